@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * The first error is kept, in words that any terminal can show. */
+#include "config/error.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+
+/* Bytes of the UTF-8 character at s, or 0 where it is malformed, overlong or a surrogate. Reads no
+ * further than the terminating NUL, which is no continuation byte. */
+static size_t utf8_length(const unsigned char *s)
+{
+    if (s[0] < 0x80)
+        return 1;
+    const size_t length = s[0] >= 0xc2 && s[0] <= 0xdf   ? 2
+                          : s[0] >= 0xe0 && s[0] <= 0xef ? 3
+                          : s[0] >= 0xf0 && s[0] <= 0xf4 ? 4
+                                                         : 0;
+    for (size_t i = 1; i < length; i++)
+        if ((s[i] & 0xc0) != 0x80)
+            return 0;
+    if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
+        (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
+        return 0;
+    return length;
+}
+
+void halo_sanitise(char *text)
+{
+    unsigned char *s = (unsigned char *)text;
+    while (*s) {
+        const size_t length = utf8_length(s);
+        const int control = *s < 0x20 || *s == 0x7f || (length == 2 && *s == 0xc2 && s[1] < 0xa0);
+        if (length == 0 || (control && length == 1)) {
+            *s++ = '?';
+        } else {
+            if (control)
+                s[0] = s[1] = '?';
+            s += length;
+        }
+    }
+}
+
+static void record(struct halo_error *err, int code, const char *format, va_list arguments)
+{
+    vsnprintf(err->text, sizeof(err->text), format, arguments);
+    halo_sanitise(err->text);
+    err->code = code;
+}
+
+int halo_fail(struct halo_error *err, int code, const char *format, ...)
+{
+    if (!err || err->code)
+        return code;
+    va_list arguments;
+    va_start(arguments, format);
+    record(err, code, format, arguments);
+    va_end(arguments);
+    return code;
+}
+
+int halo_fail_usage(struct halo_error *err, const char *format, ...)
+{
+    if (!err || err->code)
+        return -EINVAL;
+    va_list arguments;
+    va_start(arguments, format);
+    record(err, -EINVAL, format, arguments);
+    va_end(arguments);
+    err->usage = true;
+    return -EINVAL;
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Each call makes one write of whole lines under one lock, so lines are never torn. */
+#include "config/log.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "config/error.h"
+
+#define CLEAR_LINE "\r\033[K"
+
+enum { LINE_SIZE = 2048, STATUS_SIZE = 512 };
+
+static atomic_int max_level = HALO_LOG_INFO;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static char status[STATUS_SIZE]; /* under lock; "" while there is none */
+
+void halo_log_set_level(enum halo_log_level level)
+{
+    atomic_store(&max_level, (int)level);
+}
+
+enum halo_log_level halo_log_get_level(void)
+{
+    return (enum halo_log_level)atomic_load(&max_level);
+}
+
+static bool is_terminal(void)
+{
+    const char *name = getenv("TERM");
+    return isatty(STDERR_FILENO) && !(name && !strcmp(name, "dumb"));
+}
+
+/* Someone who shares the terminal may have made it non-blocking, so a full one is waited for, but
+ * not for ever: a stuck terminal must not stop a stream. */
+static void write_all(const char *text, size_t length)
+{
+    const int saved = errno;
+    while (length > 0) {
+        const ssize_t n = write(STDERR_FILENO, text, length);
+        if (n > 0) {
+            text += n;
+            length -= (size_t)n;
+        } else if (n < 0 && errno == EAGAIN) {
+            struct pollfd room = {.fd = STDERR_FILENO, .events = POLLOUT};
+            if (poll(&room, 1, 1000) <= 0)
+                break;
+        } else if (n == 0 || errno != EINTR) {
+            break;
+        }
+    }
+    errno = saved;
+}
+
+void halo_log(enum halo_log_level level, const char *format, ...)
+{
+    if (level == HALO_LOG_QUIET || level > halo_log_get_level())
+        return;
+    char line[LINE_SIZE];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(line, sizeof(line), format, arguments);
+    va_end(arguments);
+    halo_sanitise(line);
+
+    pthread_mutex_lock(&lock);
+    const bool above = status[0] && is_terminal();
+    char all[LINE_SIZE + STATUS_SIZE + 32];
+    const int length = snprintf(all, sizeof(all), "%shalod: %s\n%s", above ? CLEAR_LINE : "", line,
+                                above ? status : "");
+    write_all(all, (size_t)length);
+    pthread_mutex_unlock(&lock);
+}
+
+/* Ends text before it would wrap: a wrapped line cannot be cleared with one carriage return. Counts
+ * a character as one column, whatever its script. */
+static void cut_to_terminal(char *text)
+{
+    struct winsize size;
+    int columns = 80;
+    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1)
+        columns = size.ws_col;
+    int column = 0;
+    for (char *s = text; *s; s++) {
+        const bool starts = ((unsigned char)*s & 0xc0) != 0x80;
+        if (starts && ++column == columns) {
+            *s = '\0';
+            return;
+        }
+    }
+}
+
+void halo_log_set_status(const char *line)
+{
+    if (!is_terminal())
+        return;
+    pthread_mutex_lock(&lock);
+    const bool shown = status[0];
+    snprintf(status, sizeof(status), "%s", line ? line : "");
+    halo_sanitise(status);
+    cut_to_terminal(status);
+    if (halo_log_get_level() == HALO_LOG_QUIET)
+        status[0] = '\0';
+    if (shown || status[0]) {
+        char all[STATUS_SIZE + 16];
+        const int length = snprintf(all, sizeof(all), CLEAR_LINE "%s", status);
+        write_all(all, (size_t)length);
+    }
+    pthread_mutex_unlock(&lock);
+}

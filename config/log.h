@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Lines on stderr. Thread: any; lines are never torn and never mixed with the progress bar. */
+#ifndef HALO_LOG_H
+#define HALO_LOG_H
+
+#include <stdatomic.h>
+
+enum halo_log_level {
+    HALO_LOG_QUIET,
+    HALO_LOG_ERROR,
+    HALO_LOG_WARNING,
+    HALO_LOG_INFO,
+    HALO_LOG_DEBUG,
+};
+
+void halo_log_set_level(enum halo_log_level level); /* default HALO_LOG_INFO */
+enum halo_log_level halo_log_get_level(void);
+
+/* "halod: TEXT\n" at levels up to the set one. Control characters in the text come out as '?': names in
+ * files are not ours to trust. */
+void halo_log(enum halo_log_level level, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* A status line that stays at the bottom of a terminal: log lines go above it. NULL removes it. */
+void halo_log_set_status(const char *line);
+
+/* For what is said once in a process: true the first time. */
+#define HALO_ONCE(flag) (!atomic_exchange(&(flag), 1))
+
+#endif

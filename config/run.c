@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * The command line of `halod run`, in FFmpeg's words. */
+#include "config/run.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/log.h"
+
+static const char *const log_levels[] = {
+    [HALO_LOG_QUIET] = "quiet", [HALO_LOG_ERROR] = "error", [HALO_LOG_WARNING] = "warning",
+    [HALO_LOG_INFO] = "info",   [HALO_LOG_DEBUG] = "debug", NULL,
+};
+
+#define AT(field) offsetof(struct halo_run_settings, field)
+
+const struct halo_option halo_run_options[] = {
+    {"i", NULL, HALO_OPTION_STRING, AT(input), .argument = "IN",
+     .help = "file, URL, /dev/videoN or - to filter"},
+    {"vf", "filter:v", HALO_OPTION_STRING, AT(filters), .argument = "CHAIN",
+     .help = "filters, as in \"gblur=sigma=5,avgblur=sizeX=3\"; null copies pictures"},
+    {"c:v", "vcodec|codec:v", HALO_OPTION_STRING, AT(video_codec), .argument = "CODEC",
+     .help = "video encoder"},
+    {"c:a", "acodec|codec:a", HALO_OPTION_STRING, AT(audio_codec), .argument = "CODEC",
+     .help = "audio: copy (the default) or an encoder"},
+    {"b:v", "b", HALO_OPTION_STRING, AT(bitrate), .argument = "BITS",
+     .help = "video bits per second, such as 800k or 4M"},
+    {"crf", NULL, HALO_OPTION_STRING, AT(crf), .argument = "N",
+     .help = "constant quality, for encoders that have it"},
+    {"preset", NULL, HALO_OPTION_STRING, AT(preset), .argument = "NAME",
+     .help = "the encoder's preset"},
+    {"ss", NULL, HALO_OPTION_TIME, AT(seek), -1, 0, INFINITY, .help = "start here in IN"},
+    {"t", NULL, HALO_OPTION_TIME, AT(duration), -1, 0, INFINITY, .help = "stop after this long"},
+    {"an", NULL, HALO_OPTION_FLAG, AT(no_audio), .help = "no audio"},
+    {"map_metadata", NULL, HALO_OPTION_STRING, AT(map_metadata), .argument = "-1",
+     .help = "drop metadata and chapters"},
+    {"y", NULL, HALO_OPTION_FLAG, AT(overwrite), .help = "replace OUT where it exists"},
+    {"n", NULL, HALO_OPTION_FLAG, AT(never_overwrite), .help = "never replace OUT, ask nothing"},
+    {"progress", NULL, HALO_OPTION_STRING, AT(progress), .argument = "FILE",
+     .help = "key=value progress to a file, or - for standard output"},
+    {"copy_unfiltered", NULL, HALO_OPTION_FLAG, AT(copy_unfiltered),
+     .help = "also keep data tracks, which no filter sees"},
+    {"video_size", "s", HALO_OPTION_STRING, AT(video_size), .argument = "WxH",
+     .help = "picture size to ask of a camera or a raw IN"},
+    {"framerate", "r", HALO_OPTION_STRING, AT(framerate), .argument = "RATE",
+     .help = "frames per second to ask of a camera or a raw IN"},
+    {"pixel_format", NULL, HALO_OPTION_STRING, AT(pixel_format), .argument = "NAME",
+     .help = "pixel format to ask of a camera or a raw IN"},
+    {"threads", NULL, HALO_OPTION_INT, AT(threads), 0, 0, 1024,
+     .help = "filter workers on the CPU, 0 for one on each"},
+    {"v", "loglevel", HALO_OPTION_CHOICE, AT(log_level), HALO_LOG_INFO, .choices = log_levels,
+     .argument = "LEVEL", .help = "how much is said on standard error"},
+    {NULL},
+};
+
+/* The two meanings of -f: before -i the demuxer, after it the muxer. */
+static const struct halo_option format_options[] = {
+    {"f", NULL, HALO_OPTION_STRING, AT(input_format), .argument = "FORMAT",
+     .help = "before -i: format of IN; after it: format of OUT"},
+    {"f", NULL, HALO_OPTION_STRING, AT(output_format), .argument = "FORMAT"},
+    {NULL},
+};
+
+static const struct halo_option output_option = {"OUT", NULL, HALO_OPTION_STRING, AT(output)};
+
+static int fail_unknown(const char *word, struct halo_error *err)
+{
+    const char *name = word + strspn(word, "-");
+    const char *near = halo_option_nearest(halo_run_options, name, strlen(name));
+    if (near)
+        return halo_fail_usage(err, "unknown option %.80s (nearest: -%s)", word, near);
+    return halo_fail_usage(err, "unknown option %.80s (halod run --help lists them)", word);
+}
+
+static int set_output(struct halo_run_settings *s, const char *word, struct halo_error *err)
+{
+    if (!*word)
+        return halo_fail_usage(err, "OUT is empty");
+    if (s->output)
+        return halo_fail_usage(err, "one OUT only: %.80s and %.80s", s->output, word);
+    return halo_option_set(&output_option, s, word, err);
+}
+
+static int check_sides(const struct halo_run_settings *s, const struct halo_option *row,
+                       const char *value, struct halo_error *err)
+{
+    if (row == &halo_run_options[0]) {
+        if (s->input)
+            return halo_fail_usage(err, "one -i only: %.80s and %.80s", s->input, value);
+        if (!*value)
+            return halo_fail_usage(err, "-i: IN is empty");
+    }
+    /* "-f X OUT -i IN" and "OUT -f X -i IN" read both ways. */
+    const bool side_matters =
+        row == &halo_run_options[0] ? s->input_format != NULL : row == &format_options[0];
+    if (side_matters && s->output && !s->input)
+        return halo_fail_usage(err, "-f with OUT before -i: is it the format of IN or of OUT? "
+                                    "Write -f FORMAT -i IN ... -f FORMAT OUT");
+    return 0;
+}
+
+/* Sets the option in argv[at]; returns how many words it took, or -EINVAL or -ENOMEM. */
+static int take_option(struct halo_run_settings *s, int at, int argc, char **argv,
+                       struct halo_error *err)
+{
+    const char *name = argv[at] + 1;
+    const struct halo_option *row = halo_option_find(halo_run_options, name, strlen(name));
+    if (!strcmp(name, "f"))
+        row = &format_options[s->input ? 1 : 0];
+    if (!row)
+        return fail_unknown(argv[at], err);
+    if (row->type == HALO_OPTION_FLAG)
+        return halo_option_set(row, s, "1", err) ? -EINVAL : 1;
+    if (at + 1 >= argc)
+        return halo_fail_usage(err, "%s: its value is missing", argv[at]);
+
+    const char *value = argv[at + 1];
+    int code = check_sides(s, row, value, err);
+    if (code)
+        return code;
+    struct halo_error inner = {0};
+    code = halo_option_set(row, s, value, &inner);
+    if (code) {
+        char *equals = strchr(inner.text, '='); /* the command line's form is "-ss 5" */
+        if (equals)
+            *equals = ' ';
+        return code == -ENOMEM ? halo_fail(err, code, "%s", inner.text)
+                               : halo_fail_usage(err, "-%s", inner.text);
+    }
+    return 2;
+}
+
+/* What single options cannot say. */
+static int check(const struct halo_run_settings *s, struct halo_error *err)
+{
+    if (!s->input)
+        return halo_fail_usage(err, "no -i IN: say what to read");
+    if (!s->output)
+        return halo_fail_usage(err, "no OUT: say where to write, as the last word");
+    if (!s->filters)
+        return halo_fail_usage(err,
+                               "no -vf: say which filters (or -vf null to copy pictures openly)");
+    if (s->overwrite && s->never_overwrite)
+        return halo_fail_usage(err, "-y and -n contradict each other: give one");
+    if (s->map_metadata && strcmp(s->map_metadata, "-1"))
+        return halo_fail_usage(err, "-map_metadata %.80s: only -1 is known (drop metadata)",
+                               s->map_metadata);
+    const bool to_stdout = !strcmp(s->output, "-");
+    if (to_stdout && !s->output_format)
+        return halo_fail_usage(err, "OUT - needs its format: -f FORMAT after -i, such as -f nut");
+    if (to_stdout && s->progress && !strcmp(s->progress, "-"))
+        return halo_fail_usage(err, "-progress - and OUT - would mix on standard output: "
+                                    "give -progress a file");
+    return 0;
+}
+
+int halo_run_parse(struct halo_run_settings *ret, int argc, char **argv, struct halo_error *err)
+{
+    struct halo_run_settings s = {0};
+    halo_options_init(halo_run_options, &s);
+
+    int code = 0;
+    bool options = true;
+    for (int at = 0; at < argc && code >= 0;) {
+        if (options && !strcmp(argv[at], "--")) {
+            options = false;
+            at++;
+        } else if (options && argv[at][0] == '-' && argv[at][1]) {
+            code = take_option(&s, at, argc, argv, err);
+            at += code;
+        } else {
+            code = set_output(&s, argv[at++], err);
+        }
+    }
+    if (code >= 0)
+        code = check(&s, err);
+    if (code < 0) {
+        halo_run_finish(&s);
+        return code;
+    }
+    *ret = s;
+    return 0;
+}
+
+void halo_run_finish(struct halo_run_settings *settings)
+{
+    halo_options_finish(halo_run_options, settings);
+    halo_options_finish(format_options, settings);
+    free(settings->output);
+    settings->output = NULL;
+}
+
+void halo_run_print_help(void)
+{
+    enum { ROWS = sizeof(halo_run_options) / sizeof(halo_run_options[0]) };
+    struct halo_option rows[ROWS + 1] = {format_options[0]};
+    memcpy(rows + 1, halo_run_options, sizeof(halo_run_options));
+    puts("usage: halod run [-f FORMAT] -i IN -vf CHAIN [options] OUT\n"
+         "\n"
+         "Runs one stream in the foreground: every picture of IN goes through CHAIN into OUT.\n"
+         "\n"
+         "options:");
+    halo_options_print(rows, "-", stdout);
+    puts(
+        "\n"
+        "OUT is a file, a URL or - (standard output, with -f). A file appears whole or not at "
+        "all.\n"
+        "halod filters lists the filters, halod filter NAME the options of one.\n"
+        "\n"
+        "examples:\n"
+        "  halod run -i in.mp4 -vf gblur=sigma=12 out.mp4\n"
+        "  halod run -i in.mkv -vf boxblur=lr=8:lp=2 -c:v libx264 -crf 20 -c:a copy -y out.mkv\n"
+        "  halod run -i in.mp4 -vf \"convolution=0m='0 -1 0 -1 5 -1 0 -1 0'\" -f nut - | ffplay -");
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Settings of `halod run`: const once parsed. */
+#ifndef HALO_RUN_SETTINGS_H
+#define HALO_RUN_SETTINGS_H
+
+#include <stdbool.h>
+
+#include "error.h"
+#include "option.h"
+
+struct halo_run_settings {
+    char *input;          /* -i */
+    char *output;         /* last word */
+    char *input_format;   /* -f before -i */
+    char *output_format;  /* -f after -i */
+    char *filters;        /* -vf */
+    char *video_codec;    /* -c:v */
+    char *audio_codec;    /* -c:a */
+    char *bitrate;        /* -b:v, FFmpeg's number syntax */
+    char *crf, *preset;   /* passed to the encoder as they are */
+    char *map_metadata;   /* "-1" drops metadata and chapters */
+    char *progress;       /* file, or "-" */
+    char *video_size, *framerate, *pixel_format; /* for the demuxer */
+    double seek, duration; /* -ss, -t: seconds; negative where not given */
+    bool no_audio, overwrite, never_overwrite, copy_unfiltered;
+    int threads;          /* filter workers; 0: one for each CPU */
+    int log_level;        /* enum halo_log_level */
+};
+
+extern const struct halo_option halo_run_options[]; /* every row but IN's and OUT's -f */
+
+/* Parses the words after "run". -f is the demuxer's before -i and the muxer's after it. 0; -EINVAL with
+ * err in words (usage: exit 64); *ret is untouched then. The caller finishes *ret. */
+int halo_run_parse(struct halo_run_settings *ret, int argc, char **argv, struct halo_error *err);
+void halo_run_finish(struct halo_run_settings *settings);
+void halo_run_print_help(void);
+
+#endif

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * halod: the command table. */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "config/error.h"
+#include "config/log.h"
+#include "config/option.h"
+#include "daemon/commands.h"
+#include "pipeline/filter.h"
+
+static int list_filters(int argc, char **argv)
+{
+    if (argc > 0) {
+        halo_log(HALO_LOG_ERROR, "filters takes no words, got '%s': halod filter NAME tells of one",
+                 argv[0]);
+        return HALO_EXIT_USAGE;
+    }
+    halo_filters_print(stdout);
+    return HALO_EXIT_OK;
+}
+
+static int show_filter(int argc, char **argv)
+{
+    struct halo_error err = {0};
+    if (argc != 1) {
+        halo_log(HALO_LOG_ERROR, "filter takes one name: see halod filters");
+        return HALO_EXIT_USAGE;
+    }
+    if (halo_filter_print(argv[0], stdout, &err) < 0) {
+        halo_log(HALO_LOG_ERROR, "%s", err.text);
+        return HALO_EXIT_USAGE;
+    }
+    return HALO_EXIT_OK;
+}
+
+static const struct halo_command commands[] = {
+    {"run", "-i IN -vf CHAIN [options] OUT", "filter one file, URL or pipe into another",
+     halo_command_run},
+    {"filters", "", "list the filters", list_filters},
+    {"filter", "NAME", "one filter's options, ranges and defaults", show_filter},
+    {NULL, NULL, NULL, NULL},
+};
+
+static void print_help(void)
+{
+    printf("halod filters video: every channel of every picture, none unfiltered.\n\nusage:\n");
+    for (const struct halo_command *c = commands; c->name; c++)
+        printf("  halod %-8s %-30s %s\n", c->name, c->words, c->help);
+    printf("  halod %-8s %-30s %s\n", "--help", "", "this text; halod run --help: its options");
+    printf("  halod %-8s %-30s %s\n", "--version", "", "version, backends, devices, libraries");
+    printf("\nexample:\n  halod run -i holiday.mp4 -vf gblur=sigma=12 blurred.mp4\n"
+           "\nexit codes: 0 done, 1 failed, 64 usage, 130 and 143 interrupted. See halod(8).\n");
+}
+
+static int unknown_command(const char *word)
+{
+    const char *names[sizeof commands / sizeof *commands];
+    size_t count = 0;
+    for (; commands[count].name; count++)
+        names[count] = commands[count].name;
+    const char *near = halo_nearest(word, strlen(word), names, count);
+    if (near)
+        halo_log(HALO_LOG_ERROR, "no command '%s' (nearest: %s): see halod --help", word, near);
+    else
+        halo_log(HALO_LOG_ERROR, "no command '%s': see halod --help", word);
+    return HALO_EXIT_USAGE;
+}
+
+int main(int argc, char **argv)
+{
+    signal(SIGPIPE, SIG_IGN); /* a reader that went away is an error of write() */
+    if (argc < 2) {
+        halo_log(HALO_LOG_ERROR, "nothing to do: see halod --help");
+        return HALO_EXIT_USAGE;
+    }
+    const char *word = argv[1];
+    if (!strcmp(word, "--help") || !strcmp(word, "-h") || !strcmp(word, "help")) {
+        print_help();
+        return HALO_EXIT_OK;
+    }
+    if (!strcmp(word, "--version") || !strcmp(word, "-V") || !strcmp(word, "version")) {
+        halo_print_version();
+        return HALO_EXIT_OK;
+    }
+    for (const struct halo_command *c = commands; c->name; c++)
+        if (!strcmp(word, c->name))
+            return c->run(argc - 2, argv + 2);
+    return unknown_command(word);
+}

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * halod run: one stream in the foreground, on a libuv loop that has the signals and the clock. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <uv.h>
+
+#include "config/log.h"
+#include "config/run.h"
+#include "daemon/commands.h"
+#include "daemon/progress.h"
+#include "pipeline/av.h"
+#include "pipeline/filter.h"
+#include "pipeline/stream.h"
+
+enum {
+    TICK_MS = 500,
+};
+
+/* All of it belongs to the loop thread. */
+struct run {
+    struct halo_run_settings settings;
+    struct halo_chain *chain;
+    struct halo_stream *stream;
+    struct halo_progress *progress;
+    uv_loop_t loop;
+    uv_async_t look;
+    uv_timer_t tick;
+    uv_signal_t signals[2];
+    int stopped_by; /* signal number, 0 while none came */
+};
+
+static void close_handle(uv_handle_t *handle, void *arg)
+{
+    (void)arg;
+    if (!uv_is_closing(handle))
+        uv_close(handle, NULL);
+}
+
+static void on_look(uv_async_t *async)
+{
+    struct run *run = async->data;
+    if (halo_stream_done(run->stream))
+        uv_walk(&run->loop, close_handle, NULL);
+}
+
+/* From a stream thread: the only libuv call that may come from there. */
+static void wake_loop(void *arg)
+{
+    struct run *run = arg;
+    uv_async_send(&run->look);
+}
+
+static void on_tick(uv_timer_t *timer)
+{
+    struct run *run = timer->data;
+    struct halo_stream_stats stats;
+    halo_stream_stats(run->stream, &stats);
+    halo_progress_show(run->progress, &stats, false);
+    if (run->stopped_by)
+        halo_stream_stop(run->stream); /* again: it may have begun to wait since */
+}
+
+static void on_signal(uv_signal_t *handle, int number)
+{
+    struct run *run = handle->data;
+    if (run->stopped_by) {
+        halo_log_set_status(NULL);
+        halo_stream_abandon(run->stream);
+        _exit(128 + number);
+    }
+    run->stopped_by = number;
+    halo_log(HALO_LOG_INFO, "%s: finishing what there is (once more ends at once)",
+             number == SIGINT ? "interrupted" : "terminated");
+    halo_stream_stop(run->stream);
+}
+
+static int start_loop(struct run *run, struct halo_error *err)
+{
+    static const int numbers[] = {SIGINT, SIGTERM};
+    int ret = uv_loop_init(&run->loop);
+    if (ret >= 0)
+        ret = uv_async_init(&run->loop, &run->look, on_look);
+    run->look.data = run;
+    for (int i = 0; i < 2 && ret >= 0; i++) {
+        ret = uv_signal_init(&run->loop, &run->signals[i]);
+        run->signals[i].data = run;
+        if (ret >= 0)
+            ret = uv_signal_start(&run->signals[i], on_signal, numbers[i]);
+    }
+    if (ret >= 0)
+        ret = uv_timer_init(&run->loop, &run->tick);
+    run->tick.data = run;
+    if (ret >= 0)
+        ret = uv_timer_start(&run->tick, on_tick, TICK_MS, TICK_MS);
+    return ret < 0 ? halo_fail(err, ret, "the event loop does not start: %s", uv_strerror(ret)) : 0;
+}
+
+static int exit_code(const struct halo_error *err)
+{
+    return err->usage ? HALO_EXIT_USAGE : HALO_EXIT_FAILED;
+}
+
+static void say_done(const struct run *run, const struct halo_stream_result *result)
+{
+    char bytes[24];
+    struct halo_stream_stats stats;
+    halo_stream_stats(run->stream, &stats);
+    halo_progress_show(run->progress, &stats, true);
+    if (result->error.code)
+        return;
+    const char *name = result->path ? result->path : run->settings.output;
+    halo_log(HALO_LOG_INFO, "%s: %lld frames at %.1f fps, %s%s",
+             result->interrupted && !result->path ? "interrupted" : name, (long long)stats.frames,
+             halo_progress_rate(run->progress, &stats),
+             halo_progress_size(stats.bytes, bytes, sizeof bytes),
+             result->interrupted && result->path ? ", up to the interruption" : "");
+}
+
+static int run_stream(struct run *run, struct halo_error *err)
+{
+    if (start_loop(run, err) < 0 || halo_stream_start(run->stream, err) < 0)
+        return exit_code(err);
+    uv_run(&run->loop, UV_RUN_DEFAULT);
+    uv_loop_close(&run->loop);
+    struct halo_stream_result result;
+    halo_stream_join(run->stream, &result);
+    say_done(run, &result);
+    if (result.error.code && !(run->stopped_by && result.error.code == -EINTR)) {
+        *err = result.error;
+        return exit_code(err);
+    }
+    return run->stopped_by ? 128 + run->stopped_by : HALO_EXIT_OK;
+}
+
+static int prepare(struct run *run, int argc, char **argv, struct halo_error *err)
+{
+    int ret = halo_run_parse(&run->settings, argc, argv, err);
+    if (ret < 0) {
+        err->usage = true;
+        return ret;
+    }
+    halo_log_set_level(run->settings.log_level);
+    halo_av_init_log();
+    ret = halo_chain_parse(&run->chain, run->settings.filters, err);
+    if (ret < 0) {
+        err->usage = true;
+        return ret;
+    }
+    ret = halo_stream_create(&run->stream, &run->settings, run->chain, wake_loop, run, err);
+    if (ret < 0)
+        return ret;
+    return halo_progress_open(&run->progress, run->settings.progress, err);
+}
+
+int halo_command_run(int argc, char **argv)
+{
+    for (int i = 0; i < argc; i++)
+        if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) {
+            halo_run_print_help();
+            return HALO_EXIT_OK;
+        }
+    struct run *run = calloc(1, sizeof *run);
+    struct halo_error err = {0};
+    if (!run) {
+        halo_log(HALO_LOG_ERROR, "out of memory");
+        return HALO_EXIT_FAILED;
+    }
+    int code = prepare(run, argc, argv, &err) < 0 ? exit_code(&err) : run_stream(run, &err);
+    if (err.code)
+        halo_log(HALO_LOG_ERROR, "%s", err.text);
+    halo_stream_destroy(run->stream);
+    halo_progress_close(run->progress);
+    halo_chain_destroy(run->chain);
+    halo_run_finish(&run->settings);
+    free(run);
+    return code;
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * The backend table and the front door: every rule of backend.h is checked here and nowhere below. */
+#include "backends.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* Keeps every index that border.h sees, with the largest radius added, far below its 2^29. */
+enum { MAX_SIDE = 1 << 24, MAX_THREADS = 1024 };
+
+const struct halo_backend_ops *const halo_backends[] = {
+    &halo_backend_cpu,
+    &halo_backend_cuda,
+    NULL,
+};
+
+const struct halo_backend_ops *halo_backend_find(const char *name)
+{
+    for (const struct halo_backend_ops *const *ops = halo_backends; *ops; ops++) {
+        if (!strcmp((*ops)->name, name))
+            return *ops;
+    }
+    return NULL;
+}
+
+const struct halo_strategy *halo_strategy_find(const struct halo_backend_ops *ops, const char *name)
+{
+    for (const struct halo_strategy *const *s = ops->strategies; *s; s++) {
+        if (!strcmp((*s)->name, name))
+            return *s;
+    }
+    return NULL;
+}
+
+int halo_backend_open(const struct halo_backend_ops *ops,
+                      const struct halo_backend_settings *settings, struct halo_backend **ret)
+{
+    if (settings->threads < 0 || settings->threads > MAX_THREADS || settings->device < 0)
+        return -EINVAL;
+    return ops->open(ret, settings);
+}
+
+void halo_backend_close(struct halo_backend *b)
+{
+    if (b)
+        b->ops->close(b);
+}
+
+static bool plane_ok(const struct halo_plane *p)
+{
+    if (!p->data || p->width < 1 || p->height < 1 || p->width > MAX_SIDE || p->height > MAX_SIDE)
+        return false;
+    if (p->channels != 1 && p->channels != 2)
+        return false;
+    if (p->depth < 8 || p->depth > 16 || p->shift < 0 ||
+        p->depth + p->shift > 8 * halo_plane_sample_bytes(p))
+        return false;
+
+    const ptrdiff_t bytes = halo_plane_sample_bytes(p);
+    const ptrdiff_t row = bytes * p->channels * p->width;
+    if (p->height > 1 && p->stride < row && -p->stride < row)
+        return false; /* rows that overlap */
+    return (uintptr_t)p->data % (size_t)bytes == 0 && p->stride % bytes == 0;
+}
+
+static bool same_shape(const struct halo_plane *a, const struct halo_plane *b)
+{
+    return a->width == b->width && a->height == b->height && a->channels == b->channels &&
+           a->depth == b->depth && a->shift == b->shift;
+}
+
+/* First byte and one past the last, whichever way up the plane is stored. */
+static void extent(const struct halo_plane *p, uintptr_t *first, uintptr_t *end)
+{
+    const uintptr_t row = (uintptr_t)(halo_plane_sample_bytes(p) * p->channels) * (size_t)p->width;
+    const uintptr_t data = (uintptr_t)p->data;
+    const ptrdiff_t down = p->stride * (p->height - 1);
+    *first = down < 0 ? data - (uintptr_t)-down : data;
+    *end = (down < 0 ? data : data + (uintptr_t)down) + row;
+}
+
+static bool overlap(const struct halo_plane *a, const struct halo_plane *b)
+{
+    uintptr_t first_a, end_a, first_b, end_b;
+    extent(a, &first_a, &end_a);
+    extent(b, &first_b, &end_b);
+    return first_a < end_b && first_b < end_a;
+}
+
+static bool owns(const struct halo_backend_ops *ops, const struct halo_strategy *strategy)
+{
+    for (const struct halo_strategy *const *s = ops->strategies; *s; s++) {
+        if (*s == strategy)
+            return true;
+    }
+    return false;
+}
+
+static bool job_ok(const struct halo_backend_ops *ops, const struct halo_job *job)
+{
+    if (!job->conv || !plane_ok(&job->src) || !plane_ok(&job->dst))
+        return false;
+    if (!same_shape(&job->src, &job->dst) || overlap(&job->src, &job->dst) ||
+        job->conv->depth != job->src.depth)
+        return false;
+    if (!job->strategy)
+        return true;
+    return owns(ops, job->strategy) && (!job->strategy->can || job->strategy->can(job->conv));
+}
+
+int halo_backend_convolve(struct halo_backend *b, const struct halo_job *jobs, int count)
+{
+    if (count < 0)
+        return -EINVAL;
+    for (int i = 0; i < count; i++) {
+        if (!job_ok(b->ops, &jobs[i]))
+            return -EINVAL;
+    }
+    return count ? b->ops->convolve(b, jobs, count) : 0;
+}

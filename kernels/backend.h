@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Backends: where convolutions run, and the strategies each one has.
+ *
+ * A backend is one row of halo_backends[]; a strategy is one row of its backend's table. Everything is
+ * checked here, at the front door; backends and strategies hold work only. The kernel check walks both
+ * tables, so a new row is tested and timed without touching a test. */
+#ifndef HALO_BACKEND_H
+#define HALO_BACKEND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "conv.h"
+#include "plane.h"
+
+/* The public half of a strategy; each backend's own row begins with it. */
+struct halo_strategy {
+    const char *name;  /* as in strategy=NAME */
+    const char *about; /* one line */
+    bool (*can)(const struct halo_conv *conv); /* NULL: everything */
+};
+
+/* One plane to filter: dst = conv(src), both in host memory, not overlapping, of the same width,
+ * height, channels, depth and shift. Only samples are written: bytes between rows stay as they are. */
+struct halo_job {
+    const struct halo_conv *conv;
+    const struct halo_strategy *strategy; /* NULL: the backend chooses */
+    struct halo_plane src, dst;
+};
+
+struct halo_backend_settings {
+    int threads; /* CPU workers; 0: one for each CPU this process may use */
+    int device;  /* CUDA device number */
+};
+
+struct halo_backend; /* opened; used by one thread at a time */
+
+struct halo_backend_ops {
+    const char *name; /* as in backend: NAME */
+    const struct halo_strategy *const *strategies; /* NULL-terminated, auto's preference first */
+    /* Fills text with one line for --version: "2 threads, AVX-512" or why there is none. Returns the
+     * number of devices, 0 where this backend cannot run here. May block while the driver starts. */
+    int (*describe)(char *text, size_t size);
+    int (*open)(struct halo_backend **ret, const struct halo_backend_settings *settings);
+    void (*close)(struct halo_backend *b);
+    int (*convolve)(struct halo_backend *b, const struct halo_job *jobs, int count);
+};
+
+/* First word of every backend's own struct. */
+struct halo_backend {
+    const struct halo_backend_ops *ops;
+};
+
+extern const struct halo_backend_ops *const halo_backends[]; /* NULL-terminated: cpu, cuda */
+
+/* The row named name, or NULL. */
+const struct halo_backend_ops *halo_backend_find(const char *name);
+const struct halo_strategy *halo_strategy_find(const struct halo_backend_ops *ops, const char *name);
+
+/* 0, -ENODEV (no such device here), -ENOMEM, -EINVAL. The caller owns *ret and closes it. */
+int halo_backend_open(const struct halo_backend_ops *ops, const struct halo_backend_settings *settings,
+                      struct halo_backend **ret);
+void halo_backend_close(struct halo_backend *b); /* NULL is nothing to do */
+
+/* Runs all jobs, in any order and at once; blocks until every dst is written. 0, -EINVAL (a job that
+ * breaks the rules above, or a strategy that cannot), -ENOMEM, -EIO (the device failed; every dst of
+ * the call is then undefined and must not be shown). */
+int halo_backend_convolve(struct halo_backend *b, const struct halo_job *jobs, int count);
+
+#endif

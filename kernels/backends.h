@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * The backends' own op tables, one row each of halo_backends[] (backend.c). */
+#ifndef HALO_BACKENDS_H
+#define HALO_BACKENDS_H
+
+#include "backend.h"
+
+extern const struct halo_backend_ops halo_backend_cpu, halo_backend_cuda;
+
+#endif

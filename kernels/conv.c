@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Masks: from real weights to the integers of conv.h, with a proof of how far off they may be. */
+#include "conv.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plane.h"
+
+static bool target_ok(const struct halo_conv_target *t)
+{
+    return (t->depth == 8 || t->depth == 10) && (int)t->border >= 0 &&
+           t->border < HALO_BORDER_COUNT && t->border_value >= 0 &&
+           t->border_value <= halo_sample_max(t->depth);
+}
+
+static struct halo_conv begin(enum halo_conv_kind kind, const struct halo_conv_target *t)
+{
+    return (struct halo_conv){
+        .kind = kind,
+        .depth = t->depth,
+        .border = t->border,
+        .border_value = t->border_value,
+    };
+}
+
+int halo_conv_copy(struct halo_conv *ret, const struct halo_conv_target *target)
+{
+    if (!target_ok(target))
+        return -EINVAL;
+    *ret = begin(HALO_CONV_COPY, target);
+    return 0;
+}
+
+int halo_conv_box(struct halo_conv *ret, int radius_x, int radius_y,
+                  const struct halo_conv_target *target)
+{
+    if (!target_ok(target) || radius_x < 0 || radius_x > HALO_MAX_BOX_RADIUS || radius_y < 0 ||
+        radius_y > HALO_MAX_BOX_RADIUS)
+        return -EINVAL;
+
+    const int64_t area = (int64_t)(2 * radius_x + 1) * (2 * radius_y + 1);
+    const int64_t largest = area * halo_sample_max(target->depth) + area / 2;
+    *ret = begin(HALO_CONV_BOX, target);
+    ret->radius_x = radius_x;
+    ret->radius_y = radius_y;
+    ret->accum = largest < 1 << 24   ? HALO_ACCUM_F24
+                 : largest <= INT_MAX ? HALO_ACCUM_I32
+                                      : HALO_ACCUM_I64;
+    ret->error_bound = 0.5; /* the sum is exact, the one rounding is to nearest */
+    return 0;
+}
+
+/* ---- Gaussians */
+
+/* One direction of a Gaussian; side[0] is the centre, side[i] the weight i pixels away on both sides. */
+struct gauss {
+    int radius;
+    double real[HALO_MAX_TAPS / 2 + 1];
+    int32_t side[HALO_MAX_TAPS / 2 + 1];
+    int bits; /* side[0] + 2 sum(side[1..]) == 2^bits */
+};
+
+static void gauss_real(struct gauss *g, double sigma)
+{
+    g->radius = (int)ceil(3 * sigma);
+    double sum = 1;
+    g->real[0] = 1;
+    for (int i = 1; i <= g->radius; i++) {
+        g->real[i] = exp(-i * (double)i / (2 * sigma * sigma));
+        sum += 2 * g->real[i];
+    }
+    for (int i = 0; i <= g->radius; i++)
+        g->real[i] /= sum;
+}
+
+/* Distance between integers of `significant` bits around v. */
+static int32_t grid(double v, int significant)
+{
+    int exponent;
+    frexp(v, &exponent);
+    return v >= 1 && exponent > significant ? 1 << (exponent - significant) : 1;
+}
+
+/* Hands the missing weight out, one grid step at a time, to the weight farthest from its real value:
+ * largest remainder, on both sides at once. The outermost weight of a Gaussian is always below 2^11,
+ * so a step of 1 exists and the loop ends with the exact sum. */
+static void spread(struct gauss *g, int32_t missing, int significant)
+{
+    while (missing) {
+        const int sign = missing > 0 ? 1 : -1;
+        int best = 0;
+        double best_remainder = -HUGE_VAL;
+        for (int i = 1; i <= g->radius; i++) {
+            const int32_t step = grid(g->side[i], significant);
+            const double remainder = sign * (ldexp(g->real[i], g->bits) - g->side[i]) / step;
+            if (step <= sign * missing && g->side[i] + sign * step >= 0 &&
+                remainder > best_remainder) {
+                best = i;
+                best_remainder = remainder;
+            }
+        }
+        const int32_t step = sign * grid(g->side[best], significant);
+        g->side[best] += step;
+        missing -= step;
+    }
+}
+
+static void gauss_quantise(struct gauss *g, int bits, int significant)
+{
+    g->bits = bits;
+    /* The centre must leave an even rest for the two sides. */
+    const double centre = ldexp(g->real[0], bits);
+    const int32_t step = grid(centre, significant) > 2 ? grid(centre, significant) : 2;
+    g->side[0] = (int32_t)lround(centre / step) * step;
+
+    int32_t rest = ((1 << bits) - g->side[0]) / 2;
+    if (rest == 0 || g->radius == 0) {
+        g->radius = 0; /* the identity; nothing else has radius 0 */
+        g->side[0] = 1 << bits;
+        return;
+    }
+    for (int i = 1; i <= g->radius; i++) {
+        const double real = ldexp(g->real[i], bits);
+        const int32_t s = grid(real, significant);
+        g->side[i] = (int32_t)floor(real / s) * s;
+        rest -= g->side[i];
+    }
+    spread(g, rest, significant);
+}
+
+static void gauss_unfold(int32_t *weights, const struct gauss *g)
+{
+    for (int i = -g->radius; i <= g->radius; i++)
+        weights[i + g->radius] = g->side[abs(i)];
+}
+
+static double gauss_weight(const struct gauss *g, int i)
+{
+    return i > g->radius ? 0 : ldexp(g->side[i], -g->bits);
+}
+
+/* Half the L1 distance of the two-dimensional masks. Both sum to 1, so this is the worst that any
+ * input in [0, 1] can make of the difference. The real masks keep their own, untrimmed radii. */
+static double gauss_distance(const struct gauss *x, int rx, const struct gauss *y, int ry)
+{
+    double sum = 0;
+    for (int j = 0; j <= ry; j++) {
+        for (int i = 0; i <= rx; i++) {
+            const double diff =
+                gauss_weight(x, i) * gauss_weight(y, j) - x->real[i] * y->real[j];
+            sum += fabs(diff) * (i ? 2 : 1) * (j ? 2 : 1);
+        }
+    }
+    return sum / 2;
+}
+
+/* 8 bits: Q15, 2 fractional bits, Q14, all sums below 2^24 (255 * 2^15 + 2^12, 1020 * 2^14 + 2^15),
+ * and 11 significant bits so that a weight is one FP16 number. 10 bits: Q16, 5, Q16, all sums below
+ * 2^31 (1023 * 32 * 2^16 + 2^20), and weights below 2^15 for 16-bit multipliers. */
+static void gauss_format(struct gauss *g, int depth, int bits)
+{
+    gauss_quantise(g, bits, depth == 8 ? 11 : 31);
+    if (depth == 10 && g->radius > 0 && g->side[0] >= 1 << 15)
+        gauss_quantise(g, bits - 1, 31);
+}
+
+int halo_conv_gauss(struct halo_conv *ret, double sigma_x, double sigma_y,
+                    const struct halo_conv_target *target)
+{
+    if (!target_ok(target) || !(sigma_x >= 0 && sigma_x <= HALO_MAX_SIGMA) ||
+        !(sigma_y >= 0 && sigma_y <= HALO_MAX_SIGMA))
+        return -EINVAL;
+
+    struct gauss x, y;
+    gauss_real(&x, sigma_x);
+    gauss_real(&y, sigma_y);
+    const int real_rx = x.radius, real_ry = y.radius;
+    const bool bits8 = target->depth == 8;
+    gauss_format(&x, target->depth, bits8 ? 15 : 16);
+    gauss_format(&y, target->depth, bits8 ? 14 : 16);
+    const double distance =
+        halo_sample_max(target->depth) * gauss_distance(&x, real_rx, &y, real_ry);
+
+    const bool copy = x.radius == 0 && y.radius == 0;
+    const int frac = bits8 ? 2 : 5;
+    const double rounding = copy ? 0 : x.radius ? 0.5 + ldexp(1, -frac - 1) : 0.5;
+    if (distance + rounding > 1)
+        return -ERANGE;
+
+    *ret = begin(copy ? HALO_CONV_COPY : HALO_CONV_SEPARABLE, target);
+    ret->error_bound = distance + rounding;
+    if (copy)
+        return 0;
+    ret->accum = bits8 ? HALO_ACCUM_F24 : HALO_ACCUM_I32;
+    ret->radius_x = x.radius;
+    ret->radius_y = y.radius;
+    ret->row_bits = x.bits;
+    ret->col_bits = y.bits;
+    ret->frac = frac;
+    gauss_unfold(ret->row, &x);
+    gauss_unfold(ret->col, &y);
+    return 0;
+}
+
+/* ---- dense masks */
+
+struct remainder {
+    double value;
+    int index;
+};
+
+static int by_remainder(const void *a, const void *b)
+{
+    const struct remainder *x = a, *y = b;
+    if (x->value != y->value)
+        return x->value < y->value ? 1 : -1;
+    return x->index - y->index;
+}
+
+struct dense {
+    const double *weights;
+    int count, max; /* weights, largest sample */
+    double bias;
+    double sum, sum_abs, largest; /* of the real weights */
+
+    int bits;
+    int32_t mask[HALO_MAX_DENSE * HALO_MAX_DENSE];
+    int64_t fixed_bias;
+    struct remainder order[HALO_MAX_DENSE * HALO_MAX_DENSE];
+};
+
+/* The sum of the integers is the rounded sum of the reals: a flat picture keeps its level. */
+static void dense_quantise(struct dense *d)
+{
+    int64_t missing = llround(ldexp(d->sum, d->bits));
+    for (int i = 0; i < d->count; i++) {
+        const double real = ldexp(d->weights[i], d->bits);
+        d->mask[i] = (int32_t)floor(real);
+        d->order[i] = (struct remainder){real - floor(real), i};
+        missing -= d->mask[i];
+    }
+    qsort(d->order, (size_t)d->count, sizeof(d->order[0]), by_remainder);
+    for (int i = 0; i < d->count && missing > 0; i++, missing--)
+        d->mask[d->order[i].index]++;
+    d->fixed_bias = llround(ldexp(d->bias, d->bits)) + (INT64_C(1) << (d->bits - 1));
+}
+
+/* Quantises with this many bits and says whether every partial sum, in whatever order and with the
+ * bias first or last, stays below the limit. */
+static bool dense_fits(struct dense *d, int bits, double limit)
+{
+    /* In doubles first: nothing below may overflow an integer. */
+    const double room = ldexp(d->sum_abs, bits) - d->count;
+    if (ldexp(d->largest, bits) > INT32_MAX - 1 || d->max * room >= limit ||
+        ldexp(fabs(d->bias), bits) >= limit)
+        return false;
+
+    d->bits = bits;
+    dense_quantise(d);
+    int64_t sum = 0;
+    for (int i = 0; i < d->count; i++)
+        sum += llabs(d->mask[i]);
+    return (double)(d->max * sum + llabs(d->fixed_bias)) < limit;
+}
+
+/* 0.5 for the last rounding, and the worst input: white where the weights came out too large and black
+ * elsewhere, or the other way round. */
+static double dense_bound(const struct dense *d)
+{
+    double over = 0, under = 0;
+    for (int i = 0; i < d->count; i++) {
+        const double diff = ldexp(d->mask[i], -d->bits) - d->weights[i];
+        if (diff > 0)
+            over += diff;
+        else
+            under -= diff;
+    }
+    const double half = ldexp(1, -1);
+    const double bias = ldexp((double)d->fixed_bias, -d->bits) - half - d->bias;
+    return half + d->max * (over > under ? over : under) + fabs(bias);
+}
+
+static int dense_choose(struct dense *d, enum halo_accum *accum, double *bound)
+{
+    static const struct {
+        enum halo_accum accum;
+        int limit_bits, most_bits;
+    } classes[] = {
+        {HALO_ACCUM_F24, 24, 24},
+        {HALO_ACCUM_I32, 31, 30},
+        {HALO_ACCUM_I64, 62, 40},
+    };
+    for (size_t c = 0; c < sizeof(classes) / sizeof(classes[0]); c++) {
+        int bits = classes[c].most_bits;
+        while (bits >= 1 && !dense_fits(d, bits, ldexp(1, classes[c].limit_bits)))
+            bits--;
+        if (bits < 1)
+            continue;
+        *accum = classes[c].accum;
+        *bound = dense_bound(d);
+        if (*bound <= 1)
+            return 0;
+    }
+    return -ERANGE;
+}
+
+static int dense_check(const double *weights, int width, int height, double bias)
+{
+    if (width < 1 || height < 1 || width % 2 == 0 || height % 2 == 0)
+        return -EINVAL;
+    const bool line = width == 1 || height == 1;
+    const int most = line ? HALO_MAX_TAPS : HALO_MAX_DENSE;
+    if (width > most || height > most || !isfinite(bias))
+        return -EINVAL;
+    for (int i = 0; i < width * height; i++) {
+        if (!isfinite(weights[i]))
+            return -EINVAL;
+    }
+    return 0;
+}
+
+int halo_conv_dense(struct halo_conv *ret, const double *weights, int width, int height, double bias,
+                    const struct halo_conv_target *target)
+{
+    if (!target_ok(target) || dense_check(weights, width, height, bias) < 0)
+        return -EINVAL;
+
+    struct dense d = {
+        .weights = weights,
+        .count = width * height,
+        .max = halo_sample_max(target->depth),
+        .bias = bias,
+    };
+    for (int i = 0; i < d.count; i++) {
+        d.sum += weights[i];
+        d.sum_abs += fabs(weights[i]);
+        d.largest = fmax(d.largest, fabs(weights[i]));
+    }
+    enum halo_accum accum;
+    double bound;
+    if (dense_choose(&d, &accum, &bound) < 0)
+        return -ERANGE;
+
+    *ret = begin(HALO_CONV_DENSE, target);
+    ret->accum = accum;
+    ret->error_bound = bound;
+    ret->radius_x = width / 2;
+    ret->radius_y = height / 2;
+    ret->mask_bits = d.bits;
+    ret->bias = d.fixed_bias;
+    memcpy(ret->mask, d.mask, (size_t)d.count * sizeof(d.mask[0]));
+    return 0;
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * The CPU backend: its strategies, and how a call is cut into bands of rows for the workers. */
+#include "cpu.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "kernels/backends.h"
+#include "pool.h"
+#include "rows.h"
+
+enum {
+    BANDS_PER_THREAD = 3, /* evens out workers that were late, at little repeated halo */
+    ALIGNMENT = 64,
+};
+
+struct cpu {
+    struct halo_backend base;
+    struct halo_pool *pool;
+    int threads;
+    struct halo_cpu_scratch scratch[]; /* one for each worker */
+};
+
+static const struct halo_strategy *const strategies[] = {
+    &halo_cpu_rows.base,      &halo_cpu_running_sums.base, &halo_cpu_rows_v3.base,
+    &halo_cpu_rows_base.base, &halo_cpu_reference.base,    NULL,
+};
+
+void *halo_cpu_scratch_get(struct halo_cpu_scratch *s, size_t size)
+{
+    if (size <= s->size)
+        return s->data;
+    const size_t rounded = (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    free(s->data);
+    s->data = aligned_alloc(ALIGNMENT, rounded);
+    s->size = s->data ? rounded : 0;
+    return s->data;
+}
+
+/* 0 if there is no saying; the process may be confined to fewer CPUs than the machine has. */
+static int usable_cpus(void)
+{
+    cpu_set_t set;
+    return sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 0;
+}
+
+static int describe(char *text, size_t size)
+{
+    const int cpus = usable_cpus() > 0 ? usable_cpus() : 1;
+    snprintf(text, size, "%d thread%s, %s", cpus, cpus > 1 ? "s" : "", halo_rows_isa());
+    return 1;
+}
+
+static void cpu_close(struct halo_backend *b)
+{
+    struct cpu *cpu = (struct cpu *)b;
+    halo_pool_destroy(cpu->pool);
+    for (int i = 0; i < cpu->threads; i++)
+        free(cpu->scratch[i].data);
+    free(cpu);
+}
+
+static int cpu_open(struct halo_backend **ret, const struct halo_backend_settings *settings)
+{
+    const int wanted = settings->threads ? settings->threads : usable_cpus();
+    const int threads = wanted > 0 ? wanted : 1;
+    struct cpu *cpu = calloc(1, sizeof(*cpu) + (size_t)threads * sizeof(cpu->scratch[0]));
+    if (!cpu)
+        return -ENOMEM;
+    cpu->base.ops = &halo_backend_cpu;
+    cpu->threads = threads;
+    cpu->pool = halo_pool_create(threads);
+    if (!cpu->pool) {
+        cpu_close(&cpu->base);
+        return -ENOMEM;
+    }
+    *ret = &cpu->base;
+    return 0;
+}
+
+static const struct halo_cpu_strategy *choose(const struct halo_job *job)
+{
+    const struct halo_strategy *chosen = job->strategy;
+    for (int i = 0; !chosen; i++) {
+        if (!strategies[i]->can || strategies[i]->can(job->conv))
+            chosen = strategies[i];
+    }
+    return (const struct halo_cpu_strategy *)chosen;
+}
+
+struct call {
+    struct cpu *cpu;
+    const struct halo_job *jobs;
+    int count;
+    int64_t samples; /* of all jobs together */
+};
+
+static int64_t samples(const struct halo_job *job)
+{
+    return (int64_t)job->dst.width * job->dst.height * job->dst.channels;
+}
+
+/* This job's share of the call's bands. A band repeats 2 radius_y rows of its neighbours, so bands
+ * are not made lower than that unless workers would be left without one. */
+static int band_count(const struct call *call, const struct halo_job *job)
+{
+    const int threads = call->cpu->threads;
+    if (threads == 1)
+        return 1;
+    const int64_t all = (int64_t)threads * BANDS_PER_THREAD;
+    int64_t bands = (all * samples(job) + call->samples / 2) / call->samples;
+    const int tall = job->dst.height / (2 * job->conv->radius_y + 1);
+    const int most = tall > threads ? tall : threads;
+    bands = bands > most ? most : bands;
+    bands = bands > job->dst.height ? job->dst.height : bands;
+    return bands > 1 ? (int)bands : 1;
+}
+
+static int run_band(void *arg, int piece, int worker)
+{
+    const struct call *call = arg;
+    for (int i = 0; i < call->count; i++) {
+        const struct halo_job *job = &call->jobs[i];
+        const int bands = band_count(call, job);
+        if (piece < bands) {
+            const int64_t height = job->dst.height;
+            const int y0 = (int)(height * piece / bands);
+            const int y1 = (int)(height * (piece + 1) / bands);
+            return choose(job)->band(job, y0, y1, &call->cpu->scratch[worker]);
+        }
+        piece -= bands;
+    }
+    return 0;
+}
+
+static int convolve(struct halo_backend *b, const struct halo_job *jobs, int count)
+{
+    struct call call = {.cpu = (struct cpu *)b, .jobs = jobs, .count = count};
+    for (int i = 0; i < count; i++)
+        call.samples += samples(&jobs[i]);
+    int bands = 0;
+    for (int i = 0; i < count; i++)
+        bands += band_count(&call, &jobs[i]);
+    return halo_pool_run(call.cpu->pool, run_band, &call, bands);
+}
+
+const struct halo_backend_ops halo_backend_cpu = {
+    .name = "cpu",
+    .strategies = strategies,
+    .describe = describe,
+    .open = cpu_open,
+    .close = cpu_close,
+    .convolve = convolve,
+};

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Chooses the build of rows_tmpl.c that suits this CPU. */
+#include "rows.h"
+
+static bool can(const struct halo_conv *conv)
+{
+    return conv->kind != HALO_CONV_BOX;
+}
+
+#ifdef __x86_64__
+
+/* The parts of x86-64-v3 and -v4 that compilers can ask about; no CPU has these without the rest. */
+static bool has_v3(void)
+{
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+           __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
+}
+
+static bool has_v4(void)
+{
+    return has_v3() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+           __builtin_cpu_supports("avx512vl");
+}
+
+const char *halo_rows_isa(void)
+{
+    return has_v4() ? "AVX-512" : has_v3() ? "AVX2" : "SSE2";
+}
+
+static int band(const struct halo_job *job, int y0, int y1, struct halo_cpu_scratch *scratch)
+{
+    if (has_v4())
+        return halo_rows_band_v4(job, y0, y1, scratch);
+    if (has_v3())
+        return halo_rows_band_v3(job, y0, y1, scratch);
+    return halo_rows_band_base(job, y0, y1, scratch);
+}
+
+static int band_v3(const struct halo_job *job, int y0, int y1, struct halo_cpu_scratch *scratch)
+{
+    return halo_rows_band_v3(job, y0, y1, scratch);
+}
+
+#else
+
+static bool has_v3(void)
+{
+    return false;
+}
+
+const char *halo_rows_isa(void)
+{
+    return "generic vectors";
+}
+
+static int band(const struct halo_job *job, int y0, int y1, struct halo_cpu_scratch *scratch)
+{
+    return halo_rows_band_base(job, y0, y1, scratch);
+}
+
+static int band_v3(const struct halo_job *job, int y0, int y1, struct halo_cpu_scratch *scratch)
+{
+    return halo_rows_band_base(job, y0, y1, scratch);
+}
+
+#endif
+
+static bool can_v3(const struct halo_conv *conv)
+{
+    return can(conv) && has_v3();
+}
+
+const struct halo_cpu_strategy halo_cpu_rows = {
+    .base = {.name = "rows", .about = "vectors along the row, the best this CPU has", .can = can},
+    .band = band,
+};
+
+const struct halo_cpu_strategy halo_cpu_rows_v3 = {
+    .base = {.name = "rows-avx2", .about = "rows without AVX-512", .can = can_v3},
+    .band = band_v3,
+};
+
+const struct halo_cpu_strategy halo_cpu_rows_base = {
+    .base = {.name = "rows-base", .about = "rows with what every CPU has", .can = can},
+    .band = halo_rows_band_base,
+};

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * The CUDA backend beyond its ops; also there in builds without CUDA. */
+#ifndef HALO_BACKEND_CUDA_H
+#define HALO_BACKEND_CUDA_H
+
+#include "kernels/backend.h"
+
+/* What went wrong in the last call on b that failed: one line, valid until the next call on it. Empty
+ * while nothing did. b is a CUDA backend. */
+const char *halo_cuda_error_text(const struct halo_backend *b);
+
+#endif

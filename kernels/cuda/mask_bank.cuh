@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * A bank of constant memory for masks. Each .cu file that includes this has a bank of its own: without
+ * relocatable device code a __constant__ array belongs to one file, and so do its 64 KB. */
+#ifndef HALO_MASK_BANK_CUH
+#define HALO_MASK_BANK_CUH
+
+#include <cuda_runtime.h>
+
+#include "kernels/cuda/mask_slots.h"
+#include "kernels/cuda/strategies.h"
+
+enum {
+    HALO_ROW_WEIGHTS = 0,              /* in a slot: where a separable mask has its row ... */
+    HALO_COLUMN_WEIGHTS = HALO_MAX_TAPS, /* ... and its column; a dense one begins at 0 */
+};
+
+static __constant__ int32_t halo_mask_bank[HALO_MASK_SLOTS][HALO_MASK_WORDS];
+static struct halo_mask_slots halo_mask_slots = {PTHREAD_MUTEX_INITIALIZER, {}};
+
+static inline cudaError_t halo_mask_copy(const int32_t *weights, int count, int slot, int first,
+                                         cudaStream_t stream)
+{
+    const size_t word = (size_t)slot * HALO_MASK_WORDS + first;
+    return cudaMemcpyToSymbolAsync(halo_mask_bank, weights, count * sizeof *weights,
+                                   word * sizeof *weights, cudaMemcpyHostToDevice, stream);
+}
+
+/* Puts the mask of call->conv into a slot, to be released after the kernels. On failure nothing is held. */
+static inline cudaError_t halo_mask_acquire(const struct halo_cuda_call *call, int *ret_slot)
+{
+    const struct halo_conv *conv = call->conv;
+    const int width = 2 * conv->radius_x + 1, height = 2 * conv->radius_y + 1;
+
+    cudaError_t status = halo_mask_slots_acquire(&halo_mask_slots, call->stream, ret_slot);
+    if (status != cudaSuccess)
+        return status;
+    if (conv->kind == HALO_CONV_DENSE) {
+        status = halo_mask_copy(conv->mask, width * height, *ret_slot, 0, call->stream);
+    } else {
+        status = halo_mask_copy(conv->row, width, *ret_slot, HALO_ROW_WEIGHTS, call->stream);
+        if (status == cudaSuccess)
+            status = halo_mask_copy(conv->col, height, *ret_slot, HALO_COLUMN_WEIGHTS, call->stream);
+    }
+    if (status != cudaSuccess)
+        halo_mask_slots_release(&halo_mask_slots, call->stream, *ret_slot);
+    return status;
+}
+
+/* Returns the first failure: of the launches, or of the release. */
+static inline cudaError_t halo_mask_release(const struct halo_cuda_call *call, int slot,
+                                            cudaError_t launched)
+{
+    const cudaError_t status = halo_mask_slots_release(&halo_mask_slots, call->stream, slot);
+    return launched != cudaSuccess ? launched : status;
+}
+
+#endif

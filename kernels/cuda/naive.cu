@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Strategy naive: the lectures' untiled kernel, mask in constant memory.
+ *
+ *        2 radius + 1
+ *      +-------------+
+ *      | . . . . . . |      One thread computes one output and reads every tap from global memory;
+ *      | . . . . . . |      neighbouring threads read nearly the same cells again. The weights are the
+ *      | . . . o . . |      same for all threads at each step: a broadcast from the constant cache.
+ *      | . . . . . . |      Ghost cells are found at every tap.
+ *      +-------------+
+ *
+ * Separable masks and boxes take two passes with int32 elements in between. */
+#include "kernels/cuda/mask_bank.cuh"
+#include "kernels/cuda/tile.cuh"
+
+enum { BLOCK_WIDTH = 32, BLOCK_HEIGHT = 8 };
+
+template <typename Sample, typename Accum>
+static __global__ void row_kernel(const struct halo_plane src, const struct halo_wide wide,
+                                  const struct halo_pass pass)
+{
+    const int e = blockIdx.x * BLOCK_WIDTH + threadIdx.x;
+    const int y = blockIdx.y * BLOCK_HEIGHT + threadIdx.y;
+    if (e >= src.width * src.channels || y >= src.height)
+        return;
+
+    const int32_t *weights = &halo_mask_bank[pass.slot][HALO_ROW_WEIGHTS];
+    Accum sum = 0;
+    for (int i = -pass.radius_x; i <= pass.radius_x; i++)
+        sum += (Accum)*weights++ * halo_input<Sample>(src, pass, e + i * src.channels, y);
+    wide.data[y * wide.stride + e] = (int32_t)halo_finish(sum, pass);
+}
+
+template <typename Sample, typename Accum>
+static __global__ void column_kernel(const struct halo_wide wide, const struct halo_plane dst,
+                                     const struct halo_pass pass)
+{
+    const int e = blockIdx.x * BLOCK_WIDTH + threadIdx.x;
+    const int y = blockIdx.y * BLOCK_HEIGHT + threadIdx.y;
+    if (e >= dst.width * dst.channels || y >= dst.height)
+        return;
+
+    const int32_t *weights = &halo_mask_bank[pass.slot][HALO_COLUMN_WEIGHTS];
+    Accum sum = 0;
+    for (int j = -pass.radius_y; j <= pass.radius_y; j++)
+        sum += (Accum)*weights++ * halo_wide_input(wide, dst.height, pass, e, y + j);
+    halo_write<Sample>(dst, e, y, halo_finish(sum, pass));
+}
+
+template <typename Sample, typename Accum>
+static __global__ void dense_kernel(const struct halo_plane src, const struct halo_plane dst,
+                                    const struct halo_pass pass)
+{
+    const int e = blockIdx.x * BLOCK_WIDTH + threadIdx.x;
+    const int y = blockIdx.y * BLOCK_HEIGHT + threadIdx.y;
+    if (e >= src.width * src.channels || y >= src.height)
+        return;
+
+    const int32_t *weights = halo_mask_bank[pass.slot];
+    Accum sum = 0;
+    for (int j = -pass.radius_y; j <= pass.radius_y; j++)
+        for (int i = -pass.radius_x; i <= pass.radius_x; i++)
+            sum += (Accum)*weights++ * halo_input<Sample>(src, pass, e + i * src.channels, y + j);
+    halo_write<Sample>(dst, e, y, halo_finish(sum, pass));
+}
+
+/* At most 2049 samples of 10 bits: 21 bits. */
+template <typename Sample>
+static __global__ void box_row_kernel(const struct halo_plane src, const struct halo_wide wide,
+                                      const struct halo_pass pass)
+{
+    const int e = blockIdx.x * BLOCK_WIDTH + threadIdx.x;
+    const int y = blockIdx.y * BLOCK_HEIGHT + threadIdx.y;
+    if (e >= src.width * src.channels || y >= src.height)
+        return;
+
+    uint32_t sum = 0;
+    for (int i = -pass.radius_x; i <= pass.radius_x; i++)
+        sum += halo_input<Sample>(src, pass, e + i * src.channels, y);
+    wide.data[y * wide.stride + e] = (int32_t)sum;
+}
+
+/* At most 2049 such sums: 32 bits are one too few. */
+template <typename Sample>
+static __global__ void box_column_kernel(const struct halo_wide wide, const struct halo_plane dst,
+                                         const struct halo_pass pass, uint32_t area)
+{
+    const int e = blockIdx.x * BLOCK_WIDTH + threadIdx.x;
+    const int y = blockIdx.y * BLOCK_HEIGHT + threadIdx.y;
+    if (e >= dst.width * dst.channels || y >= dst.height)
+        return;
+
+    uint64_t sum = area / 2;
+    for (int j = -pass.radius_y; j <= pass.radius_y; j++)
+        sum += halo_wide_input(wide, dst.height, pass, e, y + j);
+    halo_write<Sample>(dst, e, y, (int64_t)(sum / area));
+}
+
+template <typename Sample, typename Accum>
+static cudaError_t launch_masked(const struct halo_cuda_call *call, int slot)
+{
+    const struct halo_conv *conv = call->conv;
+    const struct halo_plane &src = call->src, &dst = call->dst;
+    const struct halo_wide wide = halo_wide_of(call);
+    const dim3 block(BLOCK_WIDTH, BLOCK_HEIGHT), grid = halo_grid(src, BLOCK_WIDTH, BLOCK_HEIGHT);
+
+    if (conv->kind == HALO_CONV_DENSE) {
+        const struct halo_pass pass = halo_dense_pass(conv, slot);
+        dense_kernel<Sample, Accum><<<grid, block, 0, call->stream>>>(src, dst, pass);
+    } else {
+        const struct halo_pass row = halo_row_pass(conv, slot), column = halo_column_pass(conv, slot);
+        row_kernel<Sample, Accum><<<grid, block, 0, call->stream>>>(src, wide, row);
+        column_kernel<Sample, Accum><<<grid, block, 0, call->stream>>>(wide, dst, column);
+    }
+    return cudaGetLastError();
+}
+
+template <typename Sample>
+static cudaError_t launch_box(const struct halo_cuda_call *call)
+{
+    const struct halo_conv *conv = call->conv;
+    const struct halo_wide wide = halo_wide_of(call);
+    const int width = 2 * conv->radius_x + 1, height = 2 * conv->radius_y + 1;
+    const dim3 block(BLOCK_WIDTH, BLOCK_HEIGHT);
+    const dim3 grid = halo_grid(call->src, BLOCK_WIDTH, BLOCK_HEIGHT);
+
+    struct halo_pass row = {}, column = {};
+    row.radius_x = conv->radius_x;
+    column.radius_y = conv->radius_y;
+    row.border = column.border = conv->border;
+    row.ghost = conv->border_value;
+    column.ghost = conv->border_value * width;
+    box_row_kernel<Sample><<<grid, block, 0, call->stream>>>(call->src, wide, row);
+    box_column_kernel<Sample><<<grid, block, 0, call->stream>>>(wide, call->dst, column, width * height);
+    return cudaGetLastError();
+}
+
+template <typename Sample>
+static cudaError_t launch(const struct halo_cuda_call *call)
+{
+    if (call->conv->kind == HALO_CONV_COPY)
+        return halo_cuda_launch_copy(call);
+    if (call->conv->kind == HALO_CONV_BOX)
+        return launch_box<Sample>(call);
+
+    int slot;
+    cudaError_t status = halo_mask_acquire(call, &slot);
+    if (status != cudaSuccess)
+        return status;
+    status = call->conv->accum == HALO_ACCUM_I64 ? launch_masked<Sample, int64_t>(call, slot)
+                                                 : launch_masked<Sample, int32_t>(call, slot);
+    return halo_mask_release(call, slot, status);
+}
+
+cudaError_t halo_cuda_launch_naive(const struct halo_cuda_call *call)
+{
+    return halo_plane_sample_bytes(&call->src) == 1 ? launch<uint8_t>(call) : launch<uint16_t>(call);
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * The CUDA backend of builds without CUDA: there, named, and without devices. */
+#include <errno.h>
+#include <stdio.h>
+
+#include "kernels/backends.h"
+#include "kernels/cuda/backend_cuda.h"
+
+static int stub_describe(char *text, size_t size)
+{
+    snprintf(text, size, "built without CUDA");
+    return 0;
+}
+
+static int stub_open(struct halo_backend **ret, const struct halo_backend_settings *settings)
+{
+    (void)ret;
+    (void)settings;
+    return -ENODEV;
+}
+
+static void stub_close(struct halo_backend *b)
+{
+    (void)b;
+}
+
+static int stub_convolve(struct halo_backend *b, const struct halo_job *jobs, int count)
+{
+    (void)b;
+    (void)jobs;
+    (void)count;
+    return -ENODEV;
+}
+
+const char *halo_cuda_error_text(const struct halo_backend *b)
+{
+    (void)b;
+    return "built without CUDA";
+}
+
+static const struct halo_strategy *const no_strategies[] = {NULL};
+
+const struct halo_backend_ops halo_backend_cuda = {
+    .name = "cuda",
+    .strategies = no_strategies,
+    .describe = stub_describe,
+    .open = stub_open,
+    .close = stub_close,
+    .convolve = stub_convolve,
+};

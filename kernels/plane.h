@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * A plane of samples in memory, and how one sample is read and written. */
+#ifndef HALO_PLANE_H
+#define HALO_PLANE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "border.h"
+
+/* Samples lie in bytes (depth 8) or in native 16-bit words (depth 9 to 16). A plane owns nothing. */
+struct halo_plane {
+    void *data;       /* first sample of the first row */
+    ptrdiff_t stride; /* bytes from one row to the next; negative where the picture is stored upside down */
+    int width;        /* pixels, that is samples of one channel, in a row */
+    int height;       /* rows */
+    int channels;     /* interleaved channels: 1, or 2 (the chroma plane of NV12 and P010) */
+    int depth;        /* significant bits of a sample */
+    int shift;        /* bits below them in a 16-bit word: 0, or 6 (P010) */
+};
+
+static inline HALO_HOST_DEVICE int halo_sample_max(int depth)
+{
+    return (1 << depth) - 1;
+}
+
+/* The value of a 16-bit word as a sample. Stray bits above the depth read as the largest sample, so
+ * that no hostile picture can overflow a sum that was proved for its depth. */
+static inline HALO_HOST_DEVICE int halo_sample_value(uint16_t word, int depth, int shift)
+{
+    const int v = word >> shift;
+    return v > halo_sample_max(depth) ? halo_sample_max(depth) : v;
+}
+
+static inline int halo_plane_sample_bytes(const struct halo_plane *p)
+{
+    return p->depth > 8 ? 2 : 1;
+}
+
+#endif

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * The small FFmpeg glue that more than one file needs. */
+#include "pipeline/av.h"
+
+#include <errno.h>
+#include <libavutil/log.h>
+#include <libavutil/pixdesc.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "config/log.h"
+
+static pthread_mutex_t log_lock = PTHREAD_MUTEX_INITIALIZER;
+static char last_line[300]; /* FFmpeg's last error line, under log_lock */
+
+int halo_av_errno(int averror)
+{
+    switch (averror) {
+    case AVERROR_EOF:
+        return -ENODATA;
+    case AVERROR_EXIT:
+        return -EINTR;
+    case AVERROR_INVALIDDATA:
+        return -EBADMSG;
+    case AVERROR_DEMUXER_NOT_FOUND:
+    case AVERROR_DECODER_NOT_FOUND:
+    case AVERROR_ENCODER_NOT_FOUND:
+    case AVERROR_MUXER_NOT_FOUND:
+    case AVERROR_PROTOCOL_NOT_FOUND:
+    case AVERROR_PATCHWELCOME:
+        return -ENOTSUP;
+    default:
+        return averror < 0 && averror > -4096 ? averror : -EIO;
+    }
+}
+
+static void keep_line(void *avcl, int level, const char *format, va_list args)
+{
+    const enum halo_log_level shown = halo_log_get_level();
+    if (level > AV_LOG_ERROR && shown < HALO_LOG_DEBUG)
+        return;
+    if (level > AV_LOG_VERBOSE)
+        return;
+    char text[sizeof last_line];
+    vsnprintf(text, sizeof text, format, args);
+    text[strcspn(text, "\n")] = 0;
+    if (!*text)
+        return;
+    const AVClass *class = avcl ? *(const AVClass **)avcl : NULL;
+    const char *name = class ? class->item_name(avcl) : "ffmpeg";
+    if (level <= AV_LOG_ERROR) {
+        pthread_mutex_lock(&log_lock);
+        snprintf(last_line, sizeof last_line, "%.40s: %.250s", name, text);
+        pthread_mutex_unlock(&log_lock);
+    }
+    if (shown >= HALO_LOG_DEBUG)
+        halo_log(HALO_LOG_DEBUG, "%s: %s", name, text);
+}
+
+void halo_av_init_log(void)
+{
+    av_log_set_level(AV_LOG_VERBOSE);
+    av_log_set_callback(keep_line);
+}
+
+const char *halo_av_reason(int averror, char *text, size_t size)
+{
+    char words[AV_ERROR_MAX_STRING_SIZE];
+    av_strerror(averror, words, sizeof words);
+    pthread_mutex_lock(&log_lock);
+    if (*last_line)
+        snprintf(text, size, "%s (%s)", words, last_line);
+    else
+        snprintf(text, size, "%s", words);
+    *last_line = 0;
+    pthread_mutex_unlock(&log_lock);
+    return text;
+}
+
+const char *halo_av_clock(double seconds, char *text, size_t size)
+{
+    const char *sign = seconds < 0 ? "-" : "";
+    long long ms = (long long)((seconds < 0 ? -seconds : seconds) * 1000 + 0.5);
+    snprintf(text, size, "%s%02lld:%02lld:%02lld.%03lld", sign, ms / 3600000, ms / 60000 % 60,
+             ms / 1000 % 60, ms % 1000);
+    return text;
+}
+
+static int scaler_matrix(struct halo_scaler_side side)
+{
+    return side.space == AVCOL_SPC_UNSPECIFIED || side.space == AVCOL_SPC_RGB ? SWS_CS_ITU709
+                                                                              : (int)side.space;
+}
+
+struct SwsContext *halo_av_scaler(int width, int height, struct halo_scaler_side from,
+                                  struct halo_scaler_side to)
+{
+    const int flags = SWS_BICUBIC | SWS_ACCURATE_RND | SWS_FULL_CHR_H_INT | SWS_FULL_CHR_H_INP;
+    struct SwsContext *sws = sws_getContext(width, height, from.format, width, height, to.format,
+                                            flags, NULL, NULL, NULL);
+    if (!sws)
+        return NULL;
+    /* Without this a conversion between YUV formats would change the range of full-range pictures. */
+    sws_setColorspaceDetails(sws, sws_getCoefficients(scaler_matrix(from)), from.full_range,
+                             sws_getCoefficients(scaler_matrix(to)), to.full_range, 0, 1 << 16,
+                             1 << 16);
+    return sws;
+}

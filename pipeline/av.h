@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * FFmpeg's errors and log in our words. AVERROR codes do not leave pipeline/. */
+#ifndef HALO_AV_H
+#define HALO_AV_H
+
+#include <libavformat/avformat.h>
+#include <libavutil/rational.h>
+#include <libswscale/swscale.h>
+#include <stddef.h>
+
+#include "config/error.h"
+
+/* The nearest negative errno; any thread. */
+int halo_av_errno(int averror);
+
+/* FFmpeg's words for averror, and, where one of its parts logged an error since the last call, that
+ * line: "Invalid data found (h264: error while decoding MB 3 4)". Returns text. */
+const char *halo_av_reason(int averror, char *text, size_t size);
+
+/* From now on FFmpeg's log is kept for halo_av_reason(), and shown at -v debug. Once, at start. */
+void halo_av_init_log(void);
+
+/* "00:01:02.345" of a time in seconds. Returns text. */
+const char *halo_av_clock(double seconds, char *text, size_t size);
+
+/* A scaler between two formats of the same size: bicubic chroma, accurate rounding, never
+ * SWS_FAST_BILINEAR. colorspace and full range as enum AVColorSpace and 0 or 1; unspecified is BT.709
+ * where RGB meets YUV. NULL where swscale cannot. The caller frees it with sws_freeContext. */
+struct halo_scaler_side {
+    enum AVPixelFormat format;
+    enum AVColorSpace space;
+    int full_range;
+};
+struct SwsContext *halo_av_scaler(int width, int height, struct halo_scaler_side from,
+                                  struct halo_scaler_side to);
+
+#endif

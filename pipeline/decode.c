@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * A video decoder: packets of one stream in, raw pictures out. */
+#include "pipeline/decode.h"
+
+#include <errno.h>
+#include <libavcodec/avcodec.h>
+#include <libavutil/mem.h>
+
+#include "config/log.h"
+#include "pipeline/av.h"
+#include "pipeline/raw_picture.h"
+
+enum {
+    MAX_SKIPPED = 1000, /* packets: a demuxer that marks no key frames must not hide the stream */
+};
+
+struct halo_decoder {
+    const char *name;
+    AVStream *stream;
+    AVCodecContext *codec;
+    AVFrame *frame;
+    int64_t last_pts, last_duration; /* of the pictures delivered */
+    int64_t packet_time;             /* of the last packet sent */
+    int skipped;                     /* packets before the first key frame */
+    bool started, tolerate;
+};
+
+int halo_decoder_open(struct halo_decoder **ret, const char *name, AVStream *stream,
+                      struct halo_error *err)
+{
+    char why[400];
+    const AVCodecParameters *par = stream->codecpar;
+    const AVCodec *codec = avcodec_find_decoder(par->codec_id);
+    if (!codec)
+        return halo_fail(err, -ENOTSUP, "%s: stream %d: FFmpeg has no decoder for %s", name,
+                         stream->index, avcodec_get_name(par->codec_id));
+    struct halo_decoder *d = av_mallocz(sizeof *d);
+    if (!d || !(d->codec = avcodec_alloc_context3(codec)) || !(d->frame = av_frame_alloc())) {
+        halo_decoder_close(d);
+        return halo_fail(err, -ENOMEM, "out of memory");
+    }
+    d->name = name;
+    d->stream = stream;
+    d->last_pts = d->packet_time = AV_NOPTS_VALUE;
+    int r = avcodec_parameters_to_context(d->codec, par);
+    d->codec->pkt_timebase = stream->time_base;
+    d->codec->thread_count = 0;
+    /* H.264 tells of damage in each frame's flags and calls much an error that is none; the others
+     * only tell when asked to stop at it. */
+    d->codec->err_recognition =
+        AV_EF_CRCCHECK | (par->codec_id == AV_CODEC_ID_H264 ? 0 : AV_EF_EXPLODE);
+    if (r >= 0)
+        r = avcodec_open2(d->codec, codec, NULL);
+    if (r < 0) {
+        halo_decoder_close(d);
+        return halo_fail(err, halo_av_errno(r), "%s: stream %d: the %s decoder does not open: %s",
+                         name, stream->index, codec->name, halo_av_reason(r, why, sizeof why));
+    }
+    *ret = d;
+    return 0;
+}
+
+void halo_decoder_close(struct halo_decoder *d)
+{
+    if (!d)
+        return;
+    avcodec_free_context(&d->codec);
+    av_frame_free(&d->frame);
+    av_free(d);
+}
+
+void halo_decoder_tolerate(struct halo_decoder *d, bool tolerate)
+{
+    d->tolerate = tolerate;
+}
+
+static int fail_damaged(const struct halo_decoder *d, int64_t ts, int averror,
+                        struct halo_error *err)
+{
+    char clock[32], why[400];
+    const double time = ts == AV_NOPTS_VALUE ? 0 : ts * av_q2d(d->stream->time_base);
+    return halo_fail(err, -EBADMSG, "%s: damaged at %s: stream %d (%s): %s", d->name,
+                     halo_av_clock(time, clock, sizeof clock), d->stream->index,
+                     d->codec->codec->name, halo_av_reason(averror, why, sizeof why));
+}
+
+int halo_decoder_send(struct halo_decoder *d, const AVPacket *pkt, struct halo_error *err)
+{
+    if (pkt && !d->started) {
+        d->started = (pkt->flags & AV_PKT_FLAG_KEY) || d->skipped >= MAX_SKIPPED;
+        if (!d->started) {
+            d->skipped++;
+            return 0;
+        }
+        if (d->skipped && !d->tolerate)
+            halo_log(HALO_LOG_WARNING,
+                     "%s: stream %d begins with %d packets before its first key frame: skipped",
+                     d->name, d->stream->index, d->skipped);
+    }
+    if (pkt)
+        d->packet_time = pkt->pts != AV_NOPTS_VALUE ? pkt->pts : pkt->dts;
+    const int r = avcodec_send_packet(d->codec, pkt);
+    if (r >= 0 || (r == AVERROR_EOF && !pkt) || d->tolerate)
+        return 0;
+    return fail_damaged(d, d->packet_time, r, err);
+}
+
+/* Every picture has a time: its own, or one frame after the picture before. */
+static void set_time(struct halo_decoder *d, AVFrame *frame)
+{
+    int64_t pts = frame->best_effort_timestamp;
+    int64_t duration = frame->pkt_duration;
+    if (duration <= 0 && d->stream->avg_frame_rate.num > 0)
+        duration =
+            av_rescale_q(1, av_inv_q(d->stream->avg_frame_rate), d->stream->time_base);
+    if (pts == AV_NOPTS_VALUE)
+        pts = d->last_pts == AV_NOPTS_VALUE ? 0 : d->last_pts + FFMAX(d->last_duration, 1);
+    d->last_pts = frame->pts = pts;
+    d->last_duration = duration;
+}
+
+int halo_decoder_receive(struct halo_decoder *d, struct halo_raw_picture **ret,
+                         struct halo_error *err)
+{
+    if (!d->started)
+        return 0;
+    const int r = avcodec_receive_frame(d->codec, d->frame);
+    if (r == AVERROR(EAGAIN) || r == AVERROR_EOF)
+        return 0;
+    if (r < 0 && d->tolerate)
+        return 0;
+    if (r < 0)
+        return fail_damaged(d, d->packet_time, r, err);
+    set_time(d, d->frame);
+    const bool broken = d->frame->decode_error_flags || (d->frame->flags & AV_FRAME_FLAG_CORRUPT);
+    if (broken && !d->tolerate) {
+        const int64_t at = d->frame->pts;
+        av_frame_unref(d->frame);
+        return fail_damaged(d, at, AVERROR_INVALIDDATA, err);
+    }
+    struct halo_raw_picture *raw = av_mallocz(sizeof *raw);
+    if (!raw || !(raw->frame = av_frame_alloc())) {
+        halo_raw_picture_destroy(raw);
+        return halo_fail(err, -ENOMEM, "out of memory for a picture");
+    }
+    av_frame_move_ref(raw->frame, d->frame);
+    *ret = raw;
+    return 1;
+}

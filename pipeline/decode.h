@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * A video decoder: packets of one stream in, raw pictures out. One thread at a time. */
+#ifndef HALO_DECODE_H
+#define HALO_DECODE_H
+
+#include <libavformat/avformat.h>
+#include <stdbool.h>
+
+#include "config/error.h"
+
+struct halo_raw_picture;
+struct halo_decoder;
+
+/* 0; -ENOTSUP (no decoder), -errno, with err filled. name: of the input, for messages; it and stream
+ * must outlive the decoder. */
+int halo_decoder_open(struct halo_decoder **ret, const char *name, AVStream *stream,
+                      struct halo_error *err);
+void halo_decoder_close(struct halo_decoder *d); /* NULL is nothing to do */
+
+/* Feeds a packet, or NULL at the end; then take every picture with halo_decoder_receive before the next
+ * packet. Packets before the first key frame are skipped, since nothing can be made of them. 0 or
+ * -errno with err saying what is damaged at what time. */
+int halo_decoder_send(struct halo_decoder *d, const AVPacket *pkt, struct halo_error *err);
+
+/* 1: *ret is the caller's, its pts set; 0: more packets are needed, or the end; -errno: damaged. */
+int halo_decoder_receive(struct halo_decoder *d, struct halo_raw_picture **ret,
+                         struct halo_error *err);
+
+/* Damage before -ss is not the user's: until this is told false, pictures with errors pass. */
+void halo_decoder_tolerate(struct halo_decoder *d, bool tolerate);
+
+#endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * A video encoder: output pictures in, packets out. One thread at a time. */
+#ifndef HALO_ENCODE_H
+#define HALO_ENCODE_H
+
+#include <libavformat/avformat.h>
+
+#include "config/error.h"
+#include "config/run.h"
+
+struct halo_output_picture;
+struct halo_encoder;
+
+/* What the pictures are; colours and shape come from the input stream. */
+struct halo_encoder_input {
+    enum AVPixelFormat format; /* native, as it leaves the gate */
+    int width, height;
+    AVStream *stream;      /* of the input */
+    AVRational framerate;  /* 0/1 where unknown */
+    AVRational aspect;     /* sample aspect ratio */
+};
+
+/* The encoder that settings name (libx264 where none), or NULL with err saying the nearest name. Not
+ * thread-bound; does not block. */
+const AVCodec *halo_encoder_find(const struct halo_run_settings *settings, struct halo_error *err);
+
+/* Opens it for the container. 0; a usage error (an option that the encoder refuses) or -errno, with err
+ * filled. The caller owns *ret. */
+int halo_encoder_open(struct halo_encoder **ret, const struct halo_run_settings *settings,
+                      const AVOutputFormat *container, const struct halo_encoder_input *input,
+                      struct halo_error *err);
+void halo_encoder_close(struct halo_encoder *e); /* NULL is nothing to do */
+
+/* Fills the output stream's codec parameters, time base and frame rate. 0 or -ENOMEM. */
+int halo_encoder_describe(const struct halo_encoder *e, AVStream *out);
+
+AVRational halo_encoder_time_base(const struct halo_encoder *e);
+
+/* Feeds a picture, whose pts is in the input stream's time base, or NULL at the end. It stays the
+ * caller's. 0 or -errno with err filled. Blocks while it encodes. */
+int halo_encoder_send(struct halo_encoder *e, const struct halo_output_picture *picture,
+                      struct halo_error *err);
+/* 1: a packet in the encoder's time base; 0: more pictures are needed, or the end; -errno. */
+int halo_encoder_receive(struct halo_encoder *e, AVPacket *pkt, struct halo_error *err);
+
+#endif

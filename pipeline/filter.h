@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Filters: what -vf names, and the chain that it is parsed into.
+ *
+ * A filter kind is one file filter_NAME.c with its ops struct at the end, and one row in
+ * halo_filter_kinds[] (filter.c). It turns settings into one integer convolution per plane; running it
+ * is the backend's work. A chain is immutable once parsed and may be read by any thread. */
+#ifndef HALO_FILTER_H
+#define HALO_FILTER_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "config/error.h"
+#include "config/option.h"
+#include "kernels/backend.h"
+
+#define HALO_MAX_PLANES 4
+#define HALO_MAX_FILTERS 32
+
+/* Options that every filter takes beside its own. */
+struct halo_filter_common {
+    int planes;       /* bit p: plane p is filtered, others pass unchanged */
+    int border;       /* enum halo_border */
+    double border_value; /* 0 .. 255, scaled to the depth; for border=constant */
+    char *strategy;   /* "auto", or a row of a backend's table */
+};
+
+/* The plane that a convolution is planned for. */
+struct halo_plane_info {
+    int index;                        /* 0 .. 3 */
+    bool chroma;                      /* sizes shrink by the shifts below */
+    int log2_sub_x, log2_sub_y;       /* 4:2:0 chroma: 1, 1; 0, 0 for luma, gray and RGB */
+    int width, height;                /* pixels of this plane */
+    struct halo_conv_target target;   /* depth and border */
+};
+
+/* A radius in luma pixels, in samples of a plane that is 2^log2_sub times smaller; halves go up. */
+static inline int halo_scale_radius(int radius, int log2_sub)
+{
+    return (radius + (1 << log2_sub) / 2) >> log2_sub;
+}
+
+/* conv applied passes times, one after the other. */
+struct halo_plane_plan {
+    struct halo_conv conv;
+    int passes;
+};
+
+struct halo_filter_kind {
+    const char *name;
+    const char *about;                /* one line */
+    const char *example;              /* a chain of one filter */
+    const char *notes;                /* more for `halod filter NAME`, lines ending in \n; or NULL */
+    const struct halo_option *options; /* its own; the common ones are added by filter.c */
+    /* Which options values without names stand for, as FFmpeg has it: NULL-terminated. */
+    const char *const *positional;
+    size_t settings_size;
+    /* After parsing: what single ranges cannot say (a mask of 8 weights). Fills err. May be NULL. */
+    int (*check)(const void *settings, struct halo_error *err);
+    /* 0 or -errno with err filled. Pure; any thread. */
+    int (*plan)(const void *settings, const struct halo_plane_info *plane, struct halo_plane_plan *ret,
+                struct halo_error *err);
+};
+
+struct halo_filter {
+    const struct halo_filter_kind *kind;
+    void *settings; /* settings_size bytes */
+    struct halo_filter_common common;
+};
+
+struct halo_chain {
+    struct halo_filter filter[HALO_MAX_FILTERS];
+    int count;
+    char *text; /* as the user wrote it */
+};
+
+extern const struct halo_filter_kind *const halo_filter_kinds[]; /* NULL-terminated, by name */
+
+/* Parses "gblur=sigma=5,avgblur=sizeX=3". FFmpeg's linear chain syntax: filters by ',', options by ':',
+ * "name=value" or values alone in the order of the table, quotes '...' and backslashes as FFmpeg reads
+ * them. Links and labels ([a], ;) are refused. On failure returns -EINVAL, -ENOMEM and err says where
+ * (the column in text) and the nearest known name. The caller owns *ret. */
+int halo_chain_parse(struct halo_chain **ret, const char *text, struct halo_error *err);
+void halo_chain_destroy(struct halo_chain *chain); /* NULL is nothing to do */
+
+/* One filter built by hand: what chain.c does with its text. Find, init, set as often as wanted, check;
+ * finish also after a failure of set or check. err says what, without a place. */
+const struct halo_filter_kind *halo_filter_find(const char *name, size_t length, struct halo_error *err);
+int halo_filter_init(struct halo_filter *ret, const struct halo_filter_kind *kind);
+/* -ENOENT: no such option; else as halo_option_set. */
+int halo_filter_set(struct halo_filter *filter, const char *name, size_t length, const char *value,
+                    struct halo_error *err);
+int halo_filter_check(const struct halo_filter *filter, struct halo_error *err);
+void halo_filter_finish(struct halo_filter *filter);
+
+/* Plans filter on one plane: COPY where `planes` leaves it out. Of plane.target the caller gives the
+ * depth; the border is the filter's. Fills err on failure. */
+int halo_filter_plan(const struct halo_filter *filter, struct halo_plane_info plane,
+                     struct halo_plane_plan *ret, struct halo_error *err);
+
+/* `halod filters` and `halod filter NAME`. print_one returns -ENOENT for an unknown name (err says the
+ * nearest). */
+void halo_filters_print(FILE *to);
+int halo_filter_print(const char *name, FILE *to, struct halo_error *err);
+
+#endif

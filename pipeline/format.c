@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * The table of native pixel formats; geometry comes from FFmpeg's own descriptors. */
+#include "pipeline/format.h"
+
+#include <libavcodec/avcodec.h>
+#include <libavutil/pixdesc.h>
+#include <libswscale/swscale.h>
+
+/* AV_PIX_FMT_NONE ends the list, as avcodec_find_best_pix_fmt_of_list() wants it. */
+static const enum AVPixelFormat native_formats[] = {
+    AV_PIX_FMT_GRAY8,     AV_PIX_FMT_GRAY10,    AV_PIX_FMT_YUV420P,  AV_PIX_FMT_YUV422P,
+    AV_PIX_FMT_YUV444P,   AV_PIX_FMT_YUV420P10, AV_PIX_FMT_YUV422P10, AV_PIX_FMT_YUV444P10,
+    AV_PIX_FMT_GBRP,      AV_PIX_FMT_GBRP10,    AV_PIX_FMT_NV12,     AV_PIX_FMT_P010,
+    AV_PIX_FMT_YUVJ420P,  AV_PIX_FMT_YUVJ422P,  AV_PIX_FMT_YUVJ444P, AV_PIX_FMT_NONE,
+};
+
+bool halo_format_is_native(enum AVPixelFormat format)
+{
+    for (int i = 0; native_formats[i] != AV_PIX_FMT_NONE; i++)
+        if (native_formats[i] == format)
+            return true;
+    return false;
+}
+
+enum AVPixelFormat halo_format_nearest_native(enum AVPixelFormat format)
+{
+    if (halo_format_is_native(format))
+        return format;
+    if (!sws_isSupportedInput(format))
+        return AV_PIX_FMT_NONE;
+    return avcodec_find_best_pix_fmt_of_list(native_formats, format, 0, NULL);
+}
+
+int halo_format_planes(enum AVPixelFormat native)
+{
+    return av_pix_fmt_count_planes(native);
+}
+
+static bool is_chroma(const AVPixFmtDescriptor *d, int index)
+{
+    return !(d->flags & AV_PIX_FMT_FLAG_RGB) && (index == 1 || index == 2);
+}
+
+/* Components that lie in this plane, one after the other. */
+static int channels_of(const AVPixFmtDescriptor *d, int index)
+{
+    int n = 0;
+    for (int c = 0; c < d->nb_components; c++)
+        n += d->comp[c].plane == index;
+    return n;
+}
+
+struct halo_plane_info halo_format_plane_info(enum AVPixelFormat native, int width, int height,
+                                              int index)
+{
+    const AVPixFmtDescriptor *d = av_pix_fmt_desc_get(native);
+    struct halo_plane_info info = {.index = index, .width = width, .height = height};
+    info.target.depth = d->comp[0].depth;
+    if (is_chroma(d, index)) {
+        info.chroma = true;
+        info.log2_sub_x = d->log2_chroma_w;
+        info.log2_sub_y = d->log2_chroma_h;
+        info.width = AV_CEIL_RSHIFT(width, d->log2_chroma_w);
+        info.height = AV_CEIL_RSHIFT(height, d->log2_chroma_h);
+    }
+    return info;
+}
+
+struct halo_plane halo_format_plane(const AVFrame *frame, int index)
+{
+    const AVPixFmtDescriptor *d = av_pix_fmt_desc_get(frame->format);
+    const struct halo_plane_info info =
+        halo_format_plane_info(frame->format, frame->width, frame->height, index);
+    return (struct halo_plane){
+        .data = frame->data[index],
+        .stride = frame->linesize[index],
+        .width = info.width,
+        .height = info.height,
+        .channels = channels_of(d, index),
+        .depth = d->comp[0].depth,
+        .shift = d->comp[0].shift,
+    };
+}

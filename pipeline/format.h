@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Pixel formats: which ones are filtered as they are, and what the others are turned into. */
+#ifndef HALO_FORMAT_H
+#define HALO_FORMAT_H
+
+#include <libavutil/frame.h>
+#include <libavutil/pixfmt.h>
+#include <stdbool.h>
+
+#include "kernels/plane.h"
+#include "pipeline/filter.h"
+
+/* Any thread; nothing here blocks or owns memory. */
+
+bool halo_format_is_native(enum AVPixelFormat format);
+
+/* format itself where it is native, else the native format that loses least (alpha is always lost), or
+ * AV_PIX_FMT_NONE where swscale cannot read it. */
+enum AVPixelFormat halo_format_nearest_native(enum AVPixelFormat format);
+
+int halo_format_planes(enum AVPixelFormat native);
+
+/* Plane number index of a frame in a native format. */
+struct halo_plane halo_format_plane(const AVFrame *frame, int index);
+
+/* The same plane as the filters plan for it; border fields of target are left for the filter. */
+struct halo_plane_info halo_format_plane_info(enum AVPixelFormat native, int width, int height,
+                                              int index);
+
+#endif

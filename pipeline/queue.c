@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * The bounded queue between two stage threads. */
+#include "pipeline/queue.h"
+
+#include <errno.h>
+#include <libavutil/mem.h>
+#include <pthread.h>
+#include <stdbool.h>
+
+#include "pipeline/gate.h"
+#include "pipeline/raw_picture.h"
+
+struct node {
+    struct halo_item item;
+    struct node *next;
+};
+
+struct halo_queue {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    struct node *head, **tail;
+    int count[2], limit[2]; /* packets, pictures */
+    bool aborted;
+};
+
+static bool is_picture(const struct halo_item *item)
+{
+    return item->kind == HALO_ITEM_RAW || item->kind == HALO_ITEM_OUTPUT;
+}
+
+void halo_item_finish(struct halo_item *item)
+{
+    switch (item->kind) {
+    case HALO_ITEM_PACKET:
+        av_packet_free(&item->packet);
+        break;
+    case HALO_ITEM_RAW:
+        halo_raw_picture_destroy(item->raw);
+        break;
+    case HALO_ITEM_OUTPUT:
+        halo_output_picture_destroy(item->output);
+        break;
+    case HALO_ITEM_END:
+        break;
+    }
+}
+
+struct halo_queue *halo_queue_create(int pictures, int packets)
+{
+    struct halo_queue *q = av_mallocz(sizeof *q);
+    if (!q)
+        return NULL;
+    pthread_mutex_init(&q->lock, NULL);
+    pthread_cond_init(&q->changed, NULL);
+    q->tail = &q->head;
+    q->limit[0] = packets;
+    q->limit[1] = pictures;
+    return q;
+}
+
+void halo_queue_destroy(struct halo_queue *q)
+{
+    if (!q)
+        return;
+    while (q->head) {
+        struct node *n = q->head;
+        q->head = n->next;
+        halo_item_finish(&n->item);
+        av_free(n);
+    }
+    pthread_cond_destroy(&q->changed);
+    pthread_mutex_destroy(&q->lock);
+    av_free(q);
+}
+
+int halo_queue_put(struct halo_queue *q, struct halo_item item)
+{
+    const bool kind = is_picture(&item);
+    struct node *n = av_mallocz(sizeof *n);
+    if (!n) {
+        halo_item_finish(&item);
+        return -ENOMEM;
+    }
+    n->item = item;
+    pthread_mutex_lock(&q->lock);
+    while (!q->aborted && q->count[kind] >= q->limit[kind])
+        pthread_cond_wait(&q->changed, &q->lock);
+    const bool aborted = q->aborted;
+    if (!aborted) {
+        *q->tail = n;
+        q->tail = &n->next;
+        q->count[kind]++;
+        pthread_cond_broadcast(&q->changed);
+    }
+    pthread_mutex_unlock(&q->lock);
+    if (!aborted)
+        return 0;
+    halo_item_finish(&item);
+    av_free(n);
+    return -ECANCELED;
+}
+
+int halo_queue_get(struct halo_queue *q, struct halo_item *ret)
+{
+    pthread_mutex_lock(&q->lock);
+    while (!q->aborted && !q->head)
+        pthread_cond_wait(&q->changed, &q->lock);
+    struct node *n = q->aborted ? NULL : q->head;
+    if (n) {
+        q->head = n->next;
+        if (!q->head)
+            q->tail = &q->head;
+        q->count[is_picture(&n->item)]--;
+        pthread_cond_broadcast(&q->changed);
+    }
+    pthread_mutex_unlock(&q->lock);
+    if (!n)
+        return -ECANCELED;
+    *ret = n->item;
+    av_free(n);
+    return 0;
+}
+
+void halo_queue_abort(struct halo_queue *q)
+{
+    pthread_mutex_lock(&q->lock);
+    q->aborted = true;
+    pthread_cond_broadcast(&q->changed);
+    pthread_mutex_unlock(&q->lock);
+}

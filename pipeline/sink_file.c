@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Sink: one container through FFmpeg's muxers, whole or not at all (sink_file.h). */
+#include "pipeline/sink_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libavutil/avstring.h>
+#include <libavutil/mem.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "pipeline/av.h"
+
+enum target {
+    TARGET_NULL,
+    TARGET_FILE,   /* atomic */
+    TARGET_DIRECT, /* URL, pipe, device */
+};
+
+struct halo_sink {
+    const struct halo_run_settings *settings;
+    AVFormatContext *format;
+    enum target target;
+    char *path;    /* final name, symbolic links followed; TARGET_FILE */
+    char *partial; /* NAME.partial.EXT */
+    char *beside;  /* the file while it grows; NULL when there is none */
+    atomic_bool unfinished; /* beside is there, for halo_sink_abandon */
+    mode_t mode;   /* of the finished file */
+    bool started;
+};
+
+static bool is_url(const char *text)
+{
+    const size_t n = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+.-");
+    return (n > 1 && !strncmp(text + n, "://", 3)) || av_strstart(text, "unix:", NULL) ||
+           av_strstart(text, "pipe:", NULL);
+}
+
+/* Formats that open files of their own would bypass the temporary name, and most write many. */
+static int refuse_container(const AVOutputFormat *of, struct halo_error *err)
+{
+    static const char *const several[] = {"hls",     "dash", "segment", "stream_segment,ssegment",
+                                          "image2",  "tee",  "hds",     "smoothstreaming",
+                                          "webm_chunk", "fifo", NULL};
+    for (int i = 0; several[i]; i++)
+        if (!strcmp(of->name, several[i]))
+            return halo_fail_usage(err,
+                                   "the format %s writes several files: halod run writes one "
+                                   "(use .mp4, .mkv, .ts or another single-file format)",
+                                   several[i]);
+    return 0;
+}
+
+static int choose_container(struct halo_sink *sink, struct halo_error *err)
+{
+    const struct halo_run_settings *set = sink->settings;
+    const char *name = sink->target == TARGET_NULL && !set->output_format ? "null"
+                                                                          : set->output_format;
+    const AVOutputFormat *of = av_guess_format(name, name ? NULL : set->output, NULL);
+    if (!of && name)
+        return halo_fail_usage(err, "-f %s: FFmpeg has no such muxer (see ffmpeg -muxers)", name);
+    if (!of && is_url(set->output))
+        return halo_fail_usage(err, "%s: say its format with -f (mpegts, nut, ...)", set->output);
+    if (!of)
+        return halo_fail_usage(err,
+                               "%s: its ending names no format: use .mp4, .mkv, .ts ... or say -f",
+                               set->output);
+    const int ret = refuse_container(of, err);
+    if (ret < 0)
+        return ret;
+    if (avformat_alloc_output_context2(&sink->format, of, NULL, NULL) < 0)
+        return halo_fail(err, -ENOMEM, "out of memory");
+    return 0;
+}
+
+static bool same_file(const struct stat *a, const char *path)
+{
+    struct stat b;
+    return path && strcmp(path, "-") && stat(path, &b) == 0 && a->st_dev == b.st_dev &&
+           a->st_ino == b.st_ino;
+}
+
+static char *partial_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    const char *dot = strrchr(slash ? slash : path, '.');
+    if (!dot || dot == (slash ? slash + 1 : path))
+        return av_asprintf("%s.partial", path);
+    return av_asprintf("%.*s.partial%s", (int)(dot - path), path, dot);
+}
+
+/* The directory must be there before an hour of work, not after it. */
+static int check_directory(const char *path, struct halo_error *err)
+{
+    char *copy = av_strdup(path);
+    if (!copy)
+        return halo_fail(err, -ENOMEM, "out of memory");
+    char *slash = strrchr(copy, '/');
+    const char *dir = !slash ? "." : slash == copy ? "/" : copy;
+    if (slash)
+        *slash = 0;
+    if (slash == copy)
+        dir = "/";
+    int ret = 0;
+    if (access(dir, W_OK | X_OK) < 0)
+        ret = halo_fail(err, -errno, "%s: cannot be written: directory %s: %s", path, dir,
+                        strerror(errno));
+    av_free(copy);
+    return ret;
+}
+
+static int choose_file(struct halo_sink *sink, struct halo_error *err)
+{
+    const struct halo_run_settings *set = sink->settings;
+    const char *out = set->output;
+    av_strstart(out, "file:", &out);
+    struct stat st;
+    const bool exists = stat(out, &st) == 0;
+    sink->target = TARGET_FILE;
+    sink->mode = 0;
+    if (exists && S_ISDIR(st.st_mode))
+        return halo_fail_usage(err, "%s: is a directory: name a file in it", out);
+    if (exists && (same_file(&st, set->input) || same_file(&st, set->progress)))
+        return halo_fail_usage(err, "%s: OUT is the same file as %s: name another", out,
+                               same_file(&st, set->input) ? "IN" : "the -progress file");
+    if (exists && !S_ISREG(st.st_mode)) {
+        sink->target = TARGET_DIRECT;
+        return 0;
+    }
+    if (exists && !set->overwrite)
+        return halo_fail_usage(err, "%s: exists already: -y replaces it", out);
+    if (exists)
+        sink->mode = st.st_mode & 07777;
+    char *real = exists ? realpath(out, NULL) : NULL; /* a link stays a link */
+    sink->path = av_strdup(real ? real : out);
+    free(real);
+    sink->partial = sink->path ? partial_name(sink->path) : NULL;
+    if (!sink->partial)
+        return halo_fail(err, -ENOMEM, "out of memory");
+    return check_directory(sink->path, err);
+}
+
+int halo_sink_create(struct halo_sink **ret, const struct halo_run_settings *settings,
+                     struct halo_error *err)
+{
+    int r = 0;
+    struct halo_sink *sink = av_mallocz(sizeof *sink);
+    if (!sink)
+        return halo_fail(err, -ENOMEM, "out of memory");
+    sink->settings = settings;
+    const char *out = settings->output;
+    if (!strcmp(out, "null:"))
+        sink->target = TARGET_NULL;
+    else if (!strcmp(out, "-") || is_url(out))
+        sink->target = TARGET_DIRECT;
+    else
+        r = choose_file(sink, err);
+    if (r >= 0)
+        r = choose_container(sink, err);
+    if (r < 0) {
+        halo_sink_destroy(sink);
+        return r;
+    }
+    *ret = sink;
+    return 0;
+}
+
+static void close_file(struct halo_sink *sink)
+{
+    if (sink->format && sink->format->pb && !(sink->format->oformat->flags & AVFMT_NOFILE))
+        avio_closep(&sink->format->pb);
+}
+
+void halo_sink_destroy(struct halo_sink *sink)
+{
+    if (!sink)
+        return;
+    close_file(sink);
+    halo_sink_abandon(sink);
+    avformat_free_context(sink->format);
+    av_free(sink->path);
+    av_free(sink->partial);
+    av_free(sink->beside);
+    av_free(sink);
+}
+
+bool halo_sink_discards(const struct halo_sink *sink)
+{
+    return sink->target == TARGET_NULL && !sink->settings->video_codec;
+}
+
+AVFormatContext *halo_sink_format(const struct halo_sink *sink)
+{
+    return sink->format;
+}
+
+static int fail_write(const struct halo_sink *sink, int averror, struct halo_error *err)
+{
+    char why[400];
+    const int code = halo_av_errno(averror);
+    return halo_fail(err, code, "%s: cannot be written: %s%s", sink->settings->output,
+                     halo_av_reason(averror, why, sizeof why),
+                     sink->target == TARGET_FILE ? "; nothing is left under that name" : "");
+}
+
+/* A name in the same directory, so that the rename at the end is atomic. */
+static int make_beside(struct halo_sink *sink, struct halo_error *err)
+{
+    const char *slash = strrchr(sink->path, '/');
+    sink->beside = av_asprintf("%.*s.halod-XXXXXX", slash ? (int)(slash - sink->path + 1) : 0,
+                               sink->path);
+    if (!sink->beside)
+        return halo_fail(err, -ENOMEM, "out of memory");
+    const int fd = mkostemp(sink->beside, O_CLOEXEC);
+    if (fd < 0) {
+        const int code = -errno;
+        av_freep(&sink->beside);
+        return halo_fail(err, code, "%s: cannot be written: %s", sink->path, strerror(-code));
+    }
+    if (!sink->mode) {
+        const mode_t mask = umask(0);
+        umask(mask);
+        sink->mode = 0666 & ~mask;
+    }
+    fchmod(fd, sink->mode);
+    close(fd);
+    atomic_store(&sink->unfinished, true);
+    return 0;
+}
+
+void halo_sink_abandon(struct halo_sink *sink)
+{
+    if (atomic_exchange(&sink->unfinished, false))
+        unlink(sink->beside);
+}
+
+static int open_file(struct halo_sink *sink, struct halo_error *err)
+{
+    AVFormatContext *of = sink->format;
+    const char *out = sink->settings->output;
+    if (sink->target == TARGET_FILE) {
+        const int ret = make_beside(sink, err);
+        if (ret < 0)
+            return ret;
+        of->url = av_asprintf("file:%s", sink->beside);
+    } else if (!strcmp(out, "-")) {
+        of->url = av_strdup("pipe:1");
+    } else {
+        of->url = is_url(out) ? av_strdup(out) : av_asprintf("file:%s", out);
+    }
+    if (!of->url)
+        return halo_fail(err, -ENOMEM, "out of memory");
+    if (of->oformat->flags & AVFMT_NOFILE)
+        return 0;
+    const int ret = avio_open2(&of->pb, of->url, AVIO_FLAG_WRITE, NULL, NULL);
+    return ret < 0 ? fail_write(sink, ret, err) : 0;
+}
+
+int halo_sink_start(struct halo_sink *sink, struct halo_error *err)
+{
+    int ret = sink->target == TARGET_NULL ? 0 : open_file(sink, err);
+    if (ret < 0)
+        return ret;
+    ret = avformat_write_header(sink->format, NULL);
+    if (ret < 0)
+        return fail_write(sink, ret, err);
+    sink->started = true;
+    return 0;
+}
+
+int halo_sink_write(struct halo_sink *sink, AVPacket *pkt, AVRational tb, struct halo_error *err)
+{
+    av_packet_rescale_ts(pkt, tb, sink->format->streams[pkt->stream_index]->time_base);
+    pkt->pos = -1;
+    int ret = av_interleaved_write_frame(sink->format, pkt);
+    if (ret >= 0 && sink->format->pb && sink->format->pb->error < 0)
+        ret = sink->format->pb->error;
+    return ret < 0 ? fail_write(sink, ret, err) : 0;
+}
+
+int64_t halo_sink_bytes(const struct halo_sink *sink)
+{
+    return sink->format->pb ? avio_tell(sink->format->pb) : 0;
+}
+
+static int sync_path(const char *path)
+{
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return -errno;
+    const int ret = fsync(fd) < 0 ? -errno : 0;
+    close(fd);
+    return ret == -EINVAL ? 0 : ret; /* a file system that cannot sync directories */
+}
+
+/* Without -y a file that appeared meanwhile is not ours to replace. */
+static int rename_to(struct halo_sink *sink, const char *name, bool replace)
+{
+    if (!replace && renameat2(AT_FDCWD, sink->beside, AT_FDCWD, name, RENAME_NOREPLACE) == 0)
+        return 0;
+    if (!replace && errno != EINVAL && errno != ENOSYS)
+        return -errno;
+    return rename(sink->beside, name) < 0 ? -errno : 0;
+}
+
+static int commit(struct halo_sink *sink, bool partial, const char **ret_path,
+                  struct halo_error *err)
+{
+    const char *name = partial ? sink->partial : sink->path;
+    int ret = sync_path(sink->beside);
+    if (ret >= 0)
+        ret = rename_to(sink, name, partial || sink->settings->overwrite);
+    if (ret < 0)
+        return halo_fail(err, ret, "%s: cannot be finished: %s", name, strerror(-ret));
+    atomic_store(&sink->unfinished, false);
+    char *dir = av_strdup(name);
+    if (dir) {
+        char *slash = strrchr(dir, '/');
+        if (slash)
+            slash[slash == dir] = 0;
+        sync_path(slash ? dir : "."); /* best effort: the data itself is safe */
+        av_free(dir);
+    }
+    *ret_path = name;
+    return 0;
+}
+
+int halo_sink_finish(struct halo_sink *sink, enum halo_sink_end how, const char **ret_path,
+                     struct halo_error *err)
+{
+    *ret_path = NULL;
+    if (how == HALO_SINK_DISCARD || !sink->started)
+        return 0;
+    AVFormatContext *of = sink->format;
+    int ret = av_write_trailer(of);
+    if (of->pb) {
+        avio_flush(of->pb);
+        if (ret >= 0 && of->pb->error < 0)
+            ret = of->pb->error;
+        const int closed = avio_closep(&of->pb);
+        if (ret >= 0)
+            ret = closed;
+    }
+    sink->started = false;
+    if (ret < 0)
+        return fail_write(sink, ret, err);
+    return sink->target == TARGET_FILE ? commit(sink, how == HALO_SINK_PARTIAL, ret_path, err) : 0;
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Tracks: each stream of the input with what becomes of it. */
+#include "pipeline/tracks.h"
+
+#include <errno.h>
+#include <libavcodec/avcodec.h>
+#include <libavutil/mem.h>
+#include <string.h>
+
+#include "pipeline/av.h"
+
+static int open_gate(struct halo_track *t, const char *name, const struct halo_chain *chain,
+                     struct halo_backend *backend, struct halo_error *err)
+{
+    const AVCodecParameters *par = t->in->codecpar;
+    if (par->format == AV_PIX_FMT_NONE || par->width <= 0 || par->height <= 0)
+        return halo_fail(err, -EBADMSG, "%s: stream %d: no picture could be found in it", name,
+                         t->in->index);
+    const struct halo_gate_input input = {
+        .stream = t->in->index,
+        .format = par->format,
+        .width = par->width,
+        .height = par->height,
+        .space = par->color_space,
+        .range = par->color_range,
+    };
+    return halo_gate_create(&t->gate, chain, backend, &input, err);
+}
+
+static int open_filtered(struct halo_track *t, const struct halo_run_settings *settings,
+                         AVFormatContext *input, struct halo_sink *sink, struct halo_error *err)
+{
+    if (halo_sink_discards(sink))
+        return 0;
+    AVFormatContext *output = halo_sink_format(sink);
+    const AVCodec *codec = halo_encoder_find(settings, err);
+    if (!codec)
+        return -EINVAL;
+    if (avformat_query_codec(output->oformat, codec->id, FF_COMPLIANCE_NORMAL) == 0)
+        return halo_fail_usage(err, "%s cannot hold %s video: name another encoder with -c:v",
+                               output->oformat->name, avcodec_get_name(codec->id));
+    const struct halo_encoder_input ein = {
+        .format = halo_gate_format(t->gate),
+        .width = t->in->codecpar->width,
+        .height = t->in->codecpar->height,
+        .stream = t->in,
+        .framerate = av_guess_frame_rate(input, t->in, NULL),
+        .aspect = av_guess_sample_aspect_ratio(input, t->in, NULL),
+    };
+    const int ret = halo_encoder_open(&t->encoder, settings, output->oformat, &ein, err);
+    if (ret < 0)
+        return ret;
+    t->out = avformat_new_stream(output, NULL);
+    if (!t->out || halo_encoder_describe(t->encoder, t->out) < 0 ||
+        halo_copy_stream(settings, t->in, t->out, HALO_ROLE_FILTER) < 0)
+        return halo_fail(err, -ENOMEM, "out of memory");
+    return 0;
+}
+
+static int open_copied(struct halo_track *t, const struct halo_run_settings *settings,
+                       struct halo_sink *sink, struct halo_error *err)
+{
+    t->out = avformat_new_stream(halo_sink_format(sink), NULL);
+    if (!t->out || halo_copy_stream(settings, t->in, t->out, HALO_ROLE_COPY) < 0)
+        return halo_fail(err, -ENOMEM, "out of memory");
+    return 0;
+}
+
+static int open_track(struct halo_track *t, const struct halo_run_settings *settings,
+                      const struct halo_chain *chain, struct halo_backend *backend,
+                      AVFormatContext *input, struct halo_sink *sink, struct halo_error *err)
+{
+    const AVOutputFormat *container = halo_sink_format(sink)->oformat;
+    int ret = halo_role_of(settings, t->in, container, &t->role, err);
+    if (ret < 0 || t->role == HALO_ROLE_DROP)
+        return ret;
+    if (t->role == HALO_ROLE_COPY)
+        return open_copied(t, settings, sink, err);
+    ret = halo_decoder_open(&t->decoder, settings->input, t->in, err);
+    if (ret >= 0)
+        ret = open_gate(t, settings->input, chain, backend, err);
+    if (ret >= 0)
+        ret = open_filtered(t, settings, input, sink, err);
+    return ret;
+}
+
+int halo_tracks_open(struct halo_tracks *tracks, const struct halo_run_settings *settings,
+                     const struct halo_chain *chain, struct halo_backend *backend,
+                     struct halo_source *source, struct halo_sink *sink, struct halo_error *err)
+{
+    AVFormatContext *input = halo_source_format(source);
+    int filtered = 0;
+    tracks->track = av_calloc(input->nb_streams + 1, sizeof *tracks->track);
+    if (!tracks->track)
+        return halo_fail(err, -ENOMEM, "out of memory");
+    tracks->count = (int)input->nb_streams;
+    for (int i = 0; i < tracks->count; i++) {
+        tracks->track[i].in = input->streams[i];
+        const int ret =
+            open_track(&tracks->track[i], settings, chain, backend, input, sink, err);
+        if (ret < 0)
+            return ret;
+        filtered += tracks->track[i].role == HALO_ROLE_FILTER;
+    }
+    if (!filtered)
+        return halo_fail(err, -ENODATA, "%s: has no video stream to filter", settings->input);
+    const AVRational us = AV_TIME_BASE_Q;
+    const int64_t offset = -halo_source_shift(source, 0, us);
+    const int64_t end =
+        settings->duration >= 0 ? (int64_t)(settings->duration * AV_TIME_BASE) : INT64_MAX;
+    if (halo_copy_descriptions(settings, input, halo_sink_format(sink), offset, end) < 0)
+        return halo_fail(err, -ENOMEM, "out of memory");
+    return 0;
+}
+
+void halo_tracks_close(struct halo_tracks *tracks)
+{
+    for (int i = 0; i < tracks->count; i++) {
+        halo_decoder_close(tracks->track[i].decoder);
+        halo_gate_destroy(tracks->track[i].gate);
+        halo_encoder_close(tracks->track[i].encoder);
+    }
+    av_freep(&tracks->track);
+    tracks->count = 0;
+}
+
+bool halo_tracks_over(const struct halo_tracks *tracks)
+{
+    for (int i = 0; i < tracks->count; i++) {
+        const struct halo_track *t = &tracks->track[i];
+        const bool waits = t->role == HALO_ROLE_FILTER ||
+                           (t->role == HALO_ROLE_COPY &&
+                            t->in->codecpar->codec_type == AVMEDIA_TYPE_AUDIO);
+        if (waits && !t->over)
+            return false;
+    }
+    return true;
+}

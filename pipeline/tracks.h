@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Tracks: each stream of the input with what becomes of it, from decoder to output stream. */
+#ifndef HALO_TRACKS_H
+#define HALO_TRACKS_H
+
+#include "kernels/backend.h"
+#include "pipeline/copy_streams.h"
+#include "pipeline/decode.h"
+#include "pipeline/encode.h"
+#include "pipeline/filter.h"
+#include "pipeline/gate.h"
+#include "pipeline/sink_file.h"
+#include "pipeline/source_file.h"
+
+/* decoder is used by the source thread, gate by the filter thread, encoder by the encode thread. */
+struct halo_track {
+    enum halo_role role;
+    AVStream *in;
+    AVStream *out;                 /* NULL: dropped, or a null output */
+    struct halo_decoder *decoder;  /* FILTER */
+    struct halo_gate *gate;        /* FILTER */
+    struct halo_encoder *encoder;  /* FILTER; NULL where the sink discards */
+    int64_t pictures;              /* that left the decoder, inside the window */
+    bool over;                     /* past the end that -t asks for */
+};
+
+struct halo_tracks {
+    struct halo_track *track; /* one for each stream of the input, same order */
+    int count;
+};
+
+/* Opens decoders, gates and encoders and adds the sink's streams, chapters and metadata; the sink is
+ * not started. 0 or -errno with err filled. */
+int halo_tracks_open(struct halo_tracks *tracks, const struct halo_run_settings *settings,
+                     const struct halo_chain *chain, struct halo_backend *backend,
+                     struct halo_source *source, struct halo_sink *sink, struct halo_error *err);
+void halo_tracks_close(struct halo_tracks *tracks); /* zeroed or half-open ones too */
+
+/* Every track that a time limit waits for is past it. */
+bool halo_tracks_over(const struct halo_tracks *tracks);
+
+#endif

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * The masks the kernel check walks through: every kind, every number format, both extremes of size. */
+#include "masks.h"
+
+#include "picture.h"
+
+const struct mask masks[] = {
+    {"copy", COPY},
+    {"gauss 0", GAUSS, 0, 0},
+    {"gauss 0.3", GAUSS, 0.3, 0.3},
+    {"gauss 0.5", GAUSS, 0.5, 0.5},
+    {"gauss 1 x 0", GAUSS, 1, 0},
+    {"gauss 0 x 2", GAUSS, 0, 2},
+    {"gauss 0.1 x 5", GAUSS, 0.1, 5},
+    {"gauss 1.3", GAUSS, 1.3, 1.3},
+    {"gauss 5", GAUSS, 5, 5},
+    {"gauss 10 x 3", GAUSS, 10, 3},
+    {"gauss 21", GAUSS, 21, 21},
+    {"dense 1x1", DENSE, 1, 1, SHARPEN, 0},
+    {"dense 3x3 mean", DENSE, 3, 3, MEAN, 0},
+    {"dense 3x3 edges, bias", DENSE, 3, 3, EDGES, 127.25},
+    {"dense 3x3 spike", DENSE, 3, 3, SPIKE, 0},
+    {"dense 5x5 sharpen", DENSE, 5, 5, SHARPEN, -3.5},
+    {"dense 7x3 noise", DENSE, 7, 3, NOISE, 0},
+    {"dense 1x7 noise", DENSE, 1, 7, NOISE, 20},
+    {"dense 127x1 noise", DENSE, 127, 1, NOISE, 0},
+    {"dense 1x127 mean", DENSE, 1, 127, MEAN, 0},
+    {"dense 15x15 noise", DENSE, 15, 15, NOISE, 64},
+    {"dense 31x31 spike", DENSE, 31, 31, SPIKE, 0},
+    {"dense 63x63 mean", DENSE, 63, 63, MEAN, 0},
+    {"dense 63x63 noise", DENSE, 63, 63, NOISE, 1},
+    {"dense 3x5 large weights", DENSE, 3, 5, LARGE, 100},
+    {"dense 5x3 huge sums", DENSE, 5, 3, HUGE_SUMS, -1000},
+    {"box 0", BOX, 0, 0},
+    {"box 1", BOX, 1, 1},
+    {"box 2x5", BOX, 2, 5},
+    {"box 0x3", BOX, 0, 3},
+    {"box 31x0", BOX, 31, 0},
+    {"box 63", BOX, 63, 63},
+    {"box 1024", BOX, 1024, 1024},
+};
+
+const int mask_count = sizeof(masks) / sizeof(masks[0]);
+
+static double weight(const struct mask *m, int i, int count, uint64_t *state)
+{
+    const double noise = (double)(next_random(state) % 2001) / 1000 - 1;
+    const bool centre = i == count / 2;
+    switch (m->weights) {
+    case MEAN:
+        return 1.0 / count;
+    case EDGES:
+        return centre ? count - 1 : -1;
+    case SHARPEN:
+        return centre ? 2 - 0.3 : -0.7 / count;
+    case NOISE:
+        return 2 * noise / count;
+    case LARGE: /* beyond 16 bits, the sums beyond 24 */
+        return 40000 * noise;
+    case HUGE_SUMS: /* beyond 31 bits */
+        return 9e6 * noise;
+    case SPIKE: /* a wide tail of small weights and one that no 16 bits hold beside them */
+        return centre ? 0.9 : 0.1 / count;
+    }
+    return 0;
+}
+
+int mask_make(struct halo_conv *ret, const struct mask *m, const struct halo_conv_target *target)
+{
+    if (m->kind == COPY)
+        return halo_conv_copy(ret, target);
+    if (m->kind == GAUSS)
+        return halo_conv_gauss(ret, m->a, m->b, target);
+    if (m->kind == BOX)
+        return halo_conv_box(ret, (int)m->a, (int)m->b, target);
+
+    double weights[HALO_MAX_DENSE * HALO_MAX_DENSE];
+    const int width = (int)m->a, height = (int)m->b;
+    uint64_t state = 0x9e3779b97f4a7c15;
+    for (int i = 0; i < width * height; i++)
+        weights[i] = weight(m, i, width * height, &state);
+    return halo_conv_dense(ret, weights, width, height, m->bias, target);
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * The masks the kernel check walks through. */
+#ifndef HALO_TEST_MASKS_H
+#define HALO_TEST_MASKS_H
+
+#include "kernels/conv.h"
+
+struct mask {
+    const char *name;
+    /* Which constructor, and what it is given. */
+    enum { GAUSS, DENSE, BOX, COPY } kind;
+    double a, b; /* sigmas, radii, or width and height */
+    enum { MEAN, EDGES, SHARPEN, NOISE, LARGE, HUGE_SUMS, SPIKE } weights;
+    double bias;
+};
+
+extern const struct mask masks[];
+extern const int mask_count;
+
+/* What the constructor says. */
+int mask_make(struct halo_conv *ret, const struct mask *m, const struct halo_conv_target *target);
+
+#endif

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Test pictures. */
+#include "picture.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { GUARD = 75 }; /* samples: odd, so that rows begin at every alignment */
+
+const char *const pattern_names[PATTERN_COUNT] = {
+    "random", "all-min", "all-max", "checker", "impulse", "adversarial",
+};
+
+uint64_t next_random(uint64_t *state)
+{
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    return *state * UINT64_C(0x2545F4914F6CDD1D) >> 16;
+}
+
+static unsigned char guard_byte(size_t i)
+{
+    return (unsigned char)(i * 37 + 11 + (i >> 8));
+}
+
+struct picture picture_create(int width, int height, struct format f, bool upside_down)
+{
+    const size_t bytes = f.depth > 8 ? 2 : 1;
+    const size_t row = ((size_t)(width * f.channels + GUARD) | 1) * bytes;
+    struct picture p = {.size = row * (size_t)height + 2 * GUARD * bytes};
+    p.memory = malloc(p.size);
+    if (!p.memory) {
+        fprintf(stderr, "no memory for a picture of %zu bytes\n", p.size);
+        exit(1);
+    }
+    for (size_t i = 0; i < p.size; i++)
+        p.memory[i] = guard_byte(i);
+    unsigned char *first = p.memory + GUARD * bytes;
+    p.plane = (struct halo_plane){
+        .data = upside_down ? first + row * (size_t)(height - 1) : first,
+        .stride = upside_down ? -(ptrdiff_t)row : (ptrdiff_t)row,
+        .width = width,
+        .height = height,
+        .channels = f.channels,
+        .depth = f.depth,
+        .shift = f.shift,
+    };
+    return p;
+}
+
+void picture_destroy(struct picture *p)
+{
+    free(p->memory);
+}
+
+static unsigned char *sample_at(const struct picture *p, int x, int y)
+{
+    return (unsigned char *)p->plane.data + p->plane.stride * y +
+           x * halo_plane_sample_bytes(&p->plane);
+}
+
+int picture_word(const struct picture *p, int x, int y)
+{
+    const unsigned char *s = sample_at(p, x, y);
+    return p->plane.depth > 8 ? *(const uint16_t *)(const void *)s : *s;
+}
+
+/* Whether the mask, its centre on the middle of the picture, is positive at x, y. */
+static bool positive(const struct halo_conv *c, const struct halo_plane *p, int x, int y)
+{
+    const int i = x - p->width / 2 + c->radius_x, j = y - p->height / 2 + c->radius_y;
+    if (i < 0 || j < 0 || i > 2 * c->radius_x || j > 2 * c->radius_y)
+        return false;
+    return c->kind != HALO_CONV_DENSE || c->mask[j * (2 * c->radius_x + 1) + i] > 0;
+}
+
+static int pattern_value(const struct picture *p, enum pattern pattern, const struct halo_conv *conv,
+                         int x, int y)
+{
+    const struct halo_plane *plane = &p->plane;
+    const int max = halo_sample_max(plane->depth);
+    switch (pattern) {
+    case ALL_MAX:
+        return max;
+    case CHECKER:
+        return (x + y) % 2 ? max : 0;
+    case IMPULSE:
+        return x == plane->width / 2 && y == plane->height / 3 ? max : 0;
+    case ADVERSARIAL:
+        return positive(conv, plane, x, y) ? max : 0;
+    default:
+        return 0;
+    }
+}
+
+void picture_fill(struct picture *p, enum pattern pattern, const struct halo_conv *conv,
+                  uint64_t *state)
+{
+    const struct halo_plane *plane = &p->plane;
+    for (int y = 0; y < plane->height; y++) {
+        for (int i = 0; i < plane->width * plane->channels; i++) {
+            const int v =
+                pattern == RANDOM
+                    ? (int)(next_random(state) & 0xffff)
+                    : pattern_value(p, pattern, conv, i / plane->channels, y) << plane->shift;
+            unsigned char *s = sample_at(p, i, y);
+            if (plane->depth > 8)
+                *(uint16_t *)(void *)s = (uint16_t)v;
+            else
+                *s = (unsigned char)v;
+        }
+    }
+}
+
+bool picture_guards_whole(const struct picture *p)
+{
+    const struct halo_plane *plane = &p->plane;
+    const size_t row = (size_t)(plane->width * plane->channels * halo_plane_sample_bytes(plane));
+    const size_t stride = (size_t)(plane->stride < 0 ? -plane->stride : plane->stride);
+    const size_t first = GUARD * (size_t)halo_plane_sample_bytes(plane);
+    for (size_t i = 0; i < p->size; i++) {
+        const bool sample = i >= first && (i - first) / stride < (size_t)plane->height &&
+                            (i - first) % stride < row;
+        if (sample)
+            i += row - 1 - (i - first) % stride;
+        else if (p->memory[i] != guard_byte(i))
+            return false;
+    }
+    return true;
+}

@@ -1,0 +1,516 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Helpers of the end-to-end tests: clips, runs of halod, witnesses by ffprobe and ffmpeg.
+"""The program under test is $HALOD. Clips are made once, into a cache folder that parallel test
+files share; each is probed for the property that its test needs (ClipError where it lacks it)."""
+import array
+import hashlib
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+from collections import namedtuple
+from fractions import Fraction
+
+FFMPEG = os.environ.get('FFMPEG', 'ffmpeg')
+FFPROBE = os.environ.get('FFPROBE', 'ffprobe')
+HALOD = os.environ.get('HALOD', '')
+RUN_TIMEOUT = 60  # seconds; generous because sanitizer builds are slow
+EXIT_SKIPPED = 77
+
+Run = namedtuple('Run', 'code out err command')
+
+
+class ClipError(Exception):
+    """A clip could not be made or does not have the property that its test is about."""
+
+
+# ---- running things ----
+
+def quoted(command):
+    return ' '.join(f"'{word}'" if re.search(r"[^\w@%+=:,./-]", word) or not word else word
+                    for word in map(str, command))
+
+
+def call(command, data=None, timeout=RUN_TIMEOUT, cwd=None):
+    """Runs an outside tool that must succeed; returns its stdout as bytes."""
+    done = subprocess.run([str(word) for word in command], input=data, cwd=cwd, timeout=timeout,
+                          stdin=subprocess.DEVNULL if data is None else None,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    if done.returncode:
+        raise ClipError(f'{quoted(command)}\nexit {done.returncode}\n'
+                        + done.stderr.decode(errors='replace'))
+    return done.stdout
+
+
+def ffmpeg(*arguments, data=None, timeout=RUN_TIMEOUT):
+    return call([FFMPEG, '-nostdin', '-v', 'error', '-y', *arguments], data, timeout)
+
+
+def halod_command(*arguments):
+    return [HALOD, *map(str, arguments)]
+
+
+def halod_environment():
+    environment = dict(os.environ, LC_ALL='C.UTF-8')
+    environment.setdefault('TERM', 'xterm')
+    return environment
+
+
+def run_halod(*arguments, data=None, cwd=None, timeout=RUN_TIMEOUT):
+    command = halod_command(*arguments)
+    done = subprocess.run(command, input=data, cwd=cwd, timeout=timeout, env=halod_environment(),
+                          stdin=subprocess.DEVNULL if data is None else None,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    return Run(done.returncode, done.stdout, done.stderr.decode(errors='replace'), quoted(command))
+
+
+def start_halod(*arguments, cwd=None, stdin=subprocess.DEVNULL):
+    return subprocess.Popen(halod_command(*arguments), cwd=cwd, stdin=stdin,
+                            env=halod_environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def wait_until(condition, timeout=20):
+    end = time.monotonic() + timeout
+    while time.monotonic() < end:
+        if condition():
+            return True
+        time.sleep(0.05)
+    return bool(condition())
+
+
+class Feeder(threading.Thread):
+    """Writes the first part of data into a process at once and trickles or holds the rest."""
+
+    def __init__(self, process, data, first, trickle=True):
+        super().__init__(daemon=True)
+        self.process, self.data, self.first, self.trickle = process, data, first, trickle
+        self.stop = threading.Event()
+        self.start()
+
+    def run(self):
+        pipe = self.process.stdin
+        try:
+            pipe.write(self.data[:self.first])
+            pipe.flush()
+            position = self.first
+            while not self.stop.wait(0.05):
+                if self.trickle and position < len(self.data) - 4096:
+                    pipe.write(self.data[position:position + 256])
+                    pipe.flush()
+                    position += 256
+        except (BrokenPipeError, OSError, ValueError):
+            pass
+
+    def close(self):
+        self.stop.set()
+        self.join(5)
+        try:
+            self.process.stdin.close()
+        except OSError:
+            pass
+
+
+# ---- clips ----
+
+def cache_folder():
+    path = os.path.join(tempfile.gettempdir(), f'halotest-clips-{os.getuid()}')
+    os.makedirs(path, mode=0o700, exist_ok=True)
+    if os.stat(path).st_uid != os.getuid():
+        raise ClipError(f'{path} belongs to somebody else')
+    return path
+
+
+def cached(suffix, key, make):
+    """The cached file for key; make(path) writes it the first time."""
+    name = hashlib.sha256(repr(key).encode()).hexdigest()[:20] + suffix
+    path = os.path.join(cache_folder(), name)
+    if not os.path.exists(path):
+        scratch = tempfile.mkdtemp(dir=cache_folder())
+        try:
+            made = os.path.join(scratch, 'clip' + suffix)
+            make(made)
+            os.rename(made, path)
+        finally:
+            shutil.rmtree(scratch, ignore_errors=True)
+    return path
+
+
+def clip(suffix, *arguments, data=None):
+    """A clip made by `ffmpeg ARGUMENTS clip.SUFFIX`."""
+    digest = hashlib.sha256(data).hexdigest() if data is not None else None
+    key = (3, suffix, [str(word) for word in arguments], digest)
+    return cached(suffix, key, lambda path: ffmpeg(*arguments, path, data=data))
+
+
+def video_source(size='160x120', rate=25, seconds=1):
+    return ['-f', 'lavfi', '-i', f'testsrc2=size={size}:rate={rate}:duration={seconds}']
+
+
+def audio_source(seconds=1, frequency=440, rate=44100):
+    return ['-f', 'lavfi', '-i',
+            f'sine=frequency={frequency}:sample_rate={rate}:duration={seconds}']
+
+
+X264 = ['-c:v', 'libx264', '-preset', 'ultrafast', '-threads', '1', '-pix_fmt', 'yuv420p']
+X264_B = ['-c:v', 'libx264', '-preset', 'veryfast', '-threads', '1', '-bf', '3', '-g', '12',
+          '-x264-params', 'b-adapt=0', '-pix_fmt', 'yuv420p']
+
+
+def plain_clip(suffix='.mp4', seconds=1, size='160x120', rate=25, extra=()):
+    """H.264 with B-frames, and AAC: what most files are."""
+    path = clip(suffix, *video_source(size, rate, seconds), *audio_source(seconds), *X264_B,
+                '-c:a', 'aac', '-b:a', '64k', *extra)
+    need(probe(path)['streams'][0].get('has_b_frames', 0) > 0, 'B-frames', path)
+    return path
+
+
+def silent_clip(suffix='.mkv', seconds=1, size='160x120', rate=25, codec=None, extra=()):
+    return clip(suffix, *video_source(size, rate, seconds), *(codec or X264), *extra)
+
+
+def raw_clip(frames, pixel_format, width, height, suffix='.nut', rate=25):
+    """Given samples, wrapped so that the decoder gives them back unchanged."""
+    path = clip(suffix, '-f', 'rawvideo', '-pixel_format', pixel_format, '-video_size',
+                f'{width}x{height}', '-framerate', rate, '-i', '-', '-c:v', 'rawvideo', data=frames)
+    need(probe_video(path)['pix_fmt'] == pixel_format, pixel_format, path)
+    return path
+
+
+def need(condition, what, path):
+    if not condition:
+        raise ClipError(f'clip {path} lacks what its test is about: {what}')
+
+
+# ---- witnesses ----
+
+probed = {}
+
+
+def ffprobe(path, *arguments):
+    """What ffprobe says, asked once for each state of a file."""
+    key = arguments
+    try:
+        found = os.stat(path)
+        key += (path, found.st_ino, found.st_mtime_ns, found.st_size)
+    except OSError:  # a URL
+        key = None
+    if key not in probed or not key:
+        probed[key] = call([FFPROBE, '-v', 'error', '-of', 'json', *arguments, '-i', path])
+    return json.loads(probed[key])
+
+
+def probe(path):
+    return ffprobe(path, '-show_format', '-show_streams', '-show_chapters')
+
+
+def streams(path, kind=None):
+    found = probe(path)['streams']
+    return [s for s in found if kind is None or s['codec_type'] == kind]
+
+
+def real_videos(path):
+    return [s for s in streams(path, 'video') if not s['disposition']['attached_pic']]
+
+
+def probe_video(path, index=0):
+    return streams(path, 'video')[index]
+
+
+def lower_tags(node):
+    return {name.lower(): value for name, value in node.get('tags', {}).items()}
+
+
+def rotation(stream):
+    for side in stream.get('side_data_list', []):
+        if 'rotation' in side:
+            return int(side['rotation'])
+    return 0
+
+
+def seconds_of(ticks, stream):
+    return int(ticks) * Fraction(stream['time_base'])
+
+
+def tick(stream):
+    return Fraction(stream['time_base'])
+
+
+def packets(path, stream):
+    """Packets of one stream as ffprobe sees them, each with a hash of its data."""
+    return ffprobe(path, '-select_streams', stream, '-show_packets', '-show_data_hash',
+                   'md5').get('packets', [])
+
+
+def kind_stream(path, select):
+    kind, index = select.split(':')
+    names = {'v': 'video', 'a': 'audio', 's': 'subtitle'}
+    return streams(path, names[kind])[int(index)]
+
+
+def packet_times(path, select='v:0'):
+    """Sorted presentation times of the packets, exact."""
+    stream = kind_stream(path, select)
+    return sorted(seconds_of(p['pts'], stream) for p in packets(path, select))
+
+
+def frame_times(path, select='v:0'):
+    """Presentation times of the decoded frames, exact."""
+    stream = kind_stream(path, select)
+    frames = ffprobe(path, '-select_streams', select, '-show_entries',
+                     'frame=best_effort_timestamp')['frames']
+    return [seconds_of(f['best_effort_timestamp'], stream) for f in frames]
+
+
+def frame_count(path, select='v:0'):
+    """Frames that really decode."""
+    found = ffprobe(path, '-select_streams', select, '-count_frames', '-show_entries',
+                    'stream=nb_read_frames')
+    return int(found['streams'][0]['nb_read_frames'])
+
+
+def frame_hashes(path, select='0:v:0', pixel_format=None):
+    """One md5 for each decoded frame, in its own format or converted to pixel_format."""
+    command = ['-noautorotate', '-i', path, '-map', select, '-fps_mode', 'passthrough']
+    if pixel_format:
+        command += ['-pix_fmt', pixel_format, '-sws_flags', 'accurate_rnd+bitexact']
+    lines = ffmpeg(*command, '-c:v', 'rawvideo', '-f', 'framemd5', '-').decode().splitlines()
+    return [line.split(',')[-1].strip() for line in lines if line and not line.startswith('#')]
+
+
+def raw_frames(path, select='0:v:0', filters=None, pixel_format=None):
+    """All decoded frames as one run of bytes."""
+    command = ['-noautorotate', '-i', path, '-map', select, '-fps_mode', 'passthrough']
+    if filters:
+        command += ['-vf', filters]
+    if pixel_format:
+        command += ['-pix_fmt', pixel_format]
+    return ffmpeg(*command, '-c:v', 'rawvideo', '-f', 'rawvideo', '-')
+
+
+def decodes_cleanly(path):
+    """True where every stream of the file decodes without a word from ffmpeg."""
+    done = subprocess.run([FFMPEG, '-nostdin', '-v', 'warning', '-i', path, '-map', '0:v', '-map',
+                           '0:a?', '-f', 'null', '-'], stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=RUN_TIMEOUT)
+    return done.returncode == 0 and not done.stderr.strip()
+
+
+def subtitle_text(path, select='0:s:0'):
+    """Events as srt, without markup that a container adds."""
+    text = ffmpeg('-i', path, '-map', select, '-f', 'srt', '-').decode()
+    return re.sub(r'<[^>]*>', '', text).strip()
+
+
+def audio_samples_md5(path, select='0:a:0'):
+    return hashlib.md5(ffmpeg('-i', path, '-map', select, '-f', 's16le', '-')).hexdigest()
+
+
+def duration(node):
+    return float(node['duration'])
+
+
+# ---- pictures ----
+
+# name: (log2 chroma shift x, y, number of planes, bytes of a sample)
+LAYOUTS = {
+    'gray': (0, 0, 1, 1), 'gray10le': (0, 0, 1, 2),
+    'yuv420p': (1, 1, 3, 1), 'yuv422p': (1, 0, 3, 1), 'yuv444p': (0, 0, 3, 1),
+    'yuv420p10le': (1, 1, 3, 2), 'yuv422p10le': (1, 0, 3, 2), 'yuv444p10le': (0, 0, 3, 2),
+    'gbrp': (0, 0, 3, 1), 'gbrp10le': (0, 0, 3, 2),
+}
+
+Plane = namedtuple('Plane', 'width height samples')
+
+
+def split_planes(data, pixel_format, width, height):
+    """The first frame in data as planes of integers, and the bytes it took."""
+    shift_x, shift_y, count, size = LAYOUTS[pixel_format]
+    planes, position = [], 0
+    for index in range(count):
+        w = width if index == 0 else -(-width >> shift_x)
+        h = height if index == 0 else -(-height >> shift_y)
+        samples = array.array('B' if size == 1 else 'H')
+        samples.frombytes(data[position:position + w * h * size])
+        if size == 2 and sys.byteorder == 'big':
+            samples.byteswap()
+        planes.append(Plane(w, h, samples))
+        position += w * h * size
+    return planes, position
+
+
+def all_frames(data, pixel_format, width, height):
+    frames, position = [], 0
+    while position < len(data):
+        planes, used = split_planes(data[position:], pixel_format, width, height)
+        frames.append(planes)
+        position += used
+    return frames
+
+
+def largest_difference(a, b, margin=0):
+    """Largest difference of two planes, without a margin of pixels at the edges."""
+    worst = 0
+    for y in range(margin, a.height - margin):
+        row = slice(y * a.width + margin, (y + 1) * a.width - margin)
+        worst = max(worst, max(abs(p - q) for p, q in zip(a.samples[row], b.samples[row])))
+    return worst
+
+
+def psnr(a, b, peak=255):
+    import math
+    error = sum((p - q) ** 2 for p, q in zip(a.samples, b.samples)) / len(a.samples)
+    return math.inf if error == 0 else 10 * math.log10(peak * peak / error)
+
+
+# ---- test cases ----
+
+class HaloTest(unittest.TestCase):
+    """Each test has a scratch folder, self.folder."""
+
+    maxDiff = 2000
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix='halotest-')
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def told(self, run):
+        return f'\n{run.command}\nexit {run.code}\nstderr:\n{run.err[-3000:]}'
+
+    def halod(self, *arguments, code=0, **options):
+        """Runs halod and checks its exit code."""
+        run = run_halod(*arguments, **options)
+        self.assertEqual(run.code, code, self.told(run))
+        return run
+
+    def filtered(self, source, name, *options, chain='null', **more):
+        """halod run -i SOURCE -vf CHAIN OPTIONS NAME; returns the path of the result."""
+        output = self.path(name)
+        if os.path.exists(output) and '-y' not in options:
+            os.remove(output)
+        self.halod('run', '-i', source, '-vf', chain, *options, output, **more)
+        self.assertTrue(os.path.exists(output), f'exit 0 but there is no {name}')
+        return output
+
+    def lossless(self, source, name='out.mkv', chain='null', *options):
+        return self.filtered(source, name, '-c:v', 'ffv1', *options, chain=chain)
+
+    def assert_one_line(self, run):
+        lines = run.err.splitlines()
+        self.assertEqual(len(lines), 1, 'not exactly one line on stderr' + self.told(run))
+        self.assertTrue(lines[0].startswith('halod: '), 'no "halod: " in front' + self.told(run))
+        self.assertGreater(len(lines[0]), 15, 'the line says nothing' + self.told(run))
+        return lines[0]
+
+    def refused(self, *arguments, code=64, says=(), **options):
+        """The run ends with code and one line that holds every word of says."""
+        run = self.halod(*arguments, code=code, **options)
+        line = self.assert_one_line(run)
+        for word in [says] if isinstance(says, str) else says:
+            self.assertIn(word.lower(), line.lower(), self.told(run))
+        return line
+
+    def says_once(self, run, pattern):
+        """Exactly one line on stderr matches."""
+        lines = [line for line in run.err.splitlines() if re.search(pattern, line, re.IGNORECASE)]
+        self.assertEqual(len(lines), 1, f'not exactly one line with /{pattern}/' + self.told(run))
+        self.assertTrue(lines[0].startswith('halod: '), self.told(run))
+
+    def common_shift(self, source, output):
+        """How far all streams may have moved together: 0 where the container can say the input's
+        times, and what a container without negative times needs where the input has them."""
+        first_in = frame_times(source)[0]
+        first_out = packet_times(output)[0]
+        shift = first_out - first_in
+        slack = tick(real_videos(output)[0])
+        lowest = min((packet_times(source, f'{kind}:{index}') or [0])[0]
+                     for kind, name in (('v', 'video'), ('a', 'audio'))
+                     for index in range(len(streams(source, name))))
+        suffix = os.path.splitext(output)[1]
+        if abs(shift) <= slack:
+            return Fraction(0)
+        if suffix in ('.ts', '.nut'):
+            self.assertTrue(0 < shift <= Fraction(1, 2), f'shifted by {float(shift)} s')
+        else:
+            self.assertTrue(suffix == '.mkv' and lowest < 0 and abs(shift + lowest) <= slack,
+                            f'start is {float(first_out)} s, input has {float(first_in)} s')
+        return shift
+
+    def assert_video_times(self, source, output, select='v:0', shift=None):
+        """Frame by frame the input's times: none lost, none doubled, none moved."""
+        if shift is None:
+            shift = self.common_shift(source, output)
+        wanted, got = frame_times(source, select), packet_times(output, select)
+        self.assertEqual(len(got), len(wanted), f'{select}: packets of output, frames of input')
+        slack = tick(kind_stream(output, select))
+        for number, (w, g) in enumerate(zip(wanted, got)):
+            self.assertLessEqual(abs(w + shift - g), slack,
+                                 f'{select} frame {number}: {float(g)} s, input {float(w)} s')
+        self.assertEqual(frame_count(output, select), len(wanted), f'{select}: decoded frames')
+
+    def assert_audio_same(self, source, output, select='a:0', shift=None):
+        """The same packets, bit for bit, at the same times."""
+        if shift is None:
+            shift = self.common_shift(source, output)
+        wanted, got = packets(source, select), packets(output, select)
+        self.assertEqual([p['data_hash'] for p in got], [p['data_hash'] for p in wanted],
+                         f'{select}: packets differ ({len(got)} of {len(wanted)})')
+        from_stream, to_stream = kind_stream(source, select), kind_stream(output, select)
+        slack = Fraction(1, 1000) + tick(to_stream)
+        for number, (w, g) in enumerate(zip(wanted, got)):
+            moved = seconds_of(g['pts'], to_stream) - seconds_of(w['pts'], from_stream) - shift
+            self.assertLessEqual(abs(moved), slack, f'{select} packet {number} moved')
+
+    def assert_duration(self, source, output, slack):
+        wanted, got = duration(probe(source)['format']), duration(probe(output)['format'])
+        self.assertLessEqual(abs(wanted - got), slack, f'duration {got} s, input {wanted} s')
+
+    def assert_whole(self, source, output):
+        """Counts, times, durations and audio packets of every stream equal the input's."""
+        shift = self.common_shift(source, output)
+        self.assertEqual(len(real_videos(output)), len(real_videos(source)))
+        for index in range(len(real_videos(source))):
+            self.assert_video_times(source, output, f'v:{index}', shift)
+        self.assertEqual(len(streams(output, 'audio')), len(streams(source, 'audio')))
+        for index in range(len(streams(source, 'audio'))):
+            self.assert_audio_same(source, output, f'a:{index}', shift)
+        rate = Fraction(real_videos(source)[0]['avg_frame_rate'].replace('0/0', '25/1'))
+        self.assert_duration(source, output, float(1 / rate) + abs(float(shift)) + 0.002)
+
+
+class Tally(unittest.TextTestResult):
+    passed = 0
+
+    def addSuccess(self, test):
+        super().addSuccess(test)
+        self.passed += 1
+
+
+def main():
+    """Runs the calling file; ends with the counts and 0, 1 or 77."""
+    if not HALOD or not os.access(HALOD, os.X_OK):
+        print('HALOD does not name a program')
+        print('0 passed, 1 failed, 0 skipped')
+        sys.exit(1)
+    program = unittest.main('__main__', exit=False,
+                            testRunner=unittest.TextTestRunner(
+                                resultclass=Tally, verbosity=2, stream=sys.stdout))
+    result = program.result
+    failed = len({test.id() for test, _ in result.failures + result.errors})
+    skipped = len(result.skipped)
+    print(f'{result.passed} passed, {failed} failed, {skipped} skipped')
+    if failed:
+        sys.exit(1)
+    sys.exit(EXIT_SKIPPED if skipped and not result.passed else 0)
+
+
+signal.signal(signal.SIGPIPE, signal.SIG_IGN)

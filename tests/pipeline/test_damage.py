@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Truncated and damaged input is an error, with what was wrong and at what time.
+import os
+import random
+import re
+
+import halotest
+from halotest import HaloTest, X264, audio_source, clip, need, video_source
+
+TIME = re.compile(r'\d+:\d\d|\d+(\.\d+)? ?(s\b|ms\b|sec)')
+
+
+def content(path):
+    with open(path, 'rb') as file:
+        return file.read()
+
+
+def boxes(data):
+    """Top-level boxes of an MP4: {type: (start, size)}."""
+    found, position = {}, 0
+    while position + 8 <= len(data):
+        size = int.from_bytes(data[position:position + 4], 'big')
+        if size == 1:
+            size = int.from_bytes(data[position + 8:position + 16], 'big')
+        found[data[position + 4:position + 8].decode('latin1')] = (position, size)
+        position += max(size, 8)
+    return found
+
+
+class Damage(HaloTest):
+    def damaged(self, name, data, timed=True, options=()):
+        """The run fails with one line, and nothing is left of it."""
+        source, output = self.path(name), self.path('out.mkv')
+        with open(source, 'wb') as file:
+            file.write(data)
+        run = self.halod('run', '-i', source, '-vf', 'null', '-v', 'error', *options, output, code=1)
+        line = self.assert_one_line(run)
+        if timed:
+            self.assertRegex(line.replace(source, ''), TIME, 'no time in the line')
+        self.assertEqual(os.listdir(self.folder), [name])
+
+    def movie(self, *extra, seconds=3):
+        return clip('.mp4', *video_source(seconds=seconds), *audio_source(seconds), *X264, '-g',
+                    '12', '-c:a', 'aac', *extra)
+
+    def test_mp4_cut_inside_its_data(self):
+        data = content(self.movie('-movflags', 'faststart'))
+        start, size = boxes(data)['mdat']
+        need(boxes(data)['moov'][0] < start, 'its index in front', 'mp4')
+        for share in (3, 6, 9):
+            with self.subTest(f'{share}0 %'):
+                self.damaged('cut.mp4', data[:start + size * share // 10])
+
+    def test_mp4_cut_inside_its_data_without_audio(self):
+        data = content(clip('.mp4', *video_source(seconds=3), *X264, '-movflags', 'faststart'))
+        start, size = boxes(data)['mdat']
+        self.damaged('cut.mp4', data[:start + size // 2])
+
+    def test_mp4_without_its_index(self):
+        data = content(self.movie())
+        start, _ = boxes(data)['moov']
+        need(start > boxes(data)['mdat'][0], 'its index at the end', 'mp4')
+        self.damaged('cut.mp4', data[:start], timed=False)
+        self.damaged('cut.mp4', data[:start + 20], timed=False)
+
+    def test_old_output_stays(self):
+        data = content(self.movie('-movflags', 'faststart'))
+        start, size = boxes(data)['mdat']
+        source, output = self.path('cut.mp4'), self.path('out.mkv')
+        with open(source, 'wb') as file:
+            file.write(data[:start + size // 2])
+        with open(output, 'wb') as file:
+            file.write(b'old')
+        self.halod('run', '-y', '-i', source, '-vf', 'null', output, code=1)
+        self.assertEqual(content(output), b'old')
+        self.assertEqual(sorted(os.listdir(self.folder)), ['cut.mp4', 'out.mkv'])
+
+    def test_mkv_cut(self):
+        data = content(clip('.mkv', *video_source(seconds=3), *audio_source(3), *X264, '-c:a',
+                            'libmp3lame', '-cluster_time_limit', '200'))
+        for share in (3, 5, 9):
+            with self.subTest(f'{share}0 %'):
+                self.damaged('cut.mkv', data[:len(data) * share // 10])
+
+    def test_mkv_cut_between_clusters(self):
+        """Nothing is torn: only the declared length tells."""
+        data = content(clip('.mkv', *video_source(seconds=3), *X264, '-g', '12',
+                            '-cluster_time_limit', '200'))
+        marks = [m.start() for m in re.finditer(re.escape(b'\x1f\x43\xb6\x75'), data)]
+        need(len(marks) > 4, 'several clusters', 'mkv')
+        self.damaged('cut.mkv', data[:marks[len(marks) // 2]])
+
+    def test_avi_cut(self):
+        data = content(clip('.avi', *video_source(seconds=3), '-c:v', 'mpeg4'))
+        self.damaged('cut.avi', data[:len(data) // 2])
+
+    def test_mkv_from_stdin_cut(self):
+        data = content(clip('.mkv', *video_source(seconds=3), *X264))
+        run = self.halod('run', '-i', '-', '-vf', 'null', '-v', 'error', self.path('out.mkv'), code=1,
+                         data=data[:len(data) // 2])
+        self.assert_one_line(run)
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def test_corrupted_h264_in_mp4(self):
+        data = bytearray(content(clip('.mp4', *video_source(seconds=3), *X264, '-g', '12')))
+        start, size = boxes(bytes(data))['mdat']
+        for at in (3, 7):
+            with self.subTest(f'at {at}0 %'):
+                broken, place = bytearray(data), start + size * at // 10
+                broken[place:place + 6000] = random.Random(at).randbytes(6000)
+                need(place + 6000 < start + size, 'room for damage', 'mp4')
+                self.damaged('broken.mp4', bytes(broken))
+
+    def test_corrupted_h264_in_mkv(self):
+        data = bytearray(content(clip('.mkv', *video_source(seconds=3), *X264, '-g', '12')))
+        place = len(data) // 2
+        data[place:place + 6000] = random.Random(5).randbytes(6000)
+        self.damaged('broken.mkv', bytes(data))
+
+    def test_corrupted_slice_data_only(self):
+        """The container is whole; only the pictures inside are wrong."""
+        source = clip('.mp4', *video_source(seconds=3), *X264, '-g', '12')
+        data = bytearray(content(source))
+        packets = halotest.packets(source, 'v:0')
+        for packet in packets[30:36]:
+            place, size = int(packet['pos']), int(packet['size'])
+            middle = place + 40
+            data[middle:place + size] = random.Random(place).randbytes(max(0, place + size - middle))
+        self.damaged('broken.mp4', bytes(data))
+
+    def test_corrupted_ffv1(self):
+        """FFV1 has checksums, so every flipped bit is seen."""
+        source = clip('.mkv', *video_source(), '-pix_fmt', 'yuv420p', '-c:v', 'ffv1', '-level', '3',
+                      '-slicecrc', '1')
+        packet = halotest.packets(source, 'v:0')[12]
+        data = bytearray(content(source))
+        data[int(packet['pos']) + int(packet['size']) // 2] ^= 0xff
+        self.damaged('broken.mkv', bytes(data))
+
+    def test_whole_files_are_not_called_damaged(self):
+        """One frame short is not: rounding of a declared length is no damage."""
+        for rate in ('30000/1001', '12.5', '7/3'):
+            for suffix in ('.mp4', '.mkv', '.avi'):
+                with self.subTest(rate + suffix):
+                    source = clip(suffix, *video_source(rate=rate, seconds=3), *audio_source(2), '-c:v',
+                                  'mpeg4', '-c:a', 'libmp3lame')
+                    self.filtered(source, 'out.mkv', '-y')
+
+    def test_mpegts_is_blind(self):
+        """MPEG-TS declares nothing: cut between packets it is a shorter clip."""
+        data = content(clip('.ts', *video_source(seconds=2), '-c:v', 'mpeg2video', '-bf', '0'))
+        source = self.path('cut.ts')
+        with open(source, 'wb') as file:
+            file.write(data[:len(data) * 9 // 10 // 188 * 188])
+        run = halotest.run_halod('run', '-i', source, '-vf', 'null', self.path('out.mkv'))
+        self.assertIn(run.code, (0, 1), self.told(run))
+        self.assertEqual(run.code == 0, os.path.exists(self.path('out.mkv')))
+
+
+if __name__ == '__main__':
+    halotest.main()

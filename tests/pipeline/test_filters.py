@@ -1,0 +1,382 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Filters against witnesses that are not ours: float64 in Python, FFmpeg's convolution and gblur.
+import math
+import random
+
+import halotest
+from halotest import (HaloTest, Plane, all_frames, clip, largest_difference, psnr, raw_clip,
+                      raw_frames, silent_clip, video_source)
+
+MASKS = {
+    3: ('1 2 1 2 4 2 1 2 1', 0.0625),
+    5: ('1 4 6 4 1 4 16 24 16 4 6 24 36 24 6 4 16 24 16 4 1 4 6 4 1', 0.00390625),
+    7: (' '.join(str(1 + (x * y) % 5) for y in range(7) for x in range(7)), None),
+}
+SHARPEN = ('0 -1 0 -1 5 -1 0 -1 0', 1.0)
+SLOPE = ('-1 0 1 -2 0 2 -1 0 1', 0.25)
+LOPSIDED = ('9 0 0 0 3 0 0 0 0', 1 / 12)
+
+
+# ---- float64 witnesses ----
+
+def gauss(sigma):
+    radius = math.ceil(3 * sigma)
+    weights = [math.exp(-x * x / (2 * sigma * sigma)) for x in range(-radius, radius + 1)]
+    total = math.fsum(weights)
+    return [w / total for w in weights]
+
+
+def clamped(i, size):
+    return min(max(i, 0), size - 1)
+
+
+def reflected(i, size):
+    i %= 2 * size
+    return i if i < size else 2 * size - 1 - i
+
+
+def reflected101(i, size):
+    if size == 1:
+        return 0
+    i %= 2 * size - 2
+    return i if i < size else 2 * size - 2 - i
+
+
+def wrapped(i, size):
+    return i % size
+
+
+def separable(plane, row, column, index=clamped):
+    """Real samples of the plane after a row and a column mask."""
+    w, h = plane.width, plane.height
+    rx, ry = len(row) // 2, len(column) // 2
+    xs = [[index(x + i - rx, w) for i in range(len(row))] for x in range(w)]
+    ys = [[index(y + j - ry, h) for j in range(len(column))] for y in range(h)]
+    rows = []
+    for y in range(h):
+        line = plane.samples[y * w:(y + 1) * w]
+        rows.append([sum(weight * line[at] for weight, at in zip(row, places)) for places in xs])
+    return Plane(w, h, [sum(weight * rows[at][x] for weight, at in zip(column, ys[y]))
+                        for y in range(h) for x in range(w)])
+
+
+def box(plane, radius_x, radius_y, passes=1):
+    """The contract's integers: a running sum and one rounding division."""
+    w, h = plane.width, plane.height
+    area = (2 * radius_x + 1) * (2 * radius_y + 1)
+    for _ in range(passes):
+        rows = [[sum(plane.samples[y * w + clamped(x + i, w)] for i in range(-radius_x, radius_x + 1))
+                 for x in range(w)] for y in range(h)]
+        plane = Plane(w, h, [(sum(rows[clamped(y + j, h)][x]
+                                  for j in range(-radius_y, radius_y + 1)) + area // 2) // area
+                             for y in range(h) for x in range(w)])
+    return plane
+
+
+def noise_clip(pixel_format, width=64, height=48, seed=5):
+    """Half noise, half a hard edge: what finds wrong weights and wrong borders."""
+    shift_x, shift_y, planes, size = halotest.LAYOUTS[pixel_format]
+    generator, data = random.Random(seed), b''
+    top = 255 if size == 1 else 1023
+    for index in range(planes):
+        w = width if index == 0 else -(-width >> shift_x)
+        h = height if index == 0 else -(-height >> shift_y)
+        for y in range(h):
+            for x in range(w):
+                value = generator.randint(0, top) if x < w // 2 else top * ((y // 9) % 2)
+                data += value.to_bytes(size, 'little')
+    if size == 1:
+        return raw_clip(data, pixel_format, width, height)
+    return clip('.mkv', '-f', 'rawvideo', '-pixel_format', pixel_format, '-video_size',
+                f'{width}x{height}', '-i', '-', '-c:v', 'ffv1', data=data)
+
+
+class Witnessed(HaloTest):
+    def planes_of(self, source, chain, pixel_format, width, height):
+        """The first frame before and after."""
+        output = self.lossless(source, 'out.mkv', chain, '-y')
+        self.assertEqual(halotest.probe_video(output)['pix_fmt'], pixel_format)
+        before = all_frames(raw_frames(source), pixel_format, width, height)[0]
+        after = all_frames(raw_frames(output), pixel_format, width, height)[0]
+        return before, after
+
+    def assert_within_one(self, wanted, got, what):
+        self.assertEqual((got.width, got.height), (wanted.width, wanted.height), what)
+        worst = max(abs(w - g) for w, g in zip(wanted.samples, got.samples))
+        self.assertLessEqual(worst, 1.0, f'{what}: off by {worst} from float64')
+
+
+class Gaussian(Witnessed):
+    def check(self, chain, pixel_format, sigmas, size=(64, 48), index=clamped, sigmas_v=None):
+        source = noise_clip(pixel_format, *size)
+        before, after = self.planes_of(source, chain, pixel_format, *size)
+        for number, (plane, got) in enumerate(zip(before, after)):
+            across, down = sigmas[number], (sigmas_v or sigmas)[number]
+            wanted = separable(plane, gauss(across), gauss(down), index)
+            self.assert_within_one(wanted, got, f'{chain} on {pixel_format} plane {number}')
+
+    def test_gray(self):
+        for sigma in (0.5, 1, 2, 5, 12.3, 21):
+            with self.subTest(sigma=sigma):
+                self.check(f'gblur=sigma={sigma}:border=replicate', 'gray', [sigma])
+
+    def test_gray_10_bit(self):
+        for sigma in (0.7, 2, 5):
+            with self.subTest(sigma=sigma):
+                self.check(f'gblur=sigma={sigma}:border=replicate', 'gray10le', [sigma])
+
+    def test_sigma_is_in_luma_pixels(self):
+        self.check('gblur=sigma=4:border=replicate', 'yuv420p', [4, 2, 2])
+        self.check('gblur=sigma=4:border=replicate', 'yuv420p10le', [4, 2, 2])
+
+    def test_chroma_of_422_is_narrow_across_only(self):
+        self.check('gblur=sigma=4:border=replicate', 'yuv422p', [4, 2, 2], sigmas_v=[4, 4, 4])
+
+    def test_444_and_gbrp_are_blurred_alike(self):
+        self.check('gblur=sigma=3:border=replicate', 'yuv444p', [3, 3, 3])
+        self.check('gblur=sigma=3:border=replicate', 'gbrp', [3, 3, 3])
+
+    def test_odd_size(self):
+        self.check('gblur=sigma=2:border=replicate', 'yuv420p', [2, 1, 1], (61, 47))
+
+    def test_sigma_v(self):
+        self.check('gblur=sigma=1:sigmaV=4:border=replicate', 'gray', [1], sigmas_v=[4])
+
+    def test_values_alone(self):
+        """FFmpeg's order: sigma, steps, planes, sigmaV."""
+        self.check('gblur=3', 'gray', [3])
+
+    def test_borders(self):
+        for name, index in (('replicate', clamped), ('reflect', reflected),
+                            ('reflect101', reflected101), ('wrap', wrapped)):
+            with self.subTest(name):
+                self.check(f'gblur=sigma=3:border={name}', 'gray', [3], (37, 29), index)
+
+    def test_mask_wider_than_the_picture(self):
+        self.check('gblur=sigma=10:border=replicate', 'gray', [10], (9, 5))
+        self.check('gblur=sigma=10:border=reflect', 'gray', [10], (9, 5), reflected)
+
+    def test_planes(self):
+        source = noise_clip('yuv420p')
+        before, after = self.planes_of(source, 'gblur=sigma=3:planes=1', 'yuv420p', 64, 48)
+        self.assertGreater(largest_difference(before[0], after[0]), 10)
+        for number in (1, 2):
+            self.assertEqual(list(after[number].samples), list(before[number].samples))
+        before, after = self.planes_of(source, 'gblur=sigma=3:planes=6', 'yuv420p', 64, 48)
+        self.assertEqual(list(after[0].samples), list(before[0].samples))
+        for number in (1, 2):
+            self.assertGreater(largest_difference(before[number], after[number]), 10)
+
+    def test_flat_stays_flat(self):
+        for value in (0, 1, 16, 127, 254, 255):
+            with self.subTest(value):
+                source = raw_clip(bytes([value]) * (64 * 48), 'gray', 64, 48)
+                output = self.lossless(source, 'out.mkv', 'gblur=sigma=7', '-y')
+                self.assertEqual(set(raw_frames(output)), {value})
+
+    def test_chain_is_run_in_order(self):
+        source = noise_clip('gray')
+        chained = self.lossless(source, 'c.mkv', 'gblur=sigma=2,avgblur=sizeX=3')
+        first = self.lossless(source, 'a.mkv', 'gblur=sigma=2')
+        second = self.lossless(first, 'b.mkv', 'avgblur=sizeX=3')
+        self.assertEqual(raw_frames(chained), raw_frames(second))
+        other = self.lossless(source, 'd.mkv', 'avgblur=sizeX=3,gblur=sigma=2')
+        self.assertNotEqual(raw_frames(chained), raw_frames(other))
+
+    def test_near_ffmpegs_gblur(self):
+        """FFmpeg's is off by up to 25 code values: a floor, not a match."""
+        source = silent_clip('.mkv', 1)
+        output = self.lossless(source, 'out.mkv', 'gblur=sigma=5')
+        wanted = all_frames(raw_frames(source, filters='gblur=sigma=5'), 'yuv420p', 160, 120)
+        got = all_frames(raw_frames(output), 'yuv420p', 160, 120)
+        self.assertEqual(len(got), len(wanted))
+        for number in (0, 12, 24):
+            self.assertGreater(psnr(wanted[number][0], got[number][0]), 28, f'frame {number}')
+
+    def test_steps_are_ignored_and_that_is_said_once(self):
+        source = silent_clip('.mkv', 1)
+        run = self.halod('run', '-i', source, '-vf', 'gblur=sigma=2:steps=3,gblur=sigma=1:steps=2',
+                         '-c:v', 'ffv1', self.path('a.mkv'))
+        self.says_once(run, 'steps')
+        b = self.lossless(source, 'b.mkv', 'gblur=sigma=2,gblur=sigma=1')
+        self.assertEqual(raw_frames(self.path('a.mkv')), raw_frames(b))
+
+    def test_every_strategy_named_by_help_gives_the_same(self):
+        """auto and no strategy at all are one thing."""
+        source = noise_clip('yuv420p')
+        a = self.lossless(source, 'a.mkv', 'gblur=sigma=3')
+        b = self.lossless(source, 'b.mkv', 'gblur=sigma=3:strategy=auto')
+        self.assertEqual(raw_frames(a), raw_frames(b))
+
+
+class Boxes(Witnessed):
+    def check(self, chain, pixel_format, radii, passes=1, size=(64, 48)):
+        source = noise_clip(pixel_format, *size)
+        before, after = self.planes_of(source, chain, pixel_format, *size)
+        for plane, got, (rx, ry) in zip(before, after, radii):
+            self.assertEqual(list(got.samples), list(box(plane, rx, ry, passes).samples), chain)
+
+    def test_avgblur(self):
+        self.check('avgblur=sizeX=3:border=replicate', 'gray', [(3, 3)])
+        self.check('avgblur=sizeX=3:sizeY=7:border=replicate', 'gray', [(3, 7)])
+        self.check('avgblur=sizeX=4:border=replicate', 'gray10le', [(4, 4)])
+
+    def test_avgblur_is_in_luma_pixels(self):
+        self.check('avgblur=sizeX=4:border=replicate', 'yuv420p', [(4, 4), (2, 2), (2, 2)])
+
+    def test_boxblur(self):
+        self.check('boxblur=lr=4:lp=1:border=replicate', 'gray', [(4, 4)])
+        self.check('boxblur=lr=2:lp=2:border=replicate', 'gray', [(2, 2)], passes=2)
+
+    def test_explicit_chroma_radius_is_in_chroma_samples(self):
+        self.check('boxblur=lr=4:lp=1:cr=3:cp=1:border=replicate', 'yuv420p',
+                   [(4, 4), (3, 3), (3, 3)])
+
+    def test_chroma_radius_follows_luma(self):
+        self.check('boxblur=lr=4:lp=1:border=replicate', 'yuv420p', [(4, 4), (2, 2), (2, 2)])
+
+
+class Convolution(Witnessed):
+    def compare(self, chain, pixel_format, margin, reference=None, size='160x120'):
+        """Frame by frame against FFmpeg's filter of the same name, without the edges."""
+        source = clip('.mkv', *video_source(), '-vf', 'noise=alls=20:all_seed=3,scale='
+                      + size.replace('x', ':'), '-frames:v', '2', '-pix_fmt', pixel_format,
+                      '-c:v', 'ffv1')
+        width, height = map(int, size.split('x'))
+        output = self.lossless(source, 'out.mkv', chain, '-y')
+        wanted = all_frames(raw_frames(source, filters=reference or chain, pixel_format=pixel_format),
+                            pixel_format, width, height)
+        got = all_frames(raw_frames(output), pixel_format, width, height)
+        self.assertEqual(len(got), 2)
+        for w, g in zip(wanted, got):
+            for number, (a, b) in enumerate(zip(w, g)):
+                worst = largest_difference(a, b, margin)
+                self.assertLessEqual(worst, 1, f'{chain} on {pixel_format} plane {number}')
+
+    def chain(self, mask, scale, planes=(0,), bias=None):
+        total = sum(map(float, mask.split()))
+        scale = scale if scale is not None else 1 / total
+        words = []
+        for plane in planes:
+            words += [f"{plane}m='{mask}'", f'{plane}rdiv={scale:.9g}']
+            if bias is not None:
+                words.append(f'{plane}bias={bias}')
+        return 'convolution=' + ':'.join(words)
+
+    def test_luma(self):
+        for pixel_format in ('yuv420p', 'yuv420p10le', 'gray', 'gray10le'):
+            for size, (mask, scale) in MASKS.items():
+                with self.subTest(f'{size}x{size} {pixel_format}'):
+                    self.compare(self.chain(mask, scale), pixel_format, size // 2)
+
+    def test_all_planes(self):
+        for pixel_format in ('yuv420p', 'yuv422p', 'yuv444p', 'yuv444p10le'):
+            for size, (mask, scale) in MASKS.items():
+                with self.subTest(f'{size}x{size} {pixel_format}'):
+                    self.compare(self.chain(mask, scale, (0, 1, 2)), pixel_format, size // 2)
+
+    def test_signed_and_lopsided(self):
+        for mask, scale in (SHARPEN, SLOPE, LOPSIDED):
+            for pixel_format in ('yuv444p', 'yuv420p10le'):
+                with self.subTest(f'{mask} {pixel_format}'):
+                    self.compare(self.chain(mask, scale, (0, 1, 2)), pixel_format, 1)
+
+    def test_bias(self):
+        mask, scale = SLOPE
+        self.compare(self.chain(mask, scale, (0, 1, 2), bias=128), 'yuv444p', 1)
+
+    def test_a_mask_for_each_plane(self):
+        chain = ("convolution=0m='1 2 1 2 4 2 1 2 1':0rdiv=0.0625:1m='0 -1 0 -1 5 -1 0 -1 0':1rdiv=1"
+                 ":2m='1 1 1 1 1 1 1 1 1':2rdiv=0.111111111")
+        self.compare(chain, 'yuv444p', 1)
+
+    def test_default_rdiv_is_one_over_the_sum(self):
+        self.compare("convolution=0m='1 2 1 2 4 2 1 2 1'", 'yuv420p', 1)
+
+    def test_ratio(self):
+        self.compare("convolution=0m='1 2 1 2 4 2 1 2 1':0rdiv=1/16", 'yuv420p', 1,
+                     reference="convolution=0m='1 2 1 2 4 2 1 2 1':0rdiv=0.0625")
+
+    def test_odd_size(self):
+        mask, scale = MASKS[5]
+        self.compare(self.chain(mask, scale, (0, 1, 2)), 'yuv444p', 2, size='81x61')
+        self.compare(self.chain(mask, scale, (0, 1, 2)), 'yuv420p', 2, size='81x61')
+
+    def test_masks_are_never_scaled(self):
+        """A shift by one pixel is one chroma sample in chroma planes."""
+        source = noise_clip('yuv420p')
+        shift = "'0 0 0 0 0 1 0 0 0'"
+        chain = f'convolution=0m={shift}:1m={shift}:2m={shift}:border=replicate'
+        before, after = self.planes_of(source, chain, 'yuv420p', 64, 48)
+        for plane, got in zip(before, after):
+            for y in range(plane.height):
+                line = list(plane.samples[y * plane.width:(y + 1) * plane.width])
+                self.assertEqual(list(got.samples[y * plane.width:(y + 1) * plane.width]),
+                                 line[1:] + line[-1:])
+
+    def dense(self, plane, mask, scale, index=clamped):
+        side = math.isqrt(len(mask))
+        r, w, h, wanted = side // 2, plane.width, plane.height, []
+        for y in range(h):
+            lines = [index(y + j - r, h) * w for j in range(side)]
+            for x in range(w):
+                total = 0.0
+                for j in range(side):
+                    for i in range(side):
+                        total += mask[j * side + i] * plane.samples[lines[j] + index(x + i - r, w)]
+                wanted.append(min(max(total * scale, 0), 255))
+        return Plane(w, h, wanted)
+
+    def test_real_weights_and_large_masks(self):
+        """What FFmpeg cannot: any odd size, real weights; float64 is the witness, edges included."""
+        generator = random.Random(9)
+        for side in (1, 9, 11):
+            mask = [round(generator.uniform(0, 2), 3) for _ in range(side * side)]
+            scale = 1 / sum(mask)
+            with self.subTest(side):
+                source = noise_clip('gray', 32, 24)
+                chain = (f"convolution=0m='{' '.join(map(str, mask))}':0rdiv={scale:.12g}"
+                         ':border=replicate')
+                before, after = self.planes_of(source, chain, 'gray', 32, 24)
+                self.assert_within_one(self.dense(before[0], mask, scale), after[0], f'{side}x{side}')
+
+    def test_63x63(self):
+        source = noise_clip('gray', 40, 30)
+        mask = ' '.join(['1'] * 63 * 63)
+        before, after = self.planes_of(source, f"convolution=0m='{mask}':border=replicate", 'gray',
+                                       40, 30)
+        self.assert_within_one(box(before[0], 31, 31), after[0], '63x63')
+
+    def test_constant_border(self):
+        source = raw_clip(bytes([200]) * (16 * 12), 'gray', 16, 12)
+        ones = ' '.join(['1'] * 9)
+        for value, corner in ((0, 200 * 4 / 9), (90, (200 * 4 + 90 * 5) / 9)):
+            before, after = self.planes_of(
+                source, f"convolution=0m='{ones}':0rdiv=1/9:border=constant:border_value={value}",
+                'gray', 16, 12)
+            self.assertLessEqual(abs(after[0].samples[0] - corner), 1, f'border_value={value}')
+            self.assertEqual(after[0].samples[5 * 16 + 5], 200)
+
+
+class Help(HaloTest):
+    def test_filters(self):
+        text = self.halod('filters').out.decode()
+        for name in ('gblur', 'avgblur', 'boxblur', 'convolution', 'null'):
+            self.assertRegex(text, rf'(?m)^\s*{name}\b')
+
+    def test_filter(self):
+        for name, words in (('gblur', ('sigma', 'sigmaV', 'steps', 'planes', 'border', '21')),
+                            ('avgblur', ('sizeX', 'sizeY', 'planes')),
+                            ('boxblur', ('lr', 'lp', 'cr', 'cp')),
+                            ('convolution', ('0m', '0rdiv', '0bias', '3m', 'strategy')),
+                            ('null', ('null',))):
+            text = self.halod('filter', name).out.decode()
+            for word in words:
+                self.assertIn(word, text, f'halod filter {name}')
+
+    def test_unknown_filter(self):
+        self.refused('filter', 'gblurr', says='gblur')
+
+
+if __name__ == '__main__':
+    halotest.main()

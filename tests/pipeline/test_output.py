@@ -1,0 +1,270 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# The output is whole or not there: kills, signals, full disks.
+import os
+import signal
+import stat
+import subprocess
+
+import halotest
+from halotest import (Feeder, HaloTest, X264, audio_source, clip, decodes_cleanly, frame_count,
+                      frame_hashes, probe, start_halod, video_source, wait_until)
+
+
+def long_clip(suffix='.mkv'):
+    return clip(suffix, *video_source(seconds=20), *audio_source(20), *X264, '-g', '25', '-c:a',
+                'libmp3lame')
+
+
+def long_bytes():
+    with open(long_clip(), 'rb') as file:
+        return file.read()
+
+
+class Interrupted(HaloTest):
+    """halod reads a clip that never ends from stdin, so it is surely in the middle of its work."""
+
+    def begin(self, name='out.mkv', options=(), trickle=True, source='-'):
+        self.output = self.path(name)
+        progress = self.path('progress')
+        process = start_halod('run', '-i', source, '-vf', 'gblur=sigma=1', '-preset', 'ultrafast',
+                              '-progress', progress, *options, self.output, stdin=subprocess.PIPE)
+        self.addCleanup(self.end, process)
+        data = long_bytes()
+        feeder = Feeder(process, data, len(data) // 2, trickle)
+        self.addCleanup(feeder.close)
+
+        def working():
+            if process.poll() is not None:
+                return True
+            try:
+                with open(progress, encoding='ascii') as file:
+                    return any(line.startswith('frame=') and int(line[6:]) > 0 for line in file)
+            except OSError:
+                return False
+        self.assertTrue(wait_until(working), 'no frame in 20 seconds')
+        if process.poll() is not None:
+            self.fail(f'ended by itself with {process.returncode}: '
+                      + process.stderr.read().decode(errors='replace'))
+        return process, feeder
+
+    def end(self, process):
+        if process.poll() is None:
+            process.kill()
+        process.wait()
+        process.stdout.close()
+        process.stderr.close()
+
+    def finish(self, process):
+        """Waits without closing stdin first; returns exit code and stderr."""
+        try:
+            code = process.wait(30)
+        except subprocess.TimeoutExpired:
+            self.fail('still running 30 seconds after the signal')
+        return code, process.stderr.read().decode(errors='replace')
+
+    def old(self, name='out.mkv'):
+        with open(self.path(name), 'wb') as file:
+            file.write(b'old')
+
+    def assert_old(self, name='out.mkv'):
+        with open(self.path(name), 'rb') as file:
+            self.assertEqual(file.read(), b'old', 'the old file was touched')
+
+    def test_nothing_under_the_final_name_while_running(self):
+        process, _ = self.begin()
+        self.assertFalse(os.path.exists(self.output))
+
+    def test_written_beside_its_final_name(self):
+        process, _ = self.begin()
+        self.assertTrue(wait_until(lambda: len(os.listdir(self.folder)) > 1),
+                        'no file in the folder of the output')
+
+    def test_kill(self):
+        process, _ = self.begin()
+        process.kill()
+        process.wait()
+        self.assertFalse(os.path.exists(self.output))
+
+    def test_kill_leaves_the_old_file(self):
+        self.old()
+        process, _ = self.begin(options=('-y',))
+        self.assert_old()
+        process.kill()
+        process.wait()
+        self.assert_old()
+
+    def test_run_after_a_kill(self):
+        process, _ = self.begin()
+        process.kill()
+        process.wait()
+        self.filtered(halotest.silent_clip(), 'out.mkv')
+        self.assertEqual(frame_count(self.output), 25)
+
+    def interrupted(self, number, code, name='out.mkv', partial='out.partial.mkv', **more):
+        process, feeder = self.begin(name, **more)
+        process.send_signal(number)
+        got, error = self.finish(process)
+        self.assertEqual(got, code, error)
+        self.assertTrue(os.path.exists(self.path(partial)), os.listdir(self.folder))
+        self.assertEqual(sorted(set(os.listdir(self.folder)) - {'progress', name}), [partial])
+        self.assertTrue(decodes_cleanly(self.path(partial)), 'the partial file does not play')
+        self.assertGreater(frame_count(self.path(partial)), 1)
+        lines = [line for line in error.splitlines() if partial in line]
+        self.assertEqual(len(lines), 1, 'one line says where the partial file is:\n' + error)
+        return self.path(partial)
+
+    def test_interrupt(self):
+        self.interrupted(signal.SIGINT, 130)
+        self.assertFalse(os.path.exists(self.output))
+
+    def test_terminate(self):
+        self.interrupted(signal.SIGTERM, 143)
+        self.assertFalse(os.path.exists(self.output))
+
+    def test_interrupt_leaves_the_old_file(self):
+        self.old()
+        self.interrupted(signal.SIGINT, 130, options=('-y',))
+        self.assert_old()
+
+    def test_interrupted_mp4_has_its_index(self):
+        partial = self.interrupted(signal.SIGINT, 130, 'out.mp4', 'out.partial.mp4')
+        self.assertIn('mp4', probe(partial)['format']['format_name'])
+
+    def test_interrupt_while_the_input_is_silent(self):
+        self.interrupted(signal.SIGINT, 130, trickle=False)
+
+    def test_terminate_while_the_input_is_silent(self):
+        self.interrupted(signal.SIGTERM, 143, trickle=False)
+
+    def test_partial_frames_are_filtered(self):
+        process, feeder = self.begin(options=('-c:v', 'ffv1'))
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(self.finish(process)[0], 130)
+        got = frame_hashes(self.path('out.partial.mkv'))
+        raw = set(frame_hashes(long_clip()))
+        self.assertGreater(len(got), 1)
+        self.assertTrue(raw.isdisjoint(got), 'a raw frame in the partial file')
+
+    def test_partial_frames_are_the_first_ones(self):
+        process, feeder = self.begin()
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual(self.finish(process)[0], 143)
+        got = halotest.packet_times(self.path('out.partial.mkv'))
+        wanted = halotest.frame_times(long_clip())[:len(got)]
+        shift = got[0] - wanted[0]
+        for w, g in zip(wanted, got):
+            self.assertLessEqual(abs(g - w - shift), halotest.Fraction(1, 1000))
+
+    def test_second_interrupt_ends_at_once(self):
+        process, feeder = self.begin()
+        process.send_signal(signal.SIGINT)
+        process.send_signal(signal.SIGINT)
+        code, error = self.finish(process)
+        self.assertIn(code, (130, -signal.SIGINT), error)
+        self.assertFalse(os.path.exists(self.output))
+
+    def test_interrupt_before_the_first_frame(self):
+        """Nothing was sent yet: no final file, and the exit code is still the signal's."""
+        process = start_halod('run', '-i', '-', '-vf', 'null', self.path('out.mkv'),
+                              stdin=subprocess.PIPE)
+        self.addCleanup(self.end, process)
+        self.addCleanup(process.stdin.close)
+        halotest.time.sleep(1)
+        process.send_signal(signal.SIGINT)
+        code, error = self.finish(process)
+        self.assertEqual(code, 130, error)
+        self.assertFalse(os.path.exists(self.path('out.mkv')))
+
+
+class FullDisk(HaloTest):
+    def setUp(self):
+        super().setUp()
+        if os.getuid() != 0:
+            self.skipTest('only root mounts')
+        self.disk = self.path('disk')
+        os.mkdir(self.disk)
+        done = subprocess.run(['mount', '-t', 'tmpfs', '-o', 'size=256k', 'tmpfs', self.disk],
+                              stderr=subprocess.PIPE)
+        if done.returncode:
+            self.skipTest('no mount here: ' + done.stderr.decode().strip())
+        self.addCleanup(subprocess.run, ['umount', self.disk])
+
+    def fill(self, *options, name='out.nut'):
+        run = self.halod('run', '-i', halotest.silent_clip('.mkv', 2), '-vf', 'gblur=sigma=1', '-v',
+                         'error', '-c:v', 'rawvideo', *options, os.path.join(self.disk, name), code=1)
+        self.assertIn('space', self.assert_one_line(run).lower())
+
+    def test_nothing_is_left(self):
+        self.fill()
+        self.assertEqual(os.listdir(self.disk), [])
+
+    def test_old_file_is_left(self):
+        old = os.path.join(self.disk, 'out.nut')
+        with open(old, 'wb') as file:
+            file.write(b'old')
+        self.fill('-y')
+        self.assertEqual(os.listdir(self.disk), ['out.nut'])
+        with open(old, 'rb') as file:
+            self.assertEqual(file.read(), b'old')
+
+    def test_space_ends_in_the_trailer(self):
+        """A disk that holds all but the last bytes is full too."""
+        source = halotest.silent_clip('.mkv', 1)
+        whole = self.filtered(source, 'whole.mp4', '-preset', 'ultrafast')
+        used = os.path.getsize(whole)
+        room = 256 * 1024 - (used // 4096) * 4096
+        with open(os.path.join(self.disk, 'ballast'), 'wb') as file:
+            file.write(b'x' * room)
+        run = self.halod('run', '-i', source, '-vf', 'null', '-preset', 'ultrafast', '-v', 'error',
+                         os.path.join(self.disk, 'out.mp4'), code=1)
+        self.assertIn('space', self.assert_one_line(run).lower())
+        self.assertEqual(os.listdir(self.disk), ['ballast'])
+
+    def test_full_device(self):
+        device = self.path('full')
+        try:
+            os.mknod(device, stat.S_IFCHR | 0o666, os.makedev(1, 7))
+            with open(device, 'wb', buffering=0) as file:
+                file.write(b'x')
+        except OSError as error:
+            if error.errno != halotest_enospc():
+                self.skipTest(f'no device files here: {error}')
+        run = self.halod('run', '-y', '-i', halotest.silent_clip(), '-vf', 'null', '-v', 'error',
+                         '-f', 'nut', device, code=1)
+        self.assertIn('space', self.assert_one_line(run).lower())
+        self.assertTrue(stat.S_ISCHR(os.stat(device).st_mode), 'the device was replaced by a file')
+
+
+def halotest_enospc():
+    import errno
+    return errno.ENOSPC
+
+
+class Finished(HaloTest):
+    def test_nothing_else_is_left(self):
+        self.filtered(halotest.plain_clip(), 'out.mp4')
+        self.assertEqual(os.listdir(self.folder), ['out.mp4'])
+
+    def test_mode_follows_the_umask(self):
+        old = os.umask(0o027)
+        try:
+            output = self.filtered(halotest.silent_clip(), 'out.mkv')
+        finally:
+            os.umask(old)
+        self.assertEqual(stat.S_IMODE(os.stat(output).st_mode), 0o640)
+
+    def test_file_input_interrupted(self):
+        """The same from a file, where nothing waits for input."""
+        process = start_halod('run', '-i', long_clip(), '-vf', 'gblur=sigma=20', '-preset',
+                              'veryslow', '-c:v', 'libx264', self.path('out.mkv'))
+        wait_until(lambda: os.listdir(self.folder))
+        process.send_signal(signal.SIGINT)
+        _, error = process.communicate(timeout=60)
+        if process.returncode == 0:
+            self.skipTest('done before the signal came')
+        self.assertEqual(process.returncode, 130, error.decode())
+        self.assertFalse(os.path.exists(self.path('out.mkv')))
+
+
+if __name__ == '__main__':
+    halotest.main()

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# What a run says: progress files, lines, the bar on a terminal, log levels.
+import os
+import pty
+import re
+import select
+import subprocess
+
+import halotest
+from halotest import HaloTest, plain_clip, silent_clip
+
+
+def blocks(text):
+    """FFmpeg's key=value form, cut after each progress= line."""
+    found, block = [], {}
+    for line in text.splitlines():
+        name, _, value = line.partition('=')
+        block[name.strip()] = value.strip()
+        if name == 'progress':
+            found.append(block)
+            block = {}
+    return found, block
+
+
+class Progress(HaloTest):
+    def check(self, text, count):
+        for line in text.splitlines():
+            self.assertRegex(line, r'^[A-Za-z0-9_]+=\s*\S+', f'not key=value: {line!r}')
+        found, rest = blocks(text)
+        self.assertEqual(rest, {}, 'words after the last progress=')
+        self.assertTrue(text.endswith('progress=end\n'), text[-200:])
+        for block in found:
+            for name in ('frame', 'fps', 'total_size', 'out_time_us', 'out_time', 'speed'):
+                self.assertIn(name, block)
+        self.assertEqual([b['progress'] for b in found[:-1]], ['continue'] * (len(found) - 1))
+        self.assertEqual(int(found[-1]['frame']), count)
+        frames = [int(b['frame']) for b in found]
+        self.assertEqual(frames, sorted(frames))
+        self.assertRegex(found[-1]['out_time'], r'^\d\d:\d\d:\d\d\.\d+$')
+        return found[-1]
+
+    def test_file(self):
+        output, progress = self.path('out.mp4'), self.path('progress.txt')
+        self.halod('run', '-i', plain_clip('.mp4', 2), '-vf', 'null', '-progress', progress, output)
+        with open(progress, encoding='ascii') as file:
+            last = self.check(file.read(), 50)
+        self.assertAlmostEqual(int(last['out_time_us']) / 1e6, 2, delta=0.1)
+        self.assertEqual(int(last['total_size']), os.path.getsize(output))
+
+    def test_stdout(self):
+        run = self.halod('run', '-i', silent_clip(), '-vf', 'null', '-progress', '-',
+                         self.path('out.mkv'))
+        self.check(run.out.decode('ascii'), 25)
+
+    def test_long_run_reports_on_its_way(self):
+        from test_output import long_clip
+        progress = self.path('progress.txt')
+        self.halod('run', '-i', long_clip(), '-vf', 'gblur=sigma=10', '-preset', 'slow', '-progress',
+                   progress, self.path('out.mkv'))
+        with open(progress, encoding='ascii') as file:
+            self.check(file.read(), 500)
+
+    def test_progress_file_that_cannot_be_made(self):
+        run = halotest.run_halod('run', '-i', silent_clip(), '-vf', 'null', '-progress',
+                                 self.path('nowhere/progress'), self.path('out.mkv'))
+        self.assertIn(run.code, (1, 64), self.told(run))
+        self.assert_one_line(run)
+        self.assertFalse(os.path.exists(self.path('out.mkv')))
+
+    def test_failed_run_does_not_say_end_well(self):
+        """After an error the exit code says so; the progress file must still be key=value."""
+        progress = self.path('progress.txt')
+        self.halod('run', '-i', self.path('missing.mp4'), '-vf', 'null', '-progress', progress,
+                   self.path('out.mkv'), code=1)
+        if os.path.exists(progress):
+            with open(progress, encoding='ascii') as file:
+                for line in file:
+                    self.assertRegex(line, r'^[A-Za-z0-9_]+=')
+
+
+class Lines(HaloTest):
+    def test_plain_lines_without_a_terminal(self):
+        run = self.halod('run', '-i', plain_clip('.mp4', 2), '-vf', 'gblur=sigma=2',
+                         self.path('out.mp4'))
+        self.assertNotIn('\r', run.err)
+        self.assertNotIn('\x1b', run.err)
+        for line in run.err.splitlines():
+            self.assertTrue(line.startswith('halod: '), f'not our line: {line!r}')
+        self.assertEqual(run.out, b'')
+
+    def test_end_is_said(self):
+        run = self.halod('run', '-i', plain_clip('.mp4', 2), '-vf', 'gblur=sigma=2',
+                         self.path('out.mp4'))
+        self.assertRegex(run.err, r'\b50\b', 'the number of frames')
+
+    def test_quiet(self):
+        run = self.halod('run', '-i', plain_clip(), '-vf', 'gblur=sigma=2:steps=2', '-v', 'quiet',
+                         self.path('out.mp4'))
+        self.assertEqual((run.out, run.err), (b'', ''))
+
+    def test_error_level_is_silent_on_success(self):
+        run = self.halod('run', '-i', plain_clip(), '-vf', 'gblur=sigma=2:steps=2', '-v', 'error',
+                         self.path('out.mp4'))
+        self.assertEqual((run.out, run.err), (b'', ''))
+
+    def test_error_level_says_errors(self):
+        self.refused('run', '-i', self.path('missing.mp4'), '-vf', 'null', '-v', 'error',
+                     self.path('out.mp4'), code=1)
+
+    def test_warning_level_is_silent_where_nothing_is_odd(self):
+        run = self.halod('run', '-i', plain_clip(), '-vf', 'gblur=sigma=2', '-v', 'warning',
+                         self.path('out.mp4'))
+        self.assertEqual(run.err, '')
+
+    def test_debug_says_more(self):
+        info = self.halod('run', '-i', plain_clip(), '-vf', 'gblur=sigma=2', self.path('a.mp4'))
+        debug = self.halod('run', '-i', plain_clip(), '-vf', 'gblur=sigma=2', '-v', 'debug',
+                           self.path('b.mp4'))
+        self.assertGreater(len(debug.err), len(info.err))
+
+    def test_control_characters_in_names_do_not_reach_the_terminal(self):
+        name = self.path('a\x1b[31mb\nc.mp4')
+        run = self.halod('run', '-i', name, '-vf', 'null', self.path('out.mp4'), code=1)
+        self.assertNotIn('\x1b', run.err)
+        self.assert_one_line(run)
+
+
+class Terminal(HaloTest):
+    def test_bar(self):
+        master, slave = pty.openpty()
+        from test_output import long_clip
+        process = subprocess.Popen(
+            halotest.halod_command('run', '-i', long_clip(), '-vf', 'gblur=sigma=8',
+                                   self.path('out.mkv')),
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=slave,
+            env=halotest.halod_environment())
+        os.close(slave)
+        text = b''
+        while True:
+            ready, _, _ = select.select([master], [], [], halotest.RUN_TIMEOUT)
+            if not ready:
+                process.kill()
+                break
+            try:
+                part = os.read(master, 65536)
+            except OSError:  # the other side is closed
+                break
+            if not part:
+                break
+            text += part
+        os.close(master)
+        self.assertEqual(process.wait(10), 0, text[-500:])
+        shown = text.decode(errors='replace')
+        self.assertTrue('\r' in shown.replace('\r\n', '\n') or '\x1b[' in shown, 'no bar')
+        self.assertIn('fps', shown)
+        self.assertTrue(re.search(r'500\D', shown), 'the number of frames is not said')
+
+
+if __name__ == '__main__':
+    halotest.main()

@@ -1,0 +1,424 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# What is in the file besides pictures: audio, subtitles, chapters, tags, attachments, data.
+import os
+
+import halotest
+from halotest import (HaloTest, X264, audio_source, call, clip, ffmpeg, need, plain_clip, probe,
+                      probe_video, real_videos, streams, video_source)
+
+
+class Whole(HaloTest):
+    def test_mp4_with_b_frames_and_aac(self):
+        source = plain_clip('.mp4', 2)
+        self.assert_whole(source, self.filtered(source, 'out.mp4', chain='gblur=sigma=2'))
+
+    def test_mkv_with_b_frames_and_aac(self):
+        source = plain_clip('.mkv', 2)
+        self.assert_whole(source, self.filtered(source, 'out.mkv', chain='gblur=sigma=2'))
+
+    def test_default_encoder_is_h264(self):
+        output = self.filtered(plain_clip(), 'out.mp4')
+        self.assertEqual(probe_video(output)['codec_name'], 'h264')
+
+    def test_chosen_encoder_and_its_options(self):
+        source = plain_clip()
+        output = self.filtered(source, 'out.mkv', '-c:v', 'mpeg4', '-b:v', '300k')
+        self.assertEqual(probe_video(output)['codec_name'], 'mpeg4')
+        self.assert_whole(source, output)
+
+    def test_crf_reaches_the_encoder(self):
+        source = plain_clip('.mp4', 2)
+        fine = self.filtered(source, 'fine.mp4', '-crf', '10', '-preset', 'ultrafast')
+        rough = self.filtered(source, 'rough.mp4', '-crf', '45', '-preset', 'ultrafast')
+        self.assertGreater(os.path.getsize(fine), 2 * os.path.getsize(rough))
+
+    def test_bit_rate_reaches_the_encoder(self):
+        source = plain_clip('.mp4', 2)
+        fine = self.filtered(source, 'fine.mp4', '-an', '-b:v', '2M')
+        rough = self.filtered(source, 'rough.mp4', '-an', '-b:v', '50k')
+        self.assertGreater(os.path.getsize(fine), 2 * os.path.getsize(rough))
+
+    def test_single_frame(self):
+        source = clip('.mp4', *video_source(), *X264, '-frames:v', '1')
+        output = self.filtered(source, 'out.mp4', chain='gblur=sigma=3')
+        self.assert_video_times(source, output)
+
+    def test_audio_longer_than_video(self):
+        for suffix in ('.mp4', '.mkv'):
+            source = clip(suffix, *video_source(seconds=1), *audio_source(3), *X264, '-c:a', 'aac')
+            with self.subTest(suffix):
+                self.assert_whole(source, self.filtered(source, 'out' + suffix))
+
+    def test_video_longer_than_audio(self):
+        for suffix in ('.mp4', '.mkv'):
+            source = clip(suffix, *video_source(seconds=3), *audio_source(1), *X264, '-c:a', 'aac')
+            with self.subTest(suffix):
+                self.assert_whole(source, self.filtered(source, 'out' + suffix))
+
+    def test_open_gop(self):
+        source = clip('.mkv', *video_source(seconds=2), '-c:v', 'libx264', '-pix_fmt', 'yuv420p',
+                      '-x264-params', 'open-gop=1:keyint=10:min-keyint=10:bframes=3:b-adapt=0')
+        need(probe_video(source)['has_b_frames'] > 0, 'B-frames', source)
+        self.assert_whole(source, self.filtered(source, 'out.mkv'))
+
+    def test_no_audio(self):
+        output = self.filtered(plain_clip(), 'out.mp4', '-an')
+        self.assertEqual(streams(output, 'audio'), [])
+        self.assert_video_times(plain_clip(), output)
+
+    def test_two_video_streams(self):
+        source = clip('.mp4', *video_source(), '-f', 'lavfi', '-i',
+                      'smptebars=size=96x80:rate=10:duration=1', '-map', '0', '-map', '1', *X264)
+        need(len(real_videos(source)) == 2, 'two video streams', source)
+        output = self.filtered(source, 'out.mp4', chain='gblur=sigma=4')
+        self.assert_whole(source, output)
+        self.assertEqual([(s['width'], s['height']) for s in real_videos(output)],
+                         [(160, 120), (96, 80)])
+
+
+class Audio(HaloTest):
+    def several(self):
+        source = clip('.mkv', *video_source(), *audio_source(1, 440), *audio_source(1, 660),
+                      *audio_source(1, 880, 48000), '-map', '0', '-map', '1', '-map', '2',
+                      '-map', '3', *X264, '-c:a:0', 'aac', '-c:a:1', 'libmp3lame', '-c:a:2', 'ac3',
+                      '-metadata:s:a:0', 'language=eng', '-metadata:s:a:1', 'language=deu',
+                      '-metadata:s:a:2', 'language=fra', '-metadata:s:a:1', 'title=Kommentar',
+                      '-disposition:a:0', '0', '-disposition:a:1', 'default',
+                      '-disposition:a:2', 'comment')
+        found = streams(source, 'audio')
+        need([s['disposition']['default'] for s in found] == [0, 1, 0], 'dispositions', source)
+        need(found[2]['disposition']['comment'] == 1, 'a comment track', source)
+        return source
+
+    def test_several_tracks(self):
+        source = self.several()
+        for name in ('out.mkv', 'out.mp4'):
+            with self.subTest(name):
+                output = self.filtered(source, name)
+                self.assert_whole(source, output)
+                wanted, got = streams(source, 'audio'), streams(output, 'audio')
+                self.assertEqual([s['codec_name'] for s in got], [s['codec_name'] for s in wanted])
+                self.assertEqual([s['tags']['language'] for s in got], ['eng', 'deu', 'fra'])
+
+    def test_dispositions_and_titles(self):
+        source = self.several()
+        output = self.filtered(source, 'out.mkv')
+        wanted, got = streams(source, 'audio'), streams(output, 'audio')
+        self.assertEqual([s['disposition'] for s in got], [s['disposition'] for s in wanted])
+        self.assertEqual(got[1]['tags']['title'], 'Kommentar')
+
+    def test_opus(self):
+        source = clip('.mkv', *video_source(), *audio_source(1, 440, 48000), *X264,
+                      '-c:a', 'libopus')
+        self.assert_whole(source, self.filtered(source, 'out.mkv'))
+
+    def test_flac(self):
+        source = clip('.mkv', *video_source(), *audio_source(), *X264, '-c:a', 'flac')
+        output = self.filtered(source, 'out.mkv')
+        self.assert_whole(source, output)
+        self.assertEqual(halotest.audio_samples_md5(output), halotest.audio_samples_md5(source))
+
+    def test_pcm_to_mov(self):
+        source = clip('.mov', *video_source(), *audio_source(), *X264, '-c:a', 'pcm_s16le')
+        output = self.filtered(source, 'out.mov')
+        self.assertEqual(streams(output, 'audio')[0]['codec_name'], 'pcm_s16le')
+        self.assertEqual(halotest.audio_samples_md5(output), halotest.audio_samples_md5(source))
+        self.assert_video_times(source, output)
+
+    def test_copy_said_openly(self):
+        source = plain_clip()
+        self.assert_whole(source, self.filtered(source, 'out.mp4', '-c:a', 'copy'))
+
+    def test_transcoded(self):
+        source = clip('.mkv', *video_source(), *audio_source(), *X264, '-c:a', 'pcm_s16le')
+        output = self.path('out.mkv')
+        run = halotest.run_halod('run', '-i', source, '-vf', 'null', '-c:a', 'flac', output)
+        if run.code == 64:
+            self.assert_one_line(run)
+            self.skipTest('-c:a takes only copy: ' + run.err.strip())
+        self.assertEqual(run.code, 0, self.told(run))
+        self.assertEqual(streams(output, 'audio')[0]['codec_name'], 'flac')
+        self.assertEqual(halotest.audio_samples_md5(output), halotest.audio_samples_md5(source))
+
+    def test_unknown_audio_encoder(self):
+        self.refused('run', '-i', plain_clip(), '-vf', 'null', '-c:a', 'flacc',
+                     self.path('out.mkv'), says='flac')
+
+    def test_audio_only_input(self):
+        source = clip('.m4a', *audio_source(), '-c:a', 'aac')
+        output = self.path('out.mp4')
+        self.refused('run', '-i', source, '-vf', 'null', output, code=1, says='video')
+        self.assertFalse(os.path.exists(output))
+
+
+class Tags(HaloTest):
+    def color(self, primaries, transfer, matrix, colour_range='tv', suffix='.mp4'):
+        source = clip(suffix, *video_source(), *X264, '-color_primaries', primaries, '-color_trc',
+                      transfer, '-colorspace', matrix, '-color_range', colour_range)
+        names = ('color_primaries', 'color_transfer', 'color_space', 'color_range')
+        wanted = {name: probe_video(source).get(name) for name in names}
+        need(list(wanted.values()) == [primaries, transfer, matrix, colour_range], 'tags', source)
+        for output in ('out' + suffix, 'lossless.mkv'):
+            options = ('-c:v', 'ffv1') if output == 'lossless.mkv' else ()
+            found = probe_video(self.filtered(source, output, *options))
+            self.assertEqual({name: found.get(name) for name in names}, wanted, output)
+
+    def test_bt709(self):
+        self.color('bt709', 'bt709', 'bt709')
+
+    def test_bt601_in_mkv(self):
+        self.color('smpte170m', 'smpte170m', 'smpte170m', suffix='.mkv')
+
+    def test_bt2020_pq(self):
+        self.color('bt2020', 'smpte2084', 'bt2020nc')
+
+    def test_full_range(self):
+        self.color('bt709', 'iec61966-2-1', 'bt709', 'pc')
+
+    def test_unspecified_stays_unspecified(self):
+        source = plain_clip()
+        found, wanted = probe_video(self.filtered(source, 'out.mp4')), probe_video(source)
+        for name in ('color_primaries', 'color_transfer', 'color_space'):
+            self.assertEqual(found.get(name), wanted.get(name), name)
+
+    def test_sample_aspect_ratio(self):
+        for suffix in ('.mp4', '.mkv'):
+            source = clip(suffix, *video_source(), '-vf', 'setsar=4/3', *X264)
+            need(probe_video(source)['sample_aspect_ratio'] == '4:3', 'aspect ratio', source)
+            with self.subTest(suffix):
+                found = probe_video(self.filtered(source, 'out' + suffix))
+                self.assertEqual(found['sample_aspect_ratio'], '4:3')
+
+    def test_rotation(self):
+        upright = plain_clip()
+        for degrees in ('90', '180', '270'):
+            try:
+                source = clip('.mp4', '-display_rotation', degrees, '-i', upright, '-c', 'copy')
+            except halotest.ClipError:  # before FFmpeg 6.0
+                source = clip('.mp4', '-i', upright, '-c', 'copy', '-metadata:s:v',
+                              'rotate=' + degrees)
+            wanted = probe_video(source)
+            need(halotest.rotation(wanted) != 0, 'rotation', source)
+            with self.subTest(degrees):
+                found = probe_video(self.filtered(source, f'out{degrees}.mp4', chain='gblur=sigma=2'))
+                self.assertEqual(halotest.rotation(found), halotest.rotation(wanted))
+                self.assertEqual((found['width'], found['height']), (160, 120))
+
+    def tagged(self, suffix):
+        lines = (';FFMETADATA1\ntitle=A walk: half = done\nartist=Jos\u00e9\ncomment=two\\\nlines\n'
+                 '[CHAPTER]\nTIMEBASE=1/1000\nSTART=0\nEND=400\ntitle=One\n'
+                 '[CHAPTER]\nTIMEBASE=1/1000\nSTART=400\nEND=1000\ntitle=Zw\u00f6lf\n')
+        notes = self.path('notes.ffmeta')
+        with open(notes, 'w', encoding='utf-8') as file:
+            file.write(lines)
+        source = self.path('tagged' + suffix)
+        ffmpeg('-i', plain_clip(), '-i', notes, '-map', '0', '-map_metadata', '1',
+               '-map_chapters', '1', '-metadata:s:v', 'language=nor', '-c', 'copy', source)
+        need(len(probe(source)['chapters']) == 2, 'chapters', source)
+        return source
+
+    def test_metadata(self):
+        for suffix in ('.mp4', '.mkv'):
+            source = self.tagged(suffix)
+            with self.subTest(suffix):
+                output = self.filtered(source, 'out' + suffix)
+                wanted = halotest.lower_tags(probe(source)['format'])
+                found = halotest.lower_tags(probe(output)['format'])
+                for name in ('title', 'artist', 'comment'):
+                    self.assertEqual(found.get(name), wanted[name], name)
+                self.assertEqual(probe_video(output)['tags'].get('language'), 'nor')
+
+    def test_chapters(self):
+        def chapters(path):
+            return [(round(float(c['start_time']), 2), round(float(c['end_time']), 2),
+                     c['tags']['title']) for c in probe(path)['chapters']]
+        for suffix in ('.mp4', '.mkv'):
+            source = self.tagged(suffix)
+            with self.subTest(suffix):
+                self.assertEqual(chapters(self.filtered(source, 'out' + suffix)), chapters(source))
+
+    def test_metadata_dropped(self):
+        for suffix in ('.mp4', '.mkv'):
+            with self.subTest(suffix):
+                output = self.filtered(self.tagged(suffix), 'out' + suffix, '-map_metadata', '-1')
+                found = halotest.lower_tags(probe(output)['format'])
+                for name in ('title', 'artist', 'comment'):
+                    self.assertNotIn(name, found)
+                self.assertEqual(probe(output)['chapters'], [])
+
+    def test_map_metadata_takes_only_minus_one(self):
+        self.refused('run', '-i', plain_clip(), '-vf', 'null', '-map_metadata', 'x',
+                     self.path('out.mp4'), says='map_metadata')
+
+
+SRT = ('1\n00:00:00,100 --> 00:00:00,500\nHello there\n\n'
+       '2\n00:00:00,600 --> 00:00:00,900\nTwo lines\nGr\u00fc\u00dfe\n')
+
+
+class Subtitles(HaloTest):
+    def subtitled(self, suffix, codec):
+        text = self.path('words.srt')
+        with open(text, 'w', encoding='utf-8') as file:
+            file.write(SRT)
+        source = self.path('subtitled' + suffix)
+        ffmpeg('-i', plain_clip(), '-i', text, '-map', '0', '-map', '1', '-c', 'copy', '-c:s', codec,
+               '-metadata:s:s:0', 'language=swe', source)
+        need(streams(source, 'subtitle')[0]['codec_name'] == codec, codec, source)
+        return source
+
+    def assert_subtitles(self, source, output):
+        found = streams(output, 'subtitle')
+        self.assertEqual(len(found), 1, 'subtitle streams')
+        self.assertEqual(found[0]['tags'].get('language'), 'swe')
+        shift = float(self.common_shift(source, output))
+        wanted, got = halotest.subtitle_text(source), halotest.subtitle_text(output)
+        if abs(shift) < 0.001:
+            self.assertEqual(got, wanted)
+        self.assertIn('Hello there', got)
+        self.assertIn('Gr\u00fc\u00dfe', got)
+
+    def test_srt_in_mkv(self):
+        source = self.subtitled('.mkv', 'subrip')
+        output = self.filtered(source, 'out.mkv')
+        self.assertEqual(streams(output, 'subtitle')[0]['codec_name'], 'subrip')
+        self.assert_subtitles(source, output)
+        self.assert_whole(source, output)
+
+    def test_mov_text_in_mp4(self):
+        source = self.subtitled('.mp4', 'mov_text')
+        output = self.filtered(source, 'out.mp4')
+        self.assertEqual(streams(output, 'subtitle')[0]['codec_name'], 'mov_text')
+        self.assert_subtitles(source, output)
+        self.assert_whole(source, output)
+
+    def test_ass_in_mkv(self):
+        source = self.subtitled('.mkv', 'ass')
+        output = self.filtered(source, 'out.mkv')
+        self.assertEqual(streams(output, 'subtitle')[0]['codec_name'], 'ass')
+        self.assert_subtitles(source, output)
+
+    def test_srt_from_mkv_to_mp4(self):
+        source = self.subtitled('.mkv', 'subrip')
+        self.assert_subtitles(source, self.filtered(source, 'out.mp4'))
+
+    def test_mov_text_from_mp4_to_mkv(self):
+        source = self.subtitled('.mp4', 'mov_text')
+        self.assert_subtitles(source, self.filtered(source, 'out.mkv'))
+
+    def test_where_the_container_has_no_subtitles(self):
+        source = self.subtitled('.mkv', 'subrip')
+        run = self.halod('run', '-i', source, '-vf', 'null', '-c:v', 'mpeg4', self.path('out.avi'))
+        if not streams(self.path('out.avi'), 'subtitle'):
+            self.says_once(run, 'subtitle|subrip')
+
+
+class Attachments(HaloTest):
+    def attached(self, *files):
+        source, command = self.path('attached.mkv'), ['-i', plain_clip('.mkv'), '-c', 'copy']
+        for index, (name, mime, content) in enumerate(files):
+            with open(self.path(name), 'wb') as file:
+                file.write(content)
+            command += ['-attach', self.path(name), f'-metadata:s:t:{index}', 'mimetype=' + mime,
+                        f'-metadata:s:t:{index}', 'filename=' + name]
+        ffmpeg(*command, source)
+        return source
+
+    def test_font_is_kept(self):
+        content = bytes(range(256)) * 4
+        source = self.attached(('halo.ttf', 'application/x-truetype-font', content))
+        need(streams(source, 'attachment')[0]['codec_name'] == 'ttf', 'a font', source)
+        output = self.filtered(source, 'out.mkv', chain='gblur=sigma=2')
+        found = streams(output, 'attachment')
+        self.assertEqual([s['tags']['filename'] for s in found], ['halo.ttf'])
+        self.assertEqual(found[0]['tags']['mimetype'], 'application/x-truetype-font')
+        halotest.subprocess.run([halotest.FFMPEG, '-nostdin', '-v', 'quiet', '-y',
+                                 '-dump_attachment:t:0', self.path('dumped.ttf'), '-i', output],
+                                stdin=halotest.subprocess.DEVNULL)
+        with open(self.path('dumped.ttf'), 'rb') as file:
+            self.assertEqual(file.read(), content)
+
+    def test_other_attachment_is_dropped_with_a_line(self):
+        source = self.attached(('notes.txt', 'text/plain', b'the raw truth'))
+        need(len(streams(source, 'attachment')) == 1, 'an attachment', source)
+        run = self.halod('run', '-i', source, '-vf', 'gblur', self.path('out.mkv'))
+        self.assertEqual(streams(self.path('out.mkv'), 'attachment'), [])
+        self.says_once(run, 'attach|notes.txt')
+
+    def test_font_is_kept_where_another_is_dropped(self):
+        source = self.attached(('halo.otf', 'application/vnd.ms-opentype', b'OTTO' * 20),
+                               ('notes.txt', 'text/plain', b'the raw truth'))
+        output = self.filtered(source, 'out.mkv', chain='gblur')
+        self.assertEqual([s['tags']['filename'] for s in streams(output, 'attachment')],
+                         ['halo.otf'])
+
+    def test_picture_attached_to_mkv_is_not_passed_on(self):
+        picture = clip('.png', *video_source(), '-frames:v', '1')
+        with open(picture, 'rb') as file:
+            source = self.attached(('cover.png', 'image/png', file.read()))
+        need(any(s['disposition']['attached_pic'] for s in streams(source, 'video')),
+             'a cover', source)
+        run = self.halod('run', '-i', source, '-vf', 'gblur=sigma=8', self.path('out.mkv'))
+        self.assert_cover_gone_or_filtered(source, self.path('out.mkv'), run)
+
+    def assert_cover_gone_or_filtered(self, source, output, run):
+        self.assertEqual(len(real_videos(output)), 1)
+        covers = [s for s in streams(output, 'video') if s['disposition']['attached_pic']]
+        if not covers:
+            self.says_once(run, 'cover|attached|picture|thumbnail')
+        kept = [s['index'] for s in covers]
+        raw = {h for s in streams(source, 'video') for h in
+               halotest.frame_hashes(source, f"0:{s['index']}", 'yuv444p')}
+        for index in kept:
+            self.assertTrue(raw.isdisjoint(halotest.frame_hashes(output, f'0:{index}', 'yuv444p')),
+                            'the cover came through unfiltered')
+        self.assertEqual(streams(output, 'attachment'), [])
+
+    def test_cover_art_in_mp4(self):
+        picture = clip('.png', *video_source(), '-frames:v', '1')
+        source = clip('.mp4', '-i', plain_clip(), '-i', picture, '-map', '0', '-map', '1', '-c',
+                      'copy', '-disposition:v:1', 'attached_pic')
+        need(streams(source, 'video')[1]['disposition']['attached_pic'], 'a cover', source)
+        run = self.halod('run', '-i', source, '-vf', 'gblur=sigma=8', self.path('out.mp4'))
+        self.assert_cover_gone_or_filtered(source, self.path('out.mp4'), run)
+        self.assert_video_times(source, self.path('out.mp4'))
+
+
+class Data(HaloTest):
+    def with_data(self):
+        secret = self.path('secret.bin')
+        with open(secret, 'wb') as file:
+            file.write(b'an unfiltered secret ' * 8)
+        source = self.path('data.ts')
+        ffmpeg(*video_source(), '-f', 'data', '-i', secret, '-map', '0', '-map', '1', '-c:v',
+               'mpeg2video', '-c:d', 'copy', source)
+        need(len(streams(source, 'data')) == 1, 'a data stream', source)
+        return source
+
+    def test_dropped(self):
+        for name in ('out.ts', 'out.mkv', 'out.mp4'):
+            with self.subTest(name):
+                output = self.filtered(self.with_data(), name, chain='gblur')
+                self.assertEqual(streams(output, 'data'), [])
+                with open(output, 'rb') as file:
+                    self.assertNotIn(b'unfiltered secret', file.read())
+
+    def test_dropped_with_a_line(self):
+        run = self.halod('run', '-i', self.with_data(), '-vf', 'gblur', self.path('out.ts'))
+        self.says_once(run, 'data')
+
+    def test_kept_when_asked_for(self):
+        output = self.filtered(self.with_data(), 'out.ts', '-copy_unfiltered', chain='gblur')
+        self.assertEqual(len(streams(output, 'data')), 1)
+        with open(output, 'rb') as file:
+            self.assertIn(b'unfiltered secret', file.read())
+
+    def test_time_code_track(self):
+        source = clip('.mov', *video_source(), *X264, '-timecode', '01:00:00:00')
+        need(len(streams(source, 'data')) == 1, 'a tmcd stream', source)
+        output = self.filtered(source, 'out.mkv', chain='gblur')
+        self.assertEqual(streams(output, 'data'), [])
+        self.assert_video_times(source, output)
+
+
+if __name__ == '__main__':
+    halotest.main()

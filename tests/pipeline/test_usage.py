@@ -1,0 +1,257 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# What is refused: exit codes and the one line that says what, where and what to do.
+import os
+import re
+
+import halotest
+from halotest import HaloTest, plain_clip, silent_clip
+
+
+class Refusals(HaloTest):
+    def run_refused(self, *arguments, says=(), code=64, name='out.mkv'):
+        """halod run -i CLIP ARGUMENTS OUT is refused and nothing is made."""
+        line = self.refused('run', '-i', plain_clip(), *arguments, self.path(name), says=says,
+                            code=code)
+        self.assertEqual(os.listdir(self.folder), [])
+        return line
+
+    def test_no_filters(self):
+        self.run_refused(says='-vf')
+
+    def test_no_input(self):
+        self.refused('run', '-vf', 'null', self.path('out.mkv'), says='-i')
+
+    def test_no_output(self):
+        self.refused('run', '-i', plain_clip(), '-vf', 'null')
+
+    def test_two_outputs(self):
+        self.refused('run', '-i', plain_clip(), '-vf', 'null', self.path('a.mkv'),
+                     self.path('b.mkv'))
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def test_no_words_at_all(self):
+        run = halotest.run_halod()
+        self.assertEqual(run.code, 64, self.told(run))
+
+    def test_unknown_command(self):
+        self.refused('rum', says='run')
+
+    def test_unknown_option(self):
+        self.run_refused('-vf', 'null', '-progres', 'x', says='-progress')
+        self.run_refused('-vf', 'null', '-preste', 'fast', says='-preset')
+        self.run_refused('-vf', 'null', '-zzzzzzzz', '1', says='-zzzzzzzz')
+
+    def test_option_without_its_argument(self):
+        self.refused('run', '-i', plain_clip(), '-vf', says='-vf')
+
+    def test_bad_chain_names_the_nearest(self):
+        for chain, nearest in (('gblurr=sigma=5', 'gblur'), ('gblur=sigm=5', 'sigma'),
+                               ('avgbluur=sizeX=3', 'avgblur'), ('avgblur=sizex=3', 'sizeX'),
+                               ('null,convolutio', 'convolution'), ('boxblur=lrr=3', 'lr'),
+                               ('gblur=sigma=2:border=replicat', 'replicate')):
+            with self.subTest(chain):
+                line = self.run_refused('-vf', chain)
+                self.assertIn(nearest, line)
+
+    def test_bad_chain(self):
+        for chain in ('', ',', 'null,', 'gblur=sigma=x', 'gblur=sigma=22', 'gblur=sigma=-1',
+                      'gblur=sigma=nan', 'gblur=sigma', 'gblur=sigma=', '[a]gblur[b]', 'gblur;null',
+                      "convolution=0m='1 2 3 4 5 6 7 8'", "convolution=0m='1 2 x 4 5 6 7 8 9'",
+                      "convolution=0m='1 2 1", 'avgblur=sizeX=-3', 'gblur=planes=99',
+                      'gblur=border=nowhere', 'gblur=strategy=nothing', 'gblur=sigma=1:sigma',
+                      "convolution=0m='" + ' '.join(['1'] * 65 * 65) + "'",
+                      'gblur=1:2:3:4:5:6:7:8:9:10:11'):
+            with self.subTest(chain[:40]):
+                self.run_refused('-vf', chain)
+
+    def test_too_many_filters(self):
+        self.run_refused('-vf', ','.join(['null'] * 1000))
+
+    def test_unknown_encoder_names_the_nearest(self):
+        self.run_refused('-vf', 'null', '-c:v', 'libx2644', says='libx264')
+        self.run_refused('-vf', 'null', '-c:v', 'fffv1', says='ffv1')
+
+    def test_encoder_that_is_not_for_video(self):
+        self.run_refused('-vf', 'null', '-c:v', 'aac', says='aac')
+
+    def test_copying_video_is_no_filtering(self):
+        self.run_refused('-vf', 'gblur', '-c:v', 'copy', says='copy')
+
+    def test_unknown_muxer(self):
+        self.run_refused('-vf', 'null', '-f', 'matroskaa', says='matroska')
+
+    def test_unknown_suffix(self):
+        self.run_refused('-vf', 'null', name='out.xyzzy')
+
+    def test_unknown_demuxer(self):
+        self.refused('run', '-f', 'matroskaa', '-i', plain_clip(), '-vf', 'null',
+                     self.path('out.mkv'), says='matroskaa')
+
+    def test_formats_of_several_files(self):
+        for name in ('out.m3u8', 'out.mpd', 'out%03d.png', 'out%d.jpg', 'out.png'):
+            with self.subTest(name):
+                self.run_refused('-vf', 'null', name=name)
+        for name in ('hls', 'dash', 'segment', 'image2', 'stream_segment', 'tee'):
+            with self.subTest(name):
+                self.run_refused('-vf', 'null', '-f', name)
+
+    def test_progress_and_output_on_one_stream(self):
+        self.refused('run', '-i', plain_clip(), '-vf', 'null', '-f', 'nut', '-progress', '-', '-',
+                     says='-progress')
+
+    def test_yes_and_no(self):
+        self.run_refused('-vf', 'null', '-y', '-n')
+
+    def test_bad_log_level(self):
+        self.run_refused('-vf', 'null', '-v', 'loud', says='loud')
+
+
+class Inputs(HaloTest):
+    def test_missing(self):
+        self.refused('run', '-i', self.path('missing.mp4'), '-vf', 'null', self.path('out.mkv'),
+                     code=1, says='missing.mp4')
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def test_a_folder(self):
+        self.refused('run', '-i', self.folder, '-vf', 'null', self.path('out.mkv'), code=1)
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def test_not_a_video(self):
+        with open(self.path('words.txt'), 'w', encoding='utf-8') as file:
+            file.write('nothing to see here\n' * 400)
+        self.refused('run', '-i', self.path('words.txt'), '-vf', 'null', self.path('out.mkv'),
+                     code=1, says='words.txt')
+        self.assertEqual(os.listdir(self.folder), ['words.txt'])
+
+    def test_random_bytes_named_mp4(self):
+        with open(self.path('random.mp4'), 'wb') as file:
+            file.write(halotest.hashlib.sha512(b'x').digest() * 500)
+        self.refused('run', '-i', self.path('random.mp4'), '-vf', 'null', self.path('out.mkv'),
+                     code=1)
+        self.assertEqual(os.listdir(self.folder), ['random.mp4'])
+
+    def test_empty(self):
+        with open(self.path('empty.mkv'), 'wb'):
+            pass
+        self.refused('run', '-i', self.path('empty.mkv'), '-vf', 'null', self.path('out.mkv'),
+                     code=1)
+
+    def test_not_readable(self):
+        if os.getuid() == 0:
+            self.skipTest('root reads everything')
+        with open(self.path('closed.mkv'), 'wb'):
+            pass
+        os.chmod(self.path('closed.mkv'), 0)
+        self.refused('run', '-i', self.path('closed.mkv'), '-vf', 'null', self.path('out.mkv'),
+                     code=1, says='permission')
+
+    def test_unknown_protocol(self):
+        self.refused('run', '-i', 'nosuch://host/clip', '-vf', 'null', self.path('out.mkv'), code=1)
+
+
+class Outputs(HaloTest):
+    def existing(self, name='out.mkv', content=b'old'):
+        with open(self.path(name), 'wb') as file:
+            file.write(content)
+        return self.path(name)
+
+    def content(self, path):
+        with open(path, 'rb') as file:
+            return file.read()
+
+    def test_existing(self):
+        for options in ((), ('-n',)):
+            with self.subTest(options):
+                output = self.existing()
+                self.refused('run', '-i', plain_clip(), '-vf', 'null', *options, output, says='out.mkv')
+                self.assertEqual(self.content(output), b'old')
+                self.assertEqual(os.listdir(self.folder), ['out.mkv'])
+
+    def test_existing_says_what_to_do(self):
+        self.refused('run', '-i', plain_clip(), '-vf', 'null', self.existing(), says='-y')
+
+    def test_overwritten(self):
+        output = self.existing()
+        self.filtered(silent_clip(), 'out.mkv', '-y')
+        self.assertEqual(halotest.frame_count(output), 25)
+        self.assertEqual(os.listdir(self.folder), ['out.mkv'])
+
+    def test_not_there_yet(self):
+        self.filtered(silent_clip(), 'a.mkv', '-n')
+        self.filtered(silent_clip(), 'b.mkv', '-y')
+
+    def same_file(self, other):
+        source = self.path('clip.mp4')
+        halotest.shutil.copyfile(plain_clip(), source)
+        before = self.content(source)
+        other(source)
+        for options in ((), ('-y',)):
+            target = self.path('other.mp4') if os.path.lexists(self.path('other.mp4')) else source
+            self.refused('run', '-i', source, '-vf', 'null', *options, target)
+            self.assertEqual(self.content(source), before)
+
+    def test_output_is_input(self):
+        self.same_file(lambda source: None)
+
+    def test_output_is_a_symbolic_link_to_input(self):
+        self.same_file(lambda source: os.symlink(source, self.path('other.mp4')))
+
+    def test_output_is_a_hard_link_to_input(self):
+        self.same_file(lambda source: os.link(source, self.path('other.mp4')))
+
+    def test_output_is_input_by_another_path(self):
+        source = self.path('clip.mp4')
+        halotest.shutil.copyfile(plain_clip(), source)
+        self.refused('run', '-i', source, '-vf', 'null', '-y', self.folder + '/./clip.mp4')
+        self.refused('run', '-i', source, '-vf', 'null', '-y', 'clip.mp4', cwd=self.folder)
+        self.refused('run', '-i', 'file:' + source, '-vf', 'null', '-y', source)
+
+    def test_missing_folder(self):
+        run = halotest.run_halod('run', '-i', plain_clip(), '-vf', 'null',
+                                 self.path('nowhere/out.mkv'))
+        self.assertIn(run.code, (1, 64), self.told(run))
+        self.assertIn('nowhere', self.assert_one_line(run))
+
+    def test_folder_as_output(self):
+        os.mkdir(self.path('folder.mkv'))
+        for options in ((), ('-y',)):
+            run = halotest.run_halod('run', '-i', plain_clip(), '-vf', 'null', *options,
+                                     self.path('folder.mkv'))
+            self.assertIn(run.code, (1, 64), self.told(run))
+            self.assert_one_line(run)
+        self.assertEqual(os.listdir(self.path('folder.mkv')), [])
+
+    def test_symbolic_link_as_output(self):
+        """The file behind it is replaced or the link is; neither is left half done."""
+        target = self.existing('real.mkv')
+        os.symlink('real.mkv', self.path('link.mkv'))
+        self.filtered(silent_clip(), 'link.mkv', '-y')
+        self.assertEqual(halotest.frame_count(self.path('link.mkv')), 25)
+        self.assertTrue(not os.path.islink(self.path('link.mkv'))
+                        or halotest.frame_count(target) == 25)
+        self.assertEqual(sorted(os.listdir(self.folder)), ['link.mkv', 'real.mkv'])
+
+
+class Help(HaloTest):
+    def test_help(self):
+        for words in (('--help',), ('run', '--help')):
+            text = self.halod(*words).out.decode()
+            self.assertIn('-vf', text + self.halod('run', '--help').out.decode())
+            self.assertIn('halod', text)
+
+    def test_help_names_every_option(self):
+        text = self.halod('run', '--help').out.decode()
+        for name in ('-i', '-f', '-vf', '-c:v', '-b:v', '-crf', '-preset', '-c:a', '-ss', '-t',
+                     '-an', '-map_metadata', '-copy_unfiltered', '-progress', '-y', '-n', '-v'):
+            self.assertRegex(text, rf'(?<!\S){re.escape(name)}(?!\w)', name)
+
+    def test_version(self):
+        text = self.halod('--version').out.decode()
+        self.assertRegex(text, r'halod \d+\.\d+')
+        self.assertRegex(text, r'(?i)ffmpeg|libavcodec')
+        self.assertRegex(text, r'(?i)cpu')
+        self.assertRegex(text, r'(?i)cuda')
+
+
+if __name__ == '__main__':
+    halotest.main()

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Log lines on a pipe and on a terminal. */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "config/log.h"
+#include "tests/unit/cmocka_all.h"
+
+/* Runs say() with standard error going to fd; cmocka's own messages must not. */
+static void with_stderr(int fd, void (*say)(void))
+{
+    const int saved = dup(STDERR_FILENO);
+    dup2(fd, STDERR_FILENO);
+    say();
+    dup2(saved, STDERR_FILENO);
+    close(saved);
+}
+
+static void read_back(int fd, char *text, size_t size)
+{
+    const ssize_t n = read(fd, text, size - 1);
+    assert_true(n >= 0);
+    text[n] = '\0';
+}
+
+static void say_on_pipe(void)
+{
+    halo_log(HALO_LOG_INFO, "name %s", "a\nb\x1b[2J\xc2\x9b");
+    halo_log(HALO_LOG_DEBUG, "not shown");
+    halo_log_set_status("not shown");
+    halo_log(HALO_LOG_ERROR, "two");
+}
+
+static void lines_on_a_pipe(void **state)
+{
+    (void)state;
+    int ends[2];
+    char text[4096];
+    assert_int_equal(pipe(ends), 0);
+    with_stderr(ends[1], say_on_pipe);
+    read_back(ends[0], text, sizeof(text));
+    assert_string_equal(text, "halod: name a?b?[2J??\nhalod: two\n");
+    close(ends[0]);
+    close(ends[1]);
+}
+
+static void say_on_terminal(void)
+{
+    halo_log_set_status("50 % of it, at a speed");
+    halo_log(HALO_LOG_INFO, "line");
+    halo_log_set_status(NULL);
+    halo_log_set_status(NULL);
+    halo_log(HALO_LOG_INFO, "end");
+}
+
+static void status_on_a_terminal(void **state)
+{
+    (void)state;
+    const int master = posix_openpt(O_RDWR | O_NOCTTY);
+    if (master < 0 || grantpt(master) || unlockpt(master))
+        skip();
+    const int terminal = open(ptsname(master), O_RDWR | O_NOCTTY);
+    assert_true(terminal >= 0);
+    const struct winsize size = {.ws_col = 12, .ws_row = 5};
+    ioctl(terminal, TIOCSWINSZ, &size);
+    struct termios raw;
+    tcgetattr(terminal, &raw);
+    cfmakeraw(&raw);
+    tcsetattr(terminal, TCSANOW, &raw);
+
+    setenv("TERM", "xterm", 1);
+    char text[4096];
+    with_stderr(terminal, say_on_terminal);
+    read_back(master, text, sizeof(text));
+    assert_string_equal(text, "\r\033[K50 % of it," /* cut: a wrapped line cannot be cleared */
+                              "\r\033[Khalod: line\n50 % of it,"
+                              "\r\033[K"
+                              "halod: end\n");
+    close(terminal);
+    close(master);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lines_on_a_pipe),
+        cmocka_unit_test(status_on_a_terminal),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

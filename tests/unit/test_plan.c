@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * From settings to one convolution per plane. */
+#include <errno.h>
+#include <string.h>
+
+#include "pipeline/filter.h"
+#include "tests/unit/cmocka_all.h"
+
+static const struct halo_plane_info luma = {.width = 64, .height = 48, .target.depth = 8};
+static const struct halo_plane_info chroma = {.index = 1,
+                                              .chroma = true,
+                                              .log2_sub_x = 1,
+                                              .log2_sub_y = 1,
+                                              .width = 32,
+                                              .height = 24,
+                                              .target.depth = 8};
+static const struct halo_plane_info chroma422 = {
+    .index = 2, .chroma = true, .log2_sub_x = 1, .width = 32, .height = 48, .target.depth = 10};
+static const struct halo_plane_info alpha = {
+    .index = 3, .width = 64, .height = 48, .target.depth = 8};
+
+static int try_plan(const char *text, const struct halo_plane_info *plane,
+                    struct halo_plane_plan *plan, struct halo_error *err)
+{
+    struct halo_chain *chain = NULL;
+    *err = (struct halo_error){0};
+    if (halo_chain_parse(&chain, text, err))
+        fail_msg("%s: %s", text, err->text);
+    const int code = halo_filter_plan(&chain->filter[0], *plane, plan, err);
+    halo_chain_destroy(chain);
+    return code;
+}
+
+static struct halo_plane_plan plan_of(const char *text, const struct halo_plane_info *plane)
+{
+    struct halo_plane_plan plan;
+    struct halo_error err;
+    if (try_plan(text, plane, &plan, &err))
+        fail_msg("%s: %s", text, err.text);
+    return plan;
+}
+
+static void check_plan(const char *text, const struct halo_plane_info *plane,
+                       enum halo_conv_kind kind, int radius_x, int radius_y, int passes)
+{
+    const struct halo_plane_plan plan = plan_of(text, plane);
+    if (plan.conv.kind != kind || plan.passes != passes ||
+        (kind != HALO_CONV_COPY &&
+         (plan.conv.radius_x != radius_x || plan.conv.radius_y != radius_y)))
+        fail_msg("%s, plane %d: kind %d, radius %d x %d, %d passes", text, plane->index,
+                 plan.conv.kind, plan.conv.radius_x, plan.conv.radius_y, plan.passes);
+}
+
+static void gaussians_scale_with_the_plane(void **state)
+{
+    (void)state;
+    check_plan("gblur=sigma=6", &luma, HALO_CONV_SEPARABLE, 18, 18, 1);
+    check_plan("gblur=sigma=6", &chroma, HALO_CONV_SEPARABLE, 9, 9, 1);
+    check_plan("gblur=sigma=6", &chroma422, HALO_CONV_SEPARABLE, 9, 18, 1);
+    check_plan("gblur=sigma=6:sigmaV=2", &chroma, HALO_CONV_SEPARABLE, 9, 3, 1);
+    check_plan("gblur=sigma=21", &luma, HALO_CONV_SEPARABLE, 63, 63, 1);
+    check_plan("gblur=sigma=0", &luma, HALO_CONV_COPY, 0, 0, 1);
+}
+
+static void averages_scale_with_the_plane(void **state)
+{
+    (void)state;
+    check_plan("avgblur=sizeX=9", &luma, HALO_CONV_BOX, 9, 9, 1);
+    check_plan("avgblur=sizeX=9", &chroma, HALO_CONV_BOX, 5, 5, 1);
+    check_plan("avgblur=sizeX=8:sizeY=3", &chroma422, HALO_CONV_BOX, 4, 3, 1);
+    check_plan("avgblur", &luma, HALO_CONV_BOX, 1, 1, 1);
+    check_plan("avgblur=sizeX=1024", &luma, HALO_CONV_BOX, 1024, 1024, 1);
+}
+
+static void boxes(void **state)
+{
+    (void)state;
+    check_plan("boxblur", &luma, HALO_CONV_BOX, 2, 2, 2);
+    check_plan("boxblur", &chroma, HALO_CONV_BOX, 1, 1, 2);
+    check_plan("boxblur=lr=8:lp=3", &chroma422, HALO_CONV_BOX, 4, 8, 3);
+    check_plan("boxblur=lr=8:cr=5:cp=1", &chroma, HALO_CONV_BOX, 5, 5, 1); /* given: as it is */
+    check_plan("boxblur=lr=8:cr=0", &chroma, HALO_CONV_COPY, 0, 0, 1);
+    check_plan("boxblur=lr=8:cp=0", &chroma, HALO_CONV_COPY, 0, 0, 1);
+    check_plan("boxblur=lr=8:lp=0", &luma, HALO_CONV_COPY, 0, 0, 1);
+    check_plan("boxblur=lr=8:cr=3:cp=1", &alpha, HALO_CONV_BOX, 8, 8, 2);
+    check_plan("boxblur=lr=8:ar=3:ap=64", &alpha, HALO_CONV_BOX, 3, 3, 64);
+}
+
+static void masks(void **state)
+{
+    (void)state;
+    check_plan("convolution", &luma, HALO_CONV_COPY, 0, 0, 1);
+    check_plan("convolution=0m=1 1 1 1 1 1 1 1 1", &luma, HALO_CONV_DENSE, 1, 1, 1);
+    check_plan("convolution=0m=1 1 1 1 1 1 1 1 1", &chroma, HALO_CONV_COPY, 0, 0, 1);
+    check_plan("convolution=1m=1 2 3 2 1:1mode=row", &chroma, HALO_CONV_DENSE, 2, 0, 1);
+    check_plan("convolution=1m=1 2 3 2 1:1mode=column", &chroma, HALO_CONV_DENSE, 0, 2, 1);
+    check_plan("convolution=0bias=16", &luma, HALO_CONV_DENSE, 0, 0, 1);
+
+    /* Without 0rdiv the weights come to a sum of one, or stay as they are where they cancel. */
+    const struct halo_conv sum = plan_of("convolution=0m=1 2 1 2 4 2 1 2 1", &luma).conv;
+    assert_int_equal(sum.mask[4], 1 << (sum.mask_bits - 2));
+    const struct halo_conv edge =
+        plan_of("convolution=0m=0.1 0.2 -0.3:0mode=row:0bias=128", &luma).conv;
+    assert_true(edge.mask[0] > 0 && edge.mask[0] < 1 << edge.mask_bits);
+    const struct halo_conv half = plan_of("convolution=0m=1:0rdiv=1/2", &luma).conv;
+    assert_int_equal(half.mask[0] * 2, 1 << half.mask_bits);
+}
+
+static void too_large_weights_are_an_error(void **state)
+{
+    (void)state;
+    struct halo_plane_plan plan = {.passes = -77};
+    struct halo_error err;
+    assert_int_equal(try_plan("convolution=0m=1e12:0rdiv=1", &luma, &plan, &err), -ERANGE);
+    assert_string_equal(err.text, "convolution, plane 0: no number format holds the mask 0m within "
+                                  "one code value: its weights times 0rdiv (1) are too large");
+    assert_true(err.usage);
+    assert_int_equal(plan.passes, -77);
+    assert_int_not_equal(try_plan("convolution=0m=1e300:0rdiv=1e9", &luma, &plan, &err), 0);
+}
+
+static void planes_and_borders(void **state)
+{
+    (void)state;
+    check_plan("gblur=sigma=6:planes=1", &luma, HALO_CONV_SEPARABLE, 18, 18, 1);
+    check_plan("gblur=sigma=6:planes=1", &chroma, HALO_CONV_COPY, 0, 0, 1);
+    check_plan("boxblur=lr=6:planes=7", &alpha, HALO_CONV_COPY, 0, 0, 1);
+    check_plan("gblur=sigma=6:planes=0", &luma, HALO_CONV_COPY, 0, 0, 1);
+
+    struct halo_plane_plan plan = plan_of("avgblur=border=constant:border_value=16", &luma);
+    assert_int_equal(plan.conv.border, HALO_BORDER_CONSTANT);
+    assert_int_equal(plan.conv.border_value, 16);
+    plan = plan_of("avgblur=border=constant:border_value=16.25", &chroma422);
+    assert_int_equal(plan.conv.border_value, 65);
+    plan = plan_of("avgblur=border=constant:border_value=255", &chroma422);
+    assert_int_equal(plan.conv.border_value, 1020);
+    plan = plan_of("avgblur=border=reflect101", &luma);
+    assert_int_equal(plan.conv.border, HALO_BORDER_REFLECT101);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(gaussians_scale_with_the_plane),
+        cmocka_unit_test(averages_scale_with_the_plane),
+        cmocka_unit_test(boxes),
+        cmocka_unit_test(masks),
+        cmocka_unit_test(too_large_weights_are_an_error),
+        cmocka_unit_test(planes_and_borders),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

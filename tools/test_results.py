@@ -1,0 +1,23 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""test_results.py LOG: what Meson's testlog.json holds, as "PASSED FAILED SKIPPED" on one line and
+then the name of each failed test on a line of its own. A log that is not there holds nothing."""
+import json
+import sys
+
+passed, skipped, failed = 0, 0, []
+try:
+    with open(sys.argv[1], encoding="utf-8", errors="replace") as log:
+        for line in log:
+            test = json.loads(line)
+            if test["result"] in ("OK", "EXPECTEDFAIL"):
+                passed += 1
+            elif test["result"] == "SKIP":
+                skipped += 1
+            else:
+                failed.append(f"{test['name']} ({test['result'].lower()})")
+except FileNotFoundError:
+    pass
+print(passed, len(failed), skipped)
+for name in failed:
+    print(name)
