@@ -121,7 +121,7 @@ static int set_string(char **field, const char *text, struct halo_error *err)
 static int parse_number(const struct halo_option *row, const char *text, double *ret,
                         struct halo_error *err)
 {
-    double v;
+    double v = 0;
     if (row->type == HALO_OPTION_INT && halo_parse_integer(text, &v))
         return fail_type(row, text, "must be a whole number", err);
     if (row->type == HALO_OPTION_REAL && halo_parse_real(text, &v))
@@ -146,7 +146,7 @@ int halo_option_set(const struct halo_option *row, void *settings, const char *t
                     struct halo_error *err)
 {
     void *field = field_of(row, settings);
-    double v;
+    double v = 0;
     switch (row->type) {
     case HALO_OPTION_FLAG:
         if (strcmp(text, "0") && strcmp(text, "1"))

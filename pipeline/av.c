@@ -3,6 +3,7 @@
 #include "pipeline/av.h"
 
 #include <errno.h>
+#include <libavcodec/avcodec.h>
 #include <libavutil/log.h>
 #include <libavutil/pixdesc.h>
 #include <pthread.h>
@@ -35,9 +36,22 @@ int halo_av_errno(int averror)
     }
 }
 
+/* Frame threads have copies of the context, and with it of opaque. */
+static void count_complaint(void *avcl, const AVClass *class)
+{
+    if (class != avcodec_get_class())
+        return;
+    const AVCodecContext *c = avcl;
+    if (c->opaque && c->codec && av_codec_is_decoder(c->codec))
+        atomic_fetch_add(&((struct halo_complaints *)c->opaque)->lines, 1);
+}
+
 static void keep_line(void *avcl, int level, const char *format, va_list args)
 {
     const enum halo_log_level shown = halo_log_get_level();
+    const AVClass *class = avcl ? *(const AVClass **)avcl : NULL;
+    if (level <= AV_LOG_ERROR)
+        count_complaint(avcl, class);
     if (level > AV_LOG_ERROR && shown < HALO_LOG_DEBUG)
         return;
     if (level > AV_LOG_VERBOSE)
@@ -47,7 +61,6 @@ static void keep_line(void *avcl, int level, const char *format, va_list args)
     text[strcspn(text, "\n")] = 0;
     if (!*text)
         return;
-    const AVClass *class = avcl ? *(const AVClass **)avcl : NULL;
     const char *name = class ? class->item_name(avcl) : "ffmpeg";
     if (level <= AV_LOG_ERROR) {
         pthread_mutex_lock(&log_lock);

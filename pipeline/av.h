@@ -6,6 +6,7 @@
 #include <libavformat/avformat.h>
 #include <libavutil/rational.h>
 #include <libswscale/swscale.h>
+#include <stdatomic.h>
 #include <stddef.h>
 
 #include "config/error.h"
@@ -19,6 +20,12 @@ const char *halo_av_reason(int averror, char *text, size_t size);
 
 /* From now on FFmpeg's log is kept for halo_av_reason(), and shown at -v debug. Once, at start. */
 void halo_av_init_log(void);
+
+/* Counts the error lines of a decoder: set its context's opaque to one before it is opened. Decoders
+ * that conceal damage say so in no other way. */
+struct halo_complaints {
+    atomic_int lines;
+};
 
 /* "00:01:02.345" of a time in seconds. Returns text. */
 const char *halo_av_clock(double seconds, char *text, size_t size);

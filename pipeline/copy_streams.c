@@ -153,7 +153,7 @@ int halo_copy_stream(const struct halo_run_settings *set, const AVStream *in, AV
     return set->map_metadata ? 0 : copy_stream_metadata(in, out, role);
 }
 
-static int copy_chapter(const AVChapter *in, AVFormatContext *out, int64_t offset, bool titles)
+static int copy_chapter(const AVChapter *in, AVFormatContext *out, int64_t offset)
 {
     const int64_t shift = av_rescale_q(offset, AV_TIME_BASE_Q, in->time_base);
     AVChapter **list = av_realloc_array(out->chapters, out->nb_chapters + 1, sizeof *list);
@@ -168,7 +168,7 @@ static int copy_chapter(const AVChapter *in, AVFormatContext *out, int64_t offse
     c->start = FFMAX(in->start - shift, 0);
     c->end = in->end - shift;
     list[out->nb_chapters++] = c; /* freed with the context */
-    return titles && av_dict_copy(&c->metadata, in->metadata, 0) < 0 ? -ENOMEM : 0;
+    return av_dict_copy(&c->metadata, in->metadata, 0) < 0 ? -ENOMEM : 0;
 }
 
 int halo_copy_descriptions(const struct halo_run_settings *set, const AVFormatContext *in,
@@ -182,14 +182,14 @@ int halo_copy_descriptions(const struct halo_run_settings *set, const AVFormatCo
                                       "creation_time_offset"};
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         av_dict_set(&out->metadata, own[i], NULL, 0);
-    for (unsigned i = 0; i < in->nb_chapters; i++) {
+    for (unsigned i = 0; i < in->nb_chapters && keep; i++) {
         const AVChapter *c = in->chapters[i];
         const int64_t shift = av_rescale_q(offset, AV_TIME_BASE_Q, c->time_base);
         if (c->end - shift <= 0 ||
             (end != INT64_MAX &&
              av_compare_ts(c->start - shift, c->time_base, end, AV_TIME_BASE_Q) >= 0))
             continue;
-        if (copy_chapter(c, out, offset, keep) < 0)
+        if (copy_chapter(c, out, offset) < 0)
             return -ENOMEM;
     }
     return 0;

@@ -21,6 +21,8 @@ struct halo_decoder {
     AVFrame *frame;
     int64_t last_pts, last_duration; /* of the pictures delivered */
     int64_t packet_time;             /* of the last packet sent */
+    struct halo_complaints complaints;
+    int known_complaints; /* up to the last good picture */
     int skipped;                     /* packets before the first key frame */
     bool started, tolerate;
 };
@@ -45,8 +47,9 @@ int halo_decoder_open(struct halo_decoder **ret, const char *name, AVStream *str
     int r = avcodec_parameters_to_context(d->codec, par);
     d->codec->pkt_timebase = stream->time_base;
     d->codec->thread_count = 0;
+    d->codec->opaque = &d->complaints;
     /* H.264 tells of damage in each frame's flags and calls much an error that is none; the others
-     * only tell when asked to stop at it. */
+     * tell when asked to stop at it, or in an error line. */
     d->codec->err_recognition =
         AV_EF_CRCCHECK | (par->codec_id == AV_CODEC_ID_H264 ? 0 : AV_EF_EXPLODE);
     if (r >= 0)
@@ -81,7 +84,7 @@ static int fail_damaged(const struct halo_decoder *d, int64_t ts, int averror,
     const double time = ts == AV_NOPTS_VALUE ? 0 : ts * av_q2d(d->stream->time_base);
     return halo_fail(err, -EBADMSG, "%s: damaged at %s: stream %d (%s): %s", d->name,
                      halo_av_clock(time, clock, sizeof clock), d->stream->index,
-                     d->codec->codec->name, halo_av_reason(averror, why, sizeof why));
+                     avcodec_get_name(d->codec->codec_id), halo_av_reason(averror, why, sizeof why));
 }
 
 int halo_decoder_send(struct halo_decoder *d, const AVPacket *pkt, struct halo_error *err)
@@ -132,7 +135,11 @@ int halo_decoder_receive(struct halo_decoder *d, struct halo_raw_picture **ret,
     if (r < 0)
         return fail_damaged(d, d->packet_time, r, err);
     set_time(d, d->frame);
-    const bool broken = d->frame->decode_error_flags || (d->frame->flags & AV_FRAME_FLAG_CORRUPT);
+    const int complaints = atomic_load(&d->complaints.lines);
+    const bool broken =
+        d->frame->decode_error_flags || (d->frame->flags & AV_FRAME_FLAG_CORRUPT) ||
+        (complaints != d->known_complaints && d->codec->codec_id != AV_CODEC_ID_H264);
+    d->known_complaints = complaints;
     if (broken && !d->tolerate) {
         const int64_t at = d->frame->pts;
         av_frame_unref(d->frame);

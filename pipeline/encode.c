@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <libavcodec/avcodec.h>
+#include <libavutil/avstring.h>
 #include <libavutil/mem.h>
 #include <libavutil/opt.h>
 #include <libavutil/pixdesc.h>
@@ -112,7 +113,7 @@ static void set_colours(AVCodecContext *c, const struct halo_encoder_input *in)
 static AVRational choose_time_base(const AVCodec *codec, const AVOutputFormat *container,
                                    const struct halo_encoder_input *in)
 {
-    const bool counts_frames = !(container->flags & AVFMT_VARIABLE_FPS) ||
+    const bool counts_frames = av_match_name(container->name, "avi,mxf,mxf_opatom,gxf,yuv4mpegpipe") ||
                                codec->id == AV_CODEC_ID_MPEG1VIDEO ||
                                codec->id == AV_CODEC_ID_MPEG2VIDEO ||
                                (codec->id == AV_CODEC_ID_MPEG4 && in->stream->time_base.den > 65535);
@@ -152,16 +153,16 @@ static int encoder_options(const struct halo_run_settings *set, AVDictionary **r
     return 0;
 }
 
-static int open_codec(struct halo_encoder *e, const struct halo_run_settings *set,
-                      struct halo_error *err)
+static int open_codec(struct halo_encoder *e, const AVCodec *codec,
+                      const struct halo_run_settings *set, struct halo_error *err)
 {
     char why[400];
     AVDictionary *options = NULL;
     int ret = encoder_options(set, &options);
     if (ret >= 0)
-        ret = avcodec_open2(e->codec, e->codec->codec, &options);
+        ret = avcodec_open2(e->codec, codec, &options); /* forgets the codec on failure */
     const AVDictionaryEntry *left = av_dict_get(options, "", NULL, AV_DICT_IGNORE_SUFFIX);
-    const char *name = e->codec->codec->name;
+    const char *name = codec->name;
     if (ret >= 0 && left)
         ret = halo_fail_usage(err, "-%s: the encoder %s has no such option", left->key, name);
     else if (ret == AVERROR(EINVAL) || ret == AVERROR(ERANGE) || ret == AVERROR_OPTION_NOT_FOUND ||
@@ -201,7 +202,7 @@ int halo_encoder_open(struct halo_encoder **ret, const struct halo_run_settings 
     set_colours(c, input);
     if (container->flags & AVFMT_GLOBALHEADER)
         c->flags |= AV_CODEC_FLAG_GLOBAL_HEADER;
-    int r = open_codec(e, settings, err);
+    int r = open_codec(e, codec, settings, err);
     if (r >= 0)
         r = open_convert(e, err);
     if (r < 0) {

@@ -30,6 +30,7 @@ struct halo_sink {
     char *beside;  /* the file while it grows; NULL when there is none */
     atomic_bool unfinished; /* beside is there, for halo_sink_abandon */
     mode_t mode;   /* of the finished file */
+    int64_t bytes; /* once the file is closed */
     bool started;
 };
 
@@ -80,6 +81,8 @@ static int choose_container(struct halo_sink *sink, struct halo_error *err)
 static bool same_file(const struct stat *a, const char *path)
 {
     struct stat b;
+    if (path)
+        av_strstart(path, "file:", &path);
     return path && strcmp(path, "-") && stat(path, &b) == 0 && a->st_dev == b.st_dev &&
            a->st_ino == b.st_ino;
 }
@@ -262,6 +265,8 @@ static int open_file(struct halo_sink *sink, struct halo_error *err)
 
 int halo_sink_start(struct halo_sink *sink, struct halo_error *err)
 {
+    if (halo_sink_discards(sink))
+        return 0;
     int ret = sink->target == TARGET_NULL ? 0 : open_file(sink, err);
     if (ret < 0)
         return ret;
@@ -284,7 +289,7 @@ int halo_sink_write(struct halo_sink *sink, AVPacket *pkt, AVRational tb, struct
 
 int64_t halo_sink_bytes(const struct halo_sink *sink)
 {
-    return sink->format->pb ? avio_tell(sink->format->pb) : 0;
+    return sink->format->pb ? avio_tell(sink->format->pb) : sink->bytes;
 }
 
 static int sync_path(const char *path)
@@ -339,6 +344,7 @@ int halo_sink_finish(struct halo_sink *sink, enum halo_sink_end how, const char 
     int ret = av_write_trailer(of);
     if (of->pb) {
         avio_flush(of->pb);
+        sink->bytes = avio_tell(of->pb);
         if (ret >= 0 && of->pb->error < 0)
             ret = of->pb->error;
         const int closed = avio_closep(&of->pb);

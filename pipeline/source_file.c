@@ -96,6 +96,9 @@ static int open_input(struct halo_source *s, struct halo_error *err)
     av_dict_free(&options);
     if (ret < 0)
         return ret;
+    if (!forced && !strcmp(s->format->iformat->name, "tty"))
+        return halo_fail(err, -EBADMSG, "%s: is text, not a video (-f tty reads it as ANSI art)",
+                         set->input);
     ret = avformat_find_stream_info(s->format, NULL);
     if (ret < 0)
         return halo_fail(err, halo_av_errno(ret), "%s: its streams cannot be read: %s", set->input,
@@ -116,7 +119,7 @@ static int seek_to_start(struct halo_source *s, struct halo_error *err)
         return 0;
     const double length = (double)s->format->duration / AV_TIME_BASE;
     if (s->format->duration != AV_NOPTS_VALUE && set->seek >= length)
-        return halo_fail_usage(err, "-ss %g: %s is only %.3f s long", set->seek, set->input, length);
+        return halo_fail(err, -EINVAL, "-ss %g: %s is only %.3f s long", set->seek, set->input, length);
     const int ret = avformat_seek_file(s->format, -1, INT64_MIN, s->offset, s->offset, 0);
     if (ret < 0) /* a pipe, or a format without an index: read up to there */
         halo_log(HALO_LOG_INFO, "%s: cannot seek: reading from its beginning to -ss", set->input);
@@ -269,7 +272,9 @@ int halo_source_check_whole(const struct halo_source *s, struct halo_error *err)
      * its packet has none. */
     const double start =
         s->format->start_time == AV_NOPTS_VALUE ? 0 : (double)s->format->start_time / AV_TIME_BASE;
-    const double declared = start + (double)s->format->duration / AV_TIME_BASE;
+    /* Some containers count their length from time 0, some from the first picture. */
+    const double length = (double)s->format->duration / AV_TIME_BASE;
+    const double declared = start > 0 ? length : start + length;
     const double end = last_time(s);
     if (end + 2 * frame_time(s) + 0.05 >= declared)
         return 0;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * The dense half of rows_tmpl.c, which is the only file that includes this one. */
 
-/* Mask rows as pairs of weights, where all of them fit 16 bits. */
+/* Mask rows as pairs of weights, where all of them fit 16 bits: of each row first the pairs for even
+ * outputs, then those for odd ones (struct taps). */
 struct dense_pairs {
-    int pairs; /* in a mask row */
-    int32_t weights[HALO_MAX_DENSE * (HALO_MAX_DENSE + 1) / 2 + MAX_PAIRS];
+    int pairs; /* of one kind in a mask row */
+    int32_t weights[HALO_MAX_DENSE * (HALO_MAX_DENSE + 1) + HALO_MAX_TAPS + 1];
 };
 
 static bool set_pairs(struct dense_pairs *d, const struct halo_conv *c)
@@ -18,10 +19,11 @@ static bool set_pairs(struct dense_pairs *d, const struct halo_conv *c)
             return false;
     }
     for (int j = 0; j < rows; j++) {
-        const int32_t *w = c->mask + j * taps;
-        for (int k = 0; k < d->pairs; k++)
-            d->weights[j * d->pairs + k] =
-                pair(w[2 * k], k < c->radius_x ? w[2 * k + 1] : 0);
+        int32_t *to = d->weights + j * 2 * d->pairs;
+        struct taps t;
+        set_taps(&t, c->mask + j * taps, c->radius_x);
+        memcpy(to, t.even, (size_t)d->pairs * sizeof(*to));
+        memcpy(to + d->pairs, t.odd, (size_t)d->pairs * sizeof(*to));
     }
     return true;
 }
@@ -44,20 +46,20 @@ static inline __attribute__((always_inline)) void add_source_row(struct sums *s,
                                                                  const int32_t *wb, int pairs)
 {
     for (int k = 0; k < pairs; k++, p += 2) {
-        const v32 e0 = load(p), o0 = load(p + 1), e1 = load(p + BLOCK), o1 = load(p + BLOCK + 1);
+        const v32 p0 = load(p), p1 = load(p + BLOCK);
         if (wa) {
-            const v32 w = splat(wa[k]);
-            s->ae0 += dot(e0, w);
-            s->ao0 += dot(o0, w);
-            s->ae1 += dot(e1, w);
-            s->ao1 += dot(o1, w);
+            const v32 even = splat(wa[k]), odd = splat(wa[k + pairs]);
+            s->ae0 += dot(p0, even);
+            s->ao0 += dot(p0, odd);
+            s->ae1 += dot(p1, even);
+            s->ao1 += dot(p1, odd);
         }
         if (wb) {
-            const v32 w = splat(wb[k]);
-            s->be0 += dot(e0, w);
-            s->bo0 += dot(o0, w);
-            s->be1 += dot(e1, w);
-            s->bo1 += dot(o1, w);
+            const v32 even = splat(wb[k]), odd = splat(wb[k + pairs]);
+            s->be0 += dot(p0, even);
+            s->bo0 += dot(p0, odd);
+            s->be1 += dot(p1, even);
+            s->bo1 += dot(p1, odd);
         }
     }
 }
@@ -73,8 +75,8 @@ static void dense_by_pairs(const struct strip *st, const struct dense_pairs *d,
         struct sums s = {bias, bias, bias, bias, bias, bias, bias, bias};
         const int32_t *w = d->weights;
         add_source_row(&s, rows[0] + offset + x, w, NULL, d->pairs);
-        for (int j = 1; j < taps; j++, w += d->pairs)
-            add_source_row(&s, rows[j] + offset + x, w + d->pairs, w, d->pairs);
+        for (int j = 1; j < taps; j++, w += 2 * d->pairs)
+            add_source_row(&s, rows[j] + offset + x, w + 2 * d->pairs, w, d->pairs);
         add_source_row(&s, rows[taps] + offset + x, NULL, w, d->pairs);
 
         v32 *a = (v32 *)(out0 + x), *b = (v32 *)(out1 + x);

@@ -5,7 +5,8 @@
  * The unit of work is a pair of 16-bit values in a 32-bit lane times a pair of weights, the products
  * added (pmaddwd). conv.h gives weights and T less than 2^15, and the sums less than 2^31.
  *
- *   row pass     a load at p + x + 2k holds the pairs for the even outputs, at p + x + 2k + 1 for the odd
+ *   row pass     a load at p + x + 2k holds sample pairs for the outputs x, x + 2, ... and, with the
+ *                weights shifted by one tap, for x + 1, x + 3, ...: "even" and "odd" outputs
  *   ring         T of two rows, the upper one in the low half of a lane: "row pairs", even outputs of a
  *                block in one vector and odd ones in the next
  *   column pass  two output rows read the same row pairs, with the weights shifted by one row
@@ -32,7 +33,8 @@ enum {
     LANES = VECTOR / 4,
     BLOCK = 2 * LANES, /* samples: an even vector and an odd one */
     STEP = 2 * BLOCK,  /* what an inner loop does at once */
-    STRIP = 512,       /* pixels, a multiple of STEP */
+    STRIP = 4096,       /* pixels, a multiple of STEP */
+    PREFETCH = 2,      /* rows */
     MAX_PAIRS = HALO_MAX_TAPS / 2 + 1,
 };
 
@@ -90,6 +92,13 @@ static inline v32 merge(v32 low, v32 high)
 
 /* ---- between planes and 16-bit rows */
 
+static inline uint16_t clip(uint16_t word, int shift, uint16_t max)
+{
+    const uint16_t v = (uint16_t)(word >> shift);
+    return v > max ? max : v;
+}
+
+/* n samples of one channel, first counting all channels. */
 static void unpack(uint16_t *restrict to, const struct halo_plane *p, const void *row, int first,
                    int n)
 {
@@ -108,9 +117,12 @@ static void unpack(uint16_t *restrict to, const struct halo_plane *p, const void
     const uint16_t *restrict s = (const uint16_t *)row + first;
     const int shift = p->shift;
     const uint16_t max = (uint16_t)halo_sample_max(p->depth);
-    for (int i = 0; i < n; i++) {
-        const uint16_t v = (uint16_t)(s[i * step] >> shift);
-        to[i] = v > max ? max : v;
+    if (step == 1) {
+        for (int i = 0; i < n; i++)
+            to[i] = clip(s[i], shift, max);
+    } else {
+        for (int i = 0; i < n; i++)
+            to[i] = clip(s[2 * i], shift, max);
     }
 }
 
@@ -146,9 +158,22 @@ static void read_segment(const struct strip *s, uint16_t *to, int sy, int channe
     fill(to + (end - first), 0, s->segment - (end - first));
 }
 
+/* A strip is too narrow for the hardware to see the next row coming. */
+static void prefetch_row(const struct strip *s, int y)
+{
+    const struct halo_plane *p = &s->job->src;
+    if (y < 0 || y >= p->height)
+        return;
+    const int bytes = p->channels * halo_plane_sample_bytes(p);
+    const char *row = halo_plane_row(p, y);
+    for (int i = s->x * bytes; i < (s->x + s->n) * bytes; i += 64)
+        __builtin_prefetch(row + i);
+}
+
 static void read_row(const struct strip *s, uint16_t *to, int y)
 {
     const int sy = halo_border_index(y, s->job->src.height, s->job->conv->border);
+    prefetch_row(s, y + PREFETCH);
     for (int ch = 0; ch < s->job->src.channels; ch++)
         read_segment(s, to + ch * s->segment, sy, ch);
 }
@@ -210,16 +235,17 @@ static void row_pass(v32 *restrict to, const uint16_t *restrict a, const uint16_
         v32 ae0 = round, ao0 = round, ae1 = round, ao1 = round;
         v32 be0 = round, bo0 = round, be1 = round, bo1 = round;
         for (int k = 0; k < t->pairs; k++) {
-            const v32 w = splat(t->even[k]);
-            const uint16_t *pa = a + x + 2 * k, *pb = b + x + 2 * k;
-            ae0 += dot(load(pa), w);
-            ao0 += dot(load(pa + 1), w);
-            ae1 += dot(load(pa + BLOCK), w);
-            ao1 += dot(load(pa + BLOCK + 1), w);
-            be0 += dot(load(pb), w);
-            bo0 += dot(load(pb + 1), w);
-            be1 += dot(load(pb + BLOCK), w);
-            bo1 += dot(load(pb + BLOCK + 1), w);
+            const v32 even = splat(t->even[k]), odd = splat(t->odd[k]);
+            const v32 a0 = load(a + x + 2 * k), a1 = load(a + x + 2 * k + BLOCK);
+            const v32 b0 = load(b + x + 2 * k), b1 = load(b + x + 2 * k + BLOCK);
+            ae0 += dot(a0, even);
+            ao0 += dot(a0, odd);
+            ae1 += dot(a1, even);
+            ao1 += dot(a1, odd);
+            be0 += dot(b0, even);
+            bo0 += dot(b0, odd);
+            be1 += dot(b1, even);
+            bo1 += dot(b1, odd);
         }
         to[0] = merge(ae0 >> shift, be0 >> shift);
         to[1] = merge(ao0 >> shift, bo0 >> shift);
@@ -338,10 +364,8 @@ static int copy(const struct halo_job *job, int y0, int y1)
         uint16_t *restrict to = halo_plane_row(dst, y);
         const int shift = src->shift;
         const uint16_t max = (uint16_t)halo_sample_max(src->depth);
-        for (int i = 0; i < n; i++) {
-            const uint16_t v = (uint16_t)(from[i] >> shift);
-            to[i] = (uint16_t)((v > max ? max : v) << shift);
-        }
+        for (int i = 0; i < n; i++)
+            to[i] = (uint16_t)(clip(from[i], shift, max) << shift);
     }
     return 0;
 }

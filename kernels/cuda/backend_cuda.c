@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The CUDA backend: one device, one stream, memory that grows and stays.
+ * The CUDA backend: one device, one stream, and memory that grows and stays.
  *
- * A call packs the samples of all jobs into one pinned buffer, so that there is one copy up, one copy
- * down and one wait, whatever the strides of the pictures are. Planes lie one after the other in each
- * buffer, in the same places on the host and on the device:
+ * A call packs the samples of all jobs into one pinned buffer, so that there is one copy up, one
+ * copy down and one wait, whatever the strides of the pictures are. Planes lie one after the other
+ * in each buffer, in the same places on the host and on the device:
  *
  *     pictures --rows--> up (pinned) --copy--> src (device) --kernels--> dst (device)
  *     pictures <--rows-- down (pinned) <--copy-- dst
  *
- * dst is poisoned before the kernels run: a cell that a kernel forgot is noise, never an old picture. */
-#include <stdarg.h>
+ * dst is poisoned before the kernels run: a cell that a kernel forgot is never an old picture. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,8 +37,8 @@ struct cuda_backend {
     char error[200];
 };
 
-/* Notes a failure. The runtime keeps errors until they are read: unread, this one would be taken for
- * a failure of the next launch. */
+/* Notes a failure. The runtime keeps errors until they are read: unread, this one would be taken
+ * for a failure of the next launch. */
 static int check(struct cuda_backend *c, cudaError_t status, const char *what)
 {
     if (status == cudaSuccess)
@@ -73,12 +72,6 @@ static cudaError_t grow(struct buffer *b, size_t size, cudaError_t (*alloc)(void
     return status;
 }
 
-/* cudaMalloc has overloads in some headers: one plain function to point to. */
-static cudaError_t device_alloc(void **ret, size_t size)
-{
-    return cudaMalloc(ret, size);
-}
-
 static size_t align(size_t size)
 {
     return (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
@@ -107,11 +100,15 @@ static size_t packed_bytes(const struct halo_plane *p)
 static void copy_rows(const struct halo_plane *to, const struct halo_plane *from)
 {
     const size_t bytes = row_bytes(from);
+    const char *in = from->data;
+    char *out = to->data;
+
     for (int y = 0; y < from->height; y++)
-        memcpy((char *)to->data + y * to->stride, (const char *)from->data + y * from->stride, bytes);
+        memcpy(out + y * to->stride, in + y * from->stride, bytes);
 }
 
-static int reserve(struct cuda_backend *c, const struct halo_job *jobs, int count, size_t *ret_bytes)
+static int reserve(struct cuda_backend *c, const struct halo_job *jobs, int count,
+                   size_t *ret_bytes)
 {
     size_t bytes = 0, wide = 0;
     for (int i = 0; i < count; i++) {
@@ -124,11 +121,11 @@ static int reserve(struct cuda_backend *c, const struct halo_job *jobs, int coun
     if (status == cudaSuccess)
         status = grow(&c->down, bytes, pinned_alloc, cudaFreeHost);
     if (status == cudaSuccess)
-        status = grow(&c->src, bytes, device_alloc, cudaFree);
+        status = grow(&c->src, bytes, cudaMalloc, cudaFree);
     if (status == cudaSuccess)
-        status = grow(&c->dst, bytes, device_alloc, cudaFree);
+        status = grow(&c->dst, bytes, cudaMalloc, cudaFree);
     if (status == cudaSuccess)
-        status = grow(&c->wide, wide, device_alloc, cudaFree);
+        status = grow(&c->wide, wide, cudaMalloc, cudaFree);
     *ret_bytes = bytes;
     return check(c, status, "memory");
 }
@@ -164,6 +161,12 @@ static int launch(struct cuda_backend *c, const struct halo_job *jobs, int count
     return 0;
 }
 
+static int copy(struct cuda_backend *c, void *to, const void *from, size_t bytes,
+                enum cudaMemcpyKind kind, const char *what)
+{
+    return check(c, cudaMemcpyAsync(to, from, bytes, kind, c->stream), what);
+}
+
 static int run(struct cuda_backend *c, const struct halo_job *jobs, int count)
 {
     size_t bytes, offset = 0;
@@ -176,15 +179,13 @@ static int run(struct cuda_backend *c, const struct halo_job *jobs, int count)
         copy_rows(&up, &jobs[i].src);
         offset += packed_bytes(&jobs[i].src);
     }
-    rc = check(c, cudaMemcpyAsync(c->src.data, c->up.data, bytes, cudaMemcpyHostToDevice, c->stream),
-               "upload");
+    rc = copy(c, c->src.data, c->up.data, bytes, cudaMemcpyHostToDevice, "upload");
     if (rc == 0)
         rc = check(c, cudaMemsetAsync(c->dst.data, POISON, bytes, c->stream), "poison");
     if (rc == 0)
         rc = launch(c, jobs, count);
     if (rc == 0)
-        rc = check(c, cudaMemcpyAsync(c->down.data, c->dst.data, bytes, cudaMemcpyDeviceToHost,
-                                      c->stream), "download");
+        rc = copy(c, c->down.data, c->dst.data, bytes, cudaMemcpyDeviceToHost, "download");
 
     /* Wait also after a failure: the next call, or close, will touch this memory. */
     const cudaError_t waited = cudaStreamSynchronize(c->stream);
@@ -198,7 +199,8 @@ static int run(struct cuda_backend *c, const struct halo_job *jobs, int count)
 static int cuda_convolve(struct halo_backend *b, const struct halo_job *jobs, int count)
 {
     struct cuda_backend *c = (struct cuda_backend *)b;
-    int rc = check(c, cudaSetDevice(c->device), "device"); /* the caller's thread may be a new one */
+    /* Each thread has a current device of its own, and this may be a new thread. */
+    int rc = check(c, cudaSetDevice(c->device), "device");
     if (rc == 0)
         rc = run(c, jobs, count);
     if (rc < 0)
@@ -258,62 +260,6 @@ static int cuda_open(struct halo_backend **ret, const struct halo_backend_settin
     return rc == -ENOMEM ? -ENOMEM : -ENODEV;
 }
 
-/* Why there is no device. Whatever the runtime says, the program goes on without one. */
-static void describe_failure(char *text, size_t size, cudaError_t status)
-{
-    int driver = 0, runtime = 0;
-    cudaDriverGetVersion(&driver);
-    cudaRuntimeGetVersion(&runtime);
-    (void)cudaGetLastError();
-
-    if (status == cudaErrorStubLibrary || (status == cudaErrorInsufficientDriver && driver == 0))
-        snprintf(text, size, "no NVIDIA driver");
-    else if (status == cudaErrorInsufficientDriver)
-        snprintf(text, size, "NVIDIA driver too old: it knows CUDA %d.%d, this program needs %d.%d",
-                 driver / 1000, driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10);
-    else if (status == cudaSuccess || status == cudaErrorNoDevice)
-        snprintf(text, size, "no device");
-    else
-        snprintf(text, size, "%s", cudaGetErrorString(status));
-}
-
-__attribute__((format(printf, 3, 4))) static void append(char *text, size_t size, const char *format,
-                                                         ...)
-{
-    const size_t used = strlen(text);
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text + used, size - used, format, args);
-    va_end(args);
-}
-
-static int cuda_describe(char *text, size_t size)
-{
-    int devices = 0, driver = 0, runtime = 0;
-    cudaError_t status = cudaGetDeviceCount(&devices);
-
-    if (size > 0)
-        text[0] = '\0';
-    for (int i = 0; i < devices && status == cudaSuccess && size > 0; i++) {
-        struct cudaDeviceProp p;
-        status = cudaGetDeviceProperties(&p, i);
-        if (status == cudaSuccess)
-            append(text, size, "%s, sm_%d%d, ", p.name, p.major, p.minor);
-    }
-    if (status == cudaSuccess)
-        status = cudaRuntimeGetVersion(&runtime);
-    if (status == cudaSuccess)
-        status = cudaDriverGetVersion(&driver);
-    if (status != cudaSuccess || devices == 0) {
-        describe_failure(text, size, status);
-        return 0;
-    }
-    if (size > 0)
-        append(text, size, "CUDA %d.%d runtime, driver %d.%d", runtime / 1000, runtime % 1000 / 10,
-               driver / 1000, driver % 1000 / 10);
-    return devices;
-}
-
 const char *halo_cuda_error_text(const struct halo_backend *b)
 {
     return ((const struct cuda_backend *)b)->error;
@@ -322,7 +268,7 @@ const char *halo_cuda_error_text(const struct halo_backend *b)
 const struct halo_backend_ops halo_backend_cuda = {
     .name = "cuda",
     .strategies = halo_cuda_strategies,
-    .describe = cuda_describe,
+    .describe = halo_cuda_describe,
     .open = cuda_open,
     .close = cuda_close,
     .convolve = cuda_convolve,

@@ -5,8 +5,11 @@
 
 #include "kernels/backend.h"
 
-/* What went wrong in the last call on b that failed: one line, valid until the next call on it. Empty
- * while nothing did. b is a CUDA backend. */
+/* What went wrong in the last call on b that failed: one line, valid until the next call on it.
+ * Empty while nothing did. b is a CUDA backend. */
 const char *halo_cuda_error_text(const struct halo_backend *b);
+
+/* The describe of its ops. */
+int halo_cuda_describe(char *text, size_t size);
 
 #endif

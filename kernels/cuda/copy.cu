@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * COPY: one thread one sample, read and written in the container's form (stray bits become the largest
- * sample), which a plain memory copy would not do. */
+ * COPY: one thread one sample, read and written in the container's form (a word with stray bits
+ * becomes the largest sample), which a plain memory copy would not do. */
 #include "kernels/cuda/tile.cuh"
 
 enum { BLOCK_WIDTH = 32, BLOCK_HEIGHT = 8 };

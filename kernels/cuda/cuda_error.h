@@ -7,7 +7,7 @@
 
 #include <cuda_runtime_api.h>
 
-/* 0; -ENOMEM; -ENODEV: this process can use no such device; -EIO: the device or the driver failed. */
+/* 0; -ENOMEM; -ENODEV: this process can use no such device; -EIO: the device or driver failed. */
 static inline int halo_cuda_errno(cudaError_t status)
 {
     switch (status) {

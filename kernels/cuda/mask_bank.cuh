@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * A bank of constant memory for masks. Each .cu file that includes this has a bank of its own: without
- * relocatable device code a __constant__ array belongs to one file, and so do its 64 KB. */
+ * A bank of constant memory for masks. Each .cu file that includes this has a bank of its own:
+ * without relocatable device code a __constant__ array belongs to one file, and so do its 64 KB. */
 #ifndef HALO_MASK_BANK_CUH
 #define HALO_MASK_BANK_CUH
 
@@ -10,7 +10,7 @@
 #include "kernels/cuda/strategies.h"
 
 enum {
-    HALO_ROW_WEIGHTS = 0,              /* in a slot: where a separable mask has its row ... */
+    HALO_ROW_WEIGHTS = 0,                /* in a slot: where a separable mask has its row ... */
     HALO_COLUMN_WEIGHTS = HALO_MAX_TAPS, /* ... and its column; a dense one begins at 0 */
 };
 
@@ -25,24 +25,28 @@ static inline cudaError_t halo_mask_copy(const int32_t *weights, int count, int 
                                    word * sizeof *weights, cudaMemcpyHostToDevice, stream);
 }
 
-/* Puts the mask of call->conv into a slot, to be released after the kernels. On failure nothing is held. */
+/* Puts the mask of call->conv into a slot, to be released after the kernels. On failure nothing is
+ * held. */
 static inline cudaError_t halo_mask_acquire(const struct halo_cuda_call *call, int *ret_slot)
 {
     const struct halo_conv *conv = call->conv;
     const int width = 2 * conv->radius_x + 1, height = 2 * conv->radius_y + 1;
 
-    cudaError_t status = halo_mask_slots_acquire(&halo_mask_slots, call->stream, ret_slot);
+    int slot;
+    cudaError_t status = halo_mask_slots_acquire(&halo_mask_slots, call->stream, &slot);
     if (status != cudaSuccess)
         return status;
     if (conv->kind == HALO_CONV_DENSE) {
-        status = halo_mask_copy(conv->mask, width * height, *ret_slot, 0, call->stream);
+        status = halo_mask_copy(conv->mask, width * height, slot, 0, call->stream);
     } else {
-        status = halo_mask_copy(conv->row, width, *ret_slot, HALO_ROW_WEIGHTS, call->stream);
+        status = halo_mask_copy(conv->row, width, slot, HALO_ROW_WEIGHTS, call->stream);
         if (status == cudaSuccess)
-            status = halo_mask_copy(conv->col, height, *ret_slot, HALO_COLUMN_WEIGHTS, call->stream);
+            status = halo_mask_copy(conv->col, height, slot, HALO_COLUMN_WEIGHTS, call->stream);
     }
-    if (status != cudaSuccess)
-        halo_mask_slots_release(&halo_mask_slots, call->stream, *ret_slot);
+    if (status == cudaSuccess)
+        *ret_slot = slot;
+    else
+        halo_mask_slots_release(&halo_mask_slots, call->stream, slot);
     return status;
 }
 

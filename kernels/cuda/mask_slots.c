@@ -19,7 +19,8 @@ static cudaError_t make_events(cudaEvent_t *events)
     return status;
 }
 
-cudaError_t halo_mask_slots_acquire(struct halo_mask_slots *slots, cudaStream_t stream, int *ret_slot)
+cudaError_t halo_mask_slots_acquire(struct halo_mask_slots *slots, cudaStream_t stream,
+                                    int *ret_slot)
 {
     int device;
     cudaError_t status = cudaGetDevice(&device);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Who may overwrite which slot of a bank of constant memory, and when.
  *
- * Constant memory is 64 KB for all streams of a device, and a kernel reads its mask there long after
- * it was launched. So a bank is cut into slots; the event of a slot marks the end of its last reader,
- * and a stream waits for it before it copies a new mask in. */
+ * Constant memory is 64 KB for all streams of a device, and a kernel reads its mask there long
+ * after it was launched. So a bank is cut into slots; the event of a slot marks the end of its last
+ * reader, and a stream waits for it before it copies a new mask in. */
 #ifndef HALO_MASK_SLOTS_H
 #define HALO_MASK_SLOTS_H
 
@@ -34,9 +34,9 @@ struct halo_mask_slots {
     } device[HALO_CUDA_MAX_DEVICES];
 };
 
-/* Takes a slot on the current device: what is put on the stream from here on may overwrite it. Other
- * threads are held back until release, so nothing but launches belongs in between. On failure nothing
- * is held. */
+/* Takes a slot on the current device: what is put on the stream from here on may overwrite it.
+ * Other threads are held back until release, so nothing but launches belongs in between. On failure
+ * nothing is held. */
 cudaError_t halo_mask_slots_acquire(struct halo_mask_slots *slots, cudaStream_t stream,
                                     int *ret_slot);
 

@@ -3,9 +3,9 @@
  *
  *        2 radius + 1
  *      +-------------+
- *      | . . . . . . |      One thread computes one output and reads every tap from global memory;
- *      | . . . . . . |      neighbouring threads read nearly the same cells again. The weights are the
- *      | . . . o . . |      same for all threads at each step: a broadcast from the constant cache.
+ *      | . . . . . . |      One thread computes one output and reads every tap from global
+ *      | . . . . . . |      memory; neighbouring threads read nearly the same cells again. Each
+ *      | . . . o . . |      weight is the same for all threads: a broadcast from constant cache.
  *      | . . . . . . |      Ghost cells are found at every tap.
  *      +-------------+
  *
@@ -108,7 +108,8 @@ static cudaError_t launch_masked(const struct halo_cuda_call *call, int slot)
         const struct halo_pass pass = halo_dense_pass(conv, slot);
         dense_kernel<Sample, Accum><<<grid, block, 0, call->stream>>>(src, dst, pass);
     } else {
-        const struct halo_pass row = halo_row_pass(conv, slot), column = halo_column_pass(conv, slot);
+        const struct halo_pass row = halo_row_pass(conv, slot);
+        const struct halo_pass column = halo_column_pass(conv, slot);
         row_kernel<Sample, Accum><<<grid, block, 0, call->stream>>>(src, wide, row);
         column_kernel<Sample, Accum><<<grid, block, 0, call->stream>>>(wide, dst, column);
     }
@@ -120,7 +121,8 @@ static cudaError_t launch_box(const struct halo_cuda_call *call)
 {
     const struct halo_conv *conv = call->conv;
     const struct halo_wide wide = halo_wide_of(call);
-    const int width = 2 * conv->radius_x + 1, height = 2 * conv->radius_y + 1;
+    const int width = 2 * conv->radius_x + 1;
+    const uint32_t area = (uint32_t)width * (2 * conv->radius_y + 1);
     const dim3 block(BLOCK_WIDTH, BLOCK_HEIGHT);
     const dim3 grid = halo_grid(call->src, BLOCK_WIDTH, BLOCK_HEIGHT);
 
@@ -131,7 +133,7 @@ static cudaError_t launch_box(const struct halo_cuda_call *call)
     row.ghost = conv->border_value;
     column.ghost = conv->border_value * width;
     box_row_kernel<Sample><<<grid, block, 0, call->stream>>>(call->src, wide, row);
-    box_column_kernel<Sample><<<grid, block, 0, call->stream>>>(wide, call->dst, column, width * height);
+    box_column_kernel<Sample><<<grid, block, 0, call->stream>>>(wide, call->dst, column, area);
     return cudaGetLastError();
 }
 
@@ -154,5 +156,6 @@ static cudaError_t launch(const struct halo_cuda_call *call)
 
 cudaError_t halo_cuda_launch_naive(const struct halo_cuda_call *call)
 {
-    return halo_plane_sample_bytes(&call->src) == 1 ? launch<uint8_t>(call) : launch<uint16_t>(call);
+    const bool bytes = halo_plane_sample_bytes(&call->src) == 1;
+    return bytes ? launch<uint8_t>(call) : launch<uint16_t>(call);
 }

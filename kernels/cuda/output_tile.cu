@@ -2,7 +2,7 @@
  * Strategy output-tile, the lectures' first: the block covers the output tile, and its threads load
  * the larger input tile into shared memory in several steps.
  *
- * Row pass: left halo, core, right halo. A halo is never wider than the tile, so one step each does.
+ * Row pass: left halo, core, right halo. A halo is never wider than the tile: one step for each.
  *
  *      +------+----------------+------+
  *      | left |  output tile   | right|    x ROW_TILE_HEIGHT rows
@@ -37,8 +37,8 @@ enum {
 
     DENSE_TILE_WIDTH = 32,
     DENSE_TILE_HEIGHT = 16,
-    /* Of the largest mask, 63x63 on two channels; masks of 127x1 and 1x127 need less. As 16-bit samples
-     * these are 24 KB: no opt-in to large shared memory, and full occupancy from sm_75 on. */
+    /* Of the largest mask, 63x63 on two channels; masks of 127x1 and 1x127 need less. As 16-bit
+     * samples these are 24 KB: no opt-in to large shared memory, full occupancy from sm_75 on. */
     DENSE_CELLS = (DENSE_TILE_WIDTH + 2 * MAX_RADIUS_2D * MAX_CHANNELS) *
                   (DENSE_TILE_HEIGHT + 2 * MAX_RADIUS_2D),
 };
@@ -91,8 +91,7 @@ static __global__ void column_kernel(const struct halo_wide wide, const struct h
     const bool inside = e < dst.width * dst.channels;
 
     for (int row = ty; inside && row < rows; row += COLUMN_TILE_HEIGHT)
-        tile[row][tx] =
-            halo_wide_input(wide, dst.height, pass, e, first_y + row - pass.radius_y);
+        tile[row][tx] = halo_wide_input(wide, dst.height, pass, e, first_y + row - pass.radius_y);
     __syncthreads();
     if (!inside || y >= dst.height)
         return;
@@ -183,5 +182,6 @@ cudaError_t halo_cuda_launch_output_tile(const struct halo_cuda_call *call)
 {
     if (call->conv->kind == HALO_CONV_COPY)
         return halo_cuda_launch_copy(call);
-    return halo_plane_sample_bytes(&call->src) == 1 ? launch<uint8_t>(call) : launch<uint16_t>(call);
+    const bool bytes = halo_plane_sample_bytes(&call->src) == 1;
+    return bytes ? launch<uint8_t>(call) : launch<uint16_t>(call);
 }

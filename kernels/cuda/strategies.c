@@ -9,7 +9,7 @@ static bool all_but_box(const struct halo_conv *conv)
 }
 
 static const struct halo_cuda_strategy output_tile = {
-    {"output-tile", "block covers the output tile, input tile loaded in several steps", all_but_box},
+    {"output-tile", "block covers the output tile, loads the input tile in steps", all_but_box},
     halo_cuda_launch_output_tile,
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The CUDA strategies: what a launcher gets and the table of rows. Read by the C compiler and nvcc. */
+ * The CUDA strategies: what a launcher gets, and the table. Read by the C compiler and nvcc. */
 #ifndef HALO_CUDA_STRATEGIES_H
 #define HALO_CUDA_STRATEGIES_H
 
@@ -14,8 +14,8 @@ extern "C" {
 #endif
 
 /* One plane in device memory. A launcher only puts work on the stream: it neither blocks for the
- * kernels nor allocates, and everything it points to may change once the stream has got there; *conv
- * itself may go when the launcher returns. */
+ * kernels nor allocates. *conv is read before the launcher returns (it must not be pinned memory,
+ * which the copy engine would read later). */
 struct halo_cuda_call {
     const struct halo_conv *conv;
     struct halo_plane src, dst; /* data is device memory, strides are positive */

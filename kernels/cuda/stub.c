@@ -6,7 +6,7 @@
 #include "kernels/backends.h"
 #include "kernels/cuda/backend_cuda.h"
 
-static int stub_describe(char *text, size_t size)
+int halo_cuda_describe(char *text, size_t size)
 {
     snprintf(text, size, "built without CUDA");
     return 0;
@@ -43,7 +43,7 @@ static const struct halo_strategy *const no_strategies[] = {NULL};
 const struct halo_backend_ops halo_backend_cuda = {
     .name = "cuda",
     .strategies = no_strategies,
-    .describe = stub_describe,
+    .describe = halo_cuda_describe,
     .open = stub_open,
     .close = stub_close,
     .convolve = stub_convolve,

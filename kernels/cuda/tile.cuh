@@ -2,7 +2,7 @@
  * What the kernels share: samples, ghost cells, rounding and the load of an input tile.
  *
  * An element is one sample of a row: pixel x of channel c is element x * channels + c, so that
- * neighbouring threads read neighbouring addresses for one channel and for two. channels is 1 or 2. */
+ * neighbouring threads read neighbouring addresses for one channel and for two (the most). */
 #ifndef HALO_TILE_CUH
 #define HALO_TILE_CUH
 
@@ -10,7 +10,7 @@
 
 #include "kernels/cuda/strategies.h"
 
-/* One pass of a mask over a plane: out = (sum + round) >> shift. By value in a kernel's parameters. */
+/* One pass of a mask over a plane: out = (sum + round) >> shift. Goes by value to a kernel. */
 struct halo_pass {
     int slot;               /* of the file's mask bank */
     int radius_x, radius_y; /* in pixels */
@@ -44,22 +44,39 @@ static inline int64_t halo_half(int shift)
 
 static inline struct halo_pass halo_row_pass(const struct halo_conv *conv, int slot)
 {
-    const int shift = conv->row_bits - conv->frac;
-    return {slot,         conv->radius_x,    0, shift, halo_half(shift),
-            conv->border, conv->border_value};
+    struct halo_pass pass = {};
+    pass.slot = slot;
+    pass.radius_x = conv->radius_x;
+    pass.shift = conv->row_bits - conv->frac;
+    pass.round = halo_half(pass.shift);
+    pass.border = conv->border;
+    pass.ghost = conv->border_value;
+    return pass;
 }
 
 static inline struct halo_pass halo_column_pass(const struct halo_conv *conv, int slot)
 {
-    const int shift = conv->col_bits + conv->frac;
-    return {slot,         0, conv->radius_y, shift, halo_half(shift),
-            conv->border, conv->border_value << conv->frac};
+    struct halo_pass pass = {};
+    pass.slot = slot;
+    pass.radius_y = conv->radius_y;
+    pass.shift = conv->col_bits + conv->frac;
+    pass.round = halo_half(pass.shift);
+    pass.border = conv->border;
+    pass.ghost = conv->border_value << conv->frac; /* what the row pass makes of a ghost row */
+    return pass;
 }
 
 static inline struct halo_pass halo_dense_pass(const struct halo_conv *conv, int slot)
 {
-    return {slot,         conv->radius_x,    conv->radius_y, conv->mask_bits, conv->bias,
-            conv->border, conv->border_value};
+    struct halo_pass pass = {};
+    pass.slot = slot;
+    pass.radius_x = conv->radius_x;
+    pass.radius_y = conv->radius_y;
+    pass.shift = conv->mask_bits;
+    pass.round = conv->bias;
+    pass.border = conv->border;
+    pass.ghost = conv->border_value;
+    return pass;
 }
 
 /* Blocks of width elements by height rows that cover the plane. */
@@ -92,8 +109,8 @@ static __device__ inline void halo_write(const struct halo_plane &p, int e, int 
     row[e] = (Sample)(sizeof(Sample) == 1 ? sample : sample << p.shift);
 }
 
-/* The element that stands for element e of a row, or HALO_GHOST. channels - 1 is log2(channels), and
- * >> rounds down left of the picture, where / would not. */
+/* The element that stands for element e of a row, or HALO_GHOST. channels - 1 is log2(channels),
+ * and >> rounds down left of the picture, where / would not. */
 static __device__ inline int halo_border_element(int e, const struct halo_plane &p,
                                                  enum halo_border border)
 {
@@ -104,8 +121,8 @@ static __device__ inline int halo_border_element(int e, const struct halo_plane 
 
 /* Element e of row y, which may both be outside. */
 template <typename Sample>
-static __device__ inline int halo_input(const struct halo_plane &p, const struct halo_pass &pass, int e,
-                                        int y)
+static __device__ inline int halo_input(const struct halo_plane &p, const struct halo_pass &pass,
+                                        int e, int y)
 {
     const int from_e = halo_border_element(e, p, pass.border);
     const int from_y = halo_border_index(y, p.height, pass.border);
@@ -125,7 +142,8 @@ static __device__ inline int halo_wide_input(const struct halo_wide &wide, int h
  * threads of the block take part; the caller sets the barrier. */
 template <typename Sample>
 static __device__ inline void halo_load_tile(Sample *cells, const struct halo_tile &tile,
-                                             const struct halo_plane &src, const struct halo_pass &pass)
+                                             const struct halo_plane &src,
+                                             const struct halo_pass &pass)
 {
     for (int row = threadIdx.y; row < tile.rows; row += blockDim.y) {
         const int y = halo_border_index(tile.y + row, src.height, pass.border);

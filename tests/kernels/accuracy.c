@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * The reference against real numbers: a float64 witness that shares no code with it, and cases small
+ * enough to work out by hand. No sample may be off by more than 1, nor by more than error_bound. */
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/backend.h"
+
+enum { WIDTH = 61, HEIGHT = 47, TAPS = 127 * 127 };
+
+static const char *const border_names[] = {
+    "constant", "replicate", "reflect", "reflect101", "wrap",
+};
+
+static struct halo_backend *backend;
+static long passed, failed;
+
+static void verdict(bool ok, const char *format, const char *name, int depth, double got, double limit)
+{
+    if (ok) {
+        passed++;
+        return;
+    }
+    failed++;
+    printf("FAIL ");
+    printf(format, name, depth, got, limit);
+    printf("\n");
+}
+
+static void filter(const struct halo_conv *c, const uint16_t *in, uint16_t *out, int width, int height)
+{
+    static uint8_t src[WIDTH * HEIGHT], dst[WIDTH * HEIGHT];
+    struct halo_job job = {
+        .conv = c,
+        .strategy = halo_strategy_find(halo_backends[0], "reference"),
+        .src = {(void *)in, 2 * width, width, height, 1, c->depth, 0},
+        .dst = {out, 2 * width, width, height, 1, c->depth, 0},
+    };
+    if (c->depth == 8) {
+        for (int i = 0; i < width * height; i++)
+            src[i] = (uint8_t)in[i];
+        job.src.data = src, job.dst.data = dst;
+        job.src.stride = job.dst.stride = width;
+    }
+    if (halo_backend_convolve(backend, &job, 1)) {
+        printf("FAIL convolve\n");
+        exit(1);
+    }
+    for (int i = 0; i < width * height && c->depth == 8; i++)
+        out[i] = dst[i];
+}
+
+/* ---- the witness: a mask of real weights, one tap after another */
+
+struct witness {
+    int rx, ry;
+    double bias;
+    double weights[TAPS]; /* rows of 2 rx + 1 */
+};
+
+static struct witness witness;
+
+/* The border rules as walks: step over the edge and see where each leads. */
+static int walk(int i, int size, enum halo_border border)
+{
+    int at = i < 0 ? 0 : i < size ? i : size - 1, left = i - at, step = left > 0 ? 1 : -1;
+    if (left == 0)
+        return at;
+    if (border == HALO_BORDER_CONSTANT)
+        return -1;
+    while (left != 0 && border != HALO_BORDER_REPLICATE) {
+        const bool edge = step > 0 ? at == size - 1 : at == 0;
+        if (!edge)
+            at += step;
+        else if (border == HALO_BORDER_WRAP)
+            at = step > 0 ? 0 : size - 1;
+        else if (border == HALO_BORDER_REFLECT)
+            step = -step; /* the edge counts twice: this step stays */
+        else if (size > 1)
+            step = -step, at += step;
+        left += left > 0 ? -1 : 1;
+    }
+    return at;
+}
+
+static double expected(const struct halo_conv *c, const uint16_t *in, int x, int y)
+{
+    double sum = witness.bias;
+    for (int j = -witness.ry; j <= witness.ry; j++) {
+        const int sy = walk(y + j, HEIGHT, c->border);
+        for (int i = -witness.rx; i <= witness.rx; i++) {
+            const int sx = walk(x + i, WIDTH, c->border);
+            const double p = sx < 0 || sy < 0 ? c->border_value : in[sy * WIDTH + sx];
+            sum += p * witness.weights[(j + witness.ry) * (2 * witness.rx + 1) + i + witness.rx];
+        }
+    }
+    return fmin(fmax(sum, 0), (1 << c->depth) - 1);
+}
+
+/* Random samples, a checker, and what the quantised mask gets most wrong: white where a weight came out
+ * too large. */
+static void fill(uint16_t *in, int pattern, const struct halo_conv *c)
+{
+    const int max = (1 << c->depth) - 1;
+    for (int y = 0; y < HEIGHT; y++) {
+        for (int x = 0; x < WIDTH; x++) {
+            const int i = x - WIDTH / 2 + witness.rx, j = y - HEIGHT / 2 + witness.ry;
+            bool white = (x / 3 + y / 3) % 2;
+            if (pattern == 2 && i >= 0 && j >= 0 && i <= 2 * witness.rx && j <= 2 * witness.ry) {
+                double w = 1;
+                const int k = j * (2 * witness.rx + 1) + i;
+                if (c->kind == HALO_CONV_SEPARABLE && c->radius_x == witness.rx &&
+                    c->radius_y == witness.ry)
+                    w = ldexp(c->row[i], -c->row_bits) * ldexp(c->col[j], -c->col_bits);
+                if (c->kind == HALO_CONV_DENSE)
+                    w = ldexp(c->mask[k], -c->mask_bits);
+                white = w > witness.weights[k];
+            }
+            in[y * WIDTH + x] = (uint16_t)(pattern == 0 ? rand() % (max + 1) : white ? max : 0);
+        }
+    }
+}
+
+/* Every fifth sample and the middle, which is where the third pattern aims; all of a small mask. */
+static double largest_error(const struct halo_conv *c)
+{
+    static uint16_t in[WIDTH * HEIGHT], out[WIDTH * HEIGHT];
+    double worst = 0;
+    const int step = witness.rx * witness.ry > 30 ? 5 : 1;
+    for (int pattern = 0; pattern < 3; pattern++) {
+        fill(in, pattern, c);
+        filter(c, in, out, WIDTH, HEIGHT);
+        const int middle = HEIGHT / 2 * WIDTH + WIDTH / 2;
+        worst = fmax(worst, fabs(out[middle] - expected(c, in, WIDTH / 2, HEIGHT / 2)));
+        for (int i = 0; i < WIDTH * HEIGHT; i += step)
+            worst = fmax(worst, fabs(out[i] - expected(c, in, i % WIDTH, i / WIDTH)));
+    }
+    return worst;
+}
+
+static void check(const char *name, const struct halo_conv *c, double *worst)
+{
+    const double error = largest_error(c);
+    *worst = fmax(*worst, error);
+    verdict(error <= 1 && error <= c->error_bound + 1e-6 && c->error_bound <= 1,
+            "%s depth %d: off by %.4f, bound %.4f", name, c->depth, error, c->error_bound);
+    if (error > c->error_bound + 1e-6)
+        printf("     border %s\n", border_names[c->border]);
+}
+
+/* ---- Gaussians */
+
+static int gauss_line(double *w, double sigma)
+{
+    const int r = (int)ceil(3 * sigma);
+    double sum = 0;
+    for (int i = -r; i <= r; i++)
+        sum += w[i + r] = sigma > 0 ? exp(-0.5 * (i / sigma) * (i / sigma)) : 1;
+    for (int i = 0; i <= 2 * r; i++)
+        w[i] /= sum;
+    return r;
+}
+
+static void check_gauss(double sigma_x, double sigma_y, int depth)
+{
+    double x[127], y[127], worst = 0, bound = 0;
+    char name[64];
+    snprintf(name, sizeof(name), "gauss %g x %g", sigma_x, sigma_y);
+    witness.bias = 0;
+    witness.rx = gauss_line(x, sigma_x);
+    witness.ry = gauss_line(y, sigma_y);
+    const int n = 2 * witness.rx + 1;
+    for (int j = 0; j <= 2 * witness.ry; j++) {
+        for (int i = 0; i < n; i++)
+            witness.weights[j * n + i] = x[i] * y[j];
+    }
+    for (int b = 0; b < HALO_BORDER_COUNT; b++) {
+        const struct halo_conv_target target = {depth, (enum halo_border)b, 77};
+        struct halo_conv c;
+        if (halo_conv_gauss(&c, sigma_x, sigma_y, &target)) {
+            verdict(false, "%s depth %d is refused%.0f%.0f", name, depth, 0, 0);
+            return;
+        }
+        check(name, &c, &worst);
+        bound = c.error_bound;
+    }
+    printf("%-20s depth %2d: max error %.4f, bound %.4f\n", name, depth, worst, bound);
+}
+
+static bool line_ok(const int32_t *w, int radius, int bits, int depth)
+{
+    int64_t sum = 0;
+    for (int i = 0; i <= 2 * radius; i++) {
+        int32_t digits = w[i];
+        while (digits && digits % 2 == 0)
+            digits /= 2;
+        if (w[i] < 0 || w[i] != w[2 * radius - i] || (depth == 8 && digits >= 2048) ||
+            (radius > 0 && w[i] > INT16_MAX))
+            return false;
+        sum += w[i];
+    }
+    return sum == INT64_C(1) << bits;
+}
+
+/* What conv.h promises of the integers, for every sigma on a fine grid. */
+static void check_gauss_formats(int depth)
+{
+    const struct halo_conv_target target = {.depth = depth};
+    double worst = 0, at = 0;
+    for (int i = 0; i <= 10500; i++) {
+        const double sigma = i * 0.002;
+        struct halo_conv c;
+        const int error = halo_conv_gauss(&c, sigma, sigma, &target);
+        const bool ok = !error && (c.kind == HALO_CONV_COPY ||
+                                   (line_ok(c.row, c.radius_x, c.row_bits, depth) &&
+                                    line_ok(c.col, c.radius_y, c.col_bits, depth)));
+        if (!ok)
+            verdict(false, "%s, depth %d: sigma %.3f gives wrong integers%.0f", "gauss", depth, sigma,
+                    0);
+        else if (c.error_bound > worst)
+            worst = c.error_bound, at = sigma;
+        passed += ok;
+    }
+    printf("gauss, every sigma   depth %2d: largest bound %.4f at sigma %.3f\n", depth, worst, at);
+}
+
+/* ---- dense masks and boxes */
+
+static void check_dense(const char *name, int width, int height, int depth, double scale, double spread,
+                        double bias)
+{
+    double worst = 0, bound = 0;
+    int accum = 0;
+    witness.rx = width / 2, witness.ry = height / 2, witness.bias = bias;
+    for (int i = 0; i < width * height; i++)
+        witness.weights[i] =
+            scale / (width * height) * (1 + spread * (rand() / (double)RAND_MAX - 0.5));
+    for (int b = 0; b < HALO_BORDER_COUNT; b++) {
+        const struct halo_conv_target target = {depth, (enum halo_border)b, 200};
+        struct halo_conv c;
+        if (halo_conv_dense(&c, witness.weights, width, height, bias, &target)) {
+            verdict(false, "%s depth %d is refused%.0f%.0f", name, depth, 0, 0);
+            return;
+        }
+        check(name, &c, &worst);
+        bound = c.error_bound, accum = c.accum;
+    }
+    printf("%-20s depth %2d: max error %.4f, bound %.4f, %s\n", name, depth, worst, bound,
+           accum == HALO_ACCUM_F24   ? "F24"
+           : accum == HALO_ACCUM_I32 ? "I32"
+                                     : "I64");
+}
+
+static void check_box(int rx, int ry, int depth)
+{
+    double worst = 0;
+    char name[64];
+    snprintf(name, sizeof(name), "box %d x %d", rx, ry);
+    witness.rx = rx, witness.ry = ry, witness.bias = 0;
+    for (int i = 0; i < (2 * rx + 1) * (2 * ry + 1); i++)
+        witness.weights[i] = 1.0 / ((2 * rx + 1) * (2 * ry + 1));
+    for (int b = 0; b < HALO_BORDER_COUNT; b++) {
+        const struct halo_conv_target target = {depth, (enum halo_border)b, 3};
+        struct halo_conv c;
+        if (halo_conv_box(&c, rx, ry, &target) == 0)
+            check(name, &c, &worst);
+        else
+            verdict(false, "%s depth %d is refused%.0f%.0f", name, depth, 0, 0);
+    }
+    printf("%-20s depth %2d: max error %.4f, bound 0.5000\n", name, depth, worst);
+}
+
+/* ---- by hand */
+
+static const uint16_t tens[9] = {10, 20, 30, 40, 50, 60, 70, 80, 90};
+static const uint16_t impulse[9] = {0, 0, 0, 0, 255, 0, 0, 0, 0};
+
+static void golden(const char *name, const struct halo_conv *c, int error, const uint16_t *in,
+                   const uint16_t *want)
+{
+    uint16_t out[9] = {0};
+    if (!error)
+        filter(c, in, out, 3, 3);
+    const bool ok = !error && !memcmp(out, want, sizeof(out));
+    verdict(ok, "%s depth %d: by hand, it differs%.0f%.0f", name, 8, 0, 0);
+    for (int i = 0; i < 9 && !ok; i++)
+        printf("     %d: got %d, want %d\n", i, out[i], want[i]);
+}
+
+static void check_by_hand(void)
+{
+    static const double upper_left[9] = {1}, slope[3] = {-1, 0, 1};
+    /* Corner of the box: 120 / 9, 210 / 9, 210 / 9, 330 / 9 and all nine samples. */
+    static const uint16_t boxes[HALO_BORDER_COUNT][9] = {
+        {13, 23, 18, 30, 50, 37, 27, 43, 31}, {23, 30, 37, 43, 50, 57, 63, 70, 77},
+        {23, 30, 37, 43, 50, 57, 63, 70, 77}, {37, 40, 43, 47, 50, 53, 57, 60, 63},
+        {50, 50, 50, 50, 50, 50, 50, 50, 50},
+    };
+    static const uint16_t moved[9] = {7, 7, 7, 7, 10, 20, 7, 40, 50};
+    static const uint16_t slopes[9] = {138, 148, 138, 138, 148, 138, 138, 148, 138};
+    /* 255 * 0.786571^2 = 157.8, 255 * 0.786571 * 0.106451 = 21.4, 255 * 0.106451^2 = 2.9 */
+    static const uint16_t bell[9] = {3, 21, 3, 21, 158, 21, 3, 21, 3};
+    struct halo_conv c;
+    struct halo_conv_target target = {.depth = 8};
+    for (int b = 0; b < HALO_BORDER_COUNT; b++) {
+        target.border = (enum halo_border)b;
+        const int error = halo_conv_box(&c, 1, 1, &target);
+        golden(border_names[b], &c, error, tens, boxes[b]);
+    }
+    target = (struct halo_conv_target){8, HALO_BORDER_CONSTANT, 7};
+    int error = halo_conv_dense(&c, upper_left, 3, 3, 0, &target);
+    golden("not mirrored", &c, error, tens, moved);
+    target.border = HALO_BORDER_REPLICATE;
+    error = halo_conv_dense(&c, slope, 3, 1, 128, &target);
+    golden("slope", &c, error, tens, slopes);
+    target = (struct halo_conv_target){8, HALO_BORDER_CONSTANT, 0};
+    error = halo_conv_gauss(&c, 0.5, 0.5, &target);
+    golden("bell", &c, error, impulse, bell);
+}
+
+int main(void)
+{
+    static const double sigmas[] = {0.3, 0.5, 1, 2, 5, 10, 21};
+    const struct halo_backend_settings settings = {.threads = 0};
+    if (halo_backend_open(halo_backends[0], &settings, &backend))
+        return 1;
+    check_by_hand();
+    for (int depth = 8; depth <= 10; depth += 2) {
+        check_gauss_formats(depth);
+        for (size_t i = 0; i < sizeof(sigmas) / sizeof(sigmas[0]); i++)
+            check_gauss(sigmas[i], sigmas[i], depth);
+        check_gauss(0, 3, depth);
+        check_gauss(3, 0.2, depth);
+        check_dense("3x3 mean", 3, 3, depth, 1, 0, 0);
+        check_dense("9x9 noise, bias", 9, 9, depth, 2, 4, -17.3);
+        check_dense("1x127 noise", 1, 127, depth, 3, 6, 0);
+        check_dense("31x31 noise", 31, 31, depth, 1, 2, 0);
+        check_dense("63x63 mean", 63, 63, depth, 1, 0, 0);
+        check_dense("63x63 noise", 63, 63, depth, 1, 5, 0);
+        check_dense("5x5 huge weights", 5, 5, depth, 3e5, 6, 0.5);
+        check_box(1, 1, depth);
+        check_box(7, 2, depth);
+        check_box(40, 40, depth);
+    }
+    halo_backend_close(backend);
+    printf("%ld passed, %ld failed\n", passed, failed);
+    return failed ? 1 : 0;
+}
