@@ -27,12 +27,12 @@ struct halo_option {
     const char *name;
     const char *alias; /* other names with the same meaning, "vcodec|codec:v", or NULL */
     enum halo_option_type type;
-    size_t offset;       /* of the field in the settings struct */
-    double value;        /* default; outside min .. max: "not given" (STRING: always NULL) */
-    double min, max;     /* INT, REAL, RATIO, TIME */
+    size_t offset;              /* of the field in the settings struct */
+    double value;               /* default; outside min .. max: "not given" (STRING: always NULL) */
+    double min, max;            /* INT, REAL, RATIO, TIME */
     const char *const *choices; /* CHOICE: NULL-terminated */
-    const char *argument; /* placeholder in --help, e.g. "SECONDS"; NULL: from the type */
-    const char *help;    /* one line */
+    const char *argument;       /* placeholder in --help, e.g. "SECONDS"; NULL: from the type */
+    const char *help;           /* one line */
 };
 
 /* Tables end with a row whose name is NULL. */
@@ -52,7 +52,8 @@ int halo_option_set(const struct halo_option *row, void *settings, const char *t
                     struct halo_error *err);
 
 /* The candidate nearest to name by edit distance, or NULL where none is near enough to be meant. */
-const char *halo_nearest(const char *name, size_t length, const char *const *candidates, size_t count);
+const char *halo_nearest(const char *name, size_t length, const char *const *candidates,
+                         size_t count);
 /* Same, over a table's names. */
 const char *halo_option_nearest(const struct halo_option *table, const char *name, size_t length);
 

@@ -9,22 +9,22 @@
 #include "option.h"
 
 struct halo_run_settings {
-    char *input;          /* -i */
-    char *output;         /* last word */
-    char *input_format;   /* -f before -i */
-    char *output_format;  /* -f after -i */
-    char *filters;        /* -vf */
-    char *video_codec;    /* -c:v */
-    char *audio_codec;    /* -c:a */
-    char *bitrate;        /* -b:v, FFmpeg's number syntax */
-    char *crf, *preset;   /* passed to the encoder as they are */
-    char *map_metadata;   /* "-1" drops metadata and chapters */
-    char *progress;       /* file, or "-" */
+    char *input;                                 /* -i */
+    char *output;                                /* last word */
+    char *input_format;                          /* -f before -i */
+    char *output_format;                         /* -f after -i */
+    char *filters;                               /* -vf */
+    char *video_codec;                           /* -c:v */
+    char *audio_codec;                           /* -c:a */
+    char *bitrate;                               /* -b:v, FFmpeg's number syntax */
+    char *crf, *preset;                          /* passed to the encoder as they are */
+    char *map_metadata;                          /* "-1" drops metadata and chapters */
+    char *progress;                              /* file, or "-" */
     char *video_size, *framerate, *pixel_format; /* for the demuxer */
-    double seek, duration; /* -ss, -t: seconds; negative where not given */
+    double seek, duration;                       /* -ss, -t: seconds; negative where not given */
     bool no_audio, overwrite, never_overwrite, copy_unfiltered;
-    int threads;          /* filter workers; 0: one for each CPU */
-    int log_level;        /* enum halo_log_level */
+    int threads;   /* filter workers; 0: one for each CPU */
+    int log_level; /* enum halo_log_level */
 };
 
 extern const struct halo_option halo_run_options[]; /* every row but IN's and OUT's -f */

@@ -15,8 +15,8 @@
 
 /* The public half of a strategy; each backend's own row begins with it. */
 struct halo_strategy {
-    const char *name;  /* as in strategy=NAME */
-    const char *about; /* one line */
+    const char *name;                          /* as in strategy=NAME */
+    const char *about;                         /* one line */
     bool (*can)(const struct halo_conv *conv); /* NULL: everything */
 };
 
@@ -36,7 +36,7 @@ struct halo_backend_settings {
 struct halo_backend; /* opened; used by one thread at a time */
 
 struct halo_backend_ops {
-    const char *name; /* as in backend: NAME */
+    const char *name;                              /* as in backend: NAME */
     const struct halo_strategy *const *strategies; /* NULL-terminated, auto's preference first */
     /* Fills text with one line for --version: "2 threads, AVX-512" or why there is none. Returns the
      * number of devices, 0 where this backend cannot run here. May block while the driver starts. */
@@ -55,11 +55,12 @@ extern const struct halo_backend_ops *const halo_backends[]; /* NULL-terminated:
 
 /* The row named name, or NULL. */
 const struct halo_backend_ops *halo_backend_find(const char *name);
-const struct halo_strategy *halo_strategy_find(const struct halo_backend_ops *ops, const char *name);
+const struct halo_strategy *halo_strategy_find(const struct halo_backend_ops *ops,
+                                               const char *name);
 
 /* 0, -ENODEV (no such device here), -ENOMEM, -EINVAL. The caller owns *ret and closes it. */
-int halo_backend_open(const struct halo_backend_ops *ops, const struct halo_backend_settings *settings,
-                      struct halo_backend **ret);
+int halo_backend_open(const struct halo_backend_ops *ops,
+                      const struct halo_backend_settings *settings, struct halo_backend **ret);
 void halo_backend_close(struct halo_backend *b); /* NULL is nothing to do */
 
 /* Runs all jobs, in any order and at once; blocks until every dst is written. 0, -EINVAL (a job that

@@ -48,7 +48,7 @@ int halo_conv_box(struct halo_conv *ret, int radius_x, int radius_y,
     *ret = begin(HALO_CONV_BOX, target);
     ret->radius_x = radius_x;
     ret->radius_y = radius_y;
-    ret->accum = largest < 1 << 24   ? HALO_ACCUM_F24
+    ret->accum = largest < 1 << 24    ? HALO_ACCUM_F24
                  : largest <= INT_MAX ? HALO_ACCUM_I32
                                       : HALO_ACCUM_I64;
     ret->error_bound = 0.5; /* the sum is exact, the one rounding is to nearest */
@@ -57,7 +57,8 @@ int halo_conv_box(struct halo_conv *ret, int radius_x, int radius_y,
 
 /* ---- Gaussians */
 
-/* One direction of a Gaussian; side[0] is the centre, side[i] the weight i pixels away on both sides. */
+/* One direction of a Gaussian; side[0] is the centre, side[i] the weight i pixels away on both
+ * sides. */
 struct gauss {
     int radius;
     double real[HALO_MAX_TAPS / 2 + 1];
@@ -86,9 +87,9 @@ static int32_t grid(double v, int significant)
     return v >= 1 && exponent > significant ? 1 << (exponent - significant) : 1;
 }
 
-/* Hands the missing weight out, one grid step at a time, to the weight farthest from its real value:
- * largest remainder, on both sides at once. The outermost weight of a Gaussian is always below 2^11,
- * so a step of 1 exists and the loop ends with the exact sum. */
+/* Hands the missing weight out, one grid step at a time, to the weight farthest from its real
+ * value: largest remainder, on both sides at once. The outermost weight of a Gaussian is always
+ * below 2^11, so a step of 1 exists and the loop ends with the exact sum. */
 static void spread(struct gauss *g, int32_t missing, int significant)
 {
     while (missing) {
@@ -151,8 +152,7 @@ static double gauss_distance(const struct gauss *x, int rx, const struct gauss *
     double sum = 0;
     for (int j = 0; j <= ry; j++) {
         for (int i = 0; i <= rx; i++) {
-            const double diff =
-                gauss_weight(x, i) * gauss_weight(y, j) - x->real[i] * y->real[j];
+            const double diff = gauss_weight(x, i) * gauss_weight(y, j) - x->real[i] * y->real[j];
             sum += fabs(diff) * (i ? 2 : 1) * (j ? 2 : 1);
         }
     }
@@ -268,8 +268,8 @@ static bool dense_fits(struct dense *d, int bits, double limit)
     return (double)(d->max * sum + llabs(d->fixed_bias)) < limit;
 }
 
-/* 0.5 for the last rounding, and the worst input: white where the weights came out too large and black
- * elsewhere, or the other way round. */
+/* 0.5 for the last rounding, and the worst input: white where the weights came out too large and
+ * black elsewhere, or the other way round. */
 static double dense_bound(const struct dense *d)
 {
     double over = 0, under = 0;
@@ -324,8 +324,8 @@ static int dense_check(const double *weights, int width, int height, double bias
     return 0;
 }
 
-int halo_conv_dense(struct halo_conv *ret, const double *weights, int width, int height, double bias,
-                    const struct halo_conv_target *target)
+int halo_conv_dense(struct halo_conv *ret, const double *weights, int width, int height,
+                    double bias, const struct halo_conv_target *target)
 {
     if (!target_ok(target) || dense_check(weights, width, height, bias) < 0)
         return -EINVAL;

@@ -27,10 +27,10 @@
 
 #include "border.h"
 
-#define HALO_MAX_TAPS 127       /* of a separable mask, or of a dense one that is one row or column */
-#define HALO_MAX_DENSE 63       /* width and height of a dense mask */
+#define HALO_MAX_TAPS       127 /* of a separable mask, or of a dense one that is one row or column */
+#define HALO_MAX_DENSE      63 /* width and height of a dense mask */
 #define HALO_MAX_BOX_RADIUS 1024
-#define HALO_MAX_SIGMA 21.0     /* 127 taps hold three sigma on each side */
+#define HALO_MAX_SIGMA      21.0 /* 127 taps hold three sigma on each side */
 
 enum halo_conv_kind {
     HALO_CONV_COPY,
@@ -52,7 +52,7 @@ struct halo_conv {
     int depth;              /* of the samples: 8 or 10 */
     int radius_x, radius_y; /* pixels */
     enum halo_border border;
-    int border_value; /* HALO_BORDER_CONSTANT: the ghost cells, in sample values */
+    int border_value;   /* HALO_BORDER_CONSTANT: the ghost cells, in sample values */
     double error_bound; /* code values, against the same mask in real numbers, for all inputs */
 
     int32_t row[HALO_MAX_TAPS], col[HALO_MAX_TAPS]; /* SEPARABLE: 2 radius + 1 weights each */
@@ -85,8 +85,8 @@ int halo_conv_gauss(struct halo_conv *ret, double sigma_x, double sigma_y,
 
 /* Any mask of width x height (both odd, at most HALO_MAX_DENSE, or up to HALO_MAX_TAPS by 1), weights
  * real, finite, row by row; out = round(sum w p + bias) with bias in code values of this depth. */
-int halo_conv_dense(struct halo_conv *ret, const double *weights, int width, int height, double bias,
-                    const struct halo_conv_target *target);
+int halo_conv_dense(struct halo_conv *ret, const double *weights, int width, int height,
+                    double bias, const struct halo_conv_target *target);
 
 /* Mean of the (2 radius_x + 1) by (2 radius_y + 1) window; radii 0 .. HALO_MAX_BOX_RADIUS. */
 int halo_conv_box(struct halo_conv *ret, int radius_x, int radius_y,

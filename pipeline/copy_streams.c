@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "config/log.h"
+#include "pipeline/subtitle.h"
 
 static const char *type_name(enum AVMediaType type)
 {
@@ -20,7 +21,8 @@ static enum halo_role drop(const struct halo_run_settings *set, const AVStream *
 {
     if (strcmp(set->output, "null:") != 0)
         halo_log(HALO_LOG_INFO, "stream %d (%s, %s) is dropped: %s", in->index,
-                 type_name(in->codecpar->codec_type), avcodec_get_name(in->codecpar->codec_id), why);
+                 type_name(in->codecpar->codec_type), avcodec_get_name(in->codecpar->codec_id),
+                 why);
     return HALO_ROLE_DROP;
 }
 
@@ -31,7 +33,7 @@ static bool is_font(const AVStream *in)
            (mime && (strstr(mime->value, "font") || strstr(mime->value, "opentype")));
 }
 
-static bool holds(const AVOutputFormat *container, const AVCodecParameters *par)
+bool halo_container_holds(const AVOutputFormat *container, const AVCodecParameters *par)
 {
     if (par->codec_type == AVMEDIA_TYPE_ATTACHMENT)
         return av_match_name("matroska", container->name);
@@ -44,7 +46,7 @@ static bool holds(const AVOutputFormat *container, const AVCodecParameters *par)
     if (par->codec_type == AVMEDIA_TYPE_SUBTITLE)
         return container->subtitle_codec != AV_CODEC_ID_NONE ||
                container->codec_tag; /* it would have a tag for it */
-    return false;
+    return av_match_name(container->name, "mpegts,nut"); /* data of any kind */
 }
 
 int halo_role_of(const struct halo_run_settings *set, const AVStream *in,
@@ -69,7 +71,8 @@ int halo_role_of(const struct halo_run_settings *set, const AVStream *in,
         break;
     case AVMEDIA_TYPE_ATTACHMENT:
         if (!is_font(in) && !set->copy_unfiltered) {
-            *ret = drop(set, in, "an attachment may show what the filters hide (-copy_unfiltered keeps it)");
+            *ret = drop(set, in,
+                        "an attachment may show what the filters hide (-copy_unfiltered keeps it)");
             return 0;
         }
         break;
@@ -82,12 +85,14 @@ int halo_role_of(const struct halo_run_settings *set, const AVStream *in,
     *ret = HALO_ROLE_COPY;
     if (null)
         *ret = HALO_ROLE_DROP;
-    else if (!holds(container, par) && par->codec_type == AVMEDIA_TYPE_AUDIO)
+    else if (!halo_container_holds(container, par) && par->codec_type == AVMEDIA_TYPE_AUDIO)
         return halo_fail_usage(err,
                                "stream %d: %s cannot hold %s audio: use another container (.mkv "
                                "holds nearly all) or leave it out with -an",
                                in->index, container->name, avcodec_get_name(par->codec_id));
-    else if (!holds(container, par))
+    else if (!halo_container_holds(container, par) &&
+             (par->codec_type != AVMEDIA_TYPE_SUBTITLE ||
+              halo_subtitle_form(container, par->codec_id) == AV_CODEC_ID_NONE))
         *ret = drop(set, in, "the output's container cannot hold it (.mkv holds nearly all)");
     return 0;
 }
@@ -178,8 +183,8 @@ int halo_copy_descriptions(const struct halo_run_settings *set, const AVFormatCo
     if (keep && av_dict_copy(&out->metadata, in->metadata, 0) < 0)
         return -ENOMEM;
     /* What the muxer says of itself, and brands of the old container. */
-    static const char *const own[] = {"encoder", "major_brand", "minor_version", "compatible_brands",
-                                      "creation_time_offset"};
+    static const char *const own[] = {"encoder", "major_brand", "minor_version",
+                                      "compatible_brands", "creation_time_offset"};
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         av_dict_set(&out->metadata, own[i], NULL, 0);
     for (unsigned i = 0; i < in->nb_chapters && keep; i++) {

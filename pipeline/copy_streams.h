@@ -7,6 +7,7 @@
 #define HALO_COPY_STREAMS_H
 
 #include <libavformat/avformat.h>
+#include <stdbool.h>
 
 #include "config/error.h"
 #include "config/run.h"
@@ -21,6 +22,9 @@ enum halo_role {
  * where the container cannot hold what should be kept. Any thread; does not block. */
 int halo_role_of(const struct halo_run_settings *settings, const AVStream *in,
                  const AVOutputFormat *container, enum halo_role *ret, struct halo_error *err);
+
+/* May the container hold this stream as it is? */
+bool halo_container_holds(const AVOutputFormat *container, const AVCodecParameters *par);
 
 /* Language, title, disposition and side data of the stream; for copied ones the codec parameters too. */
 int halo_copy_stream(const struct halo_run_settings *settings, const AVStream *in, AVStream *out,

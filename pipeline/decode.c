@@ -23,7 +23,7 @@ struct halo_decoder {
     int64_t packet_time;             /* of the last packet sent */
     struct halo_complaints complaints;
     int known_complaints; /* up to the last good picture */
-    int skipped;                     /* packets before the first key frame */
+    int skipped;          /* packets before the first key frame */
     bool started, tolerate;
 };
 
@@ -84,7 +84,8 @@ static int fail_damaged(const struct halo_decoder *d, int64_t ts, int averror,
     const double time = ts == AV_NOPTS_VALUE ? 0 : ts * av_q2d(d->stream->time_base);
     return halo_fail(err, -EBADMSG, "%s: damaged at %s: stream %d (%s): %s", d->name,
                      halo_av_clock(time, clock, sizeof clock), d->stream->index,
-                     avcodec_get_name(d->codec->codec_id), halo_av_reason(averror, why, sizeof why));
+                     avcodec_get_name(d->codec->codec_id),
+                     halo_av_reason(averror, why, sizeof why));
 }
 
 int halo_decoder_send(struct halo_decoder *d, const AVPacket *pkt, struct halo_error *err)
@@ -114,8 +115,7 @@ static void set_time(struct halo_decoder *d, AVFrame *frame)
     int64_t pts = frame->best_effort_timestamp;
     int64_t duration = frame->pkt_duration;
     if (duration <= 0 && d->stream->avg_frame_rate.num > 0)
-        duration =
-            av_rescale_q(1, av_inv_q(d->stream->avg_frame_rate), d->stream->time_base);
+        duration = av_rescale_q(1, av_inv_q(d->stream->avg_frame_rate), d->stream->time_base);
     if (pts == AV_NOPTS_VALUE)
         pts = d->last_pts == AV_NOPTS_VALUE ? 0 : d->last_pts + FFMAX(d->last_duration, 1);
     d->last_pts = frame->pts = pts;

@@ -113,10 +113,10 @@ static void set_colours(AVCodecContext *c, const struct halo_encoder_input *in)
 static AVRational choose_time_base(const AVCodec *codec, const AVOutputFormat *container,
                                    const struct halo_encoder_input *in)
 {
-    const bool counts_frames = av_match_name(container->name, "avi,mxf,mxf_opatom,gxf,yuv4mpegpipe") ||
-                               codec->id == AV_CODEC_ID_MPEG1VIDEO ||
-                               codec->id == AV_CODEC_ID_MPEG2VIDEO ||
-                               (codec->id == AV_CODEC_ID_MPEG4 && in->stream->time_base.den > 65535);
+    const bool counts_frames =
+        av_match_name(container->name, "avi,mxf,mxf_opatom,gxf,yuv4mpegpipe") ||
+        codec->id == AV_CODEC_ID_MPEG1VIDEO || codec->id == AV_CODEC_ID_MPEG2VIDEO ||
+        (codec->id == AV_CODEC_ID_MPEG4 && in->stream->time_base.den > 65535);
     if (counts_frames && in->framerate.num > 0)
         return av_inv_q(in->framerate);
     return in->stream->time_base;

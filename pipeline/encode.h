@@ -15,9 +15,9 @@ struct halo_encoder;
 struct halo_encoder_input {
     enum AVPixelFormat format; /* native, as it leaves the gate */
     int width, height;
-    AVStream *stream;      /* of the input */
-    AVRational framerate;  /* 0/1 where unknown */
-    AVRational aspect;     /* sample aspect ratio */
+    AVStream *stream;     /* of the input */
+    AVRational framerate; /* 0/1 where unknown */
+    AVRational aspect;    /* sample aspect ratio */
 };
 
 /* The encoder that settings name (libx264 where none), or NULL with err saying the nearest name. Not

@@ -14,24 +14,24 @@
 #include "config/option.h"
 #include "kernels/backend.h"
 
-#define HALO_MAX_PLANES 4
+#define HALO_MAX_PLANES  4
 #define HALO_MAX_FILTERS 32
 
 /* Options that every filter takes beside its own. */
 struct halo_filter_common {
-    int planes;       /* bit p: plane p is filtered, others pass unchanged */
-    int border;       /* enum halo_border */
+    int planes;          /* bit p: plane p is filtered, others pass unchanged */
+    int border;          /* enum halo_border */
     double border_value; /* 0 .. 255, scaled to the depth; for border=constant */
-    char *strategy;   /* "auto", or a row of a backend's table */
+    char *strategy;      /* "auto", or a row of a backend's table */
 };
 
 /* The plane that a convolution is planned for. */
 struct halo_plane_info {
-    int index;                        /* 0 .. 3 */
-    bool chroma;                      /* sizes shrink by the shifts below */
-    int log2_sub_x, log2_sub_y;       /* 4:2:0 chroma: 1, 1; 0, 0 for luma, gray and RGB */
-    int width, height;                /* pixels of this plane */
-    struct halo_conv_target target;   /* depth and border */
+    int index;                      /* 0 .. 3 */
+    bool chroma;                    /* sizes shrink by the shifts below */
+    int log2_sub_x, log2_sub_y;     /* 4:2:0 chroma: 1, 1; 0, 0 for luma, gray and RGB */
+    int width, height;              /* pixels of this plane */
+    struct halo_conv_target target; /* depth and border */
 };
 
 /* A radius in luma pixels, in samples of a plane that is 2^log2_sub times smaller; halves go up. */
@@ -48,9 +48,9 @@ struct halo_plane_plan {
 
 struct halo_filter_kind {
     const char *name;
-    const char *about;                /* one line */
-    const char *example;              /* a chain of one filter */
-    const char *notes;                /* more for `halod filter NAME`, lines ending in \n; or NULL */
+    const char *about;   /* one line */
+    const char *example; /* a chain of one filter */
+    const char *notes;   /* more for `halod filter NAME`, lines ending in \n; or NULL */
     const struct halo_option *options; /* its own; the common ones are added by filter.c */
     /* Which options values without names stand for, as FFmpeg has it: NULL-terminated. */
     const char *const *positional;
@@ -58,8 +58,8 @@ struct halo_filter_kind {
     /* After parsing: what single ranges cannot say (a mask of 8 weights). Fills err. May be NULL. */
     int (*check)(const void *settings, struct halo_error *err);
     /* 0 or -errno with err filled. Pure; any thread. */
-    int (*plan)(const void *settings, const struct halo_plane_info *plane, struct halo_plane_plan *ret,
-                struct halo_error *err);
+    int (*plan)(const void *settings, const struct halo_plane_info *plane,
+                struct halo_plane_plan *ret, struct halo_error *err);
 };
 
 struct halo_filter {
@@ -85,7 +85,8 @@ void halo_chain_destroy(struct halo_chain *chain); /* NULL is nothing to do */
 
 /* One filter built by hand: what chain.c does with its text. Find, init, set as often as wanted, check;
  * finish also after a failure of set or check. err says what, without a place. */
-const struct halo_filter_kind *halo_filter_find(const char *name, size_t length, struct halo_error *err);
+const struct halo_filter_kind *halo_filter_find(const char *name, size_t length,
+                                                struct halo_error *err);
 int halo_filter_init(struct halo_filter *ret, const struct halo_filter_kind *kind);
 /* -ENOENT: no such option; else as halo_option_set. */
 int halo_filter_set(struct halo_filter *filter, const char *name, size_t length, const char *value,

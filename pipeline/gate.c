@@ -67,7 +67,8 @@ static int pool_init(struct picture_pool *pool, enum AVPixelFormat format, int w
     return pool->buffers ? 0 : -ENOMEM;
 }
 
-static AVFrame *pool_get(struct picture_pool *pool, enum AVPixelFormat format, int width, int height)
+static AVFrame *pool_get(struct picture_pool *pool, enum AVPixelFormat format, int width,
+                         int height)
 {
     AVFrame *frame = av_frame_alloc();
     if (!frame)
@@ -115,8 +116,8 @@ static int plan_filters(struct halo_gate *gate, struct halo_error *err)
                          filter->kind->name, strategy, gate->backend->ops->name);
         }
         for (int p = 0; p < gate->planes; p++) {
-            const struct halo_plane_info info = halo_format_plane_info(
-                gate->format, gate->input.width, gate->input.height, p);
+            const struct halo_plane_info info =
+                halo_format_plane_info(gate->format, gate->input.width, gate->input.height, p);
             const int ret = halo_filter_plan(filter, info, &gate->plan[f].plane[p], err);
             if (ret < 0)
                 return ret;
@@ -284,8 +285,7 @@ static int describe_output(AVFrame *out, const AVFrame *raw, const struct halo_g
     const AVFrameSideData *captions = av_frame_get_side_data(raw, AV_FRAME_DATA_A53_CC);
     if (!captions)
         return 0;
-    AVFrameSideData *copy =
-        av_frame_new_side_data(out, AV_FRAME_DATA_A53_CC, captions->size);
+    AVFrameSideData *copy = av_frame_new_side_data(out, AV_FRAME_DATA_A53_CC, captions->size);
     if (!copy)
         return -ENOMEM;
     memcpy(copy->data, captions->data, captions->size);
@@ -329,7 +329,8 @@ int halo_gate_pass(struct halo_gate *gate, const struct halo_raw_picture *raw,
         r = describe_output(picture->frame, raw->frame, gate);
     if (r < 0) {
         halo_output_picture_destroy(picture);
-        return halo_fail(err, r, "stream %d: a filter failed on the %s backend (%s); nothing is shown",
+        return halo_fail(err, r,
+                         "stream %d: a filter failed on the %s backend (%s); nothing is shown",
                          gate->input.stream, gate->backend->ops->name, strerror(-r));
     }
     *ret = picture;

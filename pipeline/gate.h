@@ -48,6 +48,7 @@ int halo_gate_pass(struct halo_gate *gate, const struct halo_raw_picture *raw,
 /* The filtered picture, for encoders: read-only, valid until destroyed (its buffers are counted, so an
  * encoder may keep a reference). */
 const AVFrame *halo_output_picture_frame(const struct halo_output_picture *picture);
-void halo_output_picture_destroy(struct halo_output_picture *picture); /* any thread; NULL: nothing */
+void halo_output_picture_destroy(
+    struct halo_output_picture *picture); /* any thread; NULL: nothing */
 
 #endif

@@ -25,18 +25,19 @@ struct halo_sink {
     const struct halo_run_settings *settings;
     AVFormatContext *format;
     enum target target;
-    char *path;    /* final name, symbolic links followed; TARGET_FILE */
-    char *partial; /* NAME.partial.EXT */
-    char *beside;  /* the file while it grows; NULL when there is none */
+    char *path;             /* final name, symbolic links followed; TARGET_FILE */
+    char *partial;          /* NAME.partial.EXT */
+    char *beside;           /* the file while it grows; NULL when there is none */
     atomic_bool unfinished; /* beside is there, for halo_sink_abandon */
-    mode_t mode;   /* of the finished file */
-    int64_t bytes; /* once the file is closed */
+    mode_t mode;            /* of the finished file */
+    int64_t bytes;          /* once the file is closed */
     bool started;
 };
 
 static bool is_url(const char *text)
 {
-    const size_t n = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+.-");
+    const size_t n =
+        strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+.-");
     return (n > 1 && !strncmp(text + n, "://", 3)) || av_strstart(text, "unix:", NULL) ||
            av_strstart(text, "pipe:", NULL);
 }
@@ -44,9 +45,10 @@ static bool is_url(const char *text)
 /* Formats that open files of their own would bypass the temporary name, and most write many. */
 static int refuse_container(const AVOutputFormat *of, struct halo_error *err)
 {
-    static const char *const several[] = {"hls",     "dash", "segment", "stream_segment,ssegment",
-                                          "image2",  "tee",  "hds",     "smoothstreaming",
-                                          "webm_chunk", "fifo", NULL};
+    static const char *const several[] = {
+        "hls",        "dash", "segment", "stream_segment,ssegment",
+        "image2",     "tee",  "hds",     "smoothstreaming",
+        "webm_chunk", "fifo", NULL};
     for (int i = 0; several[i]; i++)
         if (!strcmp(of->name, several[i]))
             return halo_fail_usage(err,
@@ -59,17 +61,16 @@ static int refuse_container(const AVOutputFormat *of, struct halo_error *err)
 static int choose_container(struct halo_sink *sink, struct halo_error *err)
 {
     const struct halo_run_settings *set = sink->settings;
-    const char *name = sink->target == TARGET_NULL && !set->output_format ? "null"
-                                                                          : set->output_format;
+    const char *name =
+        sink->target == TARGET_NULL && !set->output_format ? "null" : set->output_format;
     const AVOutputFormat *of = av_guess_format(name, name ? NULL : set->output, NULL);
     if (!of && name)
         return halo_fail_usage(err, "-f %s: FFmpeg has no such muxer (see ffmpeg -muxers)", name);
     if (!of && is_url(set->output))
         return halo_fail_usage(err, "%s: say its format with -f (mpegts, nut, ...)", set->output);
     if (!of)
-        return halo_fail_usage(err,
-                               "%s: its ending names no format: use .mp4, .mkv, .ts ... or say -f",
-                               set->output);
+        return halo_fail_usage(
+            err, "%s: its ending names no format: use .mp4, .mkv, .ts ... or say -f", set->output);
     const int ret = refuse_container(of, err);
     if (ret < 0)
         return ret;
@@ -214,8 +215,8 @@ static int fail_write(const struct halo_sink *sink, int averror, struct halo_err
 static int make_beside(struct halo_sink *sink, struct halo_error *err)
 {
     const char *slash = strrchr(sink->path, '/');
-    sink->beside = av_asprintf("%.*s.halod-XXXXXX", slash ? (int)(slash - sink->path + 1) : 0,
-                               sink->path);
+    sink->beside =
+        av_asprintf("%.*s.halod-XXXXXX", slash ? (int)(slash - sink->path + 1) : 0, sink->path);
     if (!sink->beside)
         return halo_fail(err, -ENOMEM, "out of memory");
     const int fd = mkostemp(sink->beside, O_CLOEXEC);

@@ -119,7 +119,8 @@ static int seek_to_start(struct halo_source *s, struct halo_error *err)
         return 0;
     const double length = (double)s->format->duration / AV_TIME_BASE;
     if (s->format->duration != AV_NOPTS_VALUE && set->seek >= length)
-        return halo_fail(err, -EINVAL, "-ss %g: %s is only %.3f s long", set->seek, set->input, length);
+        return halo_fail(err, -EINVAL, "-ss %g: %s is only %.3f s long", set->seek, set->input,
+                         length);
     const int ret = avformat_seek_file(s->format, -1, INT64_MIN, s->offset, s->offset, 0);
     if (ret < 0) /* a pipe, or a format without an index: read up to there */
         halo_log(HALO_LOG_INFO, "%s: cannot seek: reading from its beginning to -ss", set->input);
@@ -216,7 +217,8 @@ int halo_source_read(struct halo_source *s, AVPacket *pkt, struct halo_error *er
         return fail_damaged(s, halo_av_errno(ret), last_time(s),
                             halo_av_reason(ret, why, sizeof why), err);
     if (pkt->stream_index >= (int)known) /* a stream that appears later is not one we chose */
-        return halo_fail(err, -ENOTSUP, "%s: a new stream begins inside the file, which is not supported",
+        return halo_fail(err, -ENOTSUP,
+                         "%s: a new stream begins inside the file, which is not supported",
                          s->settings->input);
     note_packet(s, pkt);
     if (pkt->flags & AV_PKT_FLAG_CORRUPT)
@@ -236,9 +238,8 @@ static int check_count(const struct halo_source *s, const AVStream *st, struct h
     return halo_fail(err, -EBADMSG,
                      "%s: truncated at %s: stream %d has %" PRId64 " of the %" PRId64
                      " frames that it declares",
-                     s->settings->input,
-                     halo_av_clock(s->seen[st->index].end, clock, sizeof clock), st->index, got,
-                     st->nb_frames);
+                     s->settings->input, halo_av_clock(s->seen[st->index].end, clock, sizeof clock),
+                     st->index, got, st->nb_frames);
 }
 
 static double frame_time(const struct halo_source *s)

@@ -35,8 +35,8 @@ struct halo_stream {
     pthread_t source_thread, filter_thread, encode_thread;
     bool started;
 
-    atomic_int stop;    /* asked to finish early */
-    atomic_bool done;   /* all threads are over */
+    atomic_int stop;  /* asked to finish early */
+    atomic_bool done; /* all threads are over */
     atomic_bool running;
     atomic_llong frames, bytes, total, time_us, duration_us;
 
@@ -83,6 +83,9 @@ int halo_stream_create(struct halo_stream **ret, const struct halo_run_settings 
         r = halo_sink_create(&s->sink, settings, err);
     if (r >= 0 && !halo_sink_discards(s->sink) && !halo_encoder_find(settings, err))
         r = -EINVAL;
+    if (r >= 0 && settings->audio_codec && strcmp(settings->audio_codec, "copy") != 0)
+        r = halo_fail_usage(err, "-c:a %s: audio is copied as it is (-c:a copy) or left out (-an)",
+                            settings->audio_codec);
     if (r < 0) {
         halo_stream_destroy(s);
         return r;
@@ -270,13 +273,23 @@ static int encode_picture(struct halo_stream *s, int index,
     return ret;
 }
 
+static int copy_out(struct halo_stream *s, AVPacket *pkt, int index, struct halo_error *err)
+{
+    const struct halo_track *t = &s->tracks.track[index];
+    const int ret = t->subtitle ? halo_subtitle_convert(t->subtitle, pkt, err) : 1;
+    if (ret <= 0)
+        return ret;
+    pkt->pts += pkt->pts != AV_NOPTS_VALUE ? t->delay : 0;
+    pkt->dts += pkt->dts != AV_NOPTS_VALUE ? t->delay : 0;
+    return write_packet(s, pkt, index, t->in->time_base, err);
+}
+
 static int encode_item(struct halo_stream *s, const struct halo_item *item, struct halo_error *err)
 {
     int ret = 0;
     switch (item->kind) {
     case HALO_ITEM_PACKET:
-        return write_packet(s, item->packet, item->track,
-                            s->tracks.track[item->track].in->time_base, err);
+        return copy_out(s, item->packet, item->track, err);
     case HALO_ITEM_OUTPUT:
         return encode_picture(s, item->track, item->output, err);
     case HALO_ITEM_END:

@@ -4,9 +4,11 @@
 
 #include <errno.h>
 #include <libavcodec/avcodec.h>
+#include <libavutil/avstring.h>
 #include <libavutil/mem.h>
 #include <string.h>
 
+#include "config/log.h"
 #include "pipeline/av.h"
 
 static int open_gate(struct halo_track *t, const char *name, const struct halo_chain *chain,
@@ -57,13 +59,38 @@ static int open_filtered(struct halo_track *t, const struct halo_run_settings *s
     return 0;
 }
 
+/* Matroska's reader takes Opus's pre-skip off every time, but FFmpeg's muxer before version 60 does not
+ * put it back on: without this the sound would come too early by it. */
+static int64_t codec_delay(const AVStream *in, const AVOutputFormat *container)
+{
+    const AVCodecParameters *par = in->codecpar;
+    if (avformat_version() >> 16 >= 60 || par->codec_id != AV_CODEC_ID_OPUS ||
+        !av_match_name(container->name, "matroska,webm"))
+        return 0;
+    return av_rescale_q(par->initial_padding, (AVRational){1, 48000}, in->time_base);
+}
+
 static int open_copied(struct halo_track *t, const struct halo_run_settings *settings,
                        struct halo_sink *sink, struct halo_error *err)
 {
-    t->out = avformat_new_stream(halo_sink_format(sink), NULL);
+    AVFormatContext *output = halo_sink_format(sink);
+    const enum AVCodecID from = t->in->codecpar->codec_id;
+    t->out = avformat_new_stream(output, NULL);
     if (!t->out || halo_copy_stream(settings, t->in, t->out, HALO_ROLE_COPY) < 0)
         return halo_fail(err, -ENOMEM, "out of memory");
-    return 0;
+    t->delay = codec_delay(t->in, output->oformat);
+    if (t->in->codecpar->codec_type != AVMEDIA_TYPE_SUBTITLE ||
+        halo_container_holds(output->oformat, t->in->codecpar))
+        return 0;
+    const enum AVCodecID to = halo_subtitle_form(output->oformat, from);
+    const int ret = halo_subtitle_open(&t->subtitle, t->in, to, err);
+    if (ret < 0)
+        return ret;
+    halo_log(HALO_LOG_INFO, "stream %d: %s subtitles become %s for %s", t->in->index,
+             avcodec_get_name(from), avcodec_get_name(to), output->oformat->name);
+    return halo_subtitle_describe(t->subtitle, t->out) < 0
+               ? halo_fail(err, -ENOMEM, "out of memory")
+               : 0;
 }
 
 static int open_track(struct halo_track *t, const struct halo_run_settings *settings,
@@ -96,8 +123,7 @@ int halo_tracks_open(struct halo_tracks *tracks, const struct halo_run_settings 
     tracks->count = (int)input->nb_streams;
     for (int i = 0; i < tracks->count; i++) {
         tracks->track[i].in = input->streams[i];
-        const int ret =
-            open_track(&tracks->track[i], settings, chain, backend, input, sink, err);
+        const int ret = open_track(&tracks->track[i], settings, chain, backend, input, sink, err);
         if (ret < 0)
             return ret;
         filtered += tracks->track[i].role == HALO_ROLE_FILTER;
@@ -119,6 +145,7 @@ void halo_tracks_close(struct halo_tracks *tracks)
         halo_decoder_close(tracks->track[i].decoder);
         halo_gate_destroy(tracks->track[i].gate);
         halo_encoder_close(tracks->track[i].encoder);
+        halo_subtitle_close(tracks->track[i].subtitle);
     }
     av_freep(&tracks->track);
     tracks->count = 0;
@@ -128,9 +155,9 @@ bool halo_tracks_over(const struct halo_tracks *tracks)
 {
     for (int i = 0; i < tracks->count; i++) {
         const struct halo_track *t = &tracks->track[i];
-        const bool waits = t->role == HALO_ROLE_FILTER ||
-                           (t->role == HALO_ROLE_COPY &&
-                            t->in->codecpar->codec_type == AVMEDIA_TYPE_AUDIO);
+        const bool waits =
+            t->role == HALO_ROLE_FILTER ||
+            (t->role == HALO_ROLE_COPY && t->in->codecpar->codec_type == AVMEDIA_TYPE_AUDIO);
         if (waits && !t->over)
             return false;
     }

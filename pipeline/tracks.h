@@ -11,17 +11,20 @@
 #include "pipeline/gate.h"
 #include "pipeline/sink_file.h"
 #include "pipeline/source_file.h"
+#include "pipeline/subtitle.h"
 
 /* decoder is used by the source thread, gate by the filter thread, encoder by the encode thread. */
 struct halo_track {
     enum halo_role role;
     AVStream *in;
-    AVStream *out;                 /* NULL: dropped, or a null output */
-    struct halo_decoder *decoder;  /* FILTER */
-    struct halo_gate *gate;        /* FILTER */
-    struct halo_encoder *encoder;  /* FILTER; NULL where the sink discards */
-    int64_t pictures;              /* that left the decoder, inside the window */
-    bool over;                     /* past the end that -t asks for */
+    AVStream *out;                  /* NULL: dropped, or a null output */
+    struct halo_decoder *decoder;   /* FILTER */
+    struct halo_gate *gate;         /* FILTER */
+    struct halo_encoder *encoder;   /* FILTER; NULL where the sink discards */
+    struct halo_subtitle *subtitle; /* COPY, into another form; used by the encode thread */
+    int64_t delay; /* COPY: added to times, in the input's time base (see codec_delay) */
+    int64_t pictures;               /* that left the decoder, inside the window */
+    bool over;                      /* past the end that -t asks for */
 };
 
 struct halo_tracks {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Worker threads: one mutex, one condition each way. Pieces are whole bands of a picture, so taking the
- * next one under the mutex costs nothing that shows. */
+ * Worker threads: one mutex, one condition each way. Pieces are whole bands of a picture, so taking
+ * the next one under the mutex costs nothing that shows. */
 #include "pool.h"
 
 #include <pthread.h>

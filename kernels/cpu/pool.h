@@ -14,8 +14,8 @@ typedef int halo_pool_fn(void *arg, int piece, int worker);
 struct halo_pool *halo_pool_create(int threads);
 void halo_pool_destroy(struct halo_pool *pool); /* NULL is nothing to do */
 
-/* Runs all pieces, blocks until the last is done. The first error any piece gave, or 0; after an error
- * the pieces not yet begun are left out. One caller at a time. */
+/* Runs all pieces, blocks until the last is done. The first error any piece gave, or 0; after an
+ * error the pieces not yet begun are left out. One caller at a time. */
 int halo_pool_run(struct halo_pool *pool, halo_pool_fn *fn, void *arg, int count);
 
 #endif

@@ -9,7 +9,8 @@ static bool can(const struct halo_conv *conv)
 
 #ifdef __x86_64__
 
-/* The parts of x86-64-v3 and -v4 that compilers can ask about; no CPU has these without the rest. */
+/* The parts of x86-64-v3 and -v4 that compilers can ask about; no CPU has these without the rest.
+ * rows_tmpl.c may also be built with AVX-512 VNNI. */
 static bool has_v3(void)
 {
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
@@ -20,7 +21,7 @@ static bool has_v4(void)
 {
     return has_v3() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
            __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
-           __builtin_cpu_supports("avx512vl");
+           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vnni");
 }
 
 const char *halo_rows_isa(void)

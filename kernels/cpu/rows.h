@@ -5,15 +5,16 @@
 
 #include "cpu.h"
 
-/* "rows" takes the best this CPU has; the others are the same code held to an older instruction set,
- * there to be tested and timed. */
+/* "rows" takes the best this CPU has; the others are the same code held to an older instruction
+ * set, there to be tested and timed. */
 extern const struct halo_cpu_strategy halo_cpu_rows, halo_cpu_rows_v3, halo_cpu_rows_base;
 
 /* What "rows" uses here, in words: "AVX-512". */
 const char *halo_rows_isa(void);
 
 /* rows_tmpl.c; HALO_ISA names the last part. v3 and v4 exist, and may be called, on x86-64 only. */
-int halo_rows_band_base(const struct halo_job *job, int y0, int y1, struct halo_cpu_scratch *scratch);
+int halo_rows_band_base(const struct halo_job *job, int y0, int y1,
+                        struct halo_cpu_scratch *scratch);
 int halo_rows_band_v3(const struct halo_job *job, int y0, int y1, struct halo_cpu_scratch *scratch);
 int halo_rows_band_v4(const struct halo_job *job, int y0, int y1, struct halo_cpu_scratch *scratch);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The reference against real numbers: a float64 witness that shares no code with it, and cases small
- * enough to work out by hand. No sample may be off by more than 1, nor by more than error_bound. */
+ * The reference against real numbers: a float64 witness that shares no code with it, and cases
+ * small enough to work out by hand. No sample may be off by more than 1, nor by more than
+ * error_bound. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -18,7 +19,8 @@ static const char *const border_names[] = {
 static struct halo_backend *backend;
 static long passed, failed;
 
-static void verdict(bool ok, const char *format, const char *name, int depth, double got, double limit)
+static void verdict(bool ok, const char *format, const char *name, int depth, double got,
+                    double limit)
 {
     if (ok) {
         passed++;
@@ -30,7 +32,8 @@ static void verdict(bool ok, const char *format, const char *name, int depth, do
     printf("\n");
 }
 
-static void filter(const struct halo_conv *c, const uint16_t *in, uint16_t *out, int width, int height)
+static void filter(const struct halo_conv *c, const uint16_t *in, uint16_t *out, int width,
+                   int height)
 {
     static uint8_t src[WIDTH * HEIGHT], dst[WIDTH * HEIGHT];
     struct halo_job job = {
@@ -100,8 +103,8 @@ static double expected(const struct halo_conv *c, const uint16_t *in, int x, int
     return fmin(fmax(sum, 0), (1 << c->depth) - 1);
 }
 
-/* Random samples, a checker, and what the quantised mask gets most wrong: white where a weight came out
- * too large. */
+/* Random samples, a checker, and what the quantised mask gets most wrong: white where a weight came
+ * out too large. */
 static void fill(uint16_t *in, int pattern, const struct halo_conv *c)
 {
     const int max = (1 << c->depth) - 1;
@@ -214,12 +217,12 @@ static void check_gauss_formats(int depth)
         const double sigma = i * 0.002;
         struct halo_conv c;
         const int error = halo_conv_gauss(&c, sigma, sigma, &target);
-        const bool ok = !error && (c.kind == HALO_CONV_COPY ||
-                                   (line_ok(c.row, c.radius_x, c.row_bits, depth) &&
-                                    line_ok(c.col, c.radius_y, c.col_bits, depth)));
+        const bool ok =
+            !error && (c.kind == HALO_CONV_COPY || (line_ok(c.row, c.radius_x, c.row_bits, depth) &&
+                                                    line_ok(c.col, c.radius_y, c.col_bits, depth)));
         if (!ok)
-            verdict(false, "%s, depth %d: sigma %.3f gives wrong integers%.0f", "gauss", depth, sigma,
-                    0);
+            verdict(false, "%s, depth %d: sigma %.3f gives wrong integers%.0f", "gauss", depth,
+                    sigma, 0);
         else if (c.error_bound > worst)
             worst = c.error_bound, at = sigma;
         passed += ok;
@@ -229,8 +232,8 @@ static void check_gauss_formats(int depth)
 
 /* ---- dense masks and boxes */
 
-static void check_dense(const char *name, int width, int height, int depth, double scale, double spread,
-                        double bias)
+static void check_dense(const char *name, int width, int height, int depth, double scale,
+                        double spread, double bias)
 {
     double worst = 0, bound = 0;
     int accum = 0;

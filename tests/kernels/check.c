@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Every strategy of every backend against the CPU reference: the same bytes, or it fails.
  *
- * A case is a picture, a mask, a border and a pattern; the reference runs once and each strategy's whole
- * buffer, guard bytes included, is compared with memcmp. Cases whose reference would be slow are drawn
- * by lot, so that all of them have about the same expected cost; --full draws more of them. */
+ * A case is a picture, a mask, a border and a pattern; the reference runs once and each strategy's
+ * whole buffer, guard bytes included, is compared with memcmp. Cases whose reference would be slow
+ * are drawn by lot, so that all of them have about the same expected cost; --full draws more of
+ * them. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,8 +17,8 @@
 enum { MAX_ROWS = 32, MOST_PRINTED = 20 };
 
 static const int sizes[][2] = {
-    {1, 1},     {1, 7},     {7, 1},     {3, 5},       {17, 9},      {64, 48},
-    {65, 33},   {257, 131}, {641, 363}, {1921, 1081}, {3840, 2160},
+    {1, 1},   {1, 7},     {7, 1},     {3, 5},       {17, 9},      {64, 48},
+    {65, 33}, {257, 131}, {641, 363}, {1921, 1081}, {3840, 2160},
 };
 
 static const struct format formats[] = {
@@ -65,9 +66,9 @@ static void print_mismatch(const struct check *k, const struct row *r, const str
            "border %s, %s\n",
            r->ops->name, r->strategy ? r->strategy->name : "auto", t->number,
            (unsigned long long)k->seed, k->full ? " --full" : "", t->width, t->height,
-           t->format.depth, t->format.channels, t->format.shift, t->src_flipped ? " src flipped" : "",
-           t->dst_flipped ? " dst flipped" : "", t->mask->name, border_names[t->border],
-           pattern_names[t->pattern]);
+           t->format.depth, t->format.channels, t->format.shift,
+           t->src_flipped ? " src flipped" : "", t->dst_flipped ? " dst flipped" : "",
+           t->mask->name, border_names[t->border], pattern_names[t->pattern]);
     for (int y = 0; y < t->height; y++) {
         for (int x = 0; x < t->width * t->format.channels; x++) {
             if (picture_word(got, x, y) != picture_word(want, x, y)) {
@@ -146,8 +147,8 @@ static void run_case(struct check *k, struct test_case *t)
     struct picture src = picture_create(t->width, t->height, t->format, t->src_flipped);
     struct picture want = picture_create(t->width, t->height, t->format, t->dst_flipped);
     picture_fill(&src, t->pattern, &conv, &state);
-    const struct halo_job job = {
-        &conv, halo_strategy_find(halo_backends[0], "reference"), src.plane, want.plane};
+    const struct halo_job job = {&conv, halo_strategy_find(halo_backends[0], "reference"),
+                                 src.plane, want.plane};
     if (halo_backend_convolve(k->oracle, &job, 1) || !picture_guards_whole(&want)) {
         printf("FAIL the reference itself: case %ld\n", t->number);
         k->rows[0].failed++;
@@ -180,7 +181,7 @@ static void run_all(struct check *k)
                         .mask = &masks[m],
                         .border = (enum halo_border)(turn % HALO_BORDER_COUNT),
                         /* Half of the turns are random data, the one pattern with no structure. */
-                        .pattern = small ? (enum pattern)(i / HALO_BORDER_COUNT)
+                        .pattern = small      ? (enum pattern)(i / HALO_BORDER_COUNT)
                                    : turn % 2 ? RANDOM
                                               : (enum pattern)(turn / 2 % PATTERN_COUNT),
                     };

@@ -75,8 +75,8 @@ static bool positive(const struct halo_conv *c, const struct halo_plane *p, int 
     return c->kind != HALO_CONV_DENSE || c->mask[j * (2 * c->radius_x + 1) + i] > 0;
 }
 
-static int pattern_value(const struct picture *p, enum pattern pattern, const struct halo_conv *conv,
-                         int x, int y)
+static int pattern_value(const struct picture *p, enum pattern pattern,
+                         const struct halo_conv *conv, int x, int y)
 {
     const struct halo_plane *plane = &p->plane;
     const int max = halo_sample_max(plane->depth);
@@ -100,10 +100,10 @@ void picture_fill(struct picture *p, enum pattern pattern, const struct halo_con
     const struct halo_plane *plane = &p->plane;
     for (int y = 0; y < plane->height; y++) {
         for (int i = 0; i < plane->width * plane->channels; i++) {
-            const int v =
-                pattern == RANDOM
-                    ? (int)(next_random(state) & 0xffff)
-                    : pattern_value(p, pattern, conv, i / plane->channels, y) << plane->shift;
+            const int v = pattern == RANDOM
+                              ? (int)(next_random(state) & 0xffff)
+                              : pattern_value(p, pattern, conv, i / plane->channels, y)
+                                    << plane->shift;
             unsigned char *s = sample_at(p, i, y);
             if (plane->depth > 8)
                 *(uint16_t *)(void *)s = (uint16_t)v;

@@ -5,7 +5,7 @@ import threading
 
 import halotest
 from halotest import (HaloTest, X264_B, audio_source, clip, frame_count, frame_hashes, frame_times,
-                      need, plain_clip, probe, silent_clip, streams, video_source)
+                      plain_clip, probe, silent_clip, video_source)
 
 
 def mp3_clip(suffix):
@@ -92,7 +92,7 @@ class Pipes(HaloTest):
                                  [p['data_hash'] for p in halotest.packets(source, 'a:0')])
 
     def test_stdout_needs_a_format(self):
-        run = self.refused('run', '-i', plain_clip(), '-vf', 'null', '-', says='-f')
+        self.refused('run', '-i', plain_clip(), '-vf', 'null', '-', says='-f')
 
     def test_stdin(self):
         for suffix in ('.mkv', '.ts', '.nut'):

@@ -33,7 +33,8 @@ class Damage(HaloTest):
         source, output = self.path(name), self.path('out.mkv')
         with open(source, 'wb') as file:
             file.write(data)
-        run = self.halod('run', '-i', source, '-vf', 'null', '-v', 'error', *options, output, code=1)
+        run = self.halod('run', '-i', source, '-vf', 'null', '-v', 'error', *options, output,
+                         code=1)
         line = self.assert_one_line(run)
         if timed:
             self.assertRegex(line.replace(source, ''), TIME, 'no time in the line')
@@ -96,8 +97,8 @@ class Damage(HaloTest):
 
     def test_mkv_from_stdin_cut(self):
         data = content(clip('.mkv', *video_source(seconds=3), *X264))
-        run = self.halod('run', '-i', '-', '-vf', 'null', '-v', 'error', self.path('out.mkv'), code=1,
-                         data=data[:len(data) // 2])
+        run = self.halod('run', '-i', '-', '-vf', 'null', '-v', 'error', self.path('out.mkv'),
+                         code=1, data=data[:len(data) // 2])
         self.assert_one_line(run)
         self.assertEqual(os.listdir(self.folder), [])
 
@@ -123,9 +124,9 @@ class Damage(HaloTest):
         data = bytearray(content(source))
         packets = halotest.packets(source, 'v:0')
         for packet in packets[30:36]:
-            place, size = int(packet['pos']), int(packet['size'])
-            middle = place + 40
-            data[middle:place + size] = random.Random(place).randbytes(max(0, place + size - middle))
+            begin, end = int(packet['pos']) + 40, int(packet['pos']) + int(packet['size'])
+            need(end > begin, 'packets of more than 40 bytes', source)
+            data[begin:end] = random.Random(begin).randbytes(end - begin)
         self.damaged('broken.mp4', bytes(data))
 
     def test_corrupted_ffv1(self):
@@ -142,8 +143,8 @@ class Damage(HaloTest):
         for rate in ('30000/1001', '12.5', '7/3'):
             for suffix in ('.mp4', '.mkv', '.avi'):
                 with self.subTest(rate + suffix):
-                    source = clip(suffix, *video_source(rate=rate, seconds=3), *audio_source(2), '-c:v',
-                                  'mpeg4', '-c:a', 'libmp3lame')
+                    source = clip(suffix, *video_source(rate=rate, seconds=3), *audio_source(2),
+                                  '-c:v', 'mpeg4', '-c:a', 'libmp3lame')
                     self.filtered(source, 'out.mkv', '-y')
 
     def test_mpegts_is_blind(self):

@@ -13,8 +13,10 @@ MASKS = {
     7: (' '.join(str(1 + (x * y) % 5) for y in range(7) for x in range(7)), None),
 }
 SHARPEN = ('0 -1 0 -1 5 -1 0 -1 0', 1.0)
-SLOPE = ('-1 0 1 -2 0 2 -1 0 1', 0.25)
+SLOPE = ('-1 0 1 -2 0 2 -1 0 1', 1.0)
 LOPSIDED = ('9 0 0 0 3 0 0 0 0', 1 / 12)
+# FFmpeg 5.1 takes rdiv and then uses 1 / sum whatever it is, so masks that are compared with it are
+# divided by their sum; float64 is the witness of other divisors.
 
 
 # ---- float64 witnesses ----
@@ -65,8 +67,8 @@ def box(plane, radius_x, radius_y, passes=1):
     w, h = plane.width, plane.height
     area = (2 * radius_x + 1) * (2 * radius_y + 1)
     for _ in range(passes):
-        rows = [[sum(plane.samples[y * w + clamped(x + i, w)] for i in range(-radius_x, radius_x + 1))
-                 for x in range(w)] for y in range(h)]
+        rows = [[sum(plane.samples[y * w + clamped(x + i, w)]
+                     for i in range(-radius_x, radius_x + 1)) for x in range(w)] for y in range(h)]
         plane = Plane(w, h, [(sum(rows[clamped(y + j, h)][x]
                                   for j in range(-radius_y, radius_y + 1)) + area // 2) // area
                              for y in range(h) for x in range(w)])
@@ -95,9 +97,11 @@ class Witnessed(HaloTest):
     def planes_of(self, source, chain, pixel_format, width, height):
         """The first frame before and after."""
         output = self.lossless(source, 'out.mkv', chain, '-y')
-        self.assertEqual(halotest.probe_video(output)['pix_fmt'], pixel_format)
+        held = 'bgr0' if pixel_format == 'gbrp' else pixel_format  # what FFV1 has of 8 bits
+        self.assertEqual(halotest.probe_video(output)['pix_fmt'], held)
         before = all_frames(raw_frames(source), pixel_format, width, height)[0]
-        after = all_frames(raw_frames(output), pixel_format, width, height)[0]
+        after = all_frames(raw_frames(output, pixel_format=pixel_format), pixel_format, width,
+                           height)[0]
         return before, after
 
     def assert_within_one(self, wanted, got, what):
@@ -244,8 +248,8 @@ class Convolution(Witnessed):
                       '-c:v', 'ffv1')
         width, height = map(int, size.split('x'))
         output = self.lossless(source, 'out.mkv', chain, '-y')
-        wanted = all_frames(raw_frames(source, filters=reference or chain, pixel_format=pixel_format),
-                            pixel_format, width, height)
+        witness = raw_frames(source, filters=reference or chain, pixel_format=pixel_format)
+        wanted = all_frames(witness, pixel_format, width, height)
         got = all_frames(raw_frames(output), pixel_format, width, height)
         self.assertEqual(len(got), 2)
         for w, g in zip(wanted, got):
@@ -286,8 +290,8 @@ class Convolution(Witnessed):
         self.compare(self.chain(mask, scale, (0, 1, 2), bias=128), 'yuv444p', 1)
 
     def test_a_mask_for_each_plane(self):
-        chain = ("convolution=0m='1 2 1 2 4 2 1 2 1':0rdiv=0.0625:1m='0 -1 0 -1 5 -1 0 -1 0':1rdiv=1"
-                 ":2m='1 1 1 1 1 1 1 1 1':2rdiv=0.111111111")
+        chain = ("convolution=0m='1 2 1 2 4 2 1 2 1':0rdiv=0.0625"
+                 ":1m='0 -1 0 -1 5 -1 0 -1 0':1rdiv=1:2m='1 1 1 1 1 1 1 1 1':2rdiv=0.111111111")
         self.compare(chain, 'yuv444p', 1)
 
     def test_default_rdiv_is_one_over_the_sum(self):
@@ -314,8 +318,8 @@ class Convolution(Witnessed):
                 self.assertEqual(list(got.samples[y * plane.width:(y + 1) * plane.width]),
                                  line[1:] + line[-1:])
 
-    def dense(self, plane, mask, scale, index=clamped):
-        side = math.isqrt(len(mask))
+    def dense(self, plane, mask, scale, bias=0, top=255):
+        side, index = math.isqrt(len(mask)), clamped
         r, w, h, wanted = side // 2, plane.width, plane.height, []
         for y in range(h):
             lines = [index(y + j - r, h) * w for j in range(side)]
@@ -324,11 +328,25 @@ class Convolution(Witnessed):
                 for j in range(side):
                     for i in range(side):
                         total += mask[j * side + i] * plane.samples[lines[j] + index(x + i - r, w)]
-                wanted.append(min(max(total * scale, 0), 255))
+                wanted.append(min(max(total * scale + bias, 0), top))
         return Plane(w, h, wanted)
 
+    def test_divisor_and_bias(self):
+        for pixel_format, top in (('gray', 255), ('gray10le', 1023)):
+            source = noise_clip(pixel_format, 32, 24)
+            for mask, divisor, scale, bias in ((SLOPE[0], '0.25', 0.25, 128),
+                                               (SLOPE[0], '1/9', 1 / 9, -3),
+                                               (MASKS[3][0], '0.03', 0.03, 0),
+                                               (MASKS[3][0], '1/5', 0.2, 40.5)):
+                chain = f"convolution=0m='{mask}':0rdiv={divisor}:0bias={bias}:border=replicate"
+                with self.subTest(f'{chain} {pixel_format}'):
+                    before, after = self.planes_of(source, chain, pixel_format, 32, 24)
+                    weights = [float(w) for w in mask.split()]
+                    wanted = self.dense(before[0], weights, scale, bias, top)
+                    self.assert_within_one(wanted, after[0], chain)
+
     def test_real_weights_and_large_masks(self):
-        """What FFmpeg cannot: any odd size, real weights; float64 is the witness, edges included."""
+        """What FFmpeg cannot: any odd size, real weights. Float64 is the witness, edges too."""
         generator = random.Random(9)
         for side in (1, 9, 11):
             mask = [round(generator.uniform(0, 2), 3) for _ in range(side * side)]
@@ -338,7 +356,8 @@ class Convolution(Witnessed):
                 chain = (f"convolution=0m='{' '.join(map(str, mask))}':0rdiv={scale:.12g}"
                          ':border=replicate')
                 before, after = self.planes_of(source, chain, 'gray', 32, 24)
-                self.assert_within_one(self.dense(before[0], mask, scale), after[0], f'{side}x{side}')
+                wanted = self.dense(before[0], mask, scale)
+                self.assert_within_one(wanted, after[0], f'{side}x{side}')
 
     def test_63x63(self):
         source = noise_clip('gray', 40, 30)

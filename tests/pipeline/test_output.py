@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # The output is whole or not there: kills, signals, full disks.
+import errno
 import os
 import signal
 import stat
@@ -26,8 +27,9 @@ class Interrupted(HaloTest):
     def begin(self, name='out.mkv', options=(), trickle=True, source='-'):
         self.output = self.path(name)
         progress = self.path('progress')
-        process = start_halod('run', '-i', source, '-vf', 'gblur=sigma=1', '-preset', 'ultrafast',
-                              '-progress', progress, *options, self.output, stdin=subprocess.PIPE)
+        encoder = () if '-c:v' in options else ('-preset', 'ultrafast')
+        process = start_halod('run', '-i', source, '-vf', 'gblur=sigma=1', '-progress', progress,
+                              *encoder, *options, self.output, stdin=subprocess.PIPE)
         self.addCleanup(self.end, process)
         data = long_bytes()
         feeder = Feeder(process, data, len(data) // 2, trickle)
@@ -191,7 +193,8 @@ class FullDisk(HaloTest):
 
     def fill(self, *options, name='out.nut'):
         run = self.halod('run', '-i', halotest.silent_clip('.mkv', 2), '-vf', 'gblur=sigma=1', '-v',
-                         'error', '-c:v', 'rawvideo', *options, os.path.join(self.disk, name), code=1)
+                         'error', '-c:v', 'rawvideo', *options, os.path.join(self.disk, name),
+                         code=1)
         self.assertIn('space', self.assert_one_line(run).lower())
 
     def test_nothing_is_left(self):
@@ -227,17 +230,12 @@ class FullDisk(HaloTest):
             with open(device, 'wb', buffering=0) as file:
                 file.write(b'x')
         except OSError as error:
-            if error.errno != halotest_enospc():
+            if error.errno != errno.ENOSPC:
                 self.skipTest(f'no device files here: {error}')
         run = self.halod('run', '-y', '-i', halotest.silent_clip(), '-vf', 'null', '-v', 'error',
                          '-f', 'nut', device, code=1)
         self.assertIn('space', self.assert_one_line(run).lower())
         self.assertTrue(stat.S_ISCHR(os.stat(device).st_mode), 'the device was replaced by a file')
-
-
-def halotest_enospc():
-    import errno
-    return errno.ENOSPC
 
 
 class Finished(HaloTest):

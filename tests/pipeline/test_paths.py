@@ -13,7 +13,8 @@ class Names(HaloTest):
         """A clip of that name is read and one is written, in the current folder."""
         source_folder, folder = self.path('in'), self.path('out')
         for path in (source_folder, folder):
-            os.makedirs(path, exist_ok=True)
+            shutil.rmtree(path, ignore_errors=True)
+            os.mkdir(path)
         shutil.copyfile(silent_clip('.mp4'), os.path.join(source_folder, name))
         self.halod('run', '-i', given_in or name, '-vf', 'null', os.path.join(folder, 'plain.mp4'),
                    cwd=source_folder)
@@ -72,8 +73,8 @@ class AtOnce(HaloTest):
 
     def test_two_runs(self):
         source = plain_clip('.mp4', 2)
-        ends = self.all_end([start_halod('run', '-i', source, '-vf', 'gblur=sigma=3', self.path(name))
-                             for name in ('a.mp4', 'b.mp4')])
+        ends = self.all_end([start_halod('run', '-i', source, '-vf', 'gblur=sigma=3',
+                                         self.path(name)) for name in ('a.mp4', 'b.mp4')])
         self.assertEqual([code for code, _ in ends], [0, 0], ends)
         for name in ('a.mp4', 'b.mp4'):
             self.assert_whole(source, self.path(name))
@@ -105,8 +106,8 @@ class AtOnce(HaloTest):
     def test_eight_runs(self):
         source = silent_clip('.mp4')
         names = [f'{n}.mp4' for n in range(8)]
-        ends = self.all_end([start_halod('run', '-i', source, '-vf', 'gblur=sigma=1', self.path(name))
-                             for name in names])
+        ends = self.all_end([start_halod('run', '-i', source, '-vf', 'gblur=sigma=1',
+                                         self.path(name)) for name in names])
         self.assertEqual([code for code, _ in ends], [0] * 8, ends)
         for name in names:
             self.assertEqual(frame_count(self.path(name)), 25)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # No unfiltered picture reaches the output: first, last and every frame of every video stream.
 import halotest
-from halotest import (HaloTest, X264, X264_B, all_frames, clip, frame_hashes, need, plain_clip, psnr,
-                      raw_frames, real_videos, silent_clip, video_source)
+from halotest import (HaloTest, X264, X264_B, all_frames, clip, frame_hashes, need, plain_clip,
+                      psnr, raw_frames, real_videos, silent_clip, video_source)
 
 
 class Privacy(HaloTest):
@@ -74,7 +74,8 @@ class Privacy(HaloTest):
                 with open(part, 'rb') as piece:
                     file.write(piece.read())
         output = self.path('out.mkv')
-        run = halotest.run_halod('run', '-i', source, '-vf', 'gblur=sigma=5', '-c:v', 'ffv1', output)
+        run = halotest.run_halod('run', '-i', source, '-vf', 'gblur=sigma=5', '-c:v', 'ffv1',
+                                 output)
         if run.code:
             self.assertEqual(run.code, 1, self.told(run))
             self.assertFalse(halotest.os.path.exists(output))
@@ -92,7 +93,8 @@ class Privacy(HaloTest):
                 with open(part, 'rb') as piece:
                     file.write(piece.read())
         output = self.path('out.mkv')
-        run = halotest.run_halod('run', '-i', source, '-vf', 'gblur=sigma=5', '-c:v', 'ffv1', output)
+        run = halotest.run_halod('run', '-i', source, '-vf', 'gblur=sigma=5', '-c:v', 'ffv1',
+                                 output)
         if run.code:
             self.assertEqual(run.code, 1, self.told(run))
             self.assertFalse(halotest.os.path.exists(output))

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # What a run says: progress files, lines, the bar on a terminal, log levels.
+import fcntl
 import os
 import pty
 import re
 import select
+import struct
 import subprocess
+import termios
 
 import halotest
 from halotest import HaloTest, plain_clip, silent_clip
@@ -55,8 +58,8 @@ class Progress(HaloTest):
     def test_long_run_reports_on_its_way(self):
         from test_output import long_clip
         progress = self.path('progress.txt')
-        self.halod('run', '-i', long_clip(), '-vf', 'gblur=sigma=10', '-preset', 'slow', '-progress',
-                   progress, self.path('out.mkv'))
+        self.halod('run', '-i', long_clip(), '-vf', 'gblur=sigma=10', '-preset', 'slow',
+                   '-progress', progress, self.path('out.mkv'))
         with open(progress, encoding='ascii') as file:
             self.check(file.read(), 500)
 
@@ -128,10 +131,11 @@ class Lines(HaloTest):
 class Terminal(HaloTest):
     def test_bar(self):
         master, slave = pty.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack('HHHH', 24, 80, 0, 0))
         from test_output import long_clip
         process = subprocess.Popen(
             halotest.halod_command('run', '-i', long_clip(), '-vf', 'gblur=sigma=8',
-                                   self.path('out.mkv')),
+                                   '-preset', 'veryslow', '-threads', '1', self.path('out.mkv')),
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=slave,
             env=halotest.halod_environment())
         os.close(slave)

@@ -3,7 +3,7 @@
 import os
 
 import halotest
-from halotest import (HaloTest, X264, audio_source, call, clip, ffmpeg, need, plain_clip, probe,
+from halotest import (HaloTest, X264, audio_source, clip, ffmpeg, need, plain_clip, probe,
                       probe_video, real_videos, streams, video_source)
 
 
@@ -200,7 +200,8 @@ class Tags(HaloTest):
             wanted = probe_video(source)
             need(halotest.rotation(wanted) != 0, 'rotation', source)
             with self.subTest(degrees):
-                found = probe_video(self.filtered(source, f'out{degrees}.mp4', chain='gblur=sigma=2'))
+                output = self.filtered(source, f'out{degrees}.mp4', chain='gblur=sigma=2')
+                found = probe_video(output)
                 self.assertEqual(halotest.rotation(found), halotest.rotation(wanted))
                 self.assertEqual((found['width'], found['height']), (160, 120))
 
@@ -261,8 +262,8 @@ class Subtitles(HaloTest):
         with open(text, 'w', encoding='utf-8') as file:
             file.write(SRT)
         source = self.path('subtitled' + suffix)
-        ffmpeg('-i', plain_clip(), '-i', text, '-map', '0', '-map', '1', '-c', 'copy', '-c:s', codec,
-               '-metadata:s:s:0', 'language=swe', source)
+        ffmpeg('-i', plain_clip(), '-i', text, '-map', '0', '-map', '1', '-c', 'copy', '-c:s',
+               codec, '-metadata:s:s:0', 'language=swe', source)
         need(streams(source, 'subtitle')[0]['codec_name'] == codec, codec, source)
         return source
 
@@ -297,19 +298,22 @@ class Subtitles(HaloTest):
         self.assertEqual(streams(output, 'subtitle')[0]['codec_name'], 'ass')
         self.assert_subtitles(source, output)
 
+    def kept_or_said(self, source, output, *options):
+        """Text that the other container cannot hold as it is: converted, or dropped with a line."""
+        run = self.halod('run', '-i', source, '-vf', 'null', *options, output)
+        if streams(output, 'subtitle'):
+            self.assert_subtitles(source, output)
+        else:
+            self.says_once(run, 'subtitle')
+
     def test_srt_from_mkv_to_mp4(self):
-        source = self.subtitled('.mkv', 'subrip')
-        self.assert_subtitles(source, self.filtered(source, 'out.mp4'))
+        self.kept_or_said(self.subtitled('.mkv', 'subrip'), self.path('out.mp4'))
 
     def test_mov_text_from_mp4_to_mkv(self):
-        source = self.subtitled('.mp4', 'mov_text')
-        self.assert_subtitles(source, self.filtered(source, 'out.mkv'))
+        self.kept_or_said(self.subtitled('.mp4', 'mov_text'), self.path('out.mkv'))
 
     def test_where_the_container_has_no_subtitles(self):
-        source = self.subtitled('.mkv', 'subrip')
-        run = self.halod('run', '-i', source, '-vf', 'null', '-c:v', 'mpeg4', self.path('out.avi'))
-        if not streams(self.path('out.avi'), 'subtitle'):
-            self.says_once(run, 'subtitle|subrip')
+        self.kept_or_said(self.subtitled('.mkv', 'subrip'), self.path('out.avi'), '-c:v', 'mpeg4')
 
 
 class Attachments(HaloTest):
@@ -331,9 +335,8 @@ class Attachments(HaloTest):
         found = streams(output, 'attachment')
         self.assertEqual([s['tags']['filename'] for s in found], ['halo.ttf'])
         self.assertEqual(found[0]['tags']['mimetype'], 'application/x-truetype-font')
-        halotest.subprocess.run([halotest.FFMPEG, '-nostdin', '-v', 'quiet', '-y',
-                                 '-dump_attachment:t:0', self.path('dumped.ttf'), '-i', output],
-                                stdin=halotest.subprocess.DEVNULL)
+        ffmpeg('-dump_attachment:t:0', self.path('dumped.ttf'), '-i', output, '-map', '0:v', '-f',
+               'null', '-')
         with open(self.path('dumped.ttf'), 'rb') as file:
             self.assertEqual(file.read(), content)
 

@@ -163,7 +163,8 @@ class Outputs(HaloTest):
         for options in ((), ('-n',)):
             with self.subTest(options):
                 output = self.existing()
-                self.refused('run', '-i', plain_clip(), '-vf', 'null', *options, output, says='out.mkv')
+                self.refused('run', '-i', plain_clip(), '-vf', 'null', *options, output,
+                             says='out.mkv')
                 self.assertEqual(self.content(output), b'old')
                 self.assertEqual(os.listdir(self.folder), ['out.mkv'])
 

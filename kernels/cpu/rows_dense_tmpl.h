@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The dense half of rows_tmpl.c, which is the only file that includes this one. */
+ * rows_tmpl.c: dense masks. */
 
-/* Mask rows as pairs of weights, where all of them fit 16 bits: of each row first the pairs for even
- * outputs, then those for odd ones (struct taps). */
+/* Mask rows as pairs of weights, where all of them fit 16 bits: of each row first the pairs for
+ * even outputs, then those for odd ones (struct taps). */
 struct dense_pairs {
     int pairs; /* of one kind in a mask row */
     int32_t weights[HALO_MAX_DENSE * (HALO_MAX_DENSE + 1) + HALO_MAX_TAPS + 1];
@@ -49,17 +49,17 @@ static inline __attribute__((always_inline)) void add_source_row(struct sums *s,
         const v32 p0 = load(p), p1 = load(p + BLOCK);
         if (wa) {
             const v32 even = splat(wa[k]), odd = splat(wa[k + pairs]);
-            s->ae0 += dot(p0, even);
-            s->ao0 += dot(p0, odd);
-            s->ae1 += dot(p1, even);
-            s->ao1 += dot(p1, odd);
+            s->ae0 = mac(s->ae0, p0, even);
+            s->ao0 = mac(s->ao0, p0, odd);
+            s->ae1 = mac(s->ae1, p1, even);
+            s->ao1 = mac(s->ao1, p1, odd);
         }
         if (wb) {
             const v32 even = splat(wb[k]), odd = splat(wb[k + pairs]);
-            s->be0 += dot(p0, even);
-            s->bo0 += dot(p0, odd);
-            s->be1 += dot(p1, even);
-            s->bo1 += dot(p1, odd);
+            s->be0 = mac(s->be0, p0, even);
+            s->bo0 = mac(s->bo0, p0, odd);
+            s->be1 = mac(s->be1, p1, even);
+            s->bo1 = mac(s->bo1, p1, odd);
         }
     }
 }
@@ -87,14 +87,14 @@ static void dense_by_pairs(const struct strip *st, const struct dense_pairs *d,
     }
 }
 
-/* The masks left over: a weight, or the sums, are too large for pairs. One output row at a time, one
- * sample a lane, sums of the given type; the compiler turns the inner loops into vectors. */
+/* The masks left over: a weight, or the sums, are too large for pairs. One output row at a time,
+ * one sample a lane, sums of the given type; the compiler turns the inner loops into vectors. */
 #define DENSE_BY_ONES(name, type, chunk)                                                           \
     static void name(const struct strip *st, const uint16_t *const *rows, int offset,              \
                      uint16_t *restrict out)                                                       \
     {                                                                                              \
         typedef type sums_v __attribute__((vector_size((chunk) * sizeof(type))));                  \
-        typedef uint16_t samples_v __attribute__((vector_size((chunk) * 2), aligned(2), may_alias)); \
+        typedef uint16_t samples_v __attribute__((vector_size((chunk)*2), aligned(2), may_alias)); \
         const struct halo_conv *c = st->job->conv;                                                 \
         const int taps_x = 2 * c->radius_x + 1, taps_y = 2 * c->radius_y + 1;                      \
         const type max = halo_sample_max(c->depth);                                                \
@@ -134,8 +134,7 @@ static void dense(const struct strip *s)
     int next = 0; /* source rows read so far, from y0 - radius_y down */
     for (int y = s->y0; y < s->y1; y += 2) {
         for (; next < y - s->y0 + count; next++)
-            read_row(s, s->rows + next % count * s->segment * channels,
-                     s->y0 - c->radius_y + next);
+            read_row(s, s->rows + next % count * s->segment * channels, s->y0 - c->radius_y + next);
         for (int j = 0; j < count; j++)
             rows[j] = s->rows + (y - s->y0 + j) % count * s->segment * channels;
         for (int ch = 0; ch < channels; ch++) {
