@@ -16,15 +16,16 @@ enum halo_exit {
     HALO_EXIT_SIGTERM = 143,
 };
 
-/* Caller's memory, zeroed; one thread at a time. The first error is kept: later ones are its echo. */
+/* Caller's memory, zeroed; one thread at a time. The first error is kept: later ones are its
+ * echo. */
 struct halo_error {
     int code;       /* negative errno, 0 while there is none */
     bool usage;     /* the caller asked for what cannot be (exit 64), nothing failed */
     char text[600]; /* one line, no newline, no "halod:" in front */
 };
 
-/* Records an error unless one is there already, and returns code (a negative errno) for the caller to
- * return. err may be NULL. */
+/* Records an error unless one is there already, and returns code (a negative errno) for the caller
+ * to return. err may be NULL. */
 int halo_fail(struct halo_error *err, int code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

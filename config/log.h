@@ -16,8 +16,8 @@ enum halo_log_level {
 void halo_log_set_level(enum halo_log_level level); /* default HALO_LOG_INFO */
 enum halo_log_level halo_log_get_level(void);
 
-/* "halod: TEXT\n" at levels up to the set one. Control characters in the text come out as '?': names in
- * files are not ours to trust. */
+/* "halod: TEXT\n" at levels up to the set one. Control characters in the text come out as '?':
+ * names in files are not ours to trust. */
 void halo_log(enum halo_log_level level, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Options as rows: name, type, default, bounds and place in a settings struct. The command line, filter
- * chains, --help and the manual all read the same rows, so a key is spelled once.
+ * Options as rows: name, type, default, bounds and place in a settings struct. The command line,
+ * filter chains, --help and the manual all read the same rows, so a key is spelled once.
  *
  * Settings structs are plain memory of the caller. Strings in them are owned by the struct
  * (halo_options_finish frees them). No thread rules: no shared state. */
@@ -46,8 +46,8 @@ void halo_options_finish(const struct halo_option *table, void *settings);
 const struct halo_option *halo_option_find(const struct halo_option *table, const char *name,
                                            size_t length);
 
-/* Parses text into the field. 0; -EINVAL (not of that type), -ERANGE (outside min .. max), -ENOMEM, with
- * err saying "NAME=TEXT: what is wrong, what is allowed"; the field is then unchanged. */
+/* Parses text into the field. 0; -EINVAL (not of that type), -ERANGE (outside min .. max), -ENOMEM,
+ * with err saying "NAME=TEXT: what is wrong, what is allowed"; the field is then unchanged. */
 int halo_option_set(const struct halo_option *row, void *settings, const char *text,
                     struct halo_error *err);
 

@@ -29,8 +29,8 @@ struct halo_run_settings {
 
 extern const struct halo_option halo_run_options[]; /* every row but IN's and OUT's -f */
 
-/* Parses the words after "run". -f is the demuxer's before -i and the muxer's after it. 0; -EINVAL with
- * err in words (usage: exit 64); *ret is untouched then. The caller finishes *ret. */
+/* Parses the words after "run". -f is the demuxer's before -i and the muxer's after it. 0; -EINVAL
+ * with err in words (usage: exit 64); *ret is untouched then. The caller finishes *ret. */
 int halo_run_parse(struct halo_run_settings *ret, int argc, char **argv, struct halo_error *err);
 void halo_run_finish(struct halo_run_settings *settings);
 void halo_run_print_help(void);

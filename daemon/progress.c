@@ -78,7 +78,8 @@ double halo_progress_rate(const struct halo_progress *p, const struct halo_strea
     return elapsed > 0 ? (double)stats->frames / elapsed : 0;
 }
 
-/* A rate that follows the last seconds, so that the time left is honest when the picture changes. */
+/* A rate that follows the last seconds, so that the time left is honest when the picture
+ * changes. */
 static void update_rate(struct halo_progress *p, const struct halo_stream_stats *stats)
 {
     const double span = seconds_since(p->last_rate);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Progress of halod run: a bar on a terminal, plain lines elsewhere, and FFmpeg's key=value blocks for
- * programs (-progress). One thread: the loop's. */
+ * Progress of halod run: a bar on a terminal, plain lines elsewhere, and FFmpeg's key=value blocks
+ * for programs (-progress). One thread: the loop's. */
 #ifndef HALO_PROGRESS_H
 #define HALO_PROGRESS_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The backend table and the front door: every rule of backend.h is checked here and nowhere below.
- * */
+ * The backend table and the front door: every rule of backend.h is checked here and nowhere
+ * below. */
 #include "backends.h"
 
 #include <errno.h>

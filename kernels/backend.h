@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Backends: where convolutions run, and the strategies each one has.
  *
- * A backend is one row of halo_backends[]; a strategy is one row of its backend's table. Everything is
- * checked here, at the front door; backends and strategies hold work only. The kernel check walks both
- * tables, so a new row is tested and timed without touching a test. */
+ * A backend is one row of halo_backends[]; a strategy is one row of its backend's table. Everything
+ * is checked here, at the front door; backends and strategies hold work only. The kernel check
+ * walks both tables, so a new row is tested and timed without touching a test. */
 #ifndef HALO_BACKEND_H
 #define HALO_BACKEND_H
 
@@ -21,7 +21,8 @@ struct halo_strategy {
 };
 
 /* One plane to filter: dst = conv(src), both in host memory, not overlapping, of the same width,
- * height, channels, depth and shift. Only samples are written: bytes between rows stay as they are. */
+ * height, channels, depth and shift. Only samples are written: bytes between rows stay as they
+ * are. */
 struct halo_job {
     const struct halo_conv *conv;
     const struct halo_strategy *strategy; /* NULL: the backend chooses */
@@ -38,8 +39,9 @@ struct halo_backend; /* opened; used by one thread at a time */
 struct halo_backend_ops {
     const char *name;                              /* as in backend: NAME */
     const struct halo_strategy *const *strategies; /* NULL-terminated, auto's preference first */
-    /* Fills text with one line for --version: "2 threads, AVX-512" or why there is none. Returns the
-     * number of devices, 0 where this backend cannot run here. May block while the driver starts. */
+    /* Fills text with one line for --version: "2 threads, AVX-512" or why there is none. Returns
+     * the number of devices, 0 where this backend cannot run here. May block while the driver
+     * starts. */
     int (*describe)(char *text, size_t size);
     int (*open)(struct halo_backend **ret, const struct halo_backend_settings *settings);
     void (*close)(struct halo_backend *b);
@@ -63,9 +65,9 @@ int halo_backend_open(const struct halo_backend_ops *ops,
                       const struct halo_backend_settings *settings, struct halo_backend **ret);
 void halo_backend_close(struct halo_backend *b); /* NULL is nothing to do */
 
-/* Runs all jobs, in any order and at once; blocks until every dst is written. 0, -EINVAL (a job that
- * breaks the rules above, or a strategy that cannot), -ENOMEM, -EIO (the device failed; every dst of
- * the call is then undefined and must not be shown). */
+/* Runs all jobs, in any order and at once; blocks until every dst is written. 0, -EINVAL (a job
+ * that breaks the rules above, or a strategy that cannot), -ENOMEM, -EIO (the device failed; every
+ * dst of the call is then undefined and must not be shown). */
 int halo_backend_convolve(struct halo_backend *b, const struct halo_job *jobs, int count);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The border rule: which input cell stands for a ghost cell. Compiled by the C compiler and nvcc. */
+ * The border rule: which input cell stands for a ghost cell. Compiled by the C compiler and
+ * nvcc. */
 #ifndef HALO_BORDER_H
 #define HALO_BORDER_H
 

@@ -1,25 +1,31 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * The integer contract: what a convolution is, down to the last bit.
  *
- * Every strategy on every backend gives exactly these integers, so tests compare with memcmp. p(x, y)
- * is the sample value (plane.h) at x, y of the same channel, with ghost cells by border.h.
+ * Every strategy on every backend gives exactly these integers, so tests compare with memcmp. p(x,
+ * y) is the sample value (plane.h) at x, y of the same channel, with ghost cells by border.h.
  *
- *   COPY       out = p(x, y), in the container's form
- *   SEPARABLE  T(x, y)   = (sum_i row[i] * p(x + i - rx, y) + 2^(row_bits-frac-1)) >> (row_bits - frac)
- *              out(x, y) = clamp((sum_j col[j] * T(x, y + j - ry) + 2^(col_bits+frac-1)) >> (col_bits + frac))
- *              The row weights sum to 2^row_bits and the column weights to 2^col_bits exactly, none is
- *              negative, and both masks are symmetric. A ghost row of constant v therefore has T = v << frac.
- *   DENSE      out = clamp((sum_ji mask[j * (2 rx + 1) + i] * p(x + i - rx, y + j - ry) + bias) >> mask_bits)
- *              bias holds the user's bias and the rounding constant 2^(mask_bits-1); >> is arithmetic.
- *   BOX        out = floor((sum over the (2 rx + 1) by (2 ry + 1) window of p + area / 2) / area)
+ *   COPY
+ *     out = p(x, y), in the container's form
+ *   SEPARABLE
+ *     T(x, y) = (sum_i row[i] * p(x + i - rx, y) + 2^(row_bits-frac-1)) >> (row_bits - frac)
+ *     out = clamp((sum_j col[j] * T(x, y + j - ry) + 2^(col_bits+frac-1)) >> (col_bits + frac))
+ *     The row weights sum to 2^row_bits and the column weights to 2^col_bits exactly, none is
+ *     negative, and both masks are symmetric. A ghost row of constant v has T = v << frac.
+ *     A direction of radius 0 is the identity, its one weight 2^bits. All other weights are
+ *     below 2^15; at depth 8 they have at most 11 significant bits, so FP16 holds them.
+ *   DENSE
+ *     out = clamp((sum_ji mask[j (2 rx + 1) + i] * p(x + i - rx, y + j - ry) + bias) >> mask_bits)
+ *     bias holds the user's bias and the rounding constant 2^(mask_bits-1); >> is arithmetic.
+ *   BOX
+ *     out = floor((sum over the (2 rx + 1) by (2 ry + 1) window of p + area / 2) / area)
  *
  * As in FFmpeg and the lectures' applications the mask is not mirrored (a correlation). clamp is to
  * [0, 2^depth - 1]. Kinds are not comparable with each other: a Gaussian given as a dense mask may
  * differ by 1 from the separable one.
  *
  * The number formats (bits, accumulators) follow from a bound on the error against the same mask in
- * real numbers, over all inputs: error_bound. See docs/filters.md. All functions here are pure and may
- * be called on any thread; none blocks. A halo_conv owns no memory and may be copied. */
+ * real numbers, over all inputs: error_bound. See docs/filters.md. All functions here are pure and
+ * may be called on any thread; none blocks. A halo_conv owns no memory and may be copied. */
 #ifndef HALO_CONV_H
 #define HALO_CONV_H
 
@@ -27,8 +33,8 @@
 
 #include "border.h"
 
-#define HALO_MAX_TAPS       127 /* of a separable mask, or of a dense one that is one row or column */
-#define HALO_MAX_DENSE      63 /* width and height of a dense mask */
+#define HALO_MAX_TAPS       127 /* of a separable mask, or a dense one of one row or column */
+#define HALO_MAX_DENSE      63  /* width and height of a dense mask */
 #define HALO_MAX_BOX_RADIUS 1024
 #define HALO_MAX_SIGMA      21.0 /* 127 taps hold three sigma on each side */
 
@@ -77,14 +83,15 @@ struct halo_conv_target {
 /* out = in. */
 int halo_conv_copy(struct halo_conv *ret, const struct halo_conv_target *target);
 
-/* Gaussian; 0 <= sigma <= HALO_MAX_SIGMA in pixels of this plane, radius = ceil(3 sigma), the weights
- * are samples of exp(-x^2 / (2 sigma^2)) divided by their sum. A sigma that rounds to the identity in
- * both directions gives COPY. */
+/* Gaussian; 0 <= sigma <= HALO_MAX_SIGMA in pixels of this plane, radius = ceil(3 sigma), the
+ * weights are samples of exp(-x^2 / (2 sigma^2)) divided by their sum. A sigma that rounds to the
+ * identity in both directions gives COPY. */
 int halo_conv_gauss(struct halo_conv *ret, double sigma_x, double sigma_y,
                     const struct halo_conv_target *target);
 
-/* Any mask of width x height (both odd, at most HALO_MAX_DENSE, or up to HALO_MAX_TAPS by 1), weights
- * real, finite, row by row; out = round(sum w p + bias) with bias in code values of this depth. */
+/* Any mask of width x height (both odd, at most HALO_MAX_DENSE, or up to HALO_MAX_TAPS by 1),
+ * weights real, finite, row by row; out = round(sum w p + bias) with bias in code values of this
+ * depth. */
 int halo_conv_dense(struct halo_conv *ret, const double *weights, int width, int height,
                     double bias, const struct halo_conv_target *target);
 

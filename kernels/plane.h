@@ -8,16 +8,16 @@
 
 #include "border.h"
 
-/* Samples lie in bytes (depth 8) or in native 16-bit words (depth 9 to 16). A plane owns nothing. */
+/* Samples lie in bytes (depth 8) or in native 16-bit words (depth 9 to 16). A plane owns
+ * nothing. */
 struct halo_plane {
-    void *data; /* first sample of the first row */
-    ptrdiff_t
-        stride; /* bytes from one row to the next; negative where the picture is stored upside down */
-    int width;    /* pixels, that is samples of one channel, in a row */
-    int height;   /* rows */
-    int channels; /* interleaved channels: 1, or 2 (the chroma plane of NV12 and P010) */
-    int depth;    /* significant bits of a sample */
-    int shift;    /* bits below them in a 16-bit word: 0, or 6 (P010) */
+    void *data;       /* first sample of the first row */
+    ptrdiff_t stride; /* bytes between rows; negative where the picture is upside down */
+    int width;        /* pixels, that is samples of one channel, in a row */
+    int height;       /* rows */
+    int channels;     /* interleaved channels: 1, or 2 (the chroma plane of NV12 and P010) */
+    int depth;        /* significant bits of a sample */
+    int shift;        /* bits below them in a 16-bit word: 0, or 6 (P010) */
 };
 
 static inline HALO_HOST_DEVICE int halo_sample_max(int depth)

@@ -114,7 +114,8 @@ struct SwsContext *halo_av_scaler(int width, int height, struct halo_scaler_side
                                             flags, NULL, NULL, NULL);
     if (!sws)
         return NULL;
-    /* Without this a conversion between YUV formats would change the range of full-range pictures. */
+    /* Without this a conversion between YUV formats would change the range of full-range
+     * pictures. */
     sws_setColorspaceDetails(sws, sws_getCoefficients(scaler_matrix(from)), from.full_range,
                              sws_getCoefficients(scaler_matrix(to)), to.full_range, 0, 1 << 16,
                              1 << 16);

@@ -21,8 +21,8 @@ const char *halo_av_reason(int averror, char *text, size_t size);
 /* From now on FFmpeg's log is kept for halo_av_reason(), and shown at -v debug. Once, at start. */
 void halo_av_init_log(void);
 
-/* Counts the error lines of a decoder: set its context's opaque to one before it is opened. Decoders
- * that conceal damage say so in no other way. */
+/* Counts the error lines of a decoder: set its context's opaque to one before it is opened.
+ * Decoders that conceal damage say so in no other way. */
 struct halo_complaints {
     atomic_int lines;
 };
@@ -31,8 +31,9 @@ struct halo_complaints {
 const char *halo_av_clock(double seconds, char *text, size_t size);
 
 /* A scaler between two formats of the same size: bicubic chroma, accurate rounding, never
- * SWS_FAST_BILINEAR. colorspace and full range as enum AVColorSpace and 0 or 1; unspecified is BT.709
- * where RGB meets YUV. NULL where swscale cannot. The caller frees it with sws_freeContext. */
+ * SWS_FAST_BILINEAR. colorspace and full range as enum AVColorSpace and 0 or 1; unspecified is
+ * BT.709 where RGB meets YUV. NULL where swscale cannot. The caller frees it with
+ * sws_freeContext. */
 struct halo_scaler_side {
     enum AVPixelFormat format;
     enum AVColorSpace space;

@@ -45,7 +45,7 @@ bool halo_container_holds(const AVOutputFormat *container, const AVCodecParamete
         return container->audio_codec != AV_CODEC_ID_NONE;
     if (par->codec_type == AVMEDIA_TYPE_SUBTITLE)
         return container->subtitle_codec != AV_CODEC_ID_NONE ||
-               container->codec_tag; /* it would have a tag for it */
+               container->codec_tag;                     /* it would have a tag for it */
     return av_match_name(container->name, "mpegts,nut"); /* data of any kind */
 }
 

@@ -108,8 +108,8 @@ static void set_colours(AVCodecContext *c, const struct halo_encoder_input *in)
         c->colorspace = AVCOL_SPC_RGB;
 }
 
-/* The input's time base keeps every time exact. Containers with a fixed rate and codecs that count in
- * frames need one tick for each frame instead. */
+/* The input's time base keeps every time exact. Containers with a fixed rate and codecs that count
+ * in frames need one tick for each frame instead. */
 static AVRational choose_time_base(const AVCodec *codec, const AVOutputFormat *container,
                                    const struct halo_encoder_input *in)
 {
@@ -259,8 +259,8 @@ static AVFrame *encoder_frame(struct halo_encoder *e, const AVFrame *picture)
     return converted;
 }
 
-/* Encoders need times that grow. Where the input's do not (or two fall on one tick of a fixed rate),
- * the later picture moves by a tick and nothing is lost. */
+/* Encoders need times that grow. Where the input's do not (or two fall on one tick of a fixed
+ * rate), the later picture moves by a tick and nothing is lost. */
 static int64_t growing(struct halo_encoder *e, int64_t pts)
 {
     static atomic_int said;

@@ -20,12 +20,12 @@ struct halo_encoder_input {
     AVRational aspect;    /* sample aspect ratio */
 };
 
-/* The encoder that settings name (libx264 where none), or NULL with err saying the nearest name. Not
- * thread-bound; does not block. */
+/* The encoder that settings name (libx264 where none), or NULL with err saying the nearest name.
+ * Not thread-bound; does not block. */
 const AVCodec *halo_encoder_find(const struct halo_run_settings *settings, struct halo_error *err);
 
-/* Opens it for the container. 0; a usage error (an option that the encoder refuses) or -errno, with err
- * filled. The caller owns *ret. */
+/* Opens it for the container. 0; a usage error (an option that the encoder refuses) or -errno, with
+ * err filled. The caller owns *ret. */
 int halo_encoder_open(struct halo_encoder **ret, const struct halo_run_settings *settings,
                       const AVOutputFormat *container, const struct halo_encoder_input *input,
                       struct halo_error *err);

@@ -2,8 +2,8 @@
  * Filters: what -vf names, and the chain that it is parsed into.
  *
  * A filter kind is one file filter_NAME.c with its ops struct at the end, and one row in
- * halo_filter_kinds[] (filter.c). It turns settings into one integer convolution per plane; running it
- * is the backend's work. A chain is immutable once parsed and may be read by any thread. */
+ * halo_filter_kinds[] (filter.c). It turns settings into one integer convolution per plane; running
+ * it is the backend's work. A chain is immutable once parsed and may be read by any thread. */
 #ifndef HALO_FILTER_H
 #define HALO_FILTER_H
 
@@ -55,7 +55,8 @@ struct halo_filter_kind {
     /* Which options values without names stand for, as FFmpeg has it: NULL-terminated. */
     const char *const *positional;
     size_t settings_size;
-    /* After parsing: what single ranges cannot say (a mask of 8 weights). Fills err. May be NULL. */
+    /* After parsing: what single ranges cannot say (a mask of 8 weights). Fills err. May be
+     * NULL. */
     int (*check)(const void *settings, struct halo_error *err);
     /* 0 or -errno with err filled. Pure; any thread. */
     int (*plan)(const void *settings, const struct halo_plane_info *plane,
@@ -76,15 +77,15 @@ struct halo_chain {
 
 extern const struct halo_filter_kind *const halo_filter_kinds[]; /* NULL-terminated, by name */
 
-/* Parses "gblur=sigma=5,avgblur=sizeX=3". FFmpeg's linear chain syntax: filters by ',', options by ':',
- * "name=value" or values alone in the order of the table, quotes '...' and backslashes as FFmpeg reads
- * them. Links and labels ([a], ;) are refused. On failure returns -EINVAL, -ENOMEM and err says where
- * (the column in text) and the nearest known name. The caller owns *ret. */
+/* Parses "gblur=sigma=5,avgblur=sizeX=3". FFmpeg's linear chain syntax: filters by ',', options by
+ * ':', "name=value" or values alone in the order of the table, quotes '...' and backslashes as
+ * FFmpeg reads them. Links and labels ([a], ;) are refused. On failure returns -EINVAL, -ENOMEM and
+ * err says where (the column in text) and the nearest known name. The caller owns *ret. */
 int halo_chain_parse(struct halo_chain **ret, const char *text, struct halo_error *err);
 void halo_chain_destroy(struct halo_chain *chain); /* NULL is nothing to do */
 
-/* One filter built by hand: what chain.c does with its text. Find, init, set as often as wanted, check;
- * finish also after a failure of set or check. err says what, without a place. */
+/* One filter built by hand: what chain.c does with its text. Find, init, set as often as wanted,
+ * check; finish also after a failure of set or check. err says what, without a place. */
 const struct halo_filter_kind *halo_filter_find(const char *name, size_t length,
                                                 struct halo_error *err);
 int halo_filter_init(struct halo_filter *ret, const struct halo_filter_kind *kind);
@@ -94,13 +95,13 @@ int halo_filter_set(struct halo_filter *filter, const char *name, size_t length,
 int halo_filter_check(const struct halo_filter *filter, struct halo_error *err);
 void halo_filter_finish(struct halo_filter *filter);
 
-/* Plans filter on one plane: COPY where `planes` leaves it out. Of plane.target the caller gives the
- * depth; the border is the filter's. Fills err on failure. */
+/* Plans filter on one plane: COPY where `planes` leaves it out. Of plane.target the caller gives
+ * the depth; the border is the filter's. Fills err on failure. */
 int halo_filter_plan(const struct halo_filter *filter, struct halo_plane_info plane,
                      struct halo_plane_plan *ret, struct halo_error *err);
 
-/* `halod filters` and `halod filter NAME`. print_one returns -ENOENT for an unknown name (err says the
- * nearest). */
+/* `halod filters` and `halod filter NAME`. print_one returns -ENOENT for an unknown name (err says
+ * the nearest). */
 void halo_filters_print(FILE *to);
 int halo_filter_print(const char *name, FILE *to, struct halo_error *err);
 

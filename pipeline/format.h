@@ -14,8 +14,8 @@
 
 bool halo_format_is_native(enum AVPixelFormat format);
 
-/* format itself where it is native, else the native format that loses least (alpha is always lost), or
- * AV_PIX_FMT_NONE where swscale cannot read it. */
+/* format itself where it is native, else the native format that loses least (alpha is always lost),
+ * or AV_PIX_FMT_NONE where swscale cannot read it. */
 enum AVPixelFormat halo_format_nearest_native(enum AVPixelFormat format);
 
 int halo_format_planes(enum AVPixelFormat native);

@@ -206,8 +206,8 @@ static int passes_of(const struct filter_plan *plan, int planes)
     return most;
 }
 
-/* One pass of one filter over every plane. A plane whose passes are done is copied, so that all planes
- * are always in the same memory. */
+/* One pass of one filter over every plane. A plane whose passes are done is copied, so that all
+ * planes are always in the same memory. */
 static int run_pass(struct halo_gate *gate, const struct filter_plan *plan, int pass,
                     const AVFrame *src, const AVFrame *dst)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * The gate: the one place where a raw picture becomes an output picture.
  *
- * The two are different types. A sink takes halo_output_picture, which halo_gate_pass() alone can make,
- * and it makes one only when every filter of the chain has run on every plane. Raw, scratch and output
- * memory come from different pools and never trade places; output planes are poisoned before the
- * filters run, so that a cell which no filter wrote shows gray and not an old picture.
+ * The two are different types. A sink takes halo_output_picture, which halo_gate_pass() alone can
+ * make, and it makes one only when every filter of the chain has run on every plane. Raw, scratch
+ * and output memory come from different pools and never trade places; output planes are poisoned
+ * before the filters run, so that a cell which no filter wrote shows gray and not an old picture.
  *
  * A gate serves one video stream and one thread at a time. */
 #ifndef HALO_GATE_H
@@ -39,14 +39,14 @@ void halo_gate_destroy(struct halo_gate *gate); /* NULL is nothing to do */
 /* The native format that leaves the gate. */
 enum AVPixelFormat halo_gate_format(const struct halo_gate *gate);
 
-/* Filters one picture. raw stays the caller's. On success the caller owns *ret; on failure there is no
- * output picture at all: 0, -ENOMEM, -EIO (a filter failed), -EINVAL (size or format changed), with err
- * filled. Blocks until the picture is done. */
+/* Filters one picture. raw stays the caller's. On success the caller owns *ret; on failure there is
+ * no output picture at all: 0, -ENOMEM, -EIO (a filter failed), -EINVAL (size or format changed),
+ * with err filled. Blocks until the picture is done. */
 int halo_gate_pass(struct halo_gate *gate, const struct halo_raw_picture *raw,
                    struct halo_output_picture **ret, struct halo_error *err);
 
-/* The filtered picture, for encoders: read-only, valid until destroyed (its buffers are counted, so an
- * encoder may keep a reference). */
+/* The filtered picture, for encoders: read-only, valid until destroyed (its buffers are counted, so
+ * an encoder may keep a reference). */
 const AVFrame *halo_output_picture_frame(const struct halo_output_picture *picture);
 void halo_output_picture_destroy(
     struct halo_output_picture *picture); /* any thread; NULL: nothing */

@@ -29,14 +29,15 @@ struct halo_item {
 void halo_item_finish(struct halo_item *item); /* frees what it owns */
 
 /* One producer thread, one consumer thread; halo_queue_abort() from any. Items keep their order.
- * Back-pressure: a put blocks while `pictures` pictures or `packets` packets wait; as one FIFO holds
- * both kinds, the consumer always drains what the producer waits for. */
+ * Back-pressure: a put blocks while `pictures` pictures or `packets` packets wait; as one FIFO
+ * holds both kinds, the consumer always drains what the producer waits for. */
 struct halo_queue;
 
 struct halo_queue *halo_queue_create(int pictures, int packets); /* NULL: out of memory */
 void halo_queue_destroy(struct halo_queue *q);                   /* with all items left in it */
 
-/* Takes the item over, on failure too (it is freed then). 0, or -ECANCELED after an abort. Blocks. */
+/* Takes the item over, on failure too (it is freed then). 0, or -ECANCELED after an abort.
+ * Blocks. */
 int halo_queue_put(struct halo_queue *q, struct halo_item item);
 /* 0, or -ECANCELED after an abort; the item is then the caller's. Blocks. */
 int halo_queue_get(struct halo_queue *q, struct halo_item *ret);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Sink: one container through FFmpeg's muxers, into a file, a URL or standard output.
  *
- * A file appears whole or not at all: it is written beside its final name, synced, then renamed. URLs,
- * pipes and devices get the bytes as they come. The sink takes packets and knows no pictures. One
- * thread at a time; calls block on disk or network. */
+ * A file appears whole or not at all: it is written beside its final name, synced, then renamed.
+ * URLs, pipes and devices get the bytes as they come. The sink takes packets and knows no pictures.
+ * One thread at a time; calls block on disk or network. */
 #ifndef HALO_SINK_FILE_H
 #define HALO_SINK_FILE_H
 
@@ -22,8 +22,9 @@ enum halo_sink_end {
     HALO_SINK_DISCARD, /* nothing is left */
 };
 
-/* Checks settings->output and chooses the container; opens no file yet. 0, a usage error (the container
- * writes several files, OUT exists without -y or is IN, no such muxer) or -errno, with err filled. */
+/* Checks settings->output and chooses the container; opens no file yet. 0, a usage error (the
+ * container writes several files, OUT exists without -y or is IN, no such muxer) or -errno, with
+ * err filled. */
 int halo_sink_create(struct halo_sink **ret, const struct halo_run_settings *settings,
                      struct halo_error *err);
 /* Closes and removes what was not finished. NULL is nothing to do. */
@@ -38,7 +39,8 @@ AVFormatContext *halo_sink_format(const struct halo_sink *sink);
 /* Opens the file and writes the header; from then on streams have their final time bases. */
 int halo_sink_start(struct halo_sink *sink, struct halo_error *err);
 
-/* Takes the packet's reference over, on failure too; times in tb. -ENOSPC and others with err filled. */
+/* Takes the packet's reference over, on failure too; times in tb. -ENOSPC and others with err
+ * filled. */
 int halo_sink_write(struct halo_sink *sink, AVPacket *pkt, AVRational tb, struct halo_error *err);
 
 int64_t halo_sink_bytes(const struct halo_sink *sink); /* written so far */
@@ -47,7 +49,8 @@ int64_t halo_sink_bytes(const struct halo_sink *sink); /* written so far */
 int halo_sink_finish(struct halo_sink *sink, enum halo_sink_end how, const char **ret_path,
                      struct halo_error *err);
 
-/* Removes the unfinished file's name, from any thread, before the process exits without a finish. */
+/* Removes the unfinished file's name, from any thread, before the process exits without a
+ * finish. */
 void halo_sink_abandon(struct halo_sink *sink);
 
 #endif

@@ -12,6 +12,10 @@
 #include "config/log.h"
 #include "pipeline/av.h"
 
+enum {
+    BLIND_SEEK = 10, /* seconds: longer than the distance between key frames of broadcasts */
+};
+
 /* What has been read of one stream, to compare with what it declares. */
 struct seen {
     int64_t packets;
@@ -121,7 +125,13 @@ static int seek_to_start(struct halo_source *s, struct halo_error *err)
     if (s->format->duration != AV_NOPTS_VALUE && set->seek >= length)
         return halo_fail(err, -EINVAL, "-ss %g: %s is only %.3f s long", set->seek, set->input,
                          length);
-    const int ret = avformat_seek_file(s->format, -1, INT64_MIN, s->offset, s->offset, 0);
+    /* MPEG's streams have no index: a seek lands anywhere, so begin early enough for a key
+     * frame. */
+    const bool blind = s->format->iformat->flags & AVFMT_TS_DISCONT;
+    const int64_t to = blind ? s->offset - BLIND_SEEK * (int64_t)AV_TIME_BASE : s->offset;
+    if (blind && to <= start)
+        return 0;
+    const int ret = avformat_seek_file(s->format, -1, INT64_MIN, to, to, 0);
     if (ret < 0) /* a pipe, or a format without an index: read up to there */
         halo_log(HALO_LOG_INFO, "%s: cannot seek: reading from its beginning to -ss", set->input);
     return 0;
@@ -269,8 +279,8 @@ int halo_source_check_whole(const struct halo_source *s, struct halo_error *err)
     if (s->format->duration == AV_NOPTS_VALUE ||
         s->format->duration_estimation_method != AVFMT_DURATION_FROM_STREAM)
         return 0;
-    /* One frame may be missing at the end, and some muxers declare the last frame's duration although
-     * its packet has none. */
+    /* One frame may be missing at the end, and some muxers declare the last frame's duration
+     * although its packet has none. */
     const double start =
         s->format->start_time == AV_NOPTS_VALUE ? 0 : (double)s->format->start_time / AV_TIME_BASE;
     /* Some containers count their length from time 0, some from the first picture. */

@@ -15,22 +15,23 @@
 
 struct halo_source;
 
-/* Opens settings->input and seeks to -ss. *stop, set by any thread, makes it end. 0 or -errno with err
- * filled. settings and stop must outlive the source; the caller owns *ret. */
+/* Opens settings->input and seeks to -ss. *stop, set by any thread, makes it end. 0 or -errno with
+ * err filled. settings and stop must outlive the source; the caller owns *ret. */
 int halo_source_open(struct halo_source **ret, const struct halo_run_settings *settings,
                      const atomic_int *stop, struct halo_error *err);
 void halo_source_close(struct halo_source *s); /* NULL is nothing to do */
 
 AVFormatContext *halo_source_format(const struct halo_source *s);
 
-/* Next packet into pkt (its references are dropped first). 1: a packet; 0: the end, or a stop; -errno
- * with err filled: a read error or damage, with its time. */
+/* Next packet into pkt (its references are dropped first). 1: a packet; 0: the end, or a stop;
+ * -errno with err filled: a read error or damage, with its time. */
 int halo_source_read(struct halo_source *s, AVPacket *pkt, struct halo_error *err);
 
 /* After the end: is all there that the file declares? -EBADMSG with err filled where not. */
 int halo_source_check_whole(const struct halo_source *s, struct halo_error *err);
 
-/* Moves a time of the input onto the output's line: -ss becomes 0. ts in tb, AV_NOPTS_VALUE passes. */
+/* Moves a time of the input onto the output's line: -ss becomes 0. ts in tb, AV_NOPTS_VALUE
+ * passes. */
 int64_t halo_source_shift(const struct halo_source *s, int64_t ts, AVRational tb);
 
 /* Where a moved time lies: -1 before -ss, 1 at or after the end that -t asks for, else 0. */

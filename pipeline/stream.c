@@ -94,6 +94,24 @@ int halo_stream_create(struct halo_stream **ret, const struct halo_run_settings 
     return 0;
 }
 
+/* For progress: what the container counts, else what its length and rate come to. */
+static void expect_total(struct halo_stream *s)
+{
+    const double length = halo_source_duration(s->source);
+    const bool cut = s->settings->seek > 0 || s->settings->duration >= 0;
+    if (length > 0)
+        atomic_store(&s->duration_us, (long long)(length * 1e6));
+    for (int i = 0; i < s->tracks.count; i++) {
+        const struct halo_track *t = &s->tracks.track[i];
+        if (t->role != HALO_ROLE_FILTER)
+            continue;
+        if (t->in->nb_frames > 0 && !cut)
+            atomic_fetch_add(&s->total, t->in->nb_frames);
+        else if (length > 0 && t->in->avg_frame_rate.num > 0)
+            atomic_fetch_add(&s->total, (long long)(length * av_q2d(t->in->avg_frame_rate) + 0.5));
+    }
+}
+
 static int open_all(struct halo_stream *s, struct halo_error *err)
 {
     const struct halo_backend_settings backend = {.threads = s->settings->threads};
@@ -106,14 +124,7 @@ static int open_all(struct halo_stream *s, struct halo_error *err)
     ret = halo_tracks_open(&s->tracks, s->settings, s->chain, s->backend, s->source, s->sink, err);
     if (ret < 0)
         return ret;
-    const double length = halo_source_duration(s->source);
-    if (length > 0)
-        atomic_store(&s->duration_us, (long long)(length * 1e6));
-    for (int i = 0; i < s->tracks.count && length > 0; i++) {
-        const struct halo_track *t = &s->tracks.track[i];
-        if (t->role == HALO_ROLE_FILTER && t->in->avg_frame_rate.num > 0)
-            atomic_fetch_add(&s->total, (long long)(length * av_q2d(t->in->avg_frame_rate) + 0.5));
-    }
+    expect_total(s);
     return halo_sink_start(s->sink, err);
 }
 

@@ -6,17 +6,19 @@
  *          \-- audio, subtitles ==q=====================q==>---------/
  *
  * The source thread opens everything (files and devices may block), then demuxes. Packets of video
- * streams are decoded there (the decoder brings threads of its own) and become raw pictures; packets of
- * audio and subtitles go round the filters in the same queues, so that order and back-pressure are one
- * thing. The filter thread passes each raw picture through the gate (gate.h): the only place where an
- * output picture is made, by the backend's workers, band by band. The encode thread encodes, muxes and
- * writes. Queues are short, so memory is bounded and a slow disk slows the decoder.
+ * streams are decoded there (the decoder brings threads of its own) and become raw pictures;
+ * packets of audio and subtitles go round the filters in the same queues, so that order and
+ * back-pressure are one thing. The filter thread passes each raw picture through the gate (gate.h):
+ * the only place where an output picture is made, by the backend's workers, band by band. The
+ * encode thread encodes, muxes and writes. Queues are short, so memory is bounded and a slow disk
+ * slows the decoder.
  *
- * The first error stops all three; the output is then discarded. A stop request ends the source early:
- * what there is runs through, and the file is finished under another name.
+ * The first error stops all three; the output is then discarded. A stop request ends the source
+ * early: what there is runs through, and the file is finished under another name.
  *
- * Threads: create, start, stop, stats and join belong to one thread (the event loop's), which no call
- * but join and destroy blocks. `look` comes from stream threads and must only wake the loop. */
+ * Threads: create, start, stop, stats and join belong to one thread (the event loop's), which no
+ * call but join and destroy blocks. `look` comes from stream threads and must only wake the
+ * loop. */
 #ifndef HALO_STREAM_H
 #define HALO_STREAM_H
 
@@ -44,8 +46,9 @@ struct halo_stream_result {
     bool interrupted;        /* ended by halo_stream_stop */
 };
 
-/* Checks what can be checked without reading the input. 0 or -errno (mostly usage), err filled. settings
- * and chain must outlive the stream; the caller owns *ret. look(arg) says: call halo_stream_done. */
+/* Checks what can be checked without reading the input. 0 or -errno (mostly usage), err filled.
+ * settings and chain must outlive the stream; the caller owns *ret. look(arg) says: call
+ * halo_stream_done. */
 int halo_stream_create(struct halo_stream **ret, const struct halo_run_settings *settings,
                        const struct halo_chain *chain, void (*look)(void *arg), void *arg,
                        struct halo_error *err);
@@ -53,7 +56,8 @@ int halo_stream_create(struct halo_stream **ret, const struct halo_run_settings 
 void halo_stream_destroy(struct halo_stream *s);
 
 int halo_stream_start(struct halo_stream *s, struct halo_error *err);
-/* Finish with what there is; may be called again, to wake a source that waits in a blocking read. */
+/* Finish with what there is; may be called again, to wake a source that waits in a blocking
+ * read. */
 void halo_stream_stop(struct halo_stream *s);
 /* For the last resort: remove the unfinished file's name, before the process exits at once. */
 void halo_stream_abandon(struct halo_stream *s);

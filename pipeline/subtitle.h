@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Text subtitles from one form into another, where the output's container cannot hold the input's. One
- * thread at a time. */
+ * Text subtitles from one form into another, where the output's container cannot hold the input's.
+ * One thread at a time. */
 #ifndef HALO_SUBTITLE_H
 #define HALO_SUBTITLE_H
 
@@ -11,7 +11,8 @@
 
 struct halo_subtitle;
 
-/* The text form that the container holds, or AV_CODEC_ID_NONE (pictures of text, or no such form). */
+/* The text form that the container holds, or AV_CODEC_ID_NONE (pictures of text, or no such
+ * form). */
 enum AVCodecID halo_subtitle_form(const AVOutputFormat *container, enum AVCodecID from);
 
 /* 0 or -errno with err filled; the caller owns *ret. */
@@ -22,7 +23,8 @@ void halo_subtitle_close(struct halo_subtitle *s); /* NULL is nothing to do */
 /* Fills the output stream's codec parameters and time base. 0 or -ENOMEM. */
 int halo_subtitle_describe(const struct halo_subtitle *s, AVStream *out);
 
-/* Replaces pkt's data; times stay. 1: converted; 0: it says nothing (skip it); -errno, err filled. */
+/* Replaces pkt's data; times stay. 1: converted; 0: it says nothing (skip it); -errno, err
+ * filled. */
 int halo_subtitle_convert(struct halo_subtitle *s, AVPacket *pkt, struct halo_error *err);
 
 #endif

@@ -59,8 +59,8 @@ static int open_filtered(struct halo_track *t, const struct halo_run_settings *s
     return 0;
 }
 
-/* Matroska's reader takes Opus's pre-skip off every time, but FFmpeg's muxer before version 60 does not
- * put it back on: without this the sound would come too early by it. */
+/* Matroska's reader takes Opus's pre-skip off every time, but FFmpeg's muxer before version 60 does
+ * not put it back on: without this the sound would come too early by it. */
 static int64_t codec_delay(const AVStream *in, const AVOutputFormat *container)
 {
     const AVCodecParameters *par = in->codecpar;

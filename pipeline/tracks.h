@@ -22,9 +22,9 @@ struct halo_track {
     struct halo_gate *gate;         /* FILTER */
     struct halo_encoder *encoder;   /* FILTER; NULL where the sink discards */
     struct halo_subtitle *subtitle; /* COPY, into another form; used by the encode thread */
-    int64_t delay; /* COPY: added to times, in the input's time base (see codec_delay) */
-    int64_t pictures;               /* that left the decoder, inside the window */
-    bool over;                      /* past the end that -t asks for */
+    int64_t delay;    /* COPY: added to times, in the input's time base (see codec_delay) */
+    int64_t pictures; /* that left the decoder, inside the window */
+    bool over;        /* past the end that -t asks for */
 };
 
 struct halo_tracks {
@@ -32,8 +32,8 @@ struct halo_tracks {
     int count;
 };
 
-/* Opens decoders, gates and encoders and adds the sink's streams, chapters and metadata; the sink is
- * not started. 0 or -errno with err filled. */
+/* Opens decoders, gates and encoders and adds the sink's streams, chapters and metadata; the sink
+ * is not started. 0 or -errno with err filled. */
 int halo_tracks_open(struct halo_tracks *tracks, const struct halo_run_settings *settings,
                      const struct halo_chain *chain, struct halo_backend *backend,
                      struct halo_source *source, struct halo_sink *sink, struct halo_error *err);

@@ -5,8 +5,8 @@
  * unit of work is a pair of 16-bit values in a 32-bit lane times a pair of weights, the products
  * added (pmaddwd). conv.h gives weights and T below 2^15, and sums below 2^31.
  *
- *   row pass     a load at p + x + 2k holds sample pairs for the outputs x, x + 2, ... ("even") and,
- *                with the weights shifted by one tap, for x + 1, x + 3, ... ("odd")
+ *   row pass     a load at p + x + 2k holds sample pairs for the outputs x, x + 2, ... ("even"),
+ *                and, with the weights shifted by one tap, for x + 1, x + 3, ... ("odd")
  *   ring         T of two rows, the upper one in the low half of a lane: "row pairs", even outputs
  *                of a block in one vector and odd ones in the next
  *   column pass  two output rows read the same row pairs, with the weights shifted by one row

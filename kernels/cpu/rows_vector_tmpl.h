@@ -29,8 +29,8 @@ static inline v32 splat(int32_t v)
     return v - (v32){0};
 }
 
-/* GCC would rather load a vector again than use a register twice; the empty statement stops that.
- * */
+/* GCC would rather load a vector again than use a register twice; the empty statement stops
+ * that. */
 static inline v32 keep(v32 v)
 {
 #if defined(__AVX512BW__)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The masks the kernel check walks through: every kind, every number format, both extremes of size.
- * */
+ * The masks the kernel check walks through: every kind, every number format, both extremes of
+ * size. */
 #include "masks.h"
 
 #include "picture.h"

@@ -33,8 +33,8 @@ extern const char *const pattern_names[PATTERN_COUNT];
 /* xorshift; the state must not be 0. */
 uint64_t next_random(uint64_t *state);
 
-/* Exits where memory runs out. Rows lie an odd number of samples apart; all bytes are guard bytes.
- * */
+/* Exits where memory runs out. Rows lie an odd number of samples apart; all bytes are guard
+ * bytes. */
 struct picture picture_create(int width, int height, struct format f, bool upside_down);
 void picture_destroy(struct picture *p);
 
