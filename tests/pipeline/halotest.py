@@ -59,7 +59,7 @@ def halod_command(*arguments):
 
 def halod_environment():
     environment = dict(os.environ, LC_ALL='C.UTF-8')
-    environment.setdefault('TERM', 'xterm')
+    environment['TERM'] = 'xterm'  # a dumb one gets no bar
     return environment
 
 

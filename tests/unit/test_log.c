@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Log lines on a pipe and on a terminal. */
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -20,11 +21,17 @@ static void with_stderr(int fd, void (*say)(void))
     close(saved);
 }
 
+/* A terminal hands its bytes on in pieces: until it is quiet. */
 static void read_back(int fd, char *text, size_t size)
 {
-    const ssize_t n = read(fd, text, size - 1);
-    assert_true(n >= 0);
-    text[n] = '\0';
+    size_t length = 0;
+    struct pollfd ready = {.fd = fd, .events = POLLIN};
+    while (length < size - 1 && poll(&ready, 1, 300) > 0) {
+        const ssize_t n = read(fd, text + length, size - 1 - length);
+        assert_true(n > 0);
+        length += (size_t)n;
+    }
+    text[length] = '\0';
 }
 
 static void say_on_pipe(void)
