@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "config/log.h"
+#include "pipeline/audio.h"
 #include "pipeline/subtitle.h"
 
 static const char *type_name(enum AVMediaType type)
@@ -49,6 +50,30 @@ bool halo_container_holds(const AVOutputFormat *container, const AVCodecParamete
     return av_match_name(container->name, "mpegts,nut"); /* data of any kind */
 }
 
+bool halo_audio_is_coded(const struct halo_run_settings *settings)
+{
+    return settings->audio_codec && strcmp(settings->audio_codec, "copy") != 0;
+}
+
+/* The codec that this stream would have in the output. */
+static int check_audio(const struct halo_run_settings *set, const AVStream *in,
+                       const AVOutputFormat *container, struct halo_error *err)
+{
+    AVCodecParameters par = *in->codecpar; /* borrowed: only its kind is looked at */
+    if (halo_audio_is_coded(set)) {
+        const AVCodec *codec = halo_audio_find(set->audio_codec, err);
+        if (!codec)
+            return -EINVAL;
+        par.codec_id = codec->id;
+    }
+    if (halo_container_holds(container, &par))
+        return 0;
+    return halo_fail_usage(err,
+                           "stream %d: %s cannot hold %s audio: choose a codec with -c:a, another "
+                           "container (.mkv holds nearly all), or leave it out with -an",
+                           in->index, container->name, avcodec_get_name(par.codec_id));
+}
+
 int halo_role_of(const struct halo_run_settings *set, const AVStream *in,
                  const AVOutputFormat *container, enum halo_role *ret, struct halo_error *err)
 {
@@ -85,11 +110,8 @@ int halo_role_of(const struct halo_run_settings *set, const AVStream *in,
     *ret = HALO_ROLE_COPY;
     if (null)
         *ret = HALO_ROLE_DROP;
-    else if (!halo_container_holds(container, par) && par->codec_type == AVMEDIA_TYPE_AUDIO)
-        return halo_fail_usage(err,
-                               "stream %d: %s cannot hold %s audio: use another container (.mkv "
-                               "holds nearly all) or leave it out with -an",
-                               in->index, container->name, avcodec_get_name(par->codec_id));
+    else if (par->codec_type == AVMEDIA_TYPE_AUDIO)
+        return check_audio(set, in, container, err);
     else if (!halo_container_holds(container, par) &&
              (par->codec_type != AVMEDIA_TYPE_SUBTITLE ||
               halo_subtitle_form(container, par->codec_id) == AV_CODEC_ID_NONE))

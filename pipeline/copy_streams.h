@@ -24,6 +24,9 @@ enum halo_role {
 int halo_role_of(const struct halo_run_settings *settings, const AVStream *in,
                  const AVOutputFormat *container, enum halo_role *ret, struct halo_error *err);
 
+/* -c:a names an encoder. */
+bool halo_audio_is_coded(const struct halo_run_settings *settings);
+
 /* May the container hold this stream as it is? */
 bool halo_container_holds(const AVOutputFormat *container, const AVCodecParameters *par);
 

@@ -83,9 +83,8 @@ int halo_stream_create(struct halo_stream **ret, const struct halo_run_settings 
         r = halo_sink_create(&s->sink, settings, err);
     if (r >= 0 && !halo_sink_discards(s->sink) && !halo_encoder_find(settings, err))
         r = -EINVAL;
-    if (r >= 0 && settings->audio_codec && strcmp(settings->audio_codec, "copy") != 0)
-        r = halo_fail_usage(err, "-c:a %s: audio is copied as it is (-c:a copy) or left out (-an)",
-                            settings->audio_codec);
+    if (r >= 0 && halo_audio_is_coded(settings) && !halo_audio_find(settings->audio_codec, err))
+        r = -EINVAL;
     if (r < 0) {
         halo_stream_destroy(s);
         return r;
@@ -284,9 +283,24 @@ static int encode_picture(struct halo_stream *s, int index,
     return ret;
 }
 
+/* pkt NULL: the end. */
+static int encode_audio(struct halo_stream *s, const AVPacket *pkt, int index,
+                        struct halo_error *err)
+{
+    struct halo_audio *audio = s->tracks.track[index].audio;
+    AVPacket *out = av_packet_alloc();
+    int ret = out ? halo_audio_send(audio, pkt, err) : halo_fail(err, -ENOMEM, "out of memory");
+    while (ret >= 0 && (ret = halo_audio_receive(audio, out, err)) > 0)
+        ret = write_packet(s, out, index, halo_audio_time_base(audio), err);
+    av_packet_free(&out);
+    return ret;
+}
+
 static int copy_out(struct halo_stream *s, AVPacket *pkt, int index, struct halo_error *err)
 {
     const struct halo_track *t = &s->tracks.track[index];
+    if (t->audio)
+        return encode_audio(s, pkt, index, err);
     const int ret = t->subtitle ? halo_subtitle_convert(t->subtitle, pkt, err) : 1;
     if (ret <= 0)
         return ret;
@@ -304,9 +318,12 @@ static int encode_item(struct halo_stream *s, const struct halo_item *item, stru
     case HALO_ITEM_OUTPUT:
         return encode_picture(s, item->track, item->output, err);
     case HALO_ITEM_END:
-        for (int i = 0; i < s->tracks.count && ret >= 0; i++)
+        for (int i = 0; i < s->tracks.count && ret >= 0; i++) {
             if (s->tracks.track[i].encoder)
                 ret = encode_picture(s, i, NULL, err);
+            else if (s->tracks.track[i].audio)
+                ret = encode_audio(s, NULL, i, err);
+        }
         return ret;
     case HALO_ITEM_RAW:
         break;

@@ -70,6 +70,18 @@ static int64_t codec_delay(const AVStream *in, const AVOutputFormat *container)
     return av_rescale_q(par->initial_padding, (AVRational){1, 48000}, in->time_base);
 }
 
+static int open_audio(struct halo_track *t, const struct halo_run_settings *settings,
+                      const AVOutputFormat *container, struct halo_error *err)
+{
+    const AVCodec *codec = halo_audio_find(settings->audio_codec, err);
+    if (!codec)
+        return -EINVAL;
+    const int ret = halo_audio_open(&t->audio, settings->input, t->in, codec, container, err);
+    if (ret < 0)
+        return ret;
+    return halo_audio_describe(t->audio, t->out) < 0 ? halo_fail(err, -ENOMEM, "out of memory") : 0;
+}
+
 static int open_copied(struct halo_track *t, const struct halo_run_settings *settings,
                        struct halo_sink *sink, struct halo_error *err)
 {
@@ -78,6 +90,8 @@ static int open_copied(struct halo_track *t, const struct halo_run_settings *set
     t->out = avformat_new_stream(output, NULL);
     if (!t->out || halo_copy_stream(settings, t->in, t->out, HALO_ROLE_COPY) < 0)
         return halo_fail(err, -ENOMEM, "out of memory");
+    if (t->in->codecpar->codec_type == AVMEDIA_TYPE_AUDIO && halo_audio_is_coded(settings))
+        return open_audio(t, settings, output->oformat, err);
     t->delay = codec_delay(t->in, output->oformat);
     if (t->in->codecpar->codec_type != AVMEDIA_TYPE_SUBTITLE ||
         halo_container_holds(output->oformat, t->in->codecpar))
@@ -145,6 +159,7 @@ void halo_tracks_close(struct halo_tracks *tracks)
         halo_decoder_close(tracks->track[i].decoder);
         halo_gate_destroy(tracks->track[i].gate);
         halo_encoder_close(tracks->track[i].encoder);
+        halo_audio_close(tracks->track[i].audio);
         halo_subtitle_close(tracks->track[i].subtitle);
     }
     av_freep(&tracks->track);

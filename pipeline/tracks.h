@@ -4,6 +4,7 @@
 #define HALO_TRACKS_H
 
 #include "kernels/backend.h"
+#include "pipeline/audio.h"
 #include "pipeline/copy_streams.h"
 #include "pipeline/decode.h"
 #include "pipeline/encode.h"
@@ -22,6 +23,7 @@ struct halo_track {
     struct halo_gate *gate;         /* FILTER */
     struct halo_encoder *encoder;   /* FILTER; NULL where the sink discards */
     struct halo_subtitle *subtitle; /* COPY, into another form; used by the encode thread */
+    struct halo_audio *audio;       /* COPY, into another codec; used by the encode thread */
     int64_t delay;    /* COPY: added to times, in the input's time base (see codec_delay) */
     int64_t pictures; /* that left the decoder, inside the window */
     bool over;        /* past the end that -t asks for */
