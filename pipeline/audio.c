@@ -11,7 +11,6 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "config/option.h"
 #include "pipeline/av.h"
 
 enum {
@@ -35,23 +34,7 @@ struct halo_audio {
 
 const AVCodec *halo_audio_find(const char *name, struct halo_error *err)
 {
-    const AVCodec *codec = avcodec_find_encoder_by_name(name);
-    if (!codec) {
-        const AVCodecDescriptor *d = avcodec_descriptor_get_by_name(name);
-        codec = d ? avcodec_find_encoder(d->id) : NULL;
-    }
-    if (codec && codec->type == AVMEDIA_TYPE_AUDIO)
-        return codec;
-    const char *names[512] = {"copy"};
-    size_t count = 1;
-    void *at = NULL;
-    for (const AVCodec *c; (c = av_codec_iterate(&at)) && count < 512;)
-        if (av_codec_is_encoder(c) && c->type == AVMEDIA_TYPE_AUDIO)
-            names[count++] = c->name;
-    const char *near = halo_nearest(name, strlen(name), names, count);
-    halo_fail_usage(err, "-c:a %s: this FFmpeg has no such audio encoder%s%s%s", name,
-                    near ? " (nearest: " : "", near ? near : "", near ? ")" : "");
-    return NULL;
+    return halo_av_find_encoder("-c:a", name, AVMEDIA_TYPE_AUDIO, err);
 }
 
 static int open_decoder(struct halo_audio *a)

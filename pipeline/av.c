@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "config/log.h"
+#include "config/option.h"
 
 static pthread_mutex_t log_lock = PTHREAD_MUTEX_INITIALIZER;
 static char last_line[300]; /* FFmpeg's last error line, under log_lock */
@@ -98,6 +99,30 @@ const char *halo_av_clock(double seconds, char *text, size_t size)
     snprintf(text, size, "%s%02lld:%02lld:%02lld.%03lld", sign, ms / 3600000, ms / 60000 % 60,
              ms / 1000 % 60, ms % 1000);
     return text;
+}
+
+const AVCodec *halo_av_find_encoder(const char *option, const char *name, enum AVMediaType type,
+                                    struct halo_error *err)
+{
+    const AVCodec *codec = avcodec_find_encoder_by_name(name);
+    if (!codec) {
+        const AVCodecDescriptor *d = avcodec_descriptor_get_by_name(name);
+        codec = d ? avcodec_find_encoder(d->id) : NULL;
+    }
+    if (codec && codec->type == type)
+        return codec;
+
+    const char *names[512];
+    size_t count = 0;
+    void *at = NULL;
+    for (const AVCodec *c; (c = av_codec_iterate(&at)) && count < 512;)
+        if (av_codec_is_encoder(c) && c->type == type)
+            names[count++] = c->name;
+    const char *near = halo_nearest(name, strlen(name), names, count);
+    halo_fail_usage(err, "%s %s: this FFmpeg has no such %s encoder%s%s%s", option, name,
+                    av_get_media_type_string(type), near ? " (nearest: " : "", near ? near : "",
+                    near ? ")" : "");
+    return NULL;
 }
 
 static int scaler_matrix(struct halo_scaler_side side)

@@ -30,6 +30,11 @@ struct halo_complaints {
 /* "00:01:02.345" of a time in seconds. Returns text. */
 const char *halo_av_clock(double seconds, char *text, size_t size);
 
+/* The encoder that name means (an encoder's or a codec's name) for the option, or NULL with a usage
+ * error that names the nearest one. */
+const AVCodec *halo_av_find_encoder(const char *option, const char *name, enum AVMediaType type,
+                                    struct halo_error *err);
+
 /* A scaler between two formats of the same size: bicubic chroma, accurate rounding, never
  * SWS_FAST_BILINEAR. colorspace and full range as enum AVColorSpace and 0 or 1; unspecified is
  * BT.709 where RGB meets YUV. NULL where swscale cannot. The caller frees it with

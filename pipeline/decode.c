@@ -154,3 +154,21 @@ int halo_decoder_receive(struct halo_decoder *d, struct halo_raw_picture **ret,
     *ret = raw;
     return 1;
 }
+
+int64_t halo_raw_picture_pts(const struct halo_raw_picture *raw)
+{
+    return raw->frame->pts;
+}
+
+void halo_raw_picture_set_pts(struct halo_raw_picture *raw, int64_t pts)
+{
+    raw->frame->pts = pts;
+}
+
+void halo_raw_picture_destroy(struct halo_raw_picture *raw)
+{
+    if (!raw)
+        return;
+    av_frame_free(&raw->frame);
+    av_free(raw);
+}

@@ -26,6 +26,12 @@ int halo_decoder_send(struct halo_decoder *d, const AVPacket *pkt, struct halo_e
 int halo_decoder_receive(struct halo_decoder *d, struct halo_raw_picture **ret,
                          struct halo_error *err);
 
+/* All that others may do with a raw picture: its time in the stream's time base, and freeing it
+ * (any thread; NULL is nothing to do). Its samples are for the gate alone. */
+int64_t halo_raw_picture_pts(const struct halo_raw_picture *raw);
+void halo_raw_picture_set_pts(struct halo_raw_picture *raw, int64_t pts);
+void halo_raw_picture_destroy(struct halo_raw_picture *raw);
+
 /* Damage before -ss is not the user's: until this is told false, pictures with errors pass. */
 void halo_decoder_tolerate(struct halo_decoder *d, bool tolerate);
 

@@ -38,24 +38,7 @@ const AVCodec *halo_encoder_find(const struct halo_run_settings *settings, struc
         halo_fail_usage(err, "-c:v copy would pass unfiltered pictures: name an encoder");
         return NULL;
     }
-    const AVCodec *codec = avcodec_find_encoder_by_name(name);
-    if (!codec) {
-        const AVCodecDescriptor *d = avcodec_descriptor_get_by_name(name);
-        codec = d ? avcodec_find_encoder(d->id) : NULL;
-    }
-    if (codec && codec->type == AVMEDIA_TYPE_VIDEO)
-        return codec;
-
-    const char *names[512];
-    size_t count = 0;
-    void *at = NULL;
-    for (const AVCodec *c; (c = av_codec_iterate(&at)) && count < 512;)
-        if (av_codec_is_encoder(c) && c->type == AVMEDIA_TYPE_VIDEO)
-            names[count++] = c->name;
-    const char *near = halo_nearest(name, strlen(name), names, count);
-    halo_fail_usage(err, "-c:v %s: this FFmpeg has no such video encoder%s%s%s", name,
-                    near ? " (nearest: " : "", near ? near : "", near ? ")" : "");
-    return NULL;
+    return halo_av_find_encoder("-c:v", name, AVMEDIA_TYPE_VIDEO, err);
 }
 
 /* The formats with their own name for full range, and the same layout under its plain name. */

@@ -5,19 +5,10 @@
 #define HALO_RAW_PICTURE_H
 
 #include <libavutil/frame.h>
-#include <libavutil/mem.h>
 
 /* Heap; one owner at a time. */
 struct halo_raw_picture {
     AVFrame *frame; /* in the decoder's format; pts in the input stream's time base */
 };
-
-static inline void halo_raw_picture_destroy(struct halo_raw_picture *raw)
-{
-    if (!raw)
-        return;
-    av_frame_free(&raw->frame);
-    av_free(raw);
-}
 
 #endif

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * The three stages of a stream: source, filter, encode (stream.h tells how a frame travels). */
+#include <errno.h>
+#include <string.h>
+
+#include "pipeline/stream_private.h"
+
+/* ---- source thread ---- */
+
+/* All pictures that the decoder has, into the queue: 0, or -errno. */
+static int drain_decoder(struct halo_stream *s, int index, struct halo_error *err)
+{
+    struct halo_track *t = &s->tracks.track[index];
+    struct halo_raw_picture *raw;
+    int ret;
+    while ((ret = halo_decoder_receive(t->decoder, &raw, err)) > 0) {
+        const int64_t pts =
+            halo_source_shift(s->source, halo_raw_picture_pts(raw), t->in->time_base);
+        const int where = halo_source_window(s->source, pts, t->in->time_base);
+        halo_raw_picture_set_pts(raw, pts);
+        halo_decoder_tolerate(t->decoder, where < 0);
+        t->over |= where > 0;
+        if (where != 0) {
+            halo_raw_picture_destroy(raw);
+            continue;
+        }
+        t->pictures++;
+        ret = halo_queue_put(s->to_filter, (struct halo_item){HALO_ITEM_RAW, index, {.raw = raw}});
+        if (ret < 0)
+            return ret;
+    }
+    return ret;
+}
+
+static int copy_packet(struct halo_stream *s, const AVPacket *pkt, struct halo_error *err)
+{
+    struct halo_track *t = &s->tracks.track[pkt->stream_index];
+    AVPacket *copy = av_packet_clone(pkt);
+    if (!copy)
+        return halo_fail(err, -ENOMEM, "out of memory");
+    copy->pts = halo_source_shift(s->source, copy->pts, t->in->time_base);
+    copy->dts = halo_source_shift(s->source, copy->dts, t->in->time_base);
+    const int64_t ts = copy->pts != AV_NOPTS_VALUE ? copy->pts : copy->dts;
+    const int where = halo_source_window(s->source, ts, t->in->time_base);
+    t->over |= where > 0;
+    if (where != 0) {
+        av_packet_free(&copy);
+        return 0;
+    }
+    return halo_queue_put(
+        s->to_filter, (struct halo_item){HALO_ITEM_PACKET, pkt->stream_index, {.packet = copy}});
+}
+
+static int take_packet(struct halo_stream *s, const AVPacket *pkt, struct halo_error *err)
+{
+    struct halo_track *t = &s->tracks.track[pkt->stream_index];
+    if (t->role == HALO_ROLE_DROP || (t->over && t->role == HALO_ROLE_FILTER))
+        return 0;
+    if (t->role == HALO_ROLE_COPY)
+        return copy_packet(s, pkt, err);
+    const int ret = halo_decoder_send(t->decoder, pkt, err);
+    return ret < 0 ? ret : drain_decoder(s, pkt->stream_index, err);
+}
+
+static int check_pictures(const struct halo_stream *s, struct halo_error *err)
+{
+    for (int i = 0; i < s->tracks.count; i++)
+        if (s->tracks.track[i].pictures > 0)
+            return 0;
+    if (atomic_load(&s->stop))
+        return 0;
+    return halo_fail(err, -ENODATA, "%s: no picture in it could be decoded%s", s->settings->input,
+                     s->settings->seek > 0 ? " at or after -ss" : "");
+}
+
+int halo_stream_demux(struct halo_stream *s, struct halo_error *err)
+{
+    AVPacket *pkt = av_packet_alloc();
+    if (!pkt)
+        return halo_fail(err, -ENOMEM, "out of memory");
+    int ret;
+    while ((ret = halo_source_read(s->source, pkt, err)) > 0) {
+        ret = take_packet(s, pkt, err);
+        if (ret < 0 || halo_tracks_over(&s->tracks))
+            break;
+    }
+    av_packet_free(&pkt);
+    for (int i = 0; i < s->tracks.count && ret >= 0; i++) {
+        if (s->tracks.track[i].role != HALO_ROLE_FILTER || s->tracks.track[i].over)
+            continue;
+        ret = halo_decoder_send(s->tracks.track[i].decoder, NULL, err);
+        if (ret >= 0)
+            ret = drain_decoder(s, i, err);
+    }
+    if (ret >= 0)
+        ret = halo_source_check_whole(s->source, err);
+    return ret < 0 ? ret : check_pictures(s, err);
+}
+
+/* ---- filter thread ---- */
+
+static int filter_item(struct halo_stream *s, struct halo_item *item, struct halo_error *err)
+{
+    if (item->kind == HALO_ITEM_RAW) {
+        struct halo_raw_picture *raw = item->raw;
+        struct halo_output_picture *output;
+        const int ret = halo_gate_pass(s->tracks.track[item->track].gate, raw, &output, err);
+        halo_raw_picture_destroy(raw);
+        if (ret < 0)
+            return ret;
+        item->kind = HALO_ITEM_OUTPUT;
+        item->output = output;
+    }
+    return halo_queue_put(s->to_encode, *item);
+}
+
+void *halo_stream_filter_main(void *arg)
+{
+    struct halo_stream *s = arg;
+    struct halo_error err = {0};
+    struct halo_item item;
+    while (halo_queue_get(s->to_filter, &item) == 0) {
+        const bool end = item.kind == HALO_ITEM_END;
+        const int ret = filter_item(s, &item, &err);
+        if (ret < 0 && ret != -ECANCELED) {
+            halo_fail(&err, ret, "the filter stage failed: %s", strerror(-ret));
+            halo_stream_fail(s, &err);
+        }
+        if (ret < 0 || end)
+            break;
+    }
+    return NULL;
+}
+
+/* ---- encode thread ---- */
+
+static int write_packet(struct halo_stream *s, AVPacket *pkt, int index, AVRational tb,
+                        struct halo_error *err)
+{
+    pkt->stream_index = s->tracks.track[index].out->index;
+    const int ret = halo_sink_write(s->sink, pkt, tb, err);
+    atomic_store(&s->bytes, halo_sink_bytes(s->sink));
+    return ret;
+}
+
+static int encode_picture(struct halo_stream *s, int index,
+                          const struct halo_output_picture *picture, struct halo_error *err)
+{
+    const struct halo_track *t = &s->tracks.track[index];
+    AVPacket *pkt = t->encoder ? av_packet_alloc() : NULL;
+    int ret = 0;
+    if (t->encoder && !pkt)
+        ret = halo_fail(err, -ENOMEM, "out of memory");
+    if (ret >= 0 && t->encoder)
+        ret = halo_encoder_send(t->encoder, picture, err);
+    while (ret >= 0 && t->encoder && (ret = halo_encoder_receive(t->encoder, pkt, err)) > 0)
+        ret = write_packet(s, pkt, index, halo_encoder_time_base(t->encoder), err);
+    av_packet_free(&pkt);
+    if (ret >= 0 && picture) {
+        const double time =
+            halo_output_picture_frame(picture)->pts * av_q2d(t->in->time_base) * 1e6;
+        atomic_fetch_add(&s->frames, 1);
+        atomic_store(&s->time_us, (long long)time);
+    }
+    return ret;
+}
+
+/* pkt NULL: the end. */
+static int encode_audio(struct halo_stream *s, const AVPacket *pkt, int index,
+                        struct halo_error *err)
+{
+    struct halo_audio *audio = s->tracks.track[index].audio;
+    AVPacket *out = av_packet_alloc();
+    int ret = out ? halo_audio_send(audio, pkt, err) : halo_fail(err, -ENOMEM, "out of memory");
+    while (ret >= 0 && (ret = halo_audio_receive(audio, out, err)) > 0)
+        ret = write_packet(s, out, index, halo_audio_time_base(audio), err);
+    av_packet_free(&out);
+    return ret;
+}
+
+static int copy_out(struct halo_stream *s, AVPacket *pkt, int index, struct halo_error *err)
+{
+    const struct halo_track *t = &s->tracks.track[index];
+    if (t->audio)
+        return encode_audio(s, pkt, index, err);
+    const int ret = t->subtitle ? halo_subtitle_convert(t->subtitle, pkt, err) : 1;
+    if (ret <= 0)
+        return ret;
+    pkt->pts += pkt->pts != AV_NOPTS_VALUE ? t->delay : 0;
+    pkt->dts += pkt->dts != AV_NOPTS_VALUE ? t->delay : 0;
+    return write_packet(s, pkt, index, t->in->time_base, err);
+}
+
+static int encode_item(struct halo_stream *s, const struct halo_item *item, struct halo_error *err)
+{
+    int ret = 0;
+    switch (item->kind) {
+    case HALO_ITEM_PACKET:
+        return copy_out(s, item->packet, item->track, err);
+    case HALO_ITEM_OUTPUT:
+        return encode_picture(s, item->track, item->output, err);
+    case HALO_ITEM_END:
+        for (int i = 0; i < s->tracks.count && ret >= 0; i++) {
+            if (s->tracks.track[i].encoder)
+                ret = encode_picture(s, i, NULL, err);
+            else if (s->tracks.track[i].audio)
+                ret = encode_audio(s, NULL, i, err);
+        }
+        return ret;
+    case HALO_ITEM_RAW:
+        break;
+    }
+    return halo_fail(err, -EPERM, "an unfiltered picture reached the encoder: refused");
+}
+
+void *halo_stream_encode_main(void *arg)
+{
+    struct halo_stream *s = arg;
+    struct halo_error err = {0};
+    struct halo_item item;
+    while (halo_queue_get(s->to_encode, &item) == 0) {
+        const bool end = item.kind == HALO_ITEM_END;
+        const int ret = encode_item(s, &item, &err);
+        halo_item_finish(&item);
+        if (ret < 0)
+            halo_stream_fail(s, &err);
+        if (ret < 0 || end)
+            break;
+    }
+    return NULL;
+}

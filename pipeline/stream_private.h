@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * What stream.c (the life of a stream) and stages.c (the work of its threads) share, and nobody
+ * else. */
+#ifndef HALO_STREAM_PRIVATE_H
+#define HALO_STREAM_PRIVATE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "pipeline/queue.h"
+#include "pipeline/stream.h"
+#include "pipeline/tracks.h"
+
+struct halo_stream {
+    const struct halo_run_settings *settings;
+    const struct halo_chain *chain;
+    void (*look)(void *arg);
+    void *arg;
+
+    struct halo_source *source;
+    struct halo_sink *sink;
+    struct halo_backend *backend;
+    struct halo_tracks tracks;
+    struct halo_queue *to_filter, *to_encode;
+    pthread_t source_thread, filter_thread, encode_thread;
+    bool started;
+
+    atomic_int stop;  /* asked to finish early */
+    atomic_bool done; /* all threads are over */
+    atomic_bool running;
+    atomic_llong frames, bytes, total, time_us, duration_us;
+
+    pthread_mutex_t lock;
+    struct halo_error error; /* the first, under lock */
+    const char *path;
+};
+
+/* Keeps the first error and stops all stages: the others are its echo. Any thread. */
+void halo_stream_fail(struct halo_stream *s, const struct halo_error *err);
+
+/* The source stage, on the caller's thread: reads the input to its end, decodes, and checks that it
+ * was whole. 0; -ECANCELED where another stage failed; -errno with err filled. */
+int halo_stream_demux(struct halo_stream *s, struct halo_error *err);
+
+/* Thread functions of the other stages; arg is the stream. */
+void *halo_stream_filter_main(void *arg);
+void *halo_stream_encode_main(void *arg);
+
+#endif
