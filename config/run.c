@@ -19,7 +19,7 @@ static const char *const log_levels[] = {
 
 const struct halo_option halo_run_options[] = {
     {"i", NULL, HALO_OPTION_STRING, AT(input), .argument = "IN",
-     .help = "file, URL, /dev/videoN or - to filter"},
+     .help = "file, URL or - (standard input) to filter"},
     {"vf", "filter:v", HALO_OPTION_STRING, AT(filters), .argument = "CHAIN",
      .help = "filters, as in \"gblur=sigma=5,avgblur=sizeX=3\"; null copies pictures"},
     {"c:v", "vcodec|codec:v", HALO_OPTION_STRING, AT(video_codec), .argument = "CODEC",

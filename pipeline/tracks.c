@@ -5,7 +5,9 @@
 #include <errno.h>
 #include <libavcodec/avcodec.h>
 #include <libavutil/avstring.h>
+#include <libavutil/display.h>
 #include <libavutil/mem.h>
+#include <math.h>
 #include <string.h>
 
 #include "config/log.h"
@@ -27,6 +29,18 @@ static int open_gate(struct halo_track *t, const char *name, const struct halo_c
         .range = par->color_range,
     };
     return halo_gate_create(&t->gate, chain, backend, &input, err);
+}
+
+/* FFmpeg's muxers write the rotation into MOV's family only. */
+static void say_rotation_lost(const AVStream *in, const AVOutputFormat *container)
+{
+    const uint8_t *matrix = av_stream_get_side_data(in, AV_PKT_DATA_DISPLAYMATRIX, NULL);
+    const double angle = matrix ? av_display_rotation_get((const int32_t *)matrix) : 0;
+    if (matrix && angle != 0 && !av_match_name(container->name, "mov,mp4,3gp,3g2,psp,ipod,f4v"))
+        halo_log(HALO_LOG_WARNING,
+                 "stream %d: %s cannot say that the picture is to be turned by %.0f degrees: .mp4 "
+                 "or .mov can",
+                 in->index, container->name, fabs(angle));
 }
 
 static int open_filtered(struct halo_track *t, const struct halo_run_settings *settings,
@@ -56,6 +70,7 @@ static int open_filtered(struct halo_track *t, const struct halo_run_settings *s
     if (!t->out || halo_encoder_describe(t->encoder, t->out) < 0 ||
         halo_copy_stream(settings, t->in, t->out, HALO_ROLE_FILTER) < 0)
         return halo_fail(err, -ENOMEM, "out of memory");
+    say_rotation_lost(t->in, output->oformat);
     return 0;
 }
 
