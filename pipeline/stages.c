@@ -137,7 +137,10 @@ void *halo_stream_filter_main(void *arg)
 static int write_packet(struct halo_stream *s, AVPacket *pkt, int index, AVRational tb,
                         struct halo_error *err)
 {
-    pkt->stream_index = s->tracks.track[index].out->index;
+    const struct halo_track *t = &s->tracks.track[index];
+    pkt->stream_index = t->out->index;
+    pkt->pts += pkt->pts != AV_NOPTS_VALUE ? t->delay : 0;
+    pkt->dts += pkt->dts != AV_NOPTS_VALUE ? t->delay : 0;
     const int ret = halo_sink_write(s->sink, pkt, tb, err);
     atomic_store(&s->bytes, halo_sink_bytes(s->sink));
     return ret;
@@ -186,8 +189,6 @@ static int copy_out(struct halo_stream *s, AVPacket *pkt, int index, struct halo
     const int ret = t->subtitle ? halo_subtitle_convert(t->subtitle, pkt, err) : 1;
     if (ret <= 0)
         return ret;
-    pkt->pts += pkt->pts != AV_NOPTS_VALUE ? t->delay : 0;
-    pkt->dts += pkt->dts != AV_NOPTS_VALUE ? t->delay : 0;
     return write_packet(s, pkt, index, t->in->time_base, err);
 }
 

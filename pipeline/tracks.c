@@ -7,7 +7,6 @@
 #include <libavutil/avstring.h>
 #include <libavutil/display.h>
 #include <libavutil/mem.h>
-#include <math.h>
 #include <string.h>
 
 #include "config/log.h"
@@ -38,9 +37,9 @@ static void say_rotation_lost(const AVStream *in, const AVOutputFormat *containe
     const double angle = matrix ? av_display_rotation_get((const int32_t *)matrix) : 0;
     if (matrix && angle != 0 && !av_match_name(container->name, "mov,mp4,3gp,3g2,psp,ipod,f4v"))
         halo_log(HALO_LOG_WARNING,
-                 "stream %d: %s cannot say that the picture is to be turned by %.0f degrees: .mp4 "
-                 "or .mov can",
-                 in->index, container->name, fabs(angle));
+                 "stream %d: %s cannot say that the picture is to be turned by %.0f degrees "
+                 "clockwise: .mp4 or .mov can",
+                 in->index, container->name, angle < 0 ? -angle : 360 - angle);
 }
 
 static int open_filtered(struct halo_track *t, const struct halo_run_settings *settings,
@@ -76,13 +75,13 @@ static int open_filtered(struct halo_track *t, const struct halo_run_settings *s
 
 /* Matroska's reader takes Opus's pre-skip off every time, but FFmpeg's muxer before version 60 does
  * not put it back on: without this the sound would come too early by it. */
-static int64_t codec_delay(const AVStream *in, const AVOutputFormat *container)
+static int64_t codec_delay(const AVCodecParameters *out, AVRational tb,
+                           const AVOutputFormat *container)
 {
-    const AVCodecParameters *par = in->codecpar;
-    if (avformat_version() >> 16 >= 60 || par->codec_id != AV_CODEC_ID_OPUS ||
+    if (avformat_version() >> 16 >= 60 || out->codec_id != AV_CODEC_ID_OPUS ||
         !av_match_name(container->name, "matroska,webm"))
         return 0;
-    return av_rescale_q(par->initial_padding, (AVRational){1, 48000}, in->time_base);
+    return av_rescale_q(out->initial_padding, (AVRational){1, 48000}, tb);
 }
 
 static int open_audio(struct halo_track *t, const struct halo_run_settings *settings,
@@ -94,7 +93,10 @@ static int open_audio(struct halo_track *t, const struct halo_run_settings *sett
     const int ret = halo_audio_open(&t->audio, settings->input, t->in, codec, container, err);
     if (ret < 0)
         return ret;
-    return halo_audio_describe(t->audio, t->out) < 0 ? halo_fail(err, -ENOMEM, "out of memory") : 0;
+    if (halo_audio_describe(t->audio, t->out) < 0)
+        return halo_fail(err, -ENOMEM, "out of memory");
+    t->delay = codec_delay(t->out->codecpar, halo_audio_time_base(t->audio), container);
+    return 0;
 }
 
 static int open_copied(struct halo_track *t, const struct halo_run_settings *settings,
@@ -107,7 +109,7 @@ static int open_copied(struct halo_track *t, const struct halo_run_settings *set
         return halo_fail(err, -ENOMEM, "out of memory");
     if (t->in->codecpar->codec_type == AVMEDIA_TYPE_AUDIO && halo_audio_is_coded(settings))
         return open_audio(t, settings, output->oformat, err);
-    t->delay = codec_delay(t->in, output->oformat);
+    t->delay = codec_delay(t->out->codecpar, t->in->time_base, output->oformat);
     if (t->in->codecpar->codec_type != AVMEDIA_TYPE_SUBTITLE ||
         halo_container_holds(output->oformat, t->in->codecpar))
         return 0;

@@ -24,7 +24,7 @@ struct halo_track {
     struct halo_encoder *encoder;   /* FILTER; NULL where the sink discards */
     struct halo_subtitle *subtitle; /* COPY, into another form; used by the encode thread */
     struct halo_audio *audio;       /* COPY, into another codec; used by the encode thread */
-    int64_t delay;    /* COPY: added to times, in the input's time base (see codec_delay) */
+    int64_t delay;    /* added to a packet's times, in its time base (see codec_delay) */
     int64_t pictures; /* that left the decoder, inside the window */
     bool over;        /* past the end that -t asks for */
 };

@@ -201,6 +201,8 @@ class Tags(HaloTest):
                 found = probe_video(output)
                 self.assertEqual(halotest.rotation(found), halotest.rotation(wanted))
                 self.assertEqual((found['width'], found['height']), (160, 120))
+                lost = self.halod('run', '-i', source, '-vf', 'null', self.path(degrees + '.mkv'))
+                self.says_once(lost, f'{-halotest.rotation(wanted) % 360} degrees clockwise')
 
     def tagged(self, suffix):
         lines = (';FFMETADATA1\ntitle=A walk: half = done\nartist=Jos\u00e9\ncomment=two\\\nlines\n'
