@@ -84,15 +84,17 @@ static int set_output(struct halo_run_settings *s, const char *word, struct halo
     return halo_option_set(&output_option, s, word, err);
 }
 
-static int check_sides(const struct halo_run_settings *s, const struct halo_option *row,
+/* What an option's value may be where its type does not say, and where it may stand. */
+static int check_place(const struct halo_run_settings *s, const struct halo_option *row,
                        const char *value, struct halo_error *err)
 {
-    if (row == &halo_run_options[0]) {
-        if (s->input)
-            return halo_fail_usage(err, "one -i only: %.80s and %.80s", s->input, value);
-        if (!*value)
-            return halo_fail_usage(err, "-i: IN is empty");
-    }
+    if (row->type == HALO_OPTION_STRING && !*value && row->offset != AT(filters))
+        return halo_fail_usage(err, "-%s: its value is empty", row->name);
+    if (row->offset == AT(input) && s->input)
+        return halo_fail_usage(err, "one -i only: %.80s and %.80s", s->input, value);
+    if (row->offset == AT(filters) && s->filters)
+        return halo_fail_usage(err, "one -vf only: %.80s and %.80s (a comma joins filters)",
+                               s->filters, value);
     /* "-f X OUT -i IN" and "OUT -f X -i IN" read both ways. */
     const bool side_matters =
         row == &halo_run_options[0] ? s->input_format != NULL : row == &format_options[0];
@@ -118,7 +120,7 @@ static int take_option(struct halo_run_settings *s, int at, int argc, char **arg
         return halo_fail_usage(err, "%s: its value is missing", argv[at]);
 
     const char *value = argv[at + 1];
-    int code = check_sides(s, row, value, err);
+    int code = check_place(s, row, value, err);
     if (code)
         return code;
     struct halo_error inner = {0};
