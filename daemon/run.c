@@ -145,11 +145,10 @@ static int prepare(struct run *run, int argc, char **argv, struct halo_error *er
     }
     halo_log_set_level(run->settings.log_level);
     halo_av_init_log();
-    ret = halo_chain_parse(&run->chain, run->settings.filters, err);
-    if (ret < 0) {
-        err->usage = true;
-        return ret;
-    }
+    struct halo_error inner = {0};
+    ret = halo_chain_parse(&run->chain, run->settings.filters, &inner);
+    if (ret < 0)
+        return halo_fail_usage(err, "-vf, %s", inner.text);
     ret = halo_stream_create(&run->stream, &run->settings, run->chain, wake_loop, run, err);
     if (ret < 0)
         return ret;

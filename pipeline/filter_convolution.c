@@ -123,13 +123,15 @@ static int read_mask(struct mask *m, const struct settings *s, int plane, struct
     return code ? code : shape(m, s->mode[plane], plane, count, err);
 }
 
-static int check(const void *settings, struct halo_error *err)
+static int check(const void *settings, const struct halo_option **ret_at, struct halo_error *err)
 {
     struct mask m;
     for (int p = 0; p < HALO_MAX_PLANES; p++) {
         const int code = read_mask(&m, settings, p, err);
-        if (code)
+        if (code) {
+            *ret_at = &options[p]; /* the masks are the first rows */
             return code;
+        }
     }
     return 0;
 }

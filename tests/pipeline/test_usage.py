@@ -62,7 +62,16 @@ class Refusals(HaloTest):
                       "convolution=0m='" + ' '.join(['1'] * 65 * 65) + "'",
                       'gblur=1:2:3:4:5:6:7:8:9:10:11'):
             with self.subTest(chain[:40]):
-                self.run_refused('-vf', chain)
+                self.run_refused('-vf', chain, says='-vf, column ')
+
+    def test_given_twice(self):
+        self.run_refused('-vf', 'gblur', '-vf', 'null', says=('-vf', 'gblur', 'null'))
+        self.run_refused('-vf', 'gblur=sigma=1:sigma=2', says=('column 15', 'twice'))
+
+    def test_empty_values(self):
+        for name in ('-preset', '-c:v', '-c:a', '-f', '-crf'):
+            with self.subTest(name):
+                self.run_refused('-vf', 'null', name, '', says=name + ': its value is empty')
 
     def test_too_many_filters(self):
         self.run_refused('-vf', ','.join(['null'] * 1000))
