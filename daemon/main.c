@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * halod: the command table. */
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,6 +11,15 @@
 #include "daemon/commands.h"
 #include "pipeline/filter.h"
 
+/* What a command printed has reached standard output, or an error has been said. */
+int halo_end_print(void)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return HALO_EXIT_OK;
+    halo_log(HALO_LOG_ERROR, "standard output cannot be written: %s", strerror(errno));
+    return HALO_EXIT_FAILED;
+}
+
 static int list_filters(int argc, char **argv)
 {
     if (argc > 0) {
@@ -18,7 +28,7 @@ static int list_filters(int argc, char **argv)
         return HALO_EXIT_USAGE;
     }
     halo_filters_print(stdout);
-    return HALO_EXIT_OK;
+    return halo_end_print();
 }
 
 static int show_filter(int argc, char **argv)
@@ -32,7 +42,7 @@ static int show_filter(int argc, char **argv)
         halo_log(HALO_LOG_ERROR, "%s", err.text);
         return HALO_EXIT_USAGE;
     }
-    return HALO_EXIT_OK;
+    return halo_end_print();
 }
 
 static const struct halo_command commands[] = {
@@ -78,11 +88,11 @@ int main(int argc, char **argv)
     const char *word = argv[1];
     if (!strcmp(word, "--help") || !strcmp(word, "-h") || !strcmp(word, "help")) {
         print_help();
-        return HALO_EXIT_OK;
+        return halo_end_print();
     }
     if (!strcmp(word, "--version") || !strcmp(word, "-V") || !strcmp(word, "version")) {
         halo_print_version();
-        return HALO_EXIT_OK;
+        return halo_end_print();
     }
     for (const struct halo_command *c = commands; c->name; c++)
         if (!strcmp(word, c->name))

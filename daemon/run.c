@@ -112,9 +112,9 @@ static void say_done(const struct run *run, const struct halo_stream_result *res
     halo_progress_show(run->progress, &stats, true);
     if (result->error.code)
         return;
-    const char *name = result->path ? result->path : run->settings.output;
-    halo_log(HALO_LOG_INFO, "%s: %lld frames at %.1f fps, %s%s",
-             result->interrupted && !result->path ? "interrupted" : name, (long long)stats.frames,
+    const char *name = !result->interrupted ? run->settings.output : result->path;
+    halo_log(HALO_LOG_INFO, "%s: %lld frame%s at %.1f fps, %s%s", name ? name : "interrupted",
+             (long long)stats.frames, stats.frames == 1 ? "" : "s",
              halo_progress_rate(run->progress, &stats),
              halo_progress_size(stats.bytes, bytes, sizeof bytes),
              result->interrupted && result->path ? ", up to the interruption" : "");
@@ -160,7 +160,7 @@ int halo_command_run(int argc, char **argv)
     for (int i = 0; i < argc; i++)
         if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) {
             halo_run_print_help();
-            return HALO_EXIT_OK;
+            return halo_end_print();
         }
     struct run *run = calloc(1, sizeof *run);
     struct halo_error err = {0};

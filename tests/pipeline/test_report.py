@@ -10,7 +10,7 @@ import subprocess
 import termios
 
 import halotest
-from halotest import HaloTest, plain_clip, silent_clip
+from halotest import HaloTest, clip, plain_clip, silent_clip, video_source
 
 
 def blocks(text):
@@ -95,6 +95,13 @@ class Lines(HaloTest):
         run = self.halod('run', '-i', plain_clip('.mp4', 2), '-vf', 'gblur=sigma=2',
                          self.path('out.mp4'))
         self.assertRegex(run.err, r'\b50\b', 'the number of frames')
+
+    def test_end_names_the_output_as_typed(self):
+        source = clip('.mkv', *video_source(), '-frames:v', '1', '-c:v', 'ffv1')
+        for options in ((), ('-y',)):  # when it is new, and when it is replaced
+            run = self.halod('run', '-i', source, '-vf', 'gblur', *options, 'out.mkv',
+                             cwd=self.folder)
+            self.assertIn('halod: out.mkv: 1 frame at ', run.err)
 
     def test_quiet(self):
         run = self.halod('run', '-i', plain_clip(), '-vf', 'gblur=sigma=2:steps=2', '-v', 'quiet',

@@ -2,6 +2,7 @@
 # What is refused: exit codes and the one line that says what, where and what to do.
 import os
 import re
+import subprocess
 
 import halotest
 from halotest import HaloTest, plain_clip, silent_clip
@@ -254,6 +255,15 @@ class Help(HaloTest):
         for name in ('-i', '-f', '-vf', '-c:v', '-b:v', '-crf', '-preset', '-c:a', '-ss', '-t',
                      '-an', '-map_metadata', '-copy_unfiltered', '-progress', '-y', '-n', '-v'):
             self.assertRegex(text, rf'(?<!\S){re.escape(name)}(?!\w)', name)
+
+    def test_standard_output_that_is_full(self):
+        for words in (('--help',), ('--version',), ('run', '--help'), ('filters',),
+                      ('filter', 'gblur')):
+            with self.subTest(words), open('/dev/full', 'wb') as full:
+                done = subprocess.run(halotest.halod_command(*words), stdout=full,
+                                      stderr=subprocess.PIPE, env=halotest.halod_environment())
+                self.assertEqual(done.returncode, 1)
+                self.assertRegex(done.stderr, rb'^halod: standard output .*No space.*\n$')
 
     def test_version(self):
         text = self.halod('--version').out.decode()
