@@ -130,9 +130,9 @@ static int copy_stream_metadata(const AVStream *in, AVStream *out, enum halo_rol
 {
     const AVDictionaryEntry *e = NULL;
     while ((e = av_dict_get(in->metadata, "", e, AV_DICT_IGNORE_SUFFIX))) {
-        const bool stale =
-            role == HALO_ROLE_FILTER &&
-            (is_statistic(e->key) || !strcmp(e->key, "encoder") || !strcmp(e->key, "vendor_id"));
+        const bool stale = role == HALO_ROLE_FILTER &&
+                           (is_statistic(e->key) || !strcmp(e->key, "encoder") ||
+                            !strcmp(e->key, "vendor_id") || !strcmp(e->key, "alpha_mode"));
         if (!stale && av_dict_set(&out->metadata, e->key, e->value, 0) < 0)
             return -ENOMEM;
     }

@@ -25,7 +25,7 @@ static const char *const border_names[] = {
 
 static const struct halo_option common_options[] = {
     {"planes", NULL, HALO_OPTION_INT, AT(planes), 15, 0, 15,
-     .help = "bit p: filter plane p; the others pass unchanged"},
+     .help = "sum of 1, 2, 4: planes to filter, others pass unchanged; 8, alpha, has no effect"},
     {"border", NULL, HALO_OPTION_CHOICE, AT(border), HALO_BORDER_REPLICATE, .choices = border_names,
      .help = "what lies around the picture"},
     {"border_value", NULL, HALO_OPTION_REAL, AT(border_value), 0, 0, 255,

@@ -7,10 +7,21 @@
 #include <libavutil/avstring.h>
 #include <libavutil/display.h>
 #include <libavutil/mem.h>
+#include <libavutil/pixdesc.h>
 #include <string.h>
 
 #include "config/log.h"
 #include "pipeline/av.h"
+
+/* VP8 and VP9 keep their alpha beside the pictures, where FFmpeg's own decoders do not look. */
+static void say_alpha_lost(const AVStream *in)
+{
+    const AVDictionaryEntry *mode = av_dict_get(in->metadata, "alpha_mode", NULL, 0);
+    const bool decoded = av_pix_fmt_desc_get(in->codecpar->format)->flags & AV_PIX_FMT_FLAG_ALPHA;
+    if (mode && !strcmp(mode->value, "1") && !decoded) /* else the gate says it */
+        halo_log(HALO_LOG_WARNING, "stream %d: the transparency of its pictures is lost",
+                 in->index);
+}
 
 static int open_gate(struct halo_track *t, const char *name, const struct halo_chain *chain,
                      struct halo_backend *backend, struct halo_error *err)
@@ -27,6 +38,7 @@ static int open_gate(struct halo_track *t, const char *name, const struct halo_c
         .space = par->color_space,
         .range = par->color_range,
     };
+    say_alpha_lost(t->in);
     return halo_gate_create(&t->gate, chain, backend, &input, err);
 }
 
