@@ -139,6 +139,9 @@ struct SwsContext *halo_av_scaler(int width, int height, struct halo_scaler_side
                                             flags, NULL, NULL, NULL);
     if (!sws)
         return NULL;
+    /* A palette becomes limited-range BT.601 inside swscale, whatever it is told. */
+    if (av_pix_fmt_desc_get(from.format)->flags & AV_PIX_FMT_FLAG_PAL)
+        from = (struct halo_scaler_side){from.format, AVCOL_SPC_SMPTE170M, 0};
     /* Without this a conversion between YUV formats would change the range of full-range
      * pictures. */
     sws_setColorspaceDetails(sws, sws_getCoefficients(scaler_matrix(from)), from.full_range,

@@ -12,6 +12,7 @@
 
 #include "config/log.h"
 #include "pipeline/av.h"
+#include "pipeline/format.h"
 #include "pipeline/gate.h"
 
 enum {
@@ -74,8 +75,8 @@ static enum AVPixelFormat choose_format(const AVCodec *codec, enum AVPixelFormat
 static void set_colours(AVCodecContext *c, const struct halo_encoder_input *in)
 {
     const AVCodecParameters *par = in->stream->codecpar;
-    const bool was_rgb = av_pix_fmt_desc_get(par->format)->flags & AV_PIX_FMT_FLAG_RGB;
-    const bool is_rgb = av_pix_fmt_desc_get(c->pix_fmt)->flags & AV_PIX_FMT_FLAG_RGB;
+    const bool was_rgb = halo_format_is_rgb(par->format);
+    const bool is_rgb = halo_format_is_rgb(c->pix_fmt);
     c->color_range = par->color_range;
     c->colorspace = par->color_space;
     c->color_primaries = par->color_primaries;
@@ -111,7 +112,7 @@ static int open_convert(struct halo_encoder *e, struct halo_error *err)
     if (plain_name(in->format) == e->codec->pix_fmt || in->format == e->codec->pix_fmt)
         return 0;
     const bool full = e->codec->color_range == AVCOL_RANGE_JPEG;
-    const bool from_rgb = av_pix_fmt_desc_get(in->format)->flags & AV_PIX_FMT_FLAG_RGB;
+    const bool from_rgb = halo_format_is_rgb(in->format);
     const char *from = av_get_pix_fmt_name(in->format);
     const char *to = av_get_pix_fmt_name(e->codec->pix_fmt);
     const enum AVColorSpace space = e->codec->colorspace;
