@@ -23,7 +23,7 @@ const struct halo_option halo_run_options[] = {
     {"vf", "filter:v", HALO_OPTION_STRING, AT(filters), .argument = "CHAIN",
      .help = "filters, as in \"gblur=sigma=5,avgblur=sizeX=3\"; null copies pictures"},
     {"c:v", "vcodec|codec:v", HALO_OPTION_STRING, AT(video_codec), .argument = "CODEC",
-     .help = "video encoder"},
+     .help = "video encoder (default libx264, or the container's own where it has no H.264)"},
     {"c:a", "acodec|codec:a", HALO_OPTION_STRING, AT(audio_codec), .argument = "CODEC",
      .help = "audio: copy (the default) or an encoder"},
     {"b:v", "b", HALO_OPTION_STRING, AT(bitrate), .argument = "BITS",

@@ -8,6 +8,7 @@
 #include <libavutil/pixdesc.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "config/log.h"
@@ -74,7 +75,11 @@ static void keep_line(void *avcl, int level, const char *format, va_list args)
 
 void halo_av_init_log(void)
 {
-    av_log_set_level(AV_LOG_VERBOSE);
+    /* What is shown is chosen by keep_line; some libraries print by themselves from this level. */
+    const bool debug = halo_log_get_level() >= HALO_LOG_DEBUG;
+    av_log_set_level(debug ? AV_LOG_VERBOSE : AV_LOG_ERROR);
+    if (!debug) /* SVT-AV1 prints past FFmpeg's log and listens to this alone */
+        setenv("SVT_LOG", "0", 0);
     av_log_set_callback(keep_line);
 }
 

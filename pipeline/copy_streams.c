@@ -10,6 +10,7 @@
 
 #include "config/log.h"
 #include "pipeline/audio.h"
+#include "pipeline/container.h"
 #include "pipeline/subtitle.h"
 
 static const char *type_name(enum AVMediaType type)
@@ -34,20 +35,11 @@ static bool is_font(const AVStream *in)
            (mime && (strstr(mime->value, "font") || strstr(mime->value, "opentype")));
 }
 
-bool halo_container_holds(const AVOutputFormat *container, const AVCodecParameters *par)
+/* The text track that a MOV file keeps its chapters in: chapters are copied as such. */
+static bool is_chapter_track(const AVStream *in)
 {
-    if (par->codec_type == AVMEDIA_TYPE_ATTACHMENT)
-        return av_match_name("matroska", container->name);
-    const int known = avformat_query_codec(container, par->codec_id, FF_COMPLIANCE_NORMAL);
-    if (known >= 0)
-        return known;
-    /* A muxer that does not tell: what it takes by default, else assume that it knows. */
-    if (par->codec_type == AVMEDIA_TYPE_AUDIO)
-        return container->audio_codec != AV_CODEC_ID_NONE;
-    if (par->codec_type == AVMEDIA_TYPE_SUBTITLE)
-        return container->subtitle_codec != AV_CODEC_ID_NONE ||
-               container->codec_tag;                     /* it would have a tag for it */
-    return av_match_name(container->name, "mpegts,nut"); /* data of any kind */
+    return in->codecpar->codec_id == AV_CODEC_ID_BIN_DATA && in->discard == AVDISCARD_ALL &&
+           in->codecpar->codec_tag == MKTAG('t', 'e', 'x', 't');
 }
 
 bool halo_audio_is_coded(const struct halo_run_settings *settings)
@@ -102,6 +94,11 @@ int halo_role_of(const struct halo_run_settings *set, const AVStream *in,
         }
         break;
     default:
+        if (is_chapter_track(in)) {
+            halo_log(HALO_LOG_DEBUG, "stream %d: holds the chapters", in->index);
+            *ret = HALO_ROLE_DROP;
+            return 0;
+        }
         if (!set->copy_unfiltered) {
             *ret = drop(set, in, "halod does not know what it holds (-copy_unfiltered keeps it)");
             return 0;

@@ -12,6 +12,7 @@
 
 #include "config/log.h"
 #include "pipeline/av.h"
+#include "pipeline/container.h"
 #include "pipeline/format.h"
 #include "pipeline/gate.h"
 
@@ -32,16 +33,6 @@ struct halo_encoder {
     unsigned sent;
 };
 
-const AVCodec *halo_encoder_find(const struct halo_run_settings *settings, struct halo_error *err)
-{
-    const char *name = settings->video_codec ? settings->video_codec : "libx264";
-    if (!strcmp(name, "copy")) {
-        halo_fail_usage(err, "-c:v copy would pass unfiltered pictures: name an encoder");
-        return NULL;
-    }
-    return halo_av_find_encoder("-c:v", name, AVMEDIA_TYPE_VIDEO, err);
-}
-
 /* The formats with their own name for full range, and the same layout under its plain name. */
 static enum AVPixelFormat plain_name(enum AVPixelFormat format)
 {
@@ -57,10 +48,10 @@ static enum AVPixelFormat plain_name(enum AVPixelFormat format)
     }
 }
 
-static enum AVPixelFormat choose_format(const AVCodec *codec, enum AVPixelFormat format)
+/* list: what the encoder takes; NULL: anything. */
+static enum AVPixelFormat choose_format(const enum AVPixelFormat *list, enum AVPixelFormat format)
 {
     const enum AVPixelFormat plain = plain_name(format);
-    const enum AVPixelFormat *list = codec->pix_fmts;
     if (!list)
         return plain;
     for (int i = 0; list[i] != AV_PIX_FMT_NONE; i++)
@@ -100,6 +91,7 @@ static AVRational choose_time_base(const AVCodec *codec, const AVOutputFormat *c
     const bool counts_frames =
         av_match_name(container->name, "avi,mxf,mxf_opatom,gxf,yuv4mpegpipe") ||
         codec->id == AV_CODEC_ID_MPEG1VIDEO || codec->id == AV_CODEC_ID_MPEG2VIDEO ||
+        codec->id == AV_CODEC_ID_THEORA ||
         (codec->id == AV_CODEC_ID_MPEG4 && in->stream->time_base.den > 65535);
     if (counts_frames && in->framerate.num > 0)
         return av_inv_q(in->framerate);
@@ -127,14 +119,41 @@ static int open_convert(struct halo_encoder *e, struct halo_error *err)
     return 0;
 }
 
-static int encoder_options(const struct halo_run_settings *set, AVDictionary **ret)
+/* x265 writes to standard error past FFmpeg's log: an error is one line, and that is ours. */
+static const char *x265_parameters(const AVCodec *codec)
 {
-    const char *pairs[][2] = {
-        {"crf", set->crf}, {"preset", set->preset}, {"b", set->bitrate}, {"threads", "auto"}};
+    const bool silent = halo_log_get_level() < HALO_LOG_DEBUG;
+    return silent && !strcmp(codec->name, "libx265") ? "log-level=none" : NULL;
+}
+
+static int encoder_options(const struct halo_run_settings *set, const AVCodec *codec,
+                           AVDictionary **ret)
+{
+    const char *pairs[][2] = {{"crf", set->crf},
+                              {"preset", set->preset},
+                              {"b", set->bitrate},
+                              {"threads", "auto"},
+                              {"x265-params", x265_parameters(codec)}};
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
         if (pairs[i][1] && av_dict_set(ret, pairs[i][0], pairs[i][1], 0) < 0)
             return -ENOMEM;
     return 0;
+}
+
+static int fail_refused(const AVCodecContext *c, const AVCodec *codec, int averror,
+                        struct halo_error *err)
+{
+    char why[400];
+    const AVPixFmtDescriptor *d = av_pix_fmt_desc_get(c->pix_fmt);
+    const char *format = av_get_pix_fmt_name(c->pix_fmt);
+    if (c->width & ((1 << d->log2_chroma_w) - 1) || c->height & ((1 << d->log2_chroma_h) - 1))
+        return halo_fail_usage(err,
+                               "the encoder %s takes no odd sizes of %s (%dx%d): -c:v ffv1 or "
+                               "mpeg4 does, or crop or scale IN first",
+                               codec->name, format, c->width, c->height);
+    return halo_fail_usage(
+        err, "the encoder %s refuses these settings (%dx%d, %s): %s; -v debug may say more",
+        codec->name, c->width, c->height, format, halo_av_reason(averror, why, sizeof why));
 }
 
 static int open_codec(struct halo_encoder *e, const AVCodec *codec,
@@ -142,33 +161,27 @@ static int open_codec(struct halo_encoder *e, const AVCodec *codec,
 {
     char why[400];
     AVDictionary *options = NULL;
-    int ret = encoder_options(set, &options);
+    int ret = encoder_options(set, codec, &options);
     if (ret >= 0)
         ret = avcodec_open2(e->codec, codec, &options); /* forgets the codec on failure */
     const AVDictionaryEntry *left = av_dict_get(options, "", NULL, AV_DICT_IGNORE_SUFFIX);
-    const char *name = codec->name;
     if (ret >= 0 && left)
-        ret = halo_fail_usage(err, "-%s: the encoder %s has no such option", left->key, name);
+        ret =
+            halo_fail_usage(err, "-%s: the encoder %s has no such option", left->key, codec->name);
     else if (ret == AVERROR(EINVAL) || ret == AVERROR(ERANGE) || ret == AVERROR_OPTION_NOT_FOUND ||
-             ret == AVERROR_EXTERNAL)
-        ret = halo_fail_usage(err, "the encoder %s refuses these settings (%dx%d, %s): %s", name,
-                              e->codec->width, e->codec->height,
-                              av_get_pix_fmt_name(e->codec->pix_fmt),
-                              halo_av_reason(ret, why, sizeof why));
+             ret == AVERROR_EXTERNAL || ret == AVERROR_INVALIDDATA)
+        ret = fail_refused(e->codec, codec, ret, err);
     else if (ret < 0)
-        ret = halo_fail(err, halo_av_errno(ret), "the encoder %s does not open: %s", name,
+        ret = halo_fail(err, halo_av_errno(ret), "the encoder %s does not open: %s", codec->name,
                         halo_av_reason(ret, why, sizeof why));
     av_dict_free(&options);
     return ret;
 }
 
-int halo_encoder_open(struct halo_encoder **ret, const struct halo_run_settings *settings,
-                      const AVOutputFormat *container, const struct halo_encoder_input *input,
-                      struct halo_error *err)
+int halo_encoder_open(struct halo_encoder **ret, const AVCodec *codec,
+                      const struct halo_run_settings *settings, const AVOutputFormat *container,
+                      const struct halo_encoder_input *input, struct halo_error *err)
 {
-    const AVCodec *codec = halo_encoder_find(settings, err);
-    if (!codec)
-        return -EINVAL;
     struct halo_encoder *e = av_mallocz(sizeof *e);
     if (!e || !(e->codec = avcodec_alloc_context3(codec))) {
         av_free(e);
@@ -179,7 +192,7 @@ int halo_encoder_open(struct halo_encoder **ret, const struct halo_run_settings 
     AVCodecContext *c = e->codec;
     c->width = input->width;
     c->height = input->height;
-    c->pix_fmt = choose_format(codec, input->format);
+    c->pix_fmt = choose_format(halo_container_formats(container, codec), input->format);
     c->sample_aspect_ratio = input->aspect;
     c->framerate = input->framerate;
     c->time_base = choose_time_base(codec, container, input);

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "pipeline/av.h"
+#include "pipeline/container.h"
 
 enum target {
     TARGET_NULL,
@@ -211,6 +212,26 @@ static int fail_write(const struct halo_sink *sink, int averror, struct halo_err
                      sink->target == TARGET_FILE ? "; nothing is left under that name" : "");
 }
 
+/* The header fails where the streams do not fit the container, or where the disk does. */
+static int fail_header(const struct halo_sink *sink, int averror, struct halo_error *err)
+{
+    char why[400];
+    const char *out = sink->settings->output, *container = sink->format->oformat->name;
+    const AVIOContext *pb = sink->format->pb;
+    if (pb && !(pb->seekable & AVIO_SEEKABLE_NORMAL) && halo_container_seeks(sink->format->oformat))
+        return halo_fail_usage(err,
+                               "%s: %s cannot be written where there is no going back: use -f nut, "
+                               "-f matroska or -f mpegts",
+                               out, container);
+    if (averror != AVERROR(EINVAL) && averror != AVERROR(EPERM) && averror != AVERROR_INVALIDDATA &&
+        averror != AVERROR_PATCHWELCOME)
+        return fail_write(sink, averror, err);
+    return halo_fail_usage(err,
+                           "%s: %s refuses these streams: %s: choose others with -c:v and -c:a, "
+                           "leave the sound out with -an, or use .mkv, which holds nearly all",
+                           out, container, halo_av_reason(averror, why, sizeof why));
+}
+
 /* A name in the same directory, so that the rename at the end is atomic. */
 static int make_beside(struct halo_sink *sink, struct halo_error *err)
 {
@@ -273,7 +294,7 @@ int halo_sink_start(struct halo_sink *sink, struct halo_error *err)
         return ret;
     ret = avformat_write_header(sink->format, NULL);
     if (ret < 0)
-        return fail_write(sink, ret, err);
+        return fail_header(sink, ret, err);
     sink->started = true;
     return 0;
 }

@@ -11,6 +11,7 @@
 
 #include "config/log.h"
 #include "pipeline/av.h"
+#include "pipeline/container.h"
 #include "pipeline/stream_private.h"
 
 enum {
@@ -54,7 +55,8 @@ int halo_stream_create(struct halo_stream **ret, const struct halo_run_settings 
         r = halo_fail(err, -ENOMEM, "out of memory");
     if (r >= 0)
         r = halo_sink_create(&s->sink, settings, err);
-    if (r >= 0 && !halo_sink_discards(s->sink) && !halo_encoder_find(settings, err))
+    if (r >= 0 && !halo_sink_discards(s->sink) &&
+        !halo_container_encoder(halo_sink_format(s->sink)->oformat, settings, err))
         r = -EINVAL;
     if (r >= 0 && halo_audio_is_coded(settings) && !halo_audio_find(settings->audio_codec, err))
         r = -EINVAL;

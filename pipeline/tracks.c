@@ -12,6 +12,7 @@
 
 #include "config/log.h"
 #include "pipeline/av.h"
+#include "pipeline/container.h"
 
 /* VP8 and VP9 keep their alpha beside the pictures, where FFmpeg's own decoders do not look. */
 static void say_alpha_lost(const AVStream *in)
@@ -60,12 +61,9 @@ static int open_filtered(struct halo_track *t, const struct halo_run_settings *s
     if (halo_sink_discards(sink))
         return 0;
     AVFormatContext *output = halo_sink_format(sink);
-    const AVCodec *codec = halo_encoder_find(settings, err);
+    const AVCodec *codec = halo_container_encoder(output->oformat, settings, err);
     if (!codec)
         return -EINVAL;
-    if (avformat_query_codec(output->oformat, codec->id, FF_COMPLIANCE_NORMAL) == 0)
-        return halo_fail_usage(err, "%s cannot hold %s video: name another encoder with -c:v",
-                               output->oformat->name, avcodec_get_name(codec->id));
     const struct halo_encoder_input ein = {
         .format = halo_gate_format(t->gate),
         .width = t->in->codecpar->width,
@@ -74,9 +72,11 @@ static int open_filtered(struct halo_track *t, const struct halo_run_settings *s
         .framerate = av_guess_frame_rate(input, t->in, NULL),
         .aspect = av_guess_sample_aspect_ratio(input, t->in, NULL),
     };
-    const int ret = halo_encoder_open(&t->encoder, settings, output->oformat, &ein, err);
+    const int ret = halo_encoder_open(&t->encoder, codec, settings, output->oformat, &ein, err);
     if (ret < 0)
         return ret;
+    if (!strcmp(output->oformat->name, "yuv4mpegpipe"))
+        output->strict_std_compliance = FF_COMPLIANCE_UNOFFICIAL; /* 10 bits, which readers know */
     t->out = avformat_new_stream(output, NULL);
     if (!t->out || halo_encoder_describe(t->encoder, t->out) < 0 ||
         halo_copy_stream(settings, t->in, t->out, HALO_ROLE_FILTER) < 0)
@@ -154,6 +154,18 @@ static int open_track(struct halo_track *t, const struct halo_run_settings *sett
     return ret;
 }
 
+/* Once all is well: the encoder that nobody named, where it is not the usual one. */
+static void say_default(const struct halo_run_settings *settings, struct halo_sink *sink)
+{
+    const AVOutputFormat *container = halo_sink_format(sink)->oformat;
+    const AVCodec *codec = settings->video_codec || halo_sink_discards(sink)
+                               ? NULL
+                               : halo_container_encoder(container, settings, NULL);
+    if (codec && strcmp(codec->name, "libx264") != 0)
+        halo_log(HALO_LOG_INFO, "%s encodes the pictures, the default for %s (-c:v chooses)",
+                 codec->name, container->name);
+}
+
 int halo_tracks_open(struct halo_tracks *tracks, const struct halo_run_settings *settings,
                      const struct halo_chain *chain, struct halo_backend *backend,
                      struct halo_source *source, struct halo_sink *sink, struct halo_error *err)
@@ -173,6 +185,7 @@ int halo_tracks_open(struct halo_tracks *tracks, const struct halo_run_settings 
     }
     if (!filtered)
         return halo_fail(err, -ENODATA, "%s: has no video stream to filter", settings->input);
+    say_default(settings, sink);
     const AVRational us = AV_TIME_BASE_Q;
     const int64_t offset = -halo_source_shift(source, 0, us);
     const int64_t end =

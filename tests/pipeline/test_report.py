@@ -113,6 +113,14 @@ class Lines(HaloTest):
                          self.path('out.mp4'))
         self.assertEqual((run.out, run.err), (b'', ''))
 
+    def test_encoders_that_print_by_themselves_do_not(self):
+        for codec, name in (('libx265', 'out.mp4'), ('libsvtav1', 'out.mkv'),
+                            ('libwebp_anim', 'out.webp')):
+            with self.subTest(codec):
+                run = self.halod('run', '-i', silent_clip(), '-vf', 'gblur', '-v', 'warning',
+                                 '-c:v', codec, self.path(name))
+                self.assertEqual((run.out, run.err), (b'', ''))
+
     def test_error_level_says_errors(self):
         self.refused('run', '-i', self.path('missing.mp4'), '-vf', 'null', '-v', 'error',
                      self.path('out.mp4'), code=1)

@@ -237,6 +237,14 @@ class Tags(HaloTest):
             with self.subTest(suffix):
                 self.assertEqual(chapters(self.filtered(source, 'out' + suffix)), chapters(source))
 
+    def test_chapter_track_of_mp4_is_no_stranger(self):
+        source = self.tagged('.mp4')
+        need(len(streams(source, 'data')) == 1, 'a chapter track', source)
+        for options in ((), ('-copy_unfiltered',)):
+            run = self.halod('run', '-i', source, '-vf', 'gblur', '-y', *options,
+                             self.path('out.mp4'))
+            self.assertNotIn('dropped', run.err)
+
     def test_metadata_dropped(self):
         for suffix in ('.mp4', '.mkv'):
             with self.subTest(suffix):
