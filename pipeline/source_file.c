@@ -11,6 +11,7 @@
 
 #include "config/log.h"
 #include "pipeline/av.h"
+#include "pipeline/raw_input.h"
 
 enum {
     BLIND_SEEK = 10, /* seconds: longer than the distance between key frames of broadcasts */
@@ -37,17 +38,6 @@ static int interrupted(void *opaque)
 {
     const struct halo_source *s = opaque;
     return atomic_load(s->stop) != 0;
-}
-
-static int demuxer_options(const struct halo_run_settings *set, AVDictionary **ret)
-{
-    const char *pairs[][2] = {{"video_size", set->video_size},
-                              {"framerate", set->framerate},
-                              {"pixel_format", set->pixel_format}};
-    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
-        if (pairs[i][1] && av_dict_set(ret, pairs[i][0], pairs[i][1], 0) < 0)
-            return -ENOMEM;
-    return 0;
 }
 
 /* A local path is given to FFmpeg as file:PATH, so that a colon in its name means nothing. */
@@ -82,7 +72,7 @@ static int open_input(struct halo_source *s, struct halo_error *err)
         return halo_fail(err, -ENOMEM, "out of memory");
     AVDictionary *options = NULL;
     s->format = avformat_alloc_context();
-    int ret = s->format ? demuxer_options(set, &options) : -ENOMEM;
+    int ret = s->format ? halo_raw_input_options(set, &options) : -ENOMEM;
     if (ret < 0) {
         av_free(url);
         return halo_fail(err, ret, "out of memory");
@@ -92,8 +82,9 @@ static int open_input(struct halo_source *s, struct halo_error *err)
     av_free(url);
     const AVDictionaryEntry *left = av_dict_get(options, "", NULL, AV_DICT_IGNORE_SUFFIX);
     if (ret >= 0 && left)
-        ret = halo_fail_usage(err, "-%s: the %s demuxer has no such option", left->key,
-                              s->format->iformat->name);
+        ret = halo_raw_input_refuse(left->key, s->format->iformat->name, err);
+    else if (ret == AVERROR(EINVAL) && halo_raw_input_check_size(set, err) < 0)
+        ret = -EINVAL;
     else if (ret < 0)
         halo_fail(err, halo_av_errno(ret), "%s: cannot be read: %s", set->input,
                   halo_av_reason(ret, why, sizeof why));

@@ -12,6 +12,7 @@
 #include "config/log.h"
 #include "pipeline/av.h"
 #include "pipeline/container.h"
+#include "pipeline/raw_input.h"
 #include "pipeline/stream_private.h"
 
 enum {
@@ -53,6 +54,8 @@ int halo_stream_create(struct halo_stream **ret, const struct halo_run_settings 
     int r = 0;
     if (!s->to_filter || !s->to_encode)
         r = halo_fail(err, -ENOMEM, "out of memory");
+    if (r >= 0)
+        r = halo_raw_input_check(settings, err);
     if (r >= 0)
         r = halo_sink_create(&s->sink, settings, err);
     if (r >= 0 && !halo_sink_discards(s->sink) &&

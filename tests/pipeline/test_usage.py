@@ -159,6 +159,40 @@ class Inputs(HaloTest):
         self.refused('run', '-i', 'nosuch://host/clip', '-vf', 'null', self.path('out.mkv'), code=1)
 
 
+class RawInputs(HaloTest):
+    def refused_raw(self, *options, says):
+        self.refused('run', '-f', 'rawvideo', *options, '-i', '-', '-vf', 'null',
+                     self.path('out.mkv'), says=says, data=bytes(64 * 48 * 3))
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def test_values_that_mean_nothing(self):
+        size = ('-video_size', '64x48')
+        for name in ('-s', '-video_size'):
+            for value in ('nonsense', '0x0', '64', '99999999x99999999'):
+                self.refused_raw(name, value, says=(name, value))
+        for name in ('-r', '-framerate'):
+            for value in ('nonsense', '0', '-1', '1e9', '1/0'):
+                self.refused_raw(*size, name, value, says=(name, value))
+        self.refused_raw(*size, '-pixel_format', 'yuv421p', says=('-pixel_format', 'yuv421p'))
+
+    def test_size_is_needed(self):
+        self.refused_raw(says='-video_size')
+        with open(self.path('in.yuv'), 'wb') as file:
+            file.write(bytes(64 * 48 * 3))
+        self.refused('run', '-i', self.path('in.yuv'), '-vf', 'null', self.path('out.mkv'),
+                     says=('in.yuv', '-video_size'))
+        halotest.shutil.copyfile(silent_clip('.h264'), self.path('h264.yuv'))
+        self.halod('run', '-i', self.path('h264.yuv'), '-vf', 'null', 'null:')
+        self.halod('run', '-i', self.path('in.yuv'), '-s', '64x48', '-r', 'pal', '-vf', 'null',
+                   self.path('out.mkv'))
+        self.assertEqual(halotest.frame_count(self.path('out.mkv')), 2)
+
+    def test_inputs_that_describe_themselves(self):
+        for name, value in (('-s', '64x48'), ('-r', '25'), ('-pixel_format', 'gray')):
+            self.refused('run', '-i', plain_clip(), name, value, '-vf', 'null',
+                         self.path('out.mkv'), says=(name, 'raw input only', 'mp4'))
+
+
 class Outputs(HaloTest):
     def existing(self, name='out.mkv', content=b'old'):
         with open(self.path(name), 'wb') as file:
