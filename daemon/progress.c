@@ -11,6 +11,7 @@
 #include <uv.h>
 
 #include "config/log.h"
+#include "pipeline/path.h"
 
 enum {
     BAR_CELLS = 24,
@@ -34,7 +35,7 @@ int halo_progress_open(struct halo_progress **ret, const char *target, struct ha
     p->start = p->last_line = p->last_rate = uv_hrtime();
     p->terminal = isatty(STDERR_FILENO) && halo_log_get_level() >= HALO_LOG_INFO;
     if (target)
-        p->blocks = strcmp(target, "-") ? fopen(target, "we") : stdout;
+        p->blocks = strcmp(target, "-") ? fopen(halo_path_of(target), "we") : stdout;
     if (target && !p->blocks) {
         const int code = -errno;
         free(p);

@@ -14,33 +14,18 @@
 #include <unistd.h>
 
 #include "pipeline/av.h"
-
-enum target {
-    TARGET_NULL,
-    TARGET_FILE,   /* atomic */
-    TARGET_DIRECT, /* URL, pipe, device */
-};
+#include "pipeline/path.h"
+#include "pipeline/target.h"
 
 struct halo_sink {
     const struct halo_run_settings *settings;
     AVFormatContext *format;
-    enum target target;
-    char *path;             /* final name, symbolic links followed; TARGET_FILE */
-    char *partial;          /* NAME.partial.EXT */
+    struct halo_target target;
     char *beside;           /* the file while it grows; NULL when there is none */
     atomic_bool unfinished; /* beside is there, for halo_sink_abandon */
-    mode_t mode;            /* of the finished file */
     int64_t bytes;          /* once the file is closed */
     bool started;
 };
-
-static bool is_url(const char *text)
-{
-    const size_t n =
-        strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+.-");
-    return (n > 1 && !strncmp(text + n, "://", 3)) || av_strstart(text, "unix:", NULL) ||
-           av_strstart(text, "pipe:", NULL);
-}
 
 /* Formats that open files of their own would bypass the temporary name, and most write many. */
 static int refuse_container(const AVOutputFormat *of, struct halo_error *err)
@@ -62,11 +47,11 @@ static int choose_container(struct halo_sink *sink, struct halo_error *err)
 {
     const struct halo_run_settings *set = sink->settings;
     const char *name =
-        sink->target == TARGET_NULL && !set->output_format ? "null" : set->output_format;
+        sink->target.kind == HALO_TARGET_NULL && !set->output_format ? "null" : set->output_format;
     const AVOutputFormat *of = av_guess_format(name, name ? NULL : set->output, NULL);
     if (!of && name)
         return halo_fail_usage(err, "-f %s: FFmpeg has no such muxer (see ffmpeg -muxers)", name);
-    if (!of && is_url(set->output))
+    if (!of && halo_path_is_url(set->output))
         return halo_fail_usage(err, "%s: say its format with -f (mpegts, nut, ...)", set->output);
     if (!of)
         return halo_fail_usage(
@@ -79,90 +64,14 @@ static int choose_container(struct halo_sink *sink, struct halo_error *err)
     return 0;
 }
 
-static bool same_file(const struct stat *a, const char *path)
-{
-    struct stat b;
-    if (path)
-        av_strstart(path, "file:", &path);
-    return path && strcmp(path, "-") && stat(path, &b) == 0 && a->st_dev == b.st_dev &&
-           a->st_ino == b.st_ino;
-}
-
-static char *partial_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    const char *dot = strrchr(slash ? slash : path, '.');
-    if (!dot || dot == (slash ? slash + 1 : path))
-        return av_asprintf("%s.partial", path);
-    return av_asprintf("%.*s.partial%s", (int)(dot - path), path, dot);
-}
-
-/* The directory must be there before an hour of work, not after it. */
-static int check_directory(const char *path, struct halo_error *err)
-{
-    char *copy = av_strdup(path);
-    if (!copy)
-        return halo_fail(err, -ENOMEM, "out of memory");
-    char *slash = strrchr(copy, '/');
-    const char *dir = !slash ? "." : slash == copy ? "/" : copy;
-    if (slash)
-        *slash = 0;
-    if (slash == copy)
-        dir = "/";
-    int ret = 0;
-    if (access(dir, W_OK | X_OK) < 0)
-        ret = halo_fail(err, -errno, "%s: cannot be written: directory %s: %s", path, dir,
-                        strerror(errno));
-    av_free(copy);
-    return ret;
-}
-
-static int choose_file(struct halo_sink *sink, struct halo_error *err)
-{
-    const struct halo_run_settings *set = sink->settings;
-    const char *out = set->output;
-    av_strstart(out, "file:", &out);
-    struct stat st;
-    const bool exists = stat(out, &st) == 0;
-    sink->target = TARGET_FILE;
-    sink->mode = 0;
-    if (exists && S_ISDIR(st.st_mode))
-        return halo_fail_usage(err, "%s: is a directory: name a file in it", out);
-    if (exists && (same_file(&st, set->input) || same_file(&st, set->progress)))
-        return halo_fail_usage(err, "%s: OUT is the same file as %s: name another", out,
-                               same_file(&st, set->input) ? "IN" : "the -progress file");
-    if (exists && !S_ISREG(st.st_mode)) {
-        sink->target = TARGET_DIRECT;
-        return 0;
-    }
-    if (exists && !set->overwrite)
-        return halo_fail_usage(err, "%s: exists already: -y replaces it", out);
-    if (exists)
-        sink->mode = st.st_mode & 07777;
-    char *real = exists ? realpath(out, NULL) : NULL; /* a link stays a link */
-    sink->path = av_strdup(real ? real : out);
-    free(real);
-    sink->partial = sink->path ? partial_name(sink->path) : NULL;
-    if (!sink->partial)
-        return halo_fail(err, -ENOMEM, "out of memory");
-    return check_directory(sink->path, err);
-}
-
 int halo_sink_create(struct halo_sink **ret, const struct halo_run_settings *settings,
                      struct halo_error *err)
 {
-    int r = 0;
     struct halo_sink *sink = av_mallocz(sizeof *sink);
     if (!sink)
         return halo_fail(err, -ENOMEM, "out of memory");
     sink->settings = settings;
-    const char *out = settings->output;
-    if (!strcmp(out, "null:"))
-        sink->target = TARGET_NULL;
-    else if (!strcmp(out, "-") || is_url(out))
-        sink->target = TARGET_DIRECT;
-    else
-        r = choose_file(sink, err);
+    int r = halo_target_init(&sink->target, settings, err);
     if (r >= 0)
         r = choose_container(sink, err);
     if (r < 0) {
@@ -186,15 +95,14 @@ void halo_sink_destroy(struct halo_sink *sink)
     close_file(sink);
     halo_sink_abandon(sink);
     avformat_free_context(sink->format);
-    av_free(sink->path);
-    av_free(sink->partial);
+    halo_target_finish(&sink->target);
     av_free(sink->beside);
     av_free(sink);
 }
 
 bool halo_sink_discards(const struct halo_sink *sink)
 {
-    return sink->target == TARGET_NULL && !sink->settings->video_codec;
+    return sink->target.kind == HALO_TARGET_NULL && !sink->settings->video_codec;
 }
 
 AVFormatContext *halo_sink_format(const struct halo_sink *sink)
@@ -208,29 +116,31 @@ static int fail_write(const struct halo_sink *sink, int averror, struct halo_err
     const int code = halo_av_errno(averror);
     return halo_fail(err, code, "%s: cannot be written: %s%s", sink->settings->output,
                      halo_av_reason(averror, why, sizeof why),
-                     sink->target == TARGET_FILE ? "; nothing is left under that name" : "");
+                     sink->target.kind == HALO_TARGET_FILE ? "; nothing is left under that name"
+                                                           : "");
 }
 
 /* A name in the same directory, so that the rename at the end is atomic. */
 static int make_beside(struct halo_sink *sink, struct halo_error *err)
 {
-    const char *slash = strrchr(sink->path, '/');
-    sink->beside =
-        av_asprintf("%.*s.halod-XXXXXX", slash ? (int)(slash - sink->path + 1) : 0, sink->path);
+    const char *slash = strrchr(sink->target.path, '/');
+    sink->beside = av_asprintf("%.*s.halod-XXXXXX",
+                               slash ? (int)(slash - sink->target.path + 1) : 0, sink->target.path);
     if (!sink->beside)
         return halo_fail(err, -ENOMEM, "out of memory");
     const int fd = mkostemp(sink->beside, O_CLOEXEC);
     if (fd < 0) {
         const int code = -errno;
         av_freep(&sink->beside);
-        return halo_fail(err, code, "%s: cannot be written: %s", sink->path, strerror(-code));
+        return halo_fail(err, code, "%s: cannot be written: %s", sink->target.path,
+                         strerror(-code));
     }
-    if (!sink->mode) {
+    if (!sink->target.mode) {
         const mode_t mask = umask(0);
         umask(mask);
-        sink->mode = 0666 & ~mask;
+        sink->target.mode = 0666 & ~mask;
     }
-    fchmod(fd, sink->mode);
+    fchmod(fd, sink->target.mode);
     close(fd);
     atomic_store(&sink->unfinished, true);
     return 0;
@@ -246,7 +156,7 @@ static int open_file(struct halo_sink *sink, struct halo_error *err)
 {
     AVFormatContext *of = sink->format;
     const char *out = sink->settings->output;
-    if (sink->target == TARGET_FILE) {
+    if (sink->target.kind == HALO_TARGET_FILE) {
         const int ret = make_beside(sink, err);
         if (ret < 0)
             return ret;
@@ -254,7 +164,8 @@ static int open_file(struct halo_sink *sink, struct halo_error *err)
     } else if (!strcmp(out, "-")) {
         of->url = av_strdup("pipe:1");
     } else {
-        of->url = is_url(out) ? av_strdup(out) : av_asprintf("file:%s", out);
+        of->url =
+            halo_path_is_url(out) ? av_strdup(out) : av_asprintf("file:%s", halo_path_of(out));
     }
     if (!of->url)
         return halo_fail(err, -ENOMEM, "out of memory");
@@ -268,7 +179,7 @@ int halo_sink_start(struct halo_sink *sink, struct halo_error *err)
 {
     if (halo_sink_discards(sink))
         return 0;
-    int ret = sink->target == TARGET_NULL ? 0 : open_file(sink, err);
+    int ret = sink->target.kind == HALO_TARGET_NULL ? 0 : open_file(sink, err);
     if (ret < 0)
         return ret;
     ret = avformat_write_header(sink->format, NULL);
@@ -316,7 +227,7 @@ static int rename_to(struct halo_sink *sink, const char *name, bool replace)
 static int commit(struct halo_sink *sink, bool partial, const char **ret_path,
                   struct halo_error *err)
 {
-    const char *name = partial ? sink->partial : sink->path;
+    const char *name = partial ? sink->target.partial : sink->target.path;
     int ret = sync_path(sink->beside);
     if (ret >= 0)
         ret = rename_to(sink, name, partial || sink->settings->overwrite);
@@ -355,5 +266,7 @@ int halo_sink_finish(struct halo_sink *sink, enum halo_sink_end how, const char 
     sink->started = false;
     if (ret < 0)
         return fail_write(sink, ret, err);
-    return sink->target == TARGET_FILE ? commit(sink, how == HALO_SINK_PARTIAL, ret_path, err) : 0;
+    return sink->target.kind == HALO_TARGET_FILE
+               ? commit(sink, how == HALO_SINK_PARTIAL, ret_path, err)
+               : 0;
 }

@@ -11,6 +11,7 @@
 
 #include "config/log.h"
 #include "pipeline/av.h"
+#include "pipeline/path.h"
 
 enum {
     BLIND_SEEK = 10, /* seconds: longer than the distance between key frames of broadcasts */
@@ -54,19 +55,20 @@ static int demuxer_options(const struct halo_run_settings *set, AVDictionary **r
 static char *input_url(const char *input, struct halo_error *err)
 {
     struct stat st;
+    const char *path = halo_path_of(input);
     if (!strcmp(input, "-"))
         return av_strdup("pipe:0");
-    if (stat(input, &st) < 0)
+    if (stat(path, &st) < 0)
         return av_strdup(input);
     if (S_ISDIR(st.st_mode)) {
         halo_fail(err, -EISDIR, "%s: is a directory: name a file", input);
         return NULL;
     }
-    if (S_ISCHR(st.st_mode) && strncmp(input, "/dev/fd/", 8) && strcmp(input, "/dev/stdin")) {
+    if (S_ISCHR(st.st_mode) && strncmp(path, "/dev/fd/", 8) && strcmp(path, "/dev/stdin")) {
         halo_fail(err, -ENOTSUP, "%s: is a device: halod run reads files, URLs and pipes", input);
         return NULL;
     }
-    return av_asprintf("file:%s", input);
+    return av_asprintf("file:%s", path);
 }
 
 static int open_input(struct halo_source *s, struct halo_error *err)

@@ -207,6 +207,93 @@ class Outputs(HaloTest):
         self.refused('run', '-i', source, '-vf', 'null', '-y', 'clip.mp4', cwd=self.folder)
         self.refused('run', '-i', 'file:' + source, '-vf', 'null', '-y', source)
 
+    def test_output_is_input_as_a_file_url(self):
+        source = self.path('clip.mp4')
+        halotest.shutil.copyfile(plain_clip(), source)
+        before = self.content(source)
+        for scheme in ('file:', 'file://'):
+            for names in ((source, scheme + source), (scheme + source, source),
+                          (scheme + source, scheme + source)):
+                with self.subTest(names):
+                    self.refused('run', '-i', names[0], '-vf', 'null', '-y', names[1],
+                                 says='same file')
+                    self.assertEqual(self.content(source), before)
+                    self.assertEqual(os.listdir(self.folder), ['clip.mp4'])
+
+    def test_file_url_that_exists(self):
+        output = self.existing()
+        for scheme in ('file:', 'file://'):
+            self.refused('run', '-i', silent_clip(), '-vf', 'null', scheme + output, says='-y')
+            self.assertEqual(self.content(output), b'old')
+            run = halotest.run_halod('run', '-i', __file__, '-vf', 'null', '-y', scheme + output)
+            self.assertEqual(run.code, 1, self.told(run))
+            self.assertEqual(self.content(output), b'old', 'a failed run left the old file')
+            self.halod('run', '-i', silent_clip(), '-vf', 'null', '-y', scheme + output)
+            self.assertEqual(halotest.frame_count(output), 25)
+            self.assertEqual(os.listdir(self.folder), ['out.mkv'])
+            self.existing()
+
+    def test_progress_file_is_input(self):
+        source = self.path('clip.mp4')
+        halotest.shutil.copyfile(plain_clip(), source)
+        os.link(source, self.path('hard.mp4'))
+        os.symlink(source, self.path('soft.mp4'))
+        before = self.content(source)
+        for name in ('clip.mp4', './clip.mp4', 'hard.mp4', 'soft.mp4', 'file:clip.mp4'):
+            for output in ('out.mp4', 'null:'):
+                with self.subTest(name, output=output):
+                    self.refused('run', '-i', source, '-vf', 'null', '-progress', name, output,
+                                 cwd=self.folder, says='-progress')
+                    self.assertEqual(self.content(source), before)
+
+    def test_progress_file_is_output(self):
+        """Before either is there."""
+        os.symlink('out.mp4', self.path('link.mp4'))
+        for name in ('out.mp4', './out.mp4', self.path('out.mp4'), 'link.mp4'):
+            for options in ((), ('-y',)):
+                with self.subTest(name, options=options):
+                    self.refused('run', *options, '-i', plain_clip(), '-vf', 'null', '-progress',
+                                 name, 'out.mp4', cwd=self.folder, says='-progress')
+                    self.assertEqual(os.listdir(self.folder), ['link.mp4'])
+
+    def test_partial_file_would_be_input(self):
+        source = self.path('out.partial.mp4')
+        halotest.shutil.copyfile(plain_clip(), source)
+        for options in ((), ('-y',)):
+            self.refused('run', *options, '-i', source, '-vf', 'null', self.path('out.mp4'),
+                         says='interruption')
+            self.assertEqual(os.listdir(self.folder), ['out.partial.mp4'])
+
+    def test_file_as_folder(self):
+        self.existing('a.mp4')
+        self.refused('run', '-i', plain_clip(), '-vf', 'null', self.path('a.mp4/x.mp4'), code=1,
+                     says='not a directory')
+
+    def test_link_to_what_is_not_there_yet(self):
+        """A link stays a link, and its target is made."""
+        os.mkdir(self.path('other'))
+        for options in ((), ('-y',)):
+            with self.subTest(options):
+                os.symlink('other/real.mkv', self.path('link.mkv'))
+                self.halod('run', *options, '-i', silent_clip(), '-vf', 'null',
+                           self.path('link.mkv'))
+                self.assertTrue(os.path.islink(self.path('link.mkv')))
+                self.assertEqual(os.listdir(self.path('other')), ['real.mkv'])
+                self.assertEqual(halotest.frame_count(self.path('other/real.mkv')), 25)
+                os.unlink(self.path('other/real.mkv'))
+                os.unlink(self.path('link.mkv'))
+
+    def test_link_into_a_missing_folder(self):
+        os.symlink('nowhere/real.mkv', self.path('link.mkv'))
+        self.refused('run', '-i', silent_clip(), '-vf', 'null', '-y', self.path('link.mkv'),
+                     code=1, says='nowhere')
+        self.assertEqual(os.listdir(self.folder), ['link.mkv'])
+
+    def test_link_to_itself(self):
+        os.symlink('link.mkv', self.path('link.mkv'))
+        self.refused('run', '-i', silent_clip(), '-vf', 'null', '-y', self.path('link.mkv'),
+                     code=1, says='symbolic links')
+
     def test_missing_folder(self):
         run = halotest.run_halod('run', '-i', plain_clip(), '-vf', 'null',
                                  self.path('nowhere/out.mkv'))
