@@ -17,6 +17,10 @@
 #include "pipeline/path.h"
 #include "pipeline/target.h"
 
+enum {
+    MOST_PARTIALS = 9999,
+};
+
 struct halo_sink {
     const struct halo_run_settings *settings;
     AVFormatContext *format;
@@ -215,24 +219,41 @@ static int sync_path(const char *path)
 }
 
 /* Without -y a file that appeared meanwhile is not ours to replace. */
-static int rename_to(struct halo_sink *sink, const char *name, bool replace)
+static int rename_to(const struct halo_sink *sink, const char *name)
 {
+    const bool replace = sink->settings->overwrite;
+    struct stat st;
     if (!replace && renameat2(AT_FDCWD, sink->beside, AT_FDCWD, name, RENAME_NOREPLACE) == 0)
         return 0;
     if (!replace && errno != EINVAL && errno != ENOSYS)
         return -errno;
+    if (!replace && lstat(name, &st) == 0) /* a file system that cannot do both at once */
+        return -EEXIST;
     return rename(sink->beside, name) < 0 ? -errno : 0;
+}
+
+/* What earlier interruptions left is not ours to replace either: the next free name. */
+static int rename_to_partial(struct halo_sink *sink)
+{
+    int ret = rename_to(sink, sink->target.partial);
+    for (int n = 2; ret == -EEXIST && n <= MOST_PARTIALS; n++) {
+        free(sink->target.partial);
+        sink->target.partial = halo_path_partial(sink->target.path, n);
+        ret = sink->target.partial ? rename_to(sink, sink->target.partial) : -ENOMEM;
+    }
+    return ret;
 }
 
 static int commit(struct halo_sink *sink, bool partial, const char **ret_path,
                   struct halo_error *err)
 {
-    const char *name = partial ? sink->target.partial : sink->target.path;
     int ret = sync_path(sink->beside);
     if (ret >= 0)
-        ret = rename_to(sink, name, partial || sink->settings->overwrite);
+        ret = partial ? rename_to_partial(sink) : rename_to(sink, sink->target.path);
+    const char *name = partial ? sink->target.partial : sink->target.path;
     if (ret < 0)
-        return halo_fail(err, ret, "%s: cannot be finished: %s", name, strerror(-ret));
+        return halo_fail(err, ret, "%s: cannot be finished: %s", name ? name : sink->target.path,
+                         strerror(-ret));
     atomic_store(&sink->unfinished, false);
     char *dir = av_strdup(name);
     if (dir) {

@@ -128,6 +128,23 @@ class Interrupted(HaloTest):
         self.interrupted(signal.SIGINT, 130, options=('-y',))
         self.assert_old()
 
+    def test_interrupt_leaves_an_old_partial_file(self):
+        """The next free name is taken, and said."""
+        self.old('out.partial.mkv')
+        self.old('out.partial-2.mkv')
+        process, feeder = self.begin()
+        process.send_signal(signal.SIGINT)
+        code, error = self.finish(process)
+        self.assertEqual(code, 130, error)
+        self.assert_old('out.partial.mkv')
+        self.assert_old('out.partial-2.mkv')
+        self.assertGreater(frame_count(self.path('out.partial-3.mkv')), 1)
+        self.assertIn('out.partial-3.mkv', error)
+
+    def test_interrupt_replaces_an_old_partial_file_with_leave(self):
+        self.old('out.partial.mkv')
+        self.interrupted(signal.SIGINT, 130, options=('-y',))
+
     def test_interrupted_mp4_has_its_index(self):
         partial = self.interrupted(signal.SIGINT, 130, 'out.mp4', 'out.partial.mp4')
         self.assertIn('mp4', probe(partial)['format']['format_name'])
