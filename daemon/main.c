@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * halod: the command table. */
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -50,8 +51,9 @@ static void print_help(void)
         printf("  halod %-8s %-30s %s\n", c->name, c->words, c->help);
     printf("  halod %-8s %-30s %s\n", "--help", "", "this text; halod run --help: its options");
     printf("  halod %-8s %-30s %s\n", "--version", "", "version, backends, devices, libraries");
-    printf("\nexample:\n  halod run -i holiday.mp4 -vf gblur=sigma=12 blurred.mp4\n"
-           "\nexit codes: 0 done, 1 failed, 64 usage, 130 and 143 interrupted. See halod(8).\n");
+    printf(
+        "\nexample:\n  halod run -i holiday.mp4 -vf gblur=sigma=12 blurred.mp4\n"
+        "\nexit codes: 0 done, 1 failed, 64 usage, 129, 130 and 143 interrupted. See halod(8).\n");
 }
 
 static int unknown_command(const char *word)
@@ -68,9 +70,21 @@ static int unknown_command(const char *word)
     return HALO_EXIT_USAGE;
 }
 
+/* A closed standard stream would give its number to the next file that is opened, and our lines
+ * would go into that. Opened against its use, it fails as the closed one would. */
+static void fill_standard_streams(void)
+{
+    static const int modes[] = {O_WRONLY, O_RDONLY, O_RDONLY};
+    for (int fd = 0; fd < 3; fd++)
+        if (fcntl(fd, F_GETFD) < 0)
+            open("/dev/null", modes[fd]); /* gets the lowest free number: fd */
+}
+
 int main(int argc, char **argv)
 {
+    fill_standard_streams();
     signal(SIGPIPE, SIG_IGN); /* a reader that went away is an error of write() */
+    signal(SIGXFSZ, SIG_IGN); /* and so is a file that may not grow */
     if (argc < 2) {
         halo_log(HALO_LOG_ERROR, "nothing to do: see halod --help");
         return HALO_EXIT_USAGE;
