@@ -18,7 +18,10 @@
 
 enum {
     TICK_MS = 500,
+    ECHO_MS = 1000,
 };
+
+static const int stop_signals[] = {SIGINT, SIGTERM, SIGHUP};
 
 /* All of it belongs to the loop thread. */
 struct run {
@@ -29,8 +32,9 @@ struct run {
     uv_loop_t loop;
     uv_async_t look;
     uv_timer_t tick;
-    uv_signal_t signals[2];
-    int stopped_by; /* signal number, 0 while none came */
+    uv_signal_t signals[sizeof stop_signals / sizeof *stop_signals];
+    int stopped_by;      /* signal number, 0 while none came */
+    uint64_t stopped_at; /* ns, monotonic */
 };
 
 static void close_handle(uv_handle_t *handle, void *arg)
@@ -68,29 +72,51 @@ static void on_signal(uv_signal_t *handle, int number)
 {
     struct run *run = handle->data;
     if (run->stopped_by) {
+        /* timeout(1) signals its child and then the child's group: two signals, one wish. */
+        if (uv_hrtime() - run->stopped_at < ECHO_MS * UINT64_C(1000000))
+            return;
         halo_log_set_status(NULL);
         halo_stream_abandon(run->stream);
         _exit(128 + number);
     }
     run->stopped_by = number;
+    run->stopped_at = uv_hrtime();
     halo_log(HALO_LOG_INFO, "%s: finishing what there is (once more ends at once)",
-             number == SIGINT ? "interrupted" : "terminated");
+             number == SIGINT   ? "interrupted"
+             : number == SIGHUP ? "hung up"
+                                : "terminated");
     halo_stream_stop(run->stream);
+}
+
+/* nohup(1) asks that a hang-up means nothing. */
+static bool is_wanted(int number)
+{
+    struct sigaction now;
+    return number != SIGHUP || sigaction(number, NULL, &now) < 0 || now.sa_handler != SIG_IGN;
+}
+
+static int watch_signals(struct run *run)
+{
+    int ret = 0;
+    for (size_t i = 0; i < sizeof stop_signals / sizeof *stop_signals && ret >= 0; i++) {
+        if (!is_wanted(stop_signals[i]))
+            continue;
+        ret = uv_signal_init(&run->loop, &run->signals[i]);
+        run->signals[i].data = run;
+        if (ret >= 0)
+            ret = uv_signal_start(&run->signals[i], on_signal, stop_signals[i]);
+    }
+    return ret;
 }
 
 static int start_loop(struct run *run, struct halo_error *err)
 {
-    static const int numbers[] = {SIGINT, SIGTERM};
     int ret = uv_loop_init(&run->loop);
     if (ret >= 0)
         ret = uv_async_init(&run->loop, &run->look, on_look);
     run->look.data = run;
-    for (int i = 0; i < 2 && ret >= 0; i++) {
-        ret = uv_signal_init(&run->loop, &run->signals[i]);
-        run->signals[i].data = run;
-        if (ret >= 0)
-            ret = uv_signal_start(&run->signals[i], on_signal, numbers[i]);
-    }
+    if (ret >= 0)
+        ret = watch_signals(run);
     if (ret >= 0)
         ret = uv_timer_init(&run->loop, &run->tick);
     run->tick.data = run;

@@ -21,6 +21,13 @@ def long_bytes():
         return file.read()
 
 
+def start_shell(script, *arguments):
+    """Starts halod from a line of sh, in which "$@" is its command."""
+    return subprocess.Popen(['sh', '-c', script, 'sh', *halotest.halod_command(*arguments)],
+                            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE, env=halotest.halod_environment())
+
+
 class Interrupted(HaloTest):
     """halod reads a clip that never ends from stdin, so it is surely in the middle of its work."""
 
@@ -174,6 +181,30 @@ class Interrupted(HaloTest):
         for w, g in zip(wanted, got):
             self.assertLessEqual(abs(g - w - shift), halotest.Fraction(1, 1000))
 
+    def test_two_signals_at_once_are_one_wish(self):
+        """timeout(1) signals its child and then the child's group. Two of one kind may come as one:
+        hence two kinds."""
+        process, feeder = self.begin()
+        process.send_signal(signal.SIGINT)
+        process.send_signal(signal.SIGTERM)
+        code, error = self.finish(process)
+        self.assertIn(code, (130, 143), error)
+        self.assertGreater(frame_count(self.path('out.partial.mkv')), 1)
+
+    def test_hang_up(self):
+        self.interrupted(signal.SIGHUP, 129)
+
+    def test_hang_up_that_is_ignored(self):
+        """As under nohup(1)."""
+        process = start_shell('trap "" HUP; exec "$@"', 'run', '-i', long_clip(), '-vf',
+                              'gblur=sigma=3', '-preset', 'ultrafast', self.path('out.mkv'))
+        self.addCleanup(self.end, process)
+        self.assertTrue(wait_until(lambda: os.listdir(self.folder)), 'no file in 20 seconds')
+        process.send_signal(signal.SIGHUP)
+        code, error = self.finish(process)
+        self.assertEqual(code, 0, error)
+        self.assertEqual(os.listdir(self.folder), ['out.mkv'])
+
     def test_second_interrupt_ends_at_once(self):
         process, feeder = self.begin()
         process.send_signal(signal.SIGINT)
@@ -193,6 +224,35 @@ class Interrupted(HaloTest):
         code, error = self.finish(process)
         self.assertEqual(code, 130, error)
         self.assertFalse(os.path.exists(self.path('out.mkv')))
+
+
+class StandardStreams(HaloTest):
+    """A closed one is no number for other files, and no reason to end."""
+
+    def run_without(self, closed, *arguments, code=0):
+        process = start_shell(f'exec "$@" {closed}', 'run', *arguments)
+        out, error = process.communicate(timeout=halotest.RUN_TIMEOUT)
+        self.assertEqual(process.returncode, code, error.decode(errors='replace'))
+        return out, error.decode(errors='replace')
+
+    def test_closed(self):
+        for closed in ('<&-', '>&-', '2>&-', '<&- >&- 2>&-'):
+            with self.subTest(closed):
+                output = self.path('out.mkv')
+                self.run_without(closed, '-y', '-i', halotest.silent_clip(), '-vf', 'gblur=sigma=2',
+                                 '-progress', self.path('progress'), output)
+                self.assertTrue(decodes_cleanly(output), 'something was written into it')
+                self.assertEqual(frame_count(output), 25)
+                with open(self.path('progress'), encoding='ascii') as file:
+                    self.assertNotIn('halod:', file.read())
+
+    def test_closed_where_it_is_needed(self):
+        _, error = self.run_without('<&-', '-i', '-', '-vf', 'null', self.path('out.mkv'), code=1)
+        self.assertIn('Bad file descriptor', error)
+        self.assertEqual(os.listdir(self.folder), [])
+        _, error = self.run_without('>&-', '-i', halotest.silent_clip(), '-vf', 'null', '-f', 'nut',
+                                    '-', code=1)
+        self.assertIn('Bad file descriptor', error)
 
 
 class FullDisk(HaloTest):
@@ -253,6 +313,18 @@ class FullDisk(HaloTest):
                          '-f', 'nut', device, code=1)
         self.assertIn('space', self.assert_one_line(run).lower())
         self.assertTrue(stat.S_ISCHR(os.stat(device).st_mode), 'the device was replaced by a file')
+
+
+class Limit(HaloTest):
+    def test_file_size(self):
+        """The signal that comes with it does not kill: the error is said and nothing is left."""
+        process = start_shell('ulimit -f 8; exec "$@"', 'run', '-i', halotest.silent_clip(), '-vf',
+                              'null', '-v', 'error', '-c:v', 'rawvideo', self.path('out.nut'))
+        _, error = process.communicate(timeout=halotest.RUN_TIMEOUT)
+        self.assertEqual(process.returncode, 1, error)
+        self.assertEqual(len(error.splitlines()), 1, error)
+        self.assertIn(b'File too large', error)
+        self.assertEqual(os.listdir(self.folder), [])
 
 
 class Finished(HaloTest):
