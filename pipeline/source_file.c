@@ -233,6 +233,8 @@ int halo_source_read(struct halo_source *s, AVPacket *pkt, struct halo_error *er
                          "%s: a new stream begins inside the file, which is not supported",
                          s->settings->input);
     note_packet(s, pkt);
+    if (pkt->flags & AV_PKT_FLAG_CORRUPT && atomic_load(s->stop))
+        return 0; /* cut short by the stop */
     if (pkt->flags & AV_PKT_FLAG_CORRUPT)
         return fail_damaged(s, -EBADMSG, s->seen[pkt->stream_index].last_time,
                             halo_av_reason(AVERROR_INVALIDDATA, why, sizeof why), err);

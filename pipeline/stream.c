@@ -132,10 +132,10 @@ static void *source_main(void *arg)
 {
     struct halo_stream *s = arg;
     struct halo_error err = {0};
-    if (open_all(s, &err) < 0)
-        halo_stream_fail(s, &err);
-    else
+    if (open_all(s, &err) >= 0)
         run_stages(s);
+    else if (!atomic_load(&s->stop)) /* what a stop cuts short is no fault of the input's */
+        halo_stream_fail(s, &err);
     atomic_store(&s->running, false);
     if (!s->error.code) {
         const bool partial = atomic_load(&s->stop);

@@ -226,6 +226,54 @@ class Interrupted(HaloTest):
         self.assertFalse(os.path.exists(self.path('out.mkv')))
 
 
+class Opening(HaloTest):
+    """A signal while an input or an output opens: the status is the signal's, nothing is wrong and
+    nothing is left."""
+
+    def ends(self, process, number, code):
+        self.addCleanup(process.stderr.close)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.kill)
+        halotest.time.sleep(1)
+        self.assertIsNone(process.poll(), 'ended by itself')
+        process.send_signal(number)
+        try:
+            self.assertEqual(process.wait(10), code)
+        except subprocess.TimeoutExpired:
+            self.fail('still running 10 seconds after the signal')
+        error = process.stderr.read().decode(errors='replace')
+        self.assertEqual(len(error.splitlines()), 2, error)
+        self.assertNotRegex(error, '(?i)cannot|damaged|no picture|system call')
+
+    def fifo(self):
+        os.mkfifo(self.path('pipe'))
+        return self.path('pipe')
+
+    def test_pipe_that_nobody_opens(self):
+        for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)):
+            with self.subTest(number):
+                self.ends(start_halod('run', '-i', self.fifo(), '-vf', 'null',
+                                      self.path('out.mkv')), number, code)
+                self.assertEqual(os.listdir(self.folder), ['pipe'])
+                os.unlink(self.path('pipe'))
+
+    def test_pipe_that_stalls(self):
+        """After nothing, in the header, and in the first packets."""
+        pipe = self.fifo()
+        for size in (0, 100, 5000):
+            with self.subTest(size):
+                writer = os.open(pipe, os.O_RDWR)
+                os.write(writer, long_bytes()[:size])
+                self.ends(start_halod('run', '-i', pipe, '-vf', 'null', self.path('out.mkv')),
+                          signal.SIGINT, 130)
+                self.assertEqual(os.listdir(self.folder), ['pipe'])
+                os.close(writer)
+
+    def test_output_that_nobody_reads(self):
+        self.ends(start_halod('run', '-i', halotest.silent_clip(), '-vf', 'null', '-f', 'nut',
+                              self.fifo()), signal.SIGTERM, 143)
+
+
 class StandardStreams(HaloTest):
     """A closed one is no number for other files, and no reason to end."""
 
