@@ -155,7 +155,9 @@ static int run_stream(struct run *run, struct halo_error *err)
     struct halo_stream_result result;
     halo_stream_join(run->stream, &result);
     say_done(run, &result);
-    if (result.error.code && !(run->stopped_by && result.error.code == -EINTR)) {
+    if (run->stopped_by && result.error.code == -EINTR)
+        halo_log(HALO_LOG_WARNING, "%s", result.error.text);
+    else if (result.error.code) {
         *err = result.error;
         return exit_code(err);
     }

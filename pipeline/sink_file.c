@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <libavutil/avstring.h>
 #include <libavutil/mem.h>
+#include <libavutil/time.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,16 +20,21 @@
 
 enum {
     MOST_PARTIALS = 9999,
+    GRACE_US = 2000000, /* for a reader, after a stop request */
 };
 
 struct halo_sink {
     const struct halo_run_settings *settings;
+    const atomic_int *stop;
     AVFormatContext *format;
     struct halo_target target;
     char *beside;           /* the file while it grows; NULL when there is none */
     atomic_bool unfinished; /* beside is there, for halo_sink_abandon */
     int64_t bytes;          /* once the file is closed */
     bool started;
+    int64_t packets;     /* handed to the muxer */
+    int64_t waits_at;    /* how far it was, in packets and bytes, at waits_since; see is_stuck */
+    int64_t waits_since; /* us, monotonic; 0: not stopped yet */
 };
 
 /* Formats that open files of their own would bypass the temporary name, and most write many. */
@@ -68,13 +74,32 @@ static int choose_container(struct halo_sink *sink, struct halo_error *err)
     return 0;
 }
 
+/* FFmpeg asks this before each write, and whenever a signal woke it in one. A reader that still
+ * takes something gets all that there is; while nothing is open there is nothing to finish. */
+static int is_stuck(void *opaque)
+{
+    struct halo_sink *sink = opaque;
+    if (!atomic_load(sink->stop))
+        return 0;
+    if (!sink->started)
+        return 1;
+    const int64_t now = av_gettime_relative();
+    const int64_t at = sink->packets + (sink->format->pb ? sink->format->pb->pos : 0);
+    if (!sink->waits_since || at != sink->waits_at) {
+        sink->waits_since = now;
+        sink->waits_at = at;
+    }
+    return now - sink->waits_since > GRACE_US;
+}
+
 int halo_sink_create(struct halo_sink **ret, const struct halo_run_settings *settings,
-                     struct halo_error *err)
+                     const atomic_int *stop, struct halo_error *err)
 {
     struct halo_sink *sink = av_mallocz(sizeof *sink);
     if (!sink)
         return halo_fail(err, -ENOMEM, "out of memory");
     sink->settings = settings;
+    sink->stop = stop;
     int r = halo_target_init(&sink->target, settings, err);
     if (r >= 0)
         r = choose_container(sink, err);
@@ -82,6 +107,8 @@ int halo_sink_create(struct halo_sink **ret, const struct halo_run_settings *set
         halo_sink_destroy(sink);
         return r;
     }
+    if (sink->target.kind == HALO_TARGET_DIRECT)
+        sink->format->interrupt_callback = (AVIOInterruptCB){is_stuck, sink};
     *ret = sink;
     return 0;
 }
@@ -118,6 +145,9 @@ static int fail_write(const struct halo_sink *sink, int averror, struct halo_err
 {
     char why[400];
     const int code = halo_av_errno(averror);
+    if (averror == AVERROR_EXIT)
+        return halo_fail(err, code, "%s: took nothing for %d seconds: its end is missing",
+                         sink->settings->output, GRACE_US / 1000000);
     return halo_fail(err, code, "%s: cannot be written: %s%s", sink->settings->output,
                      halo_av_reason(averror, why, sizeof why),
                      sink->target.kind == HALO_TARGET_FILE ? "; nothing is left under that name"
@@ -175,7 +205,7 @@ static int open_file(struct halo_sink *sink, struct halo_error *err)
         return halo_fail(err, -ENOMEM, "out of memory");
     if (of->oformat->flags & AVFMT_NOFILE)
         return 0;
-    const int ret = avio_open2(&of->pb, of->url, AVIO_FLAG_WRITE, NULL, NULL);
+    const int ret = avio_open2(&of->pb, of->url, AVIO_FLAG_WRITE, &of->interrupt_callback, NULL);
     return ret < 0 ? fail_write(sink, ret, err) : 0;
 }
 
@@ -197,6 +227,7 @@ int halo_sink_write(struct halo_sink *sink, AVPacket *pkt, AVRational tb, struct
 {
     av_packet_rescale_ts(pkt, tb, sink->format->streams[pkt->stream_index]->time_base);
     pkt->pos = -1;
+    sink->packets++;
     int ret = av_interleaved_write_frame(sink->format, pkt);
     if (ret >= 0 && sink->format->pb && sink->format->pb->error < 0)
         ret = sink->format->pb->error;

@@ -214,11 +214,21 @@ static int encode_item(struct halo_stream *s, const struct halo_item *item, stru
     return halo_fail(err, -EPERM, "an unfiltered picture reached the encoder: refused");
 }
 
+/* From now on, and no longer, a stop may wake this thread. */
+static void set_writing(struct halo_stream *s, bool writing)
+{
+    pthread_mutex_lock(&s->lock);
+    s->writer = pthread_self();
+    s->writing = writing;
+    pthread_mutex_unlock(&s->lock);
+}
+
 void *halo_stream_encode_main(void *arg)
 {
     struct halo_stream *s = arg;
     struct halo_error err = {0};
     struct halo_item item;
+    set_writing(s, true);
     while (halo_queue_get(s->to_encode, &item) == 0) {
         const bool end = item.kind == HALO_ITEM_END;
         const int ret = encode_item(s, &item, &err);
@@ -228,5 +238,6 @@ void *halo_stream_encode_main(void *arg)
         if (ret < 0 || end)
             break;
     }
+    set_writing(s, false);
     return NULL;
 }

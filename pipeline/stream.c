@@ -16,7 +16,7 @@
 enum {
     QUEUE_PICTURES = 4,
     QUEUE_PACKETS = 512,
-    WAKE_SIGNAL = SIGUSR2, /* interrupts a blocking read; its handler does nothing */
+    WAKE_SIGNAL = SIGUSR2, /* interrupts a blocking read or write; its handler does nothing */
 };
 
 static void do_nothing(int number)
@@ -53,7 +53,7 @@ int halo_stream_create(struct halo_stream **ret, const struct halo_run_settings 
     if (!s->to_filter || !s->to_encode)
         r = halo_fail(err, -ENOMEM, "out of memory");
     if (r >= 0)
-        r = halo_sink_create(&s->sink, settings, err);
+        r = halo_sink_create(&s->sink, settings, &s->stop, err);
     if (r >= 0 && !halo_sink_discards(s->sink) && !halo_encoder_find(settings, err))
         r = -EINVAL;
     if (r >= 0 && halo_audio_is_coded(settings) && !halo_audio_find(settings->audio_codec, err))
@@ -167,6 +167,10 @@ void halo_stream_stop(struct halo_stream *s)
     atomic_store(&s->stop, 1);
     if (s->started && !atomic_load(&s->done))
         pthread_kill(s->source_thread, WAKE_SIGNAL);
+    pthread_mutex_lock(&s->lock);
+    if (s->writing)
+        pthread_kill(s->writer, WAKE_SIGNAL);
+    pthread_mutex_unlock(&s->lock);
 }
 
 void halo_stream_abandon(struct halo_stream *s)

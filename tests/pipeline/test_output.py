@@ -2,7 +2,9 @@
 # The output is whole or not there: kills, signals, full disks.
 import errno
 import os
+import select
 import signal
+import socket
 import stat
 import subprocess
 
@@ -272,6 +274,53 @@ class Opening(HaloTest):
     def test_output_that_nobody_reads(self):
         self.ends(start_halod('run', '-i', halotest.silent_clip(), '-vf', 'null', '-f', 'nut',
                               self.fifo()), signal.SIGTERM, 143)
+
+    def test_output_that_listens(self):
+        with socket.socket() as probe:
+            probe.bind(('127.0.0.1', 0))
+            port = probe.getsockname()[1]
+        self.ends(start_halod('run', '-i', halotest.silent_clip(), '-vf', 'null', '-f', 'nut',
+                              f'tcp://127.0.0.1:{port}?listen=1'), signal.SIGINT, 130)
+
+
+class Unread(HaloTest):
+    """Standard output is a pipe that is full, and its reader sleeps."""
+
+    def begin(self):
+        process = start_halod('run', '-i', long_clip(), '-vf', 'null', '-c:v', 'rawvideo', '-f',
+                              'nut', '-')
+        self.addCleanup(process.stderr.close)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.kill)
+        self.assertTrue(select.select([process.stdout], [], [], 20)[0], 'no byte in 20 seconds')
+        halotest.time.sleep(1)
+        process.send_signal(signal.SIGINT)
+        return process
+
+    def test_interrupt(self):
+        process = self.begin()
+        self.assertEqual(process.wait(10), 130)
+        error = process.stderr.read().decode(errors='replace')
+        self.assertIn('took nothing', error)
+
+    def test_second_interrupt_ends_at_once(self):
+        process = self.begin()
+        halotest.time.sleep(1.2)
+        self.assertIsNone(process.poll(), 'no time was left to the reader')
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(10), 130)
+        self.assertNotIn(b'took nothing', process.stderr.read())
+
+    def test_reader_that_wakes_up(self):
+        """It gets an end, not a cut."""
+        process = self.begin()
+        halotest.time.sleep(0.5)
+        out, error = process.communicate(timeout=halotest.RUN_TIMEOUT)
+        self.assertEqual(process.returncode, 130, error)
+        self.assertNotIn(b'took nothing', error)
+        with open(self.path('got.nut'), 'wb') as file:
+            file.write(out)
+        self.assertTrue(decodes_cleanly(self.path('got.nut')))
 
 
 class StandardStreams(HaloTest):
