@@ -70,6 +70,14 @@ class Progress(HaloTest):
         self.assert_one_line(run)
         self.assertFalse(os.path.exists(self.path('out.mkv')))
 
+    def test_progress_file_that_cannot_be_written(self):
+        """It is said once, and the job goes on."""
+        from test_output import long_clip
+        run = self.halod('run', '-i', long_clip(), '-vf', 'gblur=sigma=3', '-preset', 'ultrafast',
+                         '-progress', '/dev/full', self.path('out.mkv'))
+        self.says_once(run, '-progress .*space.*goes on')
+        self.assertEqual(halotest.frame_count(self.path('out.mkv')), 500)
+
     def test_failed_run_does_not_say_end_well(self):
         """After an error the exit code says so; the progress file must still be key=value."""
         progress = self.path('progress.txt')
