@@ -146,3 +146,10 @@ struct SwsContext *halo_av_scaler(int width, int height, struct halo_scaler_side
                              1 << 16);
     return sws;
 }
+
+int halo_av_scale(struct SwsContext *sws, const AVFrame *from, const AVFrame *to)
+{
+    const int rows = sws_scale(sws, (const uint8_t *const *)from->data, from->linesize, 0,
+                               from->height, to->data, to->linesize);
+    return rows == to->height ? 0 : -EIO;
+}

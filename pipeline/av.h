@@ -47,4 +47,8 @@ struct halo_scaler_side {
 struct SwsContext *halo_av_scaler(int width, int height, struct halo_scaler_side from,
                                   struct halo_scaler_side to);
 
+/* The whole picture from one frame into the other, of the same size. 0, or -EIO where a row may be
+ * missing: the destination is then not to be used. */
+int halo_av_scale(struct SwsContext *sws, const AVFrame *from, const AVFrame *to);
+
 #endif

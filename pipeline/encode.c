@@ -218,28 +218,26 @@ AVRational halo_encoder_time_base(const struct halo_encoder *e)
     return e->codec->time_base;
 }
 
-/* A reference to the picture, or its conversion, which the encoder may keep. */
-static AVFrame *encoder_frame(struct halo_encoder *e, const AVFrame *picture)
+/* A reference to the picture, or its conversion, which the encoder may keep. 0, -ENOMEM or -EIO. */
+static int encoder_frame(struct halo_encoder *e, const AVFrame *picture, AVFrame **ret)
 {
-    AVFrame *frame = av_frame_clone(picture);
-    if (!frame || !e->convert) {
-        if (frame)
-            frame->format = e->codec->pix_fmt;
-        return frame;
+    AVFrame *frame = e->convert ? av_frame_alloc() : av_frame_clone(picture);
+    if (!frame)
+        return -ENOMEM;
+    frame->format = e->codec->pix_fmt;
+    int r = 0;
+    if (e->convert) {
+        frame->width = picture->width;
+        frame->height = picture->height;
+        r = av_frame_copy_props(frame, picture) < 0 || av_frame_get_buffer(frame, 0) < 0
+                ? -ENOMEM
+                : halo_av_scale(e->convert, picture, frame);
     }
-    AVFrame *converted = av_frame_alloc();
-    if (converted) {
-        converted->format = e->codec->pix_fmt;
-        converted->width = picture->width;
-        converted->height = picture->height;
-        if (av_frame_copy_props(converted, picture) < 0 || av_frame_get_buffer(converted, 0) < 0)
-            av_frame_free(&converted);
-    }
-    if (converted)
-        sws_scale(e->convert, (const uint8_t *const *)picture->data, picture->linesize, 0,
-                  picture->height, converted->data, converted->linesize);
-    av_frame_free(&frame);
-    return converted;
+    if (r < 0)
+        av_frame_free(&frame);
+    else
+        *ret = frame;
+    return r;
 }
 
 /* Encoders need times that grow. Where the input's do not (or two fall on one tick of a fixed
@@ -264,9 +262,10 @@ int halo_encoder_send(struct halo_encoder *e, const struct halo_output_picture *
     char why[400];
     AVFrame *frame = NULL;
     if (picture) {
-        frame = encoder_frame(e, halo_output_picture_frame(picture));
-        if (!frame)
-            return halo_fail(err, -ENOMEM, "out of memory for the encoder");
+        const int code = encoder_frame(e, halo_output_picture_frame(picture), &frame);
+        if (code < 0)
+            return halo_fail(err, code, "a picture cannot be converted to %s for the encoder: %s",
+                             av_get_pix_fmt_name(e->codec->pix_fmt), strerror(-code));
         const AVRational from = e->input.stream->time_base, to = e->codec->time_base;
         frame->pts = growing(e, av_rescale_q(frame->pts, from, to));
         frame->pict_type = AV_PICTURE_TYPE_NONE;

@@ -310,12 +310,10 @@ int halo_gate_pass(struct halo_gate *gate, const struct halo_raw_picture *raw,
     int r = same_shape(gate, raw->frame, err);
     if (r < 0)
         return r;
-    const AVFrame *native = raw->frame;
-    if (gate->convert) {
-        sws_scale(gate->convert, (const uint8_t *const *)native->data, native->linesize, 0,
-                  native->height, gate->converted->data, gate->converted->linesize);
-        native = gate->converted;
-    }
+    const AVFrame *native = gate->convert ? gate->converted : raw->frame;
+    if (gate->convert && (r = halo_av_scale(gate->convert, raw->frame, native)) < 0)
+        return halo_fail(err, r, "stream %d: a picture cannot be converted to %s to be filtered",
+                         gate->input.stream, av_get_pix_fmt_name(gate->format));
     struct halo_output_picture *picture = av_mallocz(sizeof *picture);
     if (picture)
         picture->frame =

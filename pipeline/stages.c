@@ -233,8 +233,10 @@ void *halo_stream_encode_main(void *arg)
         const bool end = item.kind == HALO_ITEM_END;
         const int ret = encode_item(s, &item, &err);
         halo_item_finish(&item);
-        if (ret < 0)
+        if (ret < 0) {
+            halo_fail(&err, ret, "the encode stage failed: %s", strerror(-ret));
             halo_stream_fail(s, &err);
+        }
         if (ret < 0 || end)
             break;
     }

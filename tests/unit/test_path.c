@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cmocka_all.h"
 #include "pipeline/path.h"
+#include "tests/unit/cmocka_all.h"
 
 static void test_url(void **state)
 {
