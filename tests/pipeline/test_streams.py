@@ -237,6 +237,13 @@ class Tags(HaloTest):
             with self.subTest(suffix):
                 self.assertEqual(chapters(self.filtered(source, 'out' + suffix)), chapters(source))
 
+    def test_alpha_is_not_declared(self):
+        """The pictures of the output have none."""
+        source = clip('.mkv', *video_source(), *X264, '-metadata:s:v', 'alpha_mode=1')
+        need(halotest.lower_tags(probe_video(source)).get('alpha_mode') == '1', 'alpha', source)
+        output = self.filtered(source, 'out.mkv')
+        self.assertNotIn('alpha_mode', halotest.lower_tags(probe_video(output)))
+
     def test_metadata_dropped(self):
         for suffix in ('.mp4', '.mkv'):
             with self.subTest(suffix):
@@ -380,6 +387,26 @@ class Attachments(HaloTest):
         run = self.halod('run', '-i', source, '-vf', 'gblur=sigma=8', self.path('out.mp4'))
         self.assert_cover_gone_or_filtered(source, self.path('out.mp4'), run)
         self.assert_video_times(source, self.path('out.mp4'))
+
+    def test_picture_in_a_tag(self):
+        """Of the file, of a stream; other tags stay."""
+        secret = 'AAAAA' * 50
+        source = clip('.mkv', '-i', plain_clip(), '-map', '0', '-c', 'copy',
+                      '-metadata', 'METADATA_BLOCK_PICTURE=' + secret,
+                      '-metadata', 'COVERART=' + secret, '-metadata', 'coverartist=Anna',
+                      '-metadata:s:a', 'METADATA_BLOCK_PICTURE-eng=' + secret,
+                      '-metadata:s:v', 'CoverArt=' + secret, '-metadata:s:v', 'title=Sunday')
+        with open(source, 'rb') as file:
+            need(file.read().count(secret.encode()) == 4, 'pictures in tags', source)
+        for name in ('out.mkv', 'out.nut', 'out.mp4'):
+            with self.subTest(name):
+                run = self.halod('run', '-i', source, '-vf', 'gblur=sigma=8', self.path(name))
+                self.says_once(run, 'tag METADATA_BLOCK_PICTURE is dropped: a cover')
+                with open(self.path(name), 'rb') as file:
+                    self.assertNotIn(b'AAAAA', file.read())
+        found = probe(self.path('out.mkv'))
+        self.assertEqual(found['format']['tags'].get('COVERARTIST'), 'Anna')
+        self.assertEqual(probe_video(self.path('out.mkv'))['tags'].get('title'), 'Sunday')
 
 
 class Data(HaloTest):
