@@ -138,6 +138,8 @@ static int check(const struct halo_run_settings *s, struct halo_error *err)
 {
     if (!s->input)
         return halo_fail_usage(err, "no -i IN: say what to read");
+    if (s->duration == 0)
+        return halo_fail_usage(err, "-t 0: would keep nothing: name a time above 0");
     if (!s->output)
         return halo_fail_usage(err, "no OUT: say where to write, as the last word");
     if (!s->filters)

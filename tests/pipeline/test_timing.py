@@ -202,6 +202,16 @@ class Cuts(HaloTest):
         source, output = self.cut('-t', '1000')
         self.assert_frames(source, output, 0, 50)
 
+    def test_a_length_beyond_all_clocks(self):
+        source, output = self.cut('-t', '10000000000000')
+        self.assert_frames(source, output, 0, 50)
+        self.refused('run', '-i', source, '-vf', 'null', '-y', '-ss', '10000000000000', output,
+                     code=1, says='long')
+
+    def test_no_length(self):
+        self.refused('run', '-i', plain_clip(), '-vf', 'null', '-t', '0', self.path('out.mkv'),
+                     says='-t 0')
+
     def test_bad_times(self):
         for option in ('-ss', '-t'):
             for text in ('soon', '-3x', ''):
