@@ -40,11 +40,16 @@ int halo_av_errno(int averror)
 /* Frame threads have copies of the context, and with it of opaque. */
 static void count_complaint(void *avcl, const AVClass *class)
 {
-    if (class != avcodec_get_class())
-        return;
-    const AVCodecContext *c = avcl;
-    if (c->opaque && c->codec && av_codec_is_decoder(c->codec))
-        atomic_fetch_add(&((struct halo_complaints *)c->opaque)->lines, 1);
+    struct halo_complaints *to = NULL;
+    if (class == avcodec_get_class()) {
+        const AVCodecContext *c = avcl;
+        to = c->codec && av_codec_is_decoder(c->codec) ? c->opaque : NULL;
+    } else if (class == avformat_get_class()) {
+        const AVFormatContext *f = avcl;
+        to = f->iformat ? f->opaque : NULL;
+    }
+    if (to)
+        atomic_fetch_add(&to->lines, 1);
 }
 
 static void keep_line(void *avcl, int level, const char *format, va_list args)

@@ -21,8 +21,8 @@ const char *halo_av_reason(int averror, char *text, size_t size);
 /* From now on FFmpeg's log is kept for halo_av_reason(), and shown at -v debug. Once, at start. */
 void halo_av_init_log(void);
 
-/* Counts the error lines of a decoder: set its context's opaque to one before it is opened.
- * Decoders that conceal damage say so in no other way. */
+/* Counts the error lines of a decoder or a demuxer: set its context's opaque to one, a decoder's
+ * before it is opened. Those that conceal damage say so in no other way. */
 struct halo_complaints {
     atomic_int lines;
 };

@@ -91,6 +91,10 @@ int halo_role_of(const struct halo_run_settings *set, const AVStream *in,
             *ret = HALO_ROLE_DROP;
             return 0;
         }
+        if (par->sample_rate <= 0) {
+            *ret = drop(set, in, "it is announced, but no sound of it was found");
+            return 0;
+        }
         break;
     case AVMEDIA_TYPE_SUBTITLE:
         break;

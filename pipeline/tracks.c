@@ -30,12 +30,17 @@ static int open_gate(struct halo_track *t, const char *name, const struct halo_c
     return halo_gate_create(&t->gate, chain, backend, &input, err);
 }
 
+static bool is_mov(const AVOutputFormat *container)
+{
+    return av_match_name(container->name, "mov,mp4,3gp,3g2,psp,ipod,f4v");
+}
+
 /* FFmpeg's muxers write the rotation into MOV's family only. */
 static void say_rotation_lost(const AVStream *in, const AVOutputFormat *container)
 {
     const uint8_t *matrix = av_stream_get_side_data(in, AV_PKT_DATA_DISPLAYMATRIX, NULL);
     const double angle = matrix ? av_display_rotation_get((const int32_t *)matrix) : 0;
-    if (matrix && angle != 0 && !av_match_name(container->name, "mov,mp4,3gp,3g2,psp,ipod,f4v"))
+    if (matrix && angle != 0 && !is_mov(container))
         halo_log(HALO_LOG_WARNING,
                  "stream %d: %s cannot say that the picture is to be turned by %.0f degrees "
                  "clockwise: .mp4 or .mov can",
@@ -161,11 +166,12 @@ int halo_tracks_open(struct halo_tracks *tracks, const struct halo_run_settings 
     }
     if (!filtered)
         return halo_fail(err, -ENODATA, "%s: has no video stream to filter", settings->input);
+    if (is_mov(halo_sink_format(sink)->oformat))
+        halo_source_lift(source);
     const AVRational us = AV_TIME_BASE_Q;
     const int64_t offset = -halo_source_shift(source, 0, us);
-    const int64_t end =
-        settings->duration >= 0 ? (int64_t)(settings->duration * AV_TIME_BASE) : INT64_MAX;
-    if (halo_copy_descriptions(settings, input, halo_sink_format(sink), offset, end) < 0)
+    if (halo_copy_descriptions(settings, input, halo_sink_format(sink), offset,
+                               halo_source_end(source)) < 0)
         return halo_fail(err, -ENOMEM, "out of memory");
     return 0;
 }
