@@ -12,6 +12,7 @@
 
 #include "config/log.h"
 #include "pipeline/av.h"
+#include "pipeline/encode_choose.h"
 #include "pipeline/gate.h"
 
 enum {
@@ -41,74 +42,10 @@ const AVCodec *halo_encoder_find(const struct halo_run_settings *settings, struc
     return halo_av_find_encoder("-c:v", name, AVMEDIA_TYPE_VIDEO, err);
 }
 
-/* The formats with their own name for full range, and the same layout under its plain name. */
-static enum AVPixelFormat plain_name(enum AVPixelFormat format)
-{
-    switch (format) {
-    case AV_PIX_FMT_YUVJ420P:
-        return AV_PIX_FMT_YUV420P;
-    case AV_PIX_FMT_YUVJ422P:
-        return AV_PIX_FMT_YUV422P;
-    case AV_PIX_FMT_YUVJ444P:
-        return AV_PIX_FMT_YUV444P;
-    default:
-        return format;
-    }
-}
-
-static enum AVPixelFormat choose_format(const AVCodec *codec, enum AVPixelFormat format)
-{
-    const enum AVPixelFormat plain = plain_name(format);
-    const enum AVPixelFormat *list = codec->pix_fmts;
-    if (!list)
-        return plain;
-    for (int i = 0; list[i] != AV_PIX_FMT_NONE; i++)
-        if (list[i] == plain)
-            return plain;
-    for (int i = 0; list[i] != AV_PIX_FMT_NONE; i++)
-        if (list[i] == format)
-            return format;
-    return avcodec_find_best_pix_fmt_of_list(list, format, 0, NULL);
-}
-
-static void set_colours(AVCodecContext *c, const struct halo_encoder_input *in)
-{
-    const AVCodecParameters *par = in->stream->codecpar;
-    const bool was_rgb = av_pix_fmt_desc_get(par->format)->flags & AV_PIX_FMT_FLAG_RGB;
-    const bool is_rgb = av_pix_fmt_desc_get(c->pix_fmt)->flags & AV_PIX_FMT_FLAG_RGB;
-    c->color_range = par->color_range;
-    c->colorspace = par->color_space;
-    c->color_primaries = par->color_primaries;
-    c->color_trc = par->color_trc;
-    c->chroma_sample_location = par->chroma_location;
-    if (plain_name(in->format) != in->format)
-        c->color_range = AVCOL_RANGE_JPEG;
-    if (was_rgb && !is_rgb) {
-        c->colorspace = AVCOL_SPC_BT709;
-        c->color_range = AVCOL_RANGE_MPEG;
-    }
-    if (is_rgb)
-        c->colorspace = AVCOL_SPC_RGB;
-}
-
-/* The input's time base keeps every time exact. Containers with a fixed rate and codecs that count
- * in frames need one tick for each frame instead. */
-static AVRational choose_time_base(const AVCodec *codec, const AVOutputFormat *container,
-                                   const struct halo_encoder_input *in)
-{
-    const bool counts_frames =
-        av_match_name(container->name, "avi,mxf,mxf_opatom,gxf,yuv4mpegpipe") ||
-        codec->id == AV_CODEC_ID_MPEG1VIDEO || codec->id == AV_CODEC_ID_MPEG2VIDEO ||
-        (codec->id == AV_CODEC_ID_MPEG4 && in->stream->time_base.den > 65535);
-    if (counts_frames && in->framerate.num > 0)
-        return av_inv_q(in->framerate);
-    return in->stream->time_base;
-}
-
 static int open_convert(struct halo_encoder *e, struct halo_error *err)
 {
     const struct halo_encoder_input *in = &e->input;
-    if (plain_name(in->format) == e->codec->pix_fmt || in->format == e->codec->pix_fmt)
+    if (halo_encode_plain_name(in->format) == e->codec->pix_fmt || in->format == e->codec->pix_fmt)
         return 0;
     const bool full = e->codec->color_range == AVCOL_RANGE_JPEG;
     const bool from_rgb = av_pix_fmt_desc_get(in->format)->flags & AV_PIX_FMT_FLAG_RGB;
@@ -126,10 +63,17 @@ static int open_convert(struct halo_encoder *e, struct halo_error *err)
     return 0;
 }
 
-static int encoder_options(const struct halo_run_settings *set, AVDictionary **ret)
+static int encoder_options(const struct halo_run_settings *set, const AVCodec *codec,
+                           enum AVFieldOrder fields, AVDictionary **ret)
 {
-    const char *pairs[][2] = {
-        {"crf", set->crf}, {"preset", set->preset}, {"b", set->bitrate}, {"threads", "auto"}};
+    /* x264 takes the order from each frame, but writes its own into what players see first. */
+    const bool bottom_first = (fields == AV_FIELD_BB || fields == AV_FIELD_TB) &&
+                              av_match_name(codec->name, "libx264,libx264rgb");
+    const char *pairs[][2] = {{"crf", set->crf},
+                              {"preset", set->preset},
+                              {"b", set->bitrate},
+                              {"threads", "auto"},
+                              {"x264-params", bottom_first ? "bff=1" : NULL}};
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
         if (pairs[i][1] && av_dict_set(ret, pairs[i][0], pairs[i][1], 0) < 0)
             return -ENOMEM;
@@ -141,7 +85,7 @@ static int open_codec(struct halo_encoder *e, const AVCodec *codec,
 {
     char why[400];
     AVDictionary *options = NULL;
-    int ret = encoder_options(set, &options);
+    int ret = encoder_options(set, codec, e->codec->field_order, &options);
     if (ret >= 0)
         ret = avcodec_open2(e->codec, codec, &options); /* forgets the codec on failure */
     const AVDictionaryEntry *left = av_dict_get(options, "", NULL, AV_DICT_IGNORE_SUFFIX);
@@ -176,16 +120,12 @@ int halo_encoder_open(struct halo_encoder **ret, const struct halo_run_settings 
     e->input = *input;
     e->last_pts = AV_NOPTS_VALUE;
     AVCodecContext *c = e->codec;
-    c->width = input->width;
-    c->height = input->height;
-    c->pix_fmt = choose_format(codec, input->format);
-    c->sample_aspect_ratio = input->aspect;
-    c->framerate = input->framerate;
-    c->time_base = choose_time_base(codec, container, input);
-    set_colours(c, input);
+    halo_encode_choose(c, codec, container, input);
     if (container->flags & AVFMT_GLOBALHEADER)
         c->flags |= AV_CODEC_FLAG_GLOBAL_HEADER;
-    int r = open_codec(e, codec, settings, err);
+    int r = halo_encode_check_preset(codec, settings->preset, err);
+    if (r >= 0)
+        r = open_codec(e, codec, settings, err);
     if (r >= 0)
         r = open_convert(e, err);
     if (r < 0) {
@@ -243,19 +183,35 @@ static AVFrame *encoder_frame(struct halo_encoder *e, const AVFrame *picture)
 }
 
 /* Encoders need times that grow. Where the input's do not (or two fall on one tick of a fixed
- * rate), the later picture moves by a tick and nothing is lost. */
-static int64_t growing(struct halo_encoder *e, int64_t pts)
+ * rate), the later picture moves by a tick and nothing is lost; but not by more than a frame. */
+static int grow(struct halo_encoder *e, int64_t *pts, struct halo_error *err)
 {
     static atomic_int said;
-    if (e->last_pts != AV_NOPTS_VALUE && pts <= e->last_pts) {
-        pts = e->last_pts + 1;
-        if (HALO_ONCE(said))
+    char clock[32];
+    const int index = e->input.stream->index;
+    const double tick = av_q2d(e->codec->time_base);
+    const double rate = e->input.framerate.num > 0 ? av_q2d(e->input.framerate) : 25;
+    const int64_t wanted = *pts;
+    if (e->last_pts != AV_NOPTS_VALUE && wanted <= e->last_pts)
+        *pts = e->last_pts + 1;
+    e->last_pts = *pts;
+    const double late = (*pts - wanted) * tick;
+    if (late == 0 || late <= 1.5 * FFMAX(tick, 1 / rate)) {
+        if (late > 0 && HALO_ONCE(said))
             halo_log(HALO_LOG_WARNING,
-                     "stream %d: pictures share a time or go back: moved on by a tick each",
-                     e->input.stream->index);
+                     "stream %d: pictures share a time or go back: moved on by a tick each", index);
+        return 0;
     }
-    e->last_pts = pts;
-    return pts;
+    halo_av_clock(wanted * tick, clock, sizeof clock);
+    if (tick * rate > 0.99)
+        return halo_fail(
+            err, -ENOTSUP,
+            "stream %d: at %s a picture would come %.3f s late: the output has a fixed "
+            "rate of %.5g frames a second, and the input more: .mkv and .mp4 with "
+            "libx264 keep any times",
+            index, clock, late, rate);
+    return halo_fail(err, -EBADMSG, "stream %d: at %s the times of its pictures go back by %.3f s",
+                     index, clock, late);
 }
 
 int halo_encoder_send(struct halo_encoder *e, const struct halo_output_picture *picture,
@@ -263,18 +219,21 @@ int halo_encoder_send(struct halo_encoder *e, const struct halo_output_picture *
 {
     char why[400];
     AVFrame *frame = NULL;
+    int r = 0;
     if (picture) {
         frame = encoder_frame(e, halo_output_picture_frame(picture));
         if (!frame)
             return halo_fail(err, -ENOMEM, "out of memory for the encoder");
         const AVRational from = e->input.stream->time_base, to = e->codec->time_base;
-        frame->pts = growing(e, av_rescale_q(frame->pts, from, to));
+        frame->pts = av_rescale_q(frame->pts, from, to);
+        r = grow(e, &frame->pts, err);
         frame->pict_type = AV_PICTURE_TYPE_NONE;
         frame->color_range = e->codec->color_range;
         e->pending[e->sent++ % PENDING] =
             (struct timing){frame->pts, av_rescale_q(frame->pkt_duration, from, to)};
     }
-    const int r = avcodec_send_frame(e->codec, frame);
+    if (r >= 0)
+        r = avcodec_send_frame(e->codec, frame);
     av_frame_free(&frame);
     if (r >= 0 || r == AVERROR_EOF)
         return 0;

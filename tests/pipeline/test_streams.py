@@ -32,6 +32,12 @@ class Whole(HaloTest):
         rough = self.filtered(source, 'rough.mp4', '-crf', '45', '-preset', 'ultrafast')
         self.assertGreater(os.path.getsize(fine), 2 * os.path.getsize(rough))
 
+    def test_unknown_preset(self):
+        """x264 would print a line of its own."""
+        for codec in ('libx264', 'libx265'):
+            self.refused('run', '-i', plain_clip(), '-vf', 'null', '-c:v', codec, '-preset', 'fats',
+                         self.path('out.mkv'), says=('fats', 'nearest: fast'))
+
     def test_bit_rate_reaches_the_encoder(self):
         source = plain_clip('.mp4', 2)
         fine = self.filtered(source, 'fine.mp4', '-an', '-b:v', '2M')
@@ -185,6 +191,26 @@ class Tags(HaloTest):
             with self.subTest(suffix):
                 found = probe_video(self.filtered(source, 'out' + suffix))
                 self.assertEqual(found['sample_aspect_ratio'], '4:3')
+
+    def test_interlaced(self):
+        def fields(path):
+            frames = halotest.ffprobe(path, '-select_streams', 'v', '-show_entries',
+                                      'frame=interlaced_frame,top_field_first')['frames']
+            return (probe_video(path).get('field_order'),
+                    {(f['interlaced_frame'], f['top_field_first']) for f in frames})
+        for order, top in (('tff', 1), ('bff', 0)):
+            source = clip('.mp4', *video_source('160x128', 50), '-vf', 'interlace=scan=' + order,
+                          *X264, '-x264opts', order + '=1')
+            need(fields(source) == ('tt' if top else 'bb', {(1, top)}), 'fields', source)
+            for codec, name in (('libx264', 'out.mp4'), ('mpeg2video', 'out.ts'),
+                                ('mpeg4', 'out.mkv')):
+                with self.subTest(f'{order} {codec}'):
+                    self.assertEqual(fields(self.filtered(source, name, '-c:v', codec)),
+                                     fields(source))
+
+    def test_progressive_stays_progressive(self):
+        self.assertEqual(probe_video(self.filtered(plain_clip(), 'out.mp4')).get('field_order'),
+                         'progressive')
 
     def test_rotation(self):
         upright = plain_clip()

@@ -50,6 +50,19 @@ class Rates(HaloTest):
             with self.subTest(name):
                 self.assert_video_times(source, self.filtered(source, name))
 
+    def test_more_frames_than_a_fixed_rate_has(self):
+        """AVI counts frames: 47 a second after 10 would come later and later."""
+        names = [silent_clip('.mkv', 3, rate=rate) for rate in ('10', '47')]
+        with open(self.path('list.txt'), 'w', encoding='utf-8') as file:
+            file.writelines(f"file '{name}'\n" for name in names)
+        source = self.path('in.mkv')
+        halotest.ffmpeg('-f', 'concat', '-safe', '0', '-i', self.path('list.txt'), '-c', 'copy',
+                        source)
+        self.refused('run', '-i', source, '-vf', 'null', '-v', 'error', '-c:v', 'mpeg4',
+                     self.path('out.avi'), code=1, says=('late', 'fixed rate'))
+        self.assertFalse(os.path.exists(self.path('out.avi')))
+        self.assert_video_times(source, self.filtered(source, 'out.mkv'))
+
     def test_odd_rates(self):
         for rate in ('30000/1001', '24000/1001', '15', '12.5', '120', '7/3', '1'):
             for suffix in ('.mp4', '.mkv'):
