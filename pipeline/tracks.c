@@ -115,6 +115,7 @@ static int open_copied(struct halo_track *t, const struct halo_run_settings *set
     if (t->in->codecpar->codec_type == AVMEDIA_TYPE_AUDIO && halo_audio_is_coded(settings))
         return open_audio(t, settings, output->oformat, err);
     t->delay = codec_delay(t->out->codecpar, t->in->time_base, output->oformat);
+    t->hides = is_mov(output->oformat);
     if (t->in->codecpar->codec_type != AVMEDIA_TYPE_SUBTITLE ||
         halo_container_holds(output->oformat, t->in->codecpar))
         return 0;
@@ -184,6 +185,7 @@ void halo_tracks_close(struct halo_tracks *tracks)
         halo_encoder_close(tracks->track[i].encoder);
         halo_audio_close(tracks->track[i].audio);
         halo_subtitle_close(tracks->track[i].subtitle);
+        av_packet_free(&tracks->track[i].priming);
     }
     av_freep(&tracks->track);
     tracks->count = 0;

@@ -109,6 +109,20 @@ class Containers(HaloTest):
         output = self.lossless(source)
         self.assertEqual(frame_hashes(output), frame_hashes(source))
 
+    def test_sound_hidden_by_an_edit_list(self):
+        source = self.trimmed()
+        hidden = [p for p in packets(source, 'a:0') if 'D' in p['flags']]
+        need(len(hidden) > 20, 'hidden sound', source)
+        heard = [p['data_hash'] for p in packets(source, 'a:0') if 'D' not in p['flags']]
+        for name in ('out.mkv', 'out.nut'):
+            with self.subTest(name):
+                output = self.filtered(source, name)
+                self.assertEqual([p['data_hash'] for p in packets(output, 'a:0')],
+                                 [hidden[-1]['data_hash'], *heard])
+                first = packet_times(output, 'a:0')[1] - frame_times(output)[0]
+                wanted = packet_times(source, 'a:0')[len(hidden)] - frame_times(source)[0]
+                self.assertLessEqual(abs(first - wanted), Fraction(2, 1000))
+
     def test_long_last_frame(self):
         """The output declares the last frame's duration, which no packet in it has."""
         short = clip('.gif', *video_source('64x64', 10))

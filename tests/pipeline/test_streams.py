@@ -323,6 +323,12 @@ class Subtitles(HaloTest):
         self.assertEqual(streams(output, 'subtitle')[0]['codec_name'], 'ass')
         self.assert_subtitles(source, output)
 
+    def test_the_one_that_is_shown_at_a_seek(self):
+        source = self.subtitled('.mkv', 'subrip')
+        output = self.filtered(source, 'out.mkv', '-an', '-ss', '0.28')
+        self.assertRegex(halotest.subtitle_text(output),
+                         r'^1\n00:00:00,000 --> 00:00:00,2[0-4].\nHello there\n')
+
     def test_srt_from_mkv_to_mp4(self):
         source = self.subtitled('.mkv', 'subrip')
         self.assert_subtitles(source, self.filtered(source, 'out.mp4'))
