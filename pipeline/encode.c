@@ -203,13 +203,13 @@ static int grow(struct halo_encoder *e, int64_t *pts, struct halo_error *err)
         return 0;
     }
     halo_av_clock(wanted * tick, clock, sizeof clock);
-    if (tick * rate > 0.99)
+    if (av_cmp_q(e->codec->time_base, e->input.stream->time_base) != 0)
         return halo_fail(
             err, -ENOTSUP,
             "stream %d: at %s a picture would come %.3f s late: the output has a fixed "
             "rate of %.5g frames a second, and the input more: .mkv and .mp4 with "
             "libx264 keep any times",
-            index, clock, late, rate);
+            index, clock, late, 1 / tick);
     return halo_fail(err, -EBADMSG, "stream %d: at %s the times of its pictures go back by %.3f s",
                      index, clock, late);
 }

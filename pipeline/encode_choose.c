@@ -60,6 +60,19 @@ static void set_colours(AVCodecContext *c, const struct halo_encoder_input *in)
         c->colorspace = AVCOL_SPC_RGB;
 }
 
+/* A rate that holds all frames: the usual step between them can be longer than the average one, and
+ * then each would come a little later. MPEG-1 and 2 have rates of their own. */
+static AVRational fixed_rate(const AVCodec *codec, const struct halo_encoder_input *in)
+{
+    enum { MOST = 60000 }; /* MPEG-4 counts no finer */
+    AVRational rate = in->framerate;
+    const AVRational average = in->stream->avg_frame_rate;
+    if (average.num > 0 && av_cmp_q(average, rate) > 0 && codec->id != AV_CODEC_ID_MPEG1VIDEO &&
+        codec->id != AV_CODEC_ID_MPEG2VIDEO)
+        av_reduce(&rate.num, &rate.den, average.num, average.den, MOST);
+    return rate;
+}
+
 /* The input's time base keeps every time exact. Containers with a fixed rate and codecs that count
  * in frames need one tick for each frame instead. */
 static AVRational choose_time_base(const AVCodec *codec, const AVOutputFormat *container,
@@ -70,7 +83,7 @@ static AVRational choose_time_base(const AVCodec *codec, const AVOutputFormat *c
         codec->id == AV_CODEC_ID_MPEG1VIDEO || codec->id == AV_CODEC_ID_MPEG2VIDEO ||
         (codec->id == AV_CODEC_ID_MPEG4 && in->stream->time_base.den > 65535);
     if (counts_frames && in->framerate.num > 0)
-        return av_inv_q(in->framerate);
+        return av_inv_q(fixed_rate(codec, in));
     return in->stream->time_base;
 }
 

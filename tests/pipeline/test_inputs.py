@@ -142,7 +142,9 @@ class Containers(HaloTest):
         self.assert_video_times(source, self.filtered(source, 'out.mkv'))
 
     def test_gxf(self):
-        source = clip('.gxf', *video_source('720x576', 25, 1), '-c:v', 'mpeg2video')
+        """Its demuxer ends with an error that is none."""
+        source = clip('.gxf', *video_source('720x576', 25, 2), *audio_source(2, 440, 48000), '-c:v',
+                      'mpeg2video', '-c:a', 'pcm_s16le')
         self.assertEqual(frame_count(self.filtered(source, 'out.mkv')), frame_count(source))
 
     def test_swf_marks_no_key_frames(self):

@@ -63,6 +63,17 @@ class Rates(HaloTest):
         self.assertFalse(os.path.exists(self.path('out.avi')))
         self.assert_video_times(source, self.filtered(source, 'out.mkv'))
 
+    def test_a_rate_above_the_nominal_one(self):
+        """Phones: 30.03 frames a second, each some milliseconds off, for two minutes."""
+        source = clip('.mp4', *video_source('32x32', 30, 120), '-vf',
+                      "setpts='N/(30.03*TB)+mod(N*7,5)*0.001/TB'", '-fps_mode', 'passthrough',
+                      '-enc_time_base', '1/90000', *X264)
+        need(probe_video(source)['r_frame_rate'] == '30/1', 'a nominal rate', source)
+        wanted = frame_times(source)
+        got = frame_times(self.filtered(source, 'out.avi', '-c:v', 'mpeg4'))
+        self.assertEqual(len(got), len(wanted))
+        self.assertLess(max(abs(w - g) for w, g in zip(wanted, got)), Fraction(1, 20))
+
     def test_odd_rates(self):
         for rate in ('30000/1001', '24000/1001', '15', '12.5', '120', '7/3', '1'):
             for suffix in ('.mp4', '.mkv'):
