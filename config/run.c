@@ -23,7 +23,7 @@ const struct halo_option halo_run_options[] = {
     {"vf", "filter:v", HALO_OPTION_STRING, AT(filters), .argument = "CHAIN",
      .help = "filters, as in \"gblur=sigma=5,avgblur=sizeX=3\"; null copies pictures"},
     {"c:v", "vcodec|codec:v", HALO_OPTION_STRING, AT(video_codec), .argument = "CODEC",
-     .help = "video encoder"},
+     .help = "video encoder (default libx264, or the container's own where it has no H.264)"},
     {"c:a", "acodec|codec:a", HALO_OPTION_STRING, AT(audio_codec), .argument = "CODEC",
      .help = "audio: copy (the default) or an encoder"},
     {"b:v", "b", HALO_OPTION_STRING, AT(bitrate), .argument = "BITS",
@@ -44,11 +44,11 @@ const struct halo_option halo_run_options[] = {
     {"copy_unfiltered", NULL, HALO_OPTION_FLAG, AT(copy_unfiltered),
      .help = "also keep data tracks, which no filter sees"},
     {"video_size", "s", HALO_OPTION_STRING, AT(video_size), .argument = "WxH",
-     .help = "picture size to ask of a camera or a raw IN"},
+     .help = "of a raw IN: its picture size"},
     {"framerate", "r", HALO_OPTION_STRING, AT(framerate), .argument = "RATE",
-     .help = "frames per second to ask of a camera or a raw IN"},
+     .help = "of a raw IN: its frames per second, at most 10000"},
     {"pixel_format", NULL, HALO_OPTION_STRING, AT(pixel_format), .argument = "NAME",
-     .help = "pixel format to ask of a camera or a raw IN"},
+     .help = "of a raw IN: its pixel format"},
     {"threads", NULL, HALO_OPTION_INT, AT(threads), 0, 0, 1024,
      .help = "filter workers on the CPU, 0 for one on each"},
     {"v", "loglevel", HALO_OPTION_CHOICE, AT(log_level), HALO_LOG_INFO, .choices = log_levels,
@@ -84,15 +84,17 @@ static int set_output(struct halo_run_settings *s, const char *word, struct halo
     return halo_option_set(&output_option, s, word, err);
 }
 
-static int check_sides(const struct halo_run_settings *s, const struct halo_option *row,
+/* What an option's value may be where its type does not say, and where it may stand. */
+static int check_place(const struct halo_run_settings *s, const struct halo_option *row,
                        const char *value, struct halo_error *err)
 {
-    if (row == &halo_run_options[0]) {
-        if (s->input)
-            return halo_fail_usage(err, "one -i only: %.80s and %.80s", s->input, value);
-        if (!*value)
-            return halo_fail_usage(err, "-i: IN is empty");
-    }
+    if (row->type == HALO_OPTION_STRING && !*value && row->offset != AT(filters))
+        return halo_fail_usage(err, "-%s: its value is empty", row->name);
+    if (row->offset == AT(input) && s->input)
+        return halo_fail_usage(err, "one -i only: %.80s and %.80s", s->input, value);
+    if (row->offset == AT(filters) && s->filters)
+        return halo_fail_usage(err, "one -vf only: %.80s and %.80s (a comma joins filters)",
+                               s->filters, value);
     /* "-f X OUT -i IN" and "OUT -f X -i IN" read both ways. */
     const bool side_matters =
         row == &halo_run_options[0] ? s->input_format != NULL : row == &format_options[0];
@@ -118,7 +120,7 @@ static int take_option(struct halo_run_settings *s, int at, int argc, char **arg
         return halo_fail_usage(err, "%s: its value is missing", argv[at]);
 
     const char *value = argv[at + 1];
-    int code = check_sides(s, row, value, err);
+    int code = check_place(s, row, value, err);
     if (code)
         return code;
     struct halo_error inner = {0};
@@ -138,6 +140,8 @@ static int check(const struct halo_run_settings *s, struct halo_error *err)
 {
     if (!s->input)
         return halo_fail_usage(err, "no -i IN: say what to read");
+    if (s->duration == 0)
+        return halo_fail_usage(err, "-t 0: would keep nothing: name a time above 0");
     if (!s->output)
         return halo_fail_usage(err, "no OUT: say where to write, as the last word");
     if (!s->filters)

@@ -14,4 +14,8 @@ int halo_command_run(int argc, char **argv);
 
 void halo_print_version(void);
 
+/* After the last line on standard output: the exit code, with an error said where it cannot be
+ * written. */
+int halo_end_print(void);
+
 #endif

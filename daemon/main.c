@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * halod: the command table. */
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,6 +12,15 @@
 #include "daemon/commands.h"
 #include "pipeline/filter.h"
 
+/* What a command printed has reached standard output, or an error has been said. */
+int halo_end_print(void)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return HALO_EXIT_OK;
+    halo_log(HALO_LOG_ERROR, "standard output cannot be written: %s", strerror(errno));
+    return HALO_EXIT_FAILED;
+}
+
 static int list_filters(int argc, char **argv)
 {
     if (argc > 0) {
@@ -18,7 +29,7 @@ static int list_filters(int argc, char **argv)
         return HALO_EXIT_USAGE;
     }
     halo_filters_print(stdout);
-    return HALO_EXIT_OK;
+    return halo_end_print();
 }
 
 static int show_filter(int argc, char **argv)
@@ -32,7 +43,7 @@ static int show_filter(int argc, char **argv)
         halo_log(HALO_LOG_ERROR, "%s", err.text);
         return HALO_EXIT_USAGE;
     }
-    return HALO_EXIT_OK;
+    return halo_end_print();
 }
 
 static const struct halo_command commands[] = {
@@ -50,8 +61,9 @@ static void print_help(void)
         printf("  halod %-8s %-30s %s\n", c->name, c->words, c->help);
     printf("  halod %-8s %-30s %s\n", "--help", "", "this text; halod run --help: its options");
     printf("  halod %-8s %-30s %s\n", "--version", "", "version, backends, devices, libraries");
-    printf("\nexample:\n  halod run -i holiday.mp4 -vf gblur=sigma=12 blurred.mp4\n"
-           "\nexit codes: 0 done, 1 failed, 64 usage, 130 and 143 interrupted. See halod(8).\n");
+    printf(
+        "\nexample:\n  halod run -i holiday.mp4 -vf gblur=sigma=12 blurred.mp4\n"
+        "\nexit codes: 0 done, 1 failed, 64 usage, 129, 130 and 143 interrupted. See halod(8).\n");
 }
 
 static int unknown_command(const char *word)
@@ -68,9 +80,21 @@ static int unknown_command(const char *word)
     return HALO_EXIT_USAGE;
 }
 
+/* A closed standard stream would give its number to the next file that is opened, and our lines
+ * would go into that. Opened against its use, it fails as the closed one would. */
+static void fill_standard_streams(void)
+{
+    static const int modes[] = {O_WRONLY, O_RDONLY, O_RDONLY};
+    for (int fd = 0; fd < 3; fd++)
+        if (fcntl(fd, F_GETFD) < 0)
+            open("/dev/null", modes[fd]); /* gets the lowest free number: fd */
+}
+
 int main(int argc, char **argv)
 {
+    fill_standard_streams();
     signal(SIGPIPE, SIG_IGN); /* a reader that went away is an error of write() */
+    signal(SIGXFSZ, SIG_IGN); /* and so is a file that may not grow */
     if (argc < 2) {
         halo_log(HALO_LOG_ERROR, "nothing to do: see halod --help");
         return HALO_EXIT_USAGE;
@@ -78,11 +102,11 @@ int main(int argc, char **argv)
     const char *word = argv[1];
     if (!strcmp(word, "--help") || !strcmp(word, "-h") || !strcmp(word, "help")) {
         print_help();
-        return HALO_EXIT_OK;
+        return halo_end_print();
     }
     if (!strcmp(word, "--version") || !strcmp(word, "-V") || !strcmp(word, "version")) {
         halo_print_version();
-        return HALO_EXIT_OK;
+        return halo_end_print();
     }
     for (const struct halo_command *c = commands; c->name; c++)
         if (!strcmp(word, c->name))

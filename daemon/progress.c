@@ -11,6 +11,7 @@
 #include <uv.h>
 
 #include "config/log.h"
+#include "pipeline/path.h"
 
 enum {
     BAR_CELLS = 24,
@@ -18,7 +19,8 @@ enum {
 };
 
 struct halo_progress {
-    FILE *blocks; /* -progress; NULL without */
+    const char *target; /* -progress, the caller's */
+    FILE *blocks;       /* NULL without, and once it cannot be written */
     bool terminal;
     uint64_t start, last_line; /* ns, monotonic */
     uint64_t last_rate;
@@ -33,8 +35,9 @@ int halo_progress_open(struct halo_progress **ret, const char *target, struct ha
         return halo_fail(err, -ENOMEM, "out of memory");
     p->start = p->last_line = p->last_rate = uv_hrtime();
     p->terminal = isatty(STDERR_FILENO) && halo_log_get_level() >= HALO_LOG_INFO;
+    p->target = target;
     if (target)
-        p->blocks = strcmp(target, "-") ? fopen(target, "we") : stdout;
+        p->blocks = strcmp(target, "-") ? fopen(halo_path_of(target), "we") : stdout;
     if (target && !p->blocks) {
         const int code = -errno;
         free(p);
@@ -44,13 +47,19 @@ int halo_progress_open(struct halo_progress **ret, const char *target, struct ha
     return 0;
 }
 
+static void close_blocks(struct halo_progress *p)
+{
+    if (p->blocks && p->blocks != stdout)
+        fclose(p->blocks);
+    p->blocks = NULL;
+}
+
 void halo_progress_close(struct halo_progress *p)
 {
     if (!p)
         return;
     halo_log_set_status(NULL);
-    if (p->blocks && p->blocks != stdout)
-        fclose(p->blocks);
+    close_blocks(p);
     free(p);
 }
 
@@ -136,15 +145,19 @@ static void write_block(struct halo_progress *p, const struct halo_stream_stats 
     const long long abs_us = us < 0 ? -us : us;
     const double elapsed = seconds_since(p->start);
     const double bits = stats->time > 0 ? (double)stats->bytes * 8 / stats->time / 1000 : 0;
-    fprintf(p->blocks,
-            "frame=%lld\nfps=%.2f\nbitrate=%.1fkbits/s\ntotal_size=%lld\nout_time_us=%lld\n"
-            "out_time_ms=%lld\nout_time=%s%02lld:%02lld:%02lld.%06lld\ndup_frames=0\n"
-            "drop_frames=0\nspeed=%.3gx\nprogress=%s\n",
-            (long long)stats->frames, halo_progress_rate(p, stats), bits, (long long)stats->bytes,
-            us, us, us < 0 ? "-" : "", abs_us / 3600000000, abs_us / 60000000 % 60,
-            abs_us / 1000000 % 60, abs_us % 1000000, elapsed > 0 ? stats->time / elapsed : 0,
-            last ? "end" : "continue");
-    fflush(p->blocks);
+    const int written = fprintf(
+        p->blocks,
+        "frame=%lld\nfps=%.2f\nbitrate=%.1fkbits/s\ntotal_size=%lld\nout_time_us=%lld\n"
+        "out_time_ms=%lld\nout_time=%s%02lld:%02lld:%02lld.%06lld\ndup_frames=0\n"
+        "drop_frames=0\nspeed=%.3gx\nprogress=%s\n",
+        (long long)stats->frames, halo_progress_rate(p, stats), bits, (long long)stats->bytes, us,
+        us, us < 0 ? "-" : "", abs_us / 3600000000, abs_us / 60000000 % 60, abs_us / 1000000 % 60,
+        abs_us % 1000000, elapsed > 0 ? stats->time / elapsed : 0, last ? "end" : "continue");
+    if (written >= 0 && fflush(p->blocks) == 0)
+        return;
+    halo_log(HALO_LOG_WARNING, "-progress %s: cannot be written any more: %s; the job goes on",
+             p->target, strerror(errno));
+    close_blocks(p);
 }
 
 void halo_progress_show(struct halo_progress *p, const struct halo_stream_stats *stats, bool last)

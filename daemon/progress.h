@@ -12,7 +12,9 @@
 
 struct halo_progress;
 
-/* target: the -progress argument, "-" for standard output, or NULL. 0 or -errno with err filled. */
+/* target: the -progress argument, "-" for standard output, or NULL; it must outlive the
+ * progress. 0 or -errno with err filled. A target that later cannot be written is left, with a
+ * warning. */
 int halo_progress_open(struct halo_progress **ret, const char *target, struct halo_error *err);
 void halo_progress_close(struct halo_progress *p); /* NULL is nothing to do */
 

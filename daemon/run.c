@@ -18,7 +18,10 @@
 
 enum {
     TICK_MS = 500,
+    ECHO_MS = 1000,
 };
+
+static const int stop_signals[] = {SIGINT, SIGTERM, SIGHUP};
 
 /* All of it belongs to the loop thread. */
 struct run {
@@ -29,8 +32,9 @@ struct run {
     uv_loop_t loop;
     uv_async_t look;
     uv_timer_t tick;
-    uv_signal_t signals[2];
-    int stopped_by; /* signal number, 0 while none came */
+    uv_signal_t signals[sizeof stop_signals / sizeof *stop_signals];
+    int stopped_by;      /* signal number, 0 while none came */
+    uint64_t stopped_at; /* ns, monotonic */
 };
 
 static void close_handle(uv_handle_t *handle, void *arg)
@@ -68,29 +72,51 @@ static void on_signal(uv_signal_t *handle, int number)
 {
     struct run *run = handle->data;
     if (run->stopped_by) {
+        /* timeout(1) signals its child and then the child's group: two signals, one wish. */
+        if (uv_hrtime() - run->stopped_at < ECHO_MS * UINT64_C(1000000))
+            return;
         halo_log_set_status(NULL);
         halo_stream_abandon(run->stream);
         _exit(128 + number);
     }
     run->stopped_by = number;
+    run->stopped_at = uv_hrtime();
     halo_log(HALO_LOG_INFO, "%s: finishing what there is (once more ends at once)",
-             number == SIGINT ? "interrupted" : "terminated");
+             number == SIGINT   ? "interrupted"
+             : number == SIGHUP ? "hung up"
+                                : "terminated");
     halo_stream_stop(run->stream);
+}
+
+/* nohup(1) asks that a hang-up means nothing. */
+static bool is_wanted(int number)
+{
+    struct sigaction now;
+    return number != SIGHUP || sigaction(number, NULL, &now) < 0 || now.sa_handler != SIG_IGN;
+}
+
+static int watch_signals(struct run *run)
+{
+    int ret = 0;
+    for (size_t i = 0; i < sizeof stop_signals / sizeof *stop_signals && ret >= 0; i++) {
+        if (!is_wanted(stop_signals[i]))
+            continue;
+        ret = uv_signal_init(&run->loop, &run->signals[i]);
+        run->signals[i].data = run;
+        if (ret >= 0)
+            ret = uv_signal_start(&run->signals[i], on_signal, stop_signals[i]);
+    }
+    return ret;
 }
 
 static int start_loop(struct run *run, struct halo_error *err)
 {
-    static const int numbers[] = {SIGINT, SIGTERM};
     int ret = uv_loop_init(&run->loop);
     if (ret >= 0)
         ret = uv_async_init(&run->loop, &run->look, on_look);
     run->look.data = run;
-    for (int i = 0; i < 2 && ret >= 0; i++) {
-        ret = uv_signal_init(&run->loop, &run->signals[i]);
-        run->signals[i].data = run;
-        if (ret >= 0)
-            ret = uv_signal_start(&run->signals[i], on_signal, numbers[i]);
-    }
+    if (ret >= 0)
+        ret = watch_signals(run);
     if (ret >= 0)
         ret = uv_timer_init(&run->loop, &run->tick);
     run->tick.data = run;
@@ -112,9 +138,9 @@ static void say_done(const struct run *run, const struct halo_stream_result *res
     halo_progress_show(run->progress, &stats, true);
     if (result->error.code)
         return;
-    const char *name = result->path ? result->path : run->settings.output;
-    halo_log(HALO_LOG_INFO, "%s: %lld frames at %.1f fps, %s%s",
-             result->interrupted && !result->path ? "interrupted" : name, (long long)stats.frames,
+    const char *name = !result->interrupted ? run->settings.output : result->path;
+    halo_log(HALO_LOG_INFO, "%s: %lld frame%s at %.1f fps, %s%s", name ? name : "interrupted",
+             (long long)stats.frames, stats.frames == 1 ? "" : "s",
              halo_progress_rate(run->progress, &stats),
              halo_progress_size(stats.bytes, bytes, sizeof bytes),
              result->interrupted && result->path ? ", up to the interruption" : "");
@@ -129,7 +155,9 @@ static int run_stream(struct run *run, struct halo_error *err)
     struct halo_stream_result result;
     halo_stream_join(run->stream, &result);
     say_done(run, &result);
-    if (result.error.code && !(run->stopped_by && result.error.code == -EINTR)) {
+    if (run->stopped_by && result.error.code == -EINTR)
+        halo_log(HALO_LOG_WARNING, "%s", result.error.text);
+    else if (result.error.code) {
         *err = result.error;
         return exit_code(err);
     }
@@ -145,11 +173,10 @@ static int prepare(struct run *run, int argc, char **argv, struct halo_error *er
     }
     halo_log_set_level(run->settings.log_level);
     halo_av_init_log();
-    ret = halo_chain_parse(&run->chain, run->settings.filters, err);
-    if (ret < 0) {
-        err->usage = true;
-        return ret;
-    }
+    struct halo_error inner = {0};
+    ret = halo_chain_parse(&run->chain, run->settings.filters, &inner);
+    if (ret < 0)
+        return halo_fail_usage(err, "-vf, %s", inner.text);
     ret = halo_stream_create(&run->stream, &run->settings, run->chain, wake_loop, run, err);
     if (ret < 0)
         return ret;
@@ -161,7 +188,7 @@ int halo_command_run(int argc, char **argv)
     for (int i = 0; i < argc; i++)
         if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) {
             halo_run_print_help();
-            return HALO_EXIT_OK;
+            return halo_end_print();
         }
     struct run *run = calloc(1, sizeof *run);
     struct halo_error err = {0};

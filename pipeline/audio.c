@@ -14,9 +14,8 @@
 #include "pipeline/av.h"
 
 enum {
-    FREE_FRAME = 1024,    /* samples, for encoders that take any number */
-    MAX_DRIFT_MS = 40,    /* between the times in the file and the samples counted */
-    MAX_SILENCE_S = 3600, /* of one gap: more is a broken time, not a pause */
+    FREE_FRAME = 1024, /* samples, for encoders that take any number */
+    MAX_DRIFT_MS = 40, /* between the times in the file and the samples counted */
 };
 
 struct halo_audio {
@@ -24,12 +23,17 @@ struct halo_audio {
     const AVStream *in;
     AVCodecContext *decoder, *encoder;
     SwrContext *resampler;
-    AVAudioFifo *fifo; /* samples in the encoder's form */
-    AVFrame *frame;
-    int64_t next;  /* time of the fifo's first sample, in samples */
-    bool started;  /* next is set */
-    bool draining; /* no more input */
-    bool flushed;  /* the encoder knows */
+    AVAudioFifo *fifo;   /* samples in the encoder's form */
+    AVFrame *frame;      /* decoded; it waits where silence goes before it */
+    int64_t silence;     /* samples that are still to go before frame */
+    int skip;            /* samples to cut from frame */
+    int64_t next;        /* time of the fifo's first sample, in samples */
+    int64_t packet_time; /* of the last packet sent */
+    bool started;        /* next is set */
+    bool held;           /* frame holds something */
+    bool draining;       /* no more input */
+    bool drained;        /* nor from the resampler */
+    bool flushed;        /* the encoder knows */
 };
 
 const AVCodec *halo_audio_find(const char *name, struct halo_error *err)
@@ -191,62 +195,57 @@ static AVFrame *encoder_frame(const struct halo_audio *a, int samples)
     return f;
 }
 
-static int push_silence(struct halo_audio *a, int64_t samples)
+/* One piece of the silence: a long gap must not be in memory at once. */
+static int push_silence(struct halo_audio *a)
 {
-    int ret = 0;
-    while (samples > 0 && ret >= 0) {
-        const int n = (int)FFMIN(samples, FREE_FRAME);
-        AVFrame *f = encoder_frame(a, n);
-        if (!f)
-            return AVERROR(ENOMEM);
-        av_samples_set_silence(f->extended_data, 0, n, f->ch_layout.nb_channels, f->format);
-        ret = av_audio_fifo_write(a->fifo, (void **)f->extended_data, n);
-        av_frame_free(&f);
-        samples -= n;
-    }
+    const int n = (int)FFMIN(a->silence, FREE_FRAME);
+    AVFrame *f = encoder_frame(a, n);
+    if (!f)
+        return AVERROR(ENOMEM);
+    av_samples_set_silence(f->extended_data, 0, n, f->ch_layout.nb_channels, f->format);
+    const int ret = av_audio_fifo_write(a->fifo, (void **)f->extended_data, n);
+    av_frame_free(&f);
+    a->silence -= n;
     return ret < 0 ? ret : 0;
 }
 
-/* Where the file's time and the samples counted part, the file is right: *skip samples of the next
- * frame are cut, or silence goes before it. */
-static int keep_time(struct halo_audio *a, int64_t pts, int *skip)
+/* Where the file's time and the samples counted part, the file is right: samples of the frame are
+ * cut, or silence goes before it. */
+static void keep_time(struct halo_audio *a, int64_t pts)
 {
     const int rate = a->encoder->sample_rate;
-    *skip = 0;
+    a->silence = a->skip = 0;
     if (pts == AV_NOPTS_VALUE) {
         a->started = true;
-        return 0;
+        return;
     }
     const int64_t late = swr_get_delay(a->resampler, rate);
     const int64_t want = av_rescale_q(pts, a->in->time_base, a->encoder->time_base);
     if (!a->started) {
         a->started = true;
         a->next = want;
-        return 0;
+        return;
     }
     const int64_t drift = want - (a->next + av_audio_fifo_size(a->fifo) + late);
-    if (drift > (int64_t)rate * MAX_DRIFT_MS / 1000 && drift < (int64_t)rate * MAX_SILENCE_S)
-        return push_silence(a, drift);
-    if (-drift > (int64_t)rate * MAX_DRIFT_MS / 1000)
-        *skip = (int)FFMIN(-drift, INT32_MAX / 2);
-    return 0;
+    if (drift > (int64_t)rate * MAX_DRIFT_MS / 1000)
+        a->silence = drift;
+    else if (-drift > (int64_t)rate * MAX_DRIFT_MS / 1000)
+        a->skip = (int)FFMIN(-drift, INT32_MAX / 2);
 }
 
 /* frame NULL: what the resampler still holds. */
 static int resample(struct halo_audio *a, const AVFrame *frame)
 {
-    int skip = 0, ret = 0;
-    if (frame)
-        ret = keep_time(a, frame->pts, &skip);
+    const int skip = frame ? a->skip : 0;
     const int room = swr_get_out_samples(a->resampler, frame ? frame->nb_samples : 0);
-    if (ret < 0 || room <= 0)
-        return ret < 0 ? ret : room;
+    if (room <= 0)
+        return room;
     AVFrame *out = encoder_frame(a, room);
     if (!out)
         return AVERROR(ENOMEM);
-    ret = swr_convert(a->resampler, out->extended_data, room,
-                      frame ? (const uint8_t **)frame->extended_data : NULL,
-                      frame ? frame->nb_samples : 0);
+    int ret = swr_convert(a->resampler, out->extended_data, room,
+                          frame ? (const uint8_t **)frame->extended_data : NULL,
+                          frame ? frame->nb_samples : 0);
     if (ret > 0 && skip < ret) {
         if (skip) /* cut at the front */
             av_samples_copy(out->extended_data, out->extended_data, 0, skip, ret - skip,
@@ -257,27 +256,47 @@ static int resample(struct halo_audio *a, const AVFrame *frame)
     return ret < 0 ? ret : 0;
 }
 
-int halo_audio_send(struct halo_audio *a, const AVPacket *pkt, struct halo_error *err)
+static int fail_damaged(const struct halo_audio *a, int averror, struct halo_error *err)
 {
     char clock[32], why[400];
-    int r = avcodec_send_packet(a->decoder, pkt);
-    while (r >= 0 && (r = avcodec_receive_frame(a->decoder, a->frame)) >= 0) {
-        a->frame->pts = a->frame->best_effort_timestamp;
+    const double time =
+        a->packet_time == AV_NOPTS_VALUE ? 0 : a->packet_time * av_q2d(a->in->time_base);
+    return halo_fail(err, halo_av_errno(averror), "%s: damaged at %s: stream %d (%s): %s", a->input,
+                     halo_av_clock(time, clock, sizeof clock), a->in->index,
+                     avcodec_get_name(a->decoder->codec_id),
+                     halo_av_reason(averror, why, sizeof why));
+}
+
+int halo_audio_send(struct halo_audio *a, const AVPacket *pkt, struct halo_error *err)
+{
+    if (pkt)
+        a->packet_time = pkt->pts;
+    else
+        a->draining = true;
+    const int r = avcodec_send_packet(a->decoder, pkt);
+    return r < 0 && r != AVERROR_EOF ? fail_damaged(a, r, err) : 0;
+}
+
+/* Something more into the fifo. 1: there may be more; 0: a packet is needed, or all is in. */
+static int fill(struct halo_audio *a, struct halo_error *err)
+{
+    int r;
+    if (a->held && a->silence > 0) {
+        r = push_silence(a);
+    } else if (a->held) {
         r = resample(a, a->frame);
         av_frame_unref(a->frame);
-    }
-    if (r == AVERROR(EAGAIN) || r == AVERROR_EOF)
-        r = 0;
-    if (r >= 0 && !pkt) {
+        a->held = false;
+    } else if ((r = avcodec_receive_frame(a->decoder, a->frame)) >= 0) {
+        a->held = true;
+        keep_time(a, a->frame->best_effort_timestamp);
+    } else if (r == AVERROR_EOF && a->draining && !a->drained) {
+        a->drained = true;
         r = a->started ? resample(a, NULL) : 0;
-        a->draining = true;
-    }
-    if (r >= 0)
+    } else if (r == AVERROR(EAGAIN) || r == AVERROR_EOF) {
         return 0;
-    const double time = pkt && pkt->pts != AV_NOPTS_VALUE ? pkt->pts * av_q2d(a->in->time_base) : 0;
-    return halo_fail(err, halo_av_errno(r), "%s: damaged at %s: stream %d (%s): %s", a->input,
-                     halo_av_clock(time, clock, sizeof clock), a->in->index,
-                     avcodec_get_name(a->decoder->codec_id), halo_av_reason(r, why, sizeof why));
+    }
+    return r < 0 ? fail_damaged(a, r, err) : 1;
 }
 
 /* One frame from the fifo to the encoder. 1: sent; 0: more samples are needed. */
@@ -285,7 +304,7 @@ static int feed_encoder(struct halo_audio *a)
 {
     const int whole = a->encoder->frame_size ? a->encoder->frame_size : FREE_FRAME;
     const int held = av_audio_fifo_size(a->fifo);
-    if (held < whole && !a->draining)
+    if (held < whole && !a->drained)
         return 0;
     if (held == 0) {
         const int ret = a->flushed ? 0 : avcodec_send_frame(a->encoder, NULL);
@@ -309,12 +328,15 @@ int halo_audio_receive(struct halo_audio *a, AVPacket *pkt, struct halo_error *e
 {
     char why[400];
     int r;
-    while ((r = avcodec_receive_packet(a->encoder, pkt)) == AVERROR(EAGAIN))
-        if ((r = feed_encoder(a)) <= 0)
+    while ((r = avcodec_receive_packet(a->encoder, pkt)) == AVERROR(EAGAIN)) {
+        if ((r = feed_encoder(a)) < 0)
             break;
-    if (r == 0 && pkt->buf)
-        return 1;
-    if (r == 0 || r == AVERROR_EOF)
+        if (r == 0 && (r = fill(a, err)) <= 0)
+            return r;
+    }
+    if (r == 0)
+        return 1; /* a last packet can hold side data alone: FLAC's checksum */
+    if (r == AVERROR_EOF)
         return 0;
     return halo_fail(err, halo_av_errno(r), "the audio encoder %s failed: %s",
                      a->encoder->codec->name, halo_av_reason(r, why, sizeof why));

@@ -8,6 +8,7 @@
 #include <libavutil/pixdesc.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "config/log.h"
@@ -40,11 +41,16 @@ int halo_av_errno(int averror)
 /* Frame threads have copies of the context, and with it of opaque. */
 static void count_complaint(void *avcl, const AVClass *class)
 {
-    if (class != avcodec_get_class())
-        return;
-    const AVCodecContext *c = avcl;
-    if (c->opaque && c->codec && av_codec_is_decoder(c->codec))
-        atomic_fetch_add(&((struct halo_complaints *)c->opaque)->lines, 1);
+    struct halo_complaints *to = NULL;
+    if (class == avcodec_get_class()) {
+        const AVCodecContext *c = avcl;
+        to = c->codec && av_codec_is_decoder(c->codec) ? c->opaque : NULL;
+    } else if (class == avformat_get_class()) {
+        const AVFormatContext *f = avcl;
+        to = f->iformat ? f->opaque : NULL;
+    }
+    if (to)
+        atomic_fetch_add(&to->lines, 1);
 }
 
 static void keep_line(void *avcl, int level, const char *format, va_list args)
@@ -74,7 +80,11 @@ static void keep_line(void *avcl, int level, const char *format, va_list args)
 
 void halo_av_init_log(void)
 {
-    av_log_set_level(AV_LOG_VERBOSE);
+    /* What is shown is chosen by keep_line; some libraries print by themselves from this level. */
+    const bool debug = halo_log_get_level() >= HALO_LOG_DEBUG;
+    av_log_set_level(debug ? AV_LOG_VERBOSE : AV_LOG_ERROR);
+    if (!debug) /* SVT-AV1 prints past FFmpeg's log and listens to this alone */
+        setenv("SVT_LOG", "0", 0);
     av_log_set_callback(keep_line);
 }
 
@@ -139,10 +149,20 @@ struct SwsContext *halo_av_scaler(int width, int height, struct halo_scaler_side
                                             flags, NULL, NULL, NULL);
     if (!sws)
         return NULL;
+    /* A palette becomes limited-range BT.601 inside swscale, whatever it is told. */
+    if (av_pix_fmt_desc_get(from.format)->flags & AV_PIX_FMT_FLAG_PAL)
+        from = (struct halo_scaler_side){from.format, AVCOL_SPC_SMPTE170M, 0};
     /* Without this a conversion between YUV formats would change the range of full-range
      * pictures. */
     sws_setColorspaceDetails(sws, sws_getCoefficients(scaler_matrix(from)), from.full_range,
                              sws_getCoefficients(scaler_matrix(to)), to.full_range, 0, 1 << 16,
                              1 << 16);
     return sws;
+}
+
+int halo_av_scale(struct SwsContext *sws, const AVFrame *from, const AVFrame *to)
+{
+    const int rows = sws_scale(sws, (const uint8_t *const *)from->data, from->linesize, 0,
+                               from->height, to->data, to->linesize);
+    return rows == to->height ? 0 : -EIO;
 }

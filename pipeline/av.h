@@ -18,11 +18,12 @@ int halo_av_errno(int averror);
  * line: "Invalid data found (h264: error while decoding MB 3 4)". Returns text. */
 const char *halo_av_reason(int averror, char *text, size_t size);
 
-/* From now on FFmpeg's log is kept for halo_av_reason(), and shown at -v debug. Once, at start. */
+/* From now on FFmpeg's log is kept for halo_av_reason(), and shown at -v debug. Once, at
+ * start, before there are threads: it writes to the environment. */
 void halo_av_init_log(void);
 
-/* Counts the error lines of a decoder: set its context's opaque to one before it is opened.
- * Decoders that conceal damage say so in no other way. */
+/* Counts the error lines of a decoder or a demuxer: set its context's opaque to one, a decoder's
+ * before it is opened. Those that conceal damage say so in no other way. */
 struct halo_complaints {
     atomic_int lines;
 };
@@ -46,5 +47,9 @@ struct halo_scaler_side {
 };
 struct SwsContext *halo_av_scaler(int width, int height, struct halo_scaler_side from,
                                   struct halo_scaler_side to);
+
+/* The whole picture from one frame into the other, of the same size. 0, or -EIO where a row may be
+ * missing: the destination is then not to be used. */
+int halo_av_scale(struct SwsContext *sws, const AVFrame *from, const AVFrame *to);
 
 #endif

@@ -9,7 +9,10 @@
 
 #include "pipeline/filter.h"
 
-enum { MAX_TEXT = 1 << 20 }; /* four 63x63 masks in long decimals, several times over */
+enum {
+    MAX_TEXT = 1 << 20, /* four 63x63 masks in long decimals, several times over */
+    MAX_GIVEN = 64,     /* options of a filter: each is given once */
+};
 
 #define BLANKS " \n\t\r"
 
@@ -20,11 +23,19 @@ struct span {
     size_t length;
 };
 
+/* An option that the filter has been given, and the column of its value. */
+struct given {
+    const struct halo_option *option;
+    size_t column;
+};
+
 struct parser {
     struct span source; /* the chain as it was written */
     struct span args;   /* one filter's arguments, read once */
     struct span word;   /* a filter's name or an option's value, read for good */
     size_t pos;         /* in source */
+    struct given given[MAX_GIVEN];
+    int given_count; /* of the filter that is being read */
     struct halo_error *err;
 };
 
@@ -137,6 +148,25 @@ static int next_positional(const struct parser *p, const struct halo_filter_kind
     return 0;
 }
 
+static const struct given *find_given(const struct parser *p, const struct halo_option *option)
+{
+    for (int i = 0; i < p->given_count; i++)
+        if (p->given[i].option == option)
+            return &p->given[i];
+    return NULL;
+}
+
+/* Notes the option, whose value is in p->word; the same one again would silently win. */
+static int note_given(struct parser *p, const struct halo_filter_kind *kind,
+                      const struct halo_option *option, size_t column)
+{
+    if (find_given(p, option) || p->given_count == MAX_GIVEN)
+        return halo_fail_usage(p->err, "column %zu: %s: %s is given twice", column, kind->name,
+                               option->name);
+    p->given[p->given_count++] = (struct given){option, p->word.at[0]};
+    return 0;
+}
+
 /* One "name=value" or value of p->args from *pos on. */
 static int read_option(struct parser *p, struct halo_filter *filter, size_t *pos, bool *named,
                        size_t *taken)
@@ -165,7 +195,7 @@ static int read_option(struct parser *p, struct halo_filter *filter, size_t *pos
         return halo_fail_usage(p->err, "column %zu: %s: %s",
                                code == -ENOENT ? p->args.at[start] : p->word.at[0], kind->name,
                                inner.text);
-    return 0;
+    return note_given(p, kind, halo_filter_option(kind, name, length), p->args.at[start]);
 }
 
 static int read_options(struct parser *p, struct halo_filter *filter)
@@ -214,6 +244,7 @@ static int read_filter(struct parser *p, struct halo_chain *chain)
     if (halo_filter_init(filter, kind))
         return halo_fail(p->err, -ENOMEM, "out of memory");
     chain->count++;
+    p->given_count = 0;
 
     if (p->source.text[p->pos] == '=') {
         p->pos++;
@@ -226,10 +257,14 @@ static int read_filter(struct parser *p, struct halo_chain *chain)
     code = refuse_links(p);
     if (code)
         return code;
-    code = halo_filter_check(filter, &inner);
+    const struct halo_option *at;
+    code = halo_filter_check(filter, &at, &inner);
     if (code == -ENOMEM)
         return halo_fail(p->err, code, "%s", inner.text);
-    return code ? halo_fail_usage(p->err, "column %zu: %s: %s", column, kind->name, inner.text) : 0;
+    const struct given *wrong = at ? find_given(p, at) : NULL;
+    return code ? halo_fail_usage(p->err, "column %zu: %s: %s", wrong ? wrong->column : column,
+                                  kind->name, inner.text)
+                : 0;
 }
 
 static int read_chain(struct parser *p, struct halo_chain *chain)
@@ -256,8 +291,8 @@ static int parser_init(struct parser *p, const char *text, struct halo_error *er
     const size_t length = strlen(text);
     p->err = err;
     if (length > MAX_TEXT)
-        return halo_fail_usage(err, "the chain is too long: %zu bytes, at most %d", length,
-                               MAX_TEXT);
+        return halo_fail_usage(err, "column %d: the chain is too long: %zu bytes, at most %d",
+                               MAX_TEXT + 1, length, MAX_TEXT);
     if (span_init(&p->source, length) || span_init(&p->args, length) || span_init(&p->word, length))
         return halo_fail(err, -ENOMEM, "out of memory");
     memcpy(p->source.text, text, length);

@@ -10,6 +10,7 @@
 
 #include "config/log.h"
 #include "pipeline/audio.h"
+#include "pipeline/container.h"
 #include "pipeline/subtitle.h"
 
 static const char *type_name(enum AVMediaType type)
@@ -34,20 +35,11 @@ static bool is_font(const AVStream *in)
            (mime && (strstr(mime->value, "font") || strstr(mime->value, "opentype")));
 }
 
-bool halo_container_holds(const AVOutputFormat *container, const AVCodecParameters *par)
+/* The text track that a MOV file keeps its chapters in: chapters are copied as such. */
+static bool is_chapter_track(const AVStream *in)
 {
-    if (par->codec_type == AVMEDIA_TYPE_ATTACHMENT)
-        return av_match_name("matroska", container->name);
-    const int known = avformat_query_codec(container, par->codec_id, FF_COMPLIANCE_NORMAL);
-    if (known >= 0)
-        return known;
-    /* A muxer that does not tell: what it takes by default, else assume that it knows. */
-    if (par->codec_type == AVMEDIA_TYPE_AUDIO)
-        return container->audio_codec != AV_CODEC_ID_NONE;
-    if (par->codec_type == AVMEDIA_TYPE_SUBTITLE)
-        return container->subtitle_codec != AV_CODEC_ID_NONE ||
-               container->codec_tag;                     /* it would have a tag for it */
-    return av_match_name(container->name, "mpegts,nut"); /* data of any kind */
+    return in->codecpar->codec_id == AV_CODEC_ID_BIN_DATA && in->discard == AVDISCARD_ALL &&
+           in->codecpar->codec_tag == MKTAG('t', 'e', 'x', 't');
 }
 
 bool halo_audio_is_coded(const struct halo_run_settings *settings)
@@ -91,6 +83,10 @@ int halo_role_of(const struct halo_run_settings *set, const AVStream *in,
             *ret = HALO_ROLE_DROP;
             return 0;
         }
+        if (par->sample_rate <= 0) {
+            *ret = drop(set, in, "it is announced, but no sound of it was found");
+            return 0;
+        }
         break;
     case AVMEDIA_TYPE_SUBTITLE:
         break;
@@ -102,6 +98,11 @@ int halo_role_of(const struct halo_run_settings *set, const AVStream *in,
         }
         break;
     default:
+        if (is_chapter_track(in)) {
+            halo_log(HALO_LOG_DEBUG, "stream %d: holds the chapters", in->index);
+            *ret = HALO_ROLE_DROP;
+            return 0;
+        }
         if (!set->copy_unfiltered) {
             *ret = drop(set, in, "halod does not know what it holds (-copy_unfiltered keeps it)");
             return 0;
@@ -126,14 +127,34 @@ static bool is_statistic(const char *key)
            av_strstart(key, "_STATISTICS_", NULL) || !strcmp(key, "DURATION");
 }
 
-static int copy_stream_metadata(const AVStream *in, AVStream *out, enum halo_role role)
+/* What was true of the unfiltered stream only: halod's pictures have no alpha, for one. */
+static bool is_stale(const char *key)
+{
+    return is_statistic(key) || !strcmp(key, "encoder") || !strcmp(key, "vendor_id") ||
+           !av_strcasecmp(key, "alpha_mode");
+}
+
+/* A cover picture in a tag, as Ogg and FLAC files have them; other containers carry it on, some
+ * with a prefix or a language. */
+static bool holds_picture(const char *key)
+{
+    const char *cover = av_stristr(key, "COVERART");
+    return av_stristr(key, "METADATA_BLOCK_PICTURE") ||
+           (cover && av_strncasecmp(cover, "COVERARTIST", 11) != 0);
+}
+
+static int copy_tags(const struct halo_run_settings *set, const AVDictionary *in,
+                     AVDictionary **out, bool filtered)
 {
     const AVDictionaryEntry *e = NULL;
-    while ((e = av_dict_get(in->metadata, "", e, AV_DICT_IGNORE_SUFFIX))) {
-        const bool stale =
-            role == HALO_ROLE_FILTER &&
-            (is_statistic(e->key) || !strcmp(e->key, "encoder") || !strcmp(e->key, "vendor_id"));
-        if (!stale && av_dict_set(&out->metadata, e->key, e->value, 0) < 0)
+    while ((e = av_dict_get(in, "", e, AV_DICT_IGNORE_SUFFIX))) {
+        const bool picture = holds_picture(e->key);
+        if (picture && strcmp(set->output, "null:") != 0)
+            halo_log(HALO_LOG_INFO,
+                     "the tag %s is dropped: a cover picture would show what the filters hide",
+                     e->key);
+        if (!picture && !(filtered && is_stale(e->key)) &&
+            av_dict_set(out, e->key, e->value, 0) < 0)
             return -ENOMEM;
     }
     return 0;
@@ -177,10 +198,13 @@ int halo_copy_stream(const struct halo_run_settings *set, const AVStream *in, AV
             (mime && av_dict_set(&out->metadata, "mimetype", mime->value, 0) < 0))
             return -ENOMEM;
     }
-    return set->map_metadata ? 0 : copy_stream_metadata(in, out, role);
+    return set->map_metadata
+               ? 0
+               : copy_tags(set, in->metadata, &out->metadata, role == HALO_ROLE_FILTER);
 }
 
-static int copy_chapter(const AVChapter *in, AVFormatContext *out, int64_t offset)
+static int copy_chapter(const struct halo_run_settings *set, const AVChapter *in,
+                        AVFormatContext *out, int64_t offset)
 {
     const int64_t shift = av_rescale_q(offset, AV_TIME_BASE_Q, in->time_base);
     AVChapter **list = av_realloc_array(out->chapters, out->nb_chapters + 1, sizeof *list);
@@ -195,14 +219,14 @@ static int copy_chapter(const AVChapter *in, AVFormatContext *out, int64_t offse
     c->start = FFMAX(in->start - shift, 0);
     c->end = in->end - shift;
     list[out->nb_chapters++] = c; /* freed with the context */
-    return av_dict_copy(&c->metadata, in->metadata, 0) < 0 ? -ENOMEM : 0;
+    return copy_tags(set, in->metadata, &c->metadata, false);
 }
 
 int halo_copy_descriptions(const struct halo_run_settings *set, const AVFormatContext *in,
                            AVFormatContext *out, int64_t offset, int64_t end)
 {
     const bool keep = !set->map_metadata;
-    if (keep && av_dict_copy(&out->metadata, in->metadata, 0) < 0)
+    if (keep && copy_tags(set, in->metadata, &out->metadata, false) < 0)
         return -ENOMEM;
     /* What the muxer says of itself, and brands of the old container. */
     static const char *const own[] = {"encoder", "major_brand", "minor_version",
@@ -216,7 +240,7 @@ int halo_copy_descriptions(const struct halo_run_settings *set, const AVFormatCo
             (end != INT64_MAX &&
              av_compare_ts(c->start - shift, c->time_base, end, AV_TIME_BASE_Q) >= 0))
             continue;
-        if (copy_chapter(c, out, offset) < 0)
+        if (copy_chapter(set, c, out, offset) < 0)
             return -ENOMEM;
     }
     return 0;

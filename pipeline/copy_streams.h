@@ -27,9 +27,6 @@ int halo_role_of(const struct halo_run_settings *settings, const AVStream *in,
 /* -c:a names an encoder. */
 bool halo_audio_is_coded(const struct halo_run_settings *settings);
 
-/* May the container hold this stream as it is? */
-bool halo_container_holds(const AVOutputFormat *container, const AVCodecParameters *par);
-
 /* Language, title, disposition and side data of the stream; for copied ones the codec parameters
  * too. */
 int halo_copy_stream(const struct halo_run_settings *settings, const AVStream *in, AVStream *out,

@@ -10,6 +10,13 @@
 #include "pipeline/av.h"
 #include "pipeline/raw_picture.h"
 
+/* What is known of a codec. */
+enum traits {
+    STARTS_MIDWAY = 1, /* recordings begin between its key frames, and its demuxers mark those */
+    HONEST = 2,        /* its decoder's error lines mean damage; the others' may not */
+    FUSSY = 4,         /* asked to stop at errors, its decoder stops at healthy pictures */
+};
+
 enum {
     MAX_SKIPPED = 1000, /* packets: a demuxer that marks no key frames must not hide the stream */
 };
@@ -23,9 +30,47 @@ struct halo_decoder {
     int64_t packet_time;             /* of the last packet sent */
     struct halo_complaints complaints;
     int known_complaints; /* up to the last good picture */
-    int skipped;          /* packets before the first key frame */
+    int traits;
+    int skipped; /* packets before the first key frame */
     bool started, tolerate;
 };
+
+static int traits_of(enum AVCodecID id)
+{
+    static const struct {
+        enum AVCodecID id;
+        int traits;
+    } known[] = {
+        {AV_CODEC_ID_H264, STARTS_MIDWAY | FUSSY}, /* damage is in each frame's flags */
+        {AV_CODEC_ID_TIFF, FUSSY},                 /* unknown tags */
+        {AV_CODEC_ID_HEVC, STARTS_MIDWAY | HONEST},
+        {AV_CODEC_ID_MPEG1VIDEO, STARTS_MIDWAY | HONEST},
+        {AV_CODEC_ID_MPEG2VIDEO, STARTS_MIDWAY | HONEST},
+        {AV_CODEC_ID_MPEG4, STARTS_MIDWAY | HONEST},
+        {AV_CODEC_ID_VC1, STARTS_MIDWAY | HONEST},
+        {AV_CODEC_ID_CAVS, STARTS_MIDWAY},
+        {AV_CODEC_ID_VP8, STARTS_MIDWAY | HONEST},
+        {AV_CODEC_ID_VP9, STARTS_MIDWAY | HONEST},
+        {AV_CODEC_ID_AV1, STARTS_MIDWAY | HONEST},
+        {AV_CODEC_ID_THEORA, HONEST},
+        {AV_CODEC_ID_FFV1, HONEST},
+        {AV_CODEC_ID_HUFFYUV, HONEST},
+        {AV_CODEC_ID_FFVHUFF, HONEST},
+        {AV_CODEC_ID_UTVIDEO, HONEST},
+        {AV_CODEC_ID_MJPEG, HONEST},
+        {AV_CODEC_ID_PRORES, HONEST},
+        {AV_CODEC_ID_DNXHD, HONEST},
+        {AV_CODEC_ID_DVVIDEO, HONEST},
+        {AV_CODEC_ID_MSMPEG4V3, HONEST},
+        {AV_CODEC_ID_WMV1, HONEST},
+        {AV_CODEC_ID_WMV2, HONEST},
+        {AV_CODEC_ID_WMV3, HONEST},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (known[i].id == id)
+            return known[i].traits;
+    return 0;
+}
 
 int halo_decoder_open(struct halo_decoder **ret, const char *name, AVStream *stream,
                       struct halo_error *err)
@@ -42,16 +87,15 @@ int halo_decoder_open(struct halo_decoder **ret, const char *name, AVStream *str
         return halo_fail(err, -ENOMEM, "out of memory");
     }
     d->name = name;
+    d->traits = traits_of(par->codec_id);
+    d->started = !(d->traits & STARTS_MIDWAY);
     d->stream = stream;
     d->last_pts = d->packet_time = AV_NOPTS_VALUE;
     int r = avcodec_parameters_to_context(d->codec, par);
     d->codec->pkt_timebase = stream->time_base;
     d->codec->thread_count = 0;
     d->codec->opaque = &d->complaints;
-    /* H.264 tells of damage in each frame's flags and calls much an error that is none; the others
-     * tell when asked to stop at it, or in an error line. */
-    d->codec->err_recognition =
-        AV_EF_CRCCHECK | (par->codec_id == AV_CODEC_ID_H264 ? 0 : AV_EF_EXPLODE);
+    d->codec->err_recognition = AV_EF_CRCCHECK | (d->traits & FUSSY ? 0 : AV_EF_EXPLODE);
     if (r >= 0)
         r = avcodec_open2(d->codec, codec, NULL);
     if (r < 0) {
@@ -136,9 +180,8 @@ int halo_decoder_receive(struct halo_decoder *d, struct halo_raw_picture **ret,
         return fail_damaged(d, d->packet_time, r, err);
     set_time(d, d->frame);
     const int complaints = atomic_load(&d->complaints.lines);
-    const bool broken =
-        d->frame->decode_error_flags || (d->frame->flags & AV_FRAME_FLAG_CORRUPT) ||
-        (complaints != d->known_complaints && d->codec->codec_id != AV_CODEC_ID_H264);
+    const bool broken = d->frame->decode_error_flags || (d->frame->flags & AV_FRAME_FLAG_CORRUPT) ||
+                        (complaints != d->known_complaints && (d->traits & HONEST));
     d->known_complaints = complaints;
     if (broken && !d->tolerate) {
         const int64_t at = d->frame->pts;

@@ -12,6 +12,8 @@
 
 #include "config/log.h"
 #include "pipeline/av.h"
+#include "pipeline/encode_choose.h"
+#include "pipeline/format.h"
 #include "pipeline/gate.h"
 
 enum {
@@ -31,87 +33,13 @@ struct halo_encoder {
     unsigned sent;
 };
 
-const AVCodec *halo_encoder_find(const struct halo_run_settings *settings, struct halo_error *err)
-{
-    const char *name = settings->video_codec ? settings->video_codec : "libx264";
-    if (!strcmp(name, "copy")) {
-        halo_fail_usage(err, "-c:v copy would pass unfiltered pictures: name an encoder");
-        return NULL;
-    }
-    return halo_av_find_encoder("-c:v", name, AVMEDIA_TYPE_VIDEO, err);
-}
-
-/* The formats with their own name for full range, and the same layout under its plain name. */
-static enum AVPixelFormat plain_name(enum AVPixelFormat format)
-{
-    switch (format) {
-    case AV_PIX_FMT_YUVJ420P:
-        return AV_PIX_FMT_YUV420P;
-    case AV_PIX_FMT_YUVJ422P:
-        return AV_PIX_FMT_YUV422P;
-    case AV_PIX_FMT_YUVJ444P:
-        return AV_PIX_FMT_YUV444P;
-    default:
-        return format;
-    }
-}
-
-static enum AVPixelFormat choose_format(const AVCodec *codec, enum AVPixelFormat format)
-{
-    const enum AVPixelFormat plain = plain_name(format);
-    const enum AVPixelFormat *list = codec->pix_fmts;
-    if (!list)
-        return plain;
-    for (int i = 0; list[i] != AV_PIX_FMT_NONE; i++)
-        if (list[i] == plain)
-            return plain;
-    for (int i = 0; list[i] != AV_PIX_FMT_NONE; i++)
-        if (list[i] == format)
-            return format;
-    return avcodec_find_best_pix_fmt_of_list(list, format, 0, NULL);
-}
-
-static void set_colours(AVCodecContext *c, const struct halo_encoder_input *in)
-{
-    const AVCodecParameters *par = in->stream->codecpar;
-    const bool was_rgb = av_pix_fmt_desc_get(par->format)->flags & AV_PIX_FMT_FLAG_RGB;
-    const bool is_rgb = av_pix_fmt_desc_get(c->pix_fmt)->flags & AV_PIX_FMT_FLAG_RGB;
-    c->color_range = par->color_range;
-    c->colorspace = par->color_space;
-    c->color_primaries = par->color_primaries;
-    c->color_trc = par->color_trc;
-    c->chroma_sample_location = par->chroma_location;
-    if (plain_name(in->format) != in->format)
-        c->color_range = AVCOL_RANGE_JPEG;
-    if (was_rgb && !is_rgb) {
-        c->colorspace = AVCOL_SPC_BT709;
-        c->color_range = AVCOL_RANGE_MPEG;
-    }
-    if (is_rgb)
-        c->colorspace = AVCOL_SPC_RGB;
-}
-
-/* The input's time base keeps every time exact. Containers with a fixed rate and codecs that count
- * in frames need one tick for each frame instead. */
-static AVRational choose_time_base(const AVCodec *codec, const AVOutputFormat *container,
-                                   const struct halo_encoder_input *in)
-{
-    const bool counts_frames =
-        av_match_name(container->name, "avi,mxf,mxf_opatom,gxf,yuv4mpegpipe") ||
-        codec->id == AV_CODEC_ID_MPEG1VIDEO || codec->id == AV_CODEC_ID_MPEG2VIDEO ||
-        (codec->id == AV_CODEC_ID_MPEG4 && in->stream->time_base.den > 65535);
-    if (counts_frames && in->framerate.num > 0)
-        return av_inv_q(in->framerate);
-    return in->stream->time_base;
-}
-
 static int open_convert(struct halo_encoder *e, struct halo_error *err)
 {
     const struct halo_encoder_input *in = &e->input;
-    if (plain_name(in->format) == e->codec->pix_fmt || in->format == e->codec->pix_fmt)
+    if (halo_encode_plain_name(in->format) == e->codec->pix_fmt || in->format == e->codec->pix_fmt)
         return 0;
     const bool full = e->codec->color_range == AVCOL_RANGE_JPEG;
-    const bool from_rgb = av_pix_fmt_desc_get(in->format)->flags & AV_PIX_FMT_FLAG_RGB;
+    const bool from_rgb = halo_format_is_rgb(in->format);
     const char *from = av_get_pix_fmt_name(in->format);
     const char *to = av_get_pix_fmt_name(e->codec->pix_fmt);
     const enum AVColorSpace space = e->codec->colorspace;
@@ -126,14 +54,45 @@ static int open_convert(struct halo_encoder *e, struct halo_error *err)
     return 0;
 }
 
-static int encoder_options(const struct halo_run_settings *set, AVDictionary **ret)
+/* x265 writes to standard error past FFmpeg's log: an error is one line, and that is ours. */
+static const char *x265_parameters(const AVCodec *codec)
 {
-    const char *pairs[][2] = {
-        {"crf", set->crf}, {"preset", set->preset}, {"b", set->bitrate}, {"threads", "auto"}};
+    const bool silent = halo_log_get_level() < HALO_LOG_DEBUG;
+    return silent && !strcmp(codec->name, "libx265") ? "log-level=none" : NULL;
+}
+
+static int encoder_options(const struct halo_run_settings *set, const AVCodec *codec,
+                           enum AVFieldOrder fields, AVDictionary **ret)
+{
+    /* x264 takes the order from each frame, but writes its own into what players see first. */
+    const bool bottom_first = (fields == AV_FIELD_BB || fields == AV_FIELD_TB) &&
+                              av_match_name(codec->name, "libx264,libx264rgb");
+    const char *pairs[][2] = {{"crf", set->crf},
+                              {"preset", set->preset},
+                              {"b", set->bitrate},
+                              {"threads", "auto"},
+                              {"x264-params", bottom_first ? "bff=1" : NULL},
+                              {"x265-params", x265_parameters(codec)}};
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
         if (pairs[i][1] && av_dict_set(ret, pairs[i][0], pairs[i][1], 0) < 0)
             return -ENOMEM;
     return 0;
+}
+
+static int fail_refused(const AVCodecContext *c, const AVCodec *codec, int averror,
+                        struct halo_error *err)
+{
+    char why[400];
+    const AVPixFmtDescriptor *d = av_pix_fmt_desc_get(c->pix_fmt);
+    const char *format = av_get_pix_fmt_name(c->pix_fmt);
+    if (c->width & ((1 << d->log2_chroma_w) - 1) || c->height & ((1 << d->log2_chroma_h) - 1))
+        return halo_fail_usage(err,
+                               "the encoder %s takes no odd sizes of %s (%dx%d): -c:v ffv1 or "
+                               "mpeg4 does, or crop or scale IN first",
+                               codec->name, format, c->width, c->height);
+    return halo_fail_usage(
+        err, "the encoder %s refuses these settings (%dx%d, %s): %s; -v debug may say more",
+        codec->name, c->width, c->height, format, halo_av_reason(averror, why, sizeof why));
 }
 
 static int open_codec(struct halo_encoder *e, const AVCodec *codec,
@@ -141,33 +100,27 @@ static int open_codec(struct halo_encoder *e, const AVCodec *codec,
 {
     char why[400];
     AVDictionary *options = NULL;
-    int ret = encoder_options(set, &options);
+    int ret = encoder_options(set, codec, e->codec->field_order, &options);
     if (ret >= 0)
         ret = avcodec_open2(e->codec, codec, &options); /* forgets the codec on failure */
     const AVDictionaryEntry *left = av_dict_get(options, "", NULL, AV_DICT_IGNORE_SUFFIX);
-    const char *name = codec->name;
     if (ret >= 0 && left)
-        ret = halo_fail_usage(err, "-%s: the encoder %s has no such option", left->key, name);
+        ret =
+            halo_fail_usage(err, "-%s: the encoder %s has no such option", left->key, codec->name);
     else if (ret == AVERROR(EINVAL) || ret == AVERROR(ERANGE) || ret == AVERROR_OPTION_NOT_FOUND ||
-             ret == AVERROR_EXTERNAL)
-        ret = halo_fail_usage(err, "the encoder %s refuses these settings (%dx%d, %s): %s", name,
-                              e->codec->width, e->codec->height,
-                              av_get_pix_fmt_name(e->codec->pix_fmt),
-                              halo_av_reason(ret, why, sizeof why));
+             ret == AVERROR_EXTERNAL || ret == AVERROR_INVALIDDATA)
+        ret = fail_refused(e->codec, codec, ret, err);
     else if (ret < 0)
-        ret = halo_fail(err, halo_av_errno(ret), "the encoder %s does not open: %s", name,
+        ret = halo_fail(err, halo_av_errno(ret), "the encoder %s does not open: %s", codec->name,
                         halo_av_reason(ret, why, sizeof why));
     av_dict_free(&options);
     return ret;
 }
 
-int halo_encoder_open(struct halo_encoder **ret, const struct halo_run_settings *settings,
-                      const AVOutputFormat *container, const struct halo_encoder_input *input,
-                      struct halo_error *err)
+int halo_encoder_open(struct halo_encoder **ret, const AVCodec *codec,
+                      const struct halo_run_settings *settings, const AVOutputFormat *container,
+                      const struct halo_encoder_input *input, struct halo_error *err)
 {
-    const AVCodec *codec = halo_encoder_find(settings, err);
-    if (!codec)
-        return -EINVAL;
     struct halo_encoder *e = av_mallocz(sizeof *e);
     if (!e || !(e->codec = avcodec_alloc_context3(codec))) {
         av_free(e);
@@ -176,16 +129,12 @@ int halo_encoder_open(struct halo_encoder **ret, const struct halo_run_settings 
     e->input = *input;
     e->last_pts = AV_NOPTS_VALUE;
     AVCodecContext *c = e->codec;
-    c->width = input->width;
-    c->height = input->height;
-    c->pix_fmt = choose_format(codec, input->format);
-    c->sample_aspect_ratio = input->aspect;
-    c->framerate = input->framerate;
-    c->time_base = choose_time_base(codec, container, input);
-    set_colours(c, input);
+    halo_encode_choose(c, codec, container, input);
     if (container->flags & AVFMT_GLOBALHEADER)
         c->flags |= AV_CODEC_FLAG_GLOBAL_HEADER;
-    int r = open_codec(e, codec, settings, err);
+    int r = halo_encode_check_preset(codec, settings->preset, err);
+    if (r >= 0)
+        r = open_codec(e, codec, settings, err);
     if (r >= 0)
         r = open_convert(e, err);
     if (r < 0) {
@@ -218,44 +167,58 @@ AVRational halo_encoder_time_base(const struct halo_encoder *e)
     return e->codec->time_base;
 }
 
-/* A reference to the picture, or its conversion, which the encoder may keep. */
-static AVFrame *encoder_frame(struct halo_encoder *e, const AVFrame *picture)
+/* A reference to the picture, or its conversion, which the encoder may keep. 0, -ENOMEM or -EIO. */
+static int encoder_frame(struct halo_encoder *e, const AVFrame *picture, AVFrame **ret)
 {
-    AVFrame *frame = av_frame_clone(picture);
-    if (!frame || !e->convert) {
-        if (frame)
-            frame->format = e->codec->pix_fmt;
-        return frame;
+    AVFrame *frame = e->convert ? av_frame_alloc() : av_frame_clone(picture);
+    if (!frame)
+        return -ENOMEM;
+    frame->format = e->codec->pix_fmt;
+    int r = 0;
+    if (e->convert) {
+        frame->width = picture->width;
+        frame->height = picture->height;
+        r = av_frame_copy_props(frame, picture) < 0 || av_frame_get_buffer(frame, 0) < 0
+                ? -ENOMEM
+                : halo_av_scale(e->convert, picture, frame);
     }
-    AVFrame *converted = av_frame_alloc();
-    if (converted) {
-        converted->format = e->codec->pix_fmt;
-        converted->width = picture->width;
-        converted->height = picture->height;
-        if (av_frame_copy_props(converted, picture) < 0 || av_frame_get_buffer(converted, 0) < 0)
-            av_frame_free(&converted);
-    }
-    if (converted)
-        sws_scale(e->convert, (const uint8_t *const *)picture->data, picture->linesize, 0,
-                  picture->height, converted->data, converted->linesize);
-    av_frame_free(&frame);
-    return converted;
+    if (r < 0)
+        av_frame_free(&frame);
+    else
+        *ret = frame;
+    return r;
 }
 
 /* Encoders need times that grow. Where the input's do not (or two fall on one tick of a fixed
- * rate), the later picture moves by a tick and nothing is lost. */
-static int64_t growing(struct halo_encoder *e, int64_t pts)
+ * rate), the later picture moves by a tick and nothing is lost; but not by more than a frame. */
+static int grow(struct halo_encoder *e, int64_t *pts, struct halo_error *err)
 {
     static atomic_int said;
-    if (e->last_pts != AV_NOPTS_VALUE && pts <= e->last_pts) {
-        pts = e->last_pts + 1;
-        if (HALO_ONCE(said))
+    char clock[32];
+    const int index = e->input.stream->index;
+    const double tick = av_q2d(e->codec->time_base);
+    const double rate = e->input.framerate.num > 0 ? av_q2d(e->input.framerate) : 25;
+    const int64_t wanted = *pts;
+    if (e->last_pts != AV_NOPTS_VALUE && wanted <= e->last_pts)
+        *pts = e->last_pts + 1;
+    e->last_pts = *pts;
+    const double late = (*pts - wanted) * tick;
+    if (late == 0 || late <= 1.5 * FFMAX(tick, 1 / rate)) {
+        if (late > 0 && HALO_ONCE(said))
             halo_log(HALO_LOG_WARNING,
-                     "stream %d: pictures share a time or go back: moved on by a tick each",
-                     e->input.stream->index);
+                     "stream %d: pictures share a time or go back: moved on by a tick each", index);
+        return 0;
     }
-    e->last_pts = pts;
-    return pts;
+    halo_av_clock(wanted * tick, clock, sizeof clock);
+    if (av_cmp_q(e->codec->time_base, e->input.stream->time_base) != 0)
+        return halo_fail(
+            err, -ENOTSUP,
+            "stream %d: at %s a picture would come %.3f s late: the output has a fixed "
+            "rate of %.5g frames a second, and the input more: .mkv and .mp4 with "
+            "libx264 keep any times",
+            index, clock, late, 1 / tick);
+    return halo_fail(err, -EBADMSG, "stream %d: at %s the times of its pictures go back by %.3f s",
+                     index, clock, late);
 }
 
 int halo_encoder_send(struct halo_encoder *e, const struct halo_output_picture *picture,
@@ -263,18 +226,22 @@ int halo_encoder_send(struct halo_encoder *e, const struct halo_output_picture *
 {
     char why[400];
     AVFrame *frame = NULL;
+    int r = 0;
     if (picture) {
-        frame = encoder_frame(e, halo_output_picture_frame(picture));
-        if (!frame)
-            return halo_fail(err, -ENOMEM, "out of memory for the encoder");
+        const int code = encoder_frame(e, halo_output_picture_frame(picture), &frame);
+        if (code < 0)
+            return halo_fail(err, code, "a picture cannot be converted to %s for the encoder: %s",
+                             av_get_pix_fmt_name(e->codec->pix_fmt), strerror(-code));
         const AVRational from = e->input.stream->time_base, to = e->codec->time_base;
-        frame->pts = growing(e, av_rescale_q(frame->pts, from, to));
+        frame->pts = av_rescale_q(frame->pts, from, to);
+        r = grow(e, &frame->pts, err);
         frame->pict_type = AV_PICTURE_TYPE_NONE;
         frame->color_range = e->codec->color_range;
         e->pending[e->sent++ % PENDING] =
             (struct timing){frame->pts, av_rescale_q(frame->pkt_duration, from, to)};
     }
-    const int r = avcodec_send_frame(e->codec, frame);
+    if (r >= 0)
+        r = avcodec_send_frame(e->codec, frame);
     av_frame_free(&frame);
     if (r >= 0 || r == AVERROR_EOF)
         return 0;

@@ -3,6 +3,7 @@
 #ifndef HALO_ENCODE_H
 #define HALO_ENCODE_H
 
+#include <libavcodec/avcodec.h>
 #include <libavformat/avformat.h>
 
 #include "config/error.h"
@@ -20,15 +21,11 @@ struct halo_encoder_input {
     AVRational aspect;    /* sample aspect ratio */
 };
 
-/* The encoder that settings name (libx264 where none), or NULL with err saying the nearest name.
- * Not thread-bound; does not block. */
-const AVCodec *halo_encoder_find(const struct halo_run_settings *settings, struct halo_error *err);
-
-/* Opens it for the container. 0; a usage error (an option that the encoder refuses) or -errno, with
- * err filled. The caller owns *ret. */
-int halo_encoder_open(struct halo_encoder **ret, const struct halo_run_settings *settings,
-                      const AVOutputFormat *container, const struct halo_encoder_input *input,
-                      struct halo_error *err);
+/* Opens codec for the container, with the options in settings. 0; a usage error (an option that the
+ * encoder refuses) or -errno, with err filled. The caller owns *ret. */
+int halo_encoder_open(struct halo_encoder **ret, const AVCodec *codec,
+                      const struct halo_run_settings *settings, const AVOutputFormat *container,
+                      const struct halo_encoder_input *input, struct halo_error *err);
 void halo_encoder_close(struct halo_encoder *e); /* NULL is nothing to do */
 
 /* Fills the output stream's codec parameters, time base and frame rate. 0 or -ENOMEM. */

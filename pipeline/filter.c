@@ -25,7 +25,7 @@ static const char *const border_names[] = {
 
 static const struct halo_option common_options[] = {
     {"planes", NULL, HALO_OPTION_INT, AT(planes), 15, 0, 15,
-     .help = "bit p: filter plane p; the others pass unchanged"},
+     .help = "sum of 1, 2, 4: planes to filter, others pass unchanged; 8, alpha, has no effect"},
     {"border", NULL, HALO_OPTION_CHOICE, AT(border), HALO_BORDER_REPLICATE, .choices = border_names,
      .help = "what lies around the picture"},
     {"border_value", NULL, HALO_OPTION_REAL, AT(border_value), 0, 0, 255,
@@ -110,6 +110,13 @@ static int check_strategy(const char *name, struct halo_error *err)
     return halo_fail(err, -EINVAL, "strategy=%.80s: unknown (auto chooses)", name);
 }
 
+const struct halo_option *halo_filter_option(const struct halo_filter_kind *kind, const char *name,
+                                             size_t length)
+{
+    const struct halo_option *row = halo_option_find(kind->options, name, length);
+    return row ? row : halo_option_find(common_options, name, length);
+}
+
 int halo_filter_set(struct halo_filter *filter, const char *name, size_t length, const char *value,
                     struct halo_error *err)
 {
@@ -129,9 +136,14 @@ int halo_filter_set(struct halo_filter *filter, const char *name, size_t length,
                      filter->kind->name);
 }
 
-int halo_filter_check(const struct halo_filter *filter, struct halo_error *err)
+int halo_filter_check(const struct halo_filter *filter, const struct halo_option **ret_at,
+                      struct halo_error *err)
 {
-    return filter->kind->check ? filter->kind->check(filter->settings, err) : 0;
+    const struct halo_option *at = NULL;
+    const int code = filter->kind->check ? filter->kind->check(filter->settings, &at, err) : 0;
+    if (ret_at)
+        *ret_at = at;
+    return code;
 }
 
 int halo_filter_plan(const struct halo_filter *filter, struct halo_plane_info plane,

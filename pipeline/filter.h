@@ -55,9 +55,9 @@ struct halo_filter_kind {
     /* Which options values without names stand for, as FFmpeg has it: NULL-terminated. */
     const char *const *positional;
     size_t settings_size;
-    /* After parsing: what single ranges cannot say (a mask of 8 weights). Fills err. May be
-     * NULL. */
-    int (*check)(const void *settings, struct halo_error *err);
+    /* After parsing: what single ranges cannot say (a mask of 8 weights). Fills err, and *ret_at
+     * with the option that is wrong where it is one. May be NULL. */
+    int (*check)(const void *settings, const struct halo_option **ret_at, struct halo_error *err);
     /* 0 or -errno with err filled. Pure; any thread. */
     int (*plan)(const void *settings, const struct halo_plane_info *plane,
                 struct halo_plane_plan *ret, struct halo_error *err);
@@ -89,10 +89,15 @@ void halo_chain_destroy(struct halo_chain *chain); /* NULL is nothing to do */
 const struct halo_filter_kind *halo_filter_find(const char *name, size_t length,
                                                 struct halo_error *err);
 int halo_filter_init(struct halo_filter *ret, const struct halo_filter_kind *kind);
+/* The option that name means, its own or a common one, or NULL. */
+const struct halo_option *halo_filter_option(const struct halo_filter_kind *kind, const char *name,
+                                             size_t length);
 /* -ENOENT: no such option; else as halo_option_set. */
 int halo_filter_set(struct halo_filter *filter, const char *name, size_t length, const char *value,
                     struct halo_error *err);
-int halo_filter_check(const struct halo_filter *filter, struct halo_error *err);
+/* *ret_at is the option that is wrong, NULL where it is not one alone; may be NULL itself. */
+int halo_filter_check(const struct halo_filter *filter, const struct halo_option **ret_at,
+                      struct halo_error *err);
 void halo_filter_finish(struct halo_filter *filter);
 
 /* Plans filter on one plane: COPY where `planes` leaves it out. Of plane.target the caller gives

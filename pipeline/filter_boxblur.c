@@ -22,9 +22,9 @@ static const struct halo_option options[] = {
     {"chroma_power", "cp", HALO_OPTION_INT, AT(power[CHROMA]), -1, -1, MAX_POWER,
      .help = "how often on chroma; -1: as luma"},
     {"alpha_radius", "ar", HALO_OPTION_INT, AT(radius[ALPHA]), -1, -1, HALO_MAX_BOX_RADIUS,
-     .help = "radius on alpha; -1: as luma"},
+     .help = "read for FFmpeg's sake, without effect: alpha is not kept"},
     {"alpha_power", "ap", HALO_OPTION_INT, AT(power[ALPHA]), -1, -1, MAX_POWER,
-     .help = "how often on alpha; -1: as luma"},
+     .help = "read for FFmpeg's sake, without effect: alpha is not kept"},
     {NULL},
 };
 

@@ -29,24 +29,26 @@ static const char *const modes[] = {
     [MODE_SQUARE] = "square", [MODE_ROW] = "row", [MODE_COLUMN] = "column", NULL};
 
 #define AT(field) offsetof(struct settings, field)
+#define ALPHA     "; read for FFmpeg's sake, without effect: alpha is not kept"
 /* clang-format off */
-#define MASK(p)                                                                                    \
+#define MASK(p, note)                                                                              \
     {#p "m", NULL, HALO_OPTION_STRING, AT(mask[p]), .argument = "MASK",                            \
-     .help = "weights of plane " #p ", row by row (default: the identity)"}
-#define RDIV(p)                                                                                    \
+     .help = "weights of plane " #p ", row by row (default: the identity)" note}
+#define RDIV(p, note)                                                                              \
     {#p "rdiv", NULL, HALO_OPTION_RATIO, AT(rdiv[p]), 0, 0, INT_MAX,                               \
-     .help = "factor of all weights, such as 1/16; 0: 1 over their sum"}
-#define BIAS(p)                                                                                    \
+     .help = "factor of all weights, such as 1/16; 0: 1 over their sum" note}
+#define BIAS(p, note)                                                                              \
     {#p "bias", NULL, HALO_OPTION_REAL, AT(bias[p]), 0, -MAX_BIAS, MAX_BIAS,                       \
-     .help = "added to each sample, in code values of its depth"}
-#define MODE(p)                                                                                    \
+     .help = "added to each sample, in code values of its depth" note}
+#define MODE(p, note)                                                                              \
     {#p "mode", NULL, HALO_OPTION_CHOICE, AT(mode[p]), MODE_SQUARE, .choices = modes,              \
-     .help = "the mask's shape"}
+     .help = "the mask's shape" note}
 /* clang-format on */
 
 static const struct halo_option options[] = {
-    MASK(0), MASK(1), MASK(2), MASK(3), RDIV(0), RDIV(1), RDIV(2), RDIV(3), BIAS(0),
-    BIAS(1), BIAS(2), BIAS(3), MODE(0), MODE(1), MODE(2), MODE(3), {NULL},
+    MASK(0, ""), MASK(1, ""),    MASK(2, ""), MASK(3, ALPHA), RDIV(0, ""), RDIV(1, ""),
+    RDIV(2, ""), RDIV(3, ALPHA), BIAS(0, ""), BIAS(1, ""),    BIAS(2, ""), BIAS(3, ALPHA),
+    MODE(0, ""), MODE(1, ""),    MODE(2, ""), MODE(3, ALPHA), {NULL},
 };
 
 static const char *const positional[] = {"0m",    "1m",    "2m",    "3m",    "0rdiv", "1rdiv",
@@ -123,13 +125,15 @@ static int read_mask(struct mask *m, const struct settings *s, int plane, struct
     return code ? code : shape(m, s->mode[plane], plane, count, err);
 }
 
-static int check(const void *settings, struct halo_error *err)
+static int check(const void *settings, const struct halo_option **ret_at, struct halo_error *err)
 {
     struct mask m;
     for (int p = 0; p < HALO_MAX_PLANES; p++) {
         const int code = read_mask(&m, settings, p, err);
-        if (code)
+        if (code) {
+            *ret_at = &options[p]; /* the masks are the first rows */
             return code;
+        }
     }
     return 0;
 }

@@ -24,10 +24,11 @@ static const struct halo_option options[] = {
 
 static const char *const positional[] = {"sigma", "steps", "planes", "sigmaV", NULL};
 
-static int check(const void *settings, struct halo_error *err)
+static int check(const void *settings, const struct halo_option **ret_at, struct halo_error *err)
 {
     static atomic_int said;
     const struct settings *s = settings;
+    (void)ret_at;
     (void)err;
     if (s->steps && HALO_ONCE(said))
         halo_log(HALO_LOG_INFO, "gblur: steps has no effect: this Gaussian is a true convolution, "

@@ -28,7 +28,14 @@ enum AVPixelFormat halo_format_nearest_native(enum AVPixelFormat format)
         return format;
     if (!sws_isSupportedInput(format))
         return AV_PIX_FMT_NONE;
+    if (av_pix_fmt_desc_get(format)->flags & AV_PIX_FMT_FLAG_PAL)
+        return AV_PIX_FMT_GBRP;
     return avcodec_find_best_pix_fmt_of_list(native_formats, format, 0, NULL);
+}
+
+bool halo_format_is_rgb(enum AVPixelFormat format)
+{
+    return av_pix_fmt_desc_get(format)->flags & (AV_PIX_FMT_FLAG_RGB | AV_PIX_FMT_FLAG_PAL);
 }
 
 int halo_format_planes(enum AVPixelFormat native)

@@ -104,6 +104,18 @@ static AVFrame *own_frame(const struct halo_gate *gate)
     return frame;
 }
 
+/* Only -vf null asks openly for no filter at all. */
+static void say_idle(const struct halo_gate *gate, int f)
+{
+    const char *name = gate->chain->filter[f].kind->name;
+    for (int p = 0; p < gate->planes; p++)
+        if (gate->plan[f].plane[p].conv.kind != HALO_CONV_COPY)
+            return;
+    if (strcmp(name, "null") != 0)
+        halo_log(HALO_LOG_WARNING, "stream %d: filter %d, %s, changes nothing with these options",
+                 gate->input.stream, f + 1, name);
+}
+
 static int plan_filters(struct halo_gate *gate, struct halo_error *err)
 {
     for (int f = 0; f < gate->chain->count; f++) {
@@ -122,6 +134,7 @@ static int plan_filters(struct halo_gate *gate, struct halo_error *err)
             if (ret < 0)
                 return ret;
         }
+        say_idle(gate, f);
     }
     return 0;
 }
@@ -139,8 +152,10 @@ static int open_converter(struct halo_gate *gate, struct halo_error *err)
     gate->converted = own_frame(gate);
     if (!gate->convert || !gate->converted)
         return halo_fail(err, -ENOMEM, "stream %d: cannot convert %s to %s", in->stream, from, to);
-    halo_log(HALO_LOG_INFO, "stream %d: %s pictures are converted to %s to be filtered", in->stream,
-             from, to);
+    const bool alpha = av_pix_fmt_desc_get(in->format)->flags & AV_PIX_FMT_FLAG_ALPHA;
+    halo_log(alpha ? HALO_LOG_WARNING : HALO_LOG_INFO,
+             "stream %d: %s pictures are converted to %s to be filtered%s", in->stream, from, to,
+             alpha ? ": their transparency is lost" : "");
     return 0;
 }
 
@@ -310,12 +325,10 @@ int halo_gate_pass(struct halo_gate *gate, const struct halo_raw_picture *raw,
     int r = same_shape(gate, raw->frame, err);
     if (r < 0)
         return r;
-    const AVFrame *native = raw->frame;
-    if (gate->convert) {
-        sws_scale(gate->convert, (const uint8_t *const *)native->data, native->linesize, 0,
-                  native->height, gate->converted->data, gate->converted->linesize);
-        native = gate->converted;
-    }
+    const AVFrame *native = gate->convert ? gate->converted : raw->frame;
+    if (gate->convert && (r = halo_av_scale(gate->convert, raw->frame, native)) < 0)
+        return halo_fail(err, r, "stream %d: a picture cannot be converted to %s to be filtered",
+                         gate->input.stream, av_get_pix_fmt_name(gate->format));
     struct halo_output_picture *picture = av_mallocz(sizeof *picture);
     if (picture)
         picture->frame =

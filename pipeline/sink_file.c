@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <libavutil/avstring.h>
 #include <libavutil/mem.h>
+#include <libavutil/time.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,33 +15,28 @@
 #include <unistd.h>
 
 #include "pipeline/av.h"
+#include "pipeline/container.h"
+#include "pipeline/path.h"
+#include "pipeline/target.h"
 
-enum target {
-    TARGET_NULL,
-    TARGET_FILE,   /* atomic */
-    TARGET_DIRECT, /* URL, pipe, device */
+enum {
+    MOST_PARTIALS = 9999,
+    GRACE_US = 2000000, /* for a reader, after a stop request */
 };
 
 struct halo_sink {
     const struct halo_run_settings *settings;
+    const atomic_int *stop;
     AVFormatContext *format;
-    enum target target;
-    char *path;             /* final name, symbolic links followed; TARGET_FILE */
-    char *partial;          /* NAME.partial.EXT */
+    struct halo_target target;
     char *beside;           /* the file while it grows; NULL when there is none */
     atomic_bool unfinished; /* beside is there, for halo_sink_abandon */
-    mode_t mode;            /* of the finished file */
     int64_t bytes;          /* once the file is closed */
     bool started;
+    int64_t packets;     /* handed to the muxer */
+    int64_t waits_at;    /* how far it was, in packets and bytes, at waits_since; see is_stuck */
+    int64_t waits_since; /* us, monotonic; 0: not stopped yet */
 };
-
-static bool is_url(const char *text)
-{
-    const size_t n =
-        strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+.-");
-    return (n > 1 && !strncmp(text + n, "://", 3)) || av_strstart(text, "unix:", NULL) ||
-           av_strstart(text, "pipe:", NULL);
-}
 
 /* Formats that open files of their own would bypass the temporary name, and most write many. */
 static int refuse_container(const AVOutputFormat *of, struct halo_error *err)
@@ -62,11 +58,11 @@ static int choose_container(struct halo_sink *sink, struct halo_error *err)
 {
     const struct halo_run_settings *set = sink->settings;
     const char *name =
-        sink->target == TARGET_NULL && !set->output_format ? "null" : set->output_format;
+        sink->target.kind == HALO_TARGET_NULL && !set->output_format ? "null" : set->output_format;
     const AVOutputFormat *of = av_guess_format(name, name ? NULL : set->output, NULL);
     if (!of && name)
         return halo_fail_usage(err, "-f %s: FFmpeg has no such muxer (see ffmpeg -muxers)", name);
-    if (!of && is_url(set->output))
+    if (!of && halo_path_is_url(set->output))
         return halo_fail_usage(err, "%s: say its format with -f (mpegts, nut, ...)", set->output);
     if (!of)
         return halo_fail_usage(
@@ -79,96 +75,41 @@ static int choose_container(struct halo_sink *sink, struct halo_error *err)
     return 0;
 }
 
-static bool same_file(const struct stat *a, const char *path)
+/* FFmpeg asks this before each write, and whenever a signal woke it in one. A reader that still
+ * takes something gets all that there is; while nothing is open there is nothing to finish. */
+static int is_stuck(void *opaque)
 {
-    struct stat b;
-    if (path)
-        av_strstart(path, "file:", &path);
-    return path && strcmp(path, "-") && stat(path, &b) == 0 && a->st_dev == b.st_dev &&
-           a->st_ino == b.st_ino;
-}
-
-static char *partial_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    const char *dot = strrchr(slash ? slash : path, '.');
-    if (!dot || dot == (slash ? slash + 1 : path))
-        return av_asprintf("%s.partial", path);
-    return av_asprintf("%.*s.partial%s", (int)(dot - path), path, dot);
-}
-
-/* The directory must be there before an hour of work, not after it. */
-static int check_directory(const char *path, struct halo_error *err)
-{
-    char *copy = av_strdup(path);
-    if (!copy)
-        return halo_fail(err, -ENOMEM, "out of memory");
-    char *slash = strrchr(copy, '/');
-    const char *dir = !slash ? "." : slash == copy ? "/" : copy;
-    if (slash)
-        *slash = 0;
-    if (slash == copy)
-        dir = "/";
-    int ret = 0;
-    if (access(dir, W_OK | X_OK) < 0)
-        ret = halo_fail(err, -errno, "%s: cannot be written: directory %s: %s", path, dir,
-                        strerror(errno));
-    av_free(copy);
-    return ret;
-}
-
-static int choose_file(struct halo_sink *sink, struct halo_error *err)
-{
-    const struct halo_run_settings *set = sink->settings;
-    const char *out = set->output;
-    av_strstart(out, "file:", &out);
-    struct stat st;
-    const bool exists = stat(out, &st) == 0;
-    sink->target = TARGET_FILE;
-    sink->mode = 0;
-    if (exists && S_ISDIR(st.st_mode))
-        return halo_fail_usage(err, "%s: is a directory: name a file in it", out);
-    if (exists && (same_file(&st, set->input) || same_file(&st, set->progress)))
-        return halo_fail_usage(err, "%s: OUT is the same file as %s: name another", out,
-                               same_file(&st, set->input) ? "IN" : "the -progress file");
-    if (exists && !S_ISREG(st.st_mode)) {
-        sink->target = TARGET_DIRECT;
+    struct halo_sink *sink = opaque;
+    if (!atomic_load(sink->stop))
         return 0;
+    if (!sink->started)
+        return 1;
+    const int64_t now = av_gettime_relative();
+    const int64_t at = sink->packets + (sink->format->pb ? sink->format->pb->pos : 0);
+    if (!sink->waits_since || at != sink->waits_at) {
+        sink->waits_since = now;
+        sink->waits_at = at;
     }
-    if (exists && !set->overwrite)
-        return halo_fail_usage(err, "%s: exists already: -y replaces it", out);
-    if (exists)
-        sink->mode = st.st_mode & 07777;
-    char *real = exists ? realpath(out, NULL) : NULL; /* a link stays a link */
-    sink->path = av_strdup(real ? real : out);
-    free(real);
-    sink->partial = sink->path ? partial_name(sink->path) : NULL;
-    if (!sink->partial)
-        return halo_fail(err, -ENOMEM, "out of memory");
-    return check_directory(sink->path, err);
+    return now - sink->waits_since > GRACE_US;
 }
 
 int halo_sink_create(struct halo_sink **ret, const struct halo_run_settings *settings,
-                     struct halo_error *err)
+                     const atomic_int *stop, struct halo_error *err)
 {
-    int r = 0;
     struct halo_sink *sink = av_mallocz(sizeof *sink);
     if (!sink)
         return halo_fail(err, -ENOMEM, "out of memory");
     sink->settings = settings;
-    const char *out = settings->output;
-    if (!strcmp(out, "null:"))
-        sink->target = TARGET_NULL;
-    else if (!strcmp(out, "-") || is_url(out))
-        sink->target = TARGET_DIRECT;
-    else
-        r = choose_file(sink, err);
+    sink->stop = stop;
+    int r = halo_target_init(&sink->target, settings, err);
     if (r >= 0)
         r = choose_container(sink, err);
     if (r < 0) {
         halo_sink_destroy(sink);
         return r;
     }
+    if (sink->target.kind == HALO_TARGET_DIRECT)
+        sink->format->interrupt_callback = (AVIOInterruptCB){is_stuck, sink};
     *ret = sink;
     return 0;
 }
@@ -186,15 +127,14 @@ void halo_sink_destroy(struct halo_sink *sink)
     close_file(sink);
     halo_sink_abandon(sink);
     avformat_free_context(sink->format);
-    av_free(sink->path);
-    av_free(sink->partial);
+    halo_target_finish(&sink->target);
     av_free(sink->beside);
     av_free(sink);
 }
 
 bool halo_sink_discards(const struct halo_sink *sink)
 {
-    return sink->target == TARGET_NULL && !sink->settings->video_codec;
+    return sink->target.kind == HALO_TARGET_NULL && !sink->settings->video_codec;
 }
 
 AVFormatContext *halo_sink_format(const struct halo_sink *sink)
@@ -206,31 +146,56 @@ static int fail_write(const struct halo_sink *sink, int averror, struct halo_err
 {
     char why[400];
     const int code = halo_av_errno(averror);
+    if (averror == AVERROR_EXIT)
+        return halo_fail(err, code, "%s: took nothing for %d seconds: its end is missing",
+                         sink->settings->output, GRACE_US / 1000000);
     return halo_fail(err, code, "%s: cannot be written: %s%s", sink->settings->output,
                      halo_av_reason(averror, why, sizeof why),
-                     sink->target == TARGET_FILE ? "; nothing is left under that name" : "");
+                     sink->target.kind == HALO_TARGET_FILE ? "; nothing is left under that name"
+                                                           : "");
+}
+
+/* The header fails where the streams do not fit the container, or where the disk does. */
+static int fail_header(const struct halo_sink *sink, int averror, struct halo_error *err)
+{
+    char why[400];
+    const char *out = sink->settings->output, *container = sink->format->oformat->name;
+    const AVIOContext *pb = sink->format->pb;
+    if (pb && !(pb->seekable & AVIO_SEEKABLE_NORMAL) && halo_container_seeks(sink->format->oformat))
+        return halo_fail_usage(err,
+                               "%s: %s cannot be written where there is no going back: use -f nut, "
+                               "-f matroska or -f mpegts",
+                               out, container);
+    if (averror != AVERROR(EINVAL) && averror != AVERROR(EPERM) && averror != AVERROR_INVALIDDATA &&
+        averror != AVERROR_PATCHWELCOME)
+        return fail_write(sink, averror, err);
+    return halo_fail_usage(err,
+                           "%s: %s refuses these streams: %s: choose others with -c:v and -c:a, "
+                           "leave the sound out with -an, or use .mkv, which holds nearly all",
+                           out, container, halo_av_reason(averror, why, sizeof why));
 }
 
 /* A name in the same directory, so that the rename at the end is atomic. */
 static int make_beside(struct halo_sink *sink, struct halo_error *err)
 {
-    const char *slash = strrchr(sink->path, '/');
-    sink->beside =
-        av_asprintf("%.*s.halod-XXXXXX", slash ? (int)(slash - sink->path + 1) : 0, sink->path);
+    const char *slash = strrchr(sink->target.path, '/');
+    sink->beside = av_asprintf("%.*s.halod-XXXXXX",
+                               slash ? (int)(slash - sink->target.path + 1) : 0, sink->target.path);
     if (!sink->beside)
         return halo_fail(err, -ENOMEM, "out of memory");
     const int fd = mkostemp(sink->beside, O_CLOEXEC);
     if (fd < 0) {
         const int code = -errno;
         av_freep(&sink->beside);
-        return halo_fail(err, code, "%s: cannot be written: %s", sink->path, strerror(-code));
+        return halo_fail(err, code, "%s: cannot be written: %s", sink->target.path,
+                         strerror(-code));
     }
-    if (!sink->mode) {
+    if (!sink->target.mode) {
         const mode_t mask = umask(0);
         umask(mask);
-        sink->mode = 0666 & ~mask;
+        sink->target.mode = 0666 & ~mask;
     }
-    fchmod(fd, sink->mode);
+    fchmod(fd, sink->target.mode);
     close(fd);
     atomic_store(&sink->unfinished, true);
     return 0;
@@ -246,7 +211,7 @@ static int open_file(struct halo_sink *sink, struct halo_error *err)
 {
     AVFormatContext *of = sink->format;
     const char *out = sink->settings->output;
-    if (sink->target == TARGET_FILE) {
+    if (sink->target.kind == HALO_TARGET_FILE) {
         const int ret = make_beside(sink, err);
         if (ret < 0)
             return ret;
@@ -254,13 +219,14 @@ static int open_file(struct halo_sink *sink, struct halo_error *err)
     } else if (!strcmp(out, "-")) {
         of->url = av_strdup("pipe:1");
     } else {
-        of->url = is_url(out) ? av_strdup(out) : av_asprintf("file:%s", out);
+        of->url =
+            halo_path_is_url(out) ? av_strdup(out) : av_asprintf("file:%s", halo_path_of(out));
     }
     if (!of->url)
         return halo_fail(err, -ENOMEM, "out of memory");
     if (of->oformat->flags & AVFMT_NOFILE)
         return 0;
-    const int ret = avio_open2(&of->pb, of->url, AVIO_FLAG_WRITE, NULL, NULL);
+    const int ret = avio_open2(&of->pb, of->url, AVIO_FLAG_WRITE, &of->interrupt_callback, NULL);
     return ret < 0 ? fail_write(sink, ret, err) : 0;
 }
 
@@ -268,12 +234,12 @@ int halo_sink_start(struct halo_sink *sink, struct halo_error *err)
 {
     if (halo_sink_discards(sink))
         return 0;
-    int ret = sink->target == TARGET_NULL ? 0 : open_file(sink, err);
+    int ret = sink->target.kind == HALO_TARGET_NULL ? 0 : open_file(sink, err);
     if (ret < 0)
         return ret;
     ret = avformat_write_header(sink->format, NULL);
     if (ret < 0)
-        return fail_write(sink, ret, err);
+        return fail_header(sink, ret, err);
     sink->started = true;
     return 0;
 }
@@ -282,6 +248,7 @@ int halo_sink_write(struct halo_sink *sink, AVPacket *pkt, AVRational tb, struct
 {
     av_packet_rescale_ts(pkt, tb, sink->format->streams[pkt->stream_index]->time_base);
     pkt->pos = -1;
+    sink->packets++;
     int ret = av_interleaved_write_frame(sink->format, pkt);
     if (ret >= 0 && sink->format->pb && sink->format->pb->error < 0)
         ret = sink->format->pb->error;
@@ -304,24 +271,41 @@ static int sync_path(const char *path)
 }
 
 /* Without -y a file that appeared meanwhile is not ours to replace. */
-static int rename_to(struct halo_sink *sink, const char *name, bool replace)
+static int rename_to(const struct halo_sink *sink, const char *name)
 {
+    const bool replace = sink->settings->overwrite;
+    struct stat st;
     if (!replace && renameat2(AT_FDCWD, sink->beside, AT_FDCWD, name, RENAME_NOREPLACE) == 0)
         return 0;
     if (!replace && errno != EINVAL && errno != ENOSYS)
         return -errno;
+    if (!replace && lstat(name, &st) == 0) /* a file system that cannot do both at once */
+        return -EEXIST;
     return rename(sink->beside, name) < 0 ? -errno : 0;
+}
+
+/* What earlier interruptions left is not ours to replace either: the next free name. */
+static int rename_to_partial(struct halo_sink *sink)
+{
+    int ret = rename_to(sink, sink->target.partial);
+    for (int n = 2; ret == -EEXIST && n <= MOST_PARTIALS; n++) {
+        free(sink->target.partial);
+        sink->target.partial = halo_path_partial(sink->target.path, n);
+        ret = sink->target.partial ? rename_to(sink, sink->target.partial) : -ENOMEM;
+    }
+    return ret;
 }
 
 static int commit(struct halo_sink *sink, bool partial, const char **ret_path,
                   struct halo_error *err)
 {
-    const char *name = partial ? sink->partial : sink->path;
     int ret = sync_path(sink->beside);
     if (ret >= 0)
-        ret = rename_to(sink, name, partial || sink->settings->overwrite);
+        ret = partial ? rename_to_partial(sink) : rename_to(sink, sink->target.path);
+    const char *name = partial ? sink->target.partial : sink->target.path;
     if (ret < 0)
-        return halo_fail(err, ret, "%s: cannot be finished: %s", name, strerror(-ret));
+        return halo_fail(err, ret, "%s: cannot be finished: %s", name ? name : sink->target.path,
+                         strerror(-ret));
     atomic_store(&sink->unfinished, false);
     char *dir = av_strdup(name);
     if (dir) {
@@ -355,5 +339,7 @@ int halo_sink_finish(struct halo_sink *sink, enum halo_sink_end how, const char 
     sink->started = false;
     if (ret < 0)
         return fail_write(sink, ret, err);
-    return sink->target == TARGET_FILE ? commit(sink, how == HALO_SINK_PARTIAL, ret_path, err) : 0;
+    return sink->target.kind == HALO_TARGET_FILE
+               ? commit(sink, how == HALO_SINK_PARTIAL, ret_path, err)
+               : 0;
 }

@@ -3,11 +3,14 @@
  *
  * A file appears whole or not at all: it is written beside its final name, synced, then renamed.
  * URLs, pipes and devices get the bytes as they come. The sink takes packets and knows no pictures.
- * One thread at a time; calls block on disk or network. */
+ * One thread at a time; calls block on disk or network. After a stop request the sink gives an URL,
+ * pipe or device up that takes nothing for two seconds, provided that something wakes the thread in
+ * a blocking write. */
 #ifndef HALO_SINK_FILE_H
 #define HALO_SINK_FILE_H
 
 #include <libavformat/avformat.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "config/error.h"
@@ -24,9 +27,10 @@ enum halo_sink_end {
 
 /* Checks settings->output and chooses the container; opens no file yet. 0, a usage error (the
  * container writes several files, OUT exists without -y or is IN, no such muxer) or -errno, with
- * err filled. */
+ * err filled. *stop, set by any thread, is the stop request. settings and stop must outlive the
+ * sink. */
 int halo_sink_create(struct halo_sink **ret, const struct halo_run_settings *settings,
-                     struct halo_error *err);
+                     const atomic_int *stop, struct halo_error *err);
 /* Closes and removes what was not finished. NULL is nothing to do. */
 void halo_sink_destroy(struct halo_sink *sink);
 
@@ -40,7 +44,7 @@ AVFormatContext *halo_sink_format(const struct halo_sink *sink);
 int halo_sink_start(struct halo_sink *sink, struct halo_error *err);
 
 /* Takes the packet's reference over, on failure too; times in tb. -ENOSPC and others with err
- * filled. */
+ * filled; -EINTR where it gave up after a stop request, as from start and finish. */
 int halo_sink_write(struct halo_sink *sink, AVPacket *pkt, AVRational tb, struct halo_error *err);
 
 int64_t halo_sink_bytes(const struct halo_sink *sink); /* written so far */

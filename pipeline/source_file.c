@@ -6,31 +6,32 @@
 #include <inttypes.h>
 #include <libavutil/avstring.h>
 #include <libavutil/mem.h>
-#include <string.h>
-#include <sys/stat.h>
 
 #include "config/log.h"
 #include "pipeline/av.h"
+#include "pipeline/source_jumps.h"
+#include "pipeline/source_open.h"
+#include "pipeline/source_whole.h"
 
 enum {
     BLIND_SEEK = 10, /* seconds: longer than the distance between key frames of broadcasts */
-};
-
-/* What has been read of one stream, to compare with what it declares. */
-struct seen {
-    int64_t packets;
-    double end;       /* seconds: largest pts + duration */
-    double last_gap;  /* seconds: the longest step between presentation times so far */
-    double last_time; /* of the packet before */
+    JOINT = 4,       /* packets of a stream from the mark of a gap to the jump of its clock */
 };
 
 struct halo_source {
     const struct halo_run_settings *settings;
     const atomic_int *stop;
     AVFormatContext *format;
-    struct seen *seen;
-    int64_t offset; /* AV_TIME_BASE: subtracted from every time */
-    int64_t end;    /* AV_TIME_BASE, on the moved line; INT64_MAX without -t */
+    int known; /* streams that were there when it was opened */
+    struct halo_whole *whole;
+    struct halo_jumps *jumps;          /* NULL: a format whose clock does not jump */
+    struct halo_complaints complaints; /* of the demuxer, where they mean damage */
+    int64_t probed;   /* where in the file av_read_frame begins to read what was not read before */
+    int torn;         /* stream that had a packet with a gap in it, or -1 */
+    int patience;     /* packets of it until that is damage */
+    double torn_time; /* seconds */
+    int64_t offset;   /* AV_TIME_BASE: subtracted from every time */
+    int64_t end;      /* AV_TIME_BASE, on the moved line; INT64_MAX without -t */
 };
 
 static int interrupted(void *opaque)
@@ -39,75 +40,10 @@ static int interrupted(void *opaque)
     return atomic_load(s->stop) != 0;
 }
 
-static int demuxer_options(const struct halo_run_settings *set, AVDictionary **ret)
+static int64_t microseconds(double seconds)
 {
-    const char *pairs[][2] = {{"video_size", set->video_size},
-                              {"framerate", set->framerate},
-                              {"pixel_format", set->pixel_format}};
-    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
-        if (pairs[i][1] && av_dict_set(ret, pairs[i][0], pairs[i][1], 0) < 0)
-            return -ENOMEM;
-    return 0;
-}
-
-/* A local path is given to FFmpeg as file:PATH, so that a colon in its name means nothing. */
-static char *input_url(const char *input, struct halo_error *err)
-{
-    struct stat st;
-    if (!strcmp(input, "-"))
-        return av_strdup("pipe:0");
-    if (stat(input, &st) < 0)
-        return av_strdup(input);
-    if (S_ISDIR(st.st_mode)) {
-        halo_fail(err, -EISDIR, "%s: is a directory: name a file", input);
-        return NULL;
-    }
-    if (S_ISCHR(st.st_mode) && strncmp(input, "/dev/fd/", 8) && strcmp(input, "/dev/stdin")) {
-        halo_fail(err, -ENOTSUP, "%s: is a device: halod run reads files, URLs and pipes", input);
-        return NULL;
-    }
-    return av_asprintf("file:%s", input);
-}
-
-static int open_input(struct halo_source *s, struct halo_error *err)
-{
-    const struct halo_run_settings *set = s->settings;
-    const AVInputFormat *forced = NULL;
-    char why[400];
-    if (set->input_format && !(forced = av_find_input_format(set->input_format)))
-        return halo_fail_usage(err, "-f %s: FFmpeg has no such demuxer (see ffmpeg -demuxers)",
-                               set->input_format);
-    char *url = input_url(set->input, err);
-    if (!url)
-        return halo_fail(err, -ENOMEM, "out of memory");
-    AVDictionary *options = NULL;
-    s->format = avformat_alloc_context();
-    int ret = s->format ? demuxer_options(set, &options) : -ENOMEM;
-    if (ret < 0) {
-        av_free(url);
-        return halo_fail(err, ret, "out of memory");
-    }
-    s->format->interrupt_callback = (AVIOInterruptCB){interrupted, s};
-    ret = avformat_open_input(&s->format, url, forced, &options); /* frees the context on failure */
-    av_free(url);
-    const AVDictionaryEntry *left = av_dict_get(options, "", NULL, AV_DICT_IGNORE_SUFFIX);
-    if (ret >= 0 && left)
-        ret = halo_fail_usage(err, "-%s: the %s demuxer has no such option", left->key,
-                              s->format->iformat->name);
-    else if (ret < 0)
-        halo_fail(err, halo_av_errno(ret), "%s: cannot be read: %s", set->input,
-                  halo_av_reason(ret, why, sizeof why));
-    av_dict_free(&options);
-    if (ret < 0)
-        return ret;
-    if (!forced && !strcmp(s->format->iformat->name, "tty"))
-        return halo_fail(err, -EBADMSG, "%s: is text, not a video (-f tty reads it as ANSI art)",
-                         set->input);
-    ret = avformat_find_stream_info(s->format, NULL);
-    if (ret < 0)
-        return halo_fail(err, halo_av_errno(ret), "%s: its streams cannot be read: %s", set->input,
-                         halo_av_reason(ret, why, sizeof why));
-    return 0;
+    const double most = INT64_MAX / 4; /* of what is added to it, nothing overflows */
+    return (int64_t)FFMIN(seconds * AV_TIME_BASE + 0.5, most);
 }
 
 static int seek_to_start(struct halo_source *s, struct halo_error *err)
@@ -116,9 +52,9 @@ static int seek_to_start(struct halo_source *s, struct halo_error *err)
     const int64_t start = s->format->start_time == AV_NOPTS_VALUE ? 0 : s->format->start_time;
     s->end = INT64_MAX;
     if (set->seek >= 0)
-        s->offset = start + (int64_t)(set->seek * AV_TIME_BASE + 0.5);
+        s->offset = start + microseconds(set->seek);
     if (set->duration >= 0)
-        s->end = (set->seek >= 0 ? 0 : start) + (int64_t)(set->duration * AV_TIME_BASE + 0.5);
+        s->end = (set->seek >= 0 ? 0 : start) + microseconds(set->duration);
     if (set->seek <= 0)
         return 0;
     const double length = (double)s->format->duration / AV_TIME_BASE;
@@ -132,8 +68,24 @@ static int seek_to_start(struct halo_source *s, struct halo_error *err)
     if (blind && to <= start)
         return 0;
     const int ret = avformat_seek_file(s->format, -1, INT64_MIN, to, to, 0);
+    atomic_store(&s->complaints.lines, 0); /* damage before -ss is not the user's */
     if (ret < 0) /* a pipe, or a format without an index: read up to there */
         halo_log(HALO_LOG_INFO, "%s: cannot seek: reading from its beginning to -ss", set->input);
+    return 0;
+}
+
+/* What is kept about each stream while it is read. */
+static int prepare_reading(struct halo_source *s, struct halo_error *err)
+{
+    AVFormatContext *f = s->format;
+    s->known = (int)f->nb_streams;
+    s->torn = -1;
+    s->probed = f->pb ? avio_tell(f->pb) : -1;
+    if (f->iformat->flags & AVFMT_TS_DISCONT)
+        s->jumps = halo_jumps_create(s->known);
+    s->whole = halo_whole_create(f);
+    if (!s->whole || (!s->jumps && (f->iformat->flags & AVFMT_TS_DISCONT)))
+        return halo_fail(err, -ENOMEM, "out of memory");
     return 0;
 }
 
@@ -145,11 +97,12 @@ int halo_source_open(struct halo_source **ret, const struct halo_run_settings *s
         return halo_fail(err, -ENOMEM, "out of memory");
     s->settings = settings;
     s->stop = stop;
-    int r = open_input(s, err);
+    int r = halo_source_open_format(&s->format, settings, (AVIOInterruptCB){interrupted, s},
+                                    &s->complaints, err);
     if (r >= 0)
         r = seek_to_start(s, err);
-    if (r >= 0 && !(s->seen = av_calloc(s->format->nb_streams + 1, sizeof *s->seen)))
-        r = halo_fail(err, -ENOMEM, "out of memory");
+    if (r >= 0)
+        r = prepare_reading(s, err);
     if (r < 0) {
         halo_source_close(s);
         return r;
@@ -163,30 +116,14 @@ void halo_source_close(struct halo_source *s)
     if (!s)
         return;
     avformat_close_input(&s->format);
-    av_free(s->seen);
+    halo_whole_destroy(s->whole);
+    halo_jumps_destroy(s->jumps);
     av_free(s);
 }
 
 AVFormatContext *halo_source_format(const struct halo_source *s)
 {
     return s->format;
-}
-
-static void note_packet(struct halo_source *s, const AVPacket *pkt)
-{
-    const AVStream *st = s->format->streams[pkt->stream_index];
-    struct seen *seen = &s->seen[pkt->stream_index];
-    seen->packets++;
-    const int64_t ts = pkt->pts != AV_NOPTS_VALUE ? pkt->pts : pkt->dts;
-    if (ts == AV_NOPTS_VALUE)
-        return;
-    const double time = ts * av_q2d(st->time_base);
-    const double end = time + pkt->duration * av_q2d(st->time_base);
-    if (seen->packets > 1 && time - seen->last_time > seen->last_gap)
-        seen->last_gap = time - seen->last_time;
-    seen->last_time = time;
-    if (seen->packets == 1 || end > seen->end)
-        seen->end = end;
 }
 
 static int fail_damaged(const struct halo_source *s, int code, double time, const char *why,
@@ -197,101 +134,140 @@ static int fail_damaged(const struct halo_source *s, int code, double time, cons
                      halo_av_clock(time, clock, sizeof clock), why);
 }
 
-static double last_time(const struct halo_source *s)
+/* 1: a packet; 0: the end or a stop; -errno. */
+static int demux(struct halo_source *s, AVPacket *pkt, struct halo_error *err)
 {
-    double last = 0;
-    for (unsigned i = 0; i < s->format->nb_streams; i++)
-        if (s->seen[i].packets && s->seen[i].end > last)
-            last = s->seen[i].end;
-    return last;
+    AVFormatContext *f = s->format;
+    char why[400];
+    int ret;
+    av_packet_unref(pkt);
+    do
+        ret = atomic_load(s->stop) ? AVERROR_EXIT : av_read_frame(f, pkt);
+    while (ret == AVERROR(EAGAIN));
+    if (ret == AVERROR_EXIT || (ret < 0 && atomic_load(s->stop)))
+        return 0;
+    if (ret == -1 && f->pb && avio_feof(f->pb)) /* how old demuxers say that it is the end */
+        ret = AVERROR_EOF;
+    if (ret == AVERROR_EOF && f->pb && f->pb->error < 0)
+        ret = f->pb->error;
+    if (atomic_load(&s->complaints.lines) && (ret == AVERROR_EOF || avio_tell(f->pb) != s->probed))
+        ret = AVERROR_INVALIDDATA;
+    if (ret < 0 && ret != AVERROR_EOF)
+        return fail_damaged(s, halo_av_errno(ret), halo_whole_end(s->whole),
+                            halo_av_reason(ret, why, sizeof why), err);
+    return ret >= 0;
+}
+
+/* A stream that begins after the output's header is written has no place in it. Pictures must not
+ * be lost without an error; other streams may. */
+static int pass_over_late(struct halo_source *s, AVStream *st, struct halo_error *err)
+{
+    const enum AVMediaType type = st->codecpar->codec_type;
+    char clock[32];
+    if (type == AVMEDIA_TYPE_VIDEO)
+        return halo_fail(err, -ENOTSUP,
+                         "%s: a new video stream begins inside the file, at %s, which is not "
+                         "supported",
+                         s->settings->input,
+                         halo_av_clock(halo_whole_end(s->whole), clock, sizeof clock));
+    if (st->discard != AVDISCARD_ALL && (type != AVMEDIA_TYPE_AUDIO || !s->settings->no_audio))
+        halo_log(HALO_LOG_WARNING, "stream %d (%s) is dropped: it begins inside the file, at %s",
+                 st->index, avcodec_get_name(st->codecpar->codec_id),
+                 halo_av_clock(halo_whole_end(s->whole), clock, sizeof clock));
+    st->discard = AVDISCARD_ALL; /* said once */
+    return 0;
+}
+
+/* Fails for packets with a gap in them, but for those at which the clock jumps: where recordings
+ * are joined, the count by which MPEG-TS finds gaps breaks as well, and the mark comes just before
+ * the jump (the parser puts pictures some packets between). pkt NULL: the end. */
+static int check_torn(struct halo_source *s, const AVPacket *pkt, bool jumped,
+                      struct halo_error *err)
+{
+    char why[400];
+    if (s->torn >= 0 && (!pkt || pkt->stream_index == s->torn)) {
+        if (!jumped && (!pkt || --s->patience == 0))
+            return fail_damaged(s, -EBADMSG, s->torn_time,
+                                halo_av_reason(AVERROR_INVALIDDATA, why, sizeof why), err);
+        if (jumped)
+            s->torn = -1;
+    }
+    if (pkt && (pkt->flags & AV_PKT_FLAG_CORRUPT) && !jumped && s->torn < 0 &&
+        !atomic_load(s->stop)) { /* a stop cuts packets short too */
+        s->torn = pkt->stream_index;
+        s->torn_time = halo_whole_time(s->whole, pkt->stream_index);
+        const AVStream *st = s->format->streams[pkt->stream_index];
+        s->patience = st->codecpar->codec_type == AVMEDIA_TYPE_VIDEO ? JOINT : 1;
+        return s->jumps ? 0 : check_torn(s, NULL, false, err);
+    }
+    return 0;
+}
+
+/* Puts pkt on the one line of time, and looks whether it is whole. */
+static int straighten(struct halo_source *s, AVPacket *pkt, struct halo_error *err)
+{
+    static atomic_int said;
+    char clock[32];
+    bool jumped = false;
+    double step = 0;
+    if (s->jumps)
+        jumped = halo_jumps_pass(s->jumps, s->format->streams[pkt->stream_index], pkt, &step);
+    if (step != 0 && HALO_ONCE(said))
+        halo_log(HALO_LOG_WARNING,
+                 "%s: its clock jumps by %.3f s at %s: all streams go on without a gap",
+                 s->settings->input, step,
+                 halo_av_clock(halo_whole_end(s->whole), clock, sizeof clock));
+    halo_whole_note(s->whole, pkt);
+    const int ret = check_torn(s, pkt, jumped, err);
+    return ret < 0 ? ret : 1;
 }
 
 int halo_source_read(struct halo_source *s, AVPacket *pkt, struct halo_error *err)
 {
-    char why[400];
-    av_packet_unref(pkt);
-    if (atomic_load(s->stop))
-        return 0;
-    const unsigned known = s->format->nb_streams;
     int ret;
-    do
-        ret = av_read_frame(s->format, pkt);
-    while (ret == AVERROR(EAGAIN) && !atomic_load(s->stop));
-    if (ret == AVERROR_EXIT || (ret < 0 && atomic_load(s->stop)))
-        return 0;
-    if (ret == AVERROR_EOF && s->format->pb && s->format->pb->error < 0)
-        ret = s->format->pb->error;
-    if (ret == AVERROR_EOF)
-        return 0;
-    if (ret < 0)
-        return fail_damaged(s, halo_av_errno(ret), last_time(s),
-                            halo_av_reason(ret, why, sizeof why), err);
-    if (pkt->stream_index >= (int)known) /* a stream that appears later is not one we chose */
-        return halo_fail(err, -ENOTSUP,
-                         "%s: a new stream begins inside the file, which is not supported",
-                         s->settings->input);
-    note_packet(s, pkt);
-    if (pkt->flags & AV_PKT_FLAG_CORRUPT)
-        return fail_damaged(s, -EBADMSG, s->seen[pkt->stream_index].last_time,
-                            halo_av_reason(AVERROR_INVALIDDATA, why, sizeof why), err);
-    return 1;
-}
-
-/* Formats whose header counts the samples say exactly how many packets there are. */
-static int check_count(const struct halo_source *s, const AVStream *st, struct halo_error *err)
-{
-    const int64_t got = s->seen[st->index].packets;
-    char clock[32];
-    if (st->codecpar->codec_type != AVMEDIA_TYPE_VIDEO || st->nb_frames <= 0 ||
-        got + 1 >= st->nb_frames)
-        return 0;
-    return halo_fail(err, -EBADMSG,
-                     "%s: truncated at %s: stream %d has %" PRId64 " of the %" PRId64
-                     " frames that it declares",
-                     s->settings->input, halo_av_clock(s->seen[st->index].end, clock, sizeof clock),
-                     st->index, got, st->nb_frames);
-}
-
-static double frame_time(const struct halo_source *s)
-{
-    double longest = 0;
-    for (unsigned i = 0; i < s->format->nb_streams; i++) {
-        const AVStream *st = s->format->streams[i];
-        if (st->codecpar->codec_type != AVMEDIA_TYPE_VIDEO ||
-            (st->disposition & AV_DISPOSITION_ATTACHED_PIC))
-            continue;
-        double one = st->avg_frame_rate.num ? 1 / av_q2d(st->avg_frame_rate) : 0;
-        longest = FFMAX(longest, FFMAX(one, s->seen[i].last_gap));
+    while ((ret = demux(s, pkt, err)) > 0 && pkt->stream_index >= s->known) {
+        ret = pass_over_late(s, s->format->streams[pkt->stream_index], err);
+        if (ret < 0)
+            return ret;
     }
-    return longest;
+    if (ret == 0 && !atomic_load(s->stop))
+        ret = check_torn(s, NULL, false, err);
+    return ret <= 0 ? ret : straighten(s, pkt, err);
 }
 
 int halo_source_check_whole(const struct halo_source *s, struct halo_error *err)
 {
-    char at[32], whole[32];
     if (s->settings->duration >= 0 || s->settings->seek > 0 || atomic_load(s->stop))
         return 0;
-    for (unsigned i = 0; i < s->format->nb_streams; i++) {
-        const int ret = check_count(s, s->format->streams[i], err);
-        if (ret < 0)
-            return ret;
+    return halo_whole_check(s->whole, s->settings->input, err);
+}
+
+void halo_source_lift(struct halo_source *s)
+{
+    const bool primes = av_match_name("mov", s->format->iformat->name);
+    int64_t lowest = 0;
+    bool below = false;
+    for (int i = 0; i < s->known && s->settings->seek < 0; i++) {
+        const AVStream *st = s->format->streams[i];
+        const enum AVMediaType type = st->codecpar->codec_type;
+        if (st->start_time == AV_NOPTS_VALUE || st->start_time >= 0 ||
+            (type != AVMEDIA_TYPE_VIDEO && (type != AVMEDIA_TYPE_AUDIO || primes)))
+            continue;
+        below |= type == AVMEDIA_TYPE_VIDEO;
+        lowest = FFMIN(lowest, av_rescale_q(st->start_time, st->time_base, AV_TIME_BASE_Q));
     }
-    if (s->format->duration == AV_NOPTS_VALUE ||
-        s->format->duration_estimation_method != AVFMT_DURATION_FROM_STREAM)
-        return 0;
-    /* One frame may be missing at the end, and some muxers declare the last frame's duration
-     * although its packet has none. */
-    const double start =
-        s->format->start_time == AV_NOPTS_VALUE ? 0 : (double)s->format->start_time / AV_TIME_BASE;
-    /* Some containers count their length from time 0, some from the first picture. */
-    const double length = (double)s->format->duration / AV_TIME_BASE;
-    const double declared = start > 0 ? length : start + length;
-    const double end = last_time(s);
-    if (end + 2 * frame_time(s) + 0.05 >= declared)
-        return 0;
-    return halo_fail(err, -EBADMSG, "%s: truncated at %s: it declares a length of %s",
-                     s->settings->input, halo_av_clock(end, at, sizeof at),
-                     halo_av_clock(declared, whole, sizeof whole));
+    if (!below)
+        return;
+    s->offset = lowest;
+    if (s->end != INT64_MAX)
+        s->end -= lowest;
+    halo_log(HALO_LOG_INFO, "%s: begins %.3f s before time 0: all streams are shifted by that",
+             s->settings->input, (double)-lowest / AV_TIME_BASE);
+}
+
+int64_t halo_source_end(const struct halo_source *s)
+{
+    return s->end;
 }
 
 int64_t halo_source_shift(const struct halo_source *s, int64_t ts, AVRational tb)

@@ -23,12 +23,17 @@ void halo_source_close(struct halo_source *s); /* NULL is nothing to do */
 
 AVFormatContext *halo_source_format(const struct halo_source *s);
 
-/* Next packet into pkt (its references are dropped first). 1: a packet; 0: the end, or a stop;
- * -errno with err filled: a read error or damage, with its time. */
+/* Next packet into pkt (its references are dropped first), its times freed of the clock's jumps.
+ * 1: a packet; 0: the end, or a stop; -errno with err filled: a read error or damage, with its
+ * time. */
 int halo_source_read(struct halo_source *s, AVPacket *pkt, struct halo_error *err);
 
 /* After the end: is all there that the file declares? -EBADMSG with err filled where not. */
 int halo_source_check_whole(const struct halo_source *s, struct halo_error *err);
+
+/* For outputs that hide what lies below time 0 (MOV's edit lists): where pictures begin there, all
+ * times are moved up by one constant. Before the first packet is read. */
+void halo_source_lift(struct halo_source *s);
 
 /* Moves a time of the input onto the output's line: -ss becomes 0. ts in tb, AV_NOPTS_VALUE
  * passes. */
@@ -36,6 +41,9 @@ int64_t halo_source_shift(const struct halo_source *s, int64_t ts, AVRational tb
 
 /* Where a moved time lies: -1 before -ss, 1 at or after the end that -t asks for, else 0. */
 int halo_source_window(const struct halo_source *s, int64_t shifted, AVRational tb);
+
+/* Where -t ends it on the moved line, in AV_TIME_BASE; INT64_MAX without -t. */
+int64_t halo_source_end(const struct halo_source *s);
 
 /* Length of what will be read, in seconds; negative where nobody knows. */
 double halo_source_duration(const struct halo_source *s);

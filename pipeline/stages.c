@@ -32,6 +32,34 @@ static int drain_decoder(struct halo_stream *s, int index, struct halo_error *er
     return ret;
 }
 
+/* A subtitle that is shown when -ss comes begins there. */
+static void cut_subtitle(AVPacket *pkt)
+{
+    if (pkt->pts == AV_NOPTS_VALUE || pkt->pts >= 0 || pkt->pts + pkt->duration <= 0)
+        return;
+    pkt->duration += pkt->pts;
+    pkt->pts = pkt->dts = 0;
+}
+
+/* Sound that the input's edit list hides would be heard where the output has none. The packet
+ * before the first that is heard stays: the decoder needs it. 1: pkt is to be copied; 0: it is
+ * kept, or dropped. */
+static int keep_hidden(struct halo_track *t, AVPacket *pkt)
+{
+    const bool hidden = pkt->flags & AV_PKT_FLAG_DISCARD;
+    if (t->audio || !hidden || (t->hides && !t->heard)) {
+        t->heard |= !hidden;
+        return 1;
+    }
+    const bool primes = !t->heard && t->in->codecpar->codec_type == AVMEDIA_TYPE_AUDIO;
+    av_packet_free(&t->priming);
+    if (primes)
+        t->priming = pkt;
+    else
+        av_packet_free(&pkt);
+    return 0;
+}
+
 static int copy_packet(struct halo_stream *s, const AVPacket *pkt, struct halo_error *err)
 {
     struct halo_track *t = &s->tracks.track[pkt->stream_index];
@@ -40,6 +68,8 @@ static int copy_packet(struct halo_stream *s, const AVPacket *pkt, struct halo_e
         return halo_fail(err, -ENOMEM, "out of memory");
     copy->pts = halo_source_shift(s->source, copy->pts, t->in->time_base);
     copy->dts = halo_source_shift(s->source, copy->dts, t->in->time_base);
+    if (t->in->codecpar->codec_type == AVMEDIA_TYPE_SUBTITLE && s->settings->seek >= 0)
+        cut_subtitle(copy);
     const int64_t ts = copy->pts != AV_NOPTS_VALUE ? copy->pts : copy->dts;
     const int where = halo_source_window(s->source, ts, t->in->time_base);
     t->over |= where > 0;
@@ -47,8 +77,19 @@ static int copy_packet(struct halo_stream *s, const AVPacket *pkt, struct halo_e
         av_packet_free(&copy);
         return 0;
     }
-    return halo_queue_put(
-        s->to_filter, (struct halo_item){HALO_ITEM_PACKET, pkt->stream_index, {.packet = copy}});
+    if (!keep_hidden(t, copy))
+        return 0;
+    AVPacket *both[] = {t->priming, copy};
+    t->priming = NULL;
+    int ret = 0;
+    for (int i = 0; i < 2; i++) {
+        const struct halo_item item = {HALO_ITEM_PACKET, pkt->stream_index, {.packet = both[i]}};
+        if (both[i] && ret >= 0)
+            ret = halo_queue_put(s->to_filter, item);
+        else
+            av_packet_free(&both[i]);
+    }
+    return ret;
 }
 
 static int take_packet(struct halo_stream *s, const AVPacket *pkt, struct halo_error *err)
@@ -214,19 +255,32 @@ static int encode_item(struct halo_stream *s, const struct halo_item *item, stru
     return halo_fail(err, -EPERM, "an unfiltered picture reached the encoder: refused");
 }
 
+/* From now on, and no longer, a stop may wake this thread. */
+static void set_writing(struct halo_stream *s, bool writing)
+{
+    pthread_mutex_lock(&s->lock);
+    s->writer = pthread_self();
+    s->writing = writing;
+    pthread_mutex_unlock(&s->lock);
+}
+
 void *halo_stream_encode_main(void *arg)
 {
     struct halo_stream *s = arg;
     struct halo_error err = {0};
     struct halo_item item;
+    set_writing(s, true);
     while (halo_queue_get(s->to_encode, &item) == 0) {
         const bool end = item.kind == HALO_ITEM_END;
         const int ret = encode_item(s, &item, &err);
         halo_item_finish(&item);
-        if (ret < 0)
+        if (ret < 0) {
+            halo_fail(&err, ret, "the encode stage failed: %s", strerror(-ret));
             halo_stream_fail(s, &err);
+        }
         if (ret < 0 || end)
             break;
     }
+    set_writing(s, false);
     return NULL;
 }

@@ -11,12 +11,14 @@
 
 #include "config/log.h"
 #include "pipeline/av.h"
+#include "pipeline/container.h"
+#include "pipeline/raw_input.h"
 #include "pipeline/stream_private.h"
 
 enum {
     QUEUE_PICTURES = 4,
     QUEUE_PACKETS = 512,
-    WAKE_SIGNAL = SIGUSR2, /* interrupts a blocking read; its handler does nothing */
+    WAKE_SIGNAL = SIGUSR2, /* interrupts a blocking read or write; its handler does nothing */
 };
 
 static void do_nothing(int number)
@@ -53,8 +55,11 @@ int halo_stream_create(struct halo_stream **ret, const struct halo_run_settings 
     if (!s->to_filter || !s->to_encode)
         r = halo_fail(err, -ENOMEM, "out of memory");
     if (r >= 0)
-        r = halo_sink_create(&s->sink, settings, err);
-    if (r >= 0 && !halo_sink_discards(s->sink) && !halo_encoder_find(settings, err))
+        r = halo_raw_input_check(settings, err);
+    if (r >= 0)
+        r = halo_sink_create(&s->sink, settings, &s->stop, err);
+    if (r >= 0 && !halo_sink_discards(s->sink) &&
+        !halo_container_encoder(halo_sink_format(s->sink)->oformat, settings, err))
         r = -EINVAL;
     if (r >= 0 && halo_audio_is_coded(settings) && !halo_audio_find(settings->audio_codec, err))
         r = -EINVAL;
@@ -132,10 +137,10 @@ static void *source_main(void *arg)
 {
     struct halo_stream *s = arg;
     struct halo_error err = {0};
-    if (open_all(s, &err) < 0)
-        halo_stream_fail(s, &err);
-    else
+    if (open_all(s, &err) >= 0)
         run_stages(s);
+    else if (!atomic_load(&s->stop)) /* what a stop cuts short is no fault of the input's */
+        halo_stream_fail(s, &err);
     atomic_store(&s->running, false);
     if (!s->error.code) {
         const bool partial = atomic_load(&s->stop);
@@ -167,6 +172,10 @@ void halo_stream_stop(struct halo_stream *s)
     atomic_store(&s->stop, 1);
     if (s->started && !atomic_load(&s->done))
         pthread_kill(s->source_thread, WAKE_SIGNAL);
+    pthread_mutex_lock(&s->lock);
+    if (s->writing)
+        pthread_kill(s->writer, WAKE_SIGNAL);
+    pthread_mutex_unlock(&s->lock);
 }
 
 void halo_stream_abandon(struct halo_stream *s)

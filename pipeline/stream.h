@@ -56,8 +56,8 @@ int halo_stream_create(struct halo_stream **ret, const struct halo_run_settings 
 void halo_stream_destroy(struct halo_stream *s);
 
 int halo_stream_start(struct halo_stream *s, struct halo_error *err);
-/* Finish with what there is; may be called again, to wake a source that waits in a blocking
- * read. */
+/* Finish with what there is; may be called again, to wake a source that waits in a blocking read,
+ * or a sink in a blocking write. A sink that takes nothing more ends the stream with -EINTR. */
 void halo_stream_stop(struct halo_stream *s);
 /* For the last resort: remove the unfinished file's name, before the process exits at once. */
 void halo_stream_abandon(struct halo_stream *s);

@@ -32,6 +32,8 @@ struct halo_stream {
 
     pthread_mutex_t lock;
     struct halo_error error; /* the first, under lock */
+    pthread_t writer;        /* the encode thread, while writing; both under lock */
+    bool writing;
     const char *path;
 };
 

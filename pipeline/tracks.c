@@ -7,10 +7,22 @@
 #include <libavutil/avstring.h>
 #include <libavutil/display.h>
 #include <libavutil/mem.h>
+#include <libavutil/pixdesc.h>
 #include <string.h>
 
 #include "config/log.h"
 #include "pipeline/av.h"
+#include "pipeline/container.h"
+
+/* VP8 and VP9 keep their alpha beside the pictures, where FFmpeg's own decoders do not look. */
+static void say_alpha_lost(const AVStream *in)
+{
+    const AVDictionaryEntry *mode = av_dict_get(in->metadata, "alpha_mode", NULL, 0);
+    const bool decoded = av_pix_fmt_desc_get(in->codecpar->format)->flags & AV_PIX_FMT_FLAG_ALPHA;
+    if (mode && !strcmp(mode->value, "1") && !decoded) /* else the gate says it */
+        halo_log(HALO_LOG_WARNING, "stream %d: the transparency of its pictures is lost",
+                 in->index);
+}
 
 static int open_gate(struct halo_track *t, const char *name, const struct halo_chain *chain,
                      struct halo_backend *backend, struct halo_error *err)
@@ -27,7 +39,13 @@ static int open_gate(struct halo_track *t, const char *name, const struct halo_c
         .space = par->color_space,
         .range = par->color_range,
     };
+    say_alpha_lost(t->in);
     return halo_gate_create(&t->gate, chain, backend, &input, err);
+}
+
+static bool is_mov(const AVOutputFormat *container)
+{
+    return av_match_name(container->name, "mov,mp4,3gp,3g2,psp,ipod,f4v");
 }
 
 /* FFmpeg's muxers write the rotation into MOV's family only. */
@@ -35,7 +53,7 @@ static void say_rotation_lost(const AVStream *in, const AVOutputFormat *containe
 {
     const uint8_t *matrix = av_stream_get_side_data(in, AV_PKT_DATA_DISPLAYMATRIX, NULL);
     const double angle = matrix ? av_display_rotation_get((const int32_t *)matrix) : 0;
-    if (matrix && angle != 0 && !av_match_name(container->name, "mov,mp4,3gp,3g2,psp,ipod,f4v"))
+    if (matrix && angle != 0 && !is_mov(container))
         halo_log(HALO_LOG_WARNING,
                  "stream %d: %s cannot say that the picture is to be turned by %.0f degrees "
                  "clockwise: .mp4 or .mov can",
@@ -48,12 +66,9 @@ static int open_filtered(struct halo_track *t, const struct halo_run_settings *s
     if (halo_sink_discards(sink))
         return 0;
     AVFormatContext *output = halo_sink_format(sink);
-    const AVCodec *codec = halo_encoder_find(settings, err);
+    const AVCodec *codec = halo_container_encoder(output->oformat, settings, err);
     if (!codec)
         return -EINVAL;
-    if (avformat_query_codec(output->oformat, codec->id, FF_COMPLIANCE_NORMAL) == 0)
-        return halo_fail_usage(err, "%s cannot hold %s video: name another encoder with -c:v",
-                               output->oformat->name, avcodec_get_name(codec->id));
     const struct halo_encoder_input ein = {
         .format = halo_gate_format(t->gate),
         .width = t->in->codecpar->width,
@@ -62,9 +77,11 @@ static int open_filtered(struct halo_track *t, const struct halo_run_settings *s
         .framerate = av_guess_frame_rate(input, t->in, NULL),
         .aspect = av_guess_sample_aspect_ratio(input, t->in, NULL),
     };
-    const int ret = halo_encoder_open(&t->encoder, settings, output->oformat, &ein, err);
+    const int ret = halo_encoder_open(&t->encoder, codec, settings, output->oformat, &ein, err);
     if (ret < 0)
         return ret;
+    if (!strcmp(output->oformat->name, "yuv4mpegpipe"))
+        output->strict_std_compliance = FF_COMPLIANCE_UNOFFICIAL; /* 10 bits, which readers know */
     t->out = avformat_new_stream(output, NULL);
     if (!t->out || halo_encoder_describe(t->encoder, t->out) < 0 ||
         halo_copy_stream(settings, t->in, t->out, HALO_ROLE_FILTER) < 0)
@@ -110,6 +127,7 @@ static int open_copied(struct halo_track *t, const struct halo_run_settings *set
     if (t->in->codecpar->codec_type == AVMEDIA_TYPE_AUDIO && halo_audio_is_coded(settings))
         return open_audio(t, settings, output->oformat, err);
     t->delay = codec_delay(t->out->codecpar, t->in->time_base, output->oformat);
+    t->hides = is_mov(output->oformat);
     if (t->in->codecpar->codec_type != AVMEDIA_TYPE_SUBTITLE ||
         halo_container_holds(output->oformat, t->in->codecpar))
         return 0;
@@ -142,6 +160,18 @@ static int open_track(struct halo_track *t, const struct halo_run_settings *sett
     return ret;
 }
 
+/* Once all is well: the encoder that nobody named, where it is not the usual one. */
+static void say_default(const struct halo_run_settings *settings, struct halo_sink *sink)
+{
+    const AVOutputFormat *container = halo_sink_format(sink)->oformat;
+    const AVCodec *codec = settings->video_codec || halo_sink_discards(sink)
+                               ? NULL
+                               : halo_container_encoder(container, settings, NULL);
+    if (codec && strcmp(codec->name, "libx264") != 0)
+        halo_log(HALO_LOG_INFO, "%s encodes the pictures, the default for %s (-c:v chooses)",
+                 codec->name, container->name);
+}
+
 int halo_tracks_open(struct halo_tracks *tracks, const struct halo_run_settings *settings,
                      const struct halo_chain *chain, struct halo_backend *backend,
                      struct halo_source *source, struct halo_sink *sink, struct halo_error *err)
@@ -161,11 +191,13 @@ int halo_tracks_open(struct halo_tracks *tracks, const struct halo_run_settings 
     }
     if (!filtered)
         return halo_fail(err, -ENODATA, "%s: has no video stream to filter", settings->input);
+    say_default(settings, sink);
+    if (is_mov(halo_sink_format(sink)->oformat))
+        halo_source_lift(source);
     const AVRational us = AV_TIME_BASE_Q;
     const int64_t offset = -halo_source_shift(source, 0, us);
-    const int64_t end =
-        settings->duration >= 0 ? (int64_t)(settings->duration * AV_TIME_BASE) : INT64_MAX;
-    if (halo_copy_descriptions(settings, input, halo_sink_format(sink), offset, end) < 0)
+    if (halo_copy_descriptions(settings, input, halo_sink_format(sink), offset,
+                               halo_source_end(source)) < 0)
         return halo_fail(err, -ENOMEM, "out of memory");
     return 0;
 }
@@ -178,6 +210,7 @@ void halo_tracks_close(struct halo_tracks *tracks)
         halo_encoder_close(tracks->track[i].encoder);
         halo_audio_close(tracks->track[i].audio);
         halo_subtitle_close(tracks->track[i].subtitle);
+        av_packet_free(&tracks->track[i].priming);
     }
     av_freep(&tracks->track);
     tracks->count = 0;

@@ -27,6 +27,10 @@ struct halo_track {
     int64_t delay;    /* added to a packet's times, in its time base (see codec_delay) */
     int64_t pictures; /* that left the decoder, inside the window */
     bool over;        /* past the end that -t asks for */
+    /* COPY, used by the source thread: */
+    AVPacket *priming; /* hidden by the input, waits for the first that is heard */
+    bool heard;        /* that came */
+    bool hides;        /* the output has edit lists too */
 };
 
 struct halo_tracks {

@@ -5,8 +5,8 @@ import unittest
 from fractions import Fraction
 
 import halotest
-from halotest import (HaloTest, X264, call, clip, ffmpeg, ffprobe, frame_times, kind_stream, need,
-                      probe, seconds_of, streams, video_source)
+from halotest import (HaloTest, X264, audio_source, call, clip, ffmpeg, ffprobe, frame_times,
+                      kind_stream, need, packet_times, probe, seconds_of, streams, video_source)
 
 RATE = 48000
 BEEP = 0.5  # seconds from the start of one to the next
@@ -96,6 +96,32 @@ class Audio(HaloTest):
                 output = self.filtered(source, 'out' + suffix, '-c:a', codec)
                 self.assertEqual(halotest.audio_samples_md5(output),
                                  halotest.audio_samples_md5(source))
+
+    def test_flac_knows_its_length_and_sum(self):
+        """They come in a last packet without samples."""
+        output = self.filtered(beeping_clip(), 'out.mkv', '-c:a', 'flac')
+        header = streams(output, 'audio')[0]
+        need(header['codec_name'] == 'flac', 'FLAC', output)
+        info = bytes.fromhex(''.join(
+            line[10:49] for line in ffprobe(output, '-select_streams', 'a', '-show_streams',
+                                            '-show_data')['streams'][0]['extradata'].splitlines()
+        ).replace(' ', ''))
+        self.assertEqual(int.from_bytes(info[13:18], 'big') & 0xfffffffff, 4 * 44100)
+        self.assertNotEqual(info[18:34], bytes(16), 'no MD5')
+
+    def test_a_gap_of_more_than_an_hour(self):
+        jump = "'PTS+gte(T,1)*4000/TB'"
+        source = clip('.mkv', *video_source('32x32', 5, 2), *audio_source(2, 440, 8000), '-vf',
+                      'setpts=' + jump, '-af', 'asetpts=' + jump, '-fps_mode', 'passthrough', *X264,
+                      '-c:a', 'pcm_s16le')
+        times = packet_times(source, 'a:0')
+        need(max(b - a for a, b in zip(times, times[1:])) > 3900, 'a gap', source)
+        output = self.filtered(source, 'out.mkv', '-c:a', 'flac')
+        times = packet_times(output, 'a:0')
+        self.assertLess(max(b - a for a, b in zip(times, times[1:])), 1)
+        self.assertLess(abs(float(times[-1]) - float(packet_times(source, 'a:0')[-1])), 1)
+        self.assertLess(abs(len(halotest.ffmpeg('-i', output, '-map', '0:a', '-f', 'u8', '-'))
+                            - 4002 * 8000), 8000)
 
     def test_six_channels(self):
         source = self.path('six.mkv')

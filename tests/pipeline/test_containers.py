@@ -50,11 +50,56 @@ class Containers(HaloTest):
         self.assertIn('webm', probe(output)['format']['format_name'])
 
     def test_encoder_that_the_container_cannot_hold(self):
-        output = self.path('out.webm')
-        run = halotest.run_halod('run', '-i', plain_clip(), '-vf', 'null', '-c:v', 'libx264', '-an',
-                                 output)
-        self.assertIn(run.code, (1, 64), self.told(run))
-        self.assert_one_line(run)
+        for name, fits in (('out.webm', 'libvpx'), ('out.yuv', 'rawvideo'), ('out.gif', 'gif'),
+                           ('out.y4m', 'wrapped_avframe'), ('out.ogv', 'libtheora')):
+            with self.subTest(name):
+                self.refused('run', '-i', plain_clip(), '-vf', 'null', '-c:v', 'libx264', '-an',
+                             self.path(name), says=('h264', '-c:v ' + fits))
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def test_no_video_at_all(self):
+        for name in ('out.mp3', 'out.wav', 'out.flac', 'out.mka'):
+            with self.subTest(name):
+                self.refused('run', '-i', plain_clip(), '-vf', 'null', self.path(name),
+                             says='no video')
+
+    def test_own_encoder_where_the_container_has_no_h264(self):
+        source = silent_clip()
+        for name, codec in (('out.webm', 'vp9'), ('out.gif', 'gif'), ('out.y4m', 'rawvideo'),
+                            ('out.ivf', 'vp8'), ('out.ogv', 'theora')):
+            with self.subTest(name):
+                run = self.halod('run', '-i', source, '-vf', 'gblur', self.path(name))
+                self.says_once(run, 'default for .*-c:v')
+                self.assertEqual(halotest.probe_video(self.path(name))['codec_name'], codec)
+                self.assertEqual(frame_count(self.path(name)), 25)
+
+    def test_raw_outputs_are_raw(self):
+        source = silent_clip()
+        raw = halotest.raw_frames(source)
+        self.assertEqual(read(self.filtered(source, 'out.yuv')), raw)
+        self.assertEqual(halotest.raw_frames(self.filtered(source, 'out.y4m')), raw)
+
+    def test_y4m_of_any_format(self):
+        for given, held in (('yuv422p10le', 'yuv422p10le'), ('gbrp10le', 'yuv444p10le'),
+                            ('nv12', 'yuv420p'), ('gray', 'gray')):
+            with self.subTest(given):
+                source = clip('.nut', *video_source(), '-frames:v', '2', '-pix_fmt', given,
+                              '-c:v', 'rawvideo')
+                output = self.filtered(source, 'out.y4m')
+                self.assertEqual(halotest.probe_video(output)['pix_fmt'], held)
+
+    def test_audio_that_the_container_cannot_hold(self):
+        for name in ('out.mxf', 'out.mpg', 'out.ogv', 'out.vob'):
+            with self.subTest(name):
+                self.refused('run', '-i', plain_clip(), '-vf', 'null', self.path(name),
+                             says=('stream 1', 'aac', '-c:a', '-an'))
+        self.assertEqual(os.listdir(self.folder), [])
+        self.filtered(plain_clip(), 'out.mpg', '-c:a', 'mp2')
+        self.filtered(plain_clip(), 'out.ogv', '-c:a', 'libvorbis')
+
+    def test_streams_that_the_muxer_refuses(self):
+        self.refused('run', '-i', plain_clip(), '-vf', 'null', '-c:a', 'pcm_s16le',
+                     self.path('out.mxf'), says=('mxf', '48khz', '-an'))
         self.assertEqual(os.listdir(self.folder), [])
 
     def test_muxer_by_option(self):
@@ -90,6 +135,11 @@ class Pipes(HaloTest):
                 self.assert_video_times(source, output)
                 self.assertEqual([p['data_hash'] for p in halotest.packets(output, 'a:0')],
                                  [p['data_hash'] for p in halotest.packets(source, 'a:0')])
+
+    def test_formats_that_do_not_go_into_a_pipe(self):
+        for name in ('mp4', 'mov'):
+            self.refused('run', '-i', plain_clip(), '-vf', 'null', '-f', name, '-',
+                         says=(name, '-f nut', 'matroska', 'mpegts'))
 
     def test_stdout_needs_a_format(self):
         self.refused('run', '-i', plain_clip(), '-vf', 'null', '-', says='-f')

@@ -138,6 +138,28 @@ class Damage(HaloTest):
         data[int(packet['pos']) + int(packet['size']) // 2] ^= 0xff
         self.damaged('broken.mkv', bytes(data))
 
+    def test_cut_inside(self):
+        """The demuxer goes on behind the hole: it says so in a line only."""
+        for suffix, codec in (('.mkv', [*X264, '-g', '25']), ('.webm', ['-c:v', 'libvpx']),
+                              ('.flv', [*X264, '-g', '25']), ('.nut', ['-c:v', 'ffv1']),
+                              ('.ogv', ['-c:v', 'libtheora'])):
+            source = clip(suffix, *video_source(seconds=4), *audio_source(4), *codec)
+            data = content(source)
+            with self.subTest(suffix):
+                whole = self.filtered(source, 'whole.mkv')
+                self.assertEqual(halotest.frame_count(whole), 100)
+                os.remove(whole)
+            for share in (3, 5, 7):
+                with self.subTest(f'{suffix} at {share}0 %'):
+                    hole = len(data) * share // 10
+                    self.damaged('cut' + suffix, data[:hole] + data[hole + len(data) // 8:])
+            os.remove(self.path('cut' + suffix))
+
+    def test_transport_stream_with_a_hole(self):
+        data = content(clip('.ts', *video_source(seconds=3), *X264, '-g', '12'))
+        packet = len(data) // 188 // 2 * 188
+        self.damaged('hole.ts', data[:packet] + data[packet + 7 * 188:])
+
     def test_whole_files_are_not_called_damaged(self):
         """One frame short is not: rounding of a declared length is no damage."""
         for rate in ('30000/1001', '12.5', '7/3'):

@@ -377,6 +377,27 @@ class Convolution(Witnessed):
             self.assertEqual(after[0].samples[5 * 16 + 5], 200)
 
 
+class Idle(HaloTest):
+    """A filter that lets every picture through is warned of; null is asked for openly."""
+
+    def said(self, chain):
+        run = self.halod('run', '-i', silent_clip(), '-vf', chain, '-v', 'warning', 'null:')
+        return [line for line in run.err.splitlines() if 'changes nothing' in line]
+
+    def test_warned_of(self):
+        for chain in ('gblur=planes=0', 'gblur=planes=8', 'gblur=sigma=0', 'boxblur=0',
+                      'boxblur=luma_power=0', 'convolution', "convolution=3m='1 1 1 1 1 1 1 1 1'"):
+            with self.subTest(chain):
+                said = self.said('avgblur,' + chain)
+                self.assertEqual(len(said), 1)
+                self.assertIn('filter 2, ' + chain.split('=')[0], said[0])
+
+    def test_not_of_others(self):
+        for chain in ('null', 'gblur=planes=4', 'boxblur=lr=0:cr=1', 'convolution=2bias=1'):
+            with self.subTest(chain):
+                self.assertEqual(self.said(chain), [])
+
+
 class Help(HaloTest):
     def test_filters(self):
         text = self.halod('filters').out.decode()

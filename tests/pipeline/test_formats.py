@@ -191,17 +191,15 @@ class Encoded(HaloTest):
         found = probe_video(self.filtered(source, 'out.mp4', chain='gblur=sigma=1'))
         self.assertEqual((found['width'], found['height']), (321, 241))
 
-    def test_odd_420_is_made_or_refused_in_one_line(self):
-        output = self.path('out.mp4')
-        run = halotest.run_halod('run', '-i', lossless_clip('yuv420p', '321x241', 4), '-vf',
-                                 'gblur=sigma=1', output)
-        if run.code:
-            self.assertIn(run.code, (1, 64), self.told(run))
-            self.assert_one_line(run)
-            self.assertEqual(halotest.os.listdir(self.folder), [])
-        else:
-            found = probe_video(output)
-            self.assertEqual((found['width'], found['height']), (321, 241))
+    def test_odd_420_is_refused_with_advice(self):
+        source = lossless_clip('yuv420p', '321x241', 4)
+        for codec in ('libx264', 'libx265'):
+            with self.subTest(codec):
+                self.refused('run', '-i', source, '-vf', 'gblur=sigma=1', '-c:v', codec,
+                             self.path('out.mp4'), says=('321x241', '-c:v ffv1'))
+                self.assertEqual(halotest.os.listdir(self.folder), [])
+        found = probe_video(self.filtered(source, 'out.mp4', '-c:v', 'mpeg4'))
+        self.assertEqual((found['width'], found['height']), (321, 241))
 
     def test_gbrp(self):
         source = clip('.mkv', *video_source(), '-frames:v', '6', '-c:v', 'libx264rgb', '-qp', '0')
@@ -239,6 +237,34 @@ class Converted(HaloTest):
         for w, g in zip(wanted, got):
             for a, b in zip(w, g):
                 self.assertGreater(halotest.psnr(a, b), 30)
+
+    def test_lost_transparency_is_warned_of(self):
+        for name, codec, suffix in (('yuva420p', 'ffv1', '.mkv'), ('bgra', 'ffv1', '.mkv'),
+                                    ('yuva444p10le', 'prores_ks', '.mov'),
+                                    ('yuva420p', 'libvpx-vp9', '.webm')):
+            with self.subTest(f'{name} {codec}'):
+                source = clip(suffix, *video_source(), '-frames:v', '2', '-pix_fmt', name, '-c:v',
+                              codec)
+                run = self.halod('run', '-i', source, '-vf', 'gblur', '-v', 'warning', '-c:v',
+                                 'libvpx-vp9', '-y', self.path('out.mkv'))
+                self.says_once(run, 'transparency')
+                found = halotest.lower_tags(probe_video(self.path('out.mkv')))
+                self.assertNotIn('alpha_mode', found)
+
+    def test_palette_is_as_rgb_is(self):
+        """In HD, where a wrong matrix shows."""
+        red = ['-f', 'lavfi', '-i', 'color=red:size=1280x720:rate=25', '-frames:v', '1']
+        palette = ['-vf', 'format=rgb24,split[a][b];[a]palettegen=stats_mode=single[p];'
+                   '[b][p]paletteuse=new=1', '-pix_fmt', 'pal8']
+        held = []
+        for name, options in (('rgb24', ('-pix_fmt', 'rgb24')), ('pal8', palette)):
+            source = clip('.nut', *red, *options, '-c:v', 'rawvideo')
+            need(probe_video(source)['pix_fmt'] == name, name, source)
+            output = self.filtered(source, name + '.mp4', '-crf', '1')
+            found = probe_video(output)
+            self.assertEqual((found.get('color_range'), found.get('color_space')), ('tv', 'bt709'))
+            held.append(raw_frames(output, pixel_format='yuv444p'))
+        self.assertLessEqual(max(abs(a - b) for a, b in zip(*(h[::999] for h in held))), 1)
 
     def test_said_of_12_bits(self):
         source = clip('.mkv', *video_source(), '-pix_fmt', 'yuv420p12le', '-c:v', 'ffv1')

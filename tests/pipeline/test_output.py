@@ -2,7 +2,9 @@
 # The output is whole or not there: kills, signals, full disks.
 import errno
 import os
+import select
 import signal
+import socket
 import stat
 import subprocess
 
@@ -19,6 +21,13 @@ def long_clip(suffix='.mkv'):
 def long_bytes():
     with open(long_clip(), 'rb') as file:
         return file.read()
+
+
+def start_shell(script, *arguments):
+    """Starts halod from a line of sh, in which "$@" is its command."""
+    return subprocess.Popen(['sh', '-c', script, 'sh', *halotest.halod_command(*arguments)],
+                            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE, env=halotest.halod_environment())
 
 
 class Interrupted(HaloTest):
@@ -128,6 +137,23 @@ class Interrupted(HaloTest):
         self.interrupted(signal.SIGINT, 130, options=('-y',))
         self.assert_old()
 
+    def test_interrupt_leaves_an_old_partial_file(self):
+        """The next free name is taken, and said."""
+        self.old('out.partial.mkv')
+        self.old('out.partial-2.mkv')
+        process, feeder = self.begin()
+        process.send_signal(signal.SIGINT)
+        code, error = self.finish(process)
+        self.assertEqual(code, 130, error)
+        self.assert_old('out.partial.mkv')
+        self.assert_old('out.partial-2.mkv')
+        self.assertGreater(frame_count(self.path('out.partial-3.mkv')), 1)
+        self.assertIn('out.partial-3.mkv', error)
+
+    def test_interrupt_replaces_an_old_partial_file_with_leave(self):
+        self.old('out.partial.mkv')
+        self.interrupted(signal.SIGINT, 130, options=('-y',))
+
     def test_interrupted_mp4_has_its_index(self):
         partial = self.interrupted(signal.SIGINT, 130, 'out.mp4', 'out.partial.mp4')
         self.assertIn('mp4', probe(partial)['format']['format_name'])
@@ -157,6 +183,30 @@ class Interrupted(HaloTest):
         for w, g in zip(wanted, got):
             self.assertLessEqual(abs(g - w - shift), halotest.Fraction(1, 1000))
 
+    def test_two_signals_at_once_are_one_wish(self):
+        """timeout(1) signals its child and then the child's group. Two of one kind may come as one:
+        hence two kinds."""
+        process, feeder = self.begin()
+        process.send_signal(signal.SIGINT)
+        process.send_signal(signal.SIGTERM)
+        code, error = self.finish(process)
+        self.assertIn(code, (130, 143), error)
+        self.assertGreater(frame_count(self.path('out.partial.mkv')), 1)
+
+    def test_hang_up(self):
+        self.interrupted(signal.SIGHUP, 129)
+
+    def test_hang_up_that_is_ignored(self):
+        """As under nohup(1)."""
+        process = start_shell('trap "" HUP; exec "$@"', 'run', '-i', long_clip(), '-vf',
+                              'gblur=sigma=3', '-preset', 'ultrafast', self.path('out.mkv'))
+        self.addCleanup(self.end, process)
+        self.assertTrue(wait_until(lambda: os.listdir(self.folder)), 'no file in 20 seconds')
+        process.send_signal(signal.SIGHUP)
+        code, error = self.finish(process)
+        self.assertEqual(code, 0, error)
+        self.assertEqual(os.listdir(self.folder), ['out.mkv'])
+
     def test_second_interrupt_ends_at_once(self):
         process, feeder = self.begin()
         process.send_signal(signal.SIGINT)
@@ -176,6 +226,130 @@ class Interrupted(HaloTest):
         code, error = self.finish(process)
         self.assertEqual(code, 130, error)
         self.assertFalse(os.path.exists(self.path('out.mkv')))
+
+
+class Opening(HaloTest):
+    """A signal while an input or an output opens: the status is the signal's, nothing is wrong and
+    nothing is left."""
+
+    def ends(self, process, number, code):
+        self.addCleanup(process.stderr.close)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.kill)
+        halotest.time.sleep(1)
+        self.assertIsNone(process.poll(), 'ended by itself')
+        process.send_signal(number)
+        try:
+            self.assertEqual(process.wait(10), code)
+        except subprocess.TimeoutExpired:
+            self.fail('still running 10 seconds after the signal')
+        error = process.stderr.read().decode(errors='replace')
+        self.assertEqual(len(error.splitlines()), 2, error)
+        self.assertNotRegex(error, '(?i)cannot|damaged|no picture|system call')
+
+    def fifo(self):
+        os.mkfifo(self.path('pipe'))
+        return self.path('pipe')
+
+    def test_pipe_that_nobody_opens(self):
+        for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)):
+            with self.subTest(number):
+                self.ends(start_halod('run', '-i', self.fifo(), '-vf', 'null',
+                                      self.path('out.mkv')), number, code)
+                self.assertEqual(os.listdir(self.folder), ['pipe'])
+                os.unlink(self.path('pipe'))
+
+    def test_pipe_that_stalls(self):
+        """After nothing, in the header, and in the first packets."""
+        pipe = self.fifo()
+        for size in (0, 100, 5000):
+            with self.subTest(size):
+                writer = os.open(pipe, os.O_RDWR)
+                os.write(writer, long_bytes()[:size])
+                self.ends(start_halod('run', '-i', pipe, '-vf', 'null', self.path('out.mkv')),
+                          signal.SIGINT, 130)
+                self.assertEqual(os.listdir(self.folder), ['pipe'])
+                os.close(writer)
+
+    def test_output_that_nobody_reads(self):
+        self.ends(start_halod('run', '-i', halotest.silent_clip(), '-vf', 'null', '-f', 'nut',
+                              self.fifo()), signal.SIGTERM, 143)
+
+    def test_output_that_listens(self):
+        with socket.socket() as probe:
+            probe.bind(('127.0.0.1', 0))
+            port = probe.getsockname()[1]
+        self.ends(start_halod('run', '-i', halotest.silent_clip(), '-vf', 'null', '-f', 'nut',
+                              f'tcp://127.0.0.1:{port}?listen=1'), signal.SIGINT, 130)
+
+
+class Unread(HaloTest):
+    """Standard output is a pipe that is full, and its reader sleeps."""
+
+    def begin(self):
+        process = start_halod('run', '-i', long_clip(), '-vf', 'null', '-c:v', 'rawvideo', '-f',
+                              'nut', '-')
+        self.addCleanup(process.stderr.close)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.kill)
+        self.assertTrue(select.select([process.stdout], [], [], 20)[0], 'no byte in 20 seconds')
+        halotest.time.sleep(1)
+        process.send_signal(signal.SIGINT)
+        return process
+
+    def test_interrupt(self):
+        process = self.begin()
+        self.assertEqual(process.wait(10), 130)
+        error = process.stderr.read().decode(errors='replace')
+        self.assertIn('took nothing', error)
+
+    def test_second_interrupt_ends_at_once(self):
+        process = self.begin()
+        halotest.time.sleep(1.2)
+        self.assertIsNone(process.poll(), 'no time was left to the reader')
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(10), 130)
+        self.assertNotIn(b'took nothing', process.stderr.read())
+
+    def test_reader_that_wakes_up(self):
+        """It gets an end, not a cut."""
+        process = self.begin()
+        halotest.time.sleep(0.5)
+        out, error = process.communicate(timeout=halotest.RUN_TIMEOUT)
+        self.assertEqual(process.returncode, 130, error)
+        self.assertNotIn(b'took nothing', error)
+        with open(self.path('got.nut'), 'wb') as file:
+            file.write(out)
+        self.assertTrue(decodes_cleanly(self.path('got.nut')))
+
+
+class StandardStreams(HaloTest):
+    """A closed one is no number for other files, and no reason to end."""
+
+    def run_without(self, closed, *arguments, code=0):
+        process = start_shell(f'exec "$@" {closed}', 'run', *arguments)
+        out, error = process.communicate(timeout=halotest.RUN_TIMEOUT)
+        self.assertEqual(process.returncode, code, error.decode(errors='replace'))
+        return out, error.decode(errors='replace')
+
+    def test_closed(self):
+        for closed in ('<&-', '>&-', '2>&-', '<&- >&- 2>&-'):
+            with self.subTest(closed):
+                output = self.path('out.mkv')
+                self.run_without(closed, '-y', '-i', halotest.silent_clip(), '-vf', 'gblur=sigma=2',
+                                 '-progress', self.path('progress'), output)
+                self.assertTrue(decodes_cleanly(output), 'something was written into it')
+                self.assertEqual(frame_count(output), 25)
+                with open(self.path('progress'), encoding='ascii') as file:
+                    self.assertNotIn('halod:', file.read())
+
+    def test_closed_where_it_is_needed(self):
+        _, error = self.run_without('<&-', '-i', '-', '-vf', 'null', self.path('out.mkv'), code=1)
+        self.assertIn('Bad file descriptor', error)
+        self.assertEqual(os.listdir(self.folder), [])
+        _, error = self.run_without('>&-', '-i', halotest.silent_clip(), '-vf', 'null', '-f', 'nut',
+                                    '-', code=1)
+        self.assertIn('Bad file descriptor', error)
 
 
 class FullDisk(HaloTest):
@@ -236,6 +410,18 @@ class FullDisk(HaloTest):
                          '-f', 'nut', device, code=1)
         self.assertIn('space', self.assert_one_line(run).lower())
         self.assertTrue(stat.S_ISCHR(os.stat(device).st_mode), 'the device was replaced by a file')
+
+
+class Limit(HaloTest):
+    def test_file_size(self):
+        """The signal that comes with it does not kill: the error is said and nothing is left."""
+        process = start_shell('ulimit -f 8; exec "$@"', 'run', '-i', halotest.silent_clip(), '-vf',
+                              'null', '-v', 'error', '-c:v', 'rawvideo', self.path('out.nut'))
+        _, error = process.communicate(timeout=halotest.RUN_TIMEOUT)
+        self.assertEqual(process.returncode, 1, error)
+        self.assertEqual(len(error.splitlines()), 1, error)
+        self.assertIn(b'File too large', error)
+        self.assertEqual(os.listdir(self.folder), [])
 
 
 class Finished(HaloTest):

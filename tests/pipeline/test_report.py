@@ -10,7 +10,7 @@ import subprocess
 import termios
 
 import halotest
-from halotest import HaloTest, plain_clip, silent_clip
+from halotest import HaloTest, clip, plain_clip, silent_clip, video_source
 
 
 def blocks(text):
@@ -70,6 +70,14 @@ class Progress(HaloTest):
         self.assert_one_line(run)
         self.assertFalse(os.path.exists(self.path('out.mkv')))
 
+    def test_progress_file_that_cannot_be_written(self):
+        """It is said once, and the job goes on."""
+        from test_output import long_clip
+        run = self.halod('run', '-i', long_clip(), '-vf', 'gblur=sigma=3', '-preset', 'ultrafast',
+                         '-progress', '/dev/full', self.path('out.mkv'))
+        self.says_once(run, '-progress .*space.*goes on')
+        self.assertEqual(halotest.frame_count(self.path('out.mkv')), 500)
+
     def test_failed_run_does_not_say_end_well(self):
         """After an error the exit code says so; the progress file must still be key=value."""
         progress = self.path('progress.txt')
@@ -96,6 +104,13 @@ class Lines(HaloTest):
                          self.path('out.mp4'))
         self.assertRegex(run.err, r'\b50\b', 'the number of frames')
 
+    def test_end_names_the_output_as_typed(self):
+        source = clip('.mkv', *video_source(), '-frames:v', '1', '-c:v', 'ffv1')
+        for options in ((), ('-y',)):  # when it is new, and when it is replaced
+            run = self.halod('run', '-i', source, '-vf', 'gblur', *options, 'out.mkv',
+                             cwd=self.folder)
+            self.assertIn('halod: out.mkv: 1 frame at ', run.err)
+
     def test_quiet(self):
         run = self.halod('run', '-i', plain_clip(), '-vf', 'gblur=sigma=2:steps=2', '-v', 'quiet',
                          self.path('out.mp4'))
@@ -105,6 +120,14 @@ class Lines(HaloTest):
         run = self.halod('run', '-i', plain_clip(), '-vf', 'gblur=sigma=2:steps=2', '-v', 'error',
                          self.path('out.mp4'))
         self.assertEqual((run.out, run.err), (b'', ''))
+
+    def test_encoders_that_print_by_themselves_do_not(self):
+        for codec, name in (('libx265', 'out.mp4'), ('libsvtav1', 'out.mkv'),
+                            ('libwebp_anim', 'out.webp')):
+            with self.subTest(codec):
+                run = self.halod('run', '-i', silent_clip(), '-vf', 'gblur', '-v', 'warning',
+                                 '-c:v', codec, self.path(name))
+                self.assertEqual((run.out, run.err), (b'', ''))
 
     def test_error_level_says_errors(self):
         self.refused('run', '-i', self.path('missing.mp4'), '-vf', 'null', '-v', 'error',

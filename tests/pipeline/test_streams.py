@@ -32,6 +32,12 @@ class Whole(HaloTest):
         rough = self.filtered(source, 'rough.mp4', '-crf', '45', '-preset', 'ultrafast')
         self.assertGreater(os.path.getsize(fine), 2 * os.path.getsize(rough))
 
+    def test_unknown_preset(self):
+        """x264 would print a line of its own."""
+        for codec in ('libx264', 'libx265'):
+            self.refused('run', '-i', plain_clip(), '-vf', 'null', '-c:v', codec, '-preset', 'fats',
+                         self.path('out.mkv'), says=('fats', 'nearest: fast'))
+
     def test_bit_rate_reaches_the_encoder(self):
         source = plain_clip('.mp4', 2)
         fine = self.filtered(source, 'fine.mp4', '-an', '-b:v', '2M')
@@ -186,6 +192,26 @@ class Tags(HaloTest):
                 found = probe_video(self.filtered(source, 'out' + suffix))
                 self.assertEqual(found['sample_aspect_ratio'], '4:3')
 
+    def test_interlaced(self):
+        def fields(path):
+            frames = halotest.ffprobe(path, '-select_streams', 'v', '-show_entries',
+                                      'frame=interlaced_frame,top_field_first')['frames']
+            return (probe_video(path).get('field_order'),
+                    {(f['interlaced_frame'], f['top_field_first']) for f in frames})
+        for order, top in (('tff', 1), ('bff', 0)):
+            source = clip('.mp4', *video_source('160x128', 50), '-vf', 'interlace=scan=' + order,
+                          *X264, '-x264opts', order + '=1')
+            need(fields(source) == ('tt' if top else 'bb', {(1, top)}), 'fields', source)
+            for codec, name in (('libx264', 'out.mp4'), ('mpeg2video', 'out.ts'),
+                                ('mpeg4', 'out.mkv')):
+                with self.subTest(f'{order} {codec}'):
+                    self.assertEqual(fields(self.filtered(source, name, '-c:v', codec)),
+                                     fields(source))
+
+    def test_progressive_stays_progressive(self):
+        self.assertEqual(probe_video(self.filtered(plain_clip(), 'out.mp4')).get('field_order'),
+                         'progressive')
+
     def test_rotation(self):
         upright = plain_clip()
         for degrees in ('90', '180', '270'):
@@ -236,6 +262,21 @@ class Tags(HaloTest):
             source = self.tagged(suffix)
             with self.subTest(suffix):
                 self.assertEqual(chapters(self.filtered(source, 'out' + suffix)), chapters(source))
+
+    def test_chapter_track_of_mp4_is_no_stranger(self):
+        source = self.tagged('.mp4')
+        need(len(streams(source, 'data')) == 1, 'a chapter track', source)
+        for options in ((), ('-copy_unfiltered',)):
+            run = self.halod('run', '-i', source, '-vf', 'gblur', '-y', *options,
+                             self.path('out.mp4'))
+            self.assertNotIn('dropped', run.err)
+
+    def test_alpha_is_not_declared(self):
+        """The pictures of the output have none."""
+        source = clip('.mkv', *video_source(), *X264, '-metadata:s:v', 'alpha_mode=1')
+        need(halotest.lower_tags(probe_video(source)).get('alpha_mode') == '1', 'alpha', source)
+        output = self.filtered(source, 'out.mkv')
+        self.assertNotIn('alpha_mode', halotest.lower_tags(probe_video(output)))
 
     def test_metadata_dropped(self):
         for suffix in ('.mp4', '.mkv'):
@@ -296,6 +337,12 @@ class Subtitles(HaloTest):
         output = self.filtered(source, 'out.mkv')
         self.assertEqual(streams(output, 'subtitle')[0]['codec_name'], 'ass')
         self.assert_subtitles(source, output)
+
+    def test_the_one_that_is_shown_at_a_seek(self):
+        source = self.subtitled('.mkv', 'subrip')
+        output = self.filtered(source, 'out.mkv', '-an', '-ss', '0.28')
+        self.assertRegex(halotest.subtitle_text(output),
+                         r'^1\n00:00:00,000 --> 00:00:00,2[0-4].\nHello there\n')
 
     def test_srt_from_mkv_to_mp4(self):
         source = self.subtitled('.mkv', 'subrip')
@@ -380,6 +427,26 @@ class Attachments(HaloTest):
         run = self.halod('run', '-i', source, '-vf', 'gblur=sigma=8', self.path('out.mp4'))
         self.assert_cover_gone_or_filtered(source, self.path('out.mp4'), run)
         self.assert_video_times(source, self.path('out.mp4'))
+
+    def test_picture_in_a_tag(self):
+        """Of the file, of a stream; other tags stay."""
+        secret = 'AAAAA' * 50
+        source = clip('.mkv', '-i', plain_clip(), '-map', '0', '-c', 'copy',
+                      '-metadata', 'METADATA_BLOCK_PICTURE=' + secret,
+                      '-metadata', 'COVERART=' + secret, '-metadata', 'coverartist=Anna',
+                      '-metadata:s:a', 'METADATA_BLOCK_PICTURE-eng=' + secret,
+                      '-metadata:s:v', 'CoverArt=' + secret, '-metadata:s:v', 'title=Sunday')
+        with open(source, 'rb') as file:
+            need(file.read().count(secret.encode()) == 4, 'pictures in tags', source)
+        for name in ('out.mkv', 'out.nut', 'out.mp4'):
+            with self.subTest(name):
+                run = self.halod('run', '-i', source, '-vf', 'gblur=sigma=8', self.path(name))
+                self.says_once(run, 'tag METADATA_BLOCK_PICTURE is dropped: a cover')
+                with open(self.path(name), 'rb') as file:
+                    self.assertNotIn(b'AAAAA', file.read())
+        found = probe(self.path('out.mkv'))
+        self.assertEqual(found['format']['tags'].get('COVERARTIST'), 'Anna')
+        self.assertEqual(probe_video(self.path('out.mkv'))['tags'].get('title'), 'Sunday')
 
 
 class Data(HaloTest):

@@ -50,6 +50,30 @@ class Rates(HaloTest):
             with self.subTest(name):
                 self.assert_video_times(source, self.filtered(source, name))
 
+    def test_more_frames_than_a_fixed_rate_has(self):
+        """AVI counts frames: 47 a second after 10 would come later and later."""
+        names = [silent_clip('.mkv', 3, rate=rate) for rate in ('10', '47')]
+        with open(self.path('list.txt'), 'w', encoding='utf-8') as file:
+            file.writelines(f"file '{name}'\n" for name in names)
+        source = self.path('in.mkv')
+        halotest.ffmpeg('-f', 'concat', '-safe', '0', '-i', self.path('list.txt'), '-c', 'copy',
+                        source)
+        self.refused('run', '-i', source, '-vf', 'null', '-v', 'error', '-c:v', 'mpeg4',
+                     self.path('out.avi'), code=1, says=('late', 'fixed rate'))
+        self.assertFalse(os.path.exists(self.path('out.avi')))
+        self.assert_video_times(source, self.filtered(source, 'out.mkv'))
+
+    def test_a_rate_above_the_nominal_one(self):
+        """Phones: 30.03 frames a second, each some milliseconds off, for two minutes."""
+        source = clip('.mp4', *video_source('32x32', 30, 120), '-vf',
+                      "setpts='N/(30.03*TB)+mod(N*7,5)*0.001/TB'", '-fps_mode', 'passthrough',
+                      '-enc_time_base', '1/90000', *X264)
+        need(probe_video(source)['r_frame_rate'] == '30/1', 'a nominal rate', source)
+        wanted = frame_times(source)
+        got = frame_times(self.filtered(source, 'out.avi', '-c:v', 'mpeg4'))
+        self.assertEqual(len(got), len(wanted))
+        self.assertLess(max(abs(w - g) for w, g in zip(wanted, got)), Fraction(1, 20))
+
     def test_odd_rates(self):
         for rate in ('30000/1001', '24000/1001', '15', '12.5', '120', '7/3', '1'):
             for suffix in ('.mp4', '.mkv'):
@@ -201,6 +225,16 @@ class Cuts(HaloTest):
     def test_duration_past_the_end(self):
         source, output = self.cut('-t', '1000')
         self.assert_frames(source, output, 0, 50)
+
+    def test_a_length_beyond_all_clocks(self):
+        source, output = self.cut('-t', '10000000000000')
+        self.assert_frames(source, output, 0, 50)
+        self.refused('run', '-i', source, '-vf', 'null', '-y', '-ss', '10000000000000', output,
+                     code=1, says='long')
+
+    def test_no_length(self):
+        self.refused('run', '-i', plain_clip(), '-vf', 'null', '-t', '0', self.path('out.mkv'),
+                     says='-t 0')
 
     def test_bad_times(self):
         for option in ('-ss', '-t'):

@@ -2,6 +2,7 @@
 # What is refused: exit codes and the one line that says what, where and what to do.
 import os
 import re
+import subprocess
 
 import halotest
 from halotest import HaloTest, plain_clip, silent_clip
@@ -62,7 +63,16 @@ class Refusals(HaloTest):
                       "convolution=0m='" + ' '.join(['1'] * 65 * 65) + "'",
                       'gblur=1:2:3:4:5:6:7:8:9:10:11'):
             with self.subTest(chain[:40]):
-                self.run_refused('-vf', chain)
+                self.run_refused('-vf', chain, says='-vf, column ')
+
+    def test_given_twice(self):
+        self.run_refused('-vf', 'gblur', '-vf', 'null', says=('-vf', 'gblur', 'null'))
+        self.run_refused('-vf', 'gblur=sigma=1:sigma=2', says=('column 15', 'twice'))
+
+    def test_empty_values(self):
+        for name in ('-preset', '-c:v', '-c:a', '-f', '-crf'):
+            with self.subTest(name):
+                self.run_refused('-vf', 'null', name, '', says=name + ': its value is empty')
 
     def test_too_many_filters(self):
         self.run_refused('-vf', ','.join(['null'] * 1000))
@@ -149,6 +159,40 @@ class Inputs(HaloTest):
         self.refused('run', '-i', 'nosuch://host/clip', '-vf', 'null', self.path('out.mkv'), code=1)
 
 
+class RawInputs(HaloTest):
+    def refused_raw(self, *options, says):
+        self.refused('run', '-f', 'rawvideo', *options, '-i', '-', '-vf', 'null',
+                     self.path('out.mkv'), says=says, data=bytes(64 * 48 * 3))
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def test_values_that_mean_nothing(self):
+        size = ('-video_size', '64x48')
+        for name in ('-s', '-video_size'):
+            for value in ('nonsense', '0x0', '64', '99999999x99999999'):
+                self.refused_raw(name, value, says=(name, value))
+        for name in ('-r', '-framerate'):
+            for value in ('nonsense', '0', '-1', '1e9', '1/0'):
+                self.refused_raw(*size, name, value, says=(name, value))
+        self.refused_raw(*size, '-pixel_format', 'yuv421p', says=('-pixel_format', 'yuv421p'))
+
+    def test_size_is_needed(self):
+        self.refused_raw(says='-video_size')
+        with open(self.path('in.yuv'), 'wb') as file:
+            file.write(bytes(64 * 48 * 3))
+        self.refused('run', '-i', self.path('in.yuv'), '-vf', 'null', self.path('out.mkv'),
+                     says=('in.yuv', '-video_size'))
+        halotest.shutil.copyfile(silent_clip('.h264'), self.path('h264.yuv'))
+        self.halod('run', '-i', self.path('h264.yuv'), '-vf', 'null', 'null:')
+        self.halod('run', '-i', self.path('in.yuv'), '-s', '64x48', '-r', 'pal', '-vf', 'null',
+                   self.path('out.mkv'))
+        self.assertEqual(halotest.frame_count(self.path('out.mkv')), 2)
+
+    def test_inputs_that_describe_themselves(self):
+        for name, value in (('-s', '64x48'), ('-r', '25'), ('-pixel_format', 'gray')):
+            self.refused('run', '-i', plain_clip(), name, value, '-vf', 'null',
+                         self.path('out.mkv'), says=(name, 'raw input only', 'mp4'))
+
+
 class Outputs(HaloTest):
     def existing(self, name='out.mkv', content=b'old'):
         with open(self.path(name), 'wb') as file:
@@ -207,6 +251,93 @@ class Outputs(HaloTest):
         self.refused('run', '-i', source, '-vf', 'null', '-y', 'clip.mp4', cwd=self.folder)
         self.refused('run', '-i', 'file:' + source, '-vf', 'null', '-y', source)
 
+    def test_output_is_input_as_a_file_url(self):
+        source = self.path('clip.mp4')
+        halotest.shutil.copyfile(plain_clip(), source)
+        before = self.content(source)
+        for scheme in ('file:', 'file://'):
+            for names in ((source, scheme + source), (scheme + source, source),
+                          (scheme + source, scheme + source)):
+                with self.subTest(names):
+                    self.refused('run', '-i', names[0], '-vf', 'null', '-y', names[1],
+                                 says='same file')
+                    self.assertEqual(self.content(source), before)
+                    self.assertEqual(os.listdir(self.folder), ['clip.mp4'])
+
+    def test_file_url_that_exists(self):
+        output = self.existing()
+        for scheme in ('file:', 'file://'):
+            self.refused('run', '-i', silent_clip(), '-vf', 'null', scheme + output, says='-y')
+            self.assertEqual(self.content(output), b'old')
+            run = halotest.run_halod('run', '-i', __file__, '-vf', 'null', '-y', scheme + output)
+            self.assertEqual(run.code, 1, self.told(run))
+            self.assertEqual(self.content(output), b'old', 'a failed run left the old file')
+            self.halod('run', '-i', silent_clip(), '-vf', 'null', '-y', scheme + output)
+            self.assertEqual(halotest.frame_count(output), 25)
+            self.assertEqual(os.listdir(self.folder), ['out.mkv'])
+            self.existing()
+
+    def test_progress_file_is_input(self):
+        source = self.path('clip.mp4')
+        halotest.shutil.copyfile(plain_clip(), source)
+        os.link(source, self.path('hard.mp4'))
+        os.symlink(source, self.path('soft.mp4'))
+        before = self.content(source)
+        for name in ('clip.mp4', './clip.mp4', 'hard.mp4', 'soft.mp4', 'file:clip.mp4'):
+            for output in ('out.mp4', 'null:'):
+                with self.subTest(name, output=output):
+                    self.refused('run', '-i', source, '-vf', 'null', '-progress', name, output,
+                                 cwd=self.folder, says='-progress')
+                    self.assertEqual(self.content(source), before)
+
+    def test_progress_file_is_output(self):
+        """Before either is there."""
+        os.symlink('out.mp4', self.path('link.mp4'))
+        for name in ('out.mp4', './out.mp4', self.path('out.mp4'), 'link.mp4'):
+            for options in ((), ('-y',)):
+                with self.subTest(name, options=options):
+                    self.refused('run', *options, '-i', plain_clip(), '-vf', 'null', '-progress',
+                                 name, 'out.mp4', cwd=self.folder, says='-progress')
+                    self.assertEqual(os.listdir(self.folder), ['link.mp4'])
+
+    def test_partial_file_would_be_input(self):
+        source = self.path('out.partial.mp4')
+        halotest.shutil.copyfile(plain_clip(), source)
+        for options in ((), ('-y',)):
+            self.refused('run', *options, '-i', source, '-vf', 'null', self.path('out.mp4'),
+                         says='interruption')
+            self.assertEqual(os.listdir(self.folder), ['out.partial.mp4'])
+
+    def test_file_as_folder(self):
+        self.existing('a.mp4')
+        self.refused('run', '-i', plain_clip(), '-vf', 'null', self.path('a.mp4/x.mp4'), code=1,
+                     says='not a directory')
+
+    def test_link_to_what_is_not_there_yet(self):
+        """A link stays a link, and its target is made."""
+        os.mkdir(self.path('other'))
+        for options in ((), ('-y',)):
+            with self.subTest(options):
+                os.symlink('other/real.mkv', self.path('link.mkv'))
+                self.halod('run', *options, '-i', silent_clip(), '-vf', 'null',
+                           self.path('link.mkv'))
+                self.assertTrue(os.path.islink(self.path('link.mkv')))
+                self.assertEqual(os.listdir(self.path('other')), ['real.mkv'])
+                self.assertEqual(halotest.frame_count(self.path('other/real.mkv')), 25)
+                os.unlink(self.path('other/real.mkv'))
+                os.unlink(self.path('link.mkv'))
+
+    def test_link_into_a_missing_folder(self):
+        os.symlink('nowhere/real.mkv', self.path('link.mkv'))
+        self.refused('run', '-i', silent_clip(), '-vf', 'null', '-y', self.path('link.mkv'),
+                     code=1, says='nowhere')
+        self.assertEqual(os.listdir(self.folder), ['link.mkv'])
+
+    def test_link_to_itself(self):
+        os.symlink('link.mkv', self.path('link.mkv'))
+        self.refused('run', '-i', silent_clip(), '-vf', 'null', '-y', self.path('link.mkv'),
+                     code=1, says='symbolic links')
+
     def test_missing_folder(self):
         run = halotest.run_halod('run', '-i', plain_clip(), '-vf', 'null',
                                  self.path('nowhere/out.mkv'))
@@ -245,6 +376,15 @@ class Help(HaloTest):
         for name in ('-i', '-f', '-vf', '-c:v', '-b:v', '-crf', '-preset', '-c:a', '-ss', '-t',
                      '-an', '-map_metadata', '-copy_unfiltered', '-progress', '-y', '-n', '-v'):
             self.assertRegex(text, rf'(?<!\S){re.escape(name)}(?!\w)', name)
+
+    def test_standard_output_that_is_full(self):
+        for words in (('--help',), ('--version',), ('run', '--help'), ('filters',),
+                      ('filter', 'gblur')):
+            with self.subTest(words), open('/dev/full', 'wb') as full:
+                done = subprocess.run(halotest.halod_command(*words), stdout=full,
+                                      stderr=subprocess.PIPE, env=halotest.halod_environment())
+                self.assertEqual(done.returncode, 1)
+                self.assertRegex(done.stderr, rb'^halod: standard output .*No space.*\n$')
 
     def test_version(self):
         text = self.halod('--version').out.decode()

@@ -137,15 +137,19 @@ static void refused(void **state)
         {"boxblur=h/10", "column 9: boxblur: luma_radius=h/10: must be a whole number; expressions "
                          "are not computed"},
         {"boxblur=lr=-1", "column 12: boxblur: luma_radius=-1: must be between 0 and 1024"},
-        {"null,convolution=0m=1 2", "column 6: convolution: 0m has 2 weights: an odd square needs "
+        {"null,convolution=0m=1 2", "column 21: convolution: 0m has 2 weights: an odd square needs "
                                     "1, 9, 25, 49 ... (for one row give 0mode=row)"},
         {"convolution=2m=1 2:2mode=row",
-         "column 1: convolution: 2m has 2 weights: a row needs an odd number"},
+         "column 16: convolution: 2m has 2 weights: a row needs an odd number"},
         {"convolution=1m=1 x 1",
-         "column 1: convolution: 1m: weight 2, x: must be a number such as 3, 0.5 or 1/9"},
+         "column 16: convolution: 1m: weight 2, x: must be a number such as 3, 0.5 or 1/9"},
         {"convolution=0m=''",
-         "column 1: convolution: 0m has 0 weights: an odd square needs 1, 9, 25, "
+         "column 18: convolution: 0m has 0 weights: an odd square needs 1, 9, 25, "
          "49 ... (for one row give 0mode=row)"},
+        {"gblur=sigma=1:sigma=2", "column 15: gblur: sigma is given twice"},
+        {"gblur=1:sigma=2", "column 9: gblur: sigma is given twice"},
+        {"null,boxblur=luma_radius=2:lr=3", "column 28: boxblur: luma_radius is given twice"},
+        {"gblur=planes=1:planes=1", "column 16: gblur: planes is given twice"},
         {"gblur=sigma=1\x1b]0;", "column 13: gblur: sigma=1?: must be a number such as 2 or 0.5"},
     };
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
@@ -195,12 +199,12 @@ static void limits(void **state)
                 "column 161: at most 32 filters in a chain");
     check_limit(repeat("convolution=0m=", "1", " ", 63 * 63), NULL);
     check_limit(repeat("convolution=0m=", "1", " ", 65 * 65),
-                "column 1: convolution: 0m has 4225 weights: a square has at most 3969 (63x63)");
+                "column 16: convolution: 0m has 4225 weights: a square has at most 3969 (63x63)");
     check_limit(repeat("convolution=0mode=column:0m=", "1", " ", 127), NULL);
     check_limit(repeat("convolution=0mode=column:0m=", "1", " ", 129),
-                "column 1: convolution: 0m has 129 weights: a column has at most 127");
+                "column 29: convolution: 0m has 129 weights: a column has at most 127");
     check_limit(repeat("", "x", "", (1 << 20) + 1),
-                "the chain is too long: 1048577 bytes, at most 1048576");
+                "column 1048577: the chain is too long: 1048577 bytes, at most 1048576");
     check_limit(repeat("gblur=sigma='", "9", "", 100000), "column 13: the quote is not closed");
 }
 

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * What containers hold, beyond what FFmpeg's muxers tell of themselves. */
+#include "pipeline/container.h"
+
+#include <libavutil/avstring.h>
+#include <string.h>
+
+#include "pipeline/av.h"
+
+#define ID(name) AV_CODEC_ID_##name
+
+/* Muxers that do not tell avformat_query_codec() and hold more, or less, than their default codecs.
+ * Lists end with AV_CODEC_ID_NONE. */
+static const struct row {
+    const char *names;
+    enum AVCodecID video[8], audio[8];
+} rows[] = {
+    {"ogg,ogv", {ID(THEORA), ID(VP8)}, {ID(VORBIS), ID(OPUS), ID(FLAC), ID(SPEEX)}},
+    {"mpeg,vcd,svcd,dvd,vob",
+     {ID(MPEG1VIDEO), ID(MPEG2VIDEO), ID(MPEG4), ID(H264)},
+     {ID(MP1), ID(MP2), ID(MP3), ID(AC3), ID(DTS), ID(PCM_DVD), ID(PCM_S16BE)}},
+    {"mxf,mxf_opatom",
+     {ID(MPEG2VIDEO), ID(H264), ID(DNXHD), ID(DVVIDEO), ID(JPEG2000), ID(PRORES)},
+     {ID(PCM_S16LE), ID(PCM_S24LE)}},
+    {"gxf", {ID(MPEG1VIDEO), ID(MPEG2VIDEO), ID(MJPEG), ID(DVVIDEO)}, {ID(PCM_S16LE)}},
+    {"swf,avm2", {ID(FLV1), ID(VP6F), ID(FLASHSV), ID(MJPEG), ID(PNG)}, {ID(MP3)}},
+    {"mp3", {ID(NONE)}, {ID(MP3)}}, /* pictures are covers only */
+    {"flac", {ID(NONE)}, {ID(FLAC)}},
+};
+
+/* Those that do not tell and hold, or digest, anything. */
+static const char any[] =
+    "mpegts,rtp,rtp_mpegts,rtsp,sap,null,crc,framecrc,framehash,framemd5,hash,"
+    "md5,streamhash,uncodedframecrc";
+
+static bool in_list(const enum AVCodecID *list, enum AVCodecID id)
+{
+    while (*list != AV_CODEC_ID_NONE && *list != id)
+        list++;
+    return *list == id && id != AV_CODEC_ID_NONE;
+}
+
+static const struct row *find_row(const AVOutputFormat *container)
+{
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (av_match_name(container->name, rows[i].names))
+            return &rows[i];
+    return NULL;
+}
+
+static bool holds_video(const AVOutputFormat *container, enum AVCodecID id)
+{
+    const struct row *row = find_row(container);
+    if (row)
+        return in_list(row->video, id);
+    const int known = avformat_query_codec(container, id, FF_COMPLIANCE_NORMAL);
+    return known >= 0 ? known : id == container->video_codec || av_match_name(container->name, any);
+}
+
+static bool holds_audio(const AVOutputFormat *container, enum AVCodecID id)
+{
+    const struct row *row = find_row(container);
+    if (row)
+        return in_list(row->audio, id);
+    const int known = avformat_query_codec(container, id, FF_COMPLIANCE_NORMAL);
+    return known >= 0 ? known : id == container->audio_codec || av_match_name(container->name, any);
+}
+
+bool halo_container_holds(const AVOutputFormat *container, const AVCodecParameters *par)
+{
+    int known;
+    switch (par->codec_type) {
+    case AVMEDIA_TYPE_VIDEO:
+        return holds_video(container, par->codec_id);
+    case AVMEDIA_TYPE_AUDIO:
+        return holds_audio(container, par->codec_id);
+    case AVMEDIA_TYPE_ATTACHMENT:
+        return av_match_name("matroska", container->name);
+    default:
+        known = avformat_query_codec(container, par->codec_id, FF_COMPLIANCE_NORMAL);
+        if (known >= 0)
+            return known;
+    }
+    if (par->codec_type == AVMEDIA_TYPE_SUBTITLE)
+        return container->subtitle_codec != AV_CODEC_ID_NONE ||
+               container->codec_tag;                     /* it would have a tag for it */
+    return av_match_name(container->name, "mpegts,nut"); /* data of any kind */
+}
+
+/* H.264 wherever it is one of several choices, else what the container is made for. */
+static const AVCodec *default_encoder(const AVOutputFormat *container)
+{
+    enum AVCodecID id = container->video_codec;
+    if (id != AV_CODEC_ID_RAWVIDEO && holds_video(container, AV_CODEC_ID_H264))
+        return avcodec_find_encoder_by_name("libx264");
+    return holds_video(container, id) ? avcodec_find_encoder(id) : NULL;
+}
+
+const AVCodec *halo_container_encoder(const AVOutputFormat *container,
+                                      const struct halo_run_settings *settings,
+                                      struct halo_error *err)
+{
+    const char *name = settings->video_codec;
+    const AVCodec *own = default_encoder(container), *codec = own;
+    if (name && !strcmp(name, "copy")) {
+        halo_fail_usage(err, "-c:v copy would pass unfiltered pictures: name an encoder");
+        return NULL;
+    }
+    if (name)
+        codec = halo_av_find_encoder("-c:v", name, AVMEDIA_TYPE_VIDEO, err);
+    if (name && !codec)
+        return NULL;
+    if (codec && holds_video(container, codec->id))
+        return codec;
+    if (own)
+        halo_fail_usage(err,
+                        "%s cannot hold %s video: -c:v %s would fit, or another container (.mkv "
+                        "holds nearly all)",
+                        container->name, avcodec_get_name(codec->id), own->name);
+    else
+        halo_fail_usage(err, "%s holds no video that could be encoded: use .mp4, .mkv, .ts ...",
+                        container->name);
+    return NULL;
+}
+
+const enum AVPixelFormat *halo_container_formats(const AVOutputFormat *container,
+                                                 const AVCodec *encoder)
+{
+    static const enum AVPixelFormat y4m[] = {
+        AV_PIX_FMT_GRAY8,     AV_PIX_FMT_YUV420P,   AV_PIX_FMT_YUV422P,
+        AV_PIX_FMT_YUV444P,   AV_PIX_FMT_GRAY10,    AV_PIX_FMT_YUV420P10,
+        AV_PIX_FMT_YUV422P10, AV_PIX_FMT_YUV444P10, AV_PIX_FMT_NONE};
+    return strcmp(container->name, "yuv4mpegpipe") ? encoder->pix_fmts : y4m;
+}
+
+bool halo_container_seeks(const AVOutputFormat *container)
+{
+    return av_match_name(container->name, "mov,mp4,3gp,3g2,psp,ipod,f4v");
+}

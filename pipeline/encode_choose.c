@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * What an encoder is asked for, from what the pictures are. */
+#include "pipeline/encode_choose.h"
+
+#include <errno.h>
+#include <libavutil/avstring.h>
+#include <string.h>
+
+#include "config/option.h"
+#include "pipeline/container.h"
+#include "pipeline/format.h"
+
+#define INTERLACING "libx264,libx264rgb,mpeg2video,mpeg4"
+
+enum AVPixelFormat halo_encode_plain_name(enum AVPixelFormat format)
+{
+    switch (format) {
+    case AV_PIX_FMT_YUVJ420P:
+        return AV_PIX_FMT_YUV420P;
+    case AV_PIX_FMT_YUVJ422P:
+        return AV_PIX_FMT_YUV422P;
+    case AV_PIX_FMT_YUVJ444P:
+        return AV_PIX_FMT_YUV444P;
+    default:
+        return format;
+    }
+}
+
+/* list: what the encoder takes; NULL: anything. */
+static enum AVPixelFormat choose_format(const enum AVPixelFormat *list, enum AVPixelFormat format)
+{
+    const enum AVPixelFormat plain = halo_encode_plain_name(format);
+    if (!list)
+        return plain;
+    for (int i = 0; list[i] != AV_PIX_FMT_NONE; i++)
+        if (list[i] == plain)
+            return plain;
+    for (int i = 0; list[i] != AV_PIX_FMT_NONE; i++)
+        if (list[i] == format)
+            return format;
+    return avcodec_find_best_pix_fmt_of_list(list, format, 0, NULL);
+}
+
+static void set_colours(AVCodecContext *c, const struct halo_encoder_input *in)
+{
+    const AVCodecParameters *par = in->stream->codecpar;
+    const bool was_rgb = halo_format_is_rgb(par->format);
+    const bool is_rgb = halo_format_is_rgb(c->pix_fmt);
+    c->color_range = par->color_range;
+    c->colorspace = par->color_space;
+    c->color_primaries = par->color_primaries;
+    c->color_trc = par->color_trc;
+    c->chroma_sample_location = par->chroma_location;
+    if (halo_encode_plain_name(in->format) != in->format)
+        c->color_range = AVCOL_RANGE_JPEG;
+    if (was_rgb && !is_rgb) {
+        c->colorspace = AVCOL_SPC_BT709;
+        c->color_range = AVCOL_RANGE_MPEG;
+    }
+    if (is_rgb)
+        c->colorspace = AVCOL_SPC_RGB;
+}
+
+/* A rate that holds all frames: the usual step between them can be longer than the average one, and
+ * then each would come a little later. MPEG-1 and 2 have rates of their own. */
+static AVRational fixed_rate(const AVCodec *codec, const struct halo_encoder_input *in)
+{
+    enum { MOST = 60000 }; /* MPEG-4 counts no finer */
+    AVRational rate = in->framerate;
+    const AVRational average = in->stream->avg_frame_rate;
+    if (average.num > 0 && av_cmp_q(average, rate) > 0 && codec->id != AV_CODEC_ID_MPEG1VIDEO &&
+        codec->id != AV_CODEC_ID_MPEG2VIDEO)
+        av_reduce(&rate.num, &rate.den, average.num, average.den, MOST);
+    return rate;
+}
+
+/* The input's time base keeps every time exact. Containers with a fixed rate and codecs that count
+ * in frames need one tick for each frame instead. */
+static AVRational choose_time_base(const AVCodec *codec, const AVOutputFormat *container,
+                                   const struct halo_encoder_input *in)
+{
+    const bool counts_frames =
+        av_match_name(container->name, "avi,mxf,mxf_opatom,gxf,yuv4mpegpipe") ||
+        codec->id == AV_CODEC_ID_MPEG1VIDEO || codec->id == AV_CODEC_ID_MPEG2VIDEO ||
+        codec->id == AV_CODEC_ID_THEORA ||
+        (codec->id == AV_CODEC_ID_MPEG4 && in->stream->time_base.den > 65535);
+    if (counts_frames && in->framerate.num > 0)
+        return av_inv_q(fixed_rate(codec, in));
+    return in->stream->time_base;
+}
+
+/* Interlaced pictures stay so, in the encoders that have a mode for them; the others code them as
+ * they are. */
+static void set_fields(AVCodecContext *c, const AVCodec *codec, const AVCodecParameters *par)
+{
+    c->field_order = par->field_order;
+    if (par->field_order > AV_FIELD_PROGRESSIVE && av_match_name(codec->name, INTERLACING))
+        c->flags |= AV_CODEC_FLAG_INTERLACED_DCT | AV_CODEC_FLAG_INTERLACED_ME;
+}
+
+void halo_encode_choose(AVCodecContext *c, const AVCodec *codec, const AVOutputFormat *container,
+                        const struct halo_encoder_input *input)
+{
+    c->width = input->width;
+    c->height = input->height;
+    c->pix_fmt = choose_format(halo_container_formats(container, codec), input->format);
+    c->sample_aspect_ratio = input->aspect;
+    c->framerate = input->framerate;
+    c->time_base = choose_time_base(codec, container, input);
+    set_colours(c, input);
+    set_fields(c, codec, input->stream->codecpar);
+}
+
+int halo_encode_check_preset(const AVCodec *codec, const char *preset, struct halo_error *err)
+{
+    static const char *const presets[] = {"ultrafast", "superfast", "veryfast", "faster",
+                                          "fast",      "medium",    "slow",     "slower",
+                                          "veryslow",  "placebo"};
+    const size_t count = sizeof presets / sizeof *presets;
+    if (!preset || !av_match_name(codec->name, "libx264,libx264rgb,libx265"))
+        return 0;
+    for (size_t i = 0; i < count; i++)
+        if (!av_strcasecmp(preset, presets[i]))
+            return 0;
+    if (strlen(preset) == 1 && *preset >= '0' && *preset <= '9') /* their numbers */
+        return 0;
+    const char *near = halo_nearest(preset, strlen(preset), presets, count);
+    return halo_fail_usage(err, "-preset %s: %s has no such preset%s%s%s", preset, codec->name,
+                           near ? " (nearest: " : "", near ? near : "", near ? ")" : "");
+}

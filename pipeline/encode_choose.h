@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * What an encoder is asked for, from what the pictures are. For encode.c; any thread, no
+ * blocking. */
+#ifndef HALO_ENCODE_CHOOSE_H
+#define HALO_ENCODE_CHOOSE_H
+
+#include <libavcodec/avcodec.h>
+
+#include "pipeline/encode.h"
+
+/* Size, format, colours, fields and time base of c, which is not open yet. */
+void halo_encode_choose(AVCodecContext *c, const AVCodec *codec, const AVOutputFormat *container,
+                        const struct halo_encoder_input *input);
+
+/* The formats with a name of their own for full range, and the same layout under its plain name. */
+enum AVPixelFormat halo_encode_plain_name(enum AVPixelFormat format);
+
+/* x264 prints on standard error what it does not know, beside FFmpeg's log: so it is asked for
+ * known presets only. 0 or a usage error; preset may be NULL. */
+int halo_encode_check_preset(const AVCodec *codec, const char *preset, struct halo_error *err);
+
+#endif

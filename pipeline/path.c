@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Names of files on the command line (path.h). */
+#include "pipeline/path.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+    MOST_LINKS = 40, /* as the kernel */
+};
+
+static bool starts(const char *text, const char *with)
+{
+    return !strncmp(text, with, strlen(with));
+}
+
+bool halo_path_is_url(const char *name)
+{
+    const size_t n =
+        strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+.-");
+    if (starts(name, "file:"))
+        return false;
+    return (n > 1 && starts(name + n, "://")) || starts(name, "unix:") || starts(name, "pipe:");
+}
+
+const char *halo_path_of(const char *name)
+{
+    return starts(name, "file:") ? name + strlen("file:") : name;
+}
+
+/* Length of the folder in path, with its slash; 0 without one. */
+static int folder_length(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? (int)(slash - path) + 1 : 0;
+}
+
+static char *join(const char *folder, int length, const char *name)
+{
+    char *all;
+    return asprintf(&all, "%.*s%s", length, folder, name) < 0 ? NULL : all;
+}
+
+char *halo_path_follow(const char *path)
+{
+    char target[PATH_MAX];
+    char *at = strdup(path);
+    for (int i = 0; at && i < MOST_LINKS; i++) {
+        const ssize_t n = readlink(at, target, sizeof target - 1);
+        if (n < 0)
+            return at;
+        target[n] = 0;
+        char *next = join(at, *target == '/' ? 0 : folder_length(at), target);
+        free(at);
+        at = next;
+    }
+    if (at)
+        errno = ELOOP;
+    free(at);
+    return NULL;
+}
+
+/* One spelling for each file, there or not. NULL where its folder is not there. */
+static char *canonical(const char *path)
+{
+    char *whole = NULL, *folder = NULL;
+    char *at = halo_path_follow(path);
+    const int length = at ? folder_length(at) : 0;
+    char *asked = at ? join(length ? at : "./", length ? length : 2, "") : NULL;
+    if (asked)
+        folder = realpath(asked, NULL);
+    if (folder && asprintf(&whole, "%s/%s", folder, at + length) < 0)
+        whole = NULL;
+    free(folder);
+    free(asked);
+    free(at);
+    return whole;
+}
+
+bool halo_path_same(const char *a, const char *b)
+{
+    struct stat x, y;
+    if (!a || !b)
+        return false;
+    if (stat(a, &x) == 0 && stat(b, &y) == 0)
+        return x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+    char *p = canonical(a), *q = canonical(b);
+    const bool same = p && q && !strcmp(p, q);
+    free(p);
+    free(q);
+    return same;
+}
+
+char *halo_path_partial(const char *path, int number)
+{
+    char suffix[24] = "", *all;
+    const char *name = path + folder_length(path);
+    const char *dot = strrchr(name, '.');
+    if (!dot || dot == name)
+        dot = path + strlen(path);
+    if (number > 1)
+        snprintf(suffix, sizeof suffix, "-%d", number);
+    const int length = (int)(dot - path);
+    return asprintf(&all, "%.*s.partial%s%s", length, path, suffix, dot) < 0 ? NULL : all;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Names of files on the command line: what they mean, and whether two of them mean one file.
+ * Any thread; calls may block on disk. Returned strings are the caller's, to be freed with
+ * free(). */
+#ifndef HALO_PATH_H
+#define HALO_PATH_H
+
+#include <stdbool.h>
+
+/* SCHEME://..., unix: or pipe:. The scheme file is none: it names a file, see halo_path_of. */
+bool halo_path_is_url(const char *name);
+
+/* The path in name: what follows file:, or name itself. As in FFmpeg file:///x is /x. */
+const char *halo_path_of(const char *name);
+
+/* Where opening path for writing leads: symbolic links as the last part are followed, also one
+ * whose target is not there yet. NULL with errno (ELOOP, ENOMEM). */
+char *halo_path_follow(const char *path);
+
+/* Do both lead to one file, there already or not? NULL is no file. */
+bool halo_path_same(const char *a, const char *b);
+
+/* NAME.partial.EXT; from number 2 on NAME.partial-NUMBER.EXT. NULL: out of memory. */
+char *halo_path_partial(const char *path, int number);
+
+#endif

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * From the name of an input to its streams. */
+#include "pipeline/source_open.h"
+
+#include <errno.h>
+#include <libavcodec/avcodec.h>
+#include <libavutil/avstring.h>
+#include <libavutil/mem.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "pipeline/av.h"
+#include "pipeline/path.h"
+#include "pipeline/raw_input.h"
+
+enum {
+    LONG_PROBE = 128 << 20, /* bytes and seconds to look for streams that begin late */
+    LONG_ANALYSIS = 600,
+};
+
+/* A local path is given to FFmpeg as file:PATH, so that a colon in its name means nothing. */
+static char *input_url(const char *input, struct halo_error *err)
+{
+    struct stat st;
+    const char *path = halo_path_of(input);
+    if (!strcmp(input, "-"))
+        return av_strdup("pipe:0");
+    if (stat(path, &st) < 0)
+        return av_strdup(input);
+    if (S_ISDIR(st.st_mode)) {
+        halo_fail(err, -EISDIR, "%s: is a directory: name a file", input);
+        return NULL;
+    }
+    if (S_ISCHR(st.st_mode) && strncmp(path, "/dev/fd/", 8) && strcmp(path, "/dev/stdin")) {
+        halo_fail(err, -ENOTSUP, "%s: is a device: halod run reads files, URLs and pipes", input);
+        return NULL;
+    }
+    return av_asprintf("file:%s", path);
+}
+
+/* Demuxers that go on after damage and say so in an error line only. Others have lines that mean
+ * none. */
+static bool complains_of_damage(const AVInputFormat *format)
+{
+    return av_match_name("matroska", format->name) || av_match_name(format->name, "flv,nut,ogg");
+}
+
+static int open_format(AVFormatContext **ret_f, const struct halo_run_settings *set,
+                       const AVInputFormat *forced, AVIOInterruptCB interrupt,
+                       struct halo_complaints *complaints, struct halo_error *err)
+{
+    char why[400];
+    char *url = input_url(set->input, err);
+    if (!url)
+        return halo_fail(err, -ENOMEM, "out of memory");
+    AVDictionary *options = NULL;
+    AVFormatContext *f = avformat_alloc_context();
+    int ret = f ? halo_raw_input_options(set, &options) : -ENOMEM;
+    if (ret < 0) {
+        av_free(url);
+        avformat_free_context(f);
+        return halo_fail(err, ret, "out of memory");
+    }
+    f->interrupt_callback = interrupt;
+    ret = avformat_open_input(&f, url, forced, &options); /* frees the context on failure */
+    av_free(url);
+    if (ret >= 0 && complains_of_damage(f->iformat))
+        f->opaque = complaints;
+    const AVDictionaryEntry *left = av_dict_get(options, "", NULL, AV_DICT_IGNORE_SUFFIX);
+    if (ret >= 0 && left)
+        ret = halo_raw_input_refuse(left->key, f->iformat->name, err);
+    else if (ret == AVERROR(EINVAL) && halo_raw_input_check_size(set, err) < 0)
+        ret = -EINVAL;
+    else if (ret < 0)
+        halo_fail(err, halo_av_errno(ret), "%s: cannot be read: %s", set->input,
+                  halo_av_reason(ret, why, sizeof why));
+    av_dict_free(&options);
+    if (ret >= 0 && !forced && !strcmp(f->iformat->name, "tty"))
+        ret = halo_fail(err, -EBADMSG, "%s: is text, not a video (-f tty reads it as ANSI art)",
+                        set->input);
+    if (ret < 0)
+        avformat_close_input(&f);
+    else
+        *ret_f = f;
+    return ret;
+}
+
+static int find_streams(AVFormatContext *f, const char *name, bool longer, struct halo_error *err)
+{
+    char why[400];
+    if (longer) {
+        f->probesize = LONG_PROBE;
+        f->max_analyze_duration = LONG_ANALYSIS * (int64_t)AV_TIME_BASE;
+    }
+    const int ret = avformat_find_stream_info(f, NULL);
+    if (ret < 0)
+        return halo_fail(err, halo_av_errno(ret), "%s: its streams cannot be read: %s", name,
+                         halo_av_reason(ret, why, sizeof why));
+    return 0;
+}
+
+/* A stream is announced of which nothing has come yet, in a file where one can look further. */
+static bool waits_for_stream(const AVFormatContext *f, bool no_audio)
+{
+    if (!f->pb || !(f->pb->seekable & AVIO_SEEKABLE_NORMAL))
+        return false;
+    for (unsigned i = 0; i < f->nb_streams; i++) {
+        const AVCodecParameters *par = f->streams[i]->codecpar;
+        const bool wanting =
+            (par->codec_type == AVMEDIA_TYPE_VIDEO && par->width <= 0) ||
+            (par->codec_type == AVMEDIA_TYPE_AUDIO && par->sample_rate <= 0 && !no_audio);
+        if (wanting && avcodec_find_decoder(par->codec_id))
+            return true;
+    }
+    return false;
+}
+
+int halo_source_open_format(AVFormatContext **ret, const struct halo_run_settings *set,
+                            AVIOInterruptCB interrupt, struct halo_complaints *complaints,
+                            struct halo_error *err)
+{
+    const AVInputFormat *forced = NULL;
+    if (set->input_format && !(forced = av_find_input_format(set->input_format)))
+        return halo_fail_usage(err, "-f %s: FFmpeg has no such demuxer (see ffmpeg -demuxers)",
+                               set->input_format);
+    AVFormatContext *f = NULL;
+    int r = open_format(&f, set, forced, interrupt, complaints, err);
+    if (r >= 0)
+        r = find_streams(f, set->input, false, err);
+    if (r >= 0 && waits_for_stream(f, set->no_audio)) {
+        avformat_close_input(&f);
+        r = open_format(&f, set, forced, interrupt, complaints, err);
+        if (r >= 0)
+            r = find_streams(f, set->input, true, err);
+    }
+    if (r < 0)
+        avformat_close_input(&f);
+    else
+        *ret = f;
+    return r;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * From the name of an input to its streams. One thread; blocks on disk or network. */
+#ifndef HALO_SOURCE_OPEN_H
+#define HALO_SOURCE_OPEN_H
+
+#include <libavformat/avformat.h>
+
+#include "config/error.h"
+#include "config/run.h"
+
+struct halo_complaints;
+
+/* Opens settings->input and finds its streams; where one is announced that does not begin soon, and
+ * the input can be read twice, it looks further. interrupt ends a blocking call; complaints counts
+ * the demuxer's error lines from then on, where those mean damage. 0, or -errno with err filled;
+ * the caller closes *ret. */
+int halo_source_open_format(AVFormatContext **ret, const struct halo_run_settings *settings,
+                            AVIOInterruptCB interrupt, struct halo_complaints *complaints,
+                            struct halo_error *err);
+
+#endif

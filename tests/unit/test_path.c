@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Names of files: schemes, links, two names of one file, names of partial files. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "pipeline/path.h"
+#include "tests/unit/cmocka_all.h"
+
+static void test_url(void **state)
+{
+    (void)state;
+    static const char *const urls[] = {"http://h/x.mp4", "tcp://h:1?listen", "unix:/tmp/s",
+                                       "pipe:1", "crypto+http://h/x"};
+    static const char *const paths[] = {"x.mp4",         "/a/b.mp4", "a:b.mp4",   "file:x.mp4",
+                                        "file:///x.mp4", "file://x", "C://x.mp4", "./http://x"};
+    for (size_t i = 0; i < sizeof urls / sizeof *urls; i++)
+        assert_true(halo_path_is_url(urls[i]));
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
+        assert_false(halo_path_is_url(paths[i]));
+    assert_string_equal(halo_path_of("file:x"), "x");
+    assert_string_equal(halo_path_of("file:///x"), "///x");
+    assert_string_equal(halo_path_of("./file:x"), "./file:x");
+}
+
+static void expect_partial(const char *path, int number, const char *wanted)
+{
+    char *got = halo_path_partial(path, number);
+    assert_string_equal(got, wanted);
+    free(got);
+}
+
+static void test_partial(void **state)
+{
+    (void)state;
+    expect_partial("x.mp4", 1, "x.partial.mp4");
+    expect_partial("a.b/x", 1, "a.b/x.partial");
+    expect_partial("a.b/.x", 2, "a.b/.x.partial-2");
+    expect_partial("/a/x.y.mkv", 13, "/a/x.y.partial-13.mkv");
+}
+
+static void touch(const char *name)
+{
+    const int fd = open(name, O_CREAT | O_WRONLY, 0600);
+    assert_true(fd >= 0);
+    close(fd);
+}
+
+static void expect_follow(const char *path, const char *wanted)
+{
+    char *got = halo_path_follow(path);
+    assert_string_equal(got, wanted);
+    free(got);
+}
+
+static void test_links(void **state)
+{
+    const char *folder = *state;
+    char absolute[200];
+    snprintf(absolute, sizeof absolute, "%s/new", folder);
+    touch("real");
+    assert_int_equal(symlink("real", "link"), 0);
+    assert_int_equal(symlink("../new", "sub/dangling"), 0);
+    assert_int_equal(symlink("sub/dangling", "twice"), 0);
+    assert_int_equal(symlink(absolute, "absolute"), 0);
+    assert_int_equal(symlink("loop", "loop"), 0);
+    assert_int_equal(link("real", "hard"), 0);
+    expect_follow("real", "real");
+    expect_follow("link", "real");
+    expect_follow("twice", "sub/../new");
+    expect_follow("absolute", absolute);
+    errno = 0;
+    assert_null(halo_path_follow("loop"));
+    assert_int_equal(errno, ELOOP);
+
+    assert_true(halo_path_same("real", "link"));
+    assert_true(halo_path_same("real", "hard"));
+    assert_true(halo_path_same("new", "./sub/../new"));
+    assert_true(halo_path_same("new", "twice"));
+    assert_true(halo_path_same("twice", "absolute"));
+    assert_false(halo_path_same("new", "real"));
+    assert_false(halo_path_same("new", "sub/new"));
+    assert_false(halo_path_same("nowhere/x", "nowhere/x")); /* cannot be opened */
+    assert_false(halo_path_same("loop", "loop"));
+    assert_false(halo_path_same("real", NULL));
+    assert_false(halo_path_same(NULL, NULL));
+}
+
+static int enter_folder(void **state)
+{
+    static char folder[] = "/tmp/halo-path-XXXXXX";
+    *state = folder;
+    return !mkdtemp(folder) || chdir(folder) < 0 || mkdir("sub", 0700) < 0;
+}
+
+static int leave_folder(void **state)
+{
+    static const char *const made[] = {"link", "sub/dangling", "twice", "absolute",
+                                       "loop", "hard",         "real",  NULL};
+    for (int i = 0; made[i]; i++)
+        unlink(made[i]);
+    return rmdir("sub") < 0 || chdir("/") < 0 || rmdir(*state) < 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_url),
+        cmocka_unit_test(test_partial),
+        cmocka_unit_test(test_links),
+    };
+    return cmocka_run_group_tests(tests, enter_folder, leave_folder);
+}
