@@ -4,7 +4,9 @@
 #include "backends.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* Keeps every index that border.h sees, with the largest radius added, far below its 2^29. */
 enum { MAX_SIDE = 1 << 24, MAX_THREADS = 1024 };
@@ -97,16 +99,21 @@ static bool owns(const struct halo_backend_ops *ops, const struct halo_strategy 
     return false;
 }
 
-static bool job_ok(const struct halo_backend_ops *ops, const struct halo_job *job)
+bool halo_backend_can(const struct halo_backend *b, const struct halo_strategy *strategy,
+                      const struct halo_conv *conv, int channels)
+{
+    return owns(b->ops, strategy) && (!b->ops->has || b->ops->has(b, strategy)) &&
+           (!strategy->can || strategy->can(conv, channels));
+}
+
+static bool job_ok(const struct halo_backend *b, const struct halo_job *job)
 {
     if (!job->conv || !plane_ok(&job->src) || !plane_ok(&job->dst))
         return false;
     if (!same_shape(&job->src, &job->dst) || overlap(&job->src, &job->dst) ||
         job->conv->depth != job->src.depth)
         return false;
-    if (!job->strategy)
-        return true;
-    return owns(ops, job->strategy) && (!job->strategy->can || job->strategy->can(job->conv));
+    return !job->strategy || halo_backend_can(b, job->strategy, job->conv, job->src.channels);
 }
 
 int halo_backend_convolve(struct halo_backend *b, const struct halo_job *jobs, int count)
@@ -114,8 +121,73 @@ int halo_backend_convolve(struct halo_backend *b, const struct halo_job *jobs, i
     if (count < 0)
         return -EINVAL;
     for (int i = 0; i < count; i++) {
-        if (!job_ok(b->ops, &jobs[i]))
+        if (!job_ok(b, &jobs[i]))
             return -EINVAL;
     }
     return count ? b->ops->convolve(b, jobs, count) : 0;
+}
+
+/* Planes of random samples in host memory, rows on cache lines. */
+static int make_planes(struct halo_plane *planes, int count, const struct halo_plane *like)
+{
+    const size_t row =
+        (size_t)(like->width * like->channels) * (size_t)halo_plane_sample_bytes(like);
+    const size_t stride = (row + 63) / 64 * 64;
+    uint64_t state = 1;
+    for (int i = 0; i < count; i++) {
+        planes[i] = *like;
+        planes[i].stride = (ptrdiff_t)stride;
+        uint8_t *bytes = planes[i].data = aligned_alloc(64, stride * (size_t)like->height);
+        if (!bytes)
+            return -ENOMEM;
+        for (size_t at = 0; at < stride * (size_t)like->height; at++) {
+            state = state * UINT64_C(6364136223846793005) + 1442695040888963407;
+            bytes[at] = (uint8_t)(state >> 56);
+        }
+    }
+    return 0;
+}
+
+static double now_us(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec * 1e-3;
+}
+
+/* By convolve and the clock. */
+static int time_plainly(struct halo_backend *b, const struct halo_trial *trial, double *ret_us)
+{
+    struct halo_plane *planes = calloc((size_t)trial->planes * 2, sizeof(*planes));
+    if (!planes)
+        return -ENOMEM;
+    int ret = make_planes(planes, 2 * trial->planes, &trial->like);
+    for (int round = -2; round < trial->rounds && ret == 0; round++) {
+        const double start = now_us();
+        for (int i = 0; i < trial->planes && ret == 0; i++) {
+            const struct halo_job job = {trial->conv, trial->strategy, planes[2 * i],
+                                         planes[2 * i + 1]};
+            ret = halo_backend_convolve(b, &job, 1);
+        }
+        if (round >= 0)
+            ret_us[round] = (now_us() - start) / trial->planes;
+    }
+    for (int i = 0; i < 2 * trial->planes; i++)
+        free(planes[i].data);
+    free(planes);
+    return ret;
+}
+
+int halo_backend_time(struct halo_backend *b, const struct halo_trial *trial, double *ret_us)
+{
+    static unsigned char cell[2];
+    struct halo_plane one = trial->like;
+    one.data = cell;
+    one.stride = (ptrdiff_t)one.width * one.channels * halo_plane_sample_bytes(&one);
+    if (!plane_ok(&one) || trial->planes < 1 || trial->rounds < 1 ||
+        trial->conv->depth != one.depth ||
+        (trial->strategy &&
+         !halo_backend_can(b, trial->strategy, trial->conv, trial->like.channels)))
+        return -EINVAL;
+    return b->ops->time ? b->ops->time(b, trial, ret_us) : time_plainly(b, trial, ret_us);
 }

@@ -15,9 +15,9 @@
 
 /* The public half of a strategy; each backend's own row begins with it. */
 struct halo_strategy {
-    const char *name;                          /* as in strategy=NAME */
-    const char *about;                         /* one line */
-    bool (*can)(const struct halo_conv *conv); /* NULL: everything */
+    const char *name;                                        /* as in strategy=NAME */
+    const char *about;                                       /* one line */
+    bool (*can)(const struct halo_conv *conv, int channels); /* NULL: everything */
 };
 
 /* One plane to filter: dst = conv(src), both in host memory, not overlapping, of the same width,
@@ -27,6 +27,20 @@ struct halo_job {
     const struct halo_conv *conv;
     const struct halo_strategy *strategy; /* NULL: the backend chooses */
     struct halo_plane src, dst;
+};
+
+/* How kernels are timed: over planes that are already where the kernels read them. */
+struct halo_trial {
+    const struct halo_conv *conv;
+    const struct halo_strategy *strategy; /* NULL: the backend chooses */
+    struct halo_plane like;               /* the shape of each plane; its data is not looked at */
+    int planes;                           /* in turns, so many that no cache holds them all */
+    int rounds;                           /* over all planes */
+    enum {
+        HALO_ONE_BY_ONE, /* each plane a call of its own, one after the other on one stream */
+        HALO_GRAPH,      /* the same as a CUDA graph; one by one where there is none */
+        HALO_TOGETHER,   /* as many planes in one call as a frame may have */
+    } calls;
 };
 
 struct halo_backend_settings {
@@ -46,6 +60,10 @@ struct halo_backend_ops {
     int (*open)(struct halo_backend **ret, const struct halo_backend_settings *settings);
     void (*close)(struct halo_backend *b);
     int (*convolve)(struct halo_backend *b, const struct halo_job *jobs, int count);
+    /* NULL: every strategy of the table runs on every device. */
+    bool (*has)(const struct halo_backend *b, const struct halo_strategy *strategy);
+    /* NULL: convolve and the clock are good enough. */
+    int (*time)(struct halo_backend *b, const struct halo_trial *trial, double *ret_us);
 };
 
 /* First word of every backend's own struct. */
@@ -65,9 +83,17 @@ int halo_backend_open(const struct halo_backend_ops *ops,
                       const struct halo_backend_settings *settings, struct halo_backend **ret);
 void halo_backend_close(struct halo_backend *b); /* NULL is nothing to do */
 
+/* Whether b can filter planes with this many interleaved channels so. Any thread. */
+bool halo_backend_can(const struct halo_backend *b, const struct halo_strategy *strategy,
+                      const struct halo_conv *conv, int channels);
+
 /* Runs all jobs, in any order and at once; blocks until every dst is written. 0, -EINVAL (a job
  * that breaks the rules above, or a strategy that cannot), -ENOMEM, -EIO (the device failed; every
  * dst of the call is then undefined and must not be shown). */
 int halo_backend_convolve(struct halo_backend *b, const struct halo_job *jobs, int count);
+
+/* Fills ret_us[trial->rounds] with microseconds for a plane, for halo-bench: random samples, after
+ * two rounds that do not count. Errors as above. Blocks. */
+int halo_backend_time(struct halo_backend *b, const struct halo_trial *trial, double *ret_us);
 
 #endif

@@ -239,7 +239,8 @@ static int run_pass(struct halo_gate *gate, const struct filter_plan *plan, int 
         };
         if (pass >= plane->passes)
             jobs[p].conv = &copies[jobs[p].src.depth > 8];
-        if (jobs[p].strategy && jobs[p].strategy->can && !jobs[p].strategy->can(jobs[p].conv))
+        if (jobs[p].strategy &&
+            !halo_backend_can(gate->backend, jobs[p].strategy, jobs[p].conv, jobs[p].src.channels))
             jobs[p].strategy = NULL;
     }
     return halo_backend_convolve(gate->backend, jobs, gate->planes);

@@ -84,7 +84,7 @@ static const struct halo_cpu_strategy *choose(const struct halo_job *job)
 {
     const struct halo_strategy *chosen = job->strategy;
     for (int i = 0; !chosen; i++) {
-        if (!strategies[i]->can || strategies[i]->can(job->conv))
+        if (!strategies[i]->can || strategies[i]->can(job->conv, job->src.channels))
             chosen = strategies[i];
     }
     return (const struct halo_cpu_strategy *)chosen;

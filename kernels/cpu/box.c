@@ -140,8 +140,9 @@ static int band(const struct halo_job *job, int y0, int y1, struct halo_cpu_scra
     return 0;
 }
 
-static bool can(const struct halo_conv *conv)
+static bool can(const struct halo_conv *conv, int channels)
 {
+    (void)channels;
     return conv->kind == HALO_CONV_BOX;
 }
 

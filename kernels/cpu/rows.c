@@ -2,8 +2,9 @@
  * Chooses the build of rows_tmpl.c that suits this CPU. */
 #include "rows.h"
 
-static bool can(const struct halo_conv *conv)
+static bool can(const struct halo_conv *conv, int channels)
 {
+    (void)channels;
     return conv->kind != HALO_CONV_BOX;
 }
 
@@ -67,9 +68,10 @@ static int band_v3(const struct halo_job *job, int y0, int y1, struct halo_cpu_s
 
 #endif
 
-static bool can_v3(const struct halo_conv *conv)
+static bool can_v3(const struct halo_conv *conv, int channels)
 {
-    return can(conv) && has_v3();
+    (void)channels;
+    return can(conv, channels) && has_v3();
 }
 
 const struct halo_cpu_strategy halo_cpu_rows = {

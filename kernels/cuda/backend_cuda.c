@@ -16,11 +16,13 @@
 #include "kernels/backends.h"
 #include "kernels/cuda/backend_cuda.h"
 #include "kernels/cuda/cuda_error.h"
+#include "kernels/cuda/enqueue.h"
 #include "kernels/cuda/strategies.h"
 
 enum {
     ALIGNMENT = 256, /* of planes and rows: whole memory transactions for a warp */
     POISON = 0xA5,
+    KEPT_MASKS = 16, /* prepared ones on the device: more than the filters of a frame */
 };
 
 struct buffer {
@@ -28,9 +30,21 @@ struct buffer {
     size_t size;
 };
 
+/* A mask as a strategy's kernels read it. conv is a copy: the key. */
+struct kept_mask {
+    const struct halo_cuda_strategy *strategy;
+    struct halo_conv conv;
+    int channels;
+    struct buffer data; /* device memory */
+    uint64_t last_use;
+};
+
 struct cuda_backend {
     struct halo_backend base;
     int device;
+    int compute; /* see halo_cuda_probe */
+    struct kept_mask *masks[KEPT_MASKS];
+    uint64_t uses;
     cudaStream_t stream;
     struct buffer up, down;       /* pinned host memory */
     struct buffer src, dst, wide; /* device memory */
@@ -130,35 +144,164 @@ static int reserve(struct cuda_backend *c, const struct halo_job *jobs, int coun
     return check(c, status, "memory");
 }
 
-static const struct halo_cuda_strategy *strategy_of(const struct halo_job *job)
+static bool cuda_has(const struct halo_backend *b, const struct halo_strategy *strategy)
 {
-    const struct halo_strategy *s = job->strategy;
+    return ((const struct halo_cuda_strategy *)strategy)->compute <=
+           ((const struct cuda_backend *)b)->compute;
+}
+
+static const struct halo_cuda_strategy *strategy_of(const struct cuda_backend *c,
+                                                    const struct halo_strategy *wanted,
+                                                    const struct halo_conv *conv, int channels)
+{
+    const struct halo_strategy *s = wanted;
     for (int i = 0; !s; i++) {
         const struct halo_strategy *row = halo_cuda_strategies[i];
-        if (!row->can || row->can(job->conv))
+        if (halo_backend_can(&c->base, row, conv, channels))
             s = row;
     }
     return (const struct halo_cuda_strategy *)s; /* base is its first member */
 }
 
-static int launch(struct cuda_backend *c, const struct halo_job *jobs, int count)
+/* The place of a mask that is kept, or of the one longest unused. */
+static int mask_place(const struct cuda_backend *c, const struct halo_cuda_strategy *s,
+                      const struct halo_conv *conv, int channels, bool *ret_found)
 {
-    size_t offset = 0;
-    for (int i = 0; i < count; i++) {
-        const struct halo_cuda_strategy *s = strategy_of(&jobs[i]);
-        const struct halo_cuda_call call = {
-            .conv = jobs[i].conv,
-            .src = packed(&jobs[i].src, &c->src, offset),
-            .dst = packed(&jobs[i].dst, &c->dst, offset),
-            .wide = c->wide.data, /* one for all jobs: on one stream they run one after the other */
-            .stream = c->stream,
-        };
-        const int rc = check(c, s->launch(&call), s->base.name);
+    int oldest = 0;
+    for (int i = 0; i < KEPT_MASKS; i++) {
+        const struct kept_mask *m = c->masks[i];
+        *ret_found = m && m->strategy == s && m->channels == channels &&
+                     !memcmp(&m->conv, conv, sizeof *conv);
+        if (*ret_found)
+            return i;
+        if (!m || (c->masks[oldest] && m->last_use < c->masks[oldest]->last_use))
+            oldest = i;
+    }
+    return oldest;
+}
+
+/* Waits for the stream, so that a mask can be taken out of the hands of its last reader. */
+static int upload_mask(struct cuda_backend *c, struct kept_mask *m, size_t bytes)
+{
+    void *host = malloc(bytes);
+    if (!host)
+        return -ENOMEM;
+    m->strategy->prepare(host, &m->conv, m->channels);
+    cudaError_t status = cudaStreamSynchronize(c->stream);
+    if (status == cudaSuccess)
+        status = grow(&m->data, bytes, cudaMalloc, cudaFree);
+    if (status == cudaSuccess)
+        status = cudaMemcpy(m->data.data, host, bytes, cudaMemcpyHostToDevice);
+    free(host);
+    return check(c, status, "mask");
+}
+
+/* *ret_mask is NULL where the strategy needs none. */
+static int prepared_mask(struct cuda_backend *c, const struct halo_cuda_strategy *s,
+                         const struct halo_conv *conv, int channels, const void **ret_mask)
+{
+    const size_t bytes = s->prepared_bytes ? s->prepared_bytes(conv, channels) : 0;
+    *ret_mask = NULL;
+    if (bytes == 0)
+        return 0;
+
+    bool found;
+    const int place = mask_place(c, s, conv, channels, &found);
+    if (!c->masks[place])
+        c->masks[place] = calloc(1, sizeof *c->masks[place]);
+    struct kept_mask *m = c->masks[place];
+    if (!m)
+        return -ENOMEM;
+    if (!found) {
+        m->strategy = NULL;
+        struct kept_mask fresh = {s, *conv, channels, m->data, 0};
+        const int rc = upload_mask(c, &fresh, bytes);
+        m->data = fresh.data;
         if (rc < 0)
             return rc;
-        offset += packed_bytes(&jobs[i].src);
+        *m = fresh;
+    }
+    m->last_use = ++c->uses;
+    *ret_mask = m->data.data;
+    return 0;
+}
+
+/* Jobs whose planes lie in device memory, onto the stream; neighbours of one strategy together. The
+ * scratch is one for all jobs: on one stream they run one after the other. */
+static int launch(struct cuda_backend *c, const struct halo_job *jobs, int count)
+{
+    for (int first = 0, planes; first < count; first += planes) {
+        const struct halo_cuda_strategy *s = NULL;
+        struct halo_cuda_call calls[HALO_CUDA_MOST_PLANES];
+        for (planes = 0; planes < HALO_CUDA_MOST_PLANES && first + planes < count; planes++) {
+            const struct halo_job *job = &jobs[first + planes];
+            const int channels = job->src.channels;
+            const struct halo_cuda_strategy *own =
+                strategy_of(c, job->strategy, job->conv, channels);
+            if (planes > 0 && own != s)
+                break;
+            s = own;
+            calls[planes] = (struct halo_cuda_call){
+                .conv = job->conv,
+                .src = job->src,
+                .dst = job->dst,
+                .wide = c->wide.data,
+                .stream = c->stream,
+            };
+            const int rc = prepared_mask(c, s, job->conv, channels, &calls[planes].prepared);
+            if (rc < 0)
+                return rc;
+        }
+        const int rc = check(c, s->launch(calls, planes), s->base.name);
+        if (rc < 0)
+            return rc;
     }
     return 0;
+}
+
+static int launch_packed(struct cuda_backend *c, const struct halo_job *jobs, int count)
+{
+    size_t offset = 0;
+    for (int first = 0, planes; first < count; first += planes) {
+        struct halo_job device[HALO_CUDA_MOST_PLANES];
+        for (planes = 0; planes < HALO_CUDA_MOST_PLANES && first + planes < count; planes++) {
+            device[planes] = jobs[first + planes];
+            device[planes].src = packed(&device[planes].src, &c->src, offset);
+            device[planes].dst = packed(&device[planes].dst, &c->dst, offset);
+            offset += packed_bytes(&device[planes].src);
+        }
+        const int rc = launch(c, device, planes);
+        if (rc < 0)
+            return rc;
+    }
+    return 0;
+}
+
+int halo_cuda_enqueue(struct halo_backend *b, const struct halo_job *jobs, int count)
+{
+    struct cuda_backend *c = (struct cuda_backend *)b;
+    size_t wide = 0;
+    for (int i = 0; i < count; i++) {
+        const size_t needed = halo_cuda_wide_bytes(&jobs[i].src);
+        wide = needed > wide ? needed : wide;
+    }
+    cudaError_t status = cudaSetDevice(c->device);
+    if (status == cudaSuccess && c->wide.size < wide)
+        status = cudaStreamSynchronize(c->stream);
+    if (status == cudaSuccess)
+        status = grow(&c->wide, wide, cudaMalloc, cudaFree);
+    const int rc = check(c, status, "memory");
+    return rc < 0 ? rc : launch(c, jobs, count);
+}
+
+cudaStream_t halo_cuda_stream(const struct halo_backend *b)
+{
+    return ((const struct cuda_backend *)b)->stream;
+}
+
+int halo_cuda_check(struct halo_backend *b, cudaError_t status, const char *what)
+{
+    return check((struct cuda_backend *)b, status, what);
 }
 
 static int copy(struct cuda_backend *c, void *to, const void *from, size_t bytes,
@@ -183,7 +326,7 @@ static int run(struct cuda_backend *c, const struct halo_job *jobs, int count)
     if (rc == 0)
         rc = check(c, cudaMemsetAsync(c->dst.data, POISON, bytes, c->stream), "poison");
     if (rc == 0)
-        rc = launch(c, jobs, count);
+        rc = launch_packed(c, jobs, count);
     if (rc == 0)
         rc = copy(c, c->down.data, c->dst.data, bytes, cudaMemcpyDeviceToHost, "download");
 
@@ -227,7 +370,11 @@ static void cuda_close(struct halo_backend *b)
         cudaFree(c->src.data);
         cudaFree(c->dst.data);
         cudaFree(c->wide.data);
+        for (int i = 0; i < KEPT_MASKS; i++)
+            cudaFree(c->masks[i] ? c->masks[i]->data.data : NULL);
     }
+    for (int i = 0; i < KEPT_MASKS; i++)
+        free(c->masks[i]);
     (void)cudaGetLastError();
     free(c);
 }
@@ -248,7 +395,7 @@ static int cuda_open(struct halo_backend **ret, const struct halo_backend_settin
 
     cudaError_t status = cudaSetDevice(c->device);
     if (status == cudaSuccess)
-        status = halo_cuda_probe();
+        status = halo_cuda_probe(&c->compute);
     if (status == cudaSuccess)
         status = cudaStreamCreateWithFlags(&c->stream, cudaStreamNonBlocking);
     if (status == cudaSuccess) {
@@ -272,4 +419,6 @@ const struct halo_backend_ops halo_backend_cuda = {
     .open = cuda_open,
     .close = cuda_close,
     .convolve = cuda_convolve,
+    .has = cuda_has,
+    .time = halo_cuda_time,
 };

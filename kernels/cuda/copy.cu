@@ -1,34 +1,84 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * COPY: one thread one sample, read and written in the container's form (a word with stray bits
- * becomes the largest sample), which a plain memory copy would not do. */
+ * COPY: one thread 16 bytes, read and written in the container's form (a word with stray bits
+ * becomes the largest sample), which a plain memory copy would not do. All planes in one launch. */
 #include "kernels/cuda/tile.cuh"
 
-enum { BLOCK_WIDTH = 32, BLOCK_HEIGHT = 8 };
+enum { THREADS = 256, CHUNK = 16 };
 
-template <typename Sample>
-static __global__ void copy_kernel(const struct halo_plane src, const struct halo_plane dst)
+struct copy_plane {
+    struct halo_plane src, dst;
+    int chunks; /* in a row; the last may be part of one */
+    int first_block;
+};
+
+struct copy_launch {
+    struct copy_plane plane[HALO_CUDA_MOST_PLANES];
+    int count;
+};
+
+/* Two samples. */
+static __device__ inline uint32_t copy_words(uint32_t words, const struct halo_plane &p)
 {
-    const int e = blockIdx.x * BLOCK_WIDTH + threadIdx.x;
-    const int y = blockIdx.y * BLOCK_HEIGHT + threadIdx.y;
-
-    if (e < src.width * src.channels && y < src.height)
-        halo_write<Sample>(dst, e, y, halo_read<Sample>(src, e, y));
+    const uint32_t samples = words >> p.shift & (0xffffu >> p.shift) * 0x10001u;
+    return __vminu2(samples, (uint32_t)halo_sample_max(p.depth) * 0x10001u) << p.shift;
 }
 
-cudaError_t halo_cuda_launch_copy(const struct halo_cuda_call *call)
+static __global__ void __launch_bounds__(THREADS)
+    copy_kernel(const __grid_constant__ struct copy_launch launch)
 {
-    const dim3 block(BLOCK_WIDTH, BLOCK_HEIGHT);
-    const dim3 grid = halo_grid(call->src, BLOCK_WIDTH, BLOCK_HEIGHT);
+    int p = 0;
+    while (p + 1 < launch.count && blockIdx.x >= launch.plane[p + 1].first_block)
+        p++;
+    const struct copy_plane &plane = launch.plane[p];
+    const int64_t i = (int64_t)(blockIdx.x - plane.first_block) * THREADS + threadIdx.x;
+    const int y = (int)(i / plane.chunks), at = (int)(i - (int64_t)y * plane.chunks) * CHUNK;
+    if (y >= plane.src.height)
+        return;
 
-    if (halo_plane_sample_bytes(&call->src) == 1)
-        copy_kernel<uint8_t><<<grid, block, 0, call->stream>>>(call->src, call->dst);
-    else
-        copy_kernel<uint16_t><<<grid, block, 0, call->stream>>>(call->src, call->dst);
+    const int sample_bytes = plane.src.depth > 8 ? 2 : 1;
+    const int left = plane.src.width * plane.src.channels * sample_bytes - at;
+    const uint8_t *from = (const uint8_t *)plane.src.data + y * plane.src.stride + at;
+    uint8_t *to = (uint8_t *)plane.dst.data + y * plane.dst.stride + at;
+    if (left >= CHUNK) {
+        uint4 v = *(const uint4 *)from;
+        if (sample_bytes == 2)
+            v = make_uint4(copy_words(v.x, plane.src), copy_words(v.y, plane.src),
+                           copy_words(v.z, plane.src), copy_words(v.w, plane.src));
+        *(uint4 *)to = v;
+        return;
+    }
+    for (int b = 0; b < left; b += sample_bytes) {
+        if (sample_bytes == 1)
+            to[b] = from[b];
+        else
+            *(uint16_t *)(to + b) = (uint16_t)copy_words(*(const uint16_t *)(from + b), plane.src);
+    }
+}
+
+cudaError_t halo_cuda_launch_copy(const struct halo_cuda_call *calls, int count)
+{
+    struct copy_launch launch;
+    int blocks = 0;
+    launch.count = count;
+    for (int i = 0; i < count; i++) {
+        const struct halo_plane &src = calls[i].src;
+        const int bytes = src.width * src.channels * halo_plane_sample_bytes(&src);
+        const int chunks = (bytes + CHUNK - 1) / CHUNK;
+        launch.plane[i].src = src;
+        launch.plane[i].dst = calls[i].dst;
+        launch.plane[i].chunks = chunks;
+        launch.plane[i].first_block = blocks;
+        blocks += (int)(((int64_t)chunks * src.height + THREADS - 1) / THREADS);
+    }
+    copy_kernel<<<blocks, THREADS, 0, calls->stream>>>(launch);
     return cudaGetLastError();
 }
 
-cudaError_t halo_cuda_probe(void)
+cudaError_t halo_cuda_probe(int *ret_compute)
 {
     cudaFuncAttributes attributes;
-    return cudaFuncGetAttributes(&attributes, copy_kernel<uint8_t>);
+    const cudaError_t status = cudaFuncGetAttributes(&attributes, copy_kernel);
+    if (status == cudaSuccess)
+        *ret_compute = attributes.ptxVersion;
+    return status;
 }

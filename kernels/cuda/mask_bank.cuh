@@ -58,4 +58,36 @@ static inline cudaError_t halo_mask_release(const struct halo_cuda_call *call, i
     return launched != cudaSuccess ? launched : status;
 }
 
+/* One plane through kernels that read the bank: Kernels::launch<Sample, Accum>(call, slot) puts
+ * them on the stream. */
+template <class Kernels>
+static inline cudaError_t halo_launch_one(const struct halo_cuda_call *call)
+{
+    const bool bytes = halo_plane_sample_bytes(&call->src) == 1;
+    const bool wide = call->conv->accum == HALO_ACCUM_I64;
+    if (call->conv->kind == HALO_CONV_COPY)
+        return halo_cuda_launch_copy(call, 1);
+
+    int slot;
+    cudaError_t status = halo_mask_acquire(call, &slot);
+    if (status != cudaSuccess)
+        return status;
+    if (bytes)
+        status = wide ? Kernels::template launch<uint8_t, int64_t>(call, slot)
+                      : Kernels::template launch<uint8_t, int32_t>(call, slot);
+    else
+        status = wide ? Kernels::template launch<uint16_t, int64_t>(call, slot)
+                      : Kernels::template launch<uint16_t, int32_t>(call, slot);
+    return halo_mask_release(call, slot, status);
+}
+
+template <class Kernels>
+static inline cudaError_t halo_launch_each(const struct halo_cuda_call *calls, int count)
+{
+    cudaError_t status = cudaSuccess;
+    for (int i = 0; i < count && status == cudaSuccess; i++)
+        status = halo_launch_one<Kernels>(&calls[i]);
+    return status;
+}
+
 #endif

@@ -96,25 +96,31 @@ static __global__ void box_column_kernel(const struct halo_wide wide, const stru
     halo_write<Sample>(dst, e, y, (int64_t)(sum / area));
 }
 
-template <typename Sample, typename Accum>
-static cudaError_t launch_masked(const struct halo_cuda_call *call, int slot)
-{
-    const struct halo_conv *conv = call->conv;
-    const struct halo_plane &src = call->src, &dst = call->dst;
-    const struct halo_wide wide = halo_wide_of(call);
-    const dim3 block(BLOCK_WIDTH, BLOCK_HEIGHT), grid = halo_grid(src, BLOCK_WIDTH, BLOCK_HEIGHT);
+namespace
+{ /* each file has its own */
+struct kernels {
+    template <typename Sample, typename Accum>
+    static cudaError_t launch(const struct halo_cuda_call *call, int slot)
+    {
+        const struct halo_conv *conv = call->conv;
+        const struct halo_plane &src = call->src, &dst = call->dst;
+        const struct halo_wide wide = halo_wide_of(call);
+        const dim3 block(BLOCK_WIDTH, BLOCK_HEIGHT),
+            grid = halo_grid(src, BLOCK_WIDTH, BLOCK_HEIGHT);
 
-    if (conv->kind == HALO_CONV_DENSE) {
-        const struct halo_pass pass = halo_dense_pass(conv, slot);
-        dense_kernel<Sample, Accum><<<grid, block, 0, call->stream>>>(src, dst, pass);
-    } else {
-        const struct halo_pass row = halo_row_pass(conv, slot);
-        const struct halo_pass column = halo_column_pass(conv, slot);
-        row_kernel<Sample, Accum><<<grid, block, 0, call->stream>>>(src, wide, row);
-        column_kernel<Sample, Accum><<<grid, block, 0, call->stream>>>(wide, dst, column);
+        if (conv->kind == HALO_CONV_DENSE) {
+            const struct halo_pass pass = halo_dense_pass(conv, slot);
+            dense_kernel<Sample, Accum><<<grid, block, 0, call->stream>>>(src, dst, pass);
+        } else {
+            const struct halo_pass row = halo_row_pass(conv, slot);
+            const struct halo_pass column = halo_column_pass(conv, slot);
+            row_kernel<Sample, Accum><<<grid, block, 0, call->stream>>>(src, wide, row);
+            column_kernel<Sample, Accum><<<grid, block, 0, call->stream>>>(wide, dst, column);
+        }
+        return cudaGetLastError();
     }
-    return cudaGetLastError();
-}
+};
+} // namespace
 
 template <typename Sample>
 static cudaError_t launch_box(const struct halo_cuda_call *call)
@@ -137,25 +143,16 @@ static cudaError_t launch_box(const struct halo_cuda_call *call)
     return cudaGetLastError();
 }
 
-template <typename Sample>
-static cudaError_t launch(const struct halo_cuda_call *call)
+cudaError_t halo_cuda_launch_naive(const struct halo_cuda_call *calls, int count)
 {
-    if (call->conv->kind == HALO_CONV_COPY)
-        return halo_cuda_launch_copy(call);
-    if (call->conv->kind == HALO_CONV_BOX)
-        return launch_box<Sample>(call);
-
-    int slot;
-    cudaError_t status = halo_mask_acquire(call, &slot);
-    if (status != cudaSuccess)
-        return status;
-    status = call->conv->accum == HALO_ACCUM_I64 ? launch_masked<Sample, int64_t>(call, slot)
-                                                 : launch_masked<Sample, int32_t>(call, slot);
-    return halo_mask_release(call, slot, status);
-}
-
-cudaError_t halo_cuda_launch_naive(const struct halo_cuda_call *call)
-{
-    const bool bytes = halo_plane_sample_bytes(&call->src) == 1;
-    return bytes ? launch<uint8_t>(call) : launch<uint16_t>(call);
+    cudaError_t status = cudaSuccess;
+    for (int i = 0; i < count && status == cudaSuccess; i++) {
+        if (calls[i].conv->kind != HALO_CONV_BOX)
+            status = halo_launch_one<kernels>(&calls[i]);
+        else if (halo_plane_sample_bytes(&calls[i].src) == 1)
+            status = launch_box<uint8_t>(&calls[i]);
+        else
+            status = launch_box<uint16_t>(&calls[i]);
+    }
+    return status;
 }

@@ -159,29 +159,19 @@ static cudaError_t launch_dense(const struct halo_cuda_call *call, int slot)
     return cudaGetLastError();
 }
 
-template <typename Sample, typename Accum>
-static cudaError_t launch_masked(const struct halo_cuda_call *call)
-{
-    int slot;
-    cudaError_t status = halo_mask_acquire(call, &slot);
-    if (status != cudaSuccess)
-        return status;
-    status = call->conv->kind == HALO_CONV_DENSE ? launch_dense<Sample, Accum>(call, slot)
-                                                 : launch_separable<Sample, Accum>(call, slot);
-    return halo_mask_release(call, slot, status);
-}
+namespace
+{ /* each file has its own */
+struct kernels {
+    template <typename Sample, typename Accum>
+    static cudaError_t launch(const struct halo_cuda_call *call, int slot)
+    {
+        return call->conv->kind == HALO_CONV_DENSE ? launch_dense<Sample, Accum>(call, slot)
+                                                   : launch_separable<Sample, Accum>(call, slot);
+    }
+};
+} // namespace
 
-template <typename Sample>
-static cudaError_t launch(const struct halo_cuda_call *call)
+cudaError_t halo_cuda_launch_output_tile(const struct halo_cuda_call *calls, int count)
 {
-    return call->conv->accum == HALO_ACCUM_I64 ? launch_masked<Sample, int64_t>(call)
-                                               : launch_masked<Sample, int32_t>(call);
-}
-
-cudaError_t halo_cuda_launch_output_tile(const struct halo_cuda_call *call)
-{
-    if (call->conv->kind == HALO_CONV_COPY)
-        return halo_cuda_launch_copy(call);
-    const bool bytes = halo_plane_sample_bytes(&call->src) == 1;
-    return bytes ? launch<uint8_t>(call) : launch<uint16_t>(call);
+    return halo_launch_each<kernels>(calls, count);
 }

@@ -3,19 +3,62 @@
 #include "kernels/cuda/strategies.h"
 
 /* A box reaches 2049 cells: its tile would fit into no shared memory, and running sums beat it. */
-static bool all_but_box(const struct halo_conv *conv)
+static bool all_but_box(const struct halo_conv *conv, int channels)
 {
+    (void)channels;
     return conv->kind != HALO_CONV_BOX;
 }
 
+/* Its largest block has 128x128 cells; where the halo takes all of them, no output is left. */
+static bool input_tile_can(const struct halo_conv *conv, int channels)
+{
+    if (conv->kind == HALO_CONV_DENSE)
+        return conv->radius_x * channels <= HALO_MAX_TAPS / 2;
+    return conv->kind != HALO_CONV_BOX;
+}
+
+static const struct halo_cuda_strategy tensor = {
+    .base = {"tensor", "tensor cores: products with the mask's band matrix", halo_cuda_tensor_can},
+    .compute = 80,
+    .launch = halo_cuda_launch_tensor,
+    .prepared_bytes = halo_cuda_tensor_bytes,
+    .prepare = halo_cuda_tensor_prepare,
+};
+
 static const struct halo_cuda_strategy output_tile = {
-    {"output-tile", "block covers the output tile, loads the input tile in steps", all_but_box},
-    halo_cuda_launch_output_tile,
+    .base = {"output-tile", "block covers the output tile, loads the input tile in steps",
+             all_but_box},
+    .launch = halo_cuda_launch_output_tile,
+};
+
+static const struct halo_cuda_strategy coarse_tile = {
+    .base = {"coarse-tile", "output-tile, four outputs to a thread", all_but_box},
+    .launch = halo_cuda_launch_coarse_tile,
+};
+
+static const struct halo_cuda_strategy input_tile = {
+    .base = {"input-tile", "block covers the input tile, some of its threads only load",
+             input_tile_can},
+    .launch = halo_cuda_launch_input_tile,
+};
+
+static const struct halo_cuda_strategy core_tile = {
+    .base = {"core-tile", "only the tile's core in shared memory, the halo through the caches",
+             all_but_box},
+    .launch = halo_cuda_launch_core_tile,
 };
 
 static const struct halo_cuda_strategy naive = {
-    {"naive", "untiled: every tap from global memory, mask in constant memory", NULL},
-    halo_cuda_launch_naive,
+    .base = {"naive", "untiled: every tap from global memory, mask in constant memory", NULL},
+    .launch = halo_cuda_launch_naive,
 };
 
-const struct halo_strategy *const halo_cuda_strategies[] = {&output_tile.base, &naive.base, NULL};
+const struct halo_strategy *const halo_cuda_strategies[] = {
+    &tensor.base,
+    &coarse_tile.base,
+    &output_tile.base,
+    &input_tile.base,
+    &core_tile.base,
+    &naive.base,
+    NULL,
+};

@@ -18,27 +18,54 @@ extern "C" {
  * which the copy engine would read later). */
 struct halo_cuda_call {
     const struct halo_conv *conv;
-    struct halo_plane src, dst; /* data is device memory, strides are positive */
-    int32_t *wide;              /* scratch of halo_cuda_wide_bytes(&src), between two passes */
-    cudaStream_t stream;
+    /* Device memory; data and strides are multiples of 16, positive. What lies between the end of a
+     * row of dst and the next multiple of 16 may be written. */
+    struct halo_plane src, dst;
+    int32_t *wide;        /* scratch of halo_cuda_wide_bytes(&src), between two passes */
+    const void *prepared; /* what the strategy's prepare wrote, in device memory */
+    cudaStream_t stream;  /* the same in all calls of a launch */
 };
 
-/* A row: one .cu file. launch returns what the runtime said. */
+enum { HALO_CUDA_MOST_PLANES = 4 }; /* that one launch may take */
+
+/* A row: one .cu file. */
 struct halo_cuda_strategy {
     struct halo_strategy base;
-    cudaError_t (*launch)(const struct halo_cuda_call *call);
+    int compute; /* least compute capability, 80 for 8.0; 0: any */
+    /* Filters 1 .. HALO_CUDA_MOST_PLANES planes, in any order; returns what the runtime said. */
+    cudaError_t (*launch)(const struct halo_cuda_call *calls, int count);
+    /* A mask in the form that the kernels read; both NULL, or prepared_bytes 0, where they need
+     * none. */
+    size_t (*prepared_bytes)(const struct halo_conv *conv, int channels);
+    void (*prepare)(void *ret, const struct halo_conv *conv, int channels);
 };
 
 extern const struct halo_strategy *const halo_cuda_strategies[]; /* NULL-terminated, best first */
 
-cudaError_t halo_cuda_launch_naive(const struct halo_cuda_call *call);
-cudaError_t halo_cuda_launch_output_tile(const struct halo_cuda_call *call);
+cudaError_t halo_cuda_launch_naive(const struct halo_cuda_call *calls, int count);
+cudaError_t halo_cuda_launch_output_tile(const struct halo_cuda_call *calls, int count);
+cudaError_t halo_cuda_launch_coarse_tile(const struct halo_cuda_call *calls, int count);
+cudaError_t halo_cuda_launch_input_tile(const struct halo_cuda_call *calls, int count);
+cudaError_t halo_cuda_launch_core_tile(const struct halo_cuda_call *calls, int count);
+cudaError_t halo_cuda_launch_tensor(const struct halo_cuda_call *calls, int count);
+
+size_t halo_cuda_tensor_bytes(const struct halo_conv *conv, int channels);
+void halo_cuda_tensor_prepare(void *ret, const struct halo_conv *conv, int channels);
+bool halo_cuda_tensor_can(const struct halo_conv *conv, int channels);
+cudaError_t halo_cuda_tensor_separable(const struct halo_cuda_call *calls, int count);
+size_t halo_cuda_tensor_separable_bytes(const struct halo_conv *conv, int channels);
+void halo_cuda_tensor_separable_prepare(void *ret, const struct halo_conv *conv, int channels);
+cudaError_t halo_cuda_tensor_dense(const struct halo_cuda_call *calls, int count);
+bool halo_cuda_tensor_dense_can(const struct halo_conv *conv, int channels);
+size_t halo_cuda_tensor_dense_bytes(const struct halo_conv *conv, int channels);
+void halo_cuda_tensor_dense_prepare(void *ret, const struct halo_conv *conv, int channels);
 
 /* HALO_CONV_COPY has nothing to tile: one kernel serves every strategy. */
-cudaError_t halo_cuda_launch_copy(const struct halo_cuda_call *call);
+cudaError_t halo_cuda_launch_copy(const struct halo_cuda_call *calls, int count);
 
-/* Whether the current device can run this program's kernels at all. */
-cudaError_t halo_cuda_probe(void);
+/* The compute capability that this program's kernels were compiled for here, 90 for 9.0: that of
+ * the device, or less where the driver translated them from PTX. An error: none of them can run. */
+cudaError_t halo_cuda_probe(int *ret_compute);
 
 /* The intermediate plane: int32 elements, rows padded so that each starts a memory transaction. */
 static inline ptrdiff_t halo_cuda_wide_stride(const struct halo_plane *p)

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Strategy coarse-tile: output-tile with thread coarsening. A thread computes OUTPUTS outputs, one
+ * under the other, in registers.
+ *
+ *      +-------------+
+ *      |   . . .     |    Each cell of its column is read once from shared memory and meets up to
+ *      |   o . .     |    OUTPUTS weights: the tile is reused in registers as global memory is in
+ *      |   o . .     |    the tile. An output costs OUTPUTS times fewer reads; the tile is taller,
+ *      |   o . .     |    so that fewer of its cells are halo.
+ *      |   . . .     |
+ *      +-------------+ */
+#include "kernels/cuda/mask_bank.cuh"
+#include "kernels/cuda/tile.cuh"
+
+enum {
+    OUTPUTS = 4, /* of a thread */
+    MAX_CHANNELS = 2,
+    MAX_RADIUS_1D = HALO_MAX_TAPS / 2,
+    MAX_RADIUS_2D = HALO_MAX_DENSE / 2,
+
+    ROW_TILE_HEIGHT = 4,
+    ROW_BLOCK = 32,
+    ROW_TILE_WIDTH = ROW_BLOCK * OUTPUTS,
+
+    TILE_WIDTH = 32,
+    BLOCK_HEIGHT = 8,
+    TILE_HEIGHT = BLOCK_HEIGHT * OUTPUTS,
+    DENSE_CELLS =
+        (TILE_WIDTH + 2 * MAX_RADIUS_2D * MAX_CHANNELS) * (TILE_HEIGHT + 2 * MAX_RADIUS_2D),
+};
+
+static_assert((TILE_WIDTH + 2 * MAX_RADIUS_1D * MAX_CHANNELS) * TILE_HEIGHT <= DENSE_CELLS,
+              "127x1");
+static_assert(TILE_WIDTH * (TILE_HEIGHT + 2 * MAX_RADIUS_1D) <= DENSE_CELLS, "1x127");
+
+/* cells[k stride] for k = 0 .. taps + OUTPUTS - 2, each added to the outputs that it belongs to. */
+template <typename Accum, typename Cell>
+static __device__ inline void slide(Accum (&sums)[OUTPUTS], const Cell *cells, int stride,
+                                    const int32_t *weights, int step, int taps)
+{
+    Cell window[OUTPUTS];
+#pragma unroll
+    for (int k = 0; k < OUTPUTS - 1; k++)
+        window[k + 1] = cells[k * stride];
+    for (int i = 0; i < taps; i++) {
+#pragma unroll
+        for (int k = 0; k < OUTPUTS - 1; k++)
+            window[k] = window[k + 1];
+        window[OUTPUTS - 1] = cells[(i + OUTPUTS - 1) * stride];
+#pragma unroll
+        for (int k = 0; k < OUTPUTS; k++)
+            sums[k] += (Accum)weights[i * step] * window[k];
+    }
+}
+
+/* Outputs of a thread: x, x + channels, ... of a run that is OUTPUTS times as long. */
+template <typename Sample, typename Accum>
+static __global__ void row_kernel(const struct halo_plane src, const struct halo_wide wide,
+                                  const struct halo_pass pass)
+{
+    __shared__ Sample cells[ROW_TILE_HEIGHT][ROW_TILE_WIDTH + 2 * MAX_RADIUS_1D * MAX_CHANNELS];
+    const int halo = pass.radius_x * src.channels, elements = src.width * src.channels;
+    const struct halo_tile tile = {(int)(blockIdx.x * ROW_TILE_WIDTH) - halo,
+                                   (int)(blockIdx.y * ROW_TILE_HEIGHT), ROW_TILE_WIDTH + 2 * halo,
+                                   ROW_TILE_HEIGHT};
+    const int y = tile.y + threadIdx.y;
+
+    for (int i = threadIdx.x; i < tile.columns && y < src.height; i += ROW_BLOCK)
+        cells[threadIdx.y][i] = (Sample)halo_input<Sample>(src, pass, tile.e + i, y);
+    __syncthreads();
+
+    /* Runs of channels * OUTPUTS elements; a thread has those of one channel. */
+    const int log2_channels = src.channels - 1, channel = threadIdx.x & log2_channels;
+    const int first = (threadIdx.x >> log2_channels) * OUTPUTS * src.channels + channel;
+    Accum sums[OUTPUTS] = {};
+    if (y < src.height)
+        slide(sums, &cells[threadIdx.y][first], src.channels,
+              &halo_mask_bank[pass.slot][HALO_ROW_WEIGHTS], 1, 2 * pass.radius_x + 1);
+#pragma unroll
+    for (int k = 0; k < OUTPUTS; k++) {
+        const int e = tile.e + halo + first + k * src.channels;
+        if (e < elements && y < src.height)
+            wide.data[y * wide.stride + e] = (int32_t)halo_finish(sums[k], pass);
+    }
+}
+
+template <typename Sample, typename Accum>
+static __global__ void column_kernel(const struct halo_wide wide, const struct halo_plane dst,
+                                     const struct halo_pass pass)
+{
+    __shared__ int32_t cells[TILE_HEIGHT + 2 * MAX_RADIUS_1D][TILE_WIDTH];
+    const int tx = threadIdx.x, first = threadIdx.y * OUTPUTS;
+    const int e = blockIdx.x * TILE_WIDTH + tx, tile_y = blockIdx.y * TILE_HEIGHT;
+    const bool inside = e < dst.width * dst.channels;
+
+    for (int row = threadIdx.y; inside && row < TILE_HEIGHT + 2 * pass.radius_y;
+         row += BLOCK_HEIGHT)
+        cells[row][tx] = halo_wide_input(wide, dst.height, pass, e, tile_y + row - pass.radius_y);
+    __syncthreads();
+    if (!inside)
+        return;
+
+    Accum sums[OUTPUTS] = {};
+    slide(sums, &cells[first][tx], TILE_WIDTH, &halo_mask_bank[pass.slot][HALO_COLUMN_WEIGHTS], 1,
+          2 * pass.radius_y + 1);
+#pragma unroll
+    for (int k = 0; k < OUTPUTS; k++)
+        if (tile_y + first + k < dst.height)
+            halo_write<Sample>(dst, e, tile_y + first + k, halo_finish(sums[k], pass));
+}
+
+template <typename Sample, typename Accum>
+static __global__ void dense_kernel(const struct halo_plane src, const struct halo_plane dst,
+                                    const struct halo_pass pass)
+{
+    __shared__ Sample cells[DENSE_CELLS];
+    const int halo = pass.radius_x * src.channels, first = threadIdx.y * OUTPUTS;
+    const int first_e = blockIdx.x * TILE_WIDTH, first_y = blockIdx.y * TILE_HEIGHT;
+    const struct halo_tile tile = {first_e - halo, first_y - pass.radius_y, TILE_WIDTH + 2 * halo,
+                                   TILE_HEIGHT + 2 * pass.radius_y};
+    const int e = first_e + threadIdx.x;
+
+    halo_load_tile(cells, tile, src, pass);
+    __syncthreads();
+    if (e >= src.width * src.channels)
+        return;
+
+    Accum sums[OUTPUTS] = {};
+    const int columns = 2 * pass.radius_x + 1;
+    for (int i = 0; i < columns; i++)
+        slide(sums, &cells[first * tile.columns + threadIdx.x + i * src.channels], tile.columns,
+              &halo_mask_bank[pass.slot][i], columns, 2 * pass.radius_y + 1);
+#pragma unroll
+    for (int k = 0; k < OUTPUTS; k++)
+        if (first_y + first + k < src.height)
+            halo_write<Sample>(dst, e, first_y + first + k, halo_finish(sums[k], pass));
+}
+
+namespace
+{ /* each file has its own */
+struct kernels {
+    template <typename Sample, typename Accum>
+    static cudaError_t launch(const struct halo_cuda_call *call, int slot)
+    {
+        const struct halo_conv *conv = call->conv;
+        const struct halo_plane &src = call->src;
+        const struct halo_wide wide = halo_wide_of(call);
+        const dim3 row_block(ROW_BLOCK, ROW_TILE_HEIGHT), block(TILE_WIDTH, BLOCK_HEIGHT);
+        const dim3 row_grid = halo_grid(src, ROW_TILE_WIDTH, ROW_TILE_HEIGHT);
+        const dim3 grid = halo_grid(src, TILE_WIDTH, TILE_HEIGHT);
+
+        if (conv->kind == HALO_CONV_DENSE) {
+            dense_kernel<Sample, Accum>
+                <<<grid, block, 0, call->stream>>>(src, call->dst, halo_dense_pass(conv, slot));
+        } else {
+            row_kernel<Sample, Accum>
+                <<<row_grid, row_block, 0, call->stream>>>(src, wide, halo_row_pass(conv, slot));
+            column_kernel<Sample, Accum>
+                <<<grid, block, 0, call->stream>>>(wide, call->dst, halo_column_pass(conv, slot));
+        }
+        return cudaGetLastError();
+    }
+};
+} // namespace
+
+cudaError_t halo_cuda_launch_coarse_tile(const struct halo_cuda_call *calls, int count)
+{
+    return halo_launch_each<kernels>(calls, count);
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * The CUDA backend from inside: work on planes that already lie in device memory. */
+#ifndef HALO_ENQUEUE_H
+#define HALO_ENQUEUE_H
+
+#include <cuda_runtime_api.h>
+
+#include "kernels/backend.h"
+
+/* Puts jobs, checked before, onto the backend's stream and does not wait for them. Their planes are
+ * device memory, data and strides multiples of 16. The first call with a mask or a larger plane
+ * allocates and waits; later ones do neither, so that they can be captured into a graph. 0 or
+ * -errno. */
+int halo_cuda_enqueue(struct halo_backend *b, const struct halo_job *jobs, int count);
+
+cudaStream_t halo_cuda_stream(const struct halo_backend *b);
+
+/* Notes a failure for halo_cuda_error_text: 0 or -errno. */
+int halo_cuda_check(struct halo_backend *b, cudaError_t status, const char *what);
+
+/* The time of its ops. */
+int halo_cuda_time(struct halo_backend *b, const struct halo_trial *trial, double *ret_us);
+
+#endif

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Strategy input-tile, the lectures' second: the block covers the input tile. Each thread loads one
+ * cell, or CELLS x CELLS of them with thread coarsening, all in one step and without a branch for
+ * the halo; those that loaded the halo rest while the others compute.
+ *
+ *      +-------------------+
+ *      | h h h h h h h h h |     threads = cells of the input tile
+ *      | h h o o o o o h h |     h: loads and rests
+ *      | h h o o o o o h h |     o: loads and computes; the tile is smaller than the block by the
+ *      | h h h h h h h h h |        mask's width less one
+ *      +-------------------+
+ *
+ * A block of 32x32 leaves nothing for masks of 33x33: from a radius of LARGE_RADIUS on, a thread
+ * stands for 4x4 cells, 32 apart, of an input tile of 128x128. */
+#include "kernels/cuda/mask_bank.cuh"
+#include "kernels/cuda/tile.cuh"
+
+enum {
+    MAX_RADIUS_1D = HALO_MAX_TAPS / 2,
+    MAX_CHANNELS = 2,
+
+    ROW_BLOCK = 512, /* cells of a row; at most 252 of them are halo */
+    ROW_BLOCK_HEIGHT = 2,
+    COLUMN_BLOCK_WIDTH = 8,
+    COLUMN_BLOCK_HEIGHT = 128, /* the 127 of the largest mask leave two rows of outputs */
+
+    SIDE = 32,
+    COARSE = 4,
+    LARGE_RADIUS = 9, /* elements or rows */
+};
+
+static_assert(2 * MAX_RADIUS_1D * MAX_CHANNELS < ROW_BLOCK, "no output is left in a row");
+static_assert(2 * MAX_RADIUS_1D < COLUMN_BLOCK_HEIGHT, "no output is left in a column");
+static_assert(2 * MAX_RADIUS_1D < SIDE * COARSE, "the largest halo that strategies.c lets in");
+
+template <typename Sample, typename Accum>
+static __global__ void row_kernel(const struct halo_plane src, const struct halo_wide wide,
+                                  const struct halo_pass pass)
+{
+    __shared__ Sample tile[ROW_BLOCK_HEIGHT][ROW_BLOCK];
+    Sample *cells = tile[threadIdx.y];
+    const int tx = threadIdx.x, halo = pass.radius_x * src.channels;
+    const int e = blockIdx.x * (ROW_BLOCK - 2 * halo) + tx - halo;
+    const int y = blockIdx.y * ROW_BLOCK_HEIGHT + threadIdx.y;
+
+    if (y < src.height)
+        cells[tx] = (Sample)halo_input<Sample>(src, pass, e, y);
+    __syncthreads();
+    if (tx < halo || tx >= ROW_BLOCK - halo || e >= src.width * src.channels || y >= src.height)
+        return;
+
+    const int32_t *weights = &halo_mask_bank[pass.slot][HALO_ROW_WEIGHTS];
+    Accum sum = 0;
+    for (int i = 0; i <= 2 * pass.radius_x; i++)
+        sum += (Accum)weights[i] * cells[tx - halo + i * src.channels];
+    wide.data[y * wide.stride + e] = (int32_t)halo_finish(sum, pass);
+}
+
+template <typename Sample, typename Accum>
+static __global__ void column_kernel(const struct halo_wide wide, const struct halo_plane dst,
+                                     const struct halo_pass pass)
+{
+    __shared__ int32_t cells[COLUMN_BLOCK_HEIGHT][COLUMN_BLOCK_WIDTH];
+    const int tx = threadIdx.x, ty = threadIdx.y;
+    const int e = blockIdx.x * COLUMN_BLOCK_WIDTH + tx;
+    const int y = blockIdx.y * (COLUMN_BLOCK_HEIGHT - 2 * pass.radius_y) + ty - pass.radius_y;
+    const bool inside = e < dst.width * dst.channels;
+
+    if (inside)
+        cells[ty][tx] = halo_wide_input(wide, dst.height, pass, e, y);
+    __syncthreads();
+    if (!inside || ty < pass.radius_y || ty >= COLUMN_BLOCK_HEIGHT - pass.radius_y ||
+        y >= dst.height)
+        return;
+
+    const int32_t *weights = &halo_mask_bank[pass.slot][HALO_COLUMN_WEIGHTS];
+    Accum sum = 0;
+    for (int j = 0; j <= 2 * pass.radius_y; j++)
+        sum += (Accum)weights[j] * cells[ty - pass.radius_y + j][tx];
+    halo_write<Sample>(dst, e, y, halo_finish(sum, pass));
+}
+
+template <typename Sample, typename Accum, int CELLS>
+static __global__ void dense_kernel(const struct halo_plane src, const struct halo_plane dst,
+                                    const struct halo_pass pass)
+{
+    constexpr int TILE = SIDE * CELLS;
+    __shared__ Sample cells[TILE][TILE];
+    const int halo = pass.radius_x * src.channels;
+    const int first_e = blockIdx.x * (TILE - 2 * halo) - halo;
+    const int first_y = blockIdx.y * (TILE - 2 * pass.radius_y) - pass.radius_y;
+
+    for (int row = threadIdx.y; row < TILE; row += SIDE)
+        for (int column = threadIdx.x; column < TILE; column += SIDE)
+            cells[row][column] =
+                (Sample)halo_input<Sample>(src, pass, first_e + column, first_y + row);
+    __syncthreads();
+
+    for (int row = threadIdx.y; row < TILE; row += SIDE)
+        for (int column = threadIdx.x; column < TILE; column += SIDE) {
+            const int e = first_e + column, y = first_y + row;
+            if (column < halo || column >= TILE - halo || row < pass.radius_y ||
+                row >= TILE - pass.radius_y || e >= src.width * src.channels || y >= src.height)
+                continue;
+            const int32_t *weights = halo_mask_bank[pass.slot];
+            Accum sum = 0;
+            for (int j = -pass.radius_y; j <= pass.radius_y; j++)
+                for (int i = -halo; i <= halo; i += src.channels)
+                    sum += (Accum)*weights++ * cells[row + j][column + i];
+            halo_write<Sample>(dst, e, y, halo_finish(sum, pass));
+        }
+}
+
+template <typename Sample, typename Accum, int CELLS>
+static void launch_dense(const struct halo_cuda_call *call, int slot)
+{
+    const struct halo_pass pass = halo_dense_pass(call->conv, slot);
+    const dim3 block(SIDE, SIDE);
+    const dim3 grid = halo_grid(call->src, SIDE * CELLS - 2 * pass.radius_x * call->src.channels,
+                                SIDE * CELLS - 2 * pass.radius_y);
+    dense_kernel<Sample, Accum, CELLS>
+        <<<grid, block, 0, call->stream>>>(call->src, call->dst, pass);
+}
+
+namespace
+{ /* each file has its own */
+struct kernels {
+    template <typename Sample, typename Accum>
+    static cudaError_t launch(const struct halo_cuda_call *call, int slot)
+    {
+        const struct halo_conv *conv = call->conv;
+        const struct halo_plane &src = call->src;
+        const struct halo_wide wide = halo_wide_of(call);
+        const int halo = conv->radius_x * src.channels;
+
+        if (conv->kind == HALO_CONV_DENSE) {
+            if (halo < LARGE_RADIUS && conv->radius_y < LARGE_RADIUS)
+                launch_dense<Sample, Accum, 1>(call, slot);
+            else
+                launch_dense<Sample, Accum, COARSE>(call, slot);
+        } else {
+            const dim3 block(COLUMN_BLOCK_WIDTH, COLUMN_BLOCK_HEIGHT);
+            const dim3 row_block(ROW_BLOCK, ROW_BLOCK_HEIGHT);
+            const dim3 row_grid = halo_grid(src, ROW_BLOCK - 2 * halo, ROW_BLOCK_HEIGHT);
+            const dim3 grid =
+                halo_grid(src, COLUMN_BLOCK_WIDTH, COLUMN_BLOCK_HEIGHT - 2 * conv->radius_y);
+            row_kernel<Sample, Accum>
+                <<<row_grid, row_block, 0, call->stream>>>(src, wide, halo_row_pass(conv, slot));
+            column_kernel<Sample, Accum>
+                <<<grid, block, 0, call->stream>>>(wide, call->dst, halo_column_pass(conv, slot));
+        }
+        return cudaGetLastError();
+    }
+};
+} // namespace
+
+cudaError_t halo_cuda_launch_input_tile(const struct halo_cuda_call *calls, int count)
+{
+    return halo_launch_each<kernels>(calls, count);
+}

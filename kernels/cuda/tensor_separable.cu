@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Strategy tensor, separable masks of bytes: both passes on tensor cores, fused in registers.
+ *
+ *        input tile (bytes, shared memory)             a warp: two strips of 16 columns
+ *      +--------------------------------+
+ *      |      halo                      |      row pass      T^t = R P^t   R: 16 x K band of the
+ *      |   +------------------------+   |                    row weights, P: 8 rows of pixels
+ *      |   | warp 0 | warp 1 | ...  |   |      column pass   out = C T     C: 16 x K band of the
+ *      |   |   |    |        |      |   |                    column weights
+ *      |   +---v----+--------+------+   |
+ *      |                                |      Every 16 rows of T that the row pass gives are
+ *      +--------------------------------+      added at once to all outputs that need them.
+ *
+ * A result of the first product (16 x by 8 y, a lane has two values of neighbouring y) is, packed
+ * to FP16, just an operand of the second: T never leaves the registers.
+ *
+ * Why this is exact. A byte v, zero-extended to 16 bits, is the FP16 number v 2^-24 (subnormal),
+ * and so is T < 2^10; weights have at most 11 significant bits (conv.h), so they are FP16 numbers.
+ * All products and sums are multiples of 2^-24 below 1, for the sums of the contract are below
+ * 2^24: FP32 holds every one of them. Rounding constant and shift are one FMA that rounds down: of
+ * x 2^k + 1/2 + 2^15 the integer below 2^15 begins at bit 8 of the number.
+ *
+ * A pixel of k: element 2t+e of the first half of 16 is column 4t+e, of the second 4t+2+e, so that
+ * a lane reads four pixels in one word. Row x of a strip: 8b + m is output 4 (m / 2) + 2b + m % 2,
+ * so that a lane ends with four outputs in a row. */
+#include <cuda_fp16.h>
+
+#include "kernels/cuda/tensor.cuh"
+
+enum {
+    WARPS = 4,
+    THREADS = WARPS * 32,
+    STRIP = 16,
+    WARP_WIDTH = 2 * STRIP,
+    TILE_WIDTH = WARPS * WARP_WIDTH,
+    MOST_STEPS = 9, /* of 16 in k: 127 taps */
+    ROW_WORDS = 3 * MOST_STEPS,
+    COLUMN_WORDS = 2 * MOST_STEPS + 1,
+};
+
+/* Bytes between the rows of an input tile: room for the halo of this many steps, and an odd number
+ * of chunks, so that eight rows lie in different banks. */
+static constexpr __host__ __device__ int stride_of(int steps)
+{
+    const int left = (8 * steps - 8 + HALO_CHUNK - 1) / HALO_CHUNK * HALO_CHUNK;
+    const int width = left + TILE_WIDTH + 16 * steps;
+    return width / HALO_CHUNK % 2 ? width : width + HALO_CHUNK;
+}
+
+/* The bands of a mask as fragments: a word for each lane. The fourth word of an A fragment is its
+ * first again, and those of the column's band overlap by halves. */
+struct separable_mask {
+    uint32_t row[ROW_WORDS][32], column[COLUMN_WORDS][32];
+};
+
+/* One plane of a launch. */
+struct separable_plane {
+    struct halo_plane src, dst;
+    int first_block, blocks_x;
+    int halo_e, radius_e; /* elements: radius times channels, and that rounded up to 4 */
+    int radius_y;
+    enum halo_border border;
+    int ghost;
+    float row_scale, column_scale;
+    const struct separable_mask *mask;
+};
+
+struct separable_launch {
+    struct separable_plane plane[HALO_CUDA_MOST_PLANES];
+    int count;
+};
+
+/* floor(x scale + 1/2), a number below 2^15, in the bits from 8 on. */
+static __device__ inline uint32_t round_at_8(float x, float scale)
+{
+    return __float_as_uint(__fmaf_rd(x, scale, 32768.5f));
+}
+
+/* The fourth word of an A fragment of a band is its first again. */
+static __device__ inline void multiply_add(bool first, float (&c)[4], uint32_t a03, uint32_t a1,
+                                           uint32_t a2, uint32_t b0, uint32_t b1)
+{
+    if (first)
+        halo_mma_f16_first(c, a03, a1, a2, a03, b0, b1);
+    else
+        halo_mma_f16(c, a03, a1, a2, a03, b0, b1);
+}
+
+/* The number of groups that may still be under way is part of the instruction. */
+template <int BANDS, int AT = 0>
+static __device__ inline void wait_for_band(int band)
+{
+    if constexpr (AT < BANDS) {
+        if (band == AT) {
+            halo_copy_wait<BANDS - 1 - AT>();
+            __syncthreads();
+        } else {
+            wait_for_band<BANDS, AT + 1>(band);
+        }
+    }
+}
+
+/* The plane that this block works on. */
+static __device__ inline const struct separable_plane &plane_of(
+    const struct separable_launch &launch)
+{
+    int p = 0;
+    while (p + 1 < launch.count && blockIdx.x >= launch.plane[p + 1].first_block)
+        p++;
+    return launch.plane[p];
+}
+
+/* The tile comes in band by band, so that the first is at work while the last is on its way. Rows
+ * past the last that is needed meet weights of zero. */
+template <int BANDS>
+static __device__ inline void load_bands(struct halo_byte_tile tile,
+                                         const struct separable_plane &plane)
+{
+    const int needed = tile.tile.rows;
+    tile.tile.rows = 16 * BANDS;
+    const bool inside = halo_is_inside(tile.tile, plane.src);
+    if (!inside) {
+        tile.tile.rows = needed;
+        halo_load_edge<THREADS>(tile, plane.src, plane.border, plane.ghost);
+    }
+#pragma unroll
+    for (int band = 0; band < BANDS; band++) {
+        if (inside)
+            halo_load_rows<THREADS, 16>(tile, band * 16, plane.src);
+        halo_copy_commit();
+    }
+}
+
+/* 8 rows of T for both strips: ret[strip][half of the strip] has two rows of an output column. */
+template <int STEPS>
+static __device__ inline void row_pass(uint32_t (&ret)[2][2], const uint8_t *cells,
+                                       const uint32_t (&row_band)[STEPS][3], float scale)
+{
+    float sum[2][4];
+#pragma unroll
+    for (int s = 0; s <= STEPS; s++) {
+        const uint32_t four = *(const uint32_t *)(cells + 16 * s);
+        const uint32_t b0 = __byte_perm(four, 0, 0x4140), b1 = __byte_perm(four, 0, 0x4342);
+#pragma unroll
+        for (int strip = 0; strip < 2; strip++)
+            if (s >= strip && s - strip < STEPS) {
+                const uint32_t(&a)[3] = row_band[s - strip];
+                multiply_add(s == strip, sum[strip], a[0], a[1], a[2], b0, b1);
+            }
+    }
+#pragma unroll
+    for (int strip = 0; strip < 2; strip++)
+#pragma unroll
+        for (int i = 0; i < 2; i++)
+            ret[strip][i] = __byte_perm(round_at_8(sum[strip][2 * i], scale),
+                                        round_at_8(sum[strip][2 * i + 1], scale), 0x6521);
+}
+
+/* A row of outputs: four bytes for each strip. first is 0 for the lane's upper row, 2 for its
+ * lower. */
+static __device__ inline uint2 finish_row(const float (&sums)[2][2][4], int first, float scale,
+                                          int t)
+{
+    uint32_t strips[2];
+#pragma unroll
+    for (int strip = 0; strip < 2; strip++) {
+        uint32_t pairs[2];
+#pragma unroll
+        for (int half = 0; half < 2; half++)
+            pairs[half] = __byte_perm(round_at_8(sums[strip][half][first], scale),
+                                      round_at_8(sums[strip][half][first + 1], scale), 0x0051);
+        strips[strip] = __byte_perm(pairs[0], pairs[1], 0x5410);
+    }
+    return halo_pair_strips(strips[0], strips[1], t);
+}
+
+/* BLOCKS: how many the compiler leaves registers for on a multiprocessor; 1 is no limit. */
+template <int STEPS, int TILE_HEIGHT, int BLOCKS>
+static __global__ void __launch_bounds__(THREADS, BLOCKS)
+    separable_kernel(const __grid_constant__ struct separable_launch launch)
+{
+#if HALO_HAVE_MMA
+    constexpr int BANDS = TILE_HEIGHT / 16;        /* of outputs */
+    constexpr int INPUT_BANDS = BANDS + STEPS - 1; /* of T */
+    constexpr int STRIDE = stride_of(STEPS);
+
+    extern __shared__ uint4 shared[];
+    uint8_t *cells = (uint8_t *)shared;
+
+    const struct separable_plane &plane = plane_of(launch);
+    const int block = blockIdx.x - plane.first_block;
+    const int tile_x = block % plane.blocks_x * TILE_WIDTH;
+    const int tile_y = block / plane.blocks_x * TILE_HEIGHT;
+    const int left = (plane.halo_e + HALO_CHUNK - 1) / HALO_CHUNK * HALO_CHUNK;
+    const int columns =
+        (left + TILE_WIDTH + plane.halo_e + HALO_CHUNK - 1) / HALO_CHUNK * HALO_CHUNK;
+    load_bands<INPUT_BANDS>(
+        {cells,
+         STRIDE,
+         {tile_x - left, tile_y - plane.radius_y, columns, TILE_HEIGHT + 2 * plane.radius_y}},
+        plane);
+
+    const int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
+    const int warp_x = threadIdx.x / 32 * WARP_WIDTH;
+    const float row_scale = plane.row_scale, column_scale = plane.column_scale;
+
+    uint32_t row_band[STEPS][3], column_band[2 * STEPS + 1];
+#pragma unroll
+    for (int i = 0; i < 3 * STEPS; i++)
+        row_band[i / 3][i % 3] = plane.mask->row[i][lane];
+#pragma unroll
+    for (int i = 0; i <= 2 * STEPS; i++)
+        column_band[i] = plane.mask->column[i][lane];
+
+    const uint8_t *lane_cells = cells + g * STRIDE + left - plane.halo_e + warp_x + 4 * t;
+    const int out_e = tile_x + warp_x + t % 2 * STRIP + t / 2 * 8;
+    const ptrdiff_t out_stride = plane.dst.stride;
+    uint8_t *out = (uint8_t *)plane.dst.data + (tile_y + g) * out_stride + out_e;
+    int rows_left =
+        out_e < plane.dst.width * plane.dst.channels ? plane.dst.height - tile_y - g : 0;
+
+    float sums[BANDS][2][2][4]; /* band, strip, half of a strip; most die as others are born */
+#pragma unroll
+    for (int band = 0; band < INPUT_BANDS; band++) {
+        wait_for_band<INPUT_BANDS>(band);
+        uint32_t wide[2][2][2]; /* half of the band, strip, half of the strip */
+#pragma unroll
+        for (int half = 0; half < 2; half++)
+            row_pass<STEPS>(wide[half], lane_cells + (band * 16 + half * 8) * STRIDE, row_band,
+                            row_scale);
+#pragma unroll
+        for (int done = 0; done < BANDS; done++) {
+            const int s = band - done;
+            if (s < 0 || s >= STEPS)
+                continue;
+#pragma unroll
+            for (int i = 0; i < 4; i++)
+                multiply_add(s == 0, sums[done][i / 2][i % 2], column_band[2 * s + 1],
+                             column_band[2 * s], column_band[2 * s + 2], wide[0][i / 2][i % 2],
+                             wide[1][i / 2][i % 2]);
+        }
+        const int done = band - (STEPS - 1);
+        if (done < 0)
+            continue;
+#pragma unroll
+        for (int row = 0; row < 2; row++) {
+            const uint2 bytes = finish_row(sums[done], 2 * row, column_scale, t);
+            if (rows_left > 0)
+                *(uint2 *)out = bytes;
+            out += 8 * out_stride;
+            rows_left -= 8;
+        }
+    }
+#endif
+}
+
+static int steps_of(const struct separable_plane &plane)
+{
+    const int row = (plane.halo_e + plane.radius_e + STRIP + 15) / 16;
+    const int column = (2 * plane.radius_y + 16 + 15) / 16;
+    return row > column ? row : column;
+}
+
+static void fill(struct separable_plane *plane, const struct halo_cuda_call *call)
+{
+    const struct halo_conv *conv = call->conv;
+    const int channels = call->src.channels;
+
+    plane->src = call->src;
+    plane->dst = call->dst;
+    plane->radius_e = conv->radius_x * channels;
+    plane->halo_e = (plane->radius_e + 3) / 4 * 4;
+    plane->radius_y = conv->radius_y;
+    plane->border = conv->border;
+    plane->ghost = conv->border_value;
+
+    const int row_shift = conv->row_bits - conv->frac, column_shift = conv->col_bits + conv->frac;
+    plane->row_scale = (float)(1 << (24 - row_shift));
+    plane->column_scale = (float)(1 << (24 - column_shift));
+    plane->mask = (const struct separable_mask *)call->prepared;
+}
+
+size_t halo_cuda_tensor_separable_bytes(const struct halo_conv *conv, int channels)
+{
+    (void)conv;
+    (void)channels;
+    return sizeof(struct separable_mask);
+}
+
+/* Two neighbouring elements of a band, from element e of a mask that is spread over interleaved
+ * channels. */
+static uint32_t pair_of(const int32_t *weights, int radius, int channels, int e)
+{
+    uint32_t pair = 0;
+    for (int i = 1; i >= 0; i--) {
+        const int at = e + i;
+        const bool inside = at >= 0 && at <= 2 * radius * channels && at % channels == 0;
+        const __half_raw half = __float2half(inside ? (float)weights[at / channels] : 0.0f);
+        pair = pair << 16 | half.x;
+    }
+    return pair;
+}
+
+void halo_cuda_tensor_separable_prepare(void *ret, const struct halo_conv *conv, int channels)
+{
+    struct separable_mask *mask = (struct separable_mask *)ret;
+    const int radius_e = conv->radius_x * channels, halo_e = (radius_e + 3) / 4 * 4;
+
+    for (int lane = 0; lane < 32; lane++) {
+        const int g = lane / 4, t = lane % 4;
+        const int first = radius_e - halo_e + 4 * t - 4 * (g / 2) - g % 2;
+        static const int of_word[3] = {0, -2, 2};
+        for (int i = 0; i < ROW_WORDS; i++)
+            mask->row[i][lane] =
+                pair_of(conv->row, conv->radius_x, channels, first + 16 * (i / 3) + of_word[i % 3]);
+        for (int i = 0; i < COLUMN_WORDS; i++)
+            mask->column[i][lane] = pair_of(conv->col, conv->radius_y, 1, 8 * (i - 1) + 2 * t - g);
+    }
+}
+
+template <int STEPS, int TILE_HEIGHT, int BLOCKS>
+static cudaError_t launch_steps(struct separable_launch *launch, cudaStream_t stream)
+{
+    constexpr int bytes = stride_of(STEPS) * (TILE_HEIGHT + 16 * (STEPS - 1));
+    int blocks = 0;
+    for (int i = 0; i < launch->count; i++) {
+        struct separable_plane *plane = &launch->plane[i];
+        const dim3 grid = halo_grid(plane->src, TILE_WIDTH, TILE_HEIGHT);
+        plane->first_block = blocks;
+        plane->blocks_x = grid.x;
+        blocks += grid.x * grid.y;
+    }
+    if (bytes > HALO_PLAIN_SHARED) {
+        const cudaError_t status =
+            cudaFuncSetAttribute(separable_kernel<STEPS, TILE_HEIGHT, BLOCKS>,
+                                 cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+        if (status != cudaSuccess)
+            return status;
+    }
+    separable_kernel<STEPS, TILE_HEIGHT, BLOCKS><<<blocks, THREADS, bytes, stream>>>(*launch);
+    return cudaGetLastError();
+}
+
+cudaError_t halo_cuda_tensor_separable(const struct halo_cuda_call *calls, int count)
+{
+    struct separable_launch launch;
+    int steps = 2;
+    launch.count = count;
+    for (int i = 0; i < count; i++) {
+        fill(&launch.plane[i], &calls[i]);
+        const int needed = steps_of(launch.plane[i]);
+        steps = needed > steps ? needed : steps;
+    }
+    cudaStream_t stream = calls->stream;
+    switch (steps) { /* heights and limits: the fastest on an H200 */
+    case 2:
+        return launch_steps<2, 64, 8>(&launch, stream);
+    case 3:
+        return launch_steps<3, 128, 1>(&launch, stream);
+    case 4:
+        return launch_steps<4, 128, 1>(&launch, stream);
+    case 5:
+        return launch_steps<5, 128, 4>(&launch, stream);
+    case 6:
+        return launch_steps<6, 128, 1>(&launch, stream);
+    case 7:
+        return launch_steps<7, 128, 1>(&launch, stream);
+    case 8:
+        return launch_steps<8, 128, 1>(&launch, stream);
+    case 9:
+        return launch_steps<9, 128, 1>(&launch, stream);
+    }
+    return cudaErrorInvalidValue;
+}
