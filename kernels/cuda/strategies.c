@@ -48,17 +48,23 @@ static const struct halo_cuda_strategy core_tile = {
     .launch = halo_cuda_launch_core_tile,
 };
 
+static bool box_only(const struct halo_conv *conv, int channels)
+{
+    (void)channels;
+    return conv->kind == HALO_CONV_BOX || conv->kind == HALO_CONV_COPY;
+}
+
+static const struct halo_cuda_strategy running_sums = {
+    .base = {"running-sums", "box, at a cost that no radius changes", box_only},
+    .launch = halo_cuda_launch_running_sums,
+};
+
 static const struct halo_cuda_strategy naive = {
     .base = {"naive", "untiled: every tap from global memory, mask in constant memory", NULL},
     .launch = halo_cuda_launch_naive,
 };
 
 const struct halo_strategy *const halo_cuda_strategies[] = {
-    &tensor.base,
-    &coarse_tile.base,
-    &output_tile.base,
-    &input_tile.base,
-    &core_tile.base,
-    &naive.base,
-    NULL,
+    &tensor.base,     &running_sums.base, &coarse_tile.base, &output_tile.base,
+    &input_tile.base, &core_tile.base,    &naive.base,       NULL,
 };

@@ -47,6 +47,7 @@ cudaError_t halo_cuda_launch_output_tile(const struct halo_cuda_call *calls, int
 cudaError_t halo_cuda_launch_coarse_tile(const struct halo_cuda_call *calls, int count);
 cudaError_t halo_cuda_launch_input_tile(const struct halo_cuda_call *calls, int count);
 cudaError_t halo_cuda_launch_core_tile(const struct halo_cuda_call *calls, int count);
+cudaError_t halo_cuda_launch_running_sums(const struct halo_cuda_call *calls, int count);
 cudaError_t halo_cuda_launch_tensor(const struct halo_cuda_call *calls, int count);
 
 size_t halo_cuda_tensor_bytes(const struct halo_conv *conv, int channels);
