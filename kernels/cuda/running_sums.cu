@@ -13,6 +13,8 @@
  * window's area is a multiplication: with 2^k < area <= 2^(k+1) and m = ceil(2^(32+k) / area),
  * floor(n m / 2^(32+k)) is floor(n / area) for all n below 2^31 (Granlund and Montgomery, "Division
  * by invariant integers using multiplication", 1994). */
+#include <limits.h>
+
 #include "kernels/cuda/tile.cuh"
 
 enum {
@@ -32,10 +34,10 @@ struct box_pass {
     int ghost;
 };
 
-/* Without bank conflicts, though each thread writes CELLS words in a row. */
+/* Without bank conflicts, though each thread writes CELLS words in a row. i >= 0. */
 static __device__ inline int padded(int i)
 {
-    return i + i / CELLS;
+    return i + (int)((unsigned)i / CELLS);
 }
 
 /* CELLS cells from element e on, of which the row may have only some. */
@@ -43,12 +45,21 @@ template <typename Sample>
 static __device__ inline void load_cells(int (&cells)[CELLS], const struct halo_plane &src,
                                          const struct box_pass &pass, int e, int y)
 {
-    if (sizeof(Sample) == 1 && e >= 0 && e + CELLS <= src.width * src.channels) {
-        const uint4 v = *(const uint4 *)((const uint8_t *)src.data + y * src.stride + e);
-        const uint32_t words[4] = {v.x, v.y, v.z, v.w};
+    if (e >= 0 && e + CELLS <= src.width * src.channels) {
+        constexpr int IN_WORD = 4 / sizeof(Sample);
+        const Sample *row = (const Sample *)((const uint8_t *)src.data + y * src.stride);
+        uint4 v[sizeof(Sample)];
 #pragma unroll
-        for (int i = 0; i < CELLS; i++)
-            cells[i] = words[i / 4] >> i % 4 * 8 & 255;
+        for (int i = 0; i < (int)sizeof(Sample); i++)
+            v[i] = ((const uint4 *)(row + e))[i];
+#pragma unroll
+        for (int i = 0; i < CELLS; i++) {
+            const uint32_t word = ((const uint32_t *)v)[i / IN_WORD];
+            const uint32_t cell = word >> i % IN_WORD * 8 * sizeof(Sample) & (Sample)~0;
+            cells[i] = sizeof(Sample) == 1
+                           ? (int)cell
+                           : halo_sample_value((uint16_t)cell, src.depth, src.shift);
+        }
         return;
     }
 #pragma unroll
@@ -58,81 +69,95 @@ static __device__ inline void load_cells(int (&cells)[CELLS], const struct halo_
     }
 }
 
-/* What the threads before this one hold, of two channels. All threads take part. */
-static __device__ inline int2 sums_before(int2 own)
+/* What the threads before this one hold, of each channel. All threads take part. */
+template <int CHANNELS>
+static __device__ inline void sums_before(int (&ret)[CHANNELS], const int (&own)[CHANNELS])
 {
-    __shared__ int2 of_warp[WARPS];
+    __shared__ int of_warp[CHANNELS][WARPS];
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    int2 sum = own;
 #pragma unroll
-    for (int step = 1; step < 32; step *= 2) {
-        const int x = __shfl_up_sync(0xffffffff, sum.x, step);
-        const int y = __shfl_up_sync(0xffffffff, sum.y, step);
-        if (lane >= step)
-            sum = make_int2(sum.x + x, sum.y + y);
+    for (int c = 0; c < CHANNELS; c++) {
+        ret[c] = own[c];
+#pragma unroll
+        for (int step = 1; step < 32; step *= 2) {
+            const int other = __shfl_up_sync(0xffffffff, ret[c], step);
+            ret[c] += lane >= step ? other : 0;
+        }
+        if (lane == 31)
+            of_warp[c][warp] = ret[c];
+        ret[c] -= own[c];
     }
-    if (lane == 31)
-        of_warp[warp] = sum;
     __syncthreads();
-    for (int w = 0; w < warp; w++)
-        sum = make_int2(sum.x + of_warp[w].x, sum.y + of_warp[w].y);
-    return make_int2(sum.x - own.x, sum.y - own.y);
+#pragma unroll
+    for (int c = 0; c < CHANNELS; c++)
+        for (int w = 0; w < warp; w++)
+            ret[c] += of_warp[c][w];
 }
 
-template <typename Sample, typename Wide>
+/* COLUMNS sums from element e on; rows have room for them. */
+template <typename Wide>
+static __device__ inline void store_sums(Wide *row, int e, const uint32_t (&v)[COLUMNS])
+{
+    if (sizeof(Wide) == 2)
+        *(uint2 *)(row + e) = make_uint2(v[0] | v[1] << 16, v[2] | v[3] << 16);
+    else
+        *(uint4 *)(row + e) = make_uint4(v[0], v[1], v[2], v[3]);
+}
+
+template <typename Sample, typename Wide, int CHANNELS>
 static __global__ void __launch_bounds__(MOST_THREADS)
     row_kernel(const struct halo_plane src, Wide *wide, ptrdiff_t wide_stride, int outputs,
                const struct box_pass pass)
 {
     __shared__ int prefix[MOST_THREADS * (CELLS + 1)];
-    const int halo = pass.radius * pass.channels;
-    const int elements = (src.width * src.channels + COLUMNS - 1) / COLUMNS * COLUMNS;
+    const int halo = pass.radius * CHANNELS, elements = src.width * CHANNELS;
     const int y = blockIdx.y, first = blockIdx.x * outputs;
-    const int start = (first - halo - pass.channels) & ~(CELLS - 1); /* rounds down, also below 0 */
+    const int start = (first - halo - CHANNELS) & ~(CELLS - 1); /* rounds down, also below 0 */
 
-    int cells[CELLS];
+    int cells[CELLS], sum[CHANNELS] = {}, before[CHANNELS];
     load_cells<Sample>(cells, src, pass, start + (int)threadIdx.x * CELLS, y);
-    int2 sum = {0, 0};
-#pragma unroll
-    for (int i = 0; i < CELLS; i++) { /* with one channel, all goes to x */
-        int &own = pass.channels == 2 && i % 2 ? sum.y : sum.x;
-        own += cells[i];
-        cells[i] = own;
-    }
-    const int2 before = sums_before(sum);
 #pragma unroll
     for (int i = 0; i < CELLS; i++)
-        prefix[padded(threadIdx.x * CELLS + i)] =
-            cells[i] + (pass.channels == 2 && i % 2 ? before.y : before.x);
+        cells[i] = sum[i % CHANNELS] += cells[i];
+    sums_before<CHANNELS>(before, sum);
+#pragma unroll
+    for (int i = 0; i < CELLS; i++)
+        prefix[threadIdx.x * (CELLS + 1) + i] = cells[i] + before[i % CHANNELS];
     __syncthreads();
 
+    Wide *row = wide + y * wide_stride;
     const int end = min(first + outputs, elements);
-    for (int e = first + threadIdx.x; e < end; e += blockDim.x)
-        wide[y * wide_stride + e] = (Wide)(prefix[padded(e - start + halo)] -
-                                           prefix[padded(e - start - halo - pass.channels)]);
+    for (int e = first + threadIdx.x * COLUMNS; e < end; e += blockDim.x * COLUMNS) {
+        uint32_t v[COLUMNS];
+#pragma unroll
+        for (int i = 0; i < COLUMNS; i++)
+            v[i] = prefix[padded(e + i - start + halo)] -
+                   prefix[padded(e + i - start - halo - CHANNELS)];
+        store_sums(row, e, v);
+    }
 }
 
 struct box_division {
     uint32_t area, multiplier;
-    int shift; /* after the upper 32 bits; -1: divide */
+    int shift; /* after the upper 32 bits */
 };
 
-template <typename Sum>
+/* EXACT: by a multiplication, where that is exact. */
+template <bool EXACT, typename Sum>
 static __device__ inline uint32_t mean(Sum sum, const struct box_division &by)
 {
     const Sum n = sum + by.area / 2;
-    return by.shift < 0 ? (uint32_t)(n / by.area)
-                        : __umulhi((uint32_t)n, by.multiplier) >> by.shift;
+    return EXACT ? __umulhi((uint32_t)n, by.multiplier) >> by.shift : (uint32_t)(n / by.area);
 }
 
 /* A row of sums or of ghosts, COLUMNS from element e on. Rows have room for them. */
-template <typename Wide>
+template <bool INSIDE, typename Wide>
 static __device__ inline void load_sums(uint32_t (&sums)[COLUMNS], const Wide *wide,
                                         ptrdiff_t stride, int height, int e, int y,
                                         const struct box_pass &pass)
 {
-    const int from = halo_border_index(y, height, pass.border);
-    if (from == HALO_GHOST) {
+    const int from = INSIDE ? y : halo_border_index(y, height, pass.border);
+    if (!INSIDE && from == HALO_GHOST) {
 #pragma unroll
         for (int i = 0; i < COLUMNS; i++)
             sums[i] = pass.ghost;
@@ -147,7 +172,7 @@ static __device__ inline void load_sums(uint32_t (&sums)[COLUMNS], const Wide *w
 }
 
 /* No clamp: a mean of samples is one. */
-template <typename Sample, typename Sum>
+template <typename Sample, bool EXACT, typename Sum>
 static __device__ inline void write_means(const struct halo_plane &dst, int e, int y,
                                           const Sum (&sum)[COLUMNS], const struct box_division &by)
 {
@@ -155,14 +180,44 @@ static __device__ inline void write_means(const struct halo_plane &dst, int e, i
     uint32_t v[COLUMNS];
 #pragma unroll
     for (int i = 0; i < COLUMNS; i++)
-        v[i] = mean(sum[i], by) << dst.shift;
+        v[i] = mean<EXACT>(sum[i], by) << (sizeof(Sample) == 1 ? 0 : dst.shift);
     if (sizeof(Sample) == 1)
         *(uint32_t *)(row + e) = v[0] | v[1] << 8 | v[2] << 16 | v[3] << 24;
     else
         *(uint2 *)(row + 2 * e) = make_uint2(v[0] | v[1] << 16, v[2] | v[3] << 16);
 }
 
-template <typename Sample, typename Wide, typename Sum>
+/* INSIDE: the windows of all rows of the block are. */
+template <typename Sample, bool EXACT, bool INSIDE, typename Wide, typename Sum>
+static __device__ inline void run_down(const Wide *wide, ptrdiff_t stride,
+                                       const struct halo_plane &dst, const struct box_pass &pass,
+                                       const struct box_division &by, int e, int first, int end)
+{
+    const int height = INSIDE ? INT_MAX : dst.height;
+    Sum sum[COLUMNS] = {};
+    uint32_t in[COLUMNS], out[COLUMNS];
+#pragma unroll 4
+    for (int y = first - pass.radius; y < first + pass.radius; y++) {
+        load_sums<INSIDE>(in, wide, stride, height, e, y, pass);
+#pragma unroll
+        for (int i = 0; i < COLUMNS; i++)
+            sum[i] += in[i];
+    }
+#pragma unroll 4
+    for (int y = first; y < end; y++) {
+        load_sums<INSIDE>(in, wide, stride, height, e, y + pass.radius, pass);
+        load_sums<INSIDE>(out, wide, stride, height, e, y - pass.radius, pass);
+#pragma unroll
+        for (int i = 0; i < COLUMNS; i++)
+            sum[i] += in[i];
+        write_means<Sample, EXACT>(dst, e, y, sum, by);
+#pragma unroll
+        for (int i = 0; i < COLUMNS; i++)
+            sum[i] -= out[i];
+    }
+}
+
+template <typename Sample, bool EXACT, typename Wide, typename Sum>
 static __global__ void __launch_bounds__(COLUMN_THREADS)
     column_kernel(const Wide *wide, ptrdiff_t stride, const struct halo_plane dst,
                   const struct box_pass pass, const struct box_division by)
@@ -171,79 +226,63 @@ static __global__ void __launch_bounds__(COLUMN_THREADS)
     const int first = blockIdx.y * ROWS, end = min(first + (int)ROWS, dst.height);
     if (e >= dst.width * dst.channels)
         return;
-
-    Sum sum[COLUMNS] = {};
-    uint32_t in[COLUMNS], out[COLUMNS];
-#pragma unroll 4
-    for (int y = first - pass.radius; y < first + pass.radius; y++) {
-        load_sums(in, wide, stride, dst.height, e, y, pass);
-#pragma unroll
-        for (int i = 0; i < COLUMNS; i++)
-            sum[i] += in[i];
-    }
-#pragma unroll 4
-    for (int y = first; y < end; y++) {
-        load_sums(in, wide, stride, dst.height, e, y + pass.radius, pass);
-        load_sums(out, wide, stride, dst.height, e, y - pass.radius, pass);
-#pragma unroll
-        for (int i = 0; i < COLUMNS; i++)
-            sum[i] += in[i];
-        write_means<Sample>(dst, e, y, sum, by);
-#pragma unroll
-        for (int i = 0; i < COLUMNS; i++)
-            sum[i] -= out[i];
-    }
+    if (first >= pass.radius && end + pass.radius <= dst.height)
+        run_down<Sample, EXACT, true, Wide, Sum>(wide, stride, dst, pass, by, e, first, end);
+    else
+        run_down<Sample, EXACT, false, Wide, Sum>(wide, stride, dst, pass, by, e, first, end);
 }
 
-static struct box_division division_of(uint32_t area, bool fits)
+/* Only for area >= 2. */
+static struct box_division division_of(uint32_t area)
 {
-    struct box_division by = {area, 0, -1};
-    if (area < 2 || !fits)
-        return by;
-    by.shift = 0;
+    struct box_division by = {area, 0, 0};
     while ((uint64_t)2 << by.shift < area)
         by.shift++;
     by.multiplier = (uint32_t)((((uint64_t)1 << (32 + by.shift)) + area - 1) / area);
     return by;
 }
 
-template <typename Sample, typename Wide, typename Sum>
+template <typename Sample, bool EXACT, typename Wide, typename Sum>
 static cudaError_t launch_kernels(const struct halo_cuda_call *call)
 {
     const struct halo_conv *conv = call->conv;
     const struct halo_plane &src = call->src;
-    const int elements = (src.width * src.channels + COLUMNS - 1) / COLUMNS * COLUMNS;
-    const int taps = 2 * conv->radius_x + 1;
-    const int halo = 2 * conv->radius_x * src.channels + src.channels + CELLS;
+    const int elements = src.width * src.channels, taps = 2 * conv->radius_x + 1;
+    const int halo = 2 * conv->radius_x * src.channels + src.channels + CELLS + COLUMNS;
     const int wanted = (elements + halo + CELLS - 1) / CELLS; /* threads for a whole row */
     const int threads = wanted > MOST_THREADS ? MOST_THREADS : (wanted + 31) / 32 * 32;
-    const int outputs = threads * CELLS - halo;
+    const int outputs = (threads * CELLS - halo) / COLUMNS * COLUMNS;
     const uint32_t area = (uint32_t)taps * (2 * conv->radius_y + 1);
-    const bool fits = (uint64_t)area * halo_sample_max(src.depth) + area / 2 < (uint64_t)1 << 31;
     const ptrdiff_t stride = halo_cuda_wide_stride(&src);
     Wide *wide = (Wide *)call->wide;
 
-    struct box_pass row = {conv->radius_x, src.channels, conv->border, conv->border_value};
-    struct box_pass column = {conv->radius_y, src.channels, conv->border,
-                              conv->border_value * taps};
+    const struct box_pass row = {conv->radius_x, src.channels, conv->border, conv->border_value};
+    const struct box_pass column = {conv->radius_y, src.channels, conv->border,
+                                    conv->border_value * taps};
     const dim3 row_grid((elements + outputs - 1) / outputs, src.height);
     const dim3 column_grid((elements + COLUMNS * COLUMN_THREADS - 1) / (COLUMNS * COLUMN_THREADS),
                            (src.height + ROWS - 1) / ROWS);
-    row_kernel<Sample, Wide>
-        <<<row_grid, threads, 0, call->stream>>>(src, wide, stride, outputs, row);
-    column_kernel<Sample, Wide, Sum><<<column_grid, COLUMN_THREADS, 0, call->stream>>>(
-        wide, stride, call->dst, column, division_of(area, fits));
+    if (src.channels == 1)
+        row_kernel<Sample, Wide, 1>
+            <<<row_grid, threads, 0, call->stream>>>(src, wide, stride, outputs, row);
+    else
+        row_kernel<Sample, Wide, 2>
+            <<<row_grid, threads, 0, call->stream>>>(src, wide, stride, outputs, row);
+    column_kernel<Sample, EXACT, Wide, Sum><<<column_grid, COLUMN_THREADS, 0, call->stream>>>(
+        wide, stride, call->dst, column, division_of(area));
     return cudaGetLastError();
 }
 
 template <typename Sample>
 static cudaError_t launch_box(const struct halo_cuda_call *call)
 {
-    const int max = halo_sample_max(call->src.depth);
-    if ((2 * call->conv->radius_x + 1) * max <= 0xffff && call->conv->accum != HALO_ACCUM_I64)
-        return launch_kernels<Sample, uint16_t, uint32_t>(call);
-    return call->conv->accum == HALO_ACCUM_I64 ? launch_kernels<Sample, uint32_t, uint64_t>(call)
-                                               : launch_kernels<Sample, uint32_t, uint32_t>(call);
+    const int max = halo_sample_max(call->src.depth), taps = 2 * call->conv->radius_x + 1;
+    const uint64_t area = (uint64_t)taps * (2 * call->conv->radius_y + 1);
+    const bool exact = area >= 2 && area * max + area / 2 < (uint64_t)1 << 31;
+    if (!exact)
+        return launch_kernels<Sample, false, uint32_t, uint64_t>(call);
+    return taps * max <= 0xffff ? launch_kernels<Sample, true, uint16_t, uint32_t>(call)
+                                : launch_kernels<Sample, true, uint32_t, uint32_t>(call);
 }
 
 cudaError_t halo_cuda_launch_running_sums(const struct halo_cuda_call *calls, int count)
