@@ -9,12 +9,10 @@
  *   columns: a thread goes down COLUMNS of them, adds the row that enters the window and
  *   takes off the one that leaves it.
  *
- * The sums between the passes are 16 bits wide where they fit, else 32. The division by the
- * window's area is a multiplication: with 2^k < area <= 2^(k+1) and m = ceil(2^(32+k) / area),
- * floor(n m / 2^(32+k)) is floor(n / area) for all n below 2^31 (Granlund and Montgomery, "Division
- * by invariant integers using multiplication", 1994). */
+ * The sums between the passes are 16 bits wide where they fit, else 32. */
 #include <limits.h>
 
+#include "kernels/cuda/division.cuh"
 #include "kernels/cuda/tile.cuh"
 
 enum {
@@ -137,17 +135,12 @@ static __global__ void __launch_bounds__(MOST_THREADS)
     }
 }
 
-struct box_division {
-    uint32_t area, multiplier;
-    int shift; /* after the upper 32 bits */
-};
-
 /* EXACT: by a multiplication, where that is exact. */
 template <bool EXACT, typename Sum>
-static __device__ inline uint32_t mean(Sum sum, const struct box_division &by)
+static __device__ inline uint32_t mean(Sum sum, const struct halo_division &by)
 {
-    const Sum n = sum + by.area / 2;
-    return EXACT ? __umulhi((uint32_t)n, by.multiplier) >> by.shift : (uint32_t)(n / by.area);
+    const Sum n = sum + by.divisor / 2;
+    return EXACT ? halo_divide((uint32_t)n, by) : (uint32_t)(n / by.divisor);
 }
 
 /* A row of sums or of ghosts, COLUMNS from element e on. Rows have room for them. */
@@ -174,7 +167,7 @@ static __device__ inline void load_sums(uint32_t (&sums)[COLUMNS], const Wide *w
 /* No clamp: a mean of samples is one. */
 template <typename Sample, bool EXACT, typename Sum>
 static __device__ inline void write_means(const struct halo_plane &dst, int e, int y,
-                                          const Sum (&sum)[COLUMNS], const struct box_division &by)
+                                          const Sum (&sum)[COLUMNS], const struct halo_division &by)
 {
     uint8_t *row = (uint8_t *)dst.data + y * dst.stride;
     uint32_t v[COLUMNS];
@@ -191,7 +184,7 @@ static __device__ inline void write_means(const struct halo_plane &dst, int e, i
 template <typename Sample, bool EXACT, bool INSIDE, typename Wide, typename Sum>
 static __device__ inline void run_down(const Wide *wide, ptrdiff_t stride,
                                        const struct halo_plane &dst, const struct box_pass &pass,
-                                       const struct box_division &by, int e, int first, int end)
+                                       const struct halo_division &by, int e, int first, int end)
 {
     const int height = INSIDE ? INT_MAX : dst.height;
     Sum sum[COLUMNS] = {};
@@ -220,7 +213,7 @@ static __device__ inline void run_down(const Wide *wide, ptrdiff_t stride,
 template <typename Sample, bool EXACT, typename Wide, typename Sum>
 static __global__ void __launch_bounds__(COLUMN_THREADS)
     column_kernel(const Wide *wide, ptrdiff_t stride, const struct halo_plane dst,
-                  const struct box_pass pass, const struct box_division by)
+                  const struct box_pass pass, const struct halo_division by)
 {
     const int e = (blockIdx.x * COLUMN_THREADS + threadIdx.x) * COLUMNS;
     const int first = blockIdx.y * ROWS, end = min(first + (int)ROWS, dst.height);
@@ -230,16 +223,6 @@ static __global__ void __launch_bounds__(COLUMN_THREADS)
         run_down<Sample, EXACT, true, Wide, Sum>(wide, stride, dst, pass, by, e, first, end);
     else
         run_down<Sample, EXACT, false, Wide, Sum>(wide, stride, dst, pass, by, e, first, end);
-}
-
-/* Only for area >= 2. */
-static struct box_division division_of(uint32_t area)
-{
-    struct box_division by = {area, 0, 0};
-    while ((uint64_t)2 << by.shift < area)
-        by.shift++;
-    by.multiplier = (uint32_t)((((uint64_t)1 << (32 + by.shift)) + area - 1) / area);
-    return by;
 }
 
 template <typename Sample, bool EXACT, typename Wide, typename Sum>
@@ -269,7 +252,7 @@ static cudaError_t launch_kernels(const struct halo_cuda_call *call)
         row_kernel<Sample, Wide, 2>
             <<<row_grid, threads, 0, call->stream>>>(src, wide, stride, outputs, row);
     column_kernel<Sample, EXACT, Wide, Sum><<<column_grid, COLUMN_THREADS, 0, call->stream>>>(
-        wide, stride, call->dst, column, division_of(area));
+        wide, stride, call->dst, column, halo_division_by(area));
     return cudaGetLastError();
 }
 

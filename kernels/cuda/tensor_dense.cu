@@ -15,6 +15,7 @@
  * An output x of a strip: column n of product i is output 4 (n / 2) + 2i + n % 2, so that a lane
  * ends with four outputs in a row, and both products of a strip use the same pixels. The bands are
  * read from a table with the weights of a row at each of the four offsets in a word. */
+#include "kernels/cuda/division.cuh"
 #include "kernels/cuda/tensor.cuh"
 
 enum {
@@ -28,7 +29,8 @@ enum {
     TILE_HEIGHT = WARPS_Y * WARP_BANDS * 16,
     TABLE_ROWS = 16, /* of the mask, in shared memory at a time */
     OFFSETS = 4,
-    BEFORE = 3, /* words of zeros in front of each row of the table */
+    MOST_BOX = 8, /* elements and rows to each side */
+    BEFORE = 3,   /* words of zeros in front of each row of the table */
 };
 
 /* Words of a row of the table at one offset: two of them are read at once and must not share
@@ -61,8 +63,9 @@ struct dense_plane {
     int halo_e, radius_e, radius_y;
     enum halo_border border;
     int ghost;
-    int shift;     /* less what all weights share */
-    int64_t start; /* the bias with the rounding constant, likewise */
+    int shift;                 /* less what all weights share */
+    int64_t start;             /* the bias with the rounding constant, likewise */
+    struct halo_division area; /* of a box */
 };
 
 struct dense_launch {
@@ -70,12 +73,20 @@ struct dense_launch {
     int count;
 };
 
-/* Where the sums are not wide, start is in low already. */
-template <bool WIDE>
-static __device__ inline int finish(int high, int low, const struct dense_plane &plane)
+/* How a sum becomes an output. */
+enum finish {
+    FINISH_NARROW, /* 32 bits hold the sum with start, which is in low already */
+    FINISH_WIDE,
+    FINISH_MEAN, /* of a box: as FINISH_NARROW, and an exact division (division.cuh) */
+};
+
+template <enum finish FINISH>
+static __device__ inline int finish_sum(int high, int low, const struct dense_plane &plane)
 {
     const int sum = (int)((uint32_t)high * 256 + (uint32_t)low);
-    if (!WIDE)
+    if (FINISH == FINISH_MEAN)
+        return (int)halo_divide((uint32_t)sum, plane.area);
+    if (FINISH == FINISH_NARROW)
         return sum >> plane.shift;
     const int64_t v = (sum + plane.start) >> plane.shift;
     return v < 0 ? 0 : v > 255 ? 255 : (int)v;
@@ -133,7 +144,7 @@ static __device__ inline void add_mask_row(dense_sums<DIGITS> &sums, const uint8
     }
 }
 
-template <int DIGITS, bool WIDE>
+template <int DIGITS, enum finish FINISH>
 static __device__ inline void write_outputs(const dense_sums<DIGITS> &sums,
                                             const struct dense_plane &plane, int e, int y, int t)
 {
@@ -149,7 +160,7 @@ static __device__ inline void write_outputs(const dense_sums<DIGITS> &sums,
             for (int i = 0; i < 4; i++) {
                 const int(&sum)[DIGITS][4] = sums[strip][row / 16][i / 2];
                 const int at = row / 8 % 2 * 2 + i % 2;
-                v[i] = finish<WIDE>(DIGITS == 1 ? 0 : sum[0][at], sum[DIGITS - 1][at], plane);
+                v[i] = finish_sum<FINISH>(DIGITS == 1 ? 0 : sum[0][at], sum[DIGITS - 1][at], plane);
             }
             strips[strip] = pack_bytes(v[0], v[1], v[2], v[3]);
         }
@@ -159,7 +170,7 @@ static __device__ inline void write_outputs(const dense_sums<DIGITS> &sums,
     }
 }
 
-template <int STEPS, int DIGITS, bool WIDE>
+template <int STEPS, int DIGITS, enum finish FINISH>
 static __global__ void __launch_bounds__(THREADS)
     dense_kernel(const __grid_constant__ struct dense_launch launch)
 {
@@ -191,7 +202,7 @@ static __global__ void __launch_bounds__(THREADS)
     const uint32_t *weights = table + g % 2 * WORDS + BEFORE + t - g / 2;
 
     dense_sums<DIGITS> sums;
-    const int start = WIDE ? 0 : (int)plane.start;
+    const int start = FINISH == FINISH_WIDE ? 0 : (int)plane.start;
 #pragma unroll
     for (int i = 0; i < 2 * WARP_BANDS * 2 * 4; i++) {
         int(&sum)[DIGITS][4] = sums[i / (8 * WARP_BANDS)][i / 8 % WARP_BANDS][i / 4 % 2];
@@ -212,8 +223,8 @@ static __global__ void __launch_bounds__(THREADS)
             add_mask_row<STEPS, DIGITS>(sums, pixels + (first + j) * STRIDE,
                                         weights + j * ROW_WORDS);
     }
-    write_outputs<DIGITS, WIDE>(sums, plane, tile_x + warp_x + t % 2 * STRIP + t / 2 * 8,
-                                tile_y + warp_y + g, t);
+    write_outputs<DIGITS, FINISH>(sums, plane, tile_x + warp_x + t % 2 * STRIP + t / 2 * 8,
+                                  tile_y + warp_y + g, t);
 #endif
 }
 
@@ -223,18 +234,26 @@ struct dense_plan {
     int halo_e, radius_e, rows;
 };
 
+/* A box is a mask of ones. */
+static int32_t weight(const struct halo_conv *conv, int i)
+{
+    return conv->kind == HALO_CONV_BOX ? 1 : conv->mask[i];
+}
+
 static struct dense_plan plan_of(const struct halo_conv *conv, int channels)
 {
     const int count = (2 * conv->radius_x + 1) * (2 * conv->radius_y + 1);
     uint32_t bits = 0;
     int32_t low = 0, high = 0;
     for (int i = 0; i < count; i++) {
-        bits |= (uint32_t)conv->mask[i];
-        low = conv->mask[i] < low ? conv->mask[i] : low;
-        high = conv->mask[i] > high ? conv->mask[i] : high;
+        const int32_t w = weight(conv, i);
+        bits |= (uint32_t)w;
+        low = w < low ? w : low;
+        high = w > high ? w : high;
     }
     struct dense_plan plan = {};
-    while (bits && !(bits >> plan.common_shift & 1) && plan.common_shift < conv->mask_bits)
+    while (bits && !(bits >> plan.common_shift & 1) &&
+           plan.common_shift < conv->mask_bits) /* which is 0 for a box */
         plan.common_shift++;
     low >>= plan.common_shift;
     high >>= plan.common_shift;
@@ -252,6 +271,10 @@ static struct dense_plan plan_of(const struct halo_conv *conv, int channels)
 
 bool halo_cuda_tensor_dense_can(const struct halo_conv *conv, int channels)
 {
+    /* Larger boxes are faster by running sums. */
+    if (conv->kind == HALO_CONV_BOX)
+        return conv->depth == 8 && conv->radius_x * channels <= MOST_BOX &&
+               conv->radius_y <= MOST_BOX && conv->radius_x + conv->radius_y > 0;
     return conv->depth == 8 && conv->accum != HALO_ACCUM_I64 && plan_of(conv, channels).digits > 0;
 }
 
@@ -275,25 +298,26 @@ void halo_cuda_tensor_dense_prepare(void *ret, const struct halo_conv *conv, int
                     const int e = i - 4 * BEFORE - offset - (plan.halo_e - plan.radius_e);
                     int w = 0;
                     if (e >= 0 && e <= 2 * plan.radius_e && e % channels == 0)
-                        w = conv->mask[j * columns + e / channels] >> plan.common_shift;
+                        w = weight(conv, j * columns + e / channels) >> plan.common_shift;
                     const int low = (int8_t)(w & 255);
                     *bytes++ = (int8_t)(d + 1 == plan.digits ? low : (w - low) / 256);
                 }
 }
 
-template <int STEPS, int DIGITS, bool WIDE>
+template <int STEPS, int DIGITS, enum finish FINISH>
 static cudaError_t launch_kernel(const struct dense_launch &launch, int blocks, int radius_y,
                                  cudaStream_t stream)
 {
     const int bytes = TABLE_ROWS * DIGITS * OFFSETS * table_words(STEPS) * 4 +
                       stride_of(STEPS) * (TILE_HEIGHT + 2 * radius_y);
     if (bytes > HALO_PLAIN_SHARED) {
-        const cudaError_t status = cudaFuncSetAttribute(
-            dense_kernel<STEPS, DIGITS, WIDE>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+        const cudaError_t status =
+            cudaFuncSetAttribute(dense_kernel<STEPS, DIGITS, FINISH>,
+                                 cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
         if (status != cudaSuccess)
             return status;
     }
-    dense_kernel<STEPS, DIGITS, WIDE><<<blocks, THREADS, bytes, stream>>>(launch);
+    dense_kernel<STEPS, DIGITS, FINISH><<<blocks, THREADS, bytes, stream>>>(launch);
     return cudaGetLastError();
 }
 
@@ -302,10 +326,10 @@ static cudaError_t launch_steps(const struct dense_launch &launch, int blocks, i
                                 int digits, bool wide, cudaStream_t stream)
 {
     if (digits == 1)
-        return wide ? launch_kernel<STEPS, 1, true>(launch, blocks, radius_y, stream)
-                    : launch_kernel<STEPS, 1, false>(launch, blocks, radius_y, stream);
-    return wide ? launch_kernel<STEPS, 2, true>(launch, blocks, radius_y, stream)
-                : launch_kernel<STEPS, 2, false>(launch, blocks, radius_y, stream);
+        return wide ? launch_kernel<STEPS, 1, FINISH_WIDE>(launch, blocks, radius_y, stream)
+                    : launch_kernel<STEPS, 1, FINISH_NARROW>(launch, blocks, radius_y, stream);
+    return wide ? launch_kernel<STEPS, 2, FINISH_WIDE>(launch, blocks, radius_y, stream)
+                : launch_kernel<STEPS, 2, FINISH_NARROW>(launch, blocks, radius_y, stream);
 }
 
 static void fill(struct dense_plane *plane, const struct halo_cuda_call *call,
@@ -326,6 +350,11 @@ static void fill(struct dense_plane *plane, const struct halo_cuda_call *call,
     plane->ghost = call->conv->border_value;
     plane->shift = call->conv->mask_bits - plan->common_shift;
     plane->start = call->conv->bias >> plan->common_shift;
+    if (call->conv->kind == HALO_CONV_BOX) {
+        const uint32_t area = (2 * call->conv->radius_x + 1) * (2 * call->conv->radius_y + 1);
+        plane->start = area / 2;
+        plane->area = halo_division_by(area);
+    }
     *blocks += grid.x * grid.y;
 }
 
@@ -334,18 +363,21 @@ static cudaError_t launch_like(const struct halo_cuda_call *calls, int count, in
 {
     const struct dense_plan plan = plan_of(calls->conv, calls->src.channels);
     const bool wide = calls->conv->accum != HALO_ACCUM_F24;
+    const enum halo_conv_kind kind = calls->conv->kind;
     struct dense_launch launch;
     int blocks = 0, radius_y = 0, n = 0;
     for (; n < count; n++) {
         const struct halo_conv *conv = calls[n].conv;
         const struct dense_plan own = plan_of(conv, calls[n].src.channels);
-        if (own.steps != plan.steps || own.digits != plan.digits ||
+        if (own.steps != plan.steps || own.digits != plan.digits || conv->kind != kind ||
             (conv->accum != HALO_ACCUM_F24) != wide)
             break;
         fill(&launch.plane[n], &calls[n], &own, &blocks);
         radius_y = conv->radius_y > radius_y ? conv->radius_y : radius_y;
     }
     launch.count = *ret_done = n;
+    if (kind == HALO_CONV_BOX)
+        return launch_kernel<1, 1, FINISH_MEAN>(launch, blocks, radius_y, calls->stream);
     switch (plan.steps) {
     case 1:
         return launch_steps<1>(launch, blocks, radius_y, plan.digits, wide, calls->stream);
