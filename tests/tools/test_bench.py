@@ -156,6 +156,34 @@ class Reuse(Bench):
         self.assertEqual(bench('--reuse', '--masks', 'box:3')[0], 64)
 
 
+class Peers(Bench):
+    SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../tools/bench-peers.py')
+
+    def run_script(self, *arguments):
+        return subprocess.run([sys.executable, self.SCRIPT, *arguments], text=True, timeout=200,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE)
+
+    def test_tables(self):
+        done = self.run_script('--halo-bench', HALO_BENCH, '--halod', os.environ.get('HALOD', ''),
+                               '--size', '64x48', '--rounds', '2', '--planes', '2', '--threads',
+                               '1', '--masks', 'gauss:7,dense:3')
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, r'(?m)^gauss:7 +1  halod +\d+\.\d{3} .* 1\.00$')
+        self.assertRegex(done.stdout, r'(?m)^dense:3 +1  halod ')
+        for peer in ('OpenCV', 'libvips', 'FFmpeg'):  # measured, or named as missing
+            self.assertIn(peer, done.stdout)
+        errors = re.findall(r'(?m)^halod +(?:noise|checker) +(.*)$', done.stdout)
+        for cell in re.findall(r'([\d.]+) / ', ' '.join(errors)):
+            self.assertLess(float(cell), 2)
+        self.assertTrue(errors or 'missing: numpy' in done.stdout)
+
+    def test_no_program(self):
+        done = self.run_script('--halod', '/no/such/halod', '--halo-bench', HALO_BENCH)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn('/no/such/halod', done.stderr)
+
+
 class Words(Bench):
     def test_list(self):
         out = self.run_well('--list')
