@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# halo-bench from end to end, on the CPU and with tiny planes: forms of output, plot, refusals.
+"""The program under test is $HALO_BENCH."""
+import csv
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+import xml.etree.ElementTree as ElementTree
+
+HALO_BENCH = os.environ.get('HALO_BENCH', '')
+SVG = '{http://www.w3.org/2000/svg}'
+TINY = ('--backend', 'cpu', '--threads', '2', '--size', '64x48', '--planes', '2', '--rounds', '5')
+
+
+def bench(*arguments, stdout=subprocess.PIPE):
+    done = subprocess.run([HALO_BENCH, *map(str, arguments)], stdin=subprocess.DEVNULL,
+                          stdout=stdout, stderr=subprocess.PIPE, text=True, timeout=120)
+    return done.returncode, done.stdout, done.stderr
+
+
+class Bench(unittest.TestCase):
+    def run_well(self, *arguments):
+        code, out, err = bench(*arguments)
+        self.assertEqual(code, 0, err)
+        return out
+
+    def run_json(self, *arguments):
+        return json.loads(self.run_well(*TINY, '--json', *arguments))
+
+
+class Results(Bench):
+    MASKS = ('--masks', 'gauss:7,15,dense:3,box:5')
+
+    def test_every_strategy_mask_and_depth(self):
+        document = self.run_json(*self.MASKS)
+        self.assertEqual((document['backend'], document['width'], document['planes']),
+                         ('cpu', 64, 2))
+        rows = document['results']
+        for depth in (8, 10):
+            for kind, mask in (('gauss', 7), ('gauss', 15), ('dense', 3), ('box', 5)):
+                names = {row['strategy'] for row in rows
+                         if (row['kind'], row['mask'], row['depth']) == (kind, mask, depth)}
+                self.assertLessEqual({'copy', 'reference'}, names)
+                self.assertIn('running-sums' if kind == 'box' else 'rows', names)
+        for row in rows:
+            self.assertEqual(row['rounds'], 5)
+            self.assertTrue(0 < row['min'] <= row['median'] <= row['max'], row)
+            self.assertAlmostEqual(row['times_copy'], row['median'] / row['copy'],
+                                   delta=0.01 * row['times_copy'])
+
+    def test_csv(self):
+        out = self.run_well(*TINY, *self.MASKS, '--csv', '--strategies', 'reference,auto')
+        rows = list(csv.DictReader(io.StringIO(out)))
+        self.assertEqual(len(rows), 2 * 4 * 3)
+        for row in rows:
+            self.assertNotIn(None, row)  # as many fields as names
+            self.assertIn(row['strategy'], ('copy', 'reference', 'auto'))
+            self.assertGreater(float(row['median_us']), 0)
+            self.assertEqual(row['launch'], 'one-by-one')
+
+    def test_table(self):
+        lines = self.run_well(*TINY, '--masks', 'gauss:7', '--strategies', 'rows').splitlines()
+        rows = [line for line in lines if re.search(r'\(\S+ - \S+\) +\d+\.\d\d +5$', line)]
+        self.assertEqual(len(rows), 4)
+        self.assertEqual(len({line.index('(') for line in rows}), 1)  # aligned
+        self.assertRegex(rows[0], r'^gauss:7 +8 +copy .* 1\.00 ')
+
+    def test_two_channels(self):
+        document = self.run_json('--channels', 2, '--masks', 'dense:3')
+        self.assertEqual(document['channels'], 2)
+
+    def test_a_named_strategy_that_cannot_is_said(self):
+        rows = self.run_json('--masks', 'box:3', '--strategies', 'rows')['results']
+        notes = {row['strategy']: (row['rounds'], row['note']) for row in rows}
+        self.assertEqual(notes['rows'], (0, 'cannot do this here'))
+
+    def test_slow_ones_get_fewer_rounds_and_say_so(self):
+        rows = self.run_json('--masks', 'dense:31', '--strategies', 'reference', '--limit', 0.001,
+                             '--rounds', 50)['results']
+        for row in rows:
+            if row['strategy'] == 'reference':
+                self.assertLess(row['rounds'], 50)
+                self.assertRegex(row['note'], 'slow|left out')
+
+    def test_odd_sizes(self):
+        self.run_json('--size', '1x1', '--masks', 'gauss:31,box:63', '--strategies', 'auto')
+
+
+class Plot(Bench):
+    def test_is_well_formed(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, 'times.svg')
+            self.run_well(*TINY, '--masks', 'gauss:15,7,dense:3,5', '--svg', path)
+            root = ElementTree.parse(path).getroot()
+            texts = [text.text for text in root.iter(SVG + 'text')]
+            for wanted in ('gauss, 8 bits', 'dense, 10 bits', 'microseconds for a plane', 'rows',
+                           'reference', 'copy: the floor'):
+                self.assertIn(wanted, texts)
+            lines = [path for path in root.iter(SVG + 'path') if path.get('class') == 'line']
+            self.assertGreater(len(lines), 4)
+            width, height = float(root.get('width')), float(root.get('height'))
+            for text in root.iter(SVG + 'text'):
+                self.assertTrue(0 <= float(text.get('x')) <= width and
+                                0 <= float(text.get('y')) <= height, text.text)
+            self.run_well(*TINY, '--masks', 'gauss:3', '--plot=' + path)
+            self.assertNotIn('dense, 8 bits', open(path, encoding='utf-8').read())
+
+    def test_no_such_folder(self):
+        code, _, err = bench(*TINY, '--masks', 'gauss:3', '--svg', '/no/such/folder/x.svg')
+        self.assertEqual(code, 1)
+        self.assertIn('/no/such/folder/x.svg', err)
+
+
+class Reuse(Bench):
+    TILES = (8, 16, 32, 64)
+
+    def check(self, dimensions, mask, ratios):
+        for tile, ratio in zip(self.TILES, ratios):
+            wanted = (tile * mask / (tile + mask - 1)) ** dimensions
+            self.assertAlmostEqual(ratio, wanted, places=5)
+
+    def test_numbers_are_the_formula(self):
+        # The CPU has none of these tilings: only the arithmetic is left, wherever this runs.
+        out = self.run_well('--reuse', '--backend', 'cpu', '--csv')
+        rows = list(csv.DictReader(io.StringIO(out)))
+        self.assertEqual({row['dimensions'] for row in rows}, {'1', '2'})
+        self.assertEqual({int(row['mask']) for row in rows}, {3, 5, 7, 9, 15, 31, 63})
+        for row in rows:
+            self.check(int(row['dimensions']), int(row['mask']),
+                       [float(row[f'reuse_{tile}']) for tile in self.TILES])
+            self.assertEqual(row['naive_us'], '')
+
+    def test_json(self):
+        out = self.run_well('--reuse', '--backend', 'cpu', '--json', '--masks', 'dense:5')
+        row, = json.loads(out)['results']
+        self.check(2, 5, [row['reuse'][str(tile)] for tile in self.TILES])
+
+    def test_table(self):
+        code, out, err = bench('--reuse', '--backend', 'cpu')
+        self.assertEqual(code, 0)
+        self.assertIn('nothing is measured', err)
+        self.assertIn('ncu', out)
+        for line in out.splitlines():
+            numbers = line.split()
+            if len(numbers) == 9 and numbers[0].isdigit() and 'Dense' not in out.split(line)[0]:
+                for tile, ratio in zip(self.TILES, numbers[1:5]):
+                    mask = int(numbers[0])
+                    self.assertAlmostEqual(float(ratio), tile * mask / (tile + mask - 1), 1)
+
+    def test_a_box_has_none(self):
+        self.assertEqual(bench('--reuse', '--masks', 'box:3')[0], 64)
+
+
+class Peers(Bench):
+    SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../tools/bench-peers.py')
+
+    def run_script(self, *arguments):
+        return subprocess.run([sys.executable, self.SCRIPT, *arguments], text=True, timeout=200,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE)
+
+    def test_tables(self):
+        done = self.run_script('--halo-bench', HALO_BENCH, '--halod', os.environ.get('HALOD', ''),
+                               '--size', '64x48', '--rounds', '2', '--planes', '2', '--threads',
+                               '1', '--masks', 'gauss:7,dense:3')
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, r'(?m)^gauss:7 +1  halod +\d+\.\d{3} .* 1\.00$')
+        self.assertRegex(done.stdout, r'(?m)^dense:3 +1  halod ')
+        for peer in ('OpenCV', 'libvips', 'FFmpeg'):  # measured, or named as missing
+            self.assertIn(peer, done.stdout)
+        errors = re.findall(r'(?m)^halod +(?:noise|checker) +(.*)$', done.stdout)
+        for cell in re.findall(r'([\d.]+) / ', ' '.join(errors)):
+            self.assertLess(float(cell), 2)
+        self.assertTrue(errors or 'missing: numpy' in done.stdout)
+
+    def test_no_program(self):
+        done = self.run_script('--halod', '/no/such/halod', '--halo-bench', HALO_BENCH)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn('/no/such/halod', done.stderr)
+
+
+class Words(Bench):
+    def test_list(self):
+        out = self.run_well('--list')
+        self.assertRegex(out, r'(?m)^cpu: \d+ thread')
+        self.assertRegex(out, r'(?m)^cuda: ')
+        self.assertRegex(out, r'(?m)^  reference +runs here +\S+')
+
+    def test_help(self):
+        out = self.run_well('--help')
+        for word in ('--masks', '--peers', '--svg', 'one-by-one', '64'):
+            self.assertIn(word, out)
+
+    def test_bad_options(self):
+        for words, says in ((('--sise', '1x1'), '--size'), (('--masks', 'gaus:3'), 'gauss'),
+                            (('--backend', 'cudaa'), 'cuda'), (('--launch', 'graf'), 'graph'),
+                            (('--backend', 'cpu', '--strategies', 'refrence'), 'reference'),
+                            (('--masks', 'gauss:4'), 'odd'), (('--rounds', '0'), 'rounds'),
+                            (('--csv', '--json'), '--csv'), (('--size',), '--size'),
+                            (('--peers', '--backend', 'cpu'), 'bench-peers'), (('x',), 'x')):
+            with self.subTest(words):
+                code, out, err = bench(*words)
+                self.assertEqual((code, out), (64, ''))
+                self.assertRegex(err, r'\Ahalo-bench: [^\n]+\n\Z')
+                self.assertIn(says, err)
+
+    def test_no_device_is_said_in_one_line(self):
+        code, out, err = bench('--backend', 'cuda', '--masks', 'gauss:3', '--size', '64x48',
+                               '--device', 1023)
+        self.assertEqual((code, out), (77, ''))
+        self.assertRegex(err, r'\Ahalo-bench: cuda: [^\n]+\n\Z')
+
+    def test_a_full_disk_is_an_error(self):
+        if not os.path.exists('/dev/full'):
+            self.skipTest('no /dev/full')
+        with open('/dev/full', 'w', encoding='utf-8') as full:
+            self.assertEqual(bench('--list', stdout=full)[0], 1)
+
+
+if __name__ == '__main__':
+    if not os.access(HALO_BENCH, os.X_OK):
+        sys.exit('HALO_BENCH does not name a program')
+    unittest.main(verbosity=2)

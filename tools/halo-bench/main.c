@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * halo-bench: the kernels timed, beside a copy, beside the arithmetic, beside other libraries. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "config/error.h"
+#include "tools/halo-bench/commands.h"
+
+void halo_bench_say(const char *format, ...)
+{
+    char line[700];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    halo_sanitise(line);
+    fprintf(stderr, "halo-bench: %s\n", line);
+}
+
+int halo_bench_open(struct halo_backend **ret, const struct halo_bench_settings *settings,
+                    char *text, size_t size)
+{
+    const struct halo_backend_ops *ops = settings->backend;
+    const struct halo_backend_settings wanted = {.threads = settings->threads,
+                                                 .device = settings->device};
+    const int devices = ops->describe(text, size);
+    const int rc = devices > 0 ? halo_backend_open(ops, &wanted, ret) : -ENODEV;
+    if (rc == 0)
+        return HALO_EXIT_OK;
+    if (devices > 0 && rc == -ENODEV)
+        halo_bench_say("%s: device %d cannot be used: there are %d", ops->name, settings->device,
+                       devices);
+    else if (rc == -ENODEV)
+        halo_bench_say("%s: no device here: %s", ops->name, text);
+    else
+        halo_bench_say("%s: does not open: %s", ops->name, strerror(-rc));
+    return rc == -ENODEV ? HALO_BENCH_NO_DEVICE : HALO_EXIT_FAILED;
+}
+
+static int run(const struct halo_bench_settings *settings)
+{
+    switch (settings->mode) {
+    case HALO_BENCH_LIST:
+        return halo_bench_list(settings);
+    case HALO_BENCH_REUSE:
+        return halo_bench_reuse(settings);
+    default:
+        return halo_bench_grid(settings);
+    }
+}
+
+/* What was printed has reached standard output, or an error has been said. */
+static int end_print(int code)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return code;
+    halo_bench_say("standard output cannot be written: %s", strerror(errno));
+    return HALO_EXIT_FAILED;
+}
+
+int main(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++)
+        if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) {
+            halo_bench_print_help();
+            return end_print(HALO_EXIT_OK);
+        }
+    struct halo_bench_settings settings;
+    struct halo_error err = {0};
+    if (halo_bench_parse(&settings, argc - 1, argv + 1, &err) < 0) {
+        halo_bench_say("%s", err.text);
+        return err.usage ? HALO_EXIT_USAGE : HALO_EXIT_FAILED;
+    }
+    const int code = end_print(run(&settings));
+    halo_bench_finish(&settings);
+    return code;
+}

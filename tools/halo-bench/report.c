@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * The forms of a report. Rows are written as they come: what a long run has found is seen early,
+ * and kept where it is interrupted. */
+#include "tools/halo-bench/report.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *launch_of(const struct halo_bench_run *run)
+{
+    const struct halo_bench_settings *s = run->settings;
+    return halo_bench_launch_name(strcmp(s->backend->name, "cuda") ? HALO_ONE_BY_ONE : s->launch);
+}
+
+static double multiple(const struct halo_bench_result *r)
+{
+    return r->copy_us > 0 ? r->us.median / r->copy_us : 0;
+}
+
+/* ---- table ---- */
+
+static void table_begin(const struct halo_bench_run *run)
+{
+    const struct halo_bench_settings *s = run->settings;
+    printf("%s: %s\n", s->backend->name, run->device);
+    if (run->peer[0])
+        printf("peer: %s\n", run->peer);
+    printf("planes %dx%d, %d channel%s, %d in rotation, %d rounds, launch %s\n", s->width,
+           s->height, s->channels, s->channels > 1 ? "s" : "", s->planes, s->rounds,
+           launch_of(run));
+    printf("microseconds for a plane: median (smallest - largest); x copy: as a multiple of the\n"
+           "median of a copy of the same planes, launched the same way, in turns with the rest\n\n"
+           "%-10s %4s  %-12s %12s  %-25s %8s %6s\n",
+           "mask", "bits", "strategy", "median", "(smallest - largest)", "x copy", "rounds");
+    fflush(stdout);
+}
+
+/* Four digits, however long or short the time. */
+static const char *number(char *text, size_t size, double v)
+{
+    const int digits = v <= 0 ? 0 : 3 - (int)floor(log10(v));
+    snprintf(text, size, "%.*f", digits < 0 ? 0 : digits > 4 ? 4 : digits, v);
+    return text;
+}
+
+static void table_row(const struct halo_bench_run *run, const struct halo_bench_result *r,
+                      bool first)
+{
+    char mask[24] = "", bits[8] = "", range[64] = "", median[24], min[24], max[24], times[24];
+    if (first) {
+        snprintf(mask, sizeof mask, "%s:%d", halo_bench_kind_name(r->mask.kind), r->mask.width);
+        snprintf(bits, sizeof bits, "%d", r->depth);
+    }
+    printf("%-10s %4s  %-12s ", mask, bits, r->name);
+    if (r->rounds > 0) {
+        snprintf(range, sizeof range, "(%s - %s)", number(min, sizeof min, r->us.min),
+                 number(max, sizeof max, r->us.max));
+        snprintf(times, sizeof times, "%.2f", multiple(r));
+        printf("%12s  %-25s %8s %6d", number(median, sizeof median, r->us.median), range,
+               multiple(r) > 0 ? times : "-", r->rounds);
+        if (r->planes != run->settings->planes)
+            printf(" x %d plane%s", r->planes, r->planes > 1 ? "s" : "");
+    } else {
+        printf("%12s ", "-");
+    }
+    printf("%s%s\n", r->note[0] ? "  " : "", r->note);
+    fflush(stdout);
+}
+
+static void table_end(const struct halo_bench_run *run)
+{
+    (void)run;
+}
+
+/* ---- CSV ---- */
+
+static void csv_string(const char *text)
+{
+    putchar('"');
+    for (; *text; text++)
+        fputs(*text == '"' ? "\"\"" : (char[]){*text, '\0'}, stdout);
+    putchar('"');
+}
+
+static void csv_begin(const struct halo_bench_run *run)
+{
+    (void)run;
+    puts("backend,device,peer,strategy,kind,mask,depth,width,height,channels,threads,launch,planes,"
+         "rounds,median_us,min_us,max_us,copy_us,times_copy,note");
+}
+
+static void csv_row(const struct halo_bench_run *run, const struct halo_bench_result *r, bool first)
+{
+    const struct halo_bench_settings *s = run->settings;
+    (void)first;
+    printf("%s,", s->backend->name);
+    csv_string(run->device);
+    putchar(',');
+    csv_string(run->peer);
+    printf(",%s,%s,%d,%d,%d,%d,%d,%d,%s,%d,%d,", r->name, halo_bench_kind_name(r->mask.kind),
+           r->mask.width, r->depth, s->width, s->height, s->channels, s->threads, launch_of(run),
+           r->planes, r->rounds);
+    if (r->rounds > 0)
+        printf("%.4f,%.4f,%.4f,", r->us.median, r->us.min, r->us.max);
+    else
+        printf(",,,");
+    if (r->rounds > 0 && r->copy_us > 0)
+        printf("%.4f,%.4f,", r->copy_us, multiple(r));
+    else
+        printf(",,");
+    csv_string(r->note);
+    putchar('\n');
+    fflush(stdout);
+}
+
+/* ---- JSON ---- */
+
+void halo_bench_json_string(const char *text)
+{
+    putchar('"');
+    for (; *text; text++) {
+        if (*text == '"' || *text == '\\')
+            putchar('\\');
+        if ((unsigned char)*text < 0x20)
+            printf("\\u%04x", (unsigned)*text);
+        else
+            putchar(*text);
+    }
+    putchar('"');
+}
+
+static void json_begin(const struct halo_bench_run *run)
+{
+    const struct halo_bench_settings *s = run->settings;
+    printf("{\"backend\": \"%s\", \"device\": ", s->backend->name);
+    halo_bench_json_string(run->device);
+    printf(", \"peer\": ");
+    halo_bench_json_string(run->peer);
+    printf(
+        ", \"width\": %d, \"height\": %d, \"channels\": %d, \"threads\": %d, \"launch\": \"%s\", "
+        "\"planes\": %d, \"rounds\": %d, \"unit\": \"microseconds for a plane\",\n\"results\": [",
+        s->width, s->height, s->channels, s->threads, launch_of(run), s->planes, s->rounds);
+}
+
+static void json_row(const struct halo_bench_run *run, const struct halo_bench_result *r,
+                     bool first)
+{
+    (void)first;
+    printf("%s\n {\"strategy\": \"%s\", \"kind\": \"%s\", \"mask\": %d, \"depth\": %d, "
+           "\"planes\": %d, \"rounds\": %d, ",
+           run->rows > 0 ? "," : "", r->name, halo_bench_kind_name(r->mask.kind), r->mask.width,
+           r->depth, r->planes, r->rounds);
+    if (r->rounds > 0)
+        printf("\"median\": %.4f, \"min\": %.4f, \"max\": %.4f, ", r->us.median, r->us.min,
+               r->us.max);
+    if (r->rounds > 0 && r->copy_us > 0)
+        printf("\"copy\": %.4f, \"times_copy\": %.4f, ", r->copy_us, multiple(r));
+    printf("\"note\": ");
+    halo_bench_json_string(r->note);
+    putchar('}');
+    fflush(stdout);
+}
+
+static void json_end(const struct halo_bench_run *run)
+{
+    (void)run;
+    puts("\n]}");
+}
+
+static const struct halo_bench_report reports[] = {
+    [HALO_BENCH_TABLE] = {table_begin, table_row, table_end},
+    [HALO_BENCH_CSV] = {csv_begin, csv_row, table_end},
+    [HALO_BENCH_JSON] = {json_begin, json_row, json_end},
+};
+
+const struct halo_bench_report *halo_bench_report_of(enum halo_bench_format format)
+{
+    return &reports[format];
+}

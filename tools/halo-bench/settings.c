@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * The command line of halo-bench. */
+#include "tools/halo-bench/settings.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/number.h"
+#include "config/option.h"
+
+enum { MAX_SIDE = 32768, MAX_ROUNDS = 10000, MAX_PLANES = 1024 };
+
+static const char *const launch_names[] = {
+    [HALO_ONE_BY_ONE] = "one-by-one",
+    [HALO_GRAPH] = "graph",
+    [HALO_TOGETHER] = "together",
+    NULL,
+};
+
+static const char default_masks[] = "gauss:7,15,31,63,121,dense:3,5,7,9,15,31,63,box:3,15,63";
+static const char default_reuse_masks[] = "gauss:3,5,7,9,15,31,63,dense:3,5,7,9,15,31,63";
+
+#define AT(field) offsetof(struct halo_bench_settings, field)
+
+static const struct halo_option options[] = {
+    {"list", NULL, HALO_OPTION_FLAG, AT(list),
+     .help = "backends, devices and strategies, and which of them run here"},
+    {"reuse", NULL, HALO_OPTION_FLAG, AT(reuse),
+     .help = "how often tiling uses a loaded cell again, beside measured times"},
+    {"peers", NULL, HALO_OPTION_FLAG, AT(peers), .help = "NVIDIA's NPP beside ours"},
+    {"backend", NULL, HALO_OPTION_STRING, AT(backend_name), .argument = "cpu|cuda",
+     .help = "where to run (default cuda where a device is, else cpu)"},
+    {"device", NULL, HALO_OPTION_INT, AT(device), 0, 0, 1023, .help = "CUDA device"},
+    {"threads", NULL, HALO_OPTION_INT, AT(threads), 0, 0, 1024,
+     .help = "CPU workers, 0 for one on each processor"},
+    {"size", NULL, HALO_OPTION_STRING, AT(size), .argument = "WxH",
+     .help = "of each plane (default 3840x2160)"},
+    {"channels", NULL, HALO_OPTION_INT, AT(channels), 1, 1, 2, .help = "interleaved in a plane"},
+    {"masks", NULL, HALO_OPTION_STRING, AT(mask_list), .argument = "LIST",
+     .help = "such as gauss:7,15,dense:3,box:63: kind and width (default: 15 of them)"},
+    {"strategies", NULL, HALO_OPTION_STRING, AT(strategy_list), .argument = "LIST",
+     .help = "names with commas between; auto is the backend's choice (default: all)"},
+    {"planes", NULL, HALO_OPTION_INT, AT(planes), 16, 1, MAX_PLANES,
+     .help = "in turns, so many that no cache holds them all"},
+    {"rounds", NULL, HALO_OPTION_INT, AT(rounds), 20, 1, MAX_ROUNDS, .help = "over all planes"},
+    {"limit", NULL, HALO_OPTION_REAL, AT(limit), 4, 0.001, 86400, .argument = "SECONDS",
+     .help = "for each time, about: what is slower gets fewer rounds"},
+    {"launch", NULL, HALO_OPTION_CHOICE, AT(launch), HALO_ONE_BY_ONE, .choices = launch_names,
+     .argument = "HOW",
+     .help = "of kernels on a GPU: plane by plane, as a CUDA graph, four planes "
+             "in one"},
+    {"csv", NULL, HALO_OPTION_FLAG, AT(csv), .help = "comma-separated values instead of a table"},
+    {"json", NULL, HALO_OPTION_FLAG, AT(json), .help = "JSON instead of a table"},
+    {"svg", "plot", HALO_OPTION_STRING, AT(plot), .argument = "FILE",
+     .help = "also draw the times against the width of the mask"},
+    {NULL},
+};
+
+const char *halo_bench_launch_name(int launch)
+{
+    return launch_names[launch];
+}
+
+static int parse_size(struct halo_bench_settings *s, struct halo_error *err)
+{
+    char width[16] = "", height[16] = "", rest = '\0';
+    double w = 0, h = 0;
+    if (!s->size)
+        s->width = 3840, s->height = 2160;
+    else if (sscanf(s->size, "%15[0-9]x%15[0-9]%c", width, height, &rest) != 2 ||
+             halo_parse_integer(width, &w) < 0 || halo_parse_integer(height, &h) < 0 || w < 1 ||
+             h < 1 || w > MAX_SIDE || h > MAX_SIDE)
+        return halo_fail_usage(err, "--size %.40s: must be WxH, 1x1 to %dx%d", s->size, MAX_SIDE,
+                               MAX_SIDE);
+    else
+        s->width = (int)w, s->height = (int)h;
+    return 0;
+}
+
+static int choose_backend(struct halo_bench_settings *s, struct halo_error *err)
+{
+    const char *names[8] = {NULL};
+    size_t count = 0;
+    for (; halo_backends[count]; count++)
+        names[count] = halo_backends[count]->name;
+    char text[256];
+    const struct halo_backend_ops *cuda = halo_backend_find("cuda");
+    if (s->backend_name)
+        s->backend = halo_backend_find(s->backend_name);
+    else if (s->peers || s->reuse || cuda->describe(text, sizeof text) > 0)
+        s->backend = cuda;
+    else
+        s->backend = halo_backend_find("cpu");
+    if (s->backend)
+        return 0;
+    const char *near = halo_nearest(s->backend_name, strlen(s->backend_name), names, count);
+    if (near)
+        return halo_fail_usage(err, "--backend: no backend '%.40s' (nearest: %s)", s->backend_name,
+                               near);
+    return halo_fail_usage(err, "--backend: no backend '%.40s': cpu and cuda are known",
+                           s->backend_name);
+}
+
+static int fail_strategy(const struct halo_backend_ops *ops, const char *name,
+                         struct halo_error *err)
+{
+    const char *names[HALO_BENCH_MAX_STRATEGIES + 1] = {"auto"};
+    size_t count = 1;
+    for (; count <= HALO_BENCH_MAX_STRATEGIES && ops->strategies[count - 1]; count++)
+        names[count] = ops->strategies[count - 1]->name;
+    const char *near = halo_nearest(name, strlen(name), names, count);
+    if (near)
+        return halo_fail_usage(err, "--strategies: %s has no strategy '%s' (nearest: %s)",
+                               ops->name, name, near);
+    return halo_fail_usage(err, "--strategies: %s has no strategy '%s': see halo-bench --list",
+                           ops->name, name);
+}
+
+/* Builds without CUDA have no CUDA strategies, so no name can be wrong there: the run then says
+ * that there is no device. */
+static int parse_strategies(struct halo_bench_settings *s, struct halo_error *err)
+{
+    const struct halo_strategy *const *all = s->backend->strategies;
+    s->strategies_named = s->strategy_list != NULL;
+    if (!s->strategy_list && s->peers) {
+        s->strategy_count = 1; /* auto */
+        return 0;
+    }
+    if (!s->strategy_list) {
+        for (int i = 0; all[i] && i < HALO_BENCH_MAX_STRATEGIES; i++)
+            s->strategies[s->strategy_count++] = all[i];
+        return 0;
+    }
+    for (const char *at = s->strategy_list;; at++) {
+        const size_t length = strcspn(at, ",");
+        char name[48];
+        if (length >= sizeof name || s->strategy_count == HALO_BENCH_MAX_STRATEGIES)
+            return halo_fail_usage(err, "--strategies %.80s: is no list of strategies",
+                                   s->strategy_list);
+        memcpy(name, at, length);
+        name[length] = '\0';
+        const struct halo_strategy *found = halo_strategy_find(s->backend, name);
+        if (!found && strcmp(name, "auto") && all[0])
+            return fail_strategy(s->backend, name, err);
+        s->strategies[s->strategy_count++] = found;
+        at += length;
+        if (!*at)
+            return 0;
+    }
+}
+
+/* What the options together come to. */
+static int resolve(struct halo_bench_settings *s, struct halo_error *err)
+{
+    if (s->list + s->reuse + s->peers > 1)
+        return halo_fail_usage(err, "--list, --reuse and --peers: give one of them");
+    if (s->csv && s->json)
+        return halo_fail_usage(err, "--csv and --json: give one of them");
+    if (s->plot && (s->list || s->reuse))
+        return halo_fail_usage(err, "--svg: there is no plot of --list and --reuse");
+    if (s->peers && s->backend_name && !strcmp(s->backend_name, "cpu"))
+        return halo_fail_usage(err, "--peers: peers on the CPU are for tools/bench-peers.py");
+    if (s->peers && s->channels != 1)
+        return halo_fail_usage(err, "--peers: NPP has no planes of two channels");
+    s->mode = s->list    ? HALO_BENCH_LIST
+              : s->reuse ? HALO_BENCH_REUSE
+              : s->peers ? HALO_BENCH_PEERS
+                         : HALO_BENCH_GRID;
+    s->format = s->csv ? HALO_BENCH_CSV : s->json ? HALO_BENCH_JSON : HALO_BENCH_TABLE;
+    const char *masks = s->mask_list ? s->mask_list
+                        : s->reuse   ? default_reuse_masks
+                                     : default_masks;
+    s->mask_count = halo_bench_masks_parse(s->masks, masks, err);
+    int rc = s->mask_count < 0 ? s->mask_count : parse_size(s, err);
+    if (rc == 0)
+        rc = choose_backend(s, err);
+    return rc == 0 ? parse_strategies(s, err) : rc;
+}
+
+/* "--name value", "--name=value" or a flag: sets it and returns the words taken. */
+static int take_option(struct halo_bench_settings *s, int left, char **argv, struct halo_error *err)
+{
+    const char *name = argv[0] + strspn(argv[0], "-");
+    const size_t length = strcspn(name, "=");
+    const bool dashes = !strncmp(argv[0], "--", 2);
+    const struct halo_option *row = dashes ? halo_option_find(options, name, length) : NULL;
+    if (!row) {
+        const char *near = halo_option_nearest(options, name, length);
+        if (near)
+            return halo_fail_usage(err, "unknown option %.80s (nearest: --%s)", argv[0], near);
+        return halo_fail_usage(err, "unknown option %.80s: see halo-bench --help", argv[0]);
+    }
+    const bool flag = row->type == HALO_OPTION_FLAG, joined = name[length] == '=';
+    if (flag && joined)
+        return halo_fail_usage(err, "--%s takes no value", row->name);
+    if (!flag && !joined && left < 2)
+        return halo_fail_usage(err, "--%s: its value is missing", row->name);
+    const char *value = flag ? "1" : joined ? name + length + 1 : argv[1];
+    if (!*value)
+        return halo_fail_usage(err, "--%s: its value is empty", row->name);
+    struct halo_error inner = {0};
+    const int code = halo_option_set(row, s, value, &inner);
+    if (code == -ENOMEM)
+        return halo_fail(err, code, "%s", inner.text);
+    if (code < 0)
+        return halo_fail_usage(err, "--%s", inner.text);
+    return flag || joined ? 1 : 2;
+}
+
+int halo_bench_parse(struct halo_bench_settings *ret, int argc, char **argv, struct halo_error *err)
+{
+    struct halo_bench_settings s = {0};
+    halo_options_init(options, &s);
+    int rc = 0;
+    for (int at = 0; at < argc && rc >= 0; at += rc)
+        rc = take_option(&s, argc - at, argv + at, err);
+    if (rc >= 0)
+        rc = resolve(&s, err);
+    if (rc < 0) {
+        halo_bench_finish(&s);
+        return rc;
+    }
+    *ret = s;
+    return 0;
+}
+
+void halo_bench_finish(struct halo_bench_settings *settings)
+{
+    halo_options_finish(options, settings);
+}
+
+void halo_bench_print_help(void)
+{
+    printf("halo-bench times halod's kernels, as multiples of a plain copy in the same run.\n\n"
+           "usage:\n"
+           "  halo-bench [options]            every strategy, mask and depth of one backend\n"
+           "  halo-bench --list               what there is to run\n"
+           "  halo-bench --reuse [options]    the arithmetic of tiling beside measured times\n"
+           "  halo-bench --peers [options]    other libraries beside ours\n\noptions:\n");
+    halo_options_print(options, "--", stdout);
+    printf("\ndefault masks: %s\n\nexample:\n"
+           "  halo-bench --backend cpu --threads 1 --masks gauss:7,15 --svg times.svg\n"
+           "\nexit codes: 0 done, 1 failed, 64 usage, 77 no device. See halo-bench(1).\n",
+           default_masks);
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * The command line of halo-bench: const once parsed. */
+#ifndef HALO_BENCH_SETTINGS_H
+#define HALO_BENCH_SETTINGS_H
+
+#include <stdbool.h>
+
+#include "config/error.h"
+#include "kernels/backend.h"
+#include "tools/halo-bench/mask.h"
+
+enum {
+    HALO_BENCH_MAX_STRATEGIES = 16,
+    HALO_BENCH_NO_DEVICE = 77, /* exit code: nothing could run, what tests call skipped */
+};
+
+enum halo_bench_mode {
+    HALO_BENCH_GRID, /* every strategy, mask and depth */
+    HALO_BENCH_LIST,
+    HALO_BENCH_REUSE,
+    HALO_BENCH_PEERS,
+};
+
+enum halo_bench_format { HALO_BENCH_TABLE, HALO_BENCH_CSV, HALO_BENCH_JSON };
+
+struct halo_bench_settings {
+    /* As the options have them; the strings are owned. */
+    bool list, reuse, peers, csv, json;
+    char *backend_name, *size, *mask_list, *strategy_list, *plot;
+    int channels, threads, device, rounds, planes, launch;
+    double limit; /* seconds for one strategy, mask and depth, about */
+
+    /* What they come to. */
+    enum halo_bench_mode mode;
+    enum halo_bench_format format;
+    const struct halo_backend_ops *backend;
+    int width, height;
+    struct halo_bench_mask masks[HALO_BENCH_MAX_MASKS];
+    int mask_count;
+    /* NULL stands for auto, the backend's own choice. */
+    const struct halo_strategy *strategies[HALO_BENCH_MAX_STRATEGIES];
+    int strategy_count;
+    bool strategies_named; /* by the user: one that cannot is then said, not left out */
+};
+
+/* Parses the words after the program's name. 0; -EINVAL with err in words (usage), -ENOMEM; *ret is
+ * then untouched. The caller finishes *ret. Asks the driver which devices there are where no
+ * backend is named: may block. Opens nothing. */
+int halo_bench_parse(struct halo_bench_settings *ret, int argc, char **argv,
+                     struct halo_error *err);
+void halo_bench_finish(struct halo_bench_settings *settings);
+void halo_bench_print_help(void);
+
+/* "one-by-one", "graph", "together": as halo_trial has them. */
+const char *halo_bench_launch_name(int launch);
+
+#endif
