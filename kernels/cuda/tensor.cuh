@@ -51,19 +51,7 @@ static __device__ inline void halo_mma_f16(float (&c)[4], uint32_t a0, uint32_t 
 #endif
 }
 
-/* c = start + a b, or c += a b: 16x32 unsigned by 32x8 signed bytes, 32-bit sums. */
-static __device__ inline void halo_mma_u8s8_first(int (&c)[4], uint32_t a0, uint32_t a1,
-                                                  uint32_t a2, uint32_t a3, uint32_t b0,
-                                                  uint32_t b1, int start)
-{
-#if HALO_HAVE_MMA
-    asm("mma.sync.aligned.m16n8k32.row.col.s32.u8.s8.s32 {%0,%1,%2,%3}, "
-        "{%4,%5,%6,%7}, {%8,%9}, {%10,%10,%10,%10};"
-        : "=r"(c[0]), "=r"(c[1]), "=r"(c[2]), "=r"(c[3])
-        : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1), "r"(start));
-#endif
-}
-
+/* c += a b: 16x32 unsigned by 32x8 signed bytes, 32-bit sums. */
 static __device__ inline void halo_mma_u8s8(int (&c)[4], uint32_t a0, uint32_t a1, uint32_t a2,
                                             uint32_t a3, uint32_t b0, uint32_t b1)
 {

@@ -114,11 +114,10 @@ static __device__ inline const struct dense_plane &plane_of(const struct dense_l
 template <int DIGITS>
 using dense_sums = int[2][WARP_BANDS][2][DIGITS][4];
 
-/* One row of the mask: pixels and weights are where the lane reads. The FIRST begins the sums,
- * those of the last digit with start. */
-template <int STEPS, int DIGITS, bool FIRST>
+/* One row of the mask: pixels and weights are where the lane reads. */
+template <int STEPS, int DIGITS>
 static __device__ inline void add_mask_row(dense_sums<DIGITS> &sums, const uint8_t *pixels,
-                                           const uint32_t *weights, int start)
+                                           const uint32_t *weights)
 {
     constexpr int STRIDE = stride_of(STEPS), WORDS = table_words(STEPS);
 #pragma unroll
@@ -138,15 +137,9 @@ static __device__ inline void add_mask_row(dense_sums<DIGITS> &sums, const uint8
             const uint32_t a2 = *(const uint32_t *)(p + 16);
             const uint32_t a3 = *(const uint32_t *)(p + 8 * STRIDE + 16);
 #pragma unroll
-            for (int i = 0; i < 2 * DIGITS; i++) {
-                int(&sum)[4] = sums[strip][b][i % 2][i / 2];
-                const uint32_t(&w)[2] = band[i / 2][i % 2];
-                if (FIRST && s == 0)
-                    halo_mma_u8s8_first(sum, a0, a1, a2, a3, w[0], w[1],
-                                        i / 2 + 1 == DIGITS ? start : 0);
-                else
-                    halo_mma_u8s8(sum, a0, a1, a2, a3, w[0], w[1]);
-            }
+            for (int i = 0; i < 2 * DIGITS; i++)
+                halo_mma_u8s8(sums[strip][b][i % 2][i / 2], a0, a1, a2, a3, band[i / 2][i % 2][0],
+                              band[i / 2][i % 2][1]);
         }
     }
 }
@@ -210,6 +203,12 @@ static __global__ void __launch_bounds__(THREADS)
 
     dense_sums<DIGITS> sums;
     const int start = FINISH == FINISH_WIDE ? 0 : (int)plane.start;
+#pragma unroll
+    for (int i = 0; i < 2 * WARP_BANDS * 2 * 4; i++) {
+        int(&sum)[DIGITS][4] = sums[i / (8 * WARP_BANDS)][i / 8 % WARP_BANDS][i / 4 % 2];
+        sum[0][i % 4] = 0;
+        sum[DIGITS - 1][i % 4] = start;
+    }
     for (int first = 0; first < plane.mask.rows; first += TABLE_ROWS) {
         const int rows = min((int)TABLE_ROWS, plane.mask.rows - first);
         if (first > 0)
@@ -220,11 +219,9 @@ static __global__ void __launch_bounds__(THREADS)
         halo_copy_commit();
         halo_copy_wait<0>();
         __syncthreads();
-        if (first == 0)
-            add_mask_row<STEPS, DIGITS, true>(sums, pixels, weights, start);
-        for (int j = first == 0; j < rows; j++)
-            add_mask_row<STEPS, DIGITS, false>(sums, pixels + (first + j) * STRIDE,
-                                               weights + j * ROW_WORDS, 0);
+        for (int j = 0; j < rows; j++)
+            add_mask_row<STEPS, DIGITS>(sums, pixels + (first + j) * STRIDE,
+                                        weights + j * ROW_WORDS);
     }
     write_outputs<DIGITS, FINISH>(sums, plane, tile_x + warp_x + t % 2 * STRIP + t / 2 * 8,
                                   tile_y + warp_y + g, t);
