@@ -9,6 +9,8 @@
  *      |   o . .     |    so that fewer of its cells are halo.
  *      |   . . .     |
  *      +-------------+ */
+#include <string.h>
+
 #include "kernels/cuda/mask_bank.cuh"
 #include "kernels/cuda/tile.cuh"
 
@@ -109,17 +111,23 @@ static __global__ void column_kernel(const struct halo_wide wide, const struct h
             halo_write<Sample>(dst, e, tile_y + first + k, halo_finish(sums[k], pass));
 }
 
+/* The mask in shared memory: from 23x23 on it is larger than the cache of constant memory, which
+ * then misses at every weight. */
 template <typename Sample, typename Accum>
 static __global__ void dense_kernel(const struct halo_plane src, const struct halo_plane dst,
-                                    const struct halo_pass pass)
+                                    const struct halo_pass pass, const int32_t *mask)
 {
     __shared__ Sample cells[DENSE_CELLS];
+    __shared__ int32_t weights[HALO_MAX_DENSE * HALO_MAX_DENSE];
+    const int count = (2 * pass.radius_x + 1) * (2 * pass.radius_y + 1);
     const int halo = pass.radius_x * src.channels, first = threadIdx.y * OUTPUTS;
     const int first_e = blockIdx.x * TILE_WIDTH, first_y = blockIdx.y * TILE_HEIGHT;
     const struct halo_tile tile = {first_e - halo, first_y - pass.radius_y, TILE_WIDTH + 2 * halo,
                                    TILE_HEIGHT + 2 * pass.radius_y};
     const int e = first_e + threadIdx.x;
 
+    for (int i = threadIdx.y * TILE_WIDTH + threadIdx.x; i < count; i += TILE_WIDTH * BLOCK_HEIGHT)
+        weights[i] = mask[i];
     halo_load_tile(cells, tile, src, pass);
     __syncthreads();
     if (e >= src.width * src.channels)
@@ -129,7 +137,7 @@ static __global__ void dense_kernel(const struct halo_plane src, const struct ha
     const int columns = 2 * pass.radius_x + 1;
     for (int i = 0; i < columns; i++)
         slide(sums, &cells[first * tile.columns + threadIdx.x + i * src.channels], tile.columns,
-              &halo_mask_bank[pass.slot][i], columns, 2 * pass.radius_y + 1);
+              &weights[i], columns, 2 * pass.radius_y + 1);
 #pragma unroll
     for (int k = 0; k < OUTPUTS; k++)
         if (first_y + first + k < src.height)
@@ -150,8 +158,8 @@ struct kernels {
         const dim3 grid = halo_grid(src, TILE_WIDTH, TILE_HEIGHT);
 
         if (conv->kind == HALO_CONV_DENSE) {
-            dense_kernel<Sample, Accum>
-                <<<grid, block, 0, call->stream>>>(src, call->dst, halo_dense_pass(conv, slot));
+            dense_kernel<Sample, Accum><<<grid, block, 0, call->stream>>>(
+                src, call->dst, halo_dense_pass(conv, slot), (const int32_t *)call->prepared);
         } else {
             row_kernel<Sample, Accum>
                 <<<row_grid, row_block, 0, call->stream>>>(src, wide, halo_row_pass(conv, slot));
@@ -162,6 +170,19 @@ struct kernels {
     }
 };
 } // namespace
+
+size_t halo_cuda_coarse_bytes(const struct halo_conv *conv, int channels)
+{
+    (void)channels;
+    return conv->kind == HALO_CONV_DENSE
+               ? sizeof(int32_t) * (2 * conv->radius_x + 1) * (2 * conv->radius_y + 1)
+               : 0;
+}
+
+void halo_cuda_coarse_prepare(void *ret, const struct halo_conv *conv, int channels)
+{
+    memcpy(ret, conv->mask, halo_cuda_coarse_bytes(conv, channels));
+}
 
 cudaError_t halo_cuda_launch_coarse_tile(const struct halo_cuda_call *calls, int count)
 {

@@ -34,6 +34,8 @@ static const struct halo_cuda_strategy output_tile = {
 static const struct halo_cuda_strategy coarse_tile = {
     .base = {"coarse-tile", "output-tile, four outputs to a thread", all_but_box},
     .launch = halo_cuda_launch_coarse_tile,
+    .prepared_bytes = halo_cuda_coarse_bytes,
+    .prepare = halo_cuda_coarse_prepare,
 };
 
 static const struct halo_cuda_strategy input_tile = {

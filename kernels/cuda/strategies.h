@@ -50,6 +50,8 @@ cudaError_t halo_cuda_launch_core_tile(const struct halo_cuda_call *calls, int c
 cudaError_t halo_cuda_launch_running_sums(const struct halo_cuda_call *calls, int count);
 cudaError_t halo_cuda_launch_tensor(const struct halo_cuda_call *calls, int count);
 
+size_t halo_cuda_coarse_bytes(const struct halo_conv *conv, int channels);
+void halo_cuda_coarse_prepare(void *ret, const struct halo_conv *conv, int channels);
 size_t halo_cuda_tensor_bytes(const struct halo_conv *conv, int channels);
 void halo_cuda_tensor_prepare(void *ret, const struct halo_conv *conv, int channels);
 bool halo_cuda_tensor_can(const struct halo_conv *conv, int channels);
