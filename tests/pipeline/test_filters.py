@@ -22,6 +22,8 @@ LOPSIDED = ('9 0 0 0 3 0 0 0 0', 1 / 12)
 # ---- float64 witnesses ----
 
 def gauss(sigma):
+    if sigma == 0:
+        return [1]
     radius = math.ceil(3 * sigma)
     weights = [math.exp(-x * x / (2 * sigma * sigma)) for x in range(-radius, radius + 1)]
     total = math.fsum(weights)
@@ -79,7 +81,7 @@ def noise_clip(pixel_format, width=64, height=48, seed=5):
     """Half noise, half a hard edge: what finds wrong weights and wrong borders."""
     shift_x, shift_y, planes, size = halotest.LAYOUTS[pixel_format]
     generator, data = random.Random(seed), b''
-    top = 255 if size == 1 else 1023
+    top = halotest.top_of(pixel_format)
     for index in range(planes):
         w = width if index == 0 else -(-width >> shift_x)
         h = height if index == 0 else -(-height >> shift_y)
@@ -129,9 +131,22 @@ class Gaussian(Witnessed):
             with self.subTest(sigma=sigma):
                 self.check(f'gblur=sigma={sigma}:border=replicate', 'gray10le', [sigma])
 
+    def test_gray_12_bit(self):
+        for sigma in (0.7, 2, 5, 6, 12, 21):  # both number formats
+            with self.subTest(sigma=sigma):
+                self.check(f'gblur=sigma={sigma}:border=replicate', 'gray12le', [sigma])
+
+    def test_12_bit(self):
+        self.check('gblur=sigma=4:border=reflect', 'yuv422p12le', [4, 2, 2], index=reflected,
+                   sigmas_v=[4, 4, 4])
+        self.check('gblur=sigma=8:border=replicate', 'yuv444p12le', [8, 8, 8])
+        self.check('gblur=sigma=8:sigmaV=0:border=replicate', 'gbrp12le', [8] * 3, (61, 47),
+                   sigmas_v=[0] * 3)
+
     def test_sigma_is_in_luma_pixels(self):
         self.check('gblur=sigma=4:border=replicate', 'yuv420p', [4, 2, 2])
         self.check('gblur=sigma=4:border=replicate', 'yuv420p10le', [4, 2, 2])
+        self.check('gblur=sigma=12:border=replicate', 'yuv420p12le', [12, 6, 6])
 
     def test_chroma_of_422_is_narrow_across_only(self):
         self.check('gblur=sigma=4:border=replicate', 'yuv422p', [4, 2, 2], sigmas_v=[4, 4, 4])
@@ -224,6 +239,7 @@ class Boxes(Witnessed):
         self.check('avgblur=sizeX=3:border=replicate', 'gray', [(3, 3)])
         self.check('avgblur=sizeX=3:sizeY=7:border=replicate', 'gray', [(3, 7)])
         self.check('avgblur=sizeX=4:border=replicate', 'gray10le', [(4, 4)])
+        self.check('avgblur=sizeX=4:border=replicate', 'gray12le', [(4, 4)])
 
     def test_avgblur_is_in_luma_pixels(self):
         self.check('avgblur=sizeX=4:border=replicate', 'yuv420p', [(4, 4), (2, 2), (2, 2)])
@@ -231,6 +247,7 @@ class Boxes(Witnessed):
     def test_boxblur(self):
         self.check('boxblur=lr=4:lp=1:border=replicate', 'gray', [(4, 4)])
         self.check('boxblur=lr=2:lp=2:border=replicate', 'gray', [(2, 2)], passes=2)
+        self.check('boxblur=lr=2:lp=3:border=replicate', 'gray12le', [(2, 2)], passes=3)
 
     def test_explicit_chroma_radius_is_in_chroma_samples(self):
         self.check('boxblur=lr=4:lp=1:cr=3:cp=1:border=replicate', 'yuv420p',
@@ -268,13 +285,13 @@ class Convolution(Witnessed):
         return 'convolution=' + ':'.join(words)
 
     def test_luma(self):
-        for pixel_format in ('yuv420p', 'yuv420p10le', 'gray', 'gray10le'):
+        for pixel_format in ('yuv420p', 'yuv420p10le', 'gray', 'gray10le', 'gray12le'):
             for size, (mask, scale) in MASKS.items():
                 with self.subTest(f'{size}x{size} {pixel_format}'):
                     self.compare(self.chain(mask, scale), pixel_format, size // 2)
 
     def test_all_planes(self):
-        for pixel_format in ('yuv420p', 'yuv422p', 'yuv444p', 'yuv444p10le'):
+        for pixel_format in ('yuv420p', 'yuv422p', 'yuv444p', 'yuv444p10le', 'yuv422p12le'):
             for size, (mask, scale) in MASKS.items():
                 with self.subTest(f'{size}x{size} {pixel_format}'):
                     self.compare(self.chain(mask, scale, (0, 1, 2)), pixel_format, size // 2)
@@ -332,7 +349,7 @@ class Convolution(Witnessed):
         return Plane(w, h, wanted)
 
     def test_divisor_and_bias(self):
-        for pixel_format, top in (('gray', 255), ('gray10le', 1023)):
+        for pixel_format, top in (('gray', 255), ('gray10le', 1023), ('gray12le', 4095)):
             source = noise_clip(pixel_format, 32, 24)
             for mask, divisor, scale, bias in ((SLOPE[0], '0.25', 0.25, 128),
                                                (SLOPE[0], '1/9', 1 / 9, -3),
