@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Filters against witnesses that are not ours: float64 in Python, FFmpeg's convolution and gblur.
 import math
+import os
 import random
+import re
 
 import halotest
 from halotest import (HaloTest, Plane, all_frames, clip, largest_difference, psnr, raw_clip,
@@ -577,6 +579,34 @@ class Help(HaloTest):
             text = self.halod('filter', name).out.decode()
             for word in words:
                 self.assertIn(word, text, f'halod filter {name}')
+
+    def test_manual_page(self):
+        """halod-filters(7) has every filter with every option, name by name."""
+        page = os.path.join(os.path.dirname(__file__), '..', '..', 'docs', 'halod-filters.7.scd')
+        with open(page, encoding='utf-8') as file:
+            sections = dict(re.findall(r'(?ms)^# ([^\n]+)\n(.*?)(?=^# |\Z)', file.read()))
+        common = set()
+        for line in self.halod('filters').out.decode().splitlines():
+            name = line.split()[0]
+            with self.subTest(name):
+                self.assertIn(name.upper(), sections)
+                text = self.halod('filter', name).out.decode()
+                own = re.search(r'(?ms)^options:\n(.*?)\n\n', text)
+                shared = re.search(r'(?ms)^options of every filter:\n(.*?)\n\n', text)
+                common |= self.option_names(shared[1])
+                for option in self.option_names(own[1]) if own else ():
+                    self.assertIn(f'*{option}*', sections[name.upper()])
+        for option in common:
+            self.assertIn(f'*{option}*', sections['OPTIONS OF EVERY FILTER'])
+
+    def option_names(self, lines):
+        names = set()
+        for line in lines.splitlines():
+            names.add(re.match(r'\s+(\w+)', line)[1])
+            also = re.search(r'; also (.*)$', line)
+            names.update(re.findall(r'\w+', also[1]) if also else ())
+        self.assertTrue(names)
+        return names
 
     def test_unknown_filter(self):
         self.refused('filter', 'gblurr', says='gblur')
