@@ -13,7 +13,7 @@
 
 static bool target_ok(const struct halo_conv_target *t)
 {
-    return (t->depth == 8 || t->depth == 10) && (int)t->border >= 0 &&
+    return t->depth >= 8 && t->depth <= 16 && (int)t->border >= 0 &&
            t->border < HALO_BORDER_COUNT && t->border_value >= 0 &&
            t->border_value <= halo_sample_max(t->depth);
 }
@@ -60,6 +60,7 @@ int halo_conv_box(struct halo_conv *ret, int radius_x, int radius_y,
 /* One direction of a Gaussian; side[0] is the centre, side[i] the weight i pixels away on both
  * sides. */
 struct gauss {
+    double sigma;
     int radius;
     double real[HALO_MAX_TAPS / 2 + 1];
     int32_t side[HALO_MAX_TAPS / 2 + 1];
@@ -68,6 +69,7 @@ struct gauss {
 
 static void gauss_real(struct gauss *g, double sigma)
 {
+    g->sigma = sigma;
     g->radius = (int)ceil(3 * sigma);
     double sum = 1;
     g->real[0] = 1;
@@ -159,14 +161,53 @@ static double gauss_distance(const struct gauss *x, int rx, const struct gauss *
     return sum / 2;
 }
 
-/* 8 bits: Q15, 2 fractional bits, Q14, all sums below 2^24 (255 * 2^15 + 2^12, 1020 * 2^14 + 2^15),
- * and 11 significant bits so that a weight is one FP16 number. 10 bits: Q16, 5, Q16, all sums below
- * 2^31 (1023 * 32 * 2^16 + 2^20), and weights below 2^15 for 16-bit multipliers. */
-static void gauss_format(struct gauss *g, int depth, int bits)
+struct separable_format {
+    int row_bits, frac, col_bits;
+    int significant; /* bits of a weight */
+    enum halo_accum accum;
+};
+
+/* Writes the formats of a depth, smallest first; returns their number.
+ * F24: all sums below 2^24 (255 * 2^15 + 2^12, 1020 * 2^14 + 2^15), 11 significant bits so that a
+ *      weight is one FP16 number.
+ * I32: T has 15 bits, for 16-bit multipliers; all sums below 2^31, since (2^depth - 1) 2^frac 2^16
+ *      is 2^31 - 2^(16 + frac) and the rounding constant half of that.
+ * I64: T has depth + 5 bits and the sums 2 depth + 13, which doubles hold as well. */
+static int gauss_formats(struct separable_format *ret, int depth)
 {
-    gauss_quantise(g, bits, depth == 8 ? 11 : 31);
-    if (depth == 10 && g->radius > 0 && g->side[0] >= 1 << 15)
-        gauss_quantise(g, bits - 1, 31);
+    enum { DEEPEST_I32 = 14 };
+    int n = 0;
+    if (depth == 8) {
+        ret[n++] = (struct separable_format){15, 2, 14, 11, HALO_ACCUM_F24};
+        return n;
+    }
+    if (depth <= DEEPEST_I32)
+        ret[n++] = (struct separable_format){16, 15 - depth, 16, 31, HALO_ACCUM_I32};
+    ret[n++] = (struct separable_format){depth + 8, 5, depth + 8, 31, HALO_ACCUM_I64};
+    return n;
+}
+
+/* With weights below 2^15 for 16-bit multipliers; only the identity's is larger. */
+static void gauss_fit(struct gauss *g, int bits, const struct separable_format *f)
+{
+    gauss_quantise(g, bits, f->significant);
+    if (f->accum == HALO_ACCUM_I32 && g->radius > 0 && g->side[0] >= 1 << 15)
+        gauss_quantise(g, bits - 1, f->significant);
+}
+
+/* Quantises both directions; returns the bound on the error. */
+static double gauss_bound(struct gauss *x, struct gauss *y, int depth,
+                          const struct separable_format *f)
+{
+    const int real_rx = (int)ceil(3 * x->sigma), real_ry = (int)ceil(3 * y->sigma);
+    x->radius = real_rx;
+    y->radius = real_ry;
+    gauss_fit(x, f->row_bits, f);
+    gauss_fit(y, f->col_bits, f);
+    const double distance = halo_sample_max(depth) * gauss_distance(x, real_rx, y, real_ry);
+    if (x->radius == 0 && y->radius == 0)
+        return distance; /* a copy rounds nothing */
+    return distance + (x->radius ? 0.5 + ldexp(1, -f->frac - 1) : 0.5);
 }
 
 int halo_conv_gauss(struct halo_conv *ret, double sigma_x, double sigma_y,
@@ -179,29 +220,26 @@ int halo_conv_gauss(struct halo_conv *ret, double sigma_x, double sigma_y,
     struct gauss x, y;
     gauss_real(&x, sigma_x);
     gauss_real(&y, sigma_y);
-    const int real_rx = x.radius, real_ry = y.radius;
-    const bool bits8 = target->depth == 8;
-    gauss_format(&x, target->depth, bits8 ? 15 : 16);
-    gauss_format(&y, target->depth, bits8 ? 14 : 16);
-    const double distance =
-        halo_sample_max(target->depth) * gauss_distance(&x, real_rx, &y, real_ry);
-
-    const bool copy = x.radius == 0 && y.radius == 0;
-    const int frac = bits8 ? 2 : 5;
-    const double rounding = copy ? 0 : x.radius ? 0.5 + ldexp(1, -frac - 1) : 0.5;
-    if (distance + rounding > 1)
+    struct separable_format formats[2];
+    const int count = gauss_formats(formats, target->depth);
+    const struct separable_format *f = formats;
+    double bound = gauss_bound(&x, &y, target->depth, f);
+    while (bound > 1 && ++f < formats + count)
+        bound = gauss_bound(&x, &y, target->depth, f);
+    if (bound > 1)
         return -ERANGE;
 
+    const bool copy = x.radius == 0 && y.radius == 0;
     *ret = begin(copy ? HALO_CONV_COPY : HALO_CONV_SEPARABLE, target);
-    ret->error_bound = distance + rounding;
+    ret->error_bound = bound;
     if (copy)
         return 0;
-    ret->accum = bits8 ? HALO_ACCUM_F24 : HALO_ACCUM_I32;
+    ret->accum = f->accum;
     ret->radius_x = x.radius;
     ret->radius_y = y.radius;
     ret->row_bits = x.bits;
     ret->col_bits = y.bits;
-    ret->frac = frac;
+    ret->frac = f->frac;
     gauss_unfold(ret->row, &x);
     gauss_unfold(ret->col, &y);
     return 0;

@@ -11,8 +11,13 @@
  *     out = clamp((sum_j col[j] * T(x, y + j - ry) + 2^(col_bits+frac-1)) >> (col_bits + frac))
  *     The row weights sum to 2^row_bits and the column weights to 2^col_bits exactly, none is
  *     negative, and both masks are symmetric. A ghost row of constant v has T = v << frac.
- *     A direction of radius 0 is the identity, its one weight 2^bits. All other weights are
- *     below 2^15; at depth 8 they have at most 11 significant bits, so FP16 holds them.
+ *     A direction of radius 0 is the identity, its one weight 2^bits. Where accum is not I64,
+ *     all other weights and T are below 2^15; at depth 8 the weights have at most 11 significant
+ *     bits, so FP16 holds them. Where it is, T has depth + 5 bits and all sums stay below 2^46.
+ *       depth    row_bits   frac        col_bits   accum
+ *       8        15         2           14         F24
+ *       9..14    16, or 15  15 - depth  16, or 15  I32   15: where a weight would reach 2^15
+ *       9..16    depth + 8  5           depth + 8  I64   where I32 has an error_bound above 1
  *   DENSE
  *     out = clamp((sum_ji mask[j (2 rx + 1) + i] * p(x + i - rx, y + j - ry) + bias) >> mask_bits)
  *     bias holds the user's bias and the rounding constant 2^(mask_bits-1); >> is arithmetic.
@@ -55,7 +60,7 @@ enum halo_accum {
 struct halo_conv {
     enum halo_conv_kind kind;
     enum halo_accum accum;
-    int depth;              /* of the samples: 8 or 10 */
+    int depth;              /* of the samples: 8 .. 16 */
     int radius_x, radius_y; /* pixels */
     enum halo_border border;
     int border_value;   /* HALO_BORDER_CONSTANT: the ghost cells, in sample values */
@@ -71,7 +76,7 @@ struct halo_conv {
 
 /* What a filter is made for. */
 struct halo_conv_target {
-    int depth; /* 8 or 10 */
+    int depth; /* 8 .. 16 */
     enum halo_border border;
     int border_value; /* 0 .. 2^depth - 1 */
 };

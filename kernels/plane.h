@@ -17,7 +17,7 @@ struct halo_plane {
     int height;       /* rows */
     int channels;     /* interleaved channels: 1, or 2 (the chroma plane of NV12 and P010) */
     int depth;        /* significant bits of a sample */
-    int shift;        /* bits below them in a 16-bit word: 0, or 6 (P010) */
+    int shift;        /* bits below them in a 16-bit word: 0, 6 (P010) or 4 (P012) */
 };
 
 static inline HALO_HOST_DEVICE int halo_sample_max(int depth)

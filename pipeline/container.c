@@ -127,9 +127,10 @@ const enum AVPixelFormat *halo_container_formats(const AVOutputFormat *container
                                                  const AVCodec *encoder)
 {
     static const enum AVPixelFormat y4m[] = {
-        AV_PIX_FMT_GRAY8,     AV_PIX_FMT_YUV420P,   AV_PIX_FMT_YUV422P,
-        AV_PIX_FMT_YUV444P,   AV_PIX_FMT_GRAY10,    AV_PIX_FMT_YUV420P10,
-        AV_PIX_FMT_YUV422P10, AV_PIX_FMT_YUV444P10, AV_PIX_FMT_NONE};
+        AV_PIX_FMT_GRAY8,  AV_PIX_FMT_YUV420P,   AV_PIX_FMT_YUV422P,   AV_PIX_FMT_YUV444P,
+        AV_PIX_FMT_GRAY10, AV_PIX_FMT_YUV420P10, AV_PIX_FMT_YUV422P10, AV_PIX_FMT_YUV444P10,
+        AV_PIX_FMT_GRAY12, AV_PIX_FMT_YUV420P12, AV_PIX_FMT_YUV422P12, AV_PIX_FMT_YUV444P12,
+        AV_PIX_FMT_NONE};
     return strcmp(container->name, "yuv4mpegpipe") ? encoder->pix_fmts : y4m;
 }
 

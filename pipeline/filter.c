@@ -8,11 +8,13 @@
 #include <string.h>
 
 extern const struct halo_filter_kind halo_filter_avgblur, halo_filter_boxblur,
-    halo_filter_convolution, halo_filter_gblur, halo_filter_null;
+    halo_filter_convolution, halo_filter_discblur, halo_filter_gblur, halo_filter_laplacian,
+    halo_filter_null, halo_filter_unsharp;
 
 const struct halo_filter_kind *const halo_filter_kinds[] = {
-    &halo_filter_avgblur, &halo_filter_boxblur, &halo_filter_convolution,
-    &halo_filter_gblur,   &halo_filter_null,    NULL,
+    &halo_filter_avgblur,  &halo_filter_boxblur, &halo_filter_convolution,
+    &halo_filter_discblur, &halo_filter_gblur,   &halo_filter_laplacian,
+    &halo_filter_null,     &halo_filter_unsharp, NULL,
 };
 
 static const char *const border_names[] = {

@@ -226,8 +226,7 @@ static int passes_of(const struct filter_plan *plan, int planes)
 static int run_pass(struct halo_gate *gate, const struct filter_plan *plan, int pass,
                     const AVFrame *src, const AVFrame *dst)
 {
-    static const struct halo_conv copies[] = {{.kind = HALO_CONV_COPY, .depth = 8},
-                                              {.kind = HALO_CONV_COPY, .depth = 10}};
+    struct halo_conv copy = {.kind = HALO_CONV_COPY};
     struct halo_job jobs[HALO_MAX_PLANES];
     for (int p = 0; p < gate->planes; p++) {
         const struct halo_plane_plan *plane = &plan->plane[p];
@@ -237,8 +236,9 @@ static int run_pass(struct halo_gate *gate, const struct filter_plan *plan, int 
             .src = halo_format_plane(src, p),
             .dst = halo_format_plane(dst, p),
         };
+        copy.depth = jobs[p].src.depth; /* one for all planes */
         if (pass >= plane->passes)
-            jobs[p].conv = &copies[jobs[p].src.depth > 8];
+            jobs[p].conv = &copy;
         if (jobs[p].strategy &&
             !halo_backend_can(gate->backend, jobs[p].strategy, jobs[p].conv, jobs[p].src.channels))
             jobs[p].strategy = NULL;

@@ -81,7 +81,7 @@ static int open_filtered(struct halo_track *t, const struct halo_run_settings *s
     if (ret < 0)
         return ret;
     if (!strcmp(output->oformat->name, "yuv4mpegpipe"))
-        output->strict_std_compliance = FF_COMPLIANCE_UNOFFICIAL; /* 10 bits, which readers know */
+        output->strict_std_compliance = FF_COMPLIANCE_UNOFFICIAL; /* over 8 bits: readers know */
     t->out = avformat_new_stream(output, NULL);
     if (!t->out || halo_encoder_describe(t->encoder, t->out) < 0 ||
         halo_copy_stream(settings, t->in, t->out, HALO_ROLE_FILTER) < 0)

@@ -2,11 +2,11 @@
  * The box by running sums: a window that moves by one sample gains one term and loses one, first
  * down the columns and then along the row, so the cost does not depend on the radius.
  *
- * A window holds at most 2049 * 2049 samples of at most 1023: the sum, at most 4294964223, just
- * fits 32 bits, with the rounding term it is N < 2^33. The quotient floor(N / area) is the high
- * word of N * m with m = ceil(2^64 / area) = (2^64 + e) / area, 0 < e < area: N * m / 2^64 = N /
- * area + N * e / (2^64 area), which reaches the next integer only if the second term is 1 / area or
- * more, that is if N * e >= 2^64; but N * e < 2^33 * 2^23. (area is odd, so it divides 2^64 only
+ * A column holds at most 2049 samples of at most 16 bits, which is less than 2^28; a window 2049
+ * such columns, with the rounding term N < 2^39. The quotient floor(N / area) is the high word of
+ * N * m with m = ceil(2^64 / area) = (2^64 + e) / area, 0 < e < area: N * m / 2^64 = N / area +
+ * N * e / (2^64 area), which reaches the next integer only if the second term is 1 / area or more,
+ * that is if N * e >= 2^64; but N * e < 2^39 * 2^23. (area is odd, so it divides 2^64 only
  * where it is 1: there m would need 65 bits, and the filter is a copy.) */
 #include "cpu.h"
 
@@ -84,7 +84,7 @@ static void fill_ghosts(const struct box *b)
     }
 }
 
-static inline unsigned divide(const struct box *b, uint32_t sum)
+static inline unsigned divide(const struct box *b, uint64_t sum)
 {
     return (unsigned)(((uint128)(sum + b->area / 2) * b->reciprocal) >> 64);
 }
@@ -97,7 +97,7 @@ static void write_row(const struct box *b, int y)
     uint8_t *bytes = halo_plane_row(dst, y);
     uint16_t *words = halo_plane_row(dst, y);
     for (int ch = 0; ch < channels; ch++) {
-        uint32_t sum = 0;
+        uint64_t sum = 0;
         for (int i = ch - ahead; i < ch + ahead + 1; i += channels)
             sum += b->inner[i];
         for (int i = ch; i < b->length; i += channels) {
@@ -105,7 +105,8 @@ static void write_row(const struct box *b, int y)
                 bytes[i] = (uint8_t)divide(b, sum);
             else
                 words[i] = (uint16_t)(divide(b, sum) << shift);
-            sum += b->inner[i + behind] - b->inner[i - ahead];
+            sum += b->inner[i + behind];
+            sum -= b->inner[i - ahead];
         }
     }
 }

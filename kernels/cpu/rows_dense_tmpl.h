@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * rows_tmpl.c: dense masks. */
 
-/* Mask rows as pairs of weights, where all of them fit 16 bits: of each row first the pairs for
- * even outputs, then those for odd ones (struct taps). */
+/* Mask rows as pairs of weights, where all of them and the samples fit 16 bits with a sign: of each
+ * row first the pairs for even outputs, then those for odd ones (struct taps). */
 struct dense_pairs {
     int pairs; /* of one kind in a mask row */
     int32_t weights[HALO_MAX_DENSE * (HALO_MAX_DENSE + 1) + HALO_MAX_TAPS + 1];
@@ -12,7 +12,7 @@ static bool set_pairs(struct dense_pairs *d, const struct halo_conv *c)
 {
     const int taps = 2 * c->radius_x + 1, rows = 2 * c->radius_y + 1;
     d->pairs = c->radius_x + 1;
-    if (c->accum == HALO_ACCUM_I64)
+    if (c->accum == HALO_ACCUM_I64 || c->depth > 15)
         return false;
     for (int i = 0; i < taps * rows; i++) {
         if (c->mask[i] < INT16_MIN || c->mask[i] > INT16_MAX)

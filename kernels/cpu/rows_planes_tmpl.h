@@ -9,7 +9,7 @@ struct strip {
     int segment; /* of a source row: width, halo and what the last load reads beyond */
     int y0, y1;
     uint16_t *rows; /* source rows */
-    v32 *ring;      /* row pairs */
+    v32 *ring;      /* row pairs, or what rows_wide_tmpl.h keeps */
     uint16_t *out[2];
 };
 

@@ -3,7 +3,8 @@
  *
  * Samples become 16-bit words in rows with their ghost cells filled in, one segment a channel. The
  * unit of work is a pair of 16-bit values in a 32-bit lane times a pair of weights, the products
- * added (pmaddwd). conv.h gives weights and T below 2^15, and sums below 2^31.
+ * added (pmaddwd). conv.h gives weights and T below 2^15, and sums below 2^31; masks that need more
+ * are in rows_wide_tmpl.h.
  *
  *   row pass     a load at p + x + 2k holds sample pairs for the outputs x, x + 2, ... ("even"),
  *                and, with the weights shifted by one tap, for x + 1, x + 3, ... ("odd")
@@ -19,7 +20,9 @@
 #include "rows_planes_tmpl.h"
 
 enum {
-    STRIP = 4096, /* pixels, a multiple of STEP; narrower ones pay for it in TLB misses */
+    /* Pixels of a strip, multiples of STEP; narrower ones pay for it in TLB misses. */
+    STRIP = 4096,
+    WIDE_STRIP = 1024, /* its ring has doubles */
     MAX_PAIRS = HALO_MAX_TAPS / 2 + 1,
 };
 
@@ -163,6 +166,7 @@ static void separable(const struct strip *s)
     }
 }
 
+#include "rows_wide_tmpl.h"
 #include "rows_dense_tmpl.h"
 
 /* ---- a band */
@@ -191,12 +195,17 @@ static size_t round_up(size_t n, size_t unit)
     return (n + unit - 1) / unit * unit;
 }
 
+static bool is_wide(const struct halo_conv *c)
+{
+    return c->kind == HALO_CONV_SEPARABLE && c->accum == HALO_ACCUM_I64;
+}
+
 /* Lays the strip's buffers out in the worker's scratch. */
-static int prepare(struct strip *s, struct halo_cpu_scratch *scratch)
+static int prepare(struct strip *s, int strip, struct halo_cpu_scratch *scratch)
 {
     const struct halo_conv *c = s->job->conv;
     const size_t channels = (size_t)s->job->src.channels;
-    const int n = s->job->src.width < STRIP ? s->job->src.width : STRIP;
+    const int n = s->job->src.width < strip ? s->job->src.width : strip;
     s->width = (int)round_up((size_t)n, STEP);
     s->segment = (int)round_up((size_t)(s->width + 2 * c->radius_x + 2), BLOCK);
 
@@ -204,7 +213,8 @@ static int prepare(struct strip *s, struct halo_cpu_scratch *scratch)
     const size_t rows = two_passes ? 2 : 2 * (size_t)c->radius_y + 2;
     const size_t pairs = two_passes ? (size_t)c->radius_y + 1 : 0;
     const size_t row_bytes = rows * (size_t)s->segment * channels * sizeof(uint16_t);
-    const size_t ring_bytes = pairs * (size_t)s->width * channels * sizeof(int32_t);
+    const size_t ring_bytes =
+        is_wide(c) ? wide_bytes(s) : pairs * (size_t)s->width * channels * sizeof(int32_t);
     const size_t out_bytes = (size_t)s->width * channels * sizeof(uint16_t);
     char *data = halo_cpu_scratch_get(scratch, row_bytes + ring_bytes + 2 * out_bytes);
     if (!data)
@@ -225,11 +235,14 @@ int BAND(HALO_ISA)(const struct halo_job *job, int y0, int y1, struct halo_cpu_s
         return copy(job, y0, y1);
 
     struct strip s = {.job = job, .y0 = y0, .y1 = y1};
-    if (prepare(&s, scratch) < 0)
+    const int strip = is_wide(job->conv) ? WIDE_STRIP : STRIP;
+    if (prepare(&s, strip, scratch) < 0)
         return -ENOMEM;
-    for (s.x = 0; s.x < job->src.width; s.x += STRIP) {
-        s.n = job->src.width - s.x < STRIP ? job->src.width - s.x : STRIP;
-        if (job->conv->kind == HALO_CONV_SEPARABLE)
+    for (s.x = 0; s.x < job->src.width; s.x += strip) {
+        s.n = job->src.width - s.x < strip ? job->src.width - s.x : strip;
+        if (is_wide(job->conv))
+            separable_wide(&s);
+        else if (job->conv->kind == HALO_CONV_SEPARABLE)
             separable(&s);
         else
             dense(&s);

@@ -64,7 +64,7 @@ static __global__ void dense_kernel(const struct halo_plane src, const struct ha
     halo_write<Sample>(dst, e, y, halo_finish(sum, pass));
 }
 
-/* At most 2049 samples of 10 bits: 21 bits. */
+/* At most 2049 samples of 16 bits: 28 bits. */
 template <typename Sample>
 static __global__ void box_row_kernel(const struct halo_plane src, const struct halo_wide wide,
                                       const struct halo_pass pass)
@@ -80,7 +80,7 @@ static __global__ void box_row_kernel(const struct halo_plane src, const struct 
     wide.data[y * wide.stride + e] = (int32_t)sum;
 }
 
-/* At most 2049 such sums: 32 bits are one too few. */
+/* At most 2049 such sums: 39 bits. */
 template <typename Sample>
 static __global__ void box_column_kernel(const struct halo_wide wide, const struct halo_plane dst,
                                          const struct halo_pass pass, uint32_t area)

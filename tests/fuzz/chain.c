@@ -21,7 +21,7 @@ static void plan(const struct halo_chain *chain)
          .width = 8,
          .height = 5,
          .target.depth = 10},
-        {.index = 3, .width = 16, .height = 9, .target.depth = 10},
+        {.index = 3, .width = 16, .height = 9, .target.depth = 12},
     };
     for (int f = 0; f < chain->count && f < PLANNED; f++) {
         for (size_t p = 0; p < sizeof(planes) / sizeof(planes[0]); p++) {

@@ -332,8 +332,17 @@ LAYOUTS = {
     'gray': (0, 0, 1, 1), 'gray10le': (0, 0, 1, 2),
     'yuv420p': (1, 1, 3, 1), 'yuv422p': (1, 0, 3, 1), 'yuv444p': (0, 0, 3, 1),
     'yuv420p10le': (1, 1, 3, 2), 'yuv422p10le': (1, 0, 3, 2), 'yuv444p10le': (0, 0, 3, 2),
-    'gbrp': (0, 0, 3, 1), 'gbrp10le': (0, 0, 3, 2),
+    'gbrp': (0, 0, 3, 1), 'gbrp10le': (0, 0, 3, 2), 'gbrp12le': (0, 0, 3, 2),
+    'gray12le': (0, 0, 1, 2),
+    'yuv420p12le': (1, 1, 3, 2), 'yuv422p12le': (1, 0, 3, 2), 'yuv444p12le': (0, 0, 3, 2),
 }
+
+
+def top_of(pixel_format):
+    """The largest sample."""
+    depth = re.search(r'(9|1\d)le$', pixel_format)
+    return (1 << int(depth[1]) if depth else 256) - 1
+
 
 Plane = namedtuple('Plane', 'width height samples')
 

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Filters against witnesses that are not ours: float64 in Python, FFmpeg's convolution and gblur.
 import math
+import os
 import random
+import re
 
 import halotest
 from halotest import (HaloTest, Plane, all_frames, clip, largest_difference, psnr, raw_clip,
@@ -22,6 +24,8 @@ LOPSIDED = ('9 0 0 0 3 0 0 0 0', 1 / 12)
 # ---- float64 witnesses ----
 
 def gauss(sigma):
+    if sigma == 0:
+        return [1]
     radius = math.ceil(3 * sigma)
     weights = [math.exp(-x * x / (2 * sigma * sigma)) for x in range(-radius, radius + 1)]
     total = math.fsum(weights)
@@ -79,7 +83,7 @@ def noise_clip(pixel_format, width=64, height=48, seed=5):
     """Half noise, half a hard edge: what finds wrong weights and wrong borders."""
     shift_x, shift_y, planes, size = halotest.LAYOUTS[pixel_format]
     generator, data = random.Random(seed), b''
-    top = 255 if size == 1 else 1023
+    top = halotest.top_of(pixel_format)
     for index in range(planes):
         w = width if index == 0 else -(-width >> shift_x)
         h = height if index == 0 else -(-height >> shift_y)
@@ -129,9 +133,22 @@ class Gaussian(Witnessed):
             with self.subTest(sigma=sigma):
                 self.check(f'gblur=sigma={sigma}:border=replicate', 'gray10le', [sigma])
 
+    def test_gray_12_bit(self):
+        for sigma in (0.7, 2, 5, 6, 12, 21):  # both number formats
+            with self.subTest(sigma=sigma):
+                self.check(f'gblur=sigma={sigma}:border=replicate', 'gray12le', [sigma])
+
+    def test_12_bit(self):
+        self.check('gblur=sigma=4:border=reflect', 'yuv422p12le', [4, 2, 2], index=reflected,
+                   sigmas_v=[4, 4, 4])
+        self.check('gblur=sigma=8:border=replicate', 'yuv444p12le', [8, 8, 8])
+        self.check('gblur=sigma=8:sigmaV=0:border=replicate', 'gbrp12le', [8] * 3, (61, 47),
+                   sigmas_v=[0] * 3)
+
     def test_sigma_is_in_luma_pixels(self):
         self.check('gblur=sigma=4:border=replicate', 'yuv420p', [4, 2, 2])
         self.check('gblur=sigma=4:border=replicate', 'yuv420p10le', [4, 2, 2])
+        self.check('gblur=sigma=12:border=replicate', 'yuv420p12le', [12, 6, 6])
 
     def test_chroma_of_422_is_narrow_across_only(self):
         self.check('gblur=sigma=4:border=replicate', 'yuv422p', [4, 2, 2], sigmas_v=[4, 4, 4])
@@ -224,6 +241,7 @@ class Boxes(Witnessed):
         self.check('avgblur=sizeX=3:border=replicate', 'gray', [(3, 3)])
         self.check('avgblur=sizeX=3:sizeY=7:border=replicate', 'gray', [(3, 7)])
         self.check('avgblur=sizeX=4:border=replicate', 'gray10le', [(4, 4)])
+        self.check('avgblur=sizeX=4:border=replicate', 'gray12le', [(4, 4)])
 
     def test_avgblur_is_in_luma_pixels(self):
         self.check('avgblur=sizeX=4:border=replicate', 'yuv420p', [(4, 4), (2, 2), (2, 2)])
@@ -231,6 +249,7 @@ class Boxes(Witnessed):
     def test_boxblur(self):
         self.check('boxblur=lr=4:lp=1:border=replicate', 'gray', [(4, 4)])
         self.check('boxblur=lr=2:lp=2:border=replicate', 'gray', [(2, 2)], passes=2)
+        self.check('boxblur=lr=2:lp=3:border=replicate', 'gray12le', [(2, 2)], passes=3)
 
     def test_explicit_chroma_radius_is_in_chroma_samples(self):
         self.check('boxblur=lr=4:lp=1:cr=3:cp=1:border=replicate', 'yuv420p',
@@ -268,13 +287,13 @@ class Convolution(Witnessed):
         return 'convolution=' + ':'.join(words)
 
     def test_luma(self):
-        for pixel_format in ('yuv420p', 'yuv420p10le', 'gray', 'gray10le'):
+        for pixel_format in ('yuv420p', 'yuv420p10le', 'gray', 'gray10le', 'gray12le'):
             for size, (mask, scale) in MASKS.items():
                 with self.subTest(f'{size}x{size} {pixel_format}'):
                     self.compare(self.chain(mask, scale), pixel_format, size // 2)
 
     def test_all_planes(self):
-        for pixel_format in ('yuv420p', 'yuv422p', 'yuv444p', 'yuv444p10le'):
+        for pixel_format in ('yuv420p', 'yuv422p', 'yuv444p', 'yuv444p10le', 'yuv422p12le'):
             for size, (mask, scale) in MASKS.items():
                 with self.subTest(f'{size}x{size} {pixel_format}'):
                     self.compare(self.chain(mask, scale, (0, 1, 2)), pixel_format, size // 2)
@@ -332,7 +351,7 @@ class Convolution(Witnessed):
         return Plane(w, h, wanted)
 
     def test_divisor_and_bias(self):
-        for pixel_format, top in (('gray', 255), ('gray10le', 1023)):
+        for pixel_format, top in (('gray', 255), ('gray10le', 1023), ('gray12le', 4095)):
             source = noise_clip(pixel_format, 32, 24)
             for mask, divisor, scale, bias in ((SLOPE[0], '0.25', 0.25, 128),
                                                (SLOPE[0], '1/9', 1 / 9, -3),
@@ -377,6 +396,151 @@ class Convolution(Witnessed):
             self.assertEqual(after[0].samples[5 * 16 + 5], 200)
 
 
+class Masks(Witnessed):
+    """Filters that are one dense mask."""
+
+    def dense(self, plane, mask, bias=0, top=255, index=clamped):
+        """mask: rows of real weights."""
+        ry, rx, w, h, wanted = len(mask) // 2, len(mask[0]) // 2, plane.width, plane.height, []
+        taps = [(j - ry, i - rx, weight) for j, row in enumerate(mask)
+                for i, weight in enumerate(row) if weight]
+        for y in range(h):
+            for x in range(w):
+                total = sum(weight * plane.samples[index(y + j, h) * w + index(x + i, w)]
+                            for j, i, weight in taps)
+                wanted.append(min(max(total + bias, 0), top))
+        return Plane(w, h, wanted)
+
+    def check(self, chain, pixel_format, masks, bias=0, size=(48, 36), index=clamped):
+        """masks: one for each plane, None where it is not filtered."""
+        with self.subTest(f'{chain} {pixel_format}'):
+            before, after = self.planes_of(noise_clip(pixel_format, *size), chain, pixel_format,
+                                           *size)
+            for plane, got, mask in zip(before, after, masks):
+                if mask is None:
+                    self.assertEqual(list(got.samples), list(plane.samples))
+                    continue
+                wanted = self.dense(plane, mask, bias, halotest.top_of(pixel_format), index)
+                self.assert_within_one(wanted, got, f'{chain} on {pixel_format}')
+
+    def unsharp(self, width, height, amount):
+        mask = [[-amount * math.comb(width - 1, i) * math.comb(height - 1, j)
+                 / 2 ** (width + height - 2) for i in range(width)] for j in range(height)]
+        mask[height // 2][width // 2] += 1 + amount
+        return mask
+
+    def test_unsharp(self):
+        for pixel_format in ('gray', 'gray10le', 'gray12le'):
+            for width, height, amount in ((5, 5, 1), (3, 7, 5), (13, 3, -1), (23, 23, -2)):
+                self.check(f'unsharp={width}:{height}:{amount}', pixel_format,
+                           [self.unsharp(width, height, amount)])
+        self.check('unsharp=lx=7:la=0.3:border=reflect101', 'gray', [self.unsharp(7, 5, 0.3)],
+                   index=reflected101)
+
+    def test_unsharp_on_chroma(self):
+        luma, chroma = self.unsharp(5, 5, 1), self.unsharp(3, 9, 2)
+        self.check('unsharp', 'yuv420p', [luma, None, None])
+        self.check('unsharp=la=0:cx=3:cy=9:ca=2', 'yuv420p', [None, chroma, chroma])
+        self.check('unsharp=cx=3:cy=9:ca=2:aa=3', 'yuv422p12le', [luma, chroma, chroma])
+        self.check('unsharp=la=1', 'gbrp', [luma, luma, luma])
+
+    def test_unsharp_beside_ffmpegs(self):
+        """FFmpeg rounds the blur, which amount multiplies, and then the product downwards. (That of
+        FFmpeg 5.1 does next to nothing to deeper samples: no witness.)"""
+        for pixel_format in ('yuv420p', 'yuv422p', 'yuv444p'):
+            for options, amount in (('5:5:1:5:5:1', 1), ('3:3:5:3:23:5', 5), ('23:3:-2:3:7:-2', 2),
+                                    ('7:13:0.5:9:9:0.5', 0.5)):
+                with self.subTest(f'{options} {pixel_format}'):
+                    source = clip('.mkv', *video_source(), '-vf', 'noise=alls=20:all_seed=3',
+                                  '-frames:v', '2', '-pix_fmt', pixel_format, '-c:v', 'ffv1')
+                    chain = 'unsharp=' + options
+                    output = self.lossless(source, 'out.mkv', chain, '-y')
+                    wanted = all_frames(raw_frames(source, filters=chain,
+                                                   pixel_format=pixel_format), pixel_format, 160,
+                                        120)
+                    got = all_frames(raw_frames(output), pixel_format, 160, 120)
+                    worst = max(largest_difference(a, b, 12)
+                                for w, g in zip(wanted, got) for a, b in zip(w, g))
+                    self.assertLessEqual(worst, math.floor(amount / 2 + 1.5))
+
+    LAPLACIANS = {4: [[0, 1, 0], [1, -4, 1], [0, 1, 0]], 8: [[1, 1, 1], [1, -8, 1], [1, 1, 1]]}
+
+    def test_laplacian(self):
+        for neighbours, mask in self.LAPLACIANS.items():
+            for pixel_format in ('gray', 'gray10le', 'gray12le'):
+                for scale, delta in ((1, 0), (0.25, 128), (3, -7.5), (0, 90)):
+                    self.check(f'laplacian=scale={scale}:delta={delta}:neighbours={neighbours}',
+                               pixel_format, [[[scale * w for w in row] for row in mask]], delta)
+        mask = self.LAPLACIANS[4]
+        self.check('laplacian', 'yuv420p', [mask, mask, mask])
+        self.check('laplacian=1:1:128', 'yuv420p12le', [mask, None, None], 128)
+
+    def test_laplacian_beside_ffmpegs_convolution(self):
+        for neighbours, mask in self.LAPLACIANS.items():
+            text = ' '.join(str(w) for row in mask for w in row)
+            source = clip('.mkv', *video_source(), '-frames:v', '2', '-pix_fmt', 'yuv444p', '-c:v',
+                          'ffv1')
+            output = self.lossless(source, 'out.mkv', f'laplacian=neighbours={neighbours}', '-y')
+            reference = 'convolution=' + ':'.join(f"{p}m='{text}':{p}rdiv=1" for p in range(3))
+            wanted = all_frames(raw_frames(source, filters=reference), 'yuv444p', 160, 120)
+            got = all_frames(raw_frames(output), 'yuv444p', 160, 120)
+            self.assertEqual(len(got), 2)
+            for w, g in zip(wanted, got):
+                for a, b in zip(w, g):
+                    self.assertEqual(largest_difference(a, b, 1), 0)
+
+    def disc(self, radius, radius_v=None):
+        """Exact areas of pixels in an ellipse."""
+        radius_v = radius_v or radius
+
+        def area(x, y):
+            """Of the unit disc between the axes, x and y."""
+            sign, a, b = math.copysign(1, x * y), min(abs(x), 1), min(abs(y), 1)
+            if a * a + b * b <= 1:
+                return sign * a * b
+            corner = math.sqrt(1 - b * b)
+            return sign * (b * corner + (a * math.sqrt(1 - a * a) + math.asin(a)
+                                         - corner * b - math.asin(corner)) / 2)
+
+        def pixel(x, y):
+            left, right = (x - 0.5) / radius, (x + 0.5) / radius
+            top, bottom = (y - 0.5) / radius_v, (y + 0.5) / radius_v
+            return area(right, bottom) - area(left, bottom) - area(right, top) + area(left, top)
+
+        rx, ry = math.ceil(radius - 0.5), math.ceil(radius_v - 0.5)
+        return [[pixel(x, y) / math.pi for x in range(-rx, rx + 1)] for y in range(-ry, ry + 1)]
+
+    def test_discblur(self):
+        for pixel_format in ('gray', 'gray10le', 'gray12le'):
+            for radius in (0.7, 1, 2.5, 6.3):
+                self.check(f'discblur=radius={radius}', pixel_format, [self.disc(radius)])
+        self.check('discblur=5:radiusV=2.2:border=wrap', 'gray', [self.disc(5, 2.2)],
+                   index=wrapped)
+        self.check('discblur=31', 'gray', [self.disc(31)], size=(20, 14))
+
+    def test_discblur_is_in_luma_pixels(self):
+        self.check('discblur=5', 'yuv420p', [self.disc(5), self.disc(2.5), self.disc(2.5)])
+        self.check('discblur=5', 'yuv422p12le', [self.disc(5)] + [self.disc(2.5, 5)] * 2)
+        self.check('discblur=1', 'yuv420p', [self.disc(1), None, None])
+
+    def test_flat_stays_flat(self):
+        for chain in ('unsharp=23:23:5:23:23:5', 'discblur=31', 'discblur=3.3'):
+            for value in (1, 127, 255):
+                source = raw_clip(bytes([value]) * (64 * 48), 'gray', 64, 48)
+                self.assertEqual(set(raw_frames(self.lossless(source, 'out.mkv', chain, '-y'))),
+                                 {value}, chain)
+
+    def test_bad_values(self):
+        for chain, says in (('unsharp=lx=6', ('column 12', 'odd')),
+                            ('null,unsharp=la=6', ('column 17', 'between -2 and 5')),
+                            ('laplacian=neighbours=5', ('column 22', '4, 8')),
+                            ('laplacian=scale=x', ('column 17', 'number')),
+                            ('discblur=radius=31.5', ('column 17', 'between 0.5 and 31')),
+                            ('discblur=radius=5:radiusV=0', ('column 27', 'between'))):
+            with self.subTest(chain):
+                self.refused('run', '-i', silent_clip(), '-vf', chain, 'null:', says=says)
+
+
 class Idle(HaloTest):
     """A filter that lets every picture through is warned of; null is asked for openly."""
 
@@ -386,7 +550,8 @@ class Idle(HaloTest):
 
     def test_warned_of(self):
         for chain in ('gblur=planes=0', 'gblur=planes=8', 'gblur=sigma=0', 'boxblur=0',
-                      'boxblur=luma_power=0', 'convolution', "convolution=3m='1 1 1 1 1 1 1 1 1'"):
+                      'boxblur=luma_power=0', 'convolution', "convolution=3m='1 1 1 1 1 1 1 1 1'",
+                      'unsharp=la=0', 'unsharp=la=0:aa=1', 'discblur=0.5'):
             with self.subTest(chain):
                 said = self.said('avgblur,' + chain)
                 self.assertEqual(len(said), 1)
@@ -401,7 +566,8 @@ class Idle(HaloTest):
 class Help(HaloTest):
     def test_filters(self):
         text = self.halod('filters').out.decode()
-        for name in ('gblur', 'avgblur', 'boxblur', 'convolution', 'null'):
+        for name in ('gblur', 'avgblur', 'boxblur', 'convolution', 'null', 'unsharp', 'laplacian',
+                     'discblur'):
             self.assertRegex(text, rf'(?m)^\s*{name}\b')
 
     def test_filter(self):
@@ -413,6 +579,34 @@ class Help(HaloTest):
             text = self.halod('filter', name).out.decode()
             for word in words:
                 self.assertIn(word, text, f'halod filter {name}')
+
+    def test_manual_page(self):
+        """halod-filters(7) has every filter with every option, name by name."""
+        page = os.path.join(os.path.dirname(__file__), '..', '..', 'docs', 'halod-filters.7.scd')
+        with open(page, encoding='utf-8') as file:
+            sections = dict(re.findall(r'(?ms)^# ([^\n]+)\n(.*?)(?=^# |\Z)', file.read()))
+        common = set()
+        for line in self.halod('filters').out.decode().splitlines():
+            name = line.split()[0]
+            with self.subTest(name):
+                self.assertIn(name.upper(), sections)
+                text = self.halod('filter', name).out.decode()
+                own = re.search(r'(?ms)^options:\n(.*?)\n\n', text)
+                shared = re.search(r'(?ms)^options of every filter:\n(.*?)\n\n', text)
+                common |= self.option_names(shared[1])
+                for option in self.option_names(own[1]) if own else ():
+                    self.assertIn(f'*{option}*', sections[name.upper()])
+        for option in common:
+            self.assertIn(f'*{option}*', sections['OPTIONS OF EVERY FILTER'])
+
+    def option_names(self, lines):
+        names = set()
+        for line in lines.splitlines():
+            names.add(re.match(r'\s+(\w+)', line)[1])
+            also = re.search(r'; also (.*)$', line)
+            names.update(re.findall(r'\w+', also[1]) if also else ())
+        self.assertTrue(names)
+        return names
 
     def test_unknown_filter(self):
         self.refused('filter', 'gblurr', says='gblur')

@@ -8,7 +8,8 @@ from halotest import (HaloTest, clip, frame_hashes, need, probe_video, raw_clip,
 
 # name, how to make a clip of it, what FFV1 holds it as
 PLANAR = ('gray', 'gray10le', 'yuv420p', 'yuv422p', 'yuv444p', 'yuv420p10le', 'yuv422p10le',
-          'yuv444p10le', 'gbrp10le')
+          'yuv444p10le', 'gbrp10le', 'gray12le', 'yuv420p12le', 'yuv422p12le', 'yuv444p12le',
+          'gbrp12le')
 
 
 def lossless_clip(pixel_format, size='160x120', count=12):
@@ -81,15 +82,15 @@ class Lossless(HaloTest):
         self.assertEqual(frame_hashes(output, pixel_format='yuv420p'),
                          frame_hashes(source, pixel_format='yuv420p'))
 
-    def p010(self, width=64, height=48, count=2):
-        """Random 10 bits in the high part of 16."""
+    def p010(self, width=64, height=48, count=2, depth=10):
+        """Random 10 or 12 bits in the high part of 16."""
         import array
         samples = array.array('H')
-        samples.frombytes(noise(width * height * 3 // 2 * count, 7, 1023))
+        samples.frombytes(noise(width * height * 3 // 2 * count, 7, (1 << depth) - 1))
         path = self.path('p010.raw')
         with open(path, 'wb') as file:
-            file.write(array.array('H', (s << 6 for s in samples)).tobytes())
-        return path, ('-f', 'rawvideo', '-pixel_format', 'p010le', '-video_size',
+            file.write(array.array('H', (s << 16 - depth for s in samples)).tobytes())
+        return path, ('-f', 'rawvideo', '-pixel_format', f'p0{depth}le', '-video_size',
                       f'{width}x{height}', '-framerate', '25', '-i', path)
 
     def test_p010(self):
@@ -105,6 +106,16 @@ class Lossless(HaloTest):
         self.halod('run', *given, '-vf', 'gblur=sigma=2', '-c:v', 'ffv1', self.path('a.mkv'))
         self.halod('run', '-i', planar, '-vf', 'gblur=sigma=2', '-c:v', 'ffv1', self.path('b.mkv'))
         self.assertEqual(frame_hashes(self.path('a.mkv'), pixel_format='yuv420p10le'),
+                         frame_hashes(self.path('b.mkv')))
+
+    def test_p012_is_filtered_as_yuv420p12_is(self):
+        if 'p012le' not in halotest.call([halotest.FFMPEG, '-v', 'error', '-pix_fmts']).decode():
+            self.skipTest('this FFmpeg has no P012')
+        path, given = self.p010(depth=12)
+        planar = clip('.mkv', *given, '-pix_fmt', 'yuv420p12le', '-c:v', 'ffv1')
+        self.halod('run', *given, '-vf', 'gblur=sigma=8', '-c:v', 'ffv1', self.path('a.mkv'))
+        self.halod('run', '-i', planar, '-vf', 'gblur=sigma=8', '-c:v', 'ffv1', self.path('b.mkv'))
+        self.assertEqual(frame_hashes(self.path('a.mkv'), pixel_format='yuv420p12le'),
                          frame_hashes(self.path('b.mkv')))
 
     def test_nv12_is_filtered_as_yuv420p_is(self):
@@ -178,6 +189,21 @@ class Encoded(HaloTest):
         self.assertEqual(len(got), len(wanted))
         for (w,), (g,) in zip(wanted, got):
             self.assertGreater(halotest.psnr(w, g), 38)
+
+    def test_12_bits(self):
+        """HEVC and Y4M hold them."""
+        for name, options in (('out.mp4', ('-c:v', 'libx265')), ('out.y4m', ())):
+            with self.subTest(name):
+                source = lossless_clip('yuv420p12le', count=4)
+                output = self.filtered(source, name, *options, chain='gblur=sigma=1')
+                self.assertEqual(probe_video(output)['pix_fmt'], 'yuv420p12le')
+
+    def test_12_bits_as_h264(self):
+        """libx264 has 10 at most, and that is said."""
+        source = lossless_clip('yuv420p12le')
+        run = self.halod('run', '-i', source, '-vf', 'gblur=sigma=1', self.path('out.mp4'))
+        self.says_once(run, 'yuv420p12le.*yuv420p10le')
+        self.assertEqual(probe_video(self.path('out.mp4'))['pix_fmt'], 'yuv420p10le')
 
     def test_h264_high10(self):
         source = clip('.mp4', *video_source(), '-c:v', 'libx264', '-pix_fmt', 'yuv420p10le')
@@ -266,10 +292,13 @@ class Converted(HaloTest):
             held.append(raw_frames(output, pixel_format='yuv444p'))
         self.assertLessEqual(max(abs(a - b) for a, b in zip(*(h[::999] for h in held))), 1)
 
-    def test_said_of_12_bits(self):
-        source = clip('.mkv', *video_source(), '-pix_fmt', 'yuv420p12le', '-c:v', 'ffv1')
-        run = self.halod('run', '-i', source, '-vf', 'gblur=sigma=1', self.path('out.mkv'))
-        self.says_once(run, 'yuv420p12')
+    def test_said_of_14_bits(self):
+        """The nearest is 12 bits."""
+        source = clip('.mkv', *video_source(), '-pix_fmt', 'yuv420p14le', '-c:v', 'ffv1')
+        run = self.halod('run', '-i', source, '-vf', 'gblur=sigma=1', '-c:v', 'ffv1',
+                         self.path('out.mkv'))
+        self.says_once(run, 'yuv420p14')
+        self.assertEqual(probe_video(self.path('out.mkv'))['pix_fmt'], 'yuv420p12le')
 
 
 if __name__ == '__main__':

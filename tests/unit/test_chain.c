@@ -87,12 +87,25 @@ static void quotes_and_backslashes(void **state)
     }
 }
 
+struct bad {
+    const char *text, *says;
+};
+
+static void check_refused(const struct bad *bad)
+{
+    struct halo_chain *chain = NULL;
+    struct halo_error err = {0};
+    if (halo_chain_parse(&chain, bad->text, &err) != -EINVAL)
+        fail_msg("%s was taken", bad->text);
+    assert_null(chain);
+    assert_true(err.usage);
+    assert_string_equal(err.text, bad->says);
+}
+
 static void refused(void **state)
 {
     (void)state;
-    static const struct {
-        const char *text, *says;
-    } bad[] = {
+    static const struct bad bad[] = {
         {"", "column 1: the chain is empty (null copies pictures openly)"},
         {" \t", "column 1: the chain is empty (null copies pictures openly)"},
         {"gblurr=5", "column 1: unknown filter gblurr (nearest: gblur)"},
@@ -152,15 +165,31 @@ static void refused(void **state)
         {"gblur=planes=1:planes=1", "column 16: gblur: planes is given twice"},
         {"gblur=sigma=1\x1b]0;", "column 13: gblur: sigma=1?: must be a number such as 2 or 0.5"},
     };
-    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-        struct halo_chain *chain = NULL;
-        struct halo_error err = {0};
-        if (halo_chain_parse(&chain, bad[i].text, &err) != -EINVAL)
-            fail_msg("%s was taken", bad[i].text);
-        assert_null(chain);
-        assert_true(err.usage);
-        assert_string_equal(err.text, bad[i].says);
-    }
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+        check_refused(&bad[i]);
+}
+
+static void options_of_filters_refused(void **state)
+{
+    (void)state;
+    static const struct bad bad[] = {
+        {"unsharp=lx=4", "column 12: unsharp: luma_msize_x=4: must be odd"},
+        {"null,unsharp=5:5:1:3:8", "column 22: unsharp: chroma_msize_y=8: must be odd"},
+        {"unsharp=ly=25", "column 12: unsharp: luma_msize_y=25: must be between 3 and 23"},
+        {"unsharp=la=5.1", "column 12: unsharp: luma_amount=5.1: must be between -2 and 5"},
+        {"unsharp=ax=2", "column 12: unsharp: alpha_msize_x=2: must be between 3 and 23"},
+        {"laplacian=neighbours=6",
+         "column 22: laplacian: neighbours=6: must be one of 4, 8 (nearest: 4)"},
+        {"laplacian=scale=-1", "column 17: laplacian: scale=-1: must be between 0 and 65535"},
+        {"laplacian=delta=1e6",
+         "column 17: laplacian: delta=1e6: must be between -65535 and 65535"},
+        {"discblur=0.4", "column 10: discblur: radius=0.4: must be between 0.5 and 31"},
+        {"discblur=radiusV=32", "column 18: discblur: radiusV=32: must be between 0.5 and 31"},
+        {"discblur=sigma=3", "column 10: discblur: unknown option sigma (halod filter discblur "
+                             "lists them)"},
+    };
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+        check_refused(&bad[i]);
 }
 
 /* count times item, joined by separator. */
@@ -236,6 +265,7 @@ int main(void)
         cmocka_unit_test(values_without_names),
         cmocka_unit_test(quotes_and_backslashes),
         cmocka_unit_test(refused),
+        cmocka_unit_test(options_of_filters_refused),
         cmocka_unit_test(limits),
         cmocka_unit_test(help),
     };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * From settings to one convolution per plane. */
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 
 #include "pipeline/filter.h"
@@ -106,6 +107,91 @@ static void masks(void **state)
     assert_int_equal(half.mask[0] * 2, 1 << half.mask_bits);
 }
 
+static double weight(const struct halo_conv *conv, int x, int y)
+{
+    const int width = 2 * conv->radius_x + 1;
+    const int32_t w = conv->mask[(conv->radius_y + y) * width + conv->radius_x + x];
+    return (double)w / (double)(INT64_C(1) << conv->mask_bits);
+}
+
+static void check_weight(const struct halo_conv *conv, int x, int y, double want)
+{
+    if (fabs(weight(conv, x, y) - want) > 2.0 / (double)(INT64_C(1) << conv->mask_bits))
+        fail_msg("weight at %d, %d: %.9g, not %.9g", x, y, weight(conv, x, y), want);
+}
+
+static void unsharp_masks(void **state)
+{
+    (void)state;
+    check_plan("unsharp", &luma, HALO_CONV_DENSE, 2, 2, 1);
+    check_plan("unsharp", &chroma, HALO_CONV_COPY, 0, 0, 1);
+    check_plan("unsharp=la=0:ca=1", &luma, HALO_CONV_COPY, 0, 0, 1);
+    check_plan("unsharp=cx=3:cy=23:ca=-2", &chroma, HALO_CONV_DENSE, 1, 11, 1); /* not scaled */
+    check_plan("unsharp=7:3:1.5:9:5:0.5", &luma, HALO_CONV_DENSE, 3, 1, 1);
+    check_plan("unsharp=7:3:1.5:9:5:0.5", &chroma422, HALO_CONV_DENSE, 4, 2, 1);
+    check_plan("unsharp=23:23:5", &luma, HALO_CONV_DENSE, 11, 11, 1);
+
+    struct halo_conv c = plan_of("unsharp=lx=3:ly=5:la=2", &luma).conv;
+    check_weight(&c, 0, 0, 1 + 2 - 2 * (2.0 / 4) * (6.0 / 16));
+    check_weight(&c, 1, -2, -2 * (1.0 / 4) * (1.0 / 16));
+    check_weight(&c, 0, 1, -2 * (2.0 / 4) * (4.0 / 16));
+    c = plan_of("unsharp=3:3:-1", &luma).conv; /* nothing but the blur */
+    check_weight(&c, 0, 0, 4.0 / 16);
+    check_weight(&c, 1, 1, 1.0 / 16);
+}
+
+static void laplacians(void **state)
+{
+    (void)state;
+    check_plan("laplacian", &luma, HALO_CONV_DENSE, 1, 1, 1);
+    check_plan("laplacian", &chroma, HALO_CONV_DENSE, 1, 1, 1);
+    check_plan("laplacian=1:2:128", &chroma, HALO_CONV_COPY, 0, 0, 1); /* planes first */
+
+    struct halo_conv c = plan_of("laplacian=scale=0.5", &luma).conv;
+    check_weight(&c, 0, 0, -2);
+    check_weight(&c, 1, 0, 0.5);
+    check_weight(&c, 1, 1, 0);
+    c = plan_of("laplacian=neighbours=8:delta=100", &chroma422).conv;
+    check_weight(&c, 0, 0, -8);
+    check_weight(&c, -1, 1, 1);
+    assert_int_equal(c.bias >> c.mask_bits, 100); /* in code values of 10 bits */
+    check_plan("laplacian=scale=65535:delta=-65535", &luma, HALO_CONV_DENSE, 1, 1, 1);
+}
+
+static void discs(void **state)
+{
+    (void)state;
+    check_plan("discblur", &luma, HALO_CONV_DENSE, 5, 5, 1);
+    check_plan("discblur", &chroma, HALO_CONV_DENSE, 2, 2, 1); /* 2.5 ends where a pixel does */
+    check_plan("discblur=radius=5.2", &chroma, HALO_CONV_DENSE, 3, 3, 1);
+    check_plan("discblur=5.2:7:2", &chroma422, HALO_CONV_DENSE, 3, 2, 1);
+    check_plan("discblur=31", &luma, HALO_CONV_DENSE, 31, 31, 1);
+    check_plan("discblur=0.5", &luma, HALO_CONV_COPY, 0, 0, 1);
+    check_plan("discblur=1", &chroma, HALO_CONV_COPY, 0, 0, 1);
+    check_plan("discblur=radius=0.5:radiusV=3", &luma, HALO_CONV_DENSE, 0, 3, 1);
+
+    const struct halo_conv c = plan_of("discblur=1.5", &luma).conv;
+    const double area = 3.14159265358979 * 1.5 * 1.5;
+    /* The integral of sqrt(1.5^2 - y^2) - 0.5 for y from -0.5 to 0.5. */
+    const double beside = 2.25 * asin(1 / 3.0) + 0.5 * sqrt(2) - 0.5;
+    assert_true(fabs(weight(&c, 0, 0) - 1 / area) < 1e-4);
+    assert_true(fabs(weight(&c, 1, 0) - beside / area) < 1e-4);
+    assert_true(fabs(weight(&c, 0, -1) - beside / area) < 1e-4);
+    assert_true(fabs(weight(&c, 1, 1) - (area - 1 - 4 * beside) / 4 / area) < 1e-4);
+}
+
+static void depths(void **state)
+{
+    (void)state;
+    struct halo_plane_info plane = luma;
+    plane.target.depth = 12;
+    assert_int_equal(plan_of("gblur=sigma=2", &plane).conv.accum, HALO_ACCUM_I32);
+    assert_int_equal(plan_of("gblur=sigma=12", &plane).conv.accum, HALO_ACCUM_I64);
+    check_plan("discblur=31", &plane, HALO_CONV_DENSE, 31, 31, 1);
+    assert_int_equal(
+        plan_of("avgblur=border=constant:border_value=16.25", &plane).conv.border_value, 260);
+}
+
 static void too_large_weights_are_an_error(void **state)
 {
     (void)state;
@@ -145,6 +231,10 @@ int main(void)
         cmocka_unit_test(averages_scale_with_the_plane),
         cmocka_unit_test(boxes),
         cmocka_unit_test(masks),
+        cmocka_unit_test(unsharp_masks),
+        cmocka_unit_test(laplacians),
+        cmocka_unit_test(discs),
+        cmocka_unit_test(depths),
         cmocka_unit_test(too_large_weights_are_an_error),
         cmocka_unit_test(planes_and_borders),
     };
