@@ -23,6 +23,17 @@
  *     bias holds the user's bias and the rounding constant 2^(mask_bits-1); >> is arithmetic.
  *   BOX
  *     out = floor((sum over the (2 rx + 1) by (2 ry + 1) window of p + area / 2) / area)
+ *   GRADIENT
+ *     a = sum_ji mask[3 j + i] * p(x + i - 1, y + j - 1), b the same with mask[9 + 3 j + i]
+ *     t = (min(a^2 + b^2, limit) * scale) >> scale_bits
+ *     out = clamp((isqrt(t) + bias) >> mask_bits)
+ *     isqrt is the integer square root, rounded down. a and b fit 32 bits, their squares and the
+ *     product with scale 63, and t is below 2^52: doubles give its root exactly. Where accum is
+ *     I32, a^2, b^2 and limit are below 2^32 and t is below 2^24: floats do.
+ *   PIXELIZE
+ *     The picture is cut into blocks of block_w by block_h from its upper left corner; those at the
+ *     right and lower edges may be smaller. With the n samples of the block that holds x, y:
+ *     out = floor((their sum + n / 2) / n), or their minimum, or their maximum
  *
  * As in FFmpeg and the lectures' applications the mask is not mirrored (a correlation). clamp is to
  * [0, 2^depth - 1]. Kinds are not comparable with each other: a Gaussian given as a dense mask may
@@ -41,6 +52,7 @@
 #define HALO_MAX_TAPS       127 /* of a separable mask, or a dense one of one row or column */
 #define HALO_MAX_DENSE      63  /* width and height of a dense mask */
 #define HALO_MAX_BOX_RADIUS 1024
+#define HALO_MAX_BLOCK      1024 /* width and height of a block of PIXELIZE */
 #define HALO_MAX_SIGMA      21.0 /* 127 taps hold three sigma on each side */
 
 enum halo_conv_kind {
@@ -48,7 +60,11 @@ enum halo_conv_kind {
     HALO_CONV_SEPARABLE,
     HALO_CONV_DENSE,
     HALO_CONV_BOX,
+    HALO_CONV_GRADIENT,
+    HALO_CONV_PIXELIZE,
 };
+
+enum halo_pixelize { HALO_PIXELIZE_MEAN, HALO_PIXELIZE_MIN, HALO_PIXELIZE_MAX };
 
 /* What the sums of this mask are proved to fit into, whatever the order of the terms. */
 enum halo_accum {
@@ -72,6 +88,13 @@ struct halo_conv {
     int32_t mask[HALO_MAX_DENSE * HALO_MAX_DENSE]; /* DENSE: rows of 2 radius_x + 1 weights */
     int mask_bits;
     int64_t bias;
+
+    uint64_t limit; /* GRADIENT, with two masks of 3x3 in mask, and mask_bits and bias */
+    uint32_t scale;
+    int scale_bits;
+
+    int block_w, block_h; /* PIXELIZE */
+    enum halo_pixelize mode;
 };
 
 /* What a filter is made for. */
@@ -103,5 +126,18 @@ int halo_conv_dense(struct halo_conv *ret, const double *weights, int width, int
 /* Mean of the (2 radius_x + 1) by (2 radius_y + 1) window; radii 0 .. HALO_MAX_BOX_RADIUS. */
 int halo_conv_box(struct halo_conv *ret, int radius_x, int radius_y,
                   const struct halo_conv_target *target);
+
+/* Edges: out = floor(scale * sqrt(a^2 + b^2) + delta), a and b the sums of the 3x3 masks mx and my
+ * (rows of three; the magnitudes of each sum to at most 32767), scale 0 .. 65535, delta -65535 ..
+ * 65535 in code values of this depth. Exact where scale^2 is a binary fraction and delta a whole
+ * number. -ERANGE also where a^2 + b^2 can reach 2^50: never where the weights of one sign sum to
+ * at most 256. */
+int halo_conv_gradient(struct halo_conv *ret, const int mx[9], const int my[9], double scale,
+                       double delta, const struct halo_conv_target *target);
+
+/* Blocks of 1 .. HALO_MAX_BLOCK by 1 .. HALO_MAX_BLOCK pixels, each of one colour. Blocks of one
+ * pixel give COPY. */
+int halo_conv_pixelize(struct halo_conv *ret, int block_w, int block_h, enum halo_pixelize mode,
+                       const struct halo_conv_target *target);
 
 #endif

@@ -9,12 +9,23 @@
 
 extern const struct halo_filter_kind halo_filter_avgblur, halo_filter_boxblur,
     halo_filter_convolution, halo_filter_discblur, halo_filter_gblur, halo_filter_laplacian,
-    halo_filter_null, halo_filter_unsharp;
+    halo_filter_null, halo_filter_pixelize, halo_filter_prewitt, halo_filter_scharr,
+    halo_filter_sobel, halo_filter_unsharp;
 
 const struct halo_filter_kind *const halo_filter_kinds[] = {
-    &halo_filter_avgblur,  &halo_filter_boxblur, &halo_filter_convolution,
-    &halo_filter_discblur, &halo_filter_gblur,   &halo_filter_laplacian,
-    &halo_filter_null,     &halo_filter_unsharp, NULL,
+    &halo_filter_avgblur,
+    &halo_filter_boxblur,
+    &halo_filter_convolution,
+    &halo_filter_discblur,
+    &halo_filter_gblur,
+    &halo_filter_laplacian,
+    &halo_filter_null,
+    &halo_filter_pixelize,
+    &halo_filter_prewitt,
+    &halo_filter_scharr,
+    &halo_filter_sobel,
+    &halo_filter_unsharp,
+    NULL,
 };
 
 static const char *const border_names[] = {

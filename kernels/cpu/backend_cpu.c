@@ -118,6 +118,18 @@ static int band_count(const struct call *call, const struct halo_job *job)
     return bands > 1 ? (int)bands : 1;
 }
 
+/* The row that band number piece begins with. Bands hold whole blocks, so some may be empty. */
+static int first_row(const struct halo_job *job, int piece, int bands)
+{
+    const int64_t height = job->dst.height;
+    const int y = (int)(height * piece / bands);
+    if (job->conv->kind != HALO_CONV_PIXELIZE)
+        return y;
+    const int block = job->conv->block_h;
+    const int up = (y + block - 1) / block * block;
+    return up < job->dst.height ? up : job->dst.height;
+}
+
 static int run_band(void *arg, int piece, int worker)
 {
     const struct call *call = arg;
@@ -125,9 +137,9 @@ static int run_band(void *arg, int piece, int worker)
         const struct halo_job *job = &call->jobs[i];
         const int bands = band_count(call, job);
         if (piece < bands) {
-            const int64_t height = job->dst.height;
-            const int y0 = (int)(height * piece / bands);
-            const int y1 = (int)(height * (piece + 1) / bands);
+            const int y0 = first_row(job, piece, bands), y1 = first_row(job, piece + 1, bands);
+            if (y0 >= y1)
+                return 0;
             return choose(job)->band(job, y0, y1, &call->cpu->scratch[worker]);
         }
         piece -= bands;

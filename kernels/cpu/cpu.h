@@ -16,7 +16,8 @@ struct halo_cpu_scratch {
 void *halo_cpu_scratch_get(struct halo_cpu_scratch *s, size_t size);
 
 /* A strategy of this backend: fills the rows [y0, y1) of job->dst. Called on several threads at
- * once, with different rows and scratch. 0 or -ENOMEM. */
+ * once, with different rows and scratch. PIXELIZE: only whole blocks, so y0 is the first row of
+ * one. 0 or -ENOMEM. */
 struct halo_cpu_strategy {
     struct halo_strategy base;
     int (*band)(const struct halo_job *job, int y0, int y1, struct halo_cpu_scratch *scratch);

@@ -23,6 +23,12 @@ static void put(const struct halo_job *job, int x, int y, int channel, int64_t v
                  (int)clamped);
 }
 
+/* What was put there before. */
+static int64_t result(const struct halo_job *job, int x, int y, int channel)
+{
+    return halo_row_get(&job->dst, halo_plane_row(&job->dst, y), x * job->dst.channels + channel);
+}
+
 static int64_t dense(const struct halo_job *job, int x, int y, int channel)
 {
     const struct halo_conv *c = job->conv;
@@ -89,17 +95,87 @@ static int two_passes(const struct halo_job *job, int y0, int y1, struct halo_cp
     return 0;
 }
 
+/* Rounded down, one binary digit after another from the highest. */
+static uint64_t root(uint64_t v)
+{
+    uint64_t r = 0;
+    for (uint64_t bit = UINT64_C(1) << 31; bit; bit >>= 1) {
+        if ((r | bit) * (r | bit) <= v)
+            r |= bit;
+    }
+    return r;
+}
+
+static int64_t gradient(const struct halo_job *job, int x, int y, int channel)
+{
+    const struct halo_conv *c = job->conv;
+    int64_t a = 0, b = 0;
+    for (int k = 0; k < 9; k++) {
+        const int64_t p = sample(job, x + k % 3 - 1, y + k / 3 - 1, channel);
+        a += c->mask[k] * p;
+        b += c->mask[9 + k] * p;
+    }
+    const uint64_t square = (uint64_t)(a * a + b * b);
+    const uint64_t t = (square < c->limit ? square : c->limit) * c->scale >> c->scale_bits;
+    return ((int64_t)root(t) + c->bias) >> c->mask_bits;
+}
+
+/* The value of the block whose upper left pixel is x, y. */
+static int64_t block(const struct halo_job *job, int x, int y, int channel)
+{
+    const struct halo_conv *c = job->conv;
+    const int end_x = x + c->block_w < job->src.width ? x + c->block_w : job->src.width;
+    const int end_y = y + c->block_h < job->src.height ? y + c->block_h : job->src.height;
+    int64_t sum = 0, least = INT64_MAX, most = 0;
+    for (int j = y; j < end_y; j++) {
+        for (int i = x; i < end_x; i++) {
+            const int64_t p = sample(job, i, j, channel);
+            sum += p;
+            least = p < least ? p : least;
+            most = p > most ? p : most;
+        }
+    }
+    const int64_t n = (int64_t)(end_x - x) * (end_y - y);
+    return c->mode == HALO_PIXELIZE_MIN   ? least
+           : c->mode == HALO_PIXELIZE_MAX ? most
+                                          : (sum + n / 2) / n;
+}
+
+/* y0 is the first row of a block. */
+static int blocks(const struct halo_job *job, int y0, int y1)
+{
+    const struct halo_conv *c = job->conv;
+    for (int y = y0; y < y1; y++) {
+        const int first = y - (y - y0) % c->block_h;
+        for (int x = 0; x < job->src.width; x++) {
+            for (int ch = 0; ch < job->src.channels; ch++) {
+                if (y > first)
+                    put(job, x, y, ch, result(job, x, first, ch));
+                else if (x % c->block_w)
+                    put(job, x, y, ch, result(job, x - 1, y, ch));
+                else
+                    put(job, x, y, ch, block(job, x, y, ch));
+            }
+        }
+    }
+    return 0;
+}
+
 static int band(const struct halo_job *job, int y0, int y1, struct halo_cpu_scratch *scratch)
 {
     const enum halo_conv_kind kind = job->conv->kind;
     if (kind == HALO_CONV_SEPARABLE || kind == HALO_CONV_BOX)
         return two_passes(job, y0, y1, scratch);
+    if (kind == HALO_CONV_PIXELIZE)
+        return blocks(job, y0, y1);
 
     for (int y = y0; y < y1; y++) {
         for (int x = 0; x < job->src.width; x++) {
             for (int ch = 0; ch < job->src.channels; ch++)
                 put(job, x, y, ch,
-                    kind == HALO_CONV_COPY ? sample(job, x, y, ch) : dense(job, x, y, ch));
+                    kind == HALO_CONV_COPY       ? sample(job, x, y, ch)
+                    : kind == HALO_CONV_GRADIENT ? gradient(job, x, y, ch)
+                                                 : dense(job, x, y, ch));
         }
     }
     return 0;

@@ -2,9 +2,12 @@
  * Chooses the build of rows_tmpl.c that suits this CPU. */
 #include "rows.h"
 
+/* Samples are signed factors in vectors of 16 bits. */
 static bool can(const struct halo_conv *conv, int channels)
 {
     (void)channels;
+    if (conv->kind == HALO_CONV_GRADIENT)
+        return conv->depth < 16;
     return conv->kind != HALO_CONV_BOX;
 }
 

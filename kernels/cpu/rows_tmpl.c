@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Separable and dense masks, vectorised along the row; built once for each HALO_ISA.
+ * Separable and dense masks, gradients and blocks of one colour, vectorised along the row; built
+ * once for each HALO_ISA.
  *
  * Samples become 16-bit words in rows with their ghost cells filled in, one segment a channel. The
  * unit of work is a pair of 16-bit values in a 32-bit lane times a pair of weights, the products
@@ -168,6 +169,8 @@ static void separable(const struct strip *s)
 
 #include "rows_wide_tmpl.h"
 #include "rows_dense_tmpl.h"
+#include "rows_gradient_tmpl.h"
+#include "rows_pixelize_tmpl.h"
 
 /* ---- a band */
 
@@ -233,6 +236,8 @@ int BAND(HALO_ISA)(const struct halo_job *job, int y0, int y1, struct halo_cpu_s
 {
     if (job->conv->kind == HALO_CONV_COPY)
         return copy(job, y0, y1);
+    if (job->conv->kind == HALO_CONV_PIXELIZE)
+        return pixelize(job, y0, y1, scratch);
 
     struct strip s = {.job = job, .y0 = y0, .y1 = y1};
     const int strip = is_wide(job->conv) ? WIDE_STRIP : STRIP;
@@ -244,6 +249,8 @@ int BAND(HALO_ISA)(const struct halo_job *job, int y0, int y1, struct halo_cpu_s
             separable_wide(&s);
         else if (job->conv->kind == HALO_CONV_SEPARABLE)
             separable(&s);
+        else if (job->conv->kind == HALO_CONV_GRADIENT)
+            gradient(&s);
         else
             dense(&s);
     }

@@ -38,6 +38,8 @@ static inline cudaError_t halo_mask_acquire(const struct halo_cuda_call *call, i
         return status;
     if (conv->kind == HALO_CONV_DENSE) {
         status = halo_mask_copy(conv->mask, width * height, slot, 0, call->stream);
+    } else if (conv->kind == HALO_CONV_GRADIENT) { /* two masks, one after the other */
+        status = halo_mask_copy(conv->mask, 2 * width * height, slot, 0, call->stream);
     } else {
         status = halo_mask_copy(conv->row, width, slot, HALO_ROW_WEIGHTS, call->stream);
         if (status == cudaSuccess)

@@ -10,6 +10,7 @@
  *      +-------------+
  *
  * Separable masks and boxes take two passes with int32 elements in between. */
+#include "kernels/cuda/gradient.cuh"
 #include "kernels/cuda/mask_bank.cuh"
 #include "kernels/cuda/tile.cuh"
 
@@ -64,6 +65,28 @@ static __global__ void dense_kernel(const struct halo_plane src, const struct ha
     halo_write<Sample>(dst, e, y, halo_finish(sum, pass));
 }
 
+/* Both masks of a gradient; Accum is for the squares. */
+template <typename Sample, typename Accum>
+static __global__ void gradient_kernel(const struct halo_plane src, const struct halo_plane dst,
+                                       const struct halo_pass pass, const struct halo_root root)
+{
+    const int e = blockIdx.x * BLOCK_WIDTH + threadIdx.x;
+    const int y = blockIdx.y * BLOCK_HEIGHT + threadIdx.y;
+    if (e >= src.width * src.channels || y >= src.height)
+        return;
+
+    const int32_t *weights = halo_mask_bank[pass.slot];
+    int a = 0, b = 0;
+    for (int j = -1; j <= 1; j++) {
+        for (int i = -1; i <= 1; i++, weights++) {
+            const int p = halo_input<Sample>(src, pass, e + i * src.channels, y + j);
+            a += weights[0] * p;
+            b += weights[9] * p;
+        }
+    }
+    halo_write<Sample>(dst, e, y, halo_root_finish<Accum>(a, b, root));
+}
+
 /* At most 2049 samples of 16 bits: 28 bits. */
 template <typename Sample>
 static __global__ void box_row_kernel(const struct halo_plane src, const struct halo_wide wide,
@@ -111,6 +134,10 @@ struct kernels {
         if (conv->kind == HALO_CONV_DENSE) {
             const struct halo_pass pass = halo_dense_pass(conv, slot);
             dense_kernel<Sample, Accum><<<grid, block, 0, call->stream>>>(src, dst, pass);
+        } else if (conv->kind == HALO_CONV_GRADIENT) {
+            const struct halo_pass pass = halo_dense_pass(conv, slot);
+            gradient_kernel<Sample, Accum>
+                <<<grid, block, 0, call->stream>>>(src, dst, pass, halo_root_of(conv));
         } else {
             const struct halo_pass row = halo_row_pass(conv, slot);
             const struct halo_pass column = halo_column_pass(conv, slot);
@@ -147,7 +174,9 @@ cudaError_t halo_cuda_launch_naive(const struct halo_cuda_call *calls, int count
 {
     cudaError_t status = cudaSuccess;
     for (int i = 0; i < count && status == cudaSuccess; i++) {
-        if (calls[i].conv->kind != HALO_CONV_BOX)
+        if (calls[i].conv->kind == HALO_CONV_PIXELIZE)
+            status = halo_cuda_launch_pixelize(&calls[i], 1);
+        else if (calls[i].conv->kind != HALO_CONV_BOX)
             status = halo_launch_one<kernels>(&calls[i]);
         else if (halo_plane_sample_bytes(&calls[i].src) == 1)
             status = launch_box<uint8_t>(&calls[i]);

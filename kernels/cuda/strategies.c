@@ -2,11 +2,13 @@
  * The table of CUDA strategies: a new one is a .cu file and a row here. */
 #include "kernels/cuda/strategies.h"
 
-/* A box reaches 2049 cells: its tile would fit into no shared memory, and running sums beat it. */
-static bool all_but_box(const struct halo_conv *conv, int channels)
+/* The kinds that weigh the cells of a window, and the copy. Not the box, which reaches 2049 cells:
+ * its tile would fit into no shared memory, and running sums beat it. */
+static bool weighs(const struct halo_conv *conv, int channels)
 {
     (void)channels;
-    return conv->kind != HALO_CONV_BOX;
+    return conv->kind == HALO_CONV_COPY || conv->kind == HALO_CONV_SEPARABLE ||
+           conv->kind == HALO_CONV_DENSE;
 }
 
 /* Its largest block has 128x128 cells; where the halo takes all of them, no output is left. */
@@ -14,7 +16,7 @@ static bool input_tile_can(const struct halo_conv *conv, int channels)
 {
     if (conv->kind == HALO_CONV_DENSE)
         return conv->radius_x * channels <= HALO_MAX_TAPS / 2;
-    return conv->kind != HALO_CONV_BOX;
+    return weighs(conv, channels);
 }
 
 static const struct halo_cuda_strategy tensor = {
@@ -26,13 +28,12 @@ static const struct halo_cuda_strategy tensor = {
 };
 
 static const struct halo_cuda_strategy output_tile = {
-    .base = {"output-tile", "block covers the output tile, loads the input tile in steps",
-             all_but_box},
+    .base = {"output-tile", "block covers the output tile, loads the input tile in steps", weighs},
     .launch = halo_cuda_launch_output_tile,
 };
 
 static const struct halo_cuda_strategy coarse_tile = {
-    .base = {"coarse-tile", "output-tile, four outputs to a thread", all_but_box},
+    .base = {"coarse-tile", "output-tile, four outputs to a thread", weighs},
     .launch = halo_cuda_launch_coarse_tile,
     .prepared_bytes = halo_cuda_coarse_bytes,
     .prepare = halo_cuda_coarse_prepare,
@@ -46,7 +47,7 @@ static const struct halo_cuda_strategy input_tile = {
 
 static const struct halo_cuda_strategy core_tile = {
     .base = {"core-tile", "only the tile's core in shared memory, the halo through the caches",
-             all_but_box},
+             weighs},
     .launch = halo_cuda_launch_core_tile,
 };
 
@@ -61,12 +62,24 @@ static const struct halo_cuda_strategy running_sums = {
     .launch = halo_cuda_launch_running_sums,
 };
 
+static bool gradient_tile_can(const struct halo_conv *conv, int channels)
+{
+    (void)channels;
+    return conv->kind == HALO_CONV_GRADIENT;
+}
+
+static const struct halo_cuda_strategy gradient_tile = {
+    .base = {"gradient-tile", "gradients: output-tile, four rows to a thread", gradient_tile_can},
+    .launch = halo_cuda_launch_gradient_tile,
+};
+
 static const struct halo_cuda_strategy naive = {
     .base = {"naive", "untiled: every tap from global memory, mask in constant memory", NULL},
     .launch = halo_cuda_launch_naive,
 };
 
 const struct halo_strategy *const halo_cuda_strategies[] = {
-    &tensor.base,     &running_sums.base, &coarse_tile.base, &output_tile.base,
-    &input_tile.base, &core_tile.base,    &naive.base,       NULL,
+    &tensor.base,        &running_sums.base, &coarse_tile.base,
+    &output_tile.base,   &input_tile.base,   &core_tile.base,
+    &gradient_tile.base, &naive.base,        NULL,
 };

@@ -48,6 +48,7 @@ cudaError_t halo_cuda_launch_coarse_tile(const struct halo_cuda_call *calls, int
 cudaError_t halo_cuda_launch_input_tile(const struct halo_cuda_call *calls, int count);
 cudaError_t halo_cuda_launch_core_tile(const struct halo_cuda_call *calls, int count);
 cudaError_t halo_cuda_launch_running_sums(const struct halo_cuda_call *calls, int count);
+cudaError_t halo_cuda_launch_gradient_tile(const struct halo_cuda_call *calls, int count);
 cudaError_t halo_cuda_launch_tensor(const struct halo_cuda_call *calls, int count);
 
 size_t halo_cuda_coarse_bytes(const struct halo_conv *conv, int channels);
@@ -65,6 +66,9 @@ void halo_cuda_tensor_dense_prepare(void *ret, const struct halo_conv *conv, int
 
 /* HALO_CONV_COPY has nothing to tile: one kernel serves every strategy. */
 cudaError_t halo_cuda_launch_copy(const struct halo_cuda_call *calls, int count);
+
+/* The same of HALO_CONV_PIXELIZE, for the strategies that take it. */
+cudaError_t halo_cuda_launch_pixelize(const struct halo_cuda_call *calls, int count);
 
 /* The compute capability that this program's kernels were compiled for here, 90 for 9.0: that of
  * the device, or less where the driver translated them from PTX. An error: none of them can run. */

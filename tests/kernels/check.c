@@ -126,6 +126,8 @@ static double cost(const struct test_case *t, const struct halo_conv *c)
     const double taps_x = 2 * c->radius_x + 1, taps_y = 2 * c->radius_y + 1;
     if (c->kind == HALO_CONV_DENSE || c->kind == HALO_CONV_COPY)
         return samples * taps_x * taps_y;
+    if (c->kind == HALO_CONV_GRADIENT)
+        return samples * 3 * taps_x * taps_y; /* two masks and a root */
     return samples * (taps_x * (t->height + 2 * c->radius_y) / t->height + taps_y);
 }
 

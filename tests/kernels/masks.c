@@ -44,6 +44,27 @@ const struct mask masks[] = {
     {"box 31x0", BOX, 31, 0},
     {"box 63", BOX, 63, 63},
     {"box 1024", BOX, 1024, 1024},
+    {"gradient sobel", GRADIENT, 1, 0, SOBEL},
+    {"gradient sobel 0.3", GRADIENT, 0.3, -7, SOBEL},
+    {"gradient sobel 1/8 + 2.7", GRADIENT, 0.125, 2.7, SOBEL},
+    {"gradient sobel 1000", GRADIENT, 1000, -200.3, SOBEL},
+    {"gradient sobel 65535", GRADIENT, 65535, -65535, SOBEL},
+    {"gradient scharr", GRADIENT, 1.0 / 256, 0, SCHARR},
+    {"gradient scharr 0.77", GRADIENT, 0.77 / 256, 1, SCHARR},
+    {"gradient scharr 1/3", GRADIENT, 1.0 / 3, -255.5, SCHARR},
+    {"gradient noise", GRADIENT, 0.1, 0, NOISE},
+    {"gradient huge sums", GRADIENT, 0.01, 0, HUGE_SUMS},
+    {"gradient 0", GRADIENT, 0, 100, SOBEL},
+    {"gradient white", GRADIENT, 1, 65535, SOBEL},
+    {"pixelize 1x1", PIXELIZE, 1, 1},
+    {"pixelize 16", PIXELIZE, 16, 16},
+    {"pixelize 2x3", PIXELIZE, 2, 3},
+    {"pixelize 5x1 min", PIXELIZE, 5, 1, .mode = HALO_PIXELIZE_MIN},
+    {"pixelize 1x7 max", PIXELIZE, 1, 7, .mode = HALO_PIXELIZE_MAX},
+    {"pixelize 37x61", PIXELIZE, 37, 61},
+    {"pixelize 130x40 max", PIXELIZE, 130, 40, .mode = HALO_PIXELIZE_MAX},
+    {"pixelize 1024", PIXELIZE, 1024, 1024},
+    {"pixelize 1000x700 min", PIXELIZE, 1000, 700, .mode = HALO_PIXELIZE_MIN},
 };
 
 const int mask_count = sizeof(masks) / sizeof(masks[0]);
@@ -67,8 +88,30 @@ static double weight(const struct mask *m, int i, int count, uint64_t *state)
         return 9e6 * noise;
     case SPIKE: /* a wide tail of small weights and one that no 16 bits hold beside them */
         return centre ? 0.9 : 0.1 / count;
+    case SOBEL:
+    case SCHARR:
+        break;
     }
     return 0;
+}
+
+/* Two masks of at most 32767 in all. */
+static int make_gradient(struct halo_conv *ret, const struct mask *m,
+                         const struct halo_conv_target *target)
+{
+    static const int sobel[9] = {-1, -2, -1, 0, 0, 0, 1, 2, 1};
+    static const int scharr[9] = {-47, -162, -47, 0, 0, 0, 47, 162, 47};
+    int mx[9], my[9];
+    uint64_t state = 0x9e3779b97f4a7c15;
+    for (int i = 0; i < 9; i++) {
+        const int noise = (int)(next_random(&state) % 101) - 50;
+        mx[i] = m->weights == SOBEL       ? sobel[i]
+                : m->weights == SCHARR    ? scharr[i]
+                : m->weights == HUGE_SUMS ? (i % 2 ? 2900 : -2900)
+                                          : noise;
+        my[i % 3 * 3 + i / 3] = m->weights == NOISE ? noise / 2 + i : mx[i];
+    }
+    return halo_conv_gradient(ret, mx, my, m->a, m->b, target);
 }
 
 int mask_make(struct halo_conv *ret, const struct mask *m, const struct halo_conv_target *target)
@@ -79,6 +122,10 @@ int mask_make(struct halo_conv *ret, const struct mask *m, const struct halo_con
         return halo_conv_gauss(ret, m->a, m->b, target);
     if (m->kind == BOX)
         return halo_conv_box(ret, (int)m->a, (int)m->b, target);
+    if (m->kind == GRADIENT)
+        return make_gradient(ret, m, target);
+    if (m->kind == PIXELIZE)
+        return halo_conv_pixelize(ret, (int)m->a, (int)m->b, m->mode, target);
 
     double weights[HALO_MAX_DENSE * HALO_MAX_DENSE];
     const int width = (int)m->a, height = (int)m->b;

@@ -8,10 +8,11 @@
 struct mask {
     const char *name;
     /* Which constructor, and what it is given. */
-    enum { GAUSS, DENSE, BOX, COPY } kind;
-    double a, b; /* sigmas, radii, or width and height */
-    enum { MEAN, EDGES, SHARPEN, NOISE, LARGE, HUGE_SUMS, SPIKE } weights;
+    enum { GAUSS, DENSE, BOX, COPY, GRADIENT, PIXELIZE } kind;
+    double a, b; /* sigmas, radii, or width and height; scale and delta of a gradient */
+    enum { MEAN, EDGES, SHARPEN, NOISE, LARGE, HUGE_SUMS, SPIKE, SOBEL, SCHARR } weights;
     double bias;
+    enum halo_pixelize mode;
 };
 
 extern const struct mask masks[];

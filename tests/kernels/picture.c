@@ -72,7 +72,9 @@ static bool positive(const struct halo_conv *c, const struct halo_plane *p, int 
     const int i = x - p->width / 2 + c->radius_x, j = y - p->height / 2 + c->radius_y;
     if (i < 0 || j < 0 || i > 2 * c->radius_x || j > 2 * c->radius_y)
         return false;
-    return c->kind != HALO_CONV_DENSE || c->mask[j * (2 * c->radius_x + 1) + i] > 0;
+    if (c->kind != HALO_CONV_DENSE && c->kind != HALO_CONV_GRADIENT)
+        return true;
+    return c->mask[j * (2 * c->radius_x + 1) + i] > 0;
 }
 
 static int pattern_value(const struct picture *p, enum pattern pattern,

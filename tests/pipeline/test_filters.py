@@ -541,6 +541,119 @@ class Masks(Witnessed):
                 self.refused('run', '-i', silent_clip(), '-vf', chain, 'null:', says=says)
 
 
+class Edges(Witnessed):
+    """Float64 is the witness, edges of the picture too; and FFmpeg, without those."""
+    MASKS = {'sobel': (1, 2, 1), 'prewitt': (1, 1, 1), 'scharr': (47 / 256, 162 / 256, 47 / 256)}
+    SCALES = ('', '=scale=0.3', '=scale=2:delta=-40', '=scale=0.125:delta=12.5')
+
+    def gradient(self, plane, name, scale, delta, top, index=clamped):
+        edge, middle, _ = self.MASKS[name]
+        w, h, wanted = plane.width, plane.height, []
+        for y in range(h):
+            above, here, below = (index(y + j, h) * w for j in (-1, 0, 1))
+            for x in range(w):
+                left, right, p = index(x - 1, w), index(x + 1, w), plane.samples
+                down = (edge * (p[below + left] - p[above + left])
+                        + middle * (p[below + x] - p[above + x])
+                        + edge * (p[below + right] - p[above + right]))
+                across = (edge * (p[above + right] - p[above + left])
+                          + middle * (p[here + right] - p[here + left])
+                          + edge * (p[below + right] - p[below + left]))
+                wanted.append(min(max(math.hypot(down, across) * scale + delta, 0), top))
+        return Plane(w, h, wanted)
+
+    def check(self, name, options, pixel_format, size=(64, 48), border='replicate', index=clamped):
+        source = noise_clip(pixel_format, *size)
+        chain = f'{name}{options or "="}:border={border}'.replace('=:', '=')
+        before, after = self.planes_of(source, chain, pixel_format, *size)
+        values = dict(part.split('=') for part in options[1:].split(':') if part)
+        scale, delta = float(values.get('scale', 1)), float(values.get('delta', 0))
+        top = 1023 if halotest.LAYOUTS[pixel_format][3] == 2 else 255
+        for number, (plane, got) in enumerate(zip(before, after)):
+            wanted = self.gradient(plane, name, scale, delta, top, index)
+            what = f'{chain} on {pixel_format} plane {number}'
+            self.assert_within_one(wanted, got, what)
+            self.assertTrue(all(g <= w + 0.01 for w, g in zip(wanted.samples, got.samples)),
+                            f'{what} is not rounded down')
+
+    def test_float64(self):
+        for name in self.MASKS:
+            for options in self.SCALES:
+                with self.subTest(f'{name}{options}'):
+                    self.check(name, options, 'yuv420p', (61, 47))
+                    self.check(name, options, 'gray10le')
+
+    def test_borders(self):
+        for border, index in (('reflect', reflected), ('reflect101', reflected101),
+                              ('wrap', wrapped)):
+            with self.subTest(border):
+                self.check('sobel', '=scale=0.3', 'gray', (37, 29), border, index)
+
+    def test_ffmpeg(self):
+        for name in self.MASKS:
+            for options in self.SCALES:
+                for pixel_format in ('yuv444p', 'yuv420p10le'):
+                    with self.subTest(f'{name}{options} {pixel_format}'):
+                        source = noise_clip(pixel_format)
+                        _, after = self.planes_of(source, name + options, pixel_format, 64, 48)
+                        data = raw_frames(source, filters=name + options,
+                                          pixel_format=pixel_format)
+                        wanted = all_frames(data, pixel_format, 64, 48)[0]
+                        for number, (a, b) in enumerate(zip(wanted, after)):
+                            self.assertLessEqual(largest_difference(a, b, 1), 1, f'plane {number}')
+
+    def test_planes(self):
+        source = noise_clip('yuv420p')
+        before, after = self.planes_of(source, 'sobel=1', 'yuv420p', 64, 48)
+        self.assertGreater(largest_difference(before[0], after[0]), 10)
+        for number in (1, 2):
+            self.assertEqual(list(after[number].samples), list(before[number].samples))
+
+
+class Pixelize(Witnessed):
+    MODES = {'avg': lambda c: (sum(c) + len(c) // 2) // len(c), 'min': min, 'max': max}
+
+    def blocks(self, plane, block_w, block_h, mode):
+        w, h, p = plane.width, plane.height, list(plane.samples)
+        for y in range(0, h, block_h):
+            for x in range(0, w, block_w):
+                rows = [slice(r * w + x, r * w + min(x + block_w, w))
+                        for r in range(y, min(y + block_h, h))]
+                value = self.MODES[mode]([v for row in rows for v in p[row]])
+                for row in rows:
+                    p[row] = [value] * (row.stop - row.start)
+        return p
+
+    def test_integers(self):
+        for pixel_format in ('yuv420p', 'yuv422p10le'):
+            for block_w, block_h in ((16, 16), (2, 3), (7, 1), (100, 20), (1024, 1024)):
+                for mode in self.MODES:
+                    chain = f'pixelize=w={block_w}:h={block_h}:m={mode}'
+                    with self.subTest(f'{chain} {pixel_format}'):
+                        source = noise_clip(pixel_format, 61, 47)
+                        before, after = self.planes_of(source, chain, pixel_format, 61, 47)
+                        for number, (plane, got) in enumerate(zip(before, after)):
+                            sub_x, sub_y = halotest.LAYOUTS[pixel_format][:2] if number else (0, 0)
+                            size = max(1, block_w >> sub_x), max(1, block_h >> sub_y)
+                            self.assertEqual(list(got.samples), self.blocks(plane, *size, mode),
+                                             f'plane {number}')
+
+    def test_ffmpeg(self):
+        """Its mean is rounded down, ours to nearest, and on 4:2:0 it makes odd sizes even."""
+        for pixel_format, chains in (
+                ('yuv420p', ('pixelize', 'pixelize=6:14', 'pixelize=w=10:h=30:m=min')),
+                ('yuv444p10le', ('pixelize=5:7', 'pixelize=w=3:h=3:mode=2', 'pixelize=m=max'))):
+            for chain in chains:
+                with self.subTest(f'{chain} {pixel_format}'):
+                    source = noise_clip(pixel_format)
+                    _, after = self.planes_of(source, chain, pixel_format, 64, 48)
+                    data = raw_frames(source, filters=chain, pixel_format=pixel_format)
+                    wanted = all_frames(data, pixel_format, 64, 48)[0]
+                    for number, (a, b) in enumerate(zip(wanted, after)):
+                        self.assertLessEqual(largest_difference(a, b), 'm' not in chain,
+                                             f'plane {number}')
+
+
 class Idle(HaloTest):
     """A filter that lets every picture through is warned of; null is asked for openly."""
 
@@ -552,6 +665,9 @@ class Idle(HaloTest):
         for chain in ('gblur=planes=0', 'gblur=planes=8', 'gblur=sigma=0', 'boxblur=0',
                       'boxblur=luma_power=0', 'convolution', "convolution=3m='1 1 1 1 1 1 1 1 1'",
                       'unsharp=la=0', 'unsharp=la=0:aa=1', 'discblur=0.5'):
+
+
+                      'boxblur=luma_power=0', 'pixelize=w=1:h=1', 'convolution', "convolution=3m='1 1 1 1 1 1 1 1 1'"):
             with self.subTest(chain):
                 said = self.said('avgblur,' + chain)
                 self.assertEqual(len(said), 1)
@@ -568,6 +684,10 @@ class Help(HaloTest):
         text = self.halod('filters').out.decode()
         for name in ('gblur', 'avgblur', 'boxblur', 'convolution', 'null', 'unsharp', 'laplacian',
                      'discblur'):
+
+
+        for name in ('gblur', 'avgblur', 'boxblur', 'convolution', 'null', 'sobel', 'prewitt',
+                     'scharr', 'pixelize'):
             self.assertRegex(text, rf'(?m)^\s*{name}\b')
 
     def test_filter(self):
@@ -575,6 +695,8 @@ class Help(HaloTest):
                             ('avgblur', ('sizeX', 'sizeY', 'planes')),
                             ('boxblur', ('lr', 'lp', 'cr', 'cp')),
                             ('convolution', ('0m', '0rdiv', '0bias', '3m', 'strategy')),
+                            ('sobel', ('scale', 'delta', 'planes', '65535')),
+                            ('pixelize', ('width', 'height', 'w=', 'avg', 'max', '1024')),
                             ('null', ('null',))):
             text = self.halod('filter', name).out.decode()
             for word in words:

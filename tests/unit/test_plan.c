@@ -205,6 +205,62 @@ static void too_large_weights_are_an_error(void **state)
     assert_int_not_equal(try_plan("convolution=0m=1e300:0rdiv=1e9", &luma, &plan, &err), 0);
 }
 
+static void edges(void **state)
+{
+    (void)state;
+    check_plan("sobel", &luma, HALO_CONV_GRADIENT, 1, 1, 1);
+    check_plan("prewitt", &chroma422, HALO_CONV_GRADIENT, 1, 1, 1);
+    check_plan("sobel=1:2:3", &chroma, HALO_CONV_COPY, 0, 0, 1); /* planes:scale:delta */
+
+    const struct halo_conv plain = plan_of("sobel", &luma).conv;
+    assert_int_equal(plain.scale, 1);
+    assert_int_equal(plain.scale_bits, 0);
+    assert_int_equal(plain.bias, 0);
+    assert_int_equal(plain.mask_bits, 0);
+    assert_int_equal(plain.accum, HALO_ACCUM_I32);
+    assert_int_equal(plain.mask[7], 2);
+    assert_int_equal(plain.mask[9 + 5], 2);
+    assert_int_equal(plan_of("prewitt", &luma).conv.mask[7], 1);
+
+    const struct halo_conv half = plan_of("sobel=scale=0.5:delta=-20", &luma).conv;
+    assert_int_equal(half.scale, 1); /* its square, over 2^2 */
+    assert_int_equal(half.scale_bits, 2);
+    assert_int_equal(half.bias, -20);
+    const struct halo_conv fraction = plan_of("prewitt=delta=1.5", &luma).conv;
+    assert_int_equal(fraction.bias, 3 << (fraction.mask_bits - 1));
+
+    const struct halo_conv scharr = plan_of("scharr", &luma).conv;
+    assert_int_equal(scharr.mask[7], 162);
+    assert_int_equal(scharr.scale, 1);
+    assert_int_equal(scharr.scale_bits, 16);
+    assert_int_equal(scharr.accum, HALO_ACCUM_I32);
+    assert_int_equal(plan_of("scharr", &chroma422).conv.accum, HALO_ACCUM_I64);
+    check_plan("scharr=scale=65535:delta=-65535", &luma, HALO_CONV_GRADIENT, 1, 1, 1);
+    check_plan("scharr=scale=0:delta=0.1", &luma, HALO_CONV_GRADIENT, 1, 1, 1);
+}
+
+static void check_blocks(const char *text, const struct halo_plane_info *plane, int width,
+                         int height, enum halo_pixelize mode)
+{
+    const struct halo_conv c = plan_of(text, plane).conv;
+    if (c.kind != HALO_CONV_PIXELIZE || c.block_w != width || c.block_h != height || c.mode != mode)
+        fail_msg("%s, plane %d: kind %d, block %d x %d, mode %d", text, plane->index, c.kind,
+                 c.block_w, c.block_h, c.mode);
+}
+
+static void blocks_shrink_with_the_plane(void **state)
+{
+    (void)state;
+    check_blocks("pixelize", &luma, 16, 16, HALO_PIXELIZE_MEAN);
+    check_blocks("pixelize", &chroma, 8, 8, HALO_PIXELIZE_MEAN);
+    check_blocks("pixelize=w=7:h=5:m=min", &chroma422, 3, 5, HALO_PIXELIZE_MIN);
+    check_blocks("pixelize=width=1:height=9:mode=2", &chroma, 1, 4, HALO_PIXELIZE_MAX);
+    check_blocks("pixelize=1024:3:max:1", &luma, 1024, 3, HALO_PIXELIZE_MAX);
+    check_plan("pixelize=1024:3:max:1", &chroma, HALO_CONV_COPY, 0, 0, 1);
+    check_plan("pixelize=p=1", &chroma, HALO_CONV_COPY, 0, 0, 1);
+    check_plan("pixelize=1:1", &luma, HALO_CONV_COPY, 0, 0, 1);
+}
+
 static void planes_and_borders(void **state)
 {
     (void)state;
@@ -236,6 +292,8 @@ int main(void)
         cmocka_unit_test(discs),
         cmocka_unit_test(depths),
         cmocka_unit_test(too_large_weights_are_an_error),
+        cmocka_unit_test(edges),
+        cmocka_unit_test(blocks_shrink_with_the_plane),
         cmocka_unit_test(planes_and_borders),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
