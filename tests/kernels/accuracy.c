@@ -2,6 +2,7 @@
  * The reference against real numbers: a float64 witness that shares no code with it, and cases
  * small enough to work out by hand. No sample may be off by more than 1, nor by more than
  * error_bound. */
+#include <errno.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -276,6 +277,124 @@ static void check_box(int rx, int ry, int depth)
     printf("%-20s depth %2d: max error %.4f, bound 0.5000\n", name, depth, worst);
 }
 
+/* ---- gradients */
+
+struct edges {
+    const char *name;
+    int mx[9], my[9];
+    double scale, delta;
+    bool exact; /* scale^2 is a binary fraction, delta whole: only the last rounding is left */
+};
+
+static double expected_gradient(const struct edges *m, const struct halo_conv *c,
+                                const uint16_t *in, int x, int y)
+{
+    double a = 0, b = 0;
+    for (int k = 0; k < 9; k++) {
+        const int sx = walk(x + k % 3 - 1, WIDTH, c->border);
+        const int sy = walk(y + k / 3 - 1, HEIGHT, c->border);
+        const double p = sx < 0 || sy < 0 ? c->border_value : in[sy * WIDTH + sx];
+        a += m->mx[k] * p;
+        b += m->my[k] * p;
+    }
+    return fmin(fmax(m->scale * sqrt(a * a + b * b) + m->delta, 0), (1 << c->depth) - 1);
+}
+
+static void check_gradient(const struct edges *m, int depth)
+{
+    static uint16_t in[WIDTH * HEIGHT], out[WIDTH * HEIGHT];
+    double worst = 0;
+    bool floors = true;
+    for (int b = 0; b < HALO_BORDER_COUNT; b++) {
+        const struct halo_conv_target target = {depth, (enum halo_border)b, 99};
+        struct halo_conv c;
+        if (halo_conv_gradient(&c, m->mx, m->my, m->scale, m->delta, &target)) {
+            verdict(false, "%s depth %d is refused%.0f%.0f", m->name, depth, 0, 0);
+            return;
+        }
+        /* Random samples, a checker, and slopes so gentle that small roots occur. */
+        for (int pattern = 0; pattern < 3; pattern++) {
+            for (int i = 0; i < WIDTH * HEIGHT; i++) {
+                const int max = (1 << depth) - 1, x = i % WIDTH, y = i / WIDTH;
+                in[i] = (uint16_t)(pattern == 0   ? rand() % (max + 1)
+                                   : pattern == 1 ? (x / 3 + y / 3) % 2 * max
+                                                  : 100 + x * x / 40 + rand() % 3);
+            }
+            filter(&c, in, out, WIDTH, HEIGHT);
+            for (int i = 0; i < WIDTH * HEIGHT; i++) {
+                const double want = expected_gradient(m, &c, in, i % WIDTH, i / WIDTH);
+                worst = fmax(worst, fabs(out[i] - want));
+                floors = floors && out[i] == floor(want);
+            }
+        }
+        verdict(c.error_bound <= 1 && worst <= c.error_bound,
+                "%s depth %d: off by %.4f, bound %.4f", m->name, depth, worst, c.error_bound);
+    }
+    verdict(floors || !m->exact, "%s depth %d: not rounded down%.0f%.0f", m->name, depth, 0, 0);
+    printf("%-20s depth %2d: max error %.4f, bound 1.0000\n", m->name, depth, worst);
+}
+
+static void check_gradients(int depth)
+{
+    static const struct edges edges[] = {
+        {"sobel", {-1, -2, -1, 0, 0, 0, 1, 2, 1}, {-1, 0, 1, -2, 0, 2, -1, 0, 1}, 1, 0, true},
+        {"sobel / 4 - 20",
+         {-1, -2, -1, 0, 0, 0, 1, 2, 1},
+         {1, 0, -1, 2, 0, -2, 1},
+         0.25,
+         -20,
+         true},
+        {"prewitt 0.3 + 1.7",
+         {-1, -1, -1, 0, 0, 0, 1, 1, 1},
+         {-1, 0, 1, -1, 0, 1, -1, 0, 1},
+         0.3,
+         1.7},
+        {"scharr",
+         {-47, -162, -47, 0, 0, 0, 47, 162, 47},
+         {-47, 0, 47, -162, 0, 162, -47, 0, 47},
+         1 / 256.0,
+         0,
+         true},
+        {"scharr 0.7",
+         {-47, -162, -47, 0, 0, 0, 47, 162, 47},
+         {-47, 0, 47, -162, 0, 162, -47, 0, 47},
+         0.7 / 256,
+         -3.3},
+        {"roberts 65535", {0, 0, 0, 0, 1, 0, 0, 0, -1}, {0, 0, 0, 0, 0, 1, 0, -1}, 65535, -65534.5},
+        {"one weight", {0, 0, 0, 0, 300}, {0}, 0.001, 0},
+        {"nothing", {0}, {0}, 1, 17.5},
+    };
+    for (size_t i = 0; i < sizeof(edges) / sizeof(edges[0]); i++)
+        check_gradient(&edges[i], depth);
+}
+
+/* What is refused, and that nothing is written then. */
+static void check_refusals(void)
+{
+    static const int none[9] = {0}, heavy[9] = {30000, -2768}, heaviest[9] = {30000, -2767};
+    const struct halo_conv_target target = {.depth = 8}, deep = {.depth = 10};
+    struct halo_conv c = {.depth = 77};
+    const int got[] = {
+        halo_conv_gradient(&c, heavy, none, 1, 0, &target),
+        halo_conv_gradient(&c, none, heavy, 1, 0, &target),
+        halo_conv_gradient(&c, none, none, -1, 0, &target),
+        halo_conv_gradient(&c, none, none, 65536, 0, &target),
+        halo_conv_gradient(&c, none, none, NAN, 0, &target),
+        halo_conv_gradient(&c, none, none, 1, -65536, &target),
+        halo_conv_gradient(&c, none, none, 1, NAN, &target),
+        halo_conv_pixelize(&c, 0, 1, HALO_PIXELIZE_MEAN, &target),
+        halo_conv_pixelize(&c, 1, 1025, HALO_PIXELIZE_MEAN, &target),
+        halo_conv_pixelize(&c, 4, 4, (enum halo_pixelize)3, &target),
+    };
+    for (size_t i = 0; i < sizeof(got) / sizeof(got[0]); i++)
+        verdict(got[i] == -EINVAL && c.depth == 77, "%s %d: %.0f, not refused%.0f", "refusal",
+                (int)i, got[i], 0);
+    const int fits = halo_conv_gradient(&c, heaviest, heaviest, 1e-3, 0, &target);
+    verdict(fits == 0, "%s depth %d: %.0f%.0f", "heaviest masks", 8, fits, 0);
+    const int squares = halo_conv_gradient(&c, heaviest, heaviest, 1e-3, 0, &deep);
+    verdict(squares == -ERANGE, "%s depth %d: %.0f%.0f", "heaviest masks", 10, squares, 0);
+}
+
 /* ---- by hand */
 
 static const uint16_t tens[9] = {10, 20, 30, 40, 50, 60, 70, 80, 90};
@@ -322,6 +441,23 @@ static void check_by_hand(void)
     target = (struct halo_conv_target){8, HALO_BORDER_CONSTANT, 0};
     error = halo_conv_gauss(&c, 0.5, 0.5, &target);
     golden("bell", &c, error, impulse, bell);
+
+    /* Three columns 10, 20, 30 and so on: across 80 inside, 40 at the edges; down 240 and 120.
+     * sqrt(40^2 + 120^2) = 126.49, sqrt(80^2 + 120^2) = 144.22, sqrt(40^2 + 240^2) = 243.31,
+     * sqrt(80^2 + 240^2) = 252.98. */
+    static const int down[9] = {-1, -2, -1, 0, 0, 0, 1, 2, 1};
+    static const int across[9] = {-1, 0, 1, -2, 0, 2, -1, 0, 1};
+    static const uint16_t sobel[9] = {126, 144, 126, 243, 252, 243, 126, 144, 126};
+    /* 10 20 | 30, 40 50 | 60; 70 80 | 90 */
+    static const uint16_t blocks[9] = {30, 30, 45, 30, 30, 45, 75, 75, 90};
+    static const uint16_t least[9] = {10, 10, 30, 10, 10, 30, 70, 70, 90};
+    target.border = HALO_BORDER_REPLICATE;
+    error = halo_conv_gradient(&c, down, across, 1, 0, &target);
+    golden("sobel", &c, error, tens, sobel);
+    error = halo_conv_pixelize(&c, 2, 2, HALO_PIXELIZE_MEAN, &target);
+    golden("blocks", &c, error, tens, blocks);
+    error = halo_conv_pixelize(&c, 2, 2, HALO_PIXELIZE_MIN, &target);
+    golden("blocks, least", &c, error, tens, least);
 }
 
 int main(void)
@@ -331,6 +467,7 @@ int main(void)
     if (halo_backend_open(halo_backends[0], &settings, &backend))
         return 1;
     check_by_hand();
+    check_refusals();
     for (int depth = 8; depth <= 10; depth += 2) {
         check_gauss_formats(depth);
         for (size_t i = 0; i < sizeof(sigmas) / sizeof(sigmas[0]); i++)
@@ -347,6 +484,7 @@ int main(void)
         check_box(1, 1, depth);
         check_box(7, 2, depth);
         check_box(40, 40, depth);
+        check_gradients(depth);
     }
     halo_backend_close(backend);
     printf("%ld passed, %ld failed\n", passed, failed);
