@@ -180,9 +180,9 @@ static int time_plainly(struct halo_backend *b, const struct halo_trial *trial, 
 
 int halo_backend_time(struct halo_backend *b, const struct halo_trial *trial, double *ret_us)
 {
-    static unsigned char cell[2];
+    static uint16_t cell; /* as aligned as a plane must be */
     struct halo_plane one = trial->like;
-    one.data = cell;
+    one.data = &cell;
     one.stride = (ptrdiff_t)one.width * one.channels * halo_plane_sample_bytes(&one);
     if (!plane_ok(&one) || trial->planes < 1 || trial->rounds < 1 ||
         trial->conv->depth != one.depth ||
