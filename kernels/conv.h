@@ -131,7 +131,7 @@ int halo_conv_box(struct halo_conv *ret, int radius_x, int radius_y,
  * (rows of three; the magnitudes of each sum to at most 32767), scale 0 .. 65535, delta -65535 ..
  * 65535 in code values of this depth. Exact where scale^2 is a binary fraction and delta a whole
  * number. -ERANGE also where a^2 + b^2 can reach 2^50: never where the weights of one sign sum to
- * at most 256. */
+ * at most 256. Masks as heavy as that take every scale to 15 bits, and only exact ones above. */
 int halo_conv_gradient(struct halo_conv *ret, const int mx[9], const int my[9], double scale,
                        double delta, const struct halo_conv_target *target);
 

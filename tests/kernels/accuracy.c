@@ -321,7 +321,10 @@ static void check_gradient(const struct edges *m, int depth)
     for (int b = 0; b < HALO_BORDER_COUNT; b++) {
         const struct halo_conv_target target = {depth, (enum halo_border)b, 99};
         struct halo_conv c;
-        if (halo_conv_gradient(&c, m->mx, m->my, m->scale, m->delta, &target)) {
+        const int error = halo_conv_gradient(&c, m->mx, m->my, m->scale, m->delta, &target);
+        if (error == -ERANGE && depth > 15 && !m->exact) /* conv.h: no format holds it */
+            return;
+        if (error) {
             verdict(false, "%s depth %d is refused%.0f%.0f", m->name, depth, 0, 0);
             return;
         }
