@@ -384,6 +384,25 @@ static void check_gradients(int depth)
         check_gradient(&edges[i], depth);
 }
 
+/* Weights of 16 bits are chosen where that is nearly as exact, and not where it is not. */
+static void check_light_weights(void)
+{
+    double smooth[81], spike[961];
+    for (int i = 0; i < 81; i++)
+        smooth[i] = exp(-((i % 9 - 4) * (i % 9 - 4) + (i / 9 - 4) * (i / 9 - 4)) / 4.5) / 14.2;
+    for (int i = 0; i < 961; i++)
+        spike[i] = i == 480 ? 0.9 : 0.1 / 960;
+
+    struct halo_conv c;
+    const struct halo_conv_target ten = {.depth = 10}, eight = {.depth = 8};
+    const int error = halo_conv_dense(&c, smooth, 9, 9, 0, &ten);
+    verdict(!error && c.mask[40] <= 32639 && c.error_bound <= 0.75,
+            "%s depth %d: weight %.0f, bound %.2f", "smooth 9x9", 10, c.mask[40], c.error_bound);
+    const int other = halo_conv_dense(&c, spike, 31, 31, 0, &eight);
+    verdict(!other && c.mask[480] > 32639 && c.error_bound <= 1,
+            "%s depth %d: weight %.0f, bound %.2f", "31x31 spike", 8, c.mask[480], c.error_bound);
+}
+
 /* What is refused, and that nothing is written then. */
 static void check_refusals(void)
 {
@@ -485,6 +504,7 @@ int main(void)
         return 1;
     check_by_hand();
     check_refusals();
+    check_light_weights();
     for (int depth = 8; depth <= 16; depth++)
         check_gauss_formats(depth);
     for (int d = 0; d < (int)(sizeof(depths) / sizeof(depths[0])); d++) {
