@@ -15,29 +15,30 @@ static bool can(const struct halo_conv *conv, int channels)
 
 /* The parts of x86-64-v3 and -v4 that compilers can ask about; no CPU has these without the rest.
  * rows_tmpl.c may also be built with AVX-512 VNNI. */
-static bool has_v3(void)
+bool halo_has_v3(void)
 {
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
            __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
 }
 
-static bool has_v4(void)
+bool halo_has_v4(void)
 {
-    return has_v3() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-           __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
-           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vnni");
+    return halo_has_v3() && __builtin_cpu_supports("avx512f") &&
+           __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd") &&
+           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+           __builtin_cpu_supports("avx512vnni");
 }
 
 const char *halo_rows_isa(void)
 {
-    return has_v4() ? "AVX-512" : has_v3() ? "AVX2" : "SSE2";
+    return halo_has_v4() ? "AVX-512" : halo_has_v3() ? "AVX2" : "SSE2";
 }
 
 static int band(const struct halo_job *job, int y0, int y1, struct halo_cpu_scratch *scratch)
 {
-    if (has_v4())
+    if (halo_has_v4())
         return halo_rows_band_v4(job, y0, y1, scratch);
-    if (has_v3())
+    if (halo_has_v3())
         return halo_rows_band_v3(job, y0, y1, scratch);
     return halo_rows_band_base(job, y0, y1, scratch);
 }
@@ -49,7 +50,12 @@ static int band_v3(const struct halo_job *job, int y0, int y1, struct halo_cpu_s
 
 #else
 
-static bool has_v3(void)
+bool halo_has_v3(void)
+{
+    return false;
+}
+
+bool halo_has_v4(void)
 {
     return false;
 }
@@ -74,7 +80,7 @@ static int band_v3(const struct halo_job *job, int y0, int y1, struct halo_cpu_s
 static bool can_v3(const struct halo_conv *conv, int channels)
 {
     (void)channels;
-    return can(conv, channels) && has_v3();
+    return can(conv, channels) && halo_has_v3();
 }
 
 const struct halo_cpu_strategy halo_cpu_rows = {
