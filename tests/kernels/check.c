@@ -41,6 +41,7 @@ struct row {
 
 struct check {
     bool full;
+    bool first;          /* end at the first failure */
     const char *backend; /* NULL: all */
     uint64_t seed;
     long only; /* case number, -1: all */
@@ -100,6 +101,8 @@ static void check_row(struct check *k, struct row *r, const struct test_case *t,
             if (error)
                 printf("     convolve: %s\n", strerror(-error));
         }
+        if (k->first)
+            exit(1);
     }
     picture_destroy(&got);
 }
@@ -276,6 +279,8 @@ static bool parse(struct check *k, int argc, char **argv)
         const char *value = i + 1 < argc ? argv[i + 1] : NULL;
         if (!strcmp(argv[i], "--full"))
             k->full = true;
+        else if (!strcmp(argv[i], "--first"))
+            k->first = true;
         else if (!strcmp(argv[i], "--backend") && value && halo_backend_find(value))
             k->backend = argv[++i];
         else if (!strcmp(argv[i], "--seed") && value)
@@ -292,7 +297,8 @@ int main(int argc, char **argv)
 {
     static struct check k = {.seed = 1, .only = -1};
     if (!parse(&k, argc, argv)) {
-        fprintf(stderr, "usage: %s [--full] [--backend NAME] [--seed N] [--case N]\n", argv[0]);
+        fprintf(stderr, "usage: %s [--full] [--first] [--backend NAME] [--seed N] [--case N]\n",
+                argv[0]);
         return 2;
     }
     const struct halo_backend_settings settings = {.threads = 0};
