@@ -16,6 +16,7 @@
 
 #include "kernels/cuda/tile.cuh"
 
+/* On older devices these kernels are compiled without their instructions, and never chosen. */
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
 #define HALO_HAVE_MMA 1
 #else

@@ -174,7 +174,6 @@ template <int STEPS, int DIGITS, enum finish FINISH>
 static __global__ void __launch_bounds__(THREADS)
     dense_kernel(const __grid_constant__ struct dense_launch launch)
 {
-#if HALO_HAVE_MMA
     constexpr int STRIDE = stride_of(STEPS), WORDS = table_words(STEPS);
     constexpr int ROW_WORDS = DIGITS * OFFSETS * WORDS;
 
@@ -225,7 +224,6 @@ static __global__ void __launch_bounds__(THREADS)
     }
     write_outputs<DIGITS, FINISH>(sums, plane, tile_x + warp_x + t % 2 * STRIP + t / 2 * 8,
                                   tile_y + warp_y + g, t);
-#endif
 }
 
 /* How a mask is cut up for this kernel. */

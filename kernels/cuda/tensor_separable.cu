@@ -179,7 +179,6 @@ template <int STEPS, int TILE_HEIGHT, int BLOCKS>
 static __global__ void __launch_bounds__(THREADS, BLOCKS)
     separable_kernel(const __grid_constant__ struct separable_launch launch)
 {
-#if HALO_HAVE_MMA
     constexpr int BANDS = TILE_HEIGHT / 16;        /* of outputs */
     constexpr int INPUT_BANDS = BANDS + STEPS - 1; /* of T */
     constexpr int STRIDE = stride_of(STEPS);
@@ -251,7 +250,6 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
             rows_left -= 8;
         }
     }
-#endif
 }
 
 static int steps_of(const struct separable_plane &plane)
