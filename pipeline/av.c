@@ -141,17 +141,18 @@ static int scaler_matrix(struct halo_scaler_side side)
                                                                               : (int)side.space;
 }
 
-struct SwsContext *halo_av_scaler(int width, int height, struct halo_scaler_side from,
-                                  struct halo_scaler_side to)
+struct SwsContext *halo_av_scaler(struct halo_scaler_side from, struct halo_scaler_side to)
 {
     const int flags = SWS_BICUBIC | SWS_ACCURATE_RND | SWS_FULL_CHR_H_INT | SWS_FULL_CHR_H_INP;
-    struct SwsContext *sws = sws_getContext(width, height, from.format, width, height, to.format,
-                                            flags, NULL, NULL, NULL);
+    struct SwsContext *sws = sws_getContext(from.width, from.height, from.format, to.width, to.height,
+                                            to.format, flags, NULL, NULL, NULL);
     if (!sws)
         return NULL;
     /* A palette becomes limited-range BT.601 inside swscale, whatever it is told. */
-    if (av_pix_fmt_desc_get(from.format)->flags & AV_PIX_FMT_FLAG_PAL)
-        from = (struct halo_scaler_side){from.format, AVCOL_SPC_SMPTE170M, 0};
+    if (av_pix_fmt_desc_get(from.format)->flags & AV_PIX_FMT_FLAG_PAL) {
+        from.space = AVCOL_SPC_SMPTE170M;
+        from.full_range = 0;
+    }
     /* Without this a conversion between YUV formats would change the range of full-range
      * pictures. */
     sws_setColorspaceDetails(sws, sws_getCoefficients(scaler_matrix(from)), from.full_range,

@@ -36,19 +36,18 @@ const char *halo_av_clock(double seconds, char *text, size_t size);
 const AVCodec *halo_av_find_encoder(const char *option, const char *name, enum AVMediaType type,
                                     struct halo_error *err);
 
-/* A scaler between two formats of the same size: bicubic chroma, accurate rounding, never
- * SWS_FAST_BILINEAR. colorspace and full range as enum AVColorSpace and 0 or 1; unspecified is
- * BT.709 where RGB meets YUV. NULL where swscale cannot. The caller frees it with
- * sws_freeContext. */
+/* A scaler between two formats and sizes: bicubic, accurate rounding, never SWS_FAST_BILINEAR.
+ * full_range is 0 or 1; an unspecified space is BT.709 where RGB meets YUV. NULL where swscale
+ * cannot. The caller frees it with sws_freeContext. */
 struct halo_scaler_side {
+    int width, height;
     enum AVPixelFormat format;
     enum AVColorSpace space;
     int full_range;
 };
-struct SwsContext *halo_av_scaler(int width, int height, struct halo_scaler_side from,
-                                  struct halo_scaler_side to);
+struct SwsContext *halo_av_scaler(struct halo_scaler_side from, struct halo_scaler_side to);
 
-/* The whole picture from one frame into the other, of the same size. 0, or -EIO where a row may be
+/* The whole picture from one frame into the other, as the scaler has their shapes. 0, or -EIO where a row may be
  * missing: the destination is then not to be used. */
 int halo_av_scale(struct SwsContext *sws, const AVFrame *from, const AVFrame *to);
 

@@ -43,9 +43,9 @@ static int open_convert(struct halo_encoder *e, struct halo_error *err)
     const char *from = av_get_pix_fmt_name(in->format);
     const char *to = av_get_pix_fmt_name(e->codec->pix_fmt);
     const enum AVColorSpace space = e->codec->colorspace;
-    e->convert = halo_av_scaler(in->width, in->height,
-                                (struct halo_scaler_side){in->format, space, from_rgb || full},
-                                (struct halo_scaler_side){e->codec->pix_fmt, space, full});
+    e->convert = halo_av_scaler(
+        (struct halo_scaler_side){in->width, in->height, in->format, space, from_rgb || full},
+        (struct halo_scaler_side){in->width, in->height, e->codec->pix_fmt, space, full});
     if (!e->convert)
         return halo_fail(err, -ENOTSUP, "stream %d: cannot convert %s to %s", in->stream->index,
                          from, to);

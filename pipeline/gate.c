@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "config/log.h"
-#include "pipeline/av.h"
+#include "pipeline/adapt.h"
 #include "pipeline/format.h"
 #include "pipeline/raw_picture.h"
 
@@ -41,8 +41,7 @@ struct halo_gate {
     struct halo_gate_input input;
     enum AVPixelFormat format;
     int planes;
-    struct SwsContext *convert;  /* NULL where the input format is native */
-    AVFrame *converted;          /* raw, in the native format */
+    struct halo_adapter *adapter;
     struct picture_pool outputs; /* output pictures, and nothing else */
     AVFrame *scratch[2];         /* between filters; never leave the gate */
     struct filter_plan *plan;    /* one for each filter of the chain */
@@ -139,26 +138,6 @@ static int plan_filters(struct halo_gate *gate, struct halo_error *err)
     return 0;
 }
 
-static int open_converter(struct halo_gate *gate, struct halo_error *err)
-{
-    const struct halo_gate_input *in = &gate->input;
-    const char *from = av_get_pix_fmt_name(in->format), *to = av_get_pix_fmt_name(gate->format);
-    const int to_rgb = av_pix_fmt_desc_get(gate->format)->flags & AV_PIX_FMT_FLAG_RGB;
-    gate->convert = halo_av_scaler(
-        in->width, in->height,
-        (struct halo_scaler_side){in->format, in->space, in->range == AVCOL_RANGE_JPEG},
-        (struct halo_scaler_side){gate->format, in->space,
-                                  to_rgb || in->range == AVCOL_RANGE_JPEG});
-    gate->converted = own_frame(gate);
-    if (!gate->convert || !gate->converted)
-        return halo_fail(err, -ENOMEM, "stream %d: cannot convert %s to %s", in->stream, from, to);
-    const bool alpha = av_pix_fmt_desc_get(in->format)->flags & AV_PIX_FMT_FLAG_ALPHA;
-    halo_log(alpha ? HALO_LOG_WARNING : HALO_LOG_INFO,
-             "stream %d: %s pictures are converted to %s to be filtered%s", in->stream, from, to,
-             alpha ? ": their transparency is lost" : "");
-    return 0;
-}
-
 int halo_gate_create(struct halo_gate **ret, const struct halo_chain *chain,
                      struct halo_backend *backend, const struct halo_gate_input *input,
                      struct halo_error *err)
@@ -186,7 +165,7 @@ int halo_gate_create(struct halo_gate **ret, const struct halo_chain *chain,
     }
     if ((r = plan_filters(gate, err)) < 0)
         goto fail;
-    if (gate->format != input->format && (r = open_converter(gate, err)) < 0)
+    if ((r = halo_adapter_create(&gate->adapter, input, gate->format, err)) < 0)
         goto fail;
     *ret = gate;
     return 0;
@@ -199,8 +178,7 @@ void halo_gate_destroy(struct halo_gate *gate)
 {
     if (!gate)
         return;
-    sws_freeContext(gate->convert);
-    av_frame_free(&gate->converted);
+    halo_adapter_destroy(gate->adapter);
     av_frame_free(&gate->scratch[0]);
     av_frame_free(&gate->scratch[1]);
     av_buffer_pool_uninit(&gate->outputs.buffers);
@@ -295,8 +273,7 @@ static int describe_output(AVFrame *out, const AVFrame *raw, const struct halo_g
     out->chroma_location = raw->chroma_location;
     out->interlaced_frame = raw->interlaced_frame;
     out->top_field_first = raw->top_field_first;
-    const int rgb = av_pix_fmt_desc_get(gate->format)->flags & AV_PIX_FMT_FLAG_RGB;
-    if (gate->convert && rgb)
+    if (gate->format != gate->input.format && halo_format_is_rgb(gate->format))
         out->colorspace = AVCOL_SPC_RGB;
     const AVFrameSideData *captions = av_frame_get_side_data(raw, AV_FRAME_DATA_A53_CC);
     if (!captions)
@@ -308,28 +285,13 @@ static int describe_output(AVFrame *out, const AVFrame *raw, const struct halo_g
     return 0;
 }
 
-static int same_shape(const struct halo_gate *gate, const AVFrame *frame, struct halo_error *err)
-{
-    const struct halo_gate_input *in = &gate->input;
-    if (frame->format == in->format && frame->width == in->width && frame->height == in->height)
-        return 0;
-    return halo_fail(err, -EINVAL,
-                     "stream %d: the picture changes from %dx%d %s to %dx%d %s inside the file, "
-                     "which is not supported: cut the file there with -t and -ss",
-                     in->stream, in->width, in->height, av_get_pix_fmt_name(in->format),
-                     frame->width, frame->height, av_get_pix_fmt_name(frame->format));
-}
-
 int halo_gate_pass(struct halo_gate *gate, const struct halo_raw_picture *raw,
                    struct halo_output_picture **ret, struct halo_error *err)
 {
-    int r = same_shape(gate, raw->frame, err);
+    const AVFrame *native;
+    int r = halo_adapter_pass(gate->adapter, raw->frame, &native, err);
     if (r < 0)
         return r;
-    const AVFrame *native = gate->convert ? gate->converted : raw->frame;
-    if (gate->convert && (r = halo_av_scale(gate->convert, raw->frame, native)) < 0)
-        return halo_fail(err, r, "stream %d: a picture cannot be converted to %s to be filtered",
-                         gate->input.stream, av_get_pix_fmt_name(gate->format));
     struct halo_output_picture *picture = av_mallocz(sizeof *picture);
     if (picture)
         picture->frame =

@@ -40,8 +40,9 @@ void halo_gate_destroy(struct halo_gate *gate); /* NULL is nothing to do */
 enum AVPixelFormat halo_gate_format(const struct halo_gate *gate);
 
 /* Filters one picture. raw stays the caller's. On success the caller owns *ret; on failure there is
- * no output picture at all: 0, -ENOMEM, -EIO (a conversion or a filter failed), -EINVAL (size or
- * format changed), with err filled. Blocks until the picture is done. */
+ * no output picture at all: 0, -ENOMEM, -EIO (a conversion or a filter failed), with
+ * err filled. A picture of another size or format than the first is brought to the first's before
+ * it is filtered. Blocks until the picture is done. */
 int halo_gate_pass(struct halo_gate *gate, const struct halo_raw_picture *raw,
                    struct halo_output_picture **ret, struct halo_error *err);
 

@@ -301,5 +301,50 @@ class Converted(HaloTest):
         self.assertEqual(probe_video(self.path('out.mkv'))['pix_fmt'], 'yuv420p12le')
 
 
+class Changed(HaloTest):
+    """A size or format that changes inside a stream is brought back to the first, said once."""
+
+    def parts(self):
+        with_size = [clip('.h264', *video_source(size), '-vf', f'format={name}', *halotest.X264[:-2])
+                     for size, name in (('160x120', 'yuv420p'), ('320x180', 'yuv422p'))]
+        joined = b''
+        for path in (with_size[0], with_size[1], with_size[0]):
+            with open(path, 'rb') as file:
+                joined += file.read()
+        with open(self.path('joined.h264'), 'wb') as file:
+            file.write(joined)
+        return with_size, self.path('joined.h264')
+
+    def test_size_and_format(self):
+        (small, large), joined = self.parts()
+        output = self.path('out.mkv')
+        run = self.halod('run', '-i', joined, '-vf', 'null', '-c:v', 'ffv1', output)
+        self.says_once(run, '320x180 yuv422p')
+        found = probe_video(output)
+        self.assertEqual((found['width'], found['height'], found['pix_fmt']),
+                         (160, 120, 'yuv420p'))
+        first = raw_frames(small)
+        scaled = raw_frames(large, filters='scale=160:120:flags=bicubic', pixel_format='yuv420p')
+        frames = raw_frames(output)
+        self.assertEqual(len(frames), 2 * len(first) + len(scaled))
+        self.assertEqual(frames[:len(first)], first)
+        self.assertEqual(frames[-len(first):], first)
+        between = frames[len(first):-len(first)]
+        for got, wanted in zip(halotest.all_frames(between, 'yuv420p', 160, 120),
+                               halotest.all_frames(scaled, 'yuv420p', 160, 120)):
+            for a, b in zip(got, wanted):
+                self.assertGreater(halotest.psnr(a, b), 30)
+
+    def test_each_picture_is_filtered(self):
+        (small, large), joined = self.parts()
+        output = self.path('out.mkv')
+        self.halod('run', '-i', joined, '-vf', "convolution=0m='0 0 0 0 0 0 0 0 0':0bias=16",
+                   '-c:v', 'ffv1', output)
+        luma = 160 * 120
+        frames = raw_frames(output, pixel_format='gray')
+        self.assertEqual(set(frames), {frames[0]})
+        self.assertEqual(len(frames), luma * 75)
+
+
 if __name__ == '__main__':
     halotest.main()

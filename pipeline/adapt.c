@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Decoded pictures into the native format and the first size (adapt.h). */
+#include "pipeline/adapt.h"
+
+#include <errno.h>
+#include <libavutil/mem.h>
+#include <libavutil/pixdesc.h>
+
+#include "config/log.h"
+#include "pipeline/av.h"
+#include "pipeline/format.h"
+
+enum { ALIGNMENT = 64 }; /* of rows: a cache line and the widest vector */
+
+struct halo_adapter {
+    struct halo_gate_input first; /* what the stream began with */
+    struct halo_gate_input now;   /* what comes at present */
+    enum AVPixelFormat native;
+    struct SwsContext *convert; /* NULL: what comes is native */
+    AVFrame *converted;
+    bool said_change;
+};
+
+static bool is_native(const struct halo_adapter *a)
+{
+    return a->now.format == a->native && a->now.width == a->first.width &&
+           a->now.height == a->first.height;
+}
+
+static AVFrame *own_frame(const struct halo_adapter *a)
+{
+    AVFrame *frame = av_frame_alloc();
+    if (!frame)
+        return NULL;
+    frame->format = a->native;
+    frame->width = a->first.width;
+    frame->height = a->first.height;
+    if (av_frame_get_buffer(frame, ALIGNMENT) < 0)
+        av_frame_free(&frame);
+    return frame;
+}
+
+/* A converter for what comes now. */
+static int follow(struct halo_adapter *a, struct halo_error *err)
+{
+    const struct halo_gate_input *in = &a->now;
+    sws_freeContext(a->convert);
+    a->convert = NULL;
+    if (is_native(a))
+        return 0;
+    const bool full = a->first.range == AVCOL_RANGE_JPEG;
+    a->convert = halo_av_scaler((struct halo_scaler_side){in->width, in->height, in->format,
+                                                          in->space, in->range == AVCOL_RANGE_JPEG},
+                                (struct halo_scaler_side){a->first.width, a->first.height,
+                                                          a->native, a->first.space,
+                                                          halo_format_is_rgb(a->native) || full});
+    if (!a->converted)
+        a->converted = own_frame(a);
+    if (!a->converted)
+        return halo_fail(err, -ENOMEM, "out of memory for pictures of %dx%d", a->first.width,
+                         a->first.height);
+    if (!a->convert)
+        return halo_fail(err, -ENOTSUP, "stream %d: cannot convert %dx%d %s to %dx%d %s",
+                         in->stream, in->width, in->height, av_get_pix_fmt_name(in->format),
+                         a->first.width, a->first.height, av_get_pix_fmt_name(a->native));
+    return 0;
+}
+
+static void say_conversion(const struct halo_adapter *a)
+{
+    const enum AVPixelFormat from = a->first.format;
+    const bool alpha = av_pix_fmt_desc_get(from)->flags & AV_PIX_FMT_FLAG_ALPHA;
+    halo_log(alpha ? HALO_LOG_WARNING : HALO_LOG_INFO,
+             "stream %d: %s pictures are converted to %s to be filtered%s", a->first.stream,
+             av_get_pix_fmt_name(from), av_get_pix_fmt_name(a->native),
+             alpha ? ": their transparency is lost" : "");
+}
+
+int halo_adapter_create(struct halo_adapter **ret, const struct halo_gate_input *input,
+                        enum AVPixelFormat native, struct halo_error *err)
+{
+    struct halo_adapter *a = av_mallocz(sizeof *a);
+    if (!a)
+        return halo_fail(err, -ENOMEM, "out of memory");
+    a->first = a->now = *input;
+    a->native = native;
+    const int r = follow(a, err);
+    if (r < 0) {
+        halo_adapter_destroy(a);
+        return r;
+    }
+    if (native != input->format)
+        say_conversion(a);
+    *ret = a;
+    return 0;
+}
+
+void halo_adapter_destroy(struct halo_adapter *a)
+{
+    if (!a)
+        return;
+    sws_freeContext(a->convert);
+    av_frame_free(&a->converted);
+    av_free(a);
+}
+
+static int change(struct halo_adapter *a, const AVFrame *raw, struct halo_error *err)
+{
+    const struct halo_gate_input old = a->now;
+    a->now.format = raw->format;
+    a->now.width = raw->width;
+    a->now.height = raw->height;
+    a->now.space = raw->colorspace != AVCOL_SPC_UNSPECIFIED ? raw->colorspace : a->first.space;
+    a->now.range = raw->color_range != AVCOL_RANGE_UNSPECIFIED ? raw->color_range : a->first.range;
+    if (!a->said_change)
+        halo_log(HALO_LOG_WARNING,
+                 "stream %d: its pictures change from %dx%d %s to %dx%d %s on the way: from there "
+                 "on they are scaled to the first size",
+                 old.stream, old.width, old.height, av_get_pix_fmt_name(old.format), raw->width,
+                 raw->height, av_get_pix_fmt_name(raw->format));
+    a->said_change = true;
+    const int r = follow(a, err);
+    if (r < 0)
+        a->now = (struct halo_gate_input){.format = AV_PIX_FMT_NONE}; /* nothing fits it */
+    return r;
+}
+
+int halo_adapter_pass(struct halo_adapter *a, const AVFrame *raw, const AVFrame **ret,
+                      struct halo_error *err)
+{
+    int r = 0;
+    if (raw->format != a->now.format || raw->width != a->now.width || raw->height != a->now.height)
+        r = change(a, raw, err);
+    if (r >= 0 && a->convert && (r = halo_av_scale(a->convert, raw, a->converted)) < 0)
+        halo_fail(err, r, "stream %d: a picture cannot be converted to %s to be filtered",
+                  a->first.stream, av_get_pix_fmt_name(a->native));
+    if (r >= 0)
+        *ret = a->convert ? a->converted : raw;
+    return r;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Decoded pictures of any shape in, pictures of one native shape out: the format that filters take
+ * and the size that the stream began with. Part of the gate, for it sees raw pictures. */
+#ifndef HALO_ADAPT_H
+#define HALO_ADAPT_H
+
+#include <libavutil/frame.h>
+
+#include "config/error.h"
+#include "pipeline/gate.h"
+
+struct halo_adapter;
+
+/* 0 or -errno (-ENOMEM, -ENOTSUP: no such conversion) with err filled. native is the format out,
+ * input's size the size out. The caller owns *ret. One thread at a time. */
+int halo_adapter_create(struct halo_adapter **ret, const struct halo_gate_input *input,
+                        enum AVPixelFormat native, struct halo_error *err);
+void halo_adapter_destroy(struct halo_adapter *a); /* NULL is nothing to do */
+
+/* *ret is raw itself where it has the native shape, else a picture of the adapter's own, valid
+ * until the next call. A shape that changes inside the stream is followed, and said once. 0,
+ * -ENOMEM, -ENOTSUP, -EIO with err filled. */
+int halo_adapter_pass(struct halo_adapter *a, const AVFrame *raw, const AVFrame **ret,
+                      struct halo_error *err);
+
+#endif
