@@ -41,6 +41,8 @@ const struct halo_option halo_run_options[] = {
     {"n", NULL, HALO_OPTION_FLAG, AT(never_overwrite), .help = "never replace OUT, ask nothing"},
     {"progress", NULL, HALO_OPTION_STRING, AT(progress), .argument = "FILE",
      .help = "key=value progress to a file, or - for standard output"},
+    {"keep-going", "keep_going", HALO_OPTION_FLAG, AT(keep_going),
+     .help = "read past what is damaged in IN, count it, and finish"},
     {"copy_unfiltered", NULL, HALO_OPTION_FLAG, AT(copy_unfiltered),
      .help = "also keep data tracks, which no filter sees"},
     {"video_size", "s", HALO_OPTION_STRING, AT(video_size), .argument = "WxH",

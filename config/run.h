@@ -22,7 +22,7 @@ struct halo_run_settings {
     char *progress;                              /* file, or "-" */
     char *video_size, *framerate, *pixel_format; /* for the demuxer */
     double seek, duration;                       /* -ss, -t: seconds; negative where not given */
-    bool no_audio, overwrite, never_overwrite, copy_unfiltered;
+    bool no_audio, overwrite, never_overwrite, copy_unfiltered, keep_going;
     int threads;   /* filter workers; 0: one for each CPU */
     int log_level; /* enum halo_log_level */
 };

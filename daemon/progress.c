@@ -149,10 +149,11 @@ static void write_block(struct halo_progress *p, const struct halo_stream_stats 
         p->blocks,
         "frame=%lld\nfps=%.2f\nbitrate=%.1fkbits/s\ntotal_size=%lld\nout_time_us=%lld\n"
         "out_time_ms=%lld\nout_time=%s%02lld:%02lld:%02lld.%06lld\ndup_frames=0\n"
-        "drop_frames=0\nspeed=%.3gx\nprogress=%s\n",
+        "drop_frames=0\ndamaged_places=%lld\nspeed=%.3gx\nprogress=%s\n",
         (long long)stats->frames, halo_progress_rate(p, stats), bits, (long long)stats->bytes, us,
         us, us < 0 ? "-" : "", abs_us / 3600000000, abs_us / 60000000 % 60, abs_us / 1000000 % 60,
-        abs_us % 1000000, elapsed > 0 ? stats->time / elapsed : 0, last ? "end" : "continue");
+        abs_us % 1000000, (long long)stats->damaged, elapsed > 0 ? stats->time / elapsed : 0,
+        last ? "end" : "continue");
     if (written >= 0 && fflush(p->blocks) == 0)
         return;
     halo_log(HALO_LOG_WARNING, "-progress %s: cannot be written any more: %s; the job goes on",

@@ -132,18 +132,21 @@ static int exit_code(const struct halo_error *err)
 
 static void say_done(const struct run *run, const struct halo_stream_result *result)
 {
-    char bytes[24];
+    char bytes[24], damaged[64] = "";
     struct halo_stream_stats stats;
     halo_stream_stats(run->stream, &stats);
     halo_progress_show(run->progress, &stats, true);
+    if (stats.damaged)
+        snprintf(damaged, sizeof damaged, ", %lld damaged place%s in the input passed over",
+                 (long long)stats.damaged, stats.damaged == 1 ? "" : "s");
     if (result->error.code)
         return;
     const char *name = !result->interrupted ? run->settings.output : result->path;
-    halo_log(HALO_LOG_INFO, "%s: %lld frame%s at %.1f fps, %s%s", name ? name : "interrupted",
+    halo_log(HALO_LOG_INFO, "%s: %lld frame%s at %.1f fps, %s%s%s", name ? name : "interrupted",
              (long long)stats.frames, stats.frames == 1 ? "" : "s",
              halo_progress_rate(run->progress, &stats),
              halo_progress_size(stats.bytes, bytes, sizeof bytes),
-             result->interrupted && result->path ? ", up to the interruption" : "");
+             result->interrupted && result->path ? ", up to the interruption" : "", damaged);
 }
 
 static int run_stream(struct run *run, struct halo_error *err)

@@ -144,8 +144,8 @@ static int scaler_matrix(struct halo_scaler_side side)
 struct SwsContext *halo_av_scaler(struct halo_scaler_side from, struct halo_scaler_side to)
 {
     const int flags = SWS_BICUBIC | SWS_ACCURATE_RND | SWS_FULL_CHR_H_INT | SWS_FULL_CHR_H_INP;
-    struct SwsContext *sws = sws_getContext(from.width, from.height, from.format, to.width, to.height,
-                                            to.format, flags, NULL, NULL, NULL);
+    struct SwsContext *sws = sws_getContext(from.width, from.height, from.format, to.width,
+                                            to.height, to.format, flags, NULL, NULL, NULL);
     if (!sws)
         return NULL;
     /* A palette becomes limited-range BT.601 inside swscale, whatever it is told. */

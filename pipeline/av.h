@@ -47,8 +47,8 @@ struct halo_scaler_side {
 };
 struct SwsContext *halo_av_scaler(struct halo_scaler_side from, struct halo_scaler_side to);
 
-/* The whole picture from one frame into the other, as the scaler has their shapes. 0, or -EIO where a row may be
- * missing: the destination is then not to be used. */
+/* The whole picture from one frame into the other, as the scaler has their shapes. 0, or -EIO where
+ * a row may be missing: the destination is then not to be used. */
 int halo_av_scale(struct SwsContext *sws, const AVFrame *from, const AVFrame *to);
 
 #endif

@@ -8,6 +8,7 @@
 
 #include "config/log.h"
 #include "pipeline/av.h"
+#include "pipeline/damage.h"
 #include "pipeline/raw_picture.h"
 
 /* What is known of a codec. */
@@ -24,6 +25,7 @@ enum {
 struct halo_decoder {
     const char *name;
     AVStream *stream;
+    struct halo_damage *damage;
     AVCodecContext *codec;
     AVFrame *frame;
     int64_t last_pts, last_duration; /* of the pictures delivered */
@@ -73,7 +75,7 @@ static int traits_of(enum AVCodecID id)
 }
 
 int halo_decoder_open(struct halo_decoder **ret, const char *name, AVStream *stream,
-                      struct halo_error *err)
+                      struct halo_damage *damage, struct halo_error *err)
 {
     char why[400];
     const AVCodecParameters *par = stream->codecpar;
@@ -90,12 +92,14 @@ int halo_decoder_open(struct halo_decoder **ret, const char *name, AVStream *str
     d->traits = traits_of(par->codec_id);
     d->started = !(d->traits & STARTS_MIDWAY);
     d->stream = stream;
+    d->damage = damage;
     d->last_pts = d->packet_time = AV_NOPTS_VALUE;
     int r = avcodec_parameters_to_context(d->codec, par);
     d->codec->pkt_timebase = stream->time_base;
     d->codec->thread_count = 0;
     d->codec->opaque = &d->complaints;
-    d->codec->err_recognition = AV_EF_CRCCHECK | (d->traits & FUSSY ? 0 : AV_EF_EXPLODE);
+    const bool conceal = damage->keep_going || (d->traits & FUSSY);
+    d->codec->err_recognition = AV_EF_CRCCHECK | (conceal ? 0 : AV_EF_EXPLODE);
     if (r >= 0)
         r = avcodec_open2(d->codec, codec, NULL);
     if (r < 0) {
@@ -121,15 +125,17 @@ void halo_decoder_tolerate(struct halo_decoder *d, bool tolerate)
     d->tolerate = tolerate;
 }
 
+/* 0 where damage is accepted. */
 static int fail_damaged(const struct halo_decoder *d, int64_t ts, int averror,
                         struct halo_error *err)
 {
     char clock[32], why[400];
     const double time = ts == AV_NOPTS_VALUE ? 0 : ts * av_q2d(d->stream->time_base);
-    return halo_fail(err, -EBADMSG, "%s: damaged at %s: stream %d (%s): %s", d->name,
-                     halo_av_clock(time, clock, sizeof clock), d->stream->index,
-                     avcodec_get_name(d->codec->codec_id),
-                     halo_av_reason(averror, why, sizeof why));
+    const int ret =
+        halo_fail(err, -EBADMSG, "%s: damaged at %s: stream %d (%s): %s", d->name,
+                  halo_av_clock(time, clock, sizeof clock), d->stream->index,
+                  avcodec_get_name(d->codec->codec_id), halo_av_reason(averror, why, sizeof why));
+    return halo_damage_meet(d->damage, ret, err);
 }
 
 int halo_decoder_send(struct halo_decoder *d, const AVPacket *pkt, struct halo_error *err)
@@ -171,22 +177,26 @@ int halo_decoder_receive(struct halo_decoder *d, struct halo_raw_picture **ret,
 {
     if (!d->started)
         return 0;
-    const int r = avcodec_receive_frame(d->codec, d->frame);
-    if (r == AVERROR(EAGAIN) || r == AVERROR_EOF)
-        return 0;
-    if (r < 0 && d->tolerate)
-        return 0;
-    if (r < 0)
-        return fail_damaged(d, d->packet_time, r, err);
+    int r, damaged = 0;
+    do {
+        r = avcodec_receive_frame(d->codec, d->frame);
+        if (r == AVERROR(EAGAIN) || r == AVERROR_EOF || (r < 0 && d->tolerate))
+            return 0;
+        if (r < 0)
+            damaged = fail_damaged(d, d->packet_time, r, err);
+    } while (r < 0 && damaged == 0);
+    if (damaged < 0)
+        return damaged;
     set_time(d, d->frame);
     const int complaints = atomic_load(&d->complaints.lines);
     const bool broken = d->frame->decode_error_flags || (d->frame->flags & AV_FRAME_FLAG_CORRUPT) ||
                         (complaints != d->known_complaints && (d->traits & HONEST));
     d->known_complaints = complaints;
-    if (broken && !d->tolerate) {
-        const int64_t at = d->frame->pts;
+    if (broken && !d->tolerate)
+        damaged = fail_damaged(d, d->frame->pts, AVERROR_INVALIDDATA, err);
+    if (damaged < 0) {
         av_frame_unref(d->frame);
-        return fail_damaged(d, at, AVERROR_INVALIDDATA, err);
+        return damaged;
     }
     struct halo_raw_picture *raw = av_mallocz(sizeof *raw);
     if (!raw || !(raw->frame = av_frame_alloc())) {

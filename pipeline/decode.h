@@ -8,18 +8,19 @@
 
 #include "config/error.h"
 
+struct halo_damage;
 struct halo_raw_picture;
 struct halo_decoder;
 
-/* 0; -ENOTSUP (no decoder), -errno, with err filled. name: of the input, for messages; it and
- * stream must outlive the decoder. */
+/* 0; -ENOTSUP (no decoder), -errno, with err filled. name: of the input, for messages; it,
+ * stream and damage must outlive the decoder. */
 int halo_decoder_open(struct halo_decoder **ret, const char *name, AVStream *stream,
-                      struct halo_error *err);
+                      struct halo_damage *damage, struct halo_error *err);
 void halo_decoder_close(struct halo_decoder *d); /* NULL is nothing to do */
 
 /* Feeds a packet, or NULL at the end; then take every picture with halo_decoder_receive before the
  * next packet. Packets before the first key frame are skipped, since nothing can be made of them. 0
- * or -errno with err saying what is damaged at what time. */
+ * or -errno with err saying what is damaged at what time (0 where damage is accepted). */
 int halo_decoder_send(struct halo_decoder *d, const AVPacket *pkt, struct halo_error *err);
 
 /* 1: *ret is the caller's, its pts set; 0: more packets are needed, or the end; -errno: damaged. */

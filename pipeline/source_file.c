@@ -9,6 +9,7 @@
 
 #include "config/log.h"
 #include "pipeline/av.h"
+#include "pipeline/damage.h"
 #include "pipeline/source_jumps.h"
 #include "pipeline/source_open.h"
 #include "pipeline/source_whole.h"
@@ -20,6 +21,7 @@ enum {
 
 struct halo_source {
     const struct halo_run_settings *settings;
+    struct halo_damage *damage;
     const atomic_int *stop;
     AVFormatContext *format;
     int known; /* streams that were there when it was opened */
@@ -90,12 +92,13 @@ static int prepare_reading(struct halo_source *s, struct halo_error *err)
 }
 
 int halo_source_open(struct halo_source **ret, const struct halo_run_settings *settings,
-                     const atomic_int *stop, struct halo_error *err)
+                     struct halo_damage *damage, const atomic_int *stop, struct halo_error *err)
 {
     struct halo_source *s = av_mallocz(sizeof *s);
     if (!s)
         return halo_fail(err, -ENOMEM, "out of memory");
     s->settings = settings;
+    s->damage = damage;
     s->stop = stop;
     int r = halo_source_open_format(&s->format, settings, (AVIOInterruptCB){interrupted, s},
                                     &s->complaints, err);
@@ -126,36 +129,61 @@ AVFormatContext *halo_source_format(const struct halo_source *s)
     return s->format;
 }
 
+/* 0 where damage is accepted. A connection that fails is none. */
 static int fail_damaged(const struct halo_source *s, int code, double time, const char *why,
                         struct halo_error *err)
 {
     char clock[32];
-    return halo_fail(err, code, "%s: damaged at %s: %s", s->settings->input,
-                     halo_av_clock(time, clock, sizeof clock), why);
+    halo_fail(err, code, "%s: damaged at %s: %s", s->settings->input,
+              halo_av_clock(time, clock, sizeof clock), why);
+    return code == -EBADMSG || code == -EIO ? halo_damage_meet(s->damage, code, err) : code;
 }
 
-/* 1: a packet; 0: the end or a stop; -errno. */
-static int demux(struct halo_source *s, AVPacket *pkt, struct halo_error *err)
+/* A packet, or an AVERROR: AVERROR_EOF at the end, AVERROR_EXIT after a stop. */
+static int read_packet(struct halo_source *s, AVPacket *pkt)
 {
     AVFormatContext *f = s->format;
-    char why[400];
     int ret;
     av_packet_unref(pkt);
     do
         ret = atomic_load(s->stop) ? AVERROR_EXIT : av_read_frame(f, pkt);
     while (ret == AVERROR(EAGAIN));
-    if (ret == AVERROR_EXIT || (ret < 0 && atomic_load(s->stop)))
-        return 0;
+    if (ret < 0 && atomic_load(s->stop))
+        return AVERROR_EXIT;
     if (ret == -1 && f->pb && avio_feof(f->pb)) /* how old demuxers say that it is the end */
         ret = AVERROR_EOF;
-    if (ret == AVERROR_EOF && f->pb && f->pb->error < 0)
-        ret = f->pb->error;
-    if (atomic_load(&s->complaints.lines) && (ret == AVERROR_EOF || avio_tell(f->pb) != s->probed))
-        ret = AVERROR_INVALIDDATA;
-    if (ret < 0 && ret != AVERROR_EOF)
-        return fail_damaged(s, halo_av_errno(ret), halo_whole_end(s->whole),
-                            halo_av_reason(ret, why, sizeof why), err);
-    return ret >= 0;
+    return ret == AVERROR_EOF && f->pb && f->pb->error < 0 ? f->pb->error : ret;
+}
+
+/* 1: a packet; 0: the end or a stop; -errno. Damage that is accepted is read past, as long as the
+ * demuxer comes on. */
+static int demux(struct halo_source *s, AVPacket *pkt, struct halo_error *err)
+{
+    AVIOContext *pb = s->format->pb;
+    char why[400];
+    int64_t at = -1;
+    for (;;) {
+        const int ret = read_packet(s, pkt);
+        if (ret == AVERROR_EXIT)
+            return 0;
+        const bool over = ret == AVERROR_EOF;
+        const bool complains =
+            atomic_load(&s->complaints.lines) && (over || avio_tell(pb) != s->probed);
+        if ((ret >= 0 || over) && !complains)
+            return !over;
+        const int code = complains ? -EBADMSG : halo_av_errno(ret);
+        const int damaged = fail_damaged(
+            s, code, halo_whole_end(s->whole),
+            halo_av_reason(complains ? AVERROR_INVALIDDATA : ret, why, sizeof why), err);
+        if (damaged < 0)
+            return damaged;
+        atomic_store(&s->complaints.lines, 0);
+        if (ret >= 0 || over)
+            return !over;
+        if (!pb || avio_tell(pb) == at)
+            return 0;
+        at = avio_tell(pb);
+    }
 }
 
 /* A stream that begins after the output's header is written has no place in it. Pictures must not
@@ -186,9 +214,11 @@ static int check_torn(struct halo_source *s, const AVPacket *pkt, bool jumped,
 {
     char why[400];
     if (s->torn >= 0 && (!pkt || pkt->stream_index == s->torn)) {
-        if (!jumped && (!pkt || --s->patience == 0))
+        if (!jumped && (!pkt || --s->patience == 0)) {
+            s->torn = -1;
             return fail_damaged(s, -EBADMSG, s->torn_time,
                                 halo_av_reason(AVERROR_INVALIDDATA, why, sizeof why), err);
+        }
         if (jumped)
             s->torn = -1;
     }
@@ -239,7 +269,8 @@ int halo_source_check_whole(const struct halo_source *s, struct halo_error *err)
 {
     if (s->settings->duration >= 0 || s->settings->seek > 0 || atomic_load(s->stop))
         return 0;
-    return halo_whole_check(s->whole, s->settings->input, err);
+    const int ret = halo_whole_check(s->whole, s->settings->input, err);
+    return ret < 0 ? halo_damage_meet(s->damage, ret, err) : 0;
 }
 
 void halo_source_lift(struct halo_source *s)

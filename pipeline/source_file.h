@@ -13,12 +13,13 @@
 #include "config/error.h"
 #include "config/run.h"
 
+struct halo_damage;
 struct halo_source;
 
 /* Opens settings->input and seeks to -ss. *stop, set by any thread, makes it end. 0 or -errno with
- * err filled. settings and stop must outlive the source; the caller owns *ret. */
+ * err filled. settings, damage and stop must outlive the source; the caller owns *ret. */
 int halo_source_open(struct halo_source **ret, const struct halo_run_settings *settings,
-                     const atomic_int *stop, struct halo_error *err);
+                     struct halo_damage *damage, const atomic_int *stop, struct halo_error *err);
 void halo_source_close(struct halo_source *s); /* NULL is nothing to do */
 
 AVFormatContext *halo_source_format(const struct halo_source *s);

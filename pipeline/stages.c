@@ -63,6 +63,8 @@ static int keep_hidden(struct halo_track *t, AVPacket *pkt)
 static int copy_packet(struct halo_stream *s, const AVPacket *pkt, struct halo_error *err)
 {
     struct halo_track *t = &s->tracks.track[pkt->stream_index];
+    if (s->damage.keep_going && (pkt->flags & AV_PKT_FLAG_CORRUPT))
+        return 0; /* counted; torn sound is no use to anybody */
     AVPacket *copy = av_packet_clone(pkt);
     if (!copy)
         return halo_fail(err, -ENOMEM, "out of memory");
@@ -230,7 +232,9 @@ static int copy_out(struct halo_stream *s, AVPacket *pkt, int index, struct halo
     const int ret = t->subtitle ? halo_subtitle_convert(t->subtitle, pkt, err) : 1;
     if (ret <= 0)
         return ret;
-    return write_packet(s, pkt, index, t->in->time_base, err);
+    const int written = write_packet(s, pkt, index, t->in->time_base, err);
+    /* Some muxers parse what they are given. */
+    return written == -EBADMSG ? halo_damage_meet(&s->damage, written, err) : written;
 }
 
 static int encode_item(struct halo_stream *s, const struct halo_item *item, struct halo_error *err)

@@ -45,6 +45,7 @@ int halo_stream_create(struct halo_stream **ret, const struct halo_run_settings 
         return halo_fail(err, -ENOMEM, "out of memory");
     pthread_mutex_init(&s->lock, NULL);
     s->settings = settings;
+    s->damage.keep_going = settings->keep_going;
     s->chain = chain;
     s->look = look;
     s->arg = arg;
@@ -92,13 +93,14 @@ static void expect_total(struct halo_stream *s)
 static int open_all(struct halo_stream *s, struct halo_error *err)
 {
     const struct halo_backend_settings backend = {.threads = s->settings->threads};
-    int ret = halo_source_open(&s->source, s->settings, &s->stop, err);
+    int ret = halo_source_open(&s->source, s->settings, &s->damage, &s->stop, err);
     if (ret < 0)
         return ret;
     ret = halo_backend_open(halo_backend_find("cpu"), &backend, &s->backend);
     if (ret < 0)
         return halo_fail(err, ret, "the cpu backend does not start: %s", strerror(-ret));
-    ret = halo_tracks_open(&s->tracks, s->settings, s->chain, s->backend, s->source, s->sink, err);
+    ret = halo_tracks_open(&s->tracks, s->settings, s->chain, s->backend, s->source, &s->damage,
+                           s->sink, err);
     if (ret < 0)
         return ret;
     expect_total(s);
@@ -196,6 +198,7 @@ void halo_stream_stats(const struct halo_stream *s, struct halo_stream_stats *re
         .time = atomic_load(&s->time_us) / 1e6,
         .duration = atomic_load(&s->duration_us) / 1e6,
         .bytes = atomic_load(&s->bytes),
+        .damaged = atomic_load(&s->damage.places),
         .running = atomic_load(&s->running),
     };
 }

@@ -37,6 +37,7 @@ struct halo_stream_stats {
     double time;     /* seconds of output so far */
     double duration; /* seconds expected; negative where nobody knows */
     int64_t bytes;   /* written */
+    int64_t damaged; /* places in the input that -keep-going read past */
     bool running;    /* pictures flow: everything is open */
 };
 

@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "pipeline/damage.h"
 #include "pipeline/queue.h"
 #include "pipeline/stream.h"
 #include "pipeline/tracks.h"
@@ -17,6 +18,7 @@ struct halo_stream {
     void (*look)(void *arg);
     void *arg;
 
+    struct halo_damage damage;
     struct halo_source *source;
     struct halo_sink *sink;
     struct halo_backend *backend;

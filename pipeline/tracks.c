@@ -144,7 +144,8 @@ static int open_copied(struct halo_track *t, const struct halo_run_settings *set
 
 static int open_track(struct halo_track *t, const struct halo_run_settings *settings,
                       const struct halo_chain *chain, struct halo_backend *backend,
-                      AVFormatContext *input, struct halo_sink *sink, struct halo_error *err)
+                      AVFormatContext *input, struct halo_damage *damage, struct halo_sink *sink,
+                      struct halo_error *err)
 {
     const AVOutputFormat *container = halo_sink_format(sink)->oformat;
     int ret = halo_role_of(settings, t->in, container, &t->role, err);
@@ -152,7 +153,7 @@ static int open_track(struct halo_track *t, const struct halo_run_settings *sett
         return ret;
     if (t->role == HALO_ROLE_COPY)
         return open_copied(t, settings, sink, err);
-    ret = halo_decoder_open(&t->decoder, settings->input, t->in, err);
+    ret = halo_decoder_open(&t->decoder, settings->input, t->in, damage, err);
     if (ret >= 0)
         ret = open_gate(t, settings->input, chain, backend, err);
     if (ret >= 0)
@@ -174,7 +175,8 @@ static void say_default(const struct halo_run_settings *settings, struct halo_si
 
 int halo_tracks_open(struct halo_tracks *tracks, const struct halo_run_settings *settings,
                      const struct halo_chain *chain, struct halo_backend *backend,
-                     struct halo_source *source, struct halo_sink *sink, struct halo_error *err)
+                     struct halo_source *source, struct halo_damage *damage, struct halo_sink *sink,
+                     struct halo_error *err)
 {
     AVFormatContext *input = halo_source_format(source);
     int filtered = 0;
@@ -184,7 +186,8 @@ int halo_tracks_open(struct halo_tracks *tracks, const struct halo_run_settings 
     tracks->count = (int)input->nb_streams;
     for (int i = 0; i < tracks->count; i++) {
         tracks->track[i].in = input->streams[i];
-        const int ret = open_track(&tracks->track[i], settings, chain, backend, input, sink, err);
+        const int ret =
+            open_track(&tracks->track[i], settings, chain, backend, input, damage, sink, err);
         if (ret < 0)
             return ret;
         filtered += tracks->track[i].role == HALO_ROLE_FILTER;

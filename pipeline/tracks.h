@@ -42,7 +42,8 @@ struct halo_tracks {
  * is not started. 0 or -errno with err filled. */
 int halo_tracks_open(struct halo_tracks *tracks, const struct halo_run_settings *settings,
                      const struct halo_chain *chain, struct halo_backend *backend,
-                     struct halo_source *source, struct halo_sink *sink, struct halo_error *err);
+                     struct halo_source *source, struct halo_damage *damage, struct halo_sink *sink,
+                     struct halo_error *err);
 void halo_tracks_close(struct halo_tracks *tracks); /* zeroed or half-open ones too */
 
 /* Every track that a time limit waits for is past it. */

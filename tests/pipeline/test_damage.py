@@ -180,5 +180,70 @@ class Damage(HaloTest):
         self.assertEqual(run.code == 0, os.path.exists(self.path('out.mkv')))
 
 
+
+class KeepGoing(HaloTest):
+    """-keep-going reads past damage: what is there comes out, counted, exit 0."""
+
+    def go_on(self, name, data, output='out.mkv', *options):
+        source = self.path(name)
+        with open(source, 'wb') as file:
+            file.write(data)
+        self.halod('run', '-i', source, '-vf', 'null', self.path('strict.mkv'), code=1)
+        run = self.halod('run', '-keep-going', '-y', '-i', source, '-vf', 'null', *options,
+                         self.path(output))
+        found = re.search(r'(\d+) damaged places? in the input passed over', run.err)
+        self.assertTrue(found, self.told(run))
+        return run, int(found.group(1))
+
+    def test_truncated_file(self):
+        data = content(clip('.mp4', *video_source(seconds=3), *audio_source(3), *X264, '-c:a',
+                            'aac', '-movflags', 'faststart'))
+        start, size = boxes(data)['mdat']
+        _, places = self.go_on('cut.mp4', data[:start + size // 2])
+        self.assertGreater(places, 0)
+        self.assertGreater(halotest.frame_count(self.path('out.mkv')), 20)
+        self.assertTrue(halotest.decodes_cleanly(self.path('out.mkv')))
+
+    def test_flipped_bytes(self):
+        for suffix, codec in (('.ts', X264), ('.mkv', ['-c:v', 'mpeg4', '-q:v', '3']),
+                              ('.mkv', X264), ('.h264', X264), ('.avi', ['-c:v', 'mjpeg'])):
+            with self.subTest(f'{suffix} {codec[1]}'):
+                data = bytearray(content(clip(suffix, *video_source(seconds=3), *codec)))
+                draw = random.Random(3)
+                for at in draw.sample(range(len(data) // 5, len(data) * 4 // 5), 40):
+                    data[at] ^= 0x55
+                run, places = self.go_on('torn' + suffix, bytes(data))
+                said = re.findall(r'going on$', run.err, re.M)
+                self.assertEqual(len(said), min(places, 3))
+                self.assertGreater(halotest.frame_count(self.path('out.mkv')), 30)
+                self.assertTrue(halotest.decodes_cleanly(self.path('out.mkv')))
+
+    def test_hole(self):
+        data = content(clip('.ts', *video_source(seconds=3), *audio_source(3), *X264, '-c:a',
+                            'aac'))
+        third = len(data) // 3 // 188 * 188
+        self.go_on('hole.ts', data[:third] + data[third + 188 * 40:])
+
+    def test_counted_in_progress(self):
+        data = content(clip('.mp4', *video_source(seconds=3), *X264, '-movflags', 'faststart'))
+        start, size = boxes(data)['mdat']
+        _, places = self.go_on('cut.mp4', data[:start + size // 2], 'out.mkv', '-progress',
+                               self.path('progress'))
+        with open(self.path('progress')) as file:
+            self.assertEqual(re.findall(r'damaged_places=(\d+)', file.read())[-1], str(places))
+
+    def test_whole_file_says_nothing(self):
+        source = clip('.mp4', *video_source(seconds=1), *X264)
+        run = self.halod('run', '-keep-going', '-i', source, '-vf', 'null', self.path('out.mkv'))
+        self.assertNotIn('damaged', run.err)
+
+    def test_nothing_to_decode_is_an_error(self):
+        source = self.path('noise.h264')
+        with open(source, 'wb') as file:
+            file.write(random.Random(1).randbytes(50000))
+        self.halod('run', '-keep-going', '-f', 'h264', '-i', source, '-vf', 'null',
+                   self.path('out.mkv'), code=1)
+
+
 if __name__ == '__main__':
     halotest.main()
