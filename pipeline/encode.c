@@ -54,25 +54,39 @@ static int open_convert(struct halo_encoder *e, struct halo_error *err)
     return 0;
 }
 
-/* x265 writes to standard error past FFmpeg's log: an error is one line, and that is ours. */
-static const char *x265_parameters(const AVCodec *codec)
+/* What FFmpeg's own options cannot say, in the encoder's words. NULL: it has no such option. */
+static const char *own_parameters(const AVCodec *codec, enum AVFieldOrder fields,
+                                  const struct halo_hdr *hdr, char *text, size_t size)
 {
-    const bool silent = halo_log_get_level() < HALO_LOG_DEBUG;
-    return silent && !strcmp(codec->name, "libx265") ? "log-level=none" : NULL;
+    const char *option = NULL;
+    *text = 0;
+    if (av_match_name(codec->name, "libx264,libx264rgb")) {
+        option = "x264-params";
+        /* It takes the order from each frame, but writes its own into what players see first. */
+        if (fields == AV_FIELD_BB || fields == AV_FIELD_TB)
+            av_strlcat(text, "bff=1", size);
+    } else if (!strcmp(codec->name, "libx265")) {
+        option = "x265-params";
+        /* It writes to standard error past FFmpeg's log: an error is one line, and that is ours. */
+        if (halo_log_get_level() < HALO_LOG_DEBUG)
+            av_strlcat(text, "log-level=none", size);
+    } else if (!strcmp(codec->name, "libsvtav1")) {
+        option = "svtav1-params";
+    }
+    halo_hdr_append(hdr, codec, text, size);
+    return *text ? option : NULL;
 }
 
 static int encoder_options(const struct halo_run_settings *set, const AVCodec *codec,
-                           enum AVFieldOrder fields, AVDictionary **ret)
+                           enum AVFieldOrder fields, const struct halo_hdr *hdr, AVDictionary **ret)
 {
-    /* x264 takes the order from each frame, but writes its own into what players see first. */
-    const bool bottom_first = (fields == AV_FIELD_BB || fields == AV_FIELD_TB) &&
-                              av_match_name(codec->name, "libx264,libx264rgb");
+    char text[400];
+    const char *option = own_parameters(codec, fields, hdr, text, sizeof text);
     const char *pairs[][2] = {{"crf", set->crf},
                               {"preset", set->preset},
                               {"b", set->bitrate},
                               {"threads", "auto"},
-                              {"x264-params", bottom_first ? "bff=1" : NULL},
-                              {"x265-params", x265_parameters(codec)}};
+                              {option ? option : "", option ? text : NULL}};
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
         if (pairs[i][1] && av_dict_set(ret, pairs[i][0], pairs[i][1], 0) < 0)
             return -ENOMEM;
@@ -100,7 +114,7 @@ static int open_codec(struct halo_encoder *e, const AVCodec *codec,
 {
     char why[400];
     AVDictionary *options = NULL;
-    int ret = encoder_options(set, codec, e->codec->field_order, &options);
+    int ret = encoder_options(set, codec, e->codec->field_order, &e->input.hdr, &options);
     if (ret >= 0)
         ret = avcodec_open2(e->codec, codec, &options); /* forgets the codec on failure */
     const AVDictionaryEntry *left = av_dict_get(options, "", NULL, AV_DICT_IGNORE_SUFFIX);
@@ -159,6 +173,8 @@ int halo_encoder_describe(const struct halo_encoder *e, AVStream *out)
     out->time_base = e->codec->time_base;
     out->avg_frame_rate = e->codec->framerate;
     out->sample_aspect_ratio = e->codec->sample_aspect_ratio;
+    if (halo_hdr_describe(&e->input.hdr, out) < 0)
+        return -ENOMEM;
     return avcodec_parameters_from_context(out->codecpar, e->codec) < 0 ? -ENOMEM : 0;
 }
 

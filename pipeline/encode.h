@@ -8,6 +8,7 @@
 
 #include "config/error.h"
 #include "config/run.h"
+#include "pipeline/hdr.h"
 
 struct halo_output_picture;
 struct halo_encoder;
@@ -19,6 +20,7 @@ struct halo_encoder_input {
     AVStream *stream;     /* of the input */
     AVRational framerate; /* 0/1 where unknown */
     AVRational aspect;    /* sample aspect ratio */
+    struct halo_hdr hdr;
 };
 
 /* Opens codec for the container, with the options in settings. 0; a usage error (an option that the

@@ -259,8 +259,8 @@ static int run_chain(struct halo_gate *gate, const AVFrame *raw, const AVFrame *
     return from == output && done == total ? done : -EIO;
 }
 
-/* What an output picture says of itself: time, colours, shape and captions, nothing else of the raw
- * one. Other side data may show what the filters hid. */
+/* What an output picture says of itself: time, colours, shape, captions and HDR's light levels,
+ * nothing else of the raw one. Other side data may show what the filters hid. */
 static int describe_output(AVFrame *out, const AVFrame *raw, const struct halo_gate *gate)
 {
     out->pts = raw->pts;
@@ -275,13 +275,17 @@ static int describe_output(AVFrame *out, const AVFrame *raw, const struct halo_g
     out->top_field_first = raw->top_field_first;
     if (gate->format != gate->input.format && halo_format_is_rgb(gate->format))
         out->colorspace = AVCOL_SPC_RGB;
-    const AVFrameSideData *captions = av_frame_get_side_data(raw, AV_FRAME_DATA_A53_CC);
-    if (!captions)
-        return 0;
-    AVFrameSideData *copy = av_frame_new_side_data(out, AV_FRAME_DATA_A53_CC, captions->size);
-    if (!copy)
-        return -ENOMEM;
-    memcpy(copy->data, captions->data, captions->size);
+    static const enum AVFrameSideDataType kept[] = {AV_FRAME_DATA_A53_CC,
+                                                    AV_FRAME_DATA_MASTERING_DISPLAY_METADATA,
+                                                    AV_FRAME_DATA_CONTENT_LIGHT_LEVEL};
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
+        const AVFrameSideData *side = av_frame_get_side_data(raw, kept[i]);
+        AVFrameSideData *copy = side ? av_frame_new_side_data(out, kept[i], side->size) : NULL;
+        if (side && !copy)
+            return -ENOMEM;
+        if (side)
+            memcpy(copy->data, side->data, side->size);
+    }
     return 0;
 }
 

@@ -34,6 +34,8 @@ struct halo_source {
     double torn_time; /* seconds */
     int64_t offset;   /* AV_TIME_BASE: subtracted from every time */
     int64_t end;      /* AV_TIME_BASE, on the moved line; INT64_MAX without -t */
+    AVPacket **ahead; /* read by halo_source_peek; the first ahead_taken are given out */
+    int ahead_count, ahead_taken;
 };
 
 static int interrupted(void *opaque)
@@ -121,6 +123,9 @@ void halo_source_close(struct halo_source *s)
     avformat_close_input(&s->format);
     halo_whole_destroy(s->whole);
     halo_jumps_destroy(s->jumps);
+    for (int i = 0; i < s->ahead_count; i++)
+        av_packet_free(&s->ahead[i]);
+    av_free(s->ahead);
     av_free(s);
 }
 
@@ -252,7 +257,8 @@ static int straighten(struct halo_source *s, AVPacket *pkt, struct halo_error *e
     return ret < 0 ? ret : 1;
 }
 
-int halo_source_read(struct halo_source *s, AVPacket *pkt, struct halo_error *err)
+/* 1: a packet; 0: the end or a stop; -errno. */
+static int read_next(struct halo_source *s, AVPacket *pkt, struct halo_error *err)
 {
     int ret;
     while ((ret = demux(s, pkt, err)) > 0 && pkt->stream_index >= s->known) {
@@ -263,6 +269,35 @@ int halo_source_read(struct halo_source *s, AVPacket *pkt, struct halo_error *er
     if (ret == 0 && !atomic_load(s->stop))
         ret = check_torn(s, NULL, false, err);
     return ret <= 0 ? ret : straighten(s, pkt, err);
+}
+
+int halo_source_peek(struct halo_source *s, int index, const AVPacket **ret, struct halo_error *err)
+{
+    while (s->ahead_count <= index) {
+        AVPacket **grown = av_realloc_array(s->ahead, s->ahead_count + 1, sizeof *s->ahead);
+        AVPacket *pkt = grown ? av_packet_alloc() : NULL;
+        if (grown)
+            s->ahead = grown;
+        if (!pkt)
+            return halo_fail(err, -ENOMEM, "out of memory");
+        const int r = read_next(s, pkt, err);
+        if (r <= 0) {
+            av_packet_free(&pkt);
+            return r;
+        }
+        s->ahead[s->ahead_count++] = pkt;
+    }
+    *ret = s->ahead[index];
+    return 1;
+}
+
+int halo_source_read(struct halo_source *s, AVPacket *pkt, struct halo_error *err)
+{
+    if (s->ahead_taken == s->ahead_count)
+        return read_next(s, pkt, err);
+    av_packet_unref(pkt);
+    av_packet_move_ref(pkt, s->ahead[s->ahead_taken++]);
+    return 1;
 }
 
 int halo_source_check_whole(const struct halo_source *s, struct halo_error *err)

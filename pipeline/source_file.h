@@ -29,6 +29,12 @@ AVFormatContext *halo_source_format(const struct halo_source *s);
  * time. */
 int halo_source_read(struct halo_source *s, AVPacket *pkt, struct halo_error *err);
 
+/* The packet that the index-th next call of halo_source_read will give, read ahead and kept; it
+ * stays the source's. 1, 0 (the end comes before it) or -errno with err filled. Only before the
+ * first read. */
+int halo_source_peek(struct halo_source *s, int index, const AVPacket **ret,
+                     struct halo_error *err);
+
 /* After the end: is all there that the file declares? -EBADMSG with err filled where not. */
 int halo_source_check_whole(const struct halo_source *s, struct halo_error *err);
 

@@ -61,15 +61,16 @@ static void say_rotation_lost(const AVStream *in, const AVOutputFormat *containe
 }
 
 static int open_filtered(struct halo_track *t, const struct halo_run_settings *settings,
-                         AVFormatContext *input, struct halo_sink *sink, struct halo_error *err)
+                         struct halo_source *source, struct halo_sink *sink, struct halo_error *err)
 {
+    AVFormatContext *input = halo_source_format(source);
     if (halo_sink_discards(sink))
         return 0;
     AVFormatContext *output = halo_sink_format(sink);
     const AVCodec *codec = halo_container_encoder(output->oformat, settings, err);
     if (!codec)
         return -EINVAL;
-    const struct halo_encoder_input ein = {
+    struct halo_encoder_input ein = {
         .format = halo_gate_format(t->gate),
         .width = t->in->codecpar->width,
         .height = t->in->codecpar->height,
@@ -77,7 +78,9 @@ static int open_filtered(struct halo_track *t, const struct halo_run_settings *s
         .framerate = av_guess_frame_rate(input, t->in, NULL),
         .aspect = av_guess_sample_aspect_ratio(input, t->in, NULL),
     };
-    const int ret = halo_encoder_open(&t->encoder, codec, settings, output->oformat, &ein, err);
+    int ret = halo_hdr_find(&ein.hdr, source, t->in, err);
+    if (ret >= 0)
+        ret = halo_encoder_open(&t->encoder, codec, settings, output->oformat, &ein, err);
     if (ret < 0)
         return ret;
     if (!strcmp(output->oformat->name, "yuv4mpegpipe"))
@@ -144,8 +147,8 @@ static int open_copied(struct halo_track *t, const struct halo_run_settings *set
 
 static int open_track(struct halo_track *t, const struct halo_run_settings *settings,
                       const struct halo_chain *chain, struct halo_backend *backend,
-                      AVFormatContext *input, struct halo_damage *damage, struct halo_sink *sink,
-                      struct halo_error *err)
+                      struct halo_source *source, struct halo_damage *damage,
+                      struct halo_sink *sink, struct halo_error *err)
 {
     const AVOutputFormat *container = halo_sink_format(sink)->oformat;
     int ret = halo_role_of(settings, t->in, container, &t->role, err);
@@ -157,7 +160,7 @@ static int open_track(struct halo_track *t, const struct halo_run_settings *sett
     if (ret >= 0)
         ret = open_gate(t, settings->input, chain, backend, err);
     if (ret >= 0)
-        ret = open_filtered(t, settings, input, sink, err);
+        ret = open_filtered(t, settings, source, sink, err);
     return ret;
 }
 
@@ -187,7 +190,7 @@ int halo_tracks_open(struct halo_tracks *tracks, const struct halo_run_settings 
     for (int i = 0; i < tracks->count; i++) {
         tracks->track[i].in = input->streams[i];
         const int ret =
-            open_track(&tracks->track[i], settings, chain, backend, input, damage, sink, err);
+            open_track(&tracks->track[i], settings, chain, backend, source, damage, sink, err);
         if (ret < 0)
             return ret;
         filtered += tracks->track[i].role == HALO_ROLE_FILTER;

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # What is in the file besides pictures: audio, subtitles, chapters, tags, attachments, data.
 import os
+from fractions import Fraction
 
 import halotest
 from halotest import (HaloTest, X264, audio_source, clip, ffmpeg, need, plain_clip, probe,
@@ -174,6 +175,39 @@ class Tags(HaloTest):
 
     def test_bt2020_pq(self):
         self.color('bt2020', 'smpte2084', 'bt2020nc')
+
+    def test_hdr10(self):
+        """The mastering display and light levels, from SEI (.ts) and from containers."""
+        master = 'G(13250,34500)B(7500,3000)R(34000,16000)WP(15635,16450)L(10000000,50)'
+        for suffix in ('.ts', '.mkv', '.mp4'):
+            source = clip(suffix, *video_source(), '-frames:v', '8', '-pix_fmt', 'yuv420p10le',
+                          '-c:v', 'libx265', '-x265-params',
+                          f'log-level=none:master-display={master}:max-cll=1000,400',
+                          '-color_primaries', 'bt2020', '-color_trc', 'smpte2084', '-colorspace',
+                          'bt2020nc')
+            need(self.light(source) == {(1000, 400), (Fraction(34, 50), 1000)}, 'HDR10', source)
+            for codec, name in (('libx265', 'out.ts'), ('libx265', 'out.mp4'),
+                                ('libx264', 'out.mkv'), ('libsvtav1', 'out.mkv')):
+                with self.subTest(f'{suffix} to {codec} in {name}'):
+                    output = self.filtered(source, name, '-c:v', codec, '-preset',
+                                           '12' if codec == 'libsvtav1' else 'ultrafast')
+                    self.assertEqual(self.light(output),
+                                     {(1000, 400), (Fraction(34, 50), 1000)})
+                    self.assert_video_times(source, output)
+
+    @staticmethod
+    def light(path):
+        """Light levels, and the red primary and largest luminance of the display."""
+        frame = halotest.ffprobe(path, '-select_streams', 'v', '-read_intervals', '%+#1',
+                                 '-show_frames')['frames'][0]
+        found = set()
+        for side in frame.get('side_data_list', []) + probe_video(path).get('side_data_list', []):
+            if 'max_content' in side:
+                found.add((side['max_content'], side['max_average']))
+            if 'red_x' in side:
+                red = Fraction(side['red_x']).limit_denominator(1000)
+                found.add((red, Fraction(side['max_luminance'])))
+        return found
 
     def test_full_range(self):
         self.color('bt709', 'iec61966-2-1', 'bt709', 'pc')

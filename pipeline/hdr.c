@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * HDR's static metadata, from input to output (hdr.h). */
+#include "pipeline/hdr.h"
+
+#include <errno.h>
+#include <libavutil/avstring.h>
+#include <string.h>
+
+#include "config/log.h"
+#include "pipeline/source_file.h"
+
+enum { MOST_AHEAD = 300 }; /* packets of all streams, to find the first picture of one */
+
+static void of_container(struct halo_hdr *hdr, const AVStream *st)
+{
+    size_t size;
+    const uint8_t *data =
+        av_stream_get_side_data(st, AV_PKT_DATA_MASTERING_DISPLAY_METADATA, &size);
+    hdr->has_display = data && size >= sizeof hdr->display;
+    if (hdr->has_display)
+        memcpy(&hdr->display, data, sizeof hdr->display);
+    data = av_stream_get_side_data(st, AV_PKT_DATA_CONTENT_LIGHT_LEVEL, &size);
+    hdr->has_light = data && size >= sizeof hdr->light;
+    if (hdr->has_light)
+        memcpy(&hdr->light, data, sizeof hdr->light);
+}
+
+static void of_picture(struct halo_hdr *hdr, const AVFrame *frame)
+{
+    const AVFrameSideData *side =
+        av_frame_get_side_data(frame, AV_FRAME_DATA_MASTERING_DISPLAY_METADATA);
+    if (side && !hdr->has_display) {
+        memcpy(&hdr->display, side->data, sizeof hdr->display);
+        hdr->has_display = true;
+    }
+    side = av_frame_get_side_data(frame, AV_FRAME_DATA_CONTENT_LIGHT_LEVEL);
+    if (side && !hdr->has_light) {
+        memcpy(&hdr->light, side->data, sizeof hdr->light);
+        hdr->has_light = true;
+    }
+}
+
+static void say_dropped(const AVStream *st, const AVFrame *first)
+{
+    const bool plus = first && av_frame_get_side_data(first, AV_FRAME_DATA_DYNAMIC_HDR_PLUS);
+    const bool vision = av_stream_get_side_data(st, AV_PKT_DATA_DOVI_CONF, NULL);
+    if (plus || vision)
+        halo_log(HALO_LOG_WARNING,
+                 "stream %d: its %s metadata describes unfiltered pictures and is left out: the "
+                 "output is plain HDR",
+                 st->index, vision ? "Dolby Vision" : "HDR10+");
+}
+
+/* The first picture of the stream, decoded for its side data alone. */
+static int first_picture(AVFrame *frame, struct halo_source *source, const AVStream *stream,
+                         struct halo_error *err)
+{
+    const AVCodec *codec = avcodec_find_decoder(stream->codecpar->codec_id);
+    AVCodecContext *c = avcodec_alloc_context3(codec);
+    int ret = c ? 0 : halo_fail(err, -ENOMEM, "out of memory");
+    bool open = ret == 0 && avcodec_parameters_to_context(c, stream->codecpar) >= 0;
+    if (open) {
+        c->thread_count = 1; /* no delay */
+        open = avcodec_open2(c, codec, NULL) >= 0;
+    }
+    const AVPacket *pkt;
+    for (int i = 0; open && i < MOST_AHEAD; i++) {
+        ret = halo_source_peek(source, i, &pkt, err);
+        if (ret <= 0)
+            break;
+        if (pkt->stream_index == stream->index && avcodec_send_packet(c, pkt) >= 0 &&
+            avcodec_receive_frame(c, frame) >= 0)
+            break;
+    }
+    avcodec_free_context(&c);
+    return ret < 0 ? ret : 0;
+}
+
+int halo_hdr_find(struct halo_hdr *ret, struct halo_source *source, const AVStream *stream,
+                  struct halo_error *err)
+{
+    const enum AVColorTransferCharacteristic transfer = stream->codecpar->color_trc;
+    *ret = (struct halo_hdr){0};
+    of_container(ret, stream);
+    if (transfer != AVCOL_TRC_SMPTE2084 && transfer != AVCOL_TRC_ARIB_STD_B67)
+        return 0;
+    AVFrame *frame = av_frame_alloc();
+    if (!frame)
+        return halo_fail(err, -ENOMEM, "out of memory");
+    const int r = first_picture(frame, source, stream, err);
+    if (r >= 0) {
+        of_picture(ret, frame);
+        say_dropped(stream, frame);
+    }
+    av_frame_free(&frame);
+    return r;
+}
+
+static int put(AVStream *out, enum AVPacketSideDataType type, const void *data, size_t size)
+{
+    uint8_t *to = av_stream_new_side_data(out, type, size);
+    if (!to)
+        return -ENOMEM;
+    memcpy(to, data, size);
+    return 0;
+}
+
+int halo_hdr_describe(const struct halo_hdr *hdr, AVStream *out)
+{
+    int ret = 0;
+    if (hdr->has_display)
+        ret = put(out, AV_PKT_DATA_MASTERING_DISPLAY_METADATA, &hdr->display, sizeof hdr->display);
+    if (ret == 0 && hdr->has_light)
+        ret = put(out, AV_PKT_DATA_CONTENT_LIGHT_LEVEL, &hdr->light, sizeof hdr->light);
+    return ret;
+}
+
+/* ---- for encoders: each has words of its own ---- */
+
+static const struct dialect {
+    const char *encoders;
+    const char *display, *light;
+    bool units; /* whole numbers of 0.00002 and 0.0001 cd/m2, as in the bitstream; else real ones */
+} dialects[] = {
+    {"libx264,libx264rgb", "mastering-display", "cll", true},
+    {"libx265", "master-display", "max-cll", true},
+    {"libsvtav1", "mastering-display", "content-light", false},
+};
+
+static void append_number(char *text, size_t size, AVRational n, int unit, bool whole)
+{
+    const double value = n.den ? av_q2d(n) : 0;
+    if (whole)
+        av_strlcatf(text, size, "%.0f", value * unit);
+    else
+        av_strlcatf(text, size, "%.6f", value);
+}
+
+static void append_pair(char *text, size_t size, const char *name, const AVRational pair[2],
+                        int unit, bool whole)
+{
+    av_strlcatf(text, size, "%s(", name);
+    append_number(text, size, pair[0], unit, whole);
+    av_strlcat(text, ",", size);
+    append_number(text, size, pair[1], unit, whole);
+    av_strlcat(text, ")", size);
+}
+
+static void append_display(char *text, size_t size, const struct dialect *d,
+                           const AVMasteringDisplayMetadata *m)
+{
+    enum { CHROMATICITY = 50000, LUMINANCE = 10000 };
+    const AVRational levels[2] = {m->max_luminance, m->min_luminance};
+    av_strlcatf(text, size, "%s%s=", *text ? ":" : "", d->display);
+    append_pair(text, size, "G", m->display_primaries[1], CHROMATICITY, d->units);
+    append_pair(text, size, "B", m->display_primaries[2], CHROMATICITY, d->units);
+    append_pair(text, size, "R", m->display_primaries[0], CHROMATICITY, d->units);
+    append_pair(text, size, "WP", m->white_point, CHROMATICITY, d->units);
+    append_pair(text, size, "L", levels, LUMINANCE, d->units);
+}
+
+void halo_hdr_append(const struct halo_hdr *hdr, const AVCodec *codec, char *text, size_t size)
+{
+    for (size_t i = 0; i < sizeof dialects / sizeof *dialects; i++) {
+        const struct dialect *d = &dialects[i];
+        if (!av_match_name(codec->name, d->encoders))
+            continue;
+        if (hdr->has_display && hdr->display.has_primaries && hdr->display.has_luminance)
+            append_display(text, size, d, &hdr->display);
+        if (hdr->has_light)
+            av_strlcatf(text, size, "%s%s=%u,%u", *text ? ":" : "", d->light, hdr->light.MaxCLL,
+                        hdr->light.MaxFALL);
+    }
+}
