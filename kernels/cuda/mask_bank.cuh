@@ -60,27 +60,32 @@ static inline cudaError_t halo_mask_release(const struct halo_cuda_call *call, i
     return launched != cudaSuccess ? launched : status;
 }
 
-/* One plane through kernels that read the bank: Kernels::launch<Sample, Accum>(call, slot) puts
- * them on the stream. */
+template <class Kernels>
+static inline cudaError_t halo_launch_typed(const struct halo_cuda_call *call, int slot)
+{
+    const bool wide = call->conv->accum == HALO_ACCUM_I64;
+    if (halo_plane_sample_bytes(&call->src) == 1)
+        return wide ? Kernels::template launch<uint8_t, int64_t>(call, slot)
+                    : Kernels::template launch<uint8_t, int32_t>(call, slot);
+    return wide ? Kernels::template launch<uint16_t, int64_t>(call, slot)
+                : Kernels::template launch<uint16_t, int32_t>(call, slot);
+}
+
+/* One plane: Kernels::launch<Sample, Accum>(call, slot) puts its kernels on the stream. They read
+ * the bank, unless their mask has been prepared in device memory. */
 template <class Kernels>
 static inline cudaError_t halo_launch_one(const struct halo_cuda_call *call)
 {
-    const bool bytes = halo_plane_sample_bytes(&call->src) == 1;
-    const bool wide = call->conv->accum == HALO_ACCUM_I64;
     if (call->conv->kind == HALO_CONV_COPY)
         return halo_cuda_launch_copy(call, 1);
+    if (call->prepared)
+        return halo_launch_typed<Kernels>(call, 0);
 
     int slot;
-    cudaError_t status = halo_mask_acquire(call, &slot);
+    const cudaError_t status = halo_mask_acquire(call, &slot);
     if (status != cudaSuccess)
         return status;
-    if (bytes)
-        status = wide ? Kernels::template launch<uint8_t, int64_t>(call, slot)
-                      : Kernels::template launch<uint8_t, int32_t>(call, slot);
-    else
-        status = wide ? Kernels::template launch<uint16_t, int64_t>(call, slot)
-                      : Kernels::template launch<uint16_t, int32_t>(call, slot);
-    return halo_mask_release(call, slot, status);
+    return halo_mask_release(call, slot, halo_launch_typed<Kernels>(call, slot));
 }
 
 template <class Kernels>
