@@ -5,8 +5,9 @@
 #include <stdlib.h>
 
 #include "kernels/cuda/enqueue.h"
+#include "kernels/cuda/strategies.h"
 
-enum { ALIGNMENT = 256, WARM_UP = 2, TOGETHER = 4 };
+enum { ALIGNMENT = 256, WARM_UP = 2 };
 
 struct timing {
     struct halo_backend *b;
@@ -69,7 +70,7 @@ static int prepare(struct timing *t)
 
 static int enqueue_all(const struct timing *t)
 {
-    const int step = t->trial->calls == HALO_TOGETHER ? TOGETHER : 1;
+    const int step = t->trial->calls == HALO_TOGETHER ? HALO_CUDA_MOST_PLANES : 1;
     for (int i = 0; i < t->trial->planes; i += step) {
         const int left = t->trial->planes - i;
         const int rc = halo_cuda_enqueue(t->b, &t->jobs[i], left < step ? left : step);
