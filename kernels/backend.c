@@ -106,6 +106,17 @@ bool halo_backend_can(const struct halo_backend *b, const struct halo_strategy *
            (!strategy->can || strategy->can(conv, channels));
 }
 
+const struct halo_strategy *halo_backend_choose(const struct halo_backend *b,
+                                                const struct halo_job *job)
+{
+    if (job->strategy)
+        return job->strategy;
+    const struct halo_strategy *const *s = b->ops->strategies; /* the last row can everything */
+    while (!halo_backend_can(b, *s, job->conv, job->src.channels))
+        s++;
+    return *s;
+}
+
 static bool job_ok(const struct halo_backend *b, const struct halo_job *job)
 {
     if (!job->conv || !plane_ok(&job->src) || !plane_ok(&job->dst))

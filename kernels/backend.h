@@ -87,6 +87,11 @@ void halo_backend_close(struct halo_backend *b); /* NULL is nothing to do */
 bool halo_backend_can(const struct halo_backend *b, const struct halo_strategy *strategy,
                       const struct halo_conv *conv, int channels);
 
+/* How job will be filtered: as it asks, or else by the first row of the table that can. For
+ * backends; job has been checked. Any thread. */
+const struct halo_strategy *halo_backend_choose(const struct halo_backend *b,
+                                                const struct halo_job *job);
+
 /* Runs all jobs, in any order and at once; blocks until every dst is written. 0, -EINVAL (a job
  * that breaks the rules above, or a strategy that cannot), -ENOMEM, -EIO (the device failed; every
  * dst of the call is then undefined and must not be shown). */

@@ -80,16 +80,6 @@ static int cpu_open(struct halo_backend **ret, const struct halo_backend_setting
     return 0;
 }
 
-static const struct halo_cpu_strategy *choose(const struct halo_job *job)
-{
-    const struct halo_strategy *chosen = job->strategy;
-    for (int i = 0; !chosen; i++) {
-        if (!strategies[i]->can || strategies[i]->can(job->conv, job->src.channels))
-            chosen = strategies[i];
-    }
-    return (const struct halo_cpu_strategy *)chosen;
-}
-
 struct call {
     struct cpu *cpu;
     const struct halo_job *jobs;
@@ -140,7 +130,9 @@ static int run_band(void *arg, int piece, int worker)
             const int y0 = first_row(job, piece, bands), y1 = first_row(job, piece + 1, bands);
             if (y0 >= y1)
                 return 0;
-            return choose(job)->band(job, y0, y1, &call->cpu->scratch[worker]);
+            const struct halo_cpu_strategy *s =
+                (const struct halo_cpu_strategy *)halo_backend_choose(&call->cpu->base, job);
+            return s->band(job, y0, y1, &call->cpu->scratch[worker]);
         }
         piece -= bands;
     }

@@ -150,19 +150,6 @@ static bool cuda_has(const struct halo_backend *b, const struct halo_strategy *s
            ((const struct cuda_backend *)b)->compute;
 }
 
-static const struct halo_cuda_strategy *strategy_of(const struct cuda_backend *c,
-                                                    const struct halo_strategy *wanted,
-                                                    const struct halo_conv *conv, int channels)
-{
-    const struct halo_strategy *s = wanted;
-    for (int i = 0; !s; i++) {
-        const struct halo_strategy *row = halo_cuda_strategies[i];
-        if (halo_backend_can(&c->base, row, conv, channels))
-            s = row;
-    }
-    return (const struct halo_cuda_strategy *)s; /* base is its first member */
-}
-
 /* The place of a mask that is kept, or of the one longest unused. */
 static int mask_place(const struct cuda_backend *c, const struct halo_cuda_strategy *s,
                       const struct halo_conv *conv, int channels, bool *ret_found)
@@ -237,7 +224,8 @@ static int launch(struct cuda_backend *c, const struct halo_job *jobs, int count
             const struct halo_job *job = &jobs[first + planes];
             const int channels = job->src.channels;
             const struct halo_cuda_strategy *own =
-                strategy_of(c, job->strategy, job->conv, channels);
+                (const struct halo_cuda_strategy *)halo_backend_choose(
+                    &c->base, job); /* base is its first member */
             if (planes > 0 && own != s)
                 break;
             s = own;
