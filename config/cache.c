@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Where files of the cache are, and how they get there. */
+#include "cache.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Environment variables name folders by absolute paths; others are to be ignored. */
+static const char *folder_of(const char *variable)
+{
+    const char *value = getenv(variable);
+    return value && value[0] == '/' ? value : NULL;
+}
+
+int halo_cache_tuning_path(char *ret, size_t size, const char *backend, int device)
+{
+    const char *service = folder_of("CACHE_DIRECTORY"), *cache = folder_of("XDG_CACHE_HOME");
+    const char *home = folder_of("HOME");
+    char folder[PATH_MAX];
+    int length;
+    if (service) /* systemd: several, with colons between */
+        length = snprintf(folder, sizeof folder, "%.*s", (int)strcspn(service, ":"), service);
+    else if (cache)
+        length = snprintf(folder, sizeof folder, "%s/halod", cache);
+    else if (home)
+        length = snprintf(folder, sizeof folder, "%s/.cache/halod", home);
+    else if (geteuid() == 0)
+        length = snprintf(folder, sizeof folder, "/var/cache/halod");
+    else
+        return -ENOENT;
+    if (length >= (int)sizeof folder)
+        return -ENAMETOOLONG;
+    length = snprintf(ret, size, "%s/tuning-%s-%d.txt", folder, backend, device);
+    return length < 0 || (size_t)length >= size ? -ENAMETOOLONG : 0;
+}
+
+/* The folders above path, as far as they are missing. What fails here shows when the file is made.
+ */
+static void make_folders(const char *path)
+{
+    char folder[PATH_MAX];
+    for (size_t i = 1; path[i] && i < sizeof folder; i++) {
+        folder[i - 1] = path[i - 1];
+        folder[i] = '\0';
+        if (path[i] == '/')
+            mkdir(folder, 0755);
+    }
+}
+
+static int write_all(int fd, const char *text, size_t size)
+{
+    for (size_t done = 0; done < size;) {
+        const ssize_t wrote = write(fd, text + done, size - done);
+        if (wrote < 0 && errno != EINTR)
+            return -errno;
+        done += wrote > 0 ? (size_t)wrote : 0;
+    }
+    return fchmod(fd, 0644) < 0 || fsync(fd) < 0 ? -errno : 0;
+}
+
+int halo_cache_write(const char *path, const char *text, size_t size, struct halo_error *err)
+{
+    char beside[PATH_MAX];
+    if (snprintf(beside, sizeof beside, "%s.XXXXXX", path) >= (int)sizeof beside)
+        return halo_fail(err, -ENAMETOOLONG, "%s: %s", path, strerror(ENAMETOOLONG));
+    make_folders(path);
+    const int fd = mkostemp(beside, O_CLOEXEC);
+    if (fd < 0)
+        return halo_fail(err, -errno, "%s cannot be written: %s", path, strerror(errno));
+    int rc = write_all(fd, text, size);
+    if (close(fd) < 0 && rc == 0)
+        rc = -errno;
+    if (rc == 0 && rename(beside, path) < 0)
+        rc = -errno;
+    if (rc == 0)
+        return 0;
+    unlink(beside);
+    return halo_fail(err, rc, "%s cannot be written: %s", path, strerror(-rc));
+}
