@@ -6,9 +6,10 @@
 #include <stdio.h>
 #include <uv.h>
 
+#include "daemon/build.h"
 #include "daemon/commands.h"
 #include "kernels/backend.h"
-#include "version.h"
+#include "kernels/version.h"
 
 static void print_library(const char *name, unsigned version)
 {

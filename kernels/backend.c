@@ -8,6 +8,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "tuning.h"
+
 /* Keeps every index that border.h sees, with the largest radius added, far below its 2^29. */
 enum { MAX_SIDE = 1 << 24, MAX_THREADS = 1024 };
 
@@ -45,8 +47,10 @@ int halo_backend_open(const struct halo_backend_ops *ops,
 
 void halo_backend_close(struct halo_backend *b)
 {
-    if (b)
-        b->ops->close(b);
+    if (!b)
+        return;
+    halo_tuning_destroy(b->tuning);
+    b->ops->close(b);
 }
 
 static bool plane_ok(const struct halo_plane *p)
@@ -106,11 +110,30 @@ bool halo_backend_can(const struct halo_backend *b, const struct halo_strategy *
            (!strategy->can || strategy->can(conv, channels));
 }
 
+int halo_backend_tune(struct halo_backend *b, const char *path, char *text, size_t size)
+{
+    char device[256];
+    struct halo_tuning *tuning;
+    b->ops->identify(b, device, sizeof device);
+    const int rc = halo_tuning_read(&tuning, path, b->ops, device, text, size);
+    if (rc < 0)
+        return rc;
+    halo_tuning_destroy(b->tuning);
+    b->tuning = tuning;
+    return 0;
+}
+
 const struct halo_strategy *halo_backend_choose(const struct halo_backend *b,
                                                 const struct halo_job *job)
 {
     if (job->strategy)
         return job->strategy;
+    if (b->tuning) {
+        const struct halo_tuning_key key = halo_tuning_key_of(job->conv, &job->src);
+        const struct halo_strategy *s = halo_tuning_find(b->tuning, &key);
+        if (s && halo_backend_can(b, s, job->conv, job->src.channels))
+            return s;
+    }
     const struct halo_strategy *const *s = b->ops->strategies; /* the last row can everything */
     while (!halo_backend_can(b, *s, job->conv, job->src.channels))
         s++;

@@ -60,6 +60,9 @@ struct halo_backend_ops {
     int (*open)(struct halo_backend **ret, const struct halo_backend_settings *settings);
     void (*close)(struct halo_backend *b);
     int (*convolve)(struct halo_backend *b, const struct halo_job *jobs, int count);
+    /* Fills text with the device in one line: the same whenever it opens on the same hardware, and
+     * another on other hardware. */
+    void (*identify)(const struct halo_backend *b, char *text, size_t size);
     /* NULL: every strategy of the table runs on every device. */
     bool (*has)(const struct halo_backend *b, const struct halo_strategy *strategy);
     /* NULL: convolve and the clock are good enough. */
@@ -69,6 +72,7 @@ struct halo_backend_ops {
 /* First word of every backend's own struct. */
 struct halo_backend {
     const struct halo_backend_ops *ops;
+    struct halo_tuning *tuning; /* NULL: the order of the table decides */
 };
 
 extern const struct halo_backend_ops *const halo_backends[]; /* NULL-terminated: cpu, cuda */
@@ -87,8 +91,13 @@ void halo_backend_close(struct halo_backend *b); /* NULL is nothing to do */
 bool halo_backend_can(const struct halo_backend *b, const struct halo_strategy *strategy,
                       const struct halo_conv *conv, int channels);
 
-/* How job will be filtered: as it asks, or else by the first row of the table that can. For
- * backends; job has been checked. Any thread. */
+/* Lets the measured times of the file at path guide the choice of strategies. 0; -ENOENT (no such
+ * file), -ESTALE (measured on another device or version), -EINVAL (damaged), or what reading it
+ * gave: b is then as before, and text says what and where in one line. Not during a call on b. */
+int halo_backend_tune(struct halo_backend *b, const char *path, char *text, size_t size);
+
+/* How job will be filtered: as it asks, or by the fastest that was measured, or by the first row of
+ * the table that can. For backends; job has been checked. Any thread. */
 const struct halo_strategy *halo_backend_choose(const struct halo_backend *b,
                                                 const struct halo_job *job);
 

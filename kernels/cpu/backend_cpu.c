@@ -53,6 +53,20 @@ static int describe(char *text, size_t size)
     return 1;
 }
 
+/* The processor's name where Linux knows one, and the instruction set that is used. */
+static void identify(const struct halo_backend *b, char *text, size_t size)
+{
+    char line[160], name[100] = "processor";
+    FILE *info = fopen("/proc/cpuinfo", "re");
+    (void)b;
+    while (info && fgets(line, sizeof line, info))
+        if (sscanf(line, "model name : %99[^\n]", name) == 1)
+            break;
+    if (info)
+        fclose(info);
+    snprintf(text, size, "%s, %s", name, halo_rows_isa());
+}
+
 static void cpu_close(struct halo_backend *b)
 {
     struct cpu *cpu = (struct cpu *)b;
@@ -157,4 +171,5 @@ const struct halo_backend_ops halo_backend_cpu = {
     .open = cpu_open,
     .close = cpu_close,
     .convolve = convolve,
+    .identify = identify,
 };

@@ -400,6 +400,11 @@ const char *halo_cuda_error_text(const struct halo_backend *b)
     return ((const struct cuda_backend *)b)->error;
 }
 
+static void cuda_identify(const struct halo_backend *b, char *text, size_t size)
+{
+    halo_cuda_identify(((const struct cuda_backend *)b)->device, text, size);
+}
+
 const struct halo_backend_ops halo_backend_cuda = {
     .name = "cuda",
     .strategies = halo_cuda_strategies,
@@ -407,6 +412,7 @@ const struct halo_backend_ops halo_backend_cuda = {
     .open = cuda_open,
     .close = cuda_close,
     .convolve = cuda_convolve,
+    .identify = cuda_identify,
     .has = cuda_has,
     .time = halo_cuda_time,
 };

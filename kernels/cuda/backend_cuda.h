@@ -12,4 +12,7 @@ const char *halo_cuda_error_text(const struct halo_backend *b);
 /* The describe of its ops. */
 int halo_cuda_describe(char *text, size_t size);
 
+/* The name, compute capability and driver of a device, in one line. */
+void halo_cuda_identify(int device, char *text, size_t size);
+
 #endif

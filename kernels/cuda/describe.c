@@ -63,3 +63,14 @@ int halo_cuda_describe(char *text, size_t size)
                driver / 1000, driver % 1000 / 10);
     return devices;
 }
+
+void halo_cuda_identify(int device, char *text, size_t size)
+{
+    struct cudaDeviceProp p = {.name = "device"};
+    int driver = 0;
+    if (cudaGetDeviceProperties(&p, device) != cudaSuccess ||
+        cudaDriverGetVersion(&driver) != cudaSuccess)
+        (void)cudaGetLastError();
+    snprintf(text, size, "%s, sm_%d%d, driver %d.%d", p.name, p.major, p.minor, driver / 1000,
+             driver % 1000 / 10);
+}
