@@ -4,11 +4,13 @@
 
 #include <errno.h>
 #include <libavutil/mem.h>
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
 
+#include "config/cache.h"
 #include "config/log.h"
 #include "pipeline/av.h"
 #include "pipeline/container.h"
@@ -90,6 +92,21 @@ static void expect_total(struct halo_stream *s)
     }
 }
 
+/* Measured times, where halo-bench --tune has left some. Without them all goes on, only slower. */
+static void tune(struct halo_backend *b)
+{
+    char path[PATH_MAX], text[PATH_MAX + 100];
+    if (halo_cache_tuning_path(path, sizeof path, b->ops->name, 0) < 0)
+        return;
+    const int rc = halo_backend_tune(b, path, text, sizeof text);
+    if (rc == 0)
+        halo_log(HALO_LOG_DEBUG, "strategies as measured in %s", path);
+    else if (rc == -ESTALE)
+        halo_log(HALO_LOG_INFO, "%s: not used; halo-bench --tune measures anew", text);
+    else if (rc != -ENOENT)
+        halo_log(HALO_LOG_WARNING, "%s: not used; halo-bench --tune measures anew", text);
+}
+
 static int open_all(struct halo_stream *s, struct halo_error *err)
 {
     const struct halo_backend_settings backend = {.threads = s->settings->threads};
@@ -99,6 +116,7 @@ static int open_all(struct halo_stream *s, struct halo_error *err)
     ret = halo_backend_open(halo_backend_find("cpu"), &backend, &s->backend);
     if (ret < 0)
         return halo_fail(err, ret, "the cpu backend does not start: %s", strerror(-ret));
+    tune(s->backend);
     ret = halo_tracks_open(&s->tracks, s->settings, s->chain, s->backend, s->source, &s->damage,
                            s->sink, err);
     if (ret < 0)

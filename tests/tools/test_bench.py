@@ -17,9 +17,10 @@ SVG = '{http://www.w3.org/2000/svg}'
 TINY = ('--backend', 'cpu', '--threads', '2', '--size', '64x48', '--planes', '2', '--rounds', '5')
 
 
-def bench(*arguments, stdout=subprocess.PIPE):
+def bench(*arguments, stdout=subprocess.PIPE, cache='/nonexistent'):
     done = subprocess.run([HALO_BENCH, *map(str, arguments)], stdin=subprocess.DEVNULL,
-                          stdout=stdout, stderr=subprocess.PIPE, text=True, timeout=120)
+                          stdout=stdout, stderr=subprocess.PIPE, text=True, timeout=120,
+                          env=dict(os.environ, XDG_CACHE_HOME=cache))
     return done.returncode, done.stdout, done.stderr
 
 
@@ -116,6 +117,48 @@ class Plot(Bench):
         self.assertIn('/no/such/folder/x.svg', err)
 
 
+class Tune(Bench):
+    ARGUMENTS = ('--tune', '--backend', 'cpu', '--threads', 1, '--size', '64x48', '--masks',
+                 'gauss:3,dense:5,box:3,gradient:3', '--limit', 0.001)
+
+    def test_table(self):
+        with tempfile.TemporaryDirectory() as cache:
+            path = os.path.join(cache, 'halod', 'tuning-cpu-0.txt')
+            code, out, err = bench(*self.ARGUMENTS, cache=cache)
+            self.assertEqual(code, 0, err)
+            self.assertIn(path, err)
+            self.assertEqual(os.listdir(os.path.dirname(path)), [os.path.basename(path)])
+            with open(path, encoding='utf-8') as file:
+                self.assertEqual(file.read(), out)
+            self.assertRegex(out, r'\Ahalod-tuning 1\nversion \S+\ndevice \S.*\n#')
+            self.assertRegex(out, r'\n(separable|dense|box|gradient) +\d+ .* 64x48 +\S+ +[\d.]+\nend')
+            self.assertEqual(len(re.findall(r'(?m)^dense +(?:8|10|16) +', out)), 3)
+            self.check_used(path, cache)
+
+    # auto takes what the table says, and says what is wrong with it.
+    def check_used(self, path, cache):
+        auto = (*TINY, '--masks', 'gauss:3', '--strategies', 'auto')
+        code, _, err = bench(*auto, cache=cache)
+        self.assertEqual((code, err), (0, ''))
+        with open(path, encoding='utf-8') as file:
+            whole = file.read()
+        for old, new, says in (('version ', 'version 0', ':2: '), ('dense ', 'dents ', ': no such'),
+                               ('end\n', '', 'the end is missing'), ('device ', 'device x', ':3: ')):
+            with open(path, 'w', encoding='utf-8') as file:
+                file.write(whole.replace(old, new))
+            code, out, err = bench(*auto, cache=cache)
+            self.assertEqual(code, 0)
+            self.assertIn('auto', out)
+            self.assertRegex(err, r'\Ahalo-bench: [^\n]+\n\Z')
+            self.assertIn(path, err)
+            self.assertIn(says, err)
+
+    def test_no_place(self):
+        code, _, err = bench(*self.ARGUMENTS, cache='/dev/null')
+        self.assertEqual(code, 1)
+        self.assertIn('/dev/null/halod/tuning-cpu-0.txt', err)
+
+
 class Reuse(Bench):
     TILES = (8, 16, 32, 64)
 
@@ -202,7 +245,9 @@ class Words(Bench):
                             (('--backend', 'cpu', '--strategies', 'refrence'), 'reference'),
                             (('--masks', 'gauss:4'), 'odd'), (('--rounds', '0'), 'rounds'),
                             (('--csv', '--json'), '--csv'), (('--size',), '--size'),
-                            (('--peers', '--backend', 'cpu'), 'bench-peers'), (('x',), 'x')):
+                            (('--peers', '--backend', 'cpu'), 'bench-peers'),
+                            (('--tune', '--list'), '--tune'), (('--tune', '--csv'), '--tune'),
+                            (('x',), 'x')):
             with self.subTest(words):
                 code, out, err = bench(*words)
                 self.assertEqual((code, out), (64, ''))

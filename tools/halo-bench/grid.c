@@ -40,7 +40,7 @@ static int add_candidates(struct grid *g, struct halo_bench_candidate *c,
         c[count++] = (struct halo_bench_candidate){
             .name = strategy ? strategy->name : "auto", .conv = conv, .strategy = strategy};
     }
-    if (g->npp)
+    if (g->npp && mask->kind != HALO_BENCH_GRADIENT)
         c[count++] =
             (struct halo_bench_candidate){.name = "npp", .conv = conv, .npp = g->npp, .mask = mask};
     return count;

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * halo-bench: the kernels timed, beside a copy, beside the arithmetic, beside other libraries. */
 #include <errno.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "config/cache.h"
 #include "config/error.h"
 #include "tools/halo-bench/commands.h"
 
@@ -19,6 +21,17 @@ void halo_bench_say(const char *format, ...)
     fprintf(stderr, "halo-bench: %s\n", line);
 }
 
+/* auto is what it is in halod: by the measured times, where there are some. */
+static void tune(struct halo_backend *b, int device)
+{
+    char path[PATH_MAX], text[PATH_MAX + 100];
+    if (halo_cache_tuning_path(path, sizeof path, b->ops->name, device) < 0)
+        return;
+    const int rc = halo_backend_tune(b, path, text, sizeof text);
+    if (rc < 0 && rc != -ENOENT)
+        halo_bench_say("%s: not used; --tune measures anew", text);
+}
+
 int halo_bench_open(struct halo_backend **ret, const struct halo_bench_settings *settings,
                     char *text, size_t size)
 {
@@ -27,6 +40,8 @@ int halo_bench_open(struct halo_backend **ret, const struct halo_bench_settings 
                                                  .device = settings->device};
     const int devices = ops->describe(text, size);
     const int rc = devices > 0 ? halo_backend_open(ops, &wanted, ret) : -ENODEV;
+    if (rc == 0 && settings->mode != HALO_BENCH_TUNE)
+        tune(*ret, settings->device);
     if (rc == 0)
         return HALO_EXIT_OK;
     if (devices > 0 && rc == -ENODEV)
@@ -46,6 +61,8 @@ static int run(const struct halo_bench_settings *settings)
         return halo_bench_list(settings);
     case HALO_BENCH_REUSE:
         return halo_bench_reuse(settings);
+    case HALO_BENCH_TUNE:
+        return halo_bench_tune(settings);
     default:
         return halo_bench_grid(settings);
     }

@@ -15,12 +15,14 @@ static const char *const kind_names[] = {
     [HALO_BENCH_GAUSS] = "gauss",
     [HALO_BENCH_DENSE] = "dense",
     [HALO_BENCH_BOX] = "box",
+    [HALO_BENCH_GRADIENT] = "gradient",
 };
 
 static const int widest[] = {
     [HALO_BENCH_GAUSS] = HALO_MAX_TAPS,
     [HALO_BENCH_DENSE] = HALO_MAX_DENSE,
     [HALO_BENCH_BOX] = 2 * HALO_MAX_BOX_RADIUS + 1,
+    [HALO_BENCH_GRADIENT] = 3,
 };
 
 const char *halo_bench_kind_name(enum halo_bench_kind kind)
@@ -38,7 +40,7 @@ static int parse_kind(const char *text, size_t length, struct halo_error *err)
     if (near)
         return halo_fail_usage(err, "--masks: no kind '%.*s' (nearest: %s)", (int)length, text,
                                near);
-    return halo_fail_usage(err, "--masks: no kind '%.*s': gauss, dense and box are known",
+    return halo_fail_usage(err, "--masks: no kind '%.*s': gauss, dense, box and gradient are known",
                            (int)length, text);
 }
 
@@ -120,12 +122,17 @@ void halo_bench_mask_weights(double *ret, const struct halo_bench_mask *mask)
     }
 }
 
+static const int sobel_x[9] = {-1, 0, 1, -2, 0, 2, -1, 0, 1};
+static const int sobel_y[9] = {-1, -2, -1, 0, 0, 0, 1, 2, 1};
+
 int halo_bench_mask_make(struct halo_conv *ret, const struct halo_bench_mask *mask, int depth)
 {
     const struct halo_conv_target target = {.depth = depth, .border = HALO_BORDER_REPLICATE};
     const int radius = mask->width / 2;
     if (mask->kind == HALO_BENCH_BOX)
         return halo_conv_box(ret, radius, radius, &target);
+    if (mask->kind == HALO_BENCH_GRADIENT)
+        return halo_conv_gradient(ret, sobel_x, sobel_y, 1, 0, &target);
     if (mask->kind == HALO_BENCH_GAUSS)
         return halo_conv_gauss(ret, sigma_of(mask), sigma_of(mask), &target);
     double weights[HALO_MAX_DENSE * HALO_MAX_DENSE];

@@ -9,9 +9,10 @@
 enum { HALO_BENCH_MAX_MASKS = 128 };
 
 enum halo_bench_kind {
-    HALO_BENCH_GAUSS, /* separable; taps, 3 to 127, sigma = radius / 3 */
-    HALO_BENCH_DENSE, /* width and height, 3 to 63; weights of both signs, no two alike */
-    HALO_BENCH_BOX,   /* width and height, 3 to 2049 */
+    HALO_BENCH_GAUSS,    /* separable; taps, 3 to 127, sigma = radius / 3 */
+    HALO_BENCH_DENSE,    /* width and height, 3 to 63; weights of both signs, no two alike */
+    HALO_BENCH_BOX,      /* width and height, 3 to 2049 */
+    HALO_BENCH_GRADIENT, /* width and height 3: Sobel's masks */
     HALO_BENCH_KIND_COUNT,
 };
 
@@ -30,7 +31,7 @@ int halo_bench_masks_parse(struct halo_bench_mask *ret, const char *text, struct
 int halo_bench_mask_make(struct halo_conv *ret, const struct halo_bench_mask *mask, int depth);
 
 /* The same mask in real numbers, for libraries other than ours: the taps of a Gaussian (width
- * values) or the rows of a dense mask (width squared). A box has none. The weights sum to 1
+ * values) or the rows of a dense mask (width squared). Others have none. The weights sum to 1
  * (Gaussian), or their magnitudes do (dense). */
 void halo_bench_mask_weights(double *ret, const struct halo_bench_mask *mask);
 

@@ -184,8 +184,9 @@ int halo_bench_reuse(const struct halo_bench_settings *settings)
 {
     struct row rows[HALO_BENCH_MAX_MASKS];
     for (int i = 0; i < settings->mask_count; i++) {
-        if (settings->masks[i].kind == HALO_BENCH_BOX) {
-            halo_bench_say("--reuse: a box is not tiled: gauss and dense masks only");
+        const enum halo_bench_kind kind = settings->masks[i].kind;
+        if (kind != HALO_BENCH_GAUSS && kind != HALO_BENCH_DENSE) {
+            halo_bench_say("--reuse: gauss and dense masks only: the others are not tiled so");
             return HALO_EXIT_USAGE;
         }
         calculate(&rows[i], &settings->masks[i]);

@@ -20,6 +20,8 @@ static const char *const launch_names[] = {
 };
 
 static const char default_masks[] = "gauss:7,15,31,63,121,dense:3,5,7,9,15,31,63,box:3,15,63";
+static const char default_tune_masks[] =
+    "gauss:3,7,15,31,63,127,dense:3,5,9,15,31,63,box:3,15,63,255,gradient:3";
 static const char default_reuse_masks[] = "gauss:3,5,7,9,15,31,63,dense:3,5,7,9,15,31,63";
 
 #define AT(field) offsetof(struct halo_bench_settings, field)
@@ -30,6 +32,8 @@ static const struct halo_option options[] = {
     {"reuse", NULL, HALO_OPTION_FLAG, AT(reuse),
      .help = "how often tiling uses a loaded cell again, beside measured times"},
     {"peers", NULL, HALO_OPTION_FLAG, AT(peers), .help = "NVIDIA's NPP beside ours"},
+    {"tune", NULL, HALO_OPTION_FLAG, AT(tune),
+     .help = "measure which strategy is the fastest for what, for auto to choose by"},
     {"backend", NULL, HALO_OPTION_STRING, AT(backend_name), .argument = "cpu|cuda",
      .help = "where to run (default cuda where a device is, else cpu)"},
     {"device", NULL, HALO_OPTION_INT, AT(device), 0, 0, 1023, .help = "CUDA device"},
@@ -45,8 +49,8 @@ static const struct halo_option options[] = {
     {"planes", NULL, HALO_OPTION_INT, AT(planes), 16, 1, MAX_PLANES,
      .help = "in turns, so many that no cache holds them all"},
     {"rounds", NULL, HALO_OPTION_INT, AT(rounds), 20, 1, MAX_ROUNDS, .help = "over all planes"},
-    {"limit", NULL, HALO_OPTION_REAL, AT(limit), 4, 0.001, 86400, .argument = "SECONDS",
-     .help = "for each time, about: what is slower gets fewer rounds"},
+    {"limit", NULL, HALO_OPTION_REAL, AT(limit), 0, 0.001, 86400, .argument = "SECONDS",
+     .help = "for each time, about: what is slower gets fewer rounds (default 4, or 0.1 to tune)"},
     {"launch", NULL, HALO_OPTION_CHOICE, AT(launch), HALO_ONE_BY_ONE, .choices = launch_names,
      .argument = "HOW",
      .help = "of kernels on a GPU: plane by plane, as a CUDA graph, four planes "
@@ -154,12 +158,14 @@ static int parse_strategies(struct halo_bench_settings *s, struct halo_error *er
 /* What the options together come to. */
 static int resolve(struct halo_bench_settings *s, struct halo_error *err)
 {
-    if (s->list + s->reuse + s->peers > 1)
-        return halo_fail_usage(err, "--list, --reuse and --peers: give one of them");
+    if (s->list + s->reuse + s->peers + s->tune > 1)
+        return halo_fail_usage(err, "--list, --reuse, --peers and --tune: give one of them");
     if (s->csv && s->json)
         return halo_fail_usage(err, "--csv and --json: give one of them");
-    if (s->plot && (s->list || s->reuse))
-        return halo_fail_usage(err, "--svg: there is no plot of --list and --reuse");
+    if (s->plot && (s->list || s->reuse || s->tune))
+        return halo_fail_usage(err, "--svg: there is no plot of --list, --reuse and --tune");
+    if (s->tune && (s->csv || s->json || s->strategy_list))
+        return halo_fail_usage(err, "--tune: a table of all strategies, in one form");
     if (s->peers && s->backend_name && !strcmp(s->backend_name, "cpu"))
         return halo_fail_usage(err, "--peers: peers on the CPU are for tools/bench-peers.py");
     if (s->peers && s->channels != 1)
@@ -167,11 +173,15 @@ static int resolve(struct halo_bench_settings *s, struct halo_error *err)
     s->mode = s->list    ? HALO_BENCH_LIST
               : s->reuse ? HALO_BENCH_REUSE
               : s->peers ? HALO_BENCH_PEERS
+              : s->tune  ? HALO_BENCH_TUNE
                          : HALO_BENCH_GRID;
     s->format = s->csv ? HALO_BENCH_CSV : s->json ? HALO_BENCH_JSON : HALO_BENCH_TABLE;
     const char *masks = s->mask_list ? s->mask_list
                         : s->reuse   ? default_reuse_masks
+                        : s->tune    ? default_tune_masks
                                      : default_masks;
+    if (s->limit <= 0)
+        s->limit = s->tune ? 0.1 : 4;
     s->mask_count = halo_bench_masks_parse(s->masks, masks, err);
     int rc = s->mask_count < 0 ? s->mask_count : parse_size(s, err);
     if (rc == 0)
@@ -238,7 +248,9 @@ void halo_bench_print_help(void)
            "  halo-bench [options]            every strategy, mask and depth of one backend\n"
            "  halo-bench --list               what there is to run\n"
            "  halo-bench --reuse [options]    the arithmetic of tiling beside measured times\n"
-           "  halo-bench --peers [options]    other libraries beside ours\n\noptions:\n");
+           "  halo-bench --peers [options]    other libraries beside ours\n"
+           "  halo-bench --tune [options]     a table of the fastest strategies, for auto\n\n"
+           "options:\n");
     halo_options_print(options, "--", stdout);
     printf("\ndefault masks: %s\n\nexample:\n"
            "  halo-bench --backend cpu --threads 1 --masks gauss:7,15 --svg times.svg\n"

@@ -10,7 +10,7 @@
 #include "tools/halo-bench/mask.h"
 
 enum {
-    HALO_BENCH_MAX_STRATEGIES = 16,
+    HALO_BENCH_MAX_STRATEGIES = 32,
     HALO_BENCH_NO_DEVICE = 77, /* exit code: nothing could run, what tests call skipped */
 };
 
@@ -19,16 +19,17 @@ enum halo_bench_mode {
     HALO_BENCH_LIST,
     HALO_BENCH_REUSE,
     HALO_BENCH_PEERS,
+    HALO_BENCH_TUNE,
 };
 
 enum halo_bench_format { HALO_BENCH_TABLE, HALO_BENCH_CSV, HALO_BENCH_JSON };
 
 struct halo_bench_settings {
     /* As the options have them; the strings are owned. */
-    bool list, reuse, peers, csv, json;
+    bool list, reuse, peers, tune, csv, json;
     char *backend_name, *size, *mask_list, *strategy_list, *plot;
     int channels, threads, device, rounds, planes, launch;
-    double limit; /* seconds for one strategy, mask and depth, about */
+    double limit; /* seconds for one strategy, mask and depth, about; 0: not given */
 
     /* What they come to. */
     enum halo_bench_mode mode;
