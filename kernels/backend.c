@@ -161,25 +161,44 @@ int halo_backend_convolve(struct halo_backend *b, const struct halo_job *jobs, i
     return count ? b->ops->convolve(b, jobs, count) : 0;
 }
 
-/* Planes of random samples in host memory, rows on cache lines. */
-static int make_planes(struct halo_plane *planes, int count, const struct halo_plane *like)
+struct halo_plane halo_trial_plane(const struct halo_trial *trial, int p)
 {
-    const size_t row =
-        (size_t)(like->width * like->channels) * (size_t)halo_plane_sample_bytes(like);
+    struct halo_plane plane = trial->like;
+    if (p > 0) {
+        plane.width = (plane.width + 1) / 2;
+        plane.height = (plane.height + 1) / 2;
+    }
+    return plane;
+}
+
+/* A plane of random samples in host memory, rows on cache lines. */
+static int make_plane(struct halo_plane *ret, uint64_t state)
+{
+    const size_t row = (size_t)(ret->width * ret->channels) * (size_t)halo_plane_sample_bytes(ret);
     const size_t stride = (row + 63) / 64 * 64;
-    uint64_t state = 1;
-    for (int i = 0; i < count; i++) {
-        planes[i] = *like;
-        planes[i].stride = (ptrdiff_t)stride;
-        uint8_t *bytes = planes[i].data = aligned_alloc(64, stride * (size_t)like->height);
-        if (!bytes)
-            return -ENOMEM;
-        for (size_t at = 0; at < stride * (size_t)like->height; at++) {
-            state = state * UINT64_C(6364136223846793005) + 1442695040888963407;
-            bytes[at] = (uint8_t)(state >> 56);
-        }
+    uint8_t *bytes = ret->data = aligned_alloc(64, stride * (size_t)ret->height);
+    if (!bytes)
+        return -ENOMEM;
+    ret->stride = (ptrdiff_t)stride;
+    for (size_t at = 0; at < stride * (size_t)ret->height; at++) {
+        state = state * UINT64_C(6364136223846793005) + 1442695040888963407;
+        bytes[at] = (uint8_t)(state >> 56);
     }
     return 0;
+}
+
+static int make_jobs(struct halo_job *jobs, int count, const struct halo_trial *trial)
+{
+    int ret = 0;
+    for (int i = 0; i < count && ret == 0; i++) {
+        const struct halo_plane like = halo_trial_plane(trial, trial->yuv420 ? i % 3 : 0);
+        jobs[i] = (struct halo_job){trial->conv, trial->strategy, like, like};
+        jobs[i].src.data = jobs[i].dst.data = NULL;
+        ret = make_plane(&jobs[i].src, 2 * (uint64_t)i);
+        if (ret == 0)
+            ret = make_plane(&jobs[i].dst, 2 * (uint64_t)i + 1);
+    }
+    return ret;
 }
 
 static double now_us(void)
@@ -192,23 +211,24 @@ static double now_us(void)
 /* By convolve and the clock. */
 static int time_plainly(struct halo_backend *b, const struct halo_trial *trial, double *ret_us)
 {
-    struct halo_plane *planes = calloc((size_t)trial->planes * 2, sizeof(*planes));
-    if (!planes)
+    const int count = trial->planes * (trial->yuv420 ? 3 : 1);
+    const int step = trial->yuv420 && trial->calls == HALO_TOGETHER ? 3 : 1;
+    struct halo_job *jobs = calloc((size_t)count, sizeof(*jobs));
+    if (!jobs)
         return -ENOMEM;
-    int ret = make_planes(planes, 2 * trial->planes, &trial->like);
+    int ret = make_jobs(jobs, count, trial);
     for (int round = -2; round < trial->rounds && ret == 0; round++) {
         const double start = now_us();
-        for (int i = 0; i < trial->planes && ret == 0; i++) {
-            const struct halo_job job = {trial->conv, trial->strategy, planes[2 * i],
-                                         planes[2 * i + 1]};
-            ret = halo_backend_convolve(b, &job, 1);
-        }
+        for (int i = 0; i < count && ret == 0; i += step)
+            ret = halo_backend_convolve(b, &jobs[i], step);
         if (round >= 0)
             ret_us[round] = (now_us() - start) / trial->planes;
     }
-    for (int i = 0; i < 2 * trial->planes; i++)
-        free(planes[i].data);
-    free(planes);
+    for (int i = 0; i < count; i++) {
+        free(jobs[i].src.data);
+        free(jobs[i].dst.data);
+    }
+    free(jobs);
     return ret;
 }
 

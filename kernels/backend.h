@@ -34,12 +34,13 @@ struct halo_trial {
     const struct halo_conv *conv;
     const struct halo_strategy *strategy; /* NULL: the backend chooses */
     struct halo_plane like;               /* the shape of each plane; its data is not looked at */
-    int planes;                           /* in turns, so many that no cache holds them all */
-    int rounds;                           /* over all planes */
+    bool yuv420; /* a plane is the luma of a frame, whose chroma is filtered too: times of frames */
+    int planes;  /* in turns, so many that no cache holds them all */
+    int rounds;  /* over all planes */
     enum {
         HALO_ONE_BY_ONE, /* each plane a call of its own, one after the other on one stream */
         HALO_GRAPH,      /* the same as a CUDA graph; one by one where there is none */
-        HALO_TOGETHER,   /* as many planes in one call as a frame may have */
+        HALO_TOGETHER,   /* as many planes in one call as a frame may have, or has */
     } calls;
 };
 
@@ -106,8 +107,12 @@ const struct halo_strategy *halo_backend_choose(const struct halo_backend *b,
  * dst of the call is then undefined and must not be shown). */
 int halo_backend_convolve(struct halo_backend *b, const struct halo_job *jobs, int count);
 
-/* Fills ret_us[trial->rounds] with microseconds for a plane, for halo-bench: random samples, after
- * two rounds that do not count. Errors as above. Blocks. */
+/* Plane p, 0 to 2, of the frame that a trial with yuv420 is about: the chroma planes have half the
+ * size, rounded up. */
+struct halo_plane halo_trial_plane(const struct halo_trial *trial, int p);
+
+/* Fills ret_us[trial->rounds] with microseconds for a plane or frame, for halo-bench: random
+ * samples, after two rounds that do not count. Errors as above. Blocks. */
 int halo_backend_time(struct halo_backend *b, const struct halo_trial *trial, double *ret_us);
 
 #endif

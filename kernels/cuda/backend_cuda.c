@@ -121,15 +121,26 @@ static void copy_rows(const struct halo_plane *to, const struct halo_plane *from
         memcpy(out + y * to->stride, in + y * from->stride, bytes);
 }
 
+/* Scratch for the most that any launch may need: its planes run at the same time. */
+static size_t wide_bytes(const struct halo_job *jobs, int count)
+{
+    size_t most = 0;
+    for (int first = 0; first < count; first++) {
+        size_t bytes = 0;
+        for (int i = first; i < count && i < first + HALO_CUDA_MOST_PLANES; i++)
+            bytes += halo_cuda_wide_bytes(&jobs[i].src);
+        most = bytes > most ? bytes : most;
+    }
+    return most;
+}
+
 static int reserve(struct cuda_backend *c, const struct halo_job *jobs, int count,
                    size_t *ret_bytes)
 {
-    size_t bytes = 0, wide = 0;
-    for (int i = 0; i < count; i++) {
-        const size_t needed = halo_cuda_wide_bytes(&jobs[i].src);
+    const size_t wide = wide_bytes(jobs, count);
+    size_t bytes = 0;
+    for (int i = 0; i < count; i++)
         bytes += packed_bytes(&jobs[i].src);
-        wide = needed > wide ? needed : wide;
-    }
 
     cudaError_t status = grow(&c->up, bytes, pinned_alloc, cudaFreeHost);
     if (status == cudaSuccess)
@@ -214,12 +225,13 @@ static int prepared_mask(struct cuda_backend *c, const struct halo_cuda_strategy
 }
 
 /* Jobs whose planes lie in device memory, onto the stream; neighbours of one strategy together. The
- * scratch is one for all jobs: on one stream they run one after the other. */
+ * scratch is one for all launches: on one stream they run one after the other. */
 static int launch(struct cuda_backend *c, const struct halo_job *jobs, int count)
 {
     for (int first = 0, planes; first < count; first += planes) {
         const struct halo_cuda_strategy *s = NULL;
         struct halo_cuda_call calls[HALO_CUDA_MOST_PLANES];
+        char *wide = c->wide.data;
         for (planes = 0; planes < HALO_CUDA_MOST_PLANES && first + planes < count; planes++) {
             const struct halo_job *job = &jobs[first + planes];
             const int channels = job->src.channels;
@@ -233,9 +245,10 @@ static int launch(struct cuda_backend *c, const struct halo_job *jobs, int count
                 .conv = job->conv,
                 .src = job->src,
                 .dst = job->dst,
-                .wide = c->wide.data,
+                .wide = (int32_t *)wide,
                 .stream = c->stream,
             };
+            wide += halo_cuda_wide_bytes(&job->src);
             const int rc = prepared_mask(c, s, job->conv, channels, &calls[planes].prepared);
             if (rc < 0)
                 return rc;
@@ -268,11 +281,7 @@ static int launch_packed(struct cuda_backend *c, const struct halo_job *jobs, in
 int halo_cuda_enqueue(struct halo_backend *b, const struct halo_job *jobs, int count)
 {
     struct cuda_backend *c = (struct cuda_backend *)b;
-    size_t wide = 0;
-    for (int i = 0; i < count; i++) {
-        const size_t needed = halo_cuda_wide_bytes(&jobs[i].src);
-        wide = needed > wide ? needed : wide;
-    }
+    const size_t wide = wide_bytes(jobs, count);
     cudaError_t status = cudaSetDevice(c->device);
     if (status == cudaSuccess && c->wide.size < wide)
         status = cudaStreamSynchronize(c->stream);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Strategy coarse-tile: output-tile with thread coarsening. A thread computes OUTPUTS outputs, one
- * under the other, in registers.
+ * under the other, in registers: four, or 2 and 8 in coarse-tile/2 and coarse-tile/8.
  *
  *      +-------------+
  *      |   . . .     |    Each cell of its column is read once from shared memory and meets up to
@@ -15,18 +15,14 @@
 #include "kernels/cuda/tile.cuh"
 
 enum {
-    OUTPUTS = 4, /* of a thread */
     MAX_CHANNELS = 2,
     MAX_RADIUS_1D = HALO_MAX_TAPS / 2,
     MAX_RADIUS_2D = HALO_MAX_DENSE / 2,
 
+    ROW_TILE_WIDTH = 128, /* outputs of a block, however many a thread has */
     ROW_TILE_HEIGHT = 4,
-    ROW_BLOCK = 32,
-    ROW_TILE_WIDTH = ROW_BLOCK * OUTPUTS,
-
     TILE_WIDTH = 32,
-    BLOCK_HEIGHT = 8,
-    TILE_HEIGHT = BLOCK_HEIGHT * OUTPUTS,
+    TILE_HEIGHT = 32,
     DENSE_CELLS =
         (TILE_WIDTH + 2 * MAX_RADIUS_2D * MAX_CHANNELS) * (TILE_HEIGHT + 2 * MAX_RADIUS_2D),
 };
@@ -36,7 +32,7 @@ static_assert((TILE_WIDTH + 2 * MAX_RADIUS_1D * MAX_CHANNELS) * TILE_HEIGHT <= D
 static_assert(TILE_WIDTH * (TILE_HEIGHT + 2 * MAX_RADIUS_1D) <= DENSE_CELLS, "1x127");
 
 /* cells[k stride] for k = 0 .. taps + OUTPUTS - 2, each added to the outputs that it belongs to. */
-template <typename Accum, typename Cell>
+template <int OUTPUTS, typename Accum, typename Cell>
 static __device__ inline void slide(Accum (&sums)[OUTPUTS], const Cell *cells, int stride,
                                     const int32_t *weights, int step, int taps)
 {
@@ -56,18 +52,22 @@ static __device__ inline void slide(Accum (&sums)[OUTPUTS], const Cell *cells, i
 }
 
 /* Outputs of a thread: x, x + channels, ... of a run that is OUTPUTS times as long. */
-template <typename Sample, typename Accum>
-static __global__ void row_kernel(const struct halo_plane src, const struct halo_wide wide,
-                                  const struct halo_pass pass)
+template <typename Sample, typename Accum, int OUTPUTS>
+static __global__ void row_kernel(const __grid_constant__ struct halo_tasks tasks)
 {
+    const struct halo_task &task = halo_plane_of(tasks);
+    const int2 block = halo_block_of(task);
+    const struct halo_plane src = task.src;
+    const struct halo_wide wide = task.wide;
+    const struct halo_pass pass = task.pass;
     __shared__ Sample cells[ROW_TILE_HEIGHT][ROW_TILE_WIDTH + 2 * MAX_RADIUS_1D * MAX_CHANNELS];
     const int halo = pass.radius_x * src.channels, elements = src.width * src.channels;
-    const struct halo_tile tile = {(int)(blockIdx.x * ROW_TILE_WIDTH) - halo,
-                                   (int)(blockIdx.y * ROW_TILE_HEIGHT), ROW_TILE_WIDTH + 2 * halo,
+    const struct halo_tile tile = {(int)(block.x * ROW_TILE_WIDTH) - halo,
+                                   (int)(block.y * ROW_TILE_HEIGHT), ROW_TILE_WIDTH + 2 * halo,
                                    ROW_TILE_HEIGHT};
     const int y = tile.y + threadIdx.y;
 
-    for (int i = threadIdx.x; i < tile.columns && y < src.height; i += ROW_BLOCK)
+    for (int i = threadIdx.x; i < tile.columns && y < src.height; i += ROW_TILE_WIDTH / OUTPUTS)
         cells[threadIdx.y][i] = (Sample)halo_input<Sample>(src, pass, tile.e + i, y);
     __syncthreads();
 
@@ -86,17 +86,21 @@ static __global__ void row_kernel(const struct halo_plane src, const struct halo
     }
 }
 
-template <typename Sample, typename Accum>
-static __global__ void column_kernel(const struct halo_wide wide, const struct halo_plane dst,
-                                     const struct halo_pass pass)
+template <typename Sample, typename Accum, int OUTPUTS>
+static __global__ void column_kernel(const __grid_constant__ struct halo_tasks tasks)
 {
+    const struct halo_task &task = halo_plane_of(tasks);
+    const int2 block = halo_block_of(task);
+    const struct halo_plane dst = task.dst;
+    const struct halo_wide wide = task.wide;
+    const struct halo_pass pass = task.pass;
     __shared__ int32_t cells[TILE_HEIGHT + 2 * MAX_RADIUS_1D][TILE_WIDTH];
     const int tx = threadIdx.x, first = threadIdx.y * OUTPUTS;
-    const int e = blockIdx.x * TILE_WIDTH + tx, tile_y = blockIdx.y * TILE_HEIGHT;
+    const int e = block.x * TILE_WIDTH + tx, tile_y = block.y * TILE_HEIGHT;
     const bool inside = e < dst.width * dst.channels;
 
     for (int row = threadIdx.y; inside && row < TILE_HEIGHT + 2 * pass.radius_y;
-         row += BLOCK_HEIGHT)
+         row += TILE_HEIGHT / OUTPUTS)
         cells[row][tx] = halo_wide_input(wide, dst.height, pass, e, tile_y + row - pass.radius_y);
     __syncthreads();
     if (!inside)
@@ -113,21 +117,25 @@ static __global__ void column_kernel(const struct halo_wide wide, const struct h
 
 /* The mask in shared memory: from 23x23 on it is larger than the cache of constant memory, which
  * then misses at every weight. */
-template <typename Sample, typename Accum>
-static __global__ void dense_kernel(const struct halo_plane src, const struct halo_plane dst,
-                                    const struct halo_pass pass, const int32_t *mask)
+template <typename Sample, typename Accum, int OUTPUTS>
+static __global__ void dense_kernel(const __grid_constant__ struct halo_tasks tasks)
 {
+    const struct halo_task &task = halo_plane_of(tasks);
+    const int2 block = halo_block_of(task);
+    const struct halo_plane src = task.src, dst = task.dst;
+    const struct halo_pass pass = task.pass;
     __shared__ Sample cells[DENSE_CELLS];
     __shared__ int32_t weights[HALO_MAX_DENSE * HALO_MAX_DENSE];
     const int count = (2 * pass.radius_x + 1) * (2 * pass.radius_y + 1);
     const int halo = pass.radius_x * src.channels, first = threadIdx.y * OUTPUTS;
-    const int first_e = blockIdx.x * TILE_WIDTH, first_y = blockIdx.y * TILE_HEIGHT;
+    const int first_e = block.x * TILE_WIDTH, first_y = block.y * TILE_HEIGHT;
     const struct halo_tile tile = {first_e - halo, first_y - pass.radius_y, TILE_WIDTH + 2 * halo,
                                    TILE_HEIGHT + 2 * pass.radius_y};
     const int e = first_e + threadIdx.x;
 
-    for (int i = threadIdx.y * TILE_WIDTH + threadIdx.x; i < count; i += TILE_WIDTH * BLOCK_HEIGHT)
-        weights[i] = mask[i];
+    for (int i = threadIdx.y * TILE_WIDTH + threadIdx.x; i < count;
+         i += TILE_WIDTH * TILE_HEIGHT / OUTPUTS)
+        weights[i] = ((const int32_t *)task.prepared)[i];
     halo_load_tile(cells, tile, src, pass);
     __syncthreads();
     if (e >= src.width * src.channels)
@@ -146,25 +154,31 @@ static __global__ void dense_kernel(const struct halo_plane src, const struct ha
 
 namespace
 { /* each file has its own */
+template <int OUTPUTS>
 struct kernels {
     template <typename Sample, typename Accum>
-    static cudaError_t launch(const struct halo_cuda_call *call, int slot)
+    static cudaError_t launch(const struct halo_cuda_call *calls, int count, const int *slots)
     {
-        const struct halo_conv *conv = call->conv;
-        const struct halo_plane &src = call->src;
-        const struct halo_wide wide = halo_wide_of(call);
-        const dim3 row_block(ROW_BLOCK, ROW_TILE_HEIGHT), block(TILE_WIDTH, BLOCK_HEIGHT);
-        const dim3 row_grid = halo_grid(src, ROW_TILE_WIDTH, ROW_TILE_HEIGHT);
-        const dim3 grid = halo_grid(src, TILE_WIDTH, TILE_HEIGHT);
+        const dim3 row_block(ROW_TILE_WIDTH / OUTPUTS, ROW_TILE_HEIGHT);
+        const dim3 block(TILE_WIDTH, TILE_HEIGHT / OUTPUTS);
+        const bool dense = calls->conv->kind == HALO_CONV_DENSE;
+        struct halo_tasks rows = {}, tiles = {};
 
-        if (conv->kind == HALO_CONV_DENSE) {
-            dense_kernel<Sample, Accum><<<grid, block, 0, call->stream>>>(
-                src, call->dst, halo_dense_pass(conv, slot), (const int32_t *)call->prepared);
+        for (int i = 0; i < count; i++) {
+            const struct halo_conv *conv = calls[i].conv;
+            if (!dense)
+                halo_add_task(&rows, &calls[i], halo_row_pass(conv, slots[i]), ROW_TILE_WIDTH,
+                              ROW_TILE_HEIGHT);
+            halo_add_task(&tiles, &calls[i],
+                          dense ? halo_dense_pass(conv, slots[i])
+                                : halo_column_pass(conv, slots[i]),
+                          TILE_WIDTH, TILE_HEIGHT);
+        }
+        if (dense) {
+            dense_kernel<Sample, Accum, OUTPUTS><<<tiles.blocks, block, 0, calls->stream>>>(tiles);
         } else {
-            row_kernel<Sample, Accum>
-                <<<row_grid, row_block, 0, call->stream>>>(src, wide, halo_row_pass(conv, slot));
-            column_kernel<Sample, Accum>
-                <<<grid, block, 0, call->stream>>>(wide, call->dst, halo_column_pass(conv, slot));
+            row_kernel<Sample, Accum, OUTPUTS><<<rows.blocks, row_block, 0, calls->stream>>>(rows);
+            column_kernel<Sample, Accum, OUTPUTS><<<tiles.blocks, block, 0, calls->stream>>>(tiles);
         }
         return cudaGetLastError();
     }
@@ -184,7 +198,17 @@ void halo_cuda_coarse_prepare(void *ret, const struct halo_conv *conv, int chann
     memcpy(ret, conv->mask, halo_cuda_coarse_bytes(conv, channels));
 }
 
+cudaError_t halo_cuda_launch_coarse_tile_2(const struct halo_cuda_call *calls, int count)
+{
+    return halo_launch_each<kernels<2>>(calls, count);
+}
+
 cudaError_t halo_cuda_launch_coarse_tile(const struct halo_cuda_call *calls, int count)
 {
-    return halo_launch_each<kernels>(calls, count);
+    return halo_launch_each<kernels<4>>(calls, count);
+}
+
+cudaError_t halo_cuda_launch_coarse_tile_8(const struct halo_cuda_call *calls, int count)
+{
+    return halo_launch_each<kernels<8>>(calls, count);
 }

@@ -23,13 +23,17 @@ enum {
 };
 
 template <typename Sample, typename Accum>
-static __global__ void row_kernel(const struct halo_plane src, const struct halo_wide wide,
-                                  const struct halo_pass pass)
+static __global__ void row_kernel(const __grid_constant__ struct halo_tasks tasks)
 {
+    const struct halo_task &task = halo_plane_of(tasks);
+    const int2 block = halo_block_of(task);
+    const struct halo_plane src = task.src;
+    const struct halo_wide wide = task.wide;
+    const struct halo_pass pass = task.pass;
     __shared__ Sample core[ROW_TILE_HEIGHT][ROW_TILE_WIDTH];
     const int tx = threadIdx.x, ty = threadIdx.y;
-    const int e = blockIdx.x * ROW_TILE_WIDTH + tx;
-    const int y = blockIdx.y * ROW_TILE_HEIGHT + ty;
+    const int e = block.x * ROW_TILE_WIDTH + tx;
+    const int y = block.y * ROW_TILE_HEIGHT + ty;
     const bool inside = e < src.width * src.channels && y < src.height;
 
     if (inside)
@@ -51,13 +55,17 @@ static __global__ void row_kernel(const struct halo_plane src, const struct halo
 }
 
 template <typename Sample, typename Accum>
-static __global__ void column_kernel(const struct halo_wide wide, const struct halo_plane dst,
-                                     const struct halo_pass pass)
+static __global__ void column_kernel(const __grid_constant__ struct halo_tasks tasks)
 {
+    const struct halo_task &task = halo_plane_of(tasks);
+    const int2 block = halo_block_of(task);
+    const struct halo_plane dst = task.dst;
+    const struct halo_wide wide = task.wide;
+    const struct halo_pass pass = task.pass;
     __shared__ int32_t core[TILE_HEIGHT][TILE_WIDTH];
     const int tx = threadIdx.x, ty = threadIdx.y;
-    const int e = blockIdx.x * TILE_WIDTH + tx;
-    const int y = blockIdx.y * TILE_HEIGHT + ty;
+    const int e = block.x * TILE_WIDTH + tx;
+    const int y = block.y * TILE_HEIGHT + ty;
     const bool inside = e < dst.width * dst.channels && y < dst.height;
 
     if (inside)
@@ -79,13 +87,16 @@ static __global__ void column_kernel(const struct halo_wide wide, const struct h
 }
 
 template <typename Sample, typename Accum>
-static __global__ void dense_kernel(const struct halo_plane src, const struct halo_plane dst,
-                                    const struct halo_pass pass)
+static __global__ void dense_kernel(const __grid_constant__ struct halo_tasks tasks)
 {
+    const struct halo_task &task = halo_plane_of(tasks);
+    const int2 block = halo_block_of(task);
+    const struct halo_plane src = task.src, dst = task.dst;
+    const struct halo_pass pass = task.pass;
     __shared__ Sample core[TILE_HEIGHT][TILE_WIDTH];
     const int tx = threadIdx.x, ty = threadIdx.y;
-    const int e = blockIdx.x * TILE_WIDTH + tx;
-    const int y = blockIdx.y * TILE_HEIGHT + ty;
+    const int e = block.x * TILE_WIDTH + tx;
+    const int y = block.y * TILE_HEIGHT + ty;
     const bool inside = e < src.width * src.channels && y < src.height;
 
     if (inside)
@@ -113,22 +124,27 @@ namespace
 { /* each file has its own */
 struct kernels {
     template <typename Sample, typename Accum>
-    static cudaError_t launch(const struct halo_cuda_call *call, int slot)
+    static cudaError_t launch(const struct halo_cuda_call *calls, int count, const int *slots)
     {
-        const struct halo_plane &src = call->src, &dst = call->dst;
-        const struct halo_wide wide = halo_wide_of(call);
         const dim3 row_block(ROW_TILE_WIDTH, ROW_TILE_HEIGHT), block(TILE_WIDTH, TILE_HEIGHT);
-        const dim3 row_grid = halo_grid(src, ROW_TILE_WIDTH, ROW_TILE_HEIGHT);
-        const dim3 grid = halo_grid(src, TILE_WIDTH, TILE_HEIGHT);
+        const bool dense = calls->conv->kind == HALO_CONV_DENSE;
+        struct halo_tasks rows = {}, tiles = {};
 
-        if (call->conv->kind == HALO_CONV_DENSE) {
-            const struct halo_pass pass = halo_dense_pass(call->conv, slot);
-            dense_kernel<Sample, Accum><<<grid, block, 0, call->stream>>>(src, dst, pass);
+        for (int i = 0; i < count; i++) {
+            const struct halo_conv *conv = calls[i].conv;
+            if (!dense)
+                halo_add_task(&rows, &calls[i], halo_row_pass(conv, slots[i]), ROW_TILE_WIDTH,
+                              ROW_TILE_HEIGHT);
+            halo_add_task(&tiles, &calls[i],
+                          dense ? halo_dense_pass(conv, slots[i])
+                                : halo_column_pass(conv, slots[i]),
+                          TILE_WIDTH, TILE_HEIGHT);
+        }
+        if (dense) {
+            dense_kernel<Sample, Accum><<<tiles.blocks, block, 0, calls->stream>>>(tiles);
         } else {
-            const struct halo_pass row = halo_row_pass(call->conv, slot);
-            const struct halo_pass column = halo_column_pass(call->conv, slot);
-            row_kernel<Sample, Accum><<<row_grid, row_block, 0, call->stream>>>(src, wide, row);
-            column_kernel<Sample, Accum><<<grid, block, 0, call->stream>>>(wide, dst, column);
+            row_kernel<Sample, Accum><<<rows.blocks, row_block, 0, calls->stream>>>(rows);
+            column_kernel<Sample, Accum><<<tiles.blocks, block, 0, calls->stream>>>(tiles);
         }
         return cudaGetLastError();
     }

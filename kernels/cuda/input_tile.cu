@@ -11,7 +11,8 @@
  *      +-------------------+
  *
  * A block of 32x32 leaves nothing for masks of 33x33: from a radius of LARGE_RADIUS on, a thread
- * stands for 4x4 cells, 32 apart, of an input tile of 128x128. */
+ * stands for 4x4 cells, 32 apart, of an input tile of 128x128. input-tile/coarse does so for all
+ * dense masks: fewer of its cells are halo. */
 #include "kernels/cuda/mask_bank.cuh"
 #include "kernels/cuda/tile.cuh"
 
@@ -34,14 +35,18 @@ static_assert(2 * MAX_RADIUS_1D < COLUMN_BLOCK_HEIGHT, "no output is left in a c
 static_assert(2 * MAX_RADIUS_1D < SIDE * COARSE, "the largest halo that strategies.c lets in");
 
 template <typename Sample, typename Accum>
-static __global__ void row_kernel(const struct halo_plane src, const struct halo_wide wide,
-                                  const struct halo_pass pass)
+static __global__ void row_kernel(const __grid_constant__ struct halo_tasks tasks)
 {
+    const struct halo_task &task = halo_plane_of(tasks);
+    const int2 block = halo_block_of(task);
+    const struct halo_plane src = task.src;
+    const struct halo_wide wide = task.wide;
+    const struct halo_pass pass = task.pass;
     __shared__ Sample tile[ROW_BLOCK_HEIGHT][ROW_BLOCK];
     Sample *cells = tile[threadIdx.y];
     const int tx = threadIdx.x, halo = pass.radius_x * src.channels;
-    const int e = blockIdx.x * (ROW_BLOCK - 2 * halo) + tx - halo;
-    const int y = blockIdx.y * ROW_BLOCK_HEIGHT + threadIdx.y;
+    const int e = block.x * (ROW_BLOCK - 2 * halo) + tx - halo;
+    const int y = block.y * ROW_BLOCK_HEIGHT + threadIdx.y;
 
     if (y < src.height)
         cells[tx] = (Sample)halo_input<Sample>(src, pass, e, y);
@@ -57,13 +62,17 @@ static __global__ void row_kernel(const struct halo_plane src, const struct halo
 }
 
 template <typename Sample, typename Accum>
-static __global__ void column_kernel(const struct halo_wide wide, const struct halo_plane dst,
-                                     const struct halo_pass pass)
+static __global__ void column_kernel(const __grid_constant__ struct halo_tasks tasks)
 {
+    const struct halo_task &task = halo_plane_of(tasks);
+    const int2 block = halo_block_of(task);
+    const struct halo_plane dst = task.dst;
+    const struct halo_wide wide = task.wide;
+    const struct halo_pass pass = task.pass;
     __shared__ int32_t cells[COLUMN_BLOCK_HEIGHT][COLUMN_BLOCK_WIDTH];
     const int tx = threadIdx.x, ty = threadIdx.y;
-    const int e = blockIdx.x * COLUMN_BLOCK_WIDTH + tx;
-    const int y = blockIdx.y * (COLUMN_BLOCK_HEIGHT - 2 * pass.radius_y) + ty - pass.radius_y;
+    const int e = block.x * COLUMN_BLOCK_WIDTH + tx;
+    const int y = block.y * (COLUMN_BLOCK_HEIGHT - 2 * pass.radius_y) + ty - pass.radius_y;
     const bool inside = e < dst.width * dst.channels;
 
     if (inside)
@@ -81,14 +90,17 @@ static __global__ void column_kernel(const struct halo_wide wide, const struct h
 }
 
 template <typename Sample, typename Accum, int CELLS>
-static __global__ void dense_kernel(const struct halo_plane src, const struct halo_plane dst,
-                                    const struct halo_pass pass)
+static __global__ void dense_kernel(const __grid_constant__ struct halo_tasks tasks)
 {
+    const struct halo_task &task = halo_plane_of(tasks);
+    const int2 block = halo_block_of(task);
+    const struct halo_plane src = task.src, dst = task.dst;
+    const struct halo_pass pass = task.pass;
     constexpr int TILE = SIDE * CELLS;
     __shared__ Sample cells[TILE][TILE];
     const int halo = pass.radius_x * src.channels;
-    const int first_e = blockIdx.x * (TILE - 2 * halo) - halo;
-    const int first_y = blockIdx.y * (TILE - 2 * pass.radius_y) - pass.radius_y;
+    const int first_e = block.x * (TILE - 2 * halo) - halo;
+    const int first_y = block.y * (TILE - 2 * pass.radius_y) - pass.radius_y;
 
     for (int row = threadIdx.y; row < TILE; row += SIDE)
         for (int column = threadIdx.x; column < TILE; column += SIDE)
@@ -112,43 +124,58 @@ static __global__ void dense_kernel(const struct halo_plane src, const struct ha
 }
 
 template <typename Sample, typename Accum, int CELLS>
-static void launch_dense(const struct halo_cuda_call *call, int slot)
+static void launch_dense(const struct halo_cuda_call *calls, int count, const int *slots)
 {
-    const struct halo_pass pass = halo_dense_pass(call->conv, slot);
-    const dim3 block(SIDE, SIDE);
-    const dim3 grid = halo_grid(call->src, SIDE * CELLS - 2 * pass.radius_x * call->src.channels,
-                                SIDE * CELLS - 2 * pass.radius_y);
-    dense_kernel<Sample, Accum, CELLS>
-        <<<grid, block, 0, call->stream>>>(call->src, call->dst, pass);
+    constexpr int TILE = SIDE * CELLS;
+    struct halo_tasks tasks = {};
+    for (int i = 0; i < count; i++) {
+        const struct halo_conv *conv = calls[i].conv;
+        halo_add_task(&tasks, &calls[i], halo_dense_pass(conv, slots[i]),
+                      TILE - 2 * conv->radius_x * calls[i].src.channels, TILE - 2 * conv->radius_y);
+    }
+    dense_kernel<Sample, Accum, CELLS><<<tasks.blocks, dim3(SIDE, SIDE), 0, calls->stream>>>(tasks);
+}
+
+static bool any_large(const struct halo_cuda_call *calls, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (calls[i].conv->radius_x * calls[i].src.channels >= LARGE_RADIUS ||
+            calls[i].conv->radius_y >= LARGE_RADIUS)
+            return true;
+    return false;
+}
+
+template <typename Sample, typename Accum>
+static void launch_separable(const struct halo_cuda_call *calls, int count, const int *slots)
+{
+    const dim3 row_block(ROW_BLOCK, ROW_BLOCK_HEIGHT);
+    const dim3 column_block(COLUMN_BLOCK_WIDTH, COLUMN_BLOCK_HEIGHT);
+    struct halo_tasks rows = {}, columns = {};
+    for (int i = 0; i < count; i++) {
+        const struct halo_conv *conv = calls[i].conv;
+        const int halo = conv->radius_x * calls[i].src.channels;
+        halo_add_task(&rows, &calls[i], halo_row_pass(conv, slots[i]), ROW_BLOCK - 2 * halo,
+                      ROW_BLOCK_HEIGHT);
+        halo_add_task(&columns, &calls[i], halo_column_pass(conv, slots[i]), COLUMN_BLOCK_WIDTH,
+                      COLUMN_BLOCK_HEIGHT - 2 * conv->radius_y);
+    }
+    row_kernel<Sample, Accum><<<rows.blocks, row_block, 0, calls->stream>>>(rows);
+    column_kernel<Sample, Accum><<<columns.blocks, column_block, 0, calls->stream>>>(columns);
 }
 
 namespace
 { /* each file has its own */
+template <bool ALWAYS_COARSE>
 struct kernels {
     template <typename Sample, typename Accum>
-    static cudaError_t launch(const struct halo_cuda_call *call, int slot)
+    static cudaError_t launch(const struct halo_cuda_call *calls, int count, const int *slots)
     {
-        const struct halo_conv *conv = call->conv;
-        const struct halo_plane &src = call->src;
-        const struct halo_wide wide = halo_wide_of(call);
-        const int halo = conv->radius_x * src.channels;
-
-        if (conv->kind == HALO_CONV_DENSE) {
-            if (halo < LARGE_RADIUS && conv->radius_y < LARGE_RADIUS)
-                launch_dense<Sample, Accum, 1>(call, slot);
-            else
-                launch_dense<Sample, Accum, COARSE>(call, slot);
-        } else {
-            const dim3 block(COLUMN_BLOCK_WIDTH, COLUMN_BLOCK_HEIGHT);
-            const dim3 row_block(ROW_BLOCK, ROW_BLOCK_HEIGHT);
-            const dim3 row_grid = halo_grid(src, ROW_BLOCK - 2 * halo, ROW_BLOCK_HEIGHT);
-            const dim3 grid =
-                halo_grid(src, COLUMN_BLOCK_WIDTH, COLUMN_BLOCK_HEIGHT - 2 * conv->radius_y);
-            row_kernel<Sample, Accum>
-                <<<row_grid, row_block, 0, call->stream>>>(src, wide, halo_row_pass(conv, slot));
-            column_kernel<Sample, Accum>
-                <<<grid, block, 0, call->stream>>>(wide, call->dst, halo_column_pass(conv, slot));
-        }
+        if (calls->conv->kind != HALO_CONV_DENSE)
+            launch_separable<Sample, Accum>(calls, count, slots);
+        else if (ALWAYS_COARSE || any_large(calls, count))
+            launch_dense<Sample, Accum, COARSE>(calls, count, slots);
+        else
+            launch_dense<Sample, Accum, 1>(calls, count, slots);
         return cudaGetLastError();
     }
 };
@@ -156,5 +183,10 @@ struct kernels {
 
 cudaError_t halo_cuda_launch_input_tile(const struct halo_cuda_call *calls, int count)
 {
-    return halo_launch_each<kernels>(calls, count);
+    return halo_launch_each<kernels<false>>(calls, count);
+}
+
+cudaError_t halo_cuda_launch_input_tile_coarse(const struct halo_cuda_call *calls, int count)
+{
+    return halo_launch_each<kernels<true>>(calls, count);
 }

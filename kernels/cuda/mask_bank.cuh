@@ -7,7 +7,7 @@
 #include <cuda_runtime.h>
 
 #include "kernels/cuda/mask_slots.h"
-#include "kernels/cuda/strategies.h"
+#include "kernels/cuda/tile.cuh"
 
 enum {
     HALO_ROW_WEIGHTS = 0,                /* in a slot: where a separable mask has its row ... */
@@ -25,75 +25,66 @@ static inline cudaError_t halo_mask_copy(const int32_t *weights, int count, int 
                                    word * sizeof *weights, cudaMemcpyHostToDevice, stream);
 }
 
-/* Puts the mask of call->conv into a slot, to be released after the kernels. On failure nothing is
- * held. */
-static inline cudaError_t halo_mask_acquire(const struct halo_cuda_call *call, int *ret_slot)
+/* The mask of conv into a slot. */
+static inline cudaError_t halo_mask_fill(const struct halo_conv *conv, int slot,
+                                         cudaStream_t stream)
 {
-    const struct halo_conv *conv = call->conv;
     const int width = 2 * conv->radius_x + 1, height = 2 * conv->radius_y + 1;
+    if (conv->kind == HALO_CONV_DENSE)
+        return halo_mask_copy(conv->mask, width * height, slot, 0, stream);
+    if (conv->kind == HALO_CONV_GRADIENT) /* two masks, one after the other */
+        return halo_mask_copy(conv->mask, 2 * width * height, slot, 0, stream);
+    const cudaError_t status = halo_mask_copy(conv->row, width, slot, HALO_ROW_WEIGHTS, stream);
+    return status != cudaSuccess
+               ? status
+               : halo_mask_copy(conv->col, height, slot, HALO_COLUMN_WEIGHTS, stream);
+}
 
-    int slot;
-    cudaError_t status = halo_mask_slots_acquire(&halo_mask_slots, call->stream, &slot);
+template <class Kernels>
+static inline cudaError_t halo_launch_typed(const struct halo_cuda_call *calls, int count,
+                                            const int *slots)
+{
+    const bool wide = calls->conv->accum == HALO_ACCUM_I64;
+    if (halo_plane_sample_bytes(&calls->src) == 1)
+        return wide ? Kernels::template launch<uint8_t, int64_t>(calls, count, slots)
+                    : Kernels::template launch<uint8_t, int32_t>(calls, count, slots);
+    return wide ? Kernels::template launch<uint16_t, int64_t>(calls, count, slots)
+                : Kernels::template launch<uint16_t, int32_t>(calls, count, slots);
+}
+
+/* Planes that halo_alike. Kernels::launch<Sample, Accum>(calls, count, slots) puts their kernels on
+ * the stream, which read the bank unless their masks were prepared in device memory. */
+template <class Kernels>
+static inline cudaError_t halo_launch_alike(const struct halo_cuda_call *calls, int count)
+{
+    static_assert((int)HALO_CUDA_MOST_PLANES <= (int)HALO_MASK_SLOTS,
+                  "a slot for each plane of a launch");
+    int slots[HALO_CUDA_MOST_PLANES] = {};
+    if (calls->conv->kind == HALO_CONV_COPY)
+        return halo_cuda_launch_copy(calls, count);
+    if (calls->prepared)
+        return halo_launch_typed<Kernels>(calls, count, slots);
+
+    const cudaStream_t stream = calls->stream;
+    cudaError_t status = halo_mask_slots_acquire(&halo_mask_slots, stream, count, slots);
     if (status != cudaSuccess)
         return status;
-    if (conv->kind == HALO_CONV_DENSE) {
-        status = halo_mask_copy(conv->mask, width * height, slot, 0, call->stream);
-    } else if (conv->kind == HALO_CONV_GRADIENT) { /* two masks, one after the other */
-        status = halo_mask_copy(conv->mask, 2 * width * height, slot, 0, call->stream);
-    } else {
-        status = halo_mask_copy(conv->row, width, slot, HALO_ROW_WEIGHTS, call->stream);
-        if (status == cudaSuccess)
-            status = halo_mask_copy(conv->col, height, slot, HALO_COLUMN_WEIGHTS, call->stream);
-    }
+    for (int i = 0; i < count && status == cudaSuccess; i++)
+        status = halo_mask_fill(calls[i].conv, slots[i], stream);
     if (status == cudaSuccess)
-        *ret_slot = slot;
-    else
-        halo_mask_slots_release(&halo_mask_slots, call->stream, slot);
-    return status;
-}
-
-/* Returns the first failure: of the launches, or of the release. */
-static inline cudaError_t halo_mask_release(const struct halo_cuda_call *call, int slot,
-                                            cudaError_t launched)
-{
-    const cudaError_t status = halo_mask_slots_release(&halo_mask_slots, call->stream, slot);
-    return launched != cudaSuccess ? launched : status;
-}
-
-template <class Kernels>
-static inline cudaError_t halo_launch_typed(const struct halo_cuda_call *call, int slot)
-{
-    const bool wide = call->conv->accum == HALO_ACCUM_I64;
-    if (halo_plane_sample_bytes(&call->src) == 1)
-        return wide ? Kernels::template launch<uint8_t, int64_t>(call, slot)
-                    : Kernels::template launch<uint8_t, int32_t>(call, slot);
-    return wide ? Kernels::template launch<uint16_t, int64_t>(call, slot)
-                : Kernels::template launch<uint16_t, int32_t>(call, slot);
-}
-
-/* One plane: Kernels::launch<Sample, Accum>(call, slot) puts its kernels on the stream. They read
- * the bank, unless their mask has been prepared in device memory. */
-template <class Kernels>
-static inline cudaError_t halo_launch_one(const struct halo_cuda_call *call)
-{
-    if (call->conv->kind == HALO_CONV_COPY)
-        return halo_cuda_launch_copy(call, 1);
-    if (call->prepared)
-        return halo_launch_typed<Kernels>(call, 0);
-
-    int slot;
-    const cudaError_t status = halo_mask_acquire(call, &slot);
-    if (status != cudaSuccess)
-        return status;
-    return halo_mask_release(call, slot, halo_launch_typed<Kernels>(call, slot));
+        status = halo_launch_typed<Kernels>(calls, count, slots);
+    const cudaError_t freed = halo_mask_slots_release(&halo_mask_slots, stream, count, slots);
+    return status != cudaSuccess ? status : freed;
 }
 
 template <class Kernels>
 static inline cudaError_t halo_launch_each(const struct halo_cuda_call *calls, int count)
 {
     cudaError_t status = cudaSuccess;
-    for (int i = 0; i < count && status == cudaSuccess; i++)
-        status = halo_launch_one<Kernels>(&calls[i]);
+    for (int first = 0, alike; first < count && status == cudaSuccess; first += alike) {
+        alike = halo_alike(&calls[first], count - first);
+        status = halo_launch_alike<Kernels>(&calls[first], alike);
+    }
     return status;
 }
 

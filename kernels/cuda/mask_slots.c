@@ -19,8 +19,8 @@ static cudaError_t make_events(cudaEvent_t *events)
     return status;
 }
 
-cudaError_t halo_mask_slots_acquire(struct halo_mask_slots *slots, cudaStream_t stream,
-                                    int *ret_slot)
+cudaError_t halo_mask_slots_acquire(struct halo_mask_slots *slots, cudaStream_t stream, int count,
+                                    int *ret_slots)
 {
     int device;
     cudaError_t status = cudaGetDevice(&device);
@@ -34,25 +34,26 @@ cudaError_t halo_mask_slots_acquire(struct halo_mask_slots *slots, cudaStream_t 
         status = make_events(slots->device[device].last_use);
         slots->device[device].made = status == cudaSuccess;
     }
-    const int slot = slots->device[device].next;
-    if (status == cudaSuccess)
-        status = cudaStreamWaitEvent(stream, slots->device[device].last_use[slot], 0);
-    if (status != cudaSuccess) {
-        pthread_mutex_unlock(&slots->lock);
-        return status;
+    const int next = slots->device[device].next;
+    for (int i = 0; i < count && status == cudaSuccess; i++) {
+        ret_slots[i] = (next + i) % HALO_MASK_SLOTS;
+        status = cudaStreamWaitEvent(stream, slots->device[device].last_use[ret_slots[i]], 0);
     }
-    slots->device[device].next = (slot + 1) % HALO_MASK_SLOTS;
-    *ret_slot = slot;
-    return cudaSuccess;
+    if (status == cudaSuccess)
+        slots->device[device].next = (next + count) % HALO_MASK_SLOTS;
+    else
+        pthread_mutex_unlock(&slots->lock);
+    return status;
 }
 
-cudaError_t halo_mask_slots_release(struct halo_mask_slots *slots, cudaStream_t stream, int slot)
+cudaError_t halo_mask_slots_release(struct halo_mask_slots *slots, cudaStream_t stream, int count,
+                                    const int *taken)
 {
     int device;
     cudaError_t status = cudaGetDevice(&device);
 
-    if (status == cudaSuccess)
-        status = cudaEventRecord(slots->device[device].last_use[slot], stream);
+    for (int i = 0; i < count && status == cudaSuccess; i++)
+        status = cudaEventRecord(slots->device[device].last_use[taken[i]], stream);
     pthread_mutex_unlock(&slots->lock);
     return status;
 }

@@ -34,14 +34,15 @@ struct halo_mask_slots {
     } device[HALO_CUDA_MAX_DEVICES];
 };
 
-/* Takes a slot on the current device: what is put on the stream from here on may overwrite it.
- * Other threads are held back until release, so nothing but launches belongs in between. On failure
- * nothing is held. */
-cudaError_t halo_mask_slots_acquire(struct halo_mask_slots *slots, cudaStream_t stream,
-                                    int *ret_slot);
+/* Takes 1 .. HALO_MASK_SLOTS slots on the current device: what is put on the stream from here on
+ * may overwrite them. Other threads are held back until release, so nothing but launches belongs in
+ * between. On failure nothing is held. */
+cudaError_t halo_mask_slots_acquire(struct halo_mask_slots *slots, cudaStream_t stream, int count,
+                                    int *ret_slots);
 
-/* After the last launch that reads the slot; also when a launch failed. */
-cudaError_t halo_mask_slots_release(struct halo_mask_slots *slots, cudaStream_t stream, int slot);
+/* After the last launch that reads the slots; also when a launch failed. */
+cudaError_t halo_mask_slots_release(struct halo_mask_slots *slots, cudaStream_t stream, int count,
+                                    const int *taken);
 
 #ifdef __cplusplus
 }

@@ -17,11 +17,15 @@
 enum { BLOCK_WIDTH = 32, BLOCK_HEIGHT = 8 };
 
 template <typename Sample, typename Accum>
-static __global__ void row_kernel(const struct halo_plane src, const struct halo_wide wide,
-                                  const struct halo_pass pass)
+static __global__ void row_kernel(const __grid_constant__ struct halo_tasks tasks)
 {
-    const int e = blockIdx.x * BLOCK_WIDTH + threadIdx.x;
-    const int y = blockIdx.y * BLOCK_HEIGHT + threadIdx.y;
+    const struct halo_task &task = halo_plane_of(tasks);
+    const int2 block = halo_block_of(task);
+    const struct halo_plane src = task.src;
+    const struct halo_wide wide = task.wide;
+    const struct halo_pass pass = task.pass;
+    const int e = block.x * BLOCK_WIDTH + threadIdx.x;
+    const int y = block.y * BLOCK_HEIGHT + threadIdx.y;
     if (e >= src.width * src.channels || y >= src.height)
         return;
 
@@ -33,11 +37,15 @@ static __global__ void row_kernel(const struct halo_plane src, const struct halo
 }
 
 template <typename Sample, typename Accum>
-static __global__ void column_kernel(const struct halo_wide wide, const struct halo_plane dst,
-                                     const struct halo_pass pass)
+static __global__ void column_kernel(const __grid_constant__ struct halo_tasks tasks)
 {
-    const int e = blockIdx.x * BLOCK_WIDTH + threadIdx.x;
-    const int y = blockIdx.y * BLOCK_HEIGHT + threadIdx.y;
+    const struct halo_task &task = halo_plane_of(tasks);
+    const int2 block = halo_block_of(task);
+    const struct halo_plane dst = task.dst;
+    const struct halo_wide wide = task.wide;
+    const struct halo_pass pass = task.pass;
+    const int e = block.x * BLOCK_WIDTH + threadIdx.x;
+    const int y = block.y * BLOCK_HEIGHT + threadIdx.y;
     if (e >= dst.width * dst.channels || y >= dst.height)
         return;
 
@@ -49,11 +57,14 @@ static __global__ void column_kernel(const struct halo_wide wide, const struct h
 }
 
 template <typename Sample, typename Accum>
-static __global__ void dense_kernel(const struct halo_plane src, const struct halo_plane dst,
-                                    const struct halo_pass pass)
+static __global__ void dense_kernel(const __grid_constant__ struct halo_tasks tasks)
 {
-    const int e = blockIdx.x * BLOCK_WIDTH + threadIdx.x;
-    const int y = blockIdx.y * BLOCK_HEIGHT + threadIdx.y;
+    const struct halo_task &task = halo_plane_of(tasks);
+    const int2 block = halo_block_of(task);
+    const struct halo_plane src = task.src, dst = task.dst;
+    const struct halo_pass pass = task.pass;
+    const int e = block.x * BLOCK_WIDTH + threadIdx.x;
+    const int y = block.y * BLOCK_HEIGHT + threadIdx.y;
     if (e >= src.width * src.channels || y >= src.height)
         return;
 
@@ -65,13 +76,22 @@ static __global__ void dense_kernel(const struct halo_plane src, const struct ha
     halo_write<Sample>(dst, e, y, halo_finish(sum, pass));
 }
 
+struct roots {
+    struct halo_root plane[HALO_CUDA_MOST_PLANES];
+};
+
 /* Both masks of a gradient; Accum is for the squares. */
 template <typename Sample, typename Accum>
-static __global__ void gradient_kernel(const struct halo_plane src, const struct halo_plane dst,
-                                       const struct halo_pass pass, const struct halo_root root)
+static __global__ void gradient_kernel(const __grid_constant__ struct halo_tasks tasks,
+                                       const __grid_constant__ struct roots roots)
 {
-    const int e = blockIdx.x * BLOCK_WIDTH + threadIdx.x;
-    const int y = blockIdx.y * BLOCK_HEIGHT + threadIdx.y;
+    const struct halo_task &task = halo_plane_of(tasks);
+    const struct halo_root root = roots.plane[&task - tasks.plane];
+    const int2 block = halo_block_of(task);
+    const struct halo_plane src = task.src, dst = task.dst;
+    const struct halo_pass pass = task.pass;
+    const int e = block.x * BLOCK_WIDTH + threadIdx.x;
+    const int y = block.y * BLOCK_HEIGHT + threadIdx.y;
     if (e >= src.width * src.channels || y >= src.height)
         return;
 
@@ -123,26 +143,31 @@ namespace
 { /* each file has its own */
 struct kernels {
     template <typename Sample, typename Accum>
-    static cudaError_t launch(const struct halo_cuda_call *call, int slot)
+    static cudaError_t launch(const struct halo_cuda_call *calls, int count, const int *slots)
     {
-        const struct halo_conv *conv = call->conv;
-        const struct halo_plane &src = call->src, &dst = call->dst;
-        const struct halo_wide wide = halo_wide_of(call);
-        const dim3 block(BLOCK_WIDTH, BLOCK_HEIGHT),
-            grid = halo_grid(src, BLOCK_WIDTH, BLOCK_HEIGHT);
+        const enum halo_conv_kind kind = calls->conv->kind;
+        const dim3 block(BLOCK_WIDTH, BLOCK_HEIGHT);
+        struct halo_tasks first = {}, second = {};
 
-        if (conv->kind == HALO_CONV_DENSE) {
-            const struct halo_pass pass = halo_dense_pass(conv, slot);
-            dense_kernel<Sample, Accum><<<grid, block, 0, call->stream>>>(src, dst, pass);
-        } else if (conv->kind == HALO_CONV_GRADIENT) {
-            const struct halo_pass pass = halo_dense_pass(conv, slot);
-            gradient_kernel<Sample, Accum>
-                <<<grid, block, 0, call->stream>>>(src, dst, pass, halo_root_of(conv));
+        for (int i = 0; i < count; i++) {
+            const struct halo_conv *conv = calls[i].conv;
+            const struct halo_pass row = kind == HALO_CONV_SEPARABLE
+                                             ? halo_row_pass(conv, slots[i])
+                                             : halo_dense_pass(conv, slots[i]);
+            halo_add_task(&first, &calls[i], row, BLOCK_WIDTH, BLOCK_HEIGHT);
+            halo_add_task(&second, &calls[i], halo_column_pass(conv, slots[i]), BLOCK_WIDTH,
+                          BLOCK_HEIGHT);
+        }
+        if (kind == HALO_CONV_DENSE) {
+            dense_kernel<Sample, Accum><<<first.blocks, block, 0, calls->stream>>>(first);
+        } else if (kind == HALO_CONV_GRADIENT) {
+            struct roots roots = {};
+            for (int i = 0; i < count; i++)
+                roots.plane[i] = halo_root_of(calls[i].conv);
+            gradient_kernel<Sample, Accum><<<first.blocks, block, 0, calls->stream>>>(first, roots);
         } else {
-            const struct halo_pass row = halo_row_pass(conv, slot);
-            const struct halo_pass column = halo_column_pass(conv, slot);
-            row_kernel<Sample, Accum><<<grid, block, 0, call->stream>>>(src, wide, row);
-            column_kernel<Sample, Accum><<<grid, block, 0, call->stream>>>(wide, dst, column);
+            row_kernel<Sample, Accum><<<first.blocks, block, 0, calls->stream>>>(first);
+            column_kernel<Sample, Accum><<<second.blocks, block, 0, calls->stream>>>(second);
         }
         return cudaGetLastError();
     }
@@ -170,18 +195,27 @@ static cudaError_t launch_box(const struct halo_cuda_call *call)
     return cudaGetLastError();
 }
 
+static cudaError_t launch_boxes(const struct halo_cuda_call *calls, int count)
+{
+    cudaError_t status = cudaSuccess;
+    for (int i = 0; i < count && status == cudaSuccess; i++)
+        status = halo_plane_sample_bytes(&calls[i].src) == 1 ? launch_box<uint8_t>(&calls[i])
+                                                             : launch_box<uint16_t>(&calls[i]);
+    return status;
+}
+
 cudaError_t halo_cuda_launch_naive(const struct halo_cuda_call *calls, int count)
 {
     cudaError_t status = cudaSuccess;
-    for (int i = 0; i < count && status == cudaSuccess; i++) {
-        if (calls[i].conv->kind == HALO_CONV_PIXELIZE)
-            status = halo_cuda_launch_pixelize(&calls[i], 1);
-        else if (calls[i].conv->kind != HALO_CONV_BOX)
-            status = halo_launch_one<kernels>(&calls[i]);
-        else if (halo_plane_sample_bytes(&calls[i].src) == 1)
-            status = launch_box<uint8_t>(&calls[i]);
+    for (int first = 0, alike; first < count && status == cudaSuccess; first += alike) {
+        const struct halo_cuda_call *from = &calls[first];
+        alike = halo_alike(from, count - first);
+        if (from->conv->kind == HALO_CONV_PIXELIZE)
+            status = halo_cuda_launch_pixelize(from, alike);
+        else if (from->conv->kind == HALO_CONV_BOX)
+            status = launch_boxes(from, alike);
         else
-            status = launch_box<uint16_t>(&calls[i]);
+            status = halo_launch_alike<kernels>(from, alike);
     }
     return status;
 }

@@ -18,6 +18,10 @@
  *      | step 4  | step 5  | 6 |
  *      +---------+---------+---+
  *
+ * output-tile/steps loads in the lectures' other ways: rows from the left halo on, in as many steps
+ * as it takes (two where the halo is no wider than the tile), and dense masks with all threads in
+ * one line.
+ *
  * Each cell is read once from global memory and then 2 radius + 1 times (or the square of it) from
  * shared memory; ghost cells are settled while loading, so that the sums have no branches. */
 #include "kernels/cuda/mask_bank.cuh"
@@ -47,18 +51,25 @@ static_assert(MAX_ROW_HALO <= ROW_TILE_WIDTH, "one step must load a halo");
 static_assert((DENSE_TILE_WIDTH + 2 * MAX_ROW_HALO) * DENSE_TILE_HEIGHT <= DENSE_CELLS, "127x1");
 static_assert(DENSE_TILE_WIDTH * (DENSE_TILE_HEIGHT + 2 * MAX_RADIUS_1D) <= DENSE_CELLS, "1x127");
 
-template <typename Sample, typename Accum>
-static __global__ void row_kernel(const struct halo_plane src, const struct halo_wide wide,
-                                  const struct halo_pass pass)
+template <typename Sample, typename Accum, bool STEPS>
+static __global__ void row_kernel(const __grid_constant__ struct halo_tasks tasks)
 {
+    const struct halo_task &task = halo_plane_of(tasks);
+    const int2 block = halo_block_of(task);
+    const struct halo_plane src = task.src;
+    const struct halo_wide wide = task.wide;
+    const struct halo_pass pass = task.pass;
     __shared__ Sample tile[ROW_TILE_HEIGHT][ROW_TILE_WIDTH + 2 * MAX_ROW_HALO];
     Sample *cells = tile[threadIdx.y];
     const int tx = threadIdx.x;
     const int halo = pass.radius_x * src.channels;
-    const int e = blockIdx.x * ROW_TILE_WIDTH + tx;
-    const int y = blockIdx.y * ROW_TILE_HEIGHT + threadIdx.y;
+    const int e = block.x * ROW_TILE_WIDTH + tx;
+    const int y = block.y * ROW_TILE_HEIGHT + threadIdx.y;
 
-    if (y < src.height) {
+    if (STEPS) {
+        for (int i = tx; i < ROW_TILE_WIDTH + 2 * halo && y < src.height; i += ROW_TILE_WIDTH)
+            cells[i] = (Sample)halo_input<Sample>(src, pass, e - tx - halo + i, y);
+    } else if (y < src.height) {
         const int left = tx - (ROW_TILE_WIDTH - halo);
         if (left >= 0)
             cells[left] = (Sample)halo_input<Sample>(src, pass, e - ROW_TILE_WIDTH, y);
@@ -79,13 +90,17 @@ static __global__ void row_kernel(const struct halo_plane src, const struct halo
 }
 
 template <typename Sample, typename Accum>
-static __global__ void column_kernel(const struct halo_wide wide, const struct halo_plane dst,
-                                     const struct halo_pass pass)
+static __global__ void column_kernel(const __grid_constant__ struct halo_tasks tasks)
 {
+    const struct halo_task &task = halo_plane_of(tasks);
+    const int2 block = halo_block_of(task);
+    const struct halo_plane dst = task.dst;
+    const struct halo_wide wide = task.wide;
+    const struct halo_pass pass = task.pass;
     __shared__ int32_t tile[COLUMN_TILE_HEIGHT + 2 * MAX_RADIUS_1D][COLUMN_TILE_WIDTH];
     const int tx = threadIdx.x, ty = threadIdx.y;
-    const int e = blockIdx.x * COLUMN_TILE_WIDTH + tx;
-    const int first_y = blockIdx.y * COLUMN_TILE_HEIGHT;
+    const int e = block.x * COLUMN_TILE_WIDTH + tx;
+    const int first_y = block.y * COLUMN_TILE_HEIGHT;
     const int y = first_y + ty;
     const int rows = COLUMN_TILE_HEIGHT + 2 * pass.radius_y;
     const bool inside = e < dst.width * dst.channels;
@@ -103,19 +118,39 @@ static __global__ void column_kernel(const struct halo_wide wide, const struct h
     halo_write<Sample>(dst, e, y, halo_finish(sum, pass));
 }
 
-template <typename Sample, typename Accum>
-static __global__ void dense_kernel(const struct halo_plane src, const struct halo_plane dst,
-                                    const struct halo_pass pass)
+/* The threads in one line and the cells in another: each step fills as many cells as there are
+ * threads, and only the last one leaves threads idle; the price is a division for each cell. */
+template <typename Sample>
+static __device__ inline void load_in_line(Sample *cells, const struct halo_tile &tile,
+                                           const struct halo_plane &src,
+                                           const struct halo_pass &pass)
 {
+    for (int i = threadIdx.y * DENSE_TILE_WIDTH + threadIdx.x; i < tile.columns * tile.rows;
+         i += DENSE_TILE_WIDTH * DENSE_TILE_HEIGHT) {
+        const int row = i / tile.columns, column = i - row * tile.columns;
+        cells[i] = (Sample)halo_input<Sample>(src, pass, tile.e + column, tile.y + row);
+    }
+}
+
+template <typename Sample, typename Accum, bool STEPS>
+static __global__ void dense_kernel(const __grid_constant__ struct halo_tasks tasks)
+{
+    const struct halo_task &task = halo_plane_of(tasks);
+    const int2 block = halo_block_of(task);
+    const struct halo_plane src = task.src, dst = task.dst;
+    const struct halo_pass pass = task.pass;
     __shared__ Sample cells[DENSE_CELLS];
     const int halo = pass.radius_x * src.channels;
-    const int first_e = blockIdx.x * DENSE_TILE_WIDTH, first_y = blockIdx.y * DENSE_TILE_HEIGHT;
+    const int first_e = block.x * DENSE_TILE_WIDTH, first_y = block.y * DENSE_TILE_HEIGHT;
     const int e = first_e + threadIdx.x, y = first_y + threadIdx.y;
     const struct halo_tile tile = {first_e - halo, first_y - pass.radius_y,
                                    DENSE_TILE_WIDTH + 2 * halo,
                                    DENSE_TILE_HEIGHT + 2 * pass.radius_y};
 
-    halo_load_tile(cells, tile, src, pass);
+    if (STEPS)
+        load_in_line(cells, tile, src, pass);
+    else
+        halo_load_tile(cells, tile, src, pass);
     __syncthreads();
     if (e >= src.width * src.channels || y >= src.height)
         return;
@@ -130,48 +165,57 @@ static __global__ void dense_kernel(const struct halo_plane src, const struct ha
     halo_write<Sample>(dst, e, y, halo_finish(sum, pass));
 }
 
-template <typename Sample, typename Accum>
-static cudaError_t launch_separable(const struct halo_cuda_call *call, int slot)
+template <typename Sample, typename Accum, bool STEPS>
+static cudaError_t launch_separable(const struct halo_cuda_call *calls, int count, const int *slots)
 {
-    const struct halo_plane &src = call->src, &dst = call->dst;
-    const struct halo_wide wide = halo_wide_of(call);
-    const struct halo_pass row = halo_row_pass(call->conv, slot);
-    const struct halo_pass column = halo_column_pass(call->conv, slot);
     const dim3 row_block(ROW_TILE_WIDTH, ROW_TILE_HEIGHT);
-    const dim3 row_grid = halo_grid(src, ROW_TILE_WIDTH, ROW_TILE_HEIGHT);
     const dim3 column_block(COLUMN_TILE_WIDTH, COLUMN_TILE_HEIGHT);
-    const dim3 column_grid = halo_grid(src, COLUMN_TILE_WIDTH, COLUMN_TILE_HEIGHT);
+    struct halo_tasks rows = {}, columns = {};
 
-    row_kernel<Sample, Accum><<<row_grid, row_block, 0, call->stream>>>(src, wide, row);
-    column_kernel<Sample, Accum><<<column_grid, column_block, 0, call->stream>>>(wide, dst, column);
+    for (int i = 0; i < count; i++) {
+        halo_add_task(&rows, &calls[i], halo_row_pass(calls[i].conv, slots[i]), ROW_TILE_WIDTH,
+                      ROW_TILE_HEIGHT);
+        halo_add_task(&columns, &calls[i], halo_column_pass(calls[i].conv, slots[i]),
+                      COLUMN_TILE_WIDTH, COLUMN_TILE_HEIGHT);
+    }
+    row_kernel<Sample, Accum, STEPS><<<rows.blocks, row_block, 0, calls->stream>>>(rows);
+    column_kernel<Sample, Accum><<<columns.blocks, column_block, 0, calls->stream>>>(columns);
     return cudaGetLastError();
 }
 
-template <typename Sample, typename Accum>
-static cudaError_t launch_dense(const struct halo_cuda_call *call, int slot)
+template <typename Sample, typename Accum, bool STEPS>
+static cudaError_t launch_dense(const struct halo_cuda_call *calls, int count, const int *slots)
 {
-    const struct halo_plane &src = call->src, &dst = call->dst;
-    const struct halo_pass pass = halo_dense_pass(call->conv, slot);
     const dim3 block(DENSE_TILE_WIDTH, DENSE_TILE_HEIGHT);
-    const dim3 grid = halo_grid(src, DENSE_TILE_WIDTH, DENSE_TILE_HEIGHT);
+    struct halo_tasks tasks = {};
 
-    dense_kernel<Sample, Accum><<<grid, block, 0, call->stream>>>(src, dst, pass);
+    for (int i = 0; i < count; i++)
+        halo_add_task(&tasks, &calls[i], halo_dense_pass(calls[i].conv, slots[i]), DENSE_TILE_WIDTH,
+                      DENSE_TILE_HEIGHT);
+    dense_kernel<Sample, Accum, STEPS><<<tasks.blocks, block, 0, calls->stream>>>(tasks);
     return cudaGetLastError();
 }
 
 namespace
 { /* each file has its own */
+template <bool STEPS>
 struct kernels {
     template <typename Sample, typename Accum>
-    static cudaError_t launch(const struct halo_cuda_call *call, int slot)
+    static cudaError_t launch(const struct halo_cuda_call *calls, int count, const int *slots)
     {
-        return call->conv->kind == HALO_CONV_DENSE ? launch_dense<Sample, Accum>(call, slot)
-                                                   : launch_separable<Sample, Accum>(call, slot);
+        return calls->conv->kind == HALO_CONV_DENSE
+                   ? launch_dense<Sample, Accum, STEPS>(calls, count, slots)
+                   : launch_separable<Sample, Accum, STEPS>(calls, count, slots);
     }
 };
 } // namespace
 
 cudaError_t halo_cuda_launch_output_tile(const struct halo_cuda_call *calls, int count)
 {
-    return halo_launch_each<kernels>(calls, count);
+    return halo_launch_each<kernels<false>>(calls, count);
+}
+
+cudaError_t halo_cuda_launch_output_tile_steps(const struct halo_cuda_call *calls, int count)
+{
+    return halo_launch_each<kernels<true>>(calls, count);
 }

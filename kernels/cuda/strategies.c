@@ -32,9 +32,29 @@ static const struct halo_cuda_strategy output_tile = {
     .launch = halo_cuda_launch_output_tile,
 };
 
+static const struct halo_cuda_strategy output_tile_steps = {
+    .base = {"output-tile/steps", "the same, loads from the left halo on, threads in one line",
+             weighs},
+    .launch = halo_cuda_launch_output_tile_steps,
+};
+
 static const struct halo_cuda_strategy coarse_tile = {
     .base = {"coarse-tile", "output-tile, four outputs to a thread", weighs},
     .launch = halo_cuda_launch_coarse_tile,
+    .prepared_bytes = halo_cuda_coarse_bytes,
+    .prepare = halo_cuda_coarse_prepare,
+};
+
+static const struct halo_cuda_strategy coarse_tile_2 = {
+    .base = {"coarse-tile/2", "the same, two outputs", weighs},
+    .launch = halo_cuda_launch_coarse_tile_2,
+    .prepared_bytes = halo_cuda_coarse_bytes,
+    .prepare = halo_cuda_coarse_prepare,
+};
+
+static const struct halo_cuda_strategy coarse_tile_8 = {
+    .base = {"coarse-tile/8", "the same, eight outputs", weighs},
+    .launch = halo_cuda_launch_coarse_tile_8,
     .prepared_bytes = halo_cuda_coarse_bytes,
     .prepare = halo_cuda_coarse_prepare,
 };
@@ -43,6 +63,17 @@ static const struct halo_cuda_strategy input_tile = {
     .base = {"input-tile", "block covers the input tile, some of its threads only load",
              input_tile_can},
     .launch = halo_cuda_launch_input_tile,
+};
+
+static bool input_tile_coarse_can(const struct halo_conv *conv, int channels)
+{
+    return conv->kind == HALO_CONV_DENSE && input_tile_can(conv, channels);
+}
+
+static const struct halo_cuda_strategy input_tile_coarse = {
+    .base = {"input-tile/coarse", "the same, sixteen cells to a thread for all dense masks",
+             input_tile_coarse_can},
+    .launch = halo_cuda_launch_input_tile_coarse,
 };
 
 static const struct halo_cuda_strategy core_tile = {
@@ -79,7 +110,17 @@ static const struct halo_cuda_strategy naive = {
 };
 
 const struct halo_strategy *const halo_cuda_strategies[] = {
-    &tensor.base,        &running_sums.base, &coarse_tile.base,
-    &output_tile.base,   &input_tile.base,   &core_tile.base,
-    &gradient_tile.base, &naive.base,        NULL,
+    &tensor.base,
+    &running_sums.base,
+    &coarse_tile.base,
+    &coarse_tile_2.base,
+    &coarse_tile_8.base,
+    &output_tile.base,
+    &output_tile_steps.base,
+    &input_tile.base,
+    &input_tile_coarse.base,
+    &core_tile.base,
+    &gradient_tile.base,
+    &naive.base,
+    NULL,
 };

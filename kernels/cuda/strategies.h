@@ -28,7 +28,7 @@ struct halo_cuda_call {
 
 enum { HALO_CUDA_MOST_PLANES = 4 }; /* that one launch may take */
 
-/* A row: one .cu file. */
+/* A row: one .cu file, or one more way that it has, named FILE/WAY. */
 struct halo_cuda_strategy {
     struct halo_strategy base;
     int compute; /* least compute capability, 80 for 8.0; 0: any */
@@ -44,8 +44,12 @@ extern const struct halo_strategy *const halo_cuda_strategies[]; /* NULL-termina
 
 cudaError_t halo_cuda_launch_naive(const struct halo_cuda_call *calls, int count);
 cudaError_t halo_cuda_launch_output_tile(const struct halo_cuda_call *calls, int count);
+cudaError_t halo_cuda_launch_output_tile_steps(const struct halo_cuda_call *calls, int count);
 cudaError_t halo_cuda_launch_coarse_tile(const struct halo_cuda_call *calls, int count);
+cudaError_t halo_cuda_launch_coarse_tile_2(const struct halo_cuda_call *calls, int count);
+cudaError_t halo_cuda_launch_coarse_tile_8(const struct halo_cuda_call *calls, int count);
 cudaError_t halo_cuda_launch_input_tile(const struct halo_cuda_call *calls, int count);
+cudaError_t halo_cuda_launch_input_tile_coarse(const struct halo_cuda_call *calls, int count);
 cudaError_t halo_cuda_launch_core_tile(const struct halo_cuda_call *calls, int count);
 cudaError_t halo_cuda_launch_running_sums(const struct halo_cuda_call *calls, int count);
 cudaError_t halo_cuda_launch_gradient_tile(const struct halo_cuda_call *calls, int count);

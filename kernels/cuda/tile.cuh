@@ -26,6 +26,22 @@ struct halo_wide {
     ptrdiff_t stride; /* elements */
 };
 
+/* One plane of a launch, and the pass over it. */
+struct halo_task {
+    struct halo_plane src, dst;
+    struct halo_wide wide;
+    struct halo_pass pass;
+    const void *prepared;
+    int first_block; /* of the launch */
+    int across;      /* blocks side by side */
+};
+
+/* Goes by value to a kernel: blocks of all planes, one plane after the other. */
+struct halo_tasks {
+    struct halo_task plane[HALO_CUDA_MOST_PLANES];
+    int count, blocks;
+};
+
 /* A rectangle of input cells: element and row of its first cell (may be outside), and its size. */
 struct halo_tile {
     int e, y;
@@ -83,6 +99,44 @@ static inline struct halo_pass halo_dense_pass(const struct halo_conv *conv, int
 static inline dim3 halo_grid(const struct halo_plane &p, int width, int height)
 {
     return dim3((p.width * p.channels + width - 1) / width, (p.height + height - 1) / height);
+}
+
+/* Adds a plane: each block makes width elements by height rows of it. */
+static inline void halo_add_task(struct halo_tasks *tasks, const struct halo_cuda_call *call,
+                                 const struct halo_pass &pass, int width, int height)
+{
+    const dim3 grid = halo_grid(call->src, width, height);
+    tasks->plane[tasks->count++] = {call->src,      call->dst,     halo_wide_of(call), pass,
+                                    call->prepared, tasks->blocks, (int)grid.x};
+    tasks->blocks += (int)(grid.x * grid.y);
+}
+
+/* How many calls from the first on have the same kernels: kind, samples and sums. */
+static inline int halo_alike(const struct halo_cuda_call *calls, int count)
+{
+    int alike = 1;
+    while (alike < count && calls[alike].conv->kind == calls->conv->kind &&
+           halo_plane_sample_bytes(&calls[alike].src) == halo_plane_sample_bytes(&calls->src) &&
+           (calls[alike].conv->accum == HALO_ACCUM_I64) == (calls->conv->accum == HALO_ACCUM_I64))
+        alike++;
+    return alike;
+}
+
+/* Of a launch over several planes, each with a first_block: the one that this block works on. */
+template <typename Launch>
+static __device__ inline const auto &halo_plane_of(const Launch &launch)
+{
+    int p = 0;
+    while (p + 1 < launch.count && blockIdx.x >= launch.plane[p + 1].first_block)
+        p++;
+    return launch.plane[p];
+}
+
+/* Where among the blocks of its plane this block is. */
+static __device__ inline int2 halo_block_of(const struct halo_task &task)
+{
+    const int i = (int)blockIdx.x - task.first_block, y = i / task.across;
+    return make_int2(i - y * task.across, y);
 }
 
 /* The sums were proved for Accum, the rounding constant and the bias were not: both are added wide.

@@ -13,6 +13,7 @@ struct timing {
     struct halo_backend *b;
     const struct halo_trial *trial;
     struct halo_job *jobs;
+    int count;    /* of jobs: planes, those of chroma too */
     char *memory; /* device: all planes, in and out */
     cudaGraphExec_t graph;
     cudaEvent_t *events; /* one before each round and one after the last */
@@ -44,35 +45,50 @@ static cudaError_t fill(const struct timing *t, size_t bytes)
     return status;
 }
 
+/* Lays the planes out one after the other, in and out in turns. Returns the bytes they take. */
+static size_t lay_out(struct timing *t)
+{
+    const struct halo_trial *trial = t->trial;
+    size_t at = 0;
+    for (int i = 0; i < t->count; i++) {
+        struct halo_job *job = &t->jobs[i];
+        const struct halo_plane like = halo_trial_plane(trial, trial->yuv420 ? i % 3 : 0);
+        const size_t one = plane_bytes(&like);
+        *job = (struct halo_job){trial->conv, trial->strategy, like, like};
+        job->src.stride = job->dst.stride = (ptrdiff_t)(one / like.height);
+        job->src.data = t->memory ? t->memory + at : NULL;
+        job->dst.data = t->memory ? t->memory + at + one : NULL;
+        at += 2 * one;
+    }
+    return at;
+}
+
 static int prepare(struct timing *t)
 {
     const struct halo_trial *trial = t->trial;
-    const size_t one = plane_bytes(&trial->like), bytes = one * 2 * trial->planes;
-    t->jobs = calloc(trial->planes, sizeof *t->jobs);
+    t->count = trial->planes * (trial->yuv420 ? 3 : 1);
+    t->jobs = calloc(t->count, sizeof *t->jobs);
     t->events = calloc(trial->rounds + 1, sizeof *t->events);
     if (!t->jobs || !t->events)
         return -ENOMEM;
 
+    const size_t bytes = lay_out(t);
     cudaError_t status = cudaMalloc((void **)&t->memory, bytes);
     if (status == cudaSuccess)
         status = fill(t, bytes);
     for (int i = 0; i <= trial->rounds && status == cudaSuccess; i++)
         status = cudaEventCreate(&t->events[i]);
-    for (int i = 0; i < trial->planes; i++) {
-        struct halo_job *job = &t->jobs[i];
-        *job = (struct halo_job){trial->conv, trial->strategy, trial->like, trial->like};
-        job->src.stride = job->dst.stride = (ptrdiff_t)(one / trial->like.height);
-        job->src.data = t->memory + one * 2 * i;
-        job->dst.data = t->memory + one * (2 * i + 1);
-    }
+    lay_out(t); /* now that there is memory */
     return halo_cuda_check(t->b, status, "memory");
 }
 
 static int enqueue_all(const struct timing *t)
 {
-    const int step = t->trial->calls == HALO_TOGETHER ? HALO_CUDA_MOST_PLANES : 1;
-    for (int i = 0; i < t->trial->planes; i += step) {
-        const int left = t->trial->planes - i;
+    const struct halo_trial *trial = t->trial;
+    const int together = trial->yuv420 ? 3 : HALO_CUDA_MOST_PLANES;
+    const int step = trial->calls == HALO_TOGETHER ? together : 1;
+    for (int i = 0; i < t->count; i += step) {
+        const int left = t->count - i;
         const int rc = halo_cuda_enqueue(t->b, &t->jobs[i], left < step ? left : step);
         if (rc < 0)
             return rc;

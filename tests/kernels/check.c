@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "frames.h"
 #include "kernels/backend.h"
 #include "masks.h"
 #include "picture.h"
@@ -318,6 +319,12 @@ int main(int argc, char **argv)
     }
     if (k.row_count > 0) {
         check_front_door(&k);
+        for (int i = 0; i < k.row_count && k.only < 0; i++) {
+            struct row *r = &k.rows[i];
+            check_frames(k.oracle, r->opened[1], r->strategy, &r->passed, &r->failed);
+            if (k.first && r->failed)
+                exit(1);
+        }
         run_all(&k);
     }
     for (int i = 0; i < k.row_count; i++) {
