@@ -110,6 +110,7 @@ static int run_block(struct grid *g, const struct halo_bench_mask *mask, int dep
         .rounds = s->rounds,
         .planes = s->planes,
         .launch = s->launch,
+        .yuv420 = s->frame == HALO_BENCH_YUV420,
         .limit = s->limit,
     };
     struct halo_conv *convs = calloc(2, sizeof *convs); /* 16 KB each: not for the stack */

@@ -17,7 +17,7 @@ static void list_backend(const struct halo_backend_ops *ops, int device)
         const char *here = !b                             ? "no device"
                            : !ops->has || ops->has(b, *s) ? "runs here"
                                                           : "not on this device";
-        printf("  %-14s %-20s %s\n", (*s)->name, here, (*s)->about);
+        printf("  %-18s %-20s %s\n", (*s)->name, here, (*s)->about);
     }
     if (!ops->strategies[0])
         printf("  no strategies in this build\n");

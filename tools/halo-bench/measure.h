@@ -26,6 +26,7 @@ struct halo_bench_candidate {
 struct halo_bench_plan {
     struct halo_backend *backend;
     struct halo_plane like;
+    bool yuv420; /* whole frames */
     int rounds, planes, launch;
     double limit; /* seconds for one candidate, about */
 };

@@ -10,7 +10,9 @@
 static const char *launch_of(const struct halo_bench_run *run)
 {
     const struct halo_bench_settings *s = run->settings;
-    return halo_bench_launch_name(strcmp(s->backend->name, "cuda") ? HALO_ONE_BY_ONE : s->launch);
+    const bool told_apart = !strcmp(s->backend->name, "cuda") ||
+                            (s->frame == HALO_BENCH_YUV420 && s->launch == HALO_TOGETHER);
+    return halo_bench_launch_name(told_apart ? s->launch : HALO_ONE_BY_ONE);
 }
 
 static double multiple(const struct halo_bench_result *r)
@@ -29,10 +31,13 @@ static void table_begin(const struct halo_bench_run *run)
     printf("planes %dx%d, %d channel%s, %d in rotation, %d rounds, launch %s\n", s->width,
            s->height, s->channels, s->channels > 1 ? "s" : "", s->planes, s->rounds,
            launch_of(run));
-    printf("microseconds for a plane: median (smallest - largest); x copy: as a multiple of the\n"
+    if (s->frame == HALO_BENCH_YUV420)
+        printf("each with two planes of chroma, of half the size: a frame of 4:2:0\n");
+    printf("microseconds for a %s: median (smallest - largest); x copy: as a multiple of the\n"
            "median of a copy of the same planes, launched the same way, in turns with the rest\n\n"
-           "%-10s %4s  %-12s %12s  %-25s %8s %6s\n",
-           "mask", "bits", "strategy", "median", "(smallest - largest)", "x copy", "rounds");
+           "%-10s %4s  %-18s %12s  %-25s %8s %6s\n",
+           s->frame == HALO_BENCH_YUV420 ? "frame" : "plane", "mask", "bits", "strategy", "median",
+           "(smallest - largest)", "x copy", "rounds");
     fflush(stdout);
 }
 
@@ -52,7 +57,7 @@ static void table_row(const struct halo_bench_run *run, const struct halo_bench_
         snprintf(mask, sizeof mask, "%s:%d", halo_bench_kind_name(r->mask.kind), r->mask.width);
         snprintf(bits, sizeof bits, "%d", r->depth);
     }
-    printf("%-10s %4s  %-12s ", mask, bits, r->name);
+    printf("%-10s %4s  %-18s ", mask, bits, r->name);
     if (r->rounds > 0) {
         snprintf(range, sizeof range, "(%s - %s)", number(min, sizeof min, r->us.min),
                  number(max, sizeof max, r->us.max));
@@ -87,7 +92,7 @@ static void csv_begin(const struct halo_bench_run *run)
 {
     (void)run;
     puts("backend,device,peer,strategy,kind,mask,depth,width,height,channels,threads,launch,planes,"
-         "rounds,median_us,min_us,max_us,copy_us,times_copy,note");
+         "rounds,median_us,min_us,max_us,copy_us,times_copy,note,frame");
 }
 
 static void csv_row(const struct halo_bench_run *run, const struct halo_bench_result *r, bool first)
@@ -110,7 +115,7 @@ static void csv_row(const struct halo_bench_run *run, const struct halo_bench_re
     else
         printf(",,");
     csv_string(r->note);
-    putchar('\n');
+    printf(",%s\n", halo_bench_frame_name(s->frame));
     fflush(stdout);
 }
 
@@ -139,8 +144,9 @@ static void json_begin(const struct halo_bench_run *run)
     halo_bench_json_string(run->peer);
     printf(
         ", \"width\": %d, \"height\": %d, \"channels\": %d, \"threads\": %d, \"launch\": \"%s\", "
-        "\"planes\": %d, \"rounds\": %d, \"unit\": \"microseconds for a plane\",\n\"results\": [",
-        s->width, s->height, s->channels, s->threads, launch_of(run), s->planes, s->rounds);
+        "\"planes\": %d, \"rounds\": %d, \"unit\": \"microseconds for a %s\",\n\"results\": [",
+        s->width, s->height, s->channels, s->threads, launch_of(run), s->planes, s->rounds,
+        s->frame == HALO_BENCH_YUV420 ? "frame" : "plane");
 }
 
 static void json_row(const struct halo_bench_run *run, const struct halo_bench_result *r,

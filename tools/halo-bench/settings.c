@@ -19,6 +19,12 @@ static const char *const launch_names[] = {
     NULL,
 };
 
+static const char *const frame_names[] = {
+    [HALO_BENCH_PLANE] = "plane",
+    [HALO_BENCH_YUV420] = "yuv420",
+    NULL,
+};
+
 static const char default_masks[] = "gauss:7,15,31,63,121,dense:3,5,7,9,15,31,63,box:3,15,63";
 static const char default_tune_masks[] =
     "gauss:3,7,15,31,63,127,dense:3,5,9,15,31,63,box:3,15,63,255,gradient:3";
@@ -55,6 +61,8 @@ static const struct halo_option options[] = {
      .argument = "HOW",
      .help = "of kernels on a GPU: plane by plane, as a CUDA graph, four planes "
              "in one"},
+    {"frame", NULL, HALO_OPTION_CHOICE, AT(frame), HALO_BENCH_PLANE, .choices = frame_names,
+     .argument = "KIND", .help = "what a time is of: one plane, or one of luma and two of chroma"},
     {"csv", NULL, HALO_OPTION_FLAG, AT(csv), .help = "comma-separated values instead of a table"},
     {"json", NULL, HALO_OPTION_FLAG, AT(json), .help = "JSON instead of a table"},
     {"svg", "plot", HALO_OPTION_STRING, AT(plot), .argument = "FILE",
@@ -65,6 +73,11 @@ static const struct halo_option options[] = {
 const char *halo_bench_launch_name(int launch)
 {
     return launch_names[launch];
+}
+
+const char *halo_bench_frame_name(int frame)
+{
+    return frame_names[frame];
 }
 
 static int parse_size(struct halo_bench_settings *s, struct halo_error *err)
@@ -168,6 +181,10 @@ static int resolve(struct halo_bench_settings *s, struct halo_error *err)
         return halo_fail_usage(err, "--tune: a table of all strategies, in one form");
     if (s->peers && s->backend_name && !strcmp(s->backend_name, "cpu"))
         return halo_fail_usage(err, "--peers: peers on the CPU are for tools/bench-peers.py");
+    if (s->frame != HALO_BENCH_PLANE && (s->list || s->reuse || s->peers || s->tune))
+        return halo_fail_usage(err, "--frame: for the plain grid of strategies only");
+    if (s->frame != HALO_BENCH_PLANE && s->channels != 1)
+        return halo_fail_usage(err, "--frame %s: has planes of one channel", frame_names[s->frame]);
     if (s->peers && s->channels != 1)
         return halo_fail_usage(err, "--peers: NPP has no planes of two channels");
     s->mode = s->list    ? HALO_BENCH_LIST

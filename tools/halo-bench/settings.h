@@ -22,13 +22,15 @@ enum halo_bench_mode {
     HALO_BENCH_TUNE,
 };
 
+enum halo_bench_frame { HALO_BENCH_PLANE, HALO_BENCH_YUV420 };
+
 enum halo_bench_format { HALO_BENCH_TABLE, HALO_BENCH_CSV, HALO_BENCH_JSON };
 
 struct halo_bench_settings {
     /* As the options have them; the strings are owned. */
     bool list, reuse, peers, tune, csv, json;
     char *backend_name, *size, *mask_list, *strategy_list, *plot;
-    int channels, threads, device, rounds, planes, launch;
+    int channels, threads, device, rounds, planes, launch, frame;
     double limit; /* seconds for one strategy, mask and depth, about; 0: not given */
 
     /* What they come to. */
@@ -54,5 +56,7 @@ void halo_bench_print_help(void);
 
 /* "one-by-one", "graph", "together": as halo_trial has them. */
 const char *halo_bench_launch_name(int launch);
+/* "plane", "yuv420" */
+const char *halo_bench_frame_name(int frame);
 
 #endif
