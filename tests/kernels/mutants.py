@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-# mutants.py [--cuda] [NUMBER ...]: does the kernel check see one wrong tap, one wrong border row?
+# mutants.py [--cuda] [--build DIR | --run DIR] [NUMBER ...]: does the kernel check see one wrong tap, one wrong border row?
 """Copies the tree, changes one place of one strategy, builds the kernel check and runs it until its
 first failure, which must be of that strategy. A mutant that lives is a hole in the check. The
 reference and what it shares with the strategies (conv.c, border.h) are not mutated: the accuracy
-test holds those. With --cuda also strategies of CUDA, where nvcc and a device are."""
+test holds those. With --cuda also strategies of CUDA, where nvcc and a device are. Where they are
+not on one machine, --build DIR leaves the kernel check of each CUDA mutant in DIR on the one, and
+--run DIR runs them on the other, which needs Python alone."""
 import argparse
 import os
 import shutil
@@ -62,13 +64,66 @@ MUTANTS = [
            'for (int i = -pass.radius_x; i <= pass.radius_x; i++)\n        sum += (Accum)*weights',
            'for (int i = -pass.radius_x; i < pass.radius_x; i++)\n        sum += (Accum)*weights',
            'cuda/naive'),
+    Mutant('the first row below the picture is its last', CUDA + 'naive.cu',
+           'sum += (Accum)*weights++ * halo_wide_input(wide, dst.height, pass, e, y + j);',
+           'sum += (Accum)*weights++ * halo_wide_input(wide, dst.height, pass, e, '
+           'y + j == dst.height ? y + j - 1 : y + j);', 'cuda/naive'),
     Mutant('output-tile loads a column too few', CUDA + 'output_tile.cu', 'if (tx < halo)',
            'if (tx + 1 < halo)', 'cuda/output-tile'),
+    Mutant('output-tile takes the row above the tile from within', CUDA + 'output_tile.cu',
+           'first_y + row - pass.radius_y);', 'first_y + max(row, 1) - pass.radius_y);',
+           'cuda/output-tile'),
+    Mutant('a load in steps ends a cell early', CUDA + 'output_tile.cu',
+           'i < ROW_TILE_WIDTH + 2 * halo && y', 'i + 1 < ROW_TILE_WIDTH + 2 * halo && y',
+           'cuda/output-tile/steps'),
+    Mutant('coarse-tile reads its last cell twice', CUDA + 'coarse_tile.cu',
+           'cells[(i + OUTPUTS - 1) * stride];',
+           'cells[(i + OUTPUTS - 1 - (i == taps - 1)) * stride];', 'cuda/coarse-tile'),
+    Mutant('the upper edge of a tile is a row late', CUDA + 'coarse_tile.cu',
+           'e, tile_y + row - pass.radius_y);', 'e, tile_y + row - pass.radius_y + (row == 0));',
+           'cuda/coarse-tile'),
+    Mutant('the eighth output of a thread gets nothing', CUDA + 'coarse_tile.cu',
+           'for (int k = 0; k < OUTPUTS; k++)\n            sums[k] +=',
+           'for (int k = 0; k < (OUTPUTS < 8 ? OUTPUTS : 7); k++)\n            sums[k] +=',
+           'cuda/coarse-tile/8'),
+    Mutant('the tiles of a row overlap by one', CUDA + 'input_tile.cu',
+           'block.x * (ROW_BLOCK - 2 * halo) + tx - halo;',
+           'block.x * (ROW_BLOCK - 2 * halo - 1) + tx - halo;', 'cuda/input-tile'),
+    Mutant('rows of a dense mask lose their last tap', CUDA + 'input_tile.cu',
+           'for (int i = -halo; i <= halo; i += src.channels)\n',
+           'for (int i = -halo; i < halo || (weights++, false); i += src.channels)\n',
+           'cuda/input-tile'),
+    Mutant('a core goes on below the picture', CUDA + 'core_tile.cu',
+           'const int rows = min((int)TILE_HEIGHT, dst.height - (y - ty));', 'const int rows = '
+           'TILE_HEIGHT;', 'cuda/core-tile'),
+    Mutant('a core begins a column early', CUDA + 'core_tile.cu',
+           'x >= 0 && x < columns ? core[ty][x]', 'x >= -1 && x < columns ? core[ty][max(x, 0)]',
+           'cuda/core-tile'),
+    Mutant('gradients take the row above a tile from within', CUDA + 'gradient_tile.cu',
+           'y0 - 1, columns', 'y0 - (y0 > 0 ? 0 : 1), columns', 'cuda/gradient-tile'),
+    Mutant('the warps before the last are not summed up', CUDA + 'running_sums.cu',
+           'for (int w = 0; w < warp; w++)', 'for (int w = 0; w < warp - 1; w++)',
+           'cuda/running-sums'),
+    Mutant('the row that leaves a window leaves late', CUDA + 'running_sums.cu',
+           'load_sums<INSIDE>(out, wide, stride, height, e, y - pass.radius, pass);',
+           'load_sums<INSIDE>(out, wide, stride, height, e, y - pass.radius - (y == 40), pass);',
+           'cuda/running-sums'),
+    Mutant('blocks are averaged without rounding', CUDA + 'pixelize.cu',
+           'value = (value + width * height / 2)', 'value = (value + 0 * height / 2)',
+           'cuda/naive'),
+    Mutant('a copy leaves the last sample of a row out', CUDA + 'copy.cu',
+           'for (int b = 0; b < left;', 'for (int b = 0; b + sample_bytes < left;',
+           'cuda/tensor'),
     Mutant('a band of the tensor kernel is one tap off', CUDA + 'tensor_separable.cu',
            'static const int of_word[3] = {0, -2, 2};', 'static const int of_word[3] = {0, -2, 3};',
            'cuda/tensor'),
     Mutant('the low digit of a weight has no sign', CUDA + 'tensor_dense.cu',
            'const int low = (int8_t)(w & 255);', 'const int low = w & 127;', 'cuda/tensor'),
+    Mutant('the planes of a launch share one mask', CUDA + 'mask_slots.c',
+           'ret_slots[i] = (next + i) % HALO_MASK_SLOTS;', 'ret_slots[i] = next;',
+           'cuda/coarse-tile'),
+    Mutant('the planes of a launch share their scratch', CUDA + 'backend_cuda.c',
+           'wide += halo_cuda_wide_bytes(&job->src);', '', 'cuda/coarse-tile'),
 ]
 
 
@@ -83,12 +138,28 @@ def build(tree, folder):
         sys.exit(f'mutants: does not build:\n{done.stdout[-3000:]}')
 
 
-def check(folder, backend):
-    return run(f'{folder}/tests/kernels/kernels-check', '--first', '--backend', backend)
+def program_of(folder):
+    return os.path.join(folder, 'tests/kernels/kernels-check')
 
 
-def try_mutant(tree, folder, mutant):
+def check(program, mutant):
+    return run(program, '--first', '--backend', mutant.strategy.split('/')[0])
+
+
+def verdict(done, mutant):
     """None where it was caught, else what is wrong."""
+    failures = [line for line in done.stdout.splitlines() if line.startswith('FAIL ')]
+    if done.returncode == 77:
+        return 'no device here'
+    if done.returncode == 0 or not failures:
+        return 'LIVES: the kernel check passes'
+    if not failures[0].startswith(f'FAIL {mutant.strategy}:'):
+        return f'another strategy failed: {failures[0]}'
+    return None
+
+
+def build_mutant(tree, folder, mutant):
+    """None where it was built, else what is wrong. The tree is then as it was."""
     path = os.path.join(tree, mutant.file)
     with open(path, encoding='utf-8') as file:
         whole = file.read()
@@ -98,25 +169,43 @@ def try_mutant(tree, folder, mutant):
         file.write(whole.replace(mutant.old, mutant.new))
     try:
         build(tree, folder)
-        done = check(folder, mutant.strategy.split('/')[0])
     finally:
         with open(path, 'w', encoding='utf-8') as file:
             file.write(whole)
-    failures = [line for line in done.stdout.splitlines() if line.startswith('FAIL ')]
-    if done.returncode == 0 or not failures:
-        return 'LIVES: the kernel check passes'
-    if not failures[0].startswith('FAIL ' + mutant.strategy):
-        return f'another strategy failed: {failures[0]}'
     return None
 
 
-def main():
-    parser = argparse.ArgumentParser(description='Mutants of the strategies that the kernel check '
-                                                 'must catch.')
-    parser.add_argument('--cuda', action='store_true', help='those of CUDA too')
-    parser.add_argument('numbers', nargs='*', type=int, help='only these, from 1 (default: all)')
-    arguments = parser.parse_args()
+def try_mutant(tree, folder, mutant):
+    wrong = build_mutant(tree, folder, mutant)
+    return wrong or verdict(check(program_of(folder), mutant), mutant)
+
+
+def keep_mutant(tree, folder, mutant, kept):
+    wrong = build_mutant(tree, folder, mutant)
+    if not wrong:
+        run('strip', '-o', kept, program_of(folder))
+    return wrong
+
+
+def walk(arguments, action, wanted='caught'):
+    """Applies action to the chosen mutants and reports; the exit status."""
     failed = skipped = passed = 0
+    for number, mutant in enumerate(MUTANTS, 1):
+        cuda = mutant.strategy.startswith('cuda')
+        if arguments.numbers and number not in arguments.numbers:
+            continue
+        if cuda and not arguments.cuda or not cuda and (arguments.build or arguments.run):
+            skipped += 1
+            continue
+        wrong = action(number, mutant)
+        print(f'{number}: {mutant.strategy}: {mutant.what}: {wrong or wanted}', flush=True)
+        failed += wrong is not None
+        passed += wrong is None
+    print(f'{passed} passed, {failed} failed, {skipped} skipped')
+    return 1 if failed else 0
+
+
+def walk_tree(arguments):
     with tempfile.TemporaryDirectory(prefix='halo-mutants-') as work:
         tree, folder = os.path.join(work, 'tree'), os.path.join(work, 'build')
         shutil.copytree(ROOT, tree, ignore=shutil.ignore_patterns('.git', 'build*', 'demo'))
@@ -125,18 +214,26 @@ def main():
         if done.returncode:
             sys.exit(f'mutants: {done.stdout[-2000:]}')
         build(tree, folder)
-        for number, mutant in enumerate(MUTANTS, 1):
-            if arguments.numbers and number not in arguments.numbers:
-                continue
-            if mutant.strategy.startswith('cuda') and not arguments.cuda:
-                skipped += 1
-                continue
-            wrong = try_mutant(tree, folder, mutant)
-            print(f'{number}: {mutant.strategy}: {mutant.what}: {wrong or "caught"}', flush=True)
-            failed += wrong is not None
-            passed += wrong is None
-    print(f'{passed} passed, {failed} failed, {skipped} skipped')
-    sys.exit(1 if failed else 0)
+        if not arguments.build:
+            return walk(arguments, lambda _, mutant: try_mutant(tree, folder, mutant))
+        os.makedirs(arguments.build, exist_ok=True)
+        return walk(arguments, lambda number, mutant: keep_mutant(
+            tree, folder, mutant, os.path.join(arguments.build, str(number))), 'built')
+
+
+def main():
+    parser = argparse.ArgumentParser(description='Mutants of the strategies that the kernel check '
+                                                 'must catch.')
+    parser.add_argument('--cuda', action='store_true', help='those of CUDA too')
+    parser.add_argument('--build', metavar='DIR', help='those of CUDA, only built, into DIR')
+    parser.add_argument('--run', metavar='DIR', help='those that --build has left in DIR')
+    parser.add_argument('numbers', nargs='*', type=int, help='only these, from 1 (default: all)')
+    arguments = parser.parse_args()
+    arguments.cuda |= bool(arguments.build or arguments.run)
+    if arguments.run:
+        sys.exit(walk(arguments, lambda number, mutant: verdict(
+            check(os.path.join(arguments.run, str(number)), mutant), mutant)))
+    sys.exit(walk_tree(arguments))
 
 
 if __name__ == '__main__':
