@@ -74,6 +74,12 @@ static int make_gradient(struct halo_conv *ret, int p, const struct halo_conv_ta
     return halo_conv_gradient(ret, p % 2 ? across : down, p > 1 ? across : down, 0.5, p, target);
 }
 
+static int make_pixelize(struct halo_conv *ret, int p, const struct halo_conv_target *target)
+{
+    return halo_conv_pixelize(ret, 5 + 40 * p, 7, p == 2 ? HALO_PIXELIZE_MIN : HALO_PIXELIZE_MEAN,
+                              target);
+}
+
 /* A kind for each plane, and one that leaves it as it is: as planes= makes them. */
 static int make_mixed(struct halo_conv *ret, int p, const struct halo_conv_target *target)
 {
@@ -83,7 +89,8 @@ static int make_mixed(struct halo_conv *ret, int p, const struct halo_conv_targe
 }
 
 typedef int make_function(struct halo_conv *ret, int p, const struct halo_conv_target *target);
-static make_function *const makes[] = {make_gauss, make_dense, make_box, make_gradient, make_mixed};
+static make_function *const makes[] = {make_gauss,    make_dense,    make_box,
+                                       make_gradient, make_pixelize, make_mixed};
 
 static struct frame *make_frame(make_function *make, int depth)
 {

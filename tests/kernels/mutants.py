@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-# mutants.py [--cuda] [--build DIR | --run DIR] [NUMBER ...]: does the kernel check see one wrong tap, one wrong border row?
+# mutants.py [--cuda] [--build DIR | --run DIR] [NUMBER ...]: one wrong tap, one wrong border row:
+# does the kernel check see it?
 """Copies the tree, changes one place of one strategy, builds the kernel check and runs it until its
 first failure, which must be of that strategy. A mutant that lives is a hole in the check. The
 reference and what it shares with the strategies (conv.c, border.h) are not mutated: the accuracy

@@ -75,6 +75,14 @@ class Results(Bench):
         document = self.run_json('--channels', 2, '--masks', 'dense:3')
         self.assertEqual(document['channels'], 2)
 
+    def test_whole_frames(self):
+        for launch in ('one-by-one', 'together'):
+            document = self.run_json('--frame', 'yuv420', '--launch', launch, '--size', '65x31',
+                                     '--masks', 'gauss:7', '--strategies', 'auto')
+            self.assertEqual(document['unit'], 'microseconds for a frame')
+            self.assertEqual(document['launch'], launch)
+            self.assertEqual([row['rounds'] for row in document['results']], [5] * 4)
+
     def test_a_named_strategy_that_cannot_is_said(self):
         rows = self.run_json('--masks', 'box:3', '--strategies', 'rows')['results']
         notes = {row['strategy']: (row['rounds'], row['note']) for row in rows}
@@ -247,6 +255,8 @@ class Words(Bench):
                             (('--csv', '--json'), '--csv'), (('--size',), '--size'),
                             (('--peers', '--backend', 'cpu'), 'bench-peers'),
                             (('--tune', '--list'), '--tune'), (('--tune', '--csv'), '--tune'),
+                            (('--frame', 'yuv422'), 'yuv420'),
+                            (('--frame', 'yuv420', '--channels', 2), '--frame'),
                             (('x',), 'x')):
             with self.subTest(words):
                 code, out, err = bench(*words)
