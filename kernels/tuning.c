@@ -34,8 +34,9 @@ static const int accum_bits[] = {
 
 /* A row, and the logarithms of its sizes: what is twice as large is as far away as what is half. */
 struct entry {
-    struct halo_tuning_row row;
+    int class; /* rows of others run other kernels */
     float taps_x, taps_y, samples;
+    struct halo_tuning_row row;
 };
 
 struct halo_tuning {
@@ -90,6 +91,7 @@ static struct entry entry_of(const struct halo_tuning_row *row)
 {
     const struct halo_tuning_key *k = &row->key;
     return (struct entry){
+        .class = (int)k->kind * 4 + (k->depth > 8) * 2 + (k->accum == HALO_ACCUM_I64),
         .row = *row,
         .taps_x = log2f((float)k->taps_x),
         .taps_y = log2f((float)k->taps_y),
@@ -284,14 +286,10 @@ void halo_tuning_destroy(struct halo_tuning *tuning)
     free(tuning);
 }
 
-/* In doublings: of the mask in each direction, of the plane, and what else may decide. Infinite
- * where other kernels would run. */
+/* In doublings: of the mask in each direction, of the plane, and what else may decide. */
 static float distance(const struct entry *a, const struct entry *b)
 {
     const struct halo_tuning_key *x = &a->row.key, *y = &b->row.key;
-    if (x->kind != y->kind || (x->depth > 8) != (y->depth > 8) ||
-        (x->accum == HALO_ACCUM_I64) != (y->accum == HALO_ACCUM_I64))
-        return INFINITY;
     return fabsf(a->taps_x - b->taps_x) + fabsf(a->taps_y - b->taps_y) +
            fabsf(a->samples - b->samples) / 2 + (x->channels != y->channels) / 2.0f +
            (x->accum != y->accum) + (float)abs(x->depth - y->depth) / 4;
@@ -306,10 +304,11 @@ const struct halo_strategy *halo_tuning_find(const struct halo_tuning *tuning,
     const struct entry *nearest = NULL;
     float least = far;
     for (int i = 0; i < tuning->count; i++) {
-        const float d = distance(&tuning->entries[i], &wanted);
+        const struct entry *e = &tuning->entries[i];
+        const float d = e->class == wanted.class ? distance(e, &wanted) : far;
         if (d < least) {
             least = d;
-            nearest = &tuning->entries[i];
+            nearest = e;
         }
     }
     return nearest ? nearest->row.strategy : NULL;
