@@ -181,6 +181,12 @@ def try_mutant(tree, folder, mutant):
     return wrong or verdict(check(program_of(folder), mutant), mutant)
 
 
+def run_mutant(program, mutant):
+    if not os.access(program, os.X_OK):
+        return 'not built'
+    return verdict(check(program, mutant), mutant)
+
+
 def keep_mutant(tree, folder, mutant, kept):
     wrong = build_mutant(tree, folder, mutant)
     if not wrong:
@@ -232,8 +238,8 @@ def main():
     arguments = parser.parse_args()
     arguments.cuda |= bool(arguments.build or arguments.run)
     if arguments.run:
-        sys.exit(walk(arguments, lambda number, mutant: verdict(
-            check(os.path.join(arguments.run, str(number)), mutant), mutant)))
+        sys.exit(walk(arguments, lambda number, mutant: run_mutant(
+            os.path.join(arguments.run, str(number)), mutant)))
     sys.exit(walk_tree(arguments))
 
 
