@@ -57,16 +57,17 @@ def halod_command(*arguments):
     return [HALOD, *map(str, arguments)]
 
 
-def halod_environment():
+def halod_environment(cache='/nonexistent'):
     environment = dict(os.environ, LC_ALL='C.UTF-8')
     environment['TERM'] = 'xterm'  # a dumb one gets no bar
-    environment['XDG_CACHE_HOME'] = '/nonexistent'  # nothing measured on this machine
+    environment['XDG_CACHE_HOME'] = cache  # by default nothing was measured on this machine
     return environment
 
 
-def run_halod(*arguments, data=None, cwd=None, timeout=RUN_TIMEOUT):
+def run_halod(*arguments, data=None, cwd=None, timeout=RUN_TIMEOUT, cache='/nonexistent'):
     command = halod_command(*arguments)
-    done = subprocess.run(command, input=data, cwd=cwd, timeout=timeout, env=halod_environment(),
+    done = subprocess.run(command, input=data, cwd=cwd, timeout=timeout,
+                          env=halod_environment(cache),
                           stdin=subprocess.DEVNULL if data is None else None,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     return Run(done.returncode, done.stdout, done.stderr.decode(errors='replace'), quoted(command))

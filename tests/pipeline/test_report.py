@@ -129,6 +129,23 @@ class Lines(HaloTest):
                                  '-c:v', codec, self.path(name))
                 self.assertEqual((run.out, run.err), (b'', ''))
 
+    def test_measured_times(self):
+        table = os.path.join(self.folder, 'halod', 'tuning-cpu-0.txt')
+        os.mkdir(os.path.dirname(table))
+        plain = self.filtered(plain_clip(), 'plain.mkv', '-c:v', 'ffv1', chain='gblur=sigma=2')
+        for text, level, says in (('halod-tuning 1\nversion 0\n', 'info', ':2: '),
+                                  ('halod-tuning 1\nversion 0\n', 'warning', ''),
+                                  ('nonsense', 'warning', ':1: ')):
+            with open(table, 'w', encoding='utf-8') as file:
+                file.write(text)
+            run = self.halod('run', '-y', '-i', plain_clip(), '-vf', 'gblur=sigma=2', '-v', level,
+                             '-c:v', 'ffv1', self.path('out.mkv'), cache=self.folder)
+            told = [line for line in run.err.splitlines() if table in line]
+            self.assertEqual(len(told), bool(says), run.err)
+            self.assertIn(says, ''.join(told))
+            self.assertEqual(halotest.frame_hashes(self.path('out.mkv')),
+                             halotest.frame_hashes(plain))
+
     def test_error_level_says_errors(self):
         self.refused('run', '-i', self.path('missing.mp4'), '-vf', 'null', '-v', 'error',
                      self.path('out.mp4'), code=1)
