@@ -178,7 +178,9 @@ static int mask_place(const struct cuda_backend *c, const struct halo_cuda_strat
     return oldest;
 }
 
-/* Waits for the stream, so that a mask can be taken out of the hands of its last reader. */
+/* Waits for the stream, so that a mask can be taken out of the hands of its last reader. The copy
+ * is on the stream too: a plain cudaMemcpy from memory that is not pinned may return before its
+ * bytes are there, and the kernels' stream would not wait for it. */
 static int upload_mask(struct cuda_backend *c, struct kept_mask *m, size_t bytes)
 {
     void *host = malloc(bytes);
@@ -189,7 +191,7 @@ static int upload_mask(struct cuda_backend *c, struct kept_mask *m, size_t bytes
     if (status == cudaSuccess)
         status = grow(&m->data, bytes, cudaMalloc, cudaFree);
     if (status == cudaSuccess)
-        status = cudaMemcpy(m->data.data, host, bytes, cudaMemcpyHostToDevice);
+        status = cudaMemcpyAsync(m->data.data, host, bytes, cudaMemcpyHostToDevice, c->stream);
     free(host);
     return check(c, status, "mask");
 }
