@@ -52,11 +52,11 @@ static __device__ inline void slide(Accum (&sums)[OUTPUTS], const Cell *cells, i
 }
 
 /* Outputs of a thread: x, x + channels, ... of a run that is OUTPUTS times as long. */
-template <typename Sample, typename Accum, int OUTPUTS>
+template <typename Sample, typename Accum, int OUTPUTS, bool MANY>
 static __global__ void row_kernel(const __grid_constant__ struct halo_tasks tasks)
 {
-    const struct halo_task &task = halo_plane_of(tasks);
-    const int2 block = halo_block_of(task);
+    const struct halo_task &task = halo_task_of<MANY>(tasks);
+    const int2 block = halo_block_of<MANY>(task);
     const struct halo_plane src = task.src;
     const struct halo_wide wide = task.wide;
     const struct halo_pass pass = task.pass;
@@ -86,11 +86,11 @@ static __global__ void row_kernel(const __grid_constant__ struct halo_tasks task
     }
 }
 
-template <typename Sample, typename Accum, int OUTPUTS>
+template <typename Sample, typename Accum, int OUTPUTS, bool MANY>
 static __global__ void column_kernel(const __grid_constant__ struct halo_tasks tasks)
 {
-    const struct halo_task &task = halo_plane_of(tasks);
-    const int2 block = halo_block_of(task);
+    const struct halo_task &task = halo_task_of<MANY>(tasks);
+    const int2 block = halo_block_of<MANY>(task);
     const struct halo_plane dst = task.dst;
     const struct halo_wide wide = task.wide;
     const struct halo_pass pass = task.pass;
@@ -117,11 +117,11 @@ static __global__ void column_kernel(const __grid_constant__ struct halo_tasks t
 
 /* The mask in shared memory: from 23x23 on it is larger than the cache of constant memory, which
  * then misses at every weight. */
-template <typename Sample, typename Accum, int OUTPUTS>
+template <typename Sample, typename Accum, int OUTPUTS, bool MANY>
 static __global__ void dense_kernel(const __grid_constant__ struct halo_tasks tasks)
 {
-    const struct halo_task &task = halo_plane_of(tasks);
-    const int2 block = halo_block_of(task);
+    const struct halo_task &task = halo_task_of<MANY>(tasks);
+    const int2 block = halo_block_of<MANY>(task);
     const struct halo_plane src = task.src, dst = task.dst;
     const struct halo_pass pass = task.pass;
     __shared__ Sample cells[DENSE_CELLS];
@@ -175,10 +175,16 @@ struct kernels {
                           TILE_WIDTH, TILE_HEIGHT);
         }
         if (dense) {
-            dense_kernel<Sample, Accum, OUTPUTS><<<tiles.blocks, block, 0, calls->stream>>>(tiles);
+            halo_launch_tasks(dense_kernel<Sample, Accum, OUTPUTS, false>,
+                              dense_kernel<Sample, Accum, OUTPUTS, true>, tiles, block,
+                              calls->stream);
         } else {
-            row_kernel<Sample, Accum, OUTPUTS><<<rows.blocks, row_block, 0, calls->stream>>>(rows);
-            column_kernel<Sample, Accum, OUTPUTS><<<tiles.blocks, block, 0, calls->stream>>>(tiles);
+            halo_launch_tasks(row_kernel<Sample, Accum, OUTPUTS, false>,
+                              row_kernel<Sample, Accum, OUTPUTS, true>, rows, row_block,
+                              calls->stream);
+            halo_launch_tasks(column_kernel<Sample, Accum, OUTPUTS, false>,
+                              column_kernel<Sample, Accum, OUTPUTS, true>, tiles, block,
+                              calls->stream);
         }
         return cudaGetLastError();
     }

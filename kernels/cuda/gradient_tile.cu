@@ -26,14 +26,14 @@ struct gradients {
     } plane[HALO_CUDA_MOST_PLANES];
 };
 
-template <typename Sample, typename Accum>
+template <typename Sample, typename Accum, bool MANY>
 static __global__ void __launch_bounds__(BLOCK_WIDTH *BLOCK_HEIGHT)
     gradient_kernel(const __grid_constant__ struct halo_tasks tasks,
                     const __grid_constant__ struct gradients gradients)
 {
-    const struct halo_task &task = halo_plane_of(tasks);
-    const auto &masks = gradients.plane[&task - tasks.plane];
-    const int2 block = halo_block_of(task);
+    const struct halo_task &task = halo_task_of<MANY>(tasks);
+    const auto &masks = gradients.plane[MANY ? &task - tasks.plane : 0];
+    const int2 block = halo_block_of<MANY>(task);
     const struct halo_plane src = task.src, dst = task.dst;
     const struct halo_pass pass = task.pass;
     __shared__ Sample cells[(BLOCK_WIDTH + 2 * MOST_CHANNELS) * (TILE_HEIGHT + 2)];
@@ -85,8 +85,8 @@ static cudaError_t launch(const struct halo_cuda_call *calls, int count)
             gradients.plane[i].b[k] = conv->mask[9 + k];
         }
     }
-    gradient_kernel<Sample, Accum>
-        <<<tasks.blocks, dim3(BLOCK_WIDTH, BLOCK_HEIGHT), 0, calls->stream>>>(tasks, gradients);
+    halo_launch_tasks(gradient_kernel<Sample, Accum, false>, gradient_kernel<Sample, Accum, true>,
+                      tasks, dim3(BLOCK_WIDTH, BLOCK_HEIGHT), calls->stream, gradients);
     return cudaGetLastError();
 }
 

@@ -16,11 +16,11 @@
 
 enum { BLOCK_WIDTH = 32, BLOCK_HEIGHT = 8 };
 
-template <typename Sample, typename Accum>
+template <typename Sample, typename Accum, bool MANY>
 static __global__ void row_kernel(const __grid_constant__ struct halo_tasks tasks)
 {
-    const struct halo_task &task = halo_plane_of(tasks);
-    const int2 block = halo_block_of(task);
+    const struct halo_task &task = halo_task_of<MANY>(tasks);
+    const int2 block = halo_block_of<MANY>(task);
     const struct halo_plane src = task.src;
     const struct halo_wide wide = task.wide;
     const struct halo_pass pass = task.pass;
@@ -36,11 +36,11 @@ static __global__ void row_kernel(const __grid_constant__ struct halo_tasks task
     wide.data[y * wide.stride + e] = (int32_t)halo_finish(sum, pass);
 }
 
-template <typename Sample, typename Accum>
+template <typename Sample, typename Accum, bool MANY>
 static __global__ void column_kernel(const __grid_constant__ struct halo_tasks tasks)
 {
-    const struct halo_task &task = halo_plane_of(tasks);
-    const int2 block = halo_block_of(task);
+    const struct halo_task &task = halo_task_of<MANY>(tasks);
+    const int2 block = halo_block_of<MANY>(task);
     const struct halo_plane dst = task.dst;
     const struct halo_wide wide = task.wide;
     const struct halo_pass pass = task.pass;
@@ -56,11 +56,11 @@ static __global__ void column_kernel(const __grid_constant__ struct halo_tasks t
     halo_write<Sample>(dst, e, y, halo_finish(sum, pass));
 }
 
-template <typename Sample, typename Accum>
+template <typename Sample, typename Accum, bool MANY>
 static __global__ void dense_kernel(const __grid_constant__ struct halo_tasks tasks)
 {
-    const struct halo_task &task = halo_plane_of(tasks);
-    const int2 block = halo_block_of(task);
+    const struct halo_task &task = halo_task_of<MANY>(tasks);
+    const int2 block = halo_block_of<MANY>(task);
     const struct halo_plane src = task.src, dst = task.dst;
     const struct halo_pass pass = task.pass;
     const int e = block.x * BLOCK_WIDTH + threadIdx.x;
@@ -81,13 +81,13 @@ struct roots {
 };
 
 /* Both masks of a gradient; Accum is for the squares. */
-template <typename Sample, typename Accum>
+template <typename Sample, typename Accum, bool MANY>
 static __global__ void gradient_kernel(const __grid_constant__ struct halo_tasks tasks,
                                        const __grid_constant__ struct roots roots)
 {
-    const struct halo_task &task = halo_plane_of(tasks);
-    const struct halo_root root = roots.plane[&task - tasks.plane];
-    const int2 block = halo_block_of(task);
+    const struct halo_task &task = halo_task_of<MANY>(tasks);
+    const struct halo_root root = roots.plane[MANY ? &task - tasks.plane : 0];
+    const int2 block = halo_block_of<MANY>(task);
     const struct halo_plane src = task.src, dst = task.dst;
     const struct halo_pass pass = task.pass;
     const int e = block.x * BLOCK_WIDTH + threadIdx.x;
@@ -159,15 +159,20 @@ struct kernels {
                           BLOCK_HEIGHT);
         }
         if (kind == HALO_CONV_DENSE) {
-            dense_kernel<Sample, Accum><<<first.blocks, block, 0, calls->stream>>>(first);
+            halo_launch_tasks(dense_kernel<Sample, Accum, false>, dense_kernel<Sample, Accum, true>,
+                              first, block, calls->stream);
         } else if (kind == HALO_CONV_GRADIENT) {
             struct roots roots = {};
             for (int i = 0; i < count; i++)
                 roots.plane[i] = halo_root_of(calls[i].conv);
-            gradient_kernel<Sample, Accum><<<first.blocks, block, 0, calls->stream>>>(first, roots);
+            halo_launch_tasks(gradient_kernel<Sample, Accum, false>,
+                              gradient_kernel<Sample, Accum, true>, first, block, calls->stream,
+                              roots);
         } else {
-            row_kernel<Sample, Accum><<<first.blocks, block, 0, calls->stream>>>(first);
-            column_kernel<Sample, Accum><<<second.blocks, block, 0, calls->stream>>>(second);
+            halo_launch_tasks(row_kernel<Sample, Accum, false>, row_kernel<Sample, Accum, true>,
+                              first, block, calls->stream);
+            halo_launch_tasks(column_kernel<Sample, Accum, false>,
+                              column_kernel<Sample, Accum, true>, second, block, calls->stream);
         }
         return cudaGetLastError();
     }

@@ -36,10 +36,11 @@ struct halo_task {
     int across;      /* blocks side by side */
 };
 
-/* Goes by value to a kernel: blocks of all planes, one plane after the other. */
+/* Goes by value to a kernel. */
 struct halo_tasks {
     struct halo_task plane[HALO_CUDA_MOST_PLANES];
     int count, blocks;
+    dim3 grid; /* of the first plane */
 };
 
 /* A rectangle of input cells: element and row of its first cell (may be outside), and its size. */
@@ -106,6 +107,8 @@ static inline void halo_add_task(struct halo_tasks *tasks, const struct halo_cud
                                  const struct halo_pass &pass, int width, int height)
 {
     const dim3 grid = halo_grid(call->src, width, height);
+    if (tasks->count == 0)
+        tasks->grid = grid;
     tasks->plane[tasks->count++] = {call->src,      call->dst,     halo_wide_of(call), pass,
                                     call->prepared, tasks->blocks, (int)grid.x};
     tasks->blocks += (int)(grid.x * grid.y);
@@ -132,11 +135,35 @@ static __device__ inline const auto &halo_plane_of(const Launch &launch)
     return launch.plane[p];
 }
 
+/* The same, where one plane alone has a grid of its own. What is known when the kernel is compiled
+ * stays in constant operands: with a choice of planes all of it goes through registers. */
+template <bool MANY>
+static __device__ inline const struct halo_task &halo_task_of(const struct halo_tasks &tasks)
+{
+    return MANY ? halo_plane_of(tasks) : tasks.plane[0];
+}
+
 /* Where among the blocks of its plane this block is. */
+template <bool MANY>
 static __device__ inline int2 halo_block_of(const struct halo_task &task)
 {
+    if (!MANY)
+        return make_int2(blockIdx.x, blockIdx.y);
     const int i = (int)blockIdx.x - task.first_block, y = i / task.across;
     return make_int2(i - y * task.across, y);
+}
+
+/* The kernel for one plane, in a grid, or that for many, whose blocks stand in one line. */
+template <typename... Arguments>
+static inline void halo_launch_tasks(void (*one)(struct halo_tasks, Arguments...),
+                                     void (*many)(struct halo_tasks, Arguments...),
+                                     const struct halo_tasks &tasks, dim3 block,
+                                     cudaStream_t stream, Arguments... arguments)
+{
+    if (tasks.count == 1)
+        one<<<tasks.grid, block, 0, stream>>>(tasks, arguments...);
+    else
+        many<<<tasks.blocks, block, 0, stream>>>(tasks, arguments...);
 }
 
 /* The sums were proved for Accum, the rounding constant and the bias were not: both are added wide.
