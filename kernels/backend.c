@@ -2,8 +2,10 @@
  * The backend table and the front door: every rule of backend.h is checked here and nowhere
  * below. */
 #include "backends.h"
+#include "frame.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -45,8 +47,19 @@ int halo_backend_open(const struct halo_backend_ops *ops,
 
 void halo_backend_close(struct halo_backend *b)
 {
-    if (b)
-        b->ops->close(b);
+    if (!b)
+        return;
+    if (b->busy)
+        (void)halo_frame_finish(b); /* nothing may write into the caller's memory after this */
+    free(b->scratch);
+    b->ops->close(b);
+}
+
+const char *halo_backend_error(const struct halo_backend *b, char *text, size_t size)
+{
+    const char *words = b->ops->error_text ? b->ops->error_text(b) : "";
+    snprintf(text, size, "%s", *words ? words : "no reason is known");
+    return text;
 }
 
 static bool plane_ok(const struct halo_plane *p)
@@ -106,7 +119,7 @@ bool halo_backend_can(const struct halo_backend *b, const struct halo_strategy *
            (!strategy->can || strategy->can(conv, channels));
 }
 
-static bool job_ok(const struct halo_backend *b, const struct halo_job *job)
+bool halo_job_ok(const struct halo_backend *b, const struct halo_job *job)
 {
     if (!job->conv || !plane_ok(&job->src) || !plane_ok(&job->dst))
         return false;
@@ -121,7 +134,7 @@ int halo_backend_convolve(struct halo_backend *b, const struct halo_job *jobs, i
     if (count < 0)
         return -EINVAL;
     for (int i = 0; i < count; i++) {
-        if (!job_ok(b, &jobs[i]))
+        if (!halo_job_ok(b, &jobs[i]))
             return -EINVAL;
     }
     return count ? b->ops->convolve(b, jobs, count) : 0;
