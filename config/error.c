@@ -71,3 +71,15 @@ int halo_fail_usage(struct halo_error *err, const char *format, ...)
     err->usage = true;
     return -EINVAL;
 }
+
+int halo_fail_device(struct halo_error *err, const char *format, ...)
+{
+    if (!err || err->code)
+        return -EIO;
+    va_list arguments;
+    va_start(arguments, format);
+    record(err, -EIO, format, arguments);
+    va_end(arguments);
+    err->device = true;
+    return -EIO;
+}

@@ -22,6 +22,7 @@ enum halo_exit {
 struct halo_error {
     int code;       /* negative errno, 0 while there is none */
     bool usage;     /* the caller asked for what cannot be (exit 64), nothing failed */
+    bool device;    /* the GPU failed: another try may do (exit 75) */
     char text[600]; /* one line, no newline, no "halod:" in front */
 };
 
@@ -32,6 +33,10 @@ int halo_fail(struct halo_error *err, int code, const char *format, ...)
 
 /* The same for a mistake in the request: sets usage and returns -EINVAL. */
 int halo_fail_usage(struct halo_error *err, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* The same for a device that failed: sets device and returns -EIO. */
+int halo_fail_device(struct halo_error *err, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* Makes text safe for a terminal, in place: control characters (C0, DEL, C1) and bytes that are not

@@ -15,6 +15,9 @@ static const char *const log_levels[] = {
     [HALO_LOG_INFO] = "info",   [HALO_LOG_DEBUG] = "debug", NULL,
 };
 
+static const char *const backends[] = {
+    [HALO_RUN_AUTO] = "auto", [HALO_RUN_CPU] = "cpu", [HALO_RUN_CUDA] = "cuda", NULL};
+
 #define AT(field) offsetof(struct halo_run_settings, field)
 
 const struct halo_option halo_run_options[] = {
@@ -51,6 +54,11 @@ const struct halo_option halo_run_options[] = {
      .help = "of a raw IN: its frames per second, at most 10000"},
     {"pixel_format", NULL, HALO_OPTION_STRING, AT(pixel_format), .argument = "NAME",
      .help = "of a raw IN: its pixel format"},
+    {"backend", NULL, HALO_OPTION_CHOICE, AT(backend), HALO_RUN_AUTO, .choices = backends,
+     .argument = "NAME", .help = "where filters run; auto: on the GPU where there is one"},
+    {"gpu", NULL, HALO_OPTION_INT, AT(gpu), 0, 0, 1023, .help = "number of the GPU"},
+    {"depth", NULL, HALO_OPTION_INT, AT(depth), 3, 1, 16,
+     .help = "frames on their way through the GPU at once; 2 is double buffering"},
     {"threads", NULL, HALO_OPTION_INT, AT(threads), 0, 0, 1024,
      .help = "filter workers on the CPU, 0 for one on each"},
     {"v", "loglevel", HALO_OPTION_CHOICE, AT(log_level), HALO_LOG_INFO, .choices = log_levels,

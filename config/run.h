@@ -8,6 +8,8 @@
 #include "error.h"
 #include "option.h"
 
+enum halo_run_backend { HALO_RUN_AUTO, HALO_RUN_CPU, HALO_RUN_CUDA };
+
 struct halo_run_settings {
     char *input;                                 /* -i */
     char *output;                                /* last word */
@@ -23,6 +25,9 @@ struct halo_run_settings {
     char *video_size, *framerate, *pixel_format; /* for the demuxer */
     double seek, duration;                       /* -ss, -t: seconds; negative where not given */
     bool no_audio, overwrite, never_overwrite, copy_unfiltered, keep_going;
+    int backend;   /* enum halo_run_backend */
+    int gpu;       /* number of the device */
+    int depth;     /* frames in flight on it */
     int threads;   /* filter workers; 0: one for each CPU */
     int log_level; /* enum halo_log_level */
 };

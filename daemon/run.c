@@ -127,7 +127,7 @@ static int start_loop(struct run *run, struct halo_error *err)
 
 static int exit_code(const struct halo_error *err)
 {
-    return err->usage ? HALO_EXIT_USAGE : HALO_EXIT_FAILED;
+    return err->usage ? HALO_EXIT_USAGE : err->device ? HALO_EXIT_TRY_AGAIN : HALO_EXIT_FAILED;
 }
 
 static void say_done(const struct run *run, const struct halo_stream_result *result)

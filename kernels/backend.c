@@ -4,10 +4,12 @@
 #include "backends.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "frame.h"
 #include "tuning.h"
 
 /* Keeps every index that border.h sees, with the largest radius added, far below its 2^29. */
@@ -49,8 +51,18 @@ void halo_backend_close(struct halo_backend *b)
 {
     if (!b)
         return;
+    if (b->busy)
+        (void)halo_frame_finish(b); /* nothing may write into the caller's memory after this */
+    free(b->scratch);
     halo_tuning_destroy(b->tuning);
     b->ops->close(b);
+}
+
+const char *halo_backend_error(const struct halo_backend *b, char *text, size_t size)
+{
+    const char *words = b->ops->error_text ? b->ops->error_text(b) : "";
+    snprintf(text, size, "%s", *words ? words : "no reason is known");
+    return text;
 }
 
 static bool plane_ok(const struct halo_plane *p)
@@ -140,7 +152,7 @@ const struct halo_strategy *halo_backend_choose(const struct halo_backend *b,
     return *s;
 }
 
-static bool job_ok(const struct halo_backend *b, const struct halo_job *job)
+bool halo_job_ok(const struct halo_backend *b, const struct halo_job *job)
 {
     if (!job->conv || !plane_ok(&job->src) || !plane_ok(&job->dst))
         return false;
@@ -155,7 +167,7 @@ int halo_backend_convolve(struct halo_backend *b, const struct halo_job *jobs, i
     if (count < 0)
         return -EINVAL;
     for (int i = 0; i < count; i++) {
-        if (!job_ok(b, &jobs[i]))
+        if (!halo_job_ok(b, &jobs[i]))
             return -EINVAL;
     }
     return count ? b->ops->convolve(b, jobs, count) : 0;

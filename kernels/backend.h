@@ -50,6 +50,7 @@ struct halo_backend_settings {
 };
 
 struct halo_backend; /* opened; used by one thread at a time */
+struct halo_frame;   /* frame.h */
 
 struct halo_backend_ops {
     const char *name;                              /* as in backend: NAME */
@@ -68,12 +69,23 @@ struct halo_backend_ops {
     bool (*has)(const struct halo_backend *b, const struct halo_strategy *strategy);
     /* NULL: convolve and the clock are good enough. */
     int (*time)(struct halo_backend *b, const struct halo_trial *trial, double *ret_us);
+    /* See frame.h. All NULL where convolve and malloc do. */
+    int (*submit)(struct halo_backend *b, const struct halo_frame *frame);
+    int (*finish)(struct halo_backend *b);
+    void *(*memory)(size_t size);
+    void (*memory_free)(void *memory);
+    /* NULL: there is never more to say than errno. */
+    const char *(*error_text)(const struct halo_backend *b);
 };
 
-/* First word of every backend's own struct. */
+/* First member of every backend's own struct, zeroed but for ops by open. The rest belongs to
+ * frame.c. */
 struct halo_backend {
     const struct halo_backend_ops *ops;
     struct halo_tuning *tuning; /* NULL: the order of the table decides */
+    bool busy;     /* a frame is submitted */
+    void *scratch; /* between the steps of a chain */
+    size_t scratch_bytes;
 };
 
 extern const struct halo_backend_ops *const halo_backends[]; /* NULL-terminated: cpu, cuda */
@@ -87,6 +99,9 @@ const struct halo_strategy *halo_strategy_find(const struct halo_backend_ops *op
 int halo_backend_open(const struct halo_backend_ops *ops,
                       const struct halo_backend_settings *settings, struct halo_backend **ret);
 void halo_backend_close(struct halo_backend *b); /* NULL is nothing to do */
+
+/* What failed last on b, in one line of words: the device's where it has some. Returns text. */
+const char *halo_backend_error(const struct halo_backend *b, char *text, size_t size);
 
 /* Whether b can filter planes with this many interleaved channels so. Any thread. */
 bool halo_backend_can(const struct halo_backend *b, const struct halo_strategy *strategy,

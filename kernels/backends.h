@@ -5,6 +5,9 @@
 
 #include "backend.h"
 
+/* The rules of backend.h for one job. */
+bool halo_job_ok(const struct halo_backend *b, const struct halo_job *job);
+
 extern const struct halo_backend_ops halo_backend_cpu, halo_backend_cuda;
 
 #endif

@@ -9,15 +9,15 @@
 #include "config/log.h"
 #include "pipeline/av.h"
 #include "pipeline/format.h"
-
-enum { ALIGNMENT = 64 }; /* of rows: a cache line and the widest vector */
+#include "pipeline/picture_pool.h"
 
 struct halo_adapter {
     struct halo_gate_input first; /* what the stream began with */
     struct halo_gate_input now;   /* what comes at present */
     enum AVPixelFormat native;
-    struct SwsContext *convert; /* NULL: what comes is native */
-    AVFrame *converted;
+    const struct halo_backend_ops *ops;
+    struct SwsContext *convert;     /* NULL: what comes is native */
+    struct halo_picture_pool *pool; /* made when it is needed */
     bool said_change;
 };
 
@@ -25,19 +25,6 @@ static bool is_native(const struct halo_adapter *a)
 {
     return a->now.format == a->native && a->now.width == a->first.width &&
            a->now.height == a->first.height;
-}
-
-static AVFrame *own_frame(const struct halo_adapter *a)
-{
-    AVFrame *frame = av_frame_alloc();
-    if (!frame)
-        return NULL;
-    frame->format = a->native;
-    frame->width = a->first.width;
-    frame->height = a->first.height;
-    if (av_frame_get_buffer(frame, ALIGNMENT) < 0)
-        av_frame_free(&frame);
-    return frame;
 }
 
 /* A converter for what comes now. */
@@ -54,9 +41,9 @@ static int follow(struct halo_adapter *a, struct halo_error *err)
                                 (struct halo_scaler_side){a->first.width, a->first.height,
                                                           a->native, a->first.space,
                                                           halo_format_is_rgb(a->native) || full});
-    if (!a->converted)
-        a->converted = own_frame(a);
-    if (!a->converted)
+    if (!a->pool)
+        a->pool = halo_picture_pool_create(a->ops, a->native, a->first.width, a->first.height);
+    if (!a->pool)
         return halo_fail(err, -ENOMEM, "out of memory for pictures of %dx%d", a->first.width,
                          a->first.height);
     if (!a->convert)
@@ -76,14 +63,16 @@ static void say_conversion(const struct halo_adapter *a)
              alpha ? ": their transparency is lost" : "");
 }
 
-int halo_adapter_create(struct halo_adapter **ret, const struct halo_gate_input *input,
-                        enum AVPixelFormat native, struct halo_error *err)
+int halo_adapter_create(struct halo_adapter **ret, const struct halo_backend_ops *ops,
+                        const struct halo_gate_input *input, enum AVPixelFormat native,
+                        struct halo_error *err)
 {
     struct halo_adapter *a = av_mallocz(sizeof *a);
     if (!a)
         return halo_fail(err, -ENOMEM, "out of memory");
     a->first = a->now = *input;
     a->native = native;
+    a->ops = ops;
     const int r = follow(a, err);
     if (r < 0) {
         halo_adapter_destroy(a);
@@ -100,7 +89,7 @@ void halo_adapter_destroy(struct halo_adapter *a)
     if (!a)
         return;
     sws_freeContext(a->convert);
-    av_frame_free(&a->converted);
+    halo_picture_pool_destroy(a->pool);
     av_free(a);
 }
 
@@ -125,16 +114,33 @@ static int change(struct halo_adapter *a, const AVFrame *raw, struct halo_error 
     return r;
 }
 
-int halo_adapter_pass(struct halo_adapter *a, const AVFrame *raw, const AVFrame **ret,
+static int convert(struct halo_adapter *a, const AVFrame *raw, AVFrame **ret,
+                   struct halo_error *err)
+{
+    AVFrame *to = halo_picture_pool_get(a->pool, false);
+    if (!to)
+        return halo_fail(err, -ENOMEM, "out of memory for a picture");
+    const int r = halo_av_scale(a->convert, raw, to);
+    if (r < 0) {
+        av_frame_free(&to);
+        return halo_fail(err, r, "stream %d: a picture cannot be converted to %s to be filtered",
+                         a->first.stream, av_get_pix_fmt_name(a->native));
+    }
+    *ret = to;
+    return 0;
+}
+
+int halo_adapter_pass(struct halo_adapter *a, const AVFrame *raw, AVFrame **ret,
                       struct halo_error *err)
 {
-    int r = 0;
-    if (raw->format != a->now.format || raw->width != a->now.width || raw->height != a->now.height)
-        r = change(a, raw, err);
-    if (r >= 0 && a->convert && (r = halo_av_scale(a->convert, raw, a->converted)) < 0)
-        halo_fail(err, r, "stream %d: a picture cannot be converted to %s to be filtered",
-                  a->first.stream, av_get_pix_fmt_name(a->native));
-    if (r >= 0)
-        *ret = a->convert ? a->converted : raw;
-    return r;
+    if (raw->format != a->now.format || raw->width != a->now.width ||
+        raw->height != a->now.height) {
+        const int r = change(a, raw, err);
+        if (r < 0)
+            return r;
+    }
+    if (a->convert)
+        return convert(a, raw, ret, err);
+    *ret = av_frame_clone(raw);
+    return *ret ? 0 : halo_fail(err, -ENOMEM, "out of memory");
 }

@@ -12,15 +12,16 @@
 struct halo_adapter;
 
 /* 0 or -errno (-ENOMEM, -ENOTSUP: no such conversion) with err filled. native is the format out,
- * input's size the size out. The caller owns *ret. One thread at a time. */
-int halo_adapter_create(struct halo_adapter **ret, const struct halo_gate_input *input,
-                        enum AVPixelFormat native, struct halo_error *err);
+ * input's size the size out; the memory is from ops. The caller owns *ret. One thread at a time. */
+int halo_adapter_create(struct halo_adapter **ret, const struct halo_backend_ops *ops,
+                        const struct halo_gate_input *input, enum AVPixelFormat native,
+                        struct halo_error *err);
 void halo_adapter_destroy(struct halo_adapter *a); /* NULL is nothing to do */
 
-/* *ret is raw itself where it has the native shape, else a picture of the adapter's own, valid
- * until the next call. A shape that changes inside the stream is followed, and said once. 0,
- * -ENOMEM, -ENOTSUP, -EIO with err filled. */
-int halo_adapter_pass(struct halo_adapter *a, const AVFrame *raw, const AVFrame **ret,
+/* *ret is another reference to raw where it has the native shape, else a picture made from it; the
+ * caller frees it. A shape that changes inside the stream is followed, and said once. 0, -ENOMEM,
+ * -ENOTSUP, -EIO with err filled. */
+int halo_adapter_pass(struct halo_adapter *a, const AVFrame *raw, AVFrame **ret,
                       struct halo_error *err);
 
 #endif

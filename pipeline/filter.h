@@ -12,9 +12,8 @@
 
 #include "config/error.h"
 #include "config/option.h"
-#include "kernels/backend.h"
+#include "kernels/frame.h"
 
-#define HALO_MAX_PLANES  4
 #define HALO_MAX_FILTERS 32
 
 /* Options that every filter takes beside its own. */

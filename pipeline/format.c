@@ -78,6 +78,11 @@ struct halo_plane_info halo_format_plane_info(enum AVPixelFormat native, int wid
     return info;
 }
 
+int halo_format_channels(enum AVPixelFormat native, int index)
+{
+    return channels_of(av_pix_fmt_desc_get(native), index);
+}
+
 struct halo_plane halo_format_plane(const AVFrame *frame, int index)
 {
     const AVPixFmtDescriptor *d = av_pix_fmt_desc_get(frame->format);

@@ -23,6 +23,9 @@ bool halo_format_is_rgb(enum AVPixelFormat format);
 
 int halo_format_planes(enum AVPixelFormat native);
 
+/* Interleaved channels of a plane: 1 or 2. */
+int halo_format_channels(enum AVPixelFormat native, int index);
+
 /* Plane number index of a frame in a native format. */
 struct halo_plane halo_format_plane(const AVFrame *frame, int index);
 

@@ -3,105 +3,53 @@
 #include "pipeline/gate.h"
 
 #include <errno.h>
-#include <libavutil/buffer.h>
-#include <libavutil/imgutils.h>
+#include <libavutil/mem.h>
 #include <libavutil/pixdesc.h>
 #include <string.h>
 
 #include "config/log.h"
 #include "pipeline/adapt.h"
 #include "pipeline/format.h"
+#include "pipeline/picture_pool.h"
 #include "pipeline/raw_picture.h"
-
-enum {
-    ALIGNMENT = 64, /* of rows: a cache line and the widest vector */
-    POISON = 0x80,  /* gray, and no stale picture */
-};
 
 /* Defined here only: nobody else can make one. */
 struct halo_output_picture {
     AVFrame *frame;
 };
 
-/* Memory for pictures of one format and size. */
-struct picture_pool {
-    AVBufferPool *buffers;
-    int linesize[4];
-    size_t plane_size[4];
+struct halo_pending {
+    struct halo_gate *gate;
+    struct halo_lane *lane; /* NULL: none is held */
+    bool submitted;
+    AVFrame *native; /* raw: read by the lane until it is done */
+    AVFrame *output; /* written by the lane until then */
 };
 
-struct filter_plan {
-    struct halo_plane_plan plane[HALO_MAX_PLANES];
-    const struct halo_strategy *strategy;
+/* The way of one plane through the chain. plain is the same without strategies, for another
+ * backend than the ring began with. */
+struct plane_steps {
+    struct halo_step *own, *plain;
+    int count;
 };
 
 struct halo_gate {
     const struct halo_chain *chain;
-    struct halo_backend *backend;
+    struct halo_ring *ring;
     struct halo_gate_input input;
     enum AVPixelFormat format;
     int planes;
     struct halo_adapter *adapter;
-    struct picture_pool outputs; /* output pictures, and nothing else */
-    AVFrame *scratch[2];         /* between filters; never leave the gate */
-    struct filter_plan *plan;    /* one for each filter of the chain */
+    struct halo_picture_pool *outputs; /* output pictures, and nothing else */
+    struct filter_plan {
+        struct halo_plane_plan plane[HALO_MAX_PLANES];
+        const struct halo_strategy *strategy; /* NULL: auto */
+    } * plan;                                 /* one for each filter of the chain */
+    struct plane_steps steps[HALO_MAX_PLANES];
+    struct halo_conv copy; /* the step of a plane that no filter changes */
 };
 
-static int pool_init(struct picture_pool *pool, enum AVPixelFormat format, int width, int height)
-{
-    int ret = av_image_fill_linesizes(pool->linesize, format, FFALIGN(width, ALIGNMENT));
-    if (ret < 0)
-        return -EINVAL;
-    ptrdiff_t wide[4];
-    size_t total = ALIGNMENT;
-    for (int p = 0; p < 4; p++)
-        wide[p] = pool->linesize[p] = FFALIGN(pool->linesize[p], ALIGNMENT);
-    /* Encoders read whole macroblocks: some rows more than the picture has. */
-    ret = av_image_fill_plane_sizes(pool->plane_size, format, FFALIGN(height, 32) + 16, wide);
-    if (ret < 0)
-        return -EINVAL;
-    for (int p = 0; p < 4; p++)
-        total += pool->plane_size[p];
-    pool->buffers = av_buffer_pool_init(total, NULL);
-    return pool->buffers ? 0 : -ENOMEM;
-}
-
-static AVFrame *pool_get(struct picture_pool *pool, enum AVPixelFormat format, int width,
-                         int height)
-{
-    AVFrame *frame = av_frame_alloc();
-    if (!frame)
-        return NULL;
-    frame->buf[0] = av_buffer_pool_get(pool->buffers);
-    if (!frame->buf[0]) {
-        av_frame_free(&frame);
-        return NULL;
-    }
-    frame->format = format;
-    frame->width = width;
-    frame->height = height;
-    uint8_t *at = (uint8_t *)FFALIGN((uintptr_t)frame->buf[0]->data, ALIGNMENT);
-    for (int p = 0; p < 4 && pool->plane_size[p]; p++) {
-        frame->data[p] = at;
-        frame->linesize[p] = pool->linesize[p];
-        memset(at, POISON, pool->plane_size[p]);
-        at += pool->plane_size[p];
-    }
-    return frame;
-}
-
-static AVFrame *own_frame(const struct halo_gate *gate)
-{
-    AVFrame *frame = av_frame_alloc();
-    if (!frame)
-        return NULL;
-    frame->format = gate->format;
-    frame->width = gate->input.width;
-    frame->height = gate->input.height;
-    if (av_frame_get_buffer(frame, ALIGNMENT) < 0)
-        av_frame_free(&frame);
-    return frame;
-}
+/* ---- planning ---- */
 
 /* Only -vf null asks openly for no filter at all. */
 static void say_idle(const struct halo_gate *gate, int f)
@@ -115,21 +63,29 @@ static void say_idle(const struct halo_gate *gate, int f)
                  gate->input.stream, f + 1, name);
 }
 
+static const struct halo_strategy *find_strategy(const struct halo_gate *gate,
+                                                 const struct halo_filter *filter)
+{
+    const struct halo_backend_ops *ops = halo_ring_ops(gate->ring);
+    const char *name = filter->common.strategy;
+    if (!name || !strcmp(name, "auto"))
+        return NULL;
+    const struct halo_strategy *found = halo_strategy_find(ops, name);
+    if (!found)
+        halo_log(HALO_LOG_INFO, "%s: strategy %s is not of the %s backend: auto is used",
+                 filter->kind->name, name, ops->name);
+    return found;
+}
+
 static int plan_filters(struct halo_gate *gate, struct halo_error *err)
 {
     for (int f = 0; f < gate->chain->count; f++) {
-        const struct halo_filter *filter = &gate->chain->filter[f];
-        const char *strategy = filter->common.strategy;
-        if (strategy && strcmp(strategy, "auto") != 0) {
-            gate->plan[f].strategy = halo_strategy_find(gate->backend->ops, strategy);
-            if (!gate->plan[f].strategy)
-                halo_log(HALO_LOG_INFO, "%s: strategy %s is not of the %s backend: auto is used",
-                         filter->kind->name, strategy, gate->backend->ops->name);
-        }
+        gate->plan[f].strategy = find_strategy(gate, &gate->chain->filter[f]);
         for (int p = 0; p < gate->planes; p++) {
             const struct halo_plane_info info =
                 halo_format_plane_info(gate->format, gate->input.width, gate->input.height, p);
-            const int ret = halo_filter_plan(filter, info, &gate->plan[f].plane[p], err);
+            const int ret =
+                halo_filter_plan(&gate->chain->filter[f], info, &gate->plan[f].plane[p], err);
             if (ret < 0)
                 return ret;
         }
@@ -138,16 +94,54 @@ static int plan_filters(struct halo_gate *gate, struct halo_error *err)
     return 0;
 }
 
-int halo_gate_create(struct halo_gate **ret, const struct halo_chain *chain,
-                     struct halo_backend *backend, const struct halo_gate_input *input,
-                     struct halo_error *err)
+/* Appends a filter's passes; a copy among other steps changes nothing and is left out. */
+static void add_steps(const struct halo_gate *gate, struct plane_steps *steps, int f, int p,
+                      int channels)
+{
+    const struct halo_plane_plan *plane = &gate->plan[f].plane[p];
+    const struct halo_strategy *strategy = gate->plan[f].strategy;
+    if (plane->conv.kind == HALO_CONV_COPY)
+        return;
+    if (strategy && !halo_ring_can(gate->ring, strategy, &plane->conv, channels))
+        strategy = NULL;
+    for (int pass = 0; pass < plane->passes; pass++) {
+        steps->own[steps->count] = (struct halo_step){&plane->conv, strategy};
+        steps->plain[steps->count++] = (struct halo_step){&plane->conv, NULL};
+    }
+}
+
+/* After plan_filters: the plans stay where they are. */
+static int plan_steps(struct halo_gate *gate)
+{
+    for (int p = 0; p < gate->planes; p++) {
+        struct plane_steps *steps = &gate->steps[p];
+        const struct halo_plane_info info =
+            halo_format_plane_info(gate->format, gate->input.width, gate->input.height, p);
+        size_t most = 1;
+        for (int f = 0; f < gate->chain->count; f++)
+            most += (size_t)gate->plan[f].plane[p].passes;
+        steps->own = av_calloc(most, sizeof *steps->own);
+        steps->plain = av_calloc(most, sizeof *steps->plain);
+        if (!steps->own || !steps->plain ||
+            halo_conv_copy(&gate->copy, &(struct halo_conv_target){.depth = info.target.depth}) < 0)
+            return -ENOMEM;
+        for (int f = 0; f < gate->chain->count; f++)
+            add_steps(gate, steps, f, p, halo_format_channels(gate->format, p));
+        if (steps->count == 0)
+            steps->own[steps->count++] = steps->plain[0] = (struct halo_step){&gate->copy, NULL};
+    }
+    return 0;
+}
+
+int halo_gate_create(struct halo_gate **ret, const struct halo_chain *chain, struct halo_ring *ring,
+                     const struct halo_gate_input *input, struct halo_error *err)
 {
     int r;
     struct halo_gate *gate = av_mallocz(sizeof *gate);
     if (!gate)
         return halo_fail(err, -ENOMEM, "out of memory");
     gate->chain = chain;
-    gate->backend = backend;
+    gate->ring = ring;
     gate->input = *input;
     gate->format = halo_format_nearest_native(input->format);
     if (gate->format == AV_PIX_FMT_NONE) {
@@ -158,14 +152,21 @@ int halo_gate_create(struct halo_gate **ret, const struct halo_chain *chain,
     }
     gate->planes = halo_format_planes(gate->format);
     gate->plan = av_calloc(chain->count, sizeof *gate->plan);
-    if (!gate->plan || pool_init(&gate->outputs, gate->format, input->width, input->height) < 0) {
+    gate->outputs =
+        halo_picture_pool_create(halo_ring_ops(ring), gate->format, input->width, input->height);
+    if (!gate->plan || !gate->outputs) {
         r = halo_fail(err, -ENOMEM, "out of memory for pictures of %dx%d", input->width,
                       input->height);
         goto fail;
     }
     if ((r = plan_filters(gate, err)) < 0)
         goto fail;
-    if ((r = halo_adapter_create(&gate->adapter, input, gate->format, err)) < 0)
+    if ((r = plan_steps(gate)) < 0) {
+        halo_fail(err, r, "out of memory");
+        goto fail;
+    }
+    r = halo_adapter_create(&gate->adapter, halo_ring_ops(ring), input, gate->format, err);
+    if (r < 0)
         goto fail;
     *ret = gate;
     return 0;
@@ -179,9 +180,11 @@ void halo_gate_destroy(struct halo_gate *gate)
     if (!gate)
         return;
     halo_adapter_destroy(gate->adapter);
-    av_frame_free(&gate->scratch[0]);
-    av_frame_free(&gate->scratch[1]);
-    av_buffer_pool_uninit(&gate->outputs.buffers);
+    halo_picture_pool_destroy(gate->outputs);
+    for (int p = 0; p < HALO_MAX_PLANES; p++) {
+        av_free(gate->steps[p].own);
+        av_free(gate->steps[p].plain);
+    }
     av_free(gate->plan);
     av_free(gate);
 }
@@ -191,73 +194,7 @@ enum AVPixelFormat halo_gate_format(const struct halo_gate *gate)
     return gate->format;
 }
 
-static int passes_of(const struct filter_plan *plan, int planes)
-{
-    int most = 1;
-    for (int p = 0; p < planes; p++)
-        most = FFMAX(most, plan->plane[p].passes);
-    return most;
-}
-
-/* One pass of one filter over every plane. A plane whose passes are done is copied, so that all
- * planes are always in the same memory. */
-static int run_pass(struct halo_gate *gate, const struct filter_plan *plan, int pass,
-                    const AVFrame *src, const AVFrame *dst)
-{
-    struct halo_conv copy = {.kind = HALO_CONV_COPY};
-    struct halo_job jobs[HALO_MAX_PLANES];
-    for (int p = 0; p < gate->planes; p++) {
-        const struct halo_plane_plan *plane = &plan->plane[p];
-        jobs[p] = (struct halo_job){
-            .conv = &plane->conv,
-            .strategy = plan->strategy,
-            .src = halo_format_plane(src, p),
-            .dst = halo_format_plane(dst, p),
-        };
-        copy.depth = jobs[p].src.depth; /* one for all planes */
-        if (pass >= plane->passes)
-            jobs[p].conv = &copy;
-        if (jobs[p].strategy &&
-            !halo_backend_can(gate->backend, jobs[p].strategy, jobs[p].conv, jobs[p].src.channels))
-            jobs[p].strategy = NULL;
-    }
-    return halo_backend_convolve(gate->backend, jobs, gate->planes);
-}
-
-static int ensure_scratch(struct halo_gate *gate, int passes)
-{
-    for (int i = 0; i < 2 && i < passes - 1; i++) {
-        if (!gate->scratch[i])
-            gate->scratch[i] = own_frame(gate);
-        if (!gate->scratch[i])
-            return -ENOMEM;
-    }
-    return 0;
-}
-
-/* The whole chain: raw to scratch to scratch ... to output. Returns passes run, or -errno. */
-static int run_chain(struct halo_gate *gate, const AVFrame *raw, const AVFrame *output)
-{
-    int total = 0, done = 0;
-    for (int f = 0; f < gate->chain->count; f++)
-        total += passes_of(&gate->plan[f], gate->planes);
-    if (ensure_scratch(gate, total) < 0)
-        return -ENOMEM;
-
-    const AVFrame *from = raw;
-    for (int f = 0; f < gate->chain->count; f++) {
-        const int passes = passes_of(&gate->plan[f], gate->planes);
-        for (int pass = 0; pass < passes; pass++) {
-            const AVFrame *to = done == total - 1 ? output : gate->scratch[done & 1];
-            const int ret = run_pass(gate, &gate->plan[f], pass, from, to);
-            if (ret < 0)
-                return ret;
-            from = to;
-            done++;
-        }
-    }
-    return from == output && done == total ? done : -EIO;
-}
+/* ---- passing ---- */
 
 /* What an output picture says of itself: time, colours, shape, captions and HDR's light levels,
  * nothing else of the raw one. Other side data may show what the filters hid. */
@@ -289,32 +226,122 @@ static int describe_output(AVFrame *out, const AVFrame *raw, const struct halo_g
     return 0;
 }
 
-int halo_gate_pass(struct halo_gate *gate, const struct halo_raw_picture *raw,
-                   struct halo_output_picture **ret, struct halo_error *err)
+/* A fresh output picture in place of what there was. The device grays its own memory, and every
+ * byte that it sends back replaces one here. */
+static int prepare_output(struct halo_pending *pending, const AVFrame *raw)
 {
-    const AVFrame *native;
-    int r = halo_adapter_pass(gate->adapter, raw->frame, &native, err);
+    const bool gray = !pending->lane->backend->ops->submit;
+    av_frame_free(&pending->output);
+    pending->output = halo_picture_pool_get(pending->gate->outputs, gray);
+    return pending->output ? describe_output(pending->output, raw, pending->gate) : -ENOMEM;
+}
+
+static int submit(struct halo_pending *pending)
+{
+    const struct halo_gate *gate = pending->gate;
+    struct halo_backend *backend = pending->lane->backend;
+    const bool own = backend->ops == halo_ring_ops(gate->ring);
+    struct halo_frame frame = {.planes = gate->planes};
+    for (int p = 0; p < gate->planes; p++)
+        frame.plane[p] = (struct halo_frame_plane){
+            .src = halo_format_plane(pending->native, p),
+            .dst = halo_format_plane(pending->output, p),
+            .steps = own ? gate->steps[p].own : gate->steps[p].plain,
+            .count = gate->steps[p].count,
+        };
+    const int ret = halo_frame_submit(backend, &frame);
+    pending->submitted = ret == 0;
+    return ret;
+}
+
+/* -EIO is the device's; anything else is ours. */
+static int fail_filter(const struct halo_pending *pending, int code, struct halo_error *err)
+{
+    return halo_fail(
+        err, code, "stream %d: a filter failed on the %s backend (%s); nothing is shown",
+        pending->gate->input.stream, pending->lane->backend->ops->name, strerror(-code));
+}
+
+/* Submits again after a failure of the device, where there is another one to go on with. */
+static int submit_again(struct halo_pending *pending, struct halo_error *err)
+{
+    int ret = halo_ring_fall_back(pending->gate->ring, pending->lane, err);
+    if (ret < 0)
+        return ret;
+    /* Everything but the samples: describe_output() read it from the raw picture. */
+    AVFrame *old = pending->output;
+    pending->output = halo_picture_pool_get(pending->gate->outputs, true);
+    ret = pending->output ? av_frame_copy_props(pending->output, old) : -ENOMEM;
+    av_frame_free(&old);
+    if (ret >= 0)
+        ret = submit(pending);
+    return ret < 0 ? fail_filter(pending, ret, err) : 0;
+}
+
+int halo_gate_enter(struct halo_gate *gate, const struct halo_raw_picture *raw,
+                    struct halo_pending **ret, struct halo_error *err)
+{
+    struct halo_pending *pending = av_mallocz(sizeof *pending);
+    if (!pending)
+        return halo_fail(err, -ENOMEM, "out of memory");
+    pending->gate = gate;
+    int r = halo_adapter_pass(gate->adapter, raw->frame, &pending->native, err);
+    if (r >= 0 && !(pending->lane = halo_ring_acquire(gate->ring)))
+        r = -ECANCELED;
+    if (r >= 0 && (r = prepare_output(pending, raw->frame)) < 0)
+        halo_fail(err, r, "out of memory for an output picture");
+    if (r >= 0) {
+        r = submit(pending);
+        if (r == -EIO)
+            r = submit_again(pending, err);
+        else if (r < 0)
+            fail_filter(pending, r, err);
+    }
     if (r < 0)
-        return r;
+        halo_pending_destroy(pending);
+    else
+        *ret = pending;
+    return r;
+}
+
+int halo_gate_leave(struct halo_pending *pending, struct halo_output_picture **ret,
+                    struct halo_error *err)
+{
     struct halo_output_picture *picture = av_mallocz(sizeof *picture);
-    if (picture)
-        picture->frame =
-            pool_get(&gate->outputs, gate->format, gate->input.width, gate->input.height);
-    if (!picture || !picture->frame) {
-        halo_output_picture_destroy(picture);
-        return halo_fail(err, -ENOMEM, "out of memory for an output picture");
+    int r = picture ? 0 : halo_fail(err, -ENOMEM, "out of memory");
+    if (r >= 0) {
+        r = halo_frame_finish(pending->lane->backend);
+        pending->submitted = false;
     }
-    r = run_chain(gate, native, picture->frame);
-    if (r >= 0)
-        r = describe_output(picture->frame, raw->frame, gate);
+    if (r == -EIO) {
+        r = submit_again(pending, err);
+        if (r >= 0)
+            r = halo_frame_finish(pending->lane->backend);
+        pending->submitted = false;
+    }
     if (r < 0) {
-        halo_output_picture_destroy(picture);
-        return halo_fail(err, r,
-                         "stream %d: a filter failed on the %s backend (%s); nothing is shown",
-                         gate->input.stream, gate->backend->ops->name, strerror(-r));
+        fail_filter(pending, r, err);
+        av_free(picture);
+    } else {
+        picture->frame = pending->output;
+        pending->output = NULL;
+        *ret = picture;
     }
-    *ret = picture;
-    return 0;
+    halo_pending_destroy(pending);
+    return r;
+}
+
+void halo_pending_destroy(struct halo_pending *pending)
+{
+    if (!pending)
+        return;
+    if (pending->submitted)
+        (void)halo_frame_finish(pending->lane->backend); /* it still reads and writes */
+    if (pending->lane)
+        halo_ring_release(pending->gate->ring, pending->lane);
+    av_frame_free(&pending->native);
+    av_frame_free(&pending->output);
+    av_free(pending);
 }
 
 const AVFrame *halo_output_picture_frame(const struct halo_output_picture *picture)

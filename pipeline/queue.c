@@ -25,7 +25,8 @@ struct halo_queue {
 
 static bool is_picture(const struct halo_item *item)
 {
-    return item->kind == HALO_ITEM_RAW || item->kind == HALO_ITEM_OUTPUT;
+    return item->kind == HALO_ITEM_RAW || item->kind == HALO_ITEM_PENDING ||
+           item->kind == HALO_ITEM_OUTPUT;
 }
 
 void halo_item_finish(struct halo_item *item)
@@ -36,6 +37,9 @@ void halo_item_finish(struct halo_item *item)
         break;
     case HALO_ITEM_RAW:
         halo_raw_picture_destroy(item->raw);
+        break;
+    case HALO_ITEM_PENDING:
+        halo_pending_destroy(item->pending);
         break;
     case HALO_ITEM_OUTPUT:
         halo_output_picture_destroy(item->output);

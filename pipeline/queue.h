@@ -6,13 +6,15 @@
 #include <libavcodec/packet.h>
 
 struct halo_raw_picture;
+struct halo_pending;
 struct halo_output_picture;
 
 enum halo_item_kind {
-    HALO_ITEM_PACKET, /* copied: audio, subtitles */
-    HALO_ITEM_RAW,    /* decoded picture, on its way to the gate */
-    HALO_ITEM_OUTPUT, /* filtered picture, on its way to the encoder */
-    HALO_ITEM_END,    /* the stream of input is over */
+    HALO_ITEM_PACKET,  /* copied: audio, subtitles */
+    HALO_ITEM_RAW,     /* decoded picture, on its way to the gate */
+    HALO_ITEM_PENDING, /* in the gate: being filtered */
+    HALO_ITEM_OUTPUT,  /* filtered picture, on its way to the encoder */
+    HALO_ITEM_END,     /* the stream of input is over */
 };
 
 /* Owns what it points to. */
@@ -22,6 +24,7 @@ struct halo_item {
     union {
         AVPacket *packet;
         struct halo_raw_picture *raw;
+        struct halo_pending *pending;
         struct halo_output_picture *output;
     };
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The three stages of a stream: source, filter, encode (stream.h tells how a frame travels). */
+ * The stages of a stream: source, filter and collect, encode (stream.h tells how a frame travels). */
 #include <errno.h>
 #include <string.h>
 
@@ -140,15 +140,30 @@ int halo_stream_demux(struct halo_stream *s, struct halo_error *err)
     return ret < 0 ? ret : check_pictures(s, err);
 }
 
-/* ---- filter thread ---- */
+/* ---- filter and collect threads ---- */
 
-static int filter_item(struct halo_stream *s, struct halo_item *item, struct halo_error *err)
+/* Starts filtering a picture; the rest goes by. */
+static int enter_item(struct halo_stream *s, struct halo_item *item, struct halo_error *err)
 {
     if (item->kind == HALO_ITEM_RAW) {
         struct halo_raw_picture *raw = item->raw;
-        struct halo_output_picture *output;
-        const int ret = halo_gate_pass(s->tracks.track[item->track].gate, raw, &output, err);
+        struct halo_pending *pending;
+        const int ret = halo_gate_enter(s->tracks.track[item->track].gate, raw, &pending, err);
         halo_raw_picture_destroy(raw);
+        if (ret < 0)
+            return ret;
+        item->kind = HALO_ITEM_PENDING;
+        item->pending = pending;
+    }
+    return halo_queue_put(s->in_gate, *item);
+}
+
+/* Waits for a picture in the gate; the rest goes by. */
+static int leave_item(struct halo_stream *s, struct halo_item *item, struct halo_error *err)
+{
+    if (item->kind == HALO_ITEM_PENDING) {
+        struct halo_output_picture *output;
+        const int ret = halo_gate_leave(item->pending, &output, err);
         if (ret < 0)
             return ret;
         item->kind = HALO_ITEM_OUTPUT;
@@ -157,14 +172,16 @@ static int filter_item(struct halo_stream *s, struct halo_item *item, struct hal
     return halo_queue_put(s->to_encode, *item);
 }
 
-void *halo_stream_filter_main(void *arg)
+/* Takes items from one queue and passes each on, until the end. */
+static void pass_all(struct halo_stream *s, struct halo_queue *from,
+                     int (*pass)(struct halo_stream *s, struct halo_item *item,
+                                 struct halo_error *err))
 {
-    struct halo_stream *s = arg;
     struct halo_error err = {0};
     struct halo_item item;
-    while (halo_queue_get(s->to_filter, &item) == 0) {
+    while (halo_queue_get(from, &item) == 0) {
         const bool end = item.kind == HALO_ITEM_END;
-        const int ret = filter_item(s, &item, &err);
+        const int ret = pass(s, &item, &err);
         if (ret < 0 && ret != -ECANCELED) {
             halo_fail(&err, ret, "the filter stage failed: %s", strerror(-ret));
             halo_stream_fail(s, &err);
@@ -172,6 +189,19 @@ void *halo_stream_filter_main(void *arg)
         if (ret < 0 || end)
             break;
     }
+}
+
+void *halo_stream_filter_main(void *arg)
+{
+    struct halo_stream *s = arg;
+    pass_all(s, s->to_filter, enter_item);
+    return NULL;
+}
+
+void *halo_stream_collect_main(void *arg)
+{
+    struct halo_stream *s = arg;
+    pass_all(s, s->in_gate, leave_item);
     return NULL;
 }
 
@@ -254,6 +284,7 @@ static int encode_item(struct halo_stream *s, const struct halo_item *item, stru
         }
         return ret;
     case HALO_ITEM_RAW:
+    case HALO_ITEM_PENDING:
         break;
     }
     return halo_fail(err, -EPERM, "an unfiltered picture reached the encoder: refused");

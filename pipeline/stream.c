@@ -4,13 +4,11 @@
 
 #include <errno.h>
 #include <libavutil/mem.h>
-#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
 
-#include "config/cache.h"
 #include "config/log.h"
 #include "pipeline/av.h"
 #include "pipeline/container.h"
@@ -35,7 +33,10 @@ void halo_stream_fail(struct halo_stream *s, const struct halo_error *err)
         s->error = *err;
     pthread_mutex_unlock(&s->lock);
     halo_queue_abort(s->to_filter);
+    halo_queue_abort(s->in_gate);
     halo_queue_abort(s->to_encode);
+    if (s->ring)
+        halo_ring_abort(s->ring);
 }
 
 int halo_stream_create(struct halo_stream **ret, const struct halo_run_settings *settings,
@@ -53,9 +54,10 @@ int halo_stream_create(struct halo_stream **ret, const struct halo_run_settings 
     s->arg = arg;
     atomic_store(&s->duration_us, -1);
     s->to_filter = halo_queue_create(QUEUE_PICTURES, QUEUE_PACKETS);
+    s->in_gate = halo_queue_create(HALO_RING_MOST, QUEUE_PACKETS);
     s->to_encode = halo_queue_create(QUEUE_PICTURES, QUEUE_PACKETS);
     int r = 0;
-    if (!s->to_filter || !s->to_encode)
+    if (!s->to_filter || !s->in_gate || !s->to_encode)
         r = halo_fail(err, -ENOMEM, "out of memory");
     if (r >= 0)
         r = halo_raw_input_check(settings, err);
@@ -92,32 +94,21 @@ static void expect_total(struct halo_stream *s)
     }
 }
 
-/* Measured times, where halo-bench --tune has left some. Without them all goes on, only slower. */
-static void tune(struct halo_backend *b)
-{
-    char path[PATH_MAX], text[PATH_MAX + 100];
-    if (halo_cache_tuning_path(path, sizeof path, b->ops->name, 0) < 0)
-        return;
-    const int rc = halo_backend_tune(b, path, text, sizeof text);
-    if (rc == 0)
-        halo_log(HALO_LOG_DEBUG, "strategies as measured in %s", path);
-    else if (rc == -ESTALE)
-        halo_log(HALO_LOG_INFO, "%s: not used; halo-bench --tune measures anew", text);
-    else if (rc != -ENOENT)
-        halo_log(HALO_LOG_WARNING, "%s: not used; halo-bench --tune measures anew", text);
-}
-
 static int open_all(struct halo_stream *s, struct halo_error *err)
 {
-    const struct halo_backend_settings backend = {.threads = s->settings->threads};
+    static const char *const backends[] = {
+        [HALO_RUN_AUTO] = "auto", [HALO_RUN_CPU] = "cpu", [HALO_RUN_CUDA] = "cuda"};
+    const struct halo_ring_settings ring = {.backend = backends[s->settings->backend],
+                                            .device = s->settings->gpu,
+                                            .depth = s->settings->depth,
+                                            .threads = s->settings->threads};
     int ret = halo_source_open(&s->source, s->settings, &s->damage, &s->stop, err);
     if (ret < 0)
         return ret;
-    ret = halo_backend_open(halo_backend_find("cpu"), &backend, &s->backend);
+    ret = halo_ring_create(&s->ring, &ring, err);
     if (ret < 0)
-        return halo_fail(err, ret, "the cpu backend does not start: %s", strerror(-ret));
-    tune(s->backend);
-    ret = halo_tracks_open(&s->tracks, s->settings, s->chain, s->backend, s->source, &s->damage,
+        return ret;
+    ret = halo_tracks_open(&s->tracks, s->settings, s->chain, s->ring, s->source, &s->damage,
                            s->sink, err);
     if (ret < 0)
         return ret;
@@ -125,16 +116,21 @@ static int open_all(struct halo_stream *s, struct halo_error *err)
     return halo_sink_start(s->sink, err);
 }
 
-/* Runs the three stages; the source's is this thread. */
+/* Runs the stages; the source's is this thread. */
 static void run_stages(struct halo_stream *s)
 {
+    const struct {
+        pthread_t *thread;
+        void *(*main)(void *);
+    } stages[] = {
+        {&s->filter_thread, halo_stream_filter_main},
+        {&s->collect_thread, halo_stream_collect_main},
+        {&s->encode_thread, halo_stream_encode_main},
+    };
     struct halo_error err = {0};
-    bool filter = false, encode = false;
-    int ret = -pthread_create(&s->filter_thread, NULL, halo_stream_filter_main, s);
-    filter = ret == 0;
-    if (ret == 0)
-        ret = -pthread_create(&s->encode_thread, NULL, halo_stream_encode_main, s);
-    encode = filter && ret == 0;
+    int ret = 0, running = 0;
+    for (; running < 3 && ret == 0; running += ret == 0)
+        ret = -pthread_create(stages[running].thread, NULL, stages[running].main, s);
     if (ret < 0)
         halo_fail(&err, ret, "no thread could be started: %s", strerror(-ret));
     if (ret >= 0)
@@ -147,10 +143,8 @@ static void run_stages(struct halo_stream *s)
         halo_fail(&err, ret, "the source stage failed: %s", strerror(-ret));
     if (ret < 0)
         halo_stream_fail(s, &err); /* a stage that was cancelled has no error of its own */
-    if (filter)
-        pthread_join(s->filter_thread, NULL);
-    if (encode)
-        pthread_join(s->encode_thread, NULL);
+    while (running > 0)
+        pthread_join(*stages[--running].thread, NULL);
 }
 
 static void *source_main(void *arg)
@@ -238,12 +232,13 @@ void halo_stream_destroy(struct halo_stream *s)
         halo_stream_stop(s);
         pthread_join(s->source_thread, NULL);
     }
+    halo_queue_destroy(s->to_filter); /* pictures in a gate are waited for */
+    halo_queue_destroy(s->in_gate);
+    halo_queue_destroy(s->to_encode);
     halo_tracks_close(&s->tracks);
     halo_source_close(s->source);
     halo_sink_destroy(s->sink);
-    halo_backend_close(s->backend);
-    halo_queue_destroy(s->to_filter);
-    halo_queue_destroy(s->to_encode);
+    halo_ring_destroy(s->ring);
     pthread_mutex_destroy(&s->lock);
     av_free(s);
 }

@@ -21,10 +21,10 @@ struct halo_stream {
     struct halo_damage damage;
     struct halo_source *source;
     struct halo_sink *sink;
-    struct halo_backend *backend;
+    struct halo_ring *ring;
     struct halo_tracks tracks;
-    struct halo_queue *to_filter, *to_encode;
-    pthread_t source_thread, filter_thread, encode_thread;
+    struct halo_queue *to_filter, *in_gate, *to_encode;
+    pthread_t source_thread, filter_thread, collect_thread, encode_thread;
     bool started;
 
     atomic_int stop;  /* asked to finish early */
@@ -48,6 +48,7 @@ int halo_stream_demux(struct halo_stream *s, struct halo_error *err);
 
 /* Thread functions of the other stages; arg is the stream. */
 void *halo_stream_filter_main(void *arg);
+void *halo_stream_collect_main(void *arg);
 void *halo_stream_encode_main(void *arg);
 
 #endif

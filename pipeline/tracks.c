@@ -25,7 +25,7 @@ static void say_alpha_lost(const AVStream *in)
 }
 
 static int open_gate(struct halo_track *t, const char *name, const struct halo_chain *chain,
-                     struct halo_backend *backend, struct halo_error *err)
+                     struct halo_ring *ring, struct halo_error *err)
 {
     const AVCodecParameters *par = t->in->codecpar;
     if (par->format == AV_PIX_FMT_NONE || par->width <= 0 || par->height <= 0)
@@ -40,7 +40,7 @@ static int open_gate(struct halo_track *t, const char *name, const struct halo_c
         .range = par->color_range,
     };
     say_alpha_lost(t->in);
-    return halo_gate_create(&t->gate, chain, backend, &input, err);
+    return halo_gate_create(&t->gate, chain, ring, &input, err);
 }
 
 static bool is_mov(const AVOutputFormat *container)
@@ -146,7 +146,7 @@ static int open_copied(struct halo_track *t, const struct halo_run_settings *set
 }
 
 static int open_track(struct halo_track *t, const struct halo_run_settings *settings,
-                      const struct halo_chain *chain, struct halo_backend *backend,
+                      const struct halo_chain *chain, struct halo_ring *ring,
                       struct halo_source *source, struct halo_damage *damage,
                       struct halo_sink *sink, struct halo_error *err)
 {
@@ -158,7 +158,7 @@ static int open_track(struct halo_track *t, const struct halo_run_settings *sett
         return open_copied(t, settings, sink, err);
     ret = halo_decoder_open(&t->decoder, settings->input, t->in, damage, err);
     if (ret >= 0)
-        ret = open_gate(t, settings->input, chain, backend, err);
+        ret = open_gate(t, settings->input, chain, ring, err);
     if (ret >= 0)
         ret = open_filtered(t, settings, source, sink, err);
     return ret;
@@ -177,7 +177,7 @@ static void say_default(const struct halo_run_settings *settings, struct halo_si
 }
 
 int halo_tracks_open(struct halo_tracks *tracks, const struct halo_run_settings *settings,
-                     const struct halo_chain *chain, struct halo_backend *backend,
+                     const struct halo_chain *chain, struct halo_ring *ring,
                      struct halo_source *source, struct halo_damage *damage, struct halo_sink *sink,
                      struct halo_error *err)
 {
@@ -190,7 +190,7 @@ int halo_tracks_open(struct halo_tracks *tracks, const struct halo_run_settings 
     for (int i = 0; i < tracks->count; i++) {
         tracks->track[i].in = input->streams[i];
         const int ret =
-            open_track(&tracks->track[i], settings, chain, backend, source, damage, sink, err);
+            open_track(&tracks->track[i], settings, chain, ring, source, damage, sink, err);
         if (ret < 0)
             return ret;
         filtered += tracks->track[i].role == HALO_ROLE_FILTER;

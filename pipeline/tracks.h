@@ -3,7 +3,6 @@
 #ifndef HALO_TRACKS_H
 #define HALO_TRACKS_H
 
-#include "kernels/backend.h"
 #include "pipeline/audio.h"
 #include "pipeline/copy_streams.h"
 #include "pipeline/decode.h"
@@ -14,7 +13,7 @@
 #include "pipeline/source_file.h"
 #include "pipeline/subtitle.h"
 
-/* decoder is used by the source thread, gate by the filter thread, encoder by the encode thread. */
+/* decoder is used by the source thread, gate by the filter and collect threads, encoder by the encode thread. */
 struct halo_track {
     enum halo_role role;
     AVStream *in;
@@ -41,7 +40,7 @@ struct halo_tracks {
 /* Opens decoders, gates and encoders and adds the sink's streams, chapters and metadata; the sink
  * is not started. 0 or -errno with err filled. */
 int halo_tracks_open(struct halo_tracks *tracks, const struct halo_run_settings *settings,
-                     const struct halo_chain *chain, struct halo_backend *backend,
+                     const struct halo_chain *chain, struct halo_ring *ring,
                      struct halo_source *source, struct halo_damage *damage, struct halo_sink *sink,
                      struct halo_error *err);
 void halo_tracks_close(struct halo_tracks *tracks); /* zeroed or half-open ones too */

@@ -17,6 +17,7 @@
 #include "kernels/cuda/backend_cuda.h"
 #include "kernels/cuda/cuda_error.h"
 #include "kernels/cuda/enqueue.h"
+#include "kernels/cuda/lane.h"
 #include "kernels/cuda/strategies.h"
 
 enum {
@@ -48,6 +49,7 @@ struct cuda_backend {
     cudaStream_t stream;
     struct buffer up, down;       /* pinned host memory */
     struct buffer src, dst, wide; /* device memory */
+    struct halo_cuda_lane lane;
     char error[200];
 };
 
@@ -293,6 +295,17 @@ int halo_cuda_enqueue(struct halo_backend *b, const struct halo_job *jobs, int c
     return rc < 0 ? rc : launch(c, jobs, count);
 }
 
+struct halo_cuda_lane *halo_cuda_lane_of(struct halo_backend *b)
+{
+    return &((struct cuda_backend *)b)->lane;
+}
+
+int halo_cuda_make_current(struct halo_backend *b)
+{
+    struct cuda_backend *c = (struct cuda_backend *)b;
+    return check(c, cudaSetDevice(c->device), "device");
+}
+
 cudaStream_t halo_cuda_stream(const struct halo_backend *b)
 {
     return ((const struct cuda_backend *)b)->stream;
@@ -341,8 +354,7 @@ static int run(struct cuda_backend *c, const struct halo_job *jobs, int count)
 static int cuda_convolve(struct halo_backend *b, const struct halo_job *jobs, int count)
 {
     struct cuda_backend *c = (struct cuda_backend *)b;
-    /* Each thread has a current device of its own, and this may be a new thread. */
-    int rc = check(c, cudaSetDevice(c->device), "device");
+    int rc = halo_cuda_make_current(b);
     if (rc == 0)
         rc = run(c, jobs, count);
     if (rc < 0)
@@ -369,6 +381,7 @@ static void cuda_close(struct halo_backend *b)
         cudaFree(c->src.data);
         cudaFree(c->dst.data);
         cudaFree(c->wide.data);
+        halo_cuda_lane_close(&c->lane);
         for (int i = 0; i < KEPT_MASKS; i++)
             cudaFree(c->masks[i] ? c->masks[i]->data.data : NULL);
     }
@@ -426,4 +439,9 @@ const struct halo_backend_ops halo_backend_cuda = {
     .identify = cuda_identify,
     .has = cuda_has,
     .time = halo_cuda_time,
+    .submit = halo_cuda_submit,
+    .finish = halo_cuda_finish,
+    .memory = halo_cuda_memory,
+    .memory_free = halo_cuda_memory_free,
+    .error_text = halo_cuda_error_text,
 };

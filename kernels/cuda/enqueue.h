@@ -14,6 +14,10 @@
 int halo_cuda_enqueue(struct halo_backend *b, const struct halo_job *jobs, int count);
 
 cudaStream_t halo_cuda_stream(const struct halo_backend *b);
+struct halo_cuda_lane *halo_cuda_lane_of(struct halo_backend *b);
+
+/* Each thread has a current device of its own: makes it the backend's. 0 or -errno. */
+int halo_cuda_make_current(struct halo_backend *b);
 
 /* Notes a failure for halo_cuda_error_text: 0 or -errno. */
 int halo_cuda_check(struct halo_backend *b, cudaError_t status, const char *what);

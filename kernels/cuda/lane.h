@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * The CUDA side of frame.h: one frame in flight on a backend's stream. */
+#ifndef HALO_LANE_H
+#define HALO_LANE_H
+
+#include <cuda_runtime_api.h>
+
+#include "kernels/frame.h"
+
+/* Of each opened backend. */
+struct halo_cuda_lane {
+    cudaEvent_t done; /* after the last download */
+    char *memory;     /* device: source, destination and scratch of every plane */
+    size_t size;
+};
+
+/* submit and finish of its ops. */
+int halo_cuda_submit(struct halo_backend *b, const struct halo_frame *frame);
+int halo_cuda_finish(struct halo_backend *b);
+
+/* Frees what the lane holds; the backend's device is current and its stream idle. */
+void halo_cuda_lane_close(struct halo_cuda_lane *lane);
+
+/* Page-locked host memory of its ops. */
+void *halo_cuda_memory(size_t size);
+void halo_cuda_memory_free(void *memory);
+
+#endif

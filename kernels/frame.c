@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Frames through chains of convolutions: the rules, and the work of backends that do it at once. */
+#include "frame.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "backends.h"
+
+enum { ALIGNMENT = 256 };
+
+int halo_frame_jobs(const struct halo_frame *frame, const struct halo_frame_places *places,
+                    int step, struct halo_job *jobs)
+{
+    int count = 0;
+    for (int p = 0; p < frame->planes; p++) {
+        const struct halo_frame_plane *plane = &frame->plane[p];
+        if (step >= plane->count)
+            continue;
+        const bool first = step == 0, last = step == plane->count - 1;
+        jobs[count++] = (struct halo_job){
+            .conv = plane->steps[step].conv,
+            .strategy = plane->steps[step].strategy,
+            .src = first ? places->src[p] : places->scratch[(step - 1) % 2][p],
+            .dst = last ? places->dst[p] : places->scratch[step % 2][p],
+        };
+    }
+    return count;
+}
+
+int halo_frame_scratch(const struct halo_frame *frame)
+{
+    int most = 0;
+    for (int p = 0; p < frame->planes; p++)
+        most = frame->plane[p].count - 1 > most ? frame->plane[p].count - 1 : most;
+    return most < 2 ? most : 2;
+}
+
+static bool frame_ok(const struct halo_backend *b, const struct halo_frame *frame)
+{
+    if (frame->planes < 1 || frame->planes > HALO_MAX_PLANES)
+        return false;
+    for (int p = 0; p < frame->planes; p++) {
+        const struct halo_frame_plane *plane = &frame->plane[p];
+        if (plane->count < 1)
+            return false;
+        for (int s = 0; s < plane->count; s++) {
+            const struct halo_job job = {.conv = plane->steps[s].conv,
+                                         .strategy = plane->steps[s].strategy,
+                                         .src = plane->src,
+                                         .dst = plane->dst};
+            if (!halo_job_ok(b, &job))
+                return false;
+        }
+    }
+    return true;
+}
+
+static size_t row_bytes(const struct halo_plane *p)
+{
+    const size_t row = (size_t)p->width * (size_t)(p->channels * halo_plane_sample_bytes(p));
+    return (row + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
+
+/* Room for two planes of scratch each, kept by the backend. */
+static int place_scratch(struct halo_backend *b, const struct halo_frame *frame,
+                         struct halo_frame_places *places)
+{
+    const int wanted = halo_frame_scratch(frame);
+    size_t bytes = 0;
+    for (int p = 0; p < frame->planes; p++)
+        bytes += row_bytes(&frame->plane[p].src) * (size_t)frame->plane[p].src.height;
+    if (b->scratch_bytes < bytes * (size_t)wanted) {
+        free(b->scratch);
+        b->scratch = aligned_alloc(ALIGNMENT, bytes * (size_t)wanted);
+        b->scratch_bytes = b->scratch ? bytes * (size_t)wanted : 0;
+        if (!b->scratch)
+            return -ENOMEM;
+    }
+    char *at = b->scratch;
+    for (int i = 0; i < wanted; i++) {
+        for (int p = 0; p < frame->planes; p++) {
+            struct halo_plane *plane = &places->scratch[i][p];
+            *plane = frame->plane[p].src;
+            plane->data = at;
+            plane->stride = (ptrdiff_t)row_bytes(plane);
+            at += row_bytes(plane) * (size_t)plane->height;
+        }
+    }
+    return 0;
+}
+
+static int run_at_once(struct halo_backend *b, const struct halo_frame *frame)
+{
+    struct halo_frame_places places;
+    int ret = place_scratch(b, frame, &places);
+    for (int p = 0; p < frame->planes; p++) {
+        places.src[p] = frame->plane[p].src;
+        places.dst[p] = frame->plane[p].dst;
+    }
+    struct halo_job jobs[HALO_MAX_PLANES];
+    for (int step = 0, count; ret == 0; step++) {
+        if ((count = halo_frame_jobs(frame, &places, step, jobs)) == 0)
+            break;
+        ret = b->ops->convolve(b, jobs, count);
+    }
+    return ret;
+}
+
+int halo_frame_submit(struct halo_backend *b, const struct halo_frame *frame)
+{
+    if (b->busy || !frame_ok(b, frame))
+        return -EINVAL;
+    const int ret = b->ops->submit ? b->ops->submit(b, frame) : run_at_once(b, frame);
+    b->busy = ret == 0;
+    return ret;
+}
+
+int halo_frame_finish(struct halo_backend *b)
+{
+    if (!b->busy)
+        return -EINVAL;
+    b->busy = false;
+    return b->ops->finish ? b->ops->finish(b) : 0;
+}
+
+void *halo_backend_memory(const struct halo_backend_ops *ops, size_t size)
+{
+    const size_t whole = (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    return ops->memory ? ops->memory(whole) : aligned_alloc(ALIGNMENT, whole);
+}
+
+void halo_backend_memory_free(const struct halo_backend_ops *ops, void *memory)
+{
+    if (ops->memory_free)
+        ops->memory_free(memory);
+    else
+        free(memory);
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Frames: whole pictures through chains of convolutions, without waiting for them.
+ *
+ *   submit:  src (host) --upload--> device --step--> scratch --step--> ... device --download--> dst
+ *   finish:  waits until dst is whole
+ *
+ * An opened backend is a lane: it holds one frame at a time, on a stream and in memory of its own.
+ * Frames in several lanes overlap, copies with kernels; a ring of them (pipeline/ring.h) keeps
+ * their order. The CPU's submit does the work before it returns.
+ *
+ * submit and finish may be called by two threads, one after the other: what orders them is the
+ * caller's. Nothing is allocated after the first frame of a shape. */
+#ifndef HALO_FRAME_H
+#define HALO_FRAME_H
+
+#include "backend.h"
+
+#define HALO_MAX_PLANES 4
+
+struct halo_step {
+    const struct halo_conv *conv;
+    const struct halo_strategy *strategy; /* NULL: the backend chooses */
+};
+
+/* A plane and its way: src through 1 or more steps to dst. src and dst are host memory; from
+ * halo_backend_memory() copies overlap, from elsewhere they may block. */
+struct halo_frame_plane {
+    struct halo_plane src, dst; /* of one shape, not overlapping */
+    const struct halo_step *steps;
+    int count;
+};
+
+struct halo_frame {
+    struct halo_frame_plane plane[HALO_MAX_PLANES];
+    int planes;
+};
+
+/* Starts a frame. The lane must be idle; src, dst and steps must stay until halo_frame_finish().
+ * The rules of halo_job hold for each step. 0, -EINVAL, -ENOMEM, -EIO (the device failed). After a
+ * failure the lane is idle, and dst undefined: it must not be shown. */
+int halo_frame_submit(struct halo_backend *b, const struct halo_frame *frame);
+
+/* Blocks until the submitted frame is done. 0: every dst is whole. -EIO: none may be shown.
+ * -EINVAL: nothing was submitted. The lane is idle then. */
+int halo_frame_finish(struct halo_backend *b);
+
+/* Host memory that the device copies from and to without a detour (page-locked), aligned to 256
+ * bytes; NULL where there is none left. Any thread; it may be freed after the backend was closed. */
+void *halo_backend_memory(const struct halo_backend_ops *ops, size_t size);
+void halo_backend_memory_free(const struct halo_backend_ops *ops, void *memory);
+
+/* ---- for backends ---- */
+
+/* Where the planes of a frame are between their steps: planes of the frame's shapes. */
+struct halo_frame_places {
+    struct halo_plane src[HALO_MAX_PLANES], dst[HALO_MAX_PLANES];
+    struct halo_plane scratch[2][HALO_MAX_PLANES];
+};
+
+/* Fills jobs with step number `step` of every plane that has one; returns how many, 0 after the
+ * last. A plane's last step writes dst. */
+int halo_frame_jobs(const struct halo_frame *frame, const struct halo_frame_places *places,
+                    int step, struct halo_job *jobs);
+
+/* Scratch planes that the frame needs: 0 .. 2. */
+int halo_frame_scratch(const struct halo_frame *frame);
+
+#endif

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Memory for pictures (picture_pool.h). */
+#include "pipeline/picture_pool.h"
+
+#include <libavutil/buffer.h>
+#include <libavutil/imgutils.h>
+#include <libavutil/mem.h>
+#include <string.h>
+
+enum {
+    ROW_ALIGNMENT = 128, /* two cache lines, and whole memory transactions of a GPU */
+    PLANE_ALIGNMENT = 256,
+    MORE_ROWS = 16, /* encoders read whole macroblocks: some rows more than the picture has */
+    GRAY = 0x80,
+};
+
+struct halo_picture_pool {
+    const struct halo_backend_ops *ops;
+    AVBufferPool *buffers;
+    enum AVPixelFormat format;
+    int width, height;
+    int linesize[4];
+    size_t plane_size[4];
+};
+
+static void free_memory(void *opaque, uint8_t *data)
+{
+    halo_backend_memory_free(opaque, data);
+}
+
+static AVBufferRef *allocate(void *opaque, size_t size)
+{
+    const struct halo_picture_pool *pool = opaque;
+    uint8_t *data = halo_backend_memory(pool->ops, size);
+    if (!data)
+        return NULL;
+    memset(data, GRAY, size);
+    AVBufferRef *ref = av_buffer_create(data, size, free_memory, (void *)pool->ops, 0);
+    if (!ref)
+        halo_backend_memory_free(pool->ops, data);
+    return ref;
+}
+
+static size_t lay_out(struct halo_picture_pool *pool)
+{
+    ptrdiff_t wide[4];
+    size_t total = 0;
+    if (av_image_fill_linesizes(pool->linesize, pool->format, pool->width) < 0)
+        return 0;
+    for (int p = 0; p < 4; p++)
+        wide[p] = pool->linesize[p] = FFALIGN(pool->linesize[p], ROW_ALIGNMENT);
+    if (av_image_fill_plane_sizes(pool->plane_size, pool->format,
+                                  FFALIGN(pool->height, 32) + MORE_ROWS, wide) < 0)
+        return 0;
+    for (int p = 0; p < 4; p++)
+        total += pool->plane_size[p] = FFALIGN(pool->plane_size[p], PLANE_ALIGNMENT);
+    return total;
+}
+
+struct halo_picture_pool *halo_picture_pool_create(const struct halo_backend_ops *ops,
+                                                   enum AVPixelFormat format, int width, int height)
+{
+    struct halo_picture_pool *pool = av_mallocz(sizeof *pool);
+    if (!pool)
+        return NULL;
+    *pool =
+        (struct halo_picture_pool){.ops = ops, .format = format, .width = width, .height = height};
+    const size_t total = lay_out(pool);
+    if (total > 0)
+        pool->buffers = av_buffer_pool_init2(total, pool, allocate, NULL);
+    if (!pool->buffers) {
+        av_free(pool);
+        return NULL;
+    }
+    return pool;
+}
+
+void halo_picture_pool_destroy(struct halo_picture_pool *pool)
+{
+    if (!pool)
+        return;
+    av_buffer_pool_uninit(&pool->buffers); /* buffers in use go when they come back */
+    av_free(pool);
+}
+
+AVFrame *halo_picture_pool_get(struct halo_picture_pool *pool, bool gray)
+{
+    AVFrame *frame = av_frame_alloc();
+    if (!frame)
+        return NULL;
+    frame->buf[0] = av_buffer_pool_get(pool->buffers);
+    if (!frame->buf[0]) {
+        av_frame_free(&frame);
+        return NULL;
+    }
+    frame->format = pool->format;
+    frame->width = pool->width;
+    frame->height = pool->height;
+    uint8_t *at = frame->buf[0]->data;
+    for (int p = 0; p < 4 && pool->plane_size[p]; p++) {
+        frame->data[p] = at;
+        frame->linesize[p] = pool->linesize[p];
+        if (gray)
+            memset(at, GRAY, pool->plane_size[p]);
+        at += pool->plane_size[p];
+    }
+    return frame;
+}

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * The lanes of a stream, in turn (ring.h). */
+#include "pipeline/ring.h"
+
+#include <errno.h>
+#include <libavutil/mem.h>
+#include <limits.h>
+#include <pthread.h>
+#include <string.h>
+
+#include "config/cache.h"
+#include "config/log.h"
+
+struct halo_ring {
+    struct halo_ring_settings settings;
+    const struct halo_backend_ops *ops;
+    struct halo_lane lane[HALO_RING_MOST];
+    int depth;
+    int next; /* to be acquired */
+    pthread_mutex_t lock;
+    pthread_cond_t released;
+    bool aborted, fell_back;
+};
+
+static bool is_auto(const struct halo_ring *ring)
+{
+    return !ring->settings.backend || !strcmp(ring->settings.backend, "auto");
+}
+
+/* Measured times, where halo-bench --tune has left some. Without them all goes on, only slower. */
+static void tune(const struct halo_ring *ring, struct halo_backend *b)
+{
+    char path[PATH_MAX], text[PATH_MAX + 100];
+    if (halo_cache_tuning_path(path, sizeof path, b->ops->name, ring->settings.device) < 0)
+        return;
+    const int rc = halo_backend_tune(b, path, text, sizeof text);
+    if (ring->depth > 0) /* said of the first */
+        return;
+    if (rc == 0)
+        halo_log(HALO_LOG_DEBUG, "strategies as measured in %s", path);
+    else if (rc == -ESTALE)
+        halo_log(HALO_LOG_INFO, "%s: not used; halo-bench --tune measures anew", text);
+    else if (rc != -ENOENT)
+        halo_log(HALO_LOG_WARNING, "%s: not used; halo-bench --tune measures anew", text);
+}
+
+static int open_lane(const struct halo_ring *ring, const struct halo_backend_ops *ops,
+                     struct halo_lane *ret)
+{
+    const struct halo_backend_settings settings = {.threads = ring->settings.threads,
+                                                   .device = ring->settings.device};
+    const int rc = halo_backend_open(ops, &settings, &ret->backend);
+    if (rc == 0)
+        tune(ring, ret->backend);
+    return rc;
+}
+
+static int open_lanes(struct halo_ring *ring, const struct halo_backend_ops *ops)
+{
+    const int wanted = ring->settings.depth ? ring->settings.depth : HALO_RING_DEPTH;
+    const int depth = ops->submit ? wanted : 1;
+    int ret = 0;
+    for (ring->depth = 0; ring->depth < depth && ret == 0; ring->depth += ret == 0)
+        ret = open_lane(ring, ops, &ring->lane[ring->depth]);
+    while (ret < 0 && ring->depth > 0)
+        halo_backend_close(ring->lane[--ring->depth].backend);
+    ring->ops = ops;
+    return ret;
+}
+
+/* One line on why there is no GPU, with the number of the device that was asked for. */
+static int fail_open(const struct halo_ring *ring, const struct halo_backend_ops *ops, int code,
+                     struct halo_error *err)
+{
+    char text[200];
+    const int devices = ops->describe(text, sizeof text);
+    if (devices > 0 && ring->settings.device >= devices)
+        return halo_fail_usage(err, "-gpu %d: this machine has %d GPU%s, counted from 0",
+                               ring->settings.device, devices, devices == 1 ? "" : "s");
+    return halo_fail(err, code, "the %s backend does not start: %s", ops->name,
+                     devices > 0 ? strerror(-code) : text);
+}
+
+static int open_auto(struct halo_ring *ring, struct halo_error *err)
+{
+    char text[200];
+    const struct halo_backend_ops *cuda = halo_backend_find("cuda");
+    const struct halo_backend_ops *cpu = halo_backend_find("cpu");
+    int ret = -ENODEV;
+    if (cuda->describe(text, sizeof text) > 0) {
+        ret = open_lanes(ring, cuda);
+        if (ret < 0)
+            halo_log(HALO_LOG_WARNING, "the GPU cannot be used (%s): filtering on the CPU",
+                     strerror(-ret));
+    }
+    if (ret < 0)
+        ret = open_lanes(ring, cpu);
+    return ret < 0 ? fail_open(ring, cpu, ret, err) : 0;
+}
+
+int halo_ring_create(struct halo_ring **ret, const struct halo_ring_settings *settings,
+                     struct halo_error *err)
+{
+    struct halo_ring *ring = av_mallocz(sizeof *ring);
+    if (!ring)
+        return halo_fail(err, -ENOMEM, "out of memory");
+    ring->settings = *settings;
+    pthread_mutex_init(&ring->lock, NULL);
+    pthread_cond_init(&ring->released, NULL);
+    int r;
+    if (is_auto(ring)) {
+        r = open_auto(ring, err);
+    } else {
+        const struct halo_backend_ops *ops = halo_backend_find(settings->backend);
+        r = open_lanes(ring, ops);
+        if (r < 0)
+            r = fail_open(ring, ops, r, err);
+    }
+    if (r < 0) {
+        halo_ring_destroy(ring);
+        return r;
+    }
+    *ret = ring;
+    return 0;
+}
+
+void halo_ring_destroy(struct halo_ring *ring)
+{
+    if (!ring)
+        return;
+    for (int i = 0; i < ring->depth; i++)
+        halo_backend_close(ring->lane[i].backend);
+    pthread_cond_destroy(&ring->released);
+    pthread_mutex_destroy(&ring->lock);
+    av_free(ring);
+}
+
+const struct halo_backend_ops *halo_ring_ops(const struct halo_ring *ring)
+{
+    return ring->ops;
+}
+
+bool halo_ring_can(const struct halo_ring *ring, const struct halo_strategy *strategy,
+                   const struct halo_conv *conv, int channels)
+{
+    return halo_backend_can(ring->lane[0].backend, strategy, conv, channels);
+}
+
+struct halo_lane *halo_ring_acquire(struct halo_ring *ring)
+{
+    pthread_mutex_lock(&ring->lock);
+    struct halo_lane *lane = &ring->lane[ring->next];
+    while (!ring->aborted && lane->busy)
+        pthread_cond_wait(&ring->released, &ring->lock);
+    if (ring->aborted) {
+        lane = NULL;
+    } else {
+        lane->busy = true;
+        ring->next = (ring->next + 1) % ring->depth;
+    }
+    pthread_mutex_unlock(&ring->lock);
+    return lane;
+}
+
+void halo_ring_release(struct halo_ring *ring, struct halo_lane *lane)
+{
+    pthread_mutex_lock(&ring->lock);
+    lane->busy = false;
+    pthread_cond_broadcast(&ring->released);
+    pthread_mutex_unlock(&ring->lock);
+}
+
+void halo_ring_abort(struct halo_ring *ring)
+{
+    pthread_mutex_lock(&ring->lock);
+    ring->aborted = true;
+    pthread_cond_broadcast(&ring->released);
+    pthread_mutex_unlock(&ring->lock);
+}
+
+int halo_ring_fall_back(struct halo_ring *ring, struct halo_lane *lane, struct halo_error *err)
+{
+    char why[200];
+    const struct halo_backend_ops *ops = lane->backend->ops;
+    const struct halo_backend_ops *cpu = halo_backend_find("cpu");
+    halo_backend_error(lane->backend, why, sizeof why);
+    if (!is_auto(ring) || ops == cpu)
+        return halo_fail_device(err, "the %s backend failed: %s; nothing unfiltered is written",
+                                ops->name, why);
+    struct halo_lane fresh = {NULL};
+    const int ret = open_lane(ring, cpu, &fresh);
+    if (ret < 0)
+        return halo_fail(err, ret, "the cpu backend does not start: %s", strerror(-ret));
+    halo_backend_close(lane->backend);
+    lane->backend = fresh.backend;
+    pthread_mutex_lock(&ring->lock);
+    const bool said = ring->fell_back;
+    ring->fell_back = true;
+    pthread_mutex_unlock(&ring->lock);
+    if (!said)
+        halo_log(HALO_LOG_WARNING, "the %s backend failed: %s; going on on the CPU", ops->name,
+                 why);
+    return 0;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * The ring: the lanes in which a stream's frames are filtered, taken in turn.
+ *
+ * A lane is an opened backend (kernels/frame.h) with memory and a CUDA stream of its own. While one
+ * frame is uploaded, another is filtered and a third downloaded. The filter thread acquires, the
+ * thread that finishes frames releases; as both do so in order, frames keep theirs. */
+#ifndef HALO_RING_H
+#define HALO_RING_H
+
+#include <stdbool.h>
+
+#include "config/error.h"
+#include "kernels/frame.h"
+
+enum {
+    HALO_RING_DEPTH = 3, /* where nothing is said: one up, one in the kernels, one down */
+    HALO_RING_MOST = 16,
+};
+
+struct halo_ring_settings {
+    const char *backend; /* "auto" or NULL, or a name in halo_backends[] */
+    int device;          /* number of the GPU */
+    int depth;           /* lanes; 0: HALO_RING_DEPTH. The CPU has one: it does not wait */
+    int threads;         /* of the CPU */
+};
+
+struct halo_lane {
+    struct halo_backend *backend;
+    bool busy;
+};
+
+struct halo_ring;
+
+/* Opens the lanes. "auto" takes the GPU where it can be had, and says why not where it cannot. 0,
+ * -ENODEV, -ENOMEM ... with err filled. Blocks while the driver starts. The caller owns *ret. */
+int halo_ring_create(struct halo_ring **ret, const struct halo_ring_settings *settings,
+                     struct halo_error *err);
+void halo_ring_destroy(struct halo_ring *ring); /* no lane is busy; NULL is nothing to do */
+
+/* The backend that the ring began with. */
+const struct halo_backend_ops *halo_ring_ops(const struct halo_ring *ring);
+
+/* Whether its lanes can filter planes with this many interleaved channels so. */
+bool halo_ring_can(const struct halo_ring *ring, const struct halo_strategy *strategy,
+                   const struct halo_conv *conv, int channels);
+
+/* The next lane; blocks until it is released. NULL after halo_ring_abort(). */
+struct halo_lane *halo_ring_acquire(struct halo_ring *ring);
+void halo_ring_release(struct halo_ring *ring, struct halo_lane *lane);
+void halo_ring_abort(struct halo_ring *ring); /* any thread */
+
+/* After -EIO in an acquired lane: with "auto" the lane goes on on the CPU, which is said once, and
+ * its frame may be submitted again (0). Otherwise -EIO, with err filled in the device's words and
+ * marked as worth another try. */
+int halo_ring_fall_back(struct halo_ring *ring, struct halo_lane *lane, struct halo_error *err);
+
+#endif

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Frames in flight: chains of steps over several planes, on several lanes at once, against the
+ * same steps one by one on the CPU; the same bytes, guard bytes included, or it fails.
+ *
+ *     kernels-lanes [--backend NAME] [--seed N] [--frames N] */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/frame.h"
+#include "masks.h"
+#include "picture.h"
+
+enum { LANES = 3, MOST_STEPS = 4, MOST_COST = 30000000 };
+
+static const struct format formats[] = {{8, 1, 0}, {8, 2, 0}, {10, 1, 0}, {10, 2, 6}, {12, 1, 0}};
+
+struct plane_test {
+    struct picture src, want;
+    struct halo_plane at_src, at_dst; /* in the memory that the backend sees */
+    char *memory_src, *memory_dst;
+    struct halo_conv conv[MOST_STEPS];
+    struct halo_step step[MOST_STEPS];
+    int steps;
+};
+
+struct frame_test {
+    const struct halo_backend_ops *ops;
+    bool locked; /* page-locked memory */
+    int planes;
+    struct plane_test plane[HALO_MAX_PLANES];
+};
+
+static uint64_t state;
+static struct halo_backend *oracle;
+static long passed, failed;
+
+static int draw(int below)
+{
+    return (int)(next_random(&state) % (unsigned)below);
+}
+
+static void expect(bool right, const char *what)
+{
+    right ? passed++ : failed++;
+    if (!right)
+        printf("FAIL %s\n", what);
+}
+
+static double cost(const struct halo_conv *conv, int samples)
+{
+    const double taps = conv->kind == HALO_CONV_DENSE
+                            ? (2.0 * conv->radius_x + 1) * (2 * conv->radius_y + 1)
+                            : 2.0 * (conv->radius_x + conv->radius_y + 1);
+    return taps * samples;
+}
+
+static void draw_steps(struct plane_test *t)
+{
+    const struct halo_plane *p = &t->src.plane;
+    const struct halo_conv_target target = {p->depth, (enum halo_border)draw(HALO_BORDER_COUNT),
+                                            draw(1 << p->depth)};
+    const int wanted = 1 + draw(MOST_STEPS);
+    for (t->steps = 0; t->steps < wanted;) {
+        struct halo_conv *conv = &t->conv[t->steps];
+        if (mask_make(conv, &masks[draw(mask_count)], &target) != 0 ||
+            cost(conv, p->width * p->height * p->channels) > MOST_COST)
+            continue;
+        t->step[t->steps++] = (struct halo_step){.conv = conv};
+    }
+}
+
+/* The steps one by one. */
+static void make_wanted(struct plane_test *t, struct format f, bool flipped)
+{
+    struct picture now = t->src;
+    for (int s = 0; s < t->steps; s++) {
+        struct picture next = picture_create(now.plane.width, now.plane.height, f, flipped);
+        const struct halo_job job = {.conv = &t->conv[s], .src = now.plane, .dst = next.plane};
+        expect(halo_backend_convolve(oracle, &job, 1) == 0, "a step on the CPU");
+        if (s > 0)
+            picture_destroy(&now);
+        now = next;
+    }
+    t->want = now;
+}
+
+/* A copy of the picture's memory that the backend sees. */
+static char *place(const struct frame_test *t, const struct picture *p, struct halo_plane *ret)
+{
+    char *memory = t->locked ? halo_backend_memory(t->ops, p->size) : malloc(p->size);
+    if (!memory) {
+        printf("out of memory\n");
+        exit(1);
+    }
+    memcpy(memory, p->memory, p->size);
+    *ret = p->plane;
+    ret->data = memory + ((unsigned char *)p->plane.data - p->memory);
+    return memory;
+}
+
+static void give_back(const struct frame_test *t, char *memory)
+{
+    if (t->locked)
+        halo_backend_memory_free(t->ops, memory);
+    else
+        free(memory);
+}
+
+static void begin(struct frame_test *t, struct halo_backend *lane)
+{
+    const struct format f = formats[draw(sizeof formats / sizeof *formats)];
+    struct halo_frame frame = {.planes = t->planes = 1 + draw(HALO_MAX_PLANES)};
+    t->ops = lane->ops;
+    t->locked = draw(3) > 0;
+    for (int p = 0; p < t->planes; p++) {
+        struct plane_test *plane = &t->plane[p];
+        const bool src_flipped = draw(8) == 0, dst_flipped = draw(8) == 0;
+        plane->src = picture_create(1 + draw(300), 1 + draw(200), f, src_flipped);
+        draw_steps(plane);
+        picture_fill(&plane->src, RANDOM, &plane->conv[0], &state);
+        make_wanted(plane, f, dst_flipped);
+        struct picture empty =
+            picture_create(plane->src.plane.width, plane->src.plane.height, f, dst_flipped);
+        plane->memory_src = place(t, &plane->src, &plane->at_src);
+        plane->memory_dst = place(t, &empty, &plane->at_dst);
+        picture_destroy(&empty);
+        frame.plane[p] = (struct halo_frame_plane){.src = plane->at_src,
+                                                   .dst = plane->at_dst,
+                                                   .steps = plane->step,
+                                                   .count = plane->steps};
+    }
+    const int error = halo_frame_submit(lane, &frame);
+    expect(error == 0, "submit");
+    expect(halo_frame_submit(lane, &frame) == -EINVAL, "a busy lane takes no frame");
+}
+
+static void end(struct frame_test *t, struct halo_backend *lane)
+{
+    expect(halo_frame_finish(lane) == 0, "finish");
+    expect(halo_frame_finish(lane) == -EINVAL, "an idle lane has nothing to finish");
+    for (int p = 0; p < t->planes; p++) {
+        struct plane_test *plane = &t->plane[p];
+        expect(!memcmp(plane->memory_dst, plane->want.memory, plane->want.size), "same bytes");
+        expect(!memcmp(plane->memory_src, plane->src.memory, plane->src.size), "source untouched");
+        give_back(t, plane->memory_src);
+        give_back(t, plane->memory_dst);
+        picture_destroy(&plane->src);
+        picture_destroy(&plane->want);
+    }
+}
+
+static void run(const struct halo_backend_ops *ops, int frames)
+{
+    static struct frame_test tests[LANES];
+    struct halo_backend *lanes[LANES];
+    const struct halo_backend_settings settings = {.threads = 2};
+    for (int i = 0; i < LANES; i++)
+        if (halo_backend_open(ops, &settings, &lanes[i])) {
+            printf("FAIL %s does not open\n", ops->name);
+            exit(1);
+        }
+    for (int i = 0; i < frames + LANES; i++) {
+        struct halo_backend *lane = lanes[i % LANES];
+        if (i >= LANES)
+            end(&tests[i % LANES], lane);
+        if (i < frames)
+            begin(&tests[i % LANES], lane);
+    }
+    for (int i = 0; i < LANES; i++)
+        halo_backend_close(lanes[i]);
+}
+
+int main(int argc, char **argv)
+{
+    const char *backend = NULL;
+    int frames = 60, skipped = 0;
+    state = 1;
+    for (int i = 1; i + 1 < argc; i += 2) {
+        if (!strcmp(argv[i], "--backend"))
+            backend = argv[i + 1];
+        else if (!strcmp(argv[i], "--seed"))
+            state = strtoull(argv[i + 1], NULL, 0) | 1;
+        else if (!strcmp(argv[i], "--frames"))
+            frames = atoi(argv[i + 1]);
+    }
+    const struct halo_backend_settings settings = {.threads = 1};
+    if (halo_backend_open(halo_backends[0], &settings, &oracle))
+        return 1;
+    for (int i = 0; halo_backends[i]; i++) {
+        char text[200];
+        if (backend && strcmp(backend, halo_backends[i]->name) != 0)
+            continue;
+        if (halo_backends[i]->describe(text, sizeof text) > 0) {
+            run(halo_backends[i], frames);
+        } else {
+            printf("skip %s: %s\n", halo_backends[i]->name, text);
+            skipped++;
+        }
+    }
+    halo_backend_close(oracle);
+    printf("%ld passed, %ld failed, %d skipped\n", passed, failed, skipped);
+    return failed ? 1 : passed ? 0 : 77;
+}
