@@ -26,14 +26,12 @@ static void print_layout(const struct layout *l)
 static void print_mismatch(const struct check *k, const struct row *r, const struct test_case *t,
                            const struct picture *got, const struct picture *want)
 {
-    printf("FAIL %s/%s: case %ld (--seed %llu%s): %dx%d depth %d channels %d shift %d, %s, border "
-           "%s, %s; source: ",
+    const char *extent = k->thin ? " --thin" : k->full ? " --full" : "";
+    printf("FAIL %s/%s: case %ld (--seed %llu%s%s): %dx%d depth %d channels %d shift %d, %s, "
+           "border %s, %s; source: ",
            r->ops->name, r->strategy ? r->strategy->name : "auto", t->number,
-           (unsigned long long)k->seed,
-           k->random ? " --random 1"
-           : k->full ? " --full"
-                     : "",
-           t->width, t->height, t->format.depth, t->format.channels, t->format.shift, t->mask,
+           (unsigned long long)k->seed, extent, k->random ? " --random 1" : "", t->width, t->height,
+           t->format.depth, t->format.channels, t->format.shift, t->mask,
            border_names[t->conv->border], pattern_names[t->pattern]);
     print_layout(&t->src);
     printf(", result: ");
@@ -190,7 +188,7 @@ int main(int argc, char **argv)
     static struct check k = {.seed = 1, .only = -1};
     if (!parse(&k, argc, argv)) {
         fprintf(stderr,
-                "usage: %s [--full | --thin | --random N] [--first] [--backend NAME] [--seed N] "
+                "usage: %s [--full | --thin] [--random N] [--first] [--backend NAME] [--seed N] "
                 "[--case N]\n",
                 argv[0]);
         return 2;
