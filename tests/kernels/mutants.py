@@ -16,6 +16,7 @@ from collections import namedtuple
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 CPU = 'kernels/cpu/'
 CUDA = 'kernels/cuda/'
+TIME_LIMIT = 600  # seconds for one kernel check
 
 Mutant = namedtuple('Mutant', 'what file old new strategy')
 MUTANTS = [
@@ -84,7 +85,8 @@ def build(tree, folder):
 
 
 def check(folder, backend):
-    return run(f'{folder}/tests/kernels/kernels-check', '--first', '--backend', backend)
+    return run(f'{folder}/tests/kernels/kernels-check', '--first', '--backend', backend,
+               timeout=TIME_LIMIT)
 
 
 def try_mutant(tree, folder, mutant):
@@ -99,6 +101,8 @@ def try_mutant(tree, folder, mutant):
     try:
         build(tree, folder)
         done = check(folder, mutant.strategy.split('/')[0])
+    except subprocess.TimeoutExpired:
+        return f'no failure in {TIME_LIMIT} s'
     finally:
         with open(path, 'w', encoding='utf-8') as file:
             file.write(whole)

@@ -5,7 +5,7 @@
 # The kernel check of the CUDA strategies by itself and under each tool of compute-sanitizer, with
 # small random cases, for about SECONDS each (60). Needs a GPU and the CUDA toolkit, nothing of the
 # build: the program may come from another machine. One line for each tool says ok, FAILED, or
-# skipped and why; the status is 0, 1, or 77 where nothing could run.
+# skipped and why; the status is 0, 1, or 77 where no tool could run.
 set -uo pipefail
 
 case $# in
@@ -41,15 +41,16 @@ seeds() { # NAME CASES-OF-A-SEED [COMMAND ...]
 
 "$check" --backend cuda --thin --random 1 >"$log" 2>&1
 if (($? == 77)); then
-    echo "skipped: no device: $(head -n 1 "$log")"
+    echo "skipped: $(head -n 1 "$log")"
     exit 77
 fi
 seeds "kernel check" 500
 
 if ! [[ -x $sanitizer ]]; then
     echo "skipped: memcheck, racecheck, initcheck, synccheck: no compute-sanitizer"
-    exit $((failed > 0))
+    exit $((failed ? 1 : 77))
 fi
+ran=0
 for tool in memcheck racecheck initcheck synccheck; do
     options=(--tool "$tool" --error-exitcode 9 --print-limit 5)
     # It tells apart what the device refuses and what the program does wrong by text only.
@@ -59,10 +60,11 @@ for tool in memcheck racecheck initcheck synccheck; do
         echo "skipped: $tool: $refusal"
         continue
     fi
+    ran=$((ran + 1))
     case $tool in
     memcheck) seeds "$tool" 50 "$sanitizer" "${options[@]}" --leak-check full ;;
     racecheck) seeds "$tool" 10 "$sanitizer" "${options[@]}" --racecheck-report all ;;
     *) seeds "$tool" 50 "$sanitizer" "${options[@]}" ;;
     esac
 done
-exit $((failed > 0))
+exit $((failed ? 1 : ran ? 0 : 77))
