@@ -78,7 +78,7 @@ void check_list(struct check *k)
         for (int m = 0; m < mask_count; m++) {
             for (size_t f = 0; f < sizeof(formats) / sizeof(formats[0]); f++) {
                 const bool small = sizes[s][0] * sizes[s][1] <= (k->full ? 200 : 40);
-                const int rounds = small ? HALO_BORDER_COUNT * PATTERN_COUNT : k->full ? 8 : 1;
+                const int rounds = small ? HALO_BORDER_COUNT * PATTERN_COUNT : k->full ? 4 : 1;
                 for (int i = 0; i < rounds; i++, turn++) {
                     struct test_case t = {
                         .number = number++,
