@@ -62,7 +62,11 @@ bool halo_has_v4(void)
 
 const char *halo_rows_isa(void)
 {
+#ifdef __aarch64__
+    return "NEON";
+#else
     return "generic vectors";
+#endif
 }
 
 static int band(const struct halo_job *job, int y0, int y1, struct halo_cpu_scratch *scratch)

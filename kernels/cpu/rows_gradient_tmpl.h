@@ -23,6 +23,8 @@ static inline u64v mul_low_halves(u64v a, u64v b)
     return (u64v)_mm256_mul_epu32((__m256i)a, (__m256i)b);
 #elif defined(__SSE2__)
     return (u64v)_mm_mul_epu32((__m128i)a, (__m128i)b);
+#elif defined(__aarch64__)
+    return (u64v)vmull_u32(vmovn_u64((uint64x2_t)a), vmovn_u64((uint64x2_t)b));
 #else
     return (a & 0xffffffff) * (b & 0xffffffff);
 #endif
@@ -37,6 +39,8 @@ static inline v32 root(v32 v)
     return (v32)_mm256_cvttps_epi32(_mm256_sqrt_ps(_mm256_cvtepi32_ps((__m256i)v)));
 #elif defined(__SSE2__)
     return (v32)_mm_cvttps_epi32(_mm_sqrt_ps(_mm_cvtepi32_ps((__m128i)v)));
+#elif defined(__aarch64__)
+    return (v32)vcvtq_s32_f32(vsqrtq_f32(vcvtq_f32_s32((int32x4_t)v)));
 #else
     for (int i = 0; i < LANES; i++)
         v[i] = (int32_t)sqrtf((float)v[i]);

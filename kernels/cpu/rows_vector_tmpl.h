@@ -4,6 +4,8 @@
 
 #if defined(__AVX512BW__) || defined(__AVX2__) || defined(__SSE2__)
 #include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
 #endif
 
 #if defined(__AVX512BW__)
@@ -58,6 +60,11 @@ static inline v32 mac(v32 sum, v32 a, v32 w)
     return sum + (v32)_mm256_madd_epi16((__m256i)a, (__m256i)w);
 #elif defined(__SSE2__)
     return sum + (v32)_mm_madd_epi16((__m128i)a, (__m128i)w);
+#elif defined(__aarch64__)
+    /* The halves of a vector are taken apart once for all its uses. */
+    const int32x4_t va = (int32x4_t)a, vw = (int32x4_t)w;
+    const int32x4_t low = vmlal_s16((int32x4_t)sum, vmovn_s32(va), vmovn_s32(vw));
+    return (v32)vmlal_s16(low, vshrn_n_s32(va, 16), vshrn_n_s32(vw, 16));
 #else
     const v32 low = ((v32)((u32v)a << 16) >> 16) * ((v32)((u32v)w << 16) >> 16);
     return sum + low + (a >> 16) * (w >> 16);

@@ -72,11 +72,11 @@ static void draw_steps(struct plane_test *t)
 }
 
 /* The steps one by one. */
-static void make_wanted(struct plane_test *t, struct format f, bool flipped)
+static void make_wanted(struct plane_test *t, struct format f, struct layout layout)
 {
     struct picture now = t->src;
     for (int s = 0; s < t->steps; s++) {
-        struct picture next = picture_create(now.plane.width, now.plane.height, f, flipped);
+        struct picture next = picture_create(now.plane.width, now.plane.height, f, layout);
         const struct halo_job job = {.conv = &t->conv[s], .src = now.plane, .dst = next.plane};
         expect(halo_backend_convolve(oracle, &job, 1) == 0, "a step on the CPU");
         if (s > 0)
@@ -116,13 +116,14 @@ static void begin(struct frame_test *t, struct halo_backend *lane)
     t->locked = draw(3) > 0;
     for (int p = 0; p < t->planes; p++) {
         struct plane_test *plane = &t->plane[p];
-        const bool src_flipped = draw(8) == 0, dst_flipped = draw(8) == 0;
-        plane->src = picture_create(1 + draw(300), 1 + draw(200), f, src_flipped);
+        const struct layout src = {draw(20), draw(20), draw(8) == 0};
+        const struct layout dst = {draw(20), draw(3) ? draw(20) : 0, draw(8) == 0};
+        plane->src = picture_create(1 + draw(300), 1 + draw(200), f, src);
         draw_steps(plane);
         picture_fill(&plane->src, RANDOM, &plane->conv[0], &state);
-        make_wanted(plane, f, dst_flipped);
+        make_wanted(plane, f, dst);
         struct picture empty =
-            picture_create(plane->src.plane.width, plane->src.plane.height, f, dst_flipped);
+            picture_create(plane->src.plane.width, plane->src.plane.height, f, dst);
         plane->memory_src = place(t, &plane->src, &plane->at_src);
         plane->memory_dst = place(t, &empty, &plane->at_dst);
         picture_destroy(&empty);

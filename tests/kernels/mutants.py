@@ -19,6 +19,7 @@ from collections import namedtuple
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 CPU = 'kernels/cpu/'
 CUDA = 'kernels/cuda/'
+TIME_LIMIT = 600  # seconds for one kernel check
 
 Mutant = namedtuple('Mutant', 'what file old new strategy')
 MUTANTS = [
@@ -143,12 +144,13 @@ def program_of(folder):
     return os.path.join(folder, 'tests/kernels/kernels-check')
 
 
-def check(program, mutant):
-    return run(program, '--first', '--backend', mutant.strategy.split('/')[0])
-
-
-def verdict(done, mutant):
-    """None where it was caught, else what is wrong."""
+def verdict(program, mutant):
+    """None where the check catches it, else what is wrong."""
+    try:
+        done = run(program, '--first', '--backend', mutant.strategy.split('/')[0],
+                   timeout=TIME_LIMIT)
+    except subprocess.TimeoutExpired:
+        return f'no failure in {TIME_LIMIT} s'
     failures = [line for line in done.stdout.splitlines() if line.startswith('FAIL ')]
     if done.returncode == 77:
         return 'no device here'
@@ -178,13 +180,13 @@ def build_mutant(tree, folder, mutant):
 
 def try_mutant(tree, folder, mutant):
     wrong = build_mutant(tree, folder, mutant)
-    return wrong or verdict(check(program_of(folder), mutant), mutant)
+    return wrong or verdict(program_of(folder), mutant)
 
 
 def run_mutant(program, mutant):
     if not os.access(program, os.X_OK):
         return 'not built'
-    return verdict(check(program, mutant), mutant)
+    return verdict(program, mutant)
 
 
 def keep_mutant(tree, folder, mutant, kept):

@@ -5,10 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { GUARD = 75 }; /* samples: odd, so that rows begin at every alignment */
-
 const char *const pattern_names[PATTERN_COUNT] = {
-    "random", "all-min", "all-max", "checker", "impulse", "adversarial",
+    "random",  "stray",   "coins",       "all-min",  "all-max",
+    "checker", "impulse", "adversarial", "negative",
 };
 
 uint64_t next_random(uint64_t *state)
@@ -24,22 +23,22 @@ static unsigned char guard_byte(size_t i)
     return (unsigned char)(i * 37 + 11 + (i >> 8));
 }
 
-struct picture picture_create(int width, int height, struct format f, bool upside_down)
+struct picture picture_create(int width, int height, struct format f, struct layout layout)
 {
     const size_t bytes = f.depth > 8 ? 2 : 1;
-    const size_t row = ((size_t)(width * f.channels + GUARD) | 1) * bytes;
-    struct picture p = {.size = row * (size_t)height + 2 * GUARD * bytes};
-    p.memory = malloc(p.size);
-    if (!p.memory) {
+    const size_t row = (size_t)(width * f.channels + layout.between) * bytes;
+    const size_t before = (size_t)layout.before * bytes;
+    struct picture p = {.size = row * (size_t)height + 2 * before, .before = layout.before};
+    if (posix_memalign((void **)&p.memory, 64, p.size)) {
         fprintf(stderr, "no memory for a picture of %zu bytes\n", p.size);
         exit(1);
     }
     for (size_t i = 0; i < p.size; i++)
         p.memory[i] = guard_byte(i);
-    unsigned char *first = p.memory + GUARD * bytes;
+    unsigned char *first = p.memory + before;
     p.plane = (struct halo_plane){
-        .data = upside_down ? first + row * (size_t)(height - 1) : first,
-        .stride = upside_down ? -(ptrdiff_t)row : (ptrdiff_t)row,
+        .data = layout.upside_down ? first + row * (size_t)(height - 1) : first,
+        .stride = layout.upside_down ? -(ptrdiff_t)row : (ptrdiff_t)row,
         .width = width,
         .height = height,
         .channels = f.channels,
@@ -66,23 +65,30 @@ int picture_word(const struct picture *p, int x, int y)
     return p->plane.depth > 8 ? *(const uint16_t *)(const void *)s : *s;
 }
 
-/* Whether the mask, its centre on the middle of the picture, is positive at x, y. */
+/* Whether the mask, its centre on the middle of the picture, is positive at x, y. Where it has
+ * signs it is laid beside itself, so that more than one sum comes near its limit. */
 static bool positive(const struct halo_conv *c, const struct halo_plane *p, int x, int y)
 {
+    const int taps_x = 2 * c->radius_x + 1, taps_y = 2 * c->radius_y + 1;
     const int i = x - p->width / 2 + c->radius_x, j = y - p->height / 2 + c->radius_y;
-    if (i < 0 || j < 0 || i > 2 * c->radius_x || j > 2 * c->radius_y)
-        return false;
     if (c->kind != HALO_CONV_DENSE && c->kind != HALO_CONV_GRADIENT)
-        return true;
-    return c->mask[j * (2 * c->radius_x + 1) + i] > 0;
+        return i >= 0 && j >= 0 && i < taps_x && j < taps_y;
+    return c->mask[(j % taps_y + taps_y) % taps_y * taps_x + (i % taps_x + taps_x) % taps_x] > 0;
 }
 
-static int pattern_value(const struct picture *p, enum pattern pattern,
-                         const struct halo_conv *conv, int x, int y)
+/* A word as it lies in memory. */
+static unsigned pattern_word(const struct picture *p, enum pattern pattern,
+                             const struct halo_conv *conv, int x, int y, uint64_t *state)
 {
     const struct halo_plane *plane = &p->plane;
-    const int max = halo_sample_max(plane->depth);
+    const unsigned max = (unsigned)halo_sample_max(plane->depth) << plane->shift;
     switch (pattern) {
+    case RANDOM:
+        return next_random(state) & ((1u << (plane->depth + plane->shift)) - 1);
+    case STRAY:
+        return next_random(state) & UINT16_MAX;
+    case COINS:
+        return next_random(state) & 1 ? max : 0;
     case ALL_MAX:
         return max;
     case CHECKER:
@@ -91,6 +97,8 @@ static int pattern_value(const struct picture *p, enum pattern pattern,
         return x == plane->width / 2 && y == plane->height / 3 ? max : 0;
     case ADVERSARIAL:
         return positive(conv, plane, x, y) ? max : 0;
+    case NEGATIVE:
+        return positive(conv, plane, x, y) ? 0 : max;
     default:
         return 0;
     }
@@ -102,10 +110,7 @@ void picture_fill(struct picture *p, enum pattern pattern, const struct halo_con
     const struct halo_plane *plane = &p->plane;
     for (int y = 0; y < plane->height; y++) {
         for (int i = 0; i < plane->width * plane->channels; i++) {
-            const int v = pattern == RANDOM
-                              ? (int)(next_random(state) & 0xffff)
-                              : pattern_value(p, pattern, conv, i / plane->channels, y)
-                                    << plane->shift;
+            const unsigned v = pattern_word(p, pattern, conv, i / plane->channels, y, state);
             unsigned char *s = sample_at(p, i, y);
             if (plane->depth > 8)
                 *(uint16_t *)(void *)s = (uint16_t)v;
@@ -120,7 +125,7 @@ bool picture_guards_whole(const struct picture *p)
     const struct halo_plane *plane = &p->plane;
     const size_t row = (size_t)(plane->width * plane->channels * halo_plane_sample_bytes(plane));
     const size_t stride = (size_t)(plane->stride < 0 ? -plane->stride : plane->stride);
-    const size_t first = GUARD * (size_t)halo_plane_sample_bytes(plane);
+    const size_t first = (size_t)p->before * (size_t)halo_plane_sample_bytes(plane);
     for (size_t i = 0; i < p->size; i++) {
         const bool sample = i >= first && (i - first) / stride < (size_t)plane->height &&
                             (i - first) % stride < row;

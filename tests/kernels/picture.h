@@ -12,19 +12,30 @@ struct format {
     int depth, channels, shift;
 };
 
+/* Where samples lie among guard bytes, all counted in samples. */
+struct layout {
+    int before;  /* in front of the first row, and behind the last */
+    int between; /* rows */
+    bool upside_down;
+};
+
 struct picture {
     unsigned char *memory;
     size_t size;
+    int before; /* samples */
     struct halo_plane plane;
 };
 
 enum pattern {
-    RANDOM, /* whole words where a sample is 16 bits wide: stray bits too */
+    RANDOM, /* and so are the bits below a sample */
+    STRAY,  /* the bits above it too, which makes most of them the largest one */
+    COINS,  /* the least or the largest sample */
     ALL_MIN,
     ALL_MAX,
     CHECKER,
     IMPULSE,
     ADVERSARIAL, /* the largest sample where the mask, centred in the picture, is positive */
+    NEGATIVE,    /* and where it is not */
     PATTERN_COUNT,
 };
 
@@ -33,9 +44,9 @@ extern const char *const pattern_names[PATTERN_COUNT];
 /* xorshift; the state must not be 0. */
 uint64_t next_random(uint64_t *state);
 
-/* Exits where memory runs out. Rows lie an odd number of samples apart; all bytes are guard
- * bytes. */
-struct picture picture_create(int width, int height, struct format f, bool upside_down);
+/* All bytes are guard bytes, the samples too; the first one is aligned to 64. Exits where memory
+ * runs out. */
+struct picture picture_create(int width, int height, struct format f, struct layout layout);
 void picture_destroy(struct picture *p);
 
 void picture_fill(struct picture *p, enum pattern pattern, const struct halo_conv *conv,

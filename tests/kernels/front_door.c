@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * The kernel check's part on jobs that break the rules of backend.h. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "check.h"
+
+void check_front_door(struct check *k)
+{
+    static unsigned char a[64], b[64];
+    struct halo_conv box;
+    struct halo_conv_target target = {.depth = 8};
+    if (halo_conv_box(&box, 1, 1, &target))
+        exit(1);
+    const struct halo_plane src = {a, 8, 8, 8, 1, 8, 0}, dst = {b, 8, 8, 8, 1, 8, 0};
+    const struct halo_job good = {&box, NULL, src, dst};
+    struct halo_job j = good;
+    expect(k, "good job", halo_backend_convolve(k->oracle, &j, 1), 0);
+    expect(k, "no jobs", halo_backend_convolve(k->oracle, NULL, 0), 0);
+    j.dst.data = a + 63;
+    expect(k, "overlap", halo_backend_convolve(k->oracle, &j, 1), -EINVAL);
+    j = good, j.dst.width = 7;
+    expect(k, "other width", halo_backend_convolve(k->oracle, &j, 1), -EINVAL);
+    j = good, j.src.stride = j.dst.stride = 7;
+    expect(k, "rows that overlap", halo_backend_convolve(k->oracle, &j, 1), -EINVAL);
+    j = good, j.src.depth = j.dst.depth = 10;
+    expect(k, "other depth", halo_backend_convolve(k->oracle, &j, 1), -EINVAL);
+    j = good, j.src.data = NULL;
+    expect(k, "no picture", halo_backend_convolve(k->oracle, &j, 1), -EINVAL);
+    j = good, j.strategy = halo_strategy_find(halo_backends[0], "rows");
+    expect(k, "a strategy that cannot", halo_backend_convolve(k->oracle, &j, 1), -EINVAL);
+}
