@@ -20,6 +20,7 @@ struct strip {
     int segment; /* of a source row: width, halo and what the last load reads beyond */
     int y0, y1;
     uint16_t *rows; /* two source rows */
+    uint8_t *bytes; /* two segments of them as bytes */
     struct ring ring;
     double *wide; /* what rows_wide_tmpl.h keeps */
     void *buffers[MAX_OUT];
@@ -123,6 +124,13 @@ static void read_row(const struct strip *s, uint16_t *to, int y)
         read_segment(s, to + ch * s->segment, sy, ch);
 }
 
+/* Samples of 8 bits, as bytes. */
+static void to_bytes(uint8_t *restrict to, const uint16_t *restrict from, int n)
+{
+    for (int i = 0; i < n; i++)
+        to[i] = (uint8_t)from[i];
+}
+
 static void write_row(const struct strip *s, const void *row, int y)
 {
     const struct halo_plane *p = &s->job->dst;
@@ -154,7 +162,7 @@ static void write_row(const struct strip *s, const void *row, int y)
     }
 }
 
-/* Sets s->out[0 .. count) for the rows from y on: where the plane itself can take them, to there. */
+/* Sets s->out[0 .. count) for the rows from y on: in the plane itself where it can take them. */
 static void begin_rows(struct strip *s, int y, int count)
 {
     const struct halo_plane *p = &s->job->dst;

@@ -75,20 +75,33 @@ static void column_identity(void *const *out, const uint16_t *const *rows, int n
     }
 }
 
+struct row_taps {
+    struct taps pairs;
+    bool by_steps; /* then those are used */
+    struct steps steps;
+};
+
 /* Row pair m of the band: T of the virtual rows y0 - radius_y + 2m and the one below. */
-static void make_row_pair(const struct strip *s, const struct taps *t, int m)
+static void make_row_pair(const struct strip *s, const struct row_taps *t, int m)
 {
     const struct halo_conv *c = s->job->conv;
     const int channels = s->job->src.channels, y = s->y0 - c->radius_y + 2 * m;
+    const int shift = c->row_bits - c->frac;
     uint16_t *a = s->rows, *b = a + s->segment * channels;
     read_row(s, a, y);
     read_row(s, b, y + 1);
     for (int ch = 0; ch < channels; ch++, a += s->segment, b += s->segment) {
         v32 *to = (v32 *)(ring_row(&s->ring, m) + 2 * ch * s->width);
-        if (c->radius_x)
-            row_pass(to, a, b, s->width, t, c->row_bits - c->frac);
-        else
+        if (t->by_steps) {
+            uint8_t *bytes_a = s->bytes, *bytes_b = bytes_a + 2 * s->segment;
+            to_bytes(bytes_a, a, s->segment);
+            to_bytes(bytes_b, b, s->segment);
+            row_pass_by_steps(to, bytes_a, bytes_b, s->width, &t->steps, shift);
+        } else if (c->radius_x) {
+            row_pass(to, a, b, s->width, &t->pairs, shift);
+        } else {
             row_identity(to, a, b, s->width, c->frac);
+        }
     }
 }
 
@@ -97,8 +110,10 @@ static void separable(struct strip *s)
     const struct halo_conv *c = s->job->conv;
     const int n = s->width * s->job->src.channels;
     const bool bytes = c->depth == 8;
-    struct taps row, col;
-    set_taps(&row, c->row, c->radius_x);
+    struct row_taps row;
+    struct taps col;
+    set_taps(&row.pairs, c->row, c->radius_x);
+    row.by_steps = set_steps(&row.steps, c);
     set_taps(&col, c->col, c->radius_y);
     struct fir f = {.rows = col.pairs, .pairs = 1};
     for (int k = 0; k < col.pairs; k++) {

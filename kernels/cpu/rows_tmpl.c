@@ -48,6 +48,7 @@ static void set_taps(struct taps *t, const int32_t *w, int radius)
 }
 
 #include "rows_fir_tmpl.h"
+#include "rows_steps_tmpl.h"
 #include "rows_separable_tmpl.h"
 #include "rows_wide_tmpl.h"
 #include "rows_dense_tmpl.h"
@@ -117,8 +118,10 @@ static int prepare(struct strip *s, struct halo_cpu_scratch *scratch)
     const size_t ring_bytes = plan(s, width);
     const size_t wide = is_wide(c) ? round_up(wide_bytes(s), LINE) : 0;
     const size_t out_bytes = (size_t)width * channels * sizeof(uint16_t);
-    const size_t row_bytes = 2 * (size_t)s->segment * channels * sizeof(uint16_t);
-    char *data = halo_cpu_scratch_get(scratch, ring_bytes + wide + MAX_OUT * out_bytes + row_bytes);
+    const size_t segment_bytes = (size_t)s->segment * sizeof(uint16_t);
+    const size_t row_bytes = 2 * segment_bytes * channels;
+    char *data = halo_cpu_scratch_get(scratch, ring_bytes + wide + MAX_OUT * out_bytes + row_bytes +
+                                                   2 * segment_bytes);
     if (!data)
         return -ENOMEM;
     s->ring.rows = (uint16_t *)data;
@@ -128,6 +131,7 @@ static int prepare(struct strip *s, struct halo_cpu_scratch *scratch)
     for (int i = 0; i < MAX_OUT; i++, data += out_bytes)
         s->buffers[i] = data;
     s->rows = (uint16_t *)data;
+    s->bytes = (uint8_t *)data + row_bytes;
     return 0;
 }
 

@@ -53,8 +53,8 @@ static inline void store(void *p, v32 v)
     memcpy(p, &v, sizeof(v));
 }
 
-/* In each lane: sum (which may wrap) plus low half of a times low half of w plus high half times high half, all
- * signed. */
+/* In each lane: sum (which may wrap) plus low half of a times low half of w plus high half times
+ * high half, all signed. */
 static inline v32 mac(v32 sum, v32 a, v32 w)
 {
 #if defined(__AVX512VNNI__)
