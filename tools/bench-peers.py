@@ -2,14 +2,20 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Times halod's CPU kernels beside other programs, in turns, and compares their errors.
 
-Peers: OpenCV (cv2, with numpy), libvips (pyvips) and FFmpeg (ffmpeg on PATH); those that are not
-here are named and left out. All filter 8-bit gray planes of random samples and one shape, held in
-memory, with the border replicated where the peer can. Times are milliseconds for a plane: the
-median of all rounds (smallest - largest). FFmpeg's are those of a filter graph less those of the
-same graph with null in its place: where they are near 0, or below, they were too short to tell. The
-error table takes numpy: it compares with a Gaussian of five sigma in float64."""
+Peers: OpenCV (cv2, with numpy), libvips (the library) and FFmpeg (ffmpeg on PATH); those that are
+not here are named and left out. All filter gray planes of random samples and one shape, of 8 bits,
+or 10 in words of 16, held in memory, with the border replicated where the peer can. Times are
+milliseconds for a plane: the median of all rounds (smallest - largest), beside it the multiple of
+halod's with as many threads, and of more than one thread the gain over one. What this machine lets
+several threads gain at most is in the rows "N processes": as many of halod's, each with one thread
+and planes of its own, and the time divided by their number. FFmpeg's times are those of a filter
+graph less those of the same graph with null in its place: where they are near 0, or below, they
+were too short to tell. The error table takes numpy: it compares with a Gaussian of five sigma in
+float64."""
 import argparse
 import csv
+import ctypes
+import ctypes.util
 import importlib.util
 import math
 import os
@@ -23,19 +29,27 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 MASKS = 'gauss:13,31,61,121,dense:3,5,7,15,31,box:5,31'
 SIGMAS = (2, 5, 10, 20)
+BITS = 8, 10
 ERROR_SIZE = 1024, 768
 FFMPEG_PLANES = 48  # at least, so that starting the program is not what is timed
 CHECKER = 64  # pixels of a square
+
+
+def raw_path(folder, bits):
+    return os.path.join(folder, f'planes{bits}.raw')
 
 
 def sigma_of(width):
     return (width // 2) / 3
 
 
-def noise(count, seed=1):
-    """Random bytes, the same on every machine."""
+def noise(count, bits=8, seed=1):
+    """Random samples, the same on every machine; more than 8 bits in little-endian words."""
     import random
-    return random.Random(seed).randbytes(count)
+    data = bytearray(random.Random(seed).randbytes(count * (2 if bits > 8 else 1)))
+    if bits > 8:
+        data[1::2] = data[1::2].translate(bytes(i & ((1 << bits - 8) - 1) for i in range(256)))
+    return bytes(data)
 
 
 def integer_mask(width):
@@ -58,13 +72,12 @@ class OpenCV:
         self.version = cv2.__version__
         cv2.setNumThreads(threads)
 
-    def load(self, planes, width, height):
-        self.planes = [self.numpy.frombuffer(plane, self.numpy.uint8).reshape(height, width)
-                       for plane in planes]
-        self.out = self.numpy.empty_like(self.planes[0])
+    def plane(self, data, width, height, bits):
+        samples = self.numpy.uint8 if bits == 8 else self.numpy.uint16
+        return self.numpy.frombuffer(data, samples).reshape(height, width)
 
-    def filter(self, kind, width):
-        cv2, out = self.cv2, self.out
+    def filter(self, kind, width, bits, like):
+        cv2, out = self.cv2, self.numpy.empty_like(like)
         border = cv2.BORDER_REPLICATE
         if kind == 'gauss':
             sigma = sigma_of(width)
@@ -73,97 +86,144 @@ class OpenCV:
             return lambda src: cv2.blur(src, (width, width), out, (-1, -1), border)
         weights, divisor = integer_mask(width)
         mask = self.numpy.array(weights, self.numpy.float32).reshape(width, width) / divisor
-        return lambda src: cv2.filter2D(src, -1, mask, out, (-1, -1), 128, border)
+        bias = 1 << bits - 1
+        return lambda src: cv2.filter2D(src, -1, mask, out, (-1, -1), bias, border)
 
 
 class Vips:
     name = 'libvips'
+    UCHAR, USHORT, INTEGER = 0, 2, 0  # of its enumerations
 
     def __init__(self, threads):
-        os.environ['VIPS_CONCURRENCY'] = str(threads)  # read when the library starts
-        import pyvips
-        self.pyvips = pyvips
-        self.version = '.'.join(str(pyvips.version(i)) for i in range(3))
-        pyvips.cache_set_max(0)
+        path = ctypes.util.find_library('vips')
+        if not path:
+            raise RuntimeError('no library')
+        self.lib = ctypes.CDLL(path)
+        for name in ('version_string', 'error_buffer'):
+            getattr(self.lib, 'vips_' + name).restype = ctypes.c_char_p
+        for name in ('new_from_memory', 'new_matrix_from_array', 'write_to_memory'):
+            getattr(self.lib, 'vips_image_' + name).restype = ctypes.c_void_p
+        if self.lib.vips_init(b'bench-peers'):
+            raise RuntimeError('does not start')
+        self.lib.vips_concurrency_set(threads)
+        self.lib.vips_cache_set_max(0)
+        self.version = self.lib.vips_version_string().decode()
 
-    def load(self, planes, width, height):
-        self.planes = [self.pyvips.Image.new_from_memory(plane, width, height, 1, 'uchar')
-                       for plane in planes]
+    def plane(self, data, width, height, bits):
+        """Reads data, which must stay."""
+        return ctypes.c_void_p(self.lib.vips_image_new_from_memory(
+            data, ctypes.c_size_t(len(data)), width, height, 1,
+            self.UCHAR if bits == 8 else self.USHORT))
 
-    def filter(self, kind, width):
+    def mask(self, width, height, weights, scale, offset):
+        array = (ctypes.c_double * len(weights))(*weights)
+        mask = ctypes.c_void_p(self.lib.vips_image_new_matrix_from_array(width, height, array,
+                                                                         len(weights)))
+        self.lib.vips_image_set_double(mask, b'scale', ctypes.c_double(scale))
+        self.lib.vips_image_set_double(mask, b'offset', ctypes.c_double(offset))
+        return mask
+
+    def run(self, operation, src, *arguments, copy=False):
+        """The samples if copy; they are computed in any case."""
+        out, size = ctypes.c_void_p(), ctypes.c_size_t()
+        data = None
+        if not getattr(self.lib, 'vips_' + operation)(src, ctypes.byref(out), *arguments, None):
+            data = ctypes.c_void_p(self.lib.vips_image_write_to_memory(out, ctypes.byref(size)))
+            self.lib.g_object_unref(out)
+        if not data:
+            raise RuntimeError(self.lib.vips_error_buffer().decode())
+        samples = ctypes.string_at(data, size.value) if copy else None
+        self.lib.g_free(data)
+        return samples
+
+    def blur(self, src, sigma, amplitude, copy=False):
+        return self.run('gaussblur', src, ctypes.c_double(sigma), b'min_ampl',
+                        ctypes.c_double(amplitude), copy=copy)
+
+    def filter(self, kind, width, bits, like):
+        del like
         if kind == 'gauss':
             # The amplitude at three sigma, where our masks end.
-            return lambda src: src.gaussblur(sigma_of(width), min_ampl=math.exp(-4.5),
-                                             precision='integer').write_to_memory()
+            return lambda src: self.blur(src, sigma_of(width), math.exp(-4.5))
         if kind == 'box':
-            line = self.pyvips.Image.new_from_array([[1] * width], width)
-            return lambda src: src.convsep(line, precision='integer').write_to_memory()
-        weights, divisor = integer_mask(width)
-        rows = [weights[at:at + width] for at in range(0, width * width, width)]
-        mask = self.pyvips.Image.new_from_array(rows, divisor, 128)
-        return lambda src: src.conv(mask, precision='integer').write_to_memory()
+            name, mask = 'convsep', self.mask(width, 1, [1] * width, width, 0)
+        else:
+            weights, divisor = integer_mask(width)
+            name, mask = 'conv', self.mask(width, width, weights, divisor, 1 << bits - 1)
+        return lambda src: self.run(name, src, mask, b'precision', self.INTEGER)
 
 
-IN_PYTHON = {'opencv': (OpenCV, ('cv2', 'numpy')), 'vips': (Vips, ('pyvips',))}
+IN_PYTHON = {'opencv': (OpenCV, ('cv2', 'numpy')), 'vips': (Vips, ())}
 
 
-def work(peer, threads, path, size, count):
-    """The worker's loop: a line 'KIND WIDTH' in, milliseconds for a plane out."""
+def work(peer, threads, folder, size, count):
+    """The worker's loop: a line 'KIND WIDTH BITS' in, milliseconds for a plane out."""
     width, height = size
     peer = IN_PYTHON[peer][0](threads)
-    with open(path, 'rb') as raw:
-        peer.load([raw.read(width * height) for _ in range(count)], width, height)
+    planes = {}
+    for bits in BITS:
+        with open(raw_path(folder, bits), 'rb') as raw:
+            data = [raw.read(width * height * (2 if bits > 8 else 1)) for _ in range(count)]
+        planes[bits] = data, [peer.plane(plane, width, height, bits) for plane in data]
     print(peer.version, flush=True)
     for line in sys.stdin:
-        kind, mask = line.split()
-        apply = peer.filter(kind, int(mask))
-        apply(peer.planes[0])
+        kind, mask, bits = line.split()
+        sources = planes[int(bits)][1]
+        apply = peer.filter(kind, int(mask), int(bits), sources[0])
+        apply(sources[0])
         start = time.perf_counter()
-        for plane in peer.planes:
+        for plane in sources:
             apply(plane)
-        print((time.perf_counter() - start) * 1e3 / len(peer.planes), flush=True)
+        print((time.perf_counter() - start) * 1e3 / count, flush=True)
 
 
 class Worker:
     """A peer in a process of its own, as the library's threads are set once."""
 
-    def __init__(self, key, threads, path, size, count):
-        self.name = IN_PYTHON[key][0].name
+    def __init__(self, key, threads, folder, size, count):
+        self.name, self.threads = IN_PYTHON[key][0].name, threads
         self.process = subprocess.Popen(
-            [sys.executable, os.path.abspath(__file__), '--worker', key, str(threads), path,
+            [sys.executable, os.path.abspath(__file__), '--worker', key, str(threads), folder,
              f'{size[0]}x{size[1]}', str(count)],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.version = self.process.stdout.readline().strip()
         if not self.version:
-            raise RuntimeError('does not start')
+            raise RuntimeError(self.process.communicate()[1].strip().rpartition('\n')[2])
 
-    def measure(self, kind, width):
-        self.process.stdin.write(f'{kind} {width}\n')
+    def measure(self, kind, width, bits):
+        self.process.stdin.write(f'{kind} {width} {bits}\n')
         self.process.stdin.flush()
         return float(self.process.stdout.readline())
 
     def close(self):
-        self.process.stdin.close()
-        self.process.wait()
+        self.process.communicate()
 
 
 # ---- programs ----
 
 class HaloBench:
-    name, version = 'halod', ''
+    version = ''
 
-    def __init__(self, program, threads, size, count):
+    def __init__(self, program, threads, size, count, processes=1):
+        self.name = f'{processes} processes' if processes > 1 else 'halod'
+        self.threads, self.processes = threads * processes, processes
         self.command = [program, '--backend', 'cpu', '--csv', '--strategies', 'auto', '--threads',
                         str(threads), '--size', f'{size[0]}x{size[1]}', '--planes', str(count),
                         '--rounds', '1', '--limit', '600']
+        self.spare = {}  # both depths come from one run
 
-    def measure(self, kind, width):
-        done = subprocess.run(self.command + ['--masks', f'{kind}:{width}'], check=True,
-                              stdout=subprocess.PIPE, text=True)
-        for row in csv.DictReader(done.stdout.splitlines()):
-            if row['strategy'] == 'auto' and row['depth'] == '8':
-                return float(row['median_us']) / 1e3
-        raise RuntimeError('halo-bench says nothing of it')
+    def measure(self, kind, width, bits):
+        if (kind, width, bits) not in self.spare:
+            started = [subprocess.Popen(self.command + ['--masks', f'{kind}:{width}'],
+                                        stdout=subprocess.PIPE, text=True)
+                       for _ in range(self.processes)]
+            rows = [row for process in started
+                    for row in csv.DictReader(process.communicate()[0].splitlines())]
+            for depth in BITS:
+                times = [float(row['median_us']) / 1e3 for row in rows
+                         if row['strategy'] == 'auto' and row['depth'] == str(depth)]
+                self.spare[kind, width, depth] = sum(times) / self.processes ** 2
+        return self.spare.pop((kind, width, bits))
 
     def close(self):
         pass
@@ -172,33 +232,35 @@ class HaloBench:
 class FFmpeg:
     name = 'FFmpeg'
 
-    def __init__(self, threads, path, size, count):
+    def __init__(self, threads, folder, size, count):
         words = subprocess.run(['ffmpeg', '-version'], stdout=subprocess.PIPE, text=True,
                                check=True).stdout.split()
-        self.version = words[2]
+        self.version, self.threads = words[2], threads
+        self.folder, self.size = folder, f'{size[0]}x{size[1]}'
         self.count, self.loops = count, math.ceil(FFMPEG_PLANES / count)
-        self.command = ['ffmpeg', '-nostdin', '-v', 'error', '-f', 'rawvideo', '-pix_fmt', 'gray',
-                        '-s', f'{size[0]}x{size[1]}', '-i', path, '-threads', str(threads),
-                        '-filter_threads', str(threads), '-f', 'null', '-vf']
 
-    def run(self, graph):
+    def run(self, graph, bits):
         graph = f'loop=loop={self.loops}:size={self.count},{graph}'
         start = time.perf_counter()
-        subprocess.run([*self.command, graph, '-'], check=True)
+        subprocess.run(['ffmpeg', '-nostdin', '-v', 'error', '-f', 'rawvideo', '-pix_fmt',
+                        'gray' if bits == 8 else f'gray{bits}le', '-s', self.size, '-i',
+                        raw_path(self.folder, bits), '-threads', str(self.threads),
+                        '-filter_threads', str(self.threads), '-f', 'null', '-vf', graph, '-'],
+                       check=True)
         return time.perf_counter() - start
 
-    def measure(self, kind, width):
+    def measure(self, kind, width, bits):
         if kind == 'gauss':
             graph = f'gblur=sigma={sigma_of(width)}'
         elif kind == 'box':
             graph = f'avgblur=sizeX={width // 2}'
         elif width <= 7:
             weights, divisor = integer_mask(width)
-            graph = "convolution=0m='{}':0rdiv={}:0bias=128".format(
-                ' '.join(map(str, weights)), 1 / divisor)
+            graph = "convolution=0m='{}':0rdiv={}:0bias={}".format(
+                ' '.join(map(str, weights)), 1 / divisor, 1 << bits - 1)
         else:
             return None  # its masks end at 7x7
-        seconds = self.run(graph) - self.run('null')
+        seconds = self.run(graph, bits) - self.run('null', bits)
         return seconds * 1e3 / (self.count * (self.loops + 1))
 
     def close(self):
@@ -207,65 +269,72 @@ class FFmpeg:
 
 # ---- the table of times ----
 
-def open_peers(arguments, threads, path):
+def open_peers(arguments, threads, folder):
     """Those that are here, and lines about those that are not."""
     size, count = arguments.size, arguments.planes
     peers, missing = [HaloBench(arguments.halo_bench, threads, size, count)], []
+    if threads > 1:
+        peers.append(HaloBench(arguments.halo_bench, 1, size, count, threads))
     for key, (cls, modules) in IN_PYTHON.items():
         lacks = [module for module in modules if not importlib.util.find_spec(module)]
         try:
             if lacks:
                 raise RuntimeError('no Python module ' + ' and '.join(lacks))
-            peers.append(Worker(key, threads, path, size, count))
+            peers.append(Worker(key, threads, folder, size, count))
         except (OSError, RuntimeError) as error:
             missing.append(f'{cls.name}: {error}')
     if shutil.which('ffmpeg'):
-        peers.append(FFmpeg(threads, path, size, count))
+        peers.append(FFmpeg(threads, folder, size, count))
     else:
         missing.append('FFmpeg: no ffmpeg on PATH')
     return peers, missing
 
 
-def print_times(masks, threads, peers, times):
-    for kind, width in masks:
-        ours = None
-        for peer in peers:
-            values = times[peer.name, kind, width]
-            if not values:
-                continue
-            median = statistics.median(values)
-            ours = ours or median
-            print(f'{kind + ":" + str(width):<10} {threads:>7}  {peer.name:<8} {median:>10.3f}  '
-                  f'{f"({min(values):.3f} - {max(values):.3f})":<22} {median / ours:>7.2f}')
+def print_mask(mask, peers, times):
+    """All rows of one mask at one depth."""
+    kind, width, bits = mask
+    medians = {key: statistics.median(values) for key, values in times.items() if values}
+    for peer in peers:
+        median = medians.get((peer.name, peer.threads))
+        if median is None:
+            continue
+        values = times[peer.name, peer.threads]
+        one = medians.get(('halod' if peer.name.endswith('processes') else peer.name, 1))
+        gain = f'{one / median:.2f}' if one and peer.threads > 1 else ''
+        print(f'{f"{kind}:{width}":<10} {bits:>4} {peer.threads:>7}  {peer.name:<11} {median:>9.3f}'
+              f'  {f"({min(values):.3f} - {max(values):.3f})":<20}'
+              f' {median / medians["halod", peer.threads]:>7.2f} {gain:>6}'.rstrip())
     sys.stdout.flush()
 
 
 def compare_times(arguments, folder):
     width, height = arguments.size
-    path = os.path.join(folder, 'planes.raw')
-    with open(path, 'wb') as raw:
-        for i in range(arguments.planes):
-            raw.write(noise(width * height, i))
-    missing = []
-    print(f'{width}x{height}, 8 bits, {arguments.planes} planes in rotation, {arguments.rounds} '
-          'rounds; ms for a plane')
-    print(f'{"mask":<10} {"threads":>7}  {"program":<8} {"median":>10}  '
-          f'{"(smallest - largest)":<22} {"x halod":>7}')
+    for bits in BITS:
+        with open(raw_path(folder, bits), 'wb') as raw:
+            for i in range(arguments.planes):
+                raw.write(noise(width * height, bits, i))
+    print(f'{width}x{height}, {arguments.planes} planes in rotation, {arguments.rounds} rounds; '
+          'ms for a plane')
+    print(f'{"mask":<10} {"bits":>4} {"threads":>7}  {"program":<11} {"median":>9}  '
+          f'{"(smallest - largest)":<20} {"x halod":>7} {"gain":>6}')
+    peers, missing = [], []
     for threads in arguments.threads:
-        peers, missing = open_peers(arguments, threads, path)
-        times = {(peer.name, *mask): [] for peer in peers for mask in arguments.masks}
+        found, missing = open_peers(arguments, threads, folder)
+        peers += found
+    for kind, taps in arguments.masks:
+        times = {bits: {(peer.name, peer.threads): [] for peer in peers} for bits in BITS}
         for _ in range(arguments.rounds):
-            for mask in arguments.masks:
+            for bits in BITS:
                 for peer in peers:
-                    value = peer.measure(*mask)
+                    value = peer.measure(kind, taps, bits)
                     if value is not None:
-                        times[peer.name, *mask].append(value)
-        print_times(arguments.masks, threads, peers, times)
-        for peer in peers:
-            peer.close()
+                        times[bits][peer.name, peer.threads].append(value)
+        for bits in BITS:
+            print_mask((kind, taps, bits), peers, times[bits])
     for peer in peers:
-        if peer.version:
-            print(f'{peer.name}: {peer.version}')
+        peer.close()
+    for line in dict.fromkeys(f'{peer.name}: {peer.version}' for peer in peers if peer.version):
+        print(line)
     for line in missing:
         print(f'missing: {line}')
 
@@ -315,12 +384,19 @@ def blurs(numpy, arguments, folder):
         import cv2
         found.append(('OpenCV', lambda picture, sigma: cv2.GaussianBlur(
             picture, (0, 0), sigma, borderType=cv2.BORDER_REPLICATE)))
-    if importlib.util.find_spec('pyvips'):
-        import pyvips
-
+    try:
+        library = Vips(1)
+    except (OSError, RuntimeError):
+        library = None
+    if library:
         def vips(amplitude):
-            return lambda picture, sigma: pyvips.Image.new_from_array(picture).gaussblur(
-                sigma, min_ampl=amplitude).numpy()
+            def blur(picture, sigma):
+                height, width = picture.shape
+                data = picture.tobytes()
+                samples = library.blur(library.plane(data, width, height, 8), sigma, amplitude,
+                                       copy=True)
+                return numpy.frombuffer(samples, numpy.uint8).reshape(height, width)
+            return blur
         found += [('libvips', vips(0.2)), ('libvips min_ampl=0.01', vips(0.01))]
     if shutil.which('ffmpeg'):
         found += [('FFmpeg', ffmpeg(1)), ('FFmpeg steps=6', ffmpeg(6))]
@@ -375,8 +451,8 @@ def parse_masks(text):
 
 def main():
     if sys.argv[1:2] == ['--worker']:
-        peer, threads, path, size, count = sys.argv[2:]
-        work(peer, int(threads), path, parse_size(size), int(count))
+        peer, threads, folder, size, count = sys.argv[2:]
+        work(peer, int(threads), folder, parse_size(size), int(count))
         return 0
     build = os.path.join(HERE, '..', 'build-release')
     parser = argparse.ArgumentParser(description=__doc__,

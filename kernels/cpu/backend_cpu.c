@@ -13,6 +13,7 @@
 
 enum {
     BANDS_PER_THREAD = 3, /* evens out workers that were late, at little repeated halo */
+    LEAST_BAND = 8,       /* times the rows that it repeats */
     ALIGNMENT = 64,
 };
 
@@ -107,7 +108,7 @@ static int64_t samples(const struct halo_job *job)
 }
 
 /* This job's share of the call's bands. A band repeats 2 radius_y rows of its neighbours, so bands
- * are not made lower than that unless workers would be left without one. */
+ * are not made lower than a few times that unless workers would be left without one. */
 static int band_count(const struct call *call, const struct halo_job *job)
 {
     const int threads = call->cpu->threads;
@@ -115,7 +116,7 @@ static int band_count(const struct call *call, const struct halo_job *job)
         return 1;
     const int64_t all = (int64_t)threads * BANDS_PER_THREAD;
     int64_t bands = (all * samples(job) + call->samples / 2) / call->samples;
-    const int tall = job->dst.height / (2 * job->conv->radius_y + 1);
+    const int tall = job->dst.height / (LEAST_BAND * (2 * job->conv->radius_y + 1));
     const int most = tall > threads ? tall : threads;
     bands = bands > most ? most : bands;
     bands = bands > job->dst.height ? job->dst.height : bands;

@@ -1,110 +1,74 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * rows_tmpl.c: dense masks. */
+ * rows_tmpl.c: dense masks. A ring row is a source row. */
 
-/* Mask rows as pairs of weights, where all of them and the samples fit 16 bits with a sign: of each
- * row first the pairs for even outputs, then those for odd ones (struct taps). */
-struct dense_pairs {
-    int pairs; /* of one kind in a mask row */
-    int32_t weights[HALO_MAX_DENSE * (HALO_MAX_DENSE + 1) + HALO_MAX_TAPS + 1];
-};
-
-static bool set_pairs(struct dense_pairs *d, const struct halo_conv *c)
+/* Whether all weights and the samples fit 16 bits with a sign; fills *f then. */
+static bool set_pairs(struct fir *f, const struct halo_conv *c)
 {
     const int taps = 2 * c->radius_x + 1, rows = 2 * c->radius_y + 1;
-    d->pairs = c->radius_x + 1;
     if (c->accum == HALO_ACCUM_I64 || c->depth > 15)
         return false;
     for (int i = 0; i < taps * rows; i++) {
         if (c->mask[i] < INT16_MIN || c->mask[i] > INT16_MAX)
             return false;
     }
+    f->rows = rows;
+    f->pairs = c->radius_x + 1;
+    int32_t *to = f->direct;
     for (int j = 0; j < rows; j++) {
-        int32_t *to = d->weights + j * 2 * d->pairs;
         struct taps t;
         set_taps(&t, c->mask + j * taps, c->radius_x);
-        memcpy(to, t.even, (size_t)d->pairs * sizeof(*to));
-        memcpy(to + d->pairs, t.odd, (size_t)d->pairs * sizeof(*to));
+        for (int k = 0; k < t.pairs; k++) {
+            *to++ = t.even[k];
+            *to++ = t.odd[k];
+        }
     }
+    hasten(f, FAST_DENSE);
     return true;
 }
 
-static inline v32 clamp32(v32 v, int max)
+/* One segment of four output rows, which begin at word first of the window and of out. */
+static void dense_by_pairs(const struct strip *s, const struct fir *f, const struct window *w,
+                           size_t segment, size_t first)
 {
-    v &= v >= 0; /* a comparison gives all ones or none */
-    const v32 over = v > max;
-    return (v & ~over) | (splat(max) & over);
-}
-
-/* Sums of two output rows while a source row goes by: a is the upper, b the lower. */
-struct sums {
-    v32 ae0, ao0, ae1, ao1, be0, bo0, be1, bo1;
-};
-
-/* Either weight row may be NULL; the calls say which as a constant, and the branches fold away. */
-static inline __attribute__((always_inline)) void add_source_row(struct sums *s, const uint16_t *p,
-                                                                 const int32_t *wa,
-                                                                 const int32_t *wb, int pairs)
-{
-    for (int k = 0; k < pairs; k++, p += 2) {
-        const v32 p0 = load(p), p1 = load(p + BLOCK);
-        if (wa) {
-            const v32 even = splat(wa[k]), odd = splat(wa[k + pairs]);
-            s->ae0 = mac(s->ae0, p0, even);
-            s->ao0 = mac(s->ao0, p0, odd);
-            s->ae1 = mac(s->ae1, p1, even);
-            s->ao1 = mac(s->ao1, p1, odd);
-        }
-        if (wb) {
-            const v32 even = splat(wb[k]), odd = splat(wb[k + pairs]);
-            s->be0 = mac(s->be0, p0, even);
-            s->bo0 = mac(s->bo0, p0, odd);
-            s->be1 = mac(s->be1, p1, even);
-            s->bo1 = mac(s->bo1, p1, odd);
-        }
-    }
-}
-
-/* One segment of two output rows; rows[] are the 2 radius_y + 2 source rows they need. */
-static void dense_by_pairs(const struct strip *st, const struct dense_pairs *d,
-                           const uint16_t *const *rows, int offset, uint16_t *out0, uint16_t *out1)
-{
-    const struct halo_conv *c = st->job->conv;
-    const int taps = 2 * c->radius_y + 1, shift = c->mask_bits, max = halo_sample_max(c->depth);
+    const struct halo_conv *c = s->job->conv;
+    const int shift = c->mask_bits, max = halo_sample_max(c->depth);
     const v32 bias = splat((int32_t)c->bias);
-    for (int x = 0; x < st->width; x += STEP) {
-        struct sums s = {bias, bias, bias, bias, bias, bias, bias, bias};
-        const int32_t *w = d->weights;
-        add_source_row(&s, rows[0] + offset + x, w, NULL, d->pairs);
-        for (int j = 1; j < taps; j++, w += 2 * d->pairs)
-            add_source_row(&s, rows[j] + offset + x, w + 2 * d->pairs, w, d->pairs);
-        add_source_row(&s, rows[taps] + offset + x, NULL, w, d->pairs);
-
-        v32 *a = (v32 *)(out0 + x), *b = (v32 *)(out1 + x);
-        a[0] = merge(clamp32(s.ae0 >> shift, max), clamp32(s.ao0 >> shift, max));
-        a[1] = merge(clamp32(s.ae1 >> shift, max), clamp32(s.ao1 >> shift, max));
-        b[0] = merge(clamp32(s.be0 >> shift, max), clamp32(s.bo0 >> shift, max));
-        b[1] = merge(clamp32(s.be1 >> shift, max), clamp32(s.bo1 >> shift, max));
+    for (size_t x = 0; x < (size_t)s->width; x += STEP) {
+        struct sums y[4];
+        four_sums(y, f, w, segment + x, f->pairs, bias);
+        for (int i = 0; i < 4; i++) {
+            const v32 even0 = y[i].even0 >> shift, odd0 = y[i].odd0 >> shift;
+            const v32 even1 = y[i].even1 >> shift, odd1 = y[i].odd1 >> shift;
+            if (c->depth == 8) {
+                store((uint8_t *)s->out[i] + first + x, narrow(even0, odd0, even1, odd1));
+                continue;
+            }
+            uint16_t *to = (uint16_t *)s->out[i] + first + x;
+            store(to, merge(clamp32(even0, max), clamp32(odd0, max)));
+            store(to + BLOCK, merge(clamp32(even1, max), clamp32(odd1, max)));
+        }
     }
 }
 
 /* The masks left over: a weight, or the sums, are too large for pairs. One output row at a time,
  * one sample a lane, sums of the given type; the compiler turns the inner loops into vectors. */
 #define DENSE_BY_ONES(name, type, chunk)                                                           \
-    static void name(const struct strip *st, const uint16_t *const *rows, int offset,              \
-                     uint16_t *restrict out)                                                       \
+    static void name(const struct strip *st, const uint16_t *const *rows, size_t segment,          \
+                     void *out, size_t first)                                                      \
     {                                                                                              \
         typedef type sums_v __attribute__((vector_size((chunk) * sizeof(type))));                  \
         typedef uint16_t samples_v __attribute__((vector_size((chunk)*2), aligned(2), may_alias)); \
+        typedef uint8_t bytes_v __attribute__((vector_size(chunk), aligned(1), may_alias));        \
         const struct halo_conv *c = st->job->conv;                                                 \
         const int taps_x = 2 * c->radius_x + 1, taps_y = 2 * c->radius_y + 1;                      \
         const type max = halo_sample_max(c->depth);                                                \
-        for (int x = 0; x < st->width; x += 4 * (chunk)) {                                         \
+        for (size_t x = 0; x < (size_t)st->width; x += 4 * (chunk)) {                              \
             sums_v s[4];                                                                           \
             for (int v = 0; v < 4; v++)                                                            \
                 s[v] = (type)c->bias - (sums_v){0};                                                \
             const int32_t *w = c->mask;                                                            \
             for (int j = 0; j < taps_y; j++) {                                                     \
-                const uint16_t *p = rows[j] + offset + x;                                          \
+                const uint16_t *p = rows[j] + segment + x;                                         \
                 for (int i = 0; i < taps_x; i++, w++) {                                            \
                     for (int v = 0; v < 4; v++)                                                    \
                         s[v] += (type)*w * __builtin_convertvector(                                \
@@ -112,10 +76,15 @@ static void dense_by_pairs(const struct strip *st, const struct dense_pairs *d,
                 }                                                                                  \
             }                                                                                      \
             for (int v = 0; v < 4; v++) {                                                          \
+                const size_t to = first + x + (size_t)v * (chunk);                                 \
                 s[v] >>= c->mask_bits;                                                             \
                 s[v] &= s[v] >= 0;                                                                 \
                 s[v] = (s[v] & (s[v] <= max)) | (max & (s[v] > max));                              \
-                *(samples_v *)(out + x + v * (chunk)) = __builtin_convertvector(s[v], samples_v);  \
+                if (c->depth == 8)                                                                 \
+                    *(bytes_v *)((uint8_t *)out + to) = __builtin_convertvector(s[v], bytes_v);    \
+                else                                                                               \
+                    *(samples_v *)((uint16_t *)out + to) =                                         \
+                        __builtin_convertvector(s[v], samples_v);                                  \
             }                                                                                      \
         }                                                                                          \
     }
@@ -123,35 +92,38 @@ static void dense_by_pairs(const struct strip *st, const struct dense_pairs *d,
 DENSE_BY_ONES(dense_by_ones32, int32_t, LANES)
 DENSE_BY_ONES(dense_by_ones64, int64_t, LANES / 2)
 
-static void dense(const struct strip *s)
+static void dense(struct strip *s)
 {
     const struct halo_conv *c = s->job->conv;
-    const int channels = s->job->src.channels, count = 2 * c->radius_y + 2;
-    struct dense_pairs d;
-    const bool by_pairs = set_pairs(&d, c);
-    const uint16_t *rows[HALO_MAX_TAPS + 1];
+    const int channels = s->job->src.channels, count = 2 * c->radius_y + 4;
+    struct fir f;
+    const bool by_pairs = set_pairs(&f, c);
 
-    int next = 0; /* source rows read so far, from y0 - radius_y down */
-    for (int y = s->y0; y < s->y1; y += 2) {
-        for (; next < y - s->y0 + count; next++)
-            read_row(s, s->rows + next % count * s->segment * channels, s->y0 - c->radius_y + next);
-        for (int j = 0; j < count; j++)
-            rows[j] = s->rows + (y - s->y0 + j) % count * s->segment * channels;
+    /* Virtual row m is y0 - radius_y + m; those past the last meet no output that is written.
+     * Two Y need all of their rows, even if one is not. */
+    const int last = (s->y1 - s->y0 + 1) / 2 * 2 + 2 * c->radius_y;
+    int next = 0;
+    for (int y = s->y0; y < s->y1; y += 4) {
+        const int first = y - s->y0;
+        for (; next < first + count && next < last; next++) {
+            read_row(s, ring_row(&s->ring, next), s->y0 - c->radius_y + next);
+            if (by_pairs && f.fast && next > 0)
+                ring_difference(&s->ring, next);
+        }
+        begin_rows(s, y, 4);
+        struct window w;
+        ring_window(&w, &s->ring, first);
         for (int ch = 0; ch < channels; ch++) {
-            const int offset = ch * s->segment;
-            uint16_t *out0 = s->out[0] + ch * s->width, *out1 = s->out[1] + ch * s->width;
-            if (by_pairs) {
-                dense_by_pairs(s, &d, rows, offset, out0, out1);
-            } else if (c->accum == HALO_ACCUM_I64) {
-                dense_by_ones64(s, rows, offset, out0);
-                dense_by_ones64(s, rows + 1, offset, out1);
-            } else {
-                dense_by_ones32(s, rows, offset, out0);
-                dense_by_ones32(s, rows + 1, offset, out1);
+            const size_t segment = (size_t)(ch * s->segment), to = (size_t)(ch * s->width);
+            if (by_pairs)
+                dense_by_pairs(s, &f, &w, segment, to);
+            for (int i = 0; i < 4 && !by_pairs; i++) {
+                if (c->accum == HALO_ACCUM_I64)
+                    dense_by_ones64(s, w.rows + i, segment, s->out[i], to);
+                else
+                    dense_by_ones32(s, w.rows + i, segment, s->out[i], to);
             }
         }
-        write_row(s, s->out[0], y);
-        if (y + 1 < s->y1)
-            write_row(s, s->out[1], y + 1);
+        end_rows(s, y, 4);
     }
 }

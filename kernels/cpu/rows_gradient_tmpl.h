@@ -81,28 +81,46 @@ static inline v32 wide_root(v32 a, v32 b, const struct halo_conv *c)
     return ret;
 }
 
+/* Of a block. */
+static inline __attribute__((always_inline)) void gradient_block(
+    const struct halo_conv *c, const struct gradient_pairs *g, const uint16_t *const *rows,
+    size_t at, v32 ret[2], v32 (*finish)(v32, v32, const struct halo_conv *))
+{
+    v32 a_even = {0}, a_odd = {0}, b_even = {0}, b_odd = {0};
+    for (int j = 0; j < 3; j++) {
+        for (int k = 0; k < 2; k++) {
+            const v32 v = load(rows[j] + at + 2 * k);
+            a_even = mac(a_even, v, splat(g->a[j].even[k]));
+            a_odd = mac(a_odd, v, splat(g->a[j].odd[k]));
+            b_even = mac(b_even, v, splat(g->b[j].even[k]));
+            b_odd = mac(b_odd, v, splat(g->b[j].odd[k]));
+        }
+    }
+    ret[0] = finish(a_even, b_even, c);
+    ret[1] = finish(a_odd, b_odd, c);
+}
+
+/* One segment of an output row, from word first on. */
 static inline __attribute__((always_inline)) void gradient_row(
-    const struct strip *s, const struct gradient_pairs *g, const uint16_t *const *rows, int offset,
-    uint16_t *restrict out, v32 (*finish)(v32, v32, const struct halo_conv *))
+    const struct strip *s, const struct gradient_pairs *g, const uint16_t *const *rows,
+    size_t segment, size_t first, v32 (*finish)(v32, v32, const struct halo_conv *))
 {
     const struct halo_conv *c = s->job->conv;
-    for (int x = 0; x < s->width; x += BLOCK) {
-        v32 a_even = {0}, a_odd = {0}, b_even = {0}, b_odd = {0};
-        for (int j = 0; j < 3; j++) {
-            const uint16_t *p = rows[j] + offset + x;
-            for (int k = 0; k < 2; k++) {
-                const v32 v = load(p + 2 * k);
-                a_even = mac(a_even, v, splat(g->a[j].even[k]));
-                a_odd = mac(a_odd, v, splat(g->a[j].odd[k]));
-                b_even = mac(b_even, v, splat(g->b[j].even[k]));
-                b_odd = mac(b_odd, v, splat(g->b[j].odd[k]));
-            }
+    for (size_t x = 0; x < (size_t)s->width; x += STEP) {
+        v32 v[4];
+        gradient_block(c, g, rows, segment + x, v, finish);
+        gradient_block(c, g, rows, segment + x + BLOCK, v + 2, finish);
+        if (c->depth == 8) {
+            store((uint8_t *)s->out[0] + first + x, narrow(v[0], v[1], v[2], v[3]));
+        } else {
+            uint16_t *to = (uint16_t *)s->out[0] + first + x;
+            store(to, merge(v[0], v[1]));
+            store(to + BLOCK, merge(v[2], v[3]));
         }
-        *(v32 *)(out + x) = merge(finish(a_even, b_even, c), finish(a_odd, b_odd, c));
     }
 }
 
-static void gradient(const struct strip *s)
+static void gradient(struct strip *s)
 {
     const struct halo_conv *c = s->job->conv;
     const int channels = s->job->src.channels, count = 3;
@@ -112,19 +130,20 @@ static void gradient(const struct strip *s)
         set_taps(&g.b[j], c->mask + 9 + 3 * j, 1);
     }
 
-    const uint16_t *rows[3];
     for (int next = 0, y = s->y0; y < s->y1; y++) {
         for (; next < y - s->y0 + count; next++)
-            read_row(s, s->rows + next % count * s->segment * channels, s->y0 - 1 + next);
+            read_row(s, ring_row(&s->ring, next), s->y0 - 1 + next);
+        begin_rows(s, y, 1);
+        const uint16_t *rows[3];
         for (int j = 0; j < count; j++)
-            rows[j] = s->rows + (y - s->y0 + j) % count * s->segment * channels;
+            rows[j] = ring_row(&s->ring, y - s->y0 + j);
         for (int ch = 0; ch < channels; ch++) {
-            uint16_t *out = s->out[0] + ch * s->width;
+            const size_t segment = (size_t)(ch * s->segment), to = (size_t)(ch * s->width);
             if (c->accum == HALO_ACCUM_I64)
-                gradient_row(s, &g, rows, ch * s->segment, out, wide_root);
+                gradient_row(s, &g, rows, segment, to, wide_root);
             else
-                gradient_row(s, &g, rows, ch * s->segment, out, narrow_root);
+                gradient_row(s, &g, rows, segment, to, narrow_root);
         }
-        write_row(s, s->out[0], y);
+        end_rows(s, y, 1);
     }
 }

@@ -1,16 +1,30 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * rows_tmpl.c: between planes and rows of 16-bit words, one segment for each channel. */
 
+enum { MAX_OUT = 8 };
+
+/* Rows of 16-bit words, of which the last few are kept. Either of the two is there twice: itself,
+ * and less than the row below it by what diff holds. */
+struct ring {
+    int slots;
+    size_t
+        length; /* words of a row; rows are an odd number of cache lines apart, in no one's way */
+    uint16_t *rows, *diffs;
+};
+
 /* One strip of one band of one job. */
 struct strip {
     const struct halo_job *job;
     int x, n;    /* pixels [x, x + n) */
-    int width;   /* n rounded up to whole steps: one segment of a ring row or an output row */
+    int width;   /* n rounded up to whole steps: one segment of an output row */
     int segment; /* of a source row: width, halo and what the last load reads beyond */
     int y0, y1;
-    uint16_t *rows; /* source rows */
-    v32 *ring;      /* row pairs, or what rows_wide_tmpl.h keeps */
-    uint16_t *out[2];
+    uint16_t *rows; /* two source rows */
+    uint8_t *bytes; /* two segments of them as bytes */
+    struct ring ring;
+    double *wide; /* what rows_wide_tmpl.h keeps */
+    void *buffers[MAX_OUT];
+    void *out[MAX_OUT]; /* finished rows: bytes at depth 8, else words still to be shifted up */
 };
 
 static inline uint16_t clip(uint16_t word, int shift, uint16_t max)
@@ -84,31 +98,57 @@ static void read_segment(const struct strip *s, uint16_t *to, int sy, int channe
     fill(to + (end - first), 0, s->segment - (end - first));
 }
 
+/* Strips begin a new page with every row, which the hardware does not foresee: asks for what will
+ * be read, or written, soon. */
+static inline __attribute__((always_inline)) void prefetch_row(const struct strip *s,
+                                                               const struct halo_plane *p, int y,
+                                                               bool write)
+{
+    if (y < 0 || y >= p->height)
+        return;
+    const int sample = halo_plane_sample_bytes(p) * p->channels;
+    const char *from = (const char *)halo_plane_row(p, y) + s->x * sample;
+    for (int i = 0; i < s->n * sample; i += LINE) {
+        if (write)
+            __builtin_prefetch(from + i, 1, 2);
+        else
+            __builtin_prefetch(from + i, 0, 2);
+    }
+}
+
 static void read_row(const struct strip *s, uint16_t *to, int y)
 {
+    prefetch_row(s, &s->job->src, y + AHEAD, false);
     const int sy = halo_border_index(y, s->job->src.height, s->job->conv->border);
     for (int ch = 0; ch < s->job->src.channels; ch++)
         read_segment(s, to + ch * s->segment, sy, ch);
 }
 
-static void write_row(const struct strip *s, const uint16_t *restrict from, int y)
+/* Samples of 8 bits, as bytes. */
+static void to_bytes(uint8_t *restrict to, const uint16_t *restrict from, int n)
+{
+    for (int i = 0; i < n; i++)
+        to[i] = (uint8_t)from[i];
+}
+
+static void write_row(const struct strip *s, const void *row, int y)
 {
     const struct halo_plane *p = &s->job->dst;
     const int n = s->n;
-    const uint16_t *restrict second = from + s->width;
     if (p->depth == 8) {
+        const uint8_t *restrict from = row, *restrict second = from + s->width;
         uint8_t *restrict to = (uint8_t *)halo_plane_row(p, y) + s->x * p->channels;
         if (p->channels == 1) {
-            for (int i = 0; i < n; i++)
-                to[i] = (uint8_t)from[i];
+            memcpy(to, from, (size_t)n);
         } else {
             for (int i = 0; i < n; i++) {
-                to[2 * i] = (uint8_t)from[i];
-                to[2 * i + 1] = (uint8_t)second[i];
+                to[2 * i] = from[i];
+                to[2 * i + 1] = second[i];
             }
         }
         return;
     }
+    const uint16_t *restrict from = row, *restrict second = from + s->width;
     uint16_t *restrict to = (uint16_t *)halo_plane_row(p, y) + s->x * p->channels;
     const int shift = p->shift;
     if (p->channels == 1) {
@@ -119,5 +159,28 @@ static void write_row(const struct strip *s, const uint16_t *restrict from, int 
             to[2 * i] = (uint16_t)(from[i] << shift);
             to[2 * i + 1] = (uint16_t)(second[i] << shift);
         }
+    }
+}
+
+/* Sets s->out[0 .. count) for the rows from y on: in the plane itself where it can take them. */
+static void begin_rows(struct strip *s, int y, int count)
+{
+    const struct halo_plane *p = &s->job->dst;
+    const bool direct = p->channels == 1 && p->shift == 0 && s->n == s->width;
+    for (int i = 0; i < count; i++) {
+        s->out[i] = s->buffers[i];
+        if (y + i >= s->y1)
+            continue;
+        prefetch_row(s, p, y + i, true);
+        if (direct)
+            s->out[i] = (char *)halo_plane_row(p, y + i) + s->x * halo_plane_sample_bytes(p);
+    }
+}
+
+static void end_rows(const struct strip *s, int y, int count)
+{
+    for (int i = 0; i < count && y + i < s->y1; i++) {
+        if (s->out[i] == s->buffers[i])
+            write_row(s, s->out[i], y + i);
     }
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * rows_tmpl.c: the vectors of the instruction set it is being built for. */
+#include <string.h>
+
 #include "rows.h"
 
 #if defined(__AVX512BW__) || defined(__AVX2__) || defined(__SSE2__)
@@ -48,18 +50,23 @@ static inline v32 load(const uint16_t *p)
     return keep(*(const v32_unaligned *)p);
 }
 
-/* In each lane: sum plus low half of a times low half of w plus high half times high half, all
- * signed. */
+static inline void store(void *p, v32 v)
+{
+    memcpy(p, &v, sizeof(v));
+}
+
+/* In each lane: sum (which may wrap) plus low half of a times low half of w plus high half times
+ * high half, all signed. */
 static inline v32 mac(v32 sum, v32 a, v32 w)
 {
 #if defined(__AVX512VNNI__)
     return (v32)_mm512_dpwssd_epi32((__m512i)sum, (__m512i)a, (__m512i)w);
 #elif defined(__AVX512BW__)
-    return sum + (v32)_mm512_madd_epi16((__m512i)a, (__m512i)w);
+    return (v32)((u32v)sum + (u32v)_mm512_madd_epi16((__m512i)a, (__m512i)w));
 #elif defined(__AVX2__)
-    return sum + (v32)_mm256_madd_epi16((__m256i)a, (__m256i)w);
+    return (v32)((u32v)sum + (u32v)_mm256_madd_epi16((__m256i)a, (__m256i)w));
 #elif defined(__SSE2__)
-    return sum + (v32)_mm_madd_epi16((__m128i)a, (__m128i)w);
+    return (v32)((u32v)sum + (u32v)_mm_madd_epi16((__m128i)a, (__m128i)w));
 #elif defined(__aarch64__)
     /* The halves of a vector are taken apart once for all its uses. */
     const int32x4_t va = (int32x4_t)a, vw = (int32x4_t)w;
@@ -67,7 +74,7 @@ static inline v32 mac(v32 sum, v32 a, v32 w)
     return (v32)vmlal_s16(low, vshrn_n_s32(va, 16), vshrn_n_s32(vw, 16));
 #else
     const v32 low = ((v32)((u32v)a << 16) >> 16) * ((v32)((u32v)w << 16) >> 16);
-    return sum + low + (a >> 16) * (w >> 16);
+    return (v32)((u32v)sum + (u32v)low + (u32v)((a >> 16) * (w >> 16)));
 #endif
 }
 
@@ -80,4 +87,55 @@ static inline int32_t pair(int32_t low, int32_t high)
 static inline v32 merge(v32 low, v32 high)
 {
     return low | (v32)((u32v)high << 16);
+}
+
+static inline v32 clamp32(v32 v, int max)
+{
+#if defined(__AVX512BW__)
+    return (v32)_mm512_min_epi32(_mm512_max_epi32((__m512i)v, _mm512_setzero_si512()),
+                                 _mm512_set1_epi32(max));
+#elif defined(__AVX2__)
+    return (v32)_mm256_min_epi32(_mm256_max_epi32((__m256i)v, _mm256_setzero_si256()),
+                                 _mm256_set1_epi32(max));
+#else
+    v &= v >= 0; /* a comparison gives all ones or none */
+    const v32 over = v > max;
+    return (v & ~over) | (splat(max) & over);
+#endif
+}
+
+/* Bytes, clamped: those of a block's even and odd vectors, then those of another block's. */
+static inline v32 narrow(v32 even0, v32 odd0, v32 even1, v32 odd1)
+{
+#if defined(__AVX512BW__)
+    /* Each 128-bit lane for itself: words of both blocks, bytes even | odd, bytes in turns. */
+    const __m512i e = _mm512_packs_epi32((__m512i)even0, (__m512i)even1);
+    const __m512i o = _mm512_packs_epi32((__m512i)odd0, (__m512i)odd1);
+    const __m512i v = _mm512_packus_epi16(e, o);
+    const __m512i turns = _mm512_unpacklo_epi8(v, _mm512_unpackhi_epi64(v, v));
+    return (v32)_mm512_permutexvar_epi64(_mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7), turns);
+#elif defined(__AVX2__)
+    const __m256i e = _mm256_packs_epi32((__m256i)even0, (__m256i)even1);
+    const __m256i o = _mm256_packs_epi32((__m256i)odd0, (__m256i)odd1);
+    const __m256i v = _mm256_packus_epi16(e, o);
+    const __m256i turns = _mm256_unpacklo_epi8(v, _mm256_unpackhi_epi64(v, v));
+    return (v32)_mm256_permute4x64_epi64(turns, _MM_SHUFFLE(3, 1, 2, 0));
+#elif defined(__SSE2__)
+    const __m128i e = _mm_packs_epi32((__m128i)even0, (__m128i)even1);
+    const __m128i o = _mm_packs_epi32((__m128i)odd0, (__m128i)odd1);
+    const __m128i v = _mm_packus_epi16(e, o);
+    return (v32)_mm_unpacklo_epi8(v, _mm_unpackhi_epi64(v, v));
+#else
+    typedef uint8_t bytes __attribute__((vector_size(VECTOR)));
+    even0 = clamp32(even0, 255), odd0 = clamp32(odd0, 255);
+    even1 = clamp32(even1, 255), odd1 = clamp32(odd1, 255);
+    bytes ret;
+    for (int i = 0; i < LANES; i++) {
+        ret[2 * i] = (uint8_t)even0[i];
+        ret[2 * i + 1] = (uint8_t)odd0[i];
+        ret[BLOCK + 2 * i] = (uint8_t)even1[i];
+        ret[BLOCK + 2 * i + 1] = (uint8_t)odd1[i];
+    }
+    return (v32)ret;
+#endif
 }

@@ -9,7 +9,7 @@ typedef int32_t half_v32 __attribute__((vector_size(VECTOR / 2)));
 
 enum { DOUBLES = VECTOR / 8, WIDE_STEP = 4 * DOUBLES }; /* a part of STEP */
 
-/* The strip's memory in s->ring. */
+/* The strip's memory in s->wide. */
 struct wide {
     int taps_x, taps_y;
     double *ring; /* taps_y rows of T, all channels */
@@ -67,11 +67,11 @@ static void wide_source_row(const struct strip *s, const struct wide *w, const d
     }
 }
 
-static void separable_wide(const struct strip *s)
+static void separable_wide(struct strip *s)
 {
     const struct halo_conv *c = s->job->conv;
     const size_t n = wide_row(s);
-    struct wide w = {2 * c->radius_x + 1, 2 * c->radius_y + 1, (double *)s->ring, NULL, NULL};
+    struct wide w = {2 * c->radius_x + 1, 2 * c->radius_y + 1, s->wide, NULL, NULL};
     w.out = w.ring + (size_t)w.taps_y * n;
     w.row = w.out + n;
 
@@ -90,8 +90,11 @@ static void separable_wide(const struct strip *s)
         for (int j = 0; j < w.taps_y; j++)
             tap[j] = w.ring + (size_t)((m + 1 + j) % w.taps_y) * n;
         wide_pass(w.out, tap, col, w.taps_y, (int)n, c->col_bits + c->frac);
+        const int y = s->y0 + m - w.taps_y + 1;
+        begin_rows(s, y, 1);
+        uint16_t *restrict out = s->out[0];
         for (size_t i = 0; i < n; i++)
-            s->out[0][i] = (uint16_t)w.out[i];
-        write_row(s, s->out[0], s->y0 + m - w.taps_y + 1);
+            out[i] = (uint16_t)w.out[i];
+        end_rows(s, y, 1);
     }
 }

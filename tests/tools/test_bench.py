@@ -218,10 +218,12 @@ class Peers(Bench):
     def test_tables(self):
         done = self.run_script('--halo-bench', HALO_BENCH, '--halod', os.environ.get('HALOD', ''),
                                '--size', '64x48', '--rounds', '2', '--planes', '2', '--threads',
-                               '1', '--masks', 'gauss:7,dense:3')
+                               '1,2', '--masks', 'gauss:7,dense:3')
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertRegex(done.stdout, r'(?m)^gauss:7 +1  halod +\d+\.\d{3} .* 1\.00$')
-        self.assertRegex(done.stdout, r'(?m)^dense:3 +1  halod ')
+        for bits in 8, 10:
+            self.assertRegex(done.stdout, rf'(?m)^gauss:7 +{bits} +1  halod +\d+\.\d{{3}} .* 1\.00$')
+            self.assertRegex(done.stdout, rf'(?m)^dense:3 +{bits} +2  halod .* 1\.00 +\d+\.\d\d$')
+            self.assertRegex(done.stdout, rf'(?m)^dense:3 +{bits} +2  2 processes ')
         for peer in ('OpenCV', 'libvips', 'FFmpeg'):  # measured, or named as missing
             self.assertIn(peer, done.stdout)
         errors = re.findall(r'(?m)^halod +(?:noise|checker) +(.*)$', done.stdout)

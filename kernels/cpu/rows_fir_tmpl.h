@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * rows_tmpl.c: what column passes and dense masks have in common. Outputs Y are sums over P rows X
+ * of a ring, Y_i = sum_j W_j X_(i+j), where a product W X is itself a sum over pairs of words in a
+ * row, and there are two of them, for "even" and "odd" outputs, with pairs of weights of their own.
+ *
+ * Two neighbours Y_i and Y_(i+1) take three products for four, W a and W b being consecutive (the
+ * fast FIR algorithm for two outputs; S. Winograd, "Arithmetic Complexity of Computations", 1980):
+ *     Y_i     = sum (Wa + Wb) X_(i+1)  -  sum Wa (X_(i+1) - X_i)
+ *     Y_(i+1) = sum (Wa + Wb) X_(i+1)  +  sum Wb (X_(i+2) - X_(i+1))
+ * over the pairs of rows. All are integers, and sums that wrap on the way end right, so it is exact
+ * wherever weights and differences fit 16 bits. */
+
+enum { FIR_INTS = HALO_MAX_DENSE * (HALO_MAX_DENSE + 1) };
+
+/* Weights of row after row: of each pair of words the one for even outputs, then that for odd. */
+struct fir {
+    int rows, pairs; /* P, and how many pairs of words in each */
+    bool fast;
+    int32_t direct[FIR_INTS];
+    int32_t sum[FIR_INTS / 2 + HALO_MAX_TAPS], minus_even[FIR_INTS / 2 + HALO_MAX_TAPS],
+        odd[FIR_INTS / 2]; /* where it is fast: Wa + Wb, -Wa, Wb */
+};
+
+/* *to = fa a + fb b, pair by pair of weights; whether they fit. */
+static bool combine(int32_t *to, int fa, int32_t a, int fb, int32_t b)
+{
+    const int low = fa * (int16_t)a + fb * (int16_t)b, high = fa * (a >> 16) + fb * (b >> 16);
+    *to = pair(low, high);
+    return low >= INT16_MIN && low <= INT16_MAX && high >= INT16_MIN && high <= INT16_MAX;
+}
+
+/* Fills in the rest where f->direct is set; differences of the rows' words fit 16 bits. They
+ * take time to make, which pays from least rows on. */
+static void hasten(struct fir *f, int least)
+{
+    const int size = 2 * f->pairs;
+    f->fast = f->rows >= least;
+    for (int j = 0; j < f->rows && f->fast; j += 2) {
+        const int32_t *w = f->direct + j * size;
+        const bool last = j + 1 == f->rows;
+        for (int i = 0; i < size; i++) {
+            const int to = j / 2 * size + i;
+            f->fast &= combine(&f->sum[to], 1, w[i], 1, last ? 0 : w[i + size]);
+            f->fast &= combine(&f->minus_even[to], -1, w[i], 0, 0);
+            if (!last)
+                f->odd[to] = w[i + size];
+        }
+    }
+}
+
+/* Even outputs of two vectors, then odd ones. */
+struct sums {
+    v32 even0, even1, odd0, odd1;
+};
+
+/* What Y_0 to Y_3 need: X_j in rows[j], X_(j+1) - X_j in diffs[j], and the place in all of them. */
+struct window {
+    const uint16_t *rows[HALO_MAX_TAPS + 3], *diffs[HALO_MAX_TAPS + 3];
+};
+
+static inline __attribute__((always_inline)) void add_pair(struct sums *s, v32 p0, v32 p1,
+                                                           const int32_t *w)
+{
+    const v32 even = splat(w[0]), odd = splat(w[1]);
+    s->even0 = mac(s->even0, p0, even);
+    s->even1 = mac(s->even1, p1, even);
+    s->odd0 = mac(s->odd0, p0, odd);
+    s->odd1 = mac(s->odd1, p1, odd);
+}
+
+/* Either of a and b may be NULL; the calls say which as a constant, and the branches fold away. */
+static inline __attribute__((always_inline)) void add_row(struct sums *a, struct sums *b,
+                                                          const uint16_t *p, const int32_t *wa,
+                                                          const int32_t *wb, int pairs)
+{
+    for (int k = 0; k < pairs; k++, p += 2) {
+        const v32 p0 = load(p), p1 = load(p + BLOCK);
+        if (a)
+            add_pair(a, p0, p1, wa + 2 * k);
+        if (b)
+            add_pair(b, p0, p1, wb + 2 * k);
+    }
+}
+
+/* a += w times every step-th row from rows[0] on, b the same from the next of these. */
+static inline __attribute__((always_inline)) void add_rows(struct sums *a, struct sums *b,
+                                                           const uint16_t *const *rows, int step,
+                                                           size_t at, const int32_t *w, int count,
+                                                           int pairs)
+{
+    if (count == 0)
+        return;
+    add_row(a, NULL, *rows + at, w, NULL, pairs);
+    for (int j = 1; j < count; j++, w += 2 * pairs) {
+        rows += step;
+        add_row(a, b, *rows + at, w + 2 * pairs, w, pairs);
+    }
+    add_row(NULL, b, rows[step] + at, NULL, w, pairs);
+}
+
+/* Y_0 to Y_3 of the words from at on. pairs is f->pairs, constant where it can be. */
+static inline __attribute__((always_inline)) void four_sums(struct sums y[4], const struct fir *f,
+                                                            const struct window *w, size_t at,
+                                                            int pairs, v32 bias)
+{
+    y[0] = y[2] = (struct sums){bias, bias, bias, bias};
+    if (f->fast) {
+        const int evens = (f->rows + 1) / 2, odds = f->rows / 2;
+        add_rows(&y[0], &y[2], w->rows + 1, 2, at, f->sum, evens, pairs);
+        y[1] = y[0];
+        y[3] = y[2];
+        add_rows(&y[0], &y[2], w->diffs, 2, at, f->minus_even, evens, pairs);
+        add_rows(&y[1], &y[3], w->diffs + 1, 2, at, f->odd, odds, pairs);
+    } else {
+        y[1] = y[3] = y[0];
+        add_rows(&y[0], &y[1], w->rows, 1, at, f->direct, f->rows, pairs);
+        add_rows(&y[2], &y[3], w->rows + 2, 1, at, f->direct, f->rows, pairs);
+    }
+}
+
+static uint16_t *ring_row(const struct ring *r, int j)
+{
+    return r->rows + (size_t)(j % r->slots) * r->length;
+}
+
+/* To be called when row j has been written: with the one above it that gives a difference. */
+static void ring_difference(const struct ring *r, int j)
+{
+    const uint16_t *restrict below = ring_row(r, j), *restrict above = ring_row(r, j - 1);
+    uint16_t *restrict to = r->diffs + (size_t)((j - 1) % r->slots) * r->length;
+    for (size_t i = 0; i < r->length; i++)
+        to[i] = (uint16_t)(below[i] - above[i]);
+}
+
+/* The window whose row X_0 is row j. */
+static void ring_window(struct window *w, const struct ring *r, int j)
+{
+    for (int i = 0; i < r->slots; i++) {
+        w->rows[i] = ring_row(r, j + i);
+        w->diffs[i] = r->diffs + (size_t)((j + i) % r->slots) * r->length;
+    }
+}
