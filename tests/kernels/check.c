@@ -132,6 +132,12 @@ static double cost(const struct test_case *t, const struct halo_conv *c)
         return samples * taps_x * taps_y;
     if (c->kind == HALO_CONV_GRADIENT)
         return samples * 3 * taps_x * taps_y; /* two masks and a root */
+    if (c->kind == HALO_CONV_DECIMATED) {
+        const double columns = t->width + 2.0 * c->radius_x, rows = t->height + 2.0 * c->radius_y;
+        const double nodes = columns / c->step_x * rows / c->step_y;
+        const double blurs = 2.0 * c->reach_x + 2.0 * c->reach_y + 2;
+        return t->format.channels * (3 * columns * rows + blurs * nodes);
+    }
     return samples * (taps_x * (t->height + 2 * c->radius_y) / t->height + taps_y);
 }
 
