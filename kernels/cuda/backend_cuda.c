@@ -126,7 +126,7 @@ static int reserve(struct cuda_backend *c, const struct halo_job *jobs, int coun
 {
     size_t bytes = 0, wide = 0;
     for (int i = 0; i < count; i++) {
-        const size_t needed = halo_cuda_wide_bytes(&jobs[i].src);
+        const size_t needed = halo_cuda_scratch_bytes(jobs[i].conv, &jobs[i].src);
         bytes += packed_bytes(&jobs[i].src);
         wide = needed > wide ? needed : wide;
     }
@@ -282,7 +282,7 @@ int halo_cuda_enqueue(struct halo_backend *b, const struct halo_job *jobs, int c
     struct cuda_backend *c = (struct cuda_backend *)b;
     size_t wide = 0;
     for (int i = 0; i < count; i++) {
-        const size_t needed = halo_cuda_wide_bytes(&jobs[i].src);
+        const size_t needed = halo_cuda_scratch_bytes(jobs[i].conv, &jobs[i].src);
         wide = needed > wide ? needed : wide;
     }
     cudaError_t status = cudaSetDevice(c->device);
