@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "conv_decimate.h"
 #include "plane.h"
 
 static bool target_ok(const struct halo_conv_target *t)
@@ -216,6 +217,13 @@ int halo_conv_gauss(struct halo_conv *ret, double sigma_x, double sigma_y,
     if (!target_ok(target) || !(sigma_x >= 0 && sigma_x <= HALO_MAX_SIGMA) ||
         !(sigma_y >= 0 && sigma_y <= HALO_MAX_SIGMA))
         return -EINVAL;
+    if (sigma_x > HALO_MAX_SEPARABLE_SIGMA || sigma_y > HALO_MAX_SEPARABLE_SIGMA) {
+        struct halo_conv conv = begin(HALO_CONV_DECIMATED, target);
+        const int code = halo_conv_decimate(&conv, sigma_x, sigma_y);
+        if (code == 0)
+            *ret = conv;
+        return code;
+    }
 
     struct gauss x, y;
     gauss_real(&x, sigma_x);

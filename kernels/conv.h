@@ -34,6 +34,23 @@
  *     The picture is cut into blocks of block_w by block_h from its upper left corner; those at the
  *     right and lower edges may be smaller. With the n samples of the block that holds x, y:
  *     out = floor((their sum + n / 2) / n), or their minimum, or their maximum
+ *   DECIMATED
+ *     A Gaussian on a plane of nodes, step_x by step_y pixels apart. In each direction, with s its
+ *     step, node k lies on the left (upper) edge of pixel k s. With w(j) = 2 j + 1 for j < s and
+ *     4 s - 1 - 2 j for s <= j < 2 s, which sum to 2 s^2, times the same in the other direction:
+ *     R(k) = sum_j w(j) * p(k s - s + j), times 2^frac over the sum of the weights, to nearest
+ *     T(k) = (sum_i mask[|i|] * R(k + i) + 2^(row_bits-1)) >> row_bits, |i| <= reach_x, along rows
+ *     U(k) = the same of T along columns, with mask[reach_x + 1 + |i|], reach_y and col_bits
+ *     out(x) = U between the nodes k = x / s and k + 1, with i = x % s:
+ *              ((2 s - 1 - 2 i) * U(k) + (2 i + 1) * U(k + 1)) / (2 s), in both directions at once,
+ *              times 2^-frac, to nearest
+ *     Halves are rounded up. In a direction of step 1 the nodes are the pixels: R = p, out = U.
+ *     Ghost cells are pixels: R of nodes outside the picture comes from them. Weights are not
+ *     negative and sum to 2^row_bits and 2^col_bits. The sums of R, and those of out, are below
+ *     2^31.
+ *       depth    row_bits, col_bits  frac        accum
+ *       8..14    16                  15 - depth  I32
+ *       8..16    28                  5           I64   sums below 2^50, which doubles hold as well
  *
  * As in FFmpeg and the lectures' applications the mask is not mirrored (a correlation). clamp is to
  * [0, 2^depth - 1]. Kinds are not comparable with each other: a Gaussian given as a dense mask may
@@ -53,7 +70,11 @@
 #define HALO_MAX_DENSE      63  /* width and height of a dense mask */
 #define HALO_MAX_BOX_RADIUS 1024
 #define HALO_MAX_BLOCK      1024 /* width and height of a block of PIXELIZE */
-#define HALO_MAX_SIGMA      21.0 /* 127 taps hold three sigma on each side */
+#define HALO_MAX_SIGMA      200.0
+#define HALO_MAX_STEP       16 /* pixels between the nodes of DECIMATED */
+
+/* Up to here a Gaussian is SEPARABLE: 127 taps hold three sigma on each side. */
+#define HALO_MAX_SEPARABLE_SIGMA 21.0
 
 enum halo_conv_kind {
     HALO_CONV_COPY,
@@ -62,6 +83,7 @@ enum halo_conv_kind {
     HALO_CONV_BOX,
     HALO_CONV_GRADIENT,
     HALO_CONV_PIXELIZE,
+    HALO_CONV_DECIMATED,
 };
 
 enum halo_pixelize { HALO_PIXELIZE_MEAN, HALO_PIXELIZE_MIN, HALO_PIXELIZE_MAX };
@@ -95,6 +117,9 @@ struct halo_conv {
 
     int block_w, block_h; /* PIXELIZE */
     enum halo_pixelize mode;
+
+    int step_x, step_y;   /* DECIMATED: 1, 2, 4, 8 or 16; with row_bits, frac and col_bits */
+    int reach_x, reach_y; /* nodes; mask holds reach_x + 1 and then reach_y + 1 weights */
 };
 
 /* What a filter is made for. */
@@ -106,14 +131,15 @@ struct halo_conv_target {
 
 /* Each constructor fills *ret and returns 0, or leaves it untouched and returns
  * -EINVAL  arguments outside the ranges given here,
- * -ERANGE  no format holds this mask with an error_bound of at most 1. */
+ * -ERANGE  no format holds this mask with an error_bound of at most 1, or 2 where it is
+ *          DECIMATED. */
 
 /* out = in. */
 int halo_conv_copy(struct halo_conv *ret, const struct halo_conv_target *target);
 
 /* Gaussian; 0 <= sigma <= HALO_MAX_SIGMA in pixels of this plane, radius = ceil(3 sigma), the
  * weights are samples of exp(-x^2 / (2 sigma^2)) divided by their sum. A sigma that rounds to the
- * identity in both directions gives COPY. */
+ * identity in both directions gives COPY, one above HALO_MAX_SEPARABLE_SIGMA DECIMATED. */
 int halo_conv_gauss(struct halo_conv *ret, double sigma_x, double sigma_y,
                     const struct halo_conv_target *target);
 

@@ -25,8 +25,13 @@ struct cpu {
 };
 
 static const struct halo_strategy *const strategies[] = {
-    &halo_cpu_rows.base,      &halo_cpu_running_sums.base, &halo_cpu_rows_v3.base,
-    &halo_cpu_rows_base.base, &halo_cpu_reference.base,    NULL,
+    &halo_cpu_rows.base,
+    &halo_cpu_running_sums.base,
+    &halo_cpu_rows_v3.base,
+    &halo_cpu_rows_base.base,
+    &halo_cpu_nodes.base,
+    &halo_cpu_reference.base,
+    NULL,
 };
 
 void *halo_cpu_scratch_get(struct halo_cpu_scratch *s, size_t size)

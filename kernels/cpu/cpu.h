@@ -23,7 +23,7 @@ struct halo_cpu_strategy {
     int (*band)(const struct halo_job *job, int y0, int y1, struct halo_cpu_scratch *scratch);
 };
 
-extern const struct halo_cpu_strategy halo_cpu_reference, halo_cpu_running_sums;
+extern const struct halo_cpu_strategy halo_cpu_reference, halo_cpu_running_sums, halo_cpu_nodes;
 
 static inline void *halo_plane_row(const struct halo_plane *p, int y)
 {

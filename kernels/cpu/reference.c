@@ -161,6 +161,127 @@ static int blocks(const struct halo_job *job, int y0, int y1)
     return 0;
 }
 
+/* ---- DECIMATED, in one direction: the other's number is the stride of the cells. */
+
+/* The numbers of the nodes that the pixels [from, to) are between. */
+static int first_node(int from, int step)
+{
+    return from / step;
+}
+
+static int end_node(int to, int step)
+{
+    return step == 1 ? to : (to - 1) / step + 2;
+}
+
+/* cells points at pixel k step, of the node. */
+static int64_t to_node(const int64_t *cells, ptrdiff_t stride, int step)
+{
+    if (step == 1)
+        return *cells;
+    int64_t sum = 0;
+    for (int j = 0; j < 2 * step; j++)
+        sum += (j < step ? 2 * j + 1 : 4 * step - 1 - 2 * j) * cells[(j - step) * stride];
+    return sum;
+}
+
+static int64_t blur(const int64_t *nodes, ptrdiff_t stride, const int32_t *side, int reach,
+                    int bits)
+{
+    int64_t sum = INT64_C(1) << (bits - 1);
+    for (int i = -reach; i <= reach; i++)
+        sum += side[i < 0 ? -i : i] * nodes[i * stride];
+    return sum >> bits;
+}
+
+/* nodes points at the node at or before the pixel. */
+static int64_t from_nodes(const int64_t *nodes, ptrdiff_t stride, int pixel, int step)
+{
+    if (step == 1)
+        return *nodes;
+    const int i = pixel % step;
+    return (2 * step - 1 - 2 * i) * nodes[0] + (2 * i + 1) * nodes[stride];
+}
+
+/* v times 2^frac / 2^bits, to nearest. */
+static int64_t scale(int64_t v, int frac, int bits)
+{
+    return ((v << frac) + ((INT64_C(1) << bits) >> 1)) >> bits;
+}
+
+/* Bits that the weights of R, or of out, sum to in one direction. */
+static int node_bits(int step)
+{
+    return step == 1 ? 0 : 2 * __builtin_ctz((unsigned)step) + 1;
+}
+
+static int pixel_bits(int step)
+{
+    return step == 1 ? 0 : __builtin_ctz((unsigned)step) + 1;
+}
+
+/* One channel. rows holds what R sums along the rows, for the pixel rows that the nodes need; in
+ * columns the same plane goes on to T and then to U. */
+static void decimated(const struct halo_job *job, int y0, int y1, int channel, int64_t *data)
+{
+    const struct halo_conv *c = job->conv;
+    const int sx = c->step_x, sy = c->step_y, rx = c->reach_x, ry = c->reach_y;
+    const int k0 = -rx, k1 = end_node(job->src.width, sx) + rx;
+    const int l0 = first_node(y0, sy) - ry, l1 = end_node(y1, sy) + ry;
+    const int x0 = (k0 - 1) * sx, x1 = (k1 + 1) * sx, top = (l0 - 1) * sy, end = (l1 + 1) * sy;
+    const ptrdiff_t stride = k1 - k0;
+    int64_t *line = data, *rows = line + (x1 - x0), *nodes = rows + stride * (end - top);
+    int64_t *smooth = nodes + stride * (l1 - l0);
+    const int bits = node_bits(sx) + node_bits(sy);
+
+    for (int y = top; y < end; y++) {
+        for (int x = x0; x < x1; x++)
+            line[x - x0] = sample(job, x, y, channel);
+        for (int k = k0; k < k1; k++)
+            rows[(y - top) * stride + k - k0] = to_node(line + k * sx - x0, 1, sx);
+    }
+    for (int l = l0; l < l1; l++) {
+        int64_t *r = nodes + (l - l0) * stride;
+        for (int k = 0; k < stride; k++)
+            r[k] = scale(to_node(rows + (l * sy - top) * stride + k, stride, sy), c->frac, bits);
+        for (int k = rx; k < stride - rx; k++)
+            smooth[(l - l0) * stride + k] = blur(r + k, 1, c->mask, rx, c->row_bits);
+    }
+    for (int l = l0 + ry; l < l1 - ry; l++) {
+        for (int k = rx; k < stride - rx; k++) {
+            const ptrdiff_t at = (l - l0) * stride + k;
+            nodes[at] = blur(smooth + at, stride, c->mask + rx + 1, ry, c->col_bits);
+        }
+    }
+    for (int y = y0; y < y1; y++) {
+        for (int x = 0; x < job->dst.width; x++) {
+            const int64_t *u = nodes + (y / sy - l0) * stride + x / sx - k0;
+            const int64_t above = from_nodes(u, 1, x, sx);
+            const int64_t below = sy == 1 ? 0 : from_nodes(u + stride, 1, x, sx);
+            const int64_t two[2] = {above, below};
+            put(job, x, y, channel,
+                scale(from_nodes(two, 1, y, sy), 0, c->frac + pixel_bits(sx) + pixel_bits(sy)));
+        }
+    }
+}
+
+static int decimated_band(const struct halo_job *job, int y0, int y1,
+                          struct halo_cpu_scratch *scratch)
+{
+    const struct halo_conv *c = job->conv;
+    const size_t across = (size_t)(end_node(job->src.width, c->step_x) + 2 * c->reach_x);
+    const size_t down =
+        (size_t)(end_node(y1, c->step_y) - first_node(y0, c->step_y) + 2 * c->reach_y);
+    const size_t step_x = (size_t)c->step_x, step_y = (size_t)c->step_y;
+    const size_t cells = (across + 2) * step_x + across * ((down + 2) * step_y + 2 * down);
+    int64_t *data = halo_cpu_scratch_get(scratch, cells * sizeof(*data));
+    if (!data)
+        return -ENOMEM;
+    for (int channel = 0; channel < job->src.channels; channel++)
+        decimated(job, y0, y1, channel, data);
+    return 0;
+}
+
 static int band(const struct halo_job *job, int y0, int y1, struct halo_cpu_scratch *scratch)
 {
     const enum halo_conv_kind kind = job->conv->kind;
@@ -168,6 +289,8 @@ static int band(const struct halo_job *job, int y0, int y1, struct halo_cpu_scra
         return two_passes(job, y0, y1, scratch);
     if (kind == HALO_CONV_PIXELIZE)
         return blocks(job, y0, y1);
+    if (kind == HALO_CONV_DECIMATED)
+        return decimated_band(job, y0, y1, scratch);
 
     for (int y = y0; y < y1; y++) {
         for (int x = 0; x < job->src.width; x++) {

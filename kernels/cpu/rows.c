@@ -8,7 +8,7 @@ static bool can(const struct halo_conv *conv, int channels)
     (void)channels;
     if (conv->kind == HALO_CONV_GRADIENT)
         return conv->depth < 16;
-    return conv->kind != HALO_CONV_BOX;
+    return conv->kind != HALO_CONV_BOX && conv->kind != HALO_CONV_DECIMATED;
 }
 
 #ifdef __x86_64__

@@ -130,7 +130,7 @@ static size_t wide_bytes(const struct halo_job *jobs, int count)
     for (int first = 0; first < count; first++) {
         size_t bytes = 0;
         for (int i = first; i < count && i < first + HALO_CUDA_MOST_PLANES; i++)
-            bytes += halo_cuda_wide_bytes(&jobs[i].src);
+            bytes += halo_cuda_scratch_bytes(jobs[i].conv, &jobs[i].src);
         most = bytes > most ? bytes : most;
     }
     return most;
@@ -252,7 +252,7 @@ static int launch(struct cuda_backend *c, const struct halo_job *jobs, int count
                 .wide = (int32_t *)wide,
                 .stream = c->stream,
             };
-            wide += halo_cuda_wide_bytes(&job->src);
+            wide += halo_cuda_scratch_bytes(job->conv, &job->src);
             const int rc = prepared_mask(c, s, job->conv, channels, &calls[planes].prepared);
             if (rc < 0)
                 return rc;

@@ -104,8 +104,28 @@ static const struct halo_cuda_strategy gradient_tile = {
     .launch = halo_cuda_launch_gradient_tile,
 };
 
+static bool nodes_can(const struct halo_conv *conv, int channels)
+{
+    (void)channels;
+    return conv->kind == HALO_CONV_DECIMATED;
+}
+
+static const struct halo_cuda_strategy nodes = {
+    .base = {"nodes", "wide Gaussians: blurred on a smaller plane, read and written once",
+             nodes_can},
+    .launch = halo_cuda_launch_nodes,
+    .prepared_bytes = halo_cuda_nodes_bytes,
+    .prepare = halo_cuda_nodes_prepare,
+};
+
+static bool naive_can(const struct halo_conv *conv, int channels)
+{
+    (void)channels;
+    return conv->kind != HALO_CONV_DECIMATED;
+}
+
 static const struct halo_cuda_strategy naive = {
-    .base = {"naive", "untiled: every tap from global memory, mask in constant memory", NULL},
+    .base = {"naive", "untiled: every tap from global memory, mask in constant memory", naive_can},
     .launch = halo_cuda_launch_naive,
 };
 
@@ -121,6 +141,7 @@ const struct halo_strategy *const halo_cuda_strategies[] = {
     &input_tile_coarse.base,
     &core_tile.base,
     &gradient_tile.base,
+    &nodes.base,
     &naive.base,
     NULL,
 };

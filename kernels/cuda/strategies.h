@@ -21,7 +21,7 @@ struct halo_cuda_call {
     /* Device memory; data and strides are multiples of 16, positive. What lies between the end of a
      * row of dst and the next multiple of 16 may be written. */
     struct halo_plane src, dst;
-    int32_t *wide;        /* scratch of halo_cuda_wide_bytes(&src), between two passes */
+    int32_t *wide;        /* scratch of halo_cuda_scratch_bytes(conv, &src), between passes */
     const void *prepared; /* what the strategy's prepare wrote, in device memory */
     cudaStream_t stream;  /* the same in all calls of a launch */
 };
@@ -53,10 +53,14 @@ cudaError_t halo_cuda_launch_input_tile_coarse(const struct halo_cuda_call *call
 cudaError_t halo_cuda_launch_core_tile(const struct halo_cuda_call *calls, int count);
 cudaError_t halo_cuda_launch_running_sums(const struct halo_cuda_call *calls, int count);
 cudaError_t halo_cuda_launch_gradient_tile(const struct halo_cuda_call *calls, int count);
+cudaError_t halo_cuda_launch_nodes(const struct halo_cuda_call *calls, int count);
 cudaError_t halo_cuda_launch_tensor(const struct halo_cuda_call *calls, int count);
 
 size_t halo_cuda_coarse_bytes(const struct halo_conv *conv, int channels);
 void halo_cuda_coarse_prepare(void *ret, const struct halo_conv *conv, int channels);
+size_t halo_cuda_nodes_bytes(const struct halo_conv *conv, int channels);
+void halo_cuda_nodes_prepare(void *ret, const struct halo_conv *conv, int channels);
+size_t halo_cuda_nodes_scratch(const struct halo_conv *conv, const struct halo_plane *plane);
 size_t halo_cuda_tensor_bytes(const struct halo_conv *conv, int channels);
 void halo_cuda_tensor_prepare(void *ret, const struct halo_conv *conv, int channels);
 bool halo_cuda_tensor_can(const struct halo_conv *conv, int channels);
@@ -87,6 +91,14 @@ static inline ptrdiff_t halo_cuda_wide_stride(const struct halo_plane *p)
 static inline size_t halo_cuda_wide_bytes(const struct halo_plane *p)
 {
     return (size_t)halo_cuda_wide_stride(p) * p->height * sizeof(int32_t);
+}
+
+/* What every strategy that can filter a plane so has room in. */
+static inline size_t halo_cuda_scratch_bytes(const struct halo_conv *conv,
+                                             const struct halo_plane *p)
+{
+    return conv->kind == HALO_CONV_DECIMATED ? halo_cuda_nodes_scratch(conv, p)
+                                             : halo_cuda_wide_bytes(p);
 }
 
 #ifdef __cplusplus

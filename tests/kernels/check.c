@@ -80,6 +80,12 @@ double reference_cost(const struct halo_conv *c, int width, int height, int chan
         return samples * taps_x * taps_y;
     if (c->kind == HALO_CONV_GRADIENT)
         return samples * 3 * taps_x * taps_y; /* two masks and a root */
+    if (c->kind == HALO_CONV_DECIMATED) {
+        const double columns = width + 2.0 * c->radius_x, rows = height + 2.0 * c->radius_y;
+        const double nodes = columns / c->step_x * rows / c->step_y;
+        const double blurs = 2.0 * c->reach_x + 2.0 * c->reach_y + 2;
+        return channels * (3 * columns * rows + blurs * nodes);
+    }
     return samples * (taps_x * (height + 2 * c->radius_y) / height + taps_y);
 }
 

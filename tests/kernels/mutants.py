@@ -69,6 +69,13 @@ MUTANTS = [
            '(uint32_t)b->area / 2 + 1, m', 'cpu/running-sums'),
     Mutant('a box begins one column late', CPU + 'box_tmpl.c', '*restrict left = zeros;',
            '*restrict left = zeros + (b->length > 300);', 'cpu/running-sums'),
+    Mutant('a ghost column is that of one pixel', CPU + 'nodes_gather_tmpl.h',
+           '? area * (uint32_t)c->border_value', '? (uint32_t)c->border_value', 'cpu/nodes'),
+    Mutant('the last node of a line is an old one', CPU + 'nodes_gather_tmpl.h',
+           'const int n = b->count + 2 * c->reach_x;', 'const int n = b->count + 2 * c->reach_x - 1;',
+           'cpu/nodes'),
+    Mutant('wide Gaussians are rounded down', CPU + 'nodes_blur_tmpl.h', 'sum * unit + 0.5',
+           'sum * unit + 0.4', 'cpu/nodes'),
     Mutant('naive leaves the last tap out', CUDA + 'naive.cu',
            'for (int i = -pass.radius_x; i <= pass.radius_x; i++)\n        sum += (Accum)*weights',
            'for (int i = -pass.radius_x; i < pass.radius_x; i++)\n        sum += (Accum)*weights',
@@ -132,7 +139,11 @@ MUTANTS = [
            'ret_slots[i] = (next + i) % HALO_MASK_SLOTS;', 'ret_slots[i] = next;',
            'cuda/coarse-tile'),
     Mutant('the planes of a launch share their scratch', CUDA + 'backend_cuda.c',
-           'wide += halo_cuda_wide_bytes(&job->src);', '', 'cuda/coarse-tile'),
+           'wide += halo_cuda_scratch_bytes(job->conv, &job->src);', '', 'cuda/coarse-tile'),
+    Mutant('the last line of nodes is not kept', CUDA + 'nodes.cu',
+           'min(max(line, 0), lines - 1)', 'min(max(line, 0), lines - 2)', 'cuda/nodes'),
+    Mutant('a cell gives its own sums to the node after it', CUDA + 'nodes_gather.cu',
+           'below[warp - 1][s][lane];', 'below[warp][s][lane];', 'cuda/nodes'),
 ]
 
 

@@ -108,10 +108,10 @@ class Witnessed(HaloTest):
                            height)[0]
         return before, after
 
-    def assert_within_one(self, wanted, got, what):
+    def assert_within_one(self, wanted, got, what, most=1.0):
         self.assertEqual((got.width, got.height), (wanted.width, wanted.height), what)
         worst = max(abs(w - g) for w, g in zip(wanted.samples, got.samples))
-        self.assertLessEqual(worst, 1.0, f'{what}: off by {worst} from float64')
+        self.assertLessEqual(worst, most, f'{what}: off by {worst} from float64')
 
 
 class Gaussian(Witnessed):
@@ -121,7 +121,8 @@ class Gaussian(Witnessed):
         for number, (plane, got) in enumerate(zip(before, after)):
             across, down = sigmas[number], (sigmas_v or sigmas)[number]
             wanted = separable(plane, gauss(across), gauss(down), index)
-            self.assert_within_one(wanted, got, f'{chain} on {pixel_format} plane {number}')
+            self.assert_within_one(wanted, got, f'{chain} on {pixel_format} plane {number}',
+                                   2.0 if max(across, down) > 21 else 1.0)
 
     def test_gray(self):
         for sigma in (0.5, 1, 2, 5, 12.3, 21):
@@ -137,6 +138,14 @@ class Gaussian(Witnessed):
         for sigma in (0.7, 2, 5, 6, 12, 21):  # both number formats
             with self.subTest(sigma=sigma):
                 self.check(f'gblur=sigma={sigma}:border=replicate', 'gray12le', [sigma])
+
+    def test_wide(self):
+        """Above sigma 21 on a smaller plane: a kind of its own, within 2 code values."""
+        self.check('gblur=sigma=100', 'gray', [100])
+        self.check('gblur=sigma=30:border=wrap', 'yuv420p', [30, 15, 15], (67, 49), wrapped)
+        self.check('gblur=sigma=60:sigmaV=5:border=reflect', 'yuv422p10le', [60, 30, 30],
+                   index=reflected, sigmas_v=[5, 5, 5])
+        self.check('gblur=sigma=22:sigmaV=200', 'gray12le', [22], sigmas_v=[200])
 
     def test_12_bit(self):
         self.check('gblur=sigma=4:border=reflect', 'yuv422p12le', [4, 2, 2], index=reflected,
@@ -684,7 +693,7 @@ class Help(HaloTest):
             self.assertRegex(text, rf'(?m)^\s*{name}\b')
 
     def test_filter(self):
-        for name, words in (('gblur', ('sigma', 'sigmaV', 'steps', 'planes', 'border', '21')),
+        for name, words in (('gblur', ('sigma', 'sigmaV', 'steps', 'planes', 'border', '200')),
                             ('avgblur', ('sizeX', 'sizeY', 'planes')),
                             ('boxblur', ('lr', 'lp', 'cr', 'cp')),
                             ('convolution', ('0m', '0rdiv', '0bias', '3m', 'strategy')),

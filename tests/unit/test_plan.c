@@ -60,6 +60,10 @@ static void gaussians_scale_with_the_plane(void **state)
     check_plan("gblur=sigma=6", &chroma422, HALO_CONV_SEPARABLE, 9, 18, 1);
     check_plan("gblur=sigma=6:sigmaV=2", &chroma, HALO_CONV_SEPARABLE, 9, 3, 1);
     check_plan("gblur=sigma=21", &luma, HALO_CONV_SEPARABLE, 63, 63, 1);
+    check_plan("gblur=sigma=100", &luma, HALO_CONV_DECIMATED, 319, 319, 1);
+    check_plan("gblur=sigma=100", &chroma, HALO_CONV_DECIMATED, 159, 159, 1);
+    check_plan("gblur=sigma=30", &chroma, HALO_CONV_SEPARABLE, 45, 45, 1);
+    check_plan("gblur=sigma=200:sigmaV=4", &chroma, HALO_CONV_DECIMATED, 319, 6, 1);
     check_plan("gblur=sigma=0", &luma, HALO_CONV_COPY, 0, 0, 1);
 }
 

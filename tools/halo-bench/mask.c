@@ -19,7 +19,7 @@ static const char *const kind_names[] = {
 };
 
 static const int widest[] = {
-    [HALO_BENCH_GAUSS] = HALO_MAX_TAPS,
+    [HALO_BENCH_GAUSS] = 2 * 3 * (int)HALO_MAX_SIGMA + 1,
     [HALO_BENCH_DENSE] = HALO_MAX_DENSE,
     [HALO_BENCH_BOX] = 2 * HALO_MAX_BOX_RADIUS + 1,
     [HALO_BENCH_GRADIENT] = 3,

@@ -9,7 +9,7 @@
 enum { HALO_BENCH_MAX_MASKS = 128 };
 
 enum halo_bench_kind {
-    HALO_BENCH_GAUSS,    /* separable; taps, 3 to 127, sigma = radius / 3 */
+    HALO_BENCH_GAUSS,    /* taps, 3 to 1201, sigma = radius / 3; above 127 DECIMATED */
     HALO_BENCH_DENSE,    /* width and height, 3 to 63; weights of both signs, no two alike */
     HALO_BENCH_BOX,      /* width and height, 3 to 2049 */
     HALO_BENCH_GRADIENT, /* width and height 3: Sobel's masks */

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Strategy nodes: the planes of nodes between its kernels, and their order.
+ *
+ *     src --halo_nodes_gather--> R --rows--> T --columns--> U --halo_nodes_spread--> dst
+ *
+ * As with samples, element k * channels + c is node k of channel c. Nodes that no pixel of the
+ * picture reaches all hold the same where the border repeats one cell: then one of them is kept on
+ * each side, for all. */
+#ifndef HALO_NODES_CUH
+#define HALO_NODES_CUH
+
+#include "kernels/cuda/strategies.h"
+
+enum { HALO_NODES_PIXELS = 16 }; /* along the row, that a thread reads or writes at once */
+
+/* One direction. */
+struct halo_axis {
+    int step, log2_step;
+    int count;  /* nodes that pixels lie between: 0 .. count - 1 */
+    int margin; /* nodes of R before and after these */
+    int reach, bits;
+    int node_bits, pixel_bits; /* what the weights of R, and of out, sum to */
+};
+
+struct halo_nodes {
+    struct halo_axis x, y;
+    enum halo_border border;
+    int ghost; /* HALO_BORDER_CONSTANT: the sample of ghost cells */
+    int frac;
+    bool wide;                    /* 64-bit sums */
+    bool overlap;                 /* kernels may start before the one they wait for has ended */
+    uint32_t *r, *t, *u;          /* their first elements; U takes the place of R */
+    ptrdiff_t r_stride, t_stride; /* elements; U has T's */
+    const int32_t *row, *column;  /* one side of each mask, in device memory */
+};
+
+#ifdef __CUDACC__
+cudaError_t halo_nodes_gather(const struct halo_cuda_call *call, const struct halo_nodes *nodes);
+cudaError_t halo_nodes_spread(const struct halo_cuda_call *call, const struct halo_nodes *nodes);
+
+/* Every kernel says first that the next one may come in, as soon as there is room, and waits where
+ * it touches what the one before has written. */
+static __device__ inline void halo_nodes_wait(void)
+{
+#if __CUDA_ARCH__ >= 900
+    cudaTriggerProgrammaticLaunchCompletion();
+    cudaGridDependencySynchronize();
+#endif
+}
+
+/* A kernel that calls halo_nodes_wait(). */
+template <typename... Parameters, typename... Arguments>
+static cudaError_t halo_nodes_launch(const struct halo_cuda_call *call,
+                                     const struct halo_nodes *nodes, void (*kernel)(Parameters...),
+                                     dim3 grid, dim3 block, size_t shared, Arguments... arguments)
+{
+    cudaLaunchAttribute overlap = {};
+    overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    overlap.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = grid;
+    config.blockDim = block;
+    config.dynamicSmemBytes = shared;
+    config.stream = call->stream;
+    config.attrs = &overlap;
+    config.numAttrs = nodes->overlap ? 1 : 0;
+    return cudaLaunchKernelEx(&config, kernel, arguments...);
+}
+
+/* Calls KERNELS::launch<Sample, CHANNELS, STEP> for the plane's. */
+template <typename KERNELS, typename Sample, int CHANNELS>
+static cudaError_t halo_nodes_by_step(const struct halo_cuda_call *call,
+                                      const struct halo_nodes *nodes)
+{
+    switch (nodes->x.step) {
+    case 1:
+        return KERNELS::template launch<Sample, CHANNELS, 1>(call, nodes);
+    case 2:
+        return KERNELS::template launch<Sample, CHANNELS, 2>(call, nodes);
+    case 4:
+        return KERNELS::template launch<Sample, CHANNELS, 4>(call, nodes);
+    case 8:
+        return KERNELS::template launch<Sample, CHANNELS, 8>(call, nodes);
+    default:
+        return KERNELS::template launch<Sample, CHANNELS, 16>(call, nodes);
+    }
+}
+
+template <typename KERNELS>
+static cudaError_t halo_nodes_choose(const struct halo_cuda_call *call,
+                                     const struct halo_nodes *nodes)
+{
+    const bool bytes = halo_plane_sample_bytes(&call->src) == 1;
+    if (call->src.channels == 1)
+        return bytes ? halo_nodes_by_step<KERNELS, uint8_t, 1>(call, nodes)
+                     : halo_nodes_by_step<KERNELS, uint16_t, 1>(call, nodes);
+    return bytes ? halo_nodes_by_step<KERNELS, uint8_t, 2>(call, nodes)
+                 : halo_nodes_by_step<KERNELS, uint16_t, 2>(call, nodes);
+}
+#endif
+
+#endif
