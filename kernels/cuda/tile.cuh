@@ -85,6 +85,16 @@ static inline dim3 halo_grid(const struct halo_plane &p, int width, int height)
     return dim3((p.width * p.channels + width - 1) / width, (p.height + height - 1) / height);
 }
 
+/* Of a launch over several planes, each with a first_block: the one that this block works on. */
+template <typename Launch>
+static __device__ inline const auto &halo_plane_of(const Launch &launch)
+{
+    int p = 0;
+    while (p + 1 < launch.count && blockIdx.x >= launch.plane[p + 1].first_block)
+        p++;
+    return launch.plane[p];
+}
+
 /* The sums were proved for Accum, the rounding constant and the bias were not: both are added wide.
  * >> of a negative number is arithmetic in nvcc, as the contract wants. */
 template <typename Accum>
@@ -107,6 +117,13 @@ static __device__ inline void halo_write(const struct halo_plane &p, int e, int 
     const int max = halo_sample_max(p.depth);
     const int sample = value < 0 ? 0 : value > max ? max : (int)value;
     row[e] = (Sample)(sizeof(Sample) == 1 ? sample : sample << p.shift);
+}
+
+/* Of two words of 16 bits, the samples. */
+static __device__ inline uint32_t halo_sample_pair(uint32_t words, const struct halo_plane &p)
+{
+    const uint32_t samples = words >> p.shift & (0xffffu >> p.shift) * 0x00010001u;
+    return __vminu2(samples, (uint32_t)halo_sample_max(p.depth) * 0x00010001u);
 }
 
 /* The element that stands for element e of a row, or HALO_GHOST. channels - 1 is log2(channels),
