@@ -103,6 +103,27 @@ static __device__ inline void halo_mma_u8u8_half(int (&c)[4], uint32_t a0, uint3
 #endif
 }
 
+/* Where a lane's outputs go: of strips 0 and 1 from element e on, in rows 8 apart from row y + g
+ * on, the rows that are left in the picture. Of 16-bit samples 4t .. 4t+3 of each strip, of bytes
+ * those of halo_pair_strips, and rows_left[0] is all. */
+struct halo_lane_out {
+    uint8_t *at;
+    ptrdiff_t stride;
+    int rows_left[2];
+};
+
+template <typename Sample>
+static __device__ inline struct halo_lane_out halo_lane_out_of(const struct halo_plane &dst, int e,
+                                                               int y, int lane)
+{
+    const int t = lane % 4, elements = dst.width * dst.channels;
+    e += sizeof(Sample) == 1 ? t % 2 * 16 + t / 2 * 8 : 4 * t;
+    y += lane / 4;
+    return {(uint8_t *)dst.data + y * dst.stride + e * (int)sizeof(Sample),
+            dst.stride,
+            {e < elements ? dst.height - y : 0, e + 16 < elements ? dst.height - y : 0}};
+}
+
 /* Two lanes of a quad hold, for two neighbouring strips of 16 outputs, 4 bytes each at 4t; after
  * this each holds 8 bytes in a row: of strip t % 2, from byte 8 (t / 2) on. */
 static __device__ inline uint2 halo_pair_strips(uint32_t strip0, uint32_t strip1, int t)

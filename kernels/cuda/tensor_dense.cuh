@@ -179,9 +179,9 @@ static __device__ inline void add_mask_row(dense_sums<Sample, DIGITS> &sums, con
                 read_samples(a[i / 2][i % 2],
                              pixels + (b * 16 + i % 2 * 8) * STRIDE + (s + i / 2) * STRIP * BYTES);
 #pragma unroll
-            for (int i = 0; i < DIGITS * BYTES * 4; i++) {
-                const int product = i % 2, strip = i / 2 % 2, byte = i / 4 % BYTES;
-                const int digit = i / 4 / BYTES;
+            for (int i = 0; i < 2 * BYTES * DIGITS * 2; i++) {
+                const int product = i % 2, digit = i / 2 % DIGITS;
+                const int byte = i / 2 / DIGITS % BYTES, strip = i / 2 / DIGITS / BYTES;
                 int(&sum)[4] = sums[strip][b][product][byte + DIGITS - 1 - digit];
                 const uint32_t(&w)[2] = band[digit][product];
                 if (pair)
@@ -194,32 +194,34 @@ static __device__ inline void add_mask_row(dense_sums<Sample, DIGITS> &sums, con
     }
 }
 
-/* A lane's four outputs of each strip in a row, from element e on. */
-static __device__ inline void write_row(const struct dense_plane &plane, uint8_t *row, int e, int t,
-                                        const int (&v)[2][4], uint8_t)
+/* A lane's four outputs of each strip, row rows below its first. */
+static __device__ inline void write_row(const struct halo_lane_out &out, int row,
+                                        const int (&v)[2][4], const struct halo_plane &dst, uint8_t)
 {
-    const uint2 bytes = halo_pair_strips(pack_bytes(v[0][0], v[0][1], v[0][2], v[0][3]),
-                                         pack_bytes(v[1][0], v[1][1], v[1][2], v[1][3]), t);
-    e += t % 2 * STRIP + t / 2 * 8;
-    if (row && e < plane.dst.width * plane.dst.channels)
-        *(uint2 *)(row + e) = bytes;
+    const uint2 bytes =
+        halo_pair_strips(pack_bytes(v[0][0], v[0][1], v[0][2], v[0][3]),
+                         pack_bytes(v[1][0], v[1][1], v[1][2], v[1][3]), threadIdx.x % 4);
+    (void)dst;
+    if (row < out.rows_left[0])
+        *(uint2 *)(out.at + row * out.stride) = bytes;
 }
 
-static __device__ inline void write_row(const struct dense_plane &plane, uint8_t *row, int e, int t,
-                                        const int (&v)[2][4], uint16_t)
+static __device__ inline void write_row(const struct halo_lane_out &out, int row,
+                                        const int (&v)[2][4], const struct halo_plane &dst,
+                                        uint16_t)
 {
-    e += 4 * t;
 #pragma unroll
-    for (int strip = 0; strip < 2; strip++, e += STRIP)
-        if (row && e < plane.dst.width * plane.dst.channels)
-            *(uint2 *)(row + 2 * e) = make_uint2(pack_words(v[strip][0], v[strip][1], plane.dst),
-                                                 pack_words(v[strip][2], v[strip][3], plane.dst));
+    for (int strip = 0; strip < 2; strip++)
+        if (row < out.rows_left[strip])
+            *(uint2 *)(out.at + row * out.stride + strip * STRIP * 2) =
+                make_uint2(pack_words(v[strip][0], v[strip][1], dst),
+                           pack_words(v[strip][2], v[strip][3], dst));
 }
 
-/* e: of the warp's first strip; y: of the lane's first row. */
 template <typename Sample, int DIGITS, enum finish FINISH>
 static __device__ inline void write_outputs(const dense_sums<Sample, DIGITS> &sums,
-                                            const struct dense_plane &plane, int e, int y, int t)
+                                            const struct dense_plane &plane,
+                                            const struct halo_lane_out &out)
 {
 #pragma unroll
     for (int row = 0; row < dense_shape<Sample>::TILE_HEIGHT; row += 8) {
@@ -228,8 +230,7 @@ static __device__ inline void write_outputs(const dense_sums<Sample, DIGITS> &su
         for (int i = 0; i < 8; i++)
             v[i / 4][i % 4] = finish_sum<FINISH>(sums[i / 4][row / 16][i % 4 / 2],
                                                  row / 8 % 2 * 2 + i % 2, plane);
-        uint8_t *out = (uint8_t *)plane.dst.data + (y + row) * plane.dst.stride;
-        write_row(plane, y + row < plane.dst.height ? out : NULL, e, t, v, Sample());
+        write_row(out, row, v, plane.dst, Sample());
     }
 }
 
@@ -284,7 +285,8 @@ static __global__ void __launch_bounds__(THREADS)
             add_mask_row<Sample, STEPS, DIGITS>(sums, pixels + (first + j) * STRIDE,
                                                 weights + j * ROW_WORDS);
     }
-    write_outputs<Sample, DIGITS, FINISH>(sums, plane, tile_x + warp_x, tile_y + g, t);
+    write_outputs<Sample, DIGITS, FINISH>(
+        sums, plane, halo_lane_out_of<Sample>(plane.dst, tile_x + warp_x, tile_y, lane));
 }
 
 template <typename Sample, int STEPS, int DIGITS, enum finish FINISH>

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Strategy tensor, separable masks of samples of 9 to 14 bits: tensor_separable.cu with integers.
  *
- *        input tile (words, shared memory)             a warp: two strips of 16 columns
+ *        input tile (words)                            a warp: two strips of 16 columns
  *      +--------------------------------+
  *      |      halo                      |      row pass      T^t = R P^t   R: 16 x K band of the
  *      |   +------------------------+   |                    row weights, P: 8 rows of pixels
  *      |   | warp 0 | warp 1 | ...  |   |      column pass   out = C T     C: 16 x K band of the
  *      |   |   |    |        |      |   |                    column weights
  *      |   +---v----+--------+------+   |
- *      |                                |      A band of T (16 rows) stays in registers until the
- *      +--------------------------------+      last band of outputs that needs it is made.
+ *      |                                |      Bands of 16 rows come by turns into a ring in shared
+ *      +--------------------------------+      memory. Their T stays in registers until the last
+ *                                              band of outputs that needs it is made.
  *
  * Samples, T and weights are numbers of at most 16 bits: two bytes each, a high and a low digit. A
  * product of two such numbers is four products of digits, in three sums: high with high, the mixed
@@ -29,6 +30,7 @@ enum {
     WARP_WIDTH = 2 * STRIP,
     TILE_WIDTH = WARPS * WARP_WIDTH,
     MOST_STEPS = 9, /* of 16 in k: 127 taps */
+    RING = 4,       /* bands of the input tile in shared memory; all but one are on their way */
 };
 
 enum { HIGH, LOW, DIGITS };
@@ -141,17 +143,11 @@ static __device__ inline void row_pass(uint32_t (&ret)[2][2], const uint8_t *cel
     }
 }
 
-/* Where a lane's outputs go: four in a row of each strip, in rows 8 apart. */
-struct deep_out {
-    uint8_t *at;
-    ptrdiff_t stride;
-    int rows_left[2]; /* of the strip */
-};
-
-/* Band `first` of the outputs; wide[band][strip][half of the strip][digit] is T. */
-template <int STEPS, int BANDS>
-static __device__ inline void column_pass(const struct deep_out &out,
-                                          const uint32_t (&wide)[BANDS][2][2][DIGITS], int first,
+/* 16 rows of outputs from the band of T that begins with them; wide[step][strip][half of the
+ * strip][digit]. */
+template <int STEPS>
+static __device__ inline void column_pass(const struct halo_lane_out &out, int first,
+                                          const uint32_t (&wide)[STEPS][2][2][DIGITS],
                                           const uint32_t (&band)[DIGITS][2 * STEPS],
                                           const struct deep_plane &plane)
 {
@@ -163,7 +159,7 @@ static __device__ inline void column_pass(const struct deep_out &out,
             uint32_t values[DIGITS][STEPS];
 #pragma unroll
             for (int i = 0; i < DIGITS * STEPS; i++)
-                values[i % 2][i / 2] = wide[first + i / 2][strip][half][i % 2];
+                values[i % 2][i / 2] = wide[i / 2][strip][half][i % 2];
             int sums[SUMS][4];
             multiply<STEPS>(sums, band, values, 0, plane.column_round);
 #pragma unroll
@@ -174,9 +170,27 @@ static __device__ inline void column_pass(const struct deep_out &out,
         }
 #pragma unroll
         for (int row = 0; row < 2; row++)
-            if (16 * first + 8 * row < out.rows_left[strip])
-                *(uint2 *)(out.at + (16 * first + 8 * row) * out.stride + 2 * STRIP * strip) =
+            if (first + 8 * row < out.rows_left[strip])
+                *(uint2 *)(out.at + (first + 8 * row) * out.stride + 2 * STRIP * strip) =
                     make_uint2(pairs[row][0], pairs[row][1]);
+    }
+}
+
+/* One band of the tile, on its way to its place in the ring. */
+template <int STRIDE>
+static __device__ inline void load_band(uint8_t *ring, int band, struct halo_tile tile,
+                                        const struct deep_plane &plane)
+{
+    uint8_t *cells = ring + band % RING * (16 * STRIDE);
+    const int left = tile.rows - 16 * band;
+    tile.y += 16 * band;
+    tile.rows = 16;
+    if (halo_is_inside(tile, plane.src)) {
+        halo_load_rows<uint16_t, THREADS, 16>({cells, STRIDE, tile}, 0, plane.src);
+    } else {
+        tile.rows = min(left, 16); /* rows that nobody needs meet weights of 0 */
+        halo_load_edge<uint16_t, THREADS>({cells, STRIDE, tile}, plane.src, plane.border,
+                                          plane.ghost);
     }
 }
 
@@ -185,9 +199,7 @@ template <int STEPS, int TILE_HEIGHT, int BLOCKS>
 static __global__ void __launch_bounds__(THREADS, BLOCKS)
     deep_kernel(const __grid_constant__ struct deep_launch launch)
 {
-    constexpr int BANDS = TILE_HEIGHT / 16;        /* of outputs */
-    constexpr int INPUT_BANDS = BANDS + STEPS - 1; /* of T */
-    constexpr int STRIDE = stride_of(STEPS);
+    constexpr int BANDS = TILE_HEIGHT / 16 + STEPS - 1, STRIDE = stride_of(STEPS);
 
     extern __shared__ uint4 shared[];
     uint8_t *cells = (uint8_t *)shared;
@@ -198,8 +210,11 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
     const int tile_y = block / plane.blocks_x * TILE_HEIGHT;
     const struct halo_tile tile = halo_tile_around<uint16_t>(
         tile_x, tile_y, TILE_WIDTH, TILE_HEIGHT, plane.halo_e, plane.radius_y);
-    halo_load_bands<uint16_t, THREADS, INPUT_BANDS>({cells, STRIDE, tile}, plane.src, plane.border,
-                                                    plane.ghost);
+#pragma unroll
+    for (int band = 0; band < RING - 1; band++) {
+        load_band<STRIDE>(cells, band, tile, plane);
+        halo_copy_commit();
+    }
 
     const int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
     const int warp_x = threadIdx.x / 32 * WARP_WIDTH;
@@ -212,32 +227,35 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
 
     const uint8_t *lane_cells =
         cells + g * STRIDE + (tile_x - tile.e - plane.halo_e + warp_x + 4 * t) * 2;
-    const int e = tile_x + warp_x + 4 * t, y = tile_y + g;
-    const int elements = plane.dst.width * plane.dst.channels;
-    const struct deep_out out = {
-        (uint8_t *)plane.dst.data + y * plane.dst.stride + e * 2,
-        plane.dst.stride,
-        {e < elements ? plane.dst.height - y : 0, e + STRIP < elements ? plane.dst.height - y : 0}};
+    const struct halo_lane_out out =
+        halo_lane_out_of<uint16_t>(plane.dst, tile_x + warp_x, tile_y, lane);
 
-    uint32_t wide[INPUT_BANDS][2][2][DIGITS]; /* most die as others are born */
+    uint32_t wide[STEPS][2][2][DIGITS];
+#pragma unroll 1
+    for (int band = 0; band < BANDS; band++) {
+        /* After the barrier nobody reads the band before this one any more: its place is free. */
+        halo_copy_wait<RING - 2>();
+        __syncthreads();
+        if (band + RING - 1 < BANDS)
+            load_band<STRIDE>(cells, band + RING - 1, tile, plane);
+        halo_copy_commit();
+
 #pragma unroll
-    for (int band = 0; band < INPUT_BANDS; band++) {
-        halo_wait_for_band<INPUT_BANDS>(band);
+        for (int i = 0; i < (STEPS - 1) * 8; i++)
+            wide[i / 8][i / 4 % 2][i / 2 % 2][i % 2] = wide[i / 8 + 1][i / 4 % 2][i / 2 % 2][i % 2];
         uint32_t pairs[2][2][2]; /* half of the band, strip, half of the strip */
 #pragma unroll
         for (int half = 0; half < 2; half++)
-            row_pass<STEPS>(pairs[half], lane_cells + (band * 16 + half * 8) * STRIDE, row_band,
-                            plane);
+            row_pass<STEPS>(pairs[half], lane_cells + (band % RING * 16 + half * 8) * STRIDE,
+                            row_band, plane);
 #pragma unroll
         for (int i = 0; i < 4; i++) {
-            wide[band][i / 2][i % 2][HIGH] =
-                high_bytes(pairs[0][i / 2][i % 2], pairs[1][i / 2][i % 2]);
-            wide[band][i / 2][i % 2][LOW] =
-                low_bytes(pairs[0][i / 2][i % 2], pairs[1][i / 2][i % 2]);
+            const uint32_t a = pairs[0][i / 2][i % 2], b = pairs[1][i / 2][i % 2];
+            wide[STEPS - 1][i / 2][i % 2][HIGH] = high_bytes(a, b);
+            wide[STEPS - 1][i / 2][i % 2][LOW] = low_bytes(a, b);
         }
-        const int done = band - (STEPS - 1);
-        if (done >= 0)
-            column_pass<STEPS>(out, wide, done, column_band, plane);
+        if (band >= STEPS - 1)
+            column_pass<STEPS>(out, (band - (STEPS - 1)) * 16, wide, column_band, plane);
     }
 }
 
@@ -330,7 +348,7 @@ void halo_cuda_tensor_separable_deep_prepare(void *ret, const struct halo_conv *
 template <int STEPS, int TILE_HEIGHT, int BLOCKS>
 static cudaError_t launch_steps(struct deep_launch *launch, cudaStream_t stream)
 {
-    constexpr int bytes = stride_of(STEPS) * (TILE_HEIGHT + 16 * (STEPS - 1));
+    constexpr int bytes = stride_of(STEPS) * 16 * RING;
     int blocks = 0;
     for (int i = 0; i < launch->count; i++) {
         struct deep_plane *plane = &launch->plane[i];
