@@ -395,6 +395,21 @@ static int dense_check(const double *weights, int width, int height, double bias
     return 0;
 }
 
+/* What strategies ask of the weights, found once. */
+static void dense_describe(struct halo_conv *conv, int count)
+{
+    uint32_t bits = 0;
+    conv->mask_least = conv->mask_most = conv->mask[0];
+    for (int i = 0; i < count; i++) {
+        const int32_t w = conv->mask[i];
+        conv->mask_least = w < conv->mask_least ? w : conv->mask_least;
+        conv->mask_most = w > conv->mask_most ? w : conv->mask_most;
+        bits |= (uint32_t)w;
+    }
+    while (bits && !(bits >> conv->mask_zeros & 1))
+        conv->mask_zeros++;
+}
+
 int halo_conv_dense(struct halo_conv *ret, const double *weights, int width, int height,
                     double bias, const struct halo_conv_target *target)
 {
@@ -425,6 +440,7 @@ int halo_conv_dense(struct halo_conv *ret, const double *weights, int width, int
     ret->mask_bits = d.bits;
     ret->bias = d.fixed_bias;
     memcpy(ret->mask, d.mask, (size_t)d.count * sizeof(d.mask[0]));
+    dense_describe(ret, d.count);
     return 0;
 }
 

@@ -20,7 +20,8 @@
  *       9..16    depth + 8  5           depth + 8  I64   where I32 has an error_bound above 1
  *   DENSE
  *     out = clamp((sum_ji mask[j (2 rx + 1) + i] * p(x + i - rx, y + j - ry) + bias) >> mask_bits)
- *     bias holds the user's bias and the rounding constant 2^(mask_bits-1); >> is arithmetic.
+ *     bias holds the user's bias and the rounding constant 2^(mask_bits-1); >> is arithmetic. The
+ *     sums that accum stands for are those with the bias.
  *   BOX
  *     out = floor((sum over the (2 rx + 1) by (2 ry + 1) window of p + area / 2) / area)
  *   GRADIENT
@@ -110,6 +111,8 @@ struct halo_conv {
     int32_t mask[HALO_MAX_DENSE * HALO_MAX_DENSE]; /* DENSE: rows of 2 radius_x + 1 weights */
     int mask_bits;
     int64_t bias;
+    int32_t mask_least, mask_most; /* DENSE: of the weights */
+    int mask_zeros;                /* DENSE: low bits that are 0 in all weights */
 
     uint64_t limit; /* GRADIENT, with two masks of 3x3 in mask, and mask_bits and bias */
     uint32_t scale;

@@ -19,17 +19,13 @@ struct copy_launch {
 /* Two samples. */
 static __device__ inline uint32_t copy_words(uint32_t words, const struct halo_plane &p)
 {
-    const uint32_t samples = words >> p.shift & (0xffffu >> p.shift) * 0x10001u;
-    return __vminu2(samples, (uint32_t)halo_sample_max(p.depth) * 0x10001u) << p.shift;
+    return halo_sample_pair(words, p) << p.shift;
 }
 
 static __global__ void __launch_bounds__(THREADS)
     copy_kernel(const __grid_constant__ struct copy_launch launch)
 {
-    int p = 0;
-    while (p + 1 < launch.count && blockIdx.x >= launch.plane[p + 1].first_block)
-        p++;
-    const struct copy_plane &plane = launch.plane[p];
+    const struct copy_plane &plane = halo_plane_of(launch);
     const int64_t i = (int64_t)(blockIdx.x - plane.first_block) * THREADS + threadIdx.x;
     const int y = (int)(i / plane.chunks), at = (int)(i - (int64_t)y * plane.chunks) * CHUNK;
     if (y >= plane.src.height)

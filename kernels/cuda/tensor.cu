@@ -1,19 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Strategy tensor: which of its kernels a plane takes. */
-#include "kernels/cuda/tensor.cuh"
+#include "kernels/cuda/strategies.h"
 
 static bool is_dense(enum halo_conv_kind kind)
 {
     return kind == HALO_CONV_DENSE || kind == HALO_CONV_BOX;
 }
 
+static bool is_deep(const struct halo_conv *conv)
+{
+    return conv->depth > 8;
+}
+
 bool halo_cuda_tensor_can(const struct halo_conv *conv, int channels)
 {
+    const bool fits = conv->radius_x * channels <= HALO_MAX_TAPS / 2;
     if (conv->kind == HALO_CONV_SEPARABLE)
-        return conv->depth == 8 && conv->radius_x * channels <= HALO_MAX_TAPS / 2;
+        return fits && conv->accum != HALO_ACCUM_I64;
     if (is_dense(conv->kind))
-        return conv->radius_x * channels <= HALO_MAX_TAPS / 2 &&
-               halo_cuda_tensor_dense_can(conv, channels);
+        return fits && halo_cuda_tensor_dense_can(conv, channels);
     return conv->kind == HALO_CONV_COPY;
 }
 
@@ -21,29 +26,45 @@ size_t halo_cuda_tensor_bytes(const struct halo_conv *conv, int channels)
 {
     if (is_dense(conv->kind))
         return halo_cuda_tensor_dense_bytes(conv, channels);
-    return conv->kind == HALO_CONV_SEPARABLE ? halo_cuda_tensor_separable_bytes(conv, channels) : 0;
+    if (conv->kind == HALO_CONV_SEPARABLE)
+        return is_deep(conv) ? halo_cuda_tensor_separable_deep_bytes(conv, channels)
+                             : halo_cuda_tensor_separable_bytes(conv, channels);
+    return 0;
 }
 
 void halo_cuda_tensor_prepare(void *ret, const struct halo_conv *conv, int channels)
 {
     if (is_dense(conv->kind))
         halo_cuda_tensor_dense_prepare(ret, conv, channels);
+    else if (is_deep(conv))
+        halo_cuda_tensor_separable_deep_prepare(ret, conv, channels);
     else
         halo_cuda_tensor_separable_prepare(ret, conv, channels);
 }
 
-/* Neighbours of one kind go together. */
+static cudaError_t launch_like(const struct halo_cuda_call *calls, int count)
+{
+    const struct halo_conv *conv = calls->conv;
+    if (is_dense(conv->kind))
+        return halo_cuda_tensor_dense(calls, count);
+    if (conv->kind == HALO_CONV_SEPARABLE)
+        return is_deep(conv) ? halo_cuda_tensor_separable_deep(calls, count)
+                             : halo_cuda_tensor_separable(calls, count);
+    return halo_cuda_launch_copy(calls, count);
+}
+
+/* Neighbours of one kind and one size of samples go together. */
 cudaError_t halo_cuda_launch_tensor(const struct halo_cuda_call *calls, int count)
 {
     cudaError_t status = cudaSuccess;
     for (int i = 0, run; i < count && status == cudaSuccess; i += run) {
-        const enum halo_conv_kind kind = calls[i].conv->kind;
-        run = 1;
-        while (i + run < count && calls[i + run].conv->kind == kind)
-            run++;
-        status = is_dense(kind)                ? halo_cuda_tensor_dense(&calls[i], run)
-                 : kind == HALO_CONV_SEPARABLE ? halo_cuda_tensor_separable(&calls[i], run)
-                                               : halo_cuda_launch_copy(&calls[i], run);
+        const struct halo_conv *first = calls[i].conv;
+        for (run = 1; i + run < count; run++) {
+            const struct halo_conv *next = calls[i + run].conv;
+            if (next->kind != first->kind || is_deep(next) != is_deep(first))
+                break;
+        }
+        status = launch_like(&calls[i], run);
     }
     return status;
 }

@@ -25,7 +25,7 @@
  * so that a lane ends with four outputs in a row. */
 #include <cuda_fp16.h>
 
-#include "kernels/cuda/tensor.cuh"
+#include "kernels/cuda/tensor_tile.cuh"
 
 enum {
     WARPS = 4,
@@ -86,51 +86,6 @@ static __device__ inline void multiply_add(bool first, float (&c)[4], uint32_t a
         halo_mma_f16(c, a03, a1, a2, a03, b0, b1);
 }
 
-/* The number of groups that may still be under way is part of the instruction. */
-template <int BANDS, int AT = 0>
-static __device__ inline void wait_for_band(int band)
-{
-    if constexpr (AT < BANDS) {
-        if (band == AT) {
-            halo_copy_wait<BANDS - 1 - AT>();
-            __syncthreads();
-        } else {
-            wait_for_band<BANDS, AT + 1>(band);
-        }
-    }
-}
-
-/* The plane that this block works on. */
-static __device__ inline const struct separable_plane &plane_of(
-    const struct separable_launch &launch)
-{
-    int p = 0;
-    while (p + 1 < launch.count && blockIdx.x >= launch.plane[p + 1].first_block)
-        p++;
-    return launch.plane[p];
-}
-
-/* The tile comes in band by band, so that the first is at work while the last is on its way. Rows
- * past the last that is needed meet weights of zero. */
-template <int BANDS>
-static __device__ inline void load_bands(struct halo_byte_tile tile,
-                                         const struct separable_plane &plane)
-{
-    const int needed = tile.tile.rows;
-    tile.tile.rows = 16 * BANDS;
-    const bool inside = halo_is_inside(tile.tile, plane.src);
-    if (!inside) {
-        tile.tile.rows = needed;
-        halo_load_edge<THREADS>(tile, plane.src, plane.border, plane.ghost);
-    }
-#pragma unroll
-    for (int band = 0; band < BANDS; band++) {
-        if (inside)
-            halo_load_rows<THREADS, 16>(tile, band * 16, plane.src);
-        halo_copy_commit();
-    }
-}
-
 /* 8 rows of T for both strips: ret[strip][half of the strip] has two rows of an output column. */
 template <int STEPS>
 static __device__ inline void row_pass(uint32_t (&ret)[2][2], const uint8_t *cells,
@@ -186,18 +141,14 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
     extern __shared__ uint4 shared[];
     uint8_t *cells = (uint8_t *)shared;
 
-    const struct separable_plane &plane = plane_of(launch);
+    const struct separable_plane &plane = halo_plane_of(launch);
     const int block = blockIdx.x - plane.first_block;
     const int tile_x = block % plane.blocks_x * TILE_WIDTH;
     const int tile_y = block / plane.blocks_x * TILE_HEIGHT;
-    const int left = (plane.halo_e + HALO_CHUNK - 1) / HALO_CHUNK * HALO_CHUNK;
-    const int columns =
-        (left + TILE_WIDTH + plane.halo_e + HALO_CHUNK - 1) / HALO_CHUNK * HALO_CHUNK;
-    load_bands<INPUT_BANDS>(
-        {cells,
-         STRIDE,
-         {tile_x - left, tile_y - plane.radius_y, columns, TILE_HEIGHT + 2 * plane.radius_y}},
-        plane);
+    const struct halo_tile tile = halo_tile_around<uint8_t>(tile_x, tile_y, TILE_WIDTH, TILE_HEIGHT,
+                                                            plane.halo_e, plane.radius_y);
+    halo_load_bands<uint8_t, THREADS, INPUT_BANDS>({cells, STRIDE, tile}, plane.src, plane.border,
+                                                   plane.ghost);
 
     const int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
     const int warp_x = threadIdx.x / 32 * WARP_WIDTH;
@@ -211,7 +162,8 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
     for (int i = 0; i <= 2 * STEPS; i++)
         column_band[i] = plane.mask->column[i][lane];
 
-    const uint8_t *lane_cells = cells + g * STRIDE + left - plane.halo_e + warp_x + 4 * t;
+    const uint8_t *lane_cells =
+        cells + g * STRIDE + tile_x - tile.e - plane.halo_e + warp_x + 4 * t;
     const int out_e = tile_x + warp_x + t % 2 * STRIP + t / 2 * 8;
     const ptrdiff_t out_stride = plane.dst.stride;
     uint8_t *out = (uint8_t *)plane.dst.data + (tile_y + g) * out_stride + out_e;
@@ -221,7 +173,7 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
     float sums[BANDS][2][2][4]; /* band, strip, half of a strip; most die as others are born */
 #pragma unroll
     for (int band = 0; band < INPUT_BANDS; band++) {
-        wait_for_band<INPUT_BANDS>(band);
+        halo_wait_for_band<INPUT_BANDS>(band);
         uint32_t wide[2][2][2]; /* half of the band, strip, half of the strip */
 #pragma unroll
         for (int half = 0; half < 2; half++)

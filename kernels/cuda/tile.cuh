@@ -190,6 +190,13 @@ static __device__ inline void halo_write(const struct halo_plane &p, int e, int 
     row[e] = (Sample)(sizeof(Sample) == 1 ? sample : sample << p.shift);
 }
 
+/* Of two words of 16 bits, the samples. */
+static __device__ inline uint32_t halo_sample_pair(uint32_t words, const struct halo_plane &p)
+{
+    const uint32_t samples = words >> p.shift & (0xffffu >> p.shift) * 0x00010001u;
+    return __vminu2(samples, (uint32_t)halo_sample_max(p.depth) * 0x00010001u);
+}
+
 /* The element that stands for element e of a row, or HALO_GHOST. channels - 1 is log2(channels),
  * and >> rounds down left of the picture, where / would not. */
 static __device__ inline int halo_border_element(int e, const struct halo_plane &p,

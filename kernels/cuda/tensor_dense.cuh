@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Strategy tensor, dense masks: one matrix product for each row of the mask. What is compiled for
+ * bytes (tensor_dense_8.cu) and for words of 16 bits (tensor_dense_16.cu).
+ *
+ *      input tile (shared memory)               a warp: 64 or 32 rows x two strips of 16 columns
+ *      +------------------------------+
+ *      |   +----------------------+   |         out += P_j W_j   for each mask row j
+ *      | j |  P_j: the window of  | + j         P_j: 16 rows of pixels, j rows further down
+ *      |   +----------------------+   |         W_j: band of the weights of row j, 16 columns
+ *      +------------------------------+
+ *
+ * Samples are one unsigned byte or two, and weights one signed digit or two (w = 256 high + low,
+ * both in -128 .. 127). Each product of digits goes into a sum of its scale, 2^0, 2^8 or 2^16: all
+ * is exact in 32 bits, for 63x63 products of digits, twice, are below 2^28. What all weights share
+ * as a power of two is taken off first. In shared memory four samples of 16 bits become their four
+ * low and their four high bytes, so that a lane reads both in one.
+ *
+ * An output x of a strip: column n of product i is output 4 (n / 2) + 2i + n % 2, so that a lane
+ * ends with four outputs in a row, and both products of a strip use the same pixels. The bands are
+ * read from a table with the weights of a row at each of the four offsets in a word. */
+#ifndef HALO_TENSOR_DENSE_CUH
+#define HALO_TENSOR_DENSE_CUH
+
+#include "kernels/cuda/dense_plan.cuh"
+#include "kernels/cuda/division.cuh"
+#include "kernels/cuda/tensor_tile.cuh"
+
+enum {
+    WARPS = 4,
+    THREADS = WARPS * 32,
+    STRIP = 16,
+    WARP_WIDTH = 2 * STRIP,
+    TILE_WIDTH = WARPS * WARP_WIDTH,
+    TABLE_ROWS = 16, /* of the mask, in shared memory at a time */
+};
+
+/* A warp has as many sums as registers allow. */
+template <typename Sample>
+struct dense_shape {
+    enum { BYTES = sizeof(Sample), BANDS = 4 / BYTES, TILE_HEIGHT = BANDS * 16 };
+};
+
+/* Bytes between the rows of an input tile, so that the words that lanes read together lie in
+ * different banks: eight rows of four words, or four rows of eight. */
+template <typename Sample>
+static constexpr __host__ __device__ int stride_of(int steps)
+{
+    const int unit = HALO_CHUNK * (int)sizeof(Sample);
+    const int width = (TILE_WIDTH + 16 * steps + HALO_CHUNK) * (int)sizeof(Sample);
+    return width / unit % 2 ? width : width + unit;
+}
+
+/* One plane of a launch. */
+struct dense_plane {
+    struct halo_plane src, dst;
+    const uint32_t *table; /* the mask: table[row][digit][offset][word] */
+    int first_block, blocks_x;
+    struct halo_dense_plan plan;
+    int radius_y;
+    enum halo_border border;
+    uint32_t ghost;            /* as a sample of the plane */
+    int shift;                 /* less what all weights share */
+    int64_t start;             /* the bias with the rounding constant, likewise */
+    struct halo_division area; /* of a box */
+};
+
+struct dense_launch {
+    struct dense_plane plane[HALO_CUDA_MOST_PLANES];
+    int count;
+};
+
+/* How a sum becomes an output. */
+enum finish {
+    FINISH_NARROW, /* 32 bits hold the sum with start, which is in it already */
+    FINISH_WIDE,
+    FINISH_MEAN, /* of a box: as FINISH_NARROW, and an exact division (division.cuh) */
+};
+
+/* A sum by its parts, of scale 1, 256, ... */
+template <enum finish FINISH, int SUMS>
+static __device__ inline int finish_sum(const int (&parts)[SUMS][4], int i,
+                                        const struct dense_plane &plane)
+{
+    if (FINISH == FINISH_WIDE) {
+        int64_t sum = plane.start;
+#pragma unroll
+        for (int p = 0; p < SUMS; p++)
+            sum += (int64_t)parts[p][i] << 8 * p;
+        sum >>= plane.shift;
+        return sum < 0 ? 0 : sum > 0xffff ? 0xffff : (int)sum;
+    }
+    uint32_t sum = parts[0][i];
+#pragma unroll
+    for (int p = 1; p < SUMS; p++)
+        sum += (uint32_t)parts[p][i] << 8 * p;
+    return FINISH == FINISH_MEAN ? (int)halo_divide(sum, plane.area) : (int)sum >> plane.shift;
+}
+
+/* Four values, clamped to bytes. */
+static __device__ inline uint32_t pack_bytes(int a, int b, int c, int d)
+{
+    uint32_t high, all;
+    asm("cvt.pack.sat.u8.s32.b32 %0, %1, %2, 0;" : "=r"(high) : "r"(d), "r"(c));
+    asm("cvt.pack.sat.u8.s32.b32 %0, %1, %2, %3;" : "=r"(all) : "r"(b), "r"(a), "r"(high));
+    return all;
+}
+
+/* Two values, clamped to words of the plane. */
+static __device__ inline uint32_t pack_words(int a, int b, const struct halo_plane &p)
+{
+    uint32_t words;
+    asm("cvt.pack.sat.u16.s32 %0, %1, %2;" : "=r"(words) : "r"(b), "r"(a));
+    return __vminu2(words, (uint32_t)halo_sample_max(p.depth) * 0x00010001u) << p.shift;
+}
+
+/* Four samples each become four low bytes and four high ones. */
+static __device__ inline uint2 split_words(uint32_t first, uint32_t second,
+                                           const struct halo_plane &p)
+{
+    const uint32_t a = halo_sample_pair(first, p), b = halo_sample_pair(second, p);
+    return make_uint2(__byte_perm(a, b, 0x6420), __byte_perm(a, b, 0x7531));
+}
+
+static __device__ inline void split_tile(const struct halo_raw_tile &t, const struct halo_plane &p)
+{
+    constexpr int CELLS = halo_chunks<uint16_t>::CELLS, LANES = halo_chunks<uint16_t>::LANES;
+    const int column = threadIdx.x % LANES * CELLS;
+    if (column < t.tile.columns)
+#pragma unroll 4
+        for (int row = threadIdx.x / LANES; row < t.tile.rows; row += THREADS / LANES) {
+            uint4 *chunk = (uint4 *)(t.cells + row * t.stride + column * sizeof(uint16_t));
+            const uint2 left = split_words(chunk->x, chunk->y, p);
+            const uint2 right = split_words(chunk->z, chunk->w, p);
+            *chunk = make_uint4(left.x, left.y, right.x, right.y);
+        }
+}
+
+/* The bytes of four samples from cells on: low ones, high ones. */
+template <int BYTES>
+static __device__ inline void read_samples(uint32_t (&ret)[BYTES], const uint8_t *cells)
+{
+    if constexpr (BYTES == 1) {
+        ret[0] = *(const uint32_t *)cells;
+    } else {
+        const uint2 both = *(const uint2 *)cells;
+        ret[0] = both.x;
+        ret[1] = both.y;
+    }
+}
+
+/* A lane's sums: strip, band, product of a strip, scale. */
+template <typename Sample, int DIGITS>
+using dense_sums = int[2][dense_shape<Sample>::BANDS][2][DIGITS + sizeof(Sample) - 1][4];
+
+/* One row of the mask: pixels and weights are where the lane reads. Two steps of 16 go together, a
+ * last one goes alone. */
+template <typename Sample, int STEPS, int DIGITS>
+static __device__ inline void add_mask_row(dense_sums<Sample, DIGITS> &sums, const uint8_t *pixels,
+                                           const uint32_t *weights)
+{
+    constexpr int STRIDE = stride_of<Sample>(STEPS), WORDS = halo_dense_table_words(STEPS);
+    constexpr int BYTES = sizeof(Sample);
+#pragma unroll
+    for (int s = 0; s < STEPS; s += 2) {
+        const bool pair = s + 1 < STEPS;
+        uint32_t band[DIGITS][2][2];
+#pragma unroll
+        for (int i = 0; i < DIGITS * 2; i++) {
+            const uint32_t *word =
+                weights + (i / 2 * HALO_DENSE_OFFSETS + i % 2 * 2) * WORDS + 4 * s;
+            band[i / 2][i % 2][0] = word[0];
+            band[i / 2][i % 2][1] = pair ? word[4] : 0;
+        }
+#pragma unroll
+        for (int b = 0; b < dense_shape<Sample>::BANDS; b++) {
+            uint32_t a[3][2][BYTES]; /* step, upper or lower rows */
+#pragma unroll
+            for (int i = 0; i < (pair ? 6 : 4); i++)
+                read_samples(a[i / 2][i % 2],
+                             pixels + (b * 16 + i % 2 * 8) * STRIDE + (s + i / 2) * STRIP * BYTES);
+#pragma unroll
+            for (int i = 0; i < 2 * BYTES * DIGITS * 2; i++) {
+                const int product = i % 2, digit = i / 2 % DIGITS;
+                const int byte = i / 2 / DIGITS % BYTES, strip = i / 2 / DIGITS / BYTES;
+                int(&sum)[4] = sums[strip][b][product][byte + DIGITS - 1 - digit];
+                const uint32_t(&w)[2] = band[digit][product];
+                if (pair)
+                    halo_mma_u8s8(sum, a[strip][0][byte], a[strip][1][byte], a[strip + 1][0][byte],
+                                  a[strip + 1][1][byte], w[0], w[1]);
+                else
+                    halo_mma_u8s8_half(sum, a[strip][0][byte], a[strip][1][byte], w[0]);
+            }
+        }
+    }
+}
+
+/* A lane's four outputs of each strip, row rows below its first. */
+static __device__ inline void write_row(const struct halo_lane_out &out, int row,
+                                        const int (&v)[2][4], const struct halo_plane &dst, uint8_t)
+{
+    const uint2 bytes =
+        halo_pair_strips(pack_bytes(v[0][0], v[0][1], v[0][2], v[0][3]),
+                         pack_bytes(v[1][0], v[1][1], v[1][2], v[1][3]), threadIdx.x % 4);
+    (void)dst;
+    if (row < out.rows_left[0])
+        *(uint2 *)(out.at + row * out.stride) = bytes;
+}
+
+static __device__ inline void write_row(const struct halo_lane_out &out, int row,
+                                        const int (&v)[2][4], const struct halo_plane &dst,
+                                        uint16_t)
+{
+#pragma unroll
+    for (int strip = 0; strip < 2; strip++)
+        if (row < out.rows_left[strip])
+            *(uint2 *)(out.at + row * out.stride + strip * STRIP * 2) =
+                make_uint2(pack_words(v[strip][0], v[strip][1], dst),
+                           pack_words(v[strip][2], v[strip][3], dst));
+}
+
+template <typename Sample, int DIGITS, enum finish FINISH>
+static __device__ inline void write_outputs(const dense_sums<Sample, DIGITS> &sums,
+                                            const struct dense_plane &plane,
+                                            const struct halo_lane_out &out)
+{
+#pragma unroll
+    for (int row = 0; row < dense_shape<Sample>::TILE_HEIGHT; row += 8) {
+        int v[2][4];
+#pragma unroll
+        for (int i = 0; i < 8; i++)
+            v[i / 4][i % 4] = finish_sum<FINISH>(sums[i / 4][row / 16][i % 4 / 2],
+                                                 row / 8 % 2 * 2 + i % 2, plane);
+        write_row(out, row, v, plane.dst, Sample());
+    }
+}
+
+template <typename Sample, int STEPS, int DIGITS, enum finish FINISH>
+static __global__ void __launch_bounds__(THREADS)
+    dense_kernel(const __grid_constant__ struct dense_launch launch)
+{
+    constexpr int STRIDE = stride_of<Sample>(STEPS), WORDS = halo_dense_table_words(STEPS);
+    constexpr int ROW_WORDS = DIGITS * HALO_DENSE_OFFSETS * WORDS;
+    constexpr int TILE_HEIGHT = dense_shape<Sample>::TILE_HEIGHT, BYTES = sizeof(Sample);
+
+    extern __shared__ uint4 shared[];
+    uint32_t *table = (uint32_t *)shared;
+    uint8_t *cells = (uint8_t *)(table + TABLE_ROWS * ROW_WORDS);
+
+    const struct dense_plane &plane = halo_plane_of(launch);
+    const int block = blockIdx.x - plane.first_block;
+    const int tile_x = block % plane.blocks_x * TILE_WIDTH;
+    const int tile_y = block / plane.blocks_x * TILE_HEIGHT;
+    const int halo_e = plane.plan.halo_e, mask_rows = 2 * plane.radius_y + 1;
+    const struct halo_tile tile =
+        halo_tile_around<Sample>(tile_x, tile_y, TILE_WIDTH, TILE_HEIGHT, halo_e, plane.radius_y);
+    halo_load_tile_raw<Sample, THREADS>({cells, STRIDE, tile}, plane.src, plane.border,
+                                        plane.ghost);
+
+    const int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
+    const int warp_x = threadIdx.x / 32 * WARP_WIDTH;
+    const uint8_t *pixels =
+        cells + g * STRIDE + (tile_x - tile.e - halo_e + warp_x + 4 * t) * BYTES;
+    const uint32_t *weights = table + g % 2 * WORDS + HALO_DENSE_BEFORE + t - g / 2;
+
+    dense_sums<Sample, DIGITS> sums = {};
+    if (FINISH != FINISH_WIDE)
+#pragma unroll
+        for (int i = 0; i < 2 * dense_shape<Sample>::BANDS * 2 * 4; i++)
+            sums[i / 8 % 2][i / 16][i / 4 % 2][0][i % 4] = (int)plane.start;
+    for (int first = 0; first < mask_rows; first += TABLE_ROWS) {
+        const int rows = min((int)TABLE_ROWS, mask_rows - first);
+        if (first > 0)
+            __syncthreads();
+        const uint4 *from = (const uint4 *)(plane.table + first * ROW_WORDS);
+        for (int i = threadIdx.x; i < rows * ROW_WORDS / 4; i += THREADS)
+            halo_copy_async((uint4 *)table + i, from + i);
+        halo_copy_commit();
+        halo_copy_wait<0>();
+        __syncthreads();
+        if (BYTES == 2 && first == 0) {
+            split_tile({cells, STRIDE, tile}, plane.src);
+            __syncthreads();
+        }
+        for (int j = 0; j < rows; j++)
+            add_mask_row<Sample, STEPS, DIGITS>(sums, pixels + (first + j) * STRIDE,
+                                                weights + j * ROW_WORDS);
+    }
+    write_outputs<Sample, DIGITS, FINISH>(
+        sums, plane, halo_lane_out_of<Sample>(plane.dst, tile_x + warp_x, tile_y, lane));
+}
+
+template <typename Sample, int STEPS, int DIGITS, enum finish FINISH>
+static cudaError_t launch_kernel(const struct dense_launch &launch, int blocks, int radius_y,
+                                 cudaStream_t stream)
+{
+    const int rows = dense_shape<Sample>::TILE_HEIGHT + 2 * radius_y;
+    const int bytes = TABLE_ROWS * DIGITS * HALO_DENSE_OFFSETS * halo_dense_table_words(STEPS) * 4 +
+                      stride_of<Sample>(STEPS) * rows;
+    if (bytes > HALO_PLAIN_SHARED) {
+        const cudaError_t status =
+            cudaFuncSetAttribute(dense_kernel<Sample, STEPS, DIGITS, FINISH>,
+                                 cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+        if (status != cudaSuccess)
+            return status;
+    }
+    dense_kernel<Sample, STEPS, DIGITS, FINISH><<<blocks, THREADS, bytes, stream>>>(launch);
+    return cudaGetLastError();
+}
+
+template <typename Sample, int STEPS>
+static cudaError_t launch_steps(const struct dense_launch &launch, int blocks, int radius_y,
+                                cudaStream_t stream)
+{
+    const struct halo_dense_plan &plan = launch.plane[0].plan;
+    if (plan.digits == 1)
+        return plan.wide
+                   ? launch_kernel<Sample, STEPS, 1, FINISH_WIDE>(launch, blocks, radius_y, stream)
+                   : launch_kernel<Sample, STEPS, 1, FINISH_NARROW>(launch, blocks, radius_y,
+                                                                    stream);
+    return plan.wide
+               ? launch_kernel<Sample, STEPS, 2, FINISH_WIDE>(launch, blocks, radius_y, stream)
+               : launch_kernel<Sample, STEPS, 2, FINISH_NARROW>(launch, blocks, radius_y, stream);
+}
+
+template <typename Sample>
+static void fill(struct dense_plane *plane, const struct halo_cuda_call *call, int *blocks)
+{
+    const struct halo_conv *conv = call->conv;
+    const dim3 grid = halo_grid(call->src, TILE_WIDTH, dense_shape<Sample>::TILE_HEIGHT);
+
+    plane->src = call->src;
+    plane->dst = call->dst;
+    plane->table = (const uint32_t *)call->prepared;
+    plane->first_block = *blocks;
+    plane->blocks_x = grid.x;
+    plane->plan = halo_dense_plan_of(conv, call->src.channels);
+    plane->radius_y = conv->radius_y;
+    plane->border = conv->border;
+    plane->ghost = (uint32_t)conv->border_value << call->src.shift;
+    plane->shift = conv->mask_bits - plane->plan.common_shift;
+    plane->start = conv->bias >> plane->plan.common_shift;
+    if (conv->kind == HALO_CONV_BOX) {
+        const uint32_t area = (2 * conv->radius_x + 1) * (2 * conv->radius_y + 1);
+        plane->start = area / 2;
+        plane->area = halo_division_by(area);
+    }
+    *blocks += grid.x * grid.y;
+}
+
+/* All of the calls are of one kind and of like plans. */
+template <typename Sample>
+static cudaError_t launch_like(const struct halo_cuda_call *calls, int count)
+{
+    struct dense_launch launch;
+    int blocks = 0, radius_y = 0;
+    launch.count = count;
+    for (int i = 0; i < count; i++) {
+        fill<Sample>(&launch.plane[i], &calls[i], &blocks);
+        radius_y = calls[i].conv->radius_y > radius_y ? calls[i].conv->radius_y : radius_y;
+    }
+    cudaStream_t stream = calls->stream;
+    if constexpr (sizeof(Sample) == 1)
+        if (calls->conv->kind == HALO_CONV_BOX)
+            return launch_kernel<Sample, 2, 1, FINISH_MEAN>(launch, blocks, radius_y, stream);
+    switch (launch.plane[0].plan.steps) {
+    case 2:
+        return launch_steps<Sample, 2>(launch, blocks, radius_y, stream);
+    case 3:
+        return launch_steps<Sample, 3>(launch, blocks, radius_y, stream);
+    case 4:
+        return launch_steps<Sample, 4>(launch, blocks, radius_y, stream);
+    case 5:
+        return launch_steps<Sample, 5>(launch, blocks, radius_y, stream);
+    case 9:
+        return launch_steps<Sample, 9>(launch, blocks, radius_y, stream);
+    }
+    return cudaErrorInvalidValue;
+}
+
+#endif

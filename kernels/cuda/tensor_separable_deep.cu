@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Strategy tensor, separable masks of samples of 9 to 14 bits: tensor_separable.cu with integers.
+ *
+ *        input tile (words)                            a warp: two strips of 16 columns
+ *      +--------------------------------+
+ *      |      halo                      |      row pass      T^t = R P^t   R: 16 x K band of the
+ *      |   +------------------------+   |                    row weights, P: 8 rows of pixels
+ *      |   | warp 0 | warp 1 | ...  |   |      column pass   out = C T     C: 16 x K band of the
+ *      |   |   |    |        |      |   |                    column weights
+ *      |   +---v----+--------+------+   |
+ *      |                                |      Bands of 16 rows come by turns into a ring in shared
+ *      +--------------------------------+      memory. Their T stays in registers until the last
+ *                                              band of outputs that needs it is made.
+ *
+ * Samples, T and weights are numbers of at most 16 bits: two bytes each, a high and a low digit. A
+ * product of two such numbers is four products of digits, in three sums: high with high, the mixed
+ * ones, low with low. Each is exact in 32 bits, and so is what they make together, modulo 2^32:
+ * it is below that by the contract (accum I32), also for samples that keep their shift as low bits.
+ *
+ * A result of the first product (16 x by 8 y, a lane has two values of neighbouring y) is, four
+ * bytes in a word, just an operand of the second: an element of k, 4t+i of 16 rows of T, is row
+ * 2t+i for i < 2 and 2t+i+6 for the others. Row x of a strip: 8b + m is output 4 (m / 2) + 2b +
+ * m % 2, so that a lane ends with four outputs in a row. */
+#include "kernels/cuda/tensor_tile.cuh"
+
+enum {
+    WARPS = 4,
+    THREADS = WARPS * 32,
+    STRIP = 16,
+    WARP_WIDTH = 2 * STRIP,
+    TILE_WIDTH = WARPS * WARP_WIDTH,
+    MOST_STEPS = 9, /* of 16 in k: 127 taps */
+    RING = 4,       /* bands of the input tile in shared memory; all but one are on their way */
+};
+
+enum { HIGH, LOW, DIGITS };
+enum { HIGH_HIGH, MIXED, LOW_LOW, SUMS };
+
+/* Bytes between the rows of an input tile: room for the halo of this many steps, and an odd number
+ * of 32 bytes, so that four rows lie in different banks. */
+static constexpr __host__ __device__ int stride_of(int steps)
+{
+    const int left = (8 * steps - 8 + 7) / 8 * 8;
+    const int width = (left + TILE_WIDTH - STRIP + 16 * steps) * 2;
+    return (width + 31) / 32 % 2 ? (width + 31) / 32 * 32 : (width + 31) / 32 * 32 + 32;
+}
+
+/* The bands of a mask as fragments, a word for each lane: of each step the upper and the lower 8
+ * rows of the band. */
+struct deep_mask {
+    uint32_t row[DIGITS][2 * MOST_STEPS][32], column[DIGITS][2 * MOST_STEPS][32];
+};
+
+/* One plane of a launch. */
+struct deep_plane {
+    struct halo_plane src, dst;
+    int first_block, blocks_x;
+    int halo_e, radius_e; /* elements: radius times channels, and that rounded up to 4 */
+    int radius_y;
+    enum halo_border border;
+    uint32_t ghost;                   /* as a word of the plane */
+    int row_round, row_shift;         /* from the sums of words of the plane to T */
+    int column_round, column_shift;   /* from the sums to words of the plane */
+    uint32_t largest, low_bits, bits; /* of a word, in both halves; of its low byte in all four */
+    const struct deep_mask *mask;
+};
+
+struct deep_launch {
+    struct deep_plane plane[HALO_CUDA_MOST_PLANES];
+    int count;
+};
+
+/* sums = band values, where values[digit][first + s] is an operand of step s. */
+template <int STEPS, int VALUES>
+static __device__ inline void multiply(int (&sums)[SUMS][4],
+                                       const uint32_t (&band)[DIGITS][2 * STEPS],
+                                       const uint32_t (&values)[DIGITS][VALUES], int first,
+                                       int round)
+{
+#pragma unroll
+    for (int s = 0; s < STEPS; s += 2)
+#pragma unroll
+        for (int i = 0; i < DIGITS * DIGITS; i++) {
+            const uint32_t(&a)[2 * STEPS] = band[i % 2];
+            const uint32_t(&b)[VALUES] = values[i / 2];
+            int(&sum)[4] = sums[i % 2 + i / 2];
+            if (s == 0 && i != 2)
+                halo_mma_u8u8_first(sum, a[0], a[1], a[2], a[3], b[first], b[first + 1],
+                                    i == 3 ? round : 0);
+            else if (s + 1 < STEPS)
+                halo_mma_u8u8(sum, a[2 * s], a[2 * s + 1], a[2 * s + 2], a[2 * s + 3], b[first + s],
+                              b[first + s + 1]);
+            else
+                halo_mma_u8u8_half(sum, a[2 * s], a[2 * s + 1], b[first + s]);
+        }
+}
+
+/* Value i of the sums, as a number. */
+static __device__ inline uint32_t joined(const int (&sums)[SUMS][4], int i)
+{
+    return ((uint32_t)sums[HIGH_HIGH][i] << 16) + ((uint32_t)sums[MIXED][i] << 8) +
+           (uint32_t)sums[LOW_LOW][i];
+}
+
+/* Two words of 16 bits, and of two such pairs the bytes. */
+static __device__ inline uint32_t pair_of(uint32_t low, uint32_t high)
+{
+    return __byte_perm(low, high, 0x5410);
+}
+
+static __device__ inline uint32_t low_bytes(uint32_t pair0, uint32_t pair1)
+{
+    return __byte_perm(pair0, pair1, 0x6420);
+}
+
+static __device__ inline uint32_t high_bytes(uint32_t pair0, uint32_t pair1)
+{
+    return __byte_perm(pair0, pair1, 0x7531);
+}
+
+/* 8 rows of T for both strips: ret[strip][half of the strip] has two rows of an output column. */
+template <int STEPS>
+static __device__ inline void row_pass(uint32_t (&ret)[2][2], const uint8_t *cells,
+                                       const uint32_t (&band)[DIGITS][2 * STEPS],
+                                       const struct deep_plane &plane)
+{
+    uint32_t pixels[DIGITS][STEPS + 1];
+#pragma unroll
+    for (int s = 0; s <= STEPS; s++) {
+        const uint2 four = *(const uint2 *)(cells + 2 * STRIP * s);
+        const uint32_t a = __vminu2(four.x, plane.largest), b = __vminu2(four.y, plane.largest);
+        pixels[HIGH][s] = high_bytes(a, b);
+        pixels[LOW][s] = low_bytes(a, b) & plane.low_bits;
+    }
+#pragma unroll
+    for (int strip = 0; strip < 2; strip++) {
+        int sums[SUMS][4];
+        multiply<STEPS>(sums, band, pixels, strip, plane.row_round);
+#pragma unroll
+        for (int i = 0; i < 2; i++)
+            ret[strip][i] = pair_of(joined(sums, 2 * i) >> plane.row_shift,
+                                    joined(sums, 2 * i + 1) >> plane.row_shift);
+    }
+}
+
+/* 16 rows of outputs from the band of T that begins with them; wide[step][strip][half of the
+ * strip][digit]. */
+template <int STEPS>
+static __device__ inline void column_pass(const struct halo_lane_out &out, int first,
+                                          const uint32_t (&wide)[STEPS][2][2][DIGITS],
+                                          const uint32_t (&band)[DIGITS][2 * STEPS],
+                                          const struct deep_plane &plane)
+{
+#pragma unroll
+    for (int strip = 0; strip < 2; strip++) {
+        uint32_t pairs[2][2]; /* row, half of the strip */
+#pragma unroll
+        for (int half = 0; half < 2; half++) {
+            uint32_t values[DIGITS][STEPS];
+#pragma unroll
+            for (int i = 0; i < DIGITS * STEPS; i++)
+                values[i % 2][i / 2] = wide[i / 2][strip][half][i % 2];
+            int sums[SUMS][4];
+            multiply<STEPS>(sums, band, values, 0, plane.column_round);
+#pragma unroll
+            for (int row = 0; row < 2; row++)
+                pairs[row][half] = pair_of(joined(sums, 2 * row) >> plane.column_shift,
+                                           joined(sums, 2 * row + 1) >> plane.column_shift) &
+                                   plane.bits;
+        }
+#pragma unroll
+        for (int row = 0; row < 2; row++)
+            if (first + 8 * row < out.rows_left[strip])
+                *(uint2 *)(out.at + (first + 8 * row) * out.stride + 2 * STRIP * strip) =
+                    make_uint2(pairs[row][0], pairs[row][1]);
+    }
+}
+
+/* One band of the tile, on its way to its place in the ring. */
+template <int STRIDE>
+static __device__ inline void load_band(uint8_t *ring, int band, struct halo_tile tile,
+                                        const struct deep_plane &plane)
+{
+    uint8_t *cells = ring + band % RING * (16 * STRIDE);
+    const int left = tile.rows - 16 * band;
+    tile.y += 16 * band;
+    tile.rows = 16;
+    if (halo_is_inside(tile, plane.src)) {
+        halo_load_rows<uint16_t, THREADS, 16>({cells, STRIDE, tile}, 0, plane.src);
+    } else {
+        tile.rows = min(left, 16); /* rows that nobody needs meet weights of 0 */
+        halo_load_edge<uint16_t, THREADS>({cells, STRIDE, tile}, plane.src, plane.border,
+                                          plane.ghost);
+    }
+}
+
+/* BLOCKS: how many the compiler leaves registers for on a multiprocessor; 1 is no limit. */
+template <int STEPS, int TILE_HEIGHT, int BLOCKS>
+static __global__ void __launch_bounds__(THREADS, BLOCKS)
+    deep_kernel(const __grid_constant__ struct deep_launch launch)
+{
+    constexpr int BANDS = TILE_HEIGHT / 16 + STEPS - 1, STRIDE = stride_of(STEPS);
+
+    extern __shared__ uint4 shared[];
+    uint8_t *cells = (uint8_t *)shared;
+
+    const struct deep_plane &plane = halo_plane_of(launch);
+    const int block = blockIdx.x - plane.first_block;
+    const int tile_x = block % plane.blocks_x * TILE_WIDTH;
+    const int tile_y = block / plane.blocks_x * TILE_HEIGHT;
+    const struct halo_tile tile = halo_tile_around<uint16_t>(
+        tile_x, tile_y, TILE_WIDTH, TILE_HEIGHT, plane.halo_e, plane.radius_y);
+#pragma unroll
+    for (int band = 0; band < RING - 1; band++) {
+        load_band<STRIDE>(cells, band, tile, plane);
+        halo_copy_commit();
+    }
+
+    const int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
+    const int warp_x = threadIdx.x / 32 * WARP_WIDTH;
+    uint32_t row_band[DIGITS][2 * STEPS], column_band[DIGITS][2 * STEPS];
+#pragma unroll
+    for (int i = 0; i < DIGITS * 2 * STEPS; i++) {
+        row_band[i % 2][i / 2] = plane.mask->row[i % 2][i / 2][lane];
+        column_band[i % 2][i / 2] = plane.mask->column[i % 2][i / 2][lane];
+    }
+
+    const uint8_t *lane_cells =
+        cells + g * STRIDE + (tile_x - tile.e - plane.halo_e + warp_x + 4 * t) * 2;
+    const struct halo_lane_out out =
+        halo_lane_out_of<uint16_t>(plane.dst, tile_x + warp_x, tile_y, lane);
+
+    uint32_t wide[STEPS][2][2][DIGITS];
+#pragma unroll 1
+    for (int band = 0; band < BANDS; band++) {
+        /* After the barrier nobody reads the band before this one any more: its place is free. */
+        halo_copy_wait<RING - 2>();
+        __syncthreads();
+        if (band + RING - 1 < BANDS)
+            load_band<STRIDE>(cells, band + RING - 1, tile, plane);
+        halo_copy_commit();
+
+#pragma unroll
+        for (int i = 0; i < (STEPS - 1) * 8; i++)
+            wide[i / 8][i / 4 % 2][i / 2 % 2][i % 2] = wide[i / 8 + 1][i / 4 % 2][i / 2 % 2][i % 2];
+        uint32_t pairs[2][2][2]; /* half of the band, strip, half of the strip */
+#pragma unroll
+        for (int half = 0; half < 2; half++)
+            row_pass<STEPS>(pairs[half], lane_cells + (band % RING * 16 + half * 8) * STRIDE,
+                            row_band, plane);
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+            const uint32_t a = pairs[0][i / 2][i % 2], b = pairs[1][i / 2][i % 2];
+            wide[STEPS - 1][i / 2][i % 2][HIGH] = high_bytes(a, b);
+            wide[STEPS - 1][i / 2][i % 2][LOW] = low_bytes(a, b);
+        }
+        if (band >= STEPS - 1)
+            column_pass<STEPS>(out, (band - (STEPS - 1)) * 16, wide, column_band, plane);
+    }
+}
+
+/* The identity weighs 2^bits: with 15 for bits two digits hold it, and nothing changes. */
+static int bits_of(int bits, int radius)
+{
+    return radius == 0 ? 15 : bits;
+}
+
+static int steps_of(const struct deep_plane &plane)
+{
+    const int row = (plane.halo_e + plane.radius_e + STRIP + 15) / 16;
+    const int column = (2 * plane.radius_y + 16 + 15) / 16;
+    return row > column ? row : column;
+}
+
+static void fill(struct deep_plane *plane, const struct halo_cuda_call *call)
+{
+    const struct halo_conv *conv = call->conv;
+    const int shift = call->src.shift;
+
+    plane->src = call->src;
+    plane->dst = call->dst;
+    plane->radius_e = conv->radius_x * call->src.channels;
+    plane->halo_e = (plane->radius_e + 3) / 4 * 4;
+    plane->radius_y = conv->radius_y;
+    plane->border = conv->border;
+    plane->ghost = (uint32_t)conv->border_value << shift;
+
+    const int to_output = bits_of(conv->col_bits, conv->radius_y) + conv->frac;
+    plane->row_shift = bits_of(conv->row_bits, conv->radius_x) - conv->frac + shift;
+    plane->row_round = 1 << (plane->row_shift - 1);
+    plane->column_shift = to_output - shift;
+    plane->column_round = 1 << (to_output - 1);
+    const uint32_t shifted_out = (1u << shift) - 1;
+    plane->largest = ((uint32_t)halo_sample_max(conv->depth) << shift | shifted_out) * 0x00010001u;
+    plane->bits = (0xffff & ~shifted_out) * 0x00010001u;
+    plane->low_bits = (0xff & ~shifted_out) * 0x01010101u;
+    plane->mask = (const struct deep_mask *)call->prepared;
+}
+
+size_t halo_cuda_tensor_separable_deep_bytes(const struct halo_conv *conv, int channels)
+{
+    (void)conv;
+    (void)channels;
+    return sizeof(struct deep_mask);
+}
+
+/* One direction of a mask, spread over interleaved channels. */
+struct spread {
+    const int32_t *weights;
+    int radius, channels;
+};
+
+/* The weight of element e. */
+static uint32_t weight_at(const struct spread &mask, int e)
+{
+    if (e < 0 || e > 2 * mask.radius * mask.channels || e % mask.channels != 0)
+        return 0;
+    return mask.radius == 0 ? 1u << 15 : (uint32_t)mask.weights[e / mask.channels];
+}
+
+/* Two bytes, of the weights of elements e and e + 1. */
+static uint32_t digits_of(const struct spread &mask, int digit, int e)
+{
+    const int shift = digit == HIGH ? 8 : 0;
+    return (weight_at(mask, e) >> shift & 255) | (weight_at(mask, e + 1) >> shift & 255) << 8;
+}
+
+void halo_cuda_tensor_separable_deep_prepare(void *ret, const struct halo_conv *conv, int channels)
+{
+    struct deep_mask *mask = (struct deep_mask *)ret;
+    const struct spread row = {conv->row, conv->radius_x, channels};
+    const struct spread column = {conv->col, conv->radius_y, 1};
+    const int radius_e = conv->radius_x * channels, halo_e = (radius_e + 3) / 4 * 4;
+
+    for (int i = 0; i < DIGITS * 2 * MOST_STEPS * 32; i++) {
+        const int lane = i % 32, g = lane / 4, t = lane % 4;
+        const int word = i / 32 % (2 * MOST_STEPS), step = word / 2, lower = word % 2;
+        const int digit = i / 32 / (2 * MOST_STEPS);
+        const int e = 16 * step + radius_e - halo_e + 4 * t - 4 * (g / 2) - 2 * lower - g % 2;
+        const int y = 16 * step + 2 * t - 8 * lower - g;
+        mask->row[digit][word][lane] = digits_of(row, digit, e) | digits_of(row, digit, e + 2)
+                                                                      << 16;
+        mask->column[digit][word][lane] =
+            digits_of(column, digit, y) | digits_of(column, digit, y + 8) << 16;
+    }
+}
+
+template <int STEPS, int TILE_HEIGHT, int BLOCKS>
+static cudaError_t launch_steps(struct deep_launch *launch, cudaStream_t stream)
+{
+    constexpr int bytes = stride_of(STEPS) * 16 * RING;
+    int blocks = 0;
+    for (int i = 0; i < launch->count; i++) {
+        struct deep_plane *plane = &launch->plane[i];
+        const dim3 grid = halo_grid(plane->src, TILE_WIDTH, TILE_HEIGHT);
+        plane->first_block = blocks;
+        plane->blocks_x = grid.x;
+        blocks += grid.x * grid.y;
+    }
+    if (bytes > HALO_PLAIN_SHARED) {
+        const cudaError_t status =
+            cudaFuncSetAttribute(deep_kernel<STEPS, TILE_HEIGHT, BLOCKS>,
+                                 cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+        if (status != cudaSuccess)
+            return status;
+    }
+    deep_kernel<STEPS, TILE_HEIGHT, BLOCKS><<<blocks, THREADS, bytes, stream>>>(*launch);
+    return cudaGetLastError();
+}
+
+cudaError_t halo_cuda_tensor_separable_deep(const struct halo_cuda_call *calls, int count)
+{
+    struct deep_launch launch;
+    int steps = 2;
+    launch.count = count;
+    for (int i = 0; i < count; i++) {
+        fill(&launch.plane[i], &calls[i]);
+        const int needed = steps_of(launch.plane[i]);
+        steps = needed > steps ? needed : steps;
+    }
+    cudaStream_t stream = calls->stream;
+    switch (steps) {
+    case 2:
+        return launch_steps<2, 64, 4>(&launch, stream);
+    case 3:
+        return launch_steps<3, 128, 4>(&launch, stream);
+    case 4:
+        return launch_steps<4, 128, 3>(&launch, stream);
+    case 5:
+        return launch_steps<5, 128, 3>(&launch, stream);
+    case 6:
+        return launch_steps<6, 128, 1>(&launch, stream);
+    case 7:
+        return launch_steps<7, 128, 1>(&launch, stream);
+    case 8:
+        return launch_steps<8, 128, 1>(&launch, stream);
+    case 9:
+        return launch_steps<9, 128, 1>(&launch, stream);
+    }
+    return cudaErrorInvalidValue;
+}
