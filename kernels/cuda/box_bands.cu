@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Strategy box-bands, boxes of bytes: both passes on tensor cores, straight from global memory.
+ *
+ *        a warp: PAIRS times 32 columns, down the picture by 16 rows at a time
+ *      +------+-----------------+------+
+ *      | halo |  16 rows        | halo |   row pass      T^t = R P^t   R: 16 x 32 band of ones,
+ *      +------+-----------------+------+                               P: 8 rows of pixels
+ *      |      |  16 rows        |      |   column pass   sum = C T     C: 16 x 32 band of ones
+ *      +------+-----------------+------+
+ *
+ * A lane loads 8 pixels of a row, which are its part of P; the next 16 rows are on their way while
+ * these are at work. Nothing goes through shared memory, no warp waits for another. T, at most 65
+ * times 255, becomes two unsigned bytes: its four values in a lane (of rows 2t, 2t+1 of each half
+ * of the 16) are the lane's part of an operand of the second product. T of the last GROUPS times 16
+ * rows stays in registers.
+ *
+ * The mean is floor(sum / area + 1/2): area is odd, so no sum lies at a tie, and none nearer to one
+ * than 1/2 area. The sums are below 2^23, hence floats, and the error of the product with the
+ * rounded 1/area is below 2^-15, less than 1/2 area. Of x + 1/2 + 2^15, rounded down, the integer
+ * begins at bit 8.
+ *
+ * Row m of R: 8b + m is output 8 (m / 2) + 4s + 2b + m % 2 of 32, for s = 0 and 1, so that a lane
+ * ends with eight outputs in a row. */
+#include "kernels/cuda/word_source.cuh"
+#include "kernels/cuda/tensor.cuh"
+
+enum {
+    WARPS = 4,
+    THREADS = WARPS * 32,
+    BANDS = 4, /* of 16 rows of outputs to a warp */
+    PAIR = 32, /* columns: two strips of 16 */
+    MOST_STEPS = 3,
+    MOST_GROUPS = 5,
+    SUM_BASE = 0x4b000000, /* the float 2^23; added to it, integers below 2^23 are its fraction */
+};
+
+static constexpr __host__ __device__ int halo_of(int steps)
+{
+    return 16 * (steps - 1);
+}
+
+/* The bands as fragments: a word for each lane. */
+struct bands_mask {
+    uint32_t row[MOST_STEPS - 1][2][MOST_STEPS][4][32]; /* for 2 and for 3 steps */
+    uint32_t column[MOST_GROUPS][2][32];
+    int32_t base[4]; /* SUM_BASE: from memory, so that it stays in four registers */
+};
+
+/* One plane of a launch. */
+struct bands_plane {
+    struct halo_plane src, dst;
+    int first_block, blocks_x;
+    int radius_y;
+    enum halo_border border;
+    int ghost;
+    float scale; /* 1 / area */
+    const struct bands_mask *mask;
+};
+
+struct bands_launch {
+    struct bands_plane plane[HALO_CUDA_MOST_PLANES];
+    int count;
+};
+
+template <int LOADS>
+using bands_pixels = uint2[2][LOADS];
+
+/* d = a b + c: 16x32 by 32x8 unsigned bytes. */
+static __device__ inline void multiply_32(int (&d)[4], const uint32_t *a, uint32_t b0, uint32_t b1,
+                                          const int *c)
+{
+#if HALO_HAVE_MMA
+    asm("mma.sync.aligned.m16n8k32.row.col.s32.u8.u8.s32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
+        "{%10,%11,%12,%13};"
+        : "=r"(d[0]), "=r"(d[1]), "=r"(d[2]), "=r"(d[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1), "r"(c[0]), "r"(c[1]),
+          "r"(c[2]), "r"(c[3]));
+#endif
+}
+
+/* The same, 16x16 by 16x8. */
+static __device__ inline void multiply_16(int (&d)[4], const uint32_t *a, uint32_t b, const int *c)
+{
+#if HALO_HAVE_MMA
+    asm("mma.sync.aligned.m16n8k16.row.col.s32.u8.u8.s32 {%0,%1,%2,%3}, {%4,%5}, {%6}, "
+        "{%7,%8,%9,%10};"
+        : "=r"(d[0]), "=r"(d[1]), "=r"(d[2]), "=r"(d[3])
+        : "r"(a[0]), "r"(a[1]), "r"(b), "r"(c[0]), "r"(c[1]), "r"(c[2]), "r"(c[3]));
+#endif
+}
+
+template <bool EDGE>
+static __device__ inline const uint8_t *row_at(const struct bands_plane &p, int y)
+{
+    if (EDGE && (unsigned)y >= (unsigned)p.src.height)
+        y = halo_far_index(y, p.src.height, p.border);
+    return EDGE && y == HALO_GHOST ? NULL : (const uint8_t *)p.src.data + y * p.src.stride;
+}
+
+static __device__ inline bool is_whole(const struct bands_plane &p, int e)
+{
+    return e >= 0 && e + 8 <= p.src.width * p.src.channels;
+}
+
+/* The coming 16 rows. Pixels with ghost cells among them wait for fill_ghosts: by then other lanes
+ * have brought what they are made of near. */
+template <bool EDGE, int LOADS>
+static __device__ inline void load_pixels(bands_pixels<LOADS> &ret, const uint8_t *(&rows)[2],
+                                          const struct bands_plane &p, int e, int y)
+{
+#pragma unroll
+    for (int h = 0; h < 2; h++) {
+        rows[h] = row_at<EDGE>(p, y + 8 * h);
+#pragma unroll
+        for (int j = 0; j < LOADS; j++)
+            if (!EDGE || (rows[h] && is_whole(p, e + PAIR * j)))
+                ret[h][j] = *(const uint2 *)(rows[h] + e + PAIR * j);
+    }
+}
+
+/* ghosts: of each four columns that the warp reads. */
+template <int LOADS>
+static __device__ inline void fill_ghosts(bands_pixels<LOADS> &pixels,
+                                          const uint8_t *const (&rows)[2],
+                                          const struct bands_plane &p, int e,
+                                          const struct halo_word_source *ghosts)
+{
+#pragma unroll
+    for (int j = 0; j < LOADS; j++) {
+        const bool whole = is_whole(p, e + PAIR * j);
+        const struct halo_word_source *from = ghosts + PAIR / 4 * j + threadIdx.x % 4 * 2;
+#pragma unroll
+        for (int h = 0; h < 2; h++)
+            if (!whole || !rows[h])
+                pixels[h][j] = make_uint2(halo_gather_word(rows[h], from[0], p.ghost),
+                                          halo_gather_word(rows[h], from[1], p.ghost));
+    }
+}
+
+/* 16 rows of T of one strip, for two blocks of eight columns: low and high bytes. */
+template <int STEPS>
+static __device__ inline void row_pass(uint32_t (&ret)[2][2], const uint32_t (&band)[STEPS][4],
+                                       const uint2 *upper, const uint2 *lower)
+{
+    const int zero[4] = {};
+    int sum[2][4];
+#pragma unroll
+    for (int j = 0; j < STEPS; j++) {
+        multiply_32(sum[0], band[j], upper[j].x, upper[j].y, j ? sum[0] : zero);
+        multiply_32(sum[1], band[j], lower[j].x, lower[j].y, j ? sum[1] : zero);
+    }
+#pragma unroll
+    for (int b = 0; b < 2; b++) {
+        const uint32_t u = __byte_perm(sum[0][2 * b], sum[0][2 * b + 1], 0x5140);
+        const uint32_t l = __byte_perm(sum[1][2 * b], sum[1][2 * b + 1], 0x5140);
+        ret[b][0] = __byte_perm(u, l, 0x5410);
+        ret[b][1] = __byte_perm(u, l, 0x7632);
+    }
+}
+
+/* 16 rows of sums of eight columns. T's groups lie in a ring, from oldest on. */
+template <int GROUPS, int PAIRS>
+static __device__ inline void column_pass(int (&ret)[4],
+                                          const uint32_t (&t)[GROUPS][PAIRS][2][2][2], int oldest,
+                                          const uint32_t (&band)[2 * GROUPS], const int (&base)[4],
+                                          int pair, int strip, int block)
+{
+    const int zero[4] = {};
+    int digit[2][4];
+#pragma unroll
+    for (int d = 0; d < 2; d++)
+#pragma unroll
+        for (int k = 0; k < GROUPS; k += 2) {
+            const int *start = k ? digit[d] : d ? zero : base;
+            const uint32_t b0 = t[(oldest + k) % GROUPS][pair][strip][block][d];
+            if (k + 1 < GROUPS)
+                multiply_32(digit[d], band + 2 * k, b0,
+                            t[(oldest + k + 1) % GROUPS][pair][strip][block][d], start);
+            else
+                multiply_16(digit[d], band + 2 * k, b0, start);
+        }
+#pragma unroll
+    for (int i = 0; i < 4; i++)
+        ret[i] = digit[1][i] * 256 + digit[0][i];
+}
+
+/* Four outputs in a row: the means of sums[block][first], sums[block][first + 1]. */
+static __device__ inline uint32_t pack_means(const int (&sums)[2][4], int first, float scale)
+{
+    uint32_t pairs[2];
+#pragma unroll
+    for (int block = 0; block < 2; block++) {
+        uint32_t mean[2];
+#pragma unroll
+        for (int i = 0; i < 2; i++) {
+            const float sum = __int_as_float(sums[block][first + i]) - __int_as_float(SUM_BASE);
+            mean[i] = __float_as_uint(__fmaf_rd(sum, scale, 32768.5f));
+        }
+        pairs[block] = __byte_perm(mean[0], mean[1], 0x0051);
+    }
+    return __byte_perm(pairs[0], pairs[1], 0x5410);
+}
+
+/* One warp: BANDS times 16 rows of PAIRS times 32 columns from element e, row y on. */
+template <int STEPS, int GROUPS, int PAIRS, bool EDGE>
+static __device__ inline void run_warp(const struct bands_plane &p, int e, int y,
+                                       struct halo_word_source *ghosts)
+{
+    constexpr int LOADS = PAIRS + STEPS - 1;
+    const int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
+    const int from_e = e - halo_of(STEPS) + 8 * t;
+    const int groups = min((int)BANDS, (p.src.height - y + 15) / 16) + GROUPS - 1;
+    int from_y = y - p.radius_y + g;
+
+    if (EDGE) {
+        if (lane < PAIR / 4 * LOADS)
+            ghosts[lane] = halo_word_source_of(e - halo_of(STEPS) + 4 * lane, p.src, p.border);
+        __syncwarp();
+    }
+    bands_pixels<LOADS> next;
+    const uint8_t *rows[2];
+    load_pixels<EDGE, LOADS>(next, rows, p, from_e, from_y);
+
+    uint32_t row_band[2][STEPS][4], column_band[2 * GROUPS];
+#pragma unroll
+    for (int i = 0; i < 8 * STEPS; i++)
+        row_band[i / 4 / STEPS][i / 4 % STEPS][i % 4] =
+            p.mask->row[STEPS - 2][i / 4 / STEPS][i / 4 % STEPS][i % 4][lane];
+#pragma unroll
+    for (int i = 0; i < 2 * GROUPS; i++)
+        column_band[i] = p.mask->column[i / 2][i % 2][lane];
+    const int4 four = *(const int4 *)p.mask->base;
+    const int base[4] = {four.x, four.y, four.z, four.w};
+    const float scale = p.scale;
+
+    const int out_e = e + 8 * t;
+    const ptrdiff_t out_stride = p.dst.stride;
+    uint8_t *out = (uint8_t *)p.dst.data + (y + g) * out_stride + out_e;
+    int rows_left = p.dst.height - y - g;
+    const int pairs = (p.dst.width * p.dst.channels - out_e + PAIR - 1) / PAIR; /* to write */
+
+    uint32_t wide[GROUPS][PAIRS][2][2][2]; /* T: group, pair, strip, block of it, digit */
+    for (int first = 0; first < groups; first += GROUPS) {
+#pragma unroll
+        for (int u = 0; u < GROUPS; u++) {
+            const int group = first + u;
+            if (group >= groups)
+                return;
+            bands_pixels<LOADS> pixels;
+#pragma unroll
+            for (int i = 0; i < 2 * LOADS; i++)
+                pixels[i / LOADS][i % LOADS] = next[i / LOADS][i % LOADS];
+            if (EDGE)
+                fill_ghosts<LOADS>(pixels, rows, p, from_e, ghosts);
+            from_y += 16;
+            if (group + 1 < groups)
+                load_pixels<EDGE, LOADS>(next, rows, p, from_e, from_y);
+#pragma unroll
+            for (int i = 0; i < 2 * PAIRS; i++)
+                row_pass<STEPS>(wide[u][i / 2][i % 2], row_band[i % 2], pixels[0] + i / 2,
+                                pixels[1] + i / 2);
+            if (group < GROUPS - 1)
+                continue;
+#pragma unroll
+            for (int pair = 0; pair < PAIRS; pair++) {
+                uint32_t words[2][2]; /* upper and lower row, strip */
+#pragma unroll
+                for (int strip = 0; strip < 2; strip++) {
+                    int sums[2][4];
+#pragma unroll
+                    for (int block = 0; block < 2; block++)
+                        column_pass<GROUPS, PAIRS>(sums[block], wide, u + 1, column_band, base,
+                                                   pair, strip, block);
+#pragma unroll
+                    for (int i = 0; i < 2; i++)
+                        words[i][strip] = pack_means(sums, 2 * i, scale);
+                }
+                if (pair < pairs && rows_left > 0)
+                    *(uint2 *)(out + PAIR * pair) = make_uint2(words[0][0], words[0][1]);
+                if (pair < pairs && rows_left > 8)
+                    *(uint2 *)(out + PAIR * pair + 8 * out_stride) =
+                        make_uint2(words[1][0], words[1][1]);
+            }
+            out += 16 * out_stride;
+            rows_left -= 16;
+        }
+    }
+}
+
+/* The plane that this block works on. */
+static __device__ inline const struct bands_plane &plane_of(const struct bands_launch &launch)
+{
+    int p = 0;
+    while (p + 1 < launch.count && blockIdx.x >= launch.plane[p + 1].first_block)
+        p++;
+    return launch.plane[p];
+}
+
+template <int STEPS, int GROUPS, int PAIRS, int BLOCKS>
+static __global__ void __launch_bounds__(THREADS, BLOCKS)
+    bands_kernel(const __grid_constant__ struct bands_launch launch)
+{
+    constexpr int HALO = halo_of(STEPS);
+    __shared__ struct halo_word_source ghosts[WARPS][PAIR / 4 * (PAIRS + STEPS - 1)];
+    const struct bands_plane &p = plane_of(launch);
+    const int block = blockIdx.x - p.first_block, warp = threadIdx.x / 32;
+    const int e = (block % p.blocks_x * WARPS + warp) * PAIR * PAIRS;
+    const int y = block / p.blocks_x * BANDS * 16;
+    const int elements = p.src.width * p.src.channels;
+    if (e >= elements)
+        return;
+    if (e >= HALO && e + PAIR * PAIRS + HALO <= elements && y >= p.radius_y &&
+        y - p.radius_y + (BANDS + GROUPS - 1) * 16 <= p.src.height)
+        run_warp<STEPS, GROUPS, PAIRS, false>(p, e, y, ghosts[warp]);
+    else
+        run_warp<STEPS, GROUPS, PAIRS, true>(p, e, y, ghosts[warp]);
+}
+
+bool halo_cuda_box_bands_can(const struct halo_conv *conv, int channels)
+{
+    return conv->kind == HALO_CONV_BOX && conv->depth == 8 &&
+           conv->radius_x * channels <= halo_of(MOST_STEPS) &&
+           conv->radius_y <= 8 * (MOST_GROUPS - 1);
+}
+
+size_t halo_cuda_box_bands_bytes(const struct halo_conv *conv, int channels)
+{
+    (void)conv;
+    (void)channels;
+    return sizeof(struct bands_mask);
+}
+
+/* Four elements of the row band, from this many elements right of the output on. */
+static uint32_t row_word(int radius_e, int channels, int distance)
+{
+    uint32_t word = 0;
+    for (int i = 0; i < 4; i++) {
+        const int d = distance + i < 0 ? -(distance + i) : distance + i;
+        if (d <= radius_e && d % channels == 0)
+            word |= 1u << 8 * i;
+    }
+    return word;
+}
+
+void halo_cuda_box_bands_prepare(void *ret, const struct halo_conv *conv, int channels)
+{
+    struct bands_mask *mask = (struct bands_mask *)ret;
+    const int radius_e = conv->radius_x * channels;
+    for (int i = 0; i < 4; i++)
+        mask->base[i] = SUM_BASE;
+    for (int lane = 0; lane < 32; lane++) {
+        const int g = lane / 4, t = lane % 4;
+        for (int i = 0; i < (MOST_STEPS - 1) * 2 * MOST_STEPS * 4; i++) {
+            const int word = i % 4, step = i / 4 % MOST_STEPS, strip = i / 4 / MOST_STEPS % 2;
+            const int steps = i / 4 / MOST_STEPS / 2 + 2;
+            const int output = 8 * (g / 2) + 4 * strip + 2 * (word % 2) + g % 2;
+            const int input = 32 * step + 8 * t + 4 * (word / 2) - halo_of(steps);
+            mask->row[steps - 2][strip][step][word][lane] =
+                row_word(radius_e, channels, input - output);
+        }
+        for (int i = 0; i < 2 * MOST_GROUPS; i++) {
+            uint32_t word = 0;
+            for (int k = 0; k < 4; k++) {
+                const int below = 16 * (i / 2) + k / 2 * 8 + 2 * t + k % 2 - (g + i % 2 * 8);
+                if (below >= 0 && below <= 2 * conv->radius_y)
+                    word |= 1u << 8 * k;
+            }
+            mask->column[i / 2][i % 2][lane] = word;
+        }
+    }
+}
+
+template <int STEPS, int GROUPS, int PAIRS, int BLOCKS>
+static cudaError_t launch_shape(struct bands_launch *launch, cudaStream_t stream)
+{
+    int blocks = 0;
+    for (int i = 0; i < launch->count; i++) {
+        struct bands_plane *plane = &launch->plane[i];
+        const dim3 grid = halo_grid(plane->src, WARPS * PAIR * PAIRS, BANDS * 16);
+        plane->first_block = blocks;
+        plane->blocks_x = grid.x;
+        blocks += grid.x * grid.y;
+    }
+    bands_kernel<STEPS, GROUPS, PAIRS, BLOCKS><<<blocks, THREADS, 0, stream>>>(*launch);
+    return cudaGetLastError();
+}
+
+static struct bands_plane plane_for(const struct halo_cuda_call *call)
+{
+    const struct halo_conv *conv = call->conv;
+    struct bands_plane plane = {};
+    plane.src = call->src;
+    plane.dst = call->dst;
+    plane.radius_y = conv->radius_y;
+    plane.border = conv->border;
+    plane.ghost = conv->border_value;
+    plane.scale = 1.0f / (float)((2 * conv->radius_x + 1) * (2 * conv->radius_y + 1));
+    plane.mask = (const struct bands_mask *)call->prepared;
+    return plane;
+}
+
+/* One shape of kernel for all planes of a launch: the largest that any of them needs. */
+cudaError_t halo_cuda_launch_box_bands(const struct halo_cuda_call *calls, int count)
+{
+    struct bands_launch launch;
+    int radius_e = 0, radius_y = 0;
+    launch.count = 0;
+    for (int i = 0; i < count; i++) {
+        const struct halo_conv *conv = calls[i].conv;
+        const int reach = conv->radius_x * calls[i].src.channels;
+        if (!halo_word_sources_do(&calls[i].src, conv->border, reach)) {
+            const cudaError_t status = halo_cuda_launch_running_sums(&calls[i], 1);
+            if (status != cudaSuccess)
+                return status;
+            continue;
+        }
+        launch.plane[launch.count++] = plane_for(&calls[i]);
+        radius_e = reach > radius_e ? reach : radius_e;
+        radius_y = conv->radius_y > radius_y ? conv->radius_y : radius_y;
+    }
+    if (launch.count == 0)
+        return cudaSuccess;
+    cudaStream_t stream = calls->stream;
+    if (radius_e > halo_of(2) || radius_y > 16) /* pairs and limits: the fastest on an H200 */
+        return launch_shape<3, 5, 1, 4>(&launch, stream);
+    return radius_y > 8 ? launch_shape<2, 3, 2, 4>(&launch, stream)
+                        : launch_shape<2, 2, 2, 4>(&launch, stream);
+}
