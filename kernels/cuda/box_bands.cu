@@ -89,52 +89,59 @@ static __device__ inline void multiply_16(int (&d)[4], const uint32_t *a, uint32
 #endif
 }
 
-template <bool EDGE>
-static __device__ inline const uint8_t *row_at(const struct bands_plane &p, int y)
-{
-    if (EDGE && (unsigned)y >= (unsigned)p.src.height)
-        y = halo_far_index(y, p.src.height, p.border);
-    return EDGE && y == HALO_GHOST ? NULL : (const uint8_t *)p.src.data + y * p.src.stride;
-}
+/* What a lane reads, and its rows of the coming 16. */
+template <int LOADS>
+struct bands_source {
+    struct halo_plane plane;
+    enum halo_border border;
+    uint32_t ghost;                        /* four times the constant */
+    const struct halo_word_source *ghosts; /* of each four columns that the warp reads */
+    int e[LOADS];                          /* where ghosts are among the eight: 0 */
+    bool whole[LOADS];
+    const uint8_t *row[2];
+    bool ghost_row[2]; /* row is any then */
+};
 
-static __device__ inline bool is_whole(const struct bands_plane &p, int e)
-{
-    return e >= 0 && e + 8 <= p.src.width * p.src.channels;
-}
-
-/* The coming 16 rows. Pixels with ghost cells among them wait for fill_ghosts: by then other lanes
- * have brought what they are made of near. */
+/* Where there are ghosts, something is loaded and fill_ghosts mends it: by then other lanes have
+ * brought what it is made of near. */
 template <bool EDGE, int LOADS>
-static __device__ inline void load_pixels(bands_pixels<LOADS> &ret, const uint8_t *(&rows)[2],
-                                          const struct bands_plane &p, int e, int y)
+static __device__ inline void load_pixels(bands_pixels<LOADS> &ret, struct bands_source<LOADS> &s,
+                                          int y)
 {
 #pragma unroll
     for (int h = 0; h < 2; h++) {
-        rows[h] = row_at<EDGE>(p, y + 8 * h);
+        int from = y + 8 * h;
+        if (EDGE && (unsigned)from >= (unsigned)s.plane.height)
+            from = halo_far_index(from, s.plane.height, s.border);
+        s.ghost_row[h] = EDGE && from == HALO_GHOST;
+        s.row[h] = (const uint8_t *)s.plane.data + max(from, 0) * s.plane.stride;
 #pragma unroll
         for (int j = 0; j < LOADS; j++)
-            if (!EDGE || (rows[h] && is_whole(p, e + PAIR * j)))
-                ret[h][j] = *(const uint2 *)(rows[h] + e + PAIR * j);
+            ret[h][j] = *(const uint2 *)(s.row[h] + s.e[j]);
     }
 }
 
-/* ghosts: of each four columns that the warp reads. */
 template <int LOADS>
 static __device__ inline void fill_ghosts(bands_pixels<LOADS> &pixels,
-                                          const uint8_t *const (&rows)[2],
-                                          const struct bands_plane &p, int e,
-                                          const struct halo_word_source *ghosts)
+                                          const struct bands_source<LOADS> &s)
 {
 #pragma unroll
     for (int j = 0; j < LOADS; j++) {
-        const bool whole = is_whole(p, e + PAIR * j);
-        const struct halo_word_source *from = ghosts + PAIR / 4 * j + threadIdx.x % 4 * 2;
+        if (s.whole[j])
+            continue;
+        const struct halo_word_source *from = s.ghosts + PAIR / 4 * j + threadIdx.x % 4 * 2;
+        const struct halo_word_source first = from[0], second = from[1];
 #pragma unroll
         for (int h = 0; h < 2; h++)
-            if (!whole || !rows[h])
-                pixels[h][j] = make_uint2(halo_gather_word(rows[h], from[0], p.ghost),
-                                          halo_gather_word(rows[h], from[1], p.ghost));
+            pixels[h][j] = make_uint2(halo_gather_word(s.row[h], first, s.ghost),
+                                      halo_gather_word(s.row[h], second, s.ghost));
     }
+#pragma unroll
+    for (int h = 0; h < 2; h++)
+        if (s.ghost_row[h])
+#pragma unroll
+            for (int j = 0; j < LOADS; j++)
+                pixels[h][j] = make_uint2(s.ghost, s.ghost);
 }
 
 /* 16 rows of T of one strip, for two blocks of eight columns: low and high bytes. */
@@ -212,14 +219,24 @@ static __device__ inline void run_warp(const struct bands_plane &p, int e, int y
     const int groups = min((int)BANDS, (p.src.height - y + 15) / 16) + GROUPS - 1;
     int from_y = y - p.radius_y + g;
 
+    struct bands_source<LOADS> source = {
+        p.src, p.border, (uint32_t)p.ghost * 0x01010101u, ghosts, {}, {}, {},
+        {
+        }
+    };
+#pragma unroll
+    for (int j = 0; j < LOADS; j++) {
+        const int first = from_e + PAIR * j;
+        source.whole[j] = !EDGE || (first >= 0 && first + 8 <= p.src.width * p.src.channels);
+        source.e[j] = source.whole[j] ? first : 0;
+    }
+    bands_pixels<LOADS> next;
+    load_pixels<EDGE, LOADS>(next, source, from_y);
     if (EDGE) {
         if (lane < PAIR / 4 * LOADS)
             ghosts[lane] = halo_word_source_of(e - halo_of(STEPS) + 4 * lane, p.src, p.border);
         __syncwarp();
     }
-    bands_pixels<LOADS> next;
-    const uint8_t *rows[2];
-    load_pixels<EDGE, LOADS>(next, rows, p, from_e, from_y);
 
     uint32_t row_band[2][STEPS][4], column_band[2 * GROUPS];
 #pragma unroll
@@ -251,10 +268,10 @@ static __device__ inline void run_warp(const struct bands_plane &p, int e, int y
             for (int i = 0; i < 2 * LOADS; i++)
                 pixels[i / LOADS][i % LOADS] = next[i / LOADS][i % LOADS];
             if (EDGE)
-                fill_ghosts<LOADS>(pixels, rows, p, from_e, ghosts);
+                fill_ghosts<LOADS>(pixels, source);
             from_y += 16;
             if (group + 1 < groups)
-                load_pixels<EDGE, LOADS>(next, rows, p, from_e, from_y);
+                load_pixels<EDGE, LOADS>(next, source, from_y);
 #pragma unroll
             for (int i = 0; i < 2 * PAIRS; i++)
                 row_pass<STEPS>(wide[u][i / 2][i % 2], row_band[i % 2], pixels[0] + i / 2,

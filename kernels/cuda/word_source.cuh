@@ -47,13 +47,13 @@ static __device__ inline struct halo_word_source halo_word_source_of(int e,
     return ret;
 }
 
-/* row: NULL is a row of ghosts. */
+/* ghost: four times the constant. */
 static __device__ inline uint32_t halo_gather_word(const uint8_t *row,
-                                                   const struct halo_word_source &from, int ghost)
+                                                   const struct halo_word_source &from,
+                                                   uint32_t ghost)
 {
-    const uint32_t ghosts = (uint32_t)ghost * 0x01010101u;
-    const uint32_t a = row && from.a >= 0 ? *(const uint32_t *)(row + from.a) : ghosts;
-    const uint32_t b = row && from.b >= 0 ? *(const uint32_t *)(row + from.b) : ghosts;
+    const uint32_t a = from.a >= 0 ? *(const uint32_t *)(row + from.a) : ghost;
+    const uint32_t b = from.b >= 0 ? *(const uint32_t *)(row + from.b) : ghost;
     return __byte_perm(a, b, from.select);
 }
 
