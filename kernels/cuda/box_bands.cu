@@ -9,41 +9,32 @@
  *      +------+-----------------+------+
  *
  * A lane loads 8 pixels of a row, which are its part of P; the next 16 rows are on their way while
- * these are at work. Nothing goes through shared memory, no warp waits for another. T, at most 65
+ * these are at work. Nothing goes through shared memory, no warp waits for another. T, at most 33
  * times 255, becomes two unsigned bytes: its four values in a lane (of rows 2t, 2t+1 of each half
  * of the 16) are the lane's part of an operand of the second product. T of the last GROUPS times 16
  * rows stays in registers.
  *
- * The mean is floor(sum / area + 1/2): area is odd, so no sum lies at a tie, and none nearer to one
- * than 1/2 area. The sums are below 2^23, hence floats, and the error of the product with the
- * rounded 1/area is below 2^-15, less than 1/2 area. Of x + 1/2 + 2^15, rounded down, the integer
- * begins at bit 8.
- *
  * Row m of R: 8b + m is output 8 (m / 2) + 4s + 2b + m % 2 of 32, for s = 0 and 1, so that a lane
  * ends with eight outputs in a row. */
-#include "kernels/cuda/word_source.cuh"
-#include "kernels/cuda/tensor.cuh"
+#include "kernels/cuda/box.cuh"
 
 enum {
     WARPS = 4,
     THREADS = WARPS * 32,
     BANDS = 4, /* of 16 rows of outputs to a warp */
     PAIR = 32, /* columns: two strips of 16 */
-    MOST_STEPS = 3,
-    MOST_GROUPS = 5,
-    SUM_BASE = 0x4b000000, /* the float 2^23; added to it, integers below 2^23 are its fraction */
+    HALO = 16, /* columns on each side */
+    STEPS = 2, /* of 32 in k, of the row pass */
+    PAIRS = 2,
+    LOADS = PAIRS + STEPS - 1, /* of 8 bytes to a lane, for a row */
+    MOST_GROUPS = 3,
 };
-
-static constexpr __host__ __device__ int halo_of(int steps)
-{
-    return 16 * (steps - 1);
-}
 
 /* The bands as fragments: a word for each lane. */
 struct bands_mask {
-    uint32_t row[MOST_STEPS - 1][2][MOST_STEPS][4][32]; /* for 2 and for 3 steps */
+    uint32_t row[2][STEPS][4][32]; /* strip, step, word */
     uint32_t column[MOST_GROUPS][2][32];
-    int32_t base[4]; /* SUM_BASE: from memory, so that it stays in four registers */
+    int32_t base[4]; /* HALO_BOX_BASE: from memory, so that it stays in four registers */
 };
 
 /* One plane of a launch. */
@@ -62,23 +53,9 @@ struct bands_launch {
     int count;
 };
 
-template <int LOADS>
 using bands_pixels = uint2[2][LOADS];
 
-/* d = a b + c: 16x32 by 32x8 unsigned bytes. */
-static __device__ inline void multiply_32(int (&d)[4], const uint32_t *a, uint32_t b0, uint32_t b1,
-                                          const int *c)
-{
-#if HALO_HAVE_MMA
-    asm("mma.sync.aligned.m16n8k32.row.col.s32.u8.u8.s32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
-        "{%10,%11,%12,%13};"
-        : "=r"(d[0]), "=r"(d[1]), "=r"(d[2]), "=r"(d[3])
-        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1), "r"(c[0]), "r"(c[1]),
-          "r"(c[2]), "r"(c[3]));
-#endif
-}
-
-/* The same, 16x16 by 16x8. */
+/* d = a b + c, 16x16 by 16x8 unsigned bytes. */
 static __device__ inline void multiply_16(int (&d)[4], const uint32_t *a, uint32_t b, const int *c)
 {
 #if HALO_HAVE_MMA
@@ -90,7 +67,6 @@ static __device__ inline void multiply_16(int (&d)[4], const uint32_t *a, uint32
 }
 
 /* What a lane reads, and its rows of the coming 16. */
-template <int LOADS>
 struct bands_source {
     struct halo_plane plane;
     enum halo_border border;
@@ -104,9 +80,8 @@ struct bands_source {
 
 /* Where there are ghosts, something is loaded and fill_ghosts mends it: by then other lanes have
  * brought what it is made of near. */
-template <bool EDGE, int LOADS>
-static __device__ inline void load_pixels(bands_pixels<LOADS> &ret, struct bands_source<LOADS> &s,
-                                          int y)
+template <bool EDGE>
+static __device__ inline void load_pixels(bands_pixels &ret, struct bands_source &s, int y)
 {
 #pragma unroll
     for (int h = 0; h < 2; h++) {
@@ -121,9 +96,7 @@ static __device__ inline void load_pixels(bands_pixels<LOADS> &ret, struct bands
     }
 }
 
-template <int LOADS>
-static __device__ inline void fill_ghosts(bands_pixels<LOADS> &pixels,
-                                          const struct bands_source<LOADS> &s)
+static __device__ inline void fill_ghosts(bands_pixels &pixels, const struct bands_source &s)
 {
 #pragma unroll
     for (int j = 0; j < LOADS; j++) {
@@ -145,7 +118,6 @@ static __device__ inline void fill_ghosts(bands_pixels<LOADS> &pixels,
 }
 
 /* 16 rows of T of one strip, for two blocks of eight columns: low and high bytes. */
-template <int STEPS>
 static __device__ inline void row_pass(uint32_t (&ret)[2][2], const uint32_t (&band)[STEPS][4],
                                        const uint2 *upper, const uint2 *lower)
 {
@@ -153,8 +125,8 @@ static __device__ inline void row_pass(uint32_t (&ret)[2][2], const uint32_t (&b
     int sum[2][4];
 #pragma unroll
     for (int j = 0; j < STEPS; j++) {
-        multiply_32(sum[0], band[j], upper[j].x, upper[j].y, j ? sum[0] : zero);
-        multiply_32(sum[1], band[j], lower[j].x, lower[j].y, j ? sum[1] : zero);
+        halo_box_multiply(sum[0], band[j], upper[j].x, upper[j].y, j ? sum[0] : zero);
+        halo_box_multiply(sum[1], band[j], lower[j].x, lower[j].y, j ? sum[1] : zero);
     }
 #pragma unroll
     for (int b = 0; b < 2; b++) {
@@ -166,7 +138,7 @@ static __device__ inline void row_pass(uint32_t (&ret)[2][2], const uint32_t (&b
 }
 
 /* 16 rows of sums of eight columns. T's groups lie in a ring, from oldest on. */
-template <int GROUPS, int PAIRS>
+template <int GROUPS>
 static __device__ inline void column_pass(int (&ret)[4],
                                           const uint32_t (&t)[GROUPS][PAIRS][2][2][2], int oldest,
                                           const uint32_t (&band)[2 * GROUPS], const int (&base)[4],
@@ -181,8 +153,8 @@ static __device__ inline void column_pass(int (&ret)[4],
             const int *start = k ? digit[d] : d ? zero : base;
             const uint32_t b0 = t[(oldest + k) % GROUPS][pair][strip][block][d];
             if (k + 1 < GROUPS)
-                multiply_32(digit[d], band + 2 * k, b0,
-                            t[(oldest + k + 1) % GROUPS][pair][strip][block][d], start);
+                halo_box_multiply(digit[d], band + 2 * k, b0,
+                                  t[(oldest + k + 1) % GROUPS][pair][strip][block][d], start);
             else
                 multiply_16(digit[d], band + 2 * k, b0, start);
         }
@@ -191,50 +163,29 @@ static __device__ inline void column_pass(int (&ret)[4],
         ret[i] = digit[1][i] * 256 + digit[0][i];
 }
 
-/* Four outputs in a row: the means of sums[block][first], sums[block][first + 1]. */
-static __device__ inline uint32_t pack_means(const int (&sums)[2][4], int first, float scale)
-{
-    uint32_t pairs[2];
-#pragma unroll
-    for (int block = 0; block < 2; block++) {
-        uint32_t mean[2];
-#pragma unroll
-        for (int i = 0; i < 2; i++) {
-            const float sum = __int_as_float(sums[block][first + i]) - __int_as_float(SUM_BASE);
-            mean[i] = __float_as_uint(__fmaf_rd(sum, scale, 32768.5f));
-        }
-        pairs[block] = __byte_perm(mean[0], mean[1], 0x0051);
-    }
-    return __byte_perm(pairs[0], pairs[1], 0x5410);
-}
-
 /* One warp: BANDS times 16 rows of PAIRS times 32 columns from element e, row y on. */
-template <int STEPS, int GROUPS, int PAIRS, bool EDGE>
+template <int GROUPS, bool EDGE>
 static __device__ inline void run_warp(const struct bands_plane &p, int e, int y,
                                        struct halo_word_source *ghosts)
 {
-    constexpr int LOADS = PAIRS + STEPS - 1;
     const int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
-    const int from_e = e - halo_of(STEPS) + 8 * t;
+    const int from_e = e - HALO + 8 * t;
     const int groups = min((int)BANDS, (p.src.height - y + 15) / 16) + GROUPS - 1;
     int from_y = y - p.radius_y + g;
 
-    struct bands_source<LOADS> source = {
-        p.src, p.border, (uint32_t)p.ghost * 0x01010101u, ghosts, {}, {}, {},
-        {
-        }
-    };
+    struct bands_source source = {p.src, p.border, (uint32_t)p.ghost * 0x01010101u, ghosts, {}, {},
+                                  {},    {}};
 #pragma unroll
     for (int j = 0; j < LOADS; j++) {
         const int first = from_e + PAIR * j;
         source.whole[j] = !EDGE || (first >= 0 && first + 8 <= p.src.width * p.src.channels);
         source.e[j] = source.whole[j] ? first : 0;
     }
-    bands_pixels<LOADS> next;
-    load_pixels<EDGE, LOADS>(next, source, from_y);
+    bands_pixels next;
+    load_pixels<EDGE>(next, source, from_y);
     if (EDGE) {
         if (lane < PAIR / 4 * LOADS)
-            ghosts[lane] = halo_word_source_of(e - halo_of(STEPS) + 4 * lane, p.src, p.border);
+            ghosts[lane] = halo_word_source_of(e - HALO + 4 * lane, p.src, p.border);
         __syncwarp();
     }
 
@@ -242,7 +193,7 @@ static __device__ inline void run_warp(const struct bands_plane &p, int e, int y
 #pragma unroll
     for (int i = 0; i < 8 * STEPS; i++)
         row_band[i / 4 / STEPS][i / 4 % STEPS][i % 4] =
-            p.mask->row[STEPS - 2][i / 4 / STEPS][i / 4 % STEPS][i % 4][lane];
+            p.mask->row[i / 4 / STEPS][i / 4 % STEPS][i % 4][lane];
 #pragma unroll
     for (int i = 0; i < 2 * GROUPS; i++)
         column_band[i] = p.mask->column[i / 2][i % 2][lane];
@@ -263,19 +214,19 @@ static __device__ inline void run_warp(const struct bands_plane &p, int e, int y
             const int group = first + u;
             if (group >= groups)
                 return;
-            bands_pixels<LOADS> pixels;
+            bands_pixels pixels;
 #pragma unroll
             for (int i = 0; i < 2 * LOADS; i++)
                 pixels[i / LOADS][i % LOADS] = next[i / LOADS][i % LOADS];
             if (EDGE)
-                fill_ghosts<LOADS>(pixels, source);
+                fill_ghosts(pixels, source);
             from_y += 16;
             if (group + 1 < groups)
-                load_pixels<EDGE, LOADS>(next, source, from_y);
+                load_pixels<EDGE>(next, source, from_y);
 #pragma unroll
             for (int i = 0; i < 2 * PAIRS; i++)
-                row_pass<STEPS>(wide[u][i / 2][i % 2], row_band[i % 2], pixels[0] + i / 2,
-                                pixels[1] + i / 2);
+                row_pass(wide[u][i / 2][i % 2], row_band[i % 2], pixels[0] + i / 2,
+                         pixels[1] + i / 2);
             if (group < GROUPS - 1)
                 continue;
 #pragma unroll
@@ -286,11 +237,11 @@ static __device__ inline void run_warp(const struct bands_plane &p, int e, int y
                     int sums[2][4];
 #pragma unroll
                     for (int block = 0; block < 2; block++)
-                        column_pass<GROUPS, PAIRS>(sums[block], wide, u + 1, column_band, base,
-                                                   pair, strip, block);
+                        column_pass<GROUPS>(sums[block], wide, u + 1, column_band, base, pair,
+                                            strip, block);
 #pragma unroll
                     for (int i = 0; i < 2; i++)
-                        words[i][strip] = pack_means(sums, 2 * i, scale);
+                        words[i][strip] = halo_box_means(sums, 2 * i, scale);
                 }
                 if (pair < pairs && rows_left > 0)
                     *(uint2 *)(out + PAIR * pair) = make_uint2(words[0][0], words[0][1]);
@@ -313,12 +264,11 @@ static __device__ inline const struct bands_plane &plane_of(const struct bands_l
     return launch.plane[p];
 }
 
-template <int STEPS, int GROUPS, int PAIRS, int BLOCKS>
-static __global__ void __launch_bounds__(THREADS, BLOCKS)
+template <int GROUPS>
+static __global__ void __launch_bounds__(THREADS, 4)
     bands_kernel(const __grid_constant__ struct bands_launch launch)
 {
-    constexpr int HALO = halo_of(STEPS);
-    __shared__ struct halo_word_source ghosts[WARPS][PAIR / 4 * (PAIRS + STEPS - 1)];
+    __shared__ struct halo_word_source ghosts[WARPS][PAIR / 4 * LOADS];
     const struct bands_plane &p = plane_of(launch);
     const int block = blockIdx.x - p.first_block, warp = threadIdx.x / 32;
     const int e = (block % p.blocks_x * WARPS + warp) * PAIR * PAIRS;
@@ -328,15 +278,14 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
         return;
     if (e >= HALO && e + PAIR * PAIRS + HALO <= elements && y >= p.radius_y &&
         y - p.radius_y + (BANDS + GROUPS - 1) * 16 <= p.src.height)
-        run_warp<STEPS, GROUPS, PAIRS, false>(p, e, y, ghosts[warp]);
+        run_warp<GROUPS, false>(p, e, y, ghosts[warp]);
     else
-        run_warp<STEPS, GROUPS, PAIRS, true>(p, e, y, ghosts[warp]);
+        run_warp<GROUPS, true>(p, e, y, ghosts[warp]);
 }
 
 bool halo_cuda_box_bands_can(const struct halo_conv *conv, int channels)
 {
-    return conv->kind == HALO_CONV_BOX && conv->depth == 8 &&
-           conv->radius_x * channels <= halo_of(MOST_STEPS) &&
+    return conv->kind == HALO_CONV_BOX && conv->depth == 8 && conv->radius_x * channels <= HALO &&
            conv->radius_y <= 8 * (MOST_GROUPS - 1);
 }
 
@@ -347,33 +296,19 @@ size_t halo_cuda_box_bands_bytes(const struct halo_conv *conv, int channels)
     return sizeof(struct bands_mask);
 }
 
-/* Four elements of the row band, from this many elements right of the output on. */
-static uint32_t row_word(int radius_e, int channels, int distance)
-{
-    uint32_t word = 0;
-    for (int i = 0; i < 4; i++) {
-        const int d = distance + i < 0 ? -(distance + i) : distance + i;
-        if (d <= radius_e && d % channels == 0)
-            word |= 1u << 8 * i;
-    }
-    return word;
-}
-
 void halo_cuda_box_bands_prepare(void *ret, const struct halo_conv *conv, int channels)
 {
     struct bands_mask *mask = (struct bands_mask *)ret;
     const int radius_e = conv->radius_x * channels;
     for (int i = 0; i < 4; i++)
-        mask->base[i] = SUM_BASE;
+        mask->base[i] = HALO_BOX_BASE;
     for (int lane = 0; lane < 32; lane++) {
         const int g = lane / 4, t = lane % 4;
-        for (int i = 0; i < (MOST_STEPS - 1) * 2 * MOST_STEPS * 4; i++) {
-            const int word = i % 4, step = i / 4 % MOST_STEPS, strip = i / 4 / MOST_STEPS % 2;
-            const int steps = i / 4 / MOST_STEPS / 2 + 2;
+        for (int i = 0; i < 2 * STEPS * 4; i++) {
+            const int word = i % 4, step = i / 4 % STEPS, strip = i / 4 / STEPS;
             const int output = 8 * (g / 2) + 4 * strip + 2 * (word % 2) + g % 2;
-            const int input = 32 * step + 8 * t + 4 * (word / 2) - halo_of(steps);
-            mask->row[steps - 2][strip][step][word][lane] =
-                row_word(radius_e, channels, input - output);
+            const int input = PAIR * step + 8 * t + 4 * (word / 2) - HALO;
+            mask->row[strip][step][word][lane] = halo_box_word(radius_e, channels, input - output);
         }
         for (int i = 0; i < 2 * MOST_GROUPS; i++) {
             uint32_t word = 0;
@@ -387,8 +322,8 @@ void halo_cuda_box_bands_prepare(void *ret, const struct halo_conv *conv, int ch
     }
 }
 
-template <int STEPS, int GROUPS, int PAIRS, int BLOCKS>
-static cudaError_t launch_shape(struct bands_launch *launch, cudaStream_t stream)
+template <int GROUPS>
+static cudaError_t launch_groups(struct bands_launch *launch, cudaStream_t stream)
 {
     int blocks = 0;
     for (int i = 0; i < launch->count; i++) {
@@ -398,7 +333,7 @@ static cudaError_t launch_shape(struct bands_launch *launch, cudaStream_t stream
         plane->blocks_x = grid.x;
         blocks += grid.x * grid.y;
     }
-    bands_kernel<STEPS, GROUPS, PAIRS, BLOCKS><<<blocks, THREADS, 0, stream>>>(*launch);
+    bands_kernel<GROUPS><<<blocks, THREADS, 0, stream>>>(*launch);
     return cudaGetLastError();
 }
 
@@ -416,11 +351,11 @@ static struct bands_plane plane_for(const struct halo_cuda_call *call)
     return plane;
 }
 
-/* One shape of kernel for all planes of a launch: the largest that any of them needs. */
+/* As many groups for all planes of a launch as any of them needs. */
 cudaError_t halo_cuda_launch_box_bands(const struct halo_cuda_call *calls, int count)
 {
     struct bands_launch launch;
-    int radius_e = 0, radius_y = 0;
+    int radius_y = 0;
     launch.count = 0;
     for (int i = 0; i < count; i++) {
         const struct halo_conv *conv = calls[i].conv;
@@ -432,14 +367,10 @@ cudaError_t halo_cuda_launch_box_bands(const struct halo_cuda_call *calls, int c
             continue;
         }
         launch.plane[launch.count++] = plane_for(&calls[i]);
-        radius_e = reach > radius_e ? reach : radius_e;
         radius_y = conv->radius_y > radius_y ? conv->radius_y : radius_y;
     }
     if (launch.count == 0)
         return cudaSuccess;
-    cudaStream_t stream = calls->stream;
-    if (radius_e > halo_of(2) || radius_y > 16) /* pairs and limits: the fastest on an H200 */
-        return launch_shape<3, 5, 1, 4>(&launch, stream);
-    return radius_y > 8 ? launch_shape<2, 3, 2, 4>(&launch, stream)
-                        : launch_shape<2, 2, 2, 4>(&launch, stream);
+    return radius_y > 8 ? launch_groups<3>(&launch, calls->stream)
+                        : launch_groups<2>(&launch, calls->stream);
 }

@@ -48,6 +48,7 @@ cudaError_t halo_cuda_launch_coarse_tile(const struct halo_cuda_call *calls, int
 cudaError_t halo_cuda_launch_input_tile(const struct halo_cuda_call *calls, int count);
 cudaError_t halo_cuda_launch_core_tile(const struct halo_cuda_call *calls, int count);
 cudaError_t halo_cuda_launch_box_bands(const struct halo_cuda_call *calls, int count);
+cudaError_t halo_cuda_launch_box_stream(const struct halo_cuda_call *calls, int count);
 cudaError_t halo_cuda_launch_running_sums(const struct halo_cuda_call *calls, int count);
 cudaError_t halo_cuda_launch_gradient_tile(const struct halo_cuda_call *calls, int count);
 cudaError_t halo_cuda_launch_tensor(const struct halo_cuda_call *calls, int count);
@@ -55,6 +56,9 @@ cudaError_t halo_cuda_launch_tensor(const struct halo_cuda_call *calls, int coun
 bool halo_cuda_box_bands_can(const struct halo_conv *conv, int channels);
 size_t halo_cuda_box_bands_bytes(const struct halo_conv *conv, int channels);
 void halo_cuda_box_bands_prepare(void *ret, const struct halo_conv *conv, int channels);
+bool halo_cuda_box_stream_can(const struct halo_conv *conv, int channels);
+size_t halo_cuda_box_stream_bytes(const struct halo_conv *conv, int channels);
+void halo_cuda_box_stream_prepare(void *ret, const struct halo_conv *conv, int channels);
 size_t halo_cuda_coarse_bytes(const struct halo_conv *conv, int channels);
 void halo_cuda_coarse_prepare(void *ret, const struct halo_conv *conv, int channels);
 size_t halo_cuda_tensor_bytes(const struct halo_conv *conv, int channels);
