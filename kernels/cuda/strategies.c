@@ -19,6 +19,24 @@ static bool input_tile_can(const struct halo_conv *conv, int channels)
     return weighs(conv, channels);
 }
 
+static const struct halo_cuda_strategy box_bands = {
+    .base = {"box-bands", "small boxes on tensor cores, without shared memory",
+             halo_cuda_box_bands_can},
+    .compute = 80,
+    .launch = halo_cuda_launch_box_bands,
+    .prepared_bytes = halo_cuda_box_bands_bytes,
+    .prepare = halo_cuda_box_bands_prepare,
+};
+
+static const struct halo_cuda_strategy box_stream = {
+    .base = {"box-stream", "boxes: columns by running sums, rows on tensor cores",
+             halo_cuda_box_stream_can},
+    .compute = 80,
+    .launch = halo_cuda_launch_box_stream,
+    .prepared_bytes = halo_cuda_box_stream_bytes,
+    .prepare = halo_cuda_box_stream_prepare,
+};
+
 static const struct halo_cuda_strategy tensor = {
     .base = {"tensor", "tensor cores: products with the mask's band matrix", halo_cuda_tensor_can},
     .compute = 80,
@@ -130,6 +148,8 @@ static const struct halo_cuda_strategy naive = {
 };
 
 const struct halo_strategy *const halo_cuda_strategies[] = {
+    &box_bands.base,
+    &box_stream.base,
     &tensor.base,
     &running_sums.base,
     &coarse_tile.base,

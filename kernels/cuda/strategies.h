@@ -51,11 +51,19 @@ cudaError_t halo_cuda_launch_coarse_tile_8(const struct halo_cuda_call *calls, i
 cudaError_t halo_cuda_launch_input_tile(const struct halo_cuda_call *calls, int count);
 cudaError_t halo_cuda_launch_input_tile_coarse(const struct halo_cuda_call *calls, int count);
 cudaError_t halo_cuda_launch_core_tile(const struct halo_cuda_call *calls, int count);
+cudaError_t halo_cuda_launch_box_bands(const struct halo_cuda_call *calls, int count);
+cudaError_t halo_cuda_launch_box_stream(const struct halo_cuda_call *calls, int count);
 cudaError_t halo_cuda_launch_running_sums(const struct halo_cuda_call *calls, int count);
 cudaError_t halo_cuda_launch_gradient_tile(const struct halo_cuda_call *calls, int count);
 cudaError_t halo_cuda_launch_nodes(const struct halo_cuda_call *calls, int count);
 cudaError_t halo_cuda_launch_tensor(const struct halo_cuda_call *calls, int count);
 
+bool halo_cuda_box_bands_can(const struct halo_conv *conv, int channels);
+size_t halo_cuda_box_bands_bytes(const struct halo_conv *conv, int channels);
+void halo_cuda_box_bands_prepare(void *ret, const struct halo_conv *conv, int channels);
+bool halo_cuda_box_stream_can(const struct halo_conv *conv, int channels);
+size_t halo_cuda_box_stream_bytes(const struct halo_conv *conv, int channels);
+void halo_cuda_box_stream_prepare(void *ret, const struct halo_conv *conv, int channels);
 size_t halo_cuda_coarse_bytes(const struct halo_conv *conv, int channels);
 void halo_cuda_coarse_prepare(void *ret, const struct halo_conv *conv, int channels);
 size_t halo_cuda_nodes_bytes(const struct halo_conv *conv, int channels);
