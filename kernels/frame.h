@@ -23,7 +23,8 @@ struct halo_step {
 };
 
 /* A plane and its way: src through 1 or more steps to dst. src and dst are host memory; from
- * halo_backend_memory() copies overlap, from elsewhere they may block. */
+ * halo_backend_memory() copies overlap, from elsewhere they may block. Bytes between the rows of
+ * dst may be written: rows that lie as the device has them come back in one copy. */
 struct halo_frame_plane {
     struct halo_plane src, dst; /* of one shape, not overlapping */
     const struct halo_step *steps;

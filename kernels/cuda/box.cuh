@@ -11,6 +11,7 @@
 #ifndef HALO_BOX_CUH
 #define HALO_BOX_CUH
 
+#include "kernels/cuda/tile.cuh"
 #include "kernels/cuda/tensor.cuh"
 
 enum {
