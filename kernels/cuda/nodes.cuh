@@ -11,8 +11,6 @@
 
 #include "kernels/cuda/strategies.h"
 
-enum { HALO_NODES_PIXELS = 16 }; /* along the row, that a thread reads or writes at once */
-
 /* One direction. */
 struct halo_axis {
     int step, log2_step;
@@ -38,14 +36,23 @@ struct halo_nodes {
 cudaError_t halo_nodes_gather(const struct halo_cuda_call *call, const struct halo_nodes *nodes);
 cudaError_t halo_nodes_spread(const struct halo_cuda_call *call, const struct halo_nodes *nodes);
 
-/* Every kernel says first that the next one may come in, as soon as there is room, and waits where
- * it touches what the one before has written. */
-static __device__ inline void halo_nodes_wait(void)
+/* Blocks of the next kernel may come in from here on, where there is room. Not before this one's
+ * are at work: blocks that wait for two kernels would lie where they fell, many on one
+ * multiprocessor and none on the next. */
+static __device__ inline void halo_nodes_let_next_in(void)
 {
 #if __CUDA_ARCH__ >= 900
     cudaTriggerProgrammaticLaunchCompletion();
+#endif
+}
+
+/* For the kernel before, and for all that it has written. */
+static __device__ inline void halo_nodes_wait(void)
+{
+#if __CUDA_ARCH__ >= 900
     cudaGridDependencySynchronize();
 #endif
+    halo_nodes_let_next_in();
 }
 
 /* A kernel that calls halo_nodes_wait(). */

@@ -34,7 +34,7 @@ struct pixel<4> {
 
 template <typename Sample, int CHANNELS, int STEP>
 struct gather {
-    static constexpr int PIXELS = HALO_NODES_PIXELS, CELLS = PIXELS / STEP;
+    static constexpr int PIXELS = HALO_MAX_STEP, CELLS = PIXELS / STEP;
     static constexpr int SUMS = CELLS * CHANNELS; /* of a thread */
     static constexpr int IN_WORD = 4 / sizeof(Sample);
     static constexpr int WORDS = PIXELS * CHANNELS / IN_WORD;
@@ -44,6 +44,7 @@ struct gather {
     /* Warps that share a row of cells of the largest step. */
     static constexpr int PARTS = SUMS > 8 ? 1 : 2;
     static constexpr int THREADS = WARPS * WARP;
+    static constexpr int BLOCKS = WORDS <= 8 && SUMS <= 4 ? 2 : 1; /* on a multiprocessor at once */
 
     static __device__ inline uint32_t clip(uint32_t words, const struct halo_plane &p)
     {
@@ -243,16 +244,14 @@ static __device__ inline uint32_t scale(uint32_t sum, const struct halo_nodes &n
 }
 
 template <typename Sample, int CHANNELS, int STEP>
-static __global__ void __launch_bounds__(gather<Sample, CHANNELS, STEP>::THREADS)
+static __global__ void __launch_bounds__(gather<Sample, CHANNELS, STEP>::THREADS,
+                                         gather<Sample, CHANNELS, STEP>::BLOCKS)
     gather_kernel(const struct halo_plane src, const struct halo_nodes nodes, int first_chunk,
                   int last_chunk, int parts)
 {
     using g = gather<Sample, CHANNELS, STEP>;
     __shared__ uint32_t below[g::WARPS][g::SUMS][WARP]; /* what cells give to the nodes after */
     __shared__ uint32_t above[g::PARTS > 1 ? g::WARPS : 1][g::SUMS][WARP];
-#if __CUDA_ARCH__ >= 900
-    cudaTriggerProgrammaticLaunchCompletion();
-#endif
     const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
     const int cells = g::WARPS / parts, cell = warp % cells, part = warp / cells;
     const int l = (int)blockIdx.y * (cells - 1) - nodes.y.margin - 1 + cell;
@@ -268,6 +267,7 @@ static __global__ void __launch_bounds__(gather<Sample, CHANNELS, STEP>::THREADS
         g::template sum_part<REPEATING>(rising, falling, src, nodes, x, y, part * rows, rows);
     else
         g::template sum_part<EDGE>(rising, falling, src, nodes, x, y, part * rows, rows);
+    halo_nodes_let_next_in();
 #pragma unroll
     for (int s = 0; s < g::SUMS; s++) {
         below[warp][s][lane] = rising[s];
@@ -295,7 +295,7 @@ struct kernels {
     static cudaError_t launch(const struct halo_cuda_call *call, const struct halo_nodes *nodes)
     {
         using g = gather<Sample, CHANNELS, STEP>;
-        const int pixels = HALO_NODES_PIXELS, margin = nodes->x.margin * STEP;
+        const int pixels = g::PIXELS, margin = nodes->x.margin * STEP;
         const int first = -((margin + pixels - 1) / pixels);
         const int end = ((nodes->x.count + nodes->x.margin) * STEP + pixels - 1) / pixels;
         const int parts = nodes->y.step == MOST_STEP ? g::PARTS : 1;
