@@ -13,7 +13,7 @@
 
 enum {
     BANDS_PER_THREAD = 3, /* evens out workers that were late, at little repeated halo */
-    LEAST_BAND = 8,       /* times the rows that it repeats */
+    LEAST_BAND = 16,      /* times the rows that it repeats */
     ALIGNMENT = 64,
 };
 

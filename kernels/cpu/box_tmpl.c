@@ -126,24 +126,30 @@ static void write_row(const struct box *b, int y)
     }
 }
 
-/* Sums of the columns from the left, each channel by itself. Four at a time: one addition to wait
- * for instead of four. */
-static void sum_up(uint32_t *restrict prefix, const uint32_t *restrict columns, int count,
-                   int channels)
+typedef uint32_t four __attribute__((vector_size(16)));
+
+/* Sums of the columns from the left, each channel by itself; four at a time, for which one addition
+ * waits for the four before. */
+static inline __attribute__((always_inline)) void sum_up(uint32_t *restrict prefix,
+                                                         const uint32_t *restrict columns,
+                                                         int count, int channels)
 {
-    uint32_t sum[2] = {0, 0};
+    const four zero = {0};
+    four before = zero;
     int i = 0;
-    if (channels == 1)
-        for (; i + 4 <= count; i += 4) {
-            const uint32_t a = columns[i], b = a + columns[i + 1];
-            const uint32_t c = columns[i + 2], d = c + columns[i + 3];
-            prefix[i] = sum[0] + a;
-            prefix[i + 1] = sum[0] + b;
-            prefix[i + 2] = sum[0] + (b + c);
-            prefix[i + 3] = sum[0] += b + d;
-        }
+    for (; i + 4 <= count; i += 4) {
+        four v;
+        memcpy(&v, columns + i, sizeof(v));
+        if (channels == 1)
+            v += __builtin_shuffle(v, zero, (four){4, 0, 1, 2});
+        v += __builtin_shuffle(v, zero, (four){4, 5, 0, 1});
+        const four sums = v + before;
+        memcpy(prefix + i, &sums, sizeof(sums));
+        before += channels == 1 ? __builtin_shuffle(v, (four){3, 3, 3, 3})
+                                : __builtin_shuffle(v, (four){2, 3, 2, 3});
+    }
     for (; i < count; i++)
-        prefix[i] = sum[i % channels] += columns[i];
+        prefix[i] = columns[i] + (i < channels ? 0 : prefix[i - channels]);
 }
 
 static void write_narrow(const struct box *b, int y)
@@ -156,7 +162,11 @@ static void write_narrow(const struct box *b, int y)
     uint32_t *zeros = b->prefix, *all = zeros + channels;
     for (int ch = 0; ch < channels; ch++)
         zeros[ch] = 0;
-    sum_up(all, b->inner - ahead, b->length + 2 * ahead, channels);
+    const int count = b->length + 2 * ahead;
+    if (channels == 1)
+        sum_up(all, b->inner - ahead, count, 1);
+    else
+        sum_up(all, b->inner - ahead, count, 2);
 
     const uint32_t *restrict right = all + 2 * ahead, *restrict left = zeros;
     if (dst->depth == 8) {

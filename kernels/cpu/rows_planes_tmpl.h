@@ -99,26 +99,21 @@ static void read_segment(const struct strip *s, uint16_t *to, int sy, int channe
 }
 
 /* Strips begin a new page with every row, which the hardware does not foresee: asks for what will
- * be read, or written, soon. */
-static inline __attribute__((always_inline)) void prefetch_row(const struct strip *s,
-                                                               const struct halo_plane *p, int y,
-                                                               bool write)
+ * be read soon. */
+static inline __attribute__((always_inline)) void prefetch_row(const struct strip *s, int y)
 {
+    const struct halo_plane *p = &s->job->src;
     if (y < 0 || y >= p->height)
         return;
     const int sample = halo_plane_sample_bytes(p) * p->channels;
     const char *from = (const char *)halo_plane_row(p, y) + s->x * sample;
-    for (int i = 0; i < s->n * sample; i += LINE) {
-        if (write)
-            __builtin_prefetch(from + i, 1, 2);
-        else
-            __builtin_prefetch(from + i, 0, 2);
-    }
+    for (int i = 0; i < s->n * sample; i += LINE)
+        __builtin_prefetch(from + i, 0, 2);
 }
 
 static void read_row(const struct strip *s, uint16_t *to, int y)
 {
-    prefetch_row(s, &s->job->src, y + AHEAD, false);
+    prefetch_row(s, y + AHEAD);
     const int sy = halo_border_index(y, s->job->src.height, s->job->conv->border);
     for (int ch = 0; ch < s->job->src.channels; ch++)
         read_segment(s, to + ch * s->segment, sy, ch);
@@ -169,10 +164,7 @@ static void begin_rows(struct strip *s, int y, int count)
     const bool direct = p->channels == 1 && p->shift == 0 && s->n == s->width;
     for (int i = 0; i < count; i++) {
         s->out[i] = s->buffers[i];
-        if (y + i >= s->y1)
-            continue;
-        prefetch_row(s, p, y + i, true);
-        if (direct)
+        if (direct && y + i < s->y1)
             s->out[i] = (char *)halo_plane_row(p, y + i) + s->x * halo_plane_sample_bytes(p);
     }
 }
