@@ -58,7 +58,7 @@ static void run_case(struct check *k, struct test_case *t, const struct mask *ma
     struct halo_conv conv;
     if (!make(k, t, mask, border, draw >> 12, &conv))
         return;
-    const double affordable = k->full ? 4e6 : 5e5;
+    const double affordable = k->full ? 3e6 : 5e5;
     const double lot = (double)(next_random(&t->state) % 1000000) / 1e6;
     const double cost = reference_cost(&conv, t->width, t->height, t->format.channels);
     if (k->only < 0 && lot * cost > affordable)
