@@ -232,7 +232,8 @@ static cudaError_t launch_kernels(const struct halo_cuda_call *call)
     const struct halo_plane &src = call->src;
     const int elements = src.width * src.channels, taps = 2 * conv->radius_x + 1;
     const int halo = 2 * conv->radius_x * src.channels + src.channels + CELLS + COLUMNS;
-    const int wanted = (elements + halo + CELLS - 1) / CELLS; /* threads for a whole row */
+    /* Threads for a whole row, whose outputs are then rounded down: to 0 without COLUMNS more. */
+    const int wanted = (elements + COLUMNS + halo + CELLS - 1) / CELLS;
     const int threads = wanted > MOST_THREADS ? MOST_THREADS : (wanted + 31) / 32 * 32;
     const int outputs = (threads * CELLS - halo) / COLUMNS * COLUMNS;
     const uint32_t area = (uint32_t)taps * (2 * conv->radius_y + 1);

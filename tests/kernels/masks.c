@@ -51,6 +51,8 @@ const struct mask masks[] = {
     {"box 31x0", BOX, 31, 0},
     {"box 63", BOX, 63, 63},
     {"box 1024", BOX, 1024, 1024},
+    {"box 244x9", BOX, 244, 9}, /* one pixel and its halo fill the threads of running-sums */
+    {"box 122x1", BOX, 122, 1}, /* likewise, of two channels */
     {"gradient sobel", GRADIENT, 1, 0, SOBEL},
     {"gradient sobel 0.3", GRADIENT, 0.3, -7, SOBEL},
     {"gradient sobel 1/8 + 2.7", GRADIENT, 0.125, 2.7, SOBEL},
