@@ -35,10 +35,8 @@ static_assert(2 * MAX_RADIUS_1D < COLUMN_BLOCK_HEIGHT, "no output is left in a c
 static_assert(2 * MAX_RADIUS_1D < SIDE * COARSE, "the largest halo that strategies.c lets in");
 
 template <typename Sample, typename Accum>
-static __global__ void row_kernel(const __grid_constant__ struct halo_tasks tasks)
+static __device__ inline void row_pass(const struct halo_task &task, const int2 block)
 {
-    const struct halo_task &task = halo_plane_of(tasks);
-    const int2 block = halo_block_of(task);
     const struct halo_plane src = task.src;
     const struct halo_wide wide = task.wide;
     const struct halo_pass pass = task.pass;
@@ -62,10 +60,8 @@ static __global__ void row_kernel(const __grid_constant__ struct halo_tasks task
 }
 
 template <typename Sample, typename Accum>
-static __global__ void column_kernel(const __grid_constant__ struct halo_tasks tasks)
+static __device__ inline void column_pass(const struct halo_task &task, const int2 block)
 {
-    const struct halo_task &task = halo_plane_of(tasks);
-    const int2 block = halo_block_of(task);
     const struct halo_plane dst = task.dst;
     const struct halo_wide wide = task.wide;
     const struct halo_pass pass = task.pass;
@@ -90,10 +86,8 @@ static __global__ void column_kernel(const __grid_constant__ struct halo_tasks t
 }
 
 template <typename Sample, typename Accum, int CELLS>
-static __global__ void dense_kernel(const __grid_constant__ struct halo_tasks tasks)
+static __device__ inline void dense_pass(const struct halo_task &task, const int2 block)
 {
-    const struct halo_task &task = halo_plane_of(tasks);
-    const int2 block = halo_block_of(task);
     const struct halo_plane src = task.src, dst = task.dst;
     const struct halo_pass pass = task.pass;
     constexpr int TILE = SIDE * CELLS;
@@ -133,7 +127,7 @@ static void launch_dense(const struct halo_cuda_call *calls, int count, const in
         halo_add_task(&tasks, &calls[i], halo_dense_pass(conv, slots[i]),
                       TILE - 2 * conv->radius_x * calls[i].src.channels, TILE - 2 * conv->radius_y);
     }
-    dense_kernel<Sample, Accum, CELLS><<<tasks.blocks, dim3(SIDE, SIDE), 0, calls->stream>>>(tasks);
+    halo_launch_tasks<dense_pass<Sample, Accum, CELLS>>(tasks, dim3(SIDE, SIDE), calls->stream);
 }
 
 static bool any_large(const struct halo_cuda_call *calls, int count)
@@ -159,8 +153,8 @@ static void launch_separable(const struct halo_cuda_call *calls, int count, cons
         halo_add_task(&columns, &calls[i], halo_column_pass(conv, slots[i]), COLUMN_BLOCK_WIDTH,
                       COLUMN_BLOCK_HEIGHT - 2 * conv->radius_y);
     }
-    row_kernel<Sample, Accum><<<rows.blocks, row_block, 0, calls->stream>>>(rows);
-    column_kernel<Sample, Accum><<<columns.blocks, column_block, 0, calls->stream>>>(columns);
+    halo_launch_tasks<row_pass<Sample, Accum>>(rows, row_block, calls->stream);
+    halo_launch_tasks<column_pass<Sample, Accum>>(columns, column_block, calls->stream);
 }
 
 namespace

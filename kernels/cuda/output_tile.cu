@@ -52,10 +52,8 @@ static_assert((DENSE_TILE_WIDTH + 2 * MAX_ROW_HALO) * DENSE_TILE_HEIGHT <= DENSE
 static_assert(DENSE_TILE_WIDTH * (DENSE_TILE_HEIGHT + 2 * MAX_RADIUS_1D) <= DENSE_CELLS, "1x127");
 
 template <typename Sample, typename Accum, bool STEPS>
-static __global__ void row_kernel(const __grid_constant__ struct halo_tasks tasks)
+static __device__ inline void row_pass(const struct halo_task &task, const int2 block)
 {
-    const struct halo_task &task = halo_plane_of(tasks);
-    const int2 block = halo_block_of(task);
     const struct halo_plane src = task.src;
     const struct halo_wide wide = task.wide;
     const struct halo_pass pass = task.pass;
@@ -90,10 +88,8 @@ static __global__ void row_kernel(const __grid_constant__ struct halo_tasks task
 }
 
 template <typename Sample, typename Accum>
-static __global__ void column_kernel(const __grid_constant__ struct halo_tasks tasks)
+static __device__ inline void column_pass(const struct halo_task &task, const int2 block)
 {
-    const struct halo_task &task = halo_plane_of(tasks);
-    const int2 block = halo_block_of(task);
     const struct halo_plane dst = task.dst;
     const struct halo_wide wide = task.wide;
     const struct halo_pass pass = task.pass;
@@ -133,10 +129,8 @@ static __device__ inline void load_in_line(Sample *cells, const struct halo_tile
 }
 
 template <typename Sample, typename Accum, bool STEPS>
-static __global__ void dense_kernel(const __grid_constant__ struct halo_tasks tasks)
+static __device__ inline void dense_pass(const struct halo_task &task, const int2 block)
 {
-    const struct halo_task &task = halo_plane_of(tasks);
-    const int2 block = halo_block_of(task);
     const struct halo_plane src = task.src, dst = task.dst;
     const struct halo_pass pass = task.pass;
     __shared__ Sample cells[DENSE_CELLS];
@@ -178,8 +172,8 @@ static cudaError_t launch_separable(const struct halo_cuda_call *calls, int coun
         halo_add_task(&columns, &calls[i], halo_column_pass(calls[i].conv, slots[i]),
                       COLUMN_TILE_WIDTH, COLUMN_TILE_HEIGHT);
     }
-    row_kernel<Sample, Accum, STEPS><<<rows.blocks, row_block, 0, calls->stream>>>(rows);
-    column_kernel<Sample, Accum><<<columns.blocks, column_block, 0, calls->stream>>>(columns);
+    halo_launch_tasks<row_pass<Sample, Accum, STEPS>>(rows, row_block, calls->stream);
+    halo_launch_tasks<column_pass<Sample, Accum>>(columns, column_block, calls->stream);
     return cudaGetLastError();
 }
 
@@ -192,7 +186,7 @@ static cudaError_t launch_dense(const struct halo_cuda_call *calls, int count, c
     for (int i = 0; i < count; i++)
         halo_add_task(&tasks, &calls[i], halo_dense_pass(calls[i].conv, slots[i]), DENSE_TILE_WIDTH,
                       DENSE_TILE_HEIGHT);
-    dense_kernel<Sample, Accum, STEPS><<<tasks.blocks, block, 0, calls->stream>>>(tasks);
+    halo_launch_tasks<dense_pass<Sample, Accum, STEPS>>(tasks, block, calls->stream);
     return cudaGetLastError();
 }
 
