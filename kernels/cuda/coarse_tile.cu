@@ -52,11 +52,9 @@ static __device__ inline void slide(Accum (&sums)[OUTPUTS], const Cell *cells, i
 }
 
 /* Outputs of a thread: x, x + channels, ... of a run that is OUTPUTS times as long. */
-template <typename Sample, typename Accum, int OUTPUTS, bool MANY>
-static __global__ void row_kernel(const __grid_constant__ struct halo_tasks tasks)
+template <typename Sample, typename Accum, int OUTPUTS>
+static __device__ inline void row_pass(const struct halo_task &task, const int2 block)
 {
-    const struct halo_task &task = halo_task_of<MANY>(tasks);
-    const int2 block = halo_block_of<MANY>(task);
     const struct halo_plane src = task.src;
     const struct halo_wide wide = task.wide;
     const struct halo_pass pass = task.pass;
@@ -86,11 +84,9 @@ static __global__ void row_kernel(const __grid_constant__ struct halo_tasks task
     }
 }
 
-template <typename Sample, typename Accum, int OUTPUTS, bool MANY>
-static __global__ void column_kernel(const __grid_constant__ struct halo_tasks tasks)
+template <typename Sample, typename Accum, int OUTPUTS>
+static __device__ inline void column_pass(const struct halo_task &task, const int2 block)
 {
-    const struct halo_task &task = halo_task_of<MANY>(tasks);
-    const int2 block = halo_block_of<MANY>(task);
     const struct halo_plane dst = task.dst;
     const struct halo_wide wide = task.wide;
     const struct halo_pass pass = task.pass;
@@ -117,11 +113,9 @@ static __global__ void column_kernel(const __grid_constant__ struct halo_tasks t
 
 /* The mask in shared memory: from 23x23 on it is larger than the cache of constant memory, which
  * then misses at every weight. */
-template <typename Sample, typename Accum, int OUTPUTS, bool MANY>
-static __global__ void dense_kernel(const __grid_constant__ struct halo_tasks tasks)
+template <typename Sample, typename Accum, int OUTPUTS>
+static __device__ inline void dense_pass(const struct halo_task &task, const int2 block)
 {
-    const struct halo_task &task = halo_task_of<MANY>(tasks);
-    const int2 block = halo_block_of<MANY>(task);
     const struct halo_plane src = task.src, dst = task.dst;
     const struct halo_pass pass = task.pass;
     __shared__ Sample cells[DENSE_CELLS];
@@ -175,16 +169,10 @@ struct kernels {
                           TILE_WIDTH, TILE_HEIGHT);
         }
         if (dense) {
-            halo_launch_tasks(dense_kernel<Sample, Accum, OUTPUTS, false>,
-                              dense_kernel<Sample, Accum, OUTPUTS, true>, tiles, block,
-                              calls->stream);
+            halo_launch_tasks<dense_pass<Sample, Accum, OUTPUTS>>(tiles, block, calls->stream);
         } else {
-            halo_launch_tasks(row_kernel<Sample, Accum, OUTPUTS, false>,
-                              row_kernel<Sample, Accum, OUTPUTS, true>, rows, row_block,
-                              calls->stream);
-            halo_launch_tasks(column_kernel<Sample, Accum, OUTPUTS, false>,
-                              column_kernel<Sample, Accum, OUTPUTS, true>, tiles, block,
-                              calls->stream);
+            halo_launch_tasks<row_pass<Sample, Accum, OUTPUTS>>(rows, row_block, calls->stream);
+            halo_launch_tasks<column_pass<Sample, Accum, OUTPUTS>>(tiles, block, calls->stream);
         }
         return cudaGetLastError();
     }

@@ -22,11 +22,9 @@ enum {
     TILE_HEIGHT = 16,
 };
 
-template <typename Sample, typename Accum, bool MANY>
-static __global__ void row_kernel(const __grid_constant__ struct halo_tasks tasks)
+template <typename Sample, typename Accum>
+static __device__ inline void row_pass(const struct halo_task &task, const int2 block)
 {
-    const struct halo_task &task = halo_task_of<MANY>(tasks);
-    const int2 block = halo_block_of<MANY>(task);
     const struct halo_plane src = task.src;
     const struct halo_wide wide = task.wide;
     const struct halo_pass pass = task.pass;
@@ -54,11 +52,9 @@ static __global__ void row_kernel(const __grid_constant__ struct halo_tasks task
     wide.data[y * wide.stride + e] = (int32_t)halo_finish(sum, pass);
 }
 
-template <typename Sample, typename Accum, bool MANY>
-static __global__ void column_kernel(const __grid_constant__ struct halo_tasks tasks)
+template <typename Sample, typename Accum>
+static __device__ inline void column_pass(const struct halo_task &task, const int2 block)
 {
-    const struct halo_task &task = halo_task_of<MANY>(tasks);
-    const int2 block = halo_block_of<MANY>(task);
     const struct halo_plane dst = task.dst;
     const struct halo_wide wide = task.wide;
     const struct halo_pass pass = task.pass;
@@ -86,11 +82,9 @@ static __global__ void column_kernel(const __grid_constant__ struct halo_tasks t
     halo_write<Sample>(dst, e, y, halo_finish(sum, pass));
 }
 
-template <typename Sample, typename Accum, bool MANY>
-static __global__ void dense_kernel(const __grid_constant__ struct halo_tasks tasks)
+template <typename Sample, typename Accum>
+static __device__ inline void dense_pass(const struct halo_task &task, const int2 block)
 {
-    const struct halo_task &task = halo_task_of<MANY>(tasks);
-    const int2 block = halo_block_of<MANY>(task);
     const struct halo_plane src = task.src, dst = task.dst;
     const struct halo_pass pass = task.pass;
     __shared__ Sample core[TILE_HEIGHT][TILE_WIDTH];
@@ -141,13 +135,10 @@ struct kernels {
                           TILE_WIDTH, TILE_HEIGHT);
         }
         if (dense) {
-            halo_launch_tasks(dense_kernel<Sample, Accum, false>, dense_kernel<Sample, Accum, true>,
-                              tiles, block, calls->stream);
+            halo_launch_tasks<dense_pass<Sample, Accum>>(tiles, block, calls->stream);
         } else {
-            halo_launch_tasks(row_kernel<Sample, Accum, false>, row_kernel<Sample, Accum, true>,
-                              rows, row_block, calls->stream);
-            halo_launch_tasks(column_kernel<Sample, Accum, false>,
-                              column_kernel<Sample, Accum, true>, tiles, block, calls->stream);
+            halo_launch_tasks<row_pass<Sample, Accum>>(rows, row_block, calls->stream);
+            halo_launch_tasks<column_pass<Sample, Accum>>(tiles, block, calls->stream);
         }
         return cudaGetLastError();
     }

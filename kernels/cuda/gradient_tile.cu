@@ -18,28 +18,20 @@ enum {
     MOST_CHANNELS = 2,
 };
 
-/* Beside the tasks of a launch. */
-struct gradients {
-    struct {
-        struct halo_root root;
-        int a[9], b[9];
-    } plane[HALO_CUDA_MOST_PLANES];
+struct gradient_masks {
+    int a[9], b[9];
 };
 
-template <typename Sample, typename Accum, bool MANY>
+template <typename Sample, typename Accum>
 static __global__ void __launch_bounds__(BLOCK_WIDTH *BLOCK_HEIGHT)
-    gradient_kernel(const __grid_constant__ struct halo_tasks tasks,
-                    const __grid_constant__ struct gradients gradients)
+    gradient_kernel(const struct halo_plane src, const struct halo_plane dst,
+                    const struct halo_pass pass, const struct halo_root root,
+                    const __grid_constant__ struct gradient_masks masks)
 {
-    const struct halo_task &task = halo_task_of<MANY>(tasks);
-    const auto &masks = gradients.plane[MANY ? &task - tasks.plane : 0];
-    const int2 block = halo_block_of<MANY>(task);
-    const struct halo_plane src = task.src, dst = task.dst;
-    const struct halo_pass pass = task.pass;
     __shared__ Sample cells[(BLOCK_WIDTH + 2 * MOST_CHANNELS) * (TILE_HEIGHT + 2)];
     const int channels = src.channels, columns = BLOCK_WIDTH + 2 * channels;
-    const int e = block.x * BLOCK_WIDTH + threadIdx.x, y0 = block.y * TILE_HEIGHT;
-    const struct halo_tile tile = {block.x * BLOCK_WIDTH - channels, y0 - 1, columns,
+    const int e = blockIdx.x * BLOCK_WIDTH + threadIdx.x, y0 = blockIdx.y * TILE_HEIGHT;
+    const struct halo_tile tile = {(int)blockIdx.x * BLOCK_WIDTH - channels, y0 - 1, columns,
                                    TILE_HEIGHT + 2};
     halo_load_tile(cells, tile, src, pass);
     __syncthreads();
@@ -64,45 +56,38 @@ static __global__ void __launch_bounds__(BLOCK_WIDTH *BLOCK_HEIGHT)
             a += masks.a[k] * p[row + k / 3][k % 3];
             b += masks.b[k] * p[row + k / 3][k % 3];
         }
-        halo_write<Sample>(dst, e, y0 + first + row, halo_root_finish<Accum>(a, b, masks.root));
+        halo_write<Sample>(dst, e, y0 + first + row, halo_root_finish<Accum>(a, b, root));
     }
 }
 
 template <typename Sample, typename Accum>
-static cudaError_t launch(const struct halo_cuda_call *calls, int count)
+static cudaError_t launch(const struct halo_cuda_call *c)
 {
-    struct halo_tasks tasks = {};
-    struct gradients gradients;
-    for (int i = 0; i < count; i++) {
-        const struct halo_conv *conv = calls[i].conv;
-        struct halo_pass pass = {};
-        pass.border = conv->border;
-        pass.ghost = conv->border_value;
-        halo_add_task(&tasks, &calls[i], pass, BLOCK_WIDTH, TILE_HEIGHT);
-        gradients.plane[i].root = halo_root_of(conv);
-        for (int k = 0; k < 9; k++) {
-            gradients.plane[i].a[k] = conv->mask[k];
-            gradients.plane[i].b[k] = conv->mask[9 + k];
-        }
+    struct halo_pass pass = {};
+    pass.border = c->conv->border;
+    pass.ghost = c->conv->border_value;
+    struct gradient_masks masks;
+    for (int k = 0; k < 9; k++) {
+        masks.a[k] = c->conv->mask[k];
+        masks.b[k] = c->conv->mask[9 + k];
     }
-    halo_launch_tasks(gradient_kernel<Sample, Accum, false>, gradient_kernel<Sample, Accum, true>,
-                      tasks, dim3(BLOCK_WIDTH, BLOCK_HEIGHT), calls->stream, gradients);
+    gradient_kernel<Sample, Accum>
+        <<<halo_grid(c->src, BLOCK_WIDTH, TILE_HEIGHT), dim3(BLOCK_WIDTH, BLOCK_HEIGHT), 0,
+           c->stream>>>(c->src, c->dst, pass, halo_root_of(c->conv), masks);
     return cudaGetLastError();
 }
 
 cudaError_t halo_cuda_launch_gradient_tile(const struct halo_cuda_call *calls, int count)
 {
     cudaError_t status = cudaSuccess;
-    for (int first = 0, alike; first < count && status == cudaSuccess; first += alike) {
-        const struct halo_cuda_call *from = &calls[first];
-        const bool wide = from->conv->accum == HALO_ACCUM_I64;
-        alike = halo_alike(from, count - first);
-        if (halo_plane_sample_bytes(&from->src) == 1)
-            status = wide ? launch<uint8_t, int64_t>(from, alike)
-                          : launch<uint8_t, int32_t>(from, alike);
+    for (int i = 0; i < count && status == cudaSuccess; i++) {
+        const bool wide = calls[i].conv->accum == HALO_ACCUM_I64;
+        if (halo_plane_sample_bytes(&calls[i].src) == 1)
+            status =
+                wide ? launch<uint8_t, int64_t>(&calls[i]) : launch<uint8_t, int32_t>(&calls[i]);
         else
-            status = wide ? launch<uint16_t, int64_t>(from, alike)
-                          : launch<uint16_t, int32_t>(from, alike);
+            status =
+                wide ? launch<uint16_t, int64_t>(&calls[i]) : launch<uint16_t, int32_t>(&calls[i]);
     }
     return status;
 }

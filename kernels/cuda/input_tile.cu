@@ -34,11 +34,9 @@ static_assert(2 * MAX_RADIUS_1D * MAX_CHANNELS < ROW_BLOCK, "no output is left i
 static_assert(2 * MAX_RADIUS_1D < COLUMN_BLOCK_HEIGHT, "no output is left in a column");
 static_assert(2 * MAX_RADIUS_1D < SIDE * COARSE, "the largest halo that strategies.c lets in");
 
-template <typename Sample, typename Accum, bool MANY>
-static __global__ void row_kernel(const __grid_constant__ struct halo_tasks tasks)
+template <typename Sample, typename Accum>
+static __device__ inline void row_pass(const struct halo_task &task, const int2 block)
 {
-    const struct halo_task &task = halo_task_of<MANY>(tasks);
-    const int2 block = halo_block_of<MANY>(task);
     const struct halo_plane src = task.src;
     const struct halo_wide wide = task.wide;
     const struct halo_pass pass = task.pass;
@@ -61,11 +59,9 @@ static __global__ void row_kernel(const __grid_constant__ struct halo_tasks task
     wide.data[y * wide.stride + e] = (int32_t)halo_finish(sum, pass);
 }
 
-template <typename Sample, typename Accum, bool MANY>
-static __global__ void column_kernel(const __grid_constant__ struct halo_tasks tasks)
+template <typename Sample, typename Accum>
+static __device__ inline void column_pass(const struct halo_task &task, const int2 block)
 {
-    const struct halo_task &task = halo_task_of<MANY>(tasks);
-    const int2 block = halo_block_of<MANY>(task);
     const struct halo_plane dst = task.dst;
     const struct halo_wide wide = task.wide;
     const struct halo_pass pass = task.pass;
@@ -89,11 +85,9 @@ static __global__ void column_kernel(const __grid_constant__ struct halo_tasks t
     halo_write<Sample>(dst, e, y, halo_finish(sum, pass));
 }
 
-template <typename Sample, typename Accum, int CELLS, bool MANY>
-static __global__ void dense_kernel(const __grid_constant__ struct halo_tasks tasks)
+template <typename Sample, typename Accum, int CELLS>
+static __device__ inline void dense_pass(const struct halo_task &task, const int2 block)
 {
-    const struct halo_task &task = halo_task_of<MANY>(tasks);
-    const int2 block = halo_block_of<MANY>(task);
     const struct halo_plane src = task.src, dst = task.dst;
     const struct halo_pass pass = task.pass;
     constexpr int TILE = SIDE * CELLS;
@@ -133,9 +127,7 @@ static void launch_dense(const struct halo_cuda_call *calls, int count, const in
         halo_add_task(&tasks, &calls[i], halo_dense_pass(conv, slots[i]),
                       TILE - 2 * conv->radius_x * calls[i].src.channels, TILE - 2 * conv->radius_y);
     }
-    halo_launch_tasks(dense_kernel<Sample, Accum, CELLS, false>,
-                      dense_kernel<Sample, Accum, CELLS, true>, tasks, dim3(SIDE, SIDE),
-                      calls->stream);
+    halo_launch_tasks<dense_pass<Sample, Accum, CELLS>>(tasks, dim3(SIDE, SIDE), calls->stream);
 }
 
 static bool any_large(const struct halo_cuda_call *calls, int count)
@@ -161,10 +153,8 @@ static void launch_separable(const struct halo_cuda_call *calls, int count, cons
         halo_add_task(&columns, &calls[i], halo_column_pass(conv, slots[i]), COLUMN_BLOCK_WIDTH,
                       COLUMN_BLOCK_HEIGHT - 2 * conv->radius_y);
     }
-    halo_launch_tasks(row_kernel<Sample, Accum, false>, row_kernel<Sample, Accum, true>, rows,
-                      row_block, calls->stream);
-    halo_launch_tasks(column_kernel<Sample, Accum, false>, column_kernel<Sample, Accum, true>,
-                      columns, column_block, calls->stream);
+    halo_launch_tasks<row_pass<Sample, Accum>>(rows, row_block, calls->stream);
+    halo_launch_tasks<column_pass<Sample, Accum>>(columns, column_block, calls->stream);
 }
 
 namespace

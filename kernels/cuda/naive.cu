@@ -16,11 +16,9 @@
 
 enum { BLOCK_WIDTH = 32, BLOCK_HEIGHT = 8 };
 
-template <typename Sample, typename Accum, bool MANY>
-static __global__ void row_kernel(const __grid_constant__ struct halo_tasks tasks)
+template <typename Sample, typename Accum>
+static __device__ inline void row_pass(const struct halo_task &task, const int2 block)
 {
-    const struct halo_task &task = halo_task_of<MANY>(tasks);
-    const int2 block = halo_block_of<MANY>(task);
     const struct halo_plane src = task.src;
     const struct halo_wide wide = task.wide;
     const struct halo_pass pass = task.pass;
@@ -36,11 +34,9 @@ static __global__ void row_kernel(const __grid_constant__ struct halo_tasks task
     wide.data[y * wide.stride + e] = (int32_t)halo_finish(sum, pass);
 }
 
-template <typename Sample, typename Accum, bool MANY>
-static __global__ void column_kernel(const __grid_constant__ struct halo_tasks tasks)
+template <typename Sample, typename Accum>
+static __device__ inline void column_pass(const struct halo_task &task, const int2 block)
 {
-    const struct halo_task &task = halo_task_of<MANY>(tasks);
-    const int2 block = halo_block_of<MANY>(task);
     const struct halo_plane dst = task.dst;
     const struct halo_wide wide = task.wide;
     const struct halo_pass pass = task.pass;
@@ -56,11 +52,9 @@ static __global__ void column_kernel(const __grid_constant__ struct halo_tasks t
     halo_write<Sample>(dst, e, y, halo_finish(sum, pass));
 }
 
-template <typename Sample, typename Accum, bool MANY>
-static __global__ void dense_kernel(const __grid_constant__ struct halo_tasks tasks)
+template <typename Sample, typename Accum>
+static __device__ inline void dense_pass(const struct halo_task &task, const int2 block)
 {
-    const struct halo_task &task = halo_task_of<MANY>(tasks);
-    const int2 block = halo_block_of<MANY>(task);
     const struct halo_plane src = task.src, dst = task.dst;
     const struct halo_pass pass = task.pass;
     const int e = block.x * BLOCK_WIDTH + threadIdx.x;
@@ -76,22 +70,13 @@ static __global__ void dense_kernel(const __grid_constant__ struct halo_tasks ta
     halo_write<Sample>(dst, e, y, halo_finish(sum, pass));
 }
 
-struct roots {
-    struct halo_root plane[HALO_CUDA_MOST_PLANES];
-};
-
 /* Both masks of a gradient; Accum is for the squares. */
-template <typename Sample, typename Accum, bool MANY>
-static __global__ void gradient_kernel(const __grid_constant__ struct halo_tasks tasks,
-                                       const __grid_constant__ struct roots roots)
+template <typename Sample, typename Accum>
+static __global__ void gradient_kernel(const struct halo_plane src, const struct halo_plane dst,
+                                       const struct halo_pass pass, const struct halo_root root)
 {
-    const struct halo_task &task = halo_task_of<MANY>(tasks);
-    const struct halo_root root = roots.plane[MANY ? &task - tasks.plane : 0];
-    const int2 block = halo_block_of<MANY>(task);
-    const struct halo_plane src = task.src, dst = task.dst;
-    const struct halo_pass pass = task.pass;
-    const int e = block.x * BLOCK_WIDTH + threadIdx.x;
-    const int y = block.y * BLOCK_HEIGHT + threadIdx.y;
+    const int e = blockIdx.x * BLOCK_WIDTH + threadIdx.x;
+    const int y = blockIdx.y * BLOCK_HEIGHT + threadIdx.y;
     if (e >= src.width * src.channels || y >= src.height)
         return;
 
@@ -159,20 +144,15 @@ struct kernels {
                           BLOCK_HEIGHT);
         }
         if (kind == HALO_CONV_DENSE) {
-            halo_launch_tasks(dense_kernel<Sample, Accum, false>, dense_kernel<Sample, Accum, true>,
-                              first, block, calls->stream);
+            halo_launch_tasks<dense_pass<Sample, Accum>>(first, block, calls->stream);
         } else if (kind == HALO_CONV_GRADIENT) {
-            struct roots roots = {};
             for (int i = 0; i < count; i++)
-                roots.plane[i] = halo_root_of(calls[i].conv);
-            halo_launch_tasks(gradient_kernel<Sample, Accum, false>,
-                              gradient_kernel<Sample, Accum, true>, first, block, calls->stream,
-                              roots);
+                gradient_kernel<Sample, Accum><<<halo_grid(calls[i].src, BLOCK_WIDTH, BLOCK_HEIGHT),
+                                                 block, 0, calls->stream>>>(
+                    calls[i].src, calls[i].dst, first.plane[i].pass, halo_root_of(calls[i].conv));
         } else {
-            halo_launch_tasks(row_kernel<Sample, Accum, false>, row_kernel<Sample, Accum, true>,
-                              first, block, calls->stream);
-            halo_launch_tasks(column_kernel<Sample, Accum, false>,
-                              column_kernel<Sample, Accum, true>, second, block, calls->stream);
+            halo_launch_tasks<row_pass<Sample, Accum>>(first, block, calls->stream);
+            halo_launch_tasks<column_pass<Sample, Accum>>(second, block, calls->stream);
         }
         return cudaGetLastError();
     }

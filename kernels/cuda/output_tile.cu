@@ -51,11 +51,9 @@ static_assert(MAX_ROW_HALO <= ROW_TILE_WIDTH, "one step must load a halo");
 static_assert((DENSE_TILE_WIDTH + 2 * MAX_ROW_HALO) * DENSE_TILE_HEIGHT <= DENSE_CELLS, "127x1");
 static_assert(DENSE_TILE_WIDTH * (DENSE_TILE_HEIGHT + 2 * MAX_RADIUS_1D) <= DENSE_CELLS, "1x127");
 
-template <typename Sample, typename Accum, bool STEPS, bool MANY>
-static __global__ void row_kernel(const __grid_constant__ struct halo_tasks tasks)
+template <typename Sample, typename Accum, bool STEPS>
+static __device__ inline void row_pass(const struct halo_task &task, const int2 block)
 {
-    const struct halo_task &task = halo_task_of<MANY>(tasks);
-    const int2 block = halo_block_of<MANY>(task);
     const struct halo_plane src = task.src;
     const struct halo_wide wide = task.wide;
     const struct halo_pass pass = task.pass;
@@ -89,11 +87,9 @@ static __global__ void row_kernel(const __grid_constant__ struct halo_tasks task
     wide.data[y * wide.stride + e] = (int32_t)halo_finish(sum, pass);
 }
 
-template <typename Sample, typename Accum, bool MANY>
-static __global__ void column_kernel(const __grid_constant__ struct halo_tasks tasks)
+template <typename Sample, typename Accum>
+static __device__ inline void column_pass(const struct halo_task &task, const int2 block)
 {
-    const struct halo_task &task = halo_task_of<MANY>(tasks);
-    const int2 block = halo_block_of<MANY>(task);
     const struct halo_plane dst = task.dst;
     const struct halo_wide wide = task.wide;
     const struct halo_pass pass = task.pass;
@@ -132,11 +128,9 @@ static __device__ inline void load_in_line(Sample *cells, const struct halo_tile
     }
 }
 
-template <typename Sample, typename Accum, bool STEPS, bool MANY>
-static __global__ void dense_kernel(const __grid_constant__ struct halo_tasks tasks)
+template <typename Sample, typename Accum, bool STEPS>
+static __device__ inline void dense_pass(const struct halo_task &task, const int2 block)
 {
-    const struct halo_task &task = halo_task_of<MANY>(tasks);
-    const int2 block = halo_block_of<MANY>(task);
     const struct halo_plane src = task.src, dst = task.dst;
     const struct halo_pass pass = task.pass;
     __shared__ Sample cells[DENSE_CELLS];
@@ -178,10 +172,8 @@ static cudaError_t launch_separable(const struct halo_cuda_call *calls, int coun
         halo_add_task(&columns, &calls[i], halo_column_pass(calls[i].conv, slots[i]),
                       COLUMN_TILE_WIDTH, COLUMN_TILE_HEIGHT);
     }
-    halo_launch_tasks(row_kernel<Sample, Accum, STEPS, false>,
-                      row_kernel<Sample, Accum, STEPS, true>, rows, row_block, calls->stream);
-    halo_launch_tasks(column_kernel<Sample, Accum, false>, column_kernel<Sample, Accum, true>,
-                      columns, column_block, calls->stream);
+    halo_launch_tasks<row_pass<Sample, Accum, STEPS>>(rows, row_block, calls->stream);
+    halo_launch_tasks<column_pass<Sample, Accum>>(columns, column_block, calls->stream);
     return cudaGetLastError();
 }
 
@@ -194,8 +186,7 @@ static cudaError_t launch_dense(const struct halo_cuda_call *calls, int count, c
     for (int i = 0; i < count; i++)
         halo_add_task(&tasks, &calls[i], halo_dense_pass(calls[i].conv, slots[i]), DENSE_TILE_WIDTH,
                       DENSE_TILE_HEIGHT);
-    halo_launch_tasks(dense_kernel<Sample, Accum, STEPS, false>,
-                      dense_kernel<Sample, Accum, STEPS, true>, tasks, block, calls->stream);
+    halo_launch_tasks<dense_pass<Sample, Accum, STEPS>>(tasks, block, calls->stream);
     return cudaGetLastError();
 }
 
