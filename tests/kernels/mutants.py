@@ -67,6 +67,9 @@ MUTANTS = [
     Mutant('a band of the tensor kernel is one tap off', CUDA + 'tensor_separable.cu',
            'static const int of_word[3] = {0, -2, 2};', 'static const int of_word[3] = {0, -2, 3};',
            'cuda/tensor'),
+    Mutant('the mixed products of deep samples have half their weight',
+           CUDA + 'tensor_separable_deep.cu', '(uint32_t)sums[MIXED][i] << 8',
+           '(uint32_t)sums[MIXED][i] << 7', 'cuda/tensor'),
     Mutant('the low digit of a weight has no sign', CUDA + 'tensor_dense.cu',
            'const int low = (int8_t)(w & 255);', 'const int low = w & 127;', 'cuda/tensor'),
 ]
