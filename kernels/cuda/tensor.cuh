@@ -103,14 +103,21 @@ static __device__ inline void halo_mma_u8u8_half(int (&c)[4], uint32_t a0, uint3
 #endif
 }
 
-/* Where a lane's outputs go: of strips 0 and 1 from element e on, in rows 8 apart from row y + g
- * on, the rows that are left in the picture. Of 16-bit samples 4t .. 4t+3 of each strip, of bytes
- * those of halo_pair_strips, and rows_left[0] is all. */
+/* Where a lane's outputs go: of two strips from element e on, into every eighth row from y + g on.
+ * Of samples of 16 bits they are 4t .. 4t+3 of each strip, of bytes those of halo_pair_strips. */
 struct halo_lane_out {
     uint8_t *at;
-    ptrdiff_t stride;
-    int rows_left[2];
+    ptrdiff_t step;   /* bytes to the next row */
+    int rows_left[2]; /* in the picture, of each strip; of bytes the first is all */
 };
+
+/* A product for each row would cost as much as the row. */
+static __device__ inline void halo_next_row(struct halo_lane_out &out)
+{
+    out.at += out.step;
+    out.rows_left[0] -= 8;
+    out.rows_left[1] -= 8;
+}
 
 template <typename Sample>
 static __device__ inline struct halo_lane_out halo_lane_out_of(const struct halo_plane &dst, int e,
@@ -120,7 +127,7 @@ static __device__ inline struct halo_lane_out halo_lane_out_of(const struct halo
     e += sizeof(Sample) == 1 ? t % 2 * 16 + t / 2 * 8 : 4 * t;
     y += lane / 4;
     return {(uint8_t *)dst.data + y * dst.stride + e * (int)sizeof(Sample),
-            dst.stride,
+            8 * dst.stride,
             {e < elements ? dst.height - y : 0, e + 16 < elements ? dst.height - y : 0}};
 }
 

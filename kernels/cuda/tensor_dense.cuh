@@ -194,48 +194,53 @@ static __device__ inline void add_mask_row(dense_sums<Sample, DIGITS> &sums, con
     }
 }
 
-/* A lane's four outputs of each strip, row rows below its first. */
-static __device__ inline void write_row(const struct halo_lane_out &out, int row,
-                                        const int (&v)[2][4], const struct halo_plane &dst, uint8_t)
+/* A lane's four outputs of each strip. */
+template <typename Sample>
+static __device__ inline void write_row(const struct halo_lane_out &out, const int (&v)[2][4],
+                                        const struct halo_plane &dst)
 {
-    const uint2 bytes =
-        halo_pair_strips(pack_bytes(v[0][0], v[0][1], v[0][2], v[0][3]),
-                         pack_bytes(v[1][0], v[1][1], v[1][2], v[1][3]), threadIdx.x % 4);
-    (void)dst;
-    if (row < out.rows_left[0])
-        *(uint2 *)(out.at + row * out.stride) = bytes;
-}
-
-static __device__ inline void write_row(const struct halo_lane_out &out, int row,
-                                        const int (&v)[2][4], const struct halo_plane &dst,
-                                        uint16_t)
-{
+    if constexpr (sizeof(Sample) == 1) {
+        const uint2 bytes =
+            halo_pair_strips(pack_bytes(v[0][0], v[0][1], v[0][2], v[0][3]),
+                             pack_bytes(v[1][0], v[1][1], v[1][2], v[1][3]), threadIdx.x % 4);
+        if (out.rows_left[0] > 0)
+            *(uint2 *)out.at = bytes;
+    } else {
 #pragma unroll
-    for (int strip = 0; strip < 2; strip++)
-        if (row < out.rows_left[strip])
-            *(uint2 *)(out.at + row * out.stride + strip * STRIP * 2) =
-                make_uint2(pack_words(v[strip][0], v[strip][1], dst),
-                           pack_words(v[strip][2], v[strip][3], dst));
+        for (int strip = 0; strip < 2; strip++)
+            if (out.rows_left[strip] > 0)
+                *(uint2 *)(out.at + strip * STRIP * 2) =
+                    make_uint2(pack_words(v[strip][0], v[strip][1], dst),
+                               pack_words(v[strip][2], v[strip][3], dst));
+    }
 }
 
 template <typename Sample, int DIGITS, enum finish FINISH>
 static __device__ inline void write_outputs(const dense_sums<Sample, DIGITS> &sums,
                                             const struct dense_plane &plane,
-                                            const struct halo_lane_out &out)
+                                            struct halo_lane_out out)
 {
 #pragma unroll
-    for (int row = 0; row < dense_shape<Sample>::TILE_HEIGHT; row += 8) {
+    for (int row = 0; row < dense_shape<Sample>::TILE_HEIGHT; row += 8, halo_next_row(out)) {
         int v[2][4];
 #pragma unroll
         for (int i = 0; i < 8; i++)
             v[i / 4][i % 4] = finish_sum<FINISH>(sums[i / 4][row / 16][i % 4 / 2],
                                                  row / 8 % 2 * 2 + i % 2, plane);
-        write_row(out, row, v, plane.dst, Sample());
+        write_row<Sample>(out, v, plane.dst);
     }
 }
 
+/* How many blocks the compiler leaves registers for on a multiprocessor, where the sums take few
+ * steps and waiting is most of it; 1 is no limit. */
+template <typename Sample>
+static constexpr int blocks_of(int steps, int digits, enum finish finish)
+{
+    return steps > 2 || finish == FINISH_WIDE ? 1 : sizeof(Sample) == 2 ? 4 : digits == 2 ? 3 : 5;
+}
+
 template <typename Sample, int STEPS, int DIGITS, enum finish FINISH>
-static __global__ void __launch_bounds__(THREADS)
+static __global__ void __launch_bounds__(THREADS, blocks_of<Sample>(STEPS, DIGITS, FINISH))
     dense_kernel(const __grid_constant__ struct dense_launch launch)
 {
     constexpr int STRIDE = stride_of<Sample>(STEPS), WORDS = halo_dense_table_words(STEPS);

@@ -86,6 +86,20 @@ static __device__ inline void multiply_add(bool first, float (&c)[4], uint32_t a
         halo_mma_f16(c, a03, a1, a2, a03, b0, b1);
 }
 
+/* The number of groups that may still be under way is part of the instruction. */
+template <int BANDS, int AT = 0>
+static __device__ inline void wait_for_band(int band)
+{
+    if constexpr (AT < BANDS) {
+        if (band == AT) {
+            halo_copy_wait<BANDS - 1 - AT>();
+            __syncthreads();
+        } else {
+            wait_for_band<BANDS, AT + 1>(band);
+        }
+    }
+}
+
 /* 8 rows of T for both strips: ret[strip][half of the strip] has two rows of an output column. */
 template <int STEPS>
 static __device__ inline void row_pass(uint32_t (&ret)[2][2], const uint8_t *cells,
@@ -173,7 +187,7 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
     float sums[BANDS][2][2][4]; /* band, strip, half of a strip; most die as others are born */
 #pragma unroll
     for (int band = 0; band < INPUT_BANDS; band++) {
-        halo_wait_for_band<INPUT_BANDS>(band);
+        wait_for_band<INPUT_BANDS>(band);
         uint32_t wide[2][2][2]; /* half of the band, strip, half of the strip */
 #pragma unroll
         for (int half = 0; half < 2; half++)

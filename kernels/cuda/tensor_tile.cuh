@@ -191,18 +191,4 @@ static __device__ inline void halo_load_bands(struct halo_raw_tile t, const stru
     }
 }
 
-/* The number of groups that may still be under way is part of the instruction. */
-template <int BANDS, int AT = 0>
-static __device__ inline void halo_wait_for_band(int band)
-{
-    if constexpr (AT < BANDS) {
-        if (band == AT) {
-            halo_copy_wait<BANDS - 1 - AT>();
-            __syncthreads();
-        } else {
-            halo_wait_for_band<BANDS, AT + 1>(band);
-        }
-    }
-}
-
 #endif
