@@ -57,24 +57,27 @@ struct stream_pass {
     int rows; /* of a block */
     int radius_y;
     enum halo_border border;
-    uint32_t ghost; /* four times the constant */
+    uint32_t ghost; /* a word of constants */
     float scale;    /* 1 / area */
     const struct stream_mask *mask;
 };
 
-/* Four columns of a row, or what they are made of where there are ghosts. */
-template <bool EDGE>
-struct stream_word {
-    uint32_t a, b;
+/* Four columns of a row, in words, or what those are made of where there are ghosts. */
+template <typename Sample, bool EDGE>
+struct stream_cells {
+    uint32_t a[sizeof(Sample)], b[sizeof(Sample)];
 };
 
 /* A thread's columns and the rows: offset[y] of row y from src.data on, -1 for a row of ghosts. */
+template <typename Sample>
 struct stream_source {
     const uint8_t *data;
     const int *offset;
-    struct halo_word_source columns;
+    struct halo_word_source columns[sizeof(Sample)];
     ptrdiff_t stride;
     uint32_t ghost;
+    int shift;
+    uint32_t most; /* two of the largest samples */
 };
 
 static __device__ inline void barrier_sync(int id)
@@ -87,68 +90,85 @@ static __device__ inline void barrier_arrive(int id)
     asm volatile("bar.arrive %0, %1;" ::"r"(id), "n"((int)THREADS) : "memory");
 }
 
-template <bool EDGE>
-static __device__ inline struct stream_word<EDGE> load_word(const struct stream_source &s, int y) {
-    if (!EDGE)
-        return {*(const uint32_t *)(s.data + y * s.stride + s.columns.a), 0};
+template <bool EDGE, typename Sample>
+static __device__ inline struct stream_cells<Sample, EDGE> load_cells(
+    const struct stream_source<Sample> &s, int y) {
+    constexpr int WORDS = sizeof(Sample);
+    struct stream_cells<Sample, EDGE> ret;
+    if (!EDGE) {
+        const uint8_t *from = s.data + y * s.stride + s.columns[0].a;
+        if (WORDS == 1) {
+            ret.a[0] = *(const uint32_t *)from;
+        } else {
+            const uint2 two = *(const uint2 *)from;
+            ret.a[0] = two.x;
+            ret.a[WORDS - 1] = two.y;
+        }
+        return ret;
+    }
     const int at = s.offset[y];
-    struct stream_word<EDGE> ret = {
-        s.ghost, s.ghost
-    };
-    if (at >= 0 && s.columns.a >= 0)
-        ret.a = *(const uint32_t *)(s.data + (uint32_t)(at + s.columns.a));
-    if (at >= 0 && s.columns.b >= 0)
-        ret.b = *(const uint32_t *)(s.data + (uint32_t)(at + s.columns.b));
+#pragma unroll
+    for (int i = 0; i < WORDS; i++) {
+        ret.a[i] = ret.b[i] = s.ghost;
+        if (at >= 0 && s.columns[i].a >= 0)
+            ret.a[i] = *(const uint32_t *)(s.data + (uint32_t)(at + s.columns[i].a));
+        if (at >= 0 && s.columns[i].b >= 0)
+            ret.b[i] = *(const uint32_t *)(s.data + (uint32_t)(at + s.columns[i].b));
+    }
     return ret;
 }
 
-template <bool EDGE>
-static __device__ inline uint32_t cells_of(const struct stream_word<EDGE> &word,
-                                           const struct stream_source &s)
+/* Four cells as two pairs: of bytes those at even and those at odd places. */
+template <bool EDGE, typename Sample>
+static __device__ inline uint2 pairs_of(const struct stream_cells<Sample, EDGE> &cells,
+                                        const struct stream_source<Sample> &s)
 {
-    return EDGE ? __byte_perm(word.a, word.b, s.columns.select) : word.a;
-}
-
-/* Of four columns: those at even places, those at odd ones. */
-static __device__ inline uint32_t even_cells(uint32_t cells)
-{
-    return __byte_perm(cells, 0, 0x4240);
-}
-
-static __device__ inline uint32_t odd_cells(uint32_t cells)
-{
-    return __byte_perm(cells, 0, 0x4341);
+    constexpr int WORDS = sizeof(Sample);
+    uint32_t word[WORDS];
+#pragma unroll
+    for (int i = 0; i < WORDS; i++)
+        word[i] = EDGE ? __byte_perm(cells.a[i], cells.b[i], s.columns[i].select) : cells.a[i];
+    if constexpr (WORDS == 1) {
+        return {__byte_perm(word[0], 0, 0x4240), __byte_perm(word[0], 0, 0x4341)};
+    } else {
+#pragma unroll
+        for (int i = 0; i < WORDS; i++)
+            word[i] = __vminu2(word[i] >> s.shift & (0xffffu >> s.shift) * 0x10001u, s.most);
+        return {word[0], word[1]};
+    }
 }
 
 /* Every second of the rows from first to before end, from this thread's half of the block on. */
-template <bool EDGE>
-static __device__ inline uint2 sum_rows(const struct stream_source &s, int first, int end)
+template <bool EDGE, typename Sample>
+static __device__ inline uint2 sum_rows(const struct stream_source<Sample> &s, int first, int end)
 {
     uint2 sum = {0, 0};
 #pragma unroll 8
     for (int y = first + (int)threadIdx.x / COLUMN_THREADS; y < end;
          y += THREADS / COLUMN_THREADS) {
-        const uint32_t cells = cells_of<EDGE>(load_word<EDGE>(s, y), s);
-        sum.x += even_cells(cells);
-        sum.y += odd_cells(cells);
+        const uint2 pairs = pairs_of<EDGE>(load_cells<EDGE>(s, y), s);
+        sum.x += pairs.x;
+        sum.y += pairs.y;
     }
     return sum;
 }
 
 /* other: what the threads of the second half of the block summed of the first window. Rows are
- * loaded a batch ahead, past the last as well: no window reaches there. */
-template <bool EDGE>
-static __device__ inline void run_columns(const struct stream_source &s, uint8_t *buffers,
+ * loaded up to a batch ahead, past the last as well: no window reaches there. */
+template <bool EDGE, typename Sample>
+static __device__ inline void run_columns(const struct stream_source<Sample> &s, uint8_t *buffers,
                                           const uint2 *other, int y, int radius, int batches)
 {
-    struct stream_word<EDGE> enters[BATCH], leaves[BATCH];
+    constexpr int AHEAD = EDGE && sizeof(Sample) == 2 ? BATCH / 2 : BATCH; /* registers are few */
+    constexpr bool BYTES = sizeof(Sample) == 1;
+    struct stream_cells<Sample, EDGE> enters[AHEAD], leaves[AHEAD];
 #pragma unroll
-    for (int i = 0; i < BATCH; i++)
-        enters[i] = load_word<EDGE>(s, y + i + radius);
+    for (int i = 0; i < AHEAD; i++)
+        enters[i] = load_cells<EDGE>(s, y + i + radius);
     uint2 sum = sum_rows<EDGE>(s, y - 1 - radius, y + radius); /* the window of row y - 1 */
 #pragma unroll
-    for (int i = 0; i < BATCH; i++)
-        leaves[i] = load_word<EDGE>(s, y + i - radius - 1);
+    for (int i = 0; i < AHEAD; i++)
+        leaves[i] = load_cells<EDGE>(s, y + i - radius - 1);
     __syncthreads();
     sum.x += other[threadIdx.x].x;
     sum.y += other[threadIdx.x].y;
@@ -158,14 +178,14 @@ static __device__ inline void run_columns(const struct stream_source &s, uint8_t
         uint32_t low[BATCH / 2], high[BATCH / 2];
         if (batch >= 2)
             barrier_sync(FREE + batch % 2);
-        y += BATCH;
 #pragma unroll
         for (int i = 0; i < BATCH; i++) {
-            const uint32_t in = cells_of<EDGE>(enters[i], s), out = cells_of<EDGE>(leaves[i], s);
-            sum.x += even_cells(in) - even_cells(out);
-            sum.y += odd_cells(in) - odd_cells(out);
-            const uint32_t l = __byte_perm(sum.x, sum.y, 0x6240);
-            const uint32_t h = __byte_perm(sum.x, sum.y, 0x7351);
+            const uint2 in = pairs_of<EDGE>(enters[i % AHEAD], s);
+            const uint2 out = pairs_of<EDGE>(leaves[i % AHEAD], s);
+            sum.x += in.x - out.x;
+            sum.y += in.y - out.y;
+            const uint32_t l = __byte_perm(sum.x, sum.y, BYTES ? 0x6240 : 0x6420);
+            const uint32_t h = __byte_perm(sum.x, sum.y, BYTES ? 0x7351 : 0x7531);
             if (i < BATCH / 2) {
                 low[i] = l;
                 high[i] = h;
@@ -174,9 +194,10 @@ static __device__ inline void run_columns(const struct stream_source &s, uint8_t
                 *(uint2 *)(to + pair * PAIR_STRIDE) = make_uint2(low[pair], l);
                 *(uint2 *)(to + PLANE + pair * PAIR_STRIDE) = make_uint2(high[pair], h);
             }
-            enters[i] = load_word<EDGE>(s, y + i + radius);
-            leaves[i] = load_word<EDGE>(s, y + i - radius - 1);
+            enters[i % AHEAD] = load_cells<EDGE>(s, y + i + AHEAD + radius);
+            leaves[i % AHEAD] = load_cells<EDGE>(s, y + i + AHEAD - radius - 1);
         }
+        y += BATCH;
         barrier_arrive(FULL + batch % 2);
     }
 }
@@ -216,7 +237,25 @@ static __device__ inline void row_sums(int (&sums)[4][4], const uint8_t *from,
         sums[i / 4][i % 4] = digit[1][i / 4][i % 4] * 256 + digit[0][i / 4][i % 4];
 }
 
-template <int PARTS, bool ONES>
+/* Eight outputs in a row. */
+template <typename Sample>
+static __device__ inline void write_row(uint8_t *to, const int (&sums)[4][4], int first,
+                                        const struct stream_pass &p)
+{
+    if constexpr (sizeof(Sample) == 1) {
+        *(uint2 *)to = make_uint2(halo_box_means(sums, first, p.scale),
+                                  halo_box_means(sums + 2, first, p.scale));
+    } else {
+        uint32_t words[4];
+#pragma unroll
+        for (int q = 0; q < 4; q++)
+            words[q] = halo_box_mean_pair(sums[q][first], sums[q][first + 1], p.scale)
+                       << p.dst.shift;
+        *(uint4 *)to = make_uint4(words[0], words[1], words[2], words[3]);
+    }
+}
+
+template <typename Sample, int PARTS, bool ONES>
 static __device__ inline void run_rows(const struct stream_pass &p, const uint8_t *buffers, int e,
                                        int y, int batches)
 {
@@ -233,7 +272,7 @@ static __device__ inline void run_rows(const struct stream_pass &p, const uint8_
 
     const int elements = p.dst.width * p.dst.channels;
     const ptrdiff_t stride = p.dst.stride;
-    uint8_t *out = (uint8_t *)p.dst.data + (y + g) * stride + e + 8 * t;
+    uint8_t *out = (uint8_t *)p.dst.data + (y + g) * stride + (e + 8 * t) * (int)sizeof(Sample);
     int rows_left = min(p.rows, p.dst.height - y) - g;
     for (int batch = 0; batch < batches; batch++) {
         const uint8_t *from = buffers + batch % 2 * 2 * PLANE + g * PAIR_STRIDE + 16 * t;
@@ -246,9 +285,8 @@ static __device__ inline void run_rows(const struct stream_pass &p, const uint8_
 #pragma unroll
             for (int row = 0; row < 2; row++)
                 if (rows_left > 8 * row)
-                    *(uint2 *)(out + WORD * i + 8 * row * stride) =
-                        make_uint2(halo_box_means(sums, 2 * row, p.scale),
-                                   halo_box_means(sums + 2, 2 * row, p.scale));
+                    write_row<Sample>(out + WORD * i * (int)sizeof(Sample) + 8 * row * stride, sums,
+                                      2 * row, p);
         }
         if (batch + 2 < batches)
             barrier_arrive(FREE + batch % 2);
@@ -257,7 +295,7 @@ static __device__ inline void run_rows(const struct stream_pass &p, const uint8_
     }
 }
 
-template <int PARTS, bool ONES>
+template <typename Sample, int PARTS, bool ONES>
 static __global__ void __launch_bounds__(THREADS, 2)
     stream_kernel(const __grid_constant__ struct stream_pass p)
 {
@@ -273,10 +311,18 @@ static __global__ void __launch_bounds__(THREADS, 2)
     const bool edge = first_e < 0 || first_e + WIDTH > p.src.width * p.src.channels ||
                       first_y < 0 || first_y + rows > p.src.height;
 
-    struct stream_source s = {
-        (const uint8_t *)p.src.data, offsets - first_y, {column, 0, 0}, p.src.stride, p.ghost};
+    struct stream_source<Sample> s;
+    s.data = (const uint8_t *)p.src.data;
+    s.offset = offsets - first_y;
+    s.stride = p.src.stride;
+    s.ghost = p.ghost;
+    s.shift = p.src.shift;
+    s.most = (uint32_t)halo_sample_max(p.src.depth) * 0x10001u;
+    s.columns[0].a = column * (int)sizeof(Sample);
     if (edge) {
-        s.columns = halo_word_source_of(column, p.src, p.border);
+#pragma unroll
+        for (int i = 0; i < (int)sizeof(Sample); i++)
+            s.columns[i] = halo_word_source_of<Sample>(column + 2 * i, p.src, p.border);
         for (int i = threadIdx.x; i < rows; i += THREADS) {
             const int from = halo_far_index(first_y + i, p.src.height, p.border);
             offsets[i] = from == HALO_GHOST ? -1 : from * (int)p.src.stride;
@@ -292,15 +338,17 @@ static __global__ void __launch_bounds__(THREADS, 2)
         other[threadIdx.x - COLUMN_THREADS] = edge ? sum_rows<true>(s, first_y, y + p.radius_y)
                                                    : sum_rows<false>(s, first_y, y + p.radius_y);
         __syncthreads();
-        run_rows<PARTS, ONES>(p, buffers, e, y, batches);
+        run_rows<Sample, PARTS, ONES>(p, buffers, e, y, batches);
     }
 }
 
 bool halo_cuda_box_stream_can(const struct halo_conv *conv, int channels)
 {
-    return conv->kind == HALO_CONV_BOX && conv->depth == 8 &&
-           conv->radius_x * channels <= MOST_REACH && conv->radius_y <= MOST_REACH &&
-           (2 * conv->radius_x + 1) * (2 * conv->radius_y + 1) <= HALO_BOX_MOST_AREA;
+    if (conv->kind != HALO_CONV_BOX || conv->depth > HALO_BOX_MOST_DEPTH ||
+        conv->radius_x * channels > MOST_REACH || conv->radius_y > MOST_REACH)
+        return false;
+    const int column = (2 * conv->radius_y + 1) * halo_sample_max(conv->depth);
+    return column <= 0xffff && column * (2 * conv->radius_x + 1) <= HALO_BOX_MOST_SUM;
 }
 
 size_t halo_cuda_box_stream_bytes(const struct halo_conv *conv, int channels)
@@ -346,6 +394,7 @@ void halo_cuda_box_stream_prepare(void *ret, const struct halo_conv *conv, int c
     }
 }
 
+template <typename Sample>
 static cudaError_t launch_plane(const struct halo_cuda_call *call)
 {
     const struct halo_conv *conv = call->conv;
@@ -357,6 +406,8 @@ static cudaError_t launch_plane(const struct halo_cuda_call *call)
     p.radius_y = conv->radius_y;
     p.border = conv->border;
     p.ghost = (uint32_t)conv->border_value * 0x01010101u;
+    if (sizeof(Sample) == 2)
+        p.ghost = ((uint32_t)conv->border_value << src.shift) * 0x10001u;
     p.scale = 1.0f / (float)((2 * conv->radius_x + 1) * (2 * conv->radius_y + 1));
     p.mask = (const struct stream_mask *)call->prepared;
 
@@ -367,11 +418,11 @@ static cudaError_t launch_plane(const struct halo_cuda_call *call)
     p.rows = wanted < 2 * BATCH ? 2 * BATCH : wanted > most ? most : wanted;
     const dim3 grid(wide, (src.height + p.rows - 1) / p.rows);
     if (p.shape.parts == 2 && p.shape.ones == 0)
-        stream_kernel<2, false><<<grid, THREADS, 0, call->stream>>>(p);
+        stream_kernel<Sample, 2, false><<<grid, THREADS, 0, call->stream>>>(p);
     else if (p.shape.parts == 2)
-        stream_kernel<2, true><<<grid, THREADS, 0, call->stream>>>(p);
+        stream_kernel<Sample, 2, true><<<grid, THREADS, 0, call->stream>>>(p);
     else
-        stream_kernel<MOST_PARTS, true><<<grid, THREADS, 0, call->stream>>>(p);
+        stream_kernel<Sample, MOST_PARTS, true><<<grid, THREADS, 0, call->stream>>>(p);
     return cudaGetLastError();
 }
 
@@ -383,7 +434,11 @@ cudaError_t halo_cuda_launch_box_stream(const struct halo_cuda_call *calls, int 
         const int reach = calls[i].conv->radius_x * src.channels;
         const bool fits = src.stride * src.height <= INT_MAX &&
                           halo_word_sources_do(&src, calls[i].conv->border, reach);
-        status = fits ? launch_plane(&calls[i]) : halo_cuda_launch_running_sums(&calls[i], 1);
+        if (!fits)
+            status = halo_cuda_launch_running_sums(&calls[i], 1);
+        else
+            status = src.depth == 8 ? launch_plane<uint8_t>(&calls[i])
+                                    : launch_plane<uint16_t>(&calls[i]);
     }
     return status;
 }
