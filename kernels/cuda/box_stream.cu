@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Strategy box-stream, boxes of bytes: columns by running sums, rows on tensor cores, at a cost
+ * Strategy box-stream, boxes: columns by running sums, rows on tensor cores, at a cost
  * that depends little on the radii.
  *
- *      WIDTH columns               four warps go down the picture: of each column the sum of the
+ *       512 columns                four warps go down the picture: of each column the sum of the
  *    +---------------+             rows in the window, two columns in a register, plus the row that
  *    |  + entering   |             enters, less the one that leaves. The sums, below 2^16, go to
  *    |    window     |             shared memory as two bytes, 16 rows at a time ...
@@ -18,23 +18,15 @@
 #include <limits.h>
 #include <string.h>
 
-#include "kernels/cuda/box.cuh"
+#include "kernels/cuda/box_columns.cuh"
 
 enum {
-    WIDTH = 512, /* columns of a block, the halo included */
-    COLUMN_THREADS = WIDTH / 4,
-    THREADS = 256,
-    ROW_WARPS = (THREADS - COLUMN_THREADS) / 32,
-    BATCH = 16,                   /* rows */
-    PAIR_STRIDE = 2 * WIDTH + 64, /* bytes between two pairs of rows: no bank conflicts */
-    PLANE = BATCH / 2 * PAIR_STRIDE,
+    ROW_WARPS = (HALO_BOX_THREADS - HALO_BOX_COLUMN_THREADS) / 32,
     WORD = 32, /* columns of a step, outputs of a product */
     MOST_PARTS = 4,
     MOST_REACH = 128,    /* elements, rows */
     MOST_TABLE = 1024,   /* rows that a block reads */
     BLOCKS_WANTED = 264, /* two for each multiprocessor of an H200 */
-    FULL = 1,
-    FREE = 3, /* the first of two barriers each */
 };
 
 /* How the blocks of 32 columns meet the windows of 32 outputs. */
@@ -62,146 +54,6 @@ struct stream_pass {
     const struct stream_mask *mask;
 };
 
-/* Four columns of a row, in words, or what those are made of where there are ghosts. */
-template <typename Sample, bool EDGE>
-struct stream_cells {
-    uint32_t a[sizeof(Sample)], b[sizeof(Sample)];
-};
-
-/* A thread's columns and the rows: offset[y] of row y from src.data on, -1 for a row of ghosts. */
-template <typename Sample>
-struct stream_source {
-    const uint8_t *data;
-    const int *offset;
-    struct halo_word_source columns[sizeof(Sample)];
-    ptrdiff_t stride;
-    uint32_t ghost;
-    int shift;
-    uint32_t most; /* two of the largest samples */
-};
-
-static __device__ inline void barrier_sync(int id)
-{
-    asm volatile("bar.sync %0, %1;" ::"r"(id), "n"((int)THREADS) : "memory");
-}
-
-static __device__ inline void barrier_arrive(int id)
-{
-    asm volatile("bar.arrive %0, %1;" ::"r"(id), "n"((int)THREADS) : "memory");
-}
-
-template <bool EDGE, typename Sample>
-static __device__ inline struct stream_cells<Sample, EDGE> load_cells(
-    const struct stream_source<Sample> &s, int y) {
-    constexpr int WORDS = sizeof(Sample);
-    struct stream_cells<Sample, EDGE> ret;
-    if (!EDGE) {
-        const uint8_t *from = s.data + y * s.stride + s.columns[0].a;
-        if (WORDS == 1) {
-            ret.a[0] = *(const uint32_t *)from;
-        } else {
-            const uint2 two = *(const uint2 *)from;
-            ret.a[0] = two.x;
-            ret.a[WORDS - 1] = two.y;
-        }
-        return ret;
-    }
-    const int at = s.offset[y];
-#pragma unroll
-    for (int i = 0; i < WORDS; i++) {
-        ret.a[i] = ret.b[i] = s.ghost;
-        if (at >= 0 && s.columns[i].a >= 0)
-            ret.a[i] = *(const uint32_t *)(s.data + (uint32_t)(at + s.columns[i].a));
-        if (at >= 0 && s.columns[i].b >= 0)
-            ret.b[i] = *(const uint32_t *)(s.data + (uint32_t)(at + s.columns[i].b));
-    }
-    return ret;
-}
-
-/* Four cells as two pairs: of bytes those at even and those at odd places. */
-template <bool EDGE, typename Sample>
-static __device__ inline uint2 pairs_of(const struct stream_cells<Sample, EDGE> &cells,
-                                        const struct stream_source<Sample> &s)
-{
-    constexpr int WORDS = sizeof(Sample);
-    uint32_t word[WORDS];
-#pragma unroll
-    for (int i = 0; i < WORDS; i++)
-        word[i] = EDGE ? __byte_perm(cells.a[i], cells.b[i], s.columns[i].select) : cells.a[i];
-    if constexpr (WORDS == 1) {
-        return {__byte_perm(word[0], 0, 0x4240), __byte_perm(word[0], 0, 0x4341)};
-    } else {
-#pragma unroll
-        for (int i = 0; i < WORDS; i++)
-            word[i] = __vminu2(word[i] >> s.shift & (0xffffu >> s.shift) * 0x10001u, s.most);
-        return {word[0], word[1]};
-    }
-}
-
-/* Every second of the rows from first to before end, from this thread's half of the block on. */
-template <bool EDGE, typename Sample>
-static __device__ inline uint2 sum_rows(const struct stream_source<Sample> &s, int first, int end)
-{
-    uint2 sum = {0, 0};
-#pragma unroll 8
-    for (int y = first + (int)threadIdx.x / COLUMN_THREADS; y < end;
-         y += THREADS / COLUMN_THREADS) {
-        const uint2 pairs = pairs_of<EDGE>(load_cells<EDGE>(s, y), s);
-        sum.x += pairs.x;
-        sum.y += pairs.y;
-    }
-    return sum;
-}
-
-/* other: what the threads of the second half of the block summed of the first window. Rows are
- * loaded up to a batch ahead, past the last as well: no window reaches there. */
-template <bool EDGE, typename Sample>
-static __device__ inline void run_columns(const struct stream_source<Sample> &s, uint8_t *buffers,
-                                          const uint2 *other, int y, int radius, int batches)
-{
-    constexpr int AHEAD = EDGE && sizeof(Sample) == 2 ? BATCH / 2 : BATCH; /* registers are few */
-    constexpr bool BYTES = sizeof(Sample) == 1;
-    struct stream_cells<Sample, EDGE> enters[AHEAD], leaves[AHEAD];
-#pragma unroll
-    for (int i = 0; i < AHEAD; i++)
-        enters[i] = load_cells<EDGE>(s, y + i + radius);
-    uint2 sum = sum_rows<EDGE>(s, y - 1 - radius, y + radius); /* the window of row y - 1 */
-#pragma unroll
-    for (int i = 0; i < AHEAD; i++)
-        leaves[i] = load_cells<EDGE>(s, y + i - radius - 1);
-    __syncthreads();
-    sum.x += other[threadIdx.x].x;
-    sum.y += other[threadIdx.x].y;
-
-    for (int batch = 0; batch < batches; batch++) {
-        uint8_t *to = buffers + batch % 2 * 2 * PLANE + threadIdx.x * 8;
-        uint32_t low[BATCH / 2], high[BATCH / 2];
-        if (batch >= 2)
-            barrier_sync(FREE + batch % 2);
-#pragma unroll
-        for (int i = 0; i < BATCH; i++) {
-            const uint2 in = pairs_of<EDGE>(enters[i % AHEAD], s);
-            const uint2 out = pairs_of<EDGE>(leaves[i % AHEAD], s);
-            sum.x += in.x - out.x;
-            sum.y += in.y - out.y;
-            const uint32_t l = __byte_perm(sum.x, sum.y, BYTES ? 0x6240 : 0x6420);
-            const uint32_t h = __byte_perm(sum.x, sum.y, BYTES ? 0x7351 : 0x7531);
-            if (i < BATCH / 2) {
-                low[i] = l;
-                high[i] = h;
-            } else {
-                const int pair = i - BATCH / 2;
-                *(uint2 *)(to + pair * PAIR_STRIDE) = make_uint2(low[pair], l);
-                *(uint2 *)(to + PLANE + pair * PAIR_STRIDE) = make_uint2(high[pair], h);
-            }
-            enters[i % AHEAD] = load_cells<EDGE>(s, y + i + AHEAD + radius);
-            leaves[i % AHEAD] = load_cells<EDGE>(s, y + i + AHEAD - radius - 1);
-        }
-        y += BATCH;
-        barrier_arrive(FULL + batch % 2);
-    }
-}
-
 /* 16 rows by 32 outputs: sums[q]. from: the lane's part of the first block of columns. */
 template <int PARTS, bool ONES>
 static __device__ inline void row_sums(int (&sums)[4][4], const uint8_t *from,
@@ -218,13 +70,15 @@ static __device__ inline void row_sums(int (&sums)[4][4], const uint8_t *from,
             all[i] = d ? 0 : base[i];
         if (ONES)
             for (int j = 0; j < shape.ones; j++) {
-                const uint4 a = *(const uint4 *)(from + d * PLANE + 2 * WORD * (shape.ones_at + j));
+                const uint4 a =
+                    *(const uint4 *)(from + d * HALO_BOX_PLANE + 2 * WORD * (shape.ones_at + j));
                 const uint32_t words[4] = {a.x, a.y, a.z, a.w};
                 halo_box_multiply(all, words, ones[0], ones[1], all);
             }
 #pragma unroll
         for (int k = 0; k < PARTS; k++) {
-            const uint4 a = *(const uint4 *)(from + d * PLANE + 2 * WORD * shape.part_at[k]);
+            const uint4 a =
+                *(const uint4 *)(from + d * HALO_BOX_PLANE + 2 * WORD * shape.part_at[k]);
             const uint32_t words[4] = {a.x, a.y, a.z, a.w};
 #pragma unroll
             for (int q = 0; q < 4; q++)
@@ -260,7 +114,7 @@ static __device__ inline void run_rows(const struct stream_pass &p, const uint8_
                                        int y, int batches)
 {
     const int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
-    const int warp = (threadIdx.x - COLUMN_THREADS) / 32;
+    const int warp = (threadIdx.x - HALO_BOX_COLUMN_THREADS) / 32;
     uint32_t part[PARTS][4][2], ones[2];
 #pragma unroll
     for (int i = 0; i < PARTS * 8; i++)
@@ -275,8 +129,9 @@ static __device__ inline void run_rows(const struct stream_pass &p, const uint8_
     uint8_t *out = (uint8_t *)p.dst.data + (y + g) * stride + (e + 8 * t) * (int)sizeof(Sample);
     int rows_left = min(p.rows, p.dst.height - y) - g;
     for (int batch = 0; batch < batches; batch++) {
-        const uint8_t *from = buffers + batch % 2 * 2 * PLANE + g * PAIR_STRIDE + 16 * t;
-        barrier_sync(FULL + batch % 2);
+        const uint8_t *from =
+            buffers + batch % 2 * 2 * HALO_BOX_PLANE + g * HALO_BOX_PAIR_STRIDE + 16 * t;
+        halo_box_sync(HALO_BOX_FULL + batch % 2);
         for (int i = warp; i < p.shape.outputs; i += ROW_WARPS) {
             int sums[4][4];
             row_sums<PARTS, ONES>(sums, from + 2 * WORD * i, p.shape, part, ones, base);
@@ -289,29 +144,29 @@ static __device__ inline void run_rows(const struct stream_pass &p, const uint8_
                                       2 * row, p);
         }
         if (batch + 2 < batches)
-            barrier_arrive(FREE + batch % 2);
-        out += BATCH * stride;
-        rows_left -= BATCH;
+            halo_box_arrive(HALO_BOX_FREE + batch % 2);
+        out += HALO_BOX_BATCH * stride;
+        rows_left -= HALO_BOX_BATCH;
     }
 }
 
 template <typename Sample, int PARTS, bool ONES>
-static __global__ void __launch_bounds__(THREADS, 2)
+static __global__ void __launch_bounds__(HALO_BOX_THREADS, 2)
     stream_kernel(const __grid_constant__ struct stream_pass p)
 {
-    __shared__ alignas(16) uint8_t buffers[2 * 2 * PLANE];
-    __shared__ uint2 other[COLUMN_THREADS];
+    __shared__ alignas(16) uint8_t buffers[2 * 2 * HALO_BOX_PLANE];
+    __shared__ uint2 other[HALO_BOX_COLUMN_THREADS];
     __shared__ int offsets[MOST_TABLE];
 
     const int e = blockIdx.x * p.shape.outputs * WORD, y = blockIdx.y * p.rows;
-    const int batches = (min(p.rows, p.src.height - y) + BATCH - 1) / BATCH;
+    const int batches = (min(p.rows, p.src.height - y) + HALO_BOX_BATCH - 1) / HALO_BOX_BATCH;
     const int first_e = e - p.shape.halo_e, first_y = y - 1 - p.radius_y;
-    const int rows = (batches + 1) * BATCH + 2 * p.radius_y + 1;
-    const int column = first_e + (int)threadIdx.x % COLUMN_THREADS * 4;
-    const bool edge = first_e < 0 || first_e + WIDTH > p.src.width * p.src.channels ||
+    const int rows = (batches + 1) * HALO_BOX_BATCH + 2 * p.radius_y + 1;
+    const int column = first_e + (int)threadIdx.x % HALO_BOX_COLUMN_THREADS * 4;
+    const bool edge = first_e < 0 || first_e + HALO_BOX_WIDTH > p.src.width * p.src.channels ||
                       first_y < 0 || first_y + rows > p.src.height;
 
-    struct stream_source<Sample> s;
+    struct halo_box_source<Sample> s;
     s.data = (const uint8_t *)p.src.data;
     s.offset = offsets - first_y;
     s.stride = p.src.stride;
@@ -323,20 +178,21 @@ static __global__ void __launch_bounds__(THREADS, 2)
 #pragma unroll
         for (int i = 0; i < (int)sizeof(Sample); i++)
             s.columns[i] = halo_word_source_of<Sample>(column + 2 * i, p.src, p.border);
-        for (int i = threadIdx.x; i < rows; i += THREADS) {
+        for (int i = threadIdx.x; i < rows; i += HALO_BOX_THREADS) {
             const int from = halo_far_index(first_y + i, p.src.height, p.border);
             offsets[i] = from == HALO_GHOST ? -1 : from * (int)p.src.stride;
         }
         __syncthreads();
     }
-    if (threadIdx.x < COLUMN_THREADS) {
+    if (threadIdx.x < HALO_BOX_COLUMN_THREADS) {
         if (edge)
-            run_columns<true>(s, buffers, other, y, p.radius_y, batches);
+            halo_box_run_columns<true>(s, buffers, other, y, p.radius_y, batches);
         else
-            run_columns<false>(s, buffers, other, y, p.radius_y, batches);
+            halo_box_run_columns<false>(s, buffers, other, y, p.radius_y, batches);
     } else {
-        other[threadIdx.x - COLUMN_THREADS] = edge ? sum_rows<true>(s, first_y, y + p.radius_y)
-                                                   : sum_rows<false>(s, first_y, y + p.radius_y);
+        other[threadIdx.x - HALO_BOX_COLUMN_THREADS] =
+            edge ? halo_box_sum_rows<true>(s, first_y, y + p.radius_y)
+                 : halo_box_sum_rows<false>(s, first_y, y + p.radius_y);
         __syncthreads();
         run_rows<Sample, PARTS, ONES>(p, buffers, e, y, batches);
     }
@@ -363,7 +219,7 @@ static struct stream_shape shape_of(int radius_e)
     struct stream_shape shape = {};
     shape.halo_e = (radius_e + 7) / 8 * 8;
     const int blocks = (WORD + shape.halo_e + radius_e + WORD - 1) / WORD;
-    shape.outputs = WIDTH / WORD - blocks + 1;
+    shape.outputs = HALO_BOX_WIDTH / WORD - blocks + 1;
     for (int j = 0; j < blocks; j++) {
         const int first = WORD * j - shape.halo_e; /* from the first output on */
         if (first < WORD - 1 - radius_e || first + WORD - 1 > radius_e)
@@ -413,16 +269,18 @@ static cudaError_t launch_plane(const struct halo_cuda_call *call)
 
     const int wide =
         (src.width * src.channels + p.shape.outputs * WORD - 1) / (p.shape.outputs * WORD);
-    const int most = (MOST_TABLE - 2 * conv->radius_y) / BATCH * BATCH - 3 * BATCH;
-    const int wanted = (src.height * wide + BLOCKS_WANTED - 1) / BLOCKS_WANTED;
-    p.rows = wanted < 2 * BATCH ? 2 * BATCH : wanted > most ? most : wanted;
+    const int most =
+        (MOST_TABLE - 2 * conv->radius_y) / HALO_BOX_BATCH * HALO_BOX_BATCH - 3 * HALO_BOX_BATCH;
+    const int strips = BLOCKS_WANTED > wide ? BLOCKS_WANTED / wide : 1; /* no second wave */
+    const int wanted = (src.height + strips - 1) / strips;
+    p.rows = wanted < 2 * HALO_BOX_BATCH ? 2 * HALO_BOX_BATCH : wanted > most ? most : wanted;
     const dim3 grid(wide, (src.height + p.rows - 1) / p.rows);
     if (p.shape.parts == 2 && p.shape.ones == 0)
-        stream_kernel<Sample, 2, false><<<grid, THREADS, 0, call->stream>>>(p);
+        stream_kernel<Sample, 2, false><<<grid, HALO_BOX_THREADS, 0, call->stream>>>(p);
     else if (p.shape.parts == 2)
-        stream_kernel<Sample, 2, true><<<grid, THREADS, 0, call->stream>>>(p);
+        stream_kernel<Sample, 2, true><<<grid, HALO_BOX_THREADS, 0, call->stream>>>(p);
     else
-        stream_kernel<Sample, MOST_PARTS, true><<<grid, THREADS, 0, call->stream>>>(p);
+        stream_kernel<Sample, MOST_PARTS, true><<<grid, HALO_BOX_THREADS, 0, call->stream>>>(p);
     return cudaGetLastError();
 }
 
