@@ -33,7 +33,7 @@ struct halo_box_source {
     const uint8_t *data;
     const int *offset;
     struct halo_word_source columns[sizeof(Sample)];
-    ptrdiff_t stride;
+    int stride; /* offsets fit 31 bits */
     uint32_t ghost;
     int shift;
     uint32_t most; /* two of the largest samples */
@@ -56,7 +56,7 @@ static __device__ inline struct box_cells<Sample, EDGE> load_cells(
     constexpr int WORDS = sizeof(Sample);
     struct box_cells<Sample, EDGE> ret;
     if (!EDGE) {
-        const uint8_t *from = s.data + y * s.stride + s.columns[0].a;
+        const uint8_t *from = s.data + (uint32_t)(y * s.stride + s.columns[0].a);
         if (WORDS == 1) {
             ret.a[0] = *(const uint32_t *)from;
         } else {

@@ -169,7 +169,7 @@ static __global__ void __launch_bounds__(HALO_BOX_THREADS, 2)
     struct halo_box_source<Sample> s;
     s.data = (const uint8_t *)p.src.data;
     s.offset = offsets - first_y;
-    s.stride = p.src.stride;
+    s.stride = (int)p.src.stride;
     s.ghost = p.ghost;
     s.shift = p.src.shift;
     s.most = (uint32_t)halo_sample_max(p.src.depth) * 0x10001u;
