@@ -70,9 +70,9 @@ static __device__ inline struct box_cells<Sample, EDGE> load_cells(
 #pragma unroll
     for (int i = 0; i < WORDS; i++) {
         ret.a[i] = ret.b[i] = s.ghost;
-        if (at >= 0 && s.columns[i].a >= 0)
+        if ((at | s.columns[i].a) >= 0) /* one test, and so a predicate and no branch */
             ret.a[i] = *(const uint32_t *)(s.data + (uint32_t)(at + s.columns[i].a));
-        if (at >= 0 && s.columns[i].b >= 0)
+        if ((at | s.columns[i].b) >= 0)
             ret.b[i] = *(const uint32_t *)(s.data + (uint32_t)(at + s.columns[i].b));
     }
     return ret;
