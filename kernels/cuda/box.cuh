@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * What the box kernels on tensor cores share: the product, the mean, and ghost columns.
  *
- * The mean of bytes is floor(sum / area + 1/2): area is odd, so no sum lies at a tie, and none
- * nearer to one than 1/2 area. Sums below 2^23 are floats, and the error of the product with the
- * rounded 1/area is below 2^-16, which is less than 1/2 area where area is below 2^15. Of x + 1/2 +
- * 2^15, rounded down, the integer begins at bit 8.
+ * The mean is floor(sum / area + 1/2): area is odd, so no sum lies at a tie, and none nearer to one
+ * than 1/2 area. Where the largest sum, area times the largest sample, is below 2^23, sums are
+ * floats, and the error of the product with the rounded 1/area, at most sample 2^-24, is less than
+ * 1/2 area. Of x + 1/2 + 2^15, rounded down, the integer below 2^15 begins at bit 8.
  *
- * Ghost columns go by words: any four columns in a row come from at most two aligned words of the
- * same row and the constant, so that a gather is two loads and a byte permutation. */
+ * Ghost columns go by words: the columns of a word come from at most two aligned words of the same
+ * row, or one and the constant, so that a gather is two loads and a byte permutation. */
 #ifndef HALO_BOX_CUH
 #define HALO_BOX_CUH
 
@@ -16,7 +16,8 @@
 
 enum {
     HALO_BOX_BASE = 0x4b000000, /* the float 2^23: integers added to it are its fraction */
-    HALO_BOX_MOST_AREA = (1 << 15) - 1,
+    HALO_BOX_MOST_SUM = (1 << 23) - 1,
+    HALO_BOX_MOST_DEPTH = 12,
 };
 
 /* d = a b + c: 16x32 by 32x8 unsigned bytes. */
@@ -32,23 +33,27 @@ static __device__ inline void halo_box_multiply(int (&d)[4], const uint32_t *a, 
 #endif
 }
 
-/* Four outputs in a row: the means of sums[block][first], sums[block][first + 1] of two blocks. The
- * sums stand on HALO_BOX_BASE. */
+/* The integer begins at bit 8. sum stands on HALO_BOX_BASE. */
+static __device__ inline uint32_t halo_box_mean(int sum, float scale)
+{
+    const float exact = __int_as_float(sum) - __int_as_float(HALO_BOX_BASE);
+    return __float_as_uint(__fmaf_rd(exact, scale, 32768.5f));
+}
+
+/* Two samples in a word, in the order of the sums. */
+static __device__ inline uint32_t halo_box_mean_pair(int sum0, int sum1, float scale)
+{
+    return __byte_perm(halo_box_mean(sum0, scale), halo_box_mean(sum1, scale), 0x6521);
+}
+
+/* Four bytes in a row: the means of sums[block][first], sums[block][first + 1] of two blocks. */
 static __device__ inline uint32_t halo_box_means(const int (*sums)[4], int first, float scale)
 {
-    uint32_t pairs[2];
-#pragma unroll
-    for (int block = 0; block < 2; block++) {
-        uint32_t mean[2];
-#pragma unroll
-        for (int i = 0; i < 2; i++) {
-            const float sum =
-                __int_as_float(sums[block][first + i]) - __int_as_float(HALO_BOX_BASE);
-            mean[i] = __float_as_uint(__fmaf_rd(sum, scale, 32768.5f));
-        }
-        pairs[block] = __byte_perm(mean[0], mean[1], 0x0051);
-    }
-    return __byte_perm(pairs[0], pairs[1], 0x5410);
+    const uint32_t pair0 = __byte_perm(halo_box_mean(sums[0][first], scale),
+                                       halo_box_mean(sums[0][first + 1], scale), 0x0051);
+    const uint32_t pair1 = __byte_perm(halo_box_mean(sums[1][first], scale),
+                                       halo_box_mean(sums[1][first + 1], scale), 0x0051);
+    return __byte_perm(pair0, pair1, 0x5410);
 }
 
 /* Four elements of a band of ones, from this many elements right of the output on: weights of one
@@ -64,9 +69,9 @@ static inline uint32_t halo_box_word(int radius_e, int channels, int distance)
     return word;
 }
 
-/* Of four elements: first elements of two words, HALO_GHOST where the constant is meant. */
+/* Of a word of elements: offsets of two words in the row, HALO_GHOST where the constant is meant. */
 struct alignas(16) halo_word_source {
-    int a, b;
+    int a, b;        /* bytes */
     uint32_t select; /* for __byte_perm */
 };
 
@@ -84,28 +89,32 @@ static __device__ __noinline__ int halo_far_index(int i, int size, enum halo_bor
     return halo_border_index(i, size, border);
 }
 
-/* e is a multiple of 4. */
+/* e is the first element of an aligned word. */
+template <typename Sample>
 static __device__ inline struct halo_word_source halo_word_source_of(int e,
                                                                      const struct halo_plane &p,
                                                                      enum halo_border border)
 {
+    constexpr int BYTES = sizeof(Sample);
     const int log2_channels = p.channels - 1;
     struct halo_word_source ret = {HALO_GHOST, HALO_GHOST, 0};
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 4 / BYTES; i++) {
         const int x = halo_far_index((e + i) >> log2_channels, p.width, border);
-        if (x == HALO_GHOST) {
-            ret.select |= 4u << 4 * i;
-            continue;
+        int byte = 4; /* of both words: the first of b */
+        if (x != HALO_GHOST) {
+            const int from = ((x << log2_channels) + ((e + i) & log2_channels)) * BYTES;
+            const int word = from & ~3;
+            ret.a = ret.a == HALO_GHOST ? word : ret.a;
+            ret.b = word == ret.a ? ret.b : word;
+            byte = from % 4 + (word == ret.a ? 0 : 4);
         }
-        const int from = (x << log2_channels) + ((e + i) & log2_channels), word = from & ~3;
-        ret.a = ret.a == HALO_GHOST ? word : ret.a;
-        ret.b = word == ret.a ? ret.b : word;
-        ret.select |= (uint32_t)(from % 4 + (word == ret.a ? 0 : 4)) << 4 * i;
+        for (int b = 0; b < BYTES; b++)
+            ret.select |= (uint32_t)(byte + b) << 4 * (i * BYTES + b);
     }
     return ret;
 }
 
-/* ghost: four times the constant. */
+/* ghost: a word of constants. */
 static __device__ inline uint32_t halo_gather_word(const uint8_t *row,
                                                    const struct halo_word_source &from,
                                                    uint32_t ghost)

@@ -185,7 +185,7 @@ static __device__ inline void run_warp(const struct bands_plane &p, int e, int y
     load_pixels<EDGE>(next, source, from_y);
     if (EDGE) {
         if (lane < PAIR / 4 * LOADS)
-            ghosts[lane] = halo_word_source_of(e - HALO + 4 * lane, p.src, p.border);
+            ghosts[lane] = halo_word_source_of<uint8_t>(e - HALO + 4 * lane, p.src, p.border);
         __syncwarp();
     }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Strategy box-stream, boxes of bytes: columns by running sums, rows on tensor cores, at a cost
+ * Strategy box-stream, boxes: columns by running sums, rows on tensor cores, at a cost
  * that depends little on the radii.
  *
- *      WIDTH columns               four warps go down the picture: of each column the sum of the
+ *       512 columns                four warps go down the picture: of each column the sum of the
  *    +---------------+             rows in the window, two columns in a register, plus the row that
  *    |  + entering   |             enters, less the one that leaves. The sums, below 2^16, go to
  *    |    window     |             shared memory as two bytes, 16 rows at a time ...
@@ -18,23 +18,15 @@
 #include <limits.h>
 #include <string.h>
 
-#include "kernels/cuda/box.cuh"
+#include "kernels/cuda/box_columns.cuh"
 
 enum {
-    WIDTH = 512, /* columns of a block, the halo included */
-    COLUMN_THREADS = WIDTH / 4,
-    THREADS = 256,
-    ROW_WARPS = (THREADS - COLUMN_THREADS) / 32,
-    BATCH = 16,                   /* rows */
-    PAIR_STRIDE = 2 * WIDTH + 64, /* bytes between two pairs of rows: no bank conflicts */
-    PLANE = BATCH / 2 * PAIR_STRIDE,
+    ROW_WARPS = (HALO_BOX_THREADS - HALO_BOX_COLUMN_THREADS) / 32,
     WORD = 32, /* columns of a step, outputs of a product */
     MOST_PARTS = 4,
     MOST_REACH = 128,    /* elements, rows */
     MOST_TABLE = 1024,   /* rows that a block reads */
     BLOCKS_WANTED = 264, /* two for each multiprocessor of an H200 */
-    FULL = 1,
-    FREE = 3, /* the first of two barriers each */
 };
 
 /* How the blocks of 32 columns meet the windows of 32 outputs. */
@@ -57,129 +49,10 @@ struct stream_pass {
     int rows; /* of a block */
     int radius_y;
     enum halo_border border;
-    uint32_t ghost; /* four times the constant */
+    uint32_t ghost; /* a word of constants */
     float scale;    /* 1 / area */
     const struct stream_mask *mask;
 };
-
-/* Four columns of a row, or what they are made of where there are ghosts. */
-template <bool EDGE>
-struct stream_word {
-    uint32_t a, b;
-};
-
-/* A thread's columns and the rows: offset[y] of row y from src.data on, -1 for a row of ghosts. */
-struct stream_source {
-    const uint8_t *data;
-    const int *offset;
-    struct halo_word_source columns;
-    ptrdiff_t stride;
-    uint32_t ghost;
-};
-
-static __device__ inline void barrier_sync(int id)
-{
-    asm volatile("bar.sync %0, %1;" ::"r"(id), "n"((int)THREADS) : "memory");
-}
-
-static __device__ inline void barrier_arrive(int id)
-{
-    asm volatile("bar.arrive %0, %1;" ::"r"(id), "n"((int)THREADS) : "memory");
-}
-
-template <bool EDGE>
-static __device__ inline struct stream_word<EDGE> load_word(const struct stream_source &s, int y) {
-    if (!EDGE)
-        return {*(const uint32_t *)(s.data + y * s.stride + s.columns.a), 0};
-    const int at = s.offset[y];
-    struct stream_word<EDGE> ret = {
-        s.ghost, s.ghost
-    };
-    if (at >= 0 && s.columns.a >= 0)
-        ret.a = *(const uint32_t *)(s.data + (uint32_t)(at + s.columns.a));
-    if (at >= 0 && s.columns.b >= 0)
-        ret.b = *(const uint32_t *)(s.data + (uint32_t)(at + s.columns.b));
-    return ret;
-}
-
-template <bool EDGE>
-static __device__ inline uint32_t cells_of(const struct stream_word<EDGE> &word,
-                                           const struct stream_source &s)
-{
-    return EDGE ? __byte_perm(word.a, word.b, s.columns.select) : word.a;
-}
-
-/* Of four columns: those at even places, those at odd ones. */
-static __device__ inline uint32_t even_cells(uint32_t cells)
-{
-    return __byte_perm(cells, 0, 0x4240);
-}
-
-static __device__ inline uint32_t odd_cells(uint32_t cells)
-{
-    return __byte_perm(cells, 0, 0x4341);
-}
-
-/* Every second of the rows from first to before end, from this thread's half of the block on. */
-template <bool EDGE>
-static __device__ inline uint2 sum_rows(const struct stream_source &s, int first, int end)
-{
-    uint2 sum = {0, 0};
-#pragma unroll 8
-    for (int y = first + (int)threadIdx.x / COLUMN_THREADS; y < end;
-         y += THREADS / COLUMN_THREADS) {
-        const uint32_t cells = cells_of<EDGE>(load_word<EDGE>(s, y), s);
-        sum.x += even_cells(cells);
-        sum.y += odd_cells(cells);
-    }
-    return sum;
-}
-
-/* other: what the threads of the second half of the block summed of the first window. Rows are
- * loaded a batch ahead, past the last as well: no window reaches there. */
-template <bool EDGE>
-static __device__ inline void run_columns(const struct stream_source &s, uint8_t *buffers,
-                                          const uint2 *other, int y, int radius, int batches)
-{
-    struct stream_word<EDGE> enters[BATCH], leaves[BATCH];
-#pragma unroll
-    for (int i = 0; i < BATCH; i++)
-        enters[i] = load_word<EDGE>(s, y + i + radius);
-    uint2 sum = sum_rows<EDGE>(s, y - 1 - radius, y + radius); /* the window of row y - 1 */
-#pragma unroll
-    for (int i = 0; i < BATCH; i++)
-        leaves[i] = load_word<EDGE>(s, y + i - radius - 1);
-    __syncthreads();
-    sum.x += other[threadIdx.x].x;
-    sum.y += other[threadIdx.x].y;
-
-    for (int batch = 0; batch < batches; batch++) {
-        uint8_t *to = buffers + batch % 2 * 2 * PLANE + threadIdx.x * 8;
-        uint32_t low[BATCH / 2], high[BATCH / 2];
-        if (batch >= 2)
-            barrier_sync(FREE + batch % 2);
-        y += BATCH;
-#pragma unroll
-        for (int i = 0; i < BATCH; i++) {
-            const uint32_t in = cells_of<EDGE>(enters[i], s), out = cells_of<EDGE>(leaves[i], s);
-            sum.x += even_cells(in) - even_cells(out);
-            sum.y += odd_cells(in) - odd_cells(out);
-            const uint32_t l = __byte_perm(sum.x, sum.y, 0x6240);
-            const uint32_t h = __byte_perm(sum.x, sum.y, 0x7351);
-            if (i < BATCH / 2) {
-                low[i] = l;
-                high[i] = h;
-            } else {
-                const int pair = i - BATCH / 2;
-                *(uint2 *)(to + pair * PAIR_STRIDE) = make_uint2(low[pair], l);
-                *(uint2 *)(to + PLANE + pair * PAIR_STRIDE) = make_uint2(high[pair], h);
-            }
-            enters[i] = load_word<EDGE>(s, y + i + radius);
-            leaves[i] = load_word<EDGE>(s, y + i - radius - 1);
-        }
-        barrier_arrive(FULL + batch % 2);
-    }
-}
 
 /* 16 rows by 32 outputs: sums[q]. from: the lane's part of the first block of columns. */
 template <int PARTS, bool ONES>
@@ -197,13 +70,15 @@ static __device__ inline void row_sums(int (&sums)[4][4], const uint8_t *from,
             all[i] = d ? 0 : base[i];
         if (ONES)
             for (int j = 0; j < shape.ones; j++) {
-                const uint4 a = *(const uint4 *)(from + d * PLANE + 2 * WORD * (shape.ones_at + j));
+                const uint4 a =
+                    *(const uint4 *)(from + d * HALO_BOX_PLANE + 2 * WORD * (shape.ones_at + j));
                 const uint32_t words[4] = {a.x, a.y, a.z, a.w};
                 halo_box_multiply(all, words, ones[0], ones[1], all);
             }
 #pragma unroll
         for (int k = 0; k < PARTS; k++) {
-            const uint4 a = *(const uint4 *)(from + d * PLANE + 2 * WORD * shape.part_at[k]);
+            const uint4 a =
+                *(const uint4 *)(from + d * HALO_BOX_PLANE + 2 * WORD * shape.part_at[k]);
             const uint32_t words[4] = {a.x, a.y, a.z, a.w};
 #pragma unroll
             for (int q = 0; q < 4; q++)
@@ -216,12 +91,30 @@ static __device__ inline void row_sums(int (&sums)[4][4], const uint8_t *from,
         sums[i / 4][i % 4] = digit[1][i / 4][i % 4] * 256 + digit[0][i / 4][i % 4];
 }
 
-template <int PARTS, bool ONES>
+/* Eight outputs in a row. */
+template <typename Sample>
+static __device__ inline void write_row(uint8_t *to, const int (&sums)[4][4], int first,
+                                        const struct stream_pass &p)
+{
+    if constexpr (sizeof(Sample) == 1) {
+        *(uint2 *)to = make_uint2(halo_box_means(sums, first, p.scale),
+                                  halo_box_means(sums + 2, first, p.scale));
+    } else {
+        uint32_t words[4];
+#pragma unroll
+        for (int q = 0; q < 4; q++)
+            words[q] = halo_box_mean_pair(sums[q][first], sums[q][first + 1], p.scale)
+                       << p.dst.shift;
+        *(uint4 *)to = make_uint4(words[0], words[1], words[2], words[3]);
+    }
+}
+
+template <typename Sample, int PARTS, bool ONES>
 static __device__ inline void run_rows(const struct stream_pass &p, const uint8_t *buffers, int e,
                                        int y, int batches)
 {
     const int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
-    const int warp = (threadIdx.x - COLUMN_THREADS) / 32;
+    const int warp = (threadIdx.x - HALO_BOX_COLUMN_THREADS) / 32;
     uint32_t part[PARTS][4][2], ones[2];
 #pragma unroll
     for (int i = 0; i < PARTS * 8; i++)
@@ -233,11 +126,12 @@ static __device__ inline void run_rows(const struct stream_pass &p, const uint8_
 
     const int elements = p.dst.width * p.dst.channels;
     const ptrdiff_t stride = p.dst.stride;
-    uint8_t *out = (uint8_t *)p.dst.data + (y + g) * stride + e + 8 * t;
+    uint8_t *out = (uint8_t *)p.dst.data + (y + g) * stride + (e + 8 * t) * (int)sizeof(Sample);
     int rows_left = min(p.rows, p.dst.height - y) - g;
     for (int batch = 0; batch < batches; batch++) {
-        const uint8_t *from = buffers + batch % 2 * 2 * PLANE + g * PAIR_STRIDE + 16 * t;
-        barrier_sync(FULL + batch % 2);
+        const uint8_t *from =
+            buffers + batch % 2 * 2 * HALO_BOX_PLANE + g * HALO_BOX_PAIR_STRIDE + 16 * t;
+        halo_box_sync(HALO_BOX_FULL + batch % 2);
         for (int i = warp; i < p.shape.outputs; i += ROW_WARPS) {
             int sums[4][4];
             row_sums<PARTS, ONES>(sums, from + 2 * WORD * i, p.shape, part, ones, base);
@@ -246,61 +140,71 @@ static __device__ inline void run_rows(const struct stream_pass &p, const uint8_
 #pragma unroll
             for (int row = 0; row < 2; row++)
                 if (rows_left > 8 * row)
-                    *(uint2 *)(out + WORD * i + 8 * row * stride) =
-                        make_uint2(halo_box_means(sums, 2 * row, p.scale),
-                                   halo_box_means(sums + 2, 2 * row, p.scale));
+                    write_row<Sample>(out + WORD * i * (int)sizeof(Sample) + 8 * row * stride, sums,
+                                      2 * row, p);
         }
         if (batch + 2 < batches)
-            barrier_arrive(FREE + batch % 2);
-        out += BATCH * stride;
-        rows_left -= BATCH;
+            halo_box_arrive(HALO_BOX_FREE + batch % 2);
+        out += HALO_BOX_BATCH * stride;
+        rows_left -= HALO_BOX_BATCH;
     }
 }
 
-template <int PARTS, bool ONES>
-static __global__ void __launch_bounds__(THREADS, 2)
+template <typename Sample, int PARTS, bool ONES>
+static __global__ void __launch_bounds__(HALO_BOX_THREADS, 2)
     stream_kernel(const __grid_constant__ struct stream_pass p)
 {
-    __shared__ alignas(16) uint8_t buffers[2 * 2 * PLANE];
-    __shared__ uint2 other[COLUMN_THREADS];
+    __shared__ alignas(16) uint8_t buffers[2 * 2 * HALO_BOX_PLANE];
+    __shared__ uint2 other[HALO_BOX_COLUMN_THREADS];
     __shared__ int offsets[MOST_TABLE];
 
     const int e = blockIdx.x * p.shape.outputs * WORD, y = blockIdx.y * p.rows;
-    const int batches = (min(p.rows, p.src.height - y) + BATCH - 1) / BATCH;
+    const int batches = (min(p.rows, p.src.height - y) + HALO_BOX_BATCH - 1) / HALO_BOX_BATCH;
     const int first_e = e - p.shape.halo_e, first_y = y - 1 - p.radius_y;
-    const int rows = (batches + 1) * BATCH + 2 * p.radius_y + 1;
-    const int column = first_e + (int)threadIdx.x % COLUMN_THREADS * 4;
-    const bool edge = first_e < 0 || first_e + WIDTH > p.src.width * p.src.channels ||
+    const int rows = (batches + 1) * HALO_BOX_BATCH + 2 * p.radius_y + 1;
+    const int column = first_e + (int)threadIdx.x % HALO_BOX_COLUMN_THREADS * 4;
+    const bool edge = first_e < 0 || first_e + HALO_BOX_WIDTH > p.src.width * p.src.channels ||
                       first_y < 0 || first_y + rows > p.src.height;
 
-    struct stream_source s = {
-        (const uint8_t *)p.src.data, offsets - first_y, {column, 0, 0}, p.src.stride, p.ghost};
+    struct halo_box_source<Sample> s;
+    s.data = (const uint8_t *)p.src.data;
+    s.offset = offsets - first_y;
+    s.stride = (int)p.src.stride;
+    s.ghost = p.ghost;
+    s.shift = p.src.shift;
+    s.most = (uint32_t)halo_sample_max(p.src.depth) * 0x10001u;
+    s.columns[0].a = column * (int)sizeof(Sample);
     if (edge) {
-        s.columns = halo_word_source_of(column, p.src, p.border);
-        for (int i = threadIdx.x; i < rows; i += THREADS) {
+#pragma unroll
+        for (int i = 0; i < (int)sizeof(Sample); i++)
+            s.columns[i] = halo_word_source_of<Sample>(column + 2 * i, p.src, p.border);
+        for (int i = threadIdx.x; i < rows; i += HALO_BOX_THREADS) {
             const int from = halo_far_index(first_y + i, p.src.height, p.border);
             offsets[i] = from == HALO_GHOST ? -1 : from * (int)p.src.stride;
         }
         __syncthreads();
     }
-    if (threadIdx.x < COLUMN_THREADS) {
+    if (threadIdx.x < HALO_BOX_COLUMN_THREADS) {
         if (edge)
-            run_columns<true>(s, buffers, other, y, p.radius_y, batches);
+            halo_box_run_columns<true>(s, buffers, other, y, p.radius_y, batches);
         else
-            run_columns<false>(s, buffers, other, y, p.radius_y, batches);
+            halo_box_run_columns<false>(s, buffers, other, y, p.radius_y, batches);
     } else {
-        other[threadIdx.x - COLUMN_THREADS] = edge ? sum_rows<true>(s, first_y, y + p.radius_y)
-                                                   : sum_rows<false>(s, first_y, y + p.radius_y);
+        other[threadIdx.x - HALO_BOX_COLUMN_THREADS] =
+            edge ? halo_box_sum_rows<true>(s, first_y, y + p.radius_y)
+                 : halo_box_sum_rows<false>(s, first_y, y + p.radius_y);
         __syncthreads();
-        run_rows<PARTS, ONES>(p, buffers, e, y, batches);
+        run_rows<Sample, PARTS, ONES>(p, buffers, e, y, batches);
     }
 }
 
 bool halo_cuda_box_stream_can(const struct halo_conv *conv, int channels)
 {
-    return conv->kind == HALO_CONV_BOX && conv->depth == 8 &&
-           conv->radius_x * channels <= MOST_REACH && conv->radius_y <= MOST_REACH &&
-           (2 * conv->radius_x + 1) * (2 * conv->radius_y + 1) <= HALO_BOX_MOST_AREA;
+    if (conv->kind != HALO_CONV_BOX || conv->depth > HALO_BOX_MOST_DEPTH ||
+        conv->radius_x * channels > MOST_REACH || conv->radius_y > MOST_REACH)
+        return false;
+    const int column = (2 * conv->radius_y + 1) * halo_sample_max(conv->depth);
+    return column <= 0xffff && column * (2 * conv->radius_x + 1) <= HALO_BOX_MOST_SUM;
 }
 
 size_t halo_cuda_box_stream_bytes(const struct halo_conv *conv, int channels)
@@ -315,7 +219,7 @@ static struct stream_shape shape_of(int radius_e)
     struct stream_shape shape = {};
     shape.halo_e = (radius_e + 7) / 8 * 8;
     const int blocks = (WORD + shape.halo_e + radius_e + WORD - 1) / WORD;
-    shape.outputs = WIDTH / WORD - blocks + 1;
+    shape.outputs = HALO_BOX_WIDTH / WORD - blocks + 1;
     for (int j = 0; j < blocks; j++) {
         const int first = WORD * j - shape.halo_e; /* from the first output on */
         if (first < WORD - 1 - radius_e || first + WORD - 1 > radius_e)
@@ -346,6 +250,7 @@ void halo_cuda_box_stream_prepare(void *ret, const struct halo_conv *conv, int c
     }
 }
 
+template <typename Sample>
 static cudaError_t launch_plane(const struct halo_cuda_call *call)
 {
     const struct halo_conv *conv = call->conv;
@@ -357,21 +262,25 @@ static cudaError_t launch_plane(const struct halo_cuda_call *call)
     p.radius_y = conv->radius_y;
     p.border = conv->border;
     p.ghost = (uint32_t)conv->border_value * 0x01010101u;
+    if (sizeof(Sample) == 2)
+        p.ghost = ((uint32_t)conv->border_value << src.shift) * 0x10001u;
     p.scale = 1.0f / (float)((2 * conv->radius_x + 1) * (2 * conv->radius_y + 1));
     p.mask = (const struct stream_mask *)call->prepared;
 
     const int wide =
         (src.width * src.channels + p.shape.outputs * WORD - 1) / (p.shape.outputs * WORD);
-    const int most = (MOST_TABLE - 2 * conv->radius_y) / BATCH * BATCH - 3 * BATCH;
-    const int wanted = (src.height * wide + BLOCKS_WANTED - 1) / BLOCKS_WANTED;
-    p.rows = wanted < 2 * BATCH ? 2 * BATCH : wanted > most ? most : wanted;
+    const int most =
+        (MOST_TABLE - 2 * conv->radius_y) / HALO_BOX_BATCH * HALO_BOX_BATCH - 3 * HALO_BOX_BATCH;
+    const int strips = BLOCKS_WANTED > wide ? BLOCKS_WANTED / wide : 1; /* no second wave */
+    const int wanted = (src.height + strips - 1) / strips;
+    p.rows = wanted < 2 * HALO_BOX_BATCH ? 2 * HALO_BOX_BATCH : wanted > most ? most : wanted;
     const dim3 grid(wide, (src.height + p.rows - 1) / p.rows);
     if (p.shape.parts == 2 && p.shape.ones == 0)
-        stream_kernel<2, false><<<grid, THREADS, 0, call->stream>>>(p);
+        stream_kernel<Sample, 2, false><<<grid, HALO_BOX_THREADS, 0, call->stream>>>(p);
     else if (p.shape.parts == 2)
-        stream_kernel<2, true><<<grid, THREADS, 0, call->stream>>>(p);
+        stream_kernel<Sample, 2, true><<<grid, HALO_BOX_THREADS, 0, call->stream>>>(p);
     else
-        stream_kernel<MOST_PARTS, true><<<grid, THREADS, 0, call->stream>>>(p);
+        stream_kernel<Sample, MOST_PARTS, true><<<grid, HALO_BOX_THREADS, 0, call->stream>>>(p);
     return cudaGetLastError();
 }
 
@@ -383,7 +292,11 @@ cudaError_t halo_cuda_launch_box_stream(const struct halo_cuda_call *calls, int 
         const int reach = calls[i].conv->radius_x * src.channels;
         const bool fits = src.stride * src.height <= INT_MAX &&
                           halo_word_sources_do(&src, calls[i].conv->border, reach);
-        status = fits ? launch_plane(&calls[i]) : halo_cuda_launch_running_sums(&calls[i], 1);
+        if (!fits)
+            status = halo_cuda_launch_running_sums(&calls[i], 1);
+        else
+            status = src.depth == 8 ? launch_plane<uint8_t>(&calls[i])
+                                    : launch_plane<uint16_t>(&calls[i]);
     }
     return status;
 }

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * The columns of box-stream: running sums, from global into shared memory. */
+#ifndef HALO_BOX_COLUMNS_CUH
+#define HALO_BOX_COLUMNS_CUH
+
+#include "kernels/cuda/box.cuh"
+
+enum {
+    HALO_BOX_WIDTH = 512, /* columns of a block, the halo included */
+    HALO_BOX_COLUMN_THREADS = HALO_BOX_WIDTH / 4,
+    HALO_BOX_THREADS = 2 * HALO_BOX_COLUMN_THREADS, /* the others take the sums */
+    HALO_BOX_BATCH = 16,                            /* rows */
+
+    /* A buffer: the low bytes of a batch of sums, and the high ones. Rows y and y + 8 lie together,
+     * a word of each in turns; the padding keeps those of different y in different banks. */
+    HALO_BOX_PAIR_STRIDE = 2 * HALO_BOX_WIDTH + 64, /* bytes */
+    HALO_BOX_PLANE = HALO_BOX_BATCH / 2 * HALO_BOX_PAIR_STRIDE,
+
+    /* Named barriers of all threads; each kind has two, one for each buffer. */
+    HALO_BOX_FULL = 1,
+    HALO_BOX_FREE = 3,
+};
+
+/* Four columns of a row, in words, or what those are made of where there are ghosts. */
+template <typename Sample, bool EDGE>
+struct box_cells {
+    uint32_t a[sizeof(Sample)], b[sizeof(Sample)];
+};
+
+/* A thread's columns and the rows: offset[y] of row y from src.data on, -1 for a row of ghosts. */
+template <typename Sample>
+struct halo_box_source {
+    const uint8_t *data;
+    const int *offset;
+    struct halo_word_source columns[sizeof(Sample)];
+    int stride; /* offsets fit 31 bits */
+    uint32_t ghost;
+    int shift;
+    uint32_t most; /* two of the largest samples */
+};
+
+static __device__ inline void halo_box_sync(int id)
+{
+    asm volatile("bar.sync %0, %1;" ::"r"(id), "n"((int)HALO_BOX_THREADS) : "memory");
+}
+
+static __device__ inline void halo_box_arrive(int id)
+{
+    asm volatile("bar.arrive %0, %1;" ::"r"(id), "n"((int)HALO_BOX_THREADS) : "memory");
+}
+
+template <bool EDGE, typename Sample>
+static __device__ inline struct box_cells<Sample, EDGE> load_cells(
+    const struct halo_box_source<Sample> &s, int y)
+{
+    constexpr int WORDS = sizeof(Sample);
+    struct box_cells<Sample, EDGE> ret;
+    if (!EDGE) {
+        const uint8_t *from = s.data + (uint32_t)(y * s.stride + s.columns[0].a);
+        if (WORDS == 1) {
+            ret.a[0] = *(const uint32_t *)from;
+        } else {
+            const uint2 two = *(const uint2 *)from;
+            ret.a[0] = two.x;
+            ret.a[WORDS - 1] = two.y;
+        }
+        return ret;
+    }
+    const int at = s.offset[y];
+#pragma unroll
+    for (int i = 0; i < WORDS; i++) {
+        ret.a[i] = ret.b[i] = s.ghost;
+        if ((at | s.columns[i].a) >= 0) /* one test, and so a predicate and no branch */
+            ret.a[i] = *(const uint32_t *)(s.data + (uint32_t)(at + s.columns[i].a));
+        if ((at | s.columns[i].b) >= 0)
+            ret.b[i] = *(const uint32_t *)(s.data + (uint32_t)(at + s.columns[i].b));
+    }
+    return ret;
+}
+
+/* Four cells as two pairs: of bytes those at even and those at odd places. */
+template <bool EDGE, typename Sample>
+static __device__ inline uint2 pairs_of(const struct box_cells<Sample, EDGE> &cells,
+                                        const struct halo_box_source<Sample> &s)
+{
+    constexpr int WORDS = sizeof(Sample);
+    uint32_t word[WORDS];
+#pragma unroll
+    for (int i = 0; i < WORDS; i++)
+        word[i] = EDGE ? __byte_perm(cells.a[i], cells.b[i], s.columns[i].select) : cells.a[i];
+    if constexpr (WORDS == 1) {
+        return {__byte_perm(word[0], 0, 0x4240), __byte_perm(word[0], 0, 0x4341)};
+    } else {
+#pragma unroll
+        for (int i = 0; i < WORDS; i++)
+            word[i] = __vminu2(word[i] >> s.shift & (0xffffu >> s.shift) * 0x10001u, s.most);
+        return {word[0], word[1]};
+    }
+}
+
+/* Every second of the rows from first to before end, from this thread's half of the block on. */
+template <bool EDGE, typename Sample>
+static __device__ inline uint2 halo_box_sum_rows(const struct halo_box_source<Sample> &s, int first,
+                                                 int end)
+{
+    uint2 sum = {0, 0};
+#pragma unroll 8
+    for (int y = first + (int)threadIdx.x / HALO_BOX_COLUMN_THREADS; y < end;
+         y += HALO_BOX_THREADS / HALO_BOX_COLUMN_THREADS) {
+        const uint2 pairs = pairs_of<EDGE>(load_cells<EDGE>(s, y), s);
+        sum.x += pairs.x;
+        sum.y += pairs.y;
+    }
+    return sum;
+}
+
+/* other: what the threads of the second half of the block summed of the first window. Rows are
+ * loaded up to a batch ahead, past the last as well: no window reaches there. */
+template <bool EDGE, typename Sample>
+static __device__ inline void halo_box_run_columns(const struct halo_box_source<Sample> &s,
+                                                   uint8_t *buffers, const uint2 *other, int y,
+                                                   int radius, int batches)
+{
+    constexpr int AHEAD =
+        EDGE && sizeof(Sample) == 2 ? HALO_BOX_BATCH / 2 : HALO_BOX_BATCH; /* registers are few */
+    constexpr bool BYTES = sizeof(Sample) == 1;
+    struct box_cells<Sample, EDGE> enters[AHEAD], leaves[AHEAD];
+#pragma unroll
+    for (int i = 0; i < AHEAD; i++)
+        enters[i] = load_cells<EDGE>(s, y + i + radius);
+    uint2 sum =
+        halo_box_sum_rows<EDGE>(s, y - 1 - radius, y + radius); /* the window of row y - 1 */
+#pragma unroll
+    for (int i = 0; i < AHEAD; i++)
+        leaves[i] = load_cells<EDGE>(s, y + i - radius - 1);
+    __syncthreads();
+    sum.x += other[threadIdx.x].x;
+    sum.y += other[threadIdx.x].y;
+
+    for (int batch = 0; batch < batches; batch++) {
+        uint8_t *to = buffers + batch % 2 * 2 * HALO_BOX_PLANE + threadIdx.x * 8;
+        uint32_t low[HALO_BOX_BATCH / 2], high[HALO_BOX_BATCH / 2];
+        if (batch >= 2)
+            halo_box_sync(HALO_BOX_FREE + batch % 2);
+#pragma unroll
+        for (int i = 0; i < HALO_BOX_BATCH; i++) {
+            const uint2 in = pairs_of<EDGE>(enters[i % AHEAD], s);
+            const uint2 out = pairs_of<EDGE>(leaves[i % AHEAD], s);
+            sum.x += in.x - out.x;
+            sum.y += in.y - out.y;
+            const uint32_t l = __byte_perm(sum.x, sum.y, BYTES ? 0x6240 : 0x6420);
+            const uint32_t h = __byte_perm(sum.x, sum.y, BYTES ? 0x7351 : 0x7531);
+            if (i < HALO_BOX_BATCH / 2) {
+                low[i] = l;
+                high[i] = h;
+            } else {
+                const int pair = i - HALO_BOX_BATCH / 2;
+                *(uint2 *)(to + pair * HALO_BOX_PAIR_STRIDE) = make_uint2(low[pair], l);
+                *(uint2 *)(to + HALO_BOX_PLANE + pair * HALO_BOX_PAIR_STRIDE) =
+                    make_uint2(high[pair], h);
+            }
+            enters[i % AHEAD] = load_cells<EDGE>(s, y + i + AHEAD + radius);
+            leaves[i % AHEAD] = load_cells<EDGE>(s, y + i + AHEAD - radius - 1);
+        }
+        y += HALO_BOX_BATCH;
+        halo_box_arrive(HALO_BOX_FULL + batch % 2);
+    }
+}
+
+#endif
