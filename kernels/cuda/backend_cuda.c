@@ -247,6 +247,7 @@ static int launch(struct cuda_backend *c, const struct halo_job *jobs, int count
                 .dst = job->dst,
                 .wide = c->wide.data,
                 .stream = c->stream,
+                .early = c->compute >= 90,
             };
             const int rc = prepared_mask(c, s, job->conv, channels, &calls[planes].prepared);
             if (rc < 0)

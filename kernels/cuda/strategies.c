@@ -19,6 +19,15 @@ static bool input_tile_can(const struct halo_conv *conv, int channels)
     return weighs(conv, channels);
 }
 
+static const struct halo_cuda_strategy direct = {
+    .base = {"direct", "small masks: tensor cores, pixels straight into registers",
+             halo_cuda_direct_can},
+    .compute = 80,
+    .launch = halo_cuda_launch_direct,
+    .prepared_bytes = halo_cuda_direct_bytes,
+    .prepare = halo_cuda_direct_prepare,
+};
+
 static const struct halo_cuda_strategy tensor = {
     .base = {"tensor", "tensor cores: products with the mask's band matrix", halo_cuda_tensor_can},
     .compute = 80,
@@ -79,7 +88,6 @@ static const struct halo_cuda_strategy naive = {
 };
 
 const struct halo_strategy *const halo_cuda_strategies[] = {
-    &tensor.base,        &running_sums.base, &coarse_tile.base,
-    &output_tile.base,   &input_tile.base,   &core_tile.base,
-    &gradient_tile.base, &naive.base,        NULL,
+    &direct.base,     &tensor.base,    &running_sums.base,  &coarse_tile.base, &output_tile.base,
+    &input_tile.base, &core_tile.base, &gradient_tile.base, &naive.base,       NULL,
 };
