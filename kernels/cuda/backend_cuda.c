@@ -251,6 +251,7 @@ static int launch(struct cuda_backend *c, const struct halo_job *jobs, int count
                 .dst = job->dst,
                 .wide = (int32_t *)wide,
                 .stream = c->stream,
+                .early = c->compute >= 90,
             };
             wide += halo_cuda_scratch_bytes(job->conv, &job->src);
             const int rc = prepared_mask(c, s, job->conv, channels, &calls[planes].prepared);

@@ -37,6 +37,15 @@ static const struct halo_cuda_strategy box_stream = {
     .prepare = halo_cuda_box_stream_prepare,
 };
 
+static const struct halo_cuda_strategy direct = {
+    .base = {"direct", "small masks: tensor cores, pixels straight into registers",
+             halo_cuda_direct_can},
+    .compute = 80,
+    .launch = halo_cuda_launch_direct,
+    .prepared_bytes = halo_cuda_direct_bytes,
+    .prepare = halo_cuda_direct_prepare,
+};
+
 static const struct halo_cuda_strategy tensor = {
     .base = {"tensor", "tensor cores: products with the mask's band matrix", halo_cuda_tensor_can},
     .compute = 80,
@@ -150,6 +159,7 @@ static const struct halo_cuda_strategy naive = {
 const struct halo_strategy *const halo_cuda_strategies[] = {
     &box_bands.base,
     &box_stream.base,
+    &direct.base,
     &tensor.base,
     &running_sums.base,
     &coarse_tile.base,

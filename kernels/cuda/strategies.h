@@ -24,6 +24,7 @@ struct halo_cuda_call {
     int32_t *wide;        /* scratch of halo_cuda_scratch_bytes(conv, &src), between passes */
     const void *prepared; /* what the strategy's prepare wrote, in device memory */
     cudaStream_t stream;  /* the same in all calls of a launch */
+    bool early; /* kernels that wait themselves may be started before the one before has ended */
 };
 
 enum { HALO_CUDA_MOST_PLANES = 4 }; /* that one launch may take */
@@ -57,6 +58,7 @@ cudaError_t halo_cuda_launch_running_sums(const struct halo_cuda_call *calls, in
 cudaError_t halo_cuda_launch_gradient_tile(const struct halo_cuda_call *calls, int count);
 cudaError_t halo_cuda_launch_nodes(const struct halo_cuda_call *calls, int count);
 cudaError_t halo_cuda_launch_tensor(const struct halo_cuda_call *calls, int count);
+cudaError_t halo_cuda_launch_direct(const struct halo_cuda_call *calls, int count);
 
 bool halo_cuda_box_bands_can(const struct halo_conv *conv, int channels);
 size_t halo_cuda_box_bands_bytes(const struct halo_conv *conv, int channels);
@@ -72,6 +74,17 @@ size_t halo_cuda_nodes_scratch(const struct halo_conv *conv, const struct halo_p
 size_t halo_cuda_tensor_bytes(const struct halo_conv *conv, int channels);
 void halo_cuda_tensor_prepare(void *ret, const struct halo_conv *conv, int channels);
 bool halo_cuda_tensor_can(const struct halo_conv *conv, int channels);
+bool halo_cuda_direct_can(const struct halo_conv *conv, int channels);
+size_t halo_cuda_direct_bytes(const struct halo_conv *conv, int channels);
+void halo_cuda_direct_prepare(void *ret, const struct halo_conv *conv, int channels);
+cudaError_t halo_cuda_direct_dense(const struct halo_cuda_call *calls, int count);
+bool halo_cuda_direct_dense_can(const struct halo_conv *conv, int channels);
+size_t halo_cuda_direct_dense_bytes(const struct halo_conv *conv, int channels);
+void halo_cuda_direct_dense_prepare(void *ret, const struct halo_conv *conv, int channels);
+cudaError_t halo_cuda_direct_separable(const struct halo_cuda_call *calls, int count);
+bool halo_cuda_direct_separable_can(const struct halo_conv *conv, int channels);
+size_t halo_cuda_direct_separable_bytes(const struct halo_conv *conv, int channels);
+void halo_cuda_direct_separable_prepare(void *ret, const struct halo_conv *conv, int channels);
 cudaError_t halo_cuda_tensor_separable(const struct halo_cuda_call *calls, int count);
 size_t halo_cuda_tensor_separable_bytes(const struct halo_conv *conv, int channels);
 void halo_cuda_tensor_separable_prepare(void *ret, const struct halo_conv *conv, int channels);
