@@ -17,6 +17,7 @@
 #ifndef HALO_DIRECT_CUH
 #define HALO_DIRECT_CUH
 
+#include "kernels/cuda/tile.cuh"
 #include "kernels/cuda/tensor.cuh"
 
 enum {
