@@ -334,7 +334,7 @@ cudaError_t halo_cuda_tensor_separable_deep(const struct halo_cuda_call *calls, 
     case 6:
         return launch_steps<6, 128, 2, 0>(&launch, stream);
     case 7:
-        return launch_steps<7, 128, 2, 4>(&launch, stream);
+        return launch_steps<7, 96, 2, 0>(&launch, stream);
     case 8:
         return launch_steps<8, 128, 2, 4>(&launch, stream);
     case 9:
