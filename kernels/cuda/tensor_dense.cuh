@@ -50,6 +50,15 @@ static constexpr __host__ __device__ int stride_of(int steps)
     return width / unit % 2 ? width : width + unit;
 }
 
+/* What makes outputs of sums. */
+struct dense_finish {
+    int64_t start; /* the bias with the rounding constant, less what all weights share */
+    int shift;     /* likewise */
+    struct halo_division area; /* of a box */
+    int word_shift;            /* of samples of 16 bits */
+    uint32_t largest;          /* of these, twice */
+};
+
 /* One plane of a launch. */
 struct dense_plane {
     struct halo_plane src, dst;
@@ -58,10 +67,8 @@ struct dense_plane {
     struct halo_dense_plan plan;
     int radius_y;
     enum halo_border border;
-    uint32_t ghost;            /* as a sample of the plane */
-    int shift;                 /* less what all weights share */
-    int64_t start;             /* the bias with the rounding constant, likewise */
-    struct halo_division area; /* of a box */
+    uint32_t ghost; /* as a sample of the plane */
+    struct dense_finish finish;
 };
 
 struct dense_launch {
@@ -79,21 +86,21 @@ enum finish {
 /* A sum by its parts, of scale 1, 256, ... */
 template <enum finish FINISH, int SUMS>
 static __device__ inline int finish_sum(const int (&parts)[SUMS][4], int i,
-                                        const struct dense_plane &plane)
+                                        const struct dense_finish &by)
 {
     if (FINISH == FINISH_WIDE) {
-        int64_t sum = plane.start;
+        int64_t sum = by.start;
 #pragma unroll
         for (int p = 0; p < SUMS; p++)
             sum += (int64_t)parts[p][i] << 8 * p;
-        sum >>= plane.shift;
+        sum >>= by.shift;
         return sum < 0 ? 0 : sum > 0xffff ? 0xffff : (int)sum;
     }
     uint32_t sum = parts[0][i];
 #pragma unroll
     for (int p = 1; p < SUMS; p++)
         sum += (uint32_t)parts[p][i] << 8 * p;
-    return FINISH == FINISH_MEAN ? (int)halo_divide(sum, plane.area) : (int)sum >> plane.shift;
+    return FINISH == FINISH_MEAN ? (int)halo_divide(sum, by.area) : (int)sum >> by.shift;
 }
 
 /* Four values, clamped to bytes. */
@@ -106,11 +113,11 @@ static __device__ inline uint32_t pack_bytes(int a, int b, int c, int d)
 }
 
 /* Two values, clamped to words of the plane. */
-static __device__ inline uint32_t pack_words(int a, int b, const struct halo_plane &p)
+static __device__ inline uint32_t pack_words(int a, int b, const struct dense_finish &by)
 {
     uint32_t words;
     asm("cvt.pack.sat.u16.s32 %0, %1, %2;" : "=r"(words) : "r"(b), "r"(a));
-    return __vminu2(words, (uint32_t)halo_sample_max(p.depth) * 0x00010001u) << p.shift;
+    return __vminu2(words, by.largest) << by.word_shift;
 }
 
 /* Four samples each become four low bytes and four high ones. */
@@ -197,7 +204,7 @@ static __device__ inline void add_mask_row(dense_sums<Sample, DIGITS> &sums, con
 /* A lane's four outputs of each strip. */
 template <typename Sample>
 static __device__ inline void write_row(const struct halo_lane_out &out, const int (&v)[2][4],
-                                        const struct halo_plane &dst)
+                                        const struct dense_finish &by)
 {
     if constexpr (sizeof(Sample) == 1) {
         const uint2 bytes =
@@ -210,33 +217,32 @@ static __device__ inline void write_row(const struct halo_lane_out &out, const i
         for (int strip = 0; strip < 2; strip++)
             if (out.rows_left[strip] > 0)
                 *(uint2 *)(out.at + strip * STRIP * 2) =
-                    make_uint2(pack_words(v[strip][0], v[strip][1], dst),
-                               pack_words(v[strip][2], v[strip][3], dst));
+                    make_uint2(pack_words(v[strip][0], v[strip][1], by),
+                               pack_words(v[strip][2], v[strip][3], by));
     }
 }
 
 template <typename Sample, int DIGITS, enum finish FINISH>
 static __device__ inline void write_outputs(const dense_sums<Sample, DIGITS> &sums,
-                                            const struct dense_plane &plane,
-                                            struct halo_lane_out out)
+                                            const struct dense_finish &by, struct halo_lane_out out)
 {
 #pragma unroll
     for (int row = 0; row < dense_shape<Sample>::TILE_HEIGHT; row += 8, halo_next_row(out)) {
         int v[2][4];
 #pragma unroll
         for (int i = 0; i < 8; i++)
-            v[i / 4][i % 4] = finish_sum<FINISH>(sums[i / 4][row / 16][i % 4 / 2],
-                                                 row / 8 % 2 * 2 + i % 2, plane);
-        write_row<Sample>(out, v, plane.dst);
+            v[i / 4][i % 4] =
+                finish_sum<FINISH>(sums[i / 4][row / 16][i % 4 / 2], row / 8 % 2 * 2 + i % 2, by);
+        write_row<Sample>(out, v, by);
     }
 }
 
-/* How many blocks the compiler leaves registers for on a multiprocessor, where the sums take few
- * steps and waiting is most of it; 1 is no limit. */
+/* How many blocks the compiler leaves registers for on a multiprocessor; 1 is no limit. */
 template <typename Sample>
 static constexpr int blocks_of(int steps, int digits, enum finish finish)
 {
-    return steps > 2 || finish == FINISH_WIDE ? 1 : sizeof(Sample) == 2 ? 4 : digits == 2 ? 3 : 5;
+    const int of_words = steps == 2 ? 4 : 1, of_bytes = digits == 2 ? 3 : steps == 2 ? 5 : 4;
+    return finish == FINISH_WIDE ? 1 : sizeof(Sample) == 2 ? of_words : of_bytes;
 }
 
 template <typename Sample, int STEPS, int DIGITS, enum finish FINISH>
@@ -271,7 +277,7 @@ static __global__ void __launch_bounds__(THREADS, blocks_of<Sample>(STEPS, DIGIT
     if (FINISH != FINISH_WIDE)
 #pragma unroll
         for (int i = 0; i < 2 * dense_shape<Sample>::BANDS * 2 * 4; i++)
-            sums[i / 8 % 2][i / 16][i / 4 % 2][0][i % 4] = (int)plane.start;
+            sums[i / 8 % 2][i / 16][i / 4 % 2][0][i % 4] = (int)plane.finish.start;
     for (int first = 0; first < mask_rows; first += TABLE_ROWS) {
         const int rows = min((int)TABLE_ROWS, mask_rows - first);
         if (first > 0)
@@ -290,8 +296,9 @@ static __global__ void __launch_bounds__(THREADS, blocks_of<Sample>(STEPS, DIGIT
             add_mask_row<Sample, STEPS, DIGITS>(sums, pixels + (first + j) * STRIDE,
                                                 weights + j * ROW_WORDS);
     }
+    const struct dense_finish by = plane.finish;
     write_outputs<Sample, DIGITS, FINISH>(
-        sums, plane, halo_lane_out_of<Sample>(plane.dst, tile_x + warp_x, tile_y, lane));
+        sums, by, halo_lane_out_of<Sample>(plane.dst, tile_x + warp_x, tile_y, lane));
 }
 
 template <typename Sample, int STEPS, int DIGITS, enum finish FINISH>
@@ -342,12 +349,14 @@ static void fill(struct dense_plane *plane, const struct halo_cuda_call *call, i
     plane->radius_y = conv->radius_y;
     plane->border = conv->border;
     plane->ghost = (uint32_t)conv->border_value << call->src.shift;
-    plane->shift = conv->mask_bits - plane->plan.common_shift;
-    plane->start = conv->bias >> plane->plan.common_shift;
+    plane->finish.start = conv->bias >> plane->plan.common_shift;
+    plane->finish.shift = conv->mask_bits - plane->plan.common_shift;
+    plane->finish.word_shift = call->src.shift;
+    plane->finish.largest = (uint32_t)halo_sample_max(conv->depth) * 0x00010001u;
     if (conv->kind == HALO_CONV_BOX) {
         const uint32_t area = (2 * conv->radius_x + 1) * (2 * conv->radius_y + 1);
-        plane->start = area / 2;
-        plane->area = halo_division_by(area);
+        plane->finish.start = area / 2;
+        plane->finish.area = halo_division_by(area);
     }
     *blocks += grid.x * grid.y;
 }

@@ -311,6 +311,25 @@ static cudaError_t launch_steps(struct deep_launch *launch, cudaStream_t stream)
     return cudaGetLastError();
 }
 
+/* Whether a block can have this much shared memory: smaller GPUs give it 99 KB. */
+static bool has_shared(int bytes)
+{
+    int device = 0, most = 0;
+    return cudaGetDevice(&device) == cudaSuccess &&
+           cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device) ==
+               cudaSuccess &&
+           bytes <= most;
+}
+
+/* The whole of a wide tile where there is room for it. */
+template <int STEPS, int TILE_HEIGHT>
+static cudaError_t launch_wide(struct deep_launch *launch, cudaStream_t stream)
+{
+    return has_shared(stride_of(STEPS) * (TILE_HEIGHT + 16 * (STEPS - 1)))
+               ? launch_steps<STEPS, TILE_HEIGHT, 2, 0>(launch, stream)
+               : launch_steps<STEPS, 128, 2, 4>(launch, stream);
+}
+
 cudaError_t halo_cuda_tensor_separable_deep(const struct halo_cuda_call *calls, int count)
 {
     struct deep_launch launch;
@@ -332,9 +351,9 @@ cudaError_t halo_cuda_tensor_separable_deep(const struct halo_cuda_call *calls, 
     case 5:
         return launch_steps<5, 128, 3, 0>(&launch, stream);
     case 6:
-        return launch_steps<6, 128, 2, 0>(&launch, stream);
+        return launch_wide<6, 128>(&launch, stream);
     case 7:
-        return launch_steps<7, 128, 2, 4>(&launch, stream);
+        return launch_wide<7, 96>(&launch, stream);
     case 8:
         return launch_steps<8, 128, 2, 4>(&launch, stream);
     case 9:
