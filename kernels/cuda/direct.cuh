@@ -18,6 +18,7 @@
 #define HALO_DIRECT_CUH
 
 #include "kernels/cuda/direct_ghosts.cuh"
+#include "kernels/cuda/launch.cuh"
 
 /* Whether a strip of so many rows has no ghost cells: most have none. The same in all lanes. */
 template <int SIDE>
@@ -121,35 +122,6 @@ static __device__ inline halo_piece<SIDE> halo_complete(halo_raw_piece<SIDE> raw
         ret.word[SIDE + 4 + i] = last ? raw.after[i] : after;
     }
     return ret;
-}
-
-/* Where this kernel was started before the one before it on the stream has ended (halo_launch), it
- * waits here for that end; then the next may be started. Before the first access to a plane, and
- * planes are read by plain loads: they may have been written while this kernel was there. All of a
- * kernel's blocks that have work call this, so whatever was enqueued before has ended, too. */
-static __device__ inline void halo_wait_for_kernel_before()
-{
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.wait;" ::: "memory");
-    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
-#endif
-}
-
-/* early: while the kernel before it is at work; its start then costs no time. */
-template <class Launch>
-static inline cudaError_t halo_launch(void (*kernel)(Launch), const Launch &launch, dim3 blocks,
-                                      int threads, bool early, cudaStream_t stream)
-{
-    cudaLaunchAttribute attribute = {};
-    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    attribute.val.programmaticStreamSerializationAllowed = 1;
-    cudaLaunchConfig_t config = {};
-    config.gridDim = blocks;
-    config.blockDim = dim3(threads);
-    config.stream = stream;
-    config.attrs = &attribute;
-    config.numAttrs = early;
-    return cudaLaunchKernelEx(&config, kernel, launch);
 }
 
 #endif
