@@ -20,7 +20,7 @@
 #include "kernels/cuda/direct.cuh"
 
 #ifndef DIRECT_TUNE
-enum { BLOCKS = 4, WARPS_X = 1, WARPS_Y = 4, LIMIT = 1, AHEAD = 16 };
+enum { BLOCKS = 4, WARPS_X = 2, WARPS_Y = 2, LIMIT = 5, AHEAD = 2 };
 #endif
 enum {
     MOST_RADIUS = 4, /* elements and rows */
@@ -30,26 +30,17 @@ enum {
 
 /* One plane of a launch. */
 struct dense_plane {
-    struct halo_plane src, dst;
+    struct halo_picture src;
+    struct halo_plane dst;
     const uint4 *bands;      /* four words for each lane and so on: see prepare */
     int first_row, blocks_x; /* of blocks */
-    struct halo_ghosts ghosts;
-    enum halo_border border;
-    int ghost;
-    int bits[2];   /* by which words are shifted to where windows begin: see group_of */
-    int shift;     /* less what all weights share */
-    int64_t start; /* the bias with the rounding constant, likewise */
+    int bits[2];             /* by which words are shifted to where windows begin: see group_of */
+    int shift;               /* less what all weights share */
 };
 
 struct dense_launch {
     struct dense_plane plane[HALO_CUDA_MOST_PLANES];
     int count;
-};
-
-/* How a sum becomes an output. */
-enum finish {
-    FINISH_NARROW, /* 32 bits hold the sum with start, which is in low already */
-    FINISH_WIDE,
 };
 
 /* The shape of a mask: words and groups of a window, digits of its weights. */
@@ -89,16 +80,6 @@ static __device__ inline void multiply_add(int (&d)[4], uint32_t a0, uint32_t a1
 #endif
 }
 
-template <int DIGITS, enum finish FINISH>
-static __device__ inline int finish_sum(int high, int low, const struct dense_plane &plane)
-{
-    const int sum = DIGITS == 1 ? low : (int)((uint32_t)high * 256 + (uint32_t)low);
-    if (FINISH == FINISH_NARROW)
-        return sum >> plane.shift;
-    const int64_t v = (sum + plane.start) >> plane.shift;
-    return v < 0 ? 0 : v > 255 ? 255 : (int)v;
-}
-
 /* Four values, clamped to bytes. */
 static __device__ inline uint32_t pack_bytes(int a, int b, int c, int d)
 {
@@ -134,7 +115,7 @@ static __device__ constexpr int window(int product, int i)
  * registers. A compiler that knows both to be equal takes one and copies it before each product:
  * hence two numbers of bits, the same ones, from memory. */
 template <int WORDS>
-static __device__ inline struct group<WORDS> group_of(const struct halo_piece<1> &piece,
+static __device__ inline struct group<WORDS> group_of(const halo_piece<1> &piece,
                                                       const int (&bits)[2]) {
     const uint32_t (&word)[6] = piece.word;
     struct group<WORDS> ret;
@@ -162,10 +143,10 @@ static __device__ inline struct group<WORDS> group_of(const struct halo_piece<1>
 }
 
 /* One of the two products: the four outputs of the lane's row in two windows. */
-template <class Shape, enum finish FINISH>
+template <class Shape>
 static __device__ inline uint2 two_windows(
     const struct group<Shape::WORDS> (&groups)[Shape::GROUPS], int oldest, int product,
-    const struct mask_bands<Shape> &bands, const int (&start)[4], const struct dense_plane &plane)
+    const struct mask_bands<Shape> &bands, const int (&start)[4], int shift)
 {
     constexpr int DIGITS = Shape::DIGITS;
     const int zero[4] = {0, 0, 0, 0};
@@ -190,53 +171,63 @@ static __device__ inline uint2 two_windows(
     for (int n = 0; n < 2 * PIXELS; n++) {
         const int(&from)[DIGITS][4] = sum[n / 2 % 2];
         const int at = n / PIXELS * 2 + n % 2;
-        out[n / PIXELS][n % PIXELS] =
-            finish_sum<DIGITS, FINISH>(from[0][at], from[DIGITS - 1][at], plane);
+        const int all = DIGITS == 1 ? from[0][at] : from[0][at] * 256 + from[DIGITS - 1][at];
+        out[n / PIXELS][n % PIXELS] = all >> shift;
     }
     return make_uint2(pack_bytes(out[0][0], out[0][1], out[0][2], out[0][3]),
                       pack_bytes(out[1][0], out[1][1], out[1][2], out[1][3]));
 }
 
 /* 16 outputs. */
-template <class Shape, enum finish FINISH>
+template <class Shape>
 static __device__ inline uint4 four_windows(
     const struct group<Shape::WORDS> (&groups)[Shape::GROUPS], int oldest,
-    const struct mask_bands<Shape> &bands, const int (&start)[4], const struct dense_plane &plane)
+    const struct mask_bands<Shape> &bands, const int (&start)[4], int shift)
 {
     uint2 out[2];
 #pragma unroll
     for (int i = 0; i < 2; i++)
-        out[i] = two_windows<Shape, FINISH>(groups, oldest, i, bands, start, plane);
+        out[i] = two_windows<Shape>(groups, oldest, i, bands, start, shift);
     return Shape::WORDS == 2 ? make_uint4(out[0].x, out[1].x, out[0].y, out[1].y)
                              : make_uint4(out[1].x, out[0].x, out[0].y, out[1].y);
 }
 
-/* Down a strip. last: the lane has the pieces after its own, as in halo_edge. */
-template <class Shape, enum finish FINISH>
-static __device__ inline void walk(
-    const struct halo_raw_piece<1> (&raw)[BLOCKS + Shape::GROUPS - 1],
-    const struct mask_bands<Shape> &bands, const int (&start)[4], const struct halo_strip &strip,
-    bool last, const struct dense_plane &plane)
+/* Down a strip. */
+template <class Shape, enum halo_strip_kind KIND>
+static __device__ inline void walk(const struct mask_bands<Shape> &bands, const int (&start)[4],
+                                   const struct halo_strip &strip, const struct dense_plane &plane)
 {
-    constexpr int GROUPS = Shape::GROUPS;
-    const int bits[2] = {plane.bits[0], plane.bits[1]};
+    constexpr int GROUPS = Shape::GROUPS, LOADS = BLOCKS + GROUPS - 1;
+    constexpr int DEPTH = AHEAD * GROUPS < LOADS ? AHEAD * GROUPS : LOADS;
+    const halo_source<1> source = halo_source_of<1, KIND>(plane.src, strip);
+    halo_raw_piece<1> raw[DEPTH];
+#pragma unroll
+    for (int i = 0; i < DEPTH; i++)
+        raw[i] = halo_load<1, KIND>(source, i, plane.src);
+
+    const int bits[2] = {plane.bits[0], plane.bits[1]}, shift = plane.shift;
     const int y = strip.y + Shape::ABOVE;
     uint8_t *to = (uint8_t *)plane.dst.data + y * plane.dst.stride + strip.e;
     int rows_left = strip.e < plane.dst.width * plane.dst.channels ? plane.dst.height - y : 0;
     struct group<Shape::WORDS> groups[GROUPS];
+#pragma unroll 1
+    for (int first = 0; first < LOADS; first += DEPTH)
 #pragma unroll
-    for (int i = 0; i < BLOCKS + GROUPS - 1; i++) {
-        groups[i % GROUPS] =
-            group_of<Shape::WORDS>(halo_complete<1>(raw[i], strip.g == 0, last), bits);
-        if (i + 1 < GROUPS)
-            continue;
-        const uint4 out =
-            four_windows<Shape, FINISH>(groups, (i + 1) % GROUPS, bands, start, plane);
-        if (rows_left > 0)
-            *(uint4 *)to = out;
-        to += HALO_GROUP * plane.dst.stride;
-        rows_left -= HALO_GROUP;
-    }
+        for (int i = 0; i < DEPTH; i++) {
+            if (first + i >= LOADS)
+                break;
+            groups[i % GROUPS] =
+                group_of<Shape::WORDS>(halo_complete<1, KIND>(raw[i], source, plane.src), bits);
+            if (first + i + DEPTH < LOADS)
+                raw[i] = halo_load<1, KIND>(source, first + i + DEPTH, plane.src);
+            if (first + i + 1 < GROUPS)
+                continue;
+            const uint4 out = four_windows<Shape>(groups, (i + 1) % GROUPS, bands, start, shift);
+            if (rows_left > 0)
+                *(uint4 *)to = out;
+            to += HALO_GROUP * plane.dst.stride;
+            rows_left -= HALO_GROUP;
+        }
 }
 
 /* What prepare wrote, for this lane. */
@@ -258,7 +249,7 @@ static __device__ inline void load_bands(struct mask_bands<Shape> &ret, int (&st
     }
 }
 
-template <class Shape, enum finish FINISH>
+template <class Shape>
 static __global__ void __launch_bounds__(32 * WARPS_X * WARPS_Y, LIMIT)
     dense_kernel(const __grid_constant__ struct dense_launch launch)
 {
@@ -279,17 +270,12 @@ static __global__ void __launch_bounds__(32 * WARPS_X * WARPS_Y, LIMIT)
     load_bands(bands, start, plane.bands, lane);
     halo_wait_for_kernel_before();
 
-    struct halo_raw_piece<1> raw[LOADS];
-    bool last = g == 7;
     if (halo_strip_is_inside<1>(strip_e, first_y, LOADS * HALO_GROUP, plane.src))
-#pragma unroll
-        for (int i = 0; i < LOADS; i++)
-            raw[i] = halo_load_inside<1>(strip, i, plane.src);
-    else if (plane.ghosts.near)
-        last = halo_load_near<1>(raw, strip, plane.src, plane.ghosts, plane.border, plane.ghost);
+        walk<Shape, HALO_STRIP_INSIDE>(bands, start, strip, plane);
+    else if (plane.src.ghosts.near)
+        walk<Shape, HALO_STRIP_NEAR>(bands, start, strip, plane);
     else
-        last = halo_load_edges<1>(raw, strip, plane.src, plane.border, plane.ghost);
-    walk<Shape, FINISH>(raw, bands, start, strip, last, plane);
+        walk<Shape, HALO_STRIP_ANY>(bands, start, strip, plane);
 }
 
 /* How a mask is cut up for this kernel. */
@@ -324,7 +310,7 @@ static struct dense_plan plan_of(const struct halo_conv *conv, int channels)
 
 bool halo_cuda_direct_dense_can(const struct halo_conv *conv, int channels)
 {
-    return conv->depth == 8 && conv->accum != HALO_ACCUM_I64 &&
+    return conv->depth == 8 && conv->accum == HALO_ACCUM_F24 &&
            conv->radius_x * channels <= MOST_RADIUS && conv->radius_y <= MOST_RADIUS &&
            plan_of(conv, channels).digits > 0;
 }
@@ -350,7 +336,7 @@ static int weight_at(const struct halo_conv *conv, int channels, int e, int y)
     return conv->mask[(y + conv->radius_y) * columns + x / channels];
 }
 
-/* Four times start as a fragment, 0 where it is added later; then the bands of each lane
+/* Four times the bias with the rounding constant, as a fragment to begin with; then the bands of each lane
  * (mask_bands), [four words][lane][word]. */
 void halo_cuda_direct_dense_prepare(void *ret, const struct halo_conv *conv, int channels)
 {
@@ -358,7 +344,7 @@ void halo_cuda_direct_dense_prepare(void *ret, const struct halo_conv *conv, int
     const int before = plan.words == 2 ? 2 : 4, above = 2 * (plan.groups - 1);
     int32_t *start = (int32_t *)ret;
     for (int i = 0; i < 4; i++)
-        start[i] = conv->accum == HALO_ACCUM_F24 ? (int32_t)(conv->bias >> plan.common_shift) : 0;
+        start[i] = (int32_t)(conv->bias >> plan.common_shift);
 
     int8_t *bytes = (int8_t *)(start + 4);
     for (int i = 0; i < band_words(&plan) * 32 * 4; i++) {
@@ -377,65 +363,58 @@ void halo_cuda_direct_dense_prepare(void *ret, const struct halo_conv *conv, int
 }
 
 template <class Shape>
-static cudaError_t launch_shape(struct dense_launch &launch, bool wide,
-                                const struct halo_cuda_call *call)
+static cudaError_t launch_shape(struct dense_launch &launch, const struct halo_cuda_call *call)
 {
     dim3 blocks(0, 0);
     for (int i = 0; i < launch.count; i++) {
         struct dense_plane *plane = &launch.plane[i];
         const dim3 grid =
-            halo_grid(plane->src, WARPS_X * HALO_STRIP, WARPS_Y * BLOCKS * HALO_GROUP);
+            halo_grid(plane->dst, WARPS_X * HALO_STRIP, WARPS_Y * BLOCKS * HALO_GROUP);
         plane->first_row = blocks.y;
         plane->blocks_x = grid.x;
         blocks.x = grid.x > blocks.x ? grid.x : blocks.x;
         blocks.y += grid.y;
     }
-    return halo_launch(wide ? dense_kernel<Shape, FINISH_WIDE> : dense_kernel<Shape, FINISH_NARROW>,
-                       launch, blocks, 32 * WARPS_X * WARPS_Y, call->early, call->stream);
+    return halo_launch(dense_kernel<Shape>, launch, blocks, 32 * WARPS_X * WARPS_Y, call->early,
+                       call->stream);
 }
 
 template <int WORDS, int GROUPS>
-static cudaError_t launch_digits(struct dense_launch &launch, int digits, bool wide,
+static cudaError_t launch_digits(struct dense_launch &launch, int digits,
                                  const struct halo_cuda_call *call)
 {
-    return digits == 1 ? launch_shape<shape<WORDS, GROUPS, 1>>(launch, wide, call)
-                       : launch_shape<shape<WORDS, GROUPS, 2>>(launch, wide, call);
+    return digits == 1 ? launch_shape<shape<WORDS, GROUPS, 1>>(launch, call)
+                       : launch_shape<shape<WORDS, GROUPS, 2>>(launch, call);
 }
 
 static void fill(struct dense_plane *plane, const struct halo_cuda_call *call,
                  const struct dense_plan *plan)
 {
-    plane->src = call->src;
+    plane->src = halo_picture_of(call, 1);
     plane->dst = call->dst;
     plane->bands = (const uint4 *)call->prepared;
-    plane->border = call->conv->border;
-    plane->ghost = call->conv->border_value;
-    plane->ghosts = halo_ghosts_of(call->src, call->conv->border, 1);
     plane->bits[0] = plane->bits[1] = plan->words == 2 ? 16 : 0;
     plane->shift = call->conv->mask_bits - plan->common_shift;
-    plane->start = call->conv->bias >> plan->common_shift;
 }
 
 /* As many of the calls as one kernel can take: those like the first. */
 static cudaError_t launch_like(const struct halo_cuda_call *calls, int count, int *ret_done)
 {
     const struct dense_plan plan = plan_of(calls->conv, calls->src.channels);
-    const bool wide = calls->conv->accum != HALO_ACCUM_F24;
     struct dense_launch launch;
     int n = 0;
     for (; n < count; n++) {
         const struct dense_plan own = plan_of(calls[n].conv, calls[n].src.channels);
-        if (own.words != plan.words || own.groups != plan.groups || own.digits != plan.digits ||
-            (calls[n].conv->accum != HALO_ACCUM_F24) != wide)
+        if (own.words != plan.words || own.groups != plan.groups || own.digits != plan.digits)
             break;
         fill(&launch.plane[n], &calls[n], &own);
     }
     launch.count = *ret_done = n;
     if (plan.words == 2)
-        return plan.groups == 2 ? launch_digits<2, 2>(launch, plan.digits, wide, calls)
-                                : launch_digits<2, 3>(launch, plan.digits, wide, calls);
-    return plan.groups == 2 ? launch_digits<3, 2>(launch, plan.digits, wide, calls)
-                            : launch_digits<3, 3>(launch, plan.digits, wide, calls);
+        return plan.groups == 2 ? launch_digits<2, 2>(launch, plan.digits, calls)
+                                : launch_digits<2, 3>(launch, plan.digits, calls);
+    return plan.groups == 2 ? launch_digits<3, 2>(launch, plan.digits, calls)
+                            : launch_digits<3, 3>(launch, plan.digits, calls);
 }
 
 cudaError_t halo_cuda_direct_dense(const struct halo_cuda_call *calls, int count)

@@ -35,13 +35,11 @@ enum {
 
 /* One plane of a launch. */
 struct separable_plane {
-    struct halo_plane src, dst;
+    struct halo_picture src;
+    struct halo_plane dst;
     const uint4 *bands;      /* see prepare */
     int first_row, blocks_x; /* of blocks */
-    struct halo_ghosts ghosts;
-    enum halo_border border;
-    int ghost;
-    uint32_t expand[2][2]; /* selectors of the low and high bytes of a word: see expand_words */
+    uint32_t expand[2][2];   /* selectors of the low and high bytes of a word: see expand_words */
     float row_scale, column_scale;
 };
 
@@ -90,8 +88,7 @@ static __device__ inline const struct separable_plane &plane_of(
  * has words m and m + 2. A word that is in two operands needs two registers, so that no copies are
  * made: hence selectors from memory, which a compiler cannot take for equal. */
 template <class Shape>
-static __device__ inline void row_pass(uint32_t (&ret)[16],
-                                       const struct halo_piece<Shape::SIDE> &piece,
+static __device__ inline void row_pass(uint32_t (&ret)[16], const halo_piece<Shape::SIDE> &piece,
                                        const struct mask_bands<Shape> &bands,
                                        const uint32_t (&expand)[2][2], float scale)
 {
@@ -146,13 +143,19 @@ static __device__ inline void column_pass(uint4 (&ret)[2], const struct column_w
                               second_bytes(out[row] + 8), second_bytes(out[row] + 12));
 }
 
-/* Down a strip. last: the lane has the pieces after its own, as in halo_edge. */
-template <class Shape>
-static __device__ inline void walk(
-    const struct halo_raw_piece<Shape::SIDE> (&raw)[2 * (STEPS + PAIRS - 1)],
-    const struct mask_bands<Shape> &bands, const struct halo_strip &strip, bool last,
-    const struct separable_plane &plane)
+/* Down a strip. */
+template <class Shape, enum halo_strip_kind KIND>
+static __device__ inline void walk(const struct mask_bands<Shape> &bands,
+                                   const struct halo_strip &strip,
+                                   const struct separable_plane &plane)
 {
+    constexpr int SIDE = Shape::SIDE, LOADS = 2 * (STEPS + PAIRS - 1);
+    const halo_source<SIDE> source = halo_source_of<SIDE, KIND>(plane.src, strip);
+    halo_raw_piece<SIDE> raw[LOADS];
+#pragma unroll
+    for (int i = 0; i < LOADS; i++)
+        raw[i] = halo_load<SIDE, KIND>(source, i, plane.src);
+
     const uint32_t expand[2][2] = {{plane.expand[0][0], plane.expand[0][1]},
                                    {plane.expand[1][0], plane.expand[1][1]}};
     const float row_scale = plane.row_scale, column_scale = plane.column_scale;
@@ -165,7 +168,7 @@ static __device__ inline void walk(
         uint32_t t[2][16];
 #pragma unroll
         for (int k = 0; k < 2; k++)
-            row_pass<Shape>(t[k], halo_complete<Shape::SIDE>(raw[2 * i + k], strip.g == 0, last),
+            row_pass<Shape>(t[k], halo_complete<SIDE, KIND>(raw[2 * i + k], source, plane.src),
                             bands, expand, row_scale);
 #pragma unroll
         for (int n = 0; n < 16; n++)
@@ -204,7 +207,7 @@ template <class Shape>
 static __global__ void __launch_bounds__(32 * WARPS_X * WARPS_Y, LIMIT)
     separable_kernel(const __grid_constant__ struct separable_launch launch)
 {
-    constexpr int LOADS = 2 * (STEPS + PAIRS - 1), SIDE = Shape::SIDE;
+    constexpr int ROWS = STEP_ROWS * (STEPS + PAIRS - 1);
     const struct separable_plane &plane = plane_of(launch);
     if (blockIdx.x >= plane.blocks_x)
         return;
@@ -219,17 +222,12 @@ static __global__ void __launch_bounds__(32 * WARPS_X * WARPS_Y, LIMIT)
     load_bands(bands, plane.bands, lane);
     halo_wait_for_kernel_before();
 
-    struct halo_raw_piece<SIDE> raw[LOADS];
-    bool last = g == 7;
-    if (halo_strip_is_inside<SIDE>(strip_e, first_y, LOADS * HALO_GROUP, plane.src))
-#pragma unroll
-        for (int i = 0; i < LOADS; i++)
-            raw[i] = halo_load_inside<SIDE>(strip, i, plane.src);
-    else if (plane.ghosts.near)
-        last = halo_load_near<SIDE>(raw, strip, plane.src, plane.ghosts, plane.border, plane.ghost);
+    if (halo_strip_is_inside<Shape::SIDE>(strip_e, first_y, ROWS, plane.src))
+        walk<Shape, HALO_STRIP_INSIDE>(bands, strip, plane);
+    else if (plane.src.ghosts.near)
+        walk<Shape, HALO_STRIP_NEAR>(bands, strip, plane);
     else
-        last = halo_load_edges<SIDE>(raw, strip, plane.src, plane.border, plane.ghost);
-    walk<Shape>(raw, bands, strip, last, plane);
+        walk<Shape, HALO_STRIP_ANY>(bands, strip, plane);
 }
 
 static int side_of(const struct halo_conv *conv, int channels)
@@ -294,10 +292,9 @@ static cudaError_t launch_shape(struct separable_launch &launch, const struct ha
     dim3 blocks(0, 0);
     for (int i = 0; i < launch.count; i++) {
         struct separable_plane *plane = &launch.plane[i];
-        const dim3 grid = halo_grid(plane->src, WARPS_X * HALO_STRIP, WARPS_Y * STEPS * STEP_ROWS);
+        const dim3 grid = halo_grid(plane->dst, WARPS_X * HALO_STRIP, WARPS_Y * STEPS * STEP_ROWS);
         plane->first_row = blocks.y;
         plane->blocks_x = grid.x;
-        plane->ghosts = halo_ghosts_of(plane->src, plane->border, Shape::SIDE);
         blocks.x = grid.x > blocks.x ? grid.x : blocks.x;
         blocks.y += grid.y;
     }
@@ -305,16 +302,14 @@ static cudaError_t launch_shape(struct separable_launch &launch, const struct ha
                        call->stream);
 }
 
-static void fill(struct separable_plane *plane, const struct halo_cuda_call *call)
+static void fill(struct separable_plane *plane, const struct halo_cuda_call *call, int side)
 {
     const struct halo_conv *conv = call->conv;
     const int row_shift = conv->row_bits - conv->frac, column_shift = conv->col_bits + conv->frac;
 
-    plane->src = call->src;
+    plane->src = halo_picture_of(call, side);
     plane->dst = call->dst;
     plane->bands = (const uint4 *)call->prepared;
-    plane->border = conv->border;
-    plane->ghost = conv->border_value;
     plane->expand[0][0] = plane->expand[1][0] = 0x4140;
     plane->expand[0][1] = plane->expand[1][1] = 0x4342;
     plane->row_scale = (float)(1 << (24 - row_shift));
@@ -328,7 +323,7 @@ static cudaError_t launch_like(const struct halo_cuda_call *calls, int count, in
     struct separable_launch launch;
     int n = 0;
     for (; n < count && side_of(calls[n].conv, calls[n].src.channels) == side; n++)
-        fill(&launch.plane[n], &calls[n]);
+        fill(&launch.plane[n], &calls[n], side);
     launch.count = *ret_done = n;
     return side == 1 ? launch_shape<shape<1>>(launch, calls)
                      : launch_shape<shape<2>>(launch, calls);
