@@ -4,6 +4,7 @@
 #define HALO_DIRECT_GHOSTS_CUH
 
 #include "kernels/cuda/tensor.cuh"
+#include "kernels/cuda/tile.cuh"
 
 enum {
     HALO_PIECE = 16,
