@@ -83,8 +83,8 @@ struct halo_backend_ops {
 struct halo_backend {
     const struct halo_backend_ops *ops;
     struct halo_tuning *tuning; /* NULL: the order of the table decides */
-    bool busy;     /* a frame is submitted */
-    void *scratch; /* between the steps of a chain */
+    bool busy;                  /* a frame is submitted */
+    void *scratch;              /* between the steps of a chain */
     size_t scratch_bytes;
 };
 

@@ -46,7 +46,8 @@ int halo_frame_submit(struct halo_backend *b, const struct halo_frame *frame);
 int halo_frame_finish(struct halo_backend *b);
 
 /* Host memory that the device copies from and to without a detour (page-locked), aligned to 256
- * bytes; NULL where there is none left. Any thread; it may be freed after the backend was closed. */
+ * bytes; NULL where there is none left. Any thread; it may be freed after the backend was
+ * closed. */
 void *halo_backend_memory(const struct halo_backend_ops *ops, size_t size);
 void halo_backend_memory_free(const struct halo_backend_ops *ops, void *memory);
 

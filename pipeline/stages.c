@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The stages of a stream: source, filter and collect, encode (stream.h tells how a frame travels). */
+ * The stages of a stream: source, filter, collect, encode (stream.h tells how a frame travels). */
 #include <errno.h>
 #include <string.h>
 

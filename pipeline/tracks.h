@@ -13,7 +13,8 @@
 #include "pipeline/source_file.h"
 #include "pipeline/subtitle.h"
 
-/* decoder is used by the source thread, gate by the filter and collect threads, encoder by the encode thread. */
+/* decoder is used by the source thread, gate by the filter and collect threads, encoder by the
+ * encode thread. */
 struct halo_track {
     enum halo_role role;
     AVStream *in;

@@ -69,7 +69,8 @@ static inline uint32_t halo_box_word(int radius_e, int channels, int distance)
     return word;
 }
 
-/* Of a word of elements: offsets of two words in the row, HALO_GHOST where the constant is meant. */
+/* Of a word of elements: offsets of two words in the row, HALO_GHOST where the constant is
+ * meant. */
 struct alignas(16) halo_word_source {
     int a, b;        /* bytes */
     uint32_t select; /* for __byte_perm */

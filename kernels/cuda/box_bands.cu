@@ -163,6 +163,35 @@ static __device__ inline void column_pass(int (&ret)[4],
         ret[i] = digit[1][i] * 256 + digit[0][i];
 }
 
+/* The column pass of 16 rows of a warp, and their means into dst: pairs of strips and rows that are
+ * in the picture. u: where in wide their first group is. */
+template <int GROUPS>
+static __device__ inline void write_means(uint8_t *out, ptrdiff_t stride,
+                                          const uint32_t (&wide)[GROUPS][PAIRS][2][2][2], int u,
+                                          const uint32_t (&column_band)[2 * GROUPS],
+                                          const int (&base)[4], float scale, int pairs,
+                                          int rows_left)
+{
+#pragma unroll
+    for (int pair = 0; pair < PAIRS; pair++) {
+        uint32_t words[2][2]; /* upper and lower row, strip */
+#pragma unroll
+        for (int strip = 0; strip < 2; strip++) {
+            int sums[2][4];
+#pragma unroll
+            for (int block = 0; block < 2; block++)
+                column_pass<GROUPS>(sums[block], wide, u, column_band, base, pair, strip, block);
+#pragma unroll
+            for (int i = 0; i < 2; i++)
+                words[i][strip] = halo_box_means(sums, 2 * i, scale);
+        }
+        if (pair < pairs && rows_left > 0)
+            *(uint2 *)(out + PAIR * pair) = make_uint2(words[0][0], words[0][1]);
+        if (pair < pairs && rows_left > 8)
+            *(uint2 *)(out + PAIR * pair + 8 * stride) = make_uint2(words[1][0], words[1][1]);
+    }
+}
+
 /* One warp: BANDS times 16 rows of PAIRS times 32 columns from element e, row y on. */
 template <int GROUPS, bool EDGE>
 static __device__ inline void run_warp(const struct bands_plane &p, int e, int y,
@@ -199,7 +228,6 @@ static __device__ inline void run_warp(const struct bands_plane &p, int e, int y
         column_band[i] = p.mask->column[i / 2][i % 2][lane];
     const int4 four = *(const int4 *)p.mask->base;
     const int base[4] = {four.x, four.y, four.z, four.w};
-    const float scale = p.scale;
 
     const int out_e = e + 8 * t;
     const ptrdiff_t out_stride = p.dst.stride;
@@ -229,26 +257,8 @@ static __device__ inline void run_warp(const struct bands_plane &p, int e, int y
                          pixels[1] + i / 2);
             if (group < GROUPS - 1)
                 continue;
-#pragma unroll
-            for (int pair = 0; pair < PAIRS; pair++) {
-                uint32_t words[2][2]; /* upper and lower row, strip */
-#pragma unroll
-                for (int strip = 0; strip < 2; strip++) {
-                    int sums[2][4];
-#pragma unroll
-                    for (int block = 0; block < 2; block++)
-                        column_pass<GROUPS>(sums[block], wide, u + 1, column_band, base, pair,
-                                            strip, block);
-#pragma unroll
-                    for (int i = 0; i < 2; i++)
-                        words[i][strip] = halo_box_means(sums, 2 * i, scale);
-                }
-                if (pair < pairs && rows_left > 0)
-                    *(uint2 *)(out + PAIR * pair) = make_uint2(words[0][0], words[0][1]);
-                if (pair < pairs && rows_left > 8)
-                    *(uint2 *)(out + PAIR * pair + 8 * out_stride) =
-                        make_uint2(words[1][0], words[1][1]);
-            }
+            write_means<GROUPS>(out, p.dst.stride, wide, u + 1, column_band, base, p.scale, pairs,
+                                rows_left);
             out += 16 * out_stride;
             rows_left -= 16;
         }

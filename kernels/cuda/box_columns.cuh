@@ -51,8 +51,7 @@ static __device__ inline void halo_box_arrive(int id)
 
 template <bool EDGE, typename Sample>
 static __device__ inline struct box_cells<Sample, EDGE> load_cells(
-    const struct halo_box_source<Sample> &s, int y)
-{
+    const struct halo_box_source<Sample> &s, int y) {
     constexpr int WORDS = sizeof(Sample);
     struct box_cells<Sample, EDGE> ret;
     if (!EDGE) {

@@ -3,8 +3,8 @@
  *
  *      a window: 4 x 4 outputs and what they need
  *      +-------------+                       out = P W
- *      |    +---+    |  group 0              P: 16 windows x K bytes, of 2 or 3 groups of 4 rows and
- *      |    |   |    |                          2 or 3 words of 4 columns
+ *      |    +---+    |  group 0              P: 16 windows x K bytes, of 2 or 3 groups of 4 rows
+ *      |    |   |    |                          and 2 or 3 words of 4 columns
  *      |    +---+    |  group 1              W: K x 16, the mask at each of the 16 places of an
  *      +-------------+                          output in its window
  *
@@ -336,8 +336,8 @@ static int weight_at(const struct halo_conv *conv, int channels, int e, int y)
     return conv->mask[(y + conv->radius_y) * columns + x / channels];
 }
 
-/* Four times the bias with the rounding constant, as a fragment to begin with; then the bands of each lane
- * (mask_bands), [four words][lane][word]. */
+/* Four times the bias with the rounding constant, as a fragment to begin with; then the bands of
+ * each lane (mask_bands), [four words][lane][word]. */
 void halo_cuda_direct_dense_prepare(void *ret, const struct halo_conv *conv, int channels)
 {
     const struct dense_plan plan = plan_of(conv, channels);

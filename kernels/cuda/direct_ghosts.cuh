@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Strategy direct: pieces of the picture with ghost cells, the quick way and any. See direct.cuh. */
+ * Strategy direct (direct.cuh): pieces of the picture with ghost cells, the quick way and any. */
 #ifndef HALO_DIRECT_GHOSTS_CUH
 #define HALO_DIRECT_GHOSTS_CUH
 
