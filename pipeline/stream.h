@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * A stream: one source, one chain of filters, one sink. How a frame travels.
  *
- *   source thread                 filter thread              encode thread
- *   demux -> decode -> raw  ==q==>  the gate -> output  ==q==>  encode -> mux -> file
- *          \-- audio, subtitles ==q=====================q==>---------/
+ *   source thread           filter thread    collect thread           encode thread
+ *   demux -> decode -> raw ==q==> gate: lane | lane | lane -> output ==q==> encode -> mux -> file
+ *          \-- audio, subtitles ==q=============q==================q==>---------/
  *
  * The source thread opens everything (files and devices may block), then demuxes. Packets of video
  * streams are decoded there (the decoder brings threads of its own) and become raw pictures;
  * packets of audio and subtitles go round the filters in the same queues, so that order and
- * back-pressure are one thing. The filter thread passes each raw picture through the gate (gate.h):
- * the only place where an output picture is made, by the backend's workers, band by band. The
- * encode thread encodes, muxes and writes. Queues are short, so memory is bounded and a slow disk
- * slows the decoder.
+ * back-pressure are one thing. The filter thread lets each raw picture into the gate (gate.h), in
+ * the next lane of the ring (ring.h), and does not wait for it; the collect thread does, in the
+ * same order, and takes the output picture out: the only place where one is made. The encode thread
+ * encodes, muxes and writes. Queues are short, so memory is bounded and a slow disk slows the
+ * decoder.
  *
- * The first error stops all three; the output is then discarded. A stop request ends the source
+ * The first error stops all of them; the output is then discarded. A stop request ends the source
  * early: what there is runs through, and the file is finished under another name.
  *
  * Threads: create, start, stop, stats and join belong to one thread (the event loop's), which no
