@@ -5,10 +5,12 @@
 #include <errno.h>
 #include <libavcodec/avcodec.h>
 #include <libavutil/mem.h>
+#include <stddef.h>
 
 #include "config/log.h"
 #include "pipeline/av.h"
 #include "pipeline/damage.h"
+#include "pipeline/decode_memory.h"
 #include "pipeline/raw_picture.h"
 
 /* What is known of a codec. */
@@ -26,6 +28,7 @@ struct halo_decoder {
     const char *name;
     AVStream *stream;
     struct halo_damage *damage;
+    struct halo_decode_memory *memory; /* NULL: FFmpeg's own does */
     AVCodecContext *codec;
     AVFrame *frame;
     int64_t last_pts, last_duration; /* of the pictures delivered */
@@ -74,8 +77,37 @@ static int traits_of(enum AVCodecID id)
     return 0;
 }
 
+static int get_buffer(AVCodecContext *c, AVFrame *frame, int flags)
+{
+    const struct halo_complaints *complaints = c->opaque;
+    const struct halo_decoder *d =
+        (const void *)((const char *)complaints - offsetof(struct halo_decoder, complaints));
+    return halo_decode_memory_get(d->memory, c, frame, flags);
+}
+
+/* Pictures in memory that the device reads without a detour, from decoders that can be told where
+ * to write. 0 or -ENOMEM. */
+static int set_memory(struct halo_decoder *d, const AVCodec *codec,
+                      const struct halo_backend_ops *ops)
+{
+    if (!(codec->capabilities & AV_CODEC_CAP_DR1))
+        return 0;
+    d->memory = halo_decode_memory_create(ops);
+    if (!d->memory)
+        return -ENOMEM;
+    d->codec->get_buffer2 = get_buffer;
+#if LIBAVCODEC_VERSION_MAJOR < 60
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+    d->codec->thread_safe_callbacks = 1;
+#pragma GCC diagnostic pop
+#endif
+    return 0;
+}
+
 int halo_decoder_open(struct halo_decoder **ret, const char *name, AVStream *stream,
-                      struct halo_damage *damage, struct halo_error *err)
+                      const struct halo_backend_ops *ops, struct halo_damage *damage,
+                      struct halo_error *err)
 {
     char why[400];
     const AVCodecParameters *par = stream->codecpar;
@@ -84,7 +116,8 @@ int halo_decoder_open(struct halo_decoder **ret, const char *name, AVStream *str
         return halo_fail(err, -ENOTSUP, "%s: stream %d: FFmpeg has no decoder for %s", name,
                          stream->index, avcodec_get_name(par->codec_id));
     struct halo_decoder *d = av_mallocz(sizeof *d);
-    if (!d || !(d->codec = avcodec_alloc_context3(codec)) || !(d->frame = av_frame_alloc())) {
+    if (!d || !(d->codec = avcodec_alloc_context3(codec)) || !(d->frame = av_frame_alloc()) ||
+        set_memory(d, codec, ops) < 0) {
         halo_decoder_close(d);
         return halo_fail(err, -ENOMEM, "out of memory");
     }
@@ -117,6 +150,7 @@ void halo_decoder_close(struct halo_decoder *d)
         return;
     avcodec_free_context(&d->codec);
     av_frame_free(&d->frame);
+    halo_decode_memory_destroy(d->memory);
     av_free(d);
 }
 
