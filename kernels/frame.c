@@ -3,7 +3,9 @@
 #include "frame.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "backends.h"
 
@@ -107,10 +109,28 @@ static int run_at_once(struct halo_backend *b, const struct halo_frame *frame)
     return ret;
 }
 
+/* In builds for tests, HALOD_FAULT=KIND:N makes the N-th call of that kind fail as a device does. */
+static bool is_fault(const char *kind, atomic_int *calls)
+{
+#ifdef HALO_FAULTS
+    const char *wish = getenv("HALOD_FAULT");
+    const size_t length = strlen(kind);
+    return wish && !strncmp(wish, kind, length) && wish[length] == ':' &&
+           atomic_fetch_add(calls, 1) + 1 == atoi(wish + length + 1);
+#else
+    (void)kind;
+    (void)calls;
+    return false;
+#endif
+}
+
 int halo_frame_submit(struct halo_backend *b, const struct halo_frame *frame)
 {
     if (b->busy || !frame_ok(b, frame))
         return -EINVAL;
+    static atomic_int calls;
+    if (is_fault("submit", &calls))
+        return -EIO;
     const int ret = b->ops->submit ? b->ops->submit(b, frame) : run_at_once(b, frame);
     b->busy = ret == 0;
     return ret;
@@ -120,8 +140,10 @@ int halo_frame_finish(struct halo_backend *b)
 {
     if (!b->busy)
         return -EINVAL;
+    static atomic_int calls;
     b->busy = false;
-    return b->ops->finish ? b->ops->finish(b) : 0;
+    const int ret = b->ops->finish ? b->ops->finish(b) : 0;
+    return is_fault("finish", &calls) ? -EIO : ret;
 }
 
 void *halo_backend_memory(const struct halo_backend_ops *ops, size_t size)

@@ -64,10 +64,11 @@ def halod_environment(cache='/nonexistent'):
     return environment
 
 
-def run_halod(*arguments, data=None, cwd=None, timeout=RUN_TIMEOUT, cache='/nonexistent'):
+def run_halod(*arguments, data=None, cwd=None, timeout=RUN_TIMEOUT, cache='/nonexistent',
+              environment=None):
     command = halod_command(*arguments)
     done = subprocess.run(command, input=data, cwd=cwd, timeout=timeout,
-                          env=halod_environment(cache),
+                          env={**halod_environment(cache), **(environment or {})},
                           stdin=subprocess.DEVNULL if data is None else None,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     return Run(done.returncode, done.stdout, done.stderr.decode(errors='replace'), quoted(command))

@@ -94,5 +94,31 @@ class Privacy(HaloTest):
         self.assertEqual(halotest.frame_count(output), 50)
 
 
+
+class Faults(HaloTest):
+    """A backend that fails: no picture of that frame, no file, status 75, one line."""
+
+    def fails(self, fault):
+        source = clip('.mkv', *video_source(seconds=1), *X264)
+        output = self.path('out.mkv')
+        run = halotest.run_halod('run', '-v', 'error', '-backend', 'cpu', '-i', source, '-vf',
+                                 'gblur=sigma=5', output, environment={'HALOD_FAULT': fault})
+        if run.code == 0:
+            self.skipTest('built without faults')
+        self.assertEqual(run.code, 75, self.told(run))
+        self.assert_one_line(run)
+        self.assertEqual(halotest.os.listdir(self.folder), [])
+
+    def test_first_frame(self):
+        self.fails('submit:1')
+
+    def test_on_the_way(self):
+        self.fails('submit:9')
+
+    def test_at_the_exit_of_the_gate(self):
+        self.fails('finish:1')
+        self.fails('finish:17')
+
+
 if __name__ == '__main__':
     halotest.main()
