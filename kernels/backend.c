@@ -90,6 +90,17 @@ static bool overlap(const struct halo_plane *a, const struct halo_plane *b)
     return first_a < end_b && first_b < end_a;
 }
 
+/* dst is NULL where its place is not yet known. */
+static bool region_ok(const struct halo_region *r, const struct halo_plane *like,
+                      const struct halo_plane *dst)
+{
+    if (!r || !r->mask.data)
+        return !r || (r->rect_count >= 0 && (r->rects || r->rect_count == 0));
+    const struct halo_plane *mask = &r->mask;
+    return r->rect_count == 0 && plane_ok(mask) && mask->channels == 1 && mask->depth == 8 &&
+           mask->width == like->width && mask->height == like->height && dst && !overlap(mask, dst);
+}
+
 static bool owns(const struct halo_backend_ops *ops, const struct halo_strategy *strategy)
 {
     for (const struct halo_strategy *const *s = ops->strategies; *s; s++) {
@@ -111,7 +122,7 @@ static bool job_ok(const struct halo_backend *b, const struct halo_job *job)
     if (!job->conv || !plane_ok(&job->src) || !plane_ok(&job->dst))
         return false;
     if (!same_shape(&job->src, &job->dst) || overlap(&job->src, &job->dst) ||
-        job->conv->depth != job->src.depth)
+        job->conv->depth != job->src.depth || !region_ok(job->region, &job->src, &job->dst))
         return false;
     return !job->strategy || halo_backend_can(b, job->strategy, job->conv, job->src.channels);
 }
@@ -166,7 +177,7 @@ static int time_plainly(struct halo_backend *b, const struct halo_trial *trial, 
         const double start = now_us();
         for (int i = 0; i < trial->planes && ret == 0; i++) {
             const struct halo_job job = {trial->conv, trial->strategy, planes[2 * i],
-                                         planes[2 * i + 1]};
+                                         planes[2 * i + 1], trial->region};
             ret = halo_backend_convolve(b, &job, 1);
         }
         if (round >= 0)
@@ -185,7 +196,7 @@ int halo_backend_time(struct halo_backend *b, const struct halo_trial *trial, do
     one.data = &cell;
     one.stride = (ptrdiff_t)one.width * one.channels * halo_plane_sample_bytes(&one);
     if (!plane_ok(&one) || trial->planes < 1 || trial->rounds < 1 ||
-        trial->conv->depth != one.depth ||
+        trial->conv->depth != one.depth || !region_ok(trial->region, &one, NULL) ||
         (trial->strategy &&
          !halo_backend_can(b, trial->strategy, trial->conv, trial->like.channels)))
         return -EINVAL;

@@ -203,12 +203,11 @@ static bool is_wide(const struct halo_conv *c)
     return c->kind == HALO_CONV_SEPARABLE && c->accum == HALO_ACCUM_I64;
 }
 
-/* Lays the strip's buffers out in the worker's scratch. */
-static int prepare(struct strip *s, int strip, struct halo_cpu_scratch *scratch)
+/* Lays the buffers of strips of at most n pixels out in the worker's scratch. */
+static int prepare(struct strip *s, int n, struct halo_cpu_scratch *scratch)
 {
     const struct halo_conv *c = s->job->conv;
     const size_t channels = (size_t)s->job->src.channels;
-    const int n = s->job->src.width < strip ? s->job->src.width : strip;
     s->width = (int)round_up((size_t)n, STEP);
     s->segment = (int)round_up((size_t)(s->width + 2 * c->radius_x + 2), BLOCK);
 
@@ -241,10 +240,12 @@ int BAND(HALO_ISA)(const struct halo_job *job, int y0, int y1, struct halo_cpu_s
 
     struct strip s = {.job = job, .y0 = y0, .y1 = y1};
     const int strip = is_wide(job->conv) ? WIDE_STRIP : STRIP;
-    if (prepare(&s, strip, scratch) < 0)
+    int x0, x1;
+    halo_region_columns(job->region, y0, y1, job->src.width, &x0, &x1);
+    if (prepare(&s, x1 - x0 < strip ? x1 - x0 : strip, scratch) < 0)
         return -ENOMEM;
-    for (s.x = 0; s.x < job->src.width; s.x += strip) {
-        s.n = job->src.width - s.x < strip ? job->src.width - s.x : strip;
+    for (s.x = x0; s.x < x1; s.x += strip) {
+        s.n = x1 - s.x < strip ? x1 - s.x : strip;
         if (is_wide(job->conv))
             separable_wide(&s);
         else if (job->conv->kind == HALO_CONV_SEPARABLE)

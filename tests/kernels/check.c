@@ -13,8 +13,9 @@
 #include "kernels/backend.h"
 #include "masks.h"
 #include "picture.h"
+#include "regions.h"
 
-enum { MAX_ROWS = 32, MOST_PRINTED = 20, THINNED = 30 };
+enum { MAX_ROWS = 32, MOST_PRINTED = 20, THINNED = 30, TINY = 100 /* pixels */ };
 
 /* The widest one is three strips of the CPU's rows strategy. */
 static const int sizes[][2] = {
@@ -61,18 +62,21 @@ struct test_case {
     enum halo_border border;
     enum pattern pattern;
     bool src_flipped, dst_flipped;
+    const struct test_region *region; /* NULL: everywhere */
 };
 
 static void print_mismatch(const struct check *k, const struct row *r, const struct test_case *t,
                            const struct picture *got, const struct picture *want)
 {
     printf("FAIL %s/%s: case %ld (--seed %llu%s): %dx%d depth %d channels %d shift %d%s%s, %s, "
-           "border %s, %s\n",
+           "border %s, %s%s%s%s\n",
            r->ops->name, r->strategy ? r->strategy->name : "auto", t->number,
            (unsigned long long)k->seed, k->full ? " --full" : "", t->width, t->height,
            t->format.depth, t->format.channels, t->format.shift,
            t->src_flipped ? " src flipped" : "", t->dst_flipped ? " dst flipped" : "",
-           t->mask->name, border_names[t->border], pattern_names[t->pattern]);
+           t->mask->name, border_names[t->border], pattern_names[t->pattern], t->region ? ", " : "",
+           t->region ? t->region->name : "",
+           t->region && t->region->region.invert ? ", inverted" : "");
     for (int y = 0; y < t->height; y++) {
         for (int x = 0; x < t->width * t->format.channels; x++) {
             if (picture_word(got, x, y) != picture_word(want, x, y)) {
@@ -92,7 +96,8 @@ static void check_row(struct check *k, struct row *r, const struct test_case *t,
     if (r->strategy && !halo_backend_can(r->opened[0], r->strategy, conv, t->format.channels))
         return;
     struct picture got = picture_create(t->width, t->height, t->format, t->dst_flipped);
-    const struct halo_job job = {conv, r->strategy, src->plane, got.plane};
+    const struct halo_job job = {conv, r->strategy, src->plane, got.plane,
+                                 t->region ? &t->region->region : NULL};
     const int error = halo_backend_convolve(r->opened[t->number % 2], &job, 1);
     if (error == 0 && !memcmp(got.memory, want->memory, want->size)) {
         r->passed++;
@@ -121,6 +126,29 @@ static bool make(struct check *k, const struct test_case *t, uint64_t draw, stru
         k->rows[0].failed += error != -ERANGE;
     }
     return !error;
+}
+
+static void check_rows(struct check *k, const struct test_case *t, const struct halo_conv *conv,
+                       const struct picture *src, const struct picture *want)
+{
+    for (int i = 0; i < k->row_count; i++)
+        check_row(k, &k->rows[i], t, conv, src, want);
+}
+
+/* The same case once more, in a region; want becomes what is right there. */
+static void check_region(struct check *k, struct test_case *t, const struct halo_conv *conv,
+                         const struct picture *src, struct picture *want, uint64_t *state)
+{
+    static struct test_region region;
+    test_region_draw(&region, t->width, t->height, state);
+    test_region_apply(&region, src, want);
+    t->region = &region;
+    check_rows(k, t, conv, src, want);
+    if (region.mask.memory && !picture_guards_whole(&region.mask)) {
+        printf("FAIL case %ld: the mask's guard bytes were written\n", t->number);
+        k->rows[0].failed++;
+    }
+    test_region_finish(&region);
 }
 
 /* Samples times taps that the reference will visit. */
@@ -163,8 +191,9 @@ static void run_case(struct check *k, struct test_case *t)
         printf("FAIL the reference itself: case %ld\n", t->number);
         k->rows[0].failed++;
     }
-    for (int i = 0; i < k->row_count; i++)
-        check_row(k, &k->rows[i], t, &conv, &src, &want);
+    check_rows(k, t, &conv, &src, &want);
+    if (t->width * t->height > TINY || next_random(&state) % 8 == 0)
+        check_region(k, t, &conv, &src, &want, &state);
     if (!picture_guards_whole(&src)) {
         printf("FAIL case %ld: the source's guard bytes were written\n", t->number);
         k->rows[0].failed++;
@@ -235,6 +264,18 @@ static void check_front_door(struct check *k)
     expect(k, "no picture", halo_backend_convolve(k->oracle, &j, 1), -EINVAL);
     j = good, j.strategy = halo_strategy_find(halo_backends[0], "rows");
     expect(k, "a strategy that cannot", halo_backend_convolve(k->oracle, &j, 1), -EINVAL);
+
+    struct halo_region region = {0}; /* nowhere */
+    j = good, j.region = &region;
+    expect(k, "a region without a pixel", halo_backend_convolve(k->oracle, &j, 1), 0);
+    region.rect_count = 1;
+    expect(k, "no rectangles", halo_backend_convolve(k->oracle, &j, 1), -EINVAL);
+    region = (struct halo_region){.mask = src};
+    expect(k, "the source as mask", halo_backend_convolve(k->oracle, &j, 1), 0);
+    region.mask.height = 7;
+    expect(k, "a mask of other height", halo_backend_convolve(k->oracle, &j, 1), -EINVAL);
+    region.mask = dst;
+    expect(k, "a mask that is written", halo_backend_convolve(k->oracle, &j, 1), -EINVAL);
 }
 
 static void add_rows(struct check *k, const struct halo_backend_ops *ops)
