@@ -8,6 +8,7 @@
  *     pictures --rows--> up (pinned) --copy--> src (device) --kernels--> dst (device)
  *     pictures <--rows-- down (pinned) <--copy-- dst
  *
+ * The masks of regions go up behind the pictures.
  * dst is poisoned before the kernels run: a cell that a kernel forgot is never an old picture. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,8 +47,9 @@ struct cuda_backend {
     struct kept_mask *masks[KEPT_MASKS];
     uint64_t uses;
     cudaStream_t stream;
-    struct buffer up, down;       /* pinned host memory */
-    struct buffer src, dst, wide; /* device memory */
+    struct buffer up, down;      /* pinned host memory */
+    struct buffer src, dst;      /* device memory */
+    struct buffer wide, regions; /* device memory, scratch of the jobs in turn */
     char error[200];
 };
 
@@ -121,26 +123,56 @@ static void copy_rows(const struct halo_plane *to, const struct halo_plane *from
         memcpy(out + y * to->stride, in + y * from->stride, bytes);
 }
 
-static int reserve(struct cuda_backend *c, const struct halo_job *jobs, int count,
-                   size_t *ret_bytes)
+/* A copy is the source inside and outside. */
+static const struct halo_region *region_of(const struct halo_job *job)
 {
-    size_t bytes = 0, wide = 0;
+    return job->conv->kind == HALO_CONV_COPY ? NULL : job->region;
+}
+
+static size_t mask_bytes(const struct halo_job *job)
+{
+    const struct halo_region *region = region_of(job);
+    return region && region->mask.data ? packed_bytes(&region->mask) : 0;
+}
+
+/* Device memory that the kernels of these jobs need beside the planes. */
+static cudaError_t reserve_scratch(struct cuda_backend *c, const struct halo_job *jobs, int count)
+{
+    size_t wide = 0, regions = 0;
     for (int i = 0; i < count; i++) {
+        const struct halo_region *region = region_of(&jobs[i]);
         const size_t needed = halo_cuda_wide_bytes(&jobs[i].src);
-        bytes += packed_bytes(&jobs[i].src);
         wide = needed > wide ? needed : wide;
+        regions += region ? halo_cuda_region_bytes(region, &jobs[i].src) : 0;
+    }
+    cudaError_t status = cudaSuccess;
+    if (c->wide.size < wide || c->regions.size < regions)
+        status = cudaStreamSynchronize(c->stream);
+    if (status == cudaSuccess)
+        status = grow(&c->wide, wide, cudaMalloc, cudaFree);
+    return status == cudaSuccess ? grow(&c->regions, regions, cudaMalloc, cudaFree) : status;
+}
+
+static int reserve(struct cuda_backend *c, const struct halo_job *jobs, int count,
+                   size_t *ret_bytes, size_t *ret_mask_bytes)
+{
+    size_t bytes = 0, masks = 0;
+    for (int i = 0; i < count; i++) {
+        bytes += packed_bytes(&jobs[i].src);
+        masks += mask_bytes(&jobs[i]);
     }
 
-    cudaError_t status = grow(&c->up, bytes, pinned_alloc, cudaFreeHost);
+    cudaError_t status = grow(&c->up, bytes + masks, pinned_alloc, cudaFreeHost);
     if (status == cudaSuccess)
         status = grow(&c->down, bytes, pinned_alloc, cudaFreeHost);
     if (status == cudaSuccess)
-        status = grow(&c->src, bytes, cudaMalloc, cudaFree);
+        status = grow(&c->src, bytes + masks, cudaMalloc, cudaFree);
     if (status == cudaSuccess)
         status = grow(&c->dst, bytes, cudaMalloc, cudaFree);
     if (status == cudaSuccess)
-        status = grow(&c->wide, wide, cudaMalloc, cudaFree);
+        status = reserve_scratch(c, jobs, count);
     *ret_bytes = bytes;
+    *ret_mask_bytes = masks;
     return check(c, status, "memory");
 }
 
@@ -226,6 +258,16 @@ static int prepared_mask(struct cuda_backend *c, const struct halo_cuda_strategy
     return 0;
 }
 
+/* Calls of one strategy, the work of their regions around it. */
+static int launch_calls(struct cuda_backend *c, const struct halo_cuda_strategy *s,
+                        struct halo_cuda_call *calls, int count)
+{
+    int rc = check(c, halo_cuda_region_map(calls, count), "region");
+    if (rc == 0)
+        rc = check(c, s->launch(calls, count), s->base.name);
+    return rc == 0 ? check(c, halo_cuda_region_merge(calls, count), "region") : rc;
+}
+
 /* Jobs whose planes lie in device memory, onto the stream; neighbours of one strategy together. The
  * scratch is one for all jobs: on one stream they run one after the other. */
 static int launch(struct cuda_backend *c, const struct halo_job *jobs, int count)
@@ -233,6 +275,7 @@ static int launch(struct cuda_backend *c, const struct halo_job *jobs, int count
     for (int first = 0, planes; first < count; first += planes) {
         const struct halo_cuda_strategy *s = NULL;
         struct halo_cuda_call calls[HALO_CUDA_MOST_PLANES];
+        char *region_memory = c->regions.data;
         for (planes = 0; planes < HALO_CUDA_MOST_PLANES && first + planes < count; planes++) {
             const struct halo_job *job = &jobs[first + planes];
             const int channels = job->src.channels;
@@ -247,28 +290,42 @@ static int launch(struct cuda_backend *c, const struct halo_job *jobs, int count
                 .dst = job->dst,
                 .wide = c->wide.data,
                 .stream = c->stream,
+                .region = region_of(job),
+                .region_memory = region_memory,
             };
+            if (calls[planes].region)
+                region_memory += halo_cuda_region_bytes(job->region, &job->src);
             const int rc = prepared_mask(c, s, job->conv, channels, &calls[planes].prepared);
             if (rc < 0)
                 return rc;
         }
-        const int rc = check(c, s->launch(calls, planes), s->base.name);
+        const int rc = launch_calls(c, s, calls, planes);
         if (rc < 0)
             return rc;
     }
     return 0;
 }
 
-static int launch_packed(struct cuda_backend *c, const struct halo_job *jobs, int count)
+/* Masks begin at mask_offset of src. */
+static int launch_packed(struct cuda_backend *c, const struct halo_job *jobs, int count,
+                         size_t mask_offset)
 {
     size_t offset = 0;
     for (int first = 0, planes; first < count; first += planes) {
         struct halo_job device[HALO_CUDA_MOST_PLANES];
+        struct halo_region regions[HALO_CUDA_MOST_PLANES];
         for (planes = 0; planes < HALO_CUDA_MOST_PLANES && first + planes < count; planes++) {
             device[planes] = jobs[first + planes];
             device[planes].src = packed(&device[planes].src, &c->src, offset);
             device[planes].dst = packed(&device[planes].dst, &c->dst, offset);
             offset += packed_bytes(&device[planes].src);
+            if (mask_bytes(&device[planes]) > 0) {
+                struct halo_region *region = &regions[planes];
+                *region = *device[planes].region;
+                region->mask = packed(&region->mask, &c->src, mask_offset);
+                device[planes].region = region;
+                mask_offset += packed_bytes(&region->mask);
+            }
         }
         const int rc = launch(c, device, planes);
         if (rc < 0)
@@ -280,16 +337,9 @@ static int launch_packed(struct cuda_backend *c, const struct halo_job *jobs, in
 int halo_cuda_enqueue(struct halo_backend *b, const struct halo_job *jobs, int count)
 {
     struct cuda_backend *c = (struct cuda_backend *)b;
-    size_t wide = 0;
-    for (int i = 0; i < count; i++) {
-        const size_t needed = halo_cuda_wide_bytes(&jobs[i].src);
-        wide = needed > wide ? needed : wide;
-    }
     cudaError_t status = cudaSetDevice(c->device);
-    if (status == cudaSuccess && c->wide.size < wide)
-        status = cudaStreamSynchronize(c->stream);
     if (status == cudaSuccess)
-        status = grow(&c->wide, wide, cudaMalloc, cudaFree);
+        status = reserve_scratch(c, jobs, count);
     const int rc = check(c, status, "memory");
     return rc < 0 ? rc : launch(c, jobs, count);
 }
@@ -312,8 +362,8 @@ static int copy(struct cuda_backend *c, void *to, const void *from, size_t bytes
 
 static int run(struct cuda_backend *c, const struct halo_job *jobs, int count)
 {
-    size_t bytes, offset = 0;
-    int rc = reserve(c, jobs, count, &bytes);
+    size_t bytes, masks, offset = 0;
+    int rc = reserve(c, jobs, count, &bytes, &masks);
     if (rc < 0)
         return rc;
 
@@ -322,11 +372,19 @@ static int run(struct cuda_backend *c, const struct halo_job *jobs, int count)
         copy_rows(&up, &jobs[i].src);
         offset += packed_bytes(&jobs[i].src);
     }
-    rc = copy(c, c->src.data, c->up.data, bytes, cudaMemcpyHostToDevice, "upload");
+    for (int i = 0; i < count; i++) {
+        if (mask_bytes(&jobs[i]) == 0)
+            continue;
+        const struct halo_plane *mask = &jobs[i].region->mask;
+        const struct halo_plane up = packed(mask, &c->up, offset);
+        copy_rows(&up, mask);
+        offset += packed_bytes(mask);
+    }
+    rc = copy(c, c->src.data, c->up.data, bytes + masks, cudaMemcpyHostToDevice, "upload");
     if (rc == 0)
         rc = check(c, cudaMemsetAsync(c->dst.data, POISON, bytes, c->stream), "poison");
     if (rc == 0)
-        rc = launch_packed(c, jobs, count);
+        rc = launch_packed(c, jobs, count, bytes);
     if (rc == 0)
         rc = copy(c, c->down.data, c->dst.data, bytes, cudaMemcpyDeviceToHost, "download");
 
@@ -370,6 +428,7 @@ static void cuda_close(struct halo_backend *b)
         cudaFree(c->src.data);
         cudaFree(c->dst.data);
         cudaFree(c->wide.data);
+        cudaFree(c->regions.data);
         for (int i = 0; i < KEPT_MASKS; i++)
             cudaFree(c->masks[i] ? c->masks[i]->data.data : NULL);
     }

@@ -58,8 +58,10 @@ static __device__ inline void slide(Accum (&sums)[OUTPUTS], const Cell *cells, i
 /* Outputs of a thread: x, x + channels, ... of a run that is OUTPUTS times as long. */
 template <typename Sample, typename Accum>
 static __global__ void row_kernel(const struct halo_plane src, const struct halo_wide wide,
-                                  const struct halo_pass pass)
+                                  const struct halo_pass pass, const struct halo_cuda_wanted wanted)
 {
+    if (halo_block_unread(wanted, ROW_TILE_WIDTH, ROW_TILE_HEIGHT))
+        return;
     __shared__ Sample cells[ROW_TILE_HEIGHT][ROW_TILE_WIDTH + 2 * MAX_RADIUS_1D * MAX_CHANNELS];
     const int halo = pass.radius_x * src.channels, elements = src.width * src.channels;
     const struct halo_tile tile = {(int)(blockIdx.x * ROW_TILE_WIDTH) - halo,
@@ -88,8 +90,11 @@ static __global__ void row_kernel(const struct halo_plane src, const struct halo
 
 template <typename Sample, typename Accum>
 static __global__ void column_kernel(const struct halo_wide wide, const struct halo_plane dst,
-                                     const struct halo_pass pass)
+                                     const struct halo_pass pass,
+                                     const struct halo_cuda_wanted wanted)
 {
+    if (halo_block_outside(wanted, TILE_WIDTH, TILE_HEIGHT))
+        return;
     __shared__ int32_t cells[TILE_HEIGHT + 2 * MAX_RADIUS_1D][TILE_WIDTH];
     const int tx = threadIdx.x, first = threadIdx.y * OUTPUTS;
     const int e = blockIdx.x * TILE_WIDTH + tx, tile_y = blockIdx.y * TILE_HEIGHT;
@@ -115,8 +120,11 @@ static __global__ void column_kernel(const struct halo_wide wide, const struct h
  * then misses at every weight. */
 template <typename Sample, typename Accum>
 static __global__ void dense_kernel(const struct halo_plane src, const struct halo_plane dst,
-                                    const struct halo_pass pass, const int32_t *mask)
+                                    const struct halo_pass pass, const int32_t *mask,
+                                    const struct halo_cuda_wanted wanted)
 {
+    if (halo_block_outside(wanted, TILE_WIDTH, TILE_HEIGHT))
+        return;
     __shared__ Sample cells[DENSE_CELLS];
     __shared__ int32_t weights[HALO_MAX_DENSE * HALO_MAX_DENSE];
     const int count = (2 * pass.radius_x + 1) * (2 * pass.radius_y + 1);
@@ -158,13 +166,14 @@ struct kernels {
         const dim3 grid = halo_grid(src, TILE_WIDTH, TILE_HEIGHT);
 
         if (conv->kind == HALO_CONV_DENSE) {
-            dense_kernel<Sample, Accum><<<grid, block, 0, call->stream>>>(
-                src, call->dst, halo_dense_pass(conv, slot), (const int32_t *)call->prepared);
+            dense_kernel<Sample, Accum>
+                <<<grid, block, 0, call->stream>>>(src, call->dst, halo_dense_pass(conv, slot),
+                                                   (const int32_t *)call->prepared, call->wanted);
         } else {
-            row_kernel<Sample, Accum>
-                <<<row_grid, row_block, 0, call->stream>>>(src, wide, halo_row_pass(conv, slot));
-            column_kernel<Sample, Accum>
-                <<<grid, block, 0, call->stream>>>(wide, call->dst, halo_column_pass(conv, slot));
+            row_kernel<Sample, Accum><<<row_grid, row_block, 0, call->stream>>>(
+                src, wide, halo_row_pass(conv, slot), call->wanted);
+            column_kernel<Sample, Accum><<<grid, block, 0, call->stream>>>(
+                wide, call->dst, halo_column_pass(conv, slot), call->wanted);
         }
         return cudaGetLastError();
     }

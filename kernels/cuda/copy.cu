@@ -16,13 +16,6 @@ struct copy_launch {
     int count;
 };
 
-/* Two samples. */
-static __device__ inline uint32_t copy_words(uint32_t words, const struct halo_plane &p)
-{
-    const uint32_t samples = words >> p.shift & (0xffffu >> p.shift) * 0x10001u;
-    return __vminu2(samples, (uint32_t)halo_sample_max(p.depth) * 0x10001u) << p.shift;
-}
-
 static __global__ void __launch_bounds__(THREADS)
     copy_kernel(const __grid_constant__ struct copy_launch launch)
 {
@@ -42,8 +35,8 @@ static __global__ void __launch_bounds__(THREADS)
     if (left >= CHUNK) {
         uint4 v = *(const uint4 *)from;
         if (sample_bytes == 2)
-            v = make_uint4(copy_words(v.x, plane.src), copy_words(v.y, plane.src),
-                           copy_words(v.z, plane.src), copy_words(v.w, plane.src));
+            v = make_uint4(halo_copy_words(v.x, plane.src), halo_copy_words(v.y, plane.src),
+                           halo_copy_words(v.z, plane.src), halo_copy_words(v.w, plane.src));
         *(uint4 *)to = v;
         return;
     }
@@ -51,7 +44,8 @@ static __global__ void __launch_bounds__(THREADS)
         if (sample_bytes == 1)
             to[b] = from[b];
         else
-            *(uint16_t *)(to + b) = (uint16_t)copy_words(*(const uint16_t *)(from + b), plane.src);
+            *(uint16_t *)(to + b) =
+                (uint16_t)halo_copy_words(*(const uint16_t *)(from + b), plane.src);
     }
 }
 

@@ -24,8 +24,10 @@ enum {
 
 template <typename Sample, typename Accum>
 static __global__ void row_kernel(const struct halo_plane src, const struct halo_wide wide,
-                                  const struct halo_pass pass)
+                                  const struct halo_pass pass, const struct halo_cuda_wanted wanted)
 {
+    if (halo_block_unread(wanted, ROW_TILE_WIDTH, ROW_TILE_HEIGHT))
+        return;
     __shared__ Sample core[ROW_TILE_HEIGHT][ROW_TILE_WIDTH];
     const int tx = threadIdx.x, ty = threadIdx.y;
     const int e = blockIdx.x * ROW_TILE_WIDTH + tx;
@@ -52,8 +54,11 @@ static __global__ void row_kernel(const struct halo_plane src, const struct halo
 
 template <typename Sample, typename Accum>
 static __global__ void column_kernel(const struct halo_wide wide, const struct halo_plane dst,
-                                     const struct halo_pass pass)
+                                     const struct halo_pass pass,
+                                     const struct halo_cuda_wanted wanted)
 {
+    if (halo_block_outside(wanted, TILE_WIDTH, TILE_HEIGHT))
+        return;
     __shared__ int32_t core[TILE_HEIGHT][TILE_WIDTH];
     const int tx = threadIdx.x, ty = threadIdx.y;
     const int e = blockIdx.x * TILE_WIDTH + tx;
@@ -80,8 +85,11 @@ static __global__ void column_kernel(const struct halo_wide wide, const struct h
 
 template <typename Sample, typename Accum>
 static __global__ void dense_kernel(const struct halo_plane src, const struct halo_plane dst,
-                                    const struct halo_pass pass)
+                                    const struct halo_pass pass,
+                                    const struct halo_cuda_wanted wanted)
 {
+    if (halo_block_outside(wanted, TILE_WIDTH, TILE_HEIGHT))
+        return;
     __shared__ Sample core[TILE_HEIGHT][TILE_WIDTH];
     const int tx = threadIdx.x, ty = threadIdx.y;
     const int e = blockIdx.x * TILE_WIDTH + tx;
@@ -123,12 +131,15 @@ struct kernels {
 
         if (call->conv->kind == HALO_CONV_DENSE) {
             const struct halo_pass pass = halo_dense_pass(call->conv, slot);
-            dense_kernel<Sample, Accum><<<grid, block, 0, call->stream>>>(src, dst, pass);
+            dense_kernel<Sample, Accum>
+                <<<grid, block, 0, call->stream>>>(src, dst, pass, call->wanted);
         } else {
             const struct halo_pass row = halo_row_pass(call->conv, slot);
             const struct halo_pass column = halo_column_pass(call->conv, slot);
-            row_kernel<Sample, Accum><<<row_grid, row_block, 0, call->stream>>>(src, wide, row);
-            column_kernel<Sample, Accum><<<grid, block, 0, call->stream>>>(wide, dst, column);
+            row_kernel<Sample, Accum>
+                <<<row_grid, row_block, 0, call->stream>>>(src, wide, row, call->wanted);
+            column_kernel<Sample, Accum>
+                <<<grid, block, 0, call->stream>>>(wide, dst, column, call->wanted);
         }
         return cudaGetLastError();
     }

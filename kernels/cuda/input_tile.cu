@@ -35,8 +35,10 @@ static_assert(2 * MAX_RADIUS_1D < SIDE * COARSE, "the largest halo that strategi
 
 template <typename Sample, typename Accum>
 static __global__ void row_kernel(const struct halo_plane src, const struct halo_wide wide,
-                                  const struct halo_pass pass)
+                                  const struct halo_pass pass, const struct halo_cuda_wanted wanted)
 {
+    if (halo_block_unread(wanted, ROW_BLOCK - 2 * pass.radius_x * src.channels, ROW_BLOCK_HEIGHT))
+        return;
     __shared__ Sample tile[ROW_BLOCK_HEIGHT][ROW_BLOCK];
     Sample *cells = tile[threadIdx.y];
     const int tx = threadIdx.x, halo = pass.radius_x * src.channels;
@@ -58,8 +60,11 @@ static __global__ void row_kernel(const struct halo_plane src, const struct halo
 
 template <typename Sample, typename Accum>
 static __global__ void column_kernel(const struct halo_wide wide, const struct halo_plane dst,
-                                     const struct halo_pass pass)
+                                     const struct halo_pass pass,
+                                     const struct halo_cuda_wanted wanted)
 {
+    if (halo_block_outside(wanted, COLUMN_BLOCK_WIDTH, COLUMN_BLOCK_HEIGHT - 2 * pass.radius_y))
+        return;
     __shared__ int32_t cells[COLUMN_BLOCK_HEIGHT][COLUMN_BLOCK_WIDTH];
     const int tx = threadIdx.x, ty = threadIdx.y;
     const int e = blockIdx.x * COLUMN_BLOCK_WIDTH + tx;
@@ -82,8 +87,12 @@ static __global__ void column_kernel(const struct halo_wide wide, const struct h
 
 template <typename Sample, typename Accum, int CELLS>
 static __global__ void dense_kernel(const struct halo_plane src, const struct halo_plane dst,
-                                    const struct halo_pass pass)
+                                    const struct halo_pass pass,
+                                    const struct halo_cuda_wanted wanted)
 {
+    if (halo_block_outside(wanted, SIDE * CELLS - 2 * pass.radius_x * src.channels,
+                           SIDE * CELLS - 2 * pass.radius_y))
+        return;
     constexpr int TILE = SIDE * CELLS;
     __shared__ Sample cells[TILE][TILE];
     const int halo = pass.radius_x * src.channels;
@@ -119,7 +128,7 @@ static void launch_dense(const struct halo_cuda_call *call, int slot)
     const dim3 grid = halo_grid(call->src, SIDE * CELLS - 2 * pass.radius_x * call->src.channels,
                                 SIDE * CELLS - 2 * pass.radius_y);
     dense_kernel<Sample, Accum, CELLS>
-        <<<grid, block, 0, call->stream>>>(call->src, call->dst, pass);
+        <<<grid, block, 0, call->stream>>>(call->src, call->dst, pass, call->wanted);
 }
 
 namespace
@@ -144,10 +153,10 @@ struct kernels {
             const dim3 row_grid = halo_grid(src, ROW_BLOCK - 2 * halo, ROW_BLOCK_HEIGHT);
             const dim3 grid =
                 halo_grid(src, COLUMN_BLOCK_WIDTH, COLUMN_BLOCK_HEIGHT - 2 * conv->radius_y);
-            row_kernel<Sample, Accum>
-                <<<row_grid, row_block, 0, call->stream>>>(src, wide, halo_row_pass(conv, slot));
-            column_kernel<Sample, Accum>
-                <<<grid, block, 0, call->stream>>>(wide, call->dst, halo_column_pass(conv, slot));
+            row_kernel<Sample, Accum><<<row_grid, row_block, 0, call->stream>>>(
+                src, wide, halo_row_pass(conv, slot), call->wanted);
+            column_kernel<Sample, Accum><<<grid, block, 0, call->stream>>>(
+                wide, call->dst, halo_column_pass(conv, slot), call->wanted);
         }
         return cudaGetLastError();
     }

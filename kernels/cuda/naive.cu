@@ -18,8 +18,10 @@ enum { BLOCK_WIDTH = 32, BLOCK_HEIGHT = 8 };
 
 template <typename Sample, typename Accum>
 static __global__ void row_kernel(const struct halo_plane src, const struct halo_wide wide,
-                                  const struct halo_pass pass)
+                                  const struct halo_pass pass, const struct halo_cuda_wanted wanted)
 {
+    if (halo_block_unread(wanted, BLOCK_WIDTH, BLOCK_HEIGHT))
+        return;
     const int e = blockIdx.x * BLOCK_WIDTH + threadIdx.x;
     const int y = blockIdx.y * BLOCK_HEIGHT + threadIdx.y;
     if (e >= src.width * src.channels || y >= src.height)
@@ -34,8 +36,11 @@ static __global__ void row_kernel(const struct halo_plane src, const struct halo
 
 template <typename Sample, typename Accum>
 static __global__ void column_kernel(const struct halo_wide wide, const struct halo_plane dst,
-                                     const struct halo_pass pass)
+                                     const struct halo_pass pass,
+                                     const struct halo_cuda_wanted wanted)
 {
+    if (halo_block_outside(wanted, BLOCK_WIDTH, BLOCK_HEIGHT))
+        return;
     const int e = blockIdx.x * BLOCK_WIDTH + threadIdx.x;
     const int y = blockIdx.y * BLOCK_HEIGHT + threadIdx.y;
     if (e >= dst.width * dst.channels || y >= dst.height)
@@ -50,8 +55,11 @@ static __global__ void column_kernel(const struct halo_wide wide, const struct h
 
 template <typename Sample, typename Accum>
 static __global__ void dense_kernel(const struct halo_plane src, const struct halo_plane dst,
-                                    const struct halo_pass pass)
+                                    const struct halo_pass pass,
+                                    const struct halo_cuda_wanted wanted)
 {
+    if (halo_block_outside(wanted, BLOCK_WIDTH, BLOCK_HEIGHT))
+        return;
     const int e = blockIdx.x * BLOCK_WIDTH + threadIdx.x;
     const int y = blockIdx.y * BLOCK_HEIGHT + threadIdx.y;
     if (e >= src.width * src.channels || y >= src.height)
@@ -68,8 +76,11 @@ static __global__ void dense_kernel(const struct halo_plane src, const struct ha
 /* Both masks of a gradient; Accum is for the squares. */
 template <typename Sample, typename Accum>
 static __global__ void gradient_kernel(const struct halo_plane src, const struct halo_plane dst,
-                                       const struct halo_pass pass, const struct halo_root root)
+                                       const struct halo_pass pass, const struct halo_root root,
+                                       const struct halo_cuda_wanted wanted)
 {
+    if (halo_block_outside(wanted, BLOCK_WIDTH, BLOCK_HEIGHT))
+        return;
     const int e = blockIdx.x * BLOCK_WIDTH + threadIdx.x;
     const int y = blockIdx.y * BLOCK_HEIGHT + threadIdx.y;
     if (e >= src.width * src.channels || y >= src.height)
@@ -90,8 +101,11 @@ static __global__ void gradient_kernel(const struct halo_plane src, const struct
 /* At most 2049 samples of 16 bits: 28 bits. */
 template <typename Sample>
 static __global__ void box_row_kernel(const struct halo_plane src, const struct halo_wide wide,
-                                      const struct halo_pass pass)
+                                      const struct halo_pass pass,
+                                      const struct halo_cuda_wanted wanted)
 {
+    if (halo_block_unread(wanted, BLOCK_WIDTH, BLOCK_HEIGHT))
+        return;
     const int e = blockIdx.x * BLOCK_WIDTH + threadIdx.x;
     const int y = blockIdx.y * BLOCK_HEIGHT + threadIdx.y;
     if (e >= src.width * src.channels || y >= src.height)
@@ -106,8 +120,11 @@ static __global__ void box_row_kernel(const struct halo_plane src, const struct 
 /* At most 2049 such sums: 39 bits. */
 template <typename Sample>
 static __global__ void box_column_kernel(const struct halo_wide wide, const struct halo_plane dst,
-                                         const struct halo_pass pass, uint32_t area)
+                                         const struct halo_pass pass, uint32_t area,
+                                         const struct halo_cuda_wanted wanted)
 {
+    if (halo_block_outside(wanted, BLOCK_WIDTH, BLOCK_HEIGHT))
+        return;
     const int e = blockIdx.x * BLOCK_WIDTH + threadIdx.x;
     const int y = blockIdx.y * BLOCK_HEIGHT + threadIdx.y;
     if (e >= dst.width * dst.channels || y >= dst.height)
@@ -133,16 +150,19 @@ struct kernels {
 
         if (conv->kind == HALO_CONV_DENSE) {
             const struct halo_pass pass = halo_dense_pass(conv, slot);
-            dense_kernel<Sample, Accum><<<grid, block, 0, call->stream>>>(src, dst, pass);
+            dense_kernel<Sample, Accum>
+                <<<grid, block, 0, call->stream>>>(src, dst, pass, call->wanted);
         } else if (conv->kind == HALO_CONV_GRADIENT) {
             const struct halo_pass pass = halo_dense_pass(conv, slot);
-            gradient_kernel<Sample, Accum>
-                <<<grid, block, 0, call->stream>>>(src, dst, pass, halo_root_of(conv));
+            gradient_kernel<Sample, Accum><<<grid, block, 0, call->stream>>>(
+                src, dst, pass, halo_root_of(conv), call->wanted);
         } else {
             const struct halo_pass row = halo_row_pass(conv, slot);
             const struct halo_pass column = halo_column_pass(conv, slot);
-            row_kernel<Sample, Accum><<<grid, block, 0, call->stream>>>(src, wide, row);
-            column_kernel<Sample, Accum><<<grid, block, 0, call->stream>>>(wide, dst, column);
+            row_kernel<Sample, Accum>
+                <<<grid, block, 0, call->stream>>>(src, wide, row, call->wanted);
+            column_kernel<Sample, Accum>
+                <<<grid, block, 0, call->stream>>>(wide, dst, column, call->wanted);
         }
         return cudaGetLastError();
     }
@@ -165,8 +185,9 @@ static cudaError_t launch_box(const struct halo_cuda_call *call)
     row.border = column.border = conv->border;
     row.ghost = conv->border_value;
     column.ghost = conv->border_value * width;
-    box_row_kernel<Sample><<<grid, block, 0, call->stream>>>(call->src, wide, row);
-    box_column_kernel<Sample><<<grid, block, 0, call->stream>>>(wide, call->dst, column, area);
+    box_row_kernel<Sample><<<grid, block, 0, call->stream>>>(call->src, wide, row, call->wanted);
+    box_column_kernel<Sample>
+        <<<grid, block, 0, call->stream>>>(wide, call->dst, column, area, call->wanted);
     return cudaGetLastError();
 }
 

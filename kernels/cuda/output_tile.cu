@@ -49,8 +49,10 @@ static_assert(DENSE_TILE_WIDTH * (DENSE_TILE_HEIGHT + 2 * MAX_RADIUS_1D) <= DENS
 
 template <typename Sample, typename Accum>
 static __global__ void row_kernel(const struct halo_plane src, const struct halo_wide wide,
-                                  const struct halo_pass pass)
+                                  const struct halo_pass pass, const struct halo_cuda_wanted wanted)
 {
+    if (halo_block_unread(wanted, ROW_TILE_WIDTH, ROW_TILE_HEIGHT))
+        return;
     __shared__ Sample tile[ROW_TILE_HEIGHT][ROW_TILE_WIDTH + 2 * MAX_ROW_HALO];
     Sample *cells = tile[threadIdx.y];
     const int tx = threadIdx.x;
@@ -80,8 +82,11 @@ static __global__ void row_kernel(const struct halo_plane src, const struct halo
 
 template <typename Sample, typename Accum>
 static __global__ void column_kernel(const struct halo_wide wide, const struct halo_plane dst,
-                                     const struct halo_pass pass)
+                                     const struct halo_pass pass,
+                                     const struct halo_cuda_wanted wanted)
 {
+    if (halo_block_outside(wanted, COLUMN_TILE_WIDTH, COLUMN_TILE_HEIGHT))
+        return;
     __shared__ int32_t tile[COLUMN_TILE_HEIGHT + 2 * MAX_RADIUS_1D][COLUMN_TILE_WIDTH];
     const int tx = threadIdx.x, ty = threadIdx.y;
     const int e = blockIdx.x * COLUMN_TILE_WIDTH + tx;
@@ -105,8 +110,11 @@ static __global__ void column_kernel(const struct halo_wide wide, const struct h
 
 template <typename Sample, typename Accum>
 static __global__ void dense_kernel(const struct halo_plane src, const struct halo_plane dst,
-                                    const struct halo_pass pass)
+                                    const struct halo_pass pass,
+                                    const struct halo_cuda_wanted wanted)
 {
+    if (halo_block_outside(wanted, DENSE_TILE_WIDTH, DENSE_TILE_HEIGHT))
+        return;
     __shared__ Sample cells[DENSE_CELLS];
     const int halo = pass.radius_x * src.channels;
     const int first_e = blockIdx.x * DENSE_TILE_WIDTH, first_y = blockIdx.y * DENSE_TILE_HEIGHT;
@@ -142,8 +150,10 @@ static cudaError_t launch_separable(const struct halo_cuda_call *call, int slot)
     const dim3 column_block(COLUMN_TILE_WIDTH, COLUMN_TILE_HEIGHT);
     const dim3 column_grid = halo_grid(src, COLUMN_TILE_WIDTH, COLUMN_TILE_HEIGHT);
 
-    row_kernel<Sample, Accum><<<row_grid, row_block, 0, call->stream>>>(src, wide, row);
-    column_kernel<Sample, Accum><<<column_grid, column_block, 0, call->stream>>>(wide, dst, column);
+    row_kernel<Sample, Accum>
+        <<<row_grid, row_block, 0, call->stream>>>(src, wide, row, call->wanted);
+    column_kernel<Sample, Accum>
+        <<<column_grid, column_block, 0, call->stream>>>(wide, dst, column, call->wanted);
     return cudaGetLastError();
 }
 
@@ -155,7 +165,7 @@ static cudaError_t launch_dense(const struct halo_cuda_call *call, int slot)
     const dim3 block(DENSE_TILE_WIDTH, DENSE_TILE_HEIGHT);
     const dim3 grid = halo_grid(src, DENSE_TILE_WIDTH, DENSE_TILE_HEIGHT);
 
-    dense_kernel<Sample, Accum><<<grid, block, 0, call->stream>>>(src, dst, pass);
+    dense_kernel<Sample, Accum><<<grid, block, 0, call->stream>>>(src, dst, pass, call->wanted);
     return cudaGetLastError();
 }
 

@@ -58,6 +58,7 @@ struct dense_mask {
 /* One plane of a launch. */
 struct dense_plane {
     struct halo_plane src, dst;
+    struct halo_cuda_wanted wanted;
     struct dense_mask mask;
     int first_block, blocks_x;
     int halo_e, radius_e, radius_y;
@@ -185,6 +186,8 @@ static __global__ void __launch_bounds__(THREADS)
     const int block = blockIdx.x - plane.first_block;
     const int tile_x = block % plane.blocks_x * TILE_WIDTH;
     const int tile_y = block / plane.blocks_x * TILE_HEIGHT;
+    if (halo_tile_outside(plane.wanted, {tile_x, tile_y, TILE_WIDTH, TILE_HEIGHT}))
+        return;
     const int left = (plane.halo_e + HALO_CHUNK - 1) / HALO_CHUNK * HALO_CHUNK;
     const int columns =
         (left + TILE_WIDTH + plane.halo_e + HALO_CHUNK - 1) / HALO_CHUNK * HALO_CHUNK;
@@ -337,6 +340,7 @@ static void fill(struct dense_plane *plane, const struct halo_cuda_call *call,
 
     plane->src = call->src;
     plane->dst = call->dst;
+    plane->wanted = call->wanted;
     plane->mask.table = (const uint32_t *)call->prepared;
     plane->mask.rows = plan->rows;
     plane->first_block = *blocks;

@@ -8,6 +8,7 @@
 
 #include <cuda_runtime.h>
 
+#include "kernels/cuda/region.cuh"
 #include "kernels/cuda/strategies.h"
 
 /* One pass of a mask over a plane: out = (sum + round) >> shift. Goes by value to a kernel. */
@@ -24,12 +25,6 @@ struct halo_pass {
 struct halo_wide {
     int32_t *data;
     ptrdiff_t stride; /* elements */
-};
-
-/* A rectangle of input cells: element and row of its first cell (may be outside), and its size. */
-struct halo_tile {
-    int e, y;
-    int columns, rows;
 };
 
 static inline struct halo_wide halo_wide_of(const struct halo_cuda_call *call)
@@ -98,6 +93,13 @@ static __device__ inline int halo_read(const struct halo_plane &p, int e, int y)
 {
     const Sample *row = (const Sample *)((const char *)p.data + y * p.stride);
     return sizeof(Sample) == 1 ? (int)row[e] : halo_sample_value(row[e], p.depth, p.shift);
+}
+
+/* Two words of 16 bits in the container's form: stray bits become the largest sample. */
+static __device__ inline uint32_t halo_copy_words(uint32_t words, const struct halo_plane &p)
+{
+    const uint32_t samples = words >> p.shift & (0xffffu >> p.shift) * 0x10001u;
+    return __vminu2(samples, (uint32_t)halo_sample_max(p.depth) * 0x10001u) << p.shift;
 }
 
 template <typename Sample>

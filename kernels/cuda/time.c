@@ -59,7 +59,8 @@ static int prepare(struct timing *t)
         status = cudaEventCreate(&t->events[i]);
     for (int i = 0; i < trial->planes; i++) {
         struct halo_job *job = &t->jobs[i];
-        *job = (struct halo_job){trial->conv, trial->strategy, trial->like, trial->like};
+        *job = (struct halo_job){trial->conv, trial->strategy, trial->like, trial->like,
+                                 trial->region};
         job->src.stride = job->dst.stride = (ptrdiff_t)(one / trial->like.height);
         job->src.data = t->memory + one * 2 * i;
         job->dst.data = t->memory + one * (2 * i + 1);
