@@ -4,6 +4,9 @@
 #include "cpu.h"
 
 #include <errno.h>
+#include <string.h>
+
+enum { SPAN = 64 }; /* samples that are merged in one way */
 
 /* A run of rows to filter, within a band. */
 struct run {
@@ -47,39 +50,64 @@ static void spread(uint8_t *weights, int width)
         weights[2 * x] = weights[2 * x + 1] = weights[x];
 }
 
-/* Where the weight is 0 the strategy may have written nothing: the sample is not used. */
-static void merge_bytes(uint8_t *restrict to, const uint8_t *restrict from,
-                        const uint8_t *restrict weights, int n)
+/* Samples first .. first + count - 1 of a row. */
+struct span {
+    const struct halo_plane *plane;
+    const void *from;
+    void *to;
+    int first, count;
+};
+
+static void copy_span(const struct span *s)
 {
-    for (int i = 0; i < n; i++) {
-        const unsigned blend = halo_region_blend(to[i], from[i], weights[i]);
-        to[i] = (uint8_t)(weights[i] ? blend : from[i]);
+    if (s->plane->depth == 8) {
+        memcpy((uint8_t *)s->to + s->first, (const uint8_t *)s->from + s->first, (size_t)s->count);
+        return;
+    }
+    const uint16_t *restrict from = (const uint16_t *)s->from + s->first;
+    uint16_t *restrict to = (uint16_t *)s->to + s->first;
+    const int depth = s->plane->depth, shift = s->plane->shift;
+    for (int i = 0; i < s->count; i++)
+        to[i] = (uint16_t)(halo_sample_value(from[i], depth, shift) << shift);
+}
+
+/* Where the weight is 0 the strategy may have written nothing: the sample is not used. */
+static void blend_span(const struct span *s, const uint8_t *weights)
+{
+    for (int i = s->first; i < s->first + s->count; i++) {
+        const int source = halo_row_get(s->plane, s->from, i), w = weights[i];
+        const int filtered = w ? halo_row_get(s->plane, s->to, i) : 0;
+        halo_row_put(s->plane, s->to, i,
+                     (int)halo_region_blend((unsigned)filtered, (unsigned)source, (unsigned)w));
     }
 }
 
-static void merge_words(uint16_t *restrict to, const uint16_t *restrict from,
-                        const uint8_t *restrict weights, int n, const struct halo_plane *p)
+/* Most spans are of one kind. */
+static void merge_span(const struct span *s, const uint8_t *weights)
 {
-    const int depth = p->depth, shift = p->shift;
-    for (int i = 0; i < n; i++) {
-        const unsigned source = (unsigned)halo_sample_value(from[i], depth, shift);
-        const unsigned blend = halo_region_blend((unsigned)to[i] >> shift, source, weights[i]);
-        to[i] = (uint16_t)((weights[i] ? blend : source) << shift);
+    unsigned any = 0, all = 255;
+    for (int i = s->first; i < s->first + s->count; i++) {
+        any |= weights[i];
+        all &= weights[i];
     }
+    if (!any)
+        copy_span(s);
+    else if (all < 255)
+        blend_span(s, weights);
 }
 
 static void merge_row(const struct halo_job *job, int y, uint8_t *weights)
 {
     const struct halo_plane *dst = &job->dst;
-    const void *from = halo_plane_row(&job->src, y);
-    void *to = halo_plane_row(dst, y);
+    const int n = dst->width * dst->channels;
+    struct span s = {dst, halo_plane_row(&job->src, y), halo_plane_row(dst, y), 0, 0};
     halo_region_row(job->region, y, dst->width, weights);
     if (dst->channels == 2)
         spread(weights, dst->width);
-    if (dst->depth == 8)
-        merge_bytes(to, from, weights, dst->width * dst->channels);
-    else
-        merge_words(to, from, weights, dst->width * dst->channels, dst);
+    for (; s.first < n; s.first += SPAN) {
+        s.count = n - s.first < SPAN ? n - s.first : SPAN;
+        merge_span(&s, weights);
+    }
 }
 
 int halo_cpu_region_band(const struct halo_cpu_strategy *strategy, const struct halo_job *job,

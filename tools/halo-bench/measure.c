@@ -43,6 +43,7 @@ static int time_one(const struct halo_bench_plan *plan, struct halo_bench_candid
     struct halo_trial trial = *shape;
     trial.conv = c->conv;
     trial.strategy = c->strategy;
+    trial.region = plan->region;
     int code = 0, rc;
     if (c->npp)
         rc = halo_bench_npp_time(c->npp, c->mask, &trial, us, &code);

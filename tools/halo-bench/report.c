@@ -13,6 +13,15 @@ static const char *launch_of(const struct halo_bench_run *run)
     return halo_bench_launch_name(strcmp(s->backend->name, "cuda") ? HALO_ONE_BY_ONE : s->launch);
 }
 
+/* Percent of the plane; empty where there is no region. */
+static const char *region_of(const struct halo_bench_run *run, char *text, size_t size)
+{
+    text[0] = '\0';
+    if (run->settings->region_part >= 0)
+        snprintf(text, size, "%.4g", run->settings->region_part);
+    return text;
+}
+
 static double multiple(const struct halo_bench_result *r)
 {
     return r->copy_us > 0 ? r->us.median / r->copy_us : 0;
@@ -23,12 +32,15 @@ static double multiple(const struct halo_bench_result *r)
 static void table_begin(const struct halo_bench_run *run)
 {
     const struct halo_bench_settings *s = run->settings;
+    char region[24];
     printf("%s: %s\n", s->backend->name, run->device);
     if (run->peer[0])
         printf("peer: %s\n", run->peer);
     printf("planes %dx%d, %d channel%s, %d in rotation, %d rounds, launch %s\n", s->width,
            s->height, s->channels, s->channels > 1 ? "s" : "", s->planes, s->rounds,
            launch_of(run));
+    if (*region_of(run, region, sizeof region))
+        printf("region: %s %% of each plane\n", region);
     printf("microseconds for a plane: median (smallest - largest); x copy: as a multiple of the\n"
            "median of a copy of the same planes, launched the same way, in turns with the rest\n\n"
            "%-10s %4s  %-12s %12s  %-25s %8s %6s\n",
@@ -87,12 +99,13 @@ static void csv_begin(const struct halo_bench_run *run)
 {
     (void)run;
     puts("backend,device,peer,strategy,kind,mask,depth,width,height,channels,threads,launch,planes,"
-         "rounds,median_us,min_us,max_us,copy_us,times_copy,note");
+         "rounds,median_us,min_us,max_us,copy_us,times_copy,region,note");
 }
 
 static void csv_row(const struct halo_bench_run *run, const struct halo_bench_result *r, bool first)
 {
     const struct halo_bench_settings *s = run->settings;
+    char region[24];
     (void)first;
     printf("%s,", s->backend->name);
     csv_string(run->device);
@@ -109,6 +122,7 @@ static void csv_row(const struct halo_bench_run *run, const struct halo_bench_re
         printf("%.4f,%.4f,", r->copy_us, multiple(r));
     else
         printf(",,");
+    printf("%s,", region_of(run, region, sizeof region));
     csv_string(r->note);
     putchar('\n');
     fflush(stdout);
@@ -133,10 +147,13 @@ void halo_bench_json_string(const char *text)
 static void json_begin(const struct halo_bench_run *run)
 {
     const struct halo_bench_settings *s = run->settings;
+    char region[24];
     printf("{\"backend\": \"%s\", \"device\": ", s->backend->name);
     halo_bench_json_string(run->device);
     printf(", \"peer\": ");
     halo_bench_json_string(run->peer);
+    if (*region_of(run, region, sizeof region))
+        printf(", \"region\": %s", region);
     printf(
         ", \"width\": %d, \"height\": %d, \"channels\": %d, \"threads\": %d, \"launch\": \"%s\", "
         "\"planes\": %d, \"rounds\": %d, \"unit\": \"microseconds for a plane\",\n\"results\": [",

@@ -3,6 +3,7 @@
 #include "tools/halo-bench/settings.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,6 +48,8 @@ static const struct halo_option options[] = {
     {"rounds", NULL, HALO_OPTION_INT, AT(rounds), 20, 1, MAX_ROUNDS, .help = "over all planes"},
     {"limit", NULL, HALO_OPTION_REAL, AT(limit), 4, 0.001, 86400, .argument = "SECONDS",
      .help = "for each time, about: what is slower gets fewer rounds"},
+    {"region", NULL, HALO_OPTION_REAL, AT(region_part), -1, 0, 100, .argument = "PERCENT",
+     .help = "filter only a rectangle of this part of the plane, in its middle"},
     {"launch", NULL, HALO_OPTION_CHOICE, AT(launch), HALO_ONE_BY_ONE, .choices = launch_names,
      .argument = "HOW",
      .help = "of kernels on a GPU: plane by plane, as a CUDA graph, four planes "
@@ -77,6 +80,14 @@ static int parse_size(struct halo_bench_settings *s, struct halo_error *err)
     else
         s->width = (int)w, s->height = (int)h;
     return 0;
+}
+
+static void place_region(struct halo_bench_settings *s)
+{
+    const double side = sqrt(s->region_part / 100);
+    const int width = (int)lround(s->width * side), height = (int)lround(s->height * side);
+    const int x = (s->width - width) / 2, y = (s->height - height) / 2;
+    s->region = (struct halo_rect){x, y, x + width, y + height};
 }
 
 static int choose_backend(struct halo_bench_settings *s, struct halo_error *err)
@@ -162,6 +173,8 @@ static int resolve(struct halo_bench_settings *s, struct halo_error *err)
         return halo_fail_usage(err, "--svg: there is no plot of --list and --reuse");
     if (s->peers && s->backend_name && !strcmp(s->backend_name, "cpu"))
         return halo_fail_usage(err, "--peers: peers on the CPU are for tools/bench-peers.py");
+    if (s->region_part >= 0 && (s->list || s->reuse || s->peers))
+        return halo_fail_usage(err, "--region: not with --list, --reuse and --peers");
     if (s->peers && s->channels != 1)
         return halo_fail_usage(err, "--peers: NPP has no planes of two channels");
     s->mode = s->list    ? HALO_BENCH_LIST
@@ -174,6 +187,8 @@ static int resolve(struct halo_bench_settings *s, struct halo_error *err)
                                      : default_masks;
     s->mask_count = halo_bench_masks_parse(s->masks, masks, err);
     int rc = s->mask_count < 0 ? s->mask_count : parse_size(s, err);
+    if (rc == 0 && s->region_part >= 0)
+        place_region(s);
     if (rc == 0)
         rc = choose_backend(s, err);
     return rc == 0 ? parse_strategies(s, err) : rc;
