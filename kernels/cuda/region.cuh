@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * How a kernel leaves out what no region asks for. A strategy whose kernels do not ask filters the
- * whole plane, which is as right: region.cu then takes the source wherever the weight is 0. */
+ * whole plane, which is as right: region_merge.cu then takes the source wherever the weight is 0. */
 #ifndef HALO_REGION_CUH
 #define HALO_REGION_CUH
 
@@ -12,7 +12,7 @@ struct halo_tile {
     int columns, rows;
 };
 
-enum { HALO_MOST_PATCHES_ASKED = 2048 }; /* beyond, to ask takes longer than to filter */
+enum { HALO_MOST_LOOKS = 2048 }; /* beyond, to look takes longer than to filter */
 
 /* Whether no pixel of the tile is to be filtered: then nobody looks at what is written there. The
  * answer is the same in all threads of a warp, which must all ask, with the same tile. */
@@ -21,16 +21,29 @@ static __device__ inline bool halo_tile_outside(const struct halo_cuda_wanted &w
 {
     if (!wanted.flags)
         return false;
-    const int x0 = max(tile.e, 0) / HALO_PATCH_WIDTH, y0 = max(tile.y, 0) / HALO_PATCH_HEIGHT;
-    const int x1 = min((tile.e + tile.columns - 1) / HALO_PATCH_WIDTH + 1, wanted.across);
+    int x0 = max(tile.e, 0) / HALO_PATCH_WIDTH;
+    int x1 = min((tile.e + tile.columns - 1) / HALO_PATCH_WIDTH + 1, wanted.across);
+    const int y0 = max(tile.y, 0) / HALO_PATCH_HEIGHT;
     const int y1 = min((tile.y + tile.rows - 1) / HALO_PATCH_HEIGHT + 1, wanted.down);
+    const bool wide = x1 - x0 >= HALO_PATCH_ROW; /* then 16 at a time */
+    if (wide) {
+        x0 = x0 / HALO_PATCH_ROW;
+        x1 = (x1 + HALO_PATCH_ROW - 1) / HALO_PATCH_ROW;
+    }
     const int columns = max(x1 - x0, 0), count = columns * max(y1 - y0, 0);
-    if (count > HALO_MOST_PATCHES_ASKED)
+    if (count > HALO_MOST_LOOKS)
         return false;
-    int any = 0;
-    for (int i = (threadIdx.y * blockDim.x + threadIdx.x) % 32; i < count; i += 32)
-        any |= wanted.flags[(y0 + i / columns) * wanted.across + x0 + i % columns];
-    return !__any_sync(0xffffffff, any & HALO_PATCH_FILTERED);
+    uint32_t any = 0;
+    for (int i = (threadIdx.y * blockDim.x + threadIdx.x) % 32; i < count; i += 32) {
+        const uint8_t *row = wanted.flags + (y0 + i / columns) * wanted.across;
+        if (wide) {
+            const uint4 v = ((const uint4 *)row)[x0 + i % columns];
+            any |= v.x | v.y | v.z | v.w;
+        } else {
+            any |= row[x0 + i % columns];
+        }
+    }
+    return !__any_sync(0xffffffff, any & HALO_PATCH_FILTERED * 0x01010101u);
 }
 
 /* The same where blocks of width elements by height rows cover the plane: for this one. */

@@ -17,6 +17,7 @@ extern "C" {
 enum {
     HALO_PATCH_WIDTH = 64,
     HALO_PATCH_HEIGHT = 32,
+    HALO_PATCH_ROW = 16,     /* a row of patches is a multiple of this, for wide loads */
     HALO_PATCH_FILTERED = 1, /* some of its pixels have a weight above 0 */
     HALO_PATCH_SOURCE = 2,   /* some have one below 255 */
 };

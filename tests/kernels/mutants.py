@@ -58,6 +58,11 @@ MUTANTS = [
            '(uint32_t)b->area / 2 + 1, m', 'cpu/running-sums'),
     Mutant('a box begins one column late', CPU + 'box_tmpl.c', '*restrict left = zeros;',
            '*restrict left = zeros + (b->length > 300);', 'cpu/running-sums'),
+    Mutant('the last column of a region is not filtered', 'kernels/region.c',
+           'x1 = most(x1, least(r->x1, width));', 'x1 = most(x1, least(r->x1, width) - 1);',
+           'cpu/rows'),
+    Mutant('weights near 255 are taken for 255', CPU + 'region.c', 'else if (all < 255)',
+           'else if (all < 240)', 'cpu/rows'),
     Mutant('naive leaves the last tap out', CUDA + 'naive.cu',
            'for (int i = -pass.radius_x; i <= pass.radius_x; i++)\n        sum += (Accum)*weights',
            'for (int i = -pass.radius_x; i < pass.radius_x; i++)\n        sum += (Accum)*weights',
@@ -69,6 +74,11 @@ MUTANTS = [
            'cuda/tensor'),
     Mutant('the low digit of a weight has no sign', CUDA + 'tensor_dense.cu',
            'const int low = (int8_t)(w & 255);', 'const int low = w & 127;', 'cuda/tensor'),
+    Mutant('a region is one pixel wider where it fills a patch', CUDA + 'region_map.cu',
+           'r.x1 >= p.x1 &&', 'r.x1 + 1 >= p.x1 &&', 'cuda/'),
+    Mutant('row passes leave out the rows above a region', CUDA + 'region.cuh',
+           '(int)blockIdx.y * height - wanted.reach, rows', '(int)blockIdx.y * height, rows',
+           'cuda/'),
 ]
 
 
