@@ -76,7 +76,7 @@ MUTANTS = [
            'const int low = (int8_t)(w & 255);', 'const int low = w & 127;', 'cuda/tensor'),
     Mutant('a region is one pixel wider where it fills a patch', CUDA + 'region_map.cu',
            'r.x1 >= p.x1 &&', 'r.x1 + 1 >= p.x1 &&', 'cuda/'),
-    Mutant('row passes leave out the rows above a region', CUDA + 'region.cuh',
+    Mutant('row passes leave out the rows below a region', CUDA + 'region.cuh',
            '(int)blockIdx.y * height - wanted.reach, rows', '(int)blockIdx.y * height, rows',
            'cuda/'),
 ]
