@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Regions on the device: the merge, behind the strategy's kernels (region_map.cu has the sketch). A
- * warp takes a patch: copies it, blends it in place, or leaves it as it is. */
+ * warp takes a part of a patch: copies it, blends it in place, or leaves it as it is. */
 #include "kernels/cuda/patch.cuh"
 #include "kernels/cuda/tile.cuh"
 
@@ -9,7 +9,7 @@ enum {
     WARP = 32,
     WARPS = THREADS / WARP,
     CHUNK = 16,
-    MERGE_BLOCKS = 4, /* of a multiprocessor */
+    PARTS = 4, /* of a patch, a warp each */
 };
 
 struct merge_plane {
@@ -42,11 +42,12 @@ static __device__ inline void load_chunk(uint32_t (&ret)[4], const uint8_t *from
     }
 }
 
-/* What a lane merges of a patch: a chunk of each STEP-th row. */
+/* What a lane merges of a patch, of which its warp has a part: a chunk of each STEP-th row. */
 template <typename Sample>
 struct share {
     static constexpr int ACROSS = HALO_PATCH_WIDTH * sizeof(Sample) / CHUNK, STEP = WARP / ACROSS;
-    static constexpr int ROWS = HALO_PATCH_HEIGHT / STEP, SAMPLES = CHUNK / sizeof(Sample);
+    static constexpr int PART = HALO_PATCH_HEIGHT / PARTS, ROWS = PART / STEP;
+    static constexpr int SAMPLES = CHUNK / sizeof(Sample);
     static constexpr int WORDS = SAMPLES / 4; /* of weights, a byte for each sample */
 
     int y, at;     /* its first row, and its byte there */
@@ -55,13 +56,13 @@ struct share {
 };
 
 template <typename Sample>
-static __device__ inline share<Sample> share_of(const struct halo_patch &p,
+static __device__ inline share<Sample> share_of(const struct halo_patch &p, int part,
                                                 const struct halo_plane &src)
 {
     typedef share<Sample> own;
     const int lane = threadIdx.x % WARP, pixel = src.channels * (int)sizeof(Sample);
     own s;
-    s.y = p.y0 + lane / own::ACROSS;
+    s.y = p.y0 + part * own::PART + lane / own::ACROSS;
     s.at = p.x0 * pixel + lane % own::ACROSS * CHUNK;
     s.left = src.width * pixel - s.at;
     s.x = s.at / pixel;
@@ -69,26 +70,38 @@ static __device__ inline share<Sample> share_of(const struct halo_patch &p,
     return s;
 }
 
+static __device__ inline uint8_t *row_of(const struct halo_plane &p, int y)
+{
+    return (uint8_t *)p.data + y * p.stride;
+}
+
+/* The lane's chunks of the source, in the container's form. */
+template <typename Sample>
+static __device__ inline void load_source(uint32_t (&ret)[share<Sample>::ROWS][4],
+                                          const struct halo_plane &src, const share<Sample> &s)
+{
+#pragma unroll
+    for (int k = 0; k < share<Sample>::ROWS; k++) {
+        const int y = s.y + k * share<Sample>::STEP;
+        load_chunk(ret[k], row_of(src, y) + s.at, y < src.height ? s.left : 0);
+        if (sizeof(Sample) == 2)
+#pragma unroll
+            for (int i = 0; i < 4; i++)
+                ret[k][i] = halo_copy_words(ret[k][i], src);
+    }
+}
+
 template <typename Sample>
 static __device__ inline void copy_patch(const struct merge_plane &plane, const share<Sample> &s)
 {
     typedef share<Sample> own;
     uint32_t v[own::ROWS][4];
+    load_source(v, plane.src, s);
 #pragma unroll
     for (int k = 0; k < own::ROWS; k++) {
         const int y = s.y + k * own::STEP;
-        if (y < plane.src.height)
-            load_chunk(v[k], (const uint8_t *)plane.src.data + y * plane.src.stride + s.at, s.left);
-    }
-#pragma unroll
-    for (int k = 0; k < own::ROWS; k++) {
-        const int y = s.y + k * own::STEP;
-        if (sizeof(Sample) == 2)
-#pragma unroll
-            for (int i = 0; i < 4; i++)
-                v[k][i] = halo_copy_words(v[k][i], plane.src);
-        if (y < plane.src.height)
-            *(uint4 *)((uint8_t *)plane.dst.data + y * plane.dst.stride + s.at) =
+        if (s.left > 0 && y < plane.dst.height)
+            *(uint4 *)(row_of(plane.dst, y) + s.at) =
                 make_uint4(v[k][0], v[k][1], v[k][2], v[k][3]);
     }
 }
@@ -152,24 +165,45 @@ static __device__ inline void load_weights(uint32_t (&ret)[share<Sample>::WORDS]
         ret[k] ^= plane.invert ? 0xffffffff : 0;
 }
 
+/* All weights are 0 or 255: of rectangles, and of most of a mask. */
+template <typename Sample>
+static __device__ inline bool is_hard(const uint32_t (&weights)[share<Sample>::WORDS])
+{
+    bool hard = true;
+#pragma unroll
+    for (int k = 0; k < share<Sample>::WORDS; k++)
+        hard &= (weights[k] & 0x01010101u) * 255 == weights[k];
+    return hard;
+}
+
+template <typename Sample>
+static __device__ inline uint4 take(const uint32_t (&filtered)[4], const uint32_t (&source)[4],
+                                    const uint32_t (&weights)[share<Sample>::WORDS])
+{
+    uint32_t out[4];
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        const uint32_t mask = sizeof(Sample) == 1
+                                  ? weights[i % share<Sample>::WORDS]
+                                  : __byte_perm(weights[i / 2], 0, i % 2 ? 0x3322 : 0x1100);
+        out[i] = (filtered[i] & mask) | (source[i] & ~mask);
+    }
+    return make_uint4(out[0], out[1], out[2], out[3]);
+}
+
 template <typename Sample>
 static __device__ inline uint4 blend(const uint32_t (&filtered)[4], const uint32_t (&source)[4],
-                                     const uint32_t (&weights)[share<Sample>::WORDS],
-                                     const struct halo_plane &p)
+                                     const uint32_t (&weights)[share<Sample>::WORDS], int shift)
 {
     constexpr int IN_WORD = 4 / sizeof(Sample), BITS = 8 * sizeof(Sample);
     uint32_t out[4] = {};
 #pragma unroll
     for (int i = 0; i < share<Sample>::SAMPLES; i++) {
         const int at = i % IN_WORD * BITS;
-        uint32_t f = filtered[i / IN_WORD] >> at & (Sample)~0;
-        uint32_t s = source[i / IN_WORD] >> at & (Sample)~0;
-        if (sizeof(Sample) == 2) {
-            f >>= p.shift;
-            s = halo_sample_value((uint16_t)s, p.depth, p.shift);
-        }
-        const uint32_t v = halo_region_blend(f, s, weights[i / 4] >> i % 4 * 8 & 255);
-        out[i / IN_WORD] |= (sizeof(Sample) == 2 ? v << p.shift : v) << at;
+        const uint32_t f = (filtered[i / IN_WORD] >> at & (Sample)~0) >> shift;
+        const uint32_t p = (source[i / IN_WORD] >> at & (Sample)~0) >> shift;
+        const uint32_t v = halo_region_blend(f, p, weights[i / 4] >> i % 4 * 8 & 255);
+        out[i / IN_WORD] |= v << shift << at;
     }
     return make_uint4(out[0], out[1], out[2], out[3]);
 }
@@ -179,47 +213,54 @@ static __device__ inline void blend_patch(const struct merge_plane &plane,
                                           const struct halo_patch &p, const share<Sample> &s)
 {
     typedef share<Sample> own;
-    uint32_t inside[own::ROWS] = {};
+    uint32_t source[own::ROWS][4], filtered[own::ROWS][4], inside[own::ROWS] = {};
+    load_source(source, plane.src, s);
+#pragma unroll
+    for (int k = 0; k < own::ROWS; k++) {
+        const int y = s.y + k * own::STEP;
+        load_chunk(filtered[k], row_of(plane.dst, y) + s.at, y < plane.dst.height ? s.left : 0);
+    }
     find_inside(inside, plane, p, s);
 #pragma unroll
     for (int k = 0; k < own::ROWS; k++) {
         const int y = s.y + k * own::STEP;
-        if (s.left <= 0 || y >= plane.src.height)
+        if (s.left <= 0 || y >= plane.dst.height)
             continue;
-        uint8_t *to = (uint8_t *)plane.dst.data + y * plane.dst.stride + s.at;
-        uint32_t source[4], filtered[4], weights[own::WORDS];
-        load_chunk(source, (const uint8_t *)plane.src.data + y * plane.src.stride + s.at, s.left);
-        load_chunk(filtered, to, s.left);
+        uint32_t weights[own::WORDS];
         load_weights<Sample>(weights, plane, inside[k], y, s);
-        *(uint4 *)to = blend<Sample>(filtered, source, weights, plane.src);
+        *(uint4 *)(row_of(plane.dst, y) + s.at) =
+            is_hard<Sample>(weights) ? take<Sample>(filtered[k], source[k], weights)
+                                     : blend<Sample>(filtered[k], source[k], weights,
+                                                     sizeof(Sample) == 1 ? 0 : plane.dst.shift);
     }
 }
 
 template <typename Sample>
 static __device__ inline void merge_patch(const struct merge_plane &plane,
-                                          const struct halo_patch &p, int flags)
+                                          const struct halo_patch &p, int part, int flags)
 {
-    const share<Sample> s = share_of<Sample>(p, plane.src);
+    const share<Sample> s = share_of<Sample>(p, part, plane.src);
     if (flags & HALO_PATCH_FILTERED)
         blend_patch(plane, p, s);
-    else if (s.left > 0)
+    else
         copy_patch(plane, s);
 }
 
-/* A warp for each patch. */
-static __global__ void __launch_bounds__(THREADS, MERGE_BLOCKS)
+/* PARTS warps for each patch. */
+static __global__ void __launch_bounds__(THREADS)
     merge_kernel(const __grid_constant__ struct merge_launch launch)
 {
     const struct merge_plane &plane = launch.plane[halo_patch_plane(launch)];
-    const int number = ((int)blockIdx.x - plane.first_block) * WARPS + threadIdx.x / WARP;
+    const int warp = ((int)blockIdx.x - plane.first_block) * WARPS + threadIdx.x / WARP;
+    const int number = warp / PARTS;
     const int flags = number < plane.patches ? plane.flags[number] : 0;
     if (!(flags & HALO_PATCH_SOURCE))
         return;
     const struct halo_patch p = halo_patch_at(number, plane.across, plane.src);
     if (plane.src.depth == 8)
-        merge_patch<uint8_t>(plane, p, flags);
+        merge_patch<uint8_t>(plane, p, warp % PARTS, flags);
     else
-        merge_patch<uint16_t>(plane, p, flags);
+        merge_patch<uint16_t>(plane, p, warp % PARTS, flags);
 }
 
 cudaError_t halo_cuda_region_merge(const struct halo_cuda_call *calls, int count)
@@ -242,7 +283,7 @@ cudaError_t halo_cuda_region_merge(const struct halo_cuda_call *calls, int count
         plane->patches = calls[i].wanted.across * calls[i].wanted.down;
         plane->invert = region->invert;
         plane->first_block = blocks;
-        blocks += (plane->patches + WARPS - 1) / WARPS;
+        blocks += (plane->patches * PARTS + WARPS - 1) / WARPS;
     }
     if (blocks == 0)
         return cudaSuccess;
