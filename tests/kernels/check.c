@@ -14,6 +14,7 @@
 #include "masks.h"
 #include "picture.h"
 #include "regions.h"
+#include "together.h"
 
 enum { MAX_ROWS = 32, MOST_PRINTED = 20, THINNED = 30, TINY = 100 /* pixels */ };
 
@@ -231,6 +232,21 @@ static void run_all(struct check *k)
     }
 }
 
+/* What a backend chooses by itself, for the planes of a frame together. */
+static void run_together(struct check *k)
+{
+    for (int i = 0; i < k->row_count && k->only < 0; i++) {
+        struct row *r = &k->rows[i];
+        if (r->strategy)
+            continue;
+        for (int n = 0; n < 2; n++) {
+            const int wrong = check_together(r->opened[n], k->oracle, k->seed, k->thin ? 20 : 100);
+            r->failed += wrong;
+            r->passed += wrong == 0;
+        }
+    }
+}
+
 static void expect(struct check *k, const char *what, int got, int want)
 {
     if (got == want)
@@ -360,6 +376,7 @@ int main(int argc, char **argv)
     if (k.row_count > 0) {
         check_front_door(&k);
         run_all(&k);
+        run_together(&k);
     }
     for (int i = 0; i < k.row_count; i++) {
         if (k.rows[i].strategy == NULL) { /* one row of each backend */
