@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * How a kernel leaves out what no region asks for. A strategy whose kernels do not ask filters the
- * whole plane, which is as right: region_merge.cu then takes the source wherever the weight is 0. */
+ * whole plane, which is as right: region_merge.cu takes the source wherever the weight is 0. */
 #ifndef HALO_REGION_CUH
 #define HALO_REGION_CUH
 
