@@ -28,8 +28,7 @@ struct halo_job {
     const struct halo_conv *conv;
     const struct halo_strategy *strategy; /* NULL: the backend chooses */
     struct halo_plane src, dst;
-    const struct halo_region
-        *region; /* region.h; NULL: everywhere. Its mask does not overlap dst */
+    const struct halo_region *region; /* NULL: everywhere; its mask does not overlap dst */
 };
 
 /* How kernels are timed: over planes that are already where the kernels read them. */

@@ -8,8 +8,8 @@
  *     pictures --rows--> up (pinned) --copy--> src (device) --kernels--> dst (device)
  *     pictures <--rows-- down (pinned) <--copy-- dst
  *
- * The masks of regions go up behind the pictures.
- * dst is poisoned before the kernels run: a cell that a kernel forgot is never an old picture. */
+ * The masks of regions go up behind the pictures. dst is poisoned before the kernels run: a cell
+ * that a kernel forgot is never an old picture. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

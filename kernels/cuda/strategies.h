@@ -23,12 +23,11 @@ enum {
 };
 
 struct halo_cuda_wanted {
-    const uint8_t
-        *flags; /* device memory, rows of across patches; NULL: no region, all is wanted */
-    int across, down;
-    int height; /* of the plane */
-    int reach;  /* rows from an output to the farthest of its inputs */
-    bool wraps; /* the plane's border does */
+    const uint8_t *flags; /* device memory, row by row; NULL: no region, all is wanted */
+    int across, down;     /* patches */
+    int height;           /* of the plane */
+    int reach;            /* rows from an output to the farthest of its inputs */
+    bool wraps;           /* the plane's border does */
 };
 
 /* One plane in device memory. A launcher only puts work on the stream: it neither blocks for the
