@@ -9,7 +9,7 @@
  *     pictures <--rows-- down (pinned) <--copy-- dst
  *
  * The masks of regions go up behind the pictures. dst is poisoned before the kernels run: a cell
- * that a kernel forgot is never an old picture. */
+ * that a kernel forgot is never an old picture. So is, for regions, what lies between two passes. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -306,6 +306,18 @@ static int launch(struct cuda_backend *c, const struct halo_job *jobs, int count
     return 0;
 }
 
+/* What a kernel forgot is then no old picture. Row passes leave gaps where a region does. */
+static int poison(struct cuda_backend *c, const struct halo_job *jobs, int count, size_t bytes)
+{
+    bool gaps = false;
+    for (int i = 0; i < count; i++)
+        gaps |= region_of(&jobs[i]) != NULL;
+    cudaError_t status = cudaMemsetAsync(c->dst.data, POISON, bytes, c->stream);
+    if (status == cudaSuccess && gaps)
+        status = cudaMemsetAsync(c->wide.data, POISON, c->wide.size, c->stream);
+    return check(c, status, "poison");
+}
+
 /* Masks begin at mask_offset of src. */
 static int launch_packed(struct cuda_backend *c, const struct halo_job *jobs, int count,
                          size_t mask_offset)
@@ -382,7 +394,7 @@ static int run(struct cuda_backend *c, const struct halo_job *jobs, int count)
     }
     rc = copy(c, c->src.data, c->up.data, bytes + masks, cudaMemcpyHostToDevice, "upload");
     if (rc == 0)
-        rc = check(c, cudaMemsetAsync(c->dst.data, POISON, bytes, c->stream), "poison");
+        rc = poison(c, jobs, count, bytes);
     if (rc == 0)
         rc = launch_packed(c, jobs, count, bytes);
     if (rc == 0)

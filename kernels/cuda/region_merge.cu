@@ -9,7 +9,7 @@ enum {
     WARP = 32,
     WARPS = THREADS / WARP,
     CHUNK = 16,
-    PARTS = 4, /* of a patch, a warp each */
+    PARTS = 2, /* of a patch, a warp each */
 };
 
 struct merge_plane {
