@@ -9,7 +9,7 @@
  *     pictures <--rows-- down (pinned) <--copy-- dst
  *
  * The masks of regions go up behind the pictures. dst is poisoned before the kernels run: a cell
- * that a kernel forgot is never an old picture. So is, for regions, what lies between two passes. */
+ * that a kernel forgot is never an old picture. So is what lies between two passes, for regions. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
