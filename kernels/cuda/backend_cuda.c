@@ -222,8 +222,12 @@ static int upload_mask(struct cuda_backend *c, struct kept_mask *m, size_t bytes
     cudaError_t status = cudaStreamSynchronize(c->stream);
     if (status == cudaSuccess)
         status = grow(&m->data, bytes, cudaMalloc, cudaFree);
+    /* On our stream: a plain cudaMemcpy may return before the bytes have arrived, and the kernels of
+     * a stream that does not block would not wait for them. */
     if (status == cudaSuccess)
-        status = cudaMemcpy(m->data.data, host, bytes, cudaMemcpyHostToDevice);
+        status = cudaMemcpyAsync(m->data.data, host, bytes, cudaMemcpyHostToDevice, c->stream);
+    if (status == cudaSuccess)
+        status = cudaStreamSynchronize(c->stream);
     free(host);
     return check(c, status, "mask");
 }
