@@ -106,6 +106,17 @@ static bool overlap(const struct halo_plane *a, const struct halo_plane *b)
     return first_a < end_b && first_b < end_a;
 }
 
+/* dst is NULL where its place is not yet known. */
+static bool region_ok(const struct halo_region *r, const struct halo_plane *like,
+                      const struct halo_plane *dst)
+{
+    if (!r || !r->mask.data)
+        return !r || (r->rect_count >= 0 && (r->rects || r->rect_count == 0));
+    const struct halo_plane *mask = &r->mask;
+    return r->rect_count == 0 && plane_ok(mask) && mask->channels == 1 && mask->depth == 8 &&
+           mask->width == like->width && mask->height == like->height && dst && !overlap(mask, dst);
+}
+
 static bool owns(const struct halo_backend_ops *ops, const struct halo_strategy *strategy)
 {
     for (const struct halo_strategy *const *s = ops->strategies; *s; s++) {
@@ -157,7 +168,7 @@ bool halo_job_ok(const struct halo_backend *b, const struct halo_job *job)
     if (!job->conv || !plane_ok(&job->src) || !plane_ok(&job->dst))
         return false;
     if (!same_shape(&job->src, &job->dst) || overlap(&job->src, &job->dst) ||
-        job->conv->depth != job->src.depth)
+        job->conv->depth != job->src.depth || !region_ok(job->region, &job->src, &job->dst))
         return false;
     return !job->strategy || halo_backend_can(b, job->strategy, job->conv, job->src.channels);
 }
@@ -204,7 +215,7 @@ static int make_jobs(struct halo_job *jobs, int count, const struct halo_trial *
     int ret = 0;
     for (int i = 0; i < count && ret == 0; i++) {
         const struct halo_plane like = halo_trial_plane(trial, trial->yuv420 ? i % 3 : 0);
-        jobs[i] = (struct halo_job){trial->conv, trial->strategy, like, like};
+        jobs[i] = (struct halo_job){trial->conv, trial->strategy, like, like, trial->region};
         jobs[i].src.data = jobs[i].dst.data = NULL;
         ret = make_plane(&jobs[i].src, 2 * (uint64_t)i);
         if (ret == 0)
@@ -251,7 +262,8 @@ int halo_backend_time(struct halo_backend *b, const struct halo_trial *trial, do
     one.data = &cell;
     one.stride = (ptrdiff_t)one.width * one.channels * halo_plane_sample_bytes(&one);
     if (!plane_ok(&one) || trial->planes < 1 || trial->rounds < 1 ||
-        trial->conv->depth != one.depth ||
+        trial->conv->depth != one.depth || !region_ok(trial->region, &one, NULL) ||
+        (trial->yuv420 && trial->region) ||
         (trial->strategy &&
          !halo_backend_can(b, trial->strategy, trial->conv, trial->like.channels)))
         return -EINVAL;

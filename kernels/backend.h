@@ -12,6 +12,7 @@
 
 #include "conv.h"
 #include "plane.h"
+#include "region.h"
 
 /* The public half of a strategy; each backend's own row begins with it. */
 struct halo_strategy {
@@ -27,6 +28,7 @@ struct halo_job {
     const struct halo_conv *conv;
     const struct halo_strategy *strategy; /* NULL: the backend chooses */
     struct halo_plane src, dst;
+    const struct halo_region *region; /* NULL: everywhere; its mask does not overlap dst */
 };
 
 /* How kernels are timed: over planes that are already where the kernels read them. */
@@ -34,6 +36,7 @@ struct halo_trial {
     const struct halo_conv *conv;
     const struct halo_strategy *strategy; /* NULL: the backend chooses */
     struct halo_plane like;               /* the shape of each plane; its data is not looked at */
+    const struct halo_region *region;     /* rectangles; NULL: everywhere, as in frames */
     bool yuv420; /* a plane is the luma of a frame, whose chroma is filtered too: times of frames */
     int planes;  /* in turns, so many that no cache holds them all */
     int rounds;  /* over all planes */

@@ -17,11 +17,15 @@ enum {
     ALIGNMENT = 64,
 };
 
+struct worker {
+    struct halo_cpu_scratch scratch, row;
+};
+
 struct cpu {
     struct halo_backend base;
     struct halo_pool *pool;
     int threads;
-    struct halo_cpu_scratch scratch[]; /* one for each worker */
+    struct worker workers[];
 };
 
 static const struct halo_strategy *const strategies[] = {
@@ -77,8 +81,10 @@ static void cpu_close(struct halo_backend *b)
 {
     struct cpu *cpu = (struct cpu *)b;
     halo_pool_destroy(cpu->pool);
-    for (int i = 0; i < cpu->threads; i++)
-        free(cpu->scratch[i].data);
+    for (int i = 0; i < cpu->threads; i++) {
+        free(cpu->workers[i].scratch.data);
+        free(cpu->workers[i].row.data);
+    }
     free(cpu);
 }
 
@@ -86,7 +92,7 @@ static int cpu_open(struct halo_backend **ret, const struct halo_backend_setting
 {
     const int wanted = settings->threads ? settings->threads : usable_cpus();
     const int threads = wanted > 0 ? wanted : 1;
-    struct cpu *cpu = calloc(1, sizeof(*cpu) + (size_t)threads * sizeof(cpu->scratch[0]));
+    struct cpu *cpu = calloc(1, sizeof(*cpu) + (size_t)threads * sizeof(cpu->workers[0]));
     if (!cpu)
         return -ENOMEM;
     cpu->base.ops = &halo_backend_cpu;
@@ -140,9 +146,10 @@ static int first_row(const struct halo_job *job, int piece, int bands)
     return up < job->dst.height ? up : job->dst.height;
 }
 
-static int run_band(void *arg, int piece, int worker)
+static int run_band(void *arg, int piece, int number)
 {
     const struct call *call = arg;
+    struct worker *w = &call->cpu->workers[number];
     for (int i = 0; i < call->count; i++) {
         const struct halo_job *job = &call->jobs[i];
         const int bands = band_count(call, job);
@@ -152,7 +159,9 @@ static int run_band(void *arg, int piece, int worker)
                 return 0;
             const struct halo_cpu_strategy *s =
                 (const struct halo_cpu_strategy *)halo_backend_choose(&call->cpu->base, job);
-            return s->band(job, y0, y1, &call->cpu->scratch[worker]);
+            if (job->region && job->conv->kind != HALO_CONV_COPY)
+                return halo_cpu_region_band(s, job, y0, y1, &w->scratch, &w->row);
+            return s->band(job, y0, y1, &w->scratch);
         }
         piece -= bands;
     }

@@ -17,13 +17,19 @@ void *halo_cpu_scratch_get(struct halo_cpu_scratch *s, size_t size);
 
 /* A strategy of this backend: fills the rows [y0, y1) of job->dst. Called on several threads at
  * once, with different rows and scratch. PIXELIZE: only whole blocks, so y0 is the first row of
- * one. 0 or -ENOMEM. */
+ * one. Of job->region it may look at halo_region_columns(), and leave out the others. 0 or
+ * -ENOMEM. */
 struct halo_cpu_strategy {
     struct halo_strategy base;
     int (*band)(const struct halo_job *job, int y0, int y1, struct halo_cpu_scratch *scratch);
 };
 
 extern const struct halo_cpu_strategy halo_cpu_reference, halo_cpu_running_sums, halo_cpu_nodes;
+
+/* The same for a job with a region, by any strategy. row is memory of the worker's, too. */
+int halo_cpu_region_band(const struct halo_cpu_strategy *strategy, const struct halo_job *job,
+                         int y0, int y1, struct halo_cpu_scratch *scratch,
+                         struct halo_cpu_scratch *row);
 
 static inline void *halo_plane_row(const struct halo_plane *p, int y)
 {

@@ -104,16 +104,17 @@ static size_t plan(struct strip *s, int width)
     return 2 * (size_t)s->ring.slots * s->ring.length * sizeof(uint16_t);
 }
 
-/* Chooses the width of the strips and lays their buffers out in the worker's scratch. */
-static int prepare(struct strip *s, struct halo_cpu_scratch *scratch)
+/* Chooses the width of the strips of that many columns and lays their buffers out in the worker's
+ * scratch. */
+static int prepare(struct strip *s, int columns, struct halo_cpu_scratch *scratch)
 {
     const struct halo_conv *c = s->job->conv;
     const size_t channels = (size_t)s->job->src.channels;
     int width = is_wide(c) ? WIDE_STRIP : STRIP;
     while (width > LEAST_STRIP && plan(s, width) > CACHE)
         width /= 2;
-    if (s->job->src.width < width)
-        width = (int)round_up((size_t)s->job->src.width, STEP);
+    if (columns < width)
+        width = (int)round_up((size_t)columns, STEP);
 
     const size_t ring_bytes = plan(s, width);
     const size_t wide = is_wide(c) ? round_up(wide_bytes(s), LINE) : 0;
@@ -146,10 +147,12 @@ int BAND(HALO_ISA)(const struct halo_job *job, int y0, int y1, struct halo_cpu_s
         return pixelize(job, y0, y1, scratch);
 
     struct strip s = {.job = job, .y0 = y0, .y1 = y1};
-    if (prepare(&s, scratch) < 0)
+    int x0, x1;
+    halo_region_columns(job->region, y0, y1, job->src.width, &x0, &x1);
+    if (prepare(&s, x1 - x0, scratch) < 0)
         return -ENOMEM;
-    for (s.x = 0; s.x < job->src.width; s.x += s.width) {
-        s.n = job->src.width - s.x < s.width ? job->src.width - s.x : s.width;
+    for (s.x = x0; s.x < x1; s.x += s.width) {
+        s.n = x1 - s.x < s.width ? x1 - s.x : s.width;
         if (is_wide(job->conv))
             separable_wide(&s);
         else if (job->conv->kind == HALO_CONV_SEPARABLE)

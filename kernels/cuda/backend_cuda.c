@@ -8,7 +8,8 @@
  *     pictures --rows--> up (pinned) --copy--> src (device) --kernels--> dst (device)
  *     pictures <--rows-- down (pinned) <--copy-- dst
  *
- * dst is poisoned before the kernels run: a cell that a kernel forgot is never an old picture. */
+ * The masks of regions go up behind the pictures. dst is poisoned before the kernels run: a cell
+ * that a kernel forgot is never an old picture. So is what lies between two passes, for regions. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,8 +48,9 @@ struct cuda_backend {
     struct kept_mask *masks[KEPT_MASKS];
     uint64_t uses;
     cudaStream_t stream;
-    struct buffer up, down;       /* pinned host memory */
-    struct buffer src, dst, wide; /* device memory */
+    struct buffer up, down;      /* pinned host memory */
+    struct buffer src, dst;      /* device memory */
+    struct buffer wide, regions; /* device memory, scratch of the jobs of a launch */
     struct halo_cuda_lane lane;
     char error[200];
 };
@@ -123,6 +125,18 @@ static void copy_rows(const struct halo_plane *to, const struct halo_plane *from
         memcpy(out + y * to->stride, in + y * from->stride, bytes);
 }
 
+/* A copy is the source inside and outside. */
+static const struct halo_region *region_of(const struct halo_job *job)
+{
+    return job->conv->kind == HALO_CONV_COPY ? NULL : job->region;
+}
+
+static size_t mask_bytes(const struct halo_job *job)
+{
+    const struct halo_region *region = region_of(job);
+    return region && region->mask.data ? packed_bytes(&region->mask) : 0;
+}
+
 /* Scratch for the most that any launch may need: its planes run at the same time. */
 static size_t wide_bytes(const struct halo_job *jobs, int count)
 {
@@ -136,24 +150,42 @@ static size_t wide_bytes(const struct halo_job *jobs, int count)
     return most;
 }
 
-static int reserve(struct cuda_backend *c, const struct halo_job *jobs, int count,
-                   size_t *ret_bytes)
+/* Device memory that the kernels of these jobs need beside the planes. */
+static cudaError_t reserve_scratch(struct cuda_backend *c, const struct halo_job *jobs, int count)
 {
     const size_t wide = wide_bytes(jobs, count);
-    size_t bytes = 0;
+    size_t regions = 0;
     for (int i = 0; i < count; i++)
-        bytes += packed_bytes(&jobs[i].src);
+        regions += region_of(&jobs[i]) ? halo_cuda_region_bytes(jobs[i].region, &jobs[i].src) : 0;
 
-    cudaError_t status = grow(&c->up, bytes, pinned_alloc, cudaFreeHost);
+    cudaError_t status = cudaSuccess;
+    if (c->wide.size < wide || c->regions.size < regions)
+        status = cudaStreamSynchronize(c->stream);
+    if (status == cudaSuccess)
+        status = grow(&c->wide, wide, cudaMalloc, cudaFree);
+    return status == cudaSuccess ? grow(&c->regions, regions, cudaMalloc, cudaFree) : status;
+}
+
+static int reserve(struct cuda_backend *c, const struct halo_job *jobs, int count,
+                   size_t *ret_bytes, size_t *ret_mask_bytes)
+{
+    size_t bytes = 0, masks = 0;
+    for (int i = 0; i < count; i++) {
+        bytes += packed_bytes(&jobs[i].src);
+        masks += mask_bytes(&jobs[i]);
+    }
+
+    cudaError_t status = grow(&c->up, bytes + masks, pinned_alloc, cudaFreeHost);
     if (status == cudaSuccess)
         status = grow(&c->down, bytes, pinned_alloc, cudaFreeHost);
     if (status == cudaSuccess)
-        status = grow(&c->src, bytes, cudaMalloc, cudaFree);
+        status = grow(&c->src, bytes + masks, cudaMalloc, cudaFree);
     if (status == cudaSuccess)
         status = grow(&c->dst, bytes, cudaMalloc, cudaFree);
     if (status == cudaSuccess)
-        status = grow(&c->wide, wide, cudaMalloc, cudaFree);
+        status = reserve_scratch(c, jobs, count);
     *ret_bytes = bytes;
+    *ret_mask_bytes = masks;
     return check(c, status, "memory");
 }
 
@@ -228,6 +260,16 @@ static int prepared_mask(struct cuda_backend *c, const struct halo_cuda_strategy
     return 0;
 }
 
+/* Calls of one strategy, the work of their regions around it. */
+static int launch_calls(struct cuda_backend *c, const struct halo_cuda_strategy *s,
+                        struct halo_cuda_call *calls, int count)
+{
+    int rc = check(c, halo_cuda_region_map(calls, count), "region");
+    if (rc == 0)
+        rc = check(c, s->launch(calls, count), s->base.name);
+    return rc == 0 ? check(c, halo_cuda_region_merge(calls, count), "region") : rc;
+}
+
 /* Jobs whose planes lie in device memory, onto the stream; neighbours of one strategy together. The
  * scratch is one for all launches: on one stream they run one after the other. */
 static int launch(struct cuda_backend *c, const struct halo_job *jobs, int count)
@@ -235,7 +277,7 @@ static int launch(struct cuda_backend *c, const struct halo_job *jobs, int count
     for (int first = 0, planes; first < count; first += planes) {
         const struct halo_cuda_strategy *s = NULL;
         struct halo_cuda_call calls[HALO_CUDA_MOST_PLANES];
-        char *wide = c->wide.data;
+        char *wide = c->wide.data, *region_memory = c->regions.data;
         for (planes = 0; planes < HALO_CUDA_MOST_PLANES && first + planes < count; planes++) {
             const struct halo_job *job = &jobs[first + planes];
             const int channels = job->src.channels;
@@ -250,31 +292,57 @@ static int launch(struct cuda_backend *c, const struct halo_job *jobs, int count
                 .src = job->src,
                 .dst = job->dst,
                 .wide = (int32_t *)wide,
+                .region = region_of(job),
+                .region_memory = region_memory,
                 .stream = c->stream,
                 .early = c->compute >= 90,
             };
             wide += halo_cuda_scratch_bytes(job->conv, &job->src);
+            if (calls[planes].region)
+                region_memory += halo_cuda_region_bytes(job->region, &job->src);
             const int rc = prepared_mask(c, s, job->conv, channels, &calls[planes].prepared);
             if (rc < 0)
                 return rc;
         }
-        const int rc = check(c, s->launch(calls, planes), s->base.name);
+        const int rc = launch_calls(c, s, calls, planes);
         if (rc < 0)
             return rc;
     }
     return 0;
 }
 
-static int launch_packed(struct cuda_backend *c, const struct halo_job *jobs, int count)
+/* What a kernel forgot is then no old picture. Row passes leave gaps where a region does. */
+static int poison(struct cuda_backend *c, const struct halo_job *jobs, int count, size_t bytes)
+{
+    bool gaps = false;
+    for (int i = 0; i < count; i++)
+        gaps |= region_of(&jobs[i]) != NULL;
+    cudaError_t status = cudaMemsetAsync(c->dst.data, POISON, bytes, c->stream);
+    if (status == cudaSuccess && gaps)
+        status = cudaMemsetAsync(c->wide.data, POISON, c->wide.size, c->stream);
+    return check(c, status, "poison");
+}
+
+/* Masks begin at mask_offset of src. */
+static int launch_packed(struct cuda_backend *c, const struct halo_job *jobs, int count,
+                         size_t mask_offset)
 {
     size_t offset = 0;
     for (int first = 0, planes; first < count; first += planes) {
         struct halo_job device[HALO_CUDA_MOST_PLANES];
+        struct halo_region regions[HALO_CUDA_MOST_PLANES];
         for (planes = 0; planes < HALO_CUDA_MOST_PLANES && first + planes < count; planes++) {
             device[planes] = jobs[first + planes];
             device[planes].src = packed(&device[planes].src, &c->src, offset);
             device[planes].dst = packed(&device[planes].dst, &c->dst, offset);
             offset += packed_bytes(&device[planes].src);
+            if (mask_bytes(&device[planes]) > 0) {
+                struct halo_region *region = &regions[planes];
+                *region = *device[planes].region;
+                region->mask = packed(&region->mask, &c->src, mask_offset);
+                device[planes].region = region;
+                mask_offset += packed_bytes(&region->mask);
+            }
         }
         const int rc = launch(c, device, planes);
         if (rc < 0)
@@ -286,12 +354,9 @@ static int launch_packed(struct cuda_backend *c, const struct halo_job *jobs, in
 int halo_cuda_enqueue(struct halo_backend *b, const struct halo_job *jobs, int count)
 {
     struct cuda_backend *c = (struct cuda_backend *)b;
-    const size_t wide = wide_bytes(jobs, count);
     cudaError_t status = cudaSetDevice(c->device);
-    if (status == cudaSuccess && c->wide.size < wide)
-        status = cudaStreamSynchronize(c->stream);
     if (status == cudaSuccess)
-        status = grow(&c->wide, wide, cudaMalloc, cudaFree);
+        status = reserve_scratch(c, jobs, count);
     const int rc = check(c, status, "memory");
     return rc < 0 ? rc : launch(c, jobs, count);
 }
@@ -325,8 +390,8 @@ static int copy(struct cuda_backend *c, void *to, const void *from, size_t bytes
 
 static int run(struct cuda_backend *c, const struct halo_job *jobs, int count)
 {
-    size_t bytes, offset = 0;
-    int rc = reserve(c, jobs, count, &bytes);
+    size_t bytes, masks, offset = 0;
+    int rc = reserve(c, jobs, count, &bytes, &masks);
     if (rc < 0)
         return rc;
 
@@ -335,11 +400,19 @@ static int run(struct cuda_backend *c, const struct halo_job *jobs, int count)
         copy_rows(&up, &jobs[i].src);
         offset += packed_bytes(&jobs[i].src);
     }
-    rc = copy(c, c->src.data, c->up.data, bytes, cudaMemcpyHostToDevice, "upload");
+    for (int i = 0; i < count; i++) {
+        if (mask_bytes(&jobs[i]) == 0)
+            continue;
+        const struct halo_plane *mask = &jobs[i].region->mask;
+        const struct halo_plane up = packed(mask, &c->up, offset);
+        copy_rows(&up, mask);
+        offset += packed_bytes(mask);
+    }
+    rc = copy(c, c->src.data, c->up.data, bytes + masks, cudaMemcpyHostToDevice, "upload");
     if (rc == 0)
-        rc = check(c, cudaMemsetAsync(c->dst.data, POISON, bytes, c->stream), "poison");
+        rc = poison(c, jobs, count, bytes);
     if (rc == 0)
-        rc = launch_packed(c, jobs, count);
+        rc = launch_packed(c, jobs, count, bytes);
     if (rc == 0)
         rc = copy(c, c->down.data, c->dst.data, bytes, cudaMemcpyDeviceToHost, "download");
 
@@ -382,6 +455,7 @@ static void cuda_close(struct halo_backend *b)
         cudaFree(c->src.data);
         cudaFree(c->dst.data);
         cudaFree(c->wide.data);
+        cudaFree(c->regions.data);
         halo_cuda_lane_close(&c->lane);
         for (int i = 0; i < KEPT_MASKS; i++)
             cudaFree(c->masks[i] ? c->masks[i]->data.data : NULL);

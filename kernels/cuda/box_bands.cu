@@ -40,6 +40,7 @@ struct bands_mask {
 /* One plane of a launch. */
 struct bands_plane {
     struct halo_plane src, dst;
+    struct halo_cuda_wanted wanted;
     int first_block, blocks_x;
     int radius_y;
     enum halo_border border;
@@ -274,7 +275,7 @@ static __device__ inline const struct bands_plane &plane_of(const struct bands_l
     return launch.plane[p];
 }
 
-template <int GROUPS>
+template <int GROUPS, bool REGION>
 static __global__ void __launch_bounds__(THREADS, 4)
     bands_kernel(const __grid_constant__ struct bands_launch launch)
 {
@@ -284,7 +285,7 @@ static __global__ void __launch_bounds__(THREADS, 4)
     const int e = (block % p.blocks_x * WARPS + warp) * PAIR * PAIRS;
     const int y = block / p.blocks_x * BANDS * 16;
     const int elements = p.src.width * p.src.channels;
-    if (e >= elements)
+    if (e >= elements || (REGION && halo_tile_outside(p.wanted, {e, y, PAIR * PAIRS, BANDS * 16})))
         return;
     if (e >= HALO && e + PAIR * PAIRS + HALO <= elements && y >= p.radius_y &&
         y - p.radius_y + (BANDS + GROUPS - 1) * 16 <= p.src.height)
@@ -343,7 +344,10 @@ static cudaError_t launch_groups(struct bands_launch *launch, cudaStream_t strea
         plane->blocks_x = grid.x;
         blocks += grid.x * grid.y;
     }
-    bands_kernel<GROUPS><<<blocks, THREADS, 0, stream>>>(*launch);
+    if (halo_has_region(*launch))
+        bands_kernel<GROUPS, true><<<blocks, THREADS, 0, stream>>>(*launch);
+    else
+        bands_kernel<GROUPS, false><<<blocks, THREADS, 0, stream>>>(*launch);
     return cudaGetLastError();
 }
 
@@ -353,6 +357,7 @@ static struct bands_plane plane_for(const struct halo_cuda_call *call)
     struct bands_plane plane = {};
     plane.src = call->src;
     plane.dst = call->dst;
+    plane.wanted = call->wanted;
     plane.radius_y = conv->radius_y;
     plane.border = conv->border;
     plane.ghost = conv->border_value;

@@ -45,6 +45,7 @@ struct stream_mask {
 
 struct stream_pass {
     struct halo_plane src, dst;
+    struct halo_cuda_wanted wanted;
     struct stream_shape shape;
     int rows; /* of a block */
     int radius_y;
@@ -159,6 +160,8 @@ static __global__ void __launch_bounds__(HALO_BOX_THREADS, 2)
     __shared__ int offsets[MOST_TABLE];
 
     const int e = blockIdx.x * p.shape.outputs * WORD, y = blockIdx.y * p.rows;
+    if (halo_tile_outside(p.wanted, {e, y, p.shape.outputs * WORD, p.rows}))
+        return;
     const int batches = (min(p.rows, p.src.height - y) + HALO_BOX_BATCH - 1) / HALO_BOX_BATCH;
     const int first_e = e - p.shape.halo_e, first_y = y - 1 - p.radius_y;
     const int rows = (batches + 1) * HALO_BOX_BATCH + 2 * p.radius_y + 1;
@@ -258,6 +261,7 @@ static cudaError_t launch_plane(const struct halo_cuda_call *call)
     struct stream_pass p = {};
     p.src = src;
     p.dst = call->dst;
+    p.wanted = call->wanted;
     p.shape = shape_of(conv->radius_x * src.channels);
     p.radius_y = conv->radius_y;
     p.border = conv->border;

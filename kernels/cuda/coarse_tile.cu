@@ -55,6 +55,8 @@ static __device__ inline void slide(Accum (&sums)[OUTPUTS], const Cell *cells, i
 template <typename Sample, typename Accum, int OUTPUTS>
 static __device__ inline void row_pass(const struct halo_task &task, const int2 block)
 {
+    if (halo_block_unread(task.wanted, block, ROW_TILE_WIDTH, ROW_TILE_HEIGHT))
+        return;
     const struct halo_plane src = task.src;
     const struct halo_wide wide = task.wide;
     const struct halo_pass pass = task.pass;
@@ -87,6 +89,8 @@ static __device__ inline void row_pass(const struct halo_task &task, const int2 
 template <typename Sample, typename Accum, int OUTPUTS>
 static __device__ inline void column_pass(const struct halo_task &task, const int2 block)
 {
+    if (halo_block_outside(task.wanted, block, TILE_WIDTH, TILE_HEIGHT))
+        return;
     const struct halo_plane dst = task.dst;
     const struct halo_wide wide = task.wide;
     const struct halo_pass pass = task.pass;
@@ -116,6 +120,8 @@ static __device__ inline void column_pass(const struct halo_task &task, const in
 template <typename Sample, typename Accum, int OUTPUTS>
 static __device__ inline void dense_pass(const struct halo_task &task, const int2 block)
 {
+    if (halo_block_outside(task.wanted, block, TILE_WIDTH, TILE_HEIGHT))
+        return;
     const struct halo_plane src = task.src, dst = task.dst;
     const struct halo_pass pass = task.pass;
     __shared__ Sample cells[DENSE_CELLS];

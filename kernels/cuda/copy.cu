@@ -16,12 +16,6 @@ struct copy_launch {
     int count;
 };
 
-/* Two samples. */
-static __device__ inline uint32_t copy_words(uint32_t words, const struct halo_plane &p)
-{
-    return halo_sample_pair(words, p) << p.shift;
-}
-
 static __global__ void __launch_bounds__(THREADS)
     copy_kernel(const __grid_constant__ struct copy_launch launch)
 {
@@ -38,8 +32,8 @@ static __global__ void __launch_bounds__(THREADS)
     if (left >= CHUNK) {
         uint4 v = *(const uint4 *)from;
         if (sample_bytes == 2)
-            v = make_uint4(copy_words(v.x, plane.src), copy_words(v.y, plane.src),
-                           copy_words(v.z, plane.src), copy_words(v.w, plane.src));
+            v = make_uint4(halo_copy_words(v.x, plane.src), halo_copy_words(v.y, plane.src),
+                           halo_copy_words(v.z, plane.src), halo_copy_words(v.w, plane.src));
         *(uint4 *)to = v;
         return;
     }
@@ -47,7 +41,8 @@ static __global__ void __launch_bounds__(THREADS)
         if (sample_bytes == 1)
             to[b] = from[b];
         else
-            *(uint16_t *)(to + b) = (uint16_t)copy_words(*(const uint16_t *)(from + b), plane.src);
+            *(uint16_t *)(to + b) =
+                (uint16_t)halo_copy_words(*(const uint16_t *)(from + b), plane.src);
     }
 }
 

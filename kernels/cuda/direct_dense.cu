@@ -32,6 +32,7 @@ enum {
 struct dense_plane {
     struct halo_picture src;
     struct halo_plane dst;
+    struct halo_cuda_wanted wanted;
     const uint4 *bands;      /* four words for each lane and so on: see prepare */
     int first_row, blocks_x; /* of blocks */
     int bits[2];             /* by which words are shifted to where windows begin: see group_of */
@@ -249,7 +250,7 @@ static __device__ inline void load_bands(struct mask_bands<Shape> &ret, int (&st
     }
 }
 
-template <class Shape>
+template <class Shape, bool REGION>
 static __global__ void __launch_bounds__(32 * WARPS_X * WARPS_Y, LIMIT)
     dense_kernel(const __grid_constant__ struct dense_launch launch)
 {
@@ -269,6 +270,9 @@ static __global__ void __launch_bounds__(32 * WARPS_X * WARPS_Y, LIMIT)
     int start[4];
     load_bands(bands, start, plane.bands, lane);
     halo_wait_for_kernel_before();
+    if (REGION && halo_tile_outside(plane.wanted, {strip_e, first_y + Shape::ABOVE, HALO_STRIP,
+                                                   BLOCKS * HALO_GROUP}))
+        return;
 
     if (halo_strip_is_inside<1>(strip_e, first_y, LOADS * HALO_GROUP, plane.src))
         walk<Shape, HALO_STRIP_INSIDE>(bands, start, strip, plane);
@@ -375,8 +379,9 @@ static cudaError_t launch_shape(struct dense_launch &launch, const struct halo_c
         blocks.x = grid.x > blocks.x ? grid.x : blocks.x;
         blocks.y += grid.y;
     }
-    return halo_launch(dense_kernel<Shape>, launch, blocks, 32 * WARPS_X * WARPS_Y, call->early,
-                       call->stream);
+    return halo_launch(halo_has_region(launch) ? dense_kernel<Shape, true>
+                                               : dense_kernel<Shape, false>,
+                       launch, blocks, 32 * WARPS_X * WARPS_Y, call->early, call->stream);
 }
 
 template <int WORDS, int GROUPS>
@@ -392,6 +397,7 @@ static void fill(struct dense_plane *plane, const struct halo_cuda_call *call,
 {
     plane->src = halo_picture_of(call, 1);
     plane->dst = call->dst;
+    plane->wanted = call->wanted;
     plane->bands = (const uint4 *)call->prepared;
     plane->bits[0] = plane->bits[1] = plan->words == 2 ? 16 : 0;
     plane->shift = call->conv->mask_bits - plan->common_shift;

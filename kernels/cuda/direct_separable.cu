@@ -37,6 +37,7 @@ enum {
 struct separable_plane {
     struct halo_picture src;
     struct halo_plane dst;
+    struct halo_cuda_wanted wanted;
     const uint4 *bands;      /* see prepare */
     int first_row, blocks_x; /* of blocks */
     uint32_t expand[2][2];   /* selectors of the low and high bytes of a word: see expand_words */
@@ -203,7 +204,7 @@ static __device__ inline void load_bands(struct mask_bands<Shape> &ret, const ui
     }
 }
 
-template <class Shape>
+template <class Shape, bool REGION>
 static __global__ void __launch_bounds__(32 * WARPS_X * WARPS_Y, LIMIT)
     separable_kernel(const __grid_constant__ struct separable_launch launch)
 {
@@ -221,6 +222,9 @@ static __global__ void __launch_bounds__(32 * WARPS_X * WARPS_Y, LIMIT)
     struct mask_bands<Shape> bands;
     load_bands(bands, plane.bands, lane);
     halo_wait_for_kernel_before();
+    if (REGION &&
+        halo_tile_outside(plane.wanted, {strip_e, first_y + ABOVE, HALO_STRIP, STEPS * STEP_ROWS}))
+        return;
 
     if (halo_strip_is_inside<Shape::SIDE>(strip_e, first_y, ROWS, plane.src))
         walk<Shape, HALO_STRIP_INSIDE>(bands, strip, plane);
@@ -298,8 +302,9 @@ static cudaError_t launch_shape(struct separable_launch &launch, const struct ha
         blocks.x = grid.x > blocks.x ? grid.x : blocks.x;
         blocks.y += grid.y;
     }
-    return halo_launch(separable_kernel<Shape>, launch, blocks, 32 * WARPS_X * WARPS_Y, call->early,
-                       call->stream);
+    return halo_launch(halo_has_region(launch) ? separable_kernel<Shape, true>
+                                               : separable_kernel<Shape, false>,
+                       launch, blocks, 32 * WARPS_X * WARPS_Y, call->early, call->stream);
 }
 
 static void fill(struct separable_plane *plane, const struct halo_cuda_call *call, int side)
@@ -309,6 +314,7 @@ static void fill(struct separable_plane *plane, const struct halo_cuda_call *cal
 
     plane->src = halo_picture_of(call, side);
     plane->dst = call->dst;
+    plane->wanted = call->wanted;
     plane->bands = (const uint4 *)call->prepared;
     plane->expand[0][0] = plane->expand[1][0] = 0x4140;
     plane->expand[0][1] = plane->expand[1][1] = 0x4342;

@@ -8,9 +8,10 @@
 #include "kernels/backend.h"
 
 /* Puts jobs, checked before, onto the backend's stream and does not wait for them. Their planes are
- * device memory, data and strides multiples of 16. The first call with a mask or a larger plane
- * allocates and waits; later ones do neither, so that they can be captured into a graph. 0 or
- * -errno. */
+ * device memory, data and strides multiples of 16; those of regions' masks too, while rectangles
+ * are host memory that is read before the return. The first call with a mask, a larger plane or
+ * more rectangles allocates and waits; later ones do neither, so that they can be captured into a
+ * graph. 0 or -errno. */
 int halo_cuda_enqueue(struct halo_backend *b, const struct halo_job *jobs, int count);
 
 cudaStream_t halo_cuda_stream(const struct halo_backend *b);

@@ -26,8 +26,11 @@ template <typename Sample, typename Accum>
 static __global__ void __launch_bounds__(BLOCK_WIDTH *BLOCK_HEIGHT)
     gradient_kernel(const struct halo_plane src, const struct halo_plane dst,
                     const struct halo_pass pass, const struct halo_root root,
-                    const __grid_constant__ struct gradient_masks masks)
+                    const __grid_constant__ struct gradient_masks masks,
+                    const struct halo_cuda_wanted wanted)
 {
+    if (halo_block_outside(wanted, make_int2(blockIdx.x, blockIdx.y), BLOCK_WIDTH, TILE_HEIGHT))
+        return;
     __shared__ Sample cells[(BLOCK_WIDTH + 2 * MOST_CHANNELS) * (TILE_HEIGHT + 2)];
     const int channels = src.channels, columns = BLOCK_WIDTH + 2 * channels;
     const int e = blockIdx.x * BLOCK_WIDTH + threadIdx.x, y0 = blockIdx.y * TILE_HEIGHT;
@@ -73,7 +76,7 @@ static cudaError_t launch(const struct halo_cuda_call *c)
     }
     gradient_kernel<Sample, Accum>
         <<<halo_grid(c->src, BLOCK_WIDTH, TILE_HEIGHT), dim3(BLOCK_WIDTH, BLOCK_HEIGHT), 0,
-           c->stream>>>(c->src, c->dst, pass, halo_root_of(c->conv), masks);
+           c->stream>>>(c->src, c->dst, pass, halo_root_of(c->conv), masks, c->wanted);
     return cudaGetLastError();
 }
 

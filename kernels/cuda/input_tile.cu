@@ -43,6 +43,8 @@ static __device__ inline void row_pass(const struct halo_task &task, const int2 
     __shared__ Sample tile[ROW_BLOCK_HEIGHT][ROW_BLOCK];
     Sample *cells = tile[threadIdx.y];
     const int tx = threadIdx.x, halo = pass.radius_x * src.channels;
+    if (halo_block_unread(task.wanted, block, ROW_BLOCK - 2 * halo, ROW_BLOCK_HEIGHT))
+        return;
     const int e = block.x * (ROW_BLOCK - 2 * halo) + tx - halo;
     const int y = block.y * ROW_BLOCK_HEIGHT + threadIdx.y;
 
@@ -65,6 +67,9 @@ static __device__ inline void column_pass(const struct halo_task &task, const in
     const struct halo_plane dst = task.dst;
     const struct halo_wide wide = task.wide;
     const struct halo_pass pass = task.pass;
+    if (halo_block_outside(task.wanted, block, COLUMN_BLOCK_WIDTH,
+                           COLUMN_BLOCK_HEIGHT - 2 * pass.radius_y))
+        return;
     __shared__ int32_t cells[COLUMN_BLOCK_HEIGHT][COLUMN_BLOCK_WIDTH];
     const int tx = threadIdx.x, ty = threadIdx.y;
     const int e = block.x * COLUMN_BLOCK_WIDTH + tx;
@@ -93,6 +98,8 @@ static __device__ inline void dense_pass(const struct halo_task &task, const int
     constexpr int TILE = SIDE * CELLS;
     __shared__ Sample cells[TILE][TILE];
     const int halo = pass.radius_x * src.channels;
+    if (halo_block_outside(task.wanted, block, TILE - 2 * halo, TILE - 2 * pass.radius_y))
+        return;
     const int first_e = block.x * (TILE - 2 * halo) - halo;
     const int first_y = block.y * (TILE - 2 * pass.radius_y) - pass.radius_y;
 

@@ -19,6 +19,8 @@ enum { BLOCK_WIDTH = 32, BLOCK_HEIGHT = 8 };
 template <typename Sample, typename Accum>
 static __device__ inline void row_pass(const struct halo_task &task, const int2 block)
 {
+    if (halo_block_unread(task.wanted, block, BLOCK_WIDTH, BLOCK_HEIGHT))
+        return;
     const struct halo_plane src = task.src;
     const struct halo_wide wide = task.wide;
     const struct halo_pass pass = task.pass;
@@ -37,6 +39,8 @@ static __device__ inline void row_pass(const struct halo_task &task, const int2 
 template <typename Sample, typename Accum>
 static __device__ inline void column_pass(const struct halo_task &task, const int2 block)
 {
+    if (halo_block_outside(task.wanted, block, BLOCK_WIDTH, BLOCK_HEIGHT))
+        return;
     const struct halo_plane dst = task.dst;
     const struct halo_wide wide = task.wide;
     const struct halo_pass pass = task.pass;
@@ -55,6 +59,8 @@ static __device__ inline void column_pass(const struct halo_task &task, const in
 template <typename Sample, typename Accum>
 static __device__ inline void dense_pass(const struct halo_task &task, const int2 block)
 {
+    if (halo_block_outside(task.wanted, block, BLOCK_WIDTH, BLOCK_HEIGHT))
+        return;
     const struct halo_plane src = task.src, dst = task.dst;
     const struct halo_pass pass = task.pass;
     const int e = block.x * BLOCK_WIDTH + threadIdx.x;
@@ -73,8 +79,11 @@ static __device__ inline void dense_pass(const struct halo_task &task, const int
 /* Both masks of a gradient; Accum is for the squares. */
 template <typename Sample, typename Accum>
 static __global__ void gradient_kernel(const struct halo_plane src, const struct halo_plane dst,
-                                       const struct halo_pass pass, const struct halo_root root)
+                                       const struct halo_pass pass, const struct halo_root root,
+                                       const struct halo_cuda_wanted wanted)
 {
+    if (halo_block_outside(wanted, make_int2(blockIdx.x, blockIdx.y), BLOCK_WIDTH, BLOCK_HEIGHT))
+        return;
     const int e = blockIdx.x * BLOCK_WIDTH + threadIdx.x;
     const int y = blockIdx.y * BLOCK_HEIGHT + threadIdx.y;
     if (e >= src.width * src.channels || y >= src.height)
@@ -95,8 +104,11 @@ static __global__ void gradient_kernel(const struct halo_plane src, const struct
 /* At most 2049 samples of 16 bits: 28 bits. */
 template <typename Sample>
 static __global__ void box_row_kernel(const struct halo_plane src, const struct halo_wide wide,
-                                      const struct halo_pass pass)
+                                      const struct halo_pass pass,
+                                      const struct halo_cuda_wanted wanted)
 {
+    if (halo_block_unread(wanted, make_int2(blockIdx.x, blockIdx.y), BLOCK_WIDTH, BLOCK_HEIGHT))
+        return;
     const int e = blockIdx.x * BLOCK_WIDTH + threadIdx.x;
     const int y = blockIdx.y * BLOCK_HEIGHT + threadIdx.y;
     if (e >= src.width * src.channels || y >= src.height)
@@ -111,8 +123,11 @@ static __global__ void box_row_kernel(const struct halo_plane src, const struct 
 /* At most 2049 such sums: 39 bits. */
 template <typename Sample>
 static __global__ void box_column_kernel(const struct halo_wide wide, const struct halo_plane dst,
-                                         const struct halo_pass pass, uint32_t area)
+                                         const struct halo_pass pass, uint32_t area,
+                                         const struct halo_cuda_wanted wanted)
 {
+    if (halo_block_outside(wanted, make_int2(blockIdx.x, blockIdx.y), BLOCK_WIDTH, BLOCK_HEIGHT))
+        return;
     const int e = blockIdx.x * BLOCK_WIDTH + threadIdx.x;
     const int y = blockIdx.y * BLOCK_HEIGHT + threadIdx.y;
     if (e >= dst.width * dst.channels || y >= dst.height)
@@ -147,9 +162,10 @@ struct kernels {
             halo_launch_tasks<dense_pass<Sample, Accum>>(first, block, calls->stream);
         } else if (kind == HALO_CONV_GRADIENT) {
             for (int i = 0; i < count; i++)
-                gradient_kernel<Sample, Accum><<<halo_grid(calls[i].src, BLOCK_WIDTH, BLOCK_HEIGHT),
-                                                 block, 0, calls->stream>>>(
-                    calls[i].src, calls[i].dst, first.plane[i].pass, halo_root_of(calls[i].conv));
+                gradient_kernel<Sample, Accum>
+                    <<<halo_grid(calls[i].src, BLOCK_WIDTH, BLOCK_HEIGHT), block, 0,
+                       calls->stream>>>(calls[i].src, calls[i].dst, first.plane[i].pass,
+                                        halo_root_of(calls[i].conv), calls[i].wanted);
         } else {
             halo_launch_tasks<row_pass<Sample, Accum>>(first, block, calls->stream);
             halo_launch_tasks<column_pass<Sample, Accum>>(second, block, calls->stream);
@@ -175,8 +191,9 @@ static cudaError_t launch_box(const struct halo_cuda_call *call)
     row.border = column.border = conv->border;
     row.ghost = conv->border_value;
     column.ghost = conv->border_value * width;
-    box_row_kernel<Sample><<<grid, block, 0, call->stream>>>(call->src, wide, row);
-    box_column_kernel<Sample><<<grid, block, 0, call->stream>>>(wide, call->dst, column, area);
+    box_row_kernel<Sample><<<grid, block, 0, call->stream>>>(call->src, wide, row, call->wanted);
+    box_column_kernel<Sample>
+        <<<grid, block, 0, call->stream>>>(wide, call->dst, column, area, call->wanted);
     return cudaGetLastError();
 }
 

@@ -54,6 +54,8 @@ static_assert(DENSE_TILE_WIDTH * (DENSE_TILE_HEIGHT + 2 * MAX_RADIUS_1D) <= DENS
 template <typename Sample, typename Accum, bool STEPS>
 static __device__ inline void row_pass(const struct halo_task &task, const int2 block)
 {
+    if (halo_block_unread(task.wanted, block, ROW_TILE_WIDTH, ROW_TILE_HEIGHT))
+        return;
     const struct halo_plane src = task.src;
     const struct halo_wide wide = task.wide;
     const struct halo_pass pass = task.pass;
@@ -90,6 +92,8 @@ static __device__ inline void row_pass(const struct halo_task &task, const int2 
 template <typename Sample, typename Accum>
 static __device__ inline void column_pass(const struct halo_task &task, const int2 block)
 {
+    if (halo_block_outside(task.wanted, block, COLUMN_TILE_WIDTH, COLUMN_TILE_HEIGHT))
+        return;
     const struct halo_plane dst = task.dst;
     const struct halo_wide wide = task.wide;
     const struct halo_pass pass = task.pass;
@@ -131,6 +135,8 @@ static __device__ inline void load_in_line(Sample *cells, const struct halo_tile
 template <typename Sample, typename Accum, bool STEPS>
 static __device__ inline void dense_pass(const struct halo_task &task, const int2 block)
 {
+    if (halo_block_outside(task.wanted, block, DENSE_TILE_WIDTH, DENSE_TILE_HEIGHT))
+        return;
     const struct halo_plane src = task.src, dst = task.dst;
     const struct halo_pass pass = task.pass;
     __shared__ Sample cells[DENSE_CELLS];

@@ -69,7 +69,7 @@ struct walk {
 template <typename Sample, int GROUP>
 static __global__ void __launch_bounds__(THREADS)
     pixelize_kernel(const struct halo_plane src, const struct halo_plane dst,
-                    const struct blocks blocks)
+                    const struct blocks blocks, const struct halo_cuda_wanted wanted)
 {
     const int64_t unit = (int64_t)blockIdx.x * (THREADS / GROUP) + threadIdx.x / GROUP;
     const int channels = src.channels, in_a_row = blocks.across * channels;
@@ -80,6 +80,8 @@ static __global__ void __launch_bounds__(THREADS)
     const int channel = column % channels;
     const int width = min(blocks.width, src.width - x0);
     const int height = min(blocks.height, src.height - y0);
+    if (halo_tile_outside(wanted, {x0 * channels, y0, width * channels, height}))
+        return; /* whole groups too */
 
     uint32_t own = blocks.mode == HALO_PIXELIZE_MIN ? UINT32_MAX : 0;
     for (walk<GROUP> at(width); at.y < height; at.next()) {
@@ -107,7 +109,7 @@ static cudaError_t launch(const struct halo_cuda_call *call)
     const int64_t units = (int64_t)blocks.across * blocks.down * call->src.channels;
     const int64_t grid = (units + THREADS / GROUP - 1) / (THREADS / GROUP);
     pixelize_kernel<Sample, GROUP>
-        <<<(unsigned)grid, THREADS, 0, call->stream>>>(call->src, call->dst, blocks);
+        <<<(unsigned)grid, THREADS, 0, call->stream>>>(call->src, call->dst, blocks, call->wanted);
     return cudaGetLastError();
 }
 

@@ -105,8 +105,10 @@ static __device__ inline void store_sums(Wide *row, int e, const uint32_t (&v)[C
 template <typename Sample, typename Wide, int CHANNELS>
 static __global__ void __launch_bounds__(MOST_THREADS)
     row_kernel(const struct halo_plane src, Wide *wide, ptrdiff_t wide_stride, int outputs,
-               const struct box_pass pass)
+               const struct box_pass pass, const struct halo_cuda_wanted wanted)
 {
+    if (halo_block_unread(wanted, make_int2(blockIdx.x, blockIdx.y), outputs, 1))
+        return;
     __shared__ int prefix[MOST_THREADS * (CELLS + 1)];
     const int halo = pass.radius * CHANNELS, elements = src.width * CHANNELS;
     const int y = blockIdx.y, first = blockIdx.x * outputs;
@@ -213,8 +215,12 @@ static __device__ inline void run_down(const Wide *wide, ptrdiff_t stride,
 template <typename Sample, bool EXACT, typename Wide, typename Sum>
 static __global__ void __launch_bounds__(COLUMN_THREADS)
     column_kernel(const Wide *wide, ptrdiff_t stride, const struct halo_plane dst,
-                  const struct box_pass pass, const struct halo_division by)
+                  const struct box_pass pass, const struct halo_division by,
+                  const struct halo_cuda_wanted wanted)
 {
+    if (halo_block_outside(wanted, make_int2(blockIdx.x, blockIdx.y), COLUMN_THREADS * COLUMNS,
+                           ROWS))
+        return;
     const int e = (blockIdx.x * COLUMN_THREADS + threadIdx.x) * COLUMNS;
     const int first = blockIdx.y * ROWS, end = min(first + (int)ROWS, dst.height);
     if (e >= dst.width * dst.channels)
@@ -248,12 +254,12 @@ static cudaError_t launch_kernels(const struct halo_cuda_call *call)
                            (src.height + ROWS - 1) / ROWS);
     if (src.channels == 1)
         row_kernel<Sample, Wide, 1>
-            <<<row_grid, threads, 0, call->stream>>>(src, wide, stride, outputs, row);
+            <<<row_grid, threads, 0, call->stream>>>(src, wide, stride, outputs, row, call->wanted);
     else
         row_kernel<Sample, Wide, 2>
-            <<<row_grid, threads, 0, call->stream>>>(src, wide, stride, outputs, row);
+            <<<row_grid, threads, 0, call->stream>>>(src, wide, stride, outputs, row, call->wanted);
     column_kernel<Sample, EXACT, Wide, Sum><<<column_grid, COLUMN_THREADS, 0, call->stream>>>(
-        wide, stride, call->dst, column, halo_division_by(area));
+        wide, stride, call->dst, column, halo_division_by(area), call->wanted);
     return cudaGetLastError();
 }
 

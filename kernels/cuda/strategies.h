@@ -13,6 +13,23 @@
 extern "C" {
 #endif
 
+/* What a region wants filtered: flags for each patch of so many elements by so many rows. */
+enum {
+    HALO_PATCH_WIDTH = 64,
+    HALO_PATCH_HEIGHT = 32,
+    HALO_PATCH_ROW = 16,     /* a row of patches is a multiple of this, for wide loads */
+    HALO_PATCH_FILTERED = 1, /* some of its pixels have a weight above 0 */
+    HALO_PATCH_SOURCE = 2,   /* some have one below 255 */
+};
+
+struct halo_cuda_wanted {
+    const uint8_t *flags; /* device memory, row by row; NULL: no region, all is wanted */
+    int across, down;     /* patches */
+    int height;           /* of the plane */
+    int reach;            /* rows from an output to the farthest of its inputs */
+    bool wraps;           /* the plane's border does */
+};
+
 /* One plane in device memory. A launcher only puts work on the stream: it neither blocks for the
  * kernels nor allocates. *conv is read before the launcher returns (it must not be pinned memory,
  * which the copy engine would read later). */
@@ -23,7 +40,12 @@ struct halo_cuda_call {
     struct halo_plane src, dst;
     int32_t *wide;        /* scratch of halo_cuda_scratch_bytes(conv, &src), between passes */
     const void *prepared; /* what the strategy's prepare wrote, in device memory */
-    cudaStream_t stream;  /* the same in all calls of a launch */
+    const struct halo_region *region; /* NULL: everywhere; a mask lies in device memory */
+    void *region_memory;              /* halo_cuda_region_bytes() of it */
+    /* From the region; kernels may leave out a tile that is outside (region.cuh). Written on the
+     * stream: a kernel that is started early asks behind its wait. */
+    struct halo_cuda_wanted wanted;
+    cudaStream_t stream; /* the same in all calls of a launch */
     bool early; /* kernels that wait themselves may be started before the one before has ended */
 };
 
@@ -101,6 +123,12 @@ cudaError_t halo_cuda_launch_copy(const struct halo_cuda_call *calls, int count)
 
 /* The same of HALO_CONV_PIXELIZE, for the strategies that take it. */
 cudaError_t halo_cuda_launch_pixelize(const struct halo_cuda_call *calls, int count);
+
+/* Around the launch of calls of which some have a region: the map sets what is wanted, the merge
+ * takes what is not filtered from src. */
+size_t halo_cuda_region_bytes(const struct halo_region *region, const struct halo_plane *like);
+cudaError_t halo_cuda_region_map(struct halo_cuda_call *calls, int count);
+cudaError_t halo_cuda_region_merge(const struct halo_cuda_call *calls, int count);
 
 /* The compute capability that this program's kernels were compiled for here, 90 for 9.0: that of
  * the device, or less where the driver translated them from PTX. An error: none of them can run. */

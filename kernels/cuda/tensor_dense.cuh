@@ -62,6 +62,7 @@ struct dense_finish {
 /* One plane of a launch. */
 struct dense_plane {
     struct halo_plane src, dst;
+    struct halo_cuda_wanted wanted;
     const uint32_t *table; /* the mask: table[row][digit][offset][word] */
     int first_block, blocks_x;
     struct halo_dense_plan plan;
@@ -261,6 +262,8 @@ static __global__ void __launch_bounds__(THREADS, blocks_of<Sample>(STEPS, DIGIT
     const int block = blockIdx.x - plane.first_block;
     const int tile_x = block % plane.blocks_x * TILE_WIDTH;
     const int tile_y = block / plane.blocks_x * TILE_HEIGHT;
+    if (halo_tile_outside(plane.wanted, {tile_x, tile_y, TILE_WIDTH, TILE_HEIGHT}))
+        return;
     const int halo_e = plane.plan.halo_e, mask_rows = 2 * plane.radius_y + 1;
     const struct halo_tile tile =
         halo_tile_around<Sample>(tile_x, tile_y, TILE_WIDTH, TILE_HEIGHT, halo_e, plane.radius_y);
@@ -342,6 +345,7 @@ static void fill(struct dense_plane *plane, const struct halo_cuda_call *call, i
 
     plane->src = call->src;
     plane->dst = call->dst;
+    plane->wanted = call->wanted;
     plane->table = (const uint32_t *)call->prepared;
     plane->first_block = *blocks;
     plane->blocks_x = grid.x;

@@ -56,6 +56,7 @@ struct separable_mask {
 /* One plane of a launch. */
 struct separable_plane {
     struct halo_plane src, dst;
+    struct halo_cuda_wanted wanted;
     int first_block, blocks_x;
     int halo_e, radius_e; /* elements: radius times channels, and that rounded up to 4 */
     int radius_y;
@@ -159,6 +160,8 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
     const int block = blockIdx.x - plane.first_block;
     const int tile_x = block % plane.blocks_x * TILE_WIDTH;
     const int tile_y = block / plane.blocks_x * TILE_HEIGHT;
+    if (halo_tile_outside(plane.wanted, {tile_x, tile_y, TILE_WIDTH, TILE_HEIGHT}))
+        return;
     const struct halo_tile tile = halo_tile_around<uint8_t>(tile_x, tile_y, TILE_WIDTH, TILE_HEIGHT,
                                                             plane.halo_e, plane.radius_y);
     halo_load_bands<uint8_t, THREADS, INPUT_BANDS>({cells, STRIDE, tile}, plane.src, plane.border,
@@ -232,6 +235,7 @@ static void fill(struct separable_plane *plane, const struct halo_cuda_call *cal
 
     plane->src = call->src;
     plane->dst = call->dst;
+    plane->wanted = call->wanted;
     plane->radius_e = conv->radius_x * channels;
     plane->halo_e = (plane->radius_e + 3) / 4 * 4;
     plane->radius_y = conv->radius_y;

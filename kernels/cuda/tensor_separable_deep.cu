@@ -46,6 +46,7 @@ static constexpr __host__ __device__ int stride_of(int steps)
 /* One plane of a launch. */
 struct deep_plane {
     struct halo_plane src, dst;
+    struct halo_cuda_wanted wanted;
     int first_block, blocks_x;
     int halo_e, radius_e; /* elements: radius times channels, and that rounded up to 4 */
     int radius_y;
@@ -201,6 +202,8 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
     const int block = blockIdx.x - plane.first_block;
     const int tile_x = block % plane.blocks_x * TILE_WIDTH;
     const int tile_y = block / plane.blocks_x * TILE_HEIGHT;
+    if (halo_tile_outside(plane.wanted, {tile_x, tile_y, TILE_WIDTH, TILE_HEIGHT}))
+        return;
     const struct halo_tile tile = halo_tile_around<uint16_t>(
         tile_x, tile_y, TILE_WIDTH, TILE_HEIGHT, plane.halo_e, plane.radius_y);
     if constexpr (RING == 0)
@@ -270,6 +273,7 @@ static void fill(struct deep_plane *plane, const struct halo_cuda_call *call)
 
     plane->src = call->src;
     plane->dst = call->dst;
+    plane->wanted = call->wanted;
     plane->radius_e = conv->radius_x * call->src.channels;
     plane->halo_e = (plane->radius_e + 3) / 4 * 4;
     plane->radius_y = conv->radius_y;

@@ -8,6 +8,7 @@
 
 #include <cuda_runtime.h>
 
+#include "kernels/cuda/region.cuh"
 #include "kernels/cuda/strategies.h"
 
 /* One pass of a mask over a plane: out = (sum + round) >> shift. Goes by value to a kernel. */
@@ -32,6 +33,7 @@ struct halo_task {
     struct halo_wide wide;
     struct halo_pass pass;
     const void *prepared;
+    struct halo_cuda_wanted wanted;
     int first_block; /* of the launch */
     int across;      /* blocks side by side */
 };
@@ -41,12 +43,6 @@ struct halo_tasks {
     struct halo_task plane[HALO_CUDA_MOST_PLANES];
     int count, blocks;
     dim3 grid; /* of the first plane */
-};
-
-/* A rectangle of input cells: element and row of its first cell (may be outside), and its size. */
-struct halo_tile {
-    int e, y;
-    int columns, rows;
 };
 
 static inline struct halo_wide halo_wide_of(const struct halo_cuda_call *call)
@@ -109,8 +105,8 @@ static inline void halo_add_task(struct halo_tasks *tasks, const struct halo_cud
     const dim3 grid = halo_grid(call->src, width, height);
     if (tasks->count == 0)
         tasks->grid = grid;
-    tasks->plane[tasks->count++] = {call->src,      call->dst,     halo_wide_of(call), pass,
-                                    call->prepared, tasks->blocks, (int)grid.x};
+    tasks->plane[tasks->count++] = {call->src,      call->dst,    halo_wide_of(call), pass,
+                                    call->prepared, call->wanted, tasks->blocks,      (int)grid.x};
     tasks->blocks += (int)(grid.x * grid.y);
 }
 
@@ -138,18 +134,19 @@ static __device__ inline const auto &halo_plane_of(const Launch &launch)
 /* What a block of a plane does; block: which one it is. */
 typedef void halo_body(const struct halo_task &task, int2 block);
 
-/* One plane, in a grid of its own. Parameters of their own stay in constant operands, and loops are
- * split by the border: as parts of one struct they are up to a fifth slower. */
+/* One plane, everywhere, in a grid of its own. Parameters of their own stay in constant operands,
+ * and loops are split by the border: as parts of one struct they are up to a fifth slower. What no
+ * region wants is not asked: the question alone took up to a tenth. */
 template <halo_body body>
 static __global__ void halo_one_kernel(const struct halo_plane src, const struct halo_plane dst,
                                        const struct halo_wide wide, const struct halo_pass pass,
                                        const void *prepared)
 {
-    const struct halo_task task = {src, dst, wide, pass, prepared, 0, 0};
+    const struct halo_task task = {src, dst, wide, pass, prepared, {}, 0, 0};
     body(task, make_int2(blockIdx.x, blockIdx.y));
 }
 
-/* Many planes: their blocks stand in one line. */
+/* Many planes, or one with a region: their blocks stand in one line. */
 template <halo_body body>
 static __global__ void halo_many_kernel(const __grid_constant__ struct halo_tasks tasks)
 {
@@ -163,7 +160,7 @@ static inline void halo_launch_tasks(const struct halo_tasks &tasks, dim3 thread
                                      cudaStream_t stream)
 {
     const struct halo_task &one = tasks.plane[0];
-    if (tasks.count == 1)
+    if (tasks.count == 1 && !one.wanted.flags)
         halo_one_kernel<body><<<tasks.grid, threads, 0, stream>>>(one.src, one.dst, one.wide,
                                                                   one.pass, one.prepared);
     else
@@ -199,6 +196,12 @@ static __device__ inline uint32_t halo_sample_pair(uint32_t words, const struct 
 {
     const uint32_t samples = words >> p.shift & (0xffffu >> p.shift) * 0x00010001u;
     return __vminu2(samples, (uint32_t)halo_sample_max(p.depth) * 0x00010001u);
+}
+
+/* The same in the container's form: stray bits become the largest sample. */
+static __device__ inline uint32_t halo_copy_words(uint32_t words, const struct halo_plane &p)
+{
+    return halo_sample_pair(words, p) << p.shift;
 }
 
 /* The element that stands for element e of a row, or HALO_GHOST. channels - 1 is log2(channels),

@@ -54,7 +54,7 @@ static size_t lay_out(struct timing *t)
         struct halo_job *job = &t->jobs[i];
         const struct halo_plane like = halo_trial_plane(trial, trial->yuv420 ? i % 3 : 0);
         const size_t one = plane_bytes(&like);
-        *job = (struct halo_job){trial->conv, trial->strategy, like, like};
+        *job = (struct halo_job){trial->conv, trial->strategy, like, like, trial->region};
         job->src.stride = job->dst.stride = (ptrdiff_t)(one / like.height);
         job->src.data = t->memory ? t->memory + at : NULL;
         job->dst.data = t->memory ? t->memory + at + one : NULL;

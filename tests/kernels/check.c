@@ -11,8 +11,10 @@
 
 #include "check.h"
 #include "frames.h"
+#include "regions.h"
+#include "together.h"
 
-enum { MOST_PRINTED = 20 };
+enum { MOST_PRINTED = 20, TINY = 100 /* pixels */ };
 
 static const char *const border_names[HALO_BORDER_COUNT] = {
     "constant", "replicate", "reflect", "reflect101", "wrap",
@@ -29,11 +31,13 @@ static void print_mismatch(const struct check *k, const struct row *r, const str
 {
     const char *extent = k->thin ? " --thin" : k->full ? " --full" : "";
     printf("FAIL %s/%s: case %ld (--seed %llu%s%s): %dx%d depth %d channels %d shift %d, %s, "
-           "border %s, %s; source: ",
+           "border %s, %s%s%s%s; source: ",
            r->ops->name, r->strategy ? r->strategy->name : "auto", t->number,
            (unsigned long long)k->seed, extent, k->random ? " --random 1" : "", t->width, t->height,
            t->format.depth, t->format.channels, t->format.shift, t->mask,
-           border_names[t->conv->border], pattern_names[t->pattern]);
+           border_names[t->conv->border], pattern_names[t->pattern], t->region ? ", " : "",
+           t->region ? t->region->name : "",
+           t->region && t->region->region.invert ? ", inverted" : "");
     print_layout(&t->src);
     printf(", result: ");
     print_layout(&t->dst);
@@ -56,7 +60,8 @@ static void check_row(struct check *k, struct row *r, const struct test_case *t,
     if (r->strategy && !halo_backend_can(r->opened[0], r->strategy, t->conv, t->format.channels))
         return;
     struct picture got = picture_create(t->width, t->height, t->format, t->dst);
-    const struct halo_job job = {t->conv, r->strategy, src->plane, got.plane};
+    const struct halo_job job = {t->conv, r->strategy, src->plane, got.plane,
+                                 t->region ? &t->region->region : NULL};
     const int error = halo_backend_convolve(r->opened[t->number % 2], &job, 1);
     if (error == 0 && !memcmp(got.memory, want->memory, want->size)) {
         r->passed++;
@@ -97,6 +102,30 @@ uint64_t case_state(const struct check *k, long number)
     return z | 1;
 }
 
+static void check_rows(struct check *k, const struct test_case *t, const struct picture *src,
+                       const struct picture *want)
+{
+    for (int i = 0; i < k->row_count; i++)
+        check_row(k, &k->rows[i], t, src, want);
+}
+
+/* The same case once more, in a region; want becomes what is right there. */
+static void check_region(struct check *k, const struct test_case *whole, const struct picture *src,
+                         struct picture *want, uint64_t *state)
+{
+    static struct test_region region;
+    struct test_case t = *whole;
+    test_region_draw(&region, t.width, t.height, state);
+    test_region_apply(&region, src, want);
+    t.region = &region;
+    check_rows(k, &t, src, want);
+    if (region.mask.memory && !picture_guards_whole(&region.mask)) {
+        printf("FAIL case %ld: the mask's guard bytes were written\n", t.number);
+        k->rows[0].failed++;
+    }
+    test_region_finish(&region);
+}
+
 void check_case(struct check *k, const struct test_case *t)
 {
     uint64_t state = t->state;
@@ -109,14 +138,30 @@ void check_case(struct check *k, const struct test_case *t)
         printf("FAIL the reference itself: case %ld\n", t->number);
         k->rows[0].failed++;
     }
-    for (int i = 0; i < k->row_count; i++)
-        check_row(k, &k->rows[i], t, &src, &want);
+    check_rows(k, t, &src, &want);
+    if (t->width * t->height > TINY || next_random(&state) % 8 == 0)
+        check_region(k, t, &src, &want, &state);
     if (!picture_guards_whole(&src)) {
         printf("FAIL case %ld: the source's guard bytes were written\n", t->number);
         k->rows[0].failed++;
     }
     picture_destroy(&src);
     picture_destroy(&want);
+}
+
+/* What a backend chooses by itself, for several planes in one call. */
+static void run_together(struct check *k)
+{
+    for (int i = 0; i < k->row_count && k->only < 0; i++) {
+        struct row *r = &k->rows[i];
+        if (r->strategy)
+            continue;
+        for (int n = 0; n < 2; n++) {
+            const int wrong = check_together(r->opened[n], k->oracle, k->seed, k->thin ? 20 : 100);
+            r->failed += wrong;
+            r->passed += wrong == 0;
+        }
+    }
 }
 
 void expect(struct check *k, const char *what, int got, int want)
@@ -221,6 +266,7 @@ int main(int argc, char **argv)
             check_random(&k);
         else
             check_list(&k);
+        run_together(&k);
     }
     for (int i = 0; i < k.row_count; i++) {
         if (k.rows[i].strategy == NULL) { /* one row of each backend */

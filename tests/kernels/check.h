@@ -6,6 +6,8 @@
 #include "kernels/backend.h"
 #include "picture.h"
 
+struct test_region;
+
 enum { MAX_ROWS = 32 };
 
 /* One strategy under test, or a backend's own choice of one. */
@@ -40,10 +42,12 @@ struct test_case {
     const struct halo_conv *conv;
     const char *mask; /* conv in words */
     enum pattern pattern;
-    uint64_t state; /* of the picture's random samples */
+    uint64_t state;                   /* of the picture's random samples */
+    const struct test_region *region; /* NULL: everywhere; set by check_case() alone */
 };
 
-/* Compares every strategy that can with the reference, and counts. */
+/* Compares every strategy that can with the reference, everywhere and (of tiny pictures, now and
+ * then) in a region, and counts. */
 void check_case(struct check *k, const struct test_case *t);
 
 /* The rules of backend.h that a job may break. */

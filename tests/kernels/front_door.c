@@ -29,4 +29,16 @@ void check_front_door(struct check *k)
     expect(k, "no picture", halo_backend_convolve(k->oracle, &j, 1), -EINVAL);
     j = good, j.strategy = halo_strategy_find(halo_backends[0], "rows");
     expect(k, "a strategy that cannot", halo_backend_convolve(k->oracle, &j, 1), -EINVAL);
+
+    struct halo_region region = {0}; /* nowhere */
+    j = good, j.region = &region;
+    expect(k, "a region without a pixel", halo_backend_convolve(k->oracle, &j, 1), 0);
+    region.rect_count = 1;
+    expect(k, "no rectangles", halo_backend_convolve(k->oracle, &j, 1), -EINVAL);
+    region = (struct halo_region){.mask = src};
+    expect(k, "the source as mask", halo_backend_convolve(k->oracle, &j, 1), 0);
+    region.mask.height = 7;
+    expect(k, "a mask of other height", halo_backend_convolve(k->oracle, &j, 1), -EINVAL);
+    region.mask = dst;
+    expect(k, "a mask that is written", halo_backend_convolve(k->oracle, &j, 1), -EINVAL);
 }

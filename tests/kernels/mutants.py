@@ -76,6 +76,11 @@ MUTANTS = [
            'const int n = b->count + 2 * c->reach_x - 1;', 'cpu/nodes'),
     Mutant('wide Gaussians are rounded down', CPU + 'nodes_blur_tmpl.h', 'sum * unit + 0.5',
            'sum * unit + 0.4', 'cpu/nodes'),
+    Mutant('the last column of a region is not filtered', 'kernels/region.c',
+           'x1 = most(x1, least(r->x1, width));', 'x1 = most(x1, least(r->x1, width) - 1);',
+           'cpu/rows'),
+    Mutant('weights near 255 are taken for 255', CPU + 'region.c', 'else if (all < 255)',
+           'else if (all < 240)', 'cpu/rows'),
     Mutant('naive leaves the last tap out', CUDA + 'naive.cu',
            'for (int i = -pass.radius_x; i <= pass.radius_x; i++)\n        sum += (Accum)*weights',
            'for (int i = -pass.radius_x; i < pass.radius_x; i++)\n        sum += (Accum)*weights',
@@ -147,6 +152,11 @@ MUTANTS = [
            'min(max(line, 0), lines - 1)', 'min(max(line, 0), lines - 2)', 'cuda/nodes'),
     Mutant('a cell gives its own sums to the node after it', CUDA + 'nodes_gather.cu',
            'below[warp - 1][s][lane];', 'below[warp][s][lane];', 'cuda/nodes'),
+    Mutant('the edge of a region is taken for its inside', CUDA + 'region_map.cu',
+           'flags &= p.whole ?', 'flags &= p.some ?', 'cuda/'),
+    Mutant('row passes leave out the rows below a region', CUDA + 'region.cuh',
+           'block.y * height - wanted.reach, rows', 'block.y * height, rows',
+           'cuda/'),
 ]
 
 

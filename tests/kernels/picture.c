@@ -65,6 +65,15 @@ int picture_word(const struct picture *p, int x, int y)
     return p->plane.depth > 8 ? *(const uint16_t *)(const void *)s : *s;
 }
 
+void picture_set_word(struct picture *p, int x, int y, int word)
+{
+    unsigned char *s = sample_at(p, x, y);
+    if (p->plane.depth > 8)
+        *(uint16_t *)(void *)s = (uint16_t)word;
+    else
+        *s = (unsigned char)word;
+}
+
 /* Whether the mask, its centre on the middle of the picture, is positive at x, y. Where it has
  * signs it is laid beside itself, so that more than one sum comes near its limit. */
 static bool positive(const struct halo_conv *c, const struct halo_plane *p, int x, int y)
@@ -111,11 +120,7 @@ void picture_fill(struct picture *p, enum pattern pattern, const struct halo_con
     for (int y = 0; y < plane->height; y++) {
         for (int i = 0; i < plane->width * plane->channels; i++) {
             const unsigned v = pattern_word(p, pattern, conv, i / plane->channels, y, state);
-            unsigned char *s = sample_at(p, i, y);
-            if (plane->depth > 8)
-                *(uint16_t *)(void *)s = (uint16_t)v;
-            else
-                *s = (unsigned char)v;
+            picture_set_word(p, i, y, (int)v);
         }
     }
 }

@@ -57,5 +57,6 @@ bool picture_guards_whole(const struct picture *p);
 
 /* Sample x (channels counted) of row y as it lies in memory. */
 int picture_word(const struct picture *p, int x, int y);
+void picture_set_word(struct picture *p, int x, int y, int word);
 
 #endif

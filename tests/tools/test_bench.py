@@ -64,6 +64,15 @@ class Results(Bench):
             self.assertGreater(float(row['median_us']), 0)
             self.assertEqual(row['launch'], 'one-by-one')
 
+    def test_region(self):
+        masks = ('--masks', 'gauss:7,box:5', '--strategies', 'auto')
+        self.assertEqual(self.run_json(*masks, '--region', 10)['region'], 10)
+        self.assertNotIn('region', self.run_json(*masks))
+        out = self.run_well(*TINY, *masks, '--csv', '--region', 0)
+        self.assertEqual({row['region'] for row in csv.DictReader(io.StringIO(out))}, {'0'})
+        out = self.run_well(*TINY, *masks, '--region', 100)
+        self.assertIn('region: 100 % of each plane', out)
+
     def test_table(self):
         lines = self.run_well(*TINY, '--masks', 'gauss:7', '--strategies', 'rows').splitlines()
         rows = [line for line in lines if re.search(r'\(\S+ - \S+\) +\d+\.\d\d +5$', line)]
@@ -259,6 +268,8 @@ class Words(Bench):
                             (('--tune', '--list'), '--tune'), (('--tune', '--csv'), '--tune'),
                             (('--frame', 'yuv422'), 'yuv420'),
                             (('--frame', 'yuv420', '--channels', 2), '--frame'),
+                            (('--region', '101'), 'region'), (('--list', '--region', '5'), 'region'),
+                            (('--frame', 'yuv420', '--region', '5'), 'region'),
                             (('x',), 'x')):
             with self.subTest(words):
                 code, out, err = bench(*words)

@@ -104,6 +104,7 @@ static int run_block(struct grid *g, const struct halo_bench_mask *mask, int dep
 {
     const struct halo_bench_settings *s = g->settings;
     const struct halo_conv_target target = {.depth = depth, .border = HALO_BORDER_REPLICATE};
+    const struct halo_region region = {.rects = &s->region, .rect_count = 1};
     const struct halo_bench_plan plan = {
         .backend = g->backend,
         .like = {.width = s->width, .height = s->height, .channels = s->channels, .depth = depth},
@@ -112,6 +113,7 @@ static int run_block(struct grid *g, const struct halo_bench_mask *mask, int dep
         .launch = s->launch,
         .yuv420 = s->frame == HALO_BENCH_YUV420,
         .limit = s->limit,
+        .region = s->region_part >= 0 ? &region : NULL,
     };
     struct halo_conv *convs = calloc(2, sizeof *convs); /* 16 KB each: not for the stack */
     if (!convs)

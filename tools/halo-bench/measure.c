@@ -44,6 +44,7 @@ static int time_one(const struct halo_bench_plan *plan, struct halo_bench_candid
     trial.conv = c->conv;
     trial.strategy = c->strategy;
     trial.yuv420 = plan->yuv420;
+    trial.region = plan->region;
     int code = 0, rc;
     if (c->npp)
         rc = halo_bench_npp_time(c->npp, c->mask, &trial, us, &code);

@@ -28,7 +28,8 @@ struct halo_bench_plan {
     struct halo_plane like;
     bool yuv420; /* whole frames */
     int rounds, planes, launch;
-    double limit; /* seconds for one candidate, about */
+    double limit;                     /* seconds for one candidate, about */
+    const struct halo_region *region; /* of every candidate that is ours, or NULL */
 };
 
 /* Times all candidates in turns: a part of the rounds of each, then the next part. One that is slow

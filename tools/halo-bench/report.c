@@ -15,6 +15,15 @@ static const char *launch_of(const struct halo_bench_run *run)
     return halo_bench_launch_name(told_apart ? s->launch : HALO_ONE_BY_ONE);
 }
 
+/* Percent of the plane; empty where there is no region. */
+static const char *region_of(const struct halo_bench_run *run, char *text, size_t size)
+{
+    text[0] = '\0';
+    if (run->settings->region_part >= 0)
+        snprintf(text, size, "%.4g", run->settings->region_part);
+    return text;
+}
+
 static double multiple(const struct halo_bench_result *r)
 {
     return r->copy_us > 0 ? r->us.median / r->copy_us : 0;
@@ -25,6 +34,7 @@ static double multiple(const struct halo_bench_result *r)
 static void table_begin(const struct halo_bench_run *run)
 {
     const struct halo_bench_settings *s = run->settings;
+    char region[24];
     printf("%s: %s\n", s->backend->name, run->device);
     if (run->peer[0])
         printf("peer: %s\n", run->peer);
@@ -33,6 +43,8 @@ static void table_begin(const struct halo_bench_run *run)
            launch_of(run));
     if (s->frame == HALO_BENCH_YUV420)
         printf("each with two planes of chroma, of half the size: a frame of 4:2:0\n");
+    if (*region_of(run, region, sizeof region))
+        printf("region: %s %% of each plane\n", region);
     printf("microseconds for a %s: median (smallest - largest); x copy: as a multiple of the\n"
            "median of a copy of the same planes, launched the same way, in turns with the rest\n\n"
            "%-10s %4s  %-18s %12s  %-25s %8s %6s\n",
@@ -92,12 +104,13 @@ static void csv_begin(const struct halo_bench_run *run)
 {
     (void)run;
     puts("backend,device,peer,strategy,kind,mask,depth,width,height,channels,threads,launch,planes,"
-         "rounds,median_us,min_us,max_us,copy_us,times_copy,note,frame");
+         "rounds,median_us,min_us,max_us,copy_us,times_copy,region,note,frame");
 }
 
 static void csv_row(const struct halo_bench_run *run, const struct halo_bench_result *r, bool first)
 {
     const struct halo_bench_settings *s = run->settings;
+    char region[24];
     (void)first;
     printf("%s,", s->backend->name);
     csv_string(run->device);
@@ -114,6 +127,7 @@ static void csv_row(const struct halo_bench_run *run, const struct halo_bench_re
         printf("%.4f,%.4f,", r->copy_us, multiple(r));
     else
         printf(",,");
+    printf("%s,", region_of(run, region, sizeof region));
     csv_string(r->note);
     printf(",%s\n", halo_bench_frame_name(s->frame));
     fflush(stdout);
@@ -138,10 +152,13 @@ void halo_bench_json_string(const char *text)
 static void json_begin(const struct halo_bench_run *run)
 {
     const struct halo_bench_settings *s = run->settings;
+    char region[24];
     printf("{\"backend\": \"%s\", \"device\": ", s->backend->name);
     halo_bench_json_string(run->device);
     printf(", \"peer\": ");
     halo_bench_json_string(run->peer);
+    if (*region_of(run, region, sizeof region))
+        printf(", \"region\": %s", region);
     printf(
         ", \"width\": %d, \"height\": %d, \"channels\": %d, \"threads\": %d, \"launch\": \"%s\", "
         "\"planes\": %d, \"rounds\": %d, \"unit\": \"microseconds for a %s\",\n\"results\": [",

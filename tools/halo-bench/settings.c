@@ -3,6 +3,7 @@
 #include "tools/halo-bench/settings.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,6 +58,8 @@ static const struct halo_option options[] = {
     {"rounds", NULL, HALO_OPTION_INT, AT(rounds), 20, 1, MAX_ROUNDS, .help = "over all planes"},
     {"limit", NULL, HALO_OPTION_REAL, AT(limit), 0, 0.001, 86400, .argument = "SECONDS",
      .help = "for each time, about: what is slower gets fewer rounds (default 4, or 0.1 to tune)"},
+    {"region", NULL, HALO_OPTION_REAL, AT(region_part), -1, 0, 100, .argument = "PERCENT",
+     .help = "filter only a rectangle of this part of the plane, in its middle"},
     {"launch", NULL, HALO_OPTION_CHOICE, AT(launch), HALO_ONE_BY_ONE, .choices = launch_names,
      .argument = "HOW",
      .help = "of kernels on a GPU: plane by plane, as a CUDA graph, four planes "
@@ -94,6 +97,14 @@ static int parse_size(struct halo_bench_settings *s, struct halo_error *err)
     else
         s->width = (int)w, s->height = (int)h;
     return 0;
+}
+
+static void place_region(struct halo_bench_settings *s)
+{
+    const double side = sqrt(s->region_part / 100);
+    const int width = (int)lround(s->width * side), height = (int)lround(s->height * side);
+    const int x = (s->width - width) / 2, y = (s->height - height) / 2;
+    s->region = (struct halo_rect){x, y, x + width, y + height};
 }
 
 static int choose_backend(struct halo_bench_settings *s, struct halo_error *err)
@@ -185,6 +196,9 @@ static int resolve(struct halo_bench_settings *s, struct halo_error *err)
         return halo_fail_usage(err, "--frame: for the plain grid of strategies only");
     if (s->frame != HALO_BENCH_PLANE && s->channels != 1)
         return halo_fail_usage(err, "--frame %s: has planes of one channel", frame_names[s->frame]);
+    if (s->region_part >= 0 &&
+        (s->list || s->reuse || s->peers || s->tune || s->frame != HALO_BENCH_PLANE))
+        return halo_fail_usage(err, "--region: for the plain grid of planes only");
     if (s->peers && s->channels != 1)
         return halo_fail_usage(err, "--peers: NPP has no planes of two channels");
     s->mode = s->list    ? HALO_BENCH_LIST
@@ -201,6 +215,8 @@ static int resolve(struct halo_bench_settings *s, struct halo_error *err)
         s->limit = s->tune ? 0.1 : 4;
     s->mask_count = halo_bench_masks_parse(s->masks, masks, err);
     int rc = s->mask_count < 0 ? s->mask_count : parse_size(s, err);
+    if (rc == 0 && s->region_part >= 0)
+        place_region(s);
     if (rc == 0)
         rc = choose_backend(s, err);
     return rc == 0 ? parse_strategies(s, err) : rc;

@@ -31,13 +31,15 @@ struct halo_bench_settings {
     bool list, reuse, peers, tune, csv, json;
     char *backend_name, *size, *mask_list, *strategy_list, *plot;
     int channels, threads, device, rounds, planes, launch, frame;
-    double limit; /* seconds for one strategy, mask and depth, about; 0: not given */
+    double limit;       /* seconds for one strategy, mask and depth, about; 0: not given */
+    double region_part; /* of each plane, in percent; below 0: no region */
 
     /* What they come to. */
     enum halo_bench_mode mode;
     enum halo_bench_format format;
     const struct halo_backend_ops *backend;
     int width, height;
+    struct halo_rect region; /* region_part of the plane, in its middle */
     struct halo_bench_mask masks[HALO_BENCH_MAX_MASKS];
     int mask_count;
     /* NULL stands for auto, the backend's own choice. */
