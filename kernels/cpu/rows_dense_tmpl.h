@@ -51,46 +51,48 @@ static void dense_by_pairs(const struct strip *s, const struct fir *f, const str
 }
 
 /* The masks left over: a weight, or the sums, are too large for pairs. One output row at a time,
- * one sample a lane, sums of the given type; the compiler turns the inner loops into vectors. */
-#define DENSE_BY_ONES(name, type, chunk)                                                           \
+ * one sample a lane, sums of the given type; the compiler turns the inner loops into vectors. Sums
+ * may wrap: those of lanes past the strip's end, which nobody reads, do. */
+#define DENSE_BY_ONES(name, type, utype, chunk)                                                    \
     static void name(const struct strip *st, const uint16_t *const *rows, size_t segment,          \
                      void *out, size_t first)                                                      \
     {                                                                                              \
         typedef type sums_v __attribute__((vector_size((chunk) * sizeof(type))));                  \
+        typedef utype wrapping_v __attribute__((vector_size((chunk) * sizeof(type))));             \
         typedef uint16_t samples_v __attribute__((vector_size((chunk)*2), aligned(2), may_alias)); \
         typedef uint8_t bytes_v __attribute__((vector_size(chunk), aligned(1), may_alias));        \
         const struct halo_conv *c = st->job->conv;                                                 \
         const int taps_x = 2 * c->radius_x + 1, taps_y = 2 * c->radius_y + 1;                      \
         const type max = halo_sample_max(c->depth);                                                \
         for (size_t x = 0; x < (size_t)st->width; x += 4 * (chunk)) {                              \
-            sums_v s[4];                                                                           \
+            wrapping_v sums[4];                                                                    \
             for (int v = 0; v < 4; v++)                                                            \
-                s[v] = (type)c->bias - (sums_v){0};                                                \
+                sums[v] = (utype)c->bias - (wrapping_v){0};                                        \
             const int32_t *w = c->mask;                                                            \
             for (int j = 0; j < taps_y; j++) {                                                     \
                 const uint16_t *p = rows[j] + segment + x;                                         \
                 for (int i = 0; i < taps_x; i++, w++) {                                            \
                     for (int v = 0; v < 4; v++)                                                    \
-                        s[v] += (type)*w * __builtin_convertvector(                                \
-                                               *(const samples_v *)(p + i + v * (chunk)), sums_v); \
+                        sums[v] += (utype)*w *                                                     \
+                                   __builtin_convertvector(                                        \
+                                       *(const samples_v *)(p + i + v * (chunk)), wrapping_v);     \
                 }                                                                                  \
             }                                                                                      \
             for (int v = 0; v < 4; v++) {                                                          \
                 const size_t to = first + x + (size_t)v * (chunk);                                 \
-                s[v] >>= c->mask_bits;                                                             \
-                s[v] &= s[v] >= 0;                                                                 \
-                s[v] = (s[v] & (s[v] <= max)) | (max & (s[v] > max));                              \
+                sums_v s = (sums_v)sums[v] >> c->mask_bits;                                        \
+                s &= s >= 0;                                                                       \
+                s = (s & (s <= max)) | (max & (s > max));                                          \
                 if (c->depth == 8)                                                                 \
-                    *(bytes_v *)((uint8_t *)out + to) = __builtin_convertvector(s[v], bytes_v);    \
+                    *(bytes_v *)((uint8_t *)out + to) = __builtin_convertvector(s, bytes_v);       \
                 else                                                                               \
-                    *(samples_v *)((uint16_t *)out + to) =                                         \
-                        __builtin_convertvector(s[v], samples_v);                                  \
+                    *(samples_v *)((uint16_t *)out + to) = __builtin_convertvector(s, samples_v);  \
             }                                                                                      \
         }                                                                                          \
     }
 
-DENSE_BY_ONES(dense_by_ones32, int32_t, LANES)
-DENSE_BY_ONES(dense_by_ones64, int64_t, LANES / 2)
+DENSE_BY_ONES(dense_by_ones32, int32_t, uint32_t, LANES)
+DENSE_BY_ONES(dense_by_ones64, int64_t, uint64_t, LANES / 2)
 
 static void dense(struct strip *s)
 {
