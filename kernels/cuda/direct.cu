@@ -12,8 +12,8 @@
  * lanes of one g hold of some groups: pixels go from memory to the registers of the product, without
  * shared memory and barriers.
  *
- * Of each row of a group a lane has the words of four windows side by side (direct.cuh): windows
- * 2i and 2i + 1 are rows g and g + 8 of product i. Column n of half p of the outputs is row n / 2,
+ * Of each row of a group a lane has the words of four windows side by side (direct.cuh): two of them
+ * are rows g and g + 8 of one product, two of another. Column n of half p of the outputs is row n / 2,
  * column 2p + n % 2 of the window, so that a lane ends with the 16 outputs that lie over its own
  * piece. A mask of at most five columns needs 8 bytes of a row: two words, which begin two bytes
  * before the outputs; one of nine needs 12, three whole words.
@@ -37,7 +37,7 @@ enum {
 struct direct_plane {
     struct halo_picture src;
     struct halo_plane dst;
-    const uint4 *bands;      /* four words for each lane and so on: see prepare */
+    const uint4 *bands;      /* see prepare */
     int first_row, blocks_x; /* of blocks */
     int bits[2];             /* by which words are shifted to where windows begin: see group_of */
     int shift;               /* less what all weights share */
@@ -113,7 +113,8 @@ struct group {
     uint32_t four[2][4], two[2][2];
 };
 
-/* The windows of a product. */
+/* The two windows of a product: ones whose words are in order in the registers of a piece, or come
+ * there by shifts. */
 template <int WORDS>
 static __device__ constexpr int window(int product, int i)
 {
@@ -341,8 +342,8 @@ static int weight_at(const struct halo_conv *conv, int channels, int e, int y)
     return conv->mask[(y + conv->radius_y) * columns + x / channels];
 }
 
-/* Four times the bias with the rounding constant, as a fragment to begin with; then the bands of each lane
- * (mask_bands), [four words][lane][word]. */
+/* Four times the bias with the rounding constant, as a fragment to begin with; then the bands of
+ * each lane (mask_bands), [four words][lane][word]. */
 void halo_cuda_direct_prepare(void *ret, const struct halo_conv *conv, int channels)
 {
     const struct direct_plan plan = plan_of(conv, channels);

@@ -67,6 +67,8 @@ MUTANTS = [
     Mutant('a band of the tensor kernel is one tap off', CUDA + 'tensor_separable.cu',
            'static const int of_word[3] = {0, -2, 2};', 'static const int of_word[3] = {0, -2, 3};',
            'cuda/tensor'),
+    Mutant('a window of direct has its rows in the wrong place', CUDA + 'direct.cu',
+           't - above - n / 2)', 't - above - (n + 1) / 2)', 'cuda/direct'),
     Mutant('the low digit of a weight has no sign', CUDA + 'tensor_dense.cu',
            'const int low = (int8_t)(w & 255);', 'const int low = w & 127;', 'cuda/tensor'),
 ]
