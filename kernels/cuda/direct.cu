@@ -54,7 +54,7 @@ struct shape {
     static constexpr int WORDS = WORDS_, GROUPS = GROUPS_, DIGITS = DIGITS_;
     /* Rows of windows that a warp walks down, and blocks of threads on a multiprocessor: the fastest
      * on an H200. */
-    static constexpr int STEPS = GROUPS == 2 ? 3 : 4, RESIDENT = WORDS * GROUPS == 4 ? 6 : 4;
+    static constexpr int STEPS = GROUPS == 2 ? 3 : 4, RESIDENT = WORDS * GROUPS == 4 ? 7 : 4;
     static constexpr int LOADS = STEPS + GROUPS - 1;
     static constexpr int ABOVE = 2 * (GROUPS - 1); /* rows of the window above its outputs */
     static constexpr int BANDS = GROUPS * WORDS * HALVES * DIGITS; /* words for each lane */
