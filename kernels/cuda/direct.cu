@@ -2,18 +2,18 @@
  * Strategy direct: small dense masks of bytes, one matrix product for all rows of the mask.
  *
  *      a window: 4 x 4 outputs and what they need
- *      +-------------+                       out = P W
- *      |    +---+    |  group 0              P: 16 windows x K bytes, of 2 or 3 groups of 4 rows and
- *      |    |   |    |                          2 or 3 words of 4 columns
- *      |    +---+    |  group 1              W: K x 16, the mask at each of the 16 places of an
- *      +-------------+                          output in its window
+ *      +-------------+                out = P W
+ *      |    +---+    |  group 0       P: 16 windows x K bytes, of 2 or 3 groups of 4 rows
+ *      |    |   |    |                   and 2 or 3 words of 4 columns
+ *      |    +---+    |  group 1       W: K x 16, the mask at each of the 16 places of an
+ *      +-------------+                   output in its window
  *
  * As k of an A fragment is t and a number that is ours to choose, a window may be what the four
- * lanes of one g hold of some groups: pixels go from memory to the registers of the product, without
- * shared memory and barriers.
+ * lanes of one g hold of some groups: pixels go from memory to the registers of the product,
+ * without shared memory and barriers.
  *
- * Of each row of a group a lane has the words of four windows side by side (direct.cuh): two of them
- * are rows g and g + 8 of one product, two of another. Column n of half p of the outputs is row n / 2,
+ * Of each row of a group a lane has the words of four windows side by side (direct.cuh): two of
+ * them are rows g and g + 8 of one product, two of another. Column n of half p of the outputs is row n / 2,
  * column 2p + n % 2 of the window, so that a lane ends with the 16 outputs that lie over its own
  * piece. A mask of at most five columns needs 8 bytes of a row: two words, which begin two bytes
  * before the outputs; one of nine needs 12, three whole words.
@@ -52,8 +52,8 @@ struct direct_launch {
 template <int WORDS_, int GROUPS_, int DIGITS_>
 struct shape {
     static constexpr int WORDS = WORDS_, GROUPS = GROUPS_, DIGITS = DIGITS_;
-    /* Rows of windows that a warp walks down, and blocks of threads on a multiprocessor: the fastest
-     * on an H200. */
+    /* Rows of windows that a warp walks down, and blocks of threads on a multiprocessor: the
+     * fastest on an H200. */
     static constexpr int STEPS = GROUPS == 2 ? 3 : 4, RESIDENT = WORDS * GROUPS == 4 ? 7 : 4;
     static constexpr int LOADS = STEPS + GROUPS - 1;
     static constexpr int ABOVE = 2 * (GROUPS - 1); /* rows of the window above its outputs */
