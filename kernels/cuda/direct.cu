@@ -13,10 +13,10 @@
  * without shared memory and barriers.
  *
  * Of each row of a group a lane has the words of four windows side by side (direct.cuh): two of
- * them are rows g and g + 8 of one product, two of another. Column n of half p of the outputs is row n / 2,
- * column 2p + n % 2 of the window, so that a lane ends with the 16 outputs that lie over its own
- * piece. A mask of at most five columns needs 8 bytes of a row: two words, which begin two bytes
- * before the outputs; one of nine needs 12, three whole words.
+ * them are rows g and g + 8 of one product, two of another. Column n of half p of the outputs is
+ * row n / 2, column 2p + n % 2 of the window, so that a lane ends with the 16 outputs that lie over
+ * its own piece. A mask of at most five columns needs 8 bytes of a row: two words, which begin two
+ * bytes before the outputs; one of nine needs 12, three whole words.
  *
  * Pixels are unsigned bytes and weights signed ones, in one digit or in two (w = 256 high + low,
  * both in -128 .. 127), each with sums of its own: all is exact in 32 bits. What all weights share
