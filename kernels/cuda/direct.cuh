@@ -1,127 +1,263 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Strategy direct: what its kernels share. A warp takes a strip of 128 bytes of the picture, and
- * walks down it; pixels go from memory to registers and from there to the tensor cores.
+ * Strategy direct: how pixels come into the registers. A warp takes a strip of 128 bytes of the
+ * picture and walks down it.
  *
  *             lane g of 8:  16 bytes each
  *      row   +----+----+----+-- --+----+
  *      t = 0 |    |    |    |     |    |     A group of four rows: lane 4 g + t has the piece of 16
- *          1 |    |    |    |     |    |     bytes g of row t. Its neighbours' words come from the
- *          2 |    |    |    |     |    |     lanes beside it.
+ *          1 |    |    |    |     |    |     bytes g of row t, and from the lanes beside it the
+ *          2 |    |    |    |     |    |     words next to it.
  *          3 |    |    |    |     |    |
  *            +----+----+----+-- --+----+
  *
- * Operands of the matrix products are laid out so that a lane reads only what it has: as k of an A
- * fragment is t and a number that is ours to choose, the window of a product are the words that the
- * four lanes of one g hold of some groups. A piece of the picture is so loaded once, without shared
- * memory and barriers, and there is nothing to wait for but the memory. */
+ * Ghost cells beside the picture are made of the piece next to them where they can be (near), for
+ * strips with ghosts are few and must not be late; elsewhere they are loaded one by one. */
 #ifndef HALO_DIRECT_CUH
 #define HALO_DIRECT_CUH
 
-#include "kernels/cuda/direct_ghosts.cuh"
-#include "kernels/cuda/launch.cuh"
+#include "kernels/cuda/tensor.cuh"
+#include "kernels/cuda/tile.cuh"
 
-/* Whether a strip of so many rows has no ghost cells: most have none. The same in all lanes. */
-template <int SIDE>
-static __device__ inline bool halo_strip_is_inside(int strip_e, int first_y, int rows,
-                                                   const struct halo_picture &picture)
+enum {
+    HALO_PIECE = 16,
+    HALO_STRIP = 8 * HALO_PIECE, /* bytes */
+    HALO_GROUP = 4,              /* rows */
+    HALO_BESIDE = 4,             /* elements on either side: no mask here reaches further */
+    HALO_LOW = 16,               /* a picture of fewer rows has no near ghosts */
+};
+
+/* A lane's own 16 elements, and one word of its neighbours on either side. */
+struct halo_piece {
+    uint32_t word[6];
+};
+
+/* A piece on its way: before is valid in the first lane of a row, after in the last and where the
+ * picture ends. */
+struct halo_raw_piece {
+    uint4 own;
+    uint32_t before, after;
+};
+
+/* Where a lane's pieces come from. */
+struct halo_strip {
+    int e, y; /* of its piece in the first group; the row may be outside */
+    int g;
+};
+
+/* Near ghosts: those left (0) and right (1) are bytes of words base and base + 1 of the piece
+ * beside them, or constant where base is -1; row y above or below the picture is row slope y +
+ * above or below. Rows end with a whole piece. */
+struct halo_ghosts {
+    bool near;
+    int slope, above, below;
+    int base[2];
+    uint32_t selector[2];
+};
+
+/* What a kernel reads. */
+struct halo_picture {
+    struct halo_plane plane;
+    int elements; /* of a row */
+    enum halo_border border;
+    uint32_t constant; /* four of the border's cells */
+    struct halo_ghosts ghosts;
+};
+
+/* One side; false: these ghosts are not near. */
+static inline bool halo_near_side(struct halo_ghosts *ghosts, const struct halo_picture &picture,
+                                  int right)
 {
-    return strip_e >= 4 * SIDE && strip_e + HALO_STRIP + 4 * SIDE <= halo_row_elements(picture) &&
-           first_y >= 0 && first_y + rows <= picture.plane.height;
+    const int elements = picture.elements, log2_channels = picture.plane.channels - 1;
+    int from[HALO_BESIDE], least = HALO_PIECE;
+    for (int b = 0; b < HALO_BESIDE; b++) {
+        const int e = right ? elements + b : b - HALO_BESIDE;
+        const int x = halo_border_index(e >> log2_channels, picture.plane.width, picture.border);
+        from[b] = (x << log2_channels) + (e & log2_channels) - (right ? elements - HALO_PIECE : 0);
+        least = from[b] < least ? from[b] : least;
+    }
+    const int base = least / 4 > 2 ? 2 : least / 4;
+    ghosts->base[right] = picture.border == HALO_BORDER_CONSTANT ? -1 : base;
+    ghosts->selector[right] = 0;
+    for (int b = 0; b < HALO_BESIDE; b++) {
+        const int byte = from[b] - 4 * base;
+        ghosts->selector[right] |= (byte & 7) << 4 * b;
+        if (picture.border != HALO_BORDER_CONSTANT && (least < 0 || byte > 7))
+            return false;
+    }
+    return true;
 }
 
-/* The group-th piece of a strip that is inside. */
-template <int SIDE>
-static __device__ inline halo_raw_piece<SIDE> halo_load_inside(const struct halo_strip &strip,
-                                                               int group,
-                                                               const struct halo_picture &picture)
+static inline struct halo_picture halo_picture_of(const struct halo_cuda_call *call)
 {
-    const struct halo_plane &src = picture.plane;
-    const uint8_t *from =
-        (const uint8_t *)src.data + (strip.y + group * HALO_GROUP) * src.stride + strip.e;
-    halo_raw_piece<SIDE> ret;
-    ret.own = *(const uint4 *)from;
-    const uint32_t *beside = (const uint32_t *)(from + (strip.g == 0 ? -4 * SIDE : HALO_PIECE));
-    const bool at_end = strip.g == 0 || strip.g == 7;
-    if (SIDE == 1) {
-        ret.before[0] = at_end ? *beside : 0;
-    } else {
-        const uint2 two = at_end ? *(const uint2 *)beside : make_uint2(0, 0);
-        ret.before[0] = two.x, ret.before[SIDE - 1] = two.y;
+    struct halo_picture picture = {};
+    picture.plane = call->src;
+    picture.elements = call->src.width * call->src.channels;
+    picture.border = call->conv->border;
+    picture.constant = call->conv->border_value * 0x01010101u;
+
+    struct halo_ghosts *ghosts = &picture.ghosts;
+    const int height = call->src.height;
+    switch (picture.border) {
+    case HALO_BORDER_REPLICATE:
+        ghosts->below = height - 1;
+        break;
+    case HALO_BORDER_REFLECT:
+        ghosts->slope = -1, ghosts->above = -1, ghosts->below = 2 * height - 1;
+        break;
+    case HALO_BORDER_REFLECT101:
+        ghosts->slope = -1, ghosts->below = 2 * height - 2;
+        break;
+    case HALO_BORDER_WRAP:
+        ghosts->slope = 1, ghosts->above = height, ghosts->below = -height;
+        break;
+    default:
+        break;
     }
-#pragma unroll
-    for (int i = 0; i < SIDE; i++)
-        ret.after[i] = ret.before[i];
-    return ret;
+    ghosts->near = picture.elements % HALO_PIECE == 0 && height >= HALO_LOW &&
+                   halo_near_side(ghosts, picture, 0) && halo_near_side(ghosts, picture, 1);
+    return picture;
 }
 
 /* What kind of a strip it is: the same in all lanes of a warp. */
 enum halo_strip_kind {
     HALO_STRIP_INSIDE, /* no ghost cells: most are so */
-    HALO_STRIP_NEAR,   /* ghost cells as in halo_ghosts */
+    HALO_STRIP_NEAR,
     HALO_STRIP_ANY,
 };
 
-/* Where the pieces of a strip come from. */
-template <int SIDE>
-struct halo_source {
-    struct halo_strip strip;
-    uint32_t constant;    /* four of the border's cells */
-    halo_edge<SIDE> edge; /* HALO_STRIP_ANY */
-};
-
-template <int SIDE, enum halo_strip_kind KIND>
-static __device__ inline halo_source<SIDE> halo_source_of(const struct halo_picture &picture,
-                                                          const struct halo_strip &strip)
+static __device__ inline enum halo_strip_kind halo_strip_kind_of(int strip_e, int first_y, int rows,
+                                                                 const struct halo_picture &picture)
 {
-    halo_source<SIDE> source;
-    source.strip = strip;
-    source.constant = picture.ghost * 0x01010101u;
-    if (KIND == HALO_STRIP_ANY)
-        source.edge = halo_edge_of<SIDE>(strip, picture);
-    return source;
+    if (strip_e >= HALO_BESIDE && strip_e + HALO_STRIP + HALO_BESIDE <= picture.elements &&
+        first_y >= 0 && first_y + rows <= picture.plane.height)
+        return HALO_STRIP_INSIDE;
+    return picture.ghosts.near ? HALO_STRIP_NEAR : HALO_STRIP_ANY;
 }
 
-/* The group-th piece. */
-template <int SIDE, enum halo_strip_kind KIND>
-static __device__ inline halo_raw_piece<SIDE> halo_load(const halo_source<SIDE> &source, int group,
-                                                        const struct halo_picture &picture)
+/* The group-th piece of a strip. */
+static __device__ inline struct halo_raw_piece halo_load_inside(const struct halo_strip &strip,
+                                                                int group,
+                                                                const struct halo_picture &picture)
 {
-    return KIND == HALO_STRIP_INSIDE ? halo_load_inside<SIDE>(source.strip, group, picture)
-           : KIND == HALO_STRIP_NEAR
-               ? halo_load_near<SIDE>(source.strip, group, picture, source.constant)
-               : halo_load_any<SIDE>(source.strip, source.edge, group, picture, source.constant);
+    const ptrdiff_t stride = picture.plane.stride;
+    const uint8_t *from =
+        (const uint8_t *)picture.plane.data + (strip.y + group * HALO_GROUP) * stride + strip.e;
+    const bool at_end = strip.g == 0 || strip.g == 7;
+    struct halo_raw_piece ret;
+    ret.own = *(const uint4 *)from;
+    ret.before = at_end ? *(const uint32_t *)(from + (strip.g == 0 ? -4 : HALO_PIECE)) : 0;
+    ret.after = ret.before;
+    return ret;
+}
+
+/* Left and right of the picture nothing is loaded. */
+static __device__ inline struct halo_raw_piece halo_load_near(const struct halo_strip &strip,
+                                                              int group,
+                                                              const struct halo_picture &picture)
+{
+    const struct halo_plane &src = picture.plane;
+    const struct halo_ghosts &ghosts = picture.ghosts;
+    const int left = picture.elements - strip.e, y = strip.y + group * HALO_GROUP;
+    const bool beside = strip.g == 0 ? strip.e > 0 : strip.g == 7 && left > HALO_PIECE;
+    const bool outside = y < 0 || y >= src.height;
+    const bool constant = outside && picture.border == HALO_BORDER_CONSTANT;
+    const int row = outside ? ghosts.slope * y + (y < 0 ? ghosts.above : ghosts.below) : y;
+    /* Rows further below are of no use, but must be somewhere. */
+    const uint8_t *from =
+        (const uint8_t *)src.data + min(max(row, 0), src.height - 1) * src.stride + strip.e;
+
+    const uint32_t word = picture.constant;
+    struct halo_raw_piece ret = {make_uint4(word, word, word, word), word, word};
+    if (left > 0 && !constant)
+        ret.own = *(const uint4 *)from;
+    if (beside && !constant)
+        ret.before = *(const uint32_t *)(from + (strip.g == 0 ? -4 : HALO_PIECE));
+    ret.after = ret.before;
+    return ret;
+}
+
+/* The ghosts on one side, from the piece beside them. */
+static __device__ inline uint32_t halo_near_ghosts(const uint4 &own, int right,
+                                                   const struct halo_picture &picture)
+{
+    const int base = picture.ghosts.base[right];
+    const uint32_t constant = picture.constant;
+    const uint32_t low = base == 0 ? own.x : base == 1 ? own.y : base == 2 ? own.z : constant;
+    const uint32_t high = base == 0 ? own.y : base == 1 ? own.z : base == 2 ? own.w : constant;
+    return __byte_perm(low, high, picture.ghosts.selector[right]);
+}
+
+/* Four elements from element e on, which may be outside. */
+static __device__ inline uint32_t halo_load_cells(const uint8_t *row, int e,
+                                                  const struct halo_picture &picture)
+{
+    uint32_t cells = 0;
+#pragma unroll
+    for (int b = 0; b < 4; b++) {
+        const int from = halo_border_element(e + b, picture.plane, picture.border);
+        const uint32_t cell = row[max(from, 0)];
+        cells |= (from == HALO_GHOST ? picture.constant & 0xff : cell) << 8 * b;
+    }
+    return cells;
+}
+
+/* Whole, with its ghosts. What lies between the end of a row and the next multiple of 16 may be
+ * read. */
+static __device__ inline struct halo_raw_piece halo_load_any(const struct halo_strip &strip,
+                                                             int group,
+                                                             const struct halo_picture &picture)
+{
+    const uint32_t word = picture.constant;
+    struct halo_raw_piece ret = {make_uint4(word, word, word, word), word, word};
+    const int left = picture.elements - strip.e, at = min(left, (int)HALO_PIECE);
+    const int y =
+        halo_border_index(strip.y + group * HALO_GROUP, picture.plane.height, picture.border);
+    if (y == HALO_GHOST || left <= 0)
+        return ret;
+
+    const uint8_t *row = (const uint8_t *)picture.plane.data + y * picture.plane.stride;
+    ret.own = *(const uint4 *)(row + strip.e);
+    ret.before = halo_load_cells(row, strip.e - 4, picture);
+    const uint32_t follow = halo_load_cells(row, strip.e + at, picture);
+    uint32_t words[5] = {ret.own.x, ret.own.y, ret.own.z, ret.own.w, follow};
+#pragma unroll
+    for (int i = 0; i < 5; i++) {
+        const int bits = 8 * (at - 4 * i); /* of this word that are in the picture */
+        if (bits <= 0)
+            words[i] = bits > -32 ? follow >> -bits : 0;
+        else if (bits < 32)
+            words[i] = (words[i] & ((1u << bits) - 1)) | follow << bits;
+    }
+    ret.own = make_uint4(words[0], words[1], words[2], words[3]);
+    ret.after = words[4];
+    return ret;
+}
+
+template <enum halo_strip_kind KIND>
+static __device__ inline struct halo_raw_piece halo_load(const struct halo_strip &strip, int group,
+                                                         const struct halo_picture &picture)
+{
+    return KIND == HALO_STRIP_INSIDE ? halo_load_inside(strip, group, picture)
+           : KIND == HALO_STRIP_NEAR ? halo_load_near(strip, group, picture)
+                                     : halo_load_any(strip, group, picture);
 }
 
 /* Waits for a piece and adds what the neighbours have; all lanes. */
-template <int SIDE, enum halo_strip_kind KIND>
-static __device__ inline halo_piece<SIDE> halo_complete(halo_raw_piece<SIDE> raw,
-                                                        const halo_source<SIDE> &source,
-                                                        const struct halo_picture &picture)
+template <enum halo_strip_kind KIND>
+static __device__ inline struct halo_piece halo_complete(const struct halo_raw_piece &raw,
+                                                         const struct halo_strip &strip,
+                                                         const struct halo_picture &picture)
 {
-    const bool first = source.strip.g == 0;
-    bool last = source.strip.g == 7;
-    if (KIND == HALO_STRIP_NEAR) {
-        halo_add_near<SIDE>(raw, source.strip, picture, source.constant);
-        last = last || source.strip.e + HALO_PIECE == halo_row_elements(picture);
-    }
-    if (KIND == HALO_STRIP_ANY) {
-        if (source.edge.last && source.edge.at < HALO_PIECE)
-            halo_append<SIDE>(raw, source.edge.at);
-        last = source.edge.last;
-    }
-    const uint32_t own[4] = {raw.own.x, raw.own.y, raw.own.z, raw.own.w};
-    halo_piece<SIDE> ret;
-#pragma unroll
-    for (int i = 0; i < 4; i++)
-        ret.word[SIDE + i] = own[i];
-#pragma unroll
-    for (int i = 0; i < SIDE; i++) {
-        const uint32_t before = __shfl_up_sync(0xffffffff, own[4 - SIDE + i], 4);
-        const uint32_t after = __shfl_down_sync(0xffffffff, own[i], 4);
-        ret.word[i] = first ? raw.before[i] : before;
-        ret.word[SIDE + 4 + i] = last ? raw.after[i] : after;
-    }
-    return ret;
+    const bool ends = KIND != HALO_STRIP_INSIDE && strip.e + HALO_PIECE >= picture.elements;
+    uint32_t before = raw.before, after = raw.after;
+    if (KIND == HALO_STRIP_NEAR && strip.e == 0)
+        before = halo_near_ghosts(raw.own, 0, picture);
+    if (KIND == HALO_STRIP_NEAR && ends)
+        after = halo_near_ghosts(raw.own, 1, picture);
+    const uint32_t up = __shfl_up_sync(0xffffffff, raw.own.w, 4);
+    const uint32_t down = __shfl_down_sync(0xffffffff, raw.own.x, 4);
+    return {{strip.g == 0 ? before : up, raw.own.x, raw.own.y, raw.own.z, raw.own.w,
+             strip.g == 7 || ends ? after : down}};
 }
 
 #endif

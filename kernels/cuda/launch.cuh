@@ -7,9 +7,9 @@
 #include <cuda_runtime.h>
 
 /* Waits for the end of the kernel before; then the next may be started. All blocks that have work
- * call this before they touch a plane: that kernel did so too, or was started when it was alone, so
- * all that was enqueued earlier has ended as well. Planes are read by plain loads (not __ldg, for
- * which memory must not change while the kernel is there). */
+ * call this before they touch a plane: that kernel did so too, or was started when it was alone,
+ * so all that was enqueued earlier has ended as well. Planes are read by plain loads (not __ldg,
+ * for which memory must not change while the kernel is there). */
 static __device__ inline void halo_wait_for_kernel_before()
 {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900

@@ -38,7 +38,7 @@ static const struct halo_cuda_strategy box_stream = {
 };
 
 static const struct halo_cuda_strategy direct = {
-    .base = {"direct", "small masks: tensor cores, pixels straight into registers",
+    .base = {"direct", "small dense masks: tensor cores, pixels straight into registers",
              halo_cuda_direct_can},
     .compute = 80,
     .launch = halo_cuda_launch_direct,

@@ -138,6 +138,8 @@ MUTANTS = [
     Mutant('a band of the tensor kernel is one tap off', CUDA + 'tensor_separable.cu',
            'static const int of_word[3] = {0, -2, 2};', 'static const int of_word[3] = {0, -2, 3};',
            'cuda/tensor'),
+    Mutant('a window of direct has its rows in the wrong place', CUDA + 'direct.cu',
+           't - above - n / 2)', 't - above - (n + 1) / 2)', 'cuda/direct'),
     Mutant('the mixed products of deep samples have half their weight',
            CUDA + 'tensor_separable_deep.cu', '(uint32_t)sums[MIXED][i] << 8',
            '(uint32_t)sums[MIXED][i] << 7', 'cuda/tensor'),
