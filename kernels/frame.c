@@ -109,7 +109,8 @@ static int run_at_once(struct halo_backend *b, const struct halo_frame *frame)
     return ret;
 }
 
-/* In builds for tests, HALOD_FAULT=KIND:N makes the N-th call of that kind fail as a device does. */
+/* In builds for tests, HALOD_FAULT=KIND:N makes the N-th call of that kind fail as a device
+ * does. */
 static bool is_fault(const char *kind, atomic_int *calls)
 {
 #ifdef HALO_FAULTS
