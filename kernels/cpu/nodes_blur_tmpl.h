@@ -30,10 +30,11 @@ static void blur_narrow(uint32_t *to, const uint32_t *nodes, ptrdiff_t stride, c
     *(nodes_unaligned *)(to + LANES) = b >> bits;
 }
 
+/* Sums of nodes that nobody reads, behind the line's end, may wrap. */
 static inline wide_vec wide(const uint32_t *before, const uint32_t *after)
 {
-    typedef half_vec unaligned __attribute__((aligned(4)));
-    const half_vec sum = *(const unaligned *)before + *(const unaligned *)after;
+    typedef uint32_t unaligned __attribute__((vector_size(4 * HALF), aligned(4), may_alias));
+    const half_vec sum = (half_vec)(*(const unaligned *)before + *(const unaligned *)after);
     return __builtin_convertvector(sum, wide_vec);
 }
 
