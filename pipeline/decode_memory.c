@@ -8,6 +8,7 @@
 #include <pthread.h>
 
 #include "pipeline/format.h"
+#include "pipeline/picture_pool.h"
 
 enum {
     ALIGNMENT = 128, /* of rows and planes: more than any decoder's vectors */
@@ -26,21 +27,10 @@ struct layout {
     size_t plane[4], total;
 };
 
-static void free_memory(void *opaque, uint8_t *data)
-{
-    halo_backend_memory_free(opaque, data);
-}
-
 static AVBufferRef *allocate(void *opaque, size_t size)
 {
     const struct halo_decode_memory *m = opaque;
-    uint8_t *data = halo_backend_memory(m->ops, size);
-    if (!data)
-        return NULL;
-    AVBufferRef *ref = av_buffer_create(data, size, free_memory, (void *)m->ops, 0);
-    if (!ref)
-        halo_backend_memory_free(m->ops, data);
-    return ref;
+    return halo_backend_buffer(m->ops, size);
 }
 
 struct halo_decode_memory *halo_decode_memory_create(const struct halo_backend_ops *ops)

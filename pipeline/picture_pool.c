@@ -28,16 +28,21 @@ static void free_memory(void *opaque, uint8_t *data)
     halo_backend_memory_free(opaque, data);
 }
 
+AVBufferRef *halo_backend_buffer(const struct halo_backend_ops *ops, size_t size)
+{
+    uint8_t *data = halo_backend_memory(ops, size);
+    AVBufferRef *ref = data ? av_buffer_create(data, size, free_memory, (void *)ops, 0) : NULL;
+    if (data && !ref)
+        halo_backend_memory_free(ops, data);
+    return ref;
+}
+
 static AVBufferRef *allocate(void *opaque, size_t size)
 {
     const struct halo_picture_pool *pool = opaque;
-    uint8_t *data = halo_backend_memory(pool->ops, size);
-    if (!data)
-        return NULL;
-    memset(data, GRAY, size);
-    AVBufferRef *ref = av_buffer_create(data, size, free_memory, (void *)pool->ops, 0);
-    if (!ref)
-        halo_backend_memory_free(pool->ops, data);
+    AVBufferRef *ref = halo_backend_buffer(pool->ops, size);
+    if (ref)
+        memset(ref->data, GRAY, size);
     return ref;
 }
 

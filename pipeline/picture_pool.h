@@ -9,6 +9,10 @@
 
 #include "kernels/frame.h"
 
+/* size bytes of the backend's memory as a buffer, freed with its last reference; NULL: none left.
+ * Any thread. */
+AVBufferRef *halo_backend_buffer(const struct halo_backend_ops *ops, size_t size);
+
 struct halo_picture_pool;
 
 /* NULL: out of memory, or a format without planes. */
