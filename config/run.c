@@ -15,8 +15,7 @@ static const char *const log_levels[] = {
     [HALO_LOG_INFO] = "info",   [HALO_LOG_DEBUG] = "debug", NULL,
 };
 
-static const char *const backends[] = {
-    [HALO_RUN_AUTO] = "auto", [HALO_RUN_CPU] = "cpu", [HALO_RUN_CUDA] = "cuda", NULL};
+const char *const halo_run_backends[] = {"auto", "cpu", "cuda", NULL};
 
 #define AT(field) offsetof(struct halo_run_settings, field)
 
@@ -54,7 +53,7 @@ const struct halo_option halo_run_options[] = {
      .help = "of a raw IN: its frames per second, at most 10000"},
     {"pixel_format", NULL, HALO_OPTION_STRING, AT(pixel_format), .argument = "NAME",
      .help = "of a raw IN: its pixel format"},
-    {"backend", NULL, HALO_OPTION_CHOICE, AT(backend), HALO_RUN_AUTO, .choices = backends,
+    {"backend", NULL, HALO_OPTION_CHOICE, AT(backend), 0, .choices = halo_run_backends,
      .argument = "NAME", .help = "where filters run; auto: on the GPU where there is one"},
     {"gpu", NULL, HALO_OPTION_INT, AT(gpu), 0, 0, 1023, .help = "number of the GPU"},
     {"depth", NULL, HALO_OPTION_INT, AT(depth), 3, 1, 16,

@@ -8,7 +8,8 @@
 #include "error.h"
 #include "option.h"
 
-enum halo_run_backend { HALO_RUN_AUTO, HALO_RUN_CPU, HALO_RUN_CUDA };
+/* Words of -backend: "auto", and the backends' names. */
+extern const char *const halo_run_backends[];
 
 struct halo_run_settings {
     char *input;                                 /* -i */
@@ -25,7 +26,7 @@ struct halo_run_settings {
     char *video_size, *framerate, *pixel_format; /* for the demuxer */
     double seek, duration;                       /* -ss, -t: seconds; negative where not given */
     bool no_audio, overwrite, never_overwrite, copy_unfiltered, keep_going;
-    int backend;   /* enum halo_run_backend */
+    int backend;   /* index into halo_run_backends */
     int gpu;       /* number of the device */
     int depth;     /* frames in flight on it */
     int threads;   /* filter workers; 0: one for each CPU */

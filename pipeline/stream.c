@@ -96,9 +96,7 @@ static void expect_total(struct halo_stream *s)
 
 static int open_all(struct halo_stream *s, struct halo_error *err)
 {
-    static const char *const backends[] = {
-        [HALO_RUN_AUTO] = "auto", [HALO_RUN_CPU] = "cpu", [HALO_RUN_CUDA] = "cuda"};
-    const struct halo_ring_settings ring = {.backend = backends[s->settings->backend],
+    const struct halo_ring_settings ring = {.backend = halo_run_backends[s->settings->backend],
                                             .device = s->settings->gpu,
                                             .depth = s->settings->depth,
                                             .threads = s->settings->threads};
