@@ -24,7 +24,7 @@ struct halo_ring {
 
 static bool is_auto(const struct halo_ring *ring)
 {
-    return !ring->settings.backend || !strcmp(ring->settings.backend, "auto");
+    return !strcmp(ring->settings.backend, "auto");
 }
 
 /* Measured times, where halo-bench --tune has left some. Without them all goes on, only slower. */
@@ -57,8 +57,7 @@ static int open_lane(const struct halo_ring *ring, const struct halo_backend_ops
 
 static int open_lanes(struct halo_ring *ring, const struct halo_backend_ops *ops)
 {
-    const int wanted = ring->settings.depth ? ring->settings.depth : HALO_RING_DEPTH;
-    const int depth = ops->submit ? wanted : 1;
+    const int depth = ops->submit ? ring->settings.depth : 1;
     int ret = 0;
     for (ring->depth = 0; ring->depth < depth && ret == 0; ring->depth += ret == 0)
         ret = open_lane(ring, ops, &ring->lane[ring->depth]);

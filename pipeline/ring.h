@@ -12,15 +12,12 @@
 #include "config/error.h"
 #include "kernels/frame.h"
 
-enum {
-    HALO_RING_DEPTH = 3, /* where nothing is said: one up, one in the kernels, one down */
-    HALO_RING_MOST = 16,
-};
+enum { HALO_RING_MOST = 16 };
 
 struct halo_ring_settings {
-    const char *backend; /* "auto" or NULL, or a name in halo_backends[] */
+    const char *backend; /* "auto", or a name in halo_backends[] */
     int device;          /* number of the GPU */
-    int depth;           /* lanes; 0: HALO_RING_DEPTH. The CPU has one: it does not wait */
+    int depth;           /* lanes, 1 .. HALO_RING_MOST. The CPU has one: it does not wait */
     int threads;         /* of the CPU */
 };
 
