@@ -42,6 +42,8 @@ static bool frame_ok(const struct halo_backend *b, const struct halo_frame *fram
 {
     if (frame->planes < 1 || frame->planes > HALO_MAX_PLANES)
         return false;
+    if ((frame->src_on_device || frame->dst_on_device) && !b->ops->submit)
+        return false;
     for (int p = 0; p < frame->planes; p++) {
         const struct halo_frame_plane *plane = &frame->plane[p];
         if (plane->count < 1)

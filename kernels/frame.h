@@ -13,6 +13,8 @@
 #ifndef HALO_FRAME_H
 #define HALO_FRAME_H
 
+#include <stdbool.h>
+
 #include "backend.h"
 
 #define HALO_MAX_PLANES 4
@@ -22,7 +24,7 @@ struct halo_step {
     const struct halo_strategy *strategy; /* NULL: the backend chooses */
 };
 
-/* A plane and its way: src through 1 or more steps to dst. src and dst are host memory; from
+/* A plane and its way: src through 1 or more steps to dst. From and to host memory of
  * halo_backend_memory() copies overlap, from elsewhere they may block. Bytes between the rows of
  * dst may be written: rows that lie as the device has them come back in one copy. */
 struct halo_frame_plane {
@@ -34,6 +36,10 @@ struct halo_frame_plane {
 struct halo_frame {
     struct halo_frame_plane plane[HALO_MAX_PLANES];
     int planes;
+    /* Planes that are in memory of the lane's own device, in its primary context, and need no
+     * upload or download; otherwise they are on the host. The CPU refuses such frames. */
+    bool src_on_device, dst_on_device;
+    void *after; /* with src_on_device: the cudaStream_t on which src is being written */
 };
 
 /* Starts a frame. The lane must be idle; src, dst and steps must stay until halo_frame_finish().

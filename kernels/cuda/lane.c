@@ -38,6 +38,12 @@ static struct halo_plane device_plane(const struct halo_plane *host)
     return ret;
 }
 
+/* Whether kernels can use a plane of the caller's where it is. */
+static bool is_aligned(const struct halo_plane *p)
+{
+    return (uintptr_t)p->data % ALIGNMENT == 0 && p->stride > 0 && p->stride % STEP == 0;
+}
+
 /* Takes the next plane out of the lane's memory; *at counts bytes even where there is none yet. */
 static void place(struct halo_plane *plane, char *memory, size_t *at)
 {
@@ -51,10 +57,16 @@ static size_t lay_out(const struct halo_frame *frame, char *memory, struct halo_
     size_t at = 0;
     for (int p = 0; p < frame->planes; p++) {
         const struct halo_frame_plane *plane = &frame->plane[p];
-        ret->src[p] = device_plane(&plane->src);
-        ret->dst[p] = device_plane(&plane->dst);
-        place(&ret->src[p], memory, &at);
-        place(&ret->dst[p], memory, &at);
+        ret->src[p] = plane->src;
+        ret->dst[p] = plane->dst;
+        if (!frame->src_on_device || !is_aligned(&plane->src)) {
+            ret->src[p] = device_plane(&plane->src);
+            place(&ret->src[p], memory, &at);
+        }
+        if (!frame->dst_on_device || !is_aligned(&plane->dst)) {
+            ret->dst[p] = device_plane(&plane->dst);
+            place(&ret->dst[p], memory, &at);
+        }
         for (int i = 0; i < scratch; i++) {
             ret->scratch[i][p] = device_plane(&plane->dst);
             place(&ret->scratch[i][p], memory, &at);
@@ -100,13 +112,23 @@ static cudaError_t reserve(struct halo_cuda_lane *lane, size_t bytes)
     return status;
 }
 
+/* The lane's stream goes on when what `after` holds now is done. done is only needed later. */
+static cudaError_t wait_for(struct halo_cuda_lane *lane, cudaStream_t after, cudaStream_t stream)
+{
+    const cudaError_t status = cudaEventRecord(lane->done, after);
+    return status == cudaSuccess ? cudaStreamWaitEvent(stream, lane->done, 0) : status;
+}
+
 static cudaError_t upload(const struct halo_frame *frame, const struct halo_frame_places *places,
                           cudaStream_t stream)
 {
+    const enum cudaMemcpyKind kind =
+        frame->src_on_device ? cudaMemcpyDeviceToDevice : cudaMemcpyHostToDevice;
     cudaError_t status = cudaSuccess;
     for (int p = 0; p < frame->planes && status == cudaSuccess; p++) {
-        const struct halo_plane *dst = &places->dst[p];
-        status = copy_plane(&places->src[p], &frame->plane[p].src, cudaMemcpyHostToDevice, stream);
+        const struct halo_plane *src = &frame->plane[p].src, *dst = &places->dst[p];
+        if (places->src[p].data != src->data)
+            status = copy_plane(&places->src[p], src, kind, stream);
         if (status == cudaSuccess)
             status = cudaMemsetAsync(dst->data, POISON, (size_t)dst->stride * (size_t)dst->height,
                                      stream);
@@ -117,9 +139,14 @@ static cudaError_t upload(const struct halo_frame *frame, const struct halo_fram
 static cudaError_t download(const struct halo_frame *frame, const struct halo_frame_places *places,
                             cudaStream_t stream)
 {
+    const enum cudaMemcpyKind kind =
+        frame->dst_on_device ? cudaMemcpyDeviceToDevice : cudaMemcpyDeviceToHost;
     cudaError_t status = cudaSuccess;
-    for (int p = 0; p < frame->planes && status == cudaSuccess; p++)
-        status = copy_plane(&frame->plane[p].dst, &places->dst[p], cudaMemcpyDeviceToHost, stream);
+    for (int p = 0; p < frame->planes && status == cudaSuccess; p++) {
+        const struct halo_plane *dst = &frame->plane[p].dst;
+        if (places->dst[p].data != dst->data)
+            status = copy_plane(dst, &places->dst[p], kind, stream);
+    }
     return status;
 }
 
@@ -145,7 +172,10 @@ static int enqueue_all(struct halo_backend *b, const struct halo_frame *frame)
     if (ret < 0)
         return ret;
     lay_out(frame, lane->memory, &places);
-    ret = halo_cuda_check(b, upload(frame, &places, stream), "upload");
+    if (frame->src_on_device)
+        ret = halo_cuda_check(b, wait_for(lane, frame->after, stream), "wait");
+    if (ret == 0)
+        ret = halo_cuda_check(b, upload(frame, &places, stream), "upload");
     if (ret == 0)
         ret = enqueue_steps(b, frame, &places);
     if (ret == 0)
