@@ -44,6 +44,7 @@ struct halo_trial {
         HALO_ONE_BY_ONE, /* each plane a call of its own, one after the other on one stream */
         HALO_GRAPH,      /* the same as a CUDA graph; one by one where there is none */
         HALO_TOGETHER,   /* as many planes in one call as a frame may have, or has */
+        HALO_APART,      /* one by one, and none is started before the one before has ended */
     } calls;
 };
 

@@ -45,6 +45,7 @@ struct cuda_backend {
     struct halo_backend base;
     int device;
     int compute; /* see halo_cuda_probe */
+    bool early;  /* see halo_cuda_call */
     struct kept_mask *masks[KEPT_MASKS];
     uint64_t uses;
     cudaStream_t stream;
@@ -295,7 +296,7 @@ static int launch(struct cuda_backend *c, const struct halo_job *jobs, int count
                 .region = region_of(job),
                 .region_memory = region_memory,
                 .stream = c->stream,
-                .early = c->compute >= 90,
+                .early = c->early,
             };
             wide += halo_cuda_scratch_bytes(job->conv, &job->src);
             if (calls[planes].region)
@@ -370,6 +371,12 @@ int halo_cuda_make_current(struct halo_backend *b)
 {
     struct cuda_backend *c = (struct cuda_backend *)b;
     return check(c, cudaSetDevice(c->device), "device");
+}
+
+void halo_cuda_set_early(struct halo_backend *b, bool early)
+{
+    struct cuda_backend *c = (struct cuda_backend *)b;
+    c->early = early && c->compute >= 90;
 }
 
 cudaStream_t halo_cuda_stream(const struct halo_backend *b)
@@ -483,6 +490,7 @@ static int cuda_open(struct halo_backend **ret, const struct halo_backend_settin
     cudaError_t status = cudaSetDevice(c->device);
     if (status == cudaSuccess)
         status = halo_cuda_probe(&c->compute);
+    halo_cuda_set_early(&c->base, true);
     if (status == cudaSuccess)
         status = cudaStreamCreateWithFlags(&c->stream, cudaStreamNonBlocking);
     if (status == cudaSuccess) {

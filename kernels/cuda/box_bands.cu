@@ -17,6 +17,7 @@
  * Row m of R: 8b + m is output 8 (m / 2) + 4s + 2b + m % 2 of 32, for s = 0 and 1, so that a lane
  * ends with eight outputs in a row. */
 #include "kernels/cuda/box.cuh"
+#include "kernels/cuda/launch.cuh"
 
 enum {
     WARPS = 4,
@@ -280,6 +281,7 @@ static __global__ void __launch_bounds__(THREADS, 4)
     bands_kernel(const __grid_constant__ struct bands_launch launch)
 {
     __shared__ struct halo_word_source ghosts[WARPS][PAIR / 4 * LOADS];
+    halo_wait_for_kernel_before();
     const struct bands_plane &p = plane_of(launch);
     const int block = blockIdx.x - p.first_block, warp = threadIdx.x / 32;
     const int e = (block % p.blocks_x * WARPS + warp) * PAIR * PAIRS;
@@ -334,7 +336,7 @@ void halo_cuda_box_bands_prepare(void *ret, const struct halo_conv *conv, int ch
 }
 
 template <int GROUPS>
-static cudaError_t launch_groups(struct bands_launch *launch, cudaStream_t stream)
+static cudaError_t launch_groups(struct bands_launch *launch, const struct halo_cuda_call *call)
 {
     int blocks = 0;
     for (int i = 0; i < launch->count; i++) {
@@ -344,11 +346,9 @@ static cudaError_t launch_groups(struct bands_launch *launch, cudaStream_t strea
         plane->blocks_x = grid.x;
         blocks += grid.x * grid.y;
     }
-    if (halo_has_region(*launch))
-        bands_kernel<GROUPS, true><<<blocks, THREADS, 0, stream>>>(*launch);
-    else
-        bands_kernel<GROUPS, false><<<blocks, THREADS, 0, stream>>>(*launch);
-    return cudaGetLastError();
+    return halo_has_region(*launch)
+               ? halo_launch(bands_kernel<GROUPS, true>, *launch, blocks, THREADS, 0, call)
+               : halo_launch(bands_kernel<GROUPS, false>, *launch, blocks, THREADS, 0, call);
 }
 
 static struct bands_plane plane_for(const struct halo_cuda_call *call)
@@ -386,6 +386,5 @@ cudaError_t halo_cuda_launch_box_bands(const struct halo_cuda_call *calls, int c
     }
     if (launch.count == 0)
         return cudaSuccess;
-    return radius_y > 8 ? launch_groups<3>(&launch, calls->stream)
-                        : launch_groups<2>(&launch, calls->stream);
+    return radius_y > 8 ? launch_groups<3>(&launch, calls) : launch_groups<2>(&launch, calls);
 }

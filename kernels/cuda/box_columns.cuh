@@ -16,9 +16,10 @@ enum {
     HALO_BOX_PAIR_STRIDE = 2 * HALO_BOX_WIDTH + 64, /* bytes */
     HALO_BOX_PLANE = HALO_BOX_BATCH / 2 * HALO_BOX_PAIR_STRIDE,
 
-    /* Named barriers of all threads; each kind has two, one for each buffer. */
+    /* Named barriers of all threads; of the first two kinds there are two, one for each buffer. */
     HALO_BOX_FULL = 1,
     HALO_BOX_FREE = 3,
+    HALO_BOX_BEGUN = 5, /* the first sums of the rows are there */
 };
 
 /* Four columns of a row, in words, or what those are made of where there are ghosts. */
@@ -132,7 +133,7 @@ static __device__ inline void halo_box_run_columns(const struct halo_box_source<
 #pragma unroll
     for (int i = 0; i < AHEAD; i++)
         leaves[i] = load_cells<EDGE>(s, y + i - radius - 1);
-    __syncthreads();
+    halo_box_sync(HALO_BOX_BEGUN);
     sum.x += other[threadIdx.x].x;
     sum.y += other[threadIdx.x].y;
 

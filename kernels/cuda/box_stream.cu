@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "kernels/cuda/box_columns.cuh"
+#include "kernels/cuda/launch.cuh"
 
 enum {
     ROW_WARPS = (HALO_BOX_THREADS - HALO_BOX_COLUMN_THREADS) / 32,
@@ -159,6 +160,7 @@ static __global__ void __launch_bounds__(HALO_BOX_THREADS, 2)
     __shared__ uint2 other[HALO_BOX_COLUMN_THREADS];
     __shared__ int offsets[MOST_TABLE];
 
+    halo_wait_for_kernel_before();
     const int e = blockIdx.x * p.shape.outputs * WORD, y = blockIdx.y * p.rows;
     if (halo_tile_outside(p.wanted, {e, y, p.shape.outputs * WORD, p.rows}))
         return;
@@ -196,7 +198,7 @@ static __global__ void __launch_bounds__(HALO_BOX_THREADS, 2)
         other[threadIdx.x - HALO_BOX_COLUMN_THREADS] =
             edge ? halo_box_sum_rows<true>(s, first_y, y + p.radius_y)
                  : halo_box_sum_rows<false>(s, first_y, y + p.radius_y);
-        __syncthreads();
+        halo_box_arrive(HALO_BOX_BEGUN);
         run_rows<Sample, PARTS, ONES>(p, buffers, e, y, batches);
     }
 }
@@ -280,12 +282,10 @@ static cudaError_t launch_plane(const struct halo_cuda_call *call)
     p.rows = wanted < 2 * HALO_BOX_BATCH ? 2 * HALO_BOX_BATCH : wanted > most ? most : wanted;
     const dim3 grid(wide, (src.height + p.rows - 1) / p.rows);
     if (p.shape.parts == 2 && p.shape.ones == 0)
-        stream_kernel<Sample, 2, false><<<grid, HALO_BOX_THREADS, 0, call->stream>>>(p);
-    else if (p.shape.parts == 2)
-        stream_kernel<Sample, 2, true><<<grid, HALO_BOX_THREADS, 0, call->stream>>>(p);
-    else
-        stream_kernel<Sample, MOST_PARTS, true><<<grid, HALO_BOX_THREADS, 0, call->stream>>>(p);
-    return cudaGetLastError();
+        return halo_launch(stream_kernel<Sample, 2, false>, p, grid, HALO_BOX_THREADS, 0, call);
+    if (p.shape.parts == 2)
+        return halo_launch(stream_kernel<Sample, 2, true>, p, grid, HALO_BOX_THREADS, 0, call);
+    return halo_launch(stream_kernel<Sample, MOST_PARTS, true>, p, grid, HALO_BOX_THREADS, 0, call);
 }
 
 cudaError_t halo_cuda_launch_box_stream(const struct halo_cuda_call *calls, int count)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * COPY: one thread 16 bytes, read and written in the container's form (a word with stray bits
  * becomes the largest sample), which a plain memory copy would not do. All planes in one launch. */
+#include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/tile.cuh"
 
 enum { THREADS = 256, CHUNK = 16 };
@@ -19,6 +20,7 @@ struct copy_launch {
 static __global__ void __launch_bounds__(THREADS)
     copy_kernel(const __grid_constant__ struct copy_launch launch)
 {
+    halo_wait_for_kernel_before();
     const struct copy_plane &plane = halo_plane_of(launch);
     const int64_t i = (int64_t)(blockIdx.x - plane.first_block) * THREADS + threadIdx.x;
     const int y = (int)(i / plane.chunks), at = (int)(i - (int64_t)y * plane.chunks) * CHUNK;
@@ -61,8 +63,7 @@ cudaError_t halo_cuda_launch_copy(const struct halo_cuda_call *calls, int count)
         launch.plane[i].first_block = blocks;
         blocks += (int)(((int64_t)chunks * src.height + THREADS - 1) / THREADS);
     }
-    copy_kernel<<<blocks, THREADS, 0, calls->stream>>>(launch);
-    return cudaGetLastError();
+    return halo_launch(copy_kernel, launch, blocks, THREADS, 0, calls);
 }
 
 cudaError_t halo_cuda_probe(int *ret_compute)

@@ -381,7 +381,7 @@ static cudaError_t launch_shape(struct direct_launch &launch, const struct halo_
         blocks.x = grid.x > blocks.x ? grid.x : blocks.x;
         blocks.y += grid.y;
     }
-    return halo_launch(direct_kernel<Shape>, launch, blocks, THREADS, call->early, call->stream);
+    return halo_launch(direct_kernel<Shape>, launch, blocks, THREADS, 0, call);
 }
 
 template <int WORDS, int GROUPS>

@@ -14,6 +14,9 @@
  * graph. 0 or -errno. */
 int halo_cuda_enqueue(struct halo_backend *b, const struct halo_job *jobs, int count);
 
+/* Whether kernels may be started early (launch.cuh): true after opening, where the device can. */
+void halo_cuda_set_early(struct halo_backend *b, bool early);
+
 cudaStream_t halo_cuda_stream(const struct halo_backend *b);
 struct halo_cuda_lane *halo_cuda_lane_of(struct halo_backend *b);
 

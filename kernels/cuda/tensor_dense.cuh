@@ -23,6 +23,7 @@
 
 #include "kernels/cuda/dense_plan.cuh"
 #include "kernels/cuda/division.cuh"
+#include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/tensor_tile.cuh"
 
 enum {
@@ -258,6 +259,7 @@ static __global__ void __launch_bounds__(THREADS, blocks_of<Sample>(STEPS, DIGIT
     uint32_t *table = (uint32_t *)shared;
     uint8_t *cells = (uint8_t *)(table + TABLE_ROWS * ROW_WORDS);
 
+    halo_wait_for_kernel_before();
     const struct dense_plane &plane = halo_plane_of(launch);
     const int block = blockIdx.x - plane.first_block;
     const int tile_x = block % plane.blocks_x * TILE_WIDTH;
@@ -306,7 +308,7 @@ static __global__ void __launch_bounds__(THREADS, blocks_of<Sample>(STEPS, DIGIT
 
 template <typename Sample, int STEPS, int DIGITS, enum finish FINISH>
 static cudaError_t launch_kernel(const struct dense_launch &launch, int blocks, int radius_y,
-                                 cudaStream_t stream)
+                                 const struct halo_cuda_call *call)
 {
     const int rows = dense_shape<Sample>::TILE_HEIGHT + 2 * radius_y;
     const int bytes = TABLE_ROWS * DIGITS * HALO_DENSE_OFFSETS * halo_dense_table_words(STEPS) * 4 +
@@ -318,23 +320,22 @@ static cudaError_t launch_kernel(const struct dense_launch &launch, int blocks, 
         if (status != cudaSuccess)
             return status;
     }
-    dense_kernel<Sample, STEPS, DIGITS, FINISH><<<blocks, THREADS, bytes, stream>>>(launch);
-    return cudaGetLastError();
+    return halo_launch(dense_kernel<Sample, STEPS, DIGITS, FINISH>, launch, blocks, THREADS, bytes,
+                       call);
 }
 
 template <typename Sample, int STEPS>
 static cudaError_t launch_steps(const struct dense_launch &launch, int blocks, int radius_y,
-                                cudaStream_t stream)
+                                const struct halo_cuda_call *call)
 {
     const struct halo_dense_plan &plan = launch.plane[0].plan;
     if (plan.digits == 1)
         return plan.wide
-                   ? launch_kernel<Sample, STEPS, 1, FINISH_WIDE>(launch, blocks, radius_y, stream)
-                   : launch_kernel<Sample, STEPS, 1, FINISH_NARROW>(launch, blocks, radius_y,
-                                                                    stream);
+                   ? launch_kernel<Sample, STEPS, 1, FINISH_WIDE>(launch, blocks, radius_y, call)
+                   : launch_kernel<Sample, STEPS, 1, FINISH_NARROW>(launch, blocks, radius_y, call);
     return plan.wide
-               ? launch_kernel<Sample, STEPS, 2, FINISH_WIDE>(launch, blocks, radius_y, stream)
-               : launch_kernel<Sample, STEPS, 2, FINISH_NARROW>(launch, blocks, radius_y, stream);
+               ? launch_kernel<Sample, STEPS, 2, FINISH_WIDE>(launch, blocks, radius_y, call)
+               : launch_kernel<Sample, STEPS, 2, FINISH_NARROW>(launch, blocks, radius_y, call);
 }
 
 template <typename Sample>
@@ -376,21 +377,20 @@ static cudaError_t launch_like(const struct halo_cuda_call *calls, int count)
         fill<Sample>(&launch.plane[i], &calls[i], &blocks);
         radius_y = calls[i].conv->radius_y > radius_y ? calls[i].conv->radius_y : radius_y;
     }
-    cudaStream_t stream = calls->stream;
     if constexpr (sizeof(Sample) == 1)
         if (calls->conv->kind == HALO_CONV_BOX)
-            return launch_kernel<Sample, 2, 1, FINISH_MEAN>(launch, blocks, radius_y, stream);
+            return launch_kernel<Sample, 2, 1, FINISH_MEAN>(launch, blocks, radius_y, calls);
     switch (launch.plane[0].plan.steps) {
     case 2:
-        return launch_steps<Sample, 2>(launch, blocks, radius_y, stream);
+        return launch_steps<Sample, 2>(launch, blocks, radius_y, calls);
     case 3:
-        return launch_steps<Sample, 3>(launch, blocks, radius_y, stream);
+        return launch_steps<Sample, 3>(launch, blocks, radius_y, calls);
     case 4:
-        return launch_steps<Sample, 4>(launch, blocks, radius_y, stream);
+        return launch_steps<Sample, 4>(launch, blocks, radius_y, calls);
     case 5:
-        return launch_steps<Sample, 5>(launch, blocks, radius_y, stream);
+        return launch_steps<Sample, 5>(launch, blocks, radius_y, calls);
     case 9:
-        return launch_steps<Sample, 9>(launch, blocks, radius_y, stream);
+        return launch_steps<Sample, 9>(launch, blocks, radius_y, calls);
     }
     return cudaErrorInvalidValue;
 }

@@ -25,6 +25,7 @@
  * so that a lane ends with four outputs in a row. */
 #include <cuda_fp16.h>
 
+#include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/tensor_tile.cuh"
 
 enum {
@@ -156,6 +157,7 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
     extern __shared__ uint4 shared[];
     uint8_t *cells = (uint8_t *)shared;
 
+    halo_wait_for_kernel_before();
     const struct separable_plane &plane = halo_plane_of(launch);
     const int block = blockIdx.x - plane.first_block;
     const int tile_x = block % plane.blocks_x * TILE_WIDTH;
@@ -287,7 +289,7 @@ void halo_cuda_tensor_separable_prepare(void *ret, const struct halo_conv *conv,
 }
 
 template <int STEPS, int TILE_HEIGHT, int BLOCKS>
-static cudaError_t launch_steps(struct separable_launch *launch, cudaStream_t stream)
+static cudaError_t launch_steps(struct separable_launch *launch, const struct halo_cuda_call *call)
 {
     constexpr int bytes = stride_of(STEPS) * (TILE_HEIGHT + 16 * (STEPS - 1));
     int blocks = 0;
@@ -305,8 +307,8 @@ static cudaError_t launch_steps(struct separable_launch *launch, cudaStream_t st
         if (status != cudaSuccess)
             return status;
     }
-    separable_kernel<STEPS, TILE_HEIGHT, BLOCKS><<<blocks, THREADS, bytes, stream>>>(*launch);
-    return cudaGetLastError();
+    return halo_launch(separable_kernel<STEPS, TILE_HEIGHT, BLOCKS>, *launch, blocks, THREADS,
+                       bytes, call);
 }
 
 cudaError_t halo_cuda_tensor_separable(const struct halo_cuda_call *calls, int count)
@@ -319,24 +321,23 @@ cudaError_t halo_cuda_tensor_separable(const struct halo_cuda_call *calls, int c
         const int needed = steps_of(launch.plane[i]);
         steps = needed > steps ? needed : steps;
     }
-    cudaStream_t stream = calls->stream;
     switch (steps) { /* heights and limits: the fastest on an H200 */
     case 2:
-        return launch_steps<2, 64, 8>(&launch, stream);
+        return launch_steps<2, 64, 8>(&launch, calls);
     case 3:
-        return launch_steps<3, 128, 1>(&launch, stream);
+        return launch_steps<3, 128, 1>(&launch, calls);
     case 4:
-        return launch_steps<4, 128, 1>(&launch, stream);
+        return launch_steps<4, 128, 1>(&launch, calls);
     case 5:
-        return launch_steps<5, 128, 4>(&launch, stream);
+        return launch_steps<5, 128, 4>(&launch, calls);
     case 6:
-        return launch_steps<6, 128, 1>(&launch, stream);
+        return launch_steps<6, 128, 1>(&launch, calls);
     case 7:
-        return launch_steps<7, 128, 1>(&launch, stream);
+        return launch_steps<7, 128, 1>(&launch, calls);
     case 8:
-        return launch_steps<8, 128, 1>(&launch, stream);
+        return launch_steps<8, 128, 1>(&launch, calls);
     case 9:
-        return launch_steps<9, 128, 1>(&launch, stream);
+        return launch_steps<9, 128, 1>(&launch, calls);
     }
     return cudaErrorInvalidValue;
 }

@@ -22,6 +22,7 @@
  * 2t+i for i < 2 and 2t+i+6 for the others. Row x of a strip: 8b + m is output 4 (m / 2) + 2b +
  * m % 2, so that a lane ends with four outputs in a row. */
 #include "kernels/cuda/deep_mask.cuh"
+#include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/tensor_tile.cuh"
 
 enum {
@@ -198,6 +199,7 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
     extern __shared__ uint4 shared[];
     uint8_t *cells = (uint8_t *)shared;
 
+    halo_wait_for_kernel_before();
     const struct deep_plane &plane = halo_plane_of(launch);
     const int block = blockIdx.x - plane.first_block;
     const int tile_x = block % plane.blocks_x * TILE_WIDTH;
@@ -293,7 +295,7 @@ static void fill(struct deep_plane *plane, const struct halo_cuda_call *call)
 }
 
 template <int STEPS, int TILE_HEIGHT, int BLOCKS, int RING>
-static cudaError_t launch_steps(struct deep_launch *launch, cudaStream_t stream)
+static cudaError_t launch_steps(struct deep_launch *launch, const struct halo_cuda_call *call)
 {
     constexpr int bytes = stride_of(STEPS) * 16 * (RING ? RING : TILE_HEIGHT / 16 + STEPS - 1);
     int blocks = 0;
@@ -311,8 +313,8 @@ static cudaError_t launch_steps(struct deep_launch *launch, cudaStream_t stream)
         if (status != cudaSuccess)
             return status;
     }
-    deep_kernel<STEPS, TILE_HEIGHT, BLOCKS, RING><<<blocks, THREADS, bytes, stream>>>(*launch);
-    return cudaGetLastError();
+    return halo_launch(deep_kernel<STEPS, TILE_HEIGHT, BLOCKS, RING>, *launch, blocks, THREADS,
+                       bytes, call);
 }
 
 /* Whether a block can have this much shared memory: smaller GPUs give it 99 KB. */
@@ -327,11 +329,11 @@ static bool has_shared(int bytes)
 
 /* The whole of a wide tile where there is room for it. */
 template <int STEPS, int TILE_HEIGHT>
-static cudaError_t launch_wide(struct deep_launch *launch, cudaStream_t stream)
+static cudaError_t launch_wide(struct deep_launch *launch, const struct halo_cuda_call *call)
 {
     return has_shared(stride_of(STEPS) * (TILE_HEIGHT + 16 * (STEPS - 1)))
-               ? launch_steps<STEPS, TILE_HEIGHT, 2, 0>(launch, stream)
-               : launch_steps<STEPS, 128, 2, 4>(launch, stream);
+               ? launch_steps<STEPS, TILE_HEIGHT, 2, 0>(launch, call)
+               : launch_steps<STEPS, 128, 2, 4>(launch, call);
 }
 
 cudaError_t halo_cuda_tensor_separable_deep(const struct halo_cuda_call *calls, int count)
@@ -344,24 +346,23 @@ cudaError_t halo_cuda_tensor_separable_deep(const struct halo_cuda_call *calls, 
         const int needed = steps_of(launch.plane[i]);
         steps = needed > steps ? needed : steps;
     }
-    cudaStream_t stream = calls->stream;
     switch (steps) { /* the fastest on an H200 */
     case 2:
-        return launch_steps<2, 64, 4, 0>(&launch, stream);
+        return launch_steps<2, 64, 4, 0>(&launch, calls);
     case 3:
-        return launch_steps<3, 128, 4, 0>(&launch, stream);
+        return launch_steps<3, 128, 4, 0>(&launch, calls);
     case 4:
-        return launch_steps<4, 64, 3, 0>(&launch, stream);
+        return launch_steps<4, 64, 3, 0>(&launch, calls);
     case 5:
-        return launch_steps<5, 128, 3, 0>(&launch, stream);
+        return launch_steps<5, 128, 3, 0>(&launch, calls);
     case 6:
-        return launch_wide<6, 128>(&launch, stream);
+        return launch_wide<6, 128>(&launch, calls);
     case 7:
-        return launch_wide<7, 96>(&launch, stream);
+        return launch_wide<7, 96>(&launch, calls);
     case 8:
-        return launch_steps<8, 128, 2, 4>(&launch, stream);
+        return launch_steps<8, 128, 2, 4>(&launch, calls);
     case 9:
-        return launch_steps<9, 128, 2, 4>(&launch, stream);
+        return launch_steps<9, 128, 2, 4>(&launch, calls);
     }
     return cudaErrorInvalidValue;
 }

@@ -17,6 +17,7 @@ static const char *const launch_names[] = {
     [HALO_ONE_BY_ONE] = "one-by-one",
     [HALO_GRAPH] = "graph",
     [HALO_TOGETHER] = "together",
+    [HALO_APART] = "apart",
     NULL,
 };
 
@@ -63,7 +64,7 @@ static const struct halo_option options[] = {
     {"launch", NULL, HALO_OPTION_CHOICE, AT(launch), HALO_ONE_BY_ONE, .choices = launch_names,
      .argument = "HOW",
      .help = "of kernels on a GPU: plane by plane, as a CUDA graph, four planes "
-             "in one"},
+             "in one, or plane by plane and none before the last has ended"},
     {"frame", NULL, HALO_OPTION_CHOICE, AT(frame), HALO_BENCH_PLANE, .choices = frame_names,
      .argument = "KIND", .help = "what a time is of: one plane, or one of luma and two of chroma"},
     {"csv", NULL, HALO_OPTION_FLAG, AT(csv), .help = "comma-separated values instead of a table"},
