@@ -125,6 +125,11 @@ static inline v32 narrow(v32 even0, v32 odd0, v32 even1, v32 odd1)
     const __m128i o = _mm_packs_epi32((__m128i)odd0, (__m128i)odd1);
     const __m128i v = _mm_packus_epi16(e, o);
     return (v32)_mm_unpacklo_epi8(v, _mm_unpackhi_epi64(v, v));
+#elif defined(__aarch64__)
+    const int16x8_t e = vcombine_s16(vqmovn_s32((int32x4_t)even0), vqmovn_s32((int32x4_t)even1));
+    const int16x8_t o = vcombine_s16(vqmovn_s32((int32x4_t)odd0), vqmovn_s32((int32x4_t)odd1));
+    const uint8x8_t even = vqmovun_s16(e), odd = vqmovun_s16(o);
+    return (v32)vcombine_u8(vzip1_u8(even, odd), vzip2_u8(even, odd));
 #else
     typedef uint8_t bytes __attribute__((vector_size(VECTOR)));
     even0 = clamp32(even0, 255), odd0 = clamp32(odd0, 255);
