@@ -198,7 +198,7 @@ static __global__ void __launch_bounds__(HALO_BOX_THREADS, 2)
         other[threadIdx.x - HALO_BOX_COLUMN_THREADS] =
             edge ? halo_box_sum_rows<true>(s, first_y, y + p.radius_y)
                  : halo_box_sum_rows<false>(s, first_y, y + p.radius_y);
-        halo_box_arrive(HALO_BOX_BEGUN);
+        halo_box_sync(HALO_BOX_BEGUN);
         run_rows<Sample, PARTS, ONES>(p, buffers, e, y, batches);
     }
 }

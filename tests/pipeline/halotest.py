@@ -21,7 +21,8 @@ from fractions import Fraction
 FFMPEG = os.environ.get('FFMPEG', 'ffmpeg')
 FFPROBE = os.environ.get('FFPROBE', 'ffprobe')
 HALOD = os.environ.get('HALOD', '')
-RUN_TIMEOUT = 60  # seconds; generous because sanitizer builds are slow
+PATIENCE = float(os.environ.get('HALOTEST_PATIENCE', 1))  # for builds that are very slow
+RUN_TIMEOUT = 60 * PATIENCE  # seconds; generous because sanitizer builds are slow
 EXIT_SKIPPED = 77
 
 Run = namedtuple('Run', 'code out err command')
@@ -80,7 +81,7 @@ def start_halod(*arguments, cwd=None, stdin=subprocess.DEVNULL):
 
 
 def wait_until(condition, timeout=20):
-    end = time.monotonic() + timeout
+    end = time.monotonic() + timeout * PATIENCE
     while time.monotonic() < end:
         if condition():
             return True

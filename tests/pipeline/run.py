@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 
+PATIENCE = float(os.environ.get('HALOTEST_PATIENCE', 1))
 HERE = os.path.dirname(os.path.abspath(__file__))
 COUNTS = re.compile(r'(\d+) passed, (\d+) failed, (\d+) skipped')
 
@@ -16,7 +17,7 @@ COUNTS = re.compile(r'(\d+) passed, (\d+) failed, (\d+) skipped')
 def run_file(path):
     start = time.monotonic()
     try:
-        done = subprocess.run([sys.executable, path], stdin=subprocess.DEVNULL, timeout=900,
+        done = subprocess.run([sys.executable, path], stdin=subprocess.DEVNULL, timeout=900 * PATIENCE,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                               errors='replace')
         text, code = done.stdout, done.returncode

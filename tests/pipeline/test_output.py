@@ -68,9 +68,9 @@ class Interrupted(HaloTest):
     def finish(self, process):
         """Waits without closing stdin first; returns exit code and stderr."""
         try:
-            code = process.wait(30)
+            code = process.wait(30 * halotest.PATIENCE)
         except subprocess.TimeoutExpired:
-            self.fail('still running 30 seconds after the signal')
+            self.fail('still running half a minute after the signal')
         return code, process.stderr.read().decode(errors='replace')
 
     def old(self, name='out.mkv'):
@@ -240,7 +240,7 @@ class Opening(HaloTest):
         self.assertIsNone(process.poll(), 'ended by itself')
         process.send_signal(number)
         try:
-            self.assertEqual(process.wait(10), code)
+            self.assertEqual(process.wait(10 * halotest.PATIENCE), code)
         except subprocess.TimeoutExpired:
             self.fail('still running 10 seconds after the signal')
         error = process.stderr.read().decode(errors='replace')
@@ -443,7 +443,7 @@ class Finished(HaloTest):
                               'veryslow', '-c:v', 'libx264', self.path('out.mkv'))
         wait_until(lambda: os.listdir(self.folder))
         process.send_signal(signal.SIGINT)
-        _, error = process.communicate(timeout=60)
+        _, error = process.communicate(timeout=halotest.RUN_TIMEOUT)
         if process.returncode == 0:
             self.skipTest('done before the signal came')
         self.assertEqual(process.returncode, 130, error.decode())
