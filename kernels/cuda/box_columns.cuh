@@ -16,10 +16,9 @@ enum {
     HALO_BOX_PAIR_STRIDE = 2 * HALO_BOX_WIDTH + 64, /* bytes */
     HALO_BOX_PLANE = HALO_BOX_BATCH / 2 * HALO_BOX_PAIR_STRIDE,
 
-    /* Named barriers of all threads; of the first two kinds there are two, one for each buffer. */
+    /* Named barriers of all threads; each kind has two, one for each buffer. */
     HALO_BOX_FULL = 1,
     HALO_BOX_FREE = 3,
-    HALO_BOX_BEGUN = 5, /* the first sums of the rows are there */
 };
 
 /* Four columns of a row, in words, or what those are made of where there are ghosts. */
@@ -114,29 +113,39 @@ static __device__ inline uint2 halo_box_sum_rows(const struct halo_box_source<Sa
     return sum;
 }
 
-/* other: what the threads of the second half of the block summed of the first window. Rows are
- * loaded up to a batch ahead, past the last as well: no window reaches there. */
+/* A thread's columns on their way down: the sums of the window and the rows loaded ahead, up to a
+ * batch, past the last as well: no window reaches there. */
 template <bool EDGE, typename Sample>
-static __device__ inline void halo_box_run_columns(const struct halo_box_source<Sample> &s,
-                                                   uint8_t *buffers, const uint2 *other, int y,
-                                                   int radius, int batches)
-{
-    constexpr int AHEAD =
+struct halo_box_window {
+    static constexpr int AHEAD =
         EDGE && sizeof(Sample) == 2 ? HALO_BOX_BATCH / 2 : HALO_BOX_BATCH; /* registers are few */
-    constexpr bool BYTES = sizeof(Sample) == 1;
     struct box_cells<Sample, EDGE> enters[AHEAD], leaves[AHEAD];
-#pragma unroll
-    for (int i = 0; i < AHEAD; i++)
-        enters[i] = load_cells<EDGE>(s, y + i + radius);
-    uint2 sum =
-        halo_box_sum_rows<EDGE>(s, y - 1 - radius, y + radius); /* the window of row y - 1 */
-#pragma unroll
-    for (int i = 0; i < AHEAD; i++)
-        leaves[i] = load_cells<EDGE>(s, y + i - radius - 1);
-    halo_box_sync(HALO_BOX_BEGUN);
-    sum.x += other[threadIdx.x].x;
-    sum.y += other[threadIdx.x].y;
+    uint2 sum;
+};
 
+/* This thread's half of the window above row y; the other half is the caller's to add. */
+template <bool EDGE, typename Sample>
+static __device__ inline void halo_box_begin_columns(struct halo_box_window<EDGE, Sample> &w,
+                                                     const struct halo_box_source<Sample> &s, int y,
+                                                     int radius)
+{
+    constexpr int AHEAD = halo_box_window<EDGE, Sample>::AHEAD;
+#pragma unroll
+    for (int i = 0; i < AHEAD; i++)
+        w.enters[i] = load_cells<EDGE>(s, y + i + radius);
+    w.sum = halo_box_sum_rows<EDGE>(s, y - 1 - radius, y + radius);
+#pragma unroll
+    for (int i = 0; i < AHEAD; i++)
+        w.leaves[i] = load_cells<EDGE>(s, y + i - radius - 1);
+}
+
+template <bool EDGE, typename Sample>
+static __device__ inline void halo_box_run_columns(struct halo_box_window<EDGE, Sample> &w,
+                                                   const struct halo_box_source<Sample> &s,
+                                                   uint8_t *buffers, int y, int radius, int batches)
+{
+    constexpr int AHEAD = halo_box_window<EDGE, Sample>::AHEAD;
+    constexpr bool BYTES = sizeof(Sample) == 1;
     for (int batch = 0; batch < batches; batch++) {
         uint8_t *to = buffers + batch % 2 * 2 * HALO_BOX_PLANE + threadIdx.x * 8;
         uint32_t low[HALO_BOX_BATCH / 2], high[HALO_BOX_BATCH / 2];
@@ -144,12 +153,12 @@ static __device__ inline void halo_box_run_columns(const struct halo_box_source<
             halo_box_sync(HALO_BOX_FREE + batch % 2);
 #pragma unroll
         for (int i = 0; i < HALO_BOX_BATCH; i++) {
-            const uint2 in = pairs_of<EDGE>(enters[i % AHEAD], s);
-            const uint2 out = pairs_of<EDGE>(leaves[i % AHEAD], s);
-            sum.x += in.x - out.x;
-            sum.y += in.y - out.y;
-            const uint32_t l = __byte_perm(sum.x, sum.y, BYTES ? 0x6240 : 0x6420);
-            const uint32_t h = __byte_perm(sum.x, sum.y, BYTES ? 0x7351 : 0x7531);
+            const uint2 in = pairs_of<EDGE>(w.enters[i % AHEAD], s);
+            const uint2 out = pairs_of<EDGE>(w.leaves[i % AHEAD], s);
+            w.sum.x += in.x - out.x;
+            w.sum.y += in.y - out.y;
+            const uint32_t l = __byte_perm(w.sum.x, w.sum.y, BYTES ? 0x6240 : 0x6420);
+            const uint32_t h = __byte_perm(w.sum.x, w.sum.y, BYTES ? 0x7351 : 0x7531);
             if (i < HALO_BOX_BATCH / 2) {
                 low[i] = l;
                 high[i] = h;
@@ -159,8 +168,8 @@ static __device__ inline void halo_box_run_columns(const struct halo_box_source<
                 *(uint2 *)(to + HALO_BOX_PLANE + pair * HALO_BOX_PAIR_STRIDE) =
                     make_uint2(high[pair], h);
             }
-            enters[i % AHEAD] = load_cells<EDGE>(s, y + i + AHEAD + radius);
-            leaves[i % AHEAD] = load_cells<EDGE>(s, y + i + AHEAD - radius - 1);
+            w.enters[i % AHEAD] = load_cells<EDGE>(s, y + i + AHEAD + radius);
+            w.leaves[i % AHEAD] = load_cells<EDGE>(s, y + i + AHEAD - radius - 1);
         }
         y += HALO_BOX_BATCH;
         halo_box_arrive(HALO_BOX_FULL + batch % 2);

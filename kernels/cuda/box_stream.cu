@@ -152,6 +152,28 @@ static __device__ inline void run_rows(const struct stream_pass &p, const uint8_
     }
 }
 
+/* What all threads of a block do until the first window is summed, and those of the columns after
+ * that. other: the sums of the second half of the block, which takes half of the window's rows. */
+template <bool EDGE, typename Sample>
+static __device__ inline void start_and_run_columns(const struct halo_box_source<Sample> &s,
+                                                    uint8_t *buffers, uint2 *other, int y,
+                                                    int radius, int batches)
+{
+    const bool of_columns = threadIdx.x < HALO_BOX_COLUMN_THREADS;
+    struct halo_box_window<EDGE, Sample> w;
+    if (of_columns)
+        halo_box_begin_columns(w, s, y, radius);
+    else
+        other[threadIdx.x - HALO_BOX_COLUMN_THREADS] =
+            halo_box_sum_rows<EDGE>(s, y - 1 - radius, y + radius);
+    __syncthreads();
+    if (!of_columns)
+        return;
+    w.sum.x += other[threadIdx.x].x;
+    w.sum.y += other[threadIdx.x].y;
+    halo_box_run_columns(w, s, buffers, y, radius, batches);
+}
+
 template <typename Sample, int PARTS, bool ONES>
 static __global__ void __launch_bounds__(HALO_BOX_THREADS, 2)
     stream_kernel(const __grid_constant__ struct stream_pass p)
@@ -189,18 +211,12 @@ static __global__ void __launch_bounds__(HALO_BOX_THREADS, 2)
         }
         __syncthreads();
     }
-    if (threadIdx.x < HALO_BOX_COLUMN_THREADS) {
-        if (edge)
-            halo_box_run_columns<true>(s, buffers, other, y, p.radius_y, batches);
-        else
-            halo_box_run_columns<false>(s, buffers, other, y, p.radius_y, batches);
-    } else {
-        other[threadIdx.x - HALO_BOX_COLUMN_THREADS] =
-            edge ? halo_box_sum_rows<true>(s, first_y, y + p.radius_y)
-                 : halo_box_sum_rows<false>(s, first_y, y + p.radius_y);
-        halo_box_sync(HALO_BOX_BEGUN);
+    if (edge)
+        start_and_run_columns<true>(s, buffers, other, y, p.radius_y, batches);
+    else
+        start_and_run_columns<false>(s, buffers, other, y, p.radius_y, batches);
+    if (threadIdx.x >= HALO_BOX_COLUMN_THREADS)
         run_rows<Sample, PARTS, ONES>(p, buffers, e, y, batches);
-    }
 }
 
 bool halo_cuda_box_stream_can(const struct halo_conv *conv, int channels)
