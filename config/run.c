@@ -43,6 +43,12 @@ const struct halo_option halo_run_options[] = {
     {"n", NULL, HALO_OPTION_FLAG, AT(never_overwrite), .help = "never replace OUT, ask nothing"},
     {"progress", NULL, HALO_OPTION_STRING, AT(progress), .argument = "FILE",
      .help = "key=value progress to a file, or - for standard output"},
+    {"stats", NULL, HALO_OPTION_FLAG, AT(stats),
+     .help = "at the end, say what the time went into and what was the bound"},
+    {"stats_json", NULL, HALO_OPTION_STRING, AT(stats_json), .argument = "FILE",
+     .help = "the same as JSON to a file"},
+    {"trace", NULL, HALO_OPTION_STRING, AT(trace), .argument = "FILE",
+     .help = "what ran when, for ui.perfetto.dev and chrome://tracing"},
     {"keep-going", "keep_going", HALO_OPTION_FLAG, AT(keep_going),
      .help = "read past what is damaged in IN, count it, and finish"},
     {"copy_unfiltered", NULL, HALO_OPTION_FLAG, AT(copy_unfiltered),
@@ -167,6 +173,8 @@ static int check(const struct halo_run_settings *s, struct halo_error *err)
     if (to_stdout && s->progress && !strcmp(s->progress, "-"))
         return halo_fail_usage(err, "-progress - and OUT - would mix on standard output: "
                                     "give -progress a file");
+    if ((s->trace && !strcmp(s->trace, "-")) || (s->stats_json && !strcmp(s->stats_json, "-")))
+        return halo_fail_usage(err, "-%s -: name a file", s->trace ? "trace" : "stats_json");
     return 0;
 }
 

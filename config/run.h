@@ -23,9 +23,10 @@ struct halo_run_settings {
     char *crf, *preset;                          /* passed to the encoder as they are */
     char *map_metadata;                          /* "-1" drops metadata and chapters */
     char *progress;                              /* file, or "-" */
+    char *stats_json, *trace;                    /* files */
     char *video_size, *framerate, *pixel_format; /* for the demuxer */
     double seek, duration;                       /* -ss, -t: seconds; negative where not given */
-    bool no_audio, overwrite, never_overwrite, copy_unfiltered, keep_going;
+    bool no_audio, overwrite, never_overwrite, copy_unfiltered, keep_going, stats;
     int backend;   /* index into halo_run_backends */
     int gpu;       /* number of the device */
     int depth;     /* frames in flight on it */

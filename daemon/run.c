@@ -158,6 +158,7 @@ static int run_stream(struct run *run, struct halo_error *err)
     struct halo_stream_result result;
     halo_stream_join(run->stream, &result);
     say_done(run, &result);
+    halo_stream_report(run->stream);
     if (run->stopped_by && result.error.code == -EINTR)
         halo_log(HALO_LOG_WARNING, "%s", result.error.text);
     else if (result.error.code) {

@@ -6,8 +6,10 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "backends.h"
+#include "cuda/backend_cuda.h"
 
 enum { ALIGNMENT = 256 };
 
@@ -149,10 +151,41 @@ int halo_frame_finish(struct halo_backend *b)
     return is_fault("finish", &calls) ? -EIO : ret;
 }
 
+void halo_frame_measure(struct halo_backend *b)
+{
+    if (b->ops == &halo_backend_cuda)
+        halo_cuda_measure(b);
+}
+
+int halo_frame_times(struct halo_backend *b, struct halo_frame_times *ret)
+{
+    return b->ops == &halo_backend_cuda ? halo_cuda_times(b, ret) : -ENOTSUP;
+}
+
+static atomic_llong memory_count, memory_bytes, memory_ns;
+
+static long long now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * 1000000000LL + t.tv_nsec;
+}
+
 void *halo_backend_memory(const struct halo_backend_ops *ops, size_t size)
 {
     const size_t whole = (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-    return ops->memory ? ops->memory(whole) : aligned_alloc(ALIGNMENT, whole);
+    const long long begin = now_ns();
+    void *memory = ops->memory ? ops->memory(whole) : aligned_alloc(ALIGNMENT, whole);
+    atomic_fetch_add(&memory_count, 1);
+    atomic_fetch_add(&memory_bytes, (long long)whole);
+    atomic_fetch_add(&memory_ns, now_ns() - begin);
+    return memory;
+}
+
+void halo_backend_memory_cost(struct halo_memory_cost *ret)
+{
+    *ret = (struct halo_memory_cost){atomic_load(&memory_count), atomic_load(&memory_bytes),
+                                     atomic_load(&memory_ns)};
 }
 
 void halo_backend_memory_free(const struct halo_backend_ops *ops, void *memory)

@@ -14,6 +14,7 @@
 #define HALO_FRAME_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "backend.h"
 
@@ -51,11 +52,42 @@ int halo_frame_submit(struct halo_backend *b, const struct halo_frame *frame);
  * -EINVAL: nothing was submitted. The lane is idle then. */
 int halo_frame_finish(struct halo_backend *b);
 
+struct halo_span {
+    int64_t begin, end; /* ns of CLOCK_MONOTONIC */
+};
+
+struct halo_copies {
+    int count;     /* of planes */
+    int pageable;  /* of them: from or to host memory that the driver copies once more */
+    int64_t bytes; /* between rows too, where they went along */
+};
+
+/* What became of a frame on a device. upload and download are empty where nothing was copied. A
+ * copy that waited for another lane's is as long as both. */
+struct halo_frame_times {
+    struct halo_span upload, kernels, download;
+    struct halo_copies up, down, inside; /* inside: on the device, for alignment */
+};
+
+/* From the next frame on the lane, which is idle, keeps its times; that costs a little. Nothing on
+ * backends that do the work at once: their caller's clock does. */
+void halo_frame_measure(struct halo_backend *b);
+
+/* Of the frame that was finished last, before the next one is submitted. 0, -ENOTSUP (nothing was
+ * measured), -EIO. */
+int halo_frame_times(struct halo_backend *b, struct halo_frame_times *ret);
+
 /* Host memory that the device copies from and to without a detour (page-locked), aligned to 256
  * bytes; NULL where there is none left. Any thread; it may be freed after the backend was
  * closed. */
 void *halo_backend_memory(const struct halo_backend_ops *ops, size_t size);
 void halo_backend_memory_free(const struct halo_backend_ops *ops, void *memory);
+
+/* What it took so far to get such memory, for the whole process: page-locking is slow. */
+struct halo_memory_cost {
+    int64_t count, bytes, ns; /* ns: of all threads together */
+};
+void halo_backend_memory_cost(struct halo_memory_cost *ret); /* any thread */
 
 /* ---- for backends ---- */
 

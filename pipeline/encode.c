@@ -178,6 +178,11 @@ int halo_encoder_describe(const struct halo_encoder *e, AVStream *out)
     return avcodec_parameters_from_context(out->codecpar, e->codec) < 0 ? -ENOMEM : 0;
 }
 
+bool halo_encoder_converts(const struct halo_encoder *e)
+{
+    return e->convert;
+}
+
 AVRational halo_encoder_time_base(const struct halo_encoder *e)
 {
     return e->codec->time_base;

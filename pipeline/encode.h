@@ -33,6 +33,9 @@ void halo_encoder_close(struct halo_encoder *e); /* NULL is nothing to do */
 /* Fills the output stream's codec parameters, time base and frame rate. 0 or -ENOMEM. */
 int halo_encoder_describe(const struct halo_encoder *e, AVStream *out);
 
+/* Pictures are converted to another pixel format for it, on the host. */
+bool halo_encoder_converts(const struct halo_encoder *e);
+
 AVRational halo_encoder_time_base(const struct halo_encoder *e);
 
 /* Feeds a picture, whose pts is in the input stream's time base, or NULL at the end. It stays the

@@ -12,6 +12,7 @@
 #include "pipeline/format.h"
 #include "pipeline/picture_pool.h"
 #include "pipeline/raw_picture.h"
+#include "pipeline/stats.h"
 
 /* Defined here only: nobody else can make one. */
 struct halo_output_picture {
@@ -231,8 +232,11 @@ static int describe_output(AVFrame *out, const AVFrame *raw, const struct halo_g
 static int prepare_output(struct halo_pending *pending, const AVFrame *raw)
 {
     const bool gray = !pending->lane->backend->ops->submit;
+    struct halo_stats *stats = halo_ring_stats(pending->gate->ring);
+    const int64_t begin = halo_stats_begin(stats, HALO_STAGE_MEMORY);
     av_frame_free(&pending->output);
     pending->output = halo_picture_pool_get(pending->gate->outputs, gray);
+    halo_stats_end(stats, HALO_STAGE_MEMORY, begin);
     return pending->output ? describe_output(pending->output, raw, pending->gate) : -ENOMEM;
 }
 
@@ -249,7 +253,11 @@ static int submit(struct halo_pending *pending)
             .steps = own ? gate->steps[p].own : gate->steps[p].plain,
             .count = gate->steps[p].count,
         };
+    struct halo_stats *stats = halo_ring_stats(gate->ring);
+    const enum halo_stage stage = backend->ops->submit ? HALO_STAGE_SUBMIT : HALO_STAGE_KERNELS;
+    const int64_t begin = halo_stats_begin(stats, stage);
     const int ret = halo_frame_submit(backend, &frame);
+    halo_stats_end(stats, stage, begin);
     pending->submitted = ret == 0;
     return ret;
 }
@@ -278,6 +286,33 @@ static int submit_again(struct halo_pending *pending, struct halo_error *err)
     return ret < 0 ? fail_filter(pending, ret, err) : 0;
 }
 
+/* To the native format, where it is not that already. */
+static int adapt(struct halo_pending *pending, const AVFrame *raw, struct halo_error *err)
+{
+    const struct halo_gate *gate = pending->gate;
+    struct halo_stats *stats = halo_ring_stats(gate->ring);
+    const int64_t begin = halo_stats_begin(stats, HALO_STAGE_CONVERT);
+    const int ret = halo_adapter_pass(gate->adapter, raw, &pending->native, err);
+    halo_stats_end(stats, HALO_STAGE_CONVERT, begin);
+    if (ret >= 0 && pending->native->data[0] != raw->data[0])
+        halo_stats_copied(stats, pending->native);
+    return ret;
+}
+
+/* Waits for the lane. */
+static int finish(struct halo_pending *pending)
+{
+    struct halo_stats *stats = halo_ring_stats(pending->gate->ring);
+    struct halo_frame_times times;
+    const int64_t begin = halo_stats_begin(stats, HALO_STAGE_DEVICE_WAIT);
+    const int ret = halo_frame_finish(pending->lane->backend);
+    halo_stats_end(stats, HALO_STAGE_DEVICE_WAIT, begin);
+    if (ret == 0 && stats && halo_frame_times(pending->lane->backend, &times) == 0)
+        halo_stats_device(stats, pending->lane->number, &times);
+    pending->submitted = false;
+    return ret;
+}
+
 int halo_gate_enter(struct halo_gate *gate, const struct halo_raw_picture *raw,
                     struct halo_pending **ret, struct halo_error *err)
 {
@@ -285,7 +320,7 @@ int halo_gate_enter(struct halo_gate *gate, const struct halo_raw_picture *raw,
     if (!pending)
         return halo_fail(err, -ENOMEM, "out of memory");
     pending->gate = gate;
-    int r = halo_adapter_pass(gate->adapter, raw->frame, &pending->native, err);
+    int r = adapt(pending, raw->frame, err);
     if (r >= 0 && !(pending->lane = halo_ring_acquire(gate->ring)))
         r = -ECANCELED;
     if (r >= 0 && (r = prepare_output(pending, raw->frame)) < 0)
@@ -309,15 +344,12 @@ int halo_gate_leave(struct halo_pending *pending, struct halo_output_picture **r
 {
     struct halo_output_picture *picture = av_mallocz(sizeof *picture);
     int r = picture ? 0 : halo_fail(err, -ENOMEM, "out of memory");
-    if (r >= 0) {
-        r = halo_frame_finish(pending->lane->backend);
-        pending->submitted = false;
-    }
+    if (r >= 0)
+        r = finish(pending);
     if (r == -EIO) {
         r = submit_again(pending, err);
         if (r >= 0)
-            r = halo_frame_finish(pending->lane->backend);
-        pending->submitted = false;
+            r = finish(pending);
     }
     if (r < 0) {
         fail_filter(pending, r, err);

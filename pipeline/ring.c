@@ -10,6 +10,7 @@
 
 #include "config/cache.h"
 #include "config/log.h"
+#include "pipeline/stats.h"
 
 struct halo_ring {
     struct halo_ring_settings settings;
@@ -52,6 +53,8 @@ static int open_lane(const struct halo_ring *ring, const struct halo_backend_ops
     const int rc = halo_backend_open(ops, &settings, &ret->backend);
     if (rc == 0)
         tune(ring, ret->backend);
+    if (rc == 0 && ring->settings.stats)
+        halo_frame_measure(ret->backend);
     return rc;
 }
 
@@ -59,8 +62,10 @@ static int open_lanes(struct halo_ring *ring, const struct halo_backend_ops *ops
 {
     const int depth = ops->submit ? ring->settings.depth : 1;
     int ret = 0;
-    for (ring->depth = 0; ring->depth < depth && ret == 0; ring->depth += ret == 0)
+    for (ring->depth = 0; ring->depth < depth && ret == 0; ring->depth += ret == 0) {
+        ring->lane[ring->depth].number = ring->depth;
         ret = open_lane(ring, ops, &ring->lane[ring->depth]);
+    }
     while (ret < 0 && ring->depth > 0)
         halo_backend_close(ring->lane[--ring->depth].backend);
     ring->ops = ops;
@@ -139,6 +144,16 @@ const struct halo_backend_ops *halo_ring_ops(const struct halo_ring *ring)
     return ring->ops;
 }
 
+int halo_ring_depth(const struct halo_ring *ring)
+{
+    return ring->depth;
+}
+
+struct halo_stats *halo_ring_stats(const struct halo_ring *ring)
+{
+    return ring->settings.stats;
+}
+
 bool halo_ring_can(const struct halo_ring *ring, const struct halo_strategy *strategy,
                    const struct halo_conv *conv, int channels)
 {
@@ -147,6 +162,7 @@ bool halo_ring_can(const struct halo_ring *ring, const struct halo_strategy *str
 
 struct halo_lane *halo_ring_acquire(struct halo_ring *ring)
 {
+    const int64_t begin = halo_stats_begin(ring->settings.stats, HALO_STAGE_LANE_WAIT);
     pthread_mutex_lock(&ring->lock);
     struct halo_lane *lane = &ring->lane[ring->next];
     while (!ring->aborted && lane->busy)
@@ -158,6 +174,7 @@ struct halo_lane *halo_ring_acquire(struct halo_ring *ring)
         ring->next = (ring->next + 1) % ring->depth;
     }
     pthread_mutex_unlock(&ring->lock);
+    halo_stats_end(ring->settings.stats, HALO_STAGE_LANE_WAIT, begin);
     return lane;
 }
 

@@ -12,17 +12,21 @@
 #include "config/error.h"
 #include "kernels/frame.h"
 
+struct halo_stats;
+
 enum { HALO_RING_MOST = 16 };
 
 struct halo_ring_settings {
-    const char *backend; /* "auto", or a name in halo_backends[] */
-    int device;          /* number of the GPU */
-    int depth;           /* lanes, 1 .. HALO_RING_MOST. The CPU has one: it does not wait */
-    int threads;         /* of the CPU */
+    const char *backend;      /* "auto", or a name in halo_backends[] */
+    int device;               /* number of the GPU */
+    int depth;                /* lanes, 1 .. HALO_RING_MOST. The CPU has one: it does not wait */
+    int threads;              /* of the CPU */
+    struct halo_stats *stats; /* where waits and frames are recorded; NULL: nowhere */
 };
 
 struct halo_lane {
     struct halo_backend *backend;
+    int number;
     bool busy;
 };
 
@@ -36,6 +40,9 @@ void halo_ring_destroy(struct halo_ring *ring); /* no lane is busy; NULL is noth
 
 /* The backend that the ring began with. */
 const struct halo_backend_ops *halo_ring_ops(const struct halo_ring *ring);
+
+int halo_ring_depth(const struct halo_ring *ring); /* lanes */
+struct halo_stats *halo_ring_stats(const struct halo_ring *ring);
 
 /* Whether its lanes can filter planes with this many interleaved channels so. */
 bool halo_ring_can(const struct halo_ring *ring, const struct halo_strategy *strategy,

@@ -3,9 +3,58 @@
 #include <errno.h>
 #include <string.h>
 
+#include "pipeline/stats.h"
 #include "pipeline/stream_private.h"
 
+/* halo_queue_put and _get, the wait recorded as this stage. */
+static int put(struct halo_stream *s, struct halo_queue *to, struct halo_item item,
+               enum halo_stage wait)
+{
+    const int64_t begin = halo_stats_begin(s->stats, wait);
+    const int ret = halo_queue_put(to, item);
+    halo_stats_end(s->stats, wait, begin);
+    return ret;
+}
+
+static int get(struct halo_stream *s, struct halo_queue *from, struct halo_item *ret,
+               enum halo_stage wait)
+{
+    const int64_t begin = halo_stats_begin(s->stats, wait);
+    const int got = halo_queue_get(from, ret);
+    halo_stats_end(s->stats, wait, begin);
+    return got;
+}
+
 /* ---- source thread ---- */
+
+static int receive_picture(struct halo_stream *s, struct halo_decoder *decoder,
+                           struct halo_raw_picture **ret, struct halo_error *err)
+{
+    const int64_t begin = halo_stats_begin(s->stats, HALO_STAGE_DECODE);
+    const int received = halo_decoder_receive(decoder, ret, err);
+    halo_stats_end(s->stats, HALO_STAGE_DECODE, begin);
+    if (received > 0)
+        halo_stats_frame(s->stats, HALO_STAGE_DECODE);
+    return received;
+}
+
+/* pkt NULL: the end. */
+static int send_packet(struct halo_stream *s, struct halo_decoder *decoder, const AVPacket *pkt,
+                       struct halo_error *err)
+{
+    const int64_t begin = halo_stats_begin(s->stats, HALO_STAGE_DECODE);
+    const int ret = halo_decoder_send(decoder, pkt, err);
+    halo_stats_end(s->stats, HALO_STAGE_DECODE, begin);
+    return ret;
+}
+
+static int read_packet(struct halo_stream *s, AVPacket *pkt, struct halo_error *err)
+{
+    const int64_t begin = halo_stats_begin(s->stats, HALO_STAGE_READ);
+    const int ret = halo_source_read(s->source, pkt, err);
+    halo_stats_end(s->stats, HALO_STAGE_READ, begin);
+    return ret;
+}
 
 /* All pictures that the decoder has, into the queue: 0, or -errno. */
 static int drain_decoder(struct halo_stream *s, int index, struct halo_error *err)
@@ -13,7 +62,7 @@ static int drain_decoder(struct halo_stream *s, int index, struct halo_error *er
     struct halo_track *t = &s->tracks.track[index];
     struct halo_raw_picture *raw;
     int ret;
-    while ((ret = halo_decoder_receive(t->decoder, &raw, err)) > 0) {
+    while ((ret = receive_picture(s, t->decoder, &raw, err)) > 0) {
         const int64_t pts =
             halo_source_shift(s->source, halo_raw_picture_pts(raw), t->in->time_base);
         const int where = halo_source_window(s->source, pts, t->in->time_base);
@@ -25,7 +74,8 @@ static int drain_decoder(struct halo_stream *s, int index, struct halo_error *er
             continue;
         }
         t->pictures++;
-        ret = halo_queue_put(s->to_filter, (struct halo_item){HALO_ITEM_RAW, index, {.raw = raw}});
+        ret = put(s, s->to_filter, (struct halo_item){HALO_ITEM_RAW, index, {.raw = raw}},
+                  HALO_STAGE_DECODED_WAIT);
         if (ret < 0)
             return ret;
     }
@@ -87,7 +137,7 @@ static int copy_packet(struct halo_stream *s, const AVPacket *pkt, struct halo_e
     for (int i = 0; i < 2; i++) {
         const struct halo_item item = {HALO_ITEM_PACKET, pkt->stream_index, {.packet = both[i]}};
         if (both[i] && ret >= 0)
-            ret = halo_queue_put(s->to_filter, item);
+            ret = put(s, s->to_filter, item, HALO_STAGE_DECODED_WAIT);
         else
             av_packet_free(&both[i]);
     }
@@ -101,7 +151,7 @@ static int take_packet(struct halo_stream *s, const AVPacket *pkt, struct halo_e
         return 0;
     if (t->role == HALO_ROLE_COPY)
         return copy_packet(s, pkt, err);
-    const int ret = halo_decoder_send(t->decoder, pkt, err);
+    const int ret = send_packet(s, t->decoder, pkt, err);
     return ret < 0 ? ret : drain_decoder(s, pkt->stream_index, err);
 }
 
@@ -122,7 +172,7 @@ int halo_stream_demux(struct halo_stream *s, struct halo_error *err)
     if (!pkt)
         return halo_fail(err, -ENOMEM, "out of memory");
     int ret;
-    while ((ret = halo_source_read(s->source, pkt, err)) > 0) {
+    while ((ret = read_packet(s, pkt, err)) > 0) {
         ret = take_packet(s, pkt, err);
         if (ret < 0 || halo_tracks_over(&s->tracks))
             break;
@@ -131,7 +181,7 @@ int halo_stream_demux(struct halo_stream *s, struct halo_error *err)
     for (int i = 0; i < s->tracks.count && ret >= 0; i++) {
         if (s->tracks.track[i].role != HALO_ROLE_FILTER || s->tracks.track[i].over)
             continue;
-        ret = halo_decoder_send(s->tracks.track[i].decoder, NULL, err);
+        ret = send_packet(s, s->tracks.track[i].decoder, NULL, err);
         if (ret >= 0)
             ret = drain_decoder(s, i, err);
     }
@@ -155,7 +205,7 @@ static int enter_item(struct halo_stream *s, struct halo_item *item, struct halo
         item->kind = HALO_ITEM_PENDING;
         item->pending = pending;
     }
-    return halo_queue_put(s->in_gate, *item);
+    return put(s, s->in_gate, *item, HALO_STAGE_FILTERED_WAIT);
 }
 
 /* Waits for a picture in the gate; the rest goes by. */
@@ -169,17 +219,17 @@ static int leave_item(struct halo_stream *s, struct halo_item *item, struct halo
         item->kind = HALO_ITEM_OUTPUT;
         item->output = output;
     }
-    return halo_queue_put(s->to_encode, *item);
+    return put(s, s->to_encode, *item, HALO_STAGE_COLLECTED_WAIT);
 }
 
 /* Takes items from one queue and passes each on, until the end. */
-static void pass_all(struct halo_stream *s, struct halo_queue *from,
+static void pass_all(struct halo_stream *s, struct halo_queue *from, enum halo_stage wait,
                      int (*pass)(struct halo_stream *s, struct halo_item *item,
                                  struct halo_error *err))
 {
     struct halo_error err = {0};
     struct halo_item item;
-    while (halo_queue_get(from, &item) == 0) {
+    while (get(s, from, &item, wait) == 0) {
         const bool end = item.kind == HALO_ITEM_END;
         const int ret = pass(s, &item, &err);
         if (ret < 0 && ret != -ECANCELED) {
@@ -194,14 +244,14 @@ static void pass_all(struct halo_stream *s, struct halo_queue *from,
 void *halo_stream_filter_main(void *arg)
 {
     struct halo_stream *s = arg;
-    pass_all(s, s->to_filter, enter_item);
+    pass_all(s, s->to_filter, HALO_STAGE_FILTER_WAIT, enter_item);
     return NULL;
 }
 
 void *halo_stream_collect_main(void *arg)
 {
     struct halo_stream *s = arg;
-    pass_all(s, s->in_gate, leave_item);
+    pass_all(s, s->in_gate, HALO_STAGE_COLLECT_WAIT, leave_item);
     return NULL;
 }
 
@@ -214,9 +264,31 @@ static int write_packet(struct halo_stream *s, AVPacket *pkt, int index, AVRatio
     pkt->stream_index = t->out->index;
     pkt->pts += pkt->pts != AV_NOPTS_VALUE ? t->delay : 0;
     pkt->dts += pkt->dts != AV_NOPTS_VALUE ? t->delay : 0;
+    const int64_t begin = halo_stats_begin(s->stats, HALO_STAGE_WRITE);
     const int ret = halo_sink_write(s->sink, pkt, tb, err);
+    halo_stats_end(s->stats, HALO_STAGE_WRITE, begin);
     atomic_store(&s->bytes, halo_sink_bytes(s->sink));
     return ret;
+}
+
+static int send_picture(struct halo_stream *s, struct halo_encoder *encoder,
+                        const struct halo_output_picture *picture, struct halo_error *err)
+{
+    const int64_t begin = halo_stats_begin(s->stats, HALO_STAGE_ENCODE);
+    const int ret = halo_encoder_send(encoder, picture, err);
+    halo_stats_end(s->stats, HALO_STAGE_ENCODE, begin);
+    if (picture && halo_encoder_converts(encoder))
+        halo_stats_copied(s->stats, halo_output_picture_frame(picture));
+    return ret;
+}
+
+static int receive_packet(struct halo_stream *s, struct halo_encoder *encoder, AVPacket *ret,
+                          struct halo_error *err)
+{
+    const int64_t begin = halo_stats_begin(s->stats, HALO_STAGE_ENCODE);
+    const int received = halo_encoder_receive(encoder, ret, err);
+    halo_stats_end(s->stats, HALO_STAGE_ENCODE, begin);
+    return received;
 }
 
 static int encode_picture(struct halo_stream *s, int index,
@@ -228,10 +300,12 @@ static int encode_picture(struct halo_stream *s, int index,
     if (t->encoder && !pkt)
         ret = halo_fail(err, -ENOMEM, "out of memory");
     if (ret >= 0 && t->encoder)
-        ret = halo_encoder_send(t->encoder, picture, err);
-    while (ret >= 0 && t->encoder && (ret = halo_encoder_receive(t->encoder, pkt, err)) > 0)
+        ret = send_picture(s, t->encoder, picture, err);
+    while (ret >= 0 && t->encoder && (ret = receive_packet(s, t->encoder, pkt, err)) > 0)
         ret = write_packet(s, pkt, index, halo_encoder_time_base(t->encoder), err);
     av_packet_free(&pkt);
+    if (t->encoder && picture)
+        halo_stats_frame(s->stats, HALO_STAGE_ENCODE);
     if (ret >= 0 && picture) {
         const double time =
             halo_output_picture_frame(picture)->pts * av_q2d(t->in->time_base) * 1e6;
@@ -305,7 +379,7 @@ void *halo_stream_encode_main(void *arg)
     struct halo_error err = {0};
     struct halo_item item;
     set_writing(s, true);
-    while (halo_queue_get(s->to_encode, &item) == 0) {
+    while (get(s, s->to_encode, &item, HALO_STAGE_ENCODE_WAIT) == 0) {
         const bool end = item.kind == HALO_ITEM_END;
         const int ret = encode_item(s, &item, &err);
         halo_item_finish(&item);

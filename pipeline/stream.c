@@ -13,6 +13,7 @@
 #include "pipeline/av.h"
 #include "pipeline/container.h"
 #include "pipeline/raw_input.h"
+#include "pipeline/stats.h"
 #include "pipeline/stream_private.h"
 
 enum {
@@ -68,6 +69,8 @@ int halo_stream_create(struct halo_stream **ret, const struct halo_run_settings 
         r = -EINVAL;
     if (r >= 0 && halo_audio_is_coded(settings) && !halo_audio_find(settings->audio_codec, err))
         r = -EINVAL;
+    if (r >= 0)
+        r = halo_stats_create(&s->stats, settings, err);
     if (r < 0) {
         halo_stream_destroy(s);
         return r;
@@ -94,24 +97,53 @@ static void expect_total(struct halo_stream *s)
     }
 }
 
-static int open_all(struct halo_stream *s, struct halo_error *err)
+static int open_source(struct halo_stream *s, struct halo_error *err)
+{
+    return halo_source_open(&s->source, s->settings, &s->damage, &s->stop, err);
+}
+
+static int open_ring(struct halo_stream *s, struct halo_error *err)
 {
     const struct halo_ring_settings ring = {.backend = halo_run_backends[s->settings->backend],
                                             .device = s->settings->gpu,
                                             .depth = s->settings->depth,
-                                            .threads = s->settings->threads};
-    int ret = halo_source_open(&s->source, s->settings, &s->damage, &s->stop, err);
-    if (ret < 0)
-        return ret;
-    ret = halo_ring_create(&s->ring, &ring, err);
-    if (ret < 0)
-        return ret;
-    ret = halo_tracks_open(&s->tracks, s->settings, s->chain, s->ring, s->source, &s->damage,
-                           s->sink, err);
-    if (ret < 0)
-        return ret;
-    expect_total(s);
+                                            .threads = s->settings->threads,
+                                            .stats = s->stats};
+    return halo_ring_create(&s->ring, &ring, err);
+}
+
+static int open_tracks(struct halo_stream *s, struct halo_error *err)
+{
+    const int ret = halo_tracks_open(&s->tracks, s->settings, s->chain, s->ring, s->source,
+                                     &s->damage, s->sink, err);
+    if (ret >= 0)
+        expect_total(s);
+    return ret;
+}
+
+static int start_sink(struct halo_stream *s, struct halo_error *err)
+{
     return halo_sink_start(s->sink, err);
+}
+
+static int open_all(struct halo_stream *s, struct halo_error *err)
+{
+    static const struct {
+        enum halo_stage stage;
+        int (*open)(struct halo_stream *s, struct halo_error *err);
+    } parts[] = {
+        {HALO_STAGE_OPEN_INPUT, open_source},
+        {HALO_STAGE_OPEN_DEVICE, open_ring},
+        {HALO_STAGE_OPEN_STREAMS, open_tracks},
+        {HALO_STAGE_OPEN_OUTPUT, start_sink},
+    };
+    int ret = 0;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts && ret >= 0; i++) {
+        const int64_t begin = halo_stats_begin(s->stats, parts[i].stage);
+        ret = parts[i].open(s, err);
+        halo_stats_end(s->stats, parts[i].stage, begin);
+    }
+    return ret;
 }
 
 /* Runs the stages; the source's is this thread. */
@@ -131,8 +163,10 @@ static void run_stages(struct halo_stream *s)
         ret = -pthread_create(stages[running].thread, NULL, stages[running].main, s);
     if (ret < 0)
         halo_fail(&err, ret, "no thread could be started: %s", strerror(-ret));
-    if (ret >= 0)
+    if (ret >= 0) {
+        halo_stats_running(s->stats, true);
         atomic_store(&s->running, true);
+    }
     if (ret >= 0)
         ret = halo_stream_demux(s, &err);
     if (ret >= 0)
@@ -143,6 +177,21 @@ static void run_stages(struct halo_stream *s)
         halo_stream_fail(s, &err); /* a stage that was cancelled has no error of its own */
     while (running > 0)
         pthread_join(*stages[--running].thread, NULL);
+    halo_stats_running(s->stats, false);
+}
+
+/* Ends the sink as the run ended. */
+static void finish_sink(struct halo_stream *s, struct halo_error *err)
+{
+    const bool partial = atomic_load(&s->stop);
+    const int64_t begin = halo_stats_begin(s->stats, HALO_STAGE_FINISH);
+    if (partial && !atomic_load(&s->frames))
+        halo_sink_finish(s->sink, HALO_SINK_DISCARD, &s->path, err);
+    else if (halo_sink_finish(s->sink, partial ? HALO_SINK_PARTIAL : HALO_SINK_WHOLE, &s->path,
+                              err) < 0)
+        halo_stream_fail(s, err);
+    halo_stats_end(s->stats, HALO_STAGE_FINISH, begin);
+    atomic_store(&s->bytes, FFMAX(atomic_load(&s->bytes), halo_sink_bytes(s->sink)));
 }
 
 static void *source_main(void *arg)
@@ -154,15 +203,8 @@ static void *source_main(void *arg)
     else if (!atomic_load(&s->stop)) /* what a stop cuts short is no fault of the input's */
         halo_stream_fail(s, &err);
     atomic_store(&s->running, false);
-    if (!s->error.code) {
-        const bool partial = atomic_load(&s->stop);
-        if (partial && !atomic_load(&s->frames))
-            halo_sink_finish(s->sink, HALO_SINK_DISCARD, &s->path, &err);
-        else if (halo_sink_finish(s->sink, partial ? HALO_SINK_PARTIAL : HALO_SINK_WHOLE, &s->path,
-                                  &err) < 0)
-            halo_stream_fail(s, &err);
-        atomic_store(&s->bytes, FFMAX(atomic_load(&s->bytes), halo_sink_bytes(s->sink)));
-    }
+    if (!s->error.code)
+        finish_sink(s, &err);
     atomic_store(&s->done, true);
     s->look(s->arg);
     return NULL;
@@ -222,6 +264,17 @@ void halo_stream_join(struct halo_stream *s, struct halo_stream_result *ret)
         .error = s->error, .path = s->path, .interrupted = atomic_load(&s->stop)};
 }
 
+void halo_stream_report(const struct halo_stream *s)
+{
+    const struct halo_stats_about about = {
+        .backend = s->ring ? halo_ring_ops(s->ring)->name : NULL,
+        .depth = s->ring ? halo_ring_depth(s->ring) : 0,
+        .frames = atomic_load(&s->frames),
+        .bytes = atomic_load(&s->bytes),
+    };
+    halo_stats_report(s->stats, &about);
+}
+
 void halo_stream_destroy(struct halo_stream *s)
 {
     if (!s)
@@ -237,6 +290,7 @@ void halo_stream_destroy(struct halo_stream *s)
     halo_source_close(s->source);
     halo_sink_destroy(s->sink);
     halo_ring_destroy(s->ring);
+    halo_stats_destroy(s->stats);
     pthread_mutex_destroy(&s->lock);
     av_free(s);
 }

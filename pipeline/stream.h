@@ -66,6 +66,8 @@ void halo_stream_abandon(struct halo_stream *s);
 
 bool halo_stream_done(const struct halo_stream *s); /* its threads are over */
 void halo_stream_stats(const struct halo_stream *s, struct halo_stream_stats *ret);
+/* After join: what -stats, -stats_json and -trace ask for, to stderr and files. */
+void halo_stream_report(const struct halo_stream *s);
 /* Waits for the end; once. */
 void halo_stream_join(struct halo_stream *s, struct halo_stream_result *ret);
 

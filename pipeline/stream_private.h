@@ -18,6 +18,7 @@ struct halo_stream {
     void (*look)(void *arg);
     void *arg;
 
+    struct halo_stats *stats; /* NULL: nobody asked */
     struct halo_damage damage;
     struct halo_source *source;
     struct halo_sink *sink;

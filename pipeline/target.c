@@ -3,6 +3,7 @@
 #include "pipeline/target.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -26,26 +27,60 @@ static int check_directory(const char *path, struct halo_error *err)
     return ret;
 }
 
+/* A file that a run writes beside OUT. */
+struct side {
+    const char *option, *name; /* name NULL: not asked for */
+};
+
+/* NULL where it is no file. */
+static const char *side_path(const struct side *side)
+{
+    return side->name && strcmp(side->name, "-") ? halo_path_of(side->name) : NULL;
+}
+
+static int fail_partial(const struct halo_target *target, const char *out, const char *what,
+                        struct halo_error *err)
+{
+    return halo_fail_usage(err,
+                           "%s: an interruption would leave %s, which is the %s: name another OUT",
+                           out, target->partial, what);
+}
+
+static int check_side(const struct halo_target *target, const struct side *side, const char *in,
+                      const char *out, struct halo_error *err)
+{
+    char what[40];
+    const char *path = side_path(side);
+    snprintf(what, sizeof what, "%s file", side->option);
+    if (halo_path_same(out, path))
+        return halo_fail_usage(err, "%s: OUT is the same file as the %s: name another", out, what);
+    if (halo_path_same(path, in))
+        return halo_fail_usage(err, "%s %s: is the same file as IN: name another", side->option,
+                               path);
+    return halo_path_same(target->partial, path) ? fail_partial(target, out, what, err) : 0;
+}
+
 /* No two names on the command line may be one file: the later one opened would destroy it. */
 static int check_names(const struct halo_target *target, const struct halo_run_settings *set,
                        const char *out, struct halo_error *err)
 {
     const char *in = strcmp(set->input, "-") ? halo_path_of(set->input) : NULL;
-    const char *progress =
-        set->progress && strcmp(set->progress, "-") ? halo_path_of(set->progress) : NULL;
     if (halo_path_same(out, in))
         return halo_fail_usage(err, "%s: OUT is the same file as IN: name another", out);
-    if (halo_path_same(out, progress))
-        return halo_fail_usage(err, "%s: OUT is the same file as the -progress file: name another",
-                               out);
-    if (halo_path_same(progress, in))
-        return halo_fail_usage(err, "-progress %s: is the same file as IN: name another", progress);
-    if (halo_path_same(target->partial, in) || halo_path_same(target->partial, progress))
-        return halo_fail_usage(err,
-                               "%s: an interruption would leave %s, which is the %s: name another "
-                               "OUT",
-                               out, target->partial,
-                               halo_path_same(target->partial, in) ? "input" : "-progress file");
+    if (halo_path_same(target->partial, in))
+        return fail_partial(target, out, "input", err);
+    const struct side sides[] = {
+        {"-progress", set->progress}, {"-stats_json", set->stats_json}, {"-trace", set->trace}};
+    const int count = sizeof sides / sizeof *sides;
+    for (int i = 0; i < count; i++) {
+        const int ret = check_side(target, &sides[i], in, out, err);
+        if (ret < 0)
+            return ret;
+        for (int k = 0; k < i; k++)
+            if (halo_path_same(side_path(&sides[i]), side_path(&sides[k])))
+                return halo_fail_usage(err, "%s %s: is the %s file too: name another",
+                                       sides[i].option, sides[i].name, sides[k].option);
+    }
     return 0;
 }
 

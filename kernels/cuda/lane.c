@@ -9,7 +9,9 @@
 
 #include <errno.h>
 
+#include "kernels/cuda/backend_cuda.h"
 #include "kernels/cuda/enqueue.h"
+#include "kernels/cuda/lane_clock.h"
 
 enum {
     ALIGNMENT = 256, /* of planes */
@@ -163,6 +165,12 @@ static int enqueue_steps(struct halo_backend *b, const struct halo_frame *frame,
     return ret;
 }
 
+static int mark(struct halo_backend *b, enum halo_cuda_mark which)
+{
+    struct halo_cuda_clock *clock = halo_cuda_lane_of(b)->clock;
+    return halo_cuda_check(b, halo_cuda_clock_mark(clock, which, halo_cuda_stream(b)), "event");
+}
+
 static int enqueue_all(struct halo_backend *b, const struct halo_frame *frame)
 {
     struct halo_cuda_lane *lane = halo_cuda_lane_of(b);
@@ -174,12 +182,21 @@ static int enqueue_all(struct halo_backend *b, const struct halo_frame *frame)
     lay_out(frame, lane->memory, &places);
     if (frame->src_on_device)
         ret = halo_cuda_check(b, wait_for(lane, frame->after, stream), "wait");
+    halo_cuda_clock_count(lane->clock, frame, &places);
+    if (ret == 0)
+        ret = mark(b, HALO_CUDA_BEGIN);
     if (ret == 0)
         ret = halo_cuda_check(b, upload(frame, &places, stream), "upload");
     if (ret == 0)
+        ret = mark(b, HALO_CUDA_UPLOADED);
+    if (ret == 0)
         ret = enqueue_steps(b, frame, &places);
     if (ret == 0)
+        ret = mark(b, HALO_CUDA_FILTERED);
+    if (ret == 0)
         ret = halo_cuda_check(b, download(frame, &places, stream), "download");
+    if (ret == 0)
+        ret = mark(b, HALO_CUDA_DOWNLOADED);
     if (ret == 0)
         ret = halo_cuda_check(b, cudaEventRecord(lane->done, stream), "event");
     return ret;
@@ -205,8 +222,22 @@ int halo_cuda_finish(struct halo_backend *b)
     return ret < 0 ? -EIO : 0;
 }
 
+void halo_cuda_measure(struct halo_backend *b)
+{
+    struct halo_cuda_lane *lane = halo_cuda_lane_of(b);
+    if (!lane->clock && halo_cuda_make_current(b) == 0)
+        lane->clock = halo_cuda_clock_create(halo_cuda_stream(b));
+}
+
+int halo_cuda_times(struct halo_backend *b, struct halo_frame_times *ret)
+{
+    const int code = halo_cuda_make_current(b);
+    return code < 0 ? code : halo_cuda_clock_read(halo_cuda_lane_of(b)->clock, ret);
+}
+
 void halo_cuda_lane_close(struct halo_cuda_lane *lane)
 {
+    halo_cuda_clock_destroy(lane->clock);
     if (lane->done)
         cudaEventDestroy(lane->done);
     cudaFree(lane->memory);

@@ -12,6 +12,7 @@ struct halo_cuda_lane {
     cudaEvent_t done; /* after the last download */
     char *memory;     /* device: source, destination and scratch of every plane */
     size_t size;
+    struct halo_cuda_clock *clock; /* NULL: nobody measures */
 };
 
 /* submit and finish of its ops. */

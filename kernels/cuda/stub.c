@@ -5,6 +5,7 @@
 
 #include "kernels/backends.h"
 #include "kernels/cuda/backend_cuda.h"
+#include "kernels/ranges.h"
 
 int halo_cuda_describe(char *text, size_t size)
 {
@@ -36,6 +37,27 @@ const char *halo_cuda_error_text(const struct halo_backend *b)
 {
     (void)b;
     return "built without CUDA";
+}
+
+void halo_cuda_measure(struct halo_backend *b)
+{
+    (void)b;
+}
+
+int halo_cuda_times(struct halo_backend *b, struct halo_frame_times *ret)
+{
+    (void)b;
+    (void)ret;
+    return -ENOTSUP;
+}
+
+void halo_range_begin(const char *name)
+{
+    (void)name;
+}
+
+void halo_range_end(void)
+{
 }
 
 static const struct halo_strategy *const no_strategies[] = {NULL};

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * A histogram of times in fixed memory: buckets that grow with the value, none wider than 3.2 % of
+ * it. One thread at a time. */
+#ifndef HALO_HISTOGRAM_H
+#define HALO_HISTOGRAM_H
+
+#include <stdint.h>
+
+enum {
+    HALO_HISTOGRAM_BITS = 5, /* of a value that its bucket keeps, below the first */
+    HALO_HISTOGRAM_MOST =
+        42, /* bits of a value: in ns more than an hour; larger ones count as it */
+    HALO_HISTOGRAM_BUCKETS = (HALO_HISTOGRAM_MOST - HALO_HISTOGRAM_BITS + 1) << HALO_HISTOGRAM_BITS,
+};
+
+/* All zero is empty. */
+struct halo_histogram {
+    int64_t count, sum, least, most; /* exact */
+    int64_t bucket[HALO_HISTOGRAM_BUCKETS];
+};
+
+/* Negative values count as 0. */
+void halo_histogram_add(struct halo_histogram *h, int64_t value);
+
+/* The value that `share` (0 .. 1) of all are not above, to half a bucket; 0 where there are
+ * none. */
+int64_t halo_histogram_percentile(const struct halo_histogram *h, double share);
+
+#endif
