@@ -315,14 +315,32 @@ static int encode_picture(struct halo_stream *s, int index,
     return ret;
 }
 
+static int send_audio(struct halo_stream *s, struct halo_audio *audio, const AVPacket *pkt,
+                      struct halo_error *err)
+{
+    const int64_t begin = halo_stats_begin(s->stats, HALO_STAGE_AUDIO);
+    const int ret = halo_audio_send(audio, pkt, err);
+    halo_stats_end(s->stats, HALO_STAGE_AUDIO, begin);
+    return ret;
+}
+
+static int receive_audio(struct halo_stream *s, struct halo_audio *audio, AVPacket *ret,
+                         struct halo_error *err)
+{
+    const int64_t begin = halo_stats_begin(s->stats, HALO_STAGE_AUDIO);
+    const int received = halo_audio_receive(audio, ret, err);
+    halo_stats_end(s->stats, HALO_STAGE_AUDIO, begin);
+    return received;
+}
+
 /* pkt NULL: the end. */
 static int encode_audio(struct halo_stream *s, const AVPacket *pkt, int index,
                         struct halo_error *err)
 {
     struct halo_audio *audio = s->tracks.track[index].audio;
     AVPacket *out = av_packet_alloc();
-    int ret = out ? halo_audio_send(audio, pkt, err) : halo_fail(err, -ENOMEM, "out of memory");
-    while (ret >= 0 && (ret = halo_audio_receive(audio, out, err)) > 0)
+    int ret = out ? send_audio(s, audio, pkt, err) : halo_fail(err, -ENOMEM, "out of memory");
+    while (ret >= 0 && (ret = receive_audio(s, audio, out, err)) > 0)
         ret = write_packet(s, out, index, halo_audio_time_base(audio), err);
     av_packet_free(&out);
     return ret;
