@@ -170,8 +170,8 @@ static void record_device(struct halo_stats *s, enum halo_stage stage, int lane,
     struct halo_stage_record *r = &s->stage[stage];
     if (span.end <= span.begin)
         return;
-    span.begin = FFMIN(FFMAX(span.begin, r->until), span.end);
-    r->until = FFMAX(r->until, span.end);
+    span.begin = FFMAX(span.begin, r->until);
+    span.end = r->until = FFMAX(span.end, span.begin); /* planes of two lanes may take turns */
     record(r, false, span.end - span.begin);
     halo_trace_add(s->trace, HALO_TRACK_LANES + lane,
                    &(struct halo_trace_event){halo_stage_table[stage].name, span.begin, span.end,

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "kernels/frame.h"
 #include "masks.h"
@@ -27,7 +28,9 @@ struct plane_test {
 
 struct frame_test {
     const struct halo_backend_ops *ops;
-    bool locked; /* page-locked memory */
+    bool locked;   /* page-locked memory */
+    bool measured; /* by a lane that keeps times */
+    int64_t begun; /* ns */
     int planes;
     struct plane_test plane[HALO_MAX_PLANES];
 };
@@ -110,6 +113,13 @@ static void give_back(const struct frame_test *t, char *memory)
         free(memory);
 }
 
+static int64_t now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
+}
+
 static void begin(struct frame_test *t, struct halo_backend *lane)
 {
     const struct format f = formats[draw(sizeof formats / sizeof *formats)];
@@ -134,6 +144,7 @@ static void begin(struct frame_test *t, struct halo_backend *lane)
                                                    .steps = plane->step,
                                                    .count = plane->steps};
     }
+    t->begun = now_ns();
     const int error = halo_frame_submit(lane, &frame);
     expect(error == 0, "submit");
     expect(halo_frame_submit(lane, &frame) == -EINVAL, "a busy lane takes no frame");
@@ -167,9 +178,39 @@ static void print_steps(const struct plane_test *t)
     printf("\n");
 }
 
+/* Between submit and now, one after the other; every sample went up and down. */
+static void check_times(const struct frame_test *t, struct halo_backend *lane)
+{
+    struct halo_frame_times times;
+    const int error = halo_frame_times(lane, &times);
+    if (!t->measured) {
+        expect(error == -ENOTSUP, "times that nobody asked for");
+        return;
+    }
+    expect(error == 0, "times");
+    if (error)
+        return;
+    const int64_t at[] = {
+        t->begun,          times.upload.begin,   times.upload.end,   times.kernels.begin,
+        times.kernels.end, times.download.begin, times.download.end, now_ns()};
+    for (size_t i = 1; i < sizeof at / sizeof *at; i++)
+        expect(at[i - 1] <= at[i], "times in order");
+    int64_t samples = 0;
+    for (int p = 0; p < t->planes; p++) {
+        const struct halo_plane *plane = &t->plane[p].at_src;
+        samples += (int64_t)plane->width * plane->height * plane->channels *
+                   halo_plane_sample_bytes(plane);
+    }
+    expect(times.up.count == t->planes && times.down.count == t->planes, "copies of planes");
+    expect(times.up.bytes >= samples && times.down.bytes >= samples, "bytes of copies");
+    expect(times.up.pageable == (t->locked ? 0 : t->planes), "copies from pageable memory");
+    expect(times.inside.count == 0, "copies on the device");
+}
+
 static void end(struct frame_test *t, struct halo_backend *lane)
 {
     expect(halo_frame_finish(lane) == 0, "finish");
+    check_times(t, lane);
     expect(halo_frame_finish(lane) == -EINVAL, "an idle lane has nothing to finish");
     for (int p = 0; p < t->planes; p++) {
         struct plane_test *plane = &t->plane[p];
@@ -195,6 +236,10 @@ static void run(const struct halo_backend_ops *ops, int frames)
             printf("FAIL %s does not open\n", ops->name);
             exit(1);
         }
+    for (int i = 1; i < LANES; i++) {
+        halo_frame_measure(lanes[i]);
+        tests[i].measured = ops->submit;
+    }
     for (int i = 0; i < frames + LANES; i++) {
         struct halo_backend *lane = lanes[i % LANES];
         if (i >= LANES)
