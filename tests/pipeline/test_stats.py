@@ -245,7 +245,7 @@ class Gpu(HaloTest):
         if not has_gpu():
             self.skipTest('no GPU')
         # All pictures alike: the decoder is faster than the device.
-        self.clip = clip('.mkv', *video_source('1920x1080', 25, 4), *halotest.X264,
+        self.clip = clip('.mkv', *video_source('1920x1080', 25, 0.04), *halotest.X264,
                          '-vf', 'loop=99:1')
 
     def trace(self, depth):
