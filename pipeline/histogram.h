@@ -7,9 +7,8 @@
 #include <stdint.h>
 
 enum {
-    HALO_HISTOGRAM_BITS = 5, /* of a value that its bucket keeps, below the first */
-    HALO_HISTOGRAM_MOST =
-        42, /* bits of a value: in ns more than an hour; larger ones count as it */
+    HALO_HISTOGRAM_BITS = 5,  /* of a value that its bucket keeps, below the first */
+    HALO_HISTOGRAM_MOST = 42, /* bits of a value: in ns more than an hour; larger ones are cut */
     HALO_HISTOGRAM_BUCKETS = (HALO_HISTOGRAM_MOST - HALO_HISTOGRAM_BITS + 1) << HALO_HISTOGRAM_BITS,
 };
 
@@ -19,7 +18,7 @@ struct halo_histogram {
     int64_t bucket[HALO_HISTOGRAM_BUCKETS];
 };
 
-/* Negative values count as 0. */
+/* Negative values count as 0, too large ones as the largest that is known. */
 void halo_histogram_add(struct halo_histogram *h, int64_t value);
 
 /* The value that `share` (0 .. 1) of all are not above, to half a bucket; 0 where there are

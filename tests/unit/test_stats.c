@@ -3,7 +3,9 @@
  * makes of lanes that wait for each other. */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "config/log.h"
 #include "pipeline/histogram.h"
 #include "pipeline/stats_private.h"
 #include "tests/unit/cmocka_all.h"
@@ -75,7 +77,7 @@ static void test_ends(void **state)
     for (int i = 0; i < HALO_HISTOGRAM_BUCKETS; i++)
         counted += h.bucket[i];
     assert_int_equal(counted, h.count);
-    assert_int_equal(h.most, INT64_MAX);
+    assert_int_equal(h.most, (INT64_C(1) << HALO_HISTOGRAM_MOST) - 1);
     static struct halo_histogram one;
     halo_histogram_add(&one, 123456789);
     assert_int_equal(halo_histogram_percentile(&one, 0.01), 123456789);
@@ -125,6 +127,38 @@ static void test_frames_of_several_spans(void **state)
     halo_stats_destroy(stats);
 }
 
+/* A full track keeps its beginning and says how much is missing; the others go on. */
+static void test_full_trace(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/halo-trace-XXXXXX", text[400] = "";
+    struct halo_trace *trace = NULL;
+    const int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    assert_int_equal(halo_trace_create(&trace, path, 0, NULL), 0);
+    for (int i = 0; i < HALO_TRACE_MOST + 5; i++)
+        halo_trace_add(trace, HALO_TRACK_FILTER,
+                       &(struct halo_trace_event){"submit", 10000 * i, 10000 * i + 5000, i});
+    halo_trace_add(trace, HALO_TRACKS, &(struct halo_trace_event){"nowhere", 0, 5000, 0});
+    halo_trace_add(trace, HALO_TRACK_LANES + 2, &(struct halo_trace_event){"upload", 0, 5, 0});
+    halo_log_set_level(HALO_LOG_QUIET);
+    halo_trace_write(trace, "cpu");
+    halo_trace_destroy(trace);
+    FILE *file = fdopen(fd, "r");
+    long long lines = 0, lanes = 0, left_out = 0;
+    while (fgets(text, sizeof text, file)) {
+        lines += strstr(text, "\"submit\"") != NULL;
+        lanes += strstr(text, "\"lane 2\"") != NULL;
+        left_out += strstr(text, "\"dropped\":5}") != NULL;
+        assert_null(strstr(text, "nowhere"));
+    }
+    fclose(file);
+    unlink(path);
+    assert_int_equal(lines, HALO_TRACE_MOST);
+    assert_int_equal(lanes, 1);
+    assert_int_equal(left_out, 1);
+}
+
 static void test_nobody_asked(void **state)
 {
     (void)state;
@@ -159,6 +193,7 @@ int main(void)
         cmocka_unit_test(test_ends),
         cmocka_unit_test(test_waiting_lanes_do_not_count_twice),
         cmocka_unit_test(test_frames_of_several_spans),
+        cmocka_unit_test(test_full_trace),
         cmocka_unit_test(test_nobody_asked),
         cmocka_unit_test(test_every_stage_has_a_row),
     };
