@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "fault.h"
 #include "frame.h"
 #include "tuning.h"
 
@@ -44,6 +45,8 @@ int halo_backend_open(const struct halo_backend_ops *ops,
 {
     if (settings->threads < 0 || settings->threads > MAX_THREADS || settings->device < 0)
         return -EINVAL;
+    if (!ops->submit && halo_fault(ops->name, "open"))
+        return -EIO;
     return ops->open(ret, settings);
 }
 
@@ -58,11 +61,22 @@ void halo_backend_close(struct halo_backend *b)
     b->ops->close(b);
 }
 
-const char *halo_backend_error(const struct halo_backend *b, char *text, size_t size)
+const char *halo_backend_error(const struct halo_backend_ops *ops, const struct halo_backend *b,
+                               char *text, size_t size)
 {
-    const char *words = b->ops->error_text ? b->ops->error_text(b) : "";
+    const char *words = ops->error_text ? ops->error_text(b) : "";
     snprintf(text, size, "%s", *words ? words : "no reason is known");
     return text;
+}
+
+bool halo_backend_is_lost(const struct halo_backend_ops *ops)
+{
+    return ops->is_lost && ops->is_lost();
+}
+
+int halo_backend_least_loaded(const struct halo_backend_ops *ops)
+{
+    return ops->least_loaded ? ops->least_loaded() : 0;
 }
 
 static bool plane_ok(const struct halo_plane *p)

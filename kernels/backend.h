@@ -51,6 +51,13 @@ struct halo_trial {
 struct halo_backend_settings {
     int threads; /* CPU workers; 0: one for each CPU this process may use */
     int device;  /* CUDA device number */
+    bool live;   /* its work on the device goes before that of others */
+    /* Whether kernels use the host's page-locked memory in its place, without copies. */
+    enum {
+        HALO_MAPPED_AUTO, /* where the device has no memory of its own */
+        HALO_MAPPED_ON,
+        HALO_MAPPED_OFF,
+    } mapped;
 };
 
 struct halo_backend; /* opened; used by one thread at a time */
@@ -78,8 +85,11 @@ struct halo_backend_ops {
     int (*finish)(struct halo_backend *b);
     void *(*memory)(size_t size);
     void (*memory_free)(void *memory);
-    /* NULL: there is never more to say than errno. */
+    /* NULL: there is never more to say than errno. b NULL: of this thread's last open. */
     const char *(*error_text)(const struct halo_backend *b);
+    /* NULL: a device is never lost, and there is one. */
+    bool (*is_lost)(void);
+    int (*least_loaded)(void);
 };
 
 /* First member of every backend's own struct, zeroed but for ops by open. The rest belongs to
@@ -99,13 +109,25 @@ const struct halo_backend_ops *halo_backend_find(const char *name);
 const struct halo_strategy *halo_strategy_find(const struct halo_backend_ops *ops,
                                                const char *name);
 
-/* 0, -ENODEV (no such device here), -ENOMEM, -EINVAL. The caller owns *ret and closes it. */
+/* 0, -ENODEV (no such device here), -ENOMEM, -EIO (the device failed), -EINVAL. The caller owns
+ * *ret and closes it. */
 int halo_backend_open(const struct halo_backend_ops *ops,
                       const struct halo_backend_settings *settings, struct halo_backend **ret);
 void halo_backend_close(struct halo_backend *b); /* NULL is nothing to do */
 
-/* What failed last on b, in one line of words: the device's where it has some. Returns text. */
-const char *halo_backend_error(const struct halo_backend *b, char *text, size_t size);
+/* What failed last on b, in one line of words: the device's where it has some. Returns text. b
+ * NULL: why this thread's last halo_backend_open() of ops failed. */
+const char *halo_backend_error(const struct halo_backend_ops *ops, const struct halo_backend *b,
+                               char *text, size_t size);
+
+/* Whether a device of this process failed so that only the end of the process frees it. Then no
+ * call reaches it any more, what it holds is not given back, and the process must end by _exit():
+ * the driver's own clearing up might wait for ever. Any thread. */
+bool halo_backend_is_lost(const struct halo_backend_ops *ops);
+
+/* The device with the most free memory, else with the least to do. Starts none of them. 0 where
+ * nobody can tell. Any thread; takes some milliseconds. */
+int halo_backend_least_loaded(const struct halo_backend_ops *ops);
 
 /* Whether b can filter planes with this many interleaved channels so. Any thread. */
 bool halo_backend_can(const struct halo_backend *b, const struct halo_strategy *strategy,

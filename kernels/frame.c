@@ -5,11 +5,12 @@
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "backends.h"
 #include "cuda/backend_cuda.h"
+#include "fault.h"
 
 enum { ALIGNMENT = 256 };
 
@@ -113,30 +114,31 @@ static int run_at_once(struct halo_backend *b, const struct halo_frame *frame)
     return ret;
 }
 
-/* In builds for tests, HALOD_FAULT=KIND:N makes the N-th call of that kind fail as a device
- * does. */
-static bool is_fault(const char *kind, atomic_int *calls)
+/* What a device would do for a frame, so that tests without one meet its failures too. */
+static bool is_device_fault(const struct halo_backend *b)
 {
+    static const char *const kinds[] = {"alloc", "upload", "poison", "launch", "download"};
+    bool fault = false;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        fault |= halo_fault(b->ops->name, kinds[i]);
+    return fault;
+}
+
+static int submit(struct halo_backend *b, const struct halo_frame *frame)
+{
+    if (!b->ops->submit)
+        return is_device_fault(b) ? -EIO : run_at_once(b, frame);
 #ifdef HALO_FAULTS
-    const char *wish = getenv("HALOD_FAULT");
-    const size_t length = strlen(kind);
-    return wish && !strncmp(wish, kind, length) && wish[length] == ':' &&
-           atomic_fetch_add(calls, 1) + 1 == atoi(wish + length + 1);
-#else
-    (void)kind;
-    (void)calls;
-    return false;
+    halo_fault_hangs = halo_fault(b->ops->name, "hang");
 #endif
+    return b->ops->submit(b, frame);
 }
 
 int halo_frame_submit(struct halo_backend *b, const struct halo_frame *frame)
 {
     if (b->busy || !frame_ok(b, frame))
         return -EINVAL;
-    static atomic_int calls;
-    if (is_fault("submit", &calls))
-        return -EIO;
-    const int ret = b->ops->submit ? b->ops->submit(b, frame) : run_at_once(b, frame);
+    const int ret = halo_fault(b->ops->name, "submit") ? -EIO : submit(b, frame);
     b->busy = ret == 0;
     return ret;
 }
@@ -145,10 +147,13 @@ int halo_frame_finish(struct halo_backend *b)
 {
     if (!b->busy)
         return -EINVAL;
-    static atomic_int calls;
     b->busy = false;
+    if (!b->ops->finish && halo_fault(b->ops->name, "hang"))
+        for (;;)
+            pause();
     const int ret = b->ops->finish ? b->ops->finish(b) : 0;
-    return is_fault("finish", &calls) ? -EIO : ret;
+    const bool event = !b->ops->finish && halo_fault(b->ops->name, "event");
+    return halo_fault(b->ops->name, "finish") || event ? -EIO : ret;
 }
 
 void halo_frame_measure(struct halo_backend *b)
@@ -174,6 +179,8 @@ static long long now_ns(void)
 void *halo_backend_memory(const struct halo_backend_ops *ops, size_t size)
 {
     const size_t whole = (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    if (!ops->memory && halo_fault(ops->name, "memory"))
+        return NULL;
     const long long begin = now_ns();
     void *memory = ops->memory ? ops->memory(whole) : aligned_alloc(ALIGNMENT, whole);
     atomic_fetch_add(&memory_count, 1);

@@ -49,7 +49,9 @@ struct halo_frame {
 int halo_frame_submit(struct halo_backend *b, const struct halo_frame *frame);
 
 /* Blocks until the submitted frame is done. 0: every dst is whole. -EIO: none may be shown.
- * -EINVAL: nothing was submitted. The lane is idle then. */
+ * -EINVAL: nothing was submitted. The lane is idle then. A device that never answers blocks it for
+ * ever: who must not wait so long watches from another thread (pipeline/ring.h) and ends the
+ * process, since nothing else ends the device's writing. */
 int halo_frame_finish(struct halo_backend *b);
 
 struct halo_span {
@@ -77,9 +79,9 @@ void halo_frame_measure(struct halo_backend *b);
  * measured), -EIO. */
 int halo_frame_times(struct halo_backend *b, struct halo_frame_times *ret);
 
-/* Host memory that the device copies from and to without a detour (page-locked), aligned to 256
- * bytes; NULL where there is none left. Any thread; it may be freed after the backend was
- * closed. */
+/* Host memory that the device copies from and to without a detour, or uses where it is
+ * (page-locked, mapped), aligned to 256 bytes; NULL where there is none left: other memory does,
+ * slower. Any thread; it may be freed after the backend was closed. */
 void *halo_backend_memory(const struct halo_backend_ops *ops, size_t size);
 void halo_backend_memory_free(const struct halo_backend_ops *ops, void *memory);
 

@@ -56,6 +56,9 @@ struct cuda_backend {
     char error[200];
 };
 
+/* Of the last open that failed, which leaves no backend to ask. */
+static _Thread_local char open_error[200];
+
 /* Notes a failure. The runtime keeps errors until they are read: unread, this one would be taken
  * for a failure of the next launch. */
 static int check(struct cuda_backend *c, cudaError_t status, const char *what)
@@ -220,7 +223,7 @@ static int upload_mask(struct cuda_backend *c, struct kept_mask *m, size_t bytes
 {
     void *host = malloc(bytes);
     if (!host)
-        return -ENOMEM;
+        return check(c, cudaErrorMemoryAllocation, "mask");
     m->strategy->prepare(host, &m->conv, m->channels);
     cudaError_t status = cudaStreamSynchronize(c->stream);
     if (status == cudaSuccess)
@@ -246,7 +249,7 @@ static int prepared_mask(struct cuda_backend *c, const struct halo_cuda_strategy
         c->masks[place] = calloc(1, sizeof *c->masks[place]);
     struct kept_mask *m = c->masks[place];
     if (!m)
-        return -ENOMEM;
+        return check(c, cudaErrorMemoryAllocation, "mask");
     if (!found) {
         m->strategy = NULL;
         struct kept_mask fresh = {s, *conv, channels, m->data, 0};
@@ -438,8 +441,10 @@ static int cuda_convolve(struct halo_backend *b, const struct halo_job *jobs, in
     int rc = halo_cuda_make_current(b);
     if (rc == 0)
         rc = run(c, jobs, count);
-    if (rc < 0)
+    if (rc < 0) {
+        halo_cuda_examine(b);
         return rc == -ENOMEM ? -ENOMEM : -EIO;
+    }
 
     size_t offset = 0;
     for (int i = 0; i < count; i++) {
@@ -454,7 +459,7 @@ static void cuda_close(struct halo_backend *b)
 {
     struct cuda_backend *c = (struct cuda_backend *)b;
 
-    if (cudaSetDevice(c->device) == cudaSuccess) {
+    if (!halo_cuda_is_lost() && cudaSetDevice(c->device) == cudaSuccess) {
         if (c->stream)
             cudaStreamDestroy(c->stream);
         cudaFreeHost(c->up.data);
@@ -473,12 +478,36 @@ static void cuda_close(struct halo_backend *b)
     free(c);
 }
 
+/* A stream of its own, before or behind those of other streams of video. */
+static cudaError_t make_stream(struct cuda_backend *c, bool live)
+{
+    int last = 0, first = 0;
+    const cudaError_t status = cudaDeviceGetStreamPriorityRange(&last, &first);
+    return status != cudaSuccess ? status
+                                 : cudaStreamCreateWithPriority(&c->stream, cudaStreamNonBlocking,
+                                                                live ? first : last);
+}
+
+/* An integrated device computes in the host's memory. */
+static cudaError_t choose_mapped(struct cuda_backend *c, const struct halo_backend_settings *s)
+{
+    int integrated = 0, possible = 0;
+    cudaError_t status = cudaDeviceGetAttribute(&integrated, cudaDevAttrIntegrated, c->device);
+    if (status == cudaSuccess)
+        status = cudaDeviceGetAttribute(&possible, cudaDevAttrCanMapHostMemory, c->device);
+    c->lane.mapped =
+        possible && (s->mapped == HALO_MAPPED_AUTO ? integrated : s->mapped == HALO_MAPPED_ON);
+    return status;
+}
+
 static int cuda_open(struct halo_backend **ret, const struct halo_backend_settings *settings)
 {
     int devices = 0;
     const cudaError_t counted = cudaGetDeviceCount(&devices);
     (void)cudaGetLastError();
-    if (counted != cudaSuccess || settings->device >= devices)
+    snprintf(open_error, sizeof open_error, "%s",
+             counted == cudaSuccess ? "no such device" : cudaGetErrorString(counted));
+    if (counted != cudaSuccess || settings->device >= devices || halo_cuda_is_lost())
         return -ENODEV;
 
     struct cuda_backend *c = calloc(1, sizeof *c);
@@ -492,19 +521,22 @@ static int cuda_open(struct halo_backend **ret, const struct halo_backend_settin
         status = halo_cuda_probe(&c->compute);
     halo_cuda_set_early(&c->base, true);
     if (status == cudaSuccess)
-        status = cudaStreamCreateWithFlags(&c->stream, cudaStreamNonBlocking);
+        status = choose_mapped(c, settings);
+    if (status == cudaSuccess)
+        status = make_stream(c, settings->live);
     if (status == cudaSuccess) {
         *ret = &c->base;
         return 0;
     }
     const int rc = check(c, status, "open");
+    memcpy(open_error, c->error, sizeof open_error);
     cuda_close(&c->base);
-    return rc == -ENOMEM ? -ENOMEM : -ENODEV;
+    return rc;
 }
 
 const char *halo_cuda_error_text(const struct halo_backend *b)
 {
-    return ((const struct cuda_backend *)b)->error;
+    return b ? ((const struct cuda_backend *)b)->error : open_error;
 }
 
 static void cuda_identify(const struct halo_backend *b, char *text, size_t size)
@@ -527,4 +559,6 @@ const struct halo_backend_ops halo_backend_cuda = {
     .memory = halo_cuda_memory,
     .memory_free = halo_cuda_memory_free,
     .error_text = halo_cuda_error_text,
+    .is_lost = halo_cuda_is_lost,
+    .least_loaded = halo_cuda_least_loaded,
 };

@@ -6,7 +6,7 @@
 #include "kernels/frame.h"
 
 /* What went wrong in the last call on b that failed: one line, valid until the next call on it.
- * Empty while nothing did. b is a CUDA backend. */
+ * Empty while nothing did. b is a CUDA backend; NULL: why this thread's last open failed. */
 const char *halo_cuda_error_text(const struct halo_backend *b);
 
 /* The describe of its ops. */

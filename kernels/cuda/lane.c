@@ -3,11 +3,14 @@
  * marks the end.
  *
  * Planes lie on the device with the strides that they have on the host wherever kernels can take
- * those: then a plane is one plain copy, not one for each row. dst is poisoned before the kernels
- * run: a cell that a kernel forgot is never an old picture. */
+ * those: then a plane is one plain copy, not one for each row. Where the device has no memory of
+ * its own a copy would be from the memory to itself: kernels read and write the host's planes then,
+ * those that are page-locked and aligned. dst is poisoned before the kernels run, wherever it is: a
+ * cell that a kernel forgot is never an old picture. */
 #include "kernels/cuda/lane.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 
 #include "kernels/cuda/backend_cuda.h"
 #include "kernels/cuda/enqueue.h"
@@ -40,10 +43,49 @@ static struct halo_plane device_plane(const struct halo_plane *host)
     return ret;
 }
 
+/* Where the planes of a frame are; in_place: the caller's own are used, nothing is copied. */
+struct lay {
+    struct halo_frame_places at;
+    bool src_in_place[HALO_MAX_PLANES], dst_in_place[HALO_MAX_PLANES];
+};
+
 /* Whether kernels can use a plane of the caller's where it is. */
 static bool is_aligned(const struct halo_plane *p)
 {
     return (uintptr_t)p->data % ALIGNMENT == 0 && p->stride > 0 && p->stride % STEP == 0;
+}
+
+/* The same for one on the host, with the device's pointer to it. */
+static bool map(const struct halo_cuda_lane *lane, const struct halo_plane *host,
+                struct halo_plane *ret)
+{
+    void *data;
+    if (!lane->mapped || !is_aligned(host))
+        return false;
+    if (cudaHostGetDevicePointer(&data, host->data, 0) != cudaSuccess) {
+        (void)cudaGetLastError(); /* ordinary memory */
+        return false;
+    }
+    *ret = *host;
+    ret->data = data;
+    return true;
+}
+
+/* Which of the caller's planes need no copy. Kernels write whole steps: a row that ends within one
+ * is only safe in memory of ours. */
+static void find_in_place(const struct halo_cuda_lane *lane, const struct halo_frame *frame,
+                          struct lay *ret)
+{
+    for (int p = 0; p < frame->planes; p++) {
+        const struct halo_plane *src = &frame->plane[p].src, *dst = &frame->plane[p].dst;
+        ret->at.src[p] = *src;
+        ret->at.dst[p] = *dst;
+        ret->src_in_place[p] =
+            frame->src_on_device ? is_aligned(src) : map(lane, src, &ret->at.src[p]);
+        ret->dst_in_place[p] = frame->dst_on_device
+                                   ? is_aligned(dst)
+                                   : row_bytes(dst) % STEP == 0 && map(lane, dst, &ret->at.dst[p]);
+    }
 }
 
 /* Takes the next plane out of the lane's memory; *at counts bytes even where there is none yet. */
@@ -53,25 +95,24 @@ static void place(struct halo_plane *plane, char *memory, size_t *at)
     *at += align((size_t)plane->stride * (size_t)plane->height, ALIGNMENT);
 }
 
-static size_t lay_out(const struct halo_frame *frame, char *memory, struct halo_frame_places *ret)
+/* After find_in_place(): the others in the lane's memory, and scratch. Returns the bytes. */
+static size_t lay_out(const struct halo_frame *frame, char *memory, struct lay *ret)
 {
     const int scratch = halo_frame_scratch(frame);
     size_t at = 0;
     for (int p = 0; p < frame->planes; p++) {
         const struct halo_frame_plane *plane = &frame->plane[p];
-        ret->src[p] = plane->src;
-        ret->dst[p] = plane->dst;
-        if (!frame->src_on_device || !is_aligned(&plane->src)) {
-            ret->src[p] = device_plane(&plane->src);
-            place(&ret->src[p], memory, &at);
+        if (!ret->src_in_place[p]) {
+            ret->at.src[p] = device_plane(&plane->src);
+            place(&ret->at.src[p], memory, &at);
         }
-        if (!frame->dst_on_device || !is_aligned(&plane->dst)) {
-            ret->dst[p] = device_plane(&plane->dst);
-            place(&ret->dst[p], memory, &at);
+        if (!ret->dst_in_place[p]) {
+            ret->at.dst[p] = device_plane(&plane->dst);
+            place(&ret->at.dst[p], memory, &at);
         }
         for (int i = 0; i < scratch; i++) {
-            ret->scratch[i][p] = device_plane(&plane->dst);
-            place(&ret->scratch[i][p], memory, &at);
+            ret->at.scratch[i][p] = device_plane(&plane->dst);
+            place(&ret->at.scratch[i][p], memory, &at);
         }
     }
     return at;
@@ -121,34 +162,37 @@ static cudaError_t wait_for(struct halo_cuda_lane *lane, cudaStream_t after, cud
     return status == cudaSuccess ? cudaStreamWaitEvent(stream, lane->done, 0) : status;
 }
 
-static cudaError_t upload(const struct halo_frame *frame, const struct halo_frame_places *places,
+/* From the first sample to the last: behind that nothing is the frame's. */
+static size_t extent(const struct halo_plane *p)
+{
+    return (size_t)p->stride * (size_t)(p->height - 1) + row_bytes(p);
+}
+
+static cudaError_t upload(const struct halo_frame *frame, const struct lay *lay,
                           cudaStream_t stream)
 {
     const enum cudaMemcpyKind kind =
         frame->src_on_device ? cudaMemcpyDeviceToDevice : cudaMemcpyHostToDevice;
     cudaError_t status = cudaSuccess;
     for (int p = 0; p < frame->planes && status == cudaSuccess; p++) {
-        const struct halo_plane *src = &frame->plane[p].src, *dst = &places->dst[p];
-        if (places->src[p].data != src->data)
-            status = copy_plane(&places->src[p], src, kind, stream);
+        const struct halo_plane *dst = &lay->at.dst[p];
+        if (!lay->src_in_place[p])
+            status = copy_plane(&lay->at.src[p], &frame->plane[p].src, kind, stream);
         if (status == cudaSuccess)
-            status = cudaMemsetAsync(dst->data, POISON, (size_t)dst->stride * (size_t)dst->height,
-                                     stream);
+            status = cudaMemsetAsync(dst->data, POISON, extent(dst), stream);
     }
     return status;
 }
 
-static cudaError_t download(const struct halo_frame *frame, const struct halo_frame_places *places,
+static cudaError_t download(const struct halo_frame *frame, const struct lay *lay,
                             cudaStream_t stream)
 {
     const enum cudaMemcpyKind kind =
         frame->dst_on_device ? cudaMemcpyDeviceToDevice : cudaMemcpyDeviceToHost;
     cudaError_t status = cudaSuccess;
-    for (int p = 0; p < frame->planes && status == cudaSuccess; p++) {
-        const struct halo_plane *dst = &frame->plane[p].dst;
-        if (places->dst[p].data != dst->data)
-            status = copy_plane(dst, &places->dst[p], kind, stream);
-    }
+    for (int p = 0; p < frame->planes && status == cudaSuccess; p++)
+        if (!lay->dst_in_place[p])
+            status = copy_plane(&frame->plane[p].dst, &lay->at.dst[p], kind, stream);
     return status;
 }
 
@@ -175,31 +219,47 @@ static int enqueue_all(struct halo_backend *b, const struct halo_frame *frame)
 {
     struct halo_cuda_lane *lane = halo_cuda_lane_of(b);
     const cudaStream_t stream = halo_cuda_stream(b);
-    struct halo_frame_places places;
-    int ret = halo_cuda_check(b, reserve(lane, lay_out(frame, NULL, &places)), "memory");
+    struct lay lay;
+    find_in_place(lane, frame, &lay);
+    int ret = halo_cuda_check(b, reserve(lane, lay_out(frame, NULL, &lay)), "memory");
     if (ret < 0)
         return ret;
-    lay_out(frame, lane->memory, &places);
+    lay_out(frame, lane->memory, &lay);
     if (frame->src_on_device)
         ret = halo_cuda_check(b, wait_for(lane, frame->after, stream), "wait");
-    halo_cuda_clock_count(lane->clock, frame, &places);
+    halo_cuda_clock_count(lane->clock, frame, &lay.at);
     if (ret == 0)
         ret = mark(b, HALO_CUDA_BEGIN);
     if (ret == 0)
-        ret = halo_cuda_check(b, upload(frame, &places, stream), "upload");
+        ret = halo_cuda_check(b, upload(frame, &lay, stream), "upload");
     if (ret == 0)
         ret = mark(b, HALO_CUDA_UPLOADED);
     if (ret == 0)
-        ret = enqueue_steps(b, frame, &places);
+        ret = enqueue_steps(b, frame, &lay.at);
     if (ret == 0)
         ret = mark(b, HALO_CUDA_FILTERED);
     if (ret == 0)
-        ret = halo_cuda_check(b, download(frame, &places, stream), "download");
+        ret = halo_cuda_check(b, download(frame, &lay, stream), "download");
     if (ret == 0)
         ret = mark(b, HALO_CUDA_DOWNLOADED);
     if (ret == 0)
         ret = halo_cuda_check(b, cudaEventRecord(lane->done, stream), "event");
     return ret;
+}
+
+static atomic_bool lost;
+
+bool halo_cuda_is_lost(void)
+{
+    return atomic_load(&lost);
+}
+
+/* An error of the device's stays with its context, and every call returns it. */
+void halo_cuda_examine(struct halo_backend *b)
+{
+    if (cudaStreamSynchronize(halo_cuda_stream(b)) != cudaSuccess)
+        atomic_store(&lost, true);
+    (void)cudaGetLastError();
 }
 
 int halo_cuda_submit(struct halo_backend *b, const struct halo_frame *frame)
@@ -209,9 +269,8 @@ int halo_cuda_submit(struct halo_backend *b, const struct halo_frame *frame)
         ret = enqueue_all(b, frame);
     if (ret == 0)
         return 0;
-    (void)cudaStreamSynchronize(halo_cuda_stream(b)); /* copies may still touch the host's memory */
-    (void)cudaGetLastError();
-    return ret == -ENOMEM ? -ENOMEM : -EIO;
+    halo_cuda_examine(b); /* and waits: copies may still touch the host's memory */
+    return -EIO;
 }
 
 int halo_cuda_finish(struct halo_backend *b)
@@ -219,6 +278,8 @@ int halo_cuda_finish(struct halo_backend *b)
     int ret = halo_cuda_make_current(b);
     if (ret == 0)
         ret = halo_cuda_check(b, cudaEventSynchronize(halo_cuda_lane_of(b)->done), "frame");
+    if (ret < 0)
+        halo_cuda_examine(b);
     return ret < 0 ? -EIO : 0;
 }
 
@@ -246,14 +307,18 @@ void halo_cuda_lane_close(struct halo_cuda_lane *lane)
 void *halo_cuda_memory(size_t size)
 {
     void *memory = NULL;
-    if (cudaHostAlloc(&memory, size, cudaHostAllocPortable) == cudaSuccess)
+    if (!halo_cuda_is_lost() &&
+        cudaHostAlloc(&memory, size, cudaHostAllocPortable | cudaHostAllocMapped) == cudaSuccess)
         return memory;
     (void)cudaGetLastError();
     return NULL;
 }
 
+/* Of a lost device nothing is freed: it may still write there, and the call may never return. */
 void halo_cuda_memory_free(void *memory)
 {
+    if (halo_cuda_is_lost())
+        return;
     cudaFreeHost(memory);
     (void)cudaGetLastError();
 }

@@ -13,6 +13,7 @@ struct halo_cuda_lane {
     char *memory;     /* device: source, destination and scratch of every plane */
     size_t size;
     struct halo_cuda_clock *clock; /* NULL: nobody measures */
+    bool mapped;                   /* kernels use page-locked memory of the host where it is */
 };
 
 /* submit and finish of its ops. */
@@ -22,8 +23,16 @@ int halo_cuda_finish(struct halo_backend *b);
 /* Frees what the lane holds; the backend's device is current and its stream idle. */
 void halo_cuda_lane_close(struct halo_cuda_lane *lane);
 
-/* Page-locked host memory of its ops. */
+/* After a failure: whether the context still works. Otherwise the device is lost for this process,
+ * and from then on nothing of it is waited for or freed. */
+void halo_cuda_examine(struct halo_backend *b);
+bool halo_cuda_is_lost(void);
+
+/* Page-locked, mapped host memory of its ops. */
 void *halo_cuda_memory(size_t size);
 void halo_cuda_memory_free(void *memory);
+
+/* The least_loaded of its ops. */
+int halo_cuda_least_loaded(void);
 
 #endif

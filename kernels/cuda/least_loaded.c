@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Which GPU has most to spare, asked of NVML: CUDA itself would start a context on every device to
+ * answer. The library comes with the driver and is looked for at run time. */
+#include <dlfcn.h>
+#include <stddef.h>
+
+#include <cuda_runtime_api.h>
+
+#include "kernels/cuda/lane.h"
+
+enum { NVML_SUCCESS = 0, NEAR = 256 << 20 }; /* bytes: no difference between two devices */
+
+/* As NVML's own header has them. */
+typedef struct nvml_device *nvml_device;
+
+struct nvml_memory {
+    unsigned long long total, free, used;
+};
+
+struct nvml_use {
+    unsigned gpu, memory; /* percent of the last moments */
+};
+
+struct nvml {
+    void *library;
+    int (*init)(void);
+    int (*shutdown)(void);
+    int (*find)(const char *bus, nvml_device *ret);
+    int (*memory)(nvml_device device, struct nvml_memory *ret);
+    int (*use)(nvml_device device, struct nvml_use *ret);
+};
+
+static bool load(struct nvml *n)
+{
+    n->library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (!n->library)
+        return false;
+    *(void **)&n->init = dlsym(n->library, "nvmlInit_v2");
+    *(void **)&n->shutdown = dlsym(n->library, "nvmlShutdown");
+    *(void **)&n->find = dlsym(n->library, "nvmlDeviceGetHandleByPciBusId_v2");
+    *(void **)&n->memory = dlsym(n->library, "nvmlDeviceGetMemoryInfo");
+    *(void **)&n->use = dlsym(n->library, "nvmlDeviceGetUtilizationRates");
+    return n->init && n->shutdown && n->find && n->memory && n->use && n->init() == NVML_SUCCESS;
+}
+
+struct load {
+    unsigned long long free; /* bytes */
+    unsigned busy;           /* percent */
+};
+
+static bool ask(const struct nvml *n, int device, struct load *ret)
+{
+    char bus[32];
+    nvml_device found;
+    struct nvml_memory memory;
+    struct nvml_use use = {0}; /* not every device tells */
+    if (cudaDeviceGetPCIBusId(bus, sizeof bus, device) != cudaSuccess ||
+        n->find(bus, &found) != NVML_SUCCESS || n->memory(found, &memory) != NVML_SUCCESS)
+        return false;
+    (void)n->use(found, &use);
+    *ret = (struct load){memory.free, use.gpu};
+    return true;
+}
+
+static bool is_better(const struct load *a, const struct load *b)
+{
+    const bool near = a->free < b->free + NEAR && b->free < a->free + NEAR;
+    return near ? a->busy < b->busy : a->free > b->free;
+}
+
+int halo_cuda_least_loaded(void)
+{
+    int devices = 0, best = 0;
+    struct nvml n = {NULL};
+    struct load least = {0, 100};
+    if (cudaGetDeviceCount(&devices) == cudaSuccess && devices > 1 && load(&n)) {
+        for (int i = 0; i < devices; i++) {
+            struct load now;
+            if (ask(&n, i, &now) && is_better(&now, &least)) {
+                least = now;
+                best = i;
+            }
+        }
+        n.shutdown();
+    }
+    (void)cudaGetLastError();
+    if (n.library)
+        dlclose(n.library);
+    return best;
+}
