@@ -61,9 +61,14 @@ const struct halo_option halo_run_options[] = {
      .help = "of a raw IN: its pixel format"},
     {"backend", NULL, HALO_OPTION_CHOICE, AT(backend), 0, .choices = halo_run_backends,
      .argument = "NAME", .help = "where filters run; auto: on the GPU where there is one"},
-    {"gpu", NULL, HALO_OPTION_INT, AT(gpu), 0, 0, 1023, .help = "number of the GPU"},
+    {"gpu", NULL, HALO_OPTION_STRING, AT(gpu_name), .argument = "N",
+     .help = "number of the GPU, or auto (the default): the one with most to spare"},
     {"depth", NULL, HALO_OPTION_INT, AT(depth), 3, 1, 16,
      .help = "frames on their way through the GPU at once; 2 is double buffering"},
+    {"gpu_timeout", NULL, HALO_OPTION_TIME, AT(gpu_timeout), 10, 0.1, 3600,
+     .help = "how long the GPU may take for a frame before the run fails"},
+    {"pinned_memory", NULL, HALO_OPTION_INT, AT(pinned_memory), -1, 0, 1 << 20, .argument = "MIB",
+     .help = "page-locked memory for pictures, at most (default a quarter, up to 2048)"},
     {"threads", NULL, HALO_OPTION_INT, AT(threads), 0, 0, 1024,
      .help = "filter workers on the CPU, 0 for one on each"},
     {"v", "loglevel", HALO_OPTION_CHOICE, AT(log_level), HALO_LOG_INFO, .choices = log_levels,
@@ -150,6 +155,20 @@ static int take_option(struct halo_run_settings *s, int at, int argc, char **arg
     return 2;
 }
 
+/* "auto", or a number. */
+static int take_gpu(struct halo_run_settings *s, struct halo_error *err)
+{
+    static const struct halo_option row = {"gpu", NULL, HALO_OPTION_INT, AT(gpu), -1, 0, 1023};
+    s->gpu = -1;
+    if (!s->gpu_name || !strcmp(s->gpu_name, "auto"))
+        return 0;
+    struct halo_error inner = {0};
+    if (halo_option_set(&row, s, s->gpu_name, &inner) == 0)
+        return 0;
+    return halo_fail_usage(err, "-gpu %.40s: neither auto nor the number of a GPU, 0 to 1023",
+                           s->gpu_name);
+}
+
 /* What single options cannot say. */
 static int check(const struct halo_run_settings *s, struct halo_error *err)
 {
@@ -198,6 +217,8 @@ int halo_run_parse(struct halo_run_settings *ret, int argc, char **argv, struct 
     }
     if (code >= 0)
         code = check(&s, err);
+    if (code >= 0)
+        code = take_gpu(&s, err);
     if (code < 0) {
         halo_run_finish(&s);
         return code;

@@ -27,11 +27,14 @@ struct halo_run_settings {
     char *video_size, *framerate, *pixel_format; /* for the demuxer */
     double seek, duration;                       /* -ss, -t: seconds; negative where not given */
     bool no_audio, overwrite, never_overwrite, copy_unfiltered, keep_going, stats;
-    int backend;   /* index into halo_run_backends */
-    int gpu;       /* number of the device */
-    int depth;     /* frames in flight on it */
-    int threads;   /* filter workers; 0: one for each CPU */
-    int log_level; /* enum halo_log_level */
+    int backend;        /* index into halo_run_backends */
+    char *gpu_name;     /* -gpu as given, or NULL */
+    int gpu;            /* number of the device; negative: the one with most to spare */
+    int depth;          /* frames in flight on it */
+    int threads;        /* filter workers; 0: one for each CPU */
+    int pinned_memory;  /* MiB that may be page-locked; negative where not given */
+    double gpu_timeout; /* seconds that a frame may take there */
+    int log_level;      /* enum halo_log_level */
 };
 
 extern const struct halo_option halo_run_options[]; /* every row but IN's and OUT's -f */

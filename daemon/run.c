@@ -58,9 +58,23 @@ static void wake_loop(void *arg)
     uv_async_send(&run->look);
 }
 
+/* A device that is silent may still write into our memory, and the driver's own end would wait for
+ * it: the process ends here and now. */
+static void end_if_stuck(struct run *run)
+{
+    struct halo_error err = {0};
+    if (!halo_stream_is_stuck(run->stream, &err))
+        return;
+    halo_log_set_status(NULL);
+    halo_log(HALO_LOG_ERROR, "%s", err.text);
+    halo_stream_abandon(run->stream);
+    _exit(HALO_EXIT_TRY_AGAIN);
+}
+
 static void on_tick(uv_timer_t *timer)
 {
     struct run *run = timer->data;
+    end_if_stuck(run);
     struct halo_stream_stats stats;
     halo_stream_stats(run->stream, &stats);
     halo_progress_show(run->progress, &stats, false);
@@ -187,6 +201,14 @@ static int prepare(struct run *run, int argc, char **argv, struct halo_error *er
     return halo_progress_open(&run->progress, run->settings.progress, err);
 }
 
+/* All that is ours is finished. The driver's handlers at exit take their time, and with a lost
+ * device might wait for ever: the kernel ends it as well. */
+static void end_with_device(int code)
+{
+    fflush(NULL);
+    _exit(code);
+}
+
 int halo_command_run(int argc, char **argv)
 {
     for (int i = 0; i < argc; i++)
@@ -203,10 +225,13 @@ int halo_command_run(int argc, char **argv)
     int code = prepare(run, argc, argv, &err) < 0 ? exit_code(&err) : run_stream(run, &err);
     if (err.code)
         halo_log(HALO_LOG_ERROR, "%s", err.text);
+    const bool device = halo_stream_has_device(run->stream);
     halo_stream_destroy(run->stream);
     halo_progress_close(run->progress);
     halo_chain_destroy(run->chain);
     halo_run_finish(&run->settings);
     free(run);
+    if (device)
+        end_with_device(code);
     return code;
 }

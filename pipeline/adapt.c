@@ -15,7 +15,7 @@ struct halo_adapter {
     struct halo_gate_input first; /* what the stream began with */
     struct halo_gate_input now;   /* what comes at present */
     enum AVPixelFormat native;
-    const struct halo_backend_ops *ops;
+    struct halo_memory *memory;
     struct SwsContext *convert;     /* NULL: what comes is native */
     struct halo_picture_pool *pool; /* made when it is needed */
     bool said_change;
@@ -42,7 +42,7 @@ static int follow(struct halo_adapter *a, struct halo_error *err)
                                                           a->native, a->first.space,
                                                           halo_format_is_rgb(a->native) || full});
     if (!a->pool)
-        a->pool = halo_picture_pool_create(a->ops, a->native, a->first.width, a->first.height);
+        a->pool = halo_picture_pool_create(a->memory, a->native, a->first.width, a->first.height);
     if (!a->pool)
         return halo_fail(err, -ENOMEM, "out of memory for pictures of %dx%d", a->first.width,
                          a->first.height);
@@ -63,7 +63,7 @@ static void say_conversion(const struct halo_adapter *a)
              alpha ? ": their transparency is lost" : "");
 }
 
-int halo_adapter_create(struct halo_adapter **ret, const struct halo_backend_ops *ops,
+int halo_adapter_create(struct halo_adapter **ret, struct halo_memory *memory,
                         const struct halo_gate_input *input, enum AVPixelFormat native,
                         struct halo_error *err)
 {
@@ -72,7 +72,7 @@ int halo_adapter_create(struct halo_adapter **ret, const struct halo_backend_ops
         return halo_fail(err, -ENOMEM, "out of memory");
     a->first = a->now = *input;
     a->native = native;
-    a->ops = ops;
+    a->memory = memory;
     const int r = follow(a, err);
     if (r < 0) {
         halo_adapter_destroy(a);

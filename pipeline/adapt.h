@@ -12,8 +12,9 @@
 struct halo_adapter;
 
 /* 0 or -errno (-ENOMEM, -ENOTSUP: no such conversion) with err filled. native is the format out,
- * input's size the size out; the memory is from ops. The caller owns *ret. One thread at a time. */
-int halo_adapter_create(struct halo_adapter **ret, const struct halo_backend_ops *ops,
+ * input's size the size out; the pictures are from memory. The caller owns *ret. One thread at a
+ * time. */
+int halo_adapter_create(struct halo_adapter **ret, struct halo_memory *memory,
                         const struct halo_gate_input *input, enum AVPixelFormat native,
                         struct halo_error *err);
 void halo_adapter_destroy(struct halo_adapter *a); /* NULL is nothing to do */

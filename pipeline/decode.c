@@ -87,12 +87,11 @@ static int get_buffer(AVCodecContext *c, AVFrame *frame, int flags)
 
 /* Pictures in memory that the device reads without a detour, from decoders that can be told where
  * to write. 0 or -ENOMEM. */
-static int set_memory(struct halo_decoder *d, const AVCodec *codec,
-                      const struct halo_backend_ops *ops)
+static int set_memory(struct halo_decoder *d, const AVCodec *codec, struct halo_memory *memory)
 {
     if (!(codec->capabilities & AV_CODEC_CAP_DR1))
         return 0;
-    d->memory = halo_decode_memory_create(ops);
+    d->memory = halo_decode_memory_create(memory);
     if (!d->memory)
         return -ENOMEM;
     d->codec->get_buffer2 = get_buffer;
@@ -106,7 +105,7 @@ static int set_memory(struct halo_decoder *d, const AVCodec *codec,
 }
 
 int halo_decoder_open(struct halo_decoder **ret, const char *name, AVStream *stream,
-                      const struct halo_backend_ops *ops, struct halo_damage *damage,
+                      struct halo_memory *memory, struct halo_damage *damage,
                       struct halo_error *err)
 {
     char why[400];
@@ -117,7 +116,7 @@ int halo_decoder_open(struct halo_decoder **ret, const char *name, AVStream *str
                          stream->index, avcodec_get_name(par->codec_id));
     struct halo_decoder *d = av_mallocz(sizeof *d);
     if (!d || !(d->codec = avcodec_alloc_context3(codec)) || !(d->frame = av_frame_alloc()) ||
-        set_memory(d, codec, ops) < 0) {
+        set_memory(d, codec, memory) < 0) {
         halo_decoder_close(d);
         return halo_fail(err, -ENOMEM, "out of memory");
     }

@@ -8,15 +8,15 @@
 
 #include "config/error.h"
 
-struct halo_backend_ops;
+struct halo_memory;
 struct halo_damage;
 struct halo_raw_picture;
 struct halo_decoder;
 
-/* 0; -ENOTSUP (no decoder), -errno, with err filled. ops: the backend that will read the pictures;
+/* 0; -ENOTSUP (no decoder), -errno, with err filled. memory: what the pictures are decoded into;
  * name: of the input, for messages; it, stream and damage must outlive the decoder. */
 int halo_decoder_open(struct halo_decoder **ret, const char *name, AVStream *stream,
-                      const struct halo_backend_ops *ops, struct halo_damage *damage,
+                      struct halo_memory *memory, struct halo_damage *damage,
                       struct halo_error *err);
 void halo_decoder_close(struct halo_decoder *d); /* NULL is nothing to do */
 

@@ -8,7 +8,6 @@
 #include <pthread.h>
 
 #include "pipeline/format.h"
-#include "pipeline/picture_pool.h"
 
 enum {
     ALIGNMENT = 128, /* of rows and planes: more than any decoder's vectors */
@@ -16,7 +15,7 @@ enum {
 };
 
 struct halo_decode_memory {
-    const struct halo_backend_ops *ops;
+    struct halo_memory *memory;
     pthread_mutex_t lock;
     AVBufferPool *pool; /* of size; under lock */
     size_t size;
@@ -30,15 +29,15 @@ struct layout {
 static AVBufferRef *allocate(void *opaque, size_t size)
 {
     const struct halo_decode_memory *m = opaque;
-    return halo_backend_buffer(m->ops, size);
+    return halo_memory_buffer(m->memory, size);
 }
 
-struct halo_decode_memory *halo_decode_memory_create(const struct halo_backend_ops *ops)
+struct halo_decode_memory *halo_decode_memory_create(struct halo_memory *memory)
 {
     struct halo_decode_memory *m = av_mallocz(sizeof *m);
     if (!m)
         return NULL;
-    m->ops = ops;
+    m->memory = memory;
     pthread_mutex_init(&m->lock, NULL);
     return m;
 }

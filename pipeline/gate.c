@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <libavutil/mem.h>
 #include <libavutil/pixdesc.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "config/log.h"
@@ -48,6 +49,7 @@ struct halo_gate {
     } * plan;                                 /* one for each filter of the chain */
     struct plane_steps steps[HALO_MAX_PLANES];
     struct halo_conv copy; /* the step of a plane that no filter changes */
+    atomic_bool warm;      /* a picture has been through: all kernels have been loaded */
 };
 
 /* ---- planning ---- */
@@ -154,7 +156,7 @@ int halo_gate_create(struct halo_gate **ret, const struct halo_chain *chain, str
     gate->planes = halo_format_planes(gate->format);
     gate->plan = av_calloc(chain->count, sizeof *gate->plan);
     gate->outputs =
-        halo_picture_pool_create(halo_ring_ops(ring), gate->format, input->width, input->height);
+        halo_picture_pool_create(halo_ring_memory(ring), gate->format, input->width, input->height);
     if (!gate->plan || !gate->outputs) {
         r = halo_fail(err, -ENOMEM, "out of memory for pictures of %dx%d", input->width,
                       input->height);
@@ -166,7 +168,7 @@ int halo_gate_create(struct halo_gate **ret, const struct halo_chain *chain, str
         halo_fail(err, r, "out of memory");
         goto fail;
     }
-    r = halo_adapter_create(&gate->adapter, halo_ring_ops(ring), input, gate->format, err);
+    r = halo_adapter_create(&gate->adapter, halo_ring_memory(ring), input, gate->format, err);
     if (r < 0)
         goto fail;
     *ret = gate;
@@ -243,8 +245,7 @@ static int prepare_output(struct halo_pending *pending, const AVFrame *raw)
 static int submit(struct halo_pending *pending)
 {
     const struct halo_gate *gate = pending->gate;
-    struct halo_backend *backend = pending->lane->backend;
-    const bool own = backend->ops == halo_ring_ops(gate->ring);
+    const bool own = pending->lane->backend->ops == halo_ring_ops(gate->ring);
     struct halo_frame frame = {.planes = gate->planes};
     for (int p = 0; p < gate->planes; p++)
         frame.plane[p] = (struct halo_frame_plane){
@@ -254,9 +255,10 @@ static int submit(struct halo_pending *pending)
             .count = gate->steps[p].count,
         };
     struct halo_stats *stats = halo_ring_stats(gate->ring);
-    const enum halo_stage stage = backend->ops->submit ? HALO_STAGE_SUBMIT : HALO_STAGE_KERNELS;
+    const enum halo_stage stage =
+        pending->lane->backend->ops->submit ? HALO_STAGE_SUBMIT : HALO_STAGE_KERNELS;
     const int64_t begin = halo_stats_begin(stats, stage);
-    const int ret = halo_frame_submit(backend, &frame);
+    const int ret = halo_ring_submit(gate->ring, pending->lane, &frame, !atomic_load(&gate->warm));
     halo_stats_end(stats, stage, begin);
     pending->submitted = ret == 0;
     return ret;
@@ -305,7 +307,7 @@ static int finish(struct halo_pending *pending)
     struct halo_stats *stats = halo_ring_stats(pending->gate->ring);
     struct halo_frame_times times;
     const int64_t begin = halo_stats_begin(stats, HALO_STAGE_DEVICE_WAIT);
-    const int ret = halo_frame_finish(pending->lane->backend);
+    const int ret = halo_ring_finish(pending->gate->ring, pending->lane);
     halo_stats_end(stats, HALO_STAGE_DEVICE_WAIT, begin);
     if (ret == 0 && stats && halo_frame_times(pending->lane->backend, &times) == 0)
         halo_stats_device(stats, pending->lane->number, &times);
@@ -351,6 +353,8 @@ int halo_gate_leave(struct halo_pending *pending, struct halo_output_picture **r
         if (r >= 0)
             r = finish(pending);
     }
+    if (r >= 0)
+        atomic_store(&pending->gate->warm, true);
     if (r < 0) {
         fail_filter(pending, r, err);
         av_free(picture);
@@ -368,7 +372,7 @@ void halo_pending_destroy(struct halo_pending *pending)
     if (!pending)
         return;
     if (pending->submitted)
-        (void)halo_frame_finish(pending->lane->backend); /* it still reads and writes */
+        (void)halo_ring_finish(pending->gate->ring, pending->lane); /* it still reads and writes */
     if (pending->lane)
         halo_ring_release(pending->gate->ring, pending->lane);
     av_frame_free(&pending->native);

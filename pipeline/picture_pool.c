@@ -15,7 +15,7 @@ enum {
 };
 
 struct halo_picture_pool {
-    const struct halo_backend_ops *ops;
+    struct halo_memory *memory;
     AVBufferPool *buffers;
     enum AVPixelFormat format;
     int width, height;
@@ -23,24 +23,10 @@ struct halo_picture_pool {
     size_t plane_size[4];
 };
 
-static void free_memory(void *opaque, uint8_t *data)
-{
-    halo_backend_memory_free(opaque, data);
-}
-
-AVBufferRef *halo_backend_buffer(const struct halo_backend_ops *ops, size_t size)
-{
-    uint8_t *data = halo_backend_memory(ops, size);
-    AVBufferRef *ref = data ? av_buffer_create(data, size, free_memory, (void *)ops, 0) : NULL;
-    if (data && !ref)
-        halo_backend_memory_free(ops, data);
-    return ref;
-}
-
 static AVBufferRef *allocate(void *opaque, size_t size)
 {
     const struct halo_picture_pool *pool = opaque;
-    AVBufferRef *ref = halo_backend_buffer(pool->ops, size);
+    AVBufferRef *ref = halo_memory_buffer(pool->memory, size);
     if (ref)
         memset(ref->data, GRAY, size);
     return ref;
@@ -62,14 +48,14 @@ static size_t lay_out(struct halo_picture_pool *pool)
     return total;
 }
 
-struct halo_picture_pool *halo_picture_pool_create(const struct halo_backend_ops *ops,
+struct halo_picture_pool *halo_picture_pool_create(struct halo_memory *memory,
                                                    enum AVPixelFormat format, int width, int height)
 {
     struct halo_picture_pool *pool = av_mallocz(sizeof *pool);
     if (!pool)
         return NULL;
-    *pool =
-        (struct halo_picture_pool){.ops = ops, .format = format, .width = width, .height = height};
+    *pool = (struct halo_picture_pool){
+        .memory = memory, .format = format, .width = width, .height = height};
     const size_t total = lay_out(pool);
     if (total > 0)
         pool->buffers = av_buffer_pool_init2(total, pool, allocate, NULL);

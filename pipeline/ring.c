@@ -7,20 +7,25 @@
 #include <limits.h>
 #include <pthread.h>
 #include <string.h>
+#include <time.h>
 
 #include "config/cache.h"
 #include "config/log.h"
 #include "pipeline/stats.h"
 
+enum { FIRST_PATIENCE = 12 }; /* deadlines */
+
 struct halo_ring {
     struct halo_ring_settings settings;
     const struct halo_backend_ops *ops;
+    struct halo_memory *memory;
     struct halo_lane lane[HALO_RING_MOST];
     int depth;
     int next; /* to be acquired */
     pthread_mutex_t lock;
     pthread_cond_t released;
     bool aborted, fell_back;
+    atomic_llong compiled; /* when a submit that may have compiled was over, ns */
 };
 
 static bool is_auto(const struct halo_ring *ring)
@@ -49,7 +54,8 @@ static int open_lane(const struct halo_ring *ring, const struct halo_backend_ops
                      struct halo_lane *ret)
 {
     const struct halo_backend_settings settings = {.threads = ring->settings.threads,
-                                                   .device = ring->settings.device};
+                                                   .device = ring->settings.device,
+                                                   .live = ring->settings.live};
     const int rc = halo_backend_open(ops, &settings, &ret->backend);
     if (rc == 0)
         tune(ring, ret->backend);
@@ -62,6 +68,10 @@ static int open_lanes(struct halo_ring *ring, const struct halo_backend_ops *ops
 {
     const int depth = ops->submit ? ring->settings.depth : 1;
     int ret = 0;
+    if (ring->settings.device < 0) {
+        ring->settings.device = halo_backend_least_loaded(ops);
+        halo_log(HALO_LOG_DEBUG, "%s device %d is used", ops->name, ring->settings.device);
+    }
     for (ring->depth = 0; ring->depth < depth && ret == 0; ring->depth += ret == 0) {
         ring->lane[ring->depth].number = ring->depth;
         ret = open_lane(ring, ops, &ring->lane[ring->depth]);
@@ -70,6 +80,12 @@ static int open_lanes(struct halo_ring *ring, const struct halo_backend_ops *ops
         halo_backend_close(ring->lane[--ring->depth].backend);
     ring->ops = ops;
     return ret;
+}
+
+/* What a backend says of its last open, which failed with code. */
+static const char *why_closed(const struct halo_backend_ops *ops, int code, char *text, size_t size)
+{
+    return ops->error_text ? halo_backend_error(ops, NULL, text, size) : strerror(-code);
 }
 
 /* One line on why there is no GPU, with the number of the device that was asked for. */
@@ -81,6 +97,9 @@ static int fail_open(const struct halo_ring *ring, const struct halo_backend_ops
     if (devices > 0 && ring->settings.device >= devices)
         return halo_fail_usage(err, "-gpu %d: this machine has %d GPU%s, counted from 0",
                                ring->settings.device, devices, devices == 1 ? "" : "s");
+    if (devices > 0 && (ops->submit || code == -EIO))
+        return halo_fail_device(err, "the %s backend does not start: %s", ops->name,
+                                why_closed(ops, code, text, sizeof text));
     return halo_fail(err, code, "the %s backend does not start: %s", ops->name,
                      devices > 0 ? strerror(-code) : text);
 }
@@ -95,7 +114,7 @@ static int open_auto(struct halo_ring *ring, struct halo_error *err)
         ret = open_lanes(ring, cuda);
         if (ret < 0)
             halo_log(HALO_LOG_WARNING, "the GPU cannot be used (%s): filtering on the CPU",
-                     strerror(-ret));
+                     why_closed(cuda, ret, text, sizeof text));
     }
     if (ret < 0)
         ret = open_lanes(ring, cpu);
@@ -120,6 +139,8 @@ int halo_ring_create(struct halo_ring **ret, const struct halo_ring_settings *se
         if (r < 0)
             r = fail_open(ring, ops, r, err);
     }
+    if (r >= 0 && !(ring->memory = halo_memory_create(ring->ops, settings->locked)))
+        r = halo_fail(err, -ENOMEM, "out of memory");
     if (r < 0) {
         halo_ring_destroy(ring);
         return r;
@@ -134,6 +155,7 @@ void halo_ring_destroy(struct halo_ring *ring)
         return;
     for (int i = 0; i < ring->depth; i++)
         halo_backend_close(ring->lane[i].backend);
+    halo_memory_destroy(ring->memory);
     pthread_cond_destroy(&ring->released);
     pthread_mutex_destroy(&ring->lock);
     av_free(ring);
@@ -152,6 +174,11 @@ int halo_ring_depth(const struct halo_ring *ring)
 struct halo_stats *halo_ring_stats(const struct halo_ring *ring)
 {
     return ring->settings.stats;
+}
+
+struct halo_memory *halo_ring_memory(const struct halo_ring *ring)
+{
+    return ring->memory;
 }
 
 bool halo_ring_can(const struct halo_ring *ring, const struct halo_strategy *strategy,
@@ -194,12 +221,72 @@ void halo_ring_abort(struct halo_ring *ring)
     pthread_mutex_unlock(&ring->lock);
 }
 
+/* ---- deadlines ---- */
+
+int64_t halo_ring_clock(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
+}
+
+/* The CPU's work takes what it takes: nothing can keep it from its end. */
+int halo_ring_submit(struct halo_ring *ring, struct halo_lane *lane, const struct halo_frame *frame,
+                     bool first)
+{
+    if (!lane->backend->ops->submit)
+        return halo_frame_submit(lane->backend, frame);
+    atomic_store(&lane->patience, first ? FIRST_PATIENCE : 1);
+    atomic_store(&lane->submitting, halo_ring_clock());
+    const int ret = halo_frame_submit(lane->backend, frame);
+    if (first)
+        atomic_store(&ring->compiled, halo_ring_clock());
+    atomic_store(&lane->submitting, 0);
+    return ret;
+}
+
+int halo_ring_finish(struct halo_ring *ring, struct halo_lane *lane)
+{
+    (void)ring;
+    atomic_store(&lane->waiting, halo_ring_clock());
+    const int ret = halo_frame_finish(lane->backend);
+    atomic_store(&lane->waiting, 0);
+    return ret;
+}
+
+static bool is_over(const struct halo_ring *ring, int64_t since, int deadlines)
+{
+    return halo_ring_clock() - since > deadlines * ring->settings.deadline * 1e9;
+}
+
+/* Frames are not judged while the driver may be busy with compiling. */
+bool halo_ring_is_stuck(struct halo_ring *ring, struct halo_error *err)
+{
+    bool stuck = false, compiling = false;
+    for (int i = 0; i < ring->depth && !stuck; i++) {
+        const int64_t since = atomic_load(&ring->lane[i].submitting);
+        const int patience = atomic_load(&ring->lane[i].patience);
+        compiling |= since && patience > 1;
+        stuck = since && is_over(ring, since, patience);
+    }
+    for (int i = 0; i < ring->depth && !stuck && !compiling; i++) {
+        const int64_t since = atomic_load(&ring->lane[i].waiting);
+        stuck = since && is_over(ring, since, 1) && is_over(ring, atomic_load(&ring->compiled), 1);
+    }
+    if (stuck)
+        halo_fail_device(err,
+                         "the %s backend has not ended a frame within %g seconds (-gpu_timeout); "
+                         "nothing unfiltered is written",
+                         ring->ops->name, ring->settings.deadline);
+    return stuck;
+}
+
 int halo_ring_fall_back(struct halo_ring *ring, struct halo_lane *lane, struct halo_error *err)
 {
     char why[200];
     const struct halo_backend_ops *ops = lane->backend->ops;
     const struct halo_backend_ops *cpu = halo_backend_find("cpu");
-    halo_backend_error(lane->backend, why, sizeof why);
+    halo_backend_error(ops, lane->backend, why, sizeof why);
     if (!is_auto(ring) || ops == cpu)
         return halo_fail_device(err, "the %s backend failed: %s; nothing unfiltered is written",
                                 ops->name, why);
@@ -207,7 +294,9 @@ int halo_ring_fall_back(struct halo_ring *ring, struct halo_lane *lane, struct h
     const int ret = open_lane(ring, cpu, &fresh);
     if (ret < 0)
         return halo_fail(err, ret, "the cpu backend does not start: %s", strerror(-ret));
+    atomic_store(&lane->waiting, halo_ring_clock()); /* of the device, too */
     halo_backend_close(lane->backend);
+    atomic_store(&lane->waiting, 0);
     lane->backend = fresh.backend;
     pthread_mutex_lock(&ring->lock);
     const bool said = ring->fell_back;

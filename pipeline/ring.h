@@ -2,15 +2,23 @@
  * The ring: the lanes in which a stream's frames are filtered, taken in turn.
  *
  * A lane is an opened backend (kernels/frame.h) with memory and a CUDA stream of its own. While one
- * frame is uploaded, another is filtered and a third downloaded. The filter thread acquires, the
- * thread that finishes frames releases; as both do so in order, frames keep theirs. */
+ * frame is uploaded, another is filtered and a third downloaded. The filter thread acquires and
+ * submits, the thread that finishes frames releases; as both do so in order, frames keep theirs.
+ *
+ * After an error a device may never answer. Calls of the lanes have no limit of their own, for that
+ * would mean to ask again and again; they note when they began, and the event loop asks
+ * halo_ring_is_stuck() now and then. A lane past its deadline can neither be used nor freed, since
+ * the device may still write into its memory: the process has to end, by _exit(). */
 #ifndef HALO_RING_H
 #define HALO_RING_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "config/error.h"
 #include "kernels/frame.h"
+#include "pipeline/memory.h"
 
 struct halo_stats;
 
@@ -18,9 +26,12 @@ enum { HALO_RING_MOST = 16 };
 
 struct halo_ring_settings {
     const char *backend;      /* "auto", or a name in halo_backends[] */
-    int device;               /* number of the GPU */
+    int device;               /* number of the GPU; negative: the one with most to spare */
     int depth;                /* lanes, 1 .. HALO_RING_MOST. The CPU has one: it does not wait */
     int threads;              /* of the CPU */
+    bool live;                /* goes before files on the same GPU */
+    int64_t locked;           /* bytes of page-locked memory; negative: a default (memory.h) */
+    double deadline;          /* seconds in which the device has to end a frame */
     struct halo_stats *stats; /* where waits and frames are recorded; NULL: nowhere */
 };
 
@@ -28,6 +39,9 @@ struct halo_lane {
     struct halo_backend *backend;
     int number;
     bool busy;
+    /* Since when a call on the device lasts: ns, monotonic; 0 while there is none. */
+    atomic_llong submitting, waiting;
+    atomic_int patience; /* deadlines that submitting may last */
 };
 
 struct halo_ring;
@@ -38,8 +52,9 @@ int halo_ring_create(struct halo_ring **ret, const struct halo_ring_settings *se
                      struct halo_error *err);
 void halo_ring_destroy(struct halo_ring *ring); /* no lane is busy; NULL is nothing to do */
 
-/* The backend that the ring began with. */
+/* The backend that the ring began with, and the memory for its pictures, which the ring owns. */
 const struct halo_backend_ops *halo_ring_ops(const struct halo_ring *ring);
+struct halo_memory *halo_ring_memory(const struct halo_ring *ring);
 
 int halo_ring_depth(const struct halo_ring *ring); /* lanes */
 struct halo_stats *halo_ring_stats(const struct halo_ring *ring);
@@ -52,6 +67,18 @@ bool halo_ring_can(const struct halo_ring *ring, const struct halo_strategy *str
 struct halo_lane *halo_ring_acquire(struct halo_ring *ring);
 void halo_ring_release(struct halo_ring *ring, struct halo_lane *lane);
 void halo_ring_abort(struct halo_ring *ring); /* any thread */
+
+/* halo_frame_submit() and halo_frame_finish() on an acquired lane, with the time taken. first: for
+ * frames of this kind the driver may have to compile kernels, which takes up to minutes. */
+int halo_ring_submit(struct halo_ring *ring, struct halo_lane *lane, const struct halo_frame *frame,
+                     bool first);
+int halo_ring_finish(struct halo_ring *ring, struct halo_lane *lane);
+
+/* Whether a lane is past its deadline; err is filled then. Any thread; does not block. */
+bool halo_ring_is_stuck(struct halo_ring *ring, struct halo_error *err);
+
+/* Now, on the clock of the lanes. */
+int64_t halo_ring_clock(void);
 
 /* After -EIO in an acquired lane: with "auto" the lane goes on on the CPU, which is said once, and
  * its frame may be submitted again (0). Otherwise -EIO, with err filled in the device's words and

@@ -35,7 +35,8 @@
 
 const struct halo_stage_row halo_stage_table[HALO_STAGES] = {
     [HALO_STAGE_OPEN_INPUT] = SOURCE("open_input", ONCE, false, NULL),
-    [HALO_STAGE_OPEN_DEVICE] = SOURCE("open_device", ONCE, false, NULL),
+    /* Beside open_input, in a thread of its own: drawn where nothing runs yet. */
+    [HALO_STAGE_OPEN_DEVICE] = FILTER("open_device", ONCE, false, NULL),
     [HALO_STAGE_OPEN_STREAMS] = SOURCE("open_streams", ONCE, false, NULL),
     [HALO_STAGE_OPEN_OUTPUT] = SOURCE("open_output", ONCE, false, NULL),
     [HALO_STAGE_READ] = SOURCE("read", WORK, false, "source"),

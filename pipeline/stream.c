@@ -19,6 +19,8 @@
 enum {
     QUEUE_PICTURES = 4,
     QUEUE_PACKETS = 512,
+    OPENING_PATIENCE = 12, /* -gpu_timeouts that the driver may take to start */
+    MEBIBYTE = 1 << 20,
     WAKE_SIGNAL = SIGUSR2, /* interrupts a blocking read or write; its handler does nothing */
 };
 
@@ -33,9 +35,10 @@ void halo_stream_fail(struct halo_stream *s, const struct halo_error *err)
     if (!s->error.code)
         s->error = *err;
     pthread_mutex_unlock(&s->lock);
-    halo_queue_abort(s->to_filter);
-    halo_queue_abort(s->in_gate);
-    halo_queue_abort(s->to_encode);
+    struct halo_queue *queues[] = {s->to_filter, s->in_gate, s->to_encode};
+    for (size_t i = 0; i < sizeof queues / sizeof *queues; i++)
+        if (queues[i]) /* after the stages there are none */
+            halo_queue_abort(queues[i]);
     if (s->ring)
         halo_ring_abort(s->ring);
 }
@@ -97,19 +100,60 @@ static void expect_total(struct halo_stream *s)
     }
 }
 
-static int open_source(struct halo_stream *s, struct halo_error *err)
-{
-    return halo_source_open(&s->source, s->settings, &s->damage, &s->stop, err);
-}
+/* The ring is made aside: the driver starts while the input is looked at. */
+struct ring_start {
+    struct halo_stream *stream;
+    struct halo_error err;
+    pthread_t thread;
+    bool aside;
+    int ret;
+};
 
-static int open_ring(struct halo_stream *s, struct halo_error *err)
+static void *ring_main(void *arg)
 {
+    struct ring_start *start = arg;
+    struct halo_stream *s = start->stream;
+    const int64_t locked = (int64_t)s->settings->pinned_memory * MEBIBYTE;
     const struct halo_ring_settings ring = {.backend = halo_run_backends[s->settings->backend],
                                             .device = s->settings->gpu,
                                             .depth = s->settings->depth,
                                             .threads = s->settings->threads,
+                                            .locked = locked,
+                                            .deadline = s->settings->gpu_timeout,
                                             .stats = s->stats};
-    return halo_ring_create(&s->ring, &ring, err);
+    const int64_t begin = halo_stats_begin(s->stats, HALO_STAGE_OPEN_DEVICE);
+    atomic_store(&s->opening, halo_ring_clock());
+    start->ret = halo_ring_create(&s->ring, &ring, &start->err);
+    atomic_store(&s->opening, 0);
+    halo_stats_end(s->stats, HALO_STAGE_OPEN_DEVICE, begin);
+    return NULL;
+}
+
+static void begin_ring(struct ring_start *start)
+{
+    start->aside = pthread_create(&start->thread, NULL, ring_main, start) == 0;
+}
+
+static int end_ring(struct ring_start *start, struct halo_error *err)
+{
+    if (start->aside)
+        pthread_join(start->thread, NULL);
+    else
+        ring_main(start);
+    if (start->ret < 0 && !err->code)
+        *err = start->err;
+    return start->ret;
+}
+
+static int open_input_and_ring(struct halo_stream *s, struct halo_error *err)
+{
+    struct ring_start ring = {.stream = s};
+    begin_ring(&ring);
+    const int64_t begin = halo_stats_begin(s->stats, HALO_STAGE_OPEN_INPUT);
+    const int ret = halo_source_open(&s->source, s->settings, &s->damage, &s->stop, err);
+    halo_stats_end(s->stats, HALO_STAGE_OPEN_INPUT, begin);
+    const int ring_ret = end_ring(&ring, err);
+    return ret < 0 ? ret : ring_ret;
 }
 
 static int open_tracks(struct halo_stream *s, struct halo_error *err)
@@ -132,12 +176,10 @@ static int open_all(struct halo_stream *s, struct halo_error *err)
         enum halo_stage stage;
         int (*open)(struct halo_stream *s, struct halo_error *err);
     } parts[] = {
-        {HALO_STAGE_OPEN_INPUT, open_source},
-        {HALO_STAGE_OPEN_DEVICE, open_ring},
         {HALO_STAGE_OPEN_STREAMS, open_tracks},
         {HALO_STAGE_OPEN_OUTPUT, start_sink},
     };
-    int ret = 0;
+    int ret = open_input_and_ring(s, err);
     for (size_t i = 0; i < sizeof parts / sizeof *parts && ret >= 0; i++) {
         const int64_t begin = halo_stats_begin(s->stats, parts[i].stage);
         ret = parts[i].open(s, err);
@@ -194,6 +236,16 @@ static void finish_sink(struct halo_stream *s, struct halo_error *err)
     atomic_store(&s->bytes, FFMAX(atomic_load(&s->bytes), halo_sink_bytes(s->sink)));
 }
 
+/* After the stages: pictures in a gate are waited for here, while the loop still watches. */
+static void drop_queues(struct halo_stream *s)
+{
+    struct halo_queue **queues[] = {&s->to_filter, &s->in_gate, &s->to_encode};
+    for (size_t i = 0; i < sizeof queues / sizeof *queues; i++) {
+        halo_queue_destroy(*queues[i]);
+        *queues[i] = NULL;
+    }
+}
+
 static void *source_main(void *arg)
 {
     struct halo_stream *s = arg;
@@ -202,6 +254,7 @@ static void *source_main(void *arg)
         run_stages(s);
     else if (!atomic_load(&s->stop)) /* what a stop cuts short is no fault of the input's */
         halo_stream_fail(s, &err);
+    drop_queues(s);
     atomic_store(&s->running, false);
     if (!s->error.code)
         finish_sink(s, &err);
@@ -235,6 +288,24 @@ void halo_stream_stop(struct halo_stream *s)
 void halo_stream_abandon(struct halo_stream *s)
 {
     halo_sink_abandon(s->sink);
+}
+
+bool halo_stream_has_device(const struct halo_stream *s)
+{
+    return s && s->ring && halo_ring_ops(s->ring)->submit;
+}
+
+/* While it is running the ring is there. */
+bool halo_stream_is_stuck(struct halo_stream *s, struct halo_error *err)
+{
+    if (atomic_load(&s->running))
+        return halo_ring_is_stuck(s->ring, err);
+    const double limit = OPENING_PATIENCE * s->settings->gpu_timeout;
+    const int64_t opening = atomic_load(&s->opening);
+    if (!opening || halo_ring_clock() - opening < limit * 1e9)
+        return false;
+    halo_fail_device(err, "the driver has not started the GPU within %g seconds", limit);
+    return true;
 }
 
 bool halo_stream_done(const struct halo_stream *s)
@@ -283,9 +354,7 @@ void halo_stream_destroy(struct halo_stream *s)
         halo_stream_stop(s);
         pthread_join(s->source_thread, NULL);
     }
-    halo_queue_destroy(s->to_filter); /* pictures in a gate are waited for */
-    halo_queue_destroy(s->in_gate);
-    halo_queue_destroy(s->to_encode);
+    drop_queues(s);
     halo_tracks_close(&s->tracks);
     halo_source_close(s->source);
     halo_sink_destroy(s->sink);

@@ -64,6 +64,14 @@ void halo_stream_stop(struct halo_stream *s);
 /* For the last resort: remove the unfinished file's name, before the process exits at once. */
 void halo_stream_abandon(struct halo_stream *s);
 
+/* Whether it filters, or has filtered, on a device with a driver of its own. After join; s may be
+ * NULL. */
+bool halo_stream_has_device(const struct halo_stream *s);
+
+/* Whether the device has been silent for too long; err is filled then. Nothing but the process's
+ * end by _exit() helps, after halo_stream_abandon(). */
+bool halo_stream_is_stuck(struct halo_stream *s, struct halo_error *err);
+
 bool halo_stream_done(const struct halo_stream *s); /* its threads are over */
 void halo_stream_stats(const struct halo_stream *s, struct halo_stream_stats *ret);
 /* After join: what -stats, -stats_json and -trace ask for, to stderr and files. */

@@ -31,6 +31,7 @@ struct halo_stream {
     atomic_int stop;  /* asked to finish early */
     atomic_bool done; /* all threads are over */
     atomic_bool running;
+    atomic_llong opening; /* since when the device is opened: halo_ring_clock(); 0: it is not */
     atomic_llong frames, bytes, total, time_us, duration_us;
 
     pthread_mutex_t lock;

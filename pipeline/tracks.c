@@ -156,7 +156,8 @@ static int open_track(struct halo_track *t, const struct halo_run_settings *sett
         return ret;
     if (t->role == HALO_ROLE_COPY)
         return open_copied(t, settings, sink, err);
-    ret = halo_decoder_open(&t->decoder, settings->input, t->in, halo_ring_ops(ring), damage, err);
+    ret =
+        halo_decoder_open(&t->decoder, settings->input, t->in, halo_ring_memory(ring), damage, err);
     if (ret >= 0)
         ret = open_gate(t, settings->input, chain, ring, err);
     if (ret >= 0)
