@@ -176,6 +176,60 @@ class Tune(Bench):
         self.assertIn('/dev/null/halod/tuning-cpu-0.txt', err)
 
 
+class Ring(Bench):
+    ARGUMENTS = ('--ring', '--backend', 'cpu', '--threads', 2, '--size', '66x50', '--limit', 0.02)
+
+    def run_ring(self, *arguments):
+        return json.loads(self.run_well(*self.ARGUMENTS, '--json', *arguments))
+
+    def test_rows(self):
+        document = self.run_ring('--streams', '1,3', '--alone', 5)
+        self.assertEqual((document['backend'], document['chain']), ('cpu', 'gauss:31'))
+        rows = [(row['format'], row['kind'], row['streams']) for row in document['results']]
+        self.assertEqual(rows, [(name, *rest) for name in ('nv12', 'yuv420p') for rest in
+                                (('depth', 1), ('alone', 1), ('streams', 1), ('streams', 3))])
+        for row in document['results']:
+            self.assertEqual(row['bytes'], 66 * 50 * 3 // 2)
+            self.assertGreater(row['submit_us'], 0)
+            self.assertNotIn('up_gbs', row)  # nothing is copied on a CPU
+            self.assertNotIn('of_wall', row)
+            if row['kind'] == 'alone':
+                self.assertEqual(row['frames'], 5)
+                self.assertTrue(0 < row['p50_us'] <= row['p99_us'] <= row['max_us'])
+            else:
+                self.assertGreater(row['frames_per_second'], 0)
+
+    def test_paced(self):
+        row = self.run_ring('--formats', 'gray', '--streams', 2, '--fps', 200, '--limit',
+                            0.1)['results'][-1]
+        self.assertEqual((row['kind'], row['frames']), ('streams', 40))
+        self.assertLess(row['frames_per_second'], 450)
+        self.assertLess(row['p50_us'], row['max_us'])
+
+    def test_every_format(self):
+        for name in ('nv12', 'yuv420p', 'yuv422p', 'yuv444p', 'gray', 'p010', 'yuv420p10'):
+            rows = self.run_ring('--formats', name, '--size', '1x1', '--masks',
+                                 'gauss:7,dense:5,box:3,gradient:3')['results']
+            self.assertEqual([row['format'] for row in rows], [name] * 2)
+
+    def test_both_sizes(self):
+        rows = self.run_ring('--size', '64x48')['results']
+        self.assertEqual({row['width'] for row in rows}, {64})
+        out = self.run_well('--ring', '--backend', 'cpu', '--limit', 0.01, '--formats', 'gray',
+                            '--masks', 'box:3')
+        for head in ('gray 1920x1080, 2.07 MB', 'gray 3840x2160, 8.29 MB'):
+            self.assertIn(head, out)
+        self.assertNotIn('GB/s', out)
+
+    def test_csv(self):
+        out = self.run_well(*self.ARGUMENTS, '--csv', '--formats', 'nv12')
+        rows = list(csv.DictReader(io.StringIO(out)))
+        self.assertEqual([row['kind'] for row in rows], ['depth', 'alone'])
+        for row in rows:
+            self.assertNotIn(None, row)
+            self.assertEqual((row['format'], row['up_gbs'], row['chain']), ('nv12', '', 'gauss:31'))
+
+
 class Reuse(Bench):
     TILES = (8, 16, 32, 64)
 
@@ -270,6 +324,15 @@ class Words(Bench):
                             (('--frame', 'yuv420', '--channels', 2), '--frame'),
                             (('--region', '101'), 'region'), (('--list', '--region', '5'), 'region'),
                             (('--frame', 'yuv420', '--region', '5'), 'region'),
+                            (('--depths', '2'), '--ring'), (('--fps', '5'), '--ring'),
+                            (('--ring', '--list'), '--ring'), (('--ring', '--fps', '5'), 'streams'),
+                            (('--ring', '--depths', '0'), '--depths'),
+                            (('--ring', '--depths', '1,17'), '16'),
+                            (('--ring', '--streams', '1,'), '--streams'),
+                            (('--ring', '--formats', 'nv21'), 'nv12'),
+                            (('--ring', '--formats', 'nv12,'), '--formats'),
+                            (('--ring', '--masks', 'box:3,3,3,3,3'), 'chain'),
+                            (('--ring', '--channels', 2), '--ring'),
                             (('x',), 'x')):
             with self.subTest(words):
                 code, out, err = bench(*words)

@@ -10,6 +10,7 @@ int halo_bench_list(const struct halo_bench_settings *settings);
 int halo_bench_grid(const struct halo_bench_settings *settings); /* --peers too */
 int halo_bench_reuse(const struct halo_bench_settings *settings);
 int halo_bench_tune(const struct halo_bench_settings *settings);
+int halo_bench_ring(const struct halo_bench_settings *settings);
 
 /* "halo-bench: TEXT" on standard error. */
 void halo_bench_say(const char *format, ...) __attribute__((format(printf, 1, 2)));

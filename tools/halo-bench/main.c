@@ -25,11 +25,13 @@ void halo_bench_say(const char *format, ...)
 static void tune(struct halo_backend *b, int device)
 {
     char path[PATH_MAX], text[PATH_MAX + 100];
+    static bool said; /* of the first of several lanes */
     if (halo_cache_tuning_path(path, sizeof path, b->ops->name, device) < 0)
         return;
     const int rc = halo_backend_tune(b, path, text, sizeof text);
-    if (rc < 0 && rc != -ENOENT)
+    if (rc < 0 && rc != -ENOENT && !said)
         halo_bench_say("%s: not used; --tune measures anew", text);
+    said = true;
 }
 
 int halo_bench_open(struct halo_backend **ret, const struct halo_bench_settings *settings,
@@ -63,6 +65,8 @@ static int run(const struct halo_bench_settings *settings)
         return halo_bench_reuse(settings);
     case HALO_BENCH_TUNE:
         return halo_bench_tune(settings);
+    case HALO_BENCH_RING:
+        return halo_bench_ring(settings);
     default:
         return halo_bench_grid(settings);
     }

@@ -92,7 +92,7 @@ static void table_end(const struct halo_bench_run *run)
 
 /* ---- CSV ---- */
 
-static void csv_string(const char *text)
+void halo_bench_csv_string(const char *text)
 {
     putchar('"');
     for (; *text; text++)
@@ -113,9 +113,9 @@ static void csv_row(const struct halo_bench_run *run, const struct halo_bench_re
     char region[24];
     (void)first;
     printf("%s,", s->backend->name);
-    csv_string(run->device);
+    halo_bench_csv_string(run->device);
     putchar(',');
-    csv_string(run->peer);
+    halo_bench_csv_string(run->peer);
     printf(",%s,%s,%d,%d,%d,%d,%d,%d,%s,%d,%d,", r->name, halo_bench_kind_name(r->mask.kind),
            r->mask.width, r->depth, s->width, s->height, s->channels, s->threads, launch_of(run),
            r->planes, r->rounds);
@@ -128,7 +128,7 @@ static void csv_row(const struct halo_bench_run *run, const struct halo_bench_re
     else
         printf(",,");
     printf("%s,", region_of(run, region, sizeof region));
-    csv_string(r->note);
+    halo_bench_csv_string(r->note);
     printf(",%s\n", halo_bench_frame_name(s->frame));
     fflush(stdout);
 }

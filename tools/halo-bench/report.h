@@ -35,7 +35,8 @@ struct halo_bench_report {
 
 const struct halo_bench_report *halo_bench_report_of(enum halo_bench_format format);
 
-/* Written as a JSON string, quotes and all. */
+/* Written as a string of CSV or JSON, quotes and all. */
+void halo_bench_csv_string(const char *text);
 void halo_bench_json_string(const char *text);
 
 #endif

@@ -10,6 +10,7 @@
 
 #include "config/number.h"
 #include "config/option.h"
+#include "tools/halo-bench/settings_ring.h"
 
 enum { MAX_SIDE = 32768, MAX_ROUNDS = 10000, MAX_PLANES = 1024 };
 
@@ -30,6 +31,7 @@ static const char *const frame_names[] = {
 static const char default_masks[] = "gauss:7,15,31,63,121,dense:3,5,7,9,15,31,63,box:3,15,63";
 static const char default_tune_masks[] =
     "gauss:3,7,15,31,63,127,dense:3,5,9,15,31,63,box:3,15,63,255,gradient:3";
+static const char default_ring_masks[] = "gauss:31"; /* gblur=sigma=5 */
 static const char default_reuse_masks[] = "gauss:3,5,7,9,15,31,63,dense:3,5,7,9,15,31,63";
 
 #define AT(field) offsetof(struct halo_bench_settings, field)
@@ -42,6 +44,8 @@ static const struct halo_option options[] = {
     {"peers", NULL, HALO_OPTION_FLAG, AT(peers), .help = "NVIDIA's NPP beside ours"},
     {"tune", NULL, HALO_OPTION_FLAG, AT(tune),
      .help = "measure which strategy is the fastest for what, for auto to choose by"},
+    {"ring", NULL, HALO_OPTION_FLAG, AT(ring),
+     .help = "whole frames from memory through lanes and back, beside copies alone"},
     {"backend", NULL, HALO_OPTION_STRING, AT(backend_name), .argument = "cpu|cuda",
      .help = "where to run (default cuda where a device is, else cpu)"},
     {"device", NULL, HALO_OPTION_INT, AT(device), 0, 0, 1023, .help = "CUDA device"},
@@ -67,6 +71,16 @@ static const struct halo_option options[] = {
              "in one, or plane by plane and none before the last has ended"},
     {"frame", NULL, HALO_OPTION_CHOICE, AT(frame), HALO_BENCH_PLANE, .choices = frame_names,
      .argument = "KIND", .help = "what a time is of: one plane, or one of luma and two of chroma"},
+    {"formats", NULL, HALO_OPTION_STRING, AT(format_list), .argument = "LIST",
+     .help = "--ring: of frames (default nv12,yuv420p)"},
+    {"depths", NULL, HALO_OPTION_STRING, AT(depth_list), .argument = "LIST",
+     .help = "--ring: lanes of a stream (default 1,2,3,4)"},
+    {"streams", NULL, HALO_OPTION_STRING, AT(stream_list), .argument = "LIST",
+     .help = "--ring: also so many streams at once, with three lanes each"},
+    {"fps", NULL, HALO_OPTION_REAL, AT(fps), 0, 0, 100000,
+     .help = "--ring: frames a second of each of the streams, 0 for all that go"},
+    {"alone", NULL, HALO_OPTION_INT, AT(alone), 2000, 1, 1000000,
+     .help = "--ring: frames whose way is timed one by one"},
     {"csv", NULL, HALO_OPTION_FLAG, AT(csv), .help = "comma-separated values instead of a table"},
     {"json", NULL, HALO_OPTION_FLAG, AT(json), .help = "JSON instead of a table"},
     {"svg", "plot", HALO_OPTION_STRING, AT(plot), .argument = "FILE",
@@ -183,8 +197,8 @@ static int parse_strategies(struct halo_bench_settings *s, struct halo_error *er
 /* What the options together come to. */
 static int resolve(struct halo_bench_settings *s, struct halo_error *err)
 {
-    if (s->list + s->reuse + s->peers + s->tune > 1)
-        return halo_fail_usage(err, "--list, --reuse, --peers and --tune: give one of them");
+    if (s->list + s->reuse + s->peers + s->tune + s->ring > 1)
+        return halo_fail_usage(err, "--list, --reuse, --peers, --tune, --ring: give one of them");
     if (s->csv && s->json)
         return halo_fail_usage(err, "--csv and --json: give one of them");
     if (s->plot && (s->list || s->reuse || s->tune))
@@ -193,7 +207,7 @@ static int resolve(struct halo_bench_settings *s, struct halo_error *err)
         return halo_fail_usage(err, "--tune: a table of all strategies, in one form");
     if (s->peers && s->backend_name && !strcmp(s->backend_name, "cpu"))
         return halo_fail_usage(err, "--peers: peers on the CPU are for tools/bench-peers.py");
-    if (s->frame != HALO_BENCH_PLANE && (s->list || s->reuse || s->peers || s->tune))
+    if (s->frame != HALO_BENCH_PLANE && (s->list || s->reuse || s->peers || s->tune || s->ring))
         return halo_fail_usage(err, "--frame: for the plain grid of strategies only");
     if (s->frame != HALO_BENCH_PLANE && s->channels != 1)
         return halo_fail_usage(err, "--frame %s: has planes of one channel", frame_names[s->frame]);
@@ -206,16 +220,20 @@ static int resolve(struct halo_bench_settings *s, struct halo_error *err)
               : s->reuse ? HALO_BENCH_REUSE
               : s->peers ? HALO_BENCH_PEERS
               : s->tune  ? HALO_BENCH_TUNE
+              : s->ring  ? HALO_BENCH_RING
                          : HALO_BENCH_GRID;
     s->format = s->csv ? HALO_BENCH_CSV : s->json ? HALO_BENCH_JSON : HALO_BENCH_TABLE;
     const char *masks = s->mask_list ? s->mask_list
                         : s->reuse   ? default_reuse_masks
                         : s->tune    ? default_tune_masks
+                        : s->ring    ? default_ring_masks
                                      : default_masks;
     if (s->limit <= 0)
-        s->limit = s->tune ? 0.1 : 4;
+        s->limit = s->tune ? 0.1 : s->ring ? 1 : 4;
     s->mask_count = halo_bench_masks_parse(s->masks, masks, err);
     int rc = s->mask_count < 0 ? s->mask_count : parse_size(s, err);
+    if (rc == 0)
+        rc = halo_bench_resolve_ring(s, err);
     if (rc == 0 && s->region_part >= 0)
         place_region(s);
     if (rc == 0)
@@ -283,7 +301,8 @@ void halo_bench_print_help(void)
            "  halo-bench --list               what there is to run\n"
            "  halo-bench --reuse [options]    the arithmetic of tiling beside measured times\n"
            "  halo-bench --peers [options]    other libraries beside ours\n"
-           "  halo-bench --tune [options]     a table of the fastest strategies, for auto\n\n"
+           "  halo-bench --tune [options]     a table of the fastest strategies, for auto\n"
+           "  halo-bench --ring [options]     whole frames there and back\n\n"
            "options:\n");
     halo_options_print(options, "--", stdout);
     printf("\ndefault masks: %s\n\nexample:\n"

@@ -11,6 +11,9 @@
 
 enum {
     HALO_BENCH_MAX_STRATEGIES = 32,
+    HALO_BENCH_MAX_DEPTH = 16, /* lanes of a ring */
+    HALO_BENCH_MAX_STEPS = 4,  /* of its chain */
+    HALO_BENCH_MAX_LIST = 16,
     HALO_BENCH_NO_DEVICE = 77, /* exit code: nothing could run, what tests call skipped */
 };
 
@@ -20,18 +23,30 @@ enum halo_bench_mode {
     HALO_BENCH_REUSE,
     HALO_BENCH_PEERS,
     HALO_BENCH_TUNE,
+    HALO_BENCH_RING,
 };
 
 enum halo_bench_frame { HALO_BENCH_PLANE, HALO_BENCH_YUV420 };
 
 enum halo_bench_format { HALO_BENCH_TABLE, HALO_BENCH_CSV, HALO_BENCH_JSON };
 
+/* A format of frames, as FFmpeg names it. */
+struct halo_bench_pixels {
+    const char *name;
+    int planes, chroma_channels;
+    int shift_x, shift_y; /* of chroma */
+    int depth, shift;     /* as halo_plane has them */
+};
+
 struct halo_bench_settings {
     /* As the options have them; the strings are owned. */
-    bool list, reuse, peers, tune, csv, json;
+    bool list, reuse, peers, tune, ring, csv, json;
     char *backend_name, *size, *mask_list, *strategy_list, *plot;
+    char *format_list, *depth_list, *stream_list;
     int channels, threads, device, rounds, planes, launch, frame;
     double limit;       /* seconds for one strategy, mask and depth, about; 0: not given */
+    int alone;          /* frames that are timed one by one */
+    double fps;         /* of each stream; 0: as fast as it can */
     double region_part; /* of each plane, in percent; below 0: no region */
 
     /* What they come to. */
@@ -45,6 +60,9 @@ struct halo_bench_settings {
     /* NULL stands for auto, the backend's own choice. */
     const struct halo_strategy *strategies[HALO_BENCH_MAX_STRATEGIES];
     int strategy_count;
+    const struct halo_bench_pixels *formats[HALO_BENCH_MAX_LIST];
+    int depths[HALO_BENCH_MAX_LIST], streams[HALO_BENCH_MAX_LIST];
+    int format_count, depth_count, stream_count;
     bool strategies_named; /* by the user: one that cannot is then said, not left out */
 };
 

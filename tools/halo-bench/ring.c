@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * --ring: frames from host memory through the lanes of a ring and back, beside the wall: the same
+ * bytes copied there and back and nothing done to them. Both are measured in turns. */
+#include "tools/halo-bench/ring.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/halo-bench/commands.h"
+#include "tools/halo-bench/lanes.h"
+#include "tools/halo-bench/stats.h"
+#include "tools/halo-bench/streams.h"
+#include "tools/halo-bench/wall.h"
+
+enum {
+    TURNS = 5,
+    LANES = 3,        /* of each of several streams: halod's default */
+    ALONE_RATE = 500, /* frames a second, one by one: the machine is idle between them */
+    WALLS = 3,
+    MOST_ROWS = WALLS + HALO_BENCH_MAX_LIST,
+};
+
+struct ring {
+    const struct halo_bench_settings *settings;
+    const struct halo_bench_ring_report *report;
+    struct halo_bench_ring_run run;
+    struct halo_bench_way way;
+    struct halo_bench_lanes lanes;
+    struct halo_bench_wall *wall; /* NULL: nothing is copied to a device */
+    double frame_s;               /* for a frame through all lanes, about */
+    double wall_rate;             /* copies both ways a second; 0: no wall */
+    bool first;
+};
+
+/* Several turns of what a row is about. */
+struct trial {
+    enum halo_bench_ring_kind kind;
+    int depth, frames, done; /* frames of each turn; done turns */
+    double rate[TURNS], wall[TURNS], submit_us, cpu_us;
+};
+
+static int fail(const struct ring *r, int rc)
+{
+    char text[200];
+    const bool opened = r->lanes.count > 0;
+    halo_bench_say("%s", opened && rc == -EIO
+                             ? halo_backend_error(r->lanes.lane[0].backend, text, sizeof text)
+                             : strerror(-rc));
+    return HALO_EXIT_FAILED;
+}
+
+static void put(struct ring *r, struct halo_bench_ring_row *row)
+{
+    row->pixels = r->way.pixels;
+    row->width = r->way.width;
+    row->height = r->way.height;
+    row->bytes = r->way.bytes;
+    r->report->row(&r->run, row, r->first);
+    r->run.rows++;
+    r->first = false;
+}
+
+/* Frames for about that long. */
+static int frames_for(double seconds, double frame_s, int least)
+{
+    const double frames = seconds / frame_s;
+    return frames < least ? least : frames > 1e6 ? 1000000 : (int)frames;
+}
+
+/* ---- throughput ---- */
+
+static int time_copies(struct ring *r, struct trial *t, double *ret_seconds)
+{
+    void *up[HALO_BENCH_MAX_DEPTH], *down[HALO_BENCH_MAX_DEPTH];
+    for (int i = 0; i < r->lanes.count; i++) {
+        up[i] = r->lanes.lane[i].src;
+        down[i] = r->lanes.lane[i].dst;
+    }
+    const struct halo_bench_copies copies = {.up = t->kind == HALO_BENCH_COPY_DOWN ? NULL : up,
+                                             .down = t->kind == HALO_BENCH_COPY_UP ? NULL : down,
+                                             .buffers = r->lanes.count,
+                                             .bytes = r->way.bytes,
+                                             .count = t->frames};
+    return halo_bench_wall_time(r->wall, &copies, ret_seconds);
+}
+
+static int one_turn(struct ring *r, struct trial *t, double wall_rate)
+{
+    const double cpu = halo_bench_cpu_time();
+    struct halo_bench_pass pass = {.submit_us = 0};
+    const int rc = t->kind == HALO_BENCH_DEPTH
+                       ? halo_bench_lanes_run(&r->lanes, t->depth, t->frames, &pass)
+                       : time_copies(r, t, &pass.seconds);
+    if (rc < 0)
+        return rc;
+    t->rate[t->done] = t->frames / pass.seconds;
+    t->wall[t->done] = wall_rate > 0 ? t->rate[t->done] / wall_rate : 0;
+    t->submit_us += pass.submit_us / TURNS;
+    t->cpu_us += (halo_bench_cpu_time() - cpu) / t->frames * 1e6 / TURNS;
+    t->done++;
+    return 0;
+}
+
+static int plan_trials(const struct ring *r, struct trial *trials)
+{
+    const struct halo_bench_settings *s = r->settings;
+    int count = 0;
+    for (int i = 0; r->wall && i < WALLS; i++)
+        trials[count++] = (struct trial){.kind = (enum halo_bench_ring_kind)i};
+    for (int i = 0; i < s->depth_count && s->backend->submit; i++)
+        trials[count++] = (struct trial){.kind = HALO_BENCH_DEPTH, .depth = s->depths[i]};
+    if (!s->backend->submit) /* works at once: a second lane would gain nothing */
+        trials[count++] = (struct trial){.kind = HALO_BENCH_DEPTH, .depth = 1};
+    for (int i = 0; i < count; i++)
+        trials[i].frames = frames_for(s->limit / TURNS, r->frame_s, HALO_BENCH_MAX_DEPTH);
+    return count;
+}
+
+static void put_trial(struct ring *r, struct trial *t)
+{
+    const double rate = halo_bench_stats_of(t->rate, TURNS).median;
+    const double gbs = rate * (double)r->way.bytes / 1e9;
+    struct halo_bench_ring_row row = {
+        .kind = t->kind,
+        .depth = t->depth,
+        .streams = t->kind == HALO_BENCH_DEPTH,
+        .frames = TURNS * t->frames,
+        .rate = rate,
+        .up = r->wall && t->kind != HALO_BENCH_COPY_DOWN ? gbs : 0,
+        .down = r->wall && t->kind != HALO_BENCH_COPY_UP ? gbs : 0,
+        .wall = t->kind == HALO_BENCH_DEPTH ? halo_bench_stats_of(t->wall, TURNS).median : 0,
+        .submit_us = t->submit_us,
+        .cpu_us = t->kind == HALO_BENCH_DEPTH ? t->cpu_us : 0,
+    };
+    if (t->kind == HALO_BENCH_COPY_BOTH)
+        r->wall_rate = rate;
+    put(r, &row);
+}
+
+static int measure_depths(struct ring *r)
+{
+    struct trial trials[MOST_ROWS];
+    const int count = plan_trials(r, trials);
+    int rc = 0;
+    for (int turn = 0; turn < TURNS && rc == 0; turn++) {
+        double wall_rate = 0;
+        for (int i = 0; i < count && rc == 0; i++) {
+            rc = one_turn(r, &trials[i], wall_rate);
+            if (rc == 0 && trials[i].kind == HALO_BENCH_COPY_BOTH)
+                wall_rate = trials[i].rate[turn];
+        }
+    }
+    for (int i = 0; i < count && rc == 0; i++)
+        put_trial(r, &trials[i]);
+    return rc;
+}
+
+/* ---- latency ---- */
+
+static void put_times(struct halo_bench_ring_row *row, double *us, int count)
+{
+    row->max_us = halo_bench_stats_of(us, count).max; /* sorts */
+    row->p50_us = us[count / 2];
+    row->p99_us = us[(int)((count - 1) * 0.99)];
+}
+
+static int measure_alone(struct ring *r)
+{
+    const struct halo_bench_settings *s = r->settings;
+    const double slow = 0.5 / r->frame_s;
+    const double fps = slow < ALONE_RATE ? slow : ALONE_RATE;
+    const int most = frames_for(4 * s->limit, 1 / fps, 1);
+    const int frames = s->alone < most ? s->alone : most;
+    struct halo_bench_pass pass = {.us = calloc((size_t)frames, sizeof *pass.us)};
+    if (!pass.us)
+        return -ENOMEM;
+    const double cpu = halo_bench_cpu_time();
+    const int rc = halo_bench_lanes_pace(&r->lanes, fps, 0, frames, &pass);
+    struct halo_bench_ring_row row = {.kind = HALO_BENCH_ALONE,
+                                      .depth = 1,
+                                      .streams = 1,
+                                      .frames = frames,
+                                      .submit_us = pass.submit_us,
+                                      .cpu_us = (halo_bench_cpu_time() - cpu) / frames * 1e6};
+    if (rc == 0) {
+        put_times(&row, pass.us, frames);
+        put(r, &row);
+    }
+    free(pass.us);
+    return rc;
+}
+
+/* ---- several streams ---- */
+
+static int run_streams(struct ring *r, struct halo_bench_lanes *lanes, int count)
+{
+    const struct halo_bench_settings *s = r->settings;
+    const double frame_s = s->fps > 0 ? 1 / s->fps : r->frame_s * count;
+    const int frames = frames_for(s->limit, frame_s, LANES), all = frames * count;
+    double *us = s->fps > 0 ? calloc((size_t)all, sizeof *us) : NULL;
+    if (s->fps > 0 && !us)
+        return -ENOMEM;
+    struct halo_bench_streams did;
+    const int rc = halo_bench_streams_run(lanes, count, s->fps, frames, us, &did);
+    if (rc == 0) {
+        const double rate = all / did.seconds, gbs = rate * (double)r->way.bytes / 1e9;
+        struct halo_bench_ring_row row = {.kind = HALO_BENCH_STREAMS,
+                                          .depth = lanes[0].count,
+                                          .streams = count,
+                                          .frames = all,
+                                          .rate = rate,
+                                          .wall = r->wall_rate > 0 ? rate / r->wall_rate : 0,
+                                          .submit_us = did.submit_us,
+                                          .cpu_us = did.cpu_us,
+                                          .late = did.late};
+        if (r->wall_rate > 0)
+            row.up = row.down = gbs;
+        if (us)
+            put_times(&row, us, all);
+        put(r, &row);
+    }
+    free(us);
+    return rc;
+}
+
+static int measure_streams(struct ring *r, int count)
+{
+    const int depth = r->settings->backend->submit ? LANES : 1;
+    struct halo_bench_lanes *lanes = calloc((size_t)count, sizeof *lanes);
+    int code = lanes ? 0 : fail(r, -ENOMEM);
+    for (int i = 0; i < count && code == 0; i++)
+        code = halo_bench_lanes_open(&lanes[i], r->settings, &r->way, depth);
+    if (code == 0) {
+        const int rc = run_streams(r, lanes, count);
+        code = rc < 0 ? fail(r, rc) : 0;
+    }
+    for (int i = 0; lanes && i < count; i++)
+        halo_bench_lanes_close(&lanes[i]);
+    free(lanes);
+    return code;
+}
+
+/* ---- all of it ---- */
+
+/* The first frames allocate; those after them say how long one takes, about. */
+static int warm_up(struct ring *r)
+{
+    struct halo_bench_pass pass;
+    int rc = halo_bench_lanes_run(&r->lanes, r->lanes.count, r->lanes.count, &pass);
+    if (rc == 0)
+        rc = halo_bench_lanes_run(&r->lanes, r->lanes.count, 2 * r->lanes.count, &pass);
+    r->frame_s = rc < 0 ? 1 : pass.seconds / pass.frames;
+    return rc;
+}
+
+static int most_lanes(const struct halo_bench_settings *s)
+{
+    int most = 1;
+    for (int i = 0; s->backend->submit && i < s->depth_count; i++)
+        most = s->depths[i] > most ? s->depths[i] : most;
+    return most;
+}
+
+static int measure_way(struct ring *r)
+{
+    const struct halo_bench_settings *s = r->settings;
+    int code = halo_bench_lanes_open(&r->lanes, s, &r->way, most_lanes(s));
+    if (code)
+        return code;
+    int rc = 0;
+    if (s->backend->submit)
+        rc = halo_bench_wall_open(&r->wall, s->device, r->way.bytes);
+    if (rc == 0)
+        rc = warm_up(r);
+    if (rc == 0)
+        rc = measure_depths(r);
+    if (rc == 0)
+        rc = measure_alone(r);
+    code = rc < 0 ? fail(r, rc) : 0;
+    halo_bench_wall_close(r->wall);
+    halo_bench_lanes_close(&r->lanes);
+    for (int i = 0; i < s->stream_count && code == 0; i++)
+        code = measure_streams(r, s->streams[i]);
+    return code;
+}
+
+static int measure_size(struct ring *r, const struct halo_bench_pixels *pixels, int width,
+                        int height)
+{
+    r->first = true;
+    r->wall = NULL;
+    r->wall_rate = 0;
+    const int rc = halo_bench_way_init(&r->way, r->settings, pixels, width, height);
+    if (rc < 0)
+        return fail(r, rc);
+    const int code = measure_way(r);
+    halo_bench_way_finish(&r->way);
+    return code;
+}
+
+int halo_bench_ring(const struct halo_bench_settings *settings)
+{
+    struct ring r = {.settings = settings,
+                     .report = halo_bench_ring_report_of(settings->format),
+                     .run = {.settings = settings}};
+    struct halo_backend *b;
+    int code = halo_bench_open(&b, settings, r.run.device, sizeof r.run.device);
+    if (code)
+        return code;
+    halo_backend_close(b);
+    r.report->begin(&r.run);
+    for (int i = 0; i < settings->format_count && code == 0; i++) {
+        const struct halo_bench_pixels *pixels = settings->formats[i];
+        if (!settings->size)
+            code = measure_size(&r, pixels, 1920, 1080);
+        if (code == 0)
+            code = measure_size(&r, pixels, settings->width, settings->height);
+    }
+    r.report->end(&r.run);
+    return code;
+}

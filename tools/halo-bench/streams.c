@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Several streams at once (streams.h). */
+#include "tools/halo-bench/streams.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+/* Where all wait until each of them is ready. */
+struct start {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    int ready;
+    enum { WAIT, GO, GIVE_UP } say;
+};
+
+struct stream {
+    struct halo_bench_lanes *lanes;
+    struct halo_bench_pass pass;
+    struct start *start;
+    double fps, offset;
+    int frames, rc;
+};
+
+static bool wait_for_start(struct start *start)
+{
+    pthread_mutex_lock(&start->lock);
+    start->ready++;
+    pthread_cond_broadcast(&start->changed);
+    while (start->say == WAIT)
+        pthread_cond_wait(&start->changed, &start->lock);
+    const bool go = start->say == GO;
+    pthread_mutex_unlock(&start->lock);
+    return go;
+}
+
+static void *run(void *arg)
+{
+    struct stream *s = arg;
+    const int lanes = s->lanes->count;
+    /* What is allocated for the first frame of each lane is no part of the time. */
+    s->rc = halo_bench_lanes_run(s->lanes, lanes, lanes, &s->pass);
+    if (!wait_for_start(s->start) || s->rc < 0)
+        return NULL;
+    if (s->fps > 0)
+        s->rc = halo_bench_lanes_pace(s->lanes, s->fps, s->offset, s->frames, &s->pass);
+    else
+        s->rc = halo_bench_lanes_run(s->lanes, lanes, s->frames, &s->pass);
+    return NULL;
+}
+
+/* Lets them all go when all are ready; takes the times where that has been. */
+static void let_go(struct start *start, int count, bool go, double *ret_begin, double *ret_cpu)
+{
+    pthread_mutex_lock(&start->lock);
+    while (go && start->ready < count)
+        pthread_cond_wait(&start->changed, &start->lock);
+    *ret_begin = halo_bench_now();
+    *ret_cpu = halo_bench_cpu_time();
+    start->say = go ? GO : GIVE_UP;
+    pthread_cond_broadcast(&start->changed);
+    pthread_mutex_unlock(&start->lock);
+}
+
+static int sum_up(const struct stream *all, int count, struct halo_bench_streams *ret)
+{
+    int rc = 0;
+    for (int i = 0; i < count; i++) {
+        rc = rc < 0 ? rc : all[i].rc;
+        ret->frames += all[i].frames;
+        ret->late += all[i].pass.late;
+        ret->submit_us += all[i].pass.submit_us / count;
+    }
+    return rc;
+}
+
+static int run_all(struct stream *all, pthread_t *threads, int count,
+                   struct halo_bench_streams *ret)
+{
+    struct start start = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+    double begin, cpu;
+    int made = 0, rc = 0;
+    for (; made < count && rc == 0; made += rc == 0) {
+        all[made].start = &start;
+        rc = -pthread_create(&threads[made], NULL, run, &all[made]);
+    }
+    let_go(&start, made, rc == 0, &begin, &cpu);
+    for (int i = 0; i < made; i++)
+        pthread_join(threads[i], NULL);
+    *ret = (struct halo_bench_streams){.seconds = halo_bench_now() - begin};
+    const double used = halo_bench_cpu_time() - cpu;
+    rc = rc < 0 ? rc : sum_up(all, count, ret);
+    ret->cpu_us = rc < 0 ? 0 : used / ret->frames * 1e6;
+    return rc;
+}
+
+int halo_bench_streams_run(struct halo_bench_lanes *streams, int count, double fps, int frames,
+                           double *us, struct halo_bench_streams *ret)
+{
+    struct stream *all = calloc((size_t)count, sizeof *all);
+    pthread_t *threads = calloc((size_t)count, sizeof *threads);
+    int rc = -ENOMEM;
+    if (all && threads) {
+        for (int i = 0; i < count; i++)
+            all[i] = (struct stream){.lanes = &streams[i],
+                                     .fps = fps,
+                                     .offset = fps > 0 ? i / fps / count : 0,
+                                     .frames = frames,
+                                     .pass.us = us ? us + (size_t)i * (size_t)frames : NULL};
+        rc = run_all(all, threads, count, ret);
+    }
+    free(all);
+    free(threads);
+    return rc;
+}
