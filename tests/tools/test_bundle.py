@@ -102,6 +102,20 @@ class Archives(Bundle):
         self.check_runs(self.unpack(archive))
 
 
+    @unittest.skipUnless(shutil.which('patchelf') and shutil.which('ffmpeg'), 'no patchelf, ffmpeg')
+    def test_gpu_tests(self):
+        archive = self.path('tests.tar.zst')
+        code, _, err = bundle('--gpu-tests', BUILD, archive, 'halod')
+        self.assertEqual(code, 0, err)
+        top = self.unpack(archive)
+        self.assertEqual(sorted(os.listdir(top)),
+                         ['gpu-tests', 'halod', 'kernels-check', 'kernels-lanes', 'lib'])
+        self.assertLess(5, len(os.listdir(os.path.join(top, 'gpu-tests/clips'))))
+        code, out, err = run(os.path.join(top, 'gpu-tests/run'), '--seconds', 0, '--backend', 'no')
+        self.assertEqual(code, 1, err)  # there is no such backend
+        self.assertRegex(out, r'FAILED: yuv420p-640x360.mkv, null: on the GPU: .*')
+
+
 class Refusals(Bundle):
     def test_one_line_each(self):
         out = self.path('x.tar.zst')
