@@ -11,6 +11,7 @@
 #include "backends.h"
 #include "cuda/backend_cuda.h"
 #include "fault.h"
+#include "gather.h"
 
 enum { ALIGNMENT = 256 };
 
@@ -41,6 +42,26 @@ int halo_frame_scratch(const struct halo_frame *frame)
     return most < 2 ? most : 2;
 }
 
+/* src as the first step gets it. */
+static struct halo_plane gathered(const struct halo_frame_plane *plane)
+{
+    struct halo_plane ret = plane->src;
+    if (plane->gather)
+        ret.shift = plane->dst.shift;
+    return ret;
+}
+
+static bool gather_ok(const struct halo_frame *frame, const struct halo_frame_plane *plane)
+{
+    const struct halo_plane *src = &plane->src;
+    const int bytes = halo_plane_sample_bytes(src);
+    if (plane->gather == 0)
+        return true;
+    return frame->src_on_device && plane->gather > 0 && plane->gather <= HALO_GATHER_MOST &&
+           src->channels == 1 && src->shift >= 0 && src->depth + src->shift <= 8 * bytes &&
+           src->stride >= (ptrdiff_t)bytes * ((src->width - 1) * plane->gather + 1);
+}
+
 static bool frame_ok(const struct halo_backend *b, const struct halo_frame *frame)
 {
     if (frame->planes < 1 || frame->planes > HALO_MAX_PLANES)
@@ -49,12 +70,12 @@ static bool frame_ok(const struct halo_backend *b, const struct halo_frame *fram
         return false;
     for (int p = 0; p < frame->planes; p++) {
         const struct halo_frame_plane *plane = &frame->plane[p];
-        if (plane->count < 1)
+        if (plane->count < 1 || !gather_ok(frame, plane))
             return false;
         for (int s = 0; s < plane->count; s++) {
             const struct halo_job job = {.conv = plane->steps[s].conv,
                                          .strategy = plane->steps[s].strategy,
-                                         .src = plane->src,
+                                         .src = gathered(plane),
                                          .dst = plane->dst};
             if (!halo_job_ok(b, &job))
                 return false;

@@ -27,11 +27,16 @@ struct halo_step {
 
 /* A plane and its way: src through 1 or more steps to dst. From and to host memory of
  * halo_backend_memory() copies overlap, from elsewhere they may block. Bytes between the rows of
- * dst may be written: rows that lie as the device has them come back in one copy. */
+ * dst may be written: rows that lie as the device has them come back in one copy. On the device
+ * every row has room for a multiple of 16 bytes, the last one too: what is behind a row's samples
+ * may be read, and written in dst. */
 struct halo_frame_plane {
     struct halo_plane src, dst; /* of one shape, not overlapping */
     const struct halo_step *steps;
     int count;
+    /* 0, or the samples of src lie so far apart, and its shift may be another than dst's: they are
+     * gathered first (gather.h). Only with src_on_device, stride positive. */
+    int gather;
 };
 
 struct halo_frame {

@@ -14,6 +14,7 @@
 
 #include "kernels/cuda/backend_cuda.h"
 #include "kernels/cuda/enqueue.h"
+#include "kernels/cuda/gather.h"
 #include "kernels/cuda/lane_clock.h"
 
 enum {
@@ -80,8 +81,8 @@ static void find_in_place(const struct halo_cuda_lane *lane, const struct halo_f
         const struct halo_plane *src = &frame->plane[p].src, *dst = &frame->plane[p].dst;
         ret->at.src[p] = *src;
         ret->at.dst[p] = *dst;
-        ret->src_in_place[p] =
-            frame->src_on_device ? is_aligned(src) : map(lane, src, &ret->at.src[p]);
+        ret->src_in_place[p] = frame->src_on_device ? !frame->plane[p].gather && is_aligned(src)
+                                                    : map(lane, src, &ret->at.src[p]);
         ret->dst_in_place[p] = frame->dst_on_device
                                    ? is_aligned(dst)
                                    : row_bytes(dst) % STEP == 0 && map(lane, dst, &ret->at.dst[p]);
@@ -103,7 +104,7 @@ static size_t lay_out(const struct halo_frame *frame, char *memory, struct lay *
     for (int p = 0; p < frame->planes; p++) {
         const struct halo_frame_plane *plane = &frame->plane[p];
         if (!ret->src_in_place[p]) {
-            ret->at.src[p] = device_plane(&plane->src);
+            ret->at.src[p] = device_plane(plane->gather ? &plane->dst : &plane->src);
             place(&ret->at.src[p], memory, &at);
         }
         if (!ret->dst_in_place[p]) {
@@ -162,10 +163,14 @@ static cudaError_t wait_for(struct halo_cuda_lane *lane, cudaStream_t after, cud
     return status == cudaSuccess ? cudaStreamWaitEvent(stream, lane->done, 0) : status;
 }
 
-/* From the first sample to the last: behind that nothing is the frame's. */
-static size_t extent(const struct halo_plane *p)
+/* All of a plane in the lane's memory; of one that is the caller's, its rows. */
+static cudaError_t poison(const struct halo_plane *dst, bool own, cudaStream_t stream)
 {
-    return (size_t)p->stride * (size_t)(p->height - 1) + row_bytes(p);
+    if (own)
+        return cudaMemsetAsync(dst->data, POISON, (size_t)dst->stride * (size_t)dst->height,
+                               stream);
+    return cudaMemset2DAsync(dst->data, (size_t)dst->stride, POISON, row_bytes(dst),
+                             (size_t)dst->height, stream);
 }
 
 static cudaError_t upload(const struct halo_frame *frame, const struct lay *lay,
@@ -175,11 +180,13 @@ static cudaError_t upload(const struct halo_frame *frame, const struct lay *lay,
         frame->src_on_device ? cudaMemcpyDeviceToDevice : cudaMemcpyHostToDevice;
     cudaError_t status = cudaSuccess;
     for (int p = 0; p < frame->planes && status == cudaSuccess; p++) {
-        const struct halo_plane *dst = &lay->at.dst[p];
-        if (!lay->src_in_place[p])
-            status = copy_plane(&lay->at.src[p], &frame->plane[p].src, kind, stream);
+        const struct halo_frame_plane *plane = &frame->plane[p];
+        if (plane->gather)
+            status = halo_cuda_gather(&lay->at.src[p], &plane->src, plane->gather, stream);
+        else if (!lay->src_in_place[p])
+            status = copy_plane(&lay->at.src[p], &plane->src, kind, stream);
         if (status == cudaSuccess)
-            status = cudaMemsetAsync(dst->data, POISON, extent(dst), stream);
+            status = poison(&lay->at.dst[p], !lay->dst_in_place[p], stream);
     }
     return status;
 }

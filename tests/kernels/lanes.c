@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Frames in flight: chains of steps over several planes, on several lanes at once, against the
- * same steps one by one by the reference; the same samples, or it fails.
+ * same steps one by one by the reference; the same samples, or it fails. On a GPU some frames begin
+ * or end in its memory, aligned for kernels or not, and some planes are gathered from others.
  *
  *     kernels-lanes [--backend NAME] [--seed N] [--frames N] */
 #include <errno.h>
@@ -9,7 +10,9 @@
 #include <string.h>
 #include <time.h>
 
+#include "device_memory.h"
 #include "kernels/frame.h"
+#include "kernels/gather.h"
 #include "masks.h"
 #include "picture.h"
 
@@ -19,8 +22,11 @@ static const struct format formats[] = {{8, 1, 0}, {8, 2, 0}, {10, 1, 0}, {10, 2
 
 struct plane_test {
     struct picture src, want;
+    struct picture spread;            /* gather > 0: what src is gathered from */
+    int gather, channel;              /* samples apart, and which of them */
     struct halo_plane at_src, at_dst; /* in the memory that the backend sees */
     char *memory_src, *memory_dst;
+    char *device_src, *device_dst; /* NULL: on the host */
     struct halo_conv conv[MOST_STEPS];
     struct halo_step step[MOST_STEPS];
     int steps;
@@ -32,6 +38,8 @@ struct frame_test {
     bool mapped;   /* so kernels may use it where it is */
     bool measured; /* by a lane that keeps times */
     int64_t begun; /* ns */
+    bool src_on_device, dst_on_device;
+    void *stream; /* on which a source on the device is written */
     int planes;
     struct plane_test plane[HALO_MAX_PLANES];
 };
@@ -129,30 +137,128 @@ static struct layout draw_layout(int row)
     return (struct layout){draw(20), draw(3) ? draw(20) : 0, draw(8) == 0};
 }
 
+static void *need(void *memory)
+{
+    if (!memory) {
+        printf("FAIL out of device memory\n");
+        exit(1);
+    }
+    return memory;
+}
+
+/* The plane moves to device memory; what it holds is junk until it is written. */
+static char *move_to_device(const char *host, size_t size, struct halo_plane *plane)
+{
+    char *device = need(device_alloc(size));
+    plane->data = device + ((char *)plane->data - host);
+    return device;
+}
+
+/* Rows as kernels can take them where they are, in two of three; any others are copied. */
+static struct layout draw_device_layout(int width, struct format f)
+{
+    const int unit = f.depth > 8 ? 8 : 16; /* samples in 16 bytes */
+    if (draw(3) == 0)
+        return (struct layout){draw(20), draw(20), draw(8) == 0};
+    return (struct layout){0, (unit - width * f.channels % unit) % unit + unit * draw(3), false};
+}
+
+/* src becomes one channel of a plane with more of them, its samples further up in their words. */
+static void draw_spread(struct plane_test *plane, struct format f)
+{
+    const struct halo_plane *p = &plane->src.plane;
+    const int shift = f.depth > 8 ? draw(17 - f.depth) : 0;
+    plane->gather = 1 + draw(HALO_GATHER_MOST);
+    plane->channel = draw(plane->gather);
+    plane->spread =
+        picture_create(p->width, p->height, (struct format){f.depth, plane->gather, shift},
+                       (struct layout){draw(20), draw(20), false});
+    picture_fill(&plane->spread, RANDOM, &plane->conv[0], &state);
+    struct halo_plane from = plane->spread.plane;
+    from.data = (char *)from.data + plane->channel * halo_plane_sample_bytes(p);
+    halo_gather(p, &from, plane->gather);
+    for (int y = 0; y < p->height; y++)
+        for (int x = 0; x < p->width; x++)
+            if (picture_word(&plane->src, x, y) !=
+                picture_word(&plane->spread, x * plane->gather + plane->channel, y) >> shift) {
+                expect(false, "gathered samples");
+                return;
+            }
+    expect(picture_guards_whole(&plane->src), "gathering writes samples only");
+}
+
+static void place_src(const struct frame_test *t, struct plane_test *plane)
+{
+    const struct picture *from = plane->gather ? &plane->spread : &plane->src;
+    plane->memory_src = place(t, from, &plane->at_src);
+    plane->device_src = NULL;
+    if (t->src_on_device) {
+        plane->device_src = move_to_device(plane->memory_src, from->size, &plane->at_src);
+        expect(device_write_late(plane->device_src, plane->memory_src, from->size, t->stream),
+               "a source on the device");
+    }
+    if (plane->gather) {
+        plane->at_src.data =
+            (char *)plane->at_src.data + plane->channel * halo_plane_sample_bytes(&from->plane);
+        plane->at_src.channels = 1;
+    }
+}
+
+static void place_dst(const struct frame_test *t, struct plane_test *plane, struct format f,
+                      struct layout layout)
+{
+    const struct halo_plane *p = &plane->src.plane;
+    struct picture empty = picture_create(p->width, p->height, f, layout);
+    plane->memory_dst = place(t, &empty, &plane->at_dst);
+    plane->device_dst = NULL;
+    if (t->dst_on_device) {
+        plane->device_dst = move_to_device(plane->memory_dst, empty.size, &plane->at_dst);
+        expect(device_write(plane->device_dst, plane->memory_dst, empty.size),
+               "a destination on the device");
+    }
+    picture_destroy(&empty);
+}
+
+static void draw_places(struct frame_test *t, const struct halo_backend *lane)
+{
+    t->ops = lane->ops;
+    t->src_on_device = lane->ops->submit && draw(2);
+    t->dst_on_device = lane->ops->submit && draw(3) == 0;
+    t->locked = t->src_on_device || draw(3) > 0;
+    t->stream = t->src_on_device ? need(device_stream_create()) : NULL;
+}
+
 static void begin(struct frame_test *t, struct halo_backend *lane)
 {
     const struct format f = formats[draw(sizeof formats / sizeof *formats)];
-    struct halo_frame frame = {.planes = t->planes = 1 + draw(HALO_MAX_PLANES)};
-    t->ops = lane->ops;
-    t->locked = draw(3) > 0;
+    draw_places(t, lane);
+    struct halo_frame frame = {.planes = t->planes = 1 + draw(HALO_MAX_PLANES),
+                               .src_on_device = t->src_on_device,
+                               .dst_on_device = t->dst_on_device,
+                               .after = t->stream};
     for (int p = 0; p < t->planes; p++) {
         struct plane_test *plane = &t->plane[p];
         const int width = draw(2) ? 1 + draw(300) : 16 + 16 * draw(18);
-        const struct layout src = draw_layout(width * f.channels);
-        const struct layout dst = draw_layout(width * f.channels);
+        const struct layout src =
+            t->src_on_device ? draw_device_layout(width, f) : draw_layout(width * f.channels);
+        const struct layout dst =
+            t->dst_on_device ? draw_device_layout(width, f) : draw_layout(width * f.channels);
         plane->src = picture_create(width, 1 + draw(200), f, src);
         draw_steps(plane);
         picture_fill(&plane->src, RANDOM, &plane->conv[0], &state);
+        plane->gather = 0;
+        if (f.channels == 1 && f.shift == 0 && draw(2) && (t->src_on_device || !lane->ops->submit))
+            draw_spread(plane, f);
+        if (!t->src_on_device) /* the host's half of it was the test */
+            plane->gather = 0;
         make_wanted(plane, f, dst);
-        struct picture empty =
-            picture_create(plane->src.plane.width, plane->src.plane.height, f, dst);
-        plane->memory_src = place(t, &plane->src, &plane->at_src);
-        plane->memory_dst = place(t, &empty, &plane->at_dst);
-        picture_destroy(&empty);
+        place_src(t, plane);
+        place_dst(t, plane, f, dst);
         frame.plane[p] = (struct halo_frame_plane){.src = plane->at_src,
                                                    .dst = plane->at_dst,
                                                    .steps = plane->step,
-                                                   .count = plane->steps};
+                                                   .count = plane->steps,
+                                                   .gather = plane->gather};
     }
     t->begun = now_ns();
     const int error = halo_frame_submit(lane, &frame);
@@ -160,7 +266,36 @@ static void begin(struct frame_test *t, struct halo_backend *lane)
     expect(halo_frame_submit(lane, &frame) == -EINVAL, "a busy lane takes no frame");
 }
 
-/* All samples, and the bytes in front of the first row and behind the last one. */
+/* Frames that a lane must not take; what it would read is on the host, if it read it. */
+static void refuse(struct halo_backend *lane)
+{
+    struct halo_conv copy;
+    const struct halo_step step = {.conv = &copy};
+    struct picture src = picture_create(32, 4, formats[0], (struct layout){0});
+    struct picture dst = picture_create(16, 4, formats[0], (struct layout){0});
+    struct halo_frame frame = {.planes = 1, .src_on_device = true};
+    frame.plane[0] = (struct halo_frame_plane){dst.plane, src.plane, &step, 1};
+    halo_conv_copy(&copy, &(struct halo_conv_target){.depth = 8});
+    expect(halo_frame_submit(lane, &frame) == -EINVAL, "planes of two shapes");
+    src.plane.width = 16;
+    frame.plane[0] = (struct halo_frame_plane){src.plane, dst.plane, &step, 1, .gather = 3};
+    expect(halo_frame_submit(lane, &frame) == -EINVAL, "gathered rows that overlap");
+    frame.plane[0].gather = 2;
+    frame.plane[0].src.shift = 1;
+    expect(halo_frame_submit(lane, &frame) == -EINVAL, "a shift out of the byte");
+    frame.plane[0].src.shift = 0;
+    frame.src_on_device = false;
+    expect(halo_frame_submit(lane, &frame) == -EINVAL, "gathering from the host");
+    frame.plane[0].gather = 0;
+    frame.src_on_device = frame.dst_on_device = true;
+    if (!lane->ops->submit)
+        expect(halo_frame_submit(lane, &frame) == -EINVAL, "device memory on the CPU");
+    picture_destroy(&src);
+    picture_destroy(&dst);
+}
+
+/* All samples, and the bytes in front of the first row and behind the last one, where kernels that
+ * write to the caller's memory may fill up sixteen. */
 static bool same_picture(const struct plane_test *t)
 {
     const struct halo_plane *p = &t->want.plane;
@@ -169,7 +304,9 @@ static bool same_picture(const struct plane_test *t)
     const char *want = (const char *)t->want.memory, *got = t->memory_dst;
     const size_t first = (size_t)((const char *)p->data - want);
     const size_t begin = last < 0 ? first - (size_t)-last : first;
-    const size_t end = (last < 0 ? first : first + (size_t)last) + row;
+    const size_t over = t->device_dst ? (16 - row % 16) % 16 : 0;
+    const size_t end_row = (last < 0 ? first : first + (size_t)last) + row;
+    const size_t end = end_row + over < t->want.size ? end_row + over : t->want.size;
     bool same = !memcmp(got, want, begin) && !memcmp(got + end, want + end, t->want.size - end);
     for (int y = 0; y < p->height && same; y++) {
         const ptrdiff_t at = (ptrdiff_t)first + y * p->stride;
@@ -181,8 +318,9 @@ static bool same_picture(const struct plane_test *t)
 static void print_steps(const struct plane_test *t)
 {
     const struct halo_plane *p = &t->src.plane;
-    printf("     %dx%d, %d channels, depth %d, shift %d:", p->width, p->height, p->channels,
-           p->depth, p->shift);
+    printf("     %dx%d, %d channels, depth %d, shift %d, gather %d, device %d %d:", p->width,
+           p->height, p->channels, p->depth, p->shift, t->gather, t->device_src != NULL,
+           t->device_dst != NULL);
     for (int s = 0; s < t->steps; s++)
         printf(" kind %d radius %d, %d", t->conv[s].kind, t->conv[s].radius_x, t->conv[s].radius_y);
     printf("\n");
@@ -193,7 +331,7 @@ static int64_t row_bytes(const struct halo_plane *p)
     return (int64_t)p->width * p->channels * halo_plane_sample_bytes(p);
 }
 
-/* Adds a plane to what has to be copied; kernels write in steps of 16 bytes. */
+/* Adds a plane of the host's to what has to be copied; kernels write in steps of 16 bytes. */
 static void count_copy(const struct frame_test *t, const struct halo_plane *p, bool written,
                        struct halo_copies *ret)
 {
@@ -212,8 +350,8 @@ static void expect_copies(const struct halo_copies *got, const struct halo_copie
     expect(got->pageable == want->pageable, "copies from or to pageable memory");
 }
 
-/* Between submit and now, one after the other; every sample went up and down, but for those that
- * kernels take where they are. */
+/* Between submit and now, one after the other; every sample that was on the host went up, and what
+ * was to be there down, but for those that kernels take where they are. */
 static void check_times(const struct frame_test *t, struct halo_backend *lane)
 {
     struct halo_frame_times times;
@@ -232,12 +370,30 @@ static void check_times(const struct frame_test *t, struct halo_backend *lane)
         expect(at[i - 1] <= at[i], "times in order");
     struct halo_copies up = {0}, down = {0};
     for (int p = 0; p < t->planes; p++) {
-        count_copy(t, &t->plane[p].at_src, false, &up);
-        count_copy(t, &t->plane[p].at_dst, true, &down);
+        if (!t->src_on_device)
+            count_copy(t, &t->plane[p].at_src, false, &up);
+        if (!t->dst_on_device)
+            count_copy(t, &t->plane[p].at_dst, true, &down);
     }
     expect_copies(&times.up, &up);
     expect_copies(&times.down, &down);
-    expect(times.inside.count == 0, "copies on the device");
+    const int on_device = (t->src_on_device + t->dst_on_device) * t->planes;
+    expect(times.inside.count <= on_device, "copies on the device");
+}
+
+static void end_plane(const struct frame_test *t, struct plane_test *plane)
+{
+    give_back(t, plane->memory_src);
+    give_back(t, plane->memory_dst);
+    if (plane->device_src)
+        device_free(plane->device_src);
+    if (plane->device_dst)
+        device_free(plane->device_dst);
+    picture_destroy(&plane->src);
+    picture_destroy(&plane->want);
+    if (plane->spread.memory)
+        picture_destroy(&plane->spread);
+    plane->spread.memory = NULL;
 }
 
 static void end(struct frame_test *t, struct halo_backend *lane)
@@ -247,16 +403,20 @@ static void end(struct frame_test *t, struct halo_backend *lane)
     expect(halo_frame_finish(lane) == -EINVAL, "an idle lane has nothing to finish");
     for (int p = 0; p < t->planes; p++) {
         struct plane_test *plane = &t->plane[p];
+        const struct picture *src = plane->gather ? &plane->spread : &plane->src;
+        if (plane->device_src)
+            expect(device_read(plane->memory_src, plane->device_src, src->size), "source back");
+        if (plane->device_dst)
+            expect(device_read(plane->memory_dst, plane->device_dst, plane->want.size), "back");
         const bool same = same_picture(plane);
         expect(same, "same bytes");
         if (!same)
             print_steps(plane);
-        expect(!memcmp(plane->memory_src, plane->src.memory, plane->src.size), "source untouched");
-        give_back(t, plane->memory_src);
-        give_back(t, plane->memory_dst);
-        picture_destroy(&plane->src);
-        picture_destroy(&plane->want);
+        expect(!memcmp(plane->memory_src, src->memory, src->size), "source untouched");
+        end_plane(t, plane);
     }
+    if (t->stream)
+        device_stream_destroy(t->stream);
 }
 
 /* One of the lanes is live; mapped: kernels take the host's planes where they are. */
@@ -273,6 +433,7 @@ static void run(const struct halo_backend_ops *ops, bool mapped, int frames)
             exit(1);
         }
     }
+    refuse(lanes[0]);
     for (int i = 1; i < LANES; i++) {
         halo_frame_measure(lanes[i]);
         tests[i].measured = ops->submit;
