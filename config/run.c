@@ -17,6 +17,13 @@ static const char *const log_levels[] = {
 
 const char *const halo_run_backends[] = {"auto", "cpu", "cuda", NULL};
 
+static const char *const hwaccels[] = {
+    [HALO_HWACCEL_AUTO] = "auto",
+    [HALO_HWACCEL_CUDA] = "cuda",
+    [HALO_HWACCEL_NONE] = "none",
+    NULL,
+};
+
 #define AT(field) offsetof(struct halo_run_settings, field)
 
 const struct halo_option halo_run_options[] = {
@@ -61,6 +68,8 @@ const struct halo_option halo_run_options[] = {
      .help = "of a raw IN: its pixel format"},
     {"backend", NULL, HALO_OPTION_CHOICE, AT(backend), 0, .choices = halo_run_backends,
      .argument = "NAME", .help = "where filters run; auto: on the GPU where there is one"},
+    {"hwaccel", NULL, HALO_OPTION_CHOICE, AT(hwaccel), 0, .choices = hwaccels, .argument = "NAME",
+     .help = "decoding; auto: on the GPU that filters, where the result is the same"},
     {"gpu", NULL, HALO_OPTION_STRING, AT(gpu_name), .argument = "N",
      .help = "number of the GPU, or auto (the default): the one with most to spare"},
     {"depth", NULL, HALO_OPTION_INT, AT(depth), 3, 1, 16,

@@ -11,6 +11,13 @@
 /* Words of -backend: "auto", and the backends' names. */
 extern const char *const halo_run_backends[];
 
+/* -hwaccel */
+enum halo_hwaccel {
+    HALO_HWACCEL_AUTO,
+    HALO_HWACCEL_CUDA,
+    HALO_HWACCEL_NONE,
+};
+
 struct halo_run_settings {
     char *input;                                 /* -i */
     char *output;                                /* last word */
@@ -28,6 +35,7 @@ struct halo_run_settings {
     double seek, duration;                       /* -ss, -t: seconds; negative where not given */
     bool no_audio, overwrite, never_overwrite, copy_unfiltered, keep_going, stats;
     int backend;        /* index into halo_run_backends */
+    int hwaccel;        /* enum halo_hwaccel */
     char *gpu_name;     /* -gpu as given, or NULL */
     int gpu;            /* number of the device; negative: the one with most to spare */
     int depth;          /* frames in flight on it */

@@ -9,6 +9,7 @@
 #include "config/log.h"
 #include "pipeline/av.h"
 #include "pipeline/format.h"
+#include "pipeline/hw_frame.h"
 #include "pipeline/picture_pool.h"
 
 struct halo_adapter {
@@ -16,8 +17,9 @@ struct halo_adapter {
     struct halo_gate_input now;   /* what comes at present */
     enum AVPixelFormat native;
     struct halo_memory *memory;
-    struct SwsContext *convert;     /* NULL: what comes is native */
-    struct halo_picture_pool *pool; /* made when it is needed */
+    struct SwsContext *convert;        /* NULL: what comes is native */
+    struct halo_picture_pool *pool;    /* made when it is needed */
+    struct halo_hw_download *download; /* likewise */
     bool said_change;
 };
 
@@ -90,23 +92,35 @@ void halo_adapter_destroy(struct halo_adapter *a)
         return;
     sws_freeContext(a->convert);
     halo_picture_pool_destroy(a->pool);
+    halo_hw_download_destroy(a->download);
     av_free(a);
 }
 
-static int change(struct halo_adapter *a, const AVFrame *raw, struct halo_error *err)
+static int width_of(const AVFrame *raw)
+{
+    return halo_hw_frame_is(raw) ? halo_hw_frame_width(raw) : raw->width;
+}
+
+static int height_of(const AVFrame *raw)
+{
+    return halo_hw_frame_is(raw) ? halo_hw_frame_height(raw) : raw->height;
+}
+
+static int change(struct halo_adapter *a, const AVFrame *raw, enum AVPixelFormat format,
+                  struct halo_error *err)
 {
     const struct halo_gate_input old = a->now;
-    a->now.format = raw->format;
-    a->now.width = raw->width;
-    a->now.height = raw->height;
+    a->now.format = format;
+    a->now.width = width_of(raw);
+    a->now.height = height_of(raw);
     a->now.space = raw->colorspace != AVCOL_SPC_UNSPECIFIED ? raw->colorspace : a->first.space;
     a->now.range = raw->color_range != AVCOL_RANGE_UNSPECIFIED ? raw->color_range : a->first.range;
     if (!a->said_change)
         halo_log(HALO_LOG_WARNING,
                  "stream %d: its pictures change from %dx%d %s to %dx%d %s on the way: from there "
                  "on they are scaled to the first size",
-                 old.stream, old.width, old.height, av_get_pix_fmt_name(old.format), raw->width,
-                 raw->height, av_get_pix_fmt_name(raw->format));
+                 old.stream, old.width, old.height, av_get_pix_fmt_name(old.format), a->now.width,
+                 a->now.height, av_get_pix_fmt_name(format));
     a->said_change = true;
     const int r = follow(a, err);
     if (r < 0)
@@ -130,14 +144,41 @@ static int convert(struct halo_adapter *a, const AVFrame *raw, AVFrame **ret,
     return 0;
 }
 
-int halo_adapter_pass(struct halo_adapter *a, const AVFrame *raw, AVFrame **ret,
-                      struct halo_error *err)
+static int download(struct halo_adapter *a, const AVFrame *raw, enum AVPixelFormat format,
+                    AVFrame **ret, struct halo_error *err)
 {
-    if (raw->format != a->now.format || raw->width != a->now.width ||
-        raw->height != a->now.height) {
-        const int r = change(a, raw, err);
+    if (!a->download && !(a->download = halo_hw_download_create(a->memory)))
+        return halo_fail(err, -ENOMEM, "out of memory");
+    return halo_hw_download(a->download, raw, format, ret, err);
+}
+
+int halo_adapter_to_host(struct halo_adapter *a, AVFrame **frame, struct halo_error *err)
+{
+    AVFrame *host = NULL;
+    const int r = halo_hw_frame_is(*frame) ? download(a, *frame, a->native, &host, err) : 0;
+    if (r >= 0 && host) {
+        av_frame_free(frame);
+        *frame = host;
+    }
+    return r;
+}
+
+int halo_adapter_pass(struct halo_adapter *a, const AVFrame *raw, enum AVPixelFormat format,
+                      AVFrame **ret, struct halo_error *err)
+{
+    if (format != a->now.format || width_of(raw) != a->now.width ||
+        height_of(raw) != a->now.height) {
+        const int r = change(a, raw, format, err);
         if (r < 0)
             return r;
+    }
+    if (a->convert && halo_hw_frame_is(raw)) {
+        AVFrame *host = NULL;
+        int r = download(a, raw, format, &host, err);
+        if (r >= 0)
+            r = convert(a, host, ret, err);
+        av_frame_free(&host);
+        return r;
     }
     if (a->convert)
         return convert(a, raw, ret, err);

@@ -19,10 +19,15 @@ int halo_adapter_create(struct halo_adapter **ret, struct halo_memory *memory,
                         struct halo_error *err);
 void halo_adapter_destroy(struct halo_adapter *a); /* NULL is nothing to do */
 
-/* *ret is another reference to raw where it has the native shape, else a picture made from it; the
- * caller frees it. A shape that changes inside the stream is followed, and said once. 0, -ENOMEM,
+/* *ret is another reference to raw where it has the native shape, else a picture made from it on
+ * the host; the caller frees it. format is what raw is on the host, where it may be on a device
+ * (hw_frame.h). A shape that changes inside the stream is followed, and said once. 0, -ENOMEM,
  * -ENOTSUP, -EIO with err filled. */
-int halo_adapter_pass(struct halo_adapter *a, const AVFrame *raw, AVFrame **ret,
-                      struct halo_error *err);
+int halo_adapter_pass(struct halo_adapter *a, const AVFrame *raw, enum AVPixelFormat format,
+                      AVFrame **ret, struct halo_error *err);
+
+/* Brings a picture that it passed on to the host, where it is not there yet, in the native format.
+ * 0, -ENOMEM, -EIO with err filled. */
+int halo_adapter_to_host(struct halo_adapter *a, AVFrame **frame, struct halo_error *err);
 
 #endif

@@ -53,6 +53,13 @@ static void count_complaint(void *avcl, const AVClass *class)
         atomic_fetch_add(&to->lines, 1);
 }
 
+/* Of hardware decoding that is not set up: the line before says why. */
+static bool is_echo(const char *text)
+{
+    return strstr(text, "Failed setup for format") == text ||
+           strstr(text, "Failed loading nvcuvid") == text;
+}
+
 static void keep_line(void *avcl, int level, const char *format, va_list args)
 {
     const enum halo_log_level shown = halo_log_get_level();
@@ -69,9 +76,13 @@ static void keep_line(void *avcl, int level, const char *format, va_list args)
     if (!*text)
         return;
     const char *name = class ? class->item_name(avcl) : "ffmpeg";
-    if (level <= AV_LOG_ERROR) {
+    if (level <= AV_LOG_ERROR && !is_echo(text)) {
         pthread_mutex_lock(&log_lock);
-        snprintf(last_line, sizeof last_line, "%.40s: %.250s", name, text);
+        const size_t kept = *text == ' ' ? strlen(last_line) : 0; /* a line in parts goes on */
+        if (kept)
+            snprintf(last_line + kept, sizeof last_line - kept, "%.200s", text);
+        else
+            snprintf(last_line, sizeof last_line, "%.40s: %.250s", name, text);
         pthread_mutex_unlock(&log_lock);
     }
     if (shown >= HALO_LOG_DEBUG)
@@ -86,6 +97,15 @@ void halo_av_init_log(void)
     if (!debug) /* SVT-AV1 prints past FFmpeg's log and listens to this alone */
         setenv("SVT_LOG", "0", 0);
     av_log_set_callback(keep_line);
+}
+
+const char *halo_av_last_line(char *text, size_t size)
+{
+    pthread_mutex_lock(&log_lock);
+    snprintf(text, size, "%s", last_line);
+    *last_line = 0;
+    pthread_mutex_unlock(&log_lock);
+    return text;
 }
 
 const char *halo_av_reason(int averror, char *text, size_t size)

@@ -18,6 +18,9 @@ int halo_av_errno(int averror);
  * line: "Invalid data found (h264: error while decoding MB 3 4)". Returns text. */
 const char *halo_av_reason(int averror, char *text, size_t size);
 
+/* That line alone, "" where there is none. Returns text. */
+const char *halo_av_last_line(char *text, size_t size);
+
 /* From now on FFmpeg's log is kept for halo_av_reason(), and shown at -v debug. Once, at
  * start, before there are threads: it writes to the environment. */
 void halo_av_init_log(void);

@@ -11,14 +11,9 @@
 #include "pipeline/av.h"
 #include "pipeline/damage.h"
 #include "pipeline/decode_memory.h"
+#include "pipeline/decode_traits.h"
+#include "pipeline/hw_frame.h"
 #include "pipeline/raw_picture.h"
-
-/* What is known of a codec. */
-enum traits {
-    STARTS_MIDWAY = 1, /* recordings begin between its key frames, and its demuxers mark those */
-    HONEST = 2,        /* its decoder's error lines mean damage; the others' may not */
-    FUSSY = 4,         /* asked to stop at errors, its decoder stops at healthy pictures */
-};
 
 enum {
     MAX_SKIPPED = 1000, /* packets: a demuxer that marks no key frames must not hide the stream */
@@ -28,6 +23,9 @@ struct halo_decoder {
     const char *name;
     AVStream *stream;
     struct halo_damage *damage;
+    struct halo_decoder_settings settings;
+    struct halo_decode_hw *hw;         /* NULL: software decodes */
+    struct halo_hw_download *download; /* made with the first picture that must come to the host */
     struct halo_decode_memory *memory; /* NULL: FFmpeg's own does */
     AVCodecContext *codec;
     AVFrame *frame;
@@ -40,59 +38,33 @@ struct halo_decoder {
     bool started, tolerate;
 };
 
-static int traits_of(enum AVCodecID id)
+/* opaque is where av.c looks for complaints. */
+static struct halo_decoder *decoder_of(const AVCodecContext *c)
 {
-    static const struct {
-        enum AVCodecID id;
-        int traits;
-    } known[] = {
-        {AV_CODEC_ID_H264, STARTS_MIDWAY | FUSSY}, /* damage is in each frame's flags */
-        {AV_CODEC_ID_TIFF, FUSSY},                 /* unknown tags */
-        {AV_CODEC_ID_HEVC, STARTS_MIDWAY | HONEST},
-        {AV_CODEC_ID_MPEG1VIDEO, STARTS_MIDWAY | HONEST},
-        {AV_CODEC_ID_MPEG2VIDEO, STARTS_MIDWAY | HONEST},
-        {AV_CODEC_ID_MPEG4, STARTS_MIDWAY | HONEST},
-        {AV_CODEC_ID_VC1, STARTS_MIDWAY | HONEST},
-        {AV_CODEC_ID_CAVS, STARTS_MIDWAY},
-        {AV_CODEC_ID_VP8, STARTS_MIDWAY | HONEST},
-        {AV_CODEC_ID_VP9, STARTS_MIDWAY | HONEST},
-        {AV_CODEC_ID_AV1, STARTS_MIDWAY | HONEST},
-        {AV_CODEC_ID_THEORA, HONEST},
-        {AV_CODEC_ID_FFV1, HONEST},
-        {AV_CODEC_ID_HUFFYUV, HONEST},
-        {AV_CODEC_ID_FFVHUFF, HONEST},
-        {AV_CODEC_ID_UTVIDEO, HONEST},
-        {AV_CODEC_ID_MJPEG, HONEST},
-        {AV_CODEC_ID_PRORES, HONEST},
-        {AV_CODEC_ID_DNXHD, HONEST},
-        {AV_CODEC_ID_DVVIDEO, HONEST},
-        {AV_CODEC_ID_MSMPEG4V3, HONEST},
-        {AV_CODEC_ID_WMV1, HONEST},
-        {AV_CODEC_ID_WMV2, HONEST},
-        {AV_CODEC_ID_WMV3, HONEST},
-    };
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (known[i].id == id)
-            return known[i].traits;
-    return 0;
+    return (void *)((char *)c->opaque - offsetof(struct halo_decoder, complaints));
 }
 
 static int get_buffer(AVCodecContext *c, AVFrame *frame, int flags)
 {
-    const struct halo_complaints *complaints = c->opaque;
-    const struct halo_decoder *d =
-        (const void *)((const char *)complaints - offsetof(struct halo_decoder, complaints));
-    return halo_decode_memory_get(d->memory, c, frame, flags);
+    return halo_decode_memory_get(decoder_of(c)->memory, c, frame, flags);
+}
+
+static enum AVPixelFormat get_format(AVCodecContext *c, const enum AVPixelFormat *offered)
+{
+    struct halo_decoder *d = decoder_of(c);
+    const enum AVPixelFormat format = halo_decode_hw_choose(d->hw, c, offered);
+    if (format != AV_PIX_FMT_CUDA) /* what the hardware complained of is no damage */
+        d->known_complaints = atomic_load(&d->complaints.lines);
+    return format;
 }
 
 /* Pictures in memory that the device reads without a detour, from decoders that can be told where
  * to write. 0 or -ENOMEM. */
-static int set_memory(struct halo_decoder *d, const AVCodec *codec, struct halo_memory *memory)
+static int set_memory(struct halo_decoder *d, const AVCodec *codec)
 {
     if (!(codec->capabilities & AV_CODEC_CAP_DR1))
         return 0;
-    d->memory = halo_decode_memory_create(memory);
-    if (!d->memory)
+    if (!d->memory && !(d->memory = halo_decode_memory_create(d->settings.memory)))
         return -ENOMEM;
     d->codec->get_buffer2 = get_buffer;
 #if LIBAVCODEC_VERSION_MAJOR < 60
@@ -104,43 +76,63 @@ static int set_memory(struct halo_decoder *d, const AVCodec *codec, struct halo_
     return 0;
 }
 
-int halo_decoder_open(struct halo_decoder **ret, const char *name, AVStream *stream,
-                      struct halo_memory *memory, struct halo_damage *damage,
-                      struct halo_error *err)
+/* Opens the decoder in place of the one that there was: the hardware's where there is d->hw. */
+static int open_codec(struct halo_decoder *d, struct halo_error *err)
 {
     char why[400];
-    const AVCodecParameters *par = stream->codecpar;
-    const AVCodec *codec = avcodec_find_decoder(par->codec_id);
+    const AVCodecParameters *par = d->stream->codecpar;
+    const AVCodec *codec =
+        d->hw ? halo_decode_hw_codec(d->hw) : avcodec_find_decoder(par->codec_id);
+    avcodec_free_context(&d->codec);
     if (!codec)
-        return halo_fail(err, -ENOTSUP, "%s: stream %d: FFmpeg has no decoder for %s", name,
-                         stream->index, avcodec_get_name(par->codec_id));
+        return halo_fail(err, -ENOTSUP, "%s: stream %d: FFmpeg has no decoder for %s", d->name,
+                         d->stream->index, avcodec_get_name(par->codec_id));
+    d->codec = avcodec_alloc_context3(codec);
+    if (!d->codec || set_memory(d, codec) < 0)
+        return halo_fail(err, -ENOMEM, "out of memory");
+    int r = avcodec_parameters_to_context(d->codec, par);
+    d->codec->pkt_timebase = d->stream->time_base;
+    d->codec->thread_count = 0;
+    d->codec->opaque = &d->complaints;
+    const bool conceal = d->damage->keep_going ||
+                         (d->traits & (d->hw ? HALO_FUSSY | HALO_FUSSY_ON_GPU : HALO_FUSSY));
+    d->codec->err_recognition = AV_EF_CRCCHECK | (conceal ? 0 : AV_EF_EXPLODE);
+    if (d->hw && r >= 0) {
+        d->codec->get_format = get_format;
+        r = halo_decode_hw_prepare(d->hw, d->codec);
+    }
+    if (r >= 0)
+        r = avcodec_open2(d->codec, codec, NULL);
+    d->known_complaints = atomic_load(&d->complaints.lines);
+    return r >= 0 ? 0
+                  : halo_fail(err, halo_av_errno(r),
+                              "%s: stream %d: the %s decoder does not open: %s", d->name,
+                              d->stream->index, codec->name, halo_av_reason(r, why, sizeof why));
+}
+
+int halo_decoder_open(struct halo_decoder **ret, const char *name, AVStream *stream,
+                      const struct halo_decoder_settings *settings, struct halo_damage *damage,
+                      struct halo_error *err)
+{
     struct halo_decoder *d = av_mallocz(sizeof *d);
-    if (!d || !(d->codec = avcodec_alloc_context3(codec)) || !(d->frame = av_frame_alloc()) ||
-        set_memory(d, codec, memory) < 0) {
+    if (!d || !(d->frame = av_frame_alloc())) {
         halo_decoder_close(d);
         return halo_fail(err, -ENOMEM, "out of memory");
     }
     d->name = name;
-    d->traits = traits_of(par->codec_id);
-    d->started = !(d->traits & STARTS_MIDWAY);
+    d->settings = *settings;
+    d->traits = halo_decode_traits(stream->codecpar->codec_id);
+    d->started = !(d->traits & HALO_STARTS_MIDWAY);
     d->stream = stream;
     d->damage = damage;
     d->last_pts = d->packet_time = AV_NOPTS_VALUE;
-    int r = avcodec_parameters_to_context(d->codec, par);
-    d->codec->pkt_timebase = stream->time_base;
-    d->codec->thread_count = 0;
-    d->codec->opaque = &d->complaints;
-    const bool conceal = damage->keep_going || (d->traits & FUSSY);
-    d->codec->err_recognition = AV_EF_CRCCHECK | (conceal ? 0 : AV_EF_EXPLODE);
-    if (r >= 0)
-        r = avcodec_open2(d->codec, codec, NULL);
-    if (r < 0) {
+    d->hw = halo_decode_hw_create(&d->settings.hw, stream);
+    const int r = open_codec(d, err);
+    if (r < 0)
         halo_decoder_close(d);
-        return halo_fail(err, halo_av_errno(r), "%s: stream %d: the %s decoder does not open: %s",
-                         name, stream->index, codec->name, halo_av_reason(r, why, sizeof why));
-    }
-    *ret = d;
-    return 0;
+    else
+        *ret = d;
+    return r;
 }
 
 void halo_decoder_close(struct halo_decoder *d)
@@ -149,6 +141,8 @@ void halo_decoder_close(struct halo_decoder *d)
         return;
     avcodec_free_context(&d->codec);
     av_frame_free(&d->frame);
+    halo_decode_hw_destroy(d->hw);
+    halo_hw_download_destroy(d->download);
     halo_decode_memory_destroy(d->memory);
     av_free(d);
 }
@@ -158,11 +152,13 @@ void halo_decoder_tolerate(struct halo_decoder *d, bool tolerate)
     d->tolerate = tolerate;
 }
 
-/* 0 where damage is accepted. */
+/* 0 where damage is accepted; a device that is lost is none. */
 static int fail_damaged(const struct halo_decoder *d, int64_t ts, int averror,
                         struct halo_error *err)
 {
     char clock[32], why[400];
+    if (d->hw && halo_decode_hw_check(d->hw, err) < 0)
+        return err->code;
     const double time = ts == AV_NOPTS_VALUE ? 0 : ts * av_q2d(d->stream->time_base);
     const int ret =
         halo_fail(err, -EBADMSG, "%s: damaged at %s: stream %d (%s): %s", d->name,
@@ -186,7 +182,14 @@ int halo_decoder_send(struct halo_decoder *d, const AVPacket *pkt, struct halo_e
     }
     if (pkt)
         d->packet_time = pkt->pts != AV_NOPTS_VALUE ? pkt->pts : pkt->dts;
-    const int r = avcodec_send_packet(d->codec, pkt);
+    int r = avcodec_send_packet(d->codec, pkt);
+    if (d->hw && halo_decode_hw_refused(d->hw)) {
+        halo_decode_hw_destroy(d->hw);
+        d->hw = NULL;
+        if ((r = open_codec(d, err)) < 0)
+            return r;
+        r = avcodec_send_packet(d->codec, pkt);
+    }
     if (r >= 0 || (r == AVERROR_EOF && !pkt) || d->tolerate)
         return 0;
     return fail_damaged(d, d->packet_time, r, err);
@@ -203,6 +206,27 @@ static void set_time(struct halo_decoder *d, AVFrame *frame)
         pts = d->last_pts == AV_NOPTS_VALUE ? 0 : d->last_pts + FFMAX(d->last_duration, 1);
     d->last_pts = frame->pts = pts;
     d->last_duration = duration;
+}
+
+/* What software would have decoded to; and to the host, where the lanes cannot take it. */
+static int settle_picture(struct halo_decoder *d, struct halo_raw_picture *raw,
+                          struct halo_error *err)
+{
+    raw->format = raw->frame->format;
+    if (!halo_hw_frame_is(raw->frame))
+        return 0;
+    raw->format = halo_hw_frame_format(raw->frame, d->codec->sw_pix_fmt);
+    if (d->settings.hw.on_device)
+        return 0;
+    AVFrame *host;
+    if (!d->download && !(d->download = halo_hw_download_create(d->settings.memory)))
+        return halo_fail(err, -ENOMEM, "out of memory");
+    const int r = halo_hw_download(d->download, raw->frame, raw->format, &host, err);
+    if (r < 0)
+        return r;
+    av_frame_free(&raw->frame);
+    raw->frame = host;
+    return 0;
 }
 
 int halo_decoder_receive(struct halo_decoder *d, struct halo_raw_picture **ret,
@@ -223,7 +247,7 @@ int halo_decoder_receive(struct halo_decoder *d, struct halo_raw_picture **ret,
     set_time(d, d->frame);
     const int complaints = atomic_load(&d->complaints.lines);
     const bool broken = d->frame->decode_error_flags || (d->frame->flags & AV_FRAME_FLAG_CORRUPT) ||
-                        (complaints != d->known_complaints && (d->traits & HONEST));
+                        (complaints != d->known_complaints && (d->traits & HALO_HONEST));
     d->known_complaints = complaints;
     if (broken && !d->tolerate)
         damaged = fail_damaged(d, d->frame->pts, AVERROR_INVALIDDATA, err);
@@ -237,6 +261,11 @@ int halo_decoder_receive(struct halo_decoder *d, struct halo_raw_picture **ret,
         return halo_fail(err, -ENOMEM, "out of memory for a picture");
     }
     av_frame_move_ref(raw->frame, d->frame);
+    r = settle_picture(d, raw, err);
+    if (r < 0) {
+        halo_raw_picture_destroy(raw);
+        return r;
+    }
     *ret = raw;
     return 1;
 }

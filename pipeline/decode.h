@@ -7,16 +7,22 @@
 #include <stdbool.h>
 
 #include "config/error.h"
+#include "pipeline/decode_hw.h"
 
 struct halo_memory;
 struct halo_damage;
 struct halo_raw_picture;
 struct halo_decoder;
 
-/* 0; -ENOTSUP (no decoder), -errno, with err filled. memory: what the pictures are decoded into;
- * name: of the input, for messages; it, stream and damage must outlive the decoder. */
+struct halo_decoder_settings {
+    struct halo_memory *memory; /* what the pictures are decoded into on the host */
+    struct halo_decode_hw_wish hw;
+};
+
+/* 0; -ENOTSUP (no decoder), -errno, with err filled. name: of the input, for messages; it, stream,
+ * damage and the memory must outlive the decoder. */
 int halo_decoder_open(struct halo_decoder **ret, const char *name, AVStream *stream,
-                      struct halo_memory *memory, struct halo_damage *damage,
+                      const struct halo_decoder_settings *settings, struct halo_damage *damage,
                       struct halo_error *err);
 void halo_decoder_close(struct halo_decoder *d); /* NULL is nothing to do */
 

@@ -11,6 +11,7 @@
 #include "config/log.h"
 #include "pipeline/adapt.h"
 #include "pipeline/format.h"
+#include "pipeline/hw_frame.h"
 #include "pipeline/picture_pool.h"
 #include "pipeline/raw_picture.h"
 #include "pipeline/stats.h"
@@ -246,14 +247,21 @@ static int submit(struct halo_pending *pending)
 {
     const struct halo_gate *gate = pending->gate;
     const bool own = pending->lane->backend->ops == halo_ring_ops(gate->ring);
-    struct halo_frame frame = {.planes = gate->planes};
-    for (int p = 0; p < gate->planes; p++)
+    const bool on_device = halo_hw_frame_is(pending->native);
+    struct halo_frame frame = {.planes = gate->planes, .src_on_device = on_device};
+    if (on_device)
+        frame.after = halo_hw_frame_stream(pending->native);
+    for (int p = 0; p < gate->planes; p++) {
         frame.plane[p] = (struct halo_frame_plane){
-            .src = halo_format_plane(pending->native, p),
             .dst = halo_format_plane(pending->output, p),
             .steps = own ? gate->steps[p].own : gate->steps[p].plain,
             .count = gate->steps[p].count,
         };
+        if (on_device)
+            halo_hw_frame_plane(pending->native, gate->format, p, &frame.plane[p]);
+        else
+            frame.plane[p].src = halo_format_plane(pending->native, p);
+    }
     struct halo_stats *stats = halo_ring_stats(gate->ring);
     const enum halo_stage stage =
         pending->lane->backend->ops->submit ? HALO_STAGE_SUBMIT : HALO_STAGE_KERNELS;
@@ -272,9 +280,22 @@ static int fail_filter(const struct halo_pending *pending, int code, struct halo
         pending->gate->input.stream, pending->lane->backend->ops->name, strerror(-code));
 }
 
+/* A picture that the lost device alone has. */
+static int fail_with_device(const struct halo_pending *pending, struct halo_error *err)
+{
+    char why[200];
+    return halo_fail_device(err,
+                            "the %s backend failed: %s; the picture was on that GPU only: nothing "
+                            "unfiltered is written (-hwaccel none keeps pictures on the host)",
+                            pending->lane->backend->ops->name,
+                            halo_backend_error(pending->lane->backend, why, sizeof why));
+}
+
 /* Submits again after a failure of the device, where there is another one to go on with. */
 static int submit_again(struct halo_pending *pending, struct halo_error *err)
 {
+    if (halo_hw_frame_is(pending->native))
+        return fail_with_device(pending, err);
     int ret = halo_ring_fall_back(pending->gate->ring, pending->lane, err);
     if (ret < 0)
         return ret;
@@ -289,14 +310,16 @@ static int submit_again(struct halo_pending *pending, struct halo_error *err)
 }
 
 /* To the native format, where it is not that already. */
-static int adapt(struct halo_pending *pending, const AVFrame *raw, struct halo_error *err)
+static int adapt(struct halo_pending *pending, const struct halo_raw_picture *raw,
+                 struct halo_error *err)
 {
     const struct halo_gate *gate = pending->gate;
     struct halo_stats *stats = halo_ring_stats(gate->ring);
     const int64_t begin = halo_stats_begin(stats, HALO_STAGE_CONVERT);
-    const int ret = halo_adapter_pass(gate->adapter, raw, &pending->native, err);
+    const int ret =
+        halo_adapter_pass(gate->adapter, raw->frame, raw->format, &pending->native, err);
     halo_stats_end(stats, HALO_STAGE_CONVERT, begin);
-    if (ret >= 0 && pending->native->data[0] != raw->data[0])
+    if (ret >= 0 && pending->native->data[0] != raw->frame->data[0])
         halo_stats_copied(stats, pending->native);
     return ret;
 }
@@ -322,9 +345,11 @@ int halo_gate_enter(struct halo_gate *gate, const struct halo_raw_picture *raw,
     if (!pending)
         return halo_fail(err, -ENOMEM, "out of memory");
     pending->gate = gate;
-    int r = adapt(pending, raw->frame, err);
+    int r = adapt(pending, raw, err);
     if (r >= 0 && !(pending->lane = halo_ring_acquire(gate->ring)))
         r = -ECANCELED;
+    if (r >= 0 && !pending->lane->backend->ops->submit) /* a lane that fell back */
+        r = halo_adapter_to_host(gate->adapter, &pending->native, err);
     if (r >= 0 && (r = prepare_output(pending, raw->frame)) < 0)
         halo_fail(err, r, "out of memory for an output picture");
     if (r >= 0) {

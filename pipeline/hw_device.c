@@ -8,7 +8,6 @@
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <libavutil/hwcontext.h>
 #include <stdlib.h>
 
 /* What FFmpeg's header wants to know of CUDA's, which builds without CUDA do not have. */
@@ -26,7 +25,11 @@ struct driver {
     int (*retain)(CUcontext *ret, int device);
     int (*release)(int device);
     int (*error_string)(int status, const char **ret);
-    int device;
+    int (*push)(CUcontext context);
+    int (*pop)(CUcontext *ret);
+    int (*synchronize)(void);
+    int (*read)(void *to, uintptr_t from, size_t size); /* waits for the default stream */
+    int device, gpu;
 };
 
 static int load(struct driver *d, struct halo_error *err)
@@ -43,6 +46,10 @@ static int load(struct driver *d, struct halo_error *err)
         {"cuDevicePrimaryCtxRetain", &d->retain},
         {"cuDevicePrimaryCtxRelease", &d->release},
         {"cuGetErrorString", &d->error_string},
+        {"cuCtxPushCurrent_v2", &d->push},
+        {"cuCtxPopCurrent_v2", &d->pop},
+        {"cuCtxSynchronize", &d->synchronize},
+        {"cuMemcpyDtoH_v2", &d->read},
     };
     for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
         void *found = dlsym(library, symbols[i].name);
@@ -53,11 +60,11 @@ static int load(struct driver *d, struct halo_error *err)
     return 0;
 }
 
-static int fail_driver(const struct driver *d, int gpu, int status, struct halo_error *err)
+static const char *words_of(const struct driver *d, int status)
 {
     const char *words = NULL;
     (void)d->error_string(status, &words);
-    return halo_fail(err, -ENODEV, "GPU %d: %s", gpu, words ? words : "its driver failed");
+    return words ? words : "its driver failed";
 }
 
 static void release(AVHWDeviceContext *device)
@@ -78,13 +85,14 @@ AVBufferRef *halo_hw_device_get(int gpu, struct halo_error *err)
     }
     if (load(d, err) < 0)
         goto fail;
+    d->gpu = gpu;
     int status = d->init(0);
     if (status == 0)
         status = d->device_get(&d->device, gpu);
     if (status == 0)
         status = d->retain(&context, d->device);
     if (status != 0) {
-        fail_driver(d, gpu, status, err);
+        halo_fail(err, -ENODEV, "GPU %d: %s", gpu, words_of(d, status));
         goto fail;
     }
     AVHWDeviceContext *device = (AVHWDeviceContext *)ref->data;
@@ -99,4 +107,41 @@ fail:
     free(d);
     av_buffer_unref(&ref);
     return NULL;
+}
+
+static AVCUDADeviceContext *cuda_of(const AVHWDeviceContext *device)
+{
+    return device->hwctx;
+}
+
+int halo_hw_device_read(const AVHWDeviceContext *device, void *to, const void *from, size_t size,
+                        struct halo_error *err)
+{
+    const struct driver *d = device->user_opaque;
+    CUcontext before;
+    int status = d->push(cuda_of(device)->cuda_ctx);
+    if (status == 0) {
+        status = d->read(to, (uintptr_t)from, size);
+        (void)d->pop(&before);
+    }
+    return status == 0 ? 0
+                       : halo_fail_device(err, "GPU %d: a picture cannot be read back: %s", d->gpu,
+                                          words_of(d, status));
+}
+
+int halo_hw_device_check(const AVHWDeviceContext *device, struct halo_error *err)
+{
+    const struct driver *d = device->user_opaque;
+    CUcontext before;
+    int status = d->push(cuda_of(device)->cuda_ctx);
+    if (status == 0) {
+        status = d->synchronize();
+        (void)d->pop(&before);
+    }
+    return status == 0 ? 0 : halo_fail_device(err, "GPU %d: %s", d->gpu, words_of(d, status));
+}
+
+void *halo_hw_device_stream(const AVHWDeviceContext *device)
+{
+    return cuda_of(device)->stream;
 }

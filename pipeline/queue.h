@@ -5,6 +5,8 @@
 
 #include <libavcodec/packet.h>
 
+enum { HALO_QUEUE_PICTURES = 4 }; /* that wait between two stages */
+
 struct halo_raw_picture;
 struct halo_pending;
 struct halo_output_picture;

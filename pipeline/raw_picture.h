@@ -8,7 +8,8 @@
 
 /* Heap; one owner at a time. */
 struct halo_raw_picture {
-    AVFrame *frame; /* in the decoder's format; pts in the input stream's time base */
+    AVFrame *frame; /* pts in the input stream's time base; it may be on a device (hw_frame.h) */
+    enum AVPixelFormat format; /* in which software decoding delivers it: the frame's on the host */
 };
 
 #endif

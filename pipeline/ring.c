@@ -166,6 +166,11 @@ const struct halo_backend_ops *halo_ring_ops(const struct halo_ring *ring)
     return ring->ops;
 }
 
+int halo_ring_device(const struct halo_ring *ring)
+{
+    return ring->settings.device;
+}
+
 int halo_ring_depth(const struct halo_ring *ring)
 {
     return ring->depth;

@@ -56,7 +56,8 @@ void halo_ring_destroy(struct halo_ring *ring); /* no lane is busy; NULL is noth
 const struct halo_backend_ops *halo_ring_ops(const struct halo_ring *ring);
 struct halo_memory *halo_ring_memory(const struct halo_ring *ring);
 
-int halo_ring_depth(const struct halo_ring *ring); /* lanes */
+int halo_ring_depth(const struct halo_ring *ring);  /* lanes */
+int halo_ring_device(const struct halo_ring *ring); /* number of the GPU, where it is one */
 struct halo_stats *halo_ring_stats(const struct halo_ring *ring);
 
 /* Whether its lanes can filter planes with this many interleaved channels so. */

@@ -17,7 +17,6 @@
 #include "pipeline/stream_private.h"
 
 enum {
-    QUEUE_PICTURES = 4,
     QUEUE_PACKETS = 512,
     OPENING_PATIENCE = 12, /* -gpu_timeouts that the driver may take to start */
     MEBIBYTE = 1 << 20,
@@ -57,9 +56,9 @@ int halo_stream_create(struct halo_stream **ret, const struct halo_run_settings 
     s->look = look;
     s->arg = arg;
     atomic_store(&s->duration_us, -1);
-    s->to_filter = halo_queue_create(QUEUE_PICTURES, QUEUE_PACKETS);
+    s->to_filter = halo_queue_create(HALO_QUEUE_PICTURES, QUEUE_PACKETS);
     s->in_gate = halo_queue_create(HALO_RING_MOST, QUEUE_PACKETS);
-    s->to_encode = halo_queue_create(QUEUE_PICTURES, QUEUE_PACKETS);
+    s->to_encode = halo_queue_create(HALO_QUEUE_PICTURES, QUEUE_PACKETS);
     int r = 0;
     if (!s->to_filter || !s->in_gate || !s->to_encode)
         r = halo_fail(err, -ENOMEM, "out of memory");

@@ -13,6 +13,7 @@
 #include "config/log.h"
 #include "pipeline/av.h"
 #include "pipeline/container.h"
+#include "pipeline/queue.h"
 
 /* VP8 and VP9 keep their alpha beside the pictures, where FFmpeg's own decoders do not look. */
 static void say_alpha_lost(const AVStream *in)
@@ -145,6 +146,22 @@ static int open_copied(struct halo_track *t, const struct halo_run_settings *set
                : 0;
 }
 
+/* Pictures in flight: in the queue, one in the hands of each of the threads at its ends, and one in
+ * each lane. */
+static struct halo_decoder_settings decoder_settings(const struct halo_run_settings *settings,
+                                                     const struct halo_ring *ring)
+{
+    const bool on_device = halo_ring_ops(ring)->submit != NULL;
+    const int gpu = on_device ? halo_ring_device(ring) : settings->gpu;
+    return (struct halo_decoder_settings){
+        .memory = halo_ring_memory(ring),
+        .hw = {.hwaccel = (enum halo_hwaccel)settings->hwaccel,
+               .gpu = gpu < 0 ? 0 : gpu,
+               .on_device = on_device,
+               .in_flight = on_device ? HALO_QUEUE_PICTURES + 2 + settings->depth : 1},
+    };
+}
+
 static int open_track(struct halo_track *t, const struct halo_run_settings *settings,
                       const struct halo_chain *chain, struct halo_ring *ring,
                       struct halo_source *source, struct halo_damage *damage,
@@ -156,8 +173,8 @@ static int open_track(struct halo_track *t, const struct halo_run_settings *sett
         return ret;
     if (t->role == HALO_ROLE_COPY)
         return open_copied(t, settings, sink, err);
-    ret =
-        halo_decoder_open(&t->decoder, settings->input, t->in, halo_ring_memory(ring), damage, err);
+    const struct halo_decoder_settings decoder = decoder_settings(settings, ring);
+    ret = halo_decoder_open(&t->decoder, settings->input, t->in, &decoder, damage, err);
     if (ret >= 0)
         ret = open_gate(t, settings->input, chain, ring, err);
     if (ret >= 0)

@@ -1,0 +1,268 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Decoding on a GPU, seen from outside: with stand-ins for the driver's libraries (tests/standin).
+import os
+import shutil
+import unittest
+
+import halotest
+from halotest import (HaloTest, X264, X264_B, clip, need, packet_times, plain_clip, probe_video,
+                      silent_clip, video_source)
+
+LIBRARIES = os.environ.get('HALO_STANDIN_LIBRARIES', '')
+SOFTWARE = 'by the CPU, not by NVDEC'
+INTRA = ['-c:v', 'libx264', '-preset', 'ultrafast', '-threads', '1', '-g', '1', '-pix_fmt', 'yuv420p']
+
+
+def picture(number, width, height, deep=False, left=0, top=0):
+    """What the stand-in decodes picture number to, as software would lay it out."""
+    out = bytearray()
+    half = ((width + 1) // 2, (height + 1) // 2)
+    planes = ((3 * number + left + 2 * top, 1, 2, (width, height)),
+              (number + (left + top) // 2, 1, 1, half),
+              (5 * number + left + top // 2, 2, 1, half))
+    for base, right, down, (columns, rows) in planes:
+        for y in range(rows):
+            for x in range(columns):
+                value = base + right * x + down * y & 255
+                out += (value * 4 + 1).to_bytes(2, 'little') if deep else bytes([value])
+    return bytes(out)
+
+
+@unittest.skipUnless(os.path.exists(os.path.join(LIBRARIES, 'libcuda.so.1')), 'no stand-ins')
+class Standin(HaloTest):
+    def environment(self, libraries=('libcuda.so.1', 'libnvcuvid.so.1'), trouble=''):
+        folder = self.path('libraries')
+        shutil.rmtree(folder, ignore_errors=True)
+        os.mkdir(folder)
+        for name in libraries:
+            os.symlink(os.path.join(LIBRARIES, name), os.path.join(folder, name))
+        return {'LD_LIBRARY_PATH': folder, 'HALO_STANDIN': trouble,
+                'HALO_STANDIN_LOG': self.path('loaded')}
+
+    def loaded(self):
+        if not os.path.exists(self.path('loaded')):
+            return []
+        with open(self.path('loaded')) as file:
+            return file.read().split()
+
+    def decode(self, source, *options, trouble='', code=0, chain='null', name='out.yuv',
+               hwaccel='cuda', libraries=('libcuda.so.1', 'libnvcuvid.so.1')):
+        """The run, and the bytes of its output."""
+        output = self.path(name)
+        run = self.halod('run', '-y', '-backend', 'cpu', '-hwaccel', hwaccel, '-i', source, '-vf',
+                         chain, *options, output, code=code,
+                         environment=self.environment(libraries, trouble))
+        if code:
+            self.assertFalse(os.path.exists(output))
+            return run, b''
+        with open(output, 'rb') as file:
+            return run, file.read()
+
+    def in_software(self, source, *options, **more):
+        return self.decode(source, *options, hwaccel='none', **more)[1]
+
+    def assert_pictures(self, got, count, width, height, **more):
+        size = len(picture(0, width, height, **more))
+        self.assertEqual(len(got), count * size)
+        for n in range(count):
+            self.assertEqual(got[n * size:(n + 1) * size], picture(n, width, height, **more),
+                             f'picture {n}')
+
+
+class Decoding(Standin):
+    def test_planes_of_their_own(self):
+        """NV12 comes out as the yuv420p that software would have decoded."""
+        source = silent_clip('.mp4', size='96x64', codec=INTRA)
+        run, got = self.decode(source)
+        self.assert_pictures(got, 25, 96, 64)
+        self.assertNotIn('NVDEC', run.err)
+        self.assertIn('libnvcuvid', self.loaded())
+
+    def test_ten_bits(self):
+        source = clip('.mkv', *video_source('96x64'), '-c:v', 'libx265', '-x265-params',
+                      'keyint=1:bframes=0:log-level=none:pools=1', '-pix_fmt', 'yuv420p10le')
+        need(probe_video(source)['pix_fmt'] == 'yuv420p10le', '10 bits', source)
+        self.assert_pictures(self.decode(source)[1], 25, 96, 64, deep=True)
+
+    def test_odd_sizes(self):
+        source = silent_clip('.mkv', codec=['-vf', 'scale=75:45', '-c:v', 'libvpx-vp9', '-g', '1',
+                                            '-deadline', 'realtime', '-cpu-used', '8',
+                                            '-lag-in-frames', '0', '-pix_fmt', 'yuv420p'])
+        need(probe_video(source)['width'] == 75, 'an odd width', source)
+        self.assert_pictures(self.decode(source)[1], 25, 75, 45)
+
+    def test_cropping_on_all_sides(self):
+        plain = silent_clip('.h264', size='96x64', codec=INTRA)
+        source = clip('.h264', '-i', plain, '-c:v', 'copy', '-bsf:v',
+                      'h264_metadata=crop_left=32:crop_right=6:crop_top=4:crop_bottom=2')
+        need((probe_video(source)['width'], probe_video(source)['height']) == (58, 58), 'a crop',
+             source)
+        self.assert_pictures(self.decode(source)[1], 25, 58, 58, left=32, top=4)
+        self.assertEqual(len(self.in_software(source)), len(self.decode(source)[1]))
+
+    def test_codecs_whose_decoders_may_differ(self):
+        for codec in (['mjpeg', '-pix_fmt', 'yuvj420p'], ['mpeg2video', '-g', '1'],
+                      ['mpeg4', '-g', '1']):
+            with self.subTest(codec):
+                source = silent_clip('.mkv', size='96x64', codec=['-c:v', *codec])
+                self.assert_pictures(self.decode(source)[1], 25, 96, 64)
+
+    def test_filtered(self):
+        """The same bits out of the filter as when it gets these pictures from software."""
+        source = silent_clip('.mp4', size='96x64', codec=INTRA)
+        raw = halotest.raw_clip(self.decode(source)[1], 'yuv420p', 96, 64)
+        chain = 'gblur=sigma=4'
+        self.assertEqual(self.decode(source, chain=chain)[1], self.in_software(raw, chain=chain))
+
+    def test_times_and_sound(self):
+        source = plain_clip('.mp4', 1)
+        self.decode(source, '-c:v', 'ffv1', name='out.mkv')
+        self.assert_whole(source, self.path('out.mkv'))
+
+    def test_cut(self):
+        source = plain_clip('.mp4', 2)
+        for options in (('-ss', '0.72'), ('-t', '0.4')):
+            times = []
+            for hwaccel in ('cuda', 'none'):
+                self.decode(source, *options, '-c:v', 'ffv1', name='out.mkv', hwaccel=hwaccel)
+                times.append(packet_times(self.path('out.mkv')))
+            self.assertEqual(*times)
+
+    def test_new_size_on_the_way(self):
+        parts = [clip('.h264', *video_source(size), *INTRA) for size in ('160x112', '96x80')]
+        source = self.path('change.h264')
+        with open(source, 'wb') as file:
+            for part in parts:
+                with open(part, 'rb') as piece:
+                    file.write(piece.read())
+        run, got = self.decode(source)
+        self.assertEqual(len(got), 50 * 160 * 112 * 3 // 2)
+        self.says_once(run, 'change from 160x112 yuv420p to 96x80 yuv420p')
+        first = halotest.raw_clip(self.decode(parts[0])[1], 'yuv420p', 160, 112)
+        self.assertEqual(got[:len(got) // 2], self.in_software(first))
+
+
+class FallingBack(Standin):
+    def falls_back(self, source, *why, trouble='', **more):
+        """One line with the reason, and what software makes of the input."""
+        run, got = self.decode(source, trouble=trouble, **more)
+        line = [line for line in run.err.splitlines() if SOFTWARE in line]
+        self.assertEqual(len(line), 1, self.told(run))
+        for word in why:
+            self.assertIn(word, line[0])
+        self.assertEqual(got, self.in_software(source))
+        self.assertTrue(got)
+
+    def test_codec_of_no_gpu(self):
+        self.falls_back(silent_clip('.mkv', codec=['-c:v', 'ffv1']), 'ffv1', 'no codec of NVDEC')
+
+    def test_formats_that_nvdec_lacks(self):
+        for name, profile in (('yuv420p10le', 'High 10'), ('yuv422p', 'High 4:2:2')):
+            source = silent_clip('.mkv', codec=['-c:v', 'libx264', '-pix_fmt', name])
+            self.falls_back(source, name, profile, 'this form')
+
+    def test_format_that_would_lose_colour(self):
+        """NVDEC's 4:2:0 must not stand in for 4:2:2 where FFmpeg would let it."""
+        source = silent_clip('.mkv', codec=['-c:v', 'mjpeg', '-pix_fmt', 'yuvj422p'])
+        self.falls_back(source, 'yuvj422p', 'this form')
+
+    def test_codec_that_the_chip_lacks(self):
+        for suffix, codec in (('.mkv', X264_B), ('.webm', ['-c:v', 'libvpx-vp9', '-deadline',
+                                                           'realtime', '-cpu-used', '8'])):
+            self.falls_back(silent_clip(suffix, codec=codec), 'lacking required capabilities',
+                            trouble='codec')
+
+    def test_decoder_without_software(self):
+        """FFmpeg's own AV1 decoder has hardware alone: another one takes over."""
+        source = silent_clip('.mkv', size='96x64', codec=['-c:v', 'libsvtav1', '-preset', '12'])
+        self.falls_back(source, 'av1', 'lacking required capabilities', trouble='codec')
+
+    def test_size(self):
+        self.falls_back(silent_clip('.mkv', codec=X264), '160x1', 'not within range',
+                        trouble='size')
+
+    def test_no_surfaces(self):
+        self.falls_back(silent_clip('.mkv', codec=X264), 'cuvidCreateDecoder', trouble='surfaces')
+
+    def test_no_gpu(self):
+        self.falls_back(silent_clip('.mkv', codec=X264), 'no CUDA-capable device',
+                        trouble='no-device')
+
+    def test_other_gpu(self):
+        source = silent_clip('.mkv', codec=X264)
+        run, got = self.decode(source, '-gpu', '7')
+        self.says_once(run, 'GPU 7: ')
+        self.assertEqual(got, self.in_software(source))
+
+    def test_no_driver(self):
+        self.falls_back(silent_clip('.mkv', codec=X264), 'libcuda.so.1', libraries=())
+
+    def test_driver_without_video(self):
+        self.falls_back(silent_clip('.mkv', codec=X264), 'nvcuvid', libraries=('libcuda.so.1',))
+
+    def test_one_line_for_each_stream(self):
+        source = clip('.mkv', *video_source(), *video_source('96x80'), '-map', '0', '-map', '1',
+                      *X264)
+        run = self.decode(source, '-c:v', 'ffv1', name='out.mkv', trouble='codec')[0]
+        self.assertEqual(run.err.count(SOFTWARE), 2, self.told(run))
+
+    def test_form_that_changes_on_the_way(self):
+        """From what NVDEC decodes to what it does not: software goes on in the same decoder."""
+        parts = [clip('.h264', *video_source(), '-c:v', 'libx264', '-bf', '0', '-pix_fmt', name)
+                 for name in ('yuv420p', 'yuv420p10le')]
+        source = self.path('change.h264')
+        with open(source, 'wb') as file:
+            for part in parts:
+                with open(part, 'rb') as piece:
+                    file.write(piece.read())
+        run, got = self.decode(source)
+        self.says_once(run, SOFTWARE)
+        size = 160 * 120 * 3 // 2
+        self.assertEqual(len(got), 50 * size)
+        self.assertEqual(got[25 * size:], self.in_software(source)[25 * size:])
+
+
+class Choosing(Standin):
+    def test_cpu_means_software(self):
+        """Unless it is asked for, nothing of a GPU's is touched where none filters."""
+        source = silent_clip('.mkv', codec=X264)
+        for hwaccel in ('auto', 'none'):
+            run, got = self.decode(source, hwaccel=hwaccel)
+            self.assertNotIn('libnvcuvid', self.loaded())
+            self.assertNotIn(SOFTWARE, run.err)
+        self.assertEqual(self.loaded(), [])
+
+    def test_standin_is_no_gpu_to_filter_on(self):
+        """A driver that the CUDA runtime cannot use is none: no crash, and the CPU filters."""
+        source = silent_clip('.mkv', codec=X264)
+        output = self.path('out.yuv')
+        self.halod('run', '-i', source, '-vf', 'gblur', output, environment=self.environment())
+        self.assertEqual(os.path.getsize(output), 25 * 160 * 120 * 3 // 2)
+        run = halotest.run_halod('run', '-y', '-backend', 'cuda', '-i', source, '-vf', 'gblur',
+                                 output, environment=self.environment())
+        self.assertEqual(run.code, 1, self.told(run))
+        self.assert_one_line(run)
+
+    def test_unknown_word(self):
+        self.refused('run', '-hwaccel', 'vaapi', '-i', 'a', '-vf', 'null', 'b', says='hwaccel')
+
+
+class Failing(Standin):
+    def test_lost_device(self):
+        """It is said as such, not as damage of the input, and -keep-going does not go on."""
+        source = silent_clip('.mp4', size='96x64', codec=INTRA)
+        for options in ((), ('-keep-going',)):
+            run = self.decode(source, '-v', 'error', *options, trouble='lost', code=75)[0]
+            self.assertIn('the stand-in is lost', self.assert_one_line(run))
+
+    def test_picture_that_is_refused(self):
+        source = silent_clip('.mp4', size='96x64', codec=INTRA)
+        run = self.decode(source, '-v', 'error', trouble='refuses', code=1)[0]
+        self.assertIn('damaged at 00:00:00.360', self.assert_one_line(run))
+        run, got = self.decode(source, '-keep-going', trouble='refuses')
+        self.says_once(run, 'damaged at 00:00:00.360')
+        self.assertEqual(len(got) % len(picture(0, 96, 64)), 0)
+
+
+if __name__ == '__main__':
+    halotest.main()
