@@ -93,6 +93,7 @@ static int open_codec(struct halo_decoder *d, struct halo_error *err)
     int r = avcodec_parameters_to_context(d->codec, par);
     d->codec->pkt_timebase = d->stream->time_base;
     d->codec->thread_count = 0;
+    d->codec->flags |= AV_CODEC_FLAG_UNALIGNED; /* else it crops less than the stream asks for */
     d->codec->opaque = &d->complaints;
     const bool conceal = d->damage->keep_going ||
                          (d->traits & (d->hw ? HALO_FUSSY | HALO_FUSSY_ON_GPU : HALO_FUSSY));
