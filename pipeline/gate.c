@@ -398,9 +398,9 @@ void halo_pending_destroy(struct halo_pending *pending)
         return;
     if (pending->submitted)
         (void)halo_ring_finish(pending->gate->ring, pending->lane); /* it still reads and writes */
+    av_frame_free(&pending->native); /* before the next: decoders have few surfaces */
     if (pending->lane)
         halo_ring_release(pending->gate->ring, pending->lane);
-    av_frame_free(&pending->native);
     av_frame_free(&pending->output);
     av_free(pending);
 }
