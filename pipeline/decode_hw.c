@@ -65,7 +65,7 @@ struct halo_decode_hw *halo_decode_hw_create(const struct halo_decode_hw_wish *w
     if (wish->hwaccel == HALO_HWACCEL_NONE || (!asked && !fits))
         return NULL;
     if (!codec) {
-        say(&said, wish, stream, avcodec_get_name(id), "it is no codec of NVDEC's");
+        say(&said, wish, stream, avcodec_get_name(id), "this FFmpeg has no NVDEC for it");
         return NULL;
     }
     AVBufferRef *device = halo_hw_device_get(wish->gpu, &err);
