@@ -10,6 +10,7 @@
 #include "config/log.h"
 #include "pipeline/av.h"
 #include "pipeline/decode_traits.h"
+#include "pipeline/h264_sps.h"
 #include "pipeline/hw_device.h"
 #include "pipeline/hw_frame.h"
 
@@ -68,6 +69,13 @@ struct halo_decode_hw *halo_decode_hw_create(const struct halo_decode_hw_wish *w
         say(&said, wish, stream, avcodec_get_name(id), "this FFmpeg has no NVDEC for it");
         return NULL;
     }
+    /* FFmpeg's says 4:2:0 to the hardware, which then decodes nonsense. */
+    if (id == AV_CODEC_ID_H264 &&
+        halo_h264_is_monochrome(stream->codecpar->extradata,
+                                (size_t)stream->codecpar->extradata_size)) {
+        say(&said, wish, stream, "h264 without colour", "it does not know this form");
+        return NULL;
+    }
     AVBufferRef *device = halo_hw_device_get(wish->gpu, &err);
     struct halo_decode_hw *hw = device ? av_mallocz(sizeof *hw) : NULL;
     if (!hw) {
@@ -122,7 +130,9 @@ enum AVPixelFormat halo_decode_hw_choose(struct halo_decode_hw *hw, const AVCode
         if (software == AV_PIX_FMT_NONE && d && !(d->flags & AV_PIX_FMT_FLAG_HWACCEL))
             software = *offered;
     }
-    if (has && halo_hw_format_known(software)) {
+    /* Of JPEGs with an odd side the layout is not known. */
+    const bool odd = c->codec_id == AV_CODEC_ID_MJPEG && (c->coded_width | c->coded_height) % 2;
+    if (has && !odd && halo_hw_format_known(software)) {
         hw->tried = true;
         return AV_PIX_FMT_CUDA;
     }

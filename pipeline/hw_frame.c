@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <libavutil/hwcontext.h>
+#include <libavutil/imgutils.h>
 #include <libavutil/mem.h>
 #include <libavutil/pixdesc.h>
 
@@ -141,16 +142,18 @@ void halo_hw_download_destroy(struct halo_hw_download *d)
     av_free(d);
 }
 
-/* All planes as they are. NULL with err filled. */
+/* All planes as they are, up to the last sample: behind it may be no memory. NULL with err
+ * filled. */
 static uint8_t *read_planes(struct halo_hw_download *d, const AVFrame *frame,
                             struct halo_error *err)
 {
     const AVHWFramesContext *frames = frames_of(frame);
     const AVPixFmtDescriptor *form = av_pix_fmt_desc_get(frames->sw_format);
     const int planes = av_pix_fmt_count_planes(frames->sw_format);
-    const size_t size =
-        plane_offset(frame, planes - 1) +
-        (size_t)frame->linesize[0] * (size_t)AV_CEIL_RSHIFT(frames->height, form->log2_chroma_h);
+    const int rows = AV_CEIL_RSHIFT(frame->height, form->log2_chroma_h);
+    const int row = av_image_get_linesize(frames->sw_format, frame->width, planes - 1);
+    const size_t size = plane_offset(frame, planes - 1) +
+                        (size_t)frame->linesize[0] * (size_t)(rows - 1) + (size_t)row;
     av_fast_malloc(&d->planes, &d->size, size);
     if (!d->planes) {
         halo_fail(err, -ENOMEM, "out of memory for a picture");

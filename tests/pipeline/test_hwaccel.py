@@ -174,6 +174,17 @@ class FallingBack(Standin):
         source = silent_clip('.mkv', codec=['-c:v', 'mjpeg', '-pix_fmt', 'yuvj422p'])
         self.falls_back(source, 'yuvj422p', 'this form')
 
+    def test_no_colour(self):
+        """FFmpeg would have NVDEC decode such H.264 as 4:2:0, and get nonsense."""
+        for suffix in ('.mp4', '.h264', '.ts'):
+            self.falls_back(silent_clip(suffix, codec=['-c:v', 'libx264', '-pix_fmt', 'gray']),
+                            'h264 without colour')
+
+    def test_jpeg_of_an_odd_size(self):
+        source = silent_clip('.mkv', codec=['-vf', 'scale=75:45', '-c:v', 'mjpeg', '-pix_fmt',
+                                            'yuvj420p'])
+        self.falls_back(source, '75x45', 'this form')
+
     def test_codec_that_the_chip_lacks(self):
         for suffix, codec in (('.mkv', X264_B), ('.webm', ['-c:v', 'libvpx-vp9', '-deadline',
                                                            'realtime', '-cpu-used', '8'])):
