@@ -284,11 +284,12 @@ static int fail_filter(const struct halo_pending *pending, int code, struct halo
 static int fail_with_device(const struct halo_pending *pending, struct halo_error *err)
 {
     char why[200];
-    return halo_fail_device(err,
-                            "the %s backend failed: %s; the picture was on that GPU only: nothing "
-                            "unfiltered is written (-hwaccel none keeps pictures on the host)",
-                            pending->lane->backend->ops->name,
-                            halo_backend_error(pending->lane->backend, why, sizeof why));
+    return halo_fail_device(
+        err,
+        "the %s backend failed: %s; the picture was on that GPU only: nothing "
+        "unfiltered is written (-hwaccel none keeps pictures on the host)",
+        pending->lane->backend->ops->name,
+        halo_backend_error(pending->lane->backend->ops, pending->lane->backend, why, sizeof why));
 }
 
 /* Submits again after a failure of the device, where there is another one to go on with. */

@@ -43,10 +43,9 @@ struct trial {
 static int fail(const struct ring *r, int rc)
 {
     char text[200];
-    const bool opened = r->lanes.count > 0;
-    halo_bench_say("%s", opened && rc == -EIO
-                             ? halo_backend_error(r->lanes.lane[0].backend, text, sizeof text)
-                             : strerror(-rc));
+    const struct halo_backend *b = r->lanes.count > 0 ? r->lanes.lane[0].backend : NULL;
+    halo_bench_say("%s", b && rc == -EIO ? halo_backend_error(b->ops, b, text, sizeof text)
+                                         : strerror(-rc));
     return HALO_EXIT_FAILED;
 }
 
