@@ -36,9 +36,10 @@ struct halo_bench_lanes {
 struct halo_bench_pass {
     int frames;
     double seconds;
-    double submit_us; /* mean time in submit: what the host spends to start a frame */
-    int late;         /* paced: frames that were not done before the next one was due */
-    double *us;       /* paced: from submit to the end of finish, for each; the caller's, or NULL */
+    double submit_us;  /* mean time in submit: what the host spends to start a frame */
+    double kernels_us; /* paced: mean time of the kernels on the device; 0: nobody measured it */
+    int late;          /* paced: frames that were not done before the next one was due */
+    double *us; /* paced: from submit to the end of finish, for each; the caller's, or NULL */
 };
 
 /* Plans settings' masks, one step after the other, for every plane: chroma of half the width gets

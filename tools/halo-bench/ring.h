@@ -28,12 +28,13 @@ struct halo_bench_ring_row {
     int width, height;
     size_t bytes; /* of a frame, each way */
     int depth, streams;
-    int frames;       /* that were timed */
-    double rate;      /* frames a second, all streams together: median of the turns */
-    double up, down;  /* GB/s */
-    double wall;      /* rate, as a part of that of copies both ways in the same turn */
-    double submit_us; /* of the host, to start a frame: mean */
-    double cpu_us;    /* of all threads, for a frame: mean */
+    int frames;        /* that were timed */
+    double rate;       /* frames a second, all streams together: median of the turns */
+    double up, down;   /* GB/s */
+    double wall;       /* rate, as a part of that of copies both ways in the same turn */
+    double submit_us;  /* of the host, to start a frame: mean */
+    double cpu_us;     /* of all threads, for a frame: mean */
+    double kernels_us; /* on the device, of one frame: mean */
     double p50_us, p99_us, max_us; /* from submit to the end of finish */
     int late;                      /* paced: not done before the next frame was due */
 };

@@ -31,8 +31,9 @@ static void table_begin(const struct halo_bench_ring_run *run)
     printf("%s: %s\nframes from memory through ", s->backend->name, run->device);
     print_chain(s);
     printf(" and back\n"
-           "submit: us to start a frame; CPU: us of all threads, for a frame; alone and paced: us\n"
-           "from submit to done%s\n",
+           "all times in us; submit: to start a frame; CPU: of all threads, for a frame; p50 ...: "
+           "from\n"
+           "submit to done%s\n",
            has_wall(run) ? "; of wall: beside copies alone both ways, in turns with them" : "");
     fflush(stdout);
 }
@@ -51,7 +52,9 @@ static void print_head(const struct halo_bench_ring_run *run, const struct halo_
            (double)r->bytes / 1e6, "", "frames/s");
     if (has_wall(run))
         printf(" %8s %9s %8s", "GB/s up", "GB/s down", "of wall");
-    printf(" %7s %7s %7s %7s %7s\n", "submit", "CPU", "p50", "p99", "max");
+    printf(" %7s %7s", "submit", "CPU");
+    printf(has_wall(run) ? " %7s" : "", "kernels");
+    printf(" %7s %7s %7s\n", "p50", "p99", "max");
 }
 
 static void table_row(const struct halo_bench_ring_run *run, const struct halo_bench_ring_row *r,
@@ -73,6 +76,8 @@ static void table_row(const struct halo_bench_ring_run *run, const struct halo_b
     }
     print_or_dash(7, 1, r->submit_us);
     print_or_dash(7, 1, r->cpu_us);
+    if (has_wall(run))
+        print_or_dash(7, 1, r->kernels_us);
     print_or_dash(7, 0, r->p50_us);
     print_or_dash(7, 0, r->p99_us);
     print_or_dash(7, 0, r->max_us);
@@ -94,7 +99,8 @@ static void csv_begin(const struct halo_bench_ring_run *run)
 {
     (void)run;
     puts("backend,device,chain,format,width,height,bytes,kind,depth,streams,frames,"
-         "frames_per_second,up_gbs,down_gbs,of_wall,submit_us,cpu_us,p50_us,p99_us,max_us,late");
+         "frames_per_second,up_gbs,down_gbs,of_wall,submit_us,cpu_us,kernels_us,p50_us,p99_us,max_"
+         "us,late");
 }
 
 static void csv_number(double value)
@@ -115,8 +121,8 @@ static void csv_row(const struct halo_bench_ring_run *run, const struct halo_ben
     print_chain(run->settings);
     printf("\",%s,%d,%d,%zu,%s,%d,%d,%d", r->pixels->name, r->width, r->height, r->bytes,
            kind_names[r->kind], r->depth, r->streams, r->frames);
-    const double values[] = {r->rate,   r->up,     r->down,   r->wall,  r->submit_us,
-                             r->cpu_us, r->p50_us, r->p99_us, r->max_us};
+    const double values[] = {r->rate,   r->up,         r->down,   r->wall,   r->submit_us,
+                             r->cpu_us, r->kernels_us, r->p50_us, r->p99_us, r->max_us};
     for (size_t i = 0; i < sizeof values / sizeof *values; i++)
         csv_number(values[i]);
     printf(",%d\n", r->late);
@@ -154,6 +160,7 @@ static void json_row(const struct halo_bench_ring_run *run, const struct halo_be
     json_number("of_wall", r->wall);
     json_number("submit_us", r->submit_us);
     json_number("cpu_us", r->cpu_us);
+    json_number("kernels_us", r->kernels_us);
     json_number("p50_us", r->p50_us);
     json_number("p99_us", r->p99_us);
     json_number("max_us", r->max_us);

@@ -40,6 +40,8 @@ static void *run(void *arg)
     const int lanes = s->lanes->count;
     /* What is allocated for the first frame of each lane is no part of the time. */
     s->rc = halo_bench_lanes_run(s->lanes, lanes, lanes, &s->pass);
+    if (s->fps > 0)
+        halo_frame_measure(s->lanes->lane[0].backend);
     if (!wait_for_start(s->start) || s->rc < 0)
         return NULL;
     if (s->fps > 0)
@@ -70,6 +72,7 @@ static int sum_up(const struct stream *all, int count, struct halo_bench_streams
         ret->frames += all[i].frames;
         ret->late += all[i].pass.late;
         ret->submit_us += all[i].pass.submit_us / count;
+        ret->kernels_us += all[i].pass.kernels_us / count;
     }
     return rc;
 }

@@ -8,7 +8,7 @@
 /* What the streams did together. */
 struct halo_bench_streams {
     int frames; /* of all streams */
-    double seconds, cpu_us, submit_us;
+    double seconds, cpu_us, submit_us, kernels_us;
     int late;
 };
 
