@@ -15,6 +15,7 @@
 #include "pipeline/encode_choose.h"
 #include "pipeline/format.h"
 #include "pipeline/gate.h"
+#include "pipeline/nvenc.h"
 
 enum {
     PENDING = 512, /* pictures inside an encoder: more than any lookahead */
@@ -29,14 +30,17 @@ struct halo_encoder {
     struct halo_encoder_input input;
     struct SwsContext *convert; /* NULL where the encoder takes the gate's format */
     int64_t last_pts;
-    struct timing pending[PENDING]; /* durations, which encoders forget; a ring */
-    unsigned sent;
+    struct timing pending[PENDING]; /* what encoders forget; a ring */
+    unsigned sent, received;
+    bool in_hardware;
+    unsigned reordered; /* in_hardware: how many pictures a packet may overtake */
 };
 
 static int open_convert(struct halo_encoder *e, struct halo_error *err)
 {
     const struct halo_encoder_input *in = &e->input;
-    if (halo_encode_plain_name(in->format) == e->codec->pix_fmt || in->format == e->codec->pix_fmt)
+    if (halo_format_plain(in->format) == e->codec->pix_fmt || in->format == e->codec->pix_fmt ||
+        in->frames)
         return 0;
     const bool full = e->codec->color_range == AVCOL_RANGE_JPEG;
     const bool from_rgb = halo_format_is_rgb(in->format);
@@ -82,7 +86,7 @@ static int encoder_options(const struct halo_run_settings *set, const AVCodec *c
 {
     char text[400];
     const char *option = own_parameters(codec, fields, hdr, text, sizeof text);
-    const char *pairs[][2] = {{"crf", set->crf},
+    const char *pairs[][2] = {{halo_nvenc_is(codec) ? "cq" : "crf", set->crf},
                               {"preset", set->preset},
                               {"b", set->bitrate},
                               {"threads", "auto"},
@@ -131,6 +135,16 @@ static int open_codec(struct halo_encoder *e, const AVCodec *codec,
     return ret;
 }
 
+/* References of the codec's own, freed with it. */
+static int set_device(AVCodecContext *c, const struct halo_encoder_input *input)
+{
+    if (input->device && !(c->hw_device_ctx = av_buffer_ref(input->device)))
+        return -ENOMEM;
+    if (input->frames && !(c->hw_frames_ctx = av_buffer_ref(input->frames)))
+        return -ENOMEM;
+    return 0;
+}
+
 int halo_encoder_open(struct halo_encoder **ret, const AVCodec *codec,
                       const struct halo_run_settings *settings, const AVOutputFormat *container,
                       const struct halo_encoder_input *input, struct halo_error *err)
@@ -147,10 +161,14 @@ int halo_encoder_open(struct halo_encoder **ret, const AVCodec *codec,
     if (container->flags & AVFMT_GLOBALHEADER)
         c->flags |= AV_CODEC_FLAG_GLOBAL_HEADER;
     int r = halo_encode_check_preset(codec, settings->preset, err);
+    if (r >= 0 && (r = set_device(c, input)) < 0)
+        halo_fail(err, r, "out of memory");
     if (r >= 0)
         r = open_codec(e, codec, settings, err);
     if (r >= 0)
         r = open_convert(e, err);
+    e->input.device = e->input.frames = NULL;
+    e->in_hardware = halo_nvenc_is(codec);
     if (r < 0) {
         halo_encoder_close(e);
         return r;
@@ -242,10 +260,20 @@ static int grow(struct halo_encoder *e, int64_t *pts, struct halo_error *err)
                      index, clock, late);
 }
 
+/* What fails in hardware may do at another try. */
+static int fail_codec(const struct halo_encoder *e, int averror, struct halo_error *err)
+{
+    char why[400];
+    const char *name = e->codec->codec->name;
+    halo_av_reason(averror, why, sizeof why);
+    if (e->in_hardware)
+        return halo_fail_device(err, "the encoder %s failed: %s", name, why);
+    return halo_fail(err, halo_av_errno(averror), "the encoder %s failed: %s", name, why);
+}
+
 int halo_encoder_send(struct halo_encoder *e, const struct halo_output_picture *picture,
                       struct halo_error *err)
 {
-    char why[400];
     AVFrame *frame = NULL;
     int r = 0;
     if (picture) {
@@ -264,21 +292,35 @@ int halo_encoder_send(struct halo_encoder *e, const struct halo_output_picture *
     if (r >= 0)
         r = avcodec_send_frame(e->codec, frame);
     av_frame_free(&frame);
-    if (r >= 0 || r == AVERROR_EOF)
-        return 0;
-    return halo_fail(err, halo_av_errno(r), "the encoder %s failed: %s", e->codec->codec->name,
-                     halo_av_reason(r, why, sizeof why));
+    return r >= 0 || r == AVERROR_EOF ? 0 : fail_codec(e, r, err);
+}
+
+/* FFmpeg's NVENC takes a tick for a picture when it counts back from the first time to decode, and
+ * ours are finer: where pictures overtake others, packets would have to be shown before that time.
+ * So each is decoded when the picture so many places before it is shown. */
+static void set_decoding_time(struct halo_encoder *e, AVPacket *pkt)
+{
+    const unsigned at = e->received++;
+    const int64_t first = e->pending[0].pts; /* still, while the first packets come */
+    const AVRational tb = e->codec->time_base;
+    const AVRational rate = e->input.framerate.num > 0 ? e->input.framerate : (AVRational){25, 1};
+    if (at == 0)
+        e->reordered = (unsigned)av_clip64((first - pkt->dts) / tb.num, 0, PENDING / 2);
+    if (at >= e->reordered)
+        pkt->dts = e->pending[(at - e->reordered) % PENDING].pts;
+    else
+        pkt->dts = first - (e->reordered - at) * FFMAX(1, av_rescale_q(1, av_inv_q(rate), tb));
 }
 
 int halo_encoder_receive(struct halo_encoder *e, AVPacket *pkt, struct halo_error *err)
 {
-    char why[400];
     const int r = avcodec_receive_packet(e->codec, pkt);
     if (r == AVERROR(EAGAIN) || r == AVERROR_EOF)
         return 0;
     if (r < 0)
-        return halo_fail(err, halo_av_errno(r), "the encoder %s failed: %s", e->codec->codec->name,
-                         halo_av_reason(r, why, sizeof why));
+        return fail_codec(e, r, err);
+    if (e->in_hardware)
+        set_decoding_time(e, pkt);
     for (int i = 0; i < PENDING; i++)
         if (e->pending[i].pts == pkt->pts && e->pending[i].duration > 0)
             pkt->duration = e->pending[i].duration;

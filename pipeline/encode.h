@@ -21,6 +21,8 @@ struct halo_encoder_input {
     AVRational framerate; /* 0/1 where unknown */
     AVRational aspect;    /* sample aspect ratio */
     struct halo_hdr hdr;
+    AVBufferRef *device; /* of an encoder in hardware, else NULL; both need to live for the call */
+    AVBufferRef *frames; /* the pool that pictures on the device come from; NULL: host memory */
 };
 
 /* Opens codec for the container, with the options in settings. 0; a usage error (an option that the

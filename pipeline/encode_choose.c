@@ -12,24 +12,10 @@
 
 #define INTERLACING "libx264,libx264rgb,mpeg2video,mpeg4"
 
-enum AVPixelFormat halo_encode_plain_name(enum AVPixelFormat format)
-{
-    switch (format) {
-    case AV_PIX_FMT_YUVJ420P:
-        return AV_PIX_FMT_YUV420P;
-    case AV_PIX_FMT_YUVJ422P:
-        return AV_PIX_FMT_YUV422P;
-    case AV_PIX_FMT_YUVJ444P:
-        return AV_PIX_FMT_YUV444P;
-    default:
-        return format;
-    }
-}
-
 /* list: what the encoder takes; NULL: anything. */
 static enum AVPixelFormat choose_format(const enum AVPixelFormat *list, enum AVPixelFormat format)
 {
-    const enum AVPixelFormat plain = halo_encode_plain_name(format);
+    const enum AVPixelFormat plain = halo_format_plain(format);
     if (!list)
         return plain;
     for (int i = 0; list[i] != AV_PIX_FMT_NONE; i++)
@@ -51,7 +37,7 @@ static void set_colours(AVCodecContext *c, const struct halo_encoder_input *in)
     c->color_primaries = par->color_primaries;
     c->color_trc = par->color_trc;
     c->chroma_sample_location = par->chroma_location;
-    if (halo_encode_plain_name(in->format) != in->format)
+    if (halo_format_plain(in->format) != in->format)
         c->color_range = AVCOL_RANGE_JPEG;
     if (was_rgb && !is_rgb) {
         c->colorspace = AVCOL_SPC_BT709;
@@ -103,7 +89,9 @@ void halo_encode_choose(AVCodecContext *c, const AVCodec *codec, const AVOutputF
 {
     c->width = input->width;
     c->height = input->height;
-    c->pix_fmt = choose_format(halo_container_formats(container, codec), input->format);
+    c->pix_fmt = input->frames
+                     ? AV_PIX_FMT_CUDA
+                     : choose_format(halo_container_formats(container, codec), input->format);
     c->sample_aspect_ratio = input->aspect;
     c->framerate = input->framerate;
     c->time_base = choose_time_base(codec, container, input);

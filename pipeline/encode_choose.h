@@ -12,9 +12,6 @@
 void halo_encode_choose(AVCodecContext *c, const AVCodec *codec, const AVOutputFormat *container,
                         const struct halo_encoder_input *input);
 
-/* The formats with a name of their own for full range, and the same layout under its plain name. */
-enum AVPixelFormat halo_encode_plain_name(enum AVPixelFormat format);
-
 /* x264 prints on standard error what it does not know, beside FFmpeg's log: so it is asked for
  * known presets only. 0 or a usage error; preset may be NULL. */
 int halo_encode_check_preset(const AVCodec *codec, const char *preset, struct halo_error *err);

@@ -38,6 +38,20 @@ enum AVPixelFormat halo_format_nearest_native(enum AVPixelFormat format)
     return avcodec_find_best_pix_fmt_of_list(native_formats, format, 0, NULL);
 }
 
+enum AVPixelFormat halo_format_plain(enum AVPixelFormat format)
+{
+    switch (format) {
+    case AV_PIX_FMT_YUVJ420P:
+        return AV_PIX_FMT_YUV420P;
+    case AV_PIX_FMT_YUVJ422P:
+        return AV_PIX_FMT_YUV422P;
+    case AV_PIX_FMT_YUVJ444P:
+        return AV_PIX_FMT_YUV444P;
+    default:
+        return format;
+    }
+}
+
 bool halo_format_is_rgb(enum AVPixelFormat format)
 {
     return av_pix_fmt_desc_get(format)->flags & (AV_PIX_FMT_FLAG_RGB | AV_PIX_FMT_FLAG_PAL);

@@ -18,6 +18,9 @@ bool halo_format_is_native(enum AVPixelFormat format);
  * or AV_PIX_FMT_NONE where swscale cannot read it. */
 enum AVPixelFormat halo_format_nearest_native(enum AVPixelFormat format);
 
+/* The formats with a name of their own for full range under the plain name of their layout. */
+enum AVPixelFormat halo_format_plain(enum AVPixelFormat format);
+
 /* RGB in any form, a palette too. */
 bool halo_format_is_rgb(enum AVPixelFormat format);
 

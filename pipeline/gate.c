@@ -44,6 +44,7 @@ struct halo_gate {
     int planes;
     struct halo_adapter *adapter;
     struct halo_picture_pool *outputs; /* output pictures, and nothing else */
+    bool on_device;                    /* that is where they are */
     struct filter_plan {
         struct halo_plane_plan plane[HALO_MAX_PLANES];
         const struct halo_strategy *strategy; /* NULL: auto */
@@ -198,6 +199,37 @@ enum AVPixelFormat halo_gate_format(const struct halo_gate *gate)
     return gate->format;
 }
 
+/* What both the pool of the device and its encoders have, in whole samples of chroma: FFmpeg's
+ * layout of such planes wants that. */
+static bool fits_device(const struct halo_gate *gate)
+{
+    static const enum AVPixelFormat formats[] = {AV_PIX_FMT_YUV420P, AV_PIX_FMT_NV12,
+                                                 AV_PIX_FMT_P010, AV_PIX_FMT_YUV444P};
+    const int odd = (gate->input.width | gate->input.height) & 1;
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
+        if (formats[i] == halo_format_plain(gate->format))
+            return !odd;
+    return false;
+}
+
+int halo_gate_set_device(struct halo_gate *gate, AVBufferRef *device, AVBufferRef **ret_frames)
+{
+    const struct halo_backend_ops *ops = halo_ring_ops(gate->ring);
+    if (device && (!ops->submit || !fits_device(gate)))
+        return -ENOTSUP;
+    const int width = gate->input.width, height = gate->input.height;
+    struct halo_picture_pool *pool =
+        device ? halo_picture_pool_create_on(device, halo_format_plain(gate->format), width, height,
+                                             ret_frames)
+               : halo_picture_pool_create(ops, gate->format, width, height);
+    if (!pool)
+        return -ENOMEM;
+    halo_picture_pool_destroy(gate->outputs);
+    gate->outputs = pool;
+    gate->on_device = device != NULL;
+    return 0;
+}
+
 /* ---- passing ---- */
 
 /* What an output picture says of itself: time, colours, shape, captions and HDR's light levels,
@@ -243,17 +275,29 @@ static int prepare_output(struct halo_pending *pending, const AVFrame *raw)
     return pending->output ? describe_output(pending->output, raw, pending->gate) : -ENOMEM;
 }
 
+static struct halo_plane output_plane(const struct halo_pending *pending, int index)
+{
+    struct halo_plane plane = halo_format_plane(pending->native, index); /* the same shape */
+    plane.data = pending->output->data[index];
+    plane.stride = pending->output->linesize[index];
+    return plane;
+}
+
 static int submit(struct halo_pending *pending)
 {
     const struct halo_gate *gate = pending->gate;
     const bool own = pending->lane->backend->ops == halo_ring_ops(gate->ring);
-    const bool on_device = halo_hw_frame_is(pending->native);
-    struct halo_frame frame = {.planes = gate->planes, .src_on_device = on_device};
-    if (on_device)
+    const bool from_device = halo_hw_frame_is(pending->native);
+    if ((gate->on_device || from_device) && !own)
+        return -EIO; /* a lane that fell back to the CPU */
+    struct halo_frame frame = {.planes = gate->planes,
+                               .src_on_device = from_device,
+                               .dst_on_device = gate->on_device};
+    if (from_device)
         frame.after = halo_hw_frame_stream(pending->native);
     for (int p = 0; p < gate->planes; p++) {
         frame.plane[p] = (struct halo_frame_plane){
-            .dst = halo_format_plane(pending->output, p),
+            .dst = output_plane(pending, p),
             .steps = own ? gate->steps[p].own : gate->steps[p].plain,
             .count = gate->steps[p].count,
         };
@@ -280,22 +324,25 @@ static int fail_filter(const struct halo_pending *pending, int code, struct halo
         pending->gate->input.stream, pending->lane->backend->ops->name, strerror(-code));
 }
 
-/* A picture that the lost device alone has. */
+/* A picture that the lost device alone has, or whose encoder it has. */
 static int fail_with_device(const struct halo_pending *pending, struct halo_error *err)
 {
     char why[200];
-    return halo_fail_device(
-        err,
-        "the %s backend failed: %s; the picture was on that GPU only: nothing "
-        "unfiltered is written (-hwaccel none keeps pictures on the host)",
-        pending->lane->backend->ops->name,
-        halo_backend_error(pending->lane->backend->ops, pending->lane->backend, why, sizeof why));
+    const struct halo_backend *lane = pending->lane->backend;
+    halo_backend_error(lane->ops, lane, why, sizeof why);
+    if (pending->gate->on_device)
+        return halo_fail_device(err, "stream %d: the GPU that filters and encodes failed: %s",
+                                pending->gate->input.stream, why);
+    return halo_fail_device(err,
+                            "the %s backend failed: %s; the picture was on that GPU only: nothing "
+                            "unfiltered is written (-hwaccel none keeps pictures on the host)",
+                            lane->ops->name, why);
 }
 
 /* Submits again after a failure of the device, where there is another one to go on with. */
 static int submit_again(struct halo_pending *pending, struct halo_error *err)
 {
-    if (halo_hw_frame_is(pending->native))
+    if (pending->gate->on_device || halo_hw_frame_is(pending->native))
         return fail_with_device(pending, err);
     int ret = halo_ring_fall_back(pending->gate->ring, pending->lane, err);
     if (ret < 0)

@@ -42,6 +42,13 @@ void halo_gate_destroy(struct halo_gate *gate); /* NULL is nothing to do */
 /* The native format that leaves the gate. */
 enum AVPixelFormat halo_gate_format(const struct halo_gate *gate);
 
+/* From now on output pictures lie in device's memory, in a pool of output pictures alone, for an
+ * encoder there: no host sees them. Before the first picture; the lanes must be of the same GPU.
+ * ret_frames is that pool (AVHWFramesContext), the gate's. Such a stream cannot go on on the CPU.
+ * 0, -ENOTSUP: the lanes are no GPU's or the format is none of the device's; -ENOMEM. Then, and
+ * after device NULL, output pictures lie in host memory. */
+int halo_gate_set_device(struct halo_gate *gate, AVBufferRef *device, AVBufferRef **ret_frames);
+
 /* Starts filtering a picture, in the next lane of the ring; blocks while that is busy. raw stays
  * the caller's. A picture of another size or format than the first is brought to the first's. On
  * success the caller owns *ret. 0, -ENOMEM, -EIO (a conversion or the device failed), -ECANCELED

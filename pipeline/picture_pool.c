@@ -3,6 +3,7 @@
 #include "pipeline/picture_pool.h"
 
 #include <libavutil/buffer.h>
+#include <libavutil/hwcontext.h>
 #include <libavutil/imgutils.h>
 #include <libavutil/mem.h>
 #include <string.h>
@@ -12,11 +13,13 @@ enum {
     PLANE_ALIGNMENT = 256,
     MORE_ROWS = 16, /* encoders read whole macroblocks: some rows more than the picture has */
     GRAY = 0x80,
+    ON_DEVICE = 8, /* pictures made at once: what lanes, queue and encoder hold between them */
 };
 
 struct halo_picture_pool {
     struct halo_memory *memory;
-    AVBufferPool *buffers;
+    AVBufferPool *buffers; /* NULL on a device: */
+    AVBufferRef *frames;
     enum AVPixelFormat format;
     int width, height;
     int linesize[4];
@@ -66,10 +69,35 @@ struct halo_picture_pool *halo_picture_pool_create(struct halo_memory *memory,
     return pool;
 }
 
+struct halo_picture_pool *halo_picture_pool_create_on(AVBufferRef *device,
+                                                      enum AVPixelFormat format, int width,
+                                                      int height, AVBufferRef **ret_frames)
+{
+    struct halo_picture_pool *pool = av_mallocz(sizeof *pool);
+    if (!pool)
+        return NULL;
+    pool->frames = av_hwframe_ctx_alloc(device);
+    if (pool->frames) {
+        AVHWFramesContext *frames = (AVHWFramesContext *)pool->frames->data;
+        frames->format = AV_PIX_FMT_CUDA;
+        frames->sw_format = format;
+        frames->width = width;
+        frames->height = height;
+        frames->initial_pool_size = ON_DEVICE;
+    }
+    if (!pool->frames || av_hwframe_ctx_init(pool->frames) < 0) {
+        halo_picture_pool_destroy(pool);
+        return NULL;
+    }
+    *ret_frames = pool->frames;
+    return pool;
+}
+
 void halo_picture_pool_destroy(struct halo_picture_pool *pool)
 {
     if (!pool)
         return;
+    av_buffer_unref(&pool->frames);
     av_buffer_pool_uninit(&pool->buffers); /* buffers in use go when they come back */
     av_free(pool);
 }
@@ -79,6 +107,11 @@ AVFrame *halo_picture_pool_get(struct halo_picture_pool *pool, bool gray)
     AVFrame *frame = av_frame_alloc();
     if (!frame)
         return NULL;
+    if (pool->frames) {
+        if (av_hwframe_get_buffer(pool->frames, frame, 0) < 0)
+            av_frame_free(&frame);
+        return frame;
+    }
     frame->buf[0] = av_buffer_pool_get(pool->buffers);
     if (!frame->buf[0]) {
         av_frame_free(&frame);

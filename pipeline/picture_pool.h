@@ -15,11 +15,19 @@ struct halo_picture_pool;
 struct halo_picture_pool *halo_picture_pool_create(struct halo_memory *memory,
                                                    enum AVPixelFormat format, int width,
                                                    int height);
+
+/* Pictures in memory of an FFmpeg device instead, as a hardware encoder takes them: some are there
+ * from the start, and more come when they are needed, so that an encoder which holds many back
+ * never stops the stream. ret_frames is the pool as FFmpeg knows it (AVHWFramesContext), valid as
+ * long as the pool. NULL: out of memory, or a format that the device does not have. */
+struct halo_picture_pool *halo_picture_pool_create_on(AVBufferRef *device,
+                                                      enum AVPixelFormat format, int width,
+                                                      int height, AVBufferRef **ret_frames);
 void halo_picture_pool_destroy(struct halo_picture_pool *pool); /* NULL is nothing to do */
 
 /* A picture without content. gray: its samples are gray, so that what nobody writes shows no older
- * picture; what lies between rows always is gray, or older content of this pool. NULL: out of
- * memory. The caller frees it; any thread. */
+ * picture; what lies between rows always is gray, or older content of this pool. On a device it is
+ * for the writer to gray it. NULL: out of memory. The caller frees it; any thread. */
 AVFrame *halo_picture_pool_get(struct halo_picture_pool *pool, bool gray);
 
 #endif

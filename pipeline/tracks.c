@@ -13,6 +13,7 @@
 #include "config/log.h"
 #include "pipeline/av.h"
 #include "pipeline/container.h"
+#include "pipeline/nvenc.h"
 #include "pipeline/queue.h"
 
 /* VP8 and VP9 keep their alpha beside the pictures, where FFmpeg's own decoders do not look. */
@@ -81,7 +82,10 @@ static int open_filtered(struct halo_track *t, const struct halo_run_settings *s
     };
     int ret = halo_hdr_find(&ein.hdr, source, t->in, err);
     if (ret >= 0)
-        ret = halo_encoder_open(&t->encoder, codec, settings, output->oformat, &ein, err);
+        ret =
+            halo_nvenc_is(codec)
+                ? halo_nvenc_open(&t->encoder, codec, t->gate, settings, output->oformat, &ein, err)
+                : halo_encoder_open(&t->encoder, codec, settings, output->oformat, &ein, err);
     if (ret < 0)
         return ret;
     if (!strcmp(output->oformat->name, "yuv4mpegpipe"))
