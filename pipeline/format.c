@@ -99,9 +99,14 @@ int halo_format_channels(enum AVPixelFormat native, int index)
 
 struct halo_plane halo_format_plane(const AVFrame *frame, int index)
 {
-    const AVPixFmtDescriptor *d = av_pix_fmt_desc_get(frame->format);
+    return halo_format_plane_as(frame, frame->format, index);
+}
+
+struct halo_plane halo_format_plane_as(const AVFrame *frame, enum AVPixelFormat format, int index)
+{
+    const AVPixFmtDescriptor *d = av_pix_fmt_desc_get(format);
     const struct halo_plane_info info =
-        halo_format_plane_info(frame->format, frame->width, frame->height, index);
+        halo_format_plane_info(format, frame->width, frame->height, index);
     return (struct halo_plane){
         .data = frame->data[index],
         .stride = frame->linesize[index],

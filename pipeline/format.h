@@ -31,6 +31,8 @@ int halo_format_channels(enum AVPixelFormat native, int index);
 
 /* Plane number index of a frame in a native format. */
 struct halo_plane halo_format_plane(const AVFrame *frame, int index);
+/* The same, of a frame that does not tell its format: one of a device's. */
+struct halo_plane halo_format_plane_as(const AVFrame *frame, enum AVPixelFormat format, int index);
 
 /* The same plane as the filters plan for it; border fields of target are left for the filter. */
 struct halo_plane_info halo_format_plane_info(enum AVPixelFormat native, int width, int height,

@@ -275,14 +275,6 @@ static int prepare_output(struct halo_pending *pending, const AVFrame *raw)
     return pending->output ? describe_output(pending->output, raw, pending->gate) : -ENOMEM;
 }
 
-static struct halo_plane output_plane(const struct halo_pending *pending, int index)
-{
-    struct halo_plane plane = halo_format_plane(pending->native, index); /* the same shape */
-    plane.data = pending->output->data[index];
-    plane.stride = pending->output->linesize[index];
-    return plane;
-}
-
 static int submit(struct halo_pending *pending)
 {
     const struct halo_gate *gate = pending->gate;
@@ -290,18 +282,17 @@ static int submit(struct halo_pending *pending)
     const bool from_device = halo_hw_frame_is(pending->native);
     if ((gate->on_device || from_device) && !own)
         return -EIO; /* a lane that fell back to the CPU */
-    struct halo_frame frame = {.planes = gate->planes,
-                               .src_on_device = from_device,
-                               .dst_on_device = gate->on_device};
+    struct halo_frame frame = {
+        .planes = gate->planes, .src_on_device = from_device, .dst_on_device = gate->on_device};
     if (from_device)
         frame.after = halo_hw_frame_stream(pending->native);
     for (int p = 0; p < gate->planes; p++) {
         frame.plane[p] = (struct halo_frame_plane){
-            .dst = output_plane(pending, p),
+            .dst = halo_format_plane_as(pending->output, gate->format, p),
             .steps = own ? gate->steps[p].own : gate->steps[p].plain,
             .count = gate->steps[p].count,
         };
-        if (on_device)
+        if (from_device)
             halo_hw_frame_plane(pending->native, gate->format, p, &frame.plane[p]);
         else
             frame.plane[p].src = halo_format_plane(pending->native, p);
