@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Times whole jobs of halod beside the same jobs of FFmpeg (ffmpeg on PATH), in turns: decode, a
+chain of filters (null by default), encode, write. Preset, quality and threads are the same. For
+each clip and preset it prints the medians of wall clock and of processor time (user + system), and
+halod's as a multiple of FFmpeg's, with the smallest and the largest multiple of a round. Processor
+time says what a job costs where other load shares the machine. It also says whether both outputs
+decode to the same pictures. Without clips it makes two, 1080p and 4K, by scaling a given one
+(--from) or a test picture."""
+import argparse
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+SIZES = {'1080p': (1920, 1080, 150), '4K': (3840, 2160, 60)}  # width, height, frames
+
+
+def make_clips(folder, source):
+    clips = {}
+    for name, (width, height, frames) in SIZES.items():
+        clips[name] = os.path.join(folder, f'{name}.mp4')
+        given = (['-i', source] if source
+                 else ['-f', 'lavfi', '-i', f'testsrc2=size={width}x{height}:rate=25'])
+        subprocess.run(['ffmpeg', '-nostdin', '-v', 'error', '-y', *given, '-an', '-vf',
+                        f'scale={width}:{height}:flags=bicubic,format=yuv420p', '-frames:v',
+                        str(frames), '-c:v', 'libx264', '-preset', 'veryfast', '-crf', '18',
+                        clips[name]], check=True)
+    return clips
+
+
+def timed(command):
+    """Wall and processor seconds of a command that must succeed."""
+    start = time.monotonic()
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        sys.exit(f'{" ".join(command)}: exit {process.returncode}')
+    return time.monotonic() - start, usage.ru_utime + usage.ru_stime
+
+
+def pictures(path):
+    return subprocess.run(['ffmpeg', '-nostdin', '-v', 'error', '-i', path, '-map', '0:v', '-f',
+                           'md5', '-'], check=True, stdout=subprocess.PIPE).stdout
+
+
+def commands(halod, clip, folder, chain, encoder, preset, crf):
+    same = ['-c:v', encoder, '-preset', preset, '-crf', str(crf), '-an', '-y']
+    return {
+        'halod': [halod, 'run', '-v', 'error', '-backend', 'cpu', '-i', clip, '-vf', chain, *same,
+                  os.path.join(folder, 'halod.mp4')],
+        'FFmpeg': ['ffmpeg', '-nostdin', '-v', 'error', '-i', clip, '-map', '0:v', '-vf', chain,
+                   *same, os.path.join(folder, 'ffmpeg.mp4')],
+    }
+
+
+def compare(name, clip, preset, given, folder):
+    both = commands(given.halod, clip, folder, given.chain, given.encoder, preset, given.crf)
+    times = {program: [] for program in both}
+    for turn in range(given.rounds + 1):
+        for program in sorted(both, reverse=turn % 2):
+            result = timed(both[program])
+            if turn:  # the first fills caches
+                times[program].append(result)
+    same = pictures(both['halod'][-1]) == pictures(both['FFmpeg'][-1])
+    row = [name, preset]
+    for what in range(2):
+        ours, theirs = ([t[what] for t in times[p]] for p in ('halod', 'FFmpeg'))
+        ratios = [a / b for a, b in zip(ours, theirs)]
+        middle = statistics.median(ours) / statistics.median(theirs)
+        row += [f'{statistics.median(ours):.2f}', f'{statistics.median(theirs):.2f}',
+                f'{middle:.3f} ({min(ratios):.2f} - {max(ratios):.2f})']
+    print('| ' + ' | '.join(row + ['yes' if same else 'no']) + ' |', flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('clips', nargs='*')
+    parser.add_argument('--halod', default='build/daemon/halod')
+    parser.add_argument('--from', dest='source', help='a clip to be scaled to 1080p and 4K')
+    parser.add_argument('--chain', default='null')
+    parser.add_argument('--encoder', default='libx264')
+    parser.add_argument('--presets', default='veryfast,medium')
+    parser.add_argument('--crf', type=int, default=23)
+    parser.add_argument('--rounds', type=int, default=5)
+    given = parser.parse_args()
+    memory = '/dev/shm' if os.access('/dev/shm', os.W_OK) else None
+    folder = tempfile.mkdtemp(prefix='bench-transcode-', dir=memory)
+    try:
+        clips = ({os.path.basename(clip): clip for clip in given.clips}
+                 or make_clips(folder, given.source))
+        print('| clip | preset | halod, s | FFmpeg, s | ratio | halod, CPU s | FFmpeg, CPU s |'
+              ' ratio | same pictures |')
+        print('|---|---|---|---|---|---|---|---|---|')
+        for name, clip in clips.items():
+            for preset in given.presets.split(','):
+                compare(name, clip, preset, given, folder)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+if __name__ == '__main__':
+    main()
