@@ -25,6 +25,7 @@ struct halo_pending {
     struct halo_gate *gate;
     struct halo_lane *lane; /* NULL: none is held */
     bool submitted;
+    bool passed;     /* output is native by openly asked -vf null: no lane has it */
     AVFrame *native; /* raw: read by the lane until it is done */
     AVFrame *output; /* written by the lane until then */
 };
@@ -45,6 +46,7 @@ struct halo_gate {
     struct halo_adapter *adapter;
     struct halo_picture_pool *outputs; /* output pictures, and nothing else */
     bool on_device;                    /* that is where they are */
+    bool open;                         /* null is all that the chain says */
     struct filter_plan {
         struct halo_plane_plan plane[HALO_MAX_PLANES];
         const struct halo_strategy *strategy; /* NULL: auto */
@@ -55,6 +57,16 @@ struct halo_gate {
 };
 
 /* ---- planning ---- */
+
+/* Chains that only say null ask for unfiltered pictures: those are the output then, without a copy,
+ * which would cost a fast encoder some percent. A chain whose filters change nothing is none. */
+static bool is_open(const struct halo_chain *chain)
+{
+    for (int f = 0; f < chain->count; f++)
+        if (strcmp(chain->filter[f].kind->name, "null") != 0)
+            return false;
+    return true;
+}
 
 /* Only -vf null asks openly for no filter at all. */
 static void say_idle(const struct halo_gate *gate, int f)
@@ -156,6 +168,7 @@ int halo_gate_create(struct halo_gate **ret, const struct halo_chain *chain, str
         goto fail;
     }
     gate->planes = halo_format_planes(gate->format);
+    gate->open = is_open(chain) && !halo_ring_ops(ring)->submit; /* a GPU copies beside */
     gate->plan = av_calloc(chain->count, sizeof *gate->plan);
     gate->outputs =
         halo_picture_pool_create(halo_ring_memory(ring), gate->format, input->width, input->height);
@@ -377,6 +390,53 @@ static int finish(struct halo_pending *pending)
     return ret;
 }
 
+/* The samples of a picture and nothing else, as another reference. */
+static int pass_samples(struct halo_pending *pending, const AVFrame *raw, struct halo_error *err)
+{
+    const AVFrame *native = pending->native;
+    AVFrame *out = pending->output = av_frame_alloc();
+    int r = out ? 0 : -ENOMEM;
+    for (int i = 0; r >= 0 && i < AV_NUM_DATA_POINTERS; i++) {
+        out->data[i] = native->data[i];
+        out->linesize[i] = native->linesize[i];
+        if (native->buf[i] && !(out->buf[i] = av_buffer_ref(native->buf[i])))
+            r = -ENOMEM;
+    }
+    if (r >= 0) {
+        out->format = native->format;
+        out->width = native->width;
+        out->height = native->height;
+        r = describe_output(out, raw, pending->gate);
+    }
+    pending->passed = true;
+    return r < 0 ? halo_fail(err, r, "out of memory for an output picture") : 0;
+}
+
+/* Encoders read counted memory, from the top down. */
+static bool can_pass(const struct halo_gate *gate, const AVFrame *native)
+{
+    return gate->open && native->format == gate->format && native->buf[0] &&
+           native->linesize[0] > 0;
+}
+
+static int enter_lane(struct halo_pending *pending, const AVFrame *raw, struct halo_error *err)
+{
+    pending->lane = halo_ring_acquire(pending->gate->ring);
+    if (!pending->lane)
+        return -ECANCELED;
+    int r = 0;
+    if (!pending->lane->backend->ops->submit) /* a lane that fell back */
+        r = halo_adapter_to_host(pending->gate->adapter, &pending->native, err);
+    if (r < 0)
+        return r;
+    if ((r = prepare_output(pending, raw)) < 0)
+        return halo_fail(err, r, "out of memory for an output picture");
+    r = submit(pending);
+    if (r == -EIO)
+        return submit_again(pending, err);
+    return r < 0 ? fail_filter(pending, r, err) : 0;
+}
+
 int halo_gate_enter(struct halo_gate *gate, const struct halo_raw_picture *raw,
                     struct halo_pending **ret, struct halo_error *err)
 {
@@ -385,19 +445,9 @@ int halo_gate_enter(struct halo_gate *gate, const struct halo_raw_picture *raw,
         return halo_fail(err, -ENOMEM, "out of memory");
     pending->gate = gate;
     int r = adapt(pending, raw, err);
-    if (r >= 0 && !(pending->lane = halo_ring_acquire(gate->ring)))
-        r = -ECANCELED;
-    if (r >= 0 && !pending->lane->backend->ops->submit) /* a lane that fell back */
-        r = halo_adapter_to_host(gate->adapter, &pending->native, err);
-    if (r >= 0 && (r = prepare_output(pending, raw->frame)) < 0)
-        halo_fail(err, r, "out of memory for an output picture");
-    if (r >= 0) {
-        r = submit(pending);
-        if (r == -EIO)
-            r = submit_again(pending, err);
-        else if (r < 0)
-            fail_filter(pending, r, err);
-    }
+    if (r >= 0)
+        r = can_pass(gate, pending->native) ? pass_samples(pending, raw->frame, err)
+                                            : enter_lane(pending, raw->frame, err);
     if (r < 0)
         halo_pending_destroy(pending);
     else
@@ -410,7 +460,7 @@ int halo_gate_leave(struct halo_pending *pending, struct halo_output_picture **r
 {
     struct halo_output_picture *picture = av_mallocz(sizeof *picture);
     int r = picture ? 0 : halo_fail(err, -ENOMEM, "out of memory");
-    if (r >= 0)
+    if (r >= 0 && !pending->passed)
         r = finish(pending);
     if (r == -EIO) {
         r = submit_again(pending, err);
@@ -420,7 +470,8 @@ int halo_gate_leave(struct halo_pending *pending, struct halo_output_picture **r
     if (r >= 0)
         atomic_store(&pending->gate->warm, true);
     if (r < 0) {
-        fail_filter(pending, r, err);
+        if (!pending->passed)
+            fail_filter(pending, r, err);
         av_free(picture);
     } else {
         picture->frame = pending->output;
