@@ -57,7 +57,7 @@ int halo_stream_create(struct halo_stream **ret, const struct halo_run_settings 
     s->arg = arg;
     atomic_store(&s->duration_us, -1);
     s->to_filter = halo_queue_create(HALO_QUEUE_PICTURES, QUEUE_PACKETS);
-    s->in_gate = halo_queue_create(HALO_RING_MOST, QUEUE_PACKETS);
+    s->in_gate = halo_queue_create(settings->depth, QUEUE_PACKETS);
     s->to_encode = halo_queue_create(HALO_QUEUE_PICTURES, QUEUE_PACKETS);
     int r = 0;
     if (!s->to_filter || !s->in_gate || !s->to_encode)
