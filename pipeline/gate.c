@@ -232,9 +232,10 @@ int halo_gate_set_device(struct halo_gate *gate, AVBufferRef *device, AVBufferRe
         return -ENOTSUP;
     const int width = gate->input.width, height = gate->input.height;
     struct halo_picture_pool *pool =
-        device ? halo_picture_pool_create_on(device, halo_format_plain(gate->format), width, height,
-                                             ret_frames)
-               : halo_picture_pool_create(ops, gate->format, width, height);
+        device
+            ? halo_picture_pool_create_on(device, halo_format_plain(gate->format), width, height,
+                                          ret_frames)
+            : halo_picture_pool_create(halo_ring_memory(gate->ring), gate->format, width, height);
     if (!pool)
         return -ENOMEM;
     halo_picture_pool_destroy(gate->outputs);
