@@ -6,7 +6,8 @@
  * those: then a plane is one plain copy, not one for each row. Where the device has no memory of
  * its own a copy would be from the memory to itself: kernels read and write the host's planes then,
  * those that are page-locked and aligned. dst is poisoned before the kernels run, wherever it is: a
- * cell that a kernel forgot is never an old picture. */
+ * cell that a kernel forgot is never an old picture. That comes before the upload, so that nothing
+ * stands between copies. */
 #include "kernels/cuda/lane.h"
 
 #include <errno.h>
@@ -89,14 +90,20 @@ static void find_in_place(const struct halo_cuda_lane *lane, const struct halo_f
     }
 }
 
+static size_t plane_bytes(const struct halo_plane *p)
+{
+    return (size_t)p->stride * (size_t)p->height;
+}
+
 /* Takes the next plane out of the lane's memory; *at counts bytes even where there is none yet. */
 static void place(struct halo_plane *plane, char *memory, size_t *at)
 {
     plane->data = memory ? memory + *at : NULL;
-    *at += align((size_t)plane->stride * (size_t)plane->height, ALIGNMENT);
+    *at += align(plane_bytes(plane), ALIGNMENT);
 }
 
-/* After find_in_place(): the others in the lane's memory, and scratch. Returns the bytes. */
+/* After find_in_place(): the others in the lane's memory, sources, then destinations, so that what
+ * is poisoned lies together, then scratch. Returns the bytes. */
 static size_t lay_out(const struct halo_frame *frame, char *memory, struct lay *ret)
 {
     const int scratch = halo_frame_scratch(frame);
@@ -107,15 +114,17 @@ static size_t lay_out(const struct halo_frame *frame, char *memory, struct lay *
             ret->at.src[p] = device_plane(plane->gather ? &plane->dst : &plane->src);
             place(&ret->at.src[p], memory, &at);
         }
+    }
+    for (int p = 0; p < frame->planes; p++)
         if (!ret->dst_in_place[p]) {
-            ret->at.dst[p] = device_plane(&plane->dst);
+            ret->at.dst[p] = device_plane(&frame->plane[p].dst);
             place(&ret->at.dst[p], memory, &at);
         }
+    for (int p = 0; p < frame->planes; p++)
         for (int i = 0; i < scratch; i++) {
-            ret->at.scratch[i][p] = device_plane(&plane->dst);
+            ret->at.scratch[i][p] = device_plane(&frame->plane[p].dst);
             place(&ret->at.scratch[i][p], memory, &at);
         }
-    }
     return at;
 }
 
@@ -163,14 +172,25 @@ static cudaError_t wait_for(struct halo_cuda_lane *lane, cudaStream_t after, cud
     return status == cudaSuccess ? cudaStreamWaitEvent(stream, lane->done, 0) : status;
 }
 
-/* All of a plane in the lane's memory; of one that is the caller's, its rows. */
-static cudaError_t poison(const struct halo_plane *dst, bool own, cudaStream_t stream)
+/* All of the planes in the lane's memory, those that follow each other at once, since each call
+ * costs the host microseconds and the device a gap; of one that is the caller's, its rows. */
+static cudaError_t poison(const struct halo_frame *frame, const struct lay *lay,
+                          cudaStream_t stream)
 {
-    if (own)
-        return cudaMemsetAsync(dst->data, POISON, (size_t)dst->stride * (size_t)dst->height,
-                               stream);
-    return cudaMemset2DAsync(dst->data, (size_t)dst->stride, POISON, row_bytes(dst),
-                             (size_t)dst->height, stream);
+    cudaError_t status = cudaSuccess;
+    for (int p = 0; p < frame->planes && status == cudaSuccess; p++) {
+        const struct halo_plane *dst = &lay->at.dst[p];
+        if (lay->dst_in_place[p]) {
+            status = cudaMemset2DAsync(dst->data, (size_t)dst->stride, POISON, row_bytes(dst),
+                                       (size_t)dst->height, stream);
+            continue;
+        }
+        size_t bytes = plane_bytes(dst);
+        while (p + 1 < frame->planes && !lay->dst_in_place[p + 1])
+            bytes = align(bytes, ALIGNMENT) + plane_bytes(&lay->at.dst[++p]);
+        status = cudaMemsetAsync(dst->data, POISON, bytes, stream);
+    }
+    return status;
 }
 
 static cudaError_t upload(const struct halo_frame *frame, const struct lay *lay,
@@ -185,8 +205,6 @@ static cudaError_t upload(const struct halo_frame *frame, const struct lay *lay,
             status = halo_cuda_gather(&lay->at.src[p], &plane->src, plane->gather, stream);
         else if (!lay->src_in_place[p])
             status = copy_plane(&lay->at.src[p], &plane->src, kind, stream);
-        if (status == cudaSuccess)
-            status = poison(&lay->at.dst[p], !lay->dst_in_place[p], stream);
     }
     return status;
 }
@@ -235,6 +253,8 @@ static int enqueue_all(struct halo_backend *b, const struct halo_frame *frame)
     if (frame->src_on_device)
         ret = halo_cuda_check(b, wait_for(lane, frame->after, stream), "wait");
     halo_cuda_clock_count(lane->clock, frame, &lay.at);
+    if (ret == 0)
+        ret = halo_cuda_check(b, poison(frame, &lay, stream), "poison");
     if (ret == 0)
         ret = mark(b, HALO_CUDA_BEGIN);
     if (ret == 0)
