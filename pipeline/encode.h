@@ -21,6 +21,7 @@ struct halo_encoder_input {
     AVRational framerate; /* 0/1 where unknown */
     AVRational aspect;    /* sample aspect ratio */
     struct halo_hdr hdr;
+    int gpu;             /* number of the GPU, for an encoder in hardware */
     AVBufferRef *device; /* of an encoder in hardware, else NULL; both need to live for the call */
     AVBufferRef *frames; /* the pool that pictures on the device come from; NULL: host memory */
 };

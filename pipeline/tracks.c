@@ -62,8 +62,17 @@ static void say_rotation_lost(const AVStream *in, const AVOutputFormat *containe
                  in->index, container->name, angle < 0 ? -angle : 360 - angle);
 }
 
+/* The one that the lanes are on; with lanes on the CPU the one that -gpu names, or the first. */
+static int gpu_of(const struct halo_run_settings *settings, const struct halo_ring *ring)
+{
+    if (halo_ring_ops(ring)->submit)
+        return halo_ring_device(ring);
+    return settings->gpu < 0 ? 0 : settings->gpu;
+}
+
 static int open_filtered(struct halo_track *t, const struct halo_run_settings *settings,
-                         struct halo_source *source, struct halo_sink *sink, struct halo_error *err)
+                         const struct halo_ring *ring, struct halo_source *source,
+                         struct halo_sink *sink, struct halo_error *err)
 {
     AVFormatContext *input = halo_source_format(source);
     if (halo_sink_discards(sink))
@@ -79,6 +88,7 @@ static int open_filtered(struct halo_track *t, const struct halo_run_settings *s
         .stream = t->in,
         .framerate = av_guess_frame_rate(input, t->in, NULL),
         .aspect = av_guess_sample_aspect_ratio(input, t->in, NULL),
+        .gpu = gpu_of(settings, ring),
     };
     int ret = halo_hdr_find(&ein.hdr, source, t->in, err);
     if (ret >= 0)
@@ -156,11 +166,10 @@ static struct halo_decoder_settings decoder_settings(const struct halo_run_setti
                                                      const struct halo_ring *ring)
 {
     const bool on_device = halo_ring_ops(ring)->submit != NULL;
-    const int gpu = on_device ? halo_ring_device(ring) : settings->gpu;
     return (struct halo_decoder_settings){
         .memory = halo_ring_memory(ring),
         .hw = {.hwaccel = (enum halo_hwaccel)settings->hwaccel,
-               .gpu = gpu < 0 ? 0 : gpu,
+               .gpu = gpu_of(settings, ring),
                .on_device = on_device,
                .in_flight = on_device ? HALO_QUEUE_PICTURES + 2 + settings->depth : 1},
     };
@@ -182,7 +191,7 @@ static int open_track(struct halo_track *t, const struct halo_run_settings *sett
     if (ret >= 0)
         ret = open_gate(t, settings->input, chain, ring, err);
     if (ret >= 0)
-        ret = open_filtered(t, settings, source, sink, err);
+        ret = open_filtered(t, settings, ring, source, sink, err);
     return ret;
 }
 
