@@ -25,6 +25,7 @@ int cuDevicePrimaryCtxRetain(void **ret, int device);
 int cuDevicePrimaryCtxRelease(int device);
 int cuCtxPushCurrent_v2(void *context);
 int cuCtxPopCurrent_v2(void **ret);
+int cuCtxSynchronize(void);
 int cuGetErrorName(int status, const char **ret);
 int cuGetErrorString(int status, const char **ret);
 
@@ -85,6 +86,11 @@ int cuCtxPushCurrent_v2(void *pushed)
 int cuCtxPopCurrent_v2(void **ret)
 {
     *ret = &context;
+    return 0;
+}
+
+int cuCtxSynchronize(void)
+{
     return 0;
 }
 
