@@ -92,14 +92,14 @@ static const char *why_closed(const struct halo_backend_ops *ops, int code, char
 static int fail_open(const struct halo_ring *ring, const struct halo_backend_ops *ops, int code,
                      struct halo_error *err)
 {
-    char text[200];
+    char words[200], text[200];
+    const char *why = why_closed(ops, code, words, sizeof words); /* describe() may fail as well */
     const int devices = ops->describe(text, sizeof text);
     if (devices > 0 && ring->settings.device >= devices)
         return halo_fail_usage(err, "-gpu %d: this machine has %d GPU%s, counted from 0",
                                ring->settings.device, devices, devices == 1 ? "" : "s");
-    if (devices > 0 && (ops->submit || code == -EIO))
-        return halo_fail_device(err, "the %s backend does not start: %s", ops->name,
-                                why_closed(ops, code, text, sizeof text));
+    if (code == -EIO || (devices > 0 && ops->submit))
+        return halo_fail_device(err, "the %s backend does not start: %s", ops->name, why);
     return halo_fail(err, code, "the %s backend does not start: %s", ops->name,
                      devices > 0 ? strerror(-code) : text);
 }

@@ -22,12 +22,13 @@ def source(seconds=FRAMES // 25):
     return clip('.mkv', *video_source(f'{WIDTH}x{HEIGHT}', seconds=seconds), *X264)
 
 
-def run(backend, *options, fault=None, output='-', seconds=FRAMES // 25, **environment):
+def run(backend, *options, fault=None, output='-', seconds=FRAMES // 25, hwaccel='none',
+        **environment):
     if fault:
         environment['HALOD_FAULT'] = fault
     form = ['-f', 'rawvideo'] if output == '-' else []
-    return halotest.run_halod('run', '-v', 'warning', '-backend', backend, '-i', source(seconds),
-                              '-vf', CHAIN, *options, *form, output, environment=environment)
+    return halotest.run_halod('run', '-v', 'warning', '-backend', backend, '-hwaccel', hwaccel,
+                              '-i', source(seconds), '-vf', CHAIN, *options, *form, output, environment=environment)
 
 
 class Device(HaloTest):
@@ -166,6 +167,14 @@ class Gpu(Device):
                     ran = run('auto', fault=fault)
                     self.assert_same(ran, 1)
                     self.assertIn('on the CPU', ran.err)
+
+    def test_device_pictures(self):
+        """Of pictures that the GPU decoded there is nothing on the host."""
+        for fault in ('launch:9', 'finish:9+'):
+            ran = run('auto', fault=fault, hwaccel='auto')
+            self.assertEqual(ran.code, EXIT_DEVICE, self.told(ran))
+            self.assertIn('-hwaccel none', ran.err)
+            self.assertTrue(self.wanted.startswith(ran.out), 'not what the filters make')
 
     def test_no_page_locked_memory(self):
         for fault in ('memory:1', 'memory:4'):
