@@ -109,7 +109,8 @@ class Archives(Bundle):
         self.assertEqual(code, 0, err)
         top = self.unpack(archive)
         self.assertEqual(sorted(os.listdir(top)),
-                         ['gpu-tests', 'halod', 'kernels-check', 'kernels-lanes', 'lib'])
+                         ['gpu-tests', 'halod', 'kernels-check', 'kernels-lanes', 'kernels-lost',
+                          'lib'])
         self.assertLess(5, len(os.listdir(os.path.join(top, 'gpu-tests/clips'))))
         code, out, err = run(os.path.join(top, 'gpu-tests/run'), '--seconds', 0, '--backend', 'no')
         self.assertEqual(code, 1, err)  # there is no such backend

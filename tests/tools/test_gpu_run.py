@@ -14,7 +14,7 @@ while [ $# -gt 0 ]; do
     --version) echo "cuda         {version}"; exit 0 ;;
     --help) echo "options: {hwaccel}"; exit 0 ;;
     -backend) backend=$2; shift ;;
-    -hwaccel) backend=nvdec; shift ;;
+    -hwaccel) [ "$2" = none ] || backend=nvdec; shift ;;
     -i) clip=$2; shift ;;
     esac
     out=$1
@@ -57,6 +57,7 @@ class Run(unittest.TestCase):
         self.program('halod', HALOD.format(**{**WELL, **halod}))
         self.program('kernels-check', '#!/bin/sh\necho 5 passed\n' + check + '\n')
         self.program('kernels-lanes', '#!/bin/sh\necho 3 passed\n')
+        self.program('kernels-lost', '#!/bin/sh\necho no device\nexit 77\n')
         done = subprocess.run([self.path('gpu-tests/run'), '--seconds', '0', *arguments], text=True,
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, timeout=120)
@@ -74,7 +75,7 @@ class Run(unittest.TestCase):
     def test_all_is_well(self):
         code, lines = self.run_with()
         self.assertEqual(code, 0, lines)
-        self.assertEqual(lines[-1], '29 passed, 0 failed, 2 skipped')
+        self.assertEqual(lines[-1], '48 passed, 0 failed, 3 skipped')
         self.assertIn('ok: nv12-322x180.nut, sobel', lines)
 
     def test_no_gpu(self):
@@ -92,8 +93,8 @@ class Run(unittest.TestCase):
         self.assertEqual(len(self.failures(check='exit 1')), 2)
 
     def test_faults(self):
-        self.assertEqual(len(self.failures(fault='cp "$clip" "$out"; exit 75')), 4)
-        self.assertEqual(len(self.failures(fault='exit 1')), 4)
+        self.assertEqual(len(self.failures(fault='cp "$clip" "$out"; exit 75')), 14)
+        self.assertEqual(len(self.failures(fault='exit 1')), 14)
         code, lines = self.run_with(cpu_fault=0)
         self.assertEqual(code, 0)
         self.assertIn('skipped: faults: built without -Dfaults=true', lines)
@@ -103,6 +104,9 @@ class Run(unittest.TestCase):
         failed = self.failures(hwaccel='-hwaccel', nvdec='printf x >>"$out"')
         self.assertEqual([line.split(': ')[:3] for line in failed],
                          [['FAILED', 'nvdec', 'h264-640x360.mp4']])
+        code, lines = self.run_with(hwaccel='-hwaccel', nvdec='echo h264 is decoded by the CPU')
+        self.assertIn('skipped: nvdec: h264-640x360.mp4: h264 is decoded by the CPU', lines)
+        self.assertEqual(code, 0)
 
     def test_usage(self):
         for words in (('--fast',), ('--seconds',), ('--seconds', 'x'), ('/no/such',), ('a', 'b')):
