@@ -201,6 +201,23 @@ static int prepare(struct run *run, int argc, char **argv, struct halo_error *er
     return halo_progress_open(&run->progress, run->settings.progress, err);
 }
 
+static volatile sig_atomic_t code_when_late;
+
+static void end_late(int number)
+{
+    (void)number;
+    _exit(code_when_late);
+}
+
+/* To close what is on a device may take for ever, too, and nobody watches any more. */
+static void limit_the_end(struct run *run, int code)
+{
+    halo_stream_abandon(run->stream); /* what is finished stays */
+    code_when_late = code;
+    signal(SIGALRM, end_late);
+    alarm((unsigned)run->settings.gpu_timeout + 1);
+}
+
 /* All that is ours is finished. The driver's handlers at exit take their time, and with a lost
  * device might wait for ever: the kernel ends it as well. */
 static void end_with_device(int code)
@@ -226,6 +243,8 @@ int halo_command_run(int argc, char **argv)
     if (err.code)
         halo_log(HALO_LOG_ERROR, "%s", err.text);
     const bool device = halo_stream_has_device(run->stream);
+    if (device)
+        limit_the_end(run, code);
     halo_stream_destroy(run->stream);
     halo_progress_close(run->progress);
     halo_chain_destroy(run->chain);

@@ -24,11 +24,13 @@ def source(seconds=FRAMES // 25):
 
 def run(backend, *options, fault=None, output='-', seconds=FRAMES // 25, hwaccel='none',
         **environment):
+    """Pictures are decoded in software: those on the GPU cannot go on on the CPU."""
     if fault:
         environment['HALOD_FAULT'] = fault
     form = ['-f', 'rawvideo'] if output == '-' else []
     return halotest.run_halod('run', '-v', 'warning', '-backend', backend, '-hwaccel', hwaccel,
-                              '-i', source(seconds), '-vf', CHAIN, *options, *form, output, environment=environment)
+                              '-i', source(seconds),
+                              '-vf', CHAIN, *options, *form, output, environment=environment)
 
 
 class Device(HaloTest):
@@ -168,13 +170,18 @@ class Gpu(Device):
                     self.assert_same(ran, 1)
                     self.assertIn('on the CPU', ran.err)
 
-    def test_device_pictures(self):
-        """Of pictures that the GPU decoded there is nothing on the host."""
-        for fault in ('launch:9', 'finish:9+'):
-            ran = run('auto', fault=fault, hwaccel='auto')
-            self.assertEqual(ran.code, EXIT_DEVICE, self.told(ran))
-            self.assertIn('-hwaccel none', ran.err)
-            self.assertTrue(self.wanted.startswith(ran.out), 'not what the filters make')
+    def test_pictures_that_are_on_the_gpu_only(self):
+        """Decoded by NVDEC, where there is one: lost with the device, whatever the backend."""
+        if 'NVDEC' in run('cuda', hwaccel='cuda').err:
+            self.skipTest('no NVDEC')
+        for backend in ('cuda', 'auto'):
+            for fault in ('launch:9', 'launch:9+', 'event:9', 'event:9+', 'download:9+'):
+                with self.subTest(backend=backend, fault=fault):
+                    ran = run(backend, fault=fault, hwaccel='cuda')
+                    self.assertEqual(ran.code, EXIT_DEVICE, self.told(ran))
+                    self.assert_one_line(ran)
+                    self.assertTrue(self.wanted.startswith(ran.out))
+                    self.assertLess(len(ran.out), len(self.wanted))
 
     def test_no_page_locked_memory(self):
         for fault in ('memory:1', 'memory:4'):
