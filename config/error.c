@@ -42,17 +42,19 @@ void halo_sanitise(char *text)
     }
 }
 
-static void record(struct halo_error *err, int code, const char *format, va_list arguments)
+/* Whether this error is the first, and so is kept. */
+static bool record(struct halo_error *err, int code, const char *format, va_list arguments)
 {
+    if (!err || err->code)
+        return false;
     vsnprintf(err->text, sizeof(err->text), format, arguments);
     halo_sanitise(err->text);
     err->code = code;
+    return true;
 }
 
 int halo_fail(struct halo_error *err, int code, const char *format, ...)
 {
-    if (!err || err->code)
-        return code;
     va_list arguments;
     va_start(arguments, format);
     record(err, code, format, arguments);
@@ -62,24 +64,20 @@ int halo_fail(struct halo_error *err, int code, const char *format, ...)
 
 int halo_fail_usage(struct halo_error *err, const char *format, ...)
 {
-    if (!err || err->code)
-        return -EINVAL;
     va_list arguments;
     va_start(arguments, format);
-    record(err, -EINVAL, format, arguments);
+    if (record(err, -EINVAL, format, arguments))
+        err->usage = true;
     va_end(arguments);
-    err->usage = true;
     return -EINVAL;
 }
 
 int halo_fail_device(struct halo_error *err, const char *format, ...)
 {
-    if (!err || err->code)
-        return -EIO;
     va_list arguments;
     va_start(arguments, format);
-    record(err, -EIO, format, arguments);
+    if (record(err, -EIO, format, arguments))
+        err->device = true;
     va_end(arguments);
-    err->device = true;
     return -EIO;
 }
