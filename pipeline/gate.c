@@ -4,13 +4,12 @@
 
 #include <errno.h>
 #include <libavutil/mem.h>
-#include <libavutil/pixdesc.h>
 #include <stdatomic.h>
 #include <string.h>
 
-#include "config/log.h"
 #include "pipeline/adapt.h"
 #include "pipeline/format.h"
+#include "pipeline/gate_plan.h"
 #include "pipeline/hw_frame.h"
 #include "pipeline/picture_pool.h"
 #include "pipeline/raw_picture.h"
@@ -30,33 +29,15 @@ struct halo_pending {
     AVFrame *output; /* written by the lane until then */
 };
 
-/* The way of one plane through the chain. plain is the same without strategies, for another
- * backend than the ring began with. */
-struct plane_steps {
-    struct halo_step *own, *plain;
-    int count;
-};
-
 struct halo_gate {
-    const struct halo_chain *chain;
+    struct halo_gate_plan plan;
     struct halo_ring *ring;
-    struct halo_gate_input input;
-    enum AVPixelFormat format;
-    int planes;
     struct halo_adapter *adapter;
     struct halo_picture_pool *outputs; /* output pictures, and nothing else */
     bool on_device;                    /* that is where they are */
     bool open;                         /* null is all that the chain says */
-    struct filter_plan {
-        struct halo_plane_plan plane[HALO_MAX_PLANES];
-        const struct halo_strategy *strategy; /* NULL: auto */
-    } * plan;                                 /* one for each filter of the chain */
-    struct plane_steps steps[HALO_MAX_PLANES];
-    struct halo_conv copy; /* the step of a plane that no filter changes */
-    atomic_bool warm;      /* a picture has been through: all kernels have been loaded */
+    atomic_bool warm; /* a picture has been through: all kernels have been loaded */
 };
-
-/* ---- planning ---- */
 
 /* Chains that only say null ask for unfiltered pictures: those are the output then, without a copy,
  * which would cost a fast encoder some percent. A chain whose filters change nothing is none. */
@@ -68,88 +49,6 @@ static bool is_open(const struct halo_chain *chain)
     return true;
 }
 
-/* Only -vf null asks openly for no filter at all. */
-static void say_idle(const struct halo_gate *gate, int f)
-{
-    const char *name = gate->chain->filter[f].kind->name;
-    for (int p = 0; p < gate->planes; p++)
-        if (gate->plan[f].plane[p].conv.kind != HALO_CONV_COPY)
-            return;
-    if (strcmp(name, "null") != 0)
-        halo_log(HALO_LOG_WARNING, "stream %d: filter %d, %s, changes nothing with these options",
-                 gate->input.stream, f + 1, name);
-}
-
-static const struct halo_strategy *find_strategy(const struct halo_gate *gate,
-                                                 const struct halo_filter *filter)
-{
-    const struct halo_backend_ops *ops = halo_ring_ops(gate->ring);
-    const char *name = filter->common.strategy;
-    if (!name || !strcmp(name, "auto"))
-        return NULL;
-    const struct halo_strategy *found = halo_strategy_find(ops, name);
-    if (!found)
-        halo_log(HALO_LOG_INFO, "%s: strategy %s is not of the %s backend: auto is used",
-                 filter->kind->name, name, ops->name);
-    return found;
-}
-
-static int plan_filters(struct halo_gate *gate, struct halo_error *err)
-{
-    for (int f = 0; f < gate->chain->count; f++) {
-        gate->plan[f].strategy = find_strategy(gate, &gate->chain->filter[f]);
-        for (int p = 0; p < gate->planes; p++) {
-            const struct halo_plane_info info =
-                halo_format_plane_info(gate->format, gate->input.width, gate->input.height, p);
-            const int ret =
-                halo_filter_plan(&gate->chain->filter[f], info, &gate->plan[f].plane[p], err);
-            if (ret < 0)
-                return ret;
-        }
-        say_idle(gate, f);
-    }
-    return 0;
-}
-
-/* Appends a filter's passes; a copy among other steps changes nothing and is left out. */
-static void add_steps(const struct halo_gate *gate, struct plane_steps *steps, int f, int p,
-                      int channels)
-{
-    const struct halo_plane_plan *plane = &gate->plan[f].plane[p];
-    const struct halo_strategy *strategy = gate->plan[f].strategy;
-    if (plane->conv.kind == HALO_CONV_COPY)
-        return;
-    if (strategy && !halo_ring_can(gate->ring, strategy, &plane->conv, channels))
-        strategy = NULL;
-    for (int pass = 0; pass < plane->passes; pass++) {
-        steps->own[steps->count] = (struct halo_step){&plane->conv, strategy};
-        steps->plain[steps->count++] = (struct halo_step){&plane->conv, NULL};
-    }
-}
-
-/* After plan_filters: the plans stay where they are. */
-static int plan_steps(struct halo_gate *gate)
-{
-    for (int p = 0; p < gate->planes; p++) {
-        struct plane_steps *steps = &gate->steps[p];
-        const struct halo_plane_info info =
-            halo_format_plane_info(gate->format, gate->input.width, gate->input.height, p);
-        size_t most = 1;
-        for (int f = 0; f < gate->chain->count; f++)
-            most += (size_t)gate->plan[f].plane[p].passes;
-        steps->own = av_calloc(most, sizeof *steps->own);
-        steps->plain = av_calloc(most, sizeof *steps->plain);
-        if (!steps->own || !steps->plain ||
-            halo_conv_copy(&gate->copy, &(struct halo_conv_target){.depth = info.target.depth}) < 0)
-            return -ENOMEM;
-        for (int f = 0; f < gate->chain->count; f++)
-            add_steps(gate, steps, f, p, halo_format_channels(gate->format, p));
-        if (steps->count == 0)
-            steps->own[steps->count++] = steps->plain[0] = (struct halo_step){&gate->copy, NULL};
-    }
-    return 0;
-}
-
 int halo_gate_create(struct halo_gate **ret, const struct halo_chain *chain, struct halo_ring *ring,
                      const struct halo_gate_input *input, struct halo_error *err)
 {
@@ -157,33 +56,20 @@ int halo_gate_create(struct halo_gate **ret, const struct halo_chain *chain, str
     struct halo_gate *gate = av_mallocz(sizeof *gate);
     if (!gate)
         return halo_fail(err, -ENOMEM, "out of memory");
-    gate->chain = chain;
     gate->ring = ring;
-    gate->input = *input;
-    gate->format = halo_format_nearest_native(input->format);
-    if (gate->format == AV_PIX_FMT_NONE) {
-        const char *name = av_get_pix_fmt_name(input->format);
-        r = halo_fail(err, -ENOTSUP, "stream %d: pixel format %s cannot be filtered", input->stream,
-                      name ? name : "unknown");
-        goto fail;
-    }
-    gate->planes = halo_format_planes(gate->format);
     gate->open = is_open(chain) && !halo_ring_ops(ring)->submit; /* a GPU copies beside */
-    gate->plan = av_calloc(chain->count, sizeof *gate->plan);
+    r = halo_gate_plan_init(&gate->plan, chain, ring, input, err);
+    if (r < 0)
+        goto fail;
+    const enum AVPixelFormat format = gate->plan.format;
     gate->outputs =
-        halo_picture_pool_create(halo_ring_memory(ring), gate->format, input->width, input->height);
-    if (!gate->plan || !gate->outputs) {
+        halo_picture_pool_create(halo_ring_memory(ring), format, input->width, input->height);
+    if (!gate->outputs) {
         r = halo_fail(err, -ENOMEM, "out of memory for pictures of %dx%d", input->width,
                       input->height);
         goto fail;
     }
-    if ((r = plan_filters(gate, err)) < 0)
-        goto fail;
-    if ((r = plan_steps(gate)) < 0) {
-        halo_fail(err, r, "out of memory");
-        goto fail;
-    }
-    r = halo_adapter_create(&gate->adapter, halo_ring_memory(ring), input, gate->format, err);
+    r = halo_adapter_create(&gate->adapter, halo_ring_memory(ring), input, format, err);
     if (r < 0)
         goto fail;
     *ret = gate;
@@ -199,43 +85,27 @@ void halo_gate_destroy(struct halo_gate *gate)
         return;
     halo_adapter_destroy(gate->adapter);
     halo_picture_pool_destroy(gate->outputs);
-    for (int p = 0; p < HALO_MAX_PLANES; p++) {
-        av_free(gate->steps[p].own);
-        av_free(gate->steps[p].plain);
-    }
-    av_free(gate->plan);
+    halo_gate_plan_finish(&gate->plan);
     av_free(gate);
 }
 
 enum AVPixelFormat halo_gate_format(const struct halo_gate *gate)
 {
-    return gate->format;
-}
-
-/* What both the pool of the device and its encoders have, in whole samples of chroma: FFmpeg's
- * layout of such planes wants that. */
-static bool fits_device(const struct halo_gate *gate)
-{
-    static const enum AVPixelFormat formats[] = {AV_PIX_FMT_YUV420P, AV_PIX_FMT_NV12,
-                                                 AV_PIX_FMT_P010, AV_PIX_FMT_YUV444P};
-    const int odd = (gate->input.width | gate->input.height) & 1;
-    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
-        if (formats[i] == halo_format_plain(gate->format))
-            return !odd;
-    return false;
+    return gate->plan.format;
 }
 
 int halo_gate_set_device(struct halo_gate *gate, AVBufferRef *device, AVBufferRef **ret_frames)
 {
+    const struct halo_gate_plan *plan = &gate->plan;
     const struct halo_backend_ops *ops = halo_ring_ops(gate->ring);
-    if (device && (!ops->submit || !fits_device(gate)))
+    if (device && (!ops->submit || !halo_gate_plan_fits_device(plan)))
         return -ENOTSUP;
-    const int width = gate->input.width, height = gate->input.height;
+    const int width = plan->input.width, height = plan->input.height;
     struct halo_picture_pool *pool =
         device
-            ? halo_picture_pool_create_on(device, halo_format_plain(gate->format), width, height,
+            ? halo_picture_pool_create_on(device, halo_format_plain(plan->format), width, height,
                                           ret_frames)
-            : halo_picture_pool_create(halo_ring_memory(gate->ring), gate->format, width, height);
+            : halo_picture_pool_create(halo_ring_memory(gate->ring), plan->format, width, height);
     if (!pool)
         return -ENOMEM;
     halo_picture_pool_destroy(gate->outputs);
@@ -243,8 +113,6 @@ int halo_gate_set_device(struct halo_gate *gate, AVBufferRef *device, AVBufferRe
     gate->on_device = device != NULL;
     return 0;
 }
-
-/* ---- passing ---- */
 
 /* What an output picture says of itself: time, colours, shape, captions and HDR's light levels,
  * nothing else of the raw one. Other side data may show what the filters hid. */
@@ -260,7 +128,7 @@ static int describe_output(AVFrame *out, const AVFrame *raw, const struct halo_g
     out->chroma_location = raw->chroma_location;
     out->interlaced_frame = raw->interlaced_frame;
     out->top_field_first = raw->top_field_first;
-    if (gate->format != gate->input.format && halo_format_is_rgb(gate->format))
+    if (gate->plan.format != gate->plan.input.format && halo_format_is_rgb(gate->plan.format))
         out->colorspace = AVCOL_SPC_RGB;
     static const enum AVFrameSideDataType kept[] = {AV_FRAME_DATA_A53_CC,
                                                     AV_FRAME_DATA_MASTERING_DISPLAY_METADATA,
@@ -292,22 +160,23 @@ static int prepare_output(struct halo_pending *pending, const AVFrame *raw)
 static int submit(struct halo_pending *pending)
 {
     const struct halo_gate *gate = pending->gate;
+    const struct halo_gate_plan *plan = &gate->plan;
     const bool own = pending->lane->backend->ops == halo_ring_ops(gate->ring);
     const bool from_device = halo_hw_frame_is(pending->native);
     if ((gate->on_device || from_device) && !own)
         return -EIO; /* a lane that fell back to the CPU */
     struct halo_frame frame = {
-        .planes = gate->planes, .src_on_device = from_device, .dst_on_device = gate->on_device};
+        .planes = plan->planes, .src_on_device = from_device, .dst_on_device = gate->on_device};
     if (from_device)
         frame.after = halo_hw_frame_stream(pending->native);
-    for (int p = 0; p < gate->planes; p++) {
+    for (int p = 0; p < plan->planes; p++) {
         frame.plane[p] = (struct halo_frame_plane){
-            .dst = halo_format_plane_as(pending->output, gate->format, p),
-            .steps = own ? gate->steps[p].own : gate->steps[p].plain,
-            .count = gate->steps[p].count,
+            .dst = halo_format_plane_as(pending->output, plan->format, p),
+            .steps = own ? plan->steps[p].own : plan->steps[p].plain,
+            .count = plan->steps[p].count,
         };
         if (from_device)
-            halo_hw_frame_plane(pending->native, gate->format, p, &frame.plane[p]);
+            halo_hw_frame_plane(pending->native, plan->format, p, &frame.plane[p]);
         else
             frame.plane[p].src = halo_format_plane(pending->native, p);
     }
@@ -326,7 +195,7 @@ static int fail_filter(const struct halo_pending *pending, int code, struct halo
 {
     return halo_fail(
         err, code, "stream %d: a filter failed on the %s backend (%s); nothing is shown",
-        pending->gate->input.stream, pending->lane->backend->ops->name, strerror(-code));
+        pending->gate->plan.input.stream, pending->lane->backend->ops->name, strerror(-code));
 }
 
 /* A picture that the lost device alone has, or whose encoder it has. */
@@ -337,7 +206,7 @@ static int fail_with_device(const struct halo_pending *pending, struct halo_erro
     halo_backend_error(lane->ops, lane, why, sizeof why);
     if (pending->gate->on_device)
         return halo_fail_device(err, "stream %d: the GPU that filters and encodes failed: %s",
-                                pending->gate->input.stream, why);
+                                pending->gate->plan.input.stream, why);
     return halo_fail_device(err,
                             "the %s backend failed: %s; the picture was on that GPU only: nothing "
                             "unfiltered is written (-hwaccel none keeps pictures on the host)",
@@ -416,7 +285,7 @@ static int pass_samples(struct halo_pending *pending, const AVFrame *raw, struct
 /* Encoders read counted memory, from the top down. */
 static bool can_pass(const struct halo_gate *gate, const AVFrame *native)
 {
-    return gate->open && native->format == gate->format && native->buf[0] &&
+    return gate->open && native->format == gate->plan.format && native->buf[0] &&
            native->linesize[0] > 0;
 }
 
