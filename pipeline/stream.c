@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The life of a stream: opening, threads, the end (stages.c has what the threads do). */
+ * The life of a stream: opening, threads, the end (stage_*.c have what the threads do). */
 #include "pipeline/stream.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * What stream.c (the life of a stream) and stages.c (the work of its threads) share, and nobody
- * else. */
+ * What stream.c (the life of a stream) and stage_source.c, stage_filter.c and stage_encode.c (the
+ * work of its threads, in the order of a frame's way) share, and nobody else. */
 #ifndef HALO_STREAM_PRIVATE_H
 #define HALO_STREAM_PRIVATE_H
 
@@ -9,6 +9,7 @@
 
 #include "pipeline/damage.h"
 #include "pipeline/queue.h"
+#include "pipeline/stats.h"
 #include "pipeline/stream.h"
 #include "pipeline/tracks.h"
 
@@ -44,11 +45,31 @@ struct halo_stream {
 /* Keeps the first error and stops all stages: the others are its echo. Any thread. */
 void halo_stream_fail(struct halo_stream *s, const struct halo_error *err);
 
+/* halo_queue_put and _get, the wait recorded as this stage. */
+static inline int halo_stage_put(struct halo_stream *s, struct halo_queue *to,
+                                 struct halo_item item, enum halo_stage wait)
+{
+    const int64_t begin = halo_stats_begin(s->stats, wait);
+    const int ret = halo_queue_put(to, item);
+    halo_stats_end(s->stats, wait, begin);
+    return ret;
+}
+
+static inline int halo_stage_get(struct halo_stream *s, struct halo_queue *from,
+                                 struct halo_item *ret, enum halo_stage wait)
+{
+    const int64_t begin = halo_stats_begin(s->stats, wait);
+    const int got = halo_queue_get(from, ret);
+    halo_stats_end(s->stats, wait, begin);
+    return got;
+}
+
 /* The source stage, on the caller's thread: reads the input to its end, decodes, and checks that it
  * was whole. 0; -ECANCELED where another stage failed; -errno with err filled. */
 int halo_stream_demux(struct halo_stream *s, struct halo_error *err);
 
-/* Thread functions of the other stages; arg is the stream. */
+/* Thread functions of the other stages; arg is the stream. Filter lets pictures into the gate,
+ * collect takes them out (stage_filter.c); encode also muxes and writes. */
 void *halo_stream_filter_main(void *arg);
 void *halo_stream_collect_main(void *arg);
 void *halo_stream_encode_main(void *arg);
