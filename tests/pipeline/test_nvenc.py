@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# NVENC without a GPU: stand-ins for the driver's libraries ($NVENC_STANDIN) that refuse sessions for
+# NVENC without a GPU: stand-ins for the driver's libraries (tests/standin) that refuse sessions for
 # all the reasons that drivers have, or encode gray pictures and keep what they were given.
 import os
 import re
@@ -10,7 +10,7 @@ import halotest
 from halotest import (HaloTest, clip, frame_count, frame_times, packet_times, packets, plain_clip,
                       probe_video, raw_clip, raw_frames, silent_clip, streams)
 
-FOLDER = os.environ.get('NVENC_STANDIN', '')
+FOLDER = os.environ.get('HALO_STANDIN_LIBRARIES', '')
 SIZE = '320x240'
 UNSUPPORTED, OUT_OF_MEMORY, OLD_INTERFACE, GENERIC, WRONG_KEY = 2, 10, 15, 20, 21
 
@@ -22,9 +22,10 @@ def has_encoder(name):
 @unittest.skipUnless(FOLDER and has_encoder('h264_nvenc'), 'no stand-in, or FFmpeg has no NVENC')
 class Nvenc(HaloTest):
     def run_nvenc(self, source, output, *options, codec='h264_nvenc', chain='gblur=sigma=2',
-                  folder=FOLDER, code=0, **standin):
-        environment = {'LD_LIBRARY_PATH': folder}
-        environment.update((f'NVENC_STANDIN_{key}', str(value)) for key, value in standin.items())
+                  folder=FOLDER, code=0, trouble='', **standin):
+        environment = {'LD_LIBRARY_PATH': folder, 'HALO_STANDIN': trouble}
+        environment.update((f'HALO_STANDIN_NVENC_{key}', str(value))
+                           for key, value in standin.items())
         return self.halod('run', '-i', source, '-vf', chain, '-c:v', codec, *options,
                           self.path(output), code=code, environment=environment)
 
@@ -158,7 +159,7 @@ class Nvenc(HaloTest):
                               ('driver too old', {'VERSION': 0x50}),
                               ('refuses this size', {'INIT': 8}),
                               ('generic error', {'OPEN': GENERIC}),
-                              ('no CUDA-capable device', {'CUINIT': 100})):
+                              ('no CUDA-capable device', {'trouble': 'no-device'})):
             with self.subTest(standin):
                 run = self.run_nvenc(source, 'out.mkv', '-y', **standin)
                 self.assert_software(run, source, 'out.mkv', says, 'libx264 encodes in its place')

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * A stand-in for the NVIDIA driver: one GPU whose memory is the host's, for tests of what loads it.
- * It has the functions that FFmpeg and halod look for, and can do what NVDEC needs.
- *
- * HALO_STANDIN: "no-device" and "lost" (see nvcuvid.c) are understood here. HALO_STANDIN_LOG: a
- * file that gets a line when the library is loaded. */
+ * It has the functions that FFmpeg and halod look for, and can do what NVDEC and NVENC need. The
+ * CUDA runtime finds no driver in it, so the cuda backend is not there. */
 #include "standin.h"
 
 #include <stdatomic.h>
@@ -11,7 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OUT_OF_MEMORY = 2, NO_DEVICE = 100, INVALID_DEVICE = 101, NOT_SUPPORTED = 801 };
+enum {
+    OUT_OF_MEMORY = 2,
+    NO_DEVICE = 100,
+    INVALID_DEVICE = 101,
+    INVALID_CONTEXT = 201,
+    NOT_SUPPORTED = 801,
+};
 
 static int context; /* its address is the context */
 static atomic_bool lost;
@@ -104,8 +108,7 @@ int cuDevicePrimaryCtxGetState(int device, unsigned *flags, int *active)
 
 int cuCtxPushCurrent_v2(void *pushed)
 {
-    (void)pushed;
-    return 0;
+    return pushed == &context ? 0 : INVALID_CONTEXT;
 }
 
 int cuCtxPopCurrent_v2(void **ret)

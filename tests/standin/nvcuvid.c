@@ -3,9 +3,7 @@
  *
  *     Y(x, y) = 3n + x + 2y,  U(x, y) = n + x + y,  V(x, y) = 5n + 2x + y,  modulo 256,
  *
- * and four times that, plus 1, at 10 bits. HALO_STANDIN asks for trouble: "codec" (no codec is
- * supported), "size" (nothing above 64x64 is), "surfaces" (no decoder can be made), "lost" (the
- * device is, at the tenth picture), "refuses" (the tenth picture, and the device is well). */
+ * and four times that, plus 1, at 10 bits. */
 #include "standin.h"
 
 #include <stdatomic.h>

@@ -1,5 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * What the stand-ins for the driver's libraries share. */
+ * What the stand-ins for the NVIDIA driver's libraries share: libcuda (cuda.c), NVDEC (nvcuvid.c)
+ * and NVENC (nvenc.c). What they do is asked for in the environment; without, all goes well:
+ *
+ * HALO_STANDIN                trouble, one of:
+ *   no-device                   cuInit finds no GPU
+ *   codec                       NVDEC supports no codec
+ *   size                        NVDEC takes nothing above 64x64
+ *   surfaces                    no decoder can be made
+ *   lost                        the device is, at the tenth picture decoded, for every call
+ *   refuses                     NVDEC refuses the tenth picture, and the device is well
+ * HALO_STANDIN_LOG            a file that gets a line when libcuda or NVDEC's library is loaded
+ * HALO_STANDIN_NVENC_VERSION  the API's version, major * 16 + minor (default: newer than any)
+ * HALO_STANDIN_NVENC_OPEN     what opening a session returns (2: unsupported device, 10: out of
+ *                             memory)
+ * HALO_STANDIN_NVENC_INIT     what setting up the encoder returns
+ * HALO_STANDIN_NVENC_FAIL     the picture, counted from 1, at which encoding fails
+ * HALO_STANDIN_NVENC_B        B-frames between others: pictures held back, and coded out of order
+ * HALO_STANDIN_NVENC_DUMP     a file to which the samples of all pictures are written, plane by
+ *                             plane */
 #ifndef HALO_STANDIN_H
 #define HALO_STANDIN_H
 

@@ -1,22 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Stands in for the NVIDIA driver's libnvidia-encode.so.1, for tests: an H.264 encoder whose
- * pictures are all gray, with the functions that FFmpeg calls. It takes pictures from host memory,
- * and, beside a real libcuda.so.1, from a GPU's.
- *
- * NVENC_STANDIN_VERSION  the API's version, major * 16 + minor (default: newer than any)
- * NVENC_STANDIN_OPEN     what opening a session returns (2: unsupported device, 10: out of memory)
- * NVENC_STANDIN_INIT     what setting up the encoder returns
- * NVENC_STANDIN_FAIL     the picture, counted from 1, at which encoding fails
- * NVENC_STANDIN_B        B-frames between others: pictures held back, and coded out of order
- * NVENC_STANDIN_DUMP     a file to which the samples of all pictures are written, plane by plane */
+ * A stand-in for NVENC's library: an H.264 encoder whose pictures are all gray, with the functions
+ * that FFmpeg calls. It takes pictures from host memory, and from a GPU's by the libcuda.so.1 that
+ * it finds, which may be a real driver's. */
 #include <dlfcn.h>
-#include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "h264.h"
+#include "standin.h"
 
 /* ---- the interface's structs, as far as they are used, and room for what newer ones add ---- */
 
@@ -144,9 +134,9 @@ static int number_of(const char *name, int other)
 static int open_session(const void *parameters, void **ret)
 {
     (void)parameters;
-    const int status = number_of("NVENC_STANDIN_OPEN", 0);
+    const int status = number_of("HALO_STANDIN_NVENC_OPEN", 0);
     struct encoder *e = status ? NULL : calloc(1, sizeof *e);
-    const char *dump = getenv("NVENC_STANDIN_DUMP");
+    const char *dump = getenv("HALO_STANDIN_NVENC_DUMP");
     if (e && dump)
         e->dump = fopen(dump, "wb");
     *ret = e;
@@ -194,7 +184,7 @@ static int get_preset(void *e, struct guid codec, struct guid preset, int tuning
     (void)codec;
     (void)preset;
     (void)tuning;
-    ret->interval = number_of("NVENC_STANDIN_B", 0) + 1;
+    ret->interval = number_of("HALO_STANDIN_NVENC_B", 0) + 1;
     return 0;
 }
 
@@ -202,8 +192,8 @@ static int initialize(struct encoder *e, const struct initialize *wish)
 {
     e->width = (int)wish->width;
     e->height = (int)wish->height;
-    e->interval = number_of("NVENC_STANDIN_B", 0) + 1;
-    return number_of("NVENC_STANDIN_INIT", 0);
+    e->interval = number_of("HALO_STANDIN_NVENC_B", 0) + 1;
+    return number_of("HALO_STANDIN_NVENC_INIT", 0);
 }
 
 static int set_streams(void *e, void *in, void *out)
@@ -367,7 +357,7 @@ static int encode(struct encoder *e, const struct picture *p)
         code_group(e);
         return 0;
     }
-    if (e->taken + 1 == number_of("NVENC_STANDIN_FAIL", 0))
+    if (e->taken + 1 == number_of("HALO_STANDIN_NVENC_FAIL", 0))
         return GENERIC;
     if (e->dump && dump(e, p->input))
         return GENERIC;
@@ -437,12 +427,9 @@ enum {
     GET_PRESET = 39,
 };
 
-int NvEncodeAPIGetMaxSupportedVersion(uint32_t *ret);
-int NvEncodeAPICreateInstance(struct functions *ret);
-
 int NvEncodeAPIGetMaxSupportedVersion(uint32_t *ret)
 {
-    *ret = (uint32_t)number_of("NVENC_STANDIN_VERSION", 0xff0);
+    *ret = (uint32_t)number_of("HALO_STANDIN_NVENC_VERSION", 0xff0);
     return 0;
 }
 
