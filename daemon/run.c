@@ -49,6 +49,8 @@ static void on_look(uv_async_t *async)
     struct run *run = async->data;
     if (halo_stream_done(run->stream))
         uv_walk(&run->loop, close_handle, NULL);
+    else
+        halo_stream_wake(run->stream);
 }
 
 /* From a stream thread: the only libuv call that may come from there. */
@@ -78,8 +80,7 @@ static void on_tick(uv_timer_t *timer)
     struct halo_stream_stats stats;
     halo_stream_stats(run->stream, &stats);
     halo_progress_show(run->progress, &stats, false);
-    if (run->stopped_by)
-        halo_stream_stop(run->stream); /* again: it may have begun to wait since */
+    halo_stream_wake(run->stream); /* again: it may have begun to wait since */
 }
 
 static void on_signal(uv_signal_t *handle, int number)

@@ -109,15 +109,14 @@ static int open_auto(struct halo_ring *ring, struct halo_error *err)
     char text[200];
     const struct halo_backend_ops *cuda = halo_backend_find("cuda");
     const struct halo_backend_ops *cpu = halo_backend_find("cpu");
-    int ret = -ENODEV;
-    if (cuda->describe(text, sizeof text) > 0) {
-        ret = open_lanes(ring, cuda);
-        if (ret < 0)
-            halo_log(HALO_LOG_WARNING, "the GPU cannot be used (%s): filtering on the CPU",
-                     why_closed(cuda, ret, text, sizeof text));
-    }
-    if (ret < 0)
+    int ret = open_lanes(ring, cuda);
+    if (ret < 0) {
+        const bool none = ret == -ENODEV && ring->settings.device == 0;
+        halo_log(none ? HALO_LOG_DEBUG : HALO_LOG_WARNING,
+                 "the GPU cannot be used (%s): filtering on the CPU",
+                 why_closed(cuda, ret, text, sizeof text));
         ret = open_lanes(ring, cpu);
+    }
     return ret < 0 ? fail_open(ring, cpu, ret, err) : 0;
 }
 
@@ -265,18 +264,19 @@ static bool is_over(const struct halo_ring *ring, int64_t since, int deadlines)
 }
 
 /* Frames are not judged while the driver may be busy with compiling. */
-bool halo_ring_is_stuck(struct halo_ring *ring, struct halo_error *err)
+bool halo_ring_is_stuck(struct halo_ring *ring, int64_t from, struct halo_error *err)
 {
     bool stuck = false, compiling = false;
     for (int i = 0; i < ring->depth && !stuck; i++) {
         const int64_t since = atomic_load(&ring->lane[i].submitting);
         const int patience = atomic_load(&ring->lane[i].patience);
         compiling |= since && patience > 1;
-        stuck = since && is_over(ring, since, patience);
+        stuck = since && is_over(ring, FFMAX(since, from), patience);
     }
     for (int i = 0; i < ring->depth && !stuck && !compiling; i++) {
         const int64_t since = atomic_load(&ring->lane[i].waiting);
-        stuck = since && is_over(ring, since, 1) && is_over(ring, atomic_load(&ring->compiled), 1);
+        stuck = since && is_over(ring, FFMAX(since, from), 1) &&
+                is_over(ring, atomic_load(&ring->compiled), 1);
     }
     if (stuck)
         halo_fail_device(err,

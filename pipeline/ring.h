@@ -75,8 +75,9 @@ int halo_ring_submit(struct halo_ring *ring, struct halo_lane *lane, const struc
                      bool first);
 int halo_ring_finish(struct halo_ring *ring, struct halo_lane *lane);
 
-/* Whether a lane is past its deadline; err is filled then. Any thread; does not block. */
-bool halo_ring_is_stuck(struct halo_ring *ring, struct halo_error *err);
+/* Whether a lane is past its deadline, which is counted from `from` on at the earliest (see
+ * halo_ring_clock); err is filled then. Any thread; does not block. */
+bool halo_ring_is_stuck(struct halo_ring *ring, int64_t from, struct halo_error *err);
 
 /* Now, on the clock of the lanes. */
 int64_t halo_ring_clock(void);

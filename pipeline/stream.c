@@ -23,6 +23,8 @@ enum {
     WAKE_SIGNAL = SIGUSR2, /* interrupts a blocking read or write; its handler does nothing */
 };
 
+static const int64_t PAUSE = INT64_C(2000000000); /* ns between two looks that are far too long */
+
 static void do_nothing(int number)
 {
     (void)number;
@@ -34,12 +36,14 @@ void halo_stream_fail(struct halo_stream *s, const struct halo_error *err)
     if (!s->error.code)
         s->error = *err;
     pthread_mutex_unlock(&s->lock);
+    atomic_fetch_or(&s->stop, HALO_STOP_FAILED);
     struct halo_queue *queues[] = {s->to_filter, s->in_gate, s->to_encode};
     for (size_t i = 0; i < sizeof queues / sizeof *queues; i++)
         if (queues[i]) /* after the stages there are none */
             halo_queue_abort(queues[i]);
     if (s->ring)
         halo_ring_abort(s->ring);
+    s->look(s->arg); /* who waits in a read or a write is woken by the loop */
 }
 
 int halo_stream_create(struct halo_stream **ret, const struct halo_run_settings *settings,
@@ -224,7 +228,7 @@ static void run_stages(struct halo_stream *s)
 /* Ends the sink as the run ended. */
 static void finish_sink(struct halo_stream *s, struct halo_error *err)
 {
-    const bool partial = atomic_load(&s->stop);
+    const bool partial = atomic_load(&s->stop) & HALO_STOP_ASKED;
     const int64_t begin = halo_stats_begin(s->stats, HALO_STAGE_FINISH);
     if (partial && !atomic_load(&s->frames))
         halo_sink_finish(s->sink, HALO_SINK_DISCARD, &s->path, err);
@@ -251,7 +255,8 @@ static void *source_main(void *arg)
     struct halo_error err = {0};
     if (open_all(s, &err) >= 0)
         run_stages(s);
-    else if (!atomic_load(&s->stop)) /* what a stop cuts short is no fault of the input's */
+    else if (!(atomic_load(&s->stop) &
+               HALO_STOP_ASKED)) /* what a stop cuts short is no fault of the input's */
         halo_stream_fail(s, &err);
     drop_queues(s);
     atomic_store(&s->running, false);
@@ -275,7 +280,14 @@ int halo_stream_start(struct halo_stream *s, struct halo_error *err)
 
 void halo_stream_stop(struct halo_stream *s)
 {
-    atomic_store(&s->stop, 1);
+    atomic_fetch_or(&s->stop, HALO_STOP_ASKED);
+    halo_stream_wake(s);
+}
+
+void halo_stream_wake(struct halo_stream *s)
+{
+    if (!atomic_load(&s->stop))
+        return;
     if (s->started && !atomic_load(&s->done))
         pthread_kill(s->source_thread, WAKE_SIGNAL);
     pthread_mutex_lock(&s->lock);
@@ -294,14 +306,19 @@ bool halo_stream_has_device(const struct halo_stream *s)
     return s && s->ring && halo_ring_ops(s->ring)->submit;
 }
 
-/* While it is running the ring is there. */
+/* While it is running the ring is there. A process that was stopped was not there to see a device
+ * answer: after a pause in looking everything has its time again. */
 bool halo_stream_is_stuck(struct halo_stream *s, struct halo_error *err)
 {
+    const int64_t now = halo_ring_clock();
+    if (s->looked && now - s->looked > PAUSE)
+        s->resumed = now;
+    s->looked = now;
     if (atomic_load(&s->running))
-        return halo_ring_is_stuck(s->ring, err);
+        return halo_ring_is_stuck(s->ring, s->resumed, err);
     const double limit = OPENING_PATIENCE * s->settings->gpu_timeout;
     const int64_t opening = atomic_load(&s->opening);
-    if (!opening || halo_ring_clock() - opening < limit * 1e9)
+    if (!opening || now - FFMAX(opening, s->resumed) < limit * 1e9)
         return false;
     halo_fail_device(err, "the driver has not started the GPU within %g seconds", limit);
     return true;
@@ -331,7 +348,7 @@ void halo_stream_join(struct halo_stream *s, struct halo_stream_result *ret)
         pthread_join(s->source_thread, NULL);
     s->started = false;
     *ret = (struct halo_stream_result){
-        .error = s->error, .path = s->path, .interrupted = atomic_load(&s->stop)};
+        .error = s->error, .path = s->path, .interrupted = atomic_load(&s->stop) & HALO_STOP_ASKED};
 }
 
 void halo_stream_report(const struct halo_stream *s)

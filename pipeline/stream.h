@@ -58,9 +58,12 @@ int halo_stream_create(struct halo_stream **ret, const struct halo_run_settings 
 void halo_stream_destroy(struct halo_stream *s);
 
 int halo_stream_start(struct halo_stream *s, struct halo_error *err);
-/* Finish with what there is; may be called again, to wake a source that waits in a blocking read,
- * or a sink in a blocking write. A sink that takes nothing more ends the stream with -EINTR. */
+/* Finish with what there is; may be called again. A sink that takes nothing more ends the stream
+ * with -EINTR. */
 void halo_stream_stop(struct halo_stream *s);
+/* Wakes a source that waits in a blocking read, or a sink in a blocking write, of a stream that was
+ * stopped or has failed: when it calls look, and now and then, for it may begin to wait later. */
+void halo_stream_wake(struct halo_stream *s);
 /* For the last resort: remove the unfinished file's name, before the process exits at once. */
 void halo_stream_abandon(struct halo_stream *s);
 
@@ -69,7 +72,8 @@ void halo_stream_abandon(struct halo_stream *s);
 bool halo_stream_has_device(const struct halo_stream *s);
 
 /* Whether the device has been silent for too long; err is filled then. Nothing but the process's
- * end by _exit() helps, after halo_stream_abandon(). */
+ * end by _exit() helps, after halo_stream_abandon(). To be asked at least once a second: after
+ * longer pauses, in which the process was stopped, the time begins anew. */
 bool halo_stream_is_stuck(struct halo_stream *s, struct halo_error *err);
 
 bool halo_stream_done(const struct halo_stream *s); /* its threads are over */

@@ -13,6 +13,11 @@
 #include "pipeline/stream.h"
 #include "pipeline/tracks.h"
 
+enum halo_stop {
+    HALO_STOP_ASKED = 1,  /* finish with what there is */
+    HALO_STOP_FAILED = 2, /* the output is discarded */
+};
+
 struct halo_stream {
     const struct halo_run_settings *settings;
     const struct halo_chain *chain;
@@ -29,10 +34,11 @@ struct halo_stream {
     pthread_t source_thread, filter_thread, collect_thread, encode_thread;
     bool started;
 
-    atomic_int stop;  /* asked to finish early */
+    atomic_int stop;  /* bits of enum halo_stop: source and sink do not wait any longer */
     atomic_bool done; /* all threads are over */
     atomic_bool running;
-    atomic_llong opening; /* since when the device is opened: halo_ring_clock(); 0: it is not */
+    atomic_llong opening;    /* since when the device is opened: halo_ring_clock(); 0: it is not */
+    int64_t looked, resumed; /* by the loop: when last, and when again after a long pause */
     atomic_llong frames, bytes, total, time_us, duration_us;
 
     pthread_mutex_t lock;

@@ -75,9 +75,9 @@ def run_halod(*arguments, data=None, cwd=None, timeout=RUN_TIMEOUT, cache='/none
     return Run(done.returncode, done.stdout, done.stderr.decode(errors='replace'), quoted(command))
 
 
-def start_halod(*arguments, cwd=None, stdin=subprocess.DEVNULL):
+def start_halod(*arguments, cwd=None, stdin=subprocess.DEVNULL, environment=None):
     return subprocess.Popen(halod_command(*arguments), cwd=cwd, stdin=stdin,
-                            env=halod_environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                            env={**halod_environment(), **(environment or {})}, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
 def wait_until(condition, timeout=20):

@@ -5,6 +5,7 @@ this needs no GPU; what does is skipped where there is none."""
 import collections
 import os
 import re
+import subprocess
 import tempfile
 import time
 
@@ -108,6 +109,33 @@ class WithoutGpu(Device):
             with self.subTest(fault):
                 for took in self.hangs(fault):
                     self.assertLess(took, (1 + 1 + 2) * PATIENCE)  # deadline, a second, start
+
+    def ends_soon(self, ran):
+        self.addCleanup(ran.stdout.close)
+        self.addCleanup(ran.stderr.close)
+        self.addCleanup(ran.kill)
+        try:
+            self.assertEqual(ran.wait(8 * PATIENCE), EXIT_DEVICE)
+        except subprocess.TimeoutExpired:
+            self.fail('it waits for others after the failure')
+
+    def test_a_source_that_waits(self):
+        """A failure is the end, though no more input comes."""
+        ran = halotest.start_halod(
+            'run', '-v', 'warning', '-backend', 'cpu', '-f', 'rawvideo', '-pixel_format', 'yuv420p',
+            '-video_size', f'{WIDTH}x{HEIGHT}', '-i', '-', '-vf', CHAIN, self.path('out.mkv'),
+            stdin=subprocess.PIPE, environment={'HALOD_FAULT': 'finish:3'})
+        self.addCleanup(ran.stdin.close)
+        ran.stdin.write(bytes(6 * FRAME))
+        ran.stdin.flush()
+        self.ends_soon(ran)
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def test_a_reader_that_takes_nothing(self):
+        ran = halotest.start_halod(
+            'run', '-v', 'warning', '-backend', 'cpu', '-i', source(10), '-vf', CHAIN, '-f',
+            'rawvideo', '-', environment={'HALOD_FAULT': 'finish:6'})
+        self.ends_soon(ran)
 
     def test_a_slow_reader_is_no_silent_device(self):
         """Frames that wait for the sink are not late."""
