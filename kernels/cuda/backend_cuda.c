@@ -230,6 +230,8 @@ static int upload_mask(struct cuda_backend *c, struct kept_mask *m, size_t bytes
         status = grow(&m->data, bytes, cudaMalloc, cudaFree);
     if (status == cudaSuccess)
         status = cudaMemcpyAsync(m->data.data, host, bytes, cudaMemcpyHostToDevice, c->stream);
+    if (status == cudaSuccess)
+        status = cudaStreamSynchronize(c->stream); /* some GPUs read host when its turn comes */
     free(host);
     return check(c, status, "mask");
 }
@@ -500,6 +502,22 @@ static cudaError_t choose_mapped(struct cuda_backend *c, const struct halo_backe
     return status;
 }
 
+/* Why there is no device: nothing to have; a driver that must be renewed; or something that may
+ * pass, such as a fabric that is still coming up. */
+static int code_of_none(cudaError_t status)
+{
+    int driver = 0;
+    switch (status) {
+    case cudaErrorNoDevice:
+    case cudaErrorStubLibrary:
+        return -ENODEV;
+    case cudaErrorInsufficientDriver:
+        return cudaDriverGetVersion(&driver) == cudaSuccess && driver > 0 ? -ENOTSUP : -ENODEV;
+    default:
+        return -EIO;
+    }
+}
+
 static int cuda_open(struct halo_backend **ret, const struct halo_backend_settings *settings)
 {
     int devices = 0;
@@ -507,7 +525,11 @@ static int cuda_open(struct halo_backend **ret, const struct halo_backend_settin
     (void)cudaGetLastError();
     snprintf(open_error, sizeof open_error, "%s",
              counted == cudaSuccess ? "no such device" : cudaGetErrorString(counted));
-    if (counted != cudaSuccess || settings->device >= devices || halo_cuda_is_lost())
+    if (halo_cuda_is_lost())
+        return -EIO;
+    if (counted != cudaSuccess)
+        return code_of_none(counted);
+    if (settings->device >= devices)
         return -ENODEV;
 
     struct cuda_backend *c = calloc(1, sizeof *c);
@@ -525,6 +547,7 @@ static int cuda_open(struct halo_backend **ret, const struct halo_backend_settin
     if (status == cudaSuccess)
         status = make_stream(c, settings->live);
     if (status == cudaSuccess) {
+        halo_cuda_set_memory_device(c->device);
         *ret = &c->base;
         return 0;
     }

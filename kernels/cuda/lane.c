@@ -331,10 +331,17 @@ void halo_cuda_lane_close(struct halo_cuda_lane *lane)
     cudaFree(lane->memory);
 }
 
+static atomic_int memory_device;
+
+void halo_cuda_set_memory_device(int device)
+{
+    atomic_store(&memory_device, device);
+}
+
 void *halo_cuda_memory(size_t size)
 {
     void *memory = NULL;
-    if (!halo_cuda_is_lost() &&
+    if (!halo_cuda_is_lost() && cudaSetDevice(atomic_load(&memory_device)) == cudaSuccess &&
         cudaHostAlloc(&memory, size, cudaHostAllocPortable | cudaHostAllocMapped) == cudaSuccess)
         return memory;
     (void)cudaGetLastError();

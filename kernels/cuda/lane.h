@@ -30,6 +30,8 @@ bool halo_cuda_is_lost(void);
 
 /* Page-locked, mapped host memory of its ops. */
 void *halo_cuda_memory(size_t size);
+/* On which device: threads of decoders and filters ask, each with a current one of its own. */
+void halo_cuda_set_memory_device(int device);
 void halo_cuda_memory_free(void *memory);
 
 /* The least_loaded of its ops. */
