@@ -61,9 +61,9 @@ static void print_help(void)
         printf("  halod %-8s %-30s %s\n", c->name, c->words, c->help);
     printf("  halod %-8s %-30s %s\n", "--help", "", "this text; halod run --help: its options");
     printf("  halod %-8s %-30s %s\n", "--version", "", "version, backends, devices, libraries");
-    printf(
-        "\nexample:\n  halod run -i holiday.mp4 -vf gblur=sigma=12 blurred.mp4\n"
-        "\nexit codes: 0 done, 1 failed, 64 usage, 129, 130 and 143 interrupted. See halod(8).\n");
+    printf("\nexample:\n  halod run -i holiday.mp4 -vf gblur=sigma=12 blurred.mp4\n"
+           "\nexit codes: 0 done, 1 failed, 64 usage, 75 the GPU failed,\n"
+           "129, 130 and 143 interrupted. See halod(8).\n");
 }
 
 static int unknown_command(const char *word)

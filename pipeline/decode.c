@@ -153,13 +153,20 @@ void halo_decoder_tolerate(struct halo_decoder *d, bool tolerate)
     d->tolerate = tolerate;
 }
 
+/* No damage of the input's, whatever is tolerated: -EIO with err filled. */
+static int check_device(const struct halo_decoder *d, struct halo_error *err)
+{
+    return d->hw ? halo_decode_hw_check(d->hw, err) : 0;
+}
+
 /* 0 where damage is accepted; a device that is lost is none. */
 static int fail_damaged(const struct halo_decoder *d, int64_t ts, int averror,
                         struct halo_error *err)
 {
     char clock[32], why[400];
-    if (d->hw && halo_decode_hw_check(d->hw, err) < 0)
-        return err->code;
+    const int lost = check_device(d, err);
+    if (lost < 0)
+        return lost;
     const double time = ts == AV_NOPTS_VALUE ? 0 : ts * av_q2d(d->stream->time_base);
     const int ret =
         halo_fail(err, -EBADMSG, "%s: damaged at %s: stream %d (%s): %s", d->name,
@@ -191,9 +198,9 @@ int halo_decoder_send(struct halo_decoder *d, const AVPacket *pkt, struct halo_e
             return r;
         r = avcodec_send_packet(d->codec, pkt);
     }
-    if (r >= 0 || (r == AVERROR_EOF && !pkt) || d->tolerate)
+    if (r >= 0 || (r == AVERROR_EOF && !pkt))
         return 0;
-    return fail_damaged(d, d->packet_time, r, err);
+    return d->tolerate ? check_device(d, err) : fail_damaged(d, d->packet_time, r, err);
 }
 
 /* Every picture has a time: its own, or one frame after the picture before. */
@@ -238,8 +245,10 @@ int halo_decoder_receive(struct halo_decoder *d, struct halo_raw_picture **ret,
     int r, damaged = 0;
     do {
         r = avcodec_receive_frame(d->codec, d->frame);
-        if (r == AVERROR(EAGAIN) || r == AVERROR_EOF || (r < 0 && d->tolerate))
+        if (r == AVERROR(EAGAIN) || r == AVERROR_EOF)
             return 0;
+        if (r < 0 && d->tolerate)
+            return check_device(d, err);
         if (r < 0)
             damaged = fail_damaged(d, d->packet_time, r, err);
     } while (r < 0 && damaged == 0);

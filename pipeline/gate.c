@@ -225,7 +225,8 @@ static int submit_again(struct halo_pending *pending, struct halo_error *err)
     AVFrame *old = pending->output;
     pending->output = halo_picture_pool_get(pending->gate->outputs, true);
     ret = pending->output ? av_frame_copy_props(pending->output, old) : -ENOMEM;
-    av_frame_free(&old);
+    if (!halo_backend_is_lost(halo_ring_ops(pending->gate->ring)))
+        av_frame_free(&old); /* into one that was lost it may still write: that is left alone */
     if (ret >= 0)
         ret = submit(pending);
     return ret < 0 ? fail_filter(pending, ret, err) : 0;
