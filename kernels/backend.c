@@ -90,7 +90,7 @@ static bool plane_ok(const struct halo_plane *p)
         return false;
 
     const ptrdiff_t bytes = halo_plane_sample_bytes(p);
-    const ptrdiff_t row = bytes * p->channels * p->width;
+    const ptrdiff_t row = (ptrdiff_t)halo_plane_row_bytes(p);
     if (p->height > 1 && p->stride < row && -p->stride < row)
         return false; /* rows that overlap */
     return (uintptr_t)p->data % (size_t)bytes == 0 && p->stride % bytes == 0;
@@ -105,7 +105,7 @@ static bool same_shape(const struct halo_plane *a, const struct halo_plane *b)
 /* First byte and one past the last, whichever way up the plane is stored. */
 static void extent(const struct halo_plane *p, uintptr_t *first, uintptr_t *end)
 {
-    const uintptr_t row = (uintptr_t)(halo_plane_sample_bytes(p) * p->channels) * (size_t)p->width;
+    const uintptr_t row = halo_plane_row_bytes(p);
     const uintptr_t data = (uintptr_t)p->data;
     const ptrdiff_t down = p->stride * (p->height - 1);
     *first = down < 0 ? data - (uintptr_t)-down : data;
@@ -211,8 +211,7 @@ struct halo_plane halo_trial_plane(const struct halo_trial *trial, int p)
 /* A plane of random samples in host memory, rows on cache lines. */
 static int make_plane(struct halo_plane *ret, uint64_t state)
 {
-    const size_t row = (size_t)(ret->width * ret->channels) * (size_t)halo_plane_sample_bytes(ret);
-    const size_t stride = (row + 63) / 64 * 64;
+    const size_t stride = (halo_plane_row_bytes(ret) + 63) / 64 * 64;
     uint8_t *bytes = ret->data = aligned_alloc(64, stride * (size_t)ret->height);
     if (!bytes)
         return -ENOMEM;
@@ -274,7 +273,7 @@ int halo_backend_time(struct halo_backend *b, const struct halo_trial *trial, do
     static uint16_t cell; /* aligned for both sample sizes */
     struct halo_plane one = trial->like;
     one.data = &cell;
-    one.stride = (ptrdiff_t)one.width * one.channels * halo_plane_sample_bytes(&one);
+    one.stride = (ptrdiff_t)halo_plane_row_bytes(&one);
     if (!plane_ok(&one) || trial->planes < 1 || trial->rounds < 1 ||
         trial->conv->depth != one.depth || !region_ok(trial->region, &one, NULL) ||
         (trial->yuv420 && trial->region) ||

@@ -84,10 +84,9 @@ static bool frame_ok(const struct halo_backend *b, const struct halo_frame *fram
     return true;
 }
 
-static size_t row_bytes(const struct halo_plane *p)
+static size_t aligned_row(const struct halo_plane *p)
 {
-    const size_t row = (size_t)p->width * (size_t)(p->channels * halo_plane_sample_bytes(p));
-    return (row + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    return (halo_plane_row_bytes(p) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
 /* Room for two planes of scratch each, kept by the backend. */
@@ -97,7 +96,7 @@ static int place_scratch(struct halo_backend *b, const struct halo_frame *frame,
     const int wanted = halo_frame_scratch(frame);
     size_t bytes = 0;
     for (int p = 0; p < frame->planes; p++)
-        bytes += row_bytes(&frame->plane[p].src) * (size_t)frame->plane[p].src.height;
+        bytes += aligned_row(&frame->plane[p].src) * (size_t)frame->plane[p].src.height;
     if (b->scratch_bytes < bytes * (size_t)wanted) {
         free(b->scratch);
         b->scratch = aligned_alloc(ALIGNMENT, bytes * (size_t)wanted);
@@ -111,8 +110,8 @@ static int place_scratch(struct halo_backend *b, const struct halo_frame *frame,
             struct halo_plane *plane = &places->scratch[i][p];
             *plane = frame->plane[p].src;
             plane->data = at;
-            plane->stride = (ptrdiff_t)row_bytes(plane);
-            at += row_bytes(plane) * (size_t)plane->height;
+            plane->stride = (ptrdiff_t)aligned_row(plane);
+            at += aligned_row(plane) * (size_t)plane->height;
         }
     }
     return 0;

@@ -38,4 +38,10 @@ static inline int halo_plane_sample_bytes(const struct halo_plane *p)
     return p->depth > 8 ? 2 : 1;
 }
 
+/* The samples of one row, without what lies between rows. */
+static inline size_t halo_plane_row_bytes(const struct halo_plane *p)
+{
+    return (size_t)p->width * (size_t)p->channels * (size_t)halo_plane_sample_bytes(p);
+}
+
 #endif

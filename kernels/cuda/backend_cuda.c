@@ -99,29 +99,24 @@ static size_t align(size_t size)
     return (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
-static size_t row_bytes(const struct halo_plane *p)
-{
-    return (size_t)p->width * p->channels * halo_plane_sample_bytes(p);
-}
-
 /* The plane as it lies in one of our buffers. */
 static struct halo_plane packed(const struct halo_plane *p, const struct buffer *b, size_t offset)
 {
     struct halo_plane ret = *p;
     ret.data = (char *)b->data + offset;
-    ret.stride = (ptrdiff_t)align(row_bytes(p));
+    ret.stride = (ptrdiff_t)align(halo_plane_row_bytes(p));
     return ret;
 }
 
 static size_t packed_bytes(const struct halo_plane *p)
 {
-    return align(row_bytes(p)) * p->height;
+    return align(halo_plane_row_bytes(p)) * p->height;
 }
 
 /* Samples only: what lies between rows belongs to the caller. Strides may be negative. */
 static void copy_rows(const struct halo_plane *to, const struct halo_plane *from)
 {
-    const size_t bytes = row_bytes(from);
+    const size_t bytes = halo_plane_row_bytes(from);
     const char *in = from->data;
     char *out = to->data;
 

@@ -89,7 +89,7 @@ static bool is_pageable(const void *host)
 static void count(struct halo_copies *copies, const struct halo_plane *to,
                   const struct halo_plane *from, const void *host)
 {
-    const int64_t row = (int64_t)from->width * from->channels * halo_plane_sample_bytes(from);
+    const int64_t row = (int64_t)halo_plane_row_bytes(from);
     const bool plain = to->stride == from->stride && to->stride > 0;
     copies->count++;
     copies->bytes += plain ? to->stride * (from->height - 1) + row : row * from->height;

@@ -21,7 +21,7 @@ struct timing {
 
 static size_t plane_bytes(const struct halo_plane *p)
 {
-    const size_t row = (size_t)p->width * p->channels * halo_plane_sample_bytes(p);
+    const size_t row = halo_plane_row_bytes(p);
     return (row + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT * p->height;
 }
 

@@ -299,7 +299,7 @@ static void refuse(struct halo_backend *lane)
 static bool same_picture(const struct plane_test *t)
 {
     const struct halo_plane *p = &t->want.plane;
-    const size_t row = (size_t)(p->width * p->channels * halo_plane_sample_bytes(p));
+    const size_t row = halo_plane_row_bytes(p);
     const ptrdiff_t last = p->stride * (p->height - 1);
     const char *want = (const char *)t->want.memory, *got = t->memory_dst;
     const size_t first = (size_t)((const char *)p->data - want);
@@ -326,21 +326,16 @@ static void print_steps(const struct plane_test *t)
     printf("\n");
 }
 
-static int64_t row_bytes(const struct halo_plane *p)
-{
-    return (int64_t)p->width * p->channels * halo_plane_sample_bytes(p);
-}
-
 /* Adds a plane of the host's to what has to be copied; kernels write in steps of 16 bytes. */
 static void count_copy(const struct frame_test *t, const struct halo_plane *p, bool written,
                        struct halo_copies *ret)
 {
     const bool in_place = t->mapped && t->locked && (uintptr_t)p->data % 256 == 0 &&
                           p->stride > 0 && p->stride % 16 == 0 &&
-                          (!written || row_bytes(p) % 16 == 0);
+                          (!written || halo_plane_row_bytes(p) % 16 == 0);
     ret->count += !in_place;
     ret->pageable += !in_place && !t->locked;
-    ret->bytes += in_place ? 0 : row_bytes(p) * p->height;
+    ret->bytes += in_place ? 0 : (int64_t)halo_plane_row_bytes(p) * p->height;
 }
 
 static void expect_copies(const struct halo_copies *got, const struct halo_copies *want)

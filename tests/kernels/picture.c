@@ -128,7 +128,7 @@ void picture_fill(struct picture *p, enum pattern pattern, const struct halo_con
 bool picture_guards_whole(const struct picture *p)
 {
     const struct halo_plane *plane = &p->plane;
-    const size_t row = (size_t)(plane->width * plane->channels * halo_plane_sample_bytes(plane));
+    const size_t row = halo_plane_row_bytes(plane);
     const size_t stride = (size_t)(plane->stride < 0 ? -plane->stride : plane->stride);
     const size_t first = (size_t)p->before * (size_t)halo_plane_sample_bytes(plane);
     for (size_t i = 0; i < p->size; i++) {

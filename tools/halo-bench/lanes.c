@@ -51,8 +51,7 @@ static struct halo_plane shape(const struct halo_bench_way *way, int p, size_t *
         .depth = f->depth,
         .shift = f->shift,
     };
-    const int row = ret.width * ret.channels * halo_plane_sample_bytes(&ret);
-    ret.stride = align(row, ROW_ALIGNMENT);
+    ret.stride = align((int)halo_plane_row_bytes(&ret), ROW_ALIGNMENT);
     const int rows = shifted(align(way->height, ROWS) + MORE_ROWS, p ? f->shift_y : 0);
     *room = (size_t)align((int)ret.stride * rows, PLANE_ALIGNMENT);
     return ret;
@@ -89,8 +88,7 @@ int halo_bench_way_init(struct halo_bench_way *ret, const struct halo_bench_sett
         size_t room;
         const struct halo_plane plane = shape(ret, p, &room);
         ret->room += room;
-        ret->bytes += (size_t)plane.width * (size_t)plane.height *
-                      (size_t)(plane.channels * halo_plane_sample_bytes(&plane));
+        ret->bytes += halo_plane_row_bytes(&plane) * (size_t)plane.height;
     }
     if (rc < 0)
         halo_bench_way_finish(ret);
