@@ -53,7 +53,7 @@ void halo_memory_destroy(struct halo_memory *m)
 
 static void say(struct halo_memory *m, bool refused)
 {
-    if (halo_backend_is_lost(m->ops) || !HALO_ONCE(m->said))
+    if (!m->ops->memory || halo_backend_is_lost(m->ops) || !HALO_ONCE(m->said))
         return;
     const int64_t now = atomic_load(&m->locked) / MEBIBYTE;
     if (refused)

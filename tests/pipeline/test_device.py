@@ -98,11 +98,10 @@ class WithoutGpu(Device):
         self.assert_closed('open:1', words='does not start', most=1)
 
     def test_no_page_locked_memory(self):
+        """The CPU has none, and other memory does."""
         for fault in ('memory:1', 'memory:4', 'memory:2+'):
             with self.subTest(fault):
-                ran = run('cpu', fault=fault)
-                self.assert_same(ran, 1)
-                self.assertIn('ordinary memory', ran.err)
+                self.assert_same(run('cpu', fault=fault), 0)
 
     def test_no_answer(self):
         for fault in ('hang:1', 'hang:3', 'hang:50'):
