@@ -24,11 +24,6 @@ enum {
     POISON = 0xA5,
 };
 
-static size_t row_bytes(const struct halo_plane *p)
-{
-    return (size_t)p->width * (size_t)(p->channels * halo_plane_sample_bytes(p));
-}
-
 static size_t align(size_t bytes, size_t to)
 {
     return (bytes + to - 1) / to * to;
@@ -38,7 +33,7 @@ static size_t align(size_t bytes, size_t to)
 static struct halo_plane device_plane(const struct halo_plane *host)
 {
     struct halo_plane ret = *host;
-    const ptrdiff_t row = (ptrdiff_t)row_bytes(host);
+    const ptrdiff_t row = (ptrdiff_t)halo_plane_row_bytes(host);
     const bool fits =
         host->stride >= row && host->stride <= 2 * row + ALIGNMENT && host->stride % STEP == 0;
     ret.stride = fits ? host->stride : (ptrdiff_t)align((size_t)row, ALIGNMENT);
@@ -84,9 +79,9 @@ static void find_in_place(const struct halo_cuda_lane *lane, const struct halo_f
         ret->at.dst[p] = *dst;
         ret->src_in_place[p] = frame->src_on_device ? !frame->plane[p].gather && is_aligned(src)
                                                     : map(lane, src, &ret->at.src[p]);
-        ret->dst_in_place[p] = frame->dst_on_device
-                                   ? is_aligned(dst)
-                                   : row_bytes(dst) % STEP == 0 && map(lane, dst, &ret->at.dst[p]);
+        ret->dst_in_place[p] = frame->dst_on_device ? is_aligned(dst)
+                                                    : halo_plane_row_bytes(dst) % STEP == 0 &&
+                                                          map(lane, dst, &ret->at.dst[p]);
     }
 }
 
@@ -133,7 +128,7 @@ static size_t lay_out(const struct halo_frame *frame, char *memory, struct lay *
 static cudaError_t copy_plane(const struct halo_plane *to, const struct halo_plane *from,
                               enum cudaMemcpyKind kind, cudaStream_t stream)
 {
-    const size_t row = row_bytes(from);
+    const size_t row = halo_plane_row_bytes(from);
     const size_t rows = (size_t)from->height;
     if (to->stride == from->stride && to->stride > 0)
         return cudaMemcpyAsync(to->data, from->data, (size_t)to->stride * (rows - 1) + row, kind,
@@ -181,8 +176,8 @@ static cudaError_t poison(const struct halo_frame *frame, const struct lay *lay,
     for (int p = 0; p < frame->planes && status == cudaSuccess; p++) {
         const struct halo_plane *dst = &lay->at.dst[p];
         if (lay->dst_in_place[p]) {
-            status = cudaMemset2DAsync(dst->data, (size_t)dst->stride, POISON, row_bytes(dst),
-                                       (size_t)dst->height, stream);
+            status = cudaMemset2DAsync(dst->data, (size_t)dst->stride, POISON,
+                                       halo_plane_row_bytes(dst), (size_t)dst->height, stream);
             continue;
         }
         size_t bytes = plane_bytes(dst);
