@@ -98,6 +98,8 @@ static int open_codec(struct halo_decoder *d, struct halo_error *err)
     const bool conceal = d->damage->keep_going ||
                          (d->traits & (d->hw ? HALO_FUSSY | HALO_FUSSY_ON_GPU : HALO_FUSSY));
     d->codec->err_recognition = AV_EF_CRCCHECK | (conceal ? 0 : AV_EF_EXPLODE);
+    if (!conceal && (d->traits & HALO_BRITTLE))
+        d->codec->thread_type = FF_THREAD_SLICE;
     if (d->hw && r >= 0) {
         d->codec->get_format = get_format;
         r = halo_decode_hw_prepare(d->hw, d->codec);

@@ -11,6 +11,7 @@ enum halo_decode_traits {
     HALO_FUSSY = 4,         /* asked to stop at errors, its decoder stops at healthy pictures */
     HALO_EXACT = 8,         /* the standard fixes every bit of its pictures */
     HALO_FUSSY_ON_GPU = 16, /* so it does where the GPU decodes */
+    HALO_BRITTLE = 32,      /* asked to stop at errors, its decoder aborts in threads of frames */
 };
 
 /* A set of them; 0 for what is not known. Any thread. */
