@@ -33,6 +33,19 @@ const char *halo_path_of(const char *name)
     return starts(name, "file:") ? name + strlen("file:") : name;
 }
 
+char *halo_path_of_stream(const char *name, int fd)
+{
+    const bool pipe = starts(name, "pipe:");
+    char *path, *end = NULL;
+    errno = EINVAL;
+    if (!pipe && strcmp(name, "-"))
+        return NULL;
+    const char *digits = name + strlen("pipe:");
+    const long number = pipe ? strtol(digits, &end, 10) : fd;
+    const bool given = pipe && end > digits && !*end;
+    return asprintf(&path, "/dev/fd/%ld", given ? number : (long)fd) < 0 ? NULL : path;
+}
+
 /* Length of the folder in path, with its slash; 0 without one. */
 static int folder_length(const char *path)
 {

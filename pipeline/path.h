@@ -13,6 +13,10 @@ bool halo_path_is_url(const char *name);
 /* The path in name: what follows file:, or name itself. As in FFmpeg file:///x is /x. */
 const char *halo_path_of(const char *name);
 
+/* The path of a stream that is open already: of - and pipe:N, which is fd where N is no number, as
+ * in FFmpeg. NULL with errno: EINVAL for any other name, ENOMEM. */
+char *halo_path_of_stream(const char *name, int fd);
+
 /* Where opening path for writing leads: symbolic links as the last part are followed, also one
  * whose target is not there yet. NULL with errno (ELOOP, ENOMEM). */
 char *halo_path_follow(const char *path);

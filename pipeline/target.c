@@ -3,6 +3,7 @@
 #include "pipeline/target.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,15 +28,72 @@ static int check_directory(const char *path, struct halo_error *err)
     return ret;
 }
 
-/* A file that a run writes beside OUT. */
-struct side {
-    const char *option, *name; /* name NULL: not asked for */
+/* What the command line names, as paths; NULL where it is no file. */
+struct names {
+    char *in, *out;
+    struct side {
+        const char *option, *name; /* name NULL: not asked for */
+        char *path;
+    } side[3];
 };
 
-/* NULL where it is no file. */
-static const char *side_path(const struct side *side)
+/* Of a stream that is open already, or a copy of the path in name. NULL with errno: ENOMEM, or
+ * 0 where there is none. */
+static char *path_of(const char *name, int fd)
 {
-    return side->name && strcmp(side->name, "-") ? halo_path_of(side->name) : NULL;
+    char *path = halo_path_of_stream(name, fd);
+    if (path || errno != EINVAL)
+        return path;
+    errno = 0;
+    return halo_path_is_url(name) || !strcmp(name, "null:") ? NULL : strdup(halo_path_of(name));
+}
+
+/* Standard input that is no file is never destroyed: a terminal or a socket may be output too. */
+static bool is_no_file(const char *input, const char *path)
+{
+    struct stat st;
+    return (!strcmp(input, "-") || halo_path_is_url(input)) &&
+           !(stat(path, &st) == 0 && S_ISREG(st.st_mode));
+}
+
+static void finish_names(struct names *names)
+{
+    free(names->in);
+    free(names->out);
+    for (size_t i = 0; i < sizeof names->side / sizeof *names->side; i++)
+        free(names->side[i].path);
+}
+
+static int init_names(struct names *names, const struct halo_run_settings *set,
+                      struct halo_error *err)
+{
+    *names = (struct names){.side = {{"-progress", set->progress, NULL},
+                                     {"-stats_json", set->stats_json, NULL},
+                                     {"-trace", set->trace, NULL}}};
+    names->in = path_of(set->input, STDIN_FILENO);
+    int no_memory = !names->in && errno;
+    names->out = path_of(set->output, STDOUT_FILENO);
+    no_memory |= !names->out && errno;
+    for (size_t i = 0; i < sizeof names->side / sizeof *names->side; i++) {
+        struct side *side = &names->side[i];
+        const bool open = side->name && !strcmp(side->name, "-");
+        if (side->name)
+            side->path = open ? halo_path_of_stream(side->name, STDOUT_FILENO)
+                              : strdup(halo_path_of(side->name));
+        no_memory |= side->name && !side->path;
+    }
+    if (names->in && is_no_file(set->input, names->in)) {
+        free(names->in);
+        names->in = NULL;
+    }
+    return no_memory ? halo_fail(err, -ENOMEM, "out of memory") : 0;
+}
+
+/* Writing to both would destroy or mix something. Terminals and /dev/null bear it. */
+static bool collide(const char *a, const char *b)
+{
+    struct stat st;
+    return halo_path_same(a, b) && !(stat(a, &st) == 0 && S_ISCHR(st.st_mode));
 }
 
 static int fail_partial(const struct halo_target *target, const char *out, const char *what,
@@ -46,42 +104,49 @@ static int fail_partial(const struct halo_target *target, const char *out, const
                            out, target->partial, what);
 }
 
-static int check_side(const struct halo_target *target, const struct side *side, const char *in,
-                      const char *out, struct halo_error *err)
+static int check_side(const struct halo_target *target, const struct names *names,
+                      const struct side *side, const char *out, struct halo_error *err)
 {
     char what[40];
-    const char *path = side_path(side);
     snprintf(what, sizeof what, "%s file", side->option);
-    if (halo_path_same(out, path))
+    if (collide(names->out, side->path))
         return halo_fail_usage(err, "%s: OUT is the same file as the %s: name another", out, what);
-    if (halo_path_same(path, in))
+    if (collide(side->path, names->in))
         return halo_fail_usage(err, "%s %s: is the same file as IN: name another", side->option,
-                               path);
-    return halo_path_same(target->partial, path) ? fail_partial(target, out, what, err) : 0;
+                               side->name);
+    return collide(target->partial, side->path) ? fail_partial(target, out, what, err) : 0;
+}
+
+static int compare(const struct halo_target *target, const struct names *names, const char *out,
+                   struct halo_error *err)
+{
+    if (collide(names->out, names->in))
+        return halo_fail_usage(err, "%s: OUT is the same file as IN: name another", out);
+    if (collide(target->partial, names->in))
+        return fail_partial(target, out, "input", err);
+    for (size_t i = 0; i < sizeof names->side / sizeof *names->side; i++) {
+        const struct side *side = &names->side[i];
+        const int ret = check_side(target, names, side, out, err);
+        if (ret < 0)
+            return ret;
+        for (size_t k = 0; k < i; k++)
+            if (collide(side->path, names->side[k].path))
+                return halo_fail_usage(err, "%s %s: is the %s file too: name another", side->option,
+                                       side->name, names->side[k].option);
+    }
+    return 0;
 }
 
 /* No two names on the command line may be one file: the later one opened would destroy it. */
 static int check_names(const struct halo_target *target, const struct halo_run_settings *set,
-                       const char *out, struct halo_error *err)
+                       struct halo_error *err)
 {
-    const char *in = strcmp(set->input, "-") ? halo_path_of(set->input) : NULL;
-    if (halo_path_same(out, in))
-        return halo_fail_usage(err, "%s: OUT is the same file as IN: name another", out);
-    if (halo_path_same(target->partial, in))
-        return fail_partial(target, out, "input", err);
-    const struct side sides[] = {
-        {"-progress", set->progress}, {"-stats_json", set->stats_json}, {"-trace", set->trace}};
-    const int count = sizeof sides / sizeof *sides;
-    for (int i = 0; i < count; i++) {
-        const int ret = check_side(target, &sides[i], in, out, err);
-        if (ret < 0)
-            return ret;
-        for (int k = 0; k < i; k++)
-            if (halo_path_same(side_path(&sides[i]), side_path(&sides[k])))
-                return halo_fail_usage(err, "%s %s: is the %s file too: name another",
-                                       sides[i].option, sides[i].name, sides[k].option);
-    }
-    return 0;
+    struct names names;
+    int ret = init_names(&names, set, err);
+    if (ret >= 0)
+        ret = compare(target, &names, set->output, err);
+    finish_names(&names);
+    return ret;
 }
 
 /* Names of the file that will be; a link stays a link. */
@@ -104,7 +169,7 @@ static int choose_file(struct halo_target *target, const struct halo_run_setting
         return halo_fail_usage(err, "%s: is a directory: name a file in it", out);
     int ret = target->kind == HALO_TARGET_FILE ? name_file(target, out, err) : 0;
     if (ret >= 0)
-        ret = check_names(target, set, out, err);
+        ret = check_names(target, set, err);
     if (ret < 0 || target->kind == HALO_TARGET_DIRECT)
         return ret;
     if (exists && !set->overwrite)
@@ -123,7 +188,7 @@ int halo_target_init(struct halo_target *target, const struct halo_run_settings 
         target->kind = HALO_TARGET_NULL;
     else if (strcmp(out, "-") != 0 && !halo_path_is_url(out))
         return choose_file(target, set, halo_path_of(out), err);
-    return check_names(target, set, NULL, err);
+    return check_names(target, set, err);
 }
 
 void halo_target_finish(struct halo_target *target)

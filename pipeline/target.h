@@ -22,7 +22,8 @@ struct halo_target {
     mode_t mode;   /* of the file that is there; 0 where none is */
 };
 
-/* Checks OUT, IN and -progress against each other and against what is there; opens nothing. 0, a
+/* Checks OUT, IN and the files of -progress, -stats_json and -trace against each other, also where
+ * they are standard input and output, and against what is there; opens nothing. 0, a
  * usage error or -errno, with err filled; *target is the caller's to finish on failure too. */
 int halo_target_init(struct halo_target *target, const struct halo_run_settings *set,
                      struct halo_error *err);

@@ -364,6 +364,76 @@ class Outputs(HaloTest):
         self.assertEqual(sorted(os.listdir(self.folder)), ['link.mkv', 'real.mkv'])
 
 
+class Streams(HaloTest):
+    """Files that are standard input and standard output too."""
+    def streams(self, *arguments, source=None, out=None, code=64):
+        """halod in the folder, with these files as its streams; returns its lines on stderr."""
+        with open(source or os.devnull, 'rb') as data, open(out or os.devnull, 'ab') as to:
+            done = subprocess.run(halotest.halod_command(*arguments), stdin=data, stdout=to,
+                                  stderr=subprocess.PIPE, cwd=self.folder,
+                                  env=halotest.halod_environment())
+        lines = done.stderr.decode().splitlines()
+        self.assertEqual(done.returncode, code, lines)
+        if code:
+            self.assertEqual(len(lines), 1, lines)
+            self.assertRegex(lines[0], '^halod: .*(same file|file too|name another)')
+        return lines
+
+    def test_input(self):
+        source = self.path('st.mkv')
+        halotest.shutil.copyfile(silent_clip('.mkv'), source)
+        os.link(source, self.path('hard.mkv'))
+        with open(source, 'rb') as file:
+            before = file.read()
+        for name in ('-', 'pipe:0', 'pipe:', '/dev/stdin'):
+            for option in ('-trace', '-stats_json', '-progress'):
+                for path in ('st.mkv', 'hard.mkv', '/dev/stdin', '/proc/self/fd/0'):
+                    with self.subTest(name, option=option, path=path):
+                        self.streams('run', '-i', name, '-vf', 'null', option, path, '-y', 'o.mkv',
+                                     source=source)
+            self.streams('run', '-i', name, '-vf', 'null', '-y', 'st.mkv', source=source)
+        self.assertEqual(sorted(os.listdir(self.folder)), ['hard.mkv', 'st.mkv'])
+        with open(source, 'rb') as file:
+            self.assertEqual(file.read(), before)
+        self.streams('run', '-i', '-', '-vf', 'null', '-stats_json', 'st.json', 'o.mkv',
+                     source=source, code=0)
+        self.assertEqual(halotest.frame_count(self.path('o.mkv')), 25)
+
+    def test_output(self):
+        out = self.path('so.nut')
+        for name in ('-', 'pipe:1', 'pipe:', '/dev/stdout'):
+            for option in ('-trace', '-stats_json', '-progress'):
+                for path in ('so.nut', '/dev/stdout', '/proc/self/fd/1', '/dev/fd/1'):
+                    with self.subTest(name, option=option, path=path):
+                        self.streams('run', '-y', '-i', silent_clip(), '-vf', 'null', option, path,
+                                     '-f', 'nut', name, out=out)
+        self.streams('run', '-y', '-i', silent_clip(), '-vf', 'null', '-progress', '-', '-f', 'nut',
+                     'pipe:1', out=out)
+        self.streams('run', '-i', silent_clip(), '-vf', 'null', '-trace', '/dev/stdout',
+                     '-progress', '-', 'null:', out=out)
+        self.assertEqual(os.path.getsize(out), 0)
+        self.streams('run', '-i', silent_clip(), '-vf', 'null', '-trace', 't.json', '-f', 'nut',
+                     '-', out=out, code=0)
+        self.assertEqual(halotest.frame_count(out), 25)
+
+    def test_output_that_is_a_pipe(self):
+        for option, path, name in (('-trace', '/dev/stdout', '-'),
+                                   ('-trace', '/proc/self/fd/1', 'pipe:1'),
+                                   ('-stats_json', '/dev/fd/1', '/dev/stdout'),
+                                   ('-progress', '-', 'pipe:1')):
+            with self.subTest(option, name=name):
+                self.refused('run', '-i', silent_clip(), '-vf', 'null', option, path, '-f', 'nut',
+                             name, says=(option, 'same file'))
+        self.refused('run', '-i', silent_clip(), '-vf', 'null', '-trace', '/dev/stdout',
+                     '-progress', '-', 'null:', says=('-trace', '-progress'))
+
+    def test_nothing_to_lose(self):
+        for arguments in (('-trace', '/dev/stdout', '-f', 'nut', '-'),
+                          ('-trace', os.devnull, '-progress', '-', 'null:'),
+                          ('-trace', os.devnull, '-stats_json', os.devnull, 'null:')):
+            self.streams('run', '-i', silent_clip(), '-vf', 'null', *arguments, code=0)
+
+
 class Help(HaloTest):
     def test_help(self):
         for words in (('--help',), ('run', '--help')):

@@ -56,6 +56,27 @@ static void expect_follow(const char *path, const char *wanted)
     free(got);
 }
 
+static void expect_stream(const char *name, const char *expected)
+{
+    char *path = halo_path_of_stream(name, 1);
+    assert_non_null(path);
+    assert_string_equal(path, expected);
+    free(path);
+}
+
+static void test_stream(void **state)
+{
+    (void)state;
+    expect_stream("-", "/dev/fd/1");
+    expect_stream("pipe:", "/dev/fd/1");
+    expect_stream("pipe:0", "/dev/fd/0");
+    expect_stream("pipe:7", "/dev/fd/7");
+    expect_stream("pipe:7x", "/dev/fd/1"); /* as FFmpeg */
+    assert_null(halo_path_of_stream("-x", 1));
+    assert_int_equal(errno, EINVAL);
+    assert_null(halo_path_of_stream("file:-", 1));
+}
+
 static void test_links(void **state)
 {
     const char *folder = *state;
@@ -110,6 +131,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_url),
         cmocka_unit_test(test_partial),
+        cmocka_unit_test(test_stream),
         cmocka_unit_test(test_links),
     };
     return cmocka_run_group_tests(tests, enter_folder, leave_folder);
