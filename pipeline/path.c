@@ -59,16 +59,24 @@ static char *join(const char *folder, int length, const char *name)
     return asprintf(&all, "%.*s%s", length, folder, name) < 0 ? NULL : all;
 }
 
-char *halo_path_follow(const char *path)
+/* Where a symbolic link leads. NULL with errno: ENOMEM, or another where path is none. */
+static char *link_target(const char *path)
 {
     char target[PATH_MAX];
+    const ssize_t n = readlink(path, target, sizeof target - 1);
+    if (n < 0)
+        return NULL;
+    target[n] = 0;
+    return join(path, *target == '/' ? 0 : folder_length(path), target);
+}
+
+char *halo_path_follow(const char *path)
+{
     char *at = strdup(path);
     for (int i = 0; at && i < MOST_LINKS; i++) {
-        const ssize_t n = readlink(at, target, sizeof target - 1);
-        if (n < 0)
+        char *next = link_target(at);
+        if (!next && errno != ENOMEM)
             return at;
-        target[n] = 0;
-        char *next = join(at, *target == '/' ? 0 : folder_length(at), target);
         free(at);
         at = next;
     }
@@ -76,6 +84,34 @@ char *halo_path_follow(const char *path)
         errno = ELOOP;
     free(at);
     return NULL;
+}
+
+/* Of a path that is in /proc/self/fd itself. */
+static int number_in_proc(const char *path, const char *own)
+{
+    char *folder = join(path, folder_length(path), "."), *end = NULL;
+    char *real = folder ? realpath(folder, NULL) : NULL;
+    const char *digits = path + folder_length(path);
+    const long number = strtol(digits, &end, 10);
+    const bool found = real && own && !strcmp(real, own) && end > digits && !*end;
+    free(real);
+    free(folder);
+    return found ? (int)number : -1;
+}
+
+int halo_path_descriptor(const char *path)
+{
+    char *own = realpath("/proc/self/fd", NULL), *at = strdup(path);
+    int fd = -1;
+    for (int i = 0; at && i < MOST_LINKS && fd < 0; i++) {
+        char *next = link_target(at);
+        fd = number_in_proc(at, own);
+        free(at);
+        at = next;
+    }
+    free(at);
+    free(own);
+    return fd;
 }
 
 /* One spelling for each file, there or not. NULL where its folder is not there. */

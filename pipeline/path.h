@@ -21,6 +21,10 @@ char *halo_path_of_stream(const char *name, int fd);
  * whose target is not there yet. NULL with errno (ELOOP, ENOMEM). */
 char *halo_path_follow(const char *path);
 
+/* The descriptor N that path stands for: it leads to /proc/self/fd/N, as /dev/stderr and /dev/fd/N
+ * do. -1: none. */
+int halo_path_descriptor(const char *path);
+
 /* Do both lead to one file, there already or not? NULL is no file. */
 bool halo_path_same(const char *a, const char *b);
 

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "pipeline/av.h"
+#include "pipeline/beside.h"
 #include "pipeline/container.h"
 #include "pipeline/path.h"
 #include "pipeline/target.h"
@@ -128,7 +129,7 @@ void halo_sink_destroy(struct halo_sink *sink)
     halo_sink_abandon(sink);
     avformat_free_context(sink->format);
     halo_target_finish(&sink->target);
-    av_free(sink->beside);
+    free(sink->beside);
     av_free(sink);
 }
 
@@ -175,27 +176,11 @@ static int fail_header(const struct halo_sink *sink, int averror, struct halo_er
                            out, container, halo_av_reason(averror, why, sizeof why));
 }
 
-/* A name in the same directory, so that the rename at the end is atomic. */
 static int make_beside(struct halo_sink *sink, struct halo_error *err)
 {
-    const char *slash = strrchr(sink->target.path, '/');
-    sink->beside = av_asprintf("%.*s.halod-XXXXXX",
-                               slash ? (int)(slash - sink->target.path + 1) : 0, sink->target.path);
-    if (!sink->beside)
-        return halo_fail(err, -ENOMEM, "out of memory");
-    const int fd = mkostemp(sink->beside, O_CLOEXEC);
-    if (fd < 0) {
-        const int code = -errno;
-        av_freep(&sink->beside);
-        return halo_fail(err, code, "%s: cannot be written: %s", sink->target.path,
-                         strerror(-code));
-    }
-    if (!sink->target.mode) {
-        const mode_t mask = umask(0);
-        umask(mask);
-        sink->target.mode = 0666 & ~mask;
-    }
-    fchmod(fd, sink->target.mode);
+    const int fd = halo_beside_make(sink->target.path, sink->target.mode, &sink->beside);
+    if (fd < 0)
+        return halo_fail(err, fd, "%s: cannot be written: %s", sink->target.path, strerror(-fd));
     close(fd);
     atomic_store(&sink->unfinished, true);
     return 0;

@@ -9,7 +9,6 @@
 #include <time.h>
 
 #include "kernels/ranges.h"
-#include "pipeline/path.h"
 #include "pipeline/stats_private.h"
 
 #define SOURCE(name, kind, ...)                                                                    \
@@ -68,15 +67,6 @@ int64_t halo_stats_now(void)
     return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
 }
 
-static int open_json(struct halo_stats *s, struct halo_error *err)
-{
-    const char *name = s->settings->stats_json;
-    if (name && !(s->json = fopen(halo_path_of(name), "we")))
-        return halo_fail(err, -errno, "-stats_json %s: cannot be written: %s", name,
-                         strerror(errno));
-    return 0;
-}
-
 int halo_stats_create(struct halo_stats **ret, const struct halo_run_settings *settings,
                       struct halo_error *err)
 {
@@ -91,7 +81,9 @@ int halo_stats_create(struct halo_stats **ret, const struct halo_run_settings *s
     for (int i = 0; i < HALO_STAGES; i++)
         pthread_mutex_init(&s->stage[i].lock, NULL);
     pthread_mutex_init(&s->copied_lock, NULL);
-    int r = open_json(s, err);
+    int r = 0;
+    if (settings->stats_json)
+        r = halo_report_open(&s->json, "-stats_json", settings->stats_json, err);
     if (r >= 0 && settings->trace)
         r = halo_trace_create(&s->trace, settings->trace, s->created, err);
     if (r < 0) {
@@ -106,8 +98,7 @@ void halo_stats_destroy(struct halo_stats *s)
 {
     if (!s)
         return;
-    if (s->json)
-        fclose(s->json);
+    halo_report_destroy(s->json);
     halo_trace_destroy(s->trace);
     for (int i = 0; i < HALO_STAGES; i++)
         pthread_mutex_destroy(&s->stage[i].lock);

@@ -48,8 +48,9 @@ enum halo_stage {
     HALO_STAGES,
 };
 
-/* NULL in *ret where settings ask for nothing. Opens the files that they name: their names have
- * been checked against IN and OUT. 0 or -errno with err filled. The caller owns *ret. */
+/* NULL in *ret where settings ask for nothing. Checks the files that they name, or opens them
+ * (report_file.h): their names have been checked against IN and OUT. 0 or -errno with err filled.
+ * The caller owns *ret. */
 int halo_stats_create(struct halo_stats **ret, const struct halo_run_settings *settings,
                       struct halo_error *err);
 void halo_stats_destroy(struct halo_stats *s);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "pipeline/histogram.h"
+#include "pipeline/report_file.h"
 #include "pipeline/stats.h"
 #include "pipeline/trace.h"
 
@@ -38,7 +39,7 @@ struct halo_stats {
     const struct halo_run_settings *settings;
     struct halo_stage_record stage[HALO_STAGES];
     struct halo_trace *trace;            /* NULL without -trace */
-    FILE *json;                          /* NULL without -stats_json */
+    struct halo_report_file *json;       /* NULL without -stats_json */
     int64_t created, run_begin, run_end; /* ns of CLOCK_MONOTONIC; 0: not yet */
     int64_t device_frames;               /* whose copies are counted: */
     struct halo_copies up, down, inside; /* sums */

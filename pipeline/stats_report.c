@@ -162,15 +162,6 @@ static void write_json(const struct halo_stats *s, const struct summary *sum, FI
             sum->memory.count, sum->memory.bytes, seconds(sum->memory.ns));
 }
 
-static void close_json(struct halo_stats *s)
-{
-    const int failed = ferror(s->json);
-    if (fclose(s->json) || failed)
-        halo_log(HALO_LOG_WARNING, "-stats_json %s: cannot be written: %s", s->settings->stats_json,
-                 strerror(errno));
-    s->json = NULL;
-}
-
 void halo_stats_report(struct halo_stats *s, const struct halo_stats_about *about)
 {
     struct summary sum;
@@ -179,9 +170,10 @@ void halo_stats_report(struct halo_stats *s, const struct halo_stats_about *abou
     summarise(s, about, &sum);
     if (s->settings->stats && s->run_end)
         print_text(s, &sum, stderr);
-    if (s->json) {
-        write_json(s, &sum, s->json);
-        close_json(s);
+    FILE *to = s->json ? halo_report_begin(s->json) : NULL;
+    if (to) {
+        write_json(s, &sum, to);
+        halo_report_end(s->json);
     }
     halo_trace_write(s->trace, about->backend);
 }

@@ -10,23 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "pipeline/beside.h"
 #include "pipeline/path.h"
-
-/* The directory must be there before an hour of work, not after it. */
-static int check_directory(const char *path, struct halo_error *err)
-{
-    const char *slash = strrchr(path, '/');
-    char *dir = slash ? strndup(path, slash - path + 1) : strdup(".");
-    struct stat st;
-    int ret = 0;
-    if (!dir)
-        return halo_fail(err, -ENOMEM, "out of memory");
-    if (stat(dir, &st) < 0 || access(dir, W_OK | X_OK) < 0) /* the slash asks for a directory */
-        ret = halo_fail(err, -errno, "%s: cannot be written: directory %s: %s", path, dir,
-                        strerror(errno));
-    free(dir);
-    return ret;
-}
 
 /* What the command line names, as paths; NULL where it is no file. */
 struct names {
@@ -176,7 +161,7 @@ static int choose_file(struct halo_target *target, const struct halo_run_setting
         return halo_fail_usage(err, "%s: exists already: -y replaces it", out);
     if (exists)
         target->mode = st.st_mode & 07777;
-    return check_directory(target->path, err);
+    return halo_beside_check(target->path, err);
 }
 
 int halo_target_init(struct halo_target *target, const struct halo_run_settings *set,

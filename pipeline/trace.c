@@ -7,10 +7,9 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "config/log.h"
-#include "pipeline/path.h"
+#include "pipeline/report_file.h"
 
 enum { THREADS = 1, LANES = 2 }; /* the trace's processes: groups of tracks */
 
@@ -21,7 +20,8 @@ struct track {
 
 struct halo_trace {
     const char *path;
-    FILE *file;
+    struct halo_report_file *report;
+    FILE *file; /* while it is written */
     int64_t zero;
     struct track track[HALO_TRACKS];
 };
@@ -36,8 +36,8 @@ int halo_trace_create(struct halo_trace **ret, const char *path, int64_t zero,
         if (!t->track[i].events)
             r = halo_fail(err, -ENOMEM, "out of memory for -trace");
     }
-    if (r == 0 && !(t->file = fopen(halo_path_of(path), "we")))
-        r = halo_fail(err, -errno, "-trace %s: cannot be written: %s", path, strerror(errno));
+    if (r == 0)
+        r = halo_report_open(&t->report, "-trace", path, err);
     if (r < 0) {
         halo_trace_destroy(t);
         return r;
@@ -52,8 +52,7 @@ void halo_trace_destroy(struct halo_trace *t)
 {
     if (!t)
         return;
-    if (t->file)
-        fclose(t->file);
+    halo_report_destroy(t->report);
     for (int i = 0; i < HALO_TRACKS; i++)
         free(t->track[i].events);
     free(t);
@@ -120,7 +119,7 @@ static void write_track(const struct halo_trace *t, int number)
 void halo_trace_write(struct halo_trace *t, const char *backend)
 {
     long long dropped = 0;
-    if (!t)
+    if (!t || !(t->file = halo_report_begin(t->report)))
         return;
     fputs("{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n", t->file);
     write_names(t, backend);
@@ -137,8 +136,6 @@ void halo_trace_write(struct halo_trace *t, const char *backend)
             "-trace %s: holds the first %d events of each thread and lane: %lld later ones are "
             "not in it",
             t->path, HALO_TRACE_MOST, dropped);
-    const int failed = ferror(t->file);
-    if (fclose(t->file) || failed)
-        halo_log(HALO_LOG_WARNING, "-trace %s: cannot be written: %s", t->path, strerror(errno));
+    halo_report_end(t->report);
     t->file = NULL;
 }

@@ -33,7 +33,7 @@ struct halo_trace_event {
 
 struct halo_trace;
 
-/* path: where it will be written; it is opened (and emptied) now. zero: the trace's time 0. 0 or
+/* path: where it will be written; see halo_report_open. zero: the trace's time 0. 0 or
  * -errno with err filled. The caller owns *ret; path stays the caller's. */
 int halo_trace_create(struct halo_trace **ret, const char *path, int64_t zero,
                       struct halo_error *err);

@@ -109,6 +109,19 @@ class WithoutGpu(Device):
                 for took in self.hangs(fault):
                     self.assertLess(took, (1 + 1 + 2) * PATIENCE)  # deadline, a second, start
 
+    def test_no_answer_leaves_reports(self):
+        """The deadline ends the process: what was there before stays, and nothing else."""
+        for name in ('trace.json', 'stats.json'):
+            with open(self.path(name), 'w', encoding='utf-8') as file:
+                file.write('old')
+        ran = run('cpu', '-gpu_timeout', 1, '-trace', self.path('trace.json'), '-stats_json',
+                  self.path('stats.json'), fault='hang:3', output=self.path('out.mkv'))
+        self.assertEqual(ran.code, EXIT_DEVICE, self.told(ran))
+        self.assertEqual(sorted(os.listdir(self.folder)), ['stats.json', 'trace.json'])
+        for name in ('trace.json', 'stats.json'):
+            with open(self.path(name), encoding='utf-8') as file:
+                self.assertEqual(file.read(), 'old')
+
     def ends_soon(self, ran):
         self.addCleanup(ran.stdout.close)
         self.addCleanup(ran.stderr.close)

@@ -4,6 +4,8 @@ import itertools
 import json
 import os
 import re
+import signal
+import subprocess
 
 import halotest
 from halotest import HaloTest, clip, plain_clip, silent_clip, video_source
@@ -208,6 +210,110 @@ class Names(HaloTest):
                              self.path('out.mkv'))
             self.says_once(run, f'{option} /dev/full: cannot be written')
             self.assertEqual(halotest.frame_count(self.path('out.mkv')), 25)
+
+
+class Files(HaloTest):
+    """Reports are whole, or what was there before stays."""
+    def both(self):
+        return ('-trace', self.path('trace.json'), '-stats_json', self.path('stats.json'))
+
+    def existing(self):
+        for name in ('trace.json', 'stats.json'):
+            with open(self.path(name), 'w', encoding='utf-8') as file:
+                file.write('"old"')
+
+    def assert_old(self, *more):
+        self.assertEqual(sorted(os.listdir(self.folder)), sorted(['stats.json', 'trace.json', *more]))
+        for name in ('trace.json', 'stats.json'):
+            self.assertEqual(read_json(self.path(name)), 'old')
+
+    def assert_new(self):
+        self.assertEqual(sorted(os.listdir(self.folder)), ['stats.json', 'trace.json'])
+        self.assertGreater(len(Trace(self.path('trace.json')).spans), 0)
+        self.assertIn('stages', read_json(self.path('stats.json')))
+
+    def test_two_runs_into_one(self):
+        runs = [halotest.start_halod('run', '-i', silent_clip(), '-vf', f'gblur=sigma={n}',
+                                     *self.both(), 'null:') for n in range(1, 5)]
+        for run in runs:
+            error = run.communicate(timeout=halotest.RUN_TIMEOUT)[1]
+            self.assertEqual(run.returncode, 0, error)
+        self.assert_new()
+
+    def test_failed_run_replaces(self):
+        self.existing()
+        self.halod('run', '-i', self.path('missing.mkv'), '-vf', 'null', *self.both(), 'null:',
+                   code=1)
+        self.assert_new()
+
+    def test_run_that_does_not_begin(self):
+        self.existing()
+        self.halod('run', '-i', silent_clip(), '-vf', 'null', *self.both(), '-progress',
+                   self.path('nowhere/x'), 'null:', code=1)
+        self.assert_old()
+        self.halod('run', '-i', silent_clip(), '-vf', 'null', *self.both(), '-c:v', 'nosuch',
+                   'null:', code=64)
+        self.assert_old()
+
+    def test_killed(self):
+        self.existing()
+        fifo = self.path('in.nut')
+        os.mkfifo(fifo)
+        for number in (signal.SIGKILL, signal.SIGTERM):
+            run = halotest.start_halod('run', '-i', fifo, '-vf', 'null', *self.both(), 'null:')
+            with open(fifo, 'wb') as to:
+                to.write(bytes(1000))
+                to.flush()
+                self.assert_old('in.nut')  # while it runs, too
+                run.send_signal(number)
+                run.communicate(timeout=halotest.RUN_TIMEOUT)
+            if number == signal.SIGKILL:
+                self.assert_old('in.nut')
+        os.remove(fifo)
+        self.assert_new()
+
+    def test_links_and_modes(self):
+        self.existing()
+        os.chmod(self.path('trace.json'), 0o640)
+        os.rename(self.path('stats.json'), self.path('real.json'))
+        os.symlink('real.json', self.path('stats.json'))
+        self.halod('run', '-i', silent_clip(), '-vf', 'null', *self.both(), 'null:')
+        self.assertEqual(os.stat(self.path('trace.json')).st_mode & 0o777, 0o640)
+        self.assertTrue(os.path.islink(self.path('stats.json')))
+        self.assertIn('stages', read_json(self.path('real.json')))
+        self.assertEqual(len(os.listdir(self.folder)), 3)
+
+    def test_descriptors_and_pipes(self):
+        """They are written directly, after what is there."""
+        for name in ('/dev/stdout', '/dev/fd/1', '/proc/self/fd/1'):
+            run = self.halod('run', '-i', silent_clip(), '-vf', 'null', '-stats_json', name,
+                             'null:')
+            self.assertIn('stages', json.loads(run.out))
+            with open(self.path('log'), 'wb') as log:
+                log.write(b'before\n')
+                log.flush()
+                code = subprocess.run(
+                    halotest.halod_command('run', '-i', silent_clip(), '-vf', 'null',
+                                           '-stats_json', name, 'null:'),
+                    stdout=log, stderr=subprocess.DEVNULL).returncode
+                os.write(log.fileno(), b'after\n')
+            self.assertEqual(code, 0)
+            with open(self.path('log'), encoding='utf-8') as log:
+                text = log.read()
+            self.assertTrue(text.startswith('before\n{') and text.endswith('}\nafter\n'), text)
+        self.assertEqual(os.listdir(self.folder), ['log'])
+        fifo = self.path('fifo')
+        os.mkfifo(fifo)
+        run = halotest.start_halod('run', '-i', silent_clip(), '-vf', 'null', '-trace', fifo,
+                                   'null:')
+        self.assertGreater(len(Trace(fifo).spans), 0)
+        run.communicate(timeout=halotest.RUN_TIMEOUT)
+        self.assertEqual(run.returncode, 0)
+
+    def test_folder(self):
+        for option in ('-trace', '-stats_json'):
+            self.refused('run', '-i', silent_clip(), '-vf', 'null', option, self.folder, 'null:',
+                         code=1, says=(option, 'directory'))
 
 
 class Traces(HaloTest):

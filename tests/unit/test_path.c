@@ -77,6 +77,21 @@ static void test_stream(void **state)
     assert_null(halo_path_of_stream("file:-", 1));
 }
 
+static void test_descriptor(void **state)
+{
+    (void)state;
+    assert_int_equal(halo_path_descriptor("/dev/stderr"), 2);
+    assert_int_equal(halo_path_descriptor("/dev/fd/1"), 1);
+    assert_int_equal(halo_path_descriptor("/proc/self/fd/0"), 0);
+    assert_int_equal(symlink("/dev/stdout", "twice"), 0);
+    assert_int_equal(halo_path_descriptor("twice"), 1);
+    assert_int_equal(unlink("twice"), 0);
+    assert_int_equal(halo_path_descriptor("/proc/1/fd/1"), -1);
+    assert_int_equal(halo_path_descriptor("/dev/null"), -1);
+    assert_int_equal(halo_path_descriptor("1"), -1);
+    assert_int_equal(halo_path_descriptor("nowhere/1"), -1);
+}
+
 static void test_links(void **state)
 {
     const char *folder = *state;
@@ -129,9 +144,8 @@ static int leave_folder(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_url),
-        cmocka_unit_test(test_partial),
-        cmocka_unit_test(test_stream),
+        cmocka_unit_test(test_url),    cmocka_unit_test(test_partial),
+        cmocka_unit_test(test_stream), cmocka_unit_test(test_descriptor),
         cmocka_unit_test(test_links),
     };
     return cmocka_run_group_tests(tests, enter_folder, leave_folder);

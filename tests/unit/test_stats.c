@@ -144,7 +144,9 @@ static void test_full_trace(void **state)
     halo_log_set_level(HALO_LOG_QUIET);
     halo_trace_write(trace, "cpu");
     halo_trace_destroy(trace);
-    FILE *file = fdopen(fd, "r");
+    close(fd); /* of the file that was there before */
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
     long long lines = 0, lanes = 0, left_out = 0;
     while (fgets(text, sizeof text, file)) {
         lines += strstr(text, "\"submit\"") != NULL;

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * A file that grows beside the one it will replace (beside.h). */
+#include "pipeline/beside.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int halo_beside_check(const char *path, struct halo_error *err)
+{
+    const char *slash = strrchr(path, '/');
+    char *dir = slash ? strndup(path, slash - path + 1) : strdup(".");
+    struct stat st;
+    int ret = 0;
+    if (!dir)
+        return halo_fail(err, -ENOMEM, "out of memory");
+    if (stat(dir, &st) < 0 || access(dir, W_OK | X_OK) < 0) /* the slash asks for a directory */
+        ret = halo_fail(err, -errno, "%s: cannot be written: directory %s: %s", path, dir,
+                        strerror(errno));
+    free(dir);
+    return ret;
+}
+
+int halo_beside_make(const char *path, mode_t mode, char **ret_name)
+{
+    const char *slash = strrchr(path, '/');
+    char *name;
+    if (asprintf(&name, "%.*s.halod-XXXXXX", slash ? (int)(slash - path + 1) : 0, path) < 0)
+        return -ENOMEM;
+    const int fd = mkostemp(name, O_CLOEXEC);
+    if (fd < 0) {
+        const int code = -errno;
+        free(name);
+        return code;
+    }
+    if (!mode) {
+        const mode_t mask = umask(0);
+        umask(mask);
+        mode = 0666 & ~mask;
+    }
+    fchmod(fd, mode);
+    *ret_name = name;
+    return fd;
+}
