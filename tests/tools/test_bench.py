@@ -206,6 +206,14 @@ class Ring(Bench):
         self.assertLess(row['frames_per_second'], 450)
         self.assertLess(row['p50_us'], row['max_us'])
 
+    def test_paced_rate(self):
+        """The last frame has an interval as well: never more than was asked for."""
+        for streams, fps, limit in ((1, 25, 0.05), (3, 50, 0.1)):
+            row = self.run_ring('--formats', 'gray', '--streams', streams, '--fps', fps, '--alone',
+                                5, '--limit', limit)['results'][-1]
+            self.assertLessEqual(row['frames_per_second'], streams * fps * 1.001)
+            self.assertGreater(row['frames_per_second'], streams * fps * 0.5)
+
     def test_every_format(self):
         for name in ('nv12', 'yuv420p', 'yuv422p', 'yuv444p', 'gray', 'p010', 'yuv420p10'):
             rows = self.run_ring('--formats', name, '--size', '1x1', '--masks',

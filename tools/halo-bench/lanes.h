@@ -57,7 +57,9 @@ void halo_bench_lanes_close(struct halo_bench_lanes *lanes);
 int halo_bench_lanes_run(struct halo_bench_lanes *lanes, int depth, int frames,
                          struct halo_bench_pass *ret);
 
-/* One frame at a time, each at its time: the first after offset seconds, then fps each second. */
+/* One frame at a time, each at its time: the first after offset seconds, then fps each second. The
+ * time that it took is until the next frame would be due, or until the last one is done, where that
+ * is later. */
 int halo_bench_lanes_pace(struct halo_bench_lanes *lanes, double fps, double offset, int frames,
                           struct halo_bench_pass *ret);
 

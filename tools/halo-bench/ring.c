@@ -216,13 +216,13 @@ static int run_streams(struct ring *r, struct halo_bench_lanes *lanes, int count
     struct halo_bench_streams did;
     const int rc = halo_bench_streams_run(lanes, count, s->fps, frames, us, &did);
     if (rc == 0) {
-        const double rate = all / did.seconds, gbs = rate * (double)r->way.bytes / 1e9;
+        const double gbs = did.rate * (double)r->way.bytes / 1e9;
         struct halo_bench_ring_row row = {.kind = HALO_BENCH_STREAMS,
                                           .depth = lanes[0].count,
                                           .streams = count,
                                           .frames = all,
-                                          .rate = rate,
-                                          .wall = r->wall_rate > 0 ? rate / r->wall_rate : 0,
+                                          .rate = did.rate,
+                                          .wall = r->wall_rate > 0 ? did.rate / r->wall_rate : 0,
                                           .submit_us = did.submit_us,
                                           .cpu_us = did.cpu_us,
                                           .kernels_us = did.kernels_us,

@@ -71,6 +71,7 @@ static int sum_up(const struct stream *all, int count, struct halo_bench_streams
         rc = rc < 0 ? rc : all[i].rc;
         ret->frames += all[i].frames;
         ret->late += all[i].pass.late;
+        ret->rate += all[i].rc < 0 ? 0 : all[i].frames / all[i].pass.seconds;
         ret->submit_us += all[i].pass.submit_us / count;
         ret->kernels_us += all[i].pass.kernels_us / count;
     }
@@ -90,9 +91,11 @@ static int run_all(struct stream *all, pthread_t *threads, int count,
     let_go(&start, made, rc == 0, &begin, &cpu);
     for (int i = 0; i < made; i++)
         pthread_join(threads[i], NULL);
-    *ret = (struct halo_bench_streams){.seconds = halo_bench_now() - begin};
-    const double used = halo_bench_cpu_time() - cpu;
+    *ret = (struct halo_bench_streams){.frames = 0};
+    const double seconds = halo_bench_now() - begin, used = halo_bench_cpu_time() - cpu;
     rc = rc < 0 ? rc : sum_up(all, count, ret);
+    if (rc == 0 && all[0].fps <= 0)
+        ret->rate = ret->frames / seconds;
     ret->cpu_us = rc < 0 ? 0 : used / ret->frames * 1e6;
     return rc;
 }
