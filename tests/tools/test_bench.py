@@ -340,7 +340,13 @@ class Words(Bench):
                             (('--ring', '--formats', 'nv21'), 'nv12'),
                             (('--ring', '--formats', 'nv12,'), '--formats'),
                             (('--ring', '--masks', 'box:3,3,3,3,3'), 'chain'),
-                            (('--ring', '--channels', 2), '--ring'),
+                            (('--ring', '--channels', 2), '--channels: not with --ring'),
+                            (('--alone', '2000'), '--alone: only with --ring'),
+                            (('--fps', '0'), '--fps: only with --ring'),
+                            (('--ring', '--rounds', '20'), '--rounds: not with --ring'),
+                            (('--planes', '3', '--ring'), '--planes'),
+                            (('--ring', '--launch', 'graph'), '--launch'),
+                            (('--ring', '--plot', 'x.svg'), '--svg'),
                             (('x',), 'x')):
             with self.subTest(words):
                 code, out, err = bench(*words)

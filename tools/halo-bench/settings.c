@@ -87,6 +87,13 @@ static const struct halo_option options[] = {
      .help = "also draw the times against the width of the mask"},
     {NULL},
 };
+_Static_assert(sizeof options / sizeof *options <= 64, "bits of given");
+
+bool halo_bench_is_given(const struct halo_bench_settings *settings, const char *name)
+{
+    const struct halo_option *row = halo_option_find(options, name, strlen(name));
+    return settings->given >> (row - options) & 1;
+}
 
 const char *halo_bench_launch_name(int launch)
 {
@@ -268,6 +275,7 @@ static int take_option(struct halo_bench_settings *s, int left, char **argv, str
         return halo_fail(err, code, "%s", inner.text);
     if (code < 0)
         return halo_fail_usage(err, "--%s", inner.text);
+    s->given |= UINT64_C(1) << (row - options);
     return flag || joined ? 1 : 2;
 }
 

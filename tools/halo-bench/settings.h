@@ -4,6 +4,7 @@
 #define HALO_BENCH_SETTINGS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "config/error.h"
 #include "kernels/backend.h"
@@ -49,6 +50,8 @@ struct halo_bench_settings {
     double fps;         /* of each stream; 0: as fast as it can */
     double region_part; /* of each plane, in percent; below 0: no region */
 
+    uint64_t given; /* a bit for each option of the command line (halo_bench_is_given) */
+
     /* What they come to. */
     enum halo_bench_mode mode;
     enum halo_bench_format format;
@@ -73,6 +76,9 @@ int halo_bench_parse(struct halo_bench_settings *ret, int argc, char **argv,
                      struct halo_error *err);
 void halo_bench_finish(struct halo_bench_settings *settings);
 void halo_bench_print_help(void);
+
+/* Whether the option of that name (not an alias) was on the command line. */
+bool halo_bench_is_given(const struct halo_bench_settings *settings, const char *name);
 
 /* "one-by-one", "graph", "together": as halo_trial has them. */
 const char *halo_bench_launch_name(int launch);

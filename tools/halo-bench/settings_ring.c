@@ -78,14 +78,27 @@ static int parse_numbers(int *ret, int *ret_count, const char *name, const char 
     }
 }
 
+/* Options that would have no effect are refused. */
+static int refuse_idle(const struct halo_bench_settings *s, struct halo_error *err)
+{
+    static const char *const only[] = {"formats", "depths", "streams", "fps", "alone", NULL};
+    static const char *const never[] = {"strategies", "channels", "region", "svg",
+                                        "rounds",     "planes",   "launch", NULL};
+    for (int i = 0; !s->ring && only[i]; i++)
+        if (halo_bench_is_given(s, only[i]))
+            return halo_fail_usage(err, "--%s: only with --ring", only[i]);
+    for (int i = 0; s->ring && never[i]; i++)
+        if (halo_bench_is_given(s, never[i]))
+            return halo_fail_usage(err, "--%s: not with --ring", never[i]);
+    return 0;
+}
+
 int halo_bench_resolve_ring(struct halo_bench_settings *s, struct halo_error *err)
 {
-    if (!s->ring && (s->format_list || s->depth_list || s->stream_list || s->fps > 0))
-        return halo_fail_usage(err, "--formats, --depths, --streams and --fps: only with --ring");
+    if (refuse_idle(s, err) < 0)
+        return err->code;
     if (!s->ring)
         return 0;
-    if (s->strategy_list || s->channels != 1 || s->region_part >= 0 || s->plot)
-        return halo_fail_usage(err, "--ring: takes no --strategies, --channels, --region or --svg");
     if (s->fps > 0 && !s->stream_list)
         return halo_fail_usage(err, "--fps: is of each of the --streams");
     if (s->mask_count > HALO_BENCH_MAX_STEPS)

@@ -7,8 +7,8 @@
 
 /* What the streams did together. */
 struct halo_bench_streams {
-    int frames; /* of all streams */
-    double rate;  /* frames a second: where they are paced, the sum of the streams' own rates */
+    int frames;  /* of all streams */
+    double rate; /* frames a second: where they are paced, the sum of the streams' own rates */
     double cpu_us, submit_us, kernels_us;
     int late;
 };
