@@ -345,6 +345,39 @@ class Traces(HaloTest):
             text = file.read()
         self.assertTrue(text.startswith('<svg ') and text.endswith('</svg>\n'))
         self.assertIn('decode', text)
+        self.check_refusals(tool, path, picture)
+        with open(picture, encoding='utf-8') as file:
+            self.assertEqual(file.read(), text)
+        self.assertIn(b'OUT.svg', halotest.call([tool, '--help']))
+        halotest.call([tool, path, picture, '1', '0.5'])
+
+    def check_refusals(self, tool, path, picture):
+        for words, code, says in (
+                ((), 64, 'usage: '), ((path,), 64, 'usage: '), ((path, picture, '1'), 64, 'usage: '),
+                ((path, picture, 'a', 'b'), 64, 'FROM a: '), ((path, picture, '0', '0'), 64, 'MS 0: '),
+                ((path, picture, '-5', '1'), 64, 'FROM -5: '), ((path, picture, '0', 'nan'), 64, 'MS'),
+                ((path, picture, '0', 'inf'), 64, 'MS inf: '),
+                ((self.path('none'), picture), 1, 'none: No such file'),
+                ((self.written(''), picture), 1, 'is no trace'),
+                ((self.written('{'), picture), 1, 'is no trace'),
+                ((self.written('[]'), picture), 1, 'is no trace'),
+                ((self.written('{"frames": 3}'), picture), 1, 'is no trace'),
+                ((self.written('{"traceEvents": [{"name": "x", "ph": "X"}]}'), picture), 1, 'no trace'),
+                ((self.written('{"traceEvents": []}'), picture), 1, 'nothing worked'),
+                ((path, self.path('no/x.svg')), 1, 'x.svg: No such file'),
+                ((path, '/dev/full'), 1, '/dev/full: No space')):
+            with self.subTest(words):
+                done = subprocess.run([tool, *words], stdin=subprocess.DEVNULL, text=True, timeout=60,
+                                      stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                self.assertEqual((done.returncode, done.stdout), (code, ''), done.stderr)
+                self.assertRegex(done.stderr, r'\Atrace-picture: [^\n]+\n\Z')
+                self.assertIn(says, done.stderr)
+
+    def written(self, text):
+        name = self.path(f'{len(os.listdir(self.path("")))}.json')
+        with open(name, 'w', encoding='utf-8') as file:
+            file.write(text)
+        return name
 
 
 class Gpu(HaloTest):
