@@ -6,7 +6,7 @@ each clip and preset it prints the medians of wall clock and of processor time (
 halod's as a multiple of FFmpeg's, with the smallest and the largest multiple of a round. Processor
 time says what a job costs where other load shares the machine. It also says whether both outputs
 decode to the same pictures. Without clips it makes two, 1080p and 4K, by scaling a given one
-(--from) or a test picture."""
+(--from) or a test picture. Exit status: 0, 1 failed, 64 usage."""
 import argparse
 import os
 import shutil
@@ -25,10 +25,9 @@ def make_clips(folder, source):
         clips[name] = os.path.join(folder, f'{name}.mp4')
         given = (['-i', source] if source
                  else ['-f', 'lavfi', '-i', f'testsrc2=size={width}x{height}:rate=25'])
-        subprocess.run(['ffmpeg', '-nostdin', '-v', 'error', '-y', *given, '-an', '-vf',
-                        f'scale={width}:{height}:flags=bicubic,format=yuv420p', '-frames:v',
-                        str(frames), '-c:v', 'libx264', '-preset', 'veryfast', '-crf', '18',
-                        clips[name]], check=True)
+        run('-y', *given, '-an', '-vf', f'scale={width}:{height}:flags=bicubic,format=yuv420p',
+            '-frames:v', str(frames), '-c:v', 'libx264', '-preset', 'veryfast', '-crf', '18',
+            clips[name])
     return clips
 
 
@@ -39,13 +38,32 @@ def timed(command):
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
-        sys.exit(f'{" ".join(command)}: exit {process.returncode}')
+        fail(1, f'{" ".join(command)}: exit {process.returncode}')
     return time.monotonic() - start, usage.ru_utime + usage.ru_stime
 
 
+def fail(code, text):
+    print(f'bench-transcode: {text}', file=sys.stderr)
+    sys.exit(code)
+
+
+def run(*command):
+    """Standard output of an FFmpeg command; where it fails, what it said last is the reason."""
+    done = subprocess.run(['ffmpeg', '-nostdin', '-v', 'error', *command], check=False,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    if done.returncode:
+        said = done.stderr.decode(errors='replace').strip().splitlines()
+        fail(1, f'ffmpeg: {said[-1] if said else f"exit {done.returncode}"}')
+    return done.stdout
+
+
+def probe(clip):
+    """A clip has pictures that can be decoded."""
+    run('-i', clip, '-map', '0:v:0', '-frames:v', '1', '-f', 'null', '-')
+
+
 def pictures(path):
-    return subprocess.run(['ffmpeg', '-nostdin', '-v', 'error', '-i', path, '-map', '0:v', '-f',
-                           'md5', '-'], check=True, stdout=subprocess.PIPE).stdout
+    return run('-i', path, '-map', '0:v', '-f', 'md5', '-')
 
 
 def commands(halod, clip, folder, chain, encoder, preset, crf):
@@ -77,6 +95,18 @@ def compare(name, clip, preset, given, folder):
     print('| ' + ' | '.join(row + ['yes' if same else 'no']) + ' |', flush=True)
 
 
+def check(given):
+    """Says what is wrong before anything is timed, in one line."""
+    if given.rounds < 1:
+        fail(64, f'--rounds {given.rounds}: must be at least 1')
+    for program in (given.halod, 'ffmpeg'):
+        if not shutil.which(program):
+            fail(1, f'{program}: no such program')
+    for clip in given.clips + ([given.source] if given.source else []):
+        if os.path.isdir(clip) or not os.access(clip, os.R_OK):
+            fail(1, f'{clip}: no such clip, or it cannot be read')
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -88,12 +118,18 @@ def main():
     parser.add_argument('--presets', default='veryfast,medium')
     parser.add_argument('--crf', type=int, default=23)
     parser.add_argument('--rounds', type=int, default=5)
-    given = parser.parse_args()
+    try:
+        given = parser.parse_args()
+    except SystemExit as error:  # argparse has said why
+        sys.exit(64 if error.code else 0)
+    check(given)
     memory = '/dev/shm' if os.access('/dev/shm', os.W_OK) else None
     folder = tempfile.mkdtemp(prefix='bench-transcode-', dir=memory)
     try:
         clips = ({os.path.basename(clip): clip for clip in given.clips}
                  or make_clips(folder, given.source))
+        for clip in clips.values():
+            probe(clip)
         print('| clip | preset | halod, s | FFmpeg, s | ratio | halod, CPU s | FFmpeg, CPU s |'
               ' ratio | same pictures |')
         print('|---|---|---|---|---|---|---|---|---|')
