@@ -16,8 +16,8 @@ static const char *const thread_names[] = {
 /* What both forms say. */
 struct summary {
     struct halo_stats_about about;
-    double run, share[HALO_STAGES]; /* seconds; busy part of the run */
-    int bound;                      /* stage with the largest share among the resources */
+    double run, share[HALO_STAGES]; /* seconds; busy part of the run; 0 where no frame came out */
+    int bound;                      /* stage with the largest share among the resources; or -1 */
     struct halo_memory_cost memory;
 };
 
@@ -42,7 +42,7 @@ static void summarise(const struct halo_stats *s, const struct halo_stats_about 
     *ret = (struct summary){.about = *about, .bound = -1};
     ret->run = seconds(s->run_end - s->run_begin);
     halo_backend_memory_cost(&ret->memory);
-    for (int i = 0; i < HALO_STAGES; i++) {
+    for (int i = 0; about->frames > 0 && i < HALO_STAGES; i++) {
         ret->share[i] = ret->run > 0 ? seconds(s->stage[i].busy) / ret->run : 0;
         if (halo_stage_table[i].resource && ret->share[i] > 0 &&
             (ret->bound < 0 || ret->share[i] > ret->share[ret->bound]))
@@ -59,12 +59,15 @@ static void print_stages(const struct halo_stats *s, const struct summary *sum, 
         const struct halo_histogram *h = &s->stage[i].times;
         if (row->kind == HALO_KIND_ONCE || h->count == 0)
             continue;
-        fprintf(to, "  %-8s %-12s %8" PRId64 " %10.3f %10.3f %10.3f %10.3f %6.1f %%\n",
+        fprintf(to, "  %-8s %-12s %8" PRId64 " %10.3f %10.3f %10.3f %10.3f",
                 thread_names[row->thread], row->name, h->count,
                 seconds(h->sum) * 1e3 / (double)h->count,
                 (double)halo_histogram_percentile(h, 0.5) / 1e6,
-                (double)halo_histogram_percentile(h, 0.99) / 1e6, (double)h->most / 1e6,
-                100 * sum->share[i]);
+                (double)halo_histogram_percentile(h, 0.99) / 1e6, (double)h->most / 1e6);
+        if (sum->about.frames > 0)
+            fprintf(to, " %6.1f %%\n", 100 * sum->share[i]);
+        else
+            fprintf(to, " %8s\n", "-");
     }
 }
 
@@ -87,8 +90,9 @@ static void print_copies(const struct halo_stats *s, const struct summary *sum, 
 static void print_text(const struct halo_stats *s, const struct summary *sum, FILE *to)
 {
     const struct halo_stats_about *about = &sum->about;
-    fprintf(to, "stats: %s, %d lane%s: %" PRId64 " frames in %.3f s, %.1f a second\n",
-            about->backend, about->depth, about->depth == 1 ? "" : "s", about->frames, sum->run,
+    fprintf(to, "stats: %s, %d lane%s: %" PRId64 " frame%s in %.3f s, %.1f a second\n",
+            about->backend, about->depth, about->depth == 1 ? "" : "s", about->frames,
+            about->frames == 1 ? "" : "s", sum->run,
             sum->run > 0 ? (double)about->frames / sum->run : 0);
     fprintf(to,
             "  before: %.3f s to open (input %.3f, device %.3f, streams %.3f, output %.3f); "
@@ -100,7 +104,9 @@ static void print_text(const struct halo_stats *s, const struct summary *sum, FI
     print_copies(s, sum, to);
     fprintf(to, "  picture memory: %" PRId64 " buffers, %.1f MB, allocated in %.3f s\n",
             sum->memory.count, (double)sum->memory.bytes / 1e6, seconds(sum->memory.ns));
-    if (sum->bound >= 0)
+    if (about->frames == 0)
+        fputs("  bound: none, for no frame came out\n", to);
+    else if (sum->bound >= 0)
         fprintf(to, "  bound: %s, busy %.1f %% of the run%s\n",
                 halo_stage_table[sum->bound].resource, 100 * sum->share[sum->bound],
                 sum->share[sum->bound] < 0.5 ? ": nothing was busy for most of it" : "");

@@ -157,6 +157,29 @@ class Stats(HaloTest):
         self.check_text(run.err)
         self.assertEqual(run.out, b'')
 
+    def run_raw(self, frames, code):
+        source, stats = self.path('raw.y4m'), self.path('stats.json')
+        with open(source, 'wb') as file:
+            file.write(b'YUV4MPEG2 W16 H8 F25:1 Ip A1:1 C420jpeg\n')
+            file.write((b'FRAME\n' + bytes(192)) * frames)
+        run = self.halod('run', '-i', source, '-vf', 'null', '-backend', 'cpu', '-stats',
+                         '-stats_json', stats, 'null:', code=code)
+        return run.err, read_json(stats)
+
+    def test_no_frame(self):
+        text, stats = self.run_raw(0, 1)
+        self.assertIn(': 0 frames in ', text)
+        self.assertIn('\n  bound: none, for no frame came out\n', text)
+        self.assertNotIn('%', text)
+        self.assertEqual((stats['frames'], stats['bound'], stats['bound_share']), (0, '', 0))
+        self.assertEqual({stage['share'] for stage in stats['stages']}, {0})
+
+    def test_one_frame(self):
+        text, stats = self.run_raw(1, 0)
+        self.assertIn(': 1 frame in ', text)
+        self.check_text(text)
+        self.assertEqual(stats['frames'], 1)
+
     def test_failed_run(self):
         """What was measured is told; the error stays the one line of its own."""
         source = clip('.mkv', *video_source(seconds=2), '-c:v', 'mpeg4', '-g', '10')
