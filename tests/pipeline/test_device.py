@@ -94,6 +94,15 @@ class WithoutGpu(Device):
             with self.subTest(kind):
                 self.assert_closed(f'{kind}:9+', most=9)
 
+    def test_a_misspelt_fault_is_refused(self):
+        for fault in ('foo', 'submit', 'submit:', 'submit:0', 'submit:x', ':1', 'submit:1++',
+                      'submit:-1', 'submit: 1', 'submit:1 ', 'sub:1', 'submit:9999999999'):
+            with self.subTest(fault):
+                ran = run('cpu', fault=fault)
+                self.assertEqual((ran.code, ran.out), (64, b''), self.told(ran))
+                self.assertEqual(ran.err, f'HALOD_FAULT={fault}: must be KIND:N or KIND:N+, '
+                                 'as kernels/fault.h has them\n')
+
     def test_no_start(self):
         self.assert_closed('open:1', words='does not start', most=1)
 
