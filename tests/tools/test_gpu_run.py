@@ -109,7 +109,8 @@ class Run(unittest.TestCase):
         self.assertEqual(code, 0)
 
     def test_usage(self):
-        for words in (('--fast',), ('--seconds',), ('--seconds', 'x'), ('/no/such',), ('a', 'b')):
+        for words in (('--fast',), ('--seconds',), ('--seconds', 'x'), ('/no/such',), ('a', 'b'),
+                      ('--backend', 'foo'), ('--backend', '')):
             done = subprocess.run([os.path.join(TESTS, 'gpu/run'), *words], text=True, timeout=20,
                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
             self.assertEqual((done.returncode, done.stdout), (64, ''), words)
