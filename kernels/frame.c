@@ -5,10 +5,10 @@
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "backends.h"
+#include "clock.h"
 #include "cuda/backend_cuda.h"
 #include "fault.h"
 #include "gather.h"
@@ -189,23 +189,16 @@ int halo_frame_times(struct halo_backend *b, struct halo_frame_times *ret)
 
 static atomic_llong memory_count, memory_bytes, memory_ns;
 
-static long long now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec * 1000000000LL + t.tv_nsec;
-}
-
 void *halo_backend_memory(const struct halo_backend_ops *ops, size_t size)
 {
     const size_t whole = (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     if (!ops->memory && halo_fault(ops->name, "memory"))
         return NULL;
-    const long long begin = now_ns();
+    const long long begin = halo_now_ns();
     void *memory = ops->memory ? ops->memory(whole) : aligned_alloc(ALIGNMENT, whole);
     atomic_fetch_add(&memory_count, 1);
     atomic_fetch_add(&memory_bytes, (long long)whole);
-    atomic_fetch_add(&memory_ns, now_ns() - begin);
+    atomic_fetch_add(&memory_ns, halo_now_ns() - begin);
     return memory;
 }
 

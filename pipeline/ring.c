@@ -7,10 +7,10 @@
 #include <limits.h>
 #include <pthread.h>
 #include <string.h>
-#include <time.h>
 
 #include "config/cache.h"
 #include "config/log.h"
+#include "kernels/clock.h"
 #include "pipeline/stats.h"
 
 enum { FIRST_PATIENCE = 12 }; /* deadlines */
@@ -227,13 +227,6 @@ void halo_ring_abort(struct halo_ring *ring)
 
 /* ---- deadlines ---- */
 
-int64_t halo_ring_clock(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
-}
-
 /* The CPU's work takes what it takes: nothing can keep it from its end. */
 int halo_ring_submit(struct halo_ring *ring, struct halo_lane *lane, const struct halo_frame *frame,
                      bool first)
@@ -241,10 +234,10 @@ int halo_ring_submit(struct halo_ring *ring, struct halo_lane *lane, const struc
     if (!lane->backend->ops->submit)
         return halo_frame_submit(lane->backend, frame);
     atomic_store(&lane->patience, first ? FIRST_PATIENCE : 1);
-    atomic_store(&lane->submitting, halo_ring_clock());
+    atomic_store(&lane->submitting, halo_now_ns());
     const int ret = halo_frame_submit(lane->backend, frame);
     if (first)
-        atomic_store(&ring->compiled, halo_ring_clock());
+        atomic_store(&ring->compiled, halo_now_ns());
     atomic_store(&lane->submitting, 0);
     return ret;
 }
@@ -252,7 +245,7 @@ int halo_ring_submit(struct halo_ring *ring, struct halo_lane *lane, const struc
 int halo_ring_finish(struct halo_ring *ring, struct halo_lane *lane)
 {
     (void)ring;
-    atomic_store(&lane->waiting, halo_ring_clock());
+    atomic_store(&lane->waiting, halo_now_ns());
     const int ret = halo_frame_finish(lane->backend);
     atomic_store(&lane->waiting, 0);
     return ret;
@@ -260,7 +253,7 @@ int halo_ring_finish(struct halo_ring *ring, struct halo_lane *lane)
 
 static bool is_over(const struct halo_ring *ring, int64_t since, int deadlines)
 {
-    return halo_ring_clock() - since > deadlines * ring->settings.deadline * 1e9;
+    return halo_now_ns() - since > deadlines * ring->settings.deadline * 1e9;
 }
 
 /* Frames are not judged while the driver may be busy with compiling. */
@@ -299,7 +292,7 @@ int halo_ring_fall_back(struct halo_ring *ring, struct halo_lane *lane, struct h
     const int ret = open_lane(ring, cpu, &fresh);
     if (ret < 0)
         return halo_fail(err, ret, "the cpu backend does not start: %s", strerror(-ret));
-    atomic_store(&lane->waiting, halo_ring_clock()); /* of the device, too */
+    atomic_store(&lane->waiting, halo_now_ns()); /* of the device, too */
     halo_backend_close(lane->backend);
     atomic_store(&lane->waiting, 0);
     lane->backend = fresh.backend;

@@ -76,11 +76,8 @@ int halo_ring_submit(struct halo_ring *ring, struct halo_lane *lane, const struc
 int halo_ring_finish(struct halo_ring *ring, struct halo_lane *lane);
 
 /* Whether a lane is past its deadline, which is counted from `from` on at the earliest (see
- * halo_ring_clock); err is filled then. Any thread; does not block. */
+ * halo_now_ns); err is filled then. Any thread; does not block. */
 bool halo_ring_is_stuck(struct halo_ring *ring, int64_t from, struct halo_error *err);
-
-/* Now, on the clock of the lanes. */
-int64_t halo_ring_clock(void);
 
 /* After -EIO in an acquired lane: with "auto" the lane goes on on the CPU, which is said once, and
  * its frame may be submitted again (0). Otherwise -EIO, with err filled in the device's words and

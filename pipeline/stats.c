@@ -6,8 +6,8 @@
 #include <libavutil/imgutils.h>
 #include <libavutil/mem.h>
 #include <string.h>
-#include <time.h>
 
+#include "kernels/clock.h"
 #include "kernels/ranges.h"
 #include "pipeline/stats_private.h"
 
@@ -60,13 +60,6 @@ const struct halo_stage_row halo_stage_table[HALO_STAGES] = {
     [HALO_STAGE_FINISH] = SOURCE("finish", ONCE, false, NULL),
 };
 
-int64_t halo_stats_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
-}
-
 int halo_stats_create(struct halo_stats **ret, const struct halo_run_settings *settings,
                       struct halo_error *err)
 {
@@ -77,7 +70,7 @@ int halo_stats_create(struct halo_stats **ret, const struct halo_run_settings *s
     if (!s)
         return halo_fail(err, -ENOMEM, "out of memory");
     s->settings = settings;
-    s->created = halo_stats_now();
+    s->created = halo_now_ns();
     for (int i = 0; i < HALO_STAGES; i++)
         pthread_mutex_init(&s->stage[i].lock, NULL);
     pthread_mutex_init(&s->copied_lock, NULL);
@@ -109,7 +102,7 @@ void halo_stats_destroy(struct halo_stats *s)
 int64_t halo_stats_begin(struct halo_stats *s, enum halo_stage stage)
 {
     halo_range_begin(halo_stage_table[stage].name);
-    return s ? halo_stats_now() : 0;
+    return s ? halo_now_ns() : 0;
 }
 
 /* Which frame of this stage a span belongs to. */
@@ -132,7 +125,7 @@ void halo_stats_end(struct halo_stats *s, enum halo_stage stage, int64_t begin)
     halo_range_end();
     if (!s)
         return;
-    const int64_t end = halo_stats_now();
+    const int64_t end = halo_now_ns();
     const int64_t frame = record(&s->stage[stage], row->by_frame, end - begin);
     const int track = row->thread == HALO_TRACK_LANES ? HALO_TRACK_FILTER : (int)row->thread;
     halo_trace_add(s->trace, track, &(struct halo_trace_event){row->name, begin, end, frame});
@@ -199,7 +192,7 @@ void halo_stats_copied(struct halo_stats *s, const AVFrame *picture)
 void halo_stats_running(struct halo_stats *s, bool running)
 {
     if (s && running)
-        s->run_begin = halo_stats_now();
+        s->run_begin = halo_now_ns();
     else if (s)
-        s->run_end = halo_stats_now();
+        s->run_end = halo_now_ns();
 }

@@ -47,6 +47,4 @@ struct halo_stats {
     int64_t host_copies, host_bytes; /* under copied_lock */
 };
 
-int64_t halo_stats_now(void); /* ns of CLOCK_MONOTONIC */
-
 #endif

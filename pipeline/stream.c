@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "config/log.h"
+#include "kernels/clock.h"
 #include "pipeline/av.h"
 #include "pipeline/container.h"
 #include "pipeline/raw_input.h"
@@ -125,7 +126,7 @@ static void *ring_main(void *arg)
                                             .deadline = s->settings->gpu_timeout,
                                             .stats = s->stats};
     const int64_t begin = halo_stats_begin(s->stats, HALO_STAGE_OPEN_DEVICE);
-    atomic_store(&s->opening, halo_ring_clock());
+    atomic_store(&s->opening, halo_now_ns());
     start->ret = halo_ring_create(&s->ring, &ring, &start->err);
     atomic_store(&s->opening, 0);
     halo_stats_end(s->stats, HALO_STAGE_OPEN_DEVICE, begin);
@@ -310,7 +311,7 @@ bool halo_stream_has_device(const struct halo_stream *s)
  * answer: after a pause in looking everything has its time again. */
 bool halo_stream_is_stuck(struct halo_stream *s, struct halo_error *err)
 {
-    const int64_t now = halo_ring_clock();
+    const int64_t now = halo_now_ns();
     if (s->looked && now - s->looked > PAUSE)
         s->resumed = now;
     s->looked = now;

@@ -4,7 +4,8 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <time.h>
+
+#include "kernels/clock.h"
 
 struct halo_cuda_clock {
     cudaEvent_t first, event[2][HALO_CUDA_MARKS]; /* of frames in turn */
@@ -14,23 +15,16 @@ struct halo_cuda_clock {
     struct halo_frame_times copies; /* of the frame in flight; no times */
 };
 
-static int64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
-}
-
 /* Twice: the first time an event takes longer. */
 static cudaError_t set_reference(struct halo_cuda_clock *clock, cudaStream_t stream)
 {
     cudaError_t status = cudaSuccess;
     for (int i = 0; i < 2 && status == cudaSuccess; i++) {
-        const int64_t before = now_ns();
+        const int64_t before = halo_now_ns();
         status = cudaEventRecord(clock->first, stream);
         if (status == cudaSuccess)
             status = cudaEventSynchronize(clock->first);
-        clock->reference_ns = before + (now_ns() - before) / 2;
+        clock->reference_ns = before + (halo_now_ns() - before) / 2;
     }
     clock->reference = clock->first;
     return status;
@@ -71,7 +65,7 @@ cudaError_t halo_cuda_clock_mark(struct halo_cuda_clock *clock, enum halo_cuda_m
     if (!clock)
         return cudaSuccess;
     if (mark == HALO_CUDA_BEGIN)
-        clock->submitted_ns = now_ns();
+        clock->submitted_ns = halo_now_ns();
     return cudaEventRecord(clock->event[clock->now][mark], stream);
 }
 
@@ -127,7 +121,7 @@ int halo_cuda_clock_read(struct halo_cuda_clock *clock, struct halo_frame_times 
         }
         at[i] = clock->reference_ns + (int64_t)((double)ms * 1e6);
     }
-    const int64_t late = at[HALO_CUDA_DOWNLOADED] - now_ns();
+    const int64_t late = at[HALO_CUDA_DOWNLOADED] - halo_now_ns();
     const int64_t early = clock->submitted_ns - (at[HALO_CUDA_BEGIN] - (late > 0 ? late : 0));
     const int64_t shift = (early > 0 ? early : 0) - (late > 0 ? late : 0);
     for (int i = 0; i < HALO_CUDA_MARKS; i++)

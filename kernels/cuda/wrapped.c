@@ -11,11 +11,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <cuda_runtime_api.h>
 
+#include "kernels/clock.h"
 #include "kernels/fault.h"
 
 struct call {
@@ -31,16 +31,9 @@ static struct call *calls; /* under lock, as they are */
 static atomic_bool lost;   /* nothing works any more */
 static _Thread_local cudaError_t unread;
 
-static int64_t now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
-}
-
 static void note(struct call *call, int64_t from)
 {
-    const int64_t ns = now() - from;
+    const int64_t ns = halo_now_ns() - from;
     pthread_mutex_lock(&lock);
     if (!call->known) {
         call->known = true;
@@ -118,7 +111,7 @@ static void hang(cudaStream_t stream)
     cudaError_t __wrap_##function parameters                                                       \
     {                                                                                              \
         static struct call call = {.name = #function};                                             \
-        const int64_t from = now();                                                                \
+        const int64_t from = halo_now_ns();                                                        \
         cudaError_t status = planned(kind);                                                        \
         if (status == cudaSuccess)                                                                 \
             status = __real_##function arguments;                                                  \

@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "device_memory.h"
+#include "kernels/clock.h"
 #include "kernels/frame.h"
 #include "kernels/gather.h"
 #include "masks.h"
@@ -120,13 +120,6 @@ static void give_back(const struct frame_test *t, char *memory)
         halo_backend_memory_free(t->ops, memory);
     else
         free(memory);
-}
-
-static int64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
 }
 
 /* Half of the planes lie so that kernels can take them where they are. */
@@ -260,7 +253,7 @@ static void begin(struct frame_test *t, struct halo_backend *lane)
                                                    .count = plane->steps,
                                                    .gather = plane->gather};
     }
-    t->begun = now_ns();
+    t->begun = halo_now_ns();
     const int error = halo_frame_submit(lane, &frame);
     expect(error == 0, "submit");
     expect(halo_frame_submit(lane, &frame) == -EINVAL, "a busy lane takes no frame");
@@ -360,7 +353,7 @@ static void check_times(const struct frame_test *t, struct halo_backend *lane)
         return;
     const int64_t at[] = {
         t->begun,          times.upload.begin,   times.upload.end,   times.kernels.begin,
-        times.kernels.end, times.download.begin, times.download.end, now_ns()};
+        times.kernels.end, times.download.begin, times.download.end, halo_now_ns()};
     for (size_t i = 1; i < sizeof at / sizeof *at; i++)
         expect(at[i - 1] <= at[i], "times in order");
     struct halo_copies up = {0}, down = {0};
