@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Settings of the daemon: streams, what becomes of them, and where it is reached. Const once
+ * loaded; a reload makes new ones and compares.
+ *
+ * Every field but names and lists is a row of a table in daemon.c: loading, checking,
+ * --dump-config, the JSON Schema and the man page read the rows. Strings are owned by their struct; NULL: not
+ * given. */
+#ifndef HALO_DAEMON_SETTINGS_H
+#define HALO_DAEMON_SETTINGS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "config/option.h"
+
+enum {
+    HALO_MOST_STREAMS = 256,
+    HALO_MOST_RENDITIONS = 8, /* of a stream, its own chain included */
+    HALO_MOST_OUTPUTS = 32,   /* of a stream */
+    HALO_MOST_CHAIN = 65536,  /* bytes of a chain's text */
+};
+
+/* What viewers see while no filtered picture can be had. */
+enum halo_on_error {
+    HALO_ON_ERROR_CARD,  /* gray, with the word why in the status, not in the picture */
+    HALO_ON_ERROR_SOLID, /* black */
+    HALO_ON_ERROR_LAST,  /* the last key frame that was filtered, for last_for seconds; then card */
+    HALO_ON_ERROR_STOP,  /* viewers are closed */
+};
+
+enum halo_restart {
+    HALO_RESTART_ALWAYS,     /* ends of files too */
+    HALO_RESTART_ON_FAILURE, /* what fails is started again, what ends has ended */
+    HALO_RESTART_NEVER,
+};
+
+enum halo_output_kind {
+    HALO_OUTPUT_UNIX, /* a socket: .ts .mkv .nut encoded; .nut with codec raw; .fd frames */
+    HALO_OUTPUT_FILE, /* strftime name, in segments where segment_time is given */
+    HALO_OUTPUT_URL,  /* FFmpeg pushes to it */
+    HALO_OUTPUT_NULL, /* filtered and thrown away */
+};
+
+/* One encoding. Equal ones of a rendition are computed once. */
+struct halo_video_settings {
+    char *codec; /* an encoder's name; "raw": not encoded; NULL: libx264 */
+    char *bitrate, *crf, *preset;
+    char *size; /* "WxH", scaled after the filters; NULL: the input's */
+    double gop; /* seconds between key frames */
+    double fps; /* at most; 0: every picture */
+};
+
+struct halo_output_settings {
+    int kind;        /* enum halo_output_kind */
+    char *target;    /* path, name pattern or URL; NULL for null */
+    char *rendition; /* name of the one that it shows; NULL: the stream's own chain */
+    struct halo_video_settings video;
+    char *audio;         /* "copy", "off" or an encoder's name; NULL: off */
+    char *format;        /* of FFmpeg's muxer, for url; NULL: from the target */
+    double segment_time; /* FILE: seconds; 0: one file */
+    int64_t keep_size;   /* FILE: bytes of all its segments; oldest go first; 0: all are kept */
+    char *hook;          /* FILE: a program started with each finished segment's path */
+};
+
+struct halo_rendition_settings {
+    char *name;
+    char *filters;
+};
+
+struct halo_stream_settings {
+    char *name;          /* [A-Za-z0-9_-], 1 .. 64 characters */
+    char *input;         /* file, URL or "test:" (test:size=WxH:rate=N, FFmpeg's testsrc2 words) */
+    char *input_format;  /* of FFmpeg's demuxer */
+    char *filters;       /* the stream's own chain, as one text */
+    bool enabled;        /* started with the daemon */
+    bool loop, realtime; /* of files: begin again at the end; not faster than their clock */
+    bool own_engine;     /* a process of its own */
+    int backend;         /* index into halo_run_backends */
+    int hwaccel;         /* enum halo_hwaccel */
+    int gpu;             /* negative: the one with most to spare */
+    int depth, threads;
+    double gpu_timeout;
+    double input_timeout; /* seconds without a packet from a live input until it is opened again */
+    int on_error;         /* enum halo_on_error */
+    double last_for;      /* seconds, of HALO_ON_ERROR_LAST */
+    int restart;          /* enum halo_restart */
+    struct halo_rendition_settings rendition[HALO_MOST_RENDITIONS];
+    int renditions; /* beside the stream's own */
+    struct halo_output_settings output[HALO_MOST_OUTPUTS];
+    int outputs;
+};
+
+struct halo_http_settings {
+    char *listen; /* ADDRESS:PORT or unix:PATH; NULL: off */
+    char *hosts;  /* further names that Host: may say, with commas between */
+};
+
+struct halo_control_settings {
+    char *path; /* NULL: /run/halod/control.sock for root and services, else in XDG_RUNTIME_DIR */
+};
+
+struct halo_log_settings {
+    int level; /* enum halo_log_level */
+};
+
+struct halo_daemon_settings {
+    int version; /* of the file's format: 1 */
+    struct halo_control_settings control;
+    struct halo_http_settings http;
+    struct halo_log_settings log;
+    struct halo_stream_settings *stream; /* in the order of the file */
+    int streams;
+};
+
+/* Errors of a file, all at once: "FILE:LINE: PATH.OF.KEY: what, nearest". */
+struct halo_error_list;
+int halo_error_list_count(const struct halo_error_list *list);
+const char *halo_error_list_text(const struct halo_error_list *list, int index);
+void halo_error_list_destroy(struct halo_error_list *list); /* NULL is nothing to do */
+
+/* Where chains and encoders are known is above this folder: who loads says how they are checked.
+ * 0, or a negative errno with err filled. May be NULL. */
+struct halo_daemon_checks {
+    int (*filters)(const char *chain, struct halo_error *err);
+    int (*encoder)(const char *codec, struct halo_error *err);
+};
+
+/* Reads path and, beside it, conf.d/ *.yaml in the order of their names (later files add streams
+ * and replace single keys). ${NAME} comes from systemd's credentials, then the environment; $${ is
+ * "${". 0: the caller owns *ret. -EINVAL: *ret_errors says what is wrong, the caller's; -ENOMEM;
+ * other -errno of the file with one error in the list. */
+int halo_daemon_load(struct halo_daemon_settings **ret, const char *path,
+                     const struct halo_daemon_checks *checks, struct halo_error_list **ret_errors);
+/* The same from text in memory, named `name` in messages; no conf.d. */
+int halo_daemon_load_text(struct halo_daemon_settings **ret, const char *text, size_t length,
+                          const char *name, const struct halo_daemon_checks *checks,
+                          struct halo_error_list **ret_errors);
+void halo_daemon_settings_destroy(struct halo_daemon_settings *settings); /* NULL: nothing */
+
+/* The settings as a file that loads to the same ones: defaults are written out, comments are not.
+ * secrets false: passwords in URLs are "***". 0, or -EIO where `to` fails. */
+int halo_daemon_dump(const struct halo_daemon_settings *settings, bool secrets, FILE *to);
+
+/* The JSON Schema of the file. 0, -EIO. */
+int halo_daemon_print_schema(FILE *to);
+
+/* One stream as JSON text and back: what goes to an engine. Text is malloc'ed; NULL: out of
+ * memory. From text: 0, -EINVAL with err filled, -ENOMEM; *ret is untouched on failure, and else
+ * the caller's to finish. */
+char *halo_stream_settings_write(const struct halo_stream_settings *stream);
+int halo_stream_settings_read(struct halo_stream_settings *ret, const char *text,
+                              struct halo_error *err);
+void halo_stream_settings_finish(struct halo_stream_settings *stream);
+
+/* What a reload has to do for a stream. */
+enum halo_change {
+    HALO_CHANGE_NONE,
+    HALO_CHANGE_FILTERS, /* chains only: swapped at a frame border */
+    HALO_CHANGE_REST,    /* restarted */
+};
+enum halo_change halo_stream_settings_compare(const struct halo_stream_settings *a,
+                                              const struct halo_stream_settings *b);
+
+/* Password and query values of an URL become "***"; malloc'ed, NULL: out of memory. */
+char *halo_hide_secrets(const char *url);
+
+#endif

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Encodings: what a stream's outputs need to be computed, each once. */
+#include "config/encoding.h"
+
+#include <string.h>
+
+static bool is_same_text(const char *a, const char *b)
+{
+    return a && b ? !strcmp(a, b) : a == b;
+}
+
+static bool is_raw(const struct halo_output_settings *output)
+{
+    const char *codec = output->video.codec, *dot = strrchr(output->target, '.');
+    return (codec && !strcmp(codec, "raw")) ||
+           (output->kind == HALO_OUTPUT_UNIX && dot && !strcmp(dot, ".fd"));
+}
+
+static const char *sound_of(const struct halo_output_settings *output)
+{
+    return output->audio && strcmp(output->audio, "off") != 0 ? output->audio : NULL;
+}
+
+static bool is_same_video(const struct halo_video_settings *a, const struct halo_video_settings *b)
+{
+    return is_same_text(a->codec, b->codec) && is_same_text(a->bitrate, b->bitrate) &&
+           is_same_text(a->crf, b->crf) && is_same_text(a->preset, b->preset) &&
+           is_same_text(a->size, b->size) && a->gop == b->gop && a->fps == b->fps;
+}
+
+/* Raw pictures have a size and a rate, and no codec to differ in. */
+static bool is_same(const struct halo_encoding *a, const struct halo_encoding *b)
+{
+    if (a->kind != b->kind || a->rendition != b->rendition || !is_same_text(a->audio, b->audio))
+        return false;
+    if (a->kind == HALO_ENCODING_RAW)
+        return is_same_text(a->video->size, b->video->size) && a->video->fps == b->video->fps;
+    return is_same_video(a->video, b->video);
+}
+
+int halo_output_rendition(const struct halo_stream_settings *stream,
+                          const struct halo_output_settings *output)
+{
+    if (!output->rendition)
+        return 0;
+    for (int i = 0; i < stream->renditions; i++)
+        if (!strcmp(stream->rendition[i].name, output->rendition))
+            return i + 1;
+    return -1;
+}
+
+int halo_encodings(const struct halo_stream_settings *stream, struct halo_encoding *ret, int *of)
+{
+    int count = 0;
+    for (int i = 0; i < stream->outputs; i++) {
+        const struct halo_output_settings *output = &stream->output[i];
+        of[i] = -1;
+        if (output->kind == HALO_OUTPUT_NULL)
+            continue;
+        const struct halo_encoding wanted = {
+            .kind = is_raw(output) ? HALO_ENCODING_RAW : HALO_ENCODING_CODED,
+            .rendition = halo_output_rendition(stream, output),
+            .video = &output->video,
+            .audio = sound_of(output),
+        };
+        int at = 0;
+        while (at < count && !is_same(&ret[at], &wanted))
+            at++;
+        if (at == count)
+            ret[count++] = wanted;
+        ret[at].feeds |= output->kind == HALO_OUTPUT_UNIX;
+        ret[at].writes |= output->kind != HALO_OUTPUT_UNIX;
+        of[i] = at;
+    }
+    ret[count++] = (struct halo_encoding){.kind = HALO_ENCODING_JPEG, .feeds = true};
+    return count;
+}

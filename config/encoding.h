@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Encodings: what a stream's outputs need to be computed, each once. Supervisor and engine both
+ * make this list from the same settings, and speak of an encoding by its number in it. */
+#ifndef HALO_ENCODING_H
+#define HALO_ENCODING_H
+
+#include "config/daemon.h"
+
+enum { HALO_MOST_ENCODINGS = HALO_MOST_OUTPUTS + 1 };
+
+enum halo_encoding_kind {
+    HALO_ENCODING_CODED,
+    HALO_ENCODING_RAW,  /* pictures as the gate gives them, one after the other */
+    HALO_ENCODING_JPEG, /* for HTTP; of the stream's own chain */
+};
+
+struct halo_encoding {
+    enum halo_encoding_kind kind;
+    int rendition;                           /* 0: the stream's own chain; else 1 + index */
+    const struct halo_video_settings *video; /* of the first output that has it; NULL for JPEG */
+    const char *audio;                       /* encoder or "copy"; NULL: none */
+    bool feeds;  /* viewers of the supervisor take it (unix sockets, HTTP) */
+    bool writes; /* outputs of the engine do (files, URLs): it runs always */
+};
+
+/* Fills ret, HALO_MOST_ENCODINGS long, and of, HALO_MOST_OUTPUTS long: the encoding of each output,
+ * or -1 for null. The last one is always JPEG. Returns how many there are. Points into stream. */
+int halo_encodings(const struct halo_stream_settings *stream, struct halo_encoding *ret, int *of);
+
+/* Number of the rendition that output shows, as in struct halo_encoding; -1: there is none so. */
+int halo_output_rendition(const struct halo_stream_settings *stream,
+                          const struct halo_output_settings *output);
+
+#endif

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * A feed: one encoding of a stream as the supervisor has it, with all who take it.
+ *
+ *   engine --ring--> feed --+--> viewer of a socket (its own muxer)
+ *            card --^       +--> HTTP, frames by memfd
+ *
+ * The feed outlives engines. Its times are microseconds since it was made, on CLOCK_MONOTONIC, and
+ * always grow. When packets stop (no engine, no source, a failed filter: the feed does not ask) for
+ * longer than HALO_FEED_SILENCE_MS, it sends the card instead, a few times a second; what the
+ * engine sends again is taken from the next key frame on. It never sends anything else than what came out
+ * of a gate, and cards.
+ *
+ * Loop thread only. */
+#ifndef HALO_FEED_H
+#define HALO_FEED_H
+
+#include <libavcodec/avcodec.h>
+#include <stdbool.h>
+#include <uv.h>
+
+#include "config/daemon.h"
+#include "config/encoding.h"
+#include "pipeline/live.h"
+
+enum { HALO_FEED_SILENCE_MS = 400 };
+
+struct halo_feed;
+
+/* Who takes packets. All calls come on the loop thread; a taker may leave itself in any of them,
+ * and no other. */
+struct halo_feed_taker {
+    /* The parameters are there, or are new: packets follow that need them, a key frame first. */
+    void (*begin)(struct halo_feed_taker *taker, const struct halo_live_begin *begin);
+    /* Refer with av_packet_ref; times in microseconds of the feed, stream_index 0 video, 1 sound.
+     * The first one after begin is a key frame of the video. */
+    void (*packet)(struct halo_feed_taker *taker, const AVPacket *pkt);
+    /* The stream is over (or on_error: stop): nothing more comes; the taker has left. */
+    void (*end)(struct halo_feed_taker *taker, const char *why);
+    /* The feed's: */
+    struct halo_feed *feed;
+    struct halo_feed_taker *next;
+    bool begun, keyed;
+};
+
+/* When the first comes and when the last has gone: watched(arg, true or false). key(arg): a taker
+ * came and waits for a key frame. */
+struct halo_feed_wishes {
+    void (*watched)(void *arg, bool watched);
+    void (*key)(void *arg);
+};
+
+int halo_feed_create(struct halo_feed **ret, uv_loop_t *loop,
+                     const struct halo_stream_settings *stream,
+                     const struct halo_encoding *encoding, const struct halo_feed_wishes *wishes,
+                     void *arg);
+/* Ends all takers. Handles close on the loop: done(arg) comes when the memory is gone; may be
+ * NULL. */
+void halo_feed_destroy(struct halo_feed *feed, const char *why);
+
+/* From the engine. begin with parameters that differ in more than words makes takers begin anew. */
+void halo_feed_begin(struct halo_feed *feed, const struct halo_live_begin *begin);
+void halo_feed_packet(struct halo_feed *feed, const AVPacket *pkt);
+
+void halo_feed_join(struct halo_feed *feed, struct halo_feed_taker *taker);
+void halo_feed_leave(struct halo_feed_taker *taker); /* nothing, where it is in none */
+
+struct halo_feed_stats {
+    int takers;
+    bool card;              /* is what they see */
+    int64_t packets, bytes; /* from the engine */
+    int64_t cards;          /* that were sent */
+    int64_t late;           /* packets behind the line of times: dropped */
+};
+void halo_feed_stats(const struct halo_feed *feed, struct halo_feed_stats *ret);
+
+#endif

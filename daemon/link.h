@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * What supervisor and engine say to each other.
+ *
+ * A SOCK_SEQPACKET pair, descriptor 3 of the engine. Each message is one JSON object of at most
+ * HALO_LINK_MOST bytes, with at most two descriptors beside it. Neither side ever blocks: what the
+ * socket does not take waits in a list; a list longer than HALO_LINK_WAITING means that the other
+ * side is dead.
+ *
+ * To the engine, "do":
+ *   start     stream, settings (config/daemon.h), chains ["...", ...]
+ *   stop      stream
+ *   set       stream, id, chains
+ *   watch     stream, encoding, on
+ *   key       stream, encoding
+ *   snapshot  stream, id, format
+ *   record    stream, on
+ *   quit      finish everything and exit 0
+ * From the engine, "tell":
+ *   hello     pid, version
+ *   ring      stream, encoding; descriptors: memory, event
+ *   state     stream, state, why, device (the GPU failed)
+ *   set       stream, id, why (absent: in force)
+ *   snapshot  stream, id, why or nothing; descriptor: a memfd with the image
+ *   stats     streams {NAME: {...}}: every half second, also as the sign of life
+ *   gone      stream: stopped, everything of it is finished
+ *
+ * Loop thread only. */
+#ifndef HALO_LINK_H
+#define HALO_LINK_H
+
+#include <jansson.h>
+#include <uv.h>
+
+#include "config/error.h"
+
+enum {
+    HALO_LINK_FD = 3,
+    HALO_LINK_MOST = 160 * 1024,
+    HALO_LINK_WAITING = 1024,
+    HALO_LINK_FDS = 2,
+};
+
+struct halo_link;
+
+struct halo_link_ops {
+    /* message is borrowed; fds (count of them) become the receiver's. */
+    void (*message)(void *arg, json_t *message, const int *fds, int count);
+    /* The other side is gone or broke the rules; why in words. No call follows. */
+    void (*closed)(void *arg, const char *why);
+};
+
+/* fd becomes the link's, on failure too. 0 or -errno. */
+int halo_link_create(struct halo_link **ret, uv_loop_t *loop, int fd,
+                     const struct halo_link_ops *ops, void *arg);
+/* Takes message over; fds stay the caller's (copies are sent). 0, -ENOMEM, -EPIPE. */
+int halo_link_send(struct halo_link *link, json_t *message, const int *fds, int count);
+/* No call of ops follows; memory goes when the loop has closed the handle. NULL: nothing. */
+void halo_link_destroy(struct halo_link *link);
+
+#endif

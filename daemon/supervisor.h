@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * The supervisor: streams from the settings, engines that run them, feeds that show them.
+ *
+ *   settings --> stream --(start, set, stop)--> engine process (one for each GPU, one for the CPU)
+ *                  |                                 |
+ *                feeds <------- packet rings --------+
+ *
+ * It never touches CUDA or a decoder, and waits for no engine: all is messages (link.h). An engine
+ * that dies, or says nothing for HALO_ENGINE_SILENCE_MS, is killed and started again after a pause
+ * that grows; meanwhile feeds show cards. After HALO_GPU_FAILURES ends with status 75 in a row, its
+ * streams with backend auto go on on the CPU, which is said. A stream that was active in two
+ * crashes gets an engine of its own.
+ *
+ * Loop thread only. What control and HTTP show and ask for is here and nowhere else. */
+#ifndef HALO_SUPERVISOR_H
+#define HALO_SUPERVISOR_H
+
+#include <jansson.h>
+#include <uv.h>
+
+#include "config/daemon.h"
+#include "config/error.h"
+#include "daemon/feed.h"
+
+enum {
+    HALO_ENGINE_SILENCE_MS = 3000,
+    HALO_GPU_FAILURES = 3,
+};
+
+struct halo_supervisor;
+
+/* settings become the supervisor's, on success. program: path of this binary, for engines. */
+int halo_supervisor_create(struct halo_supervisor **ret, uv_loop_t *loop, const char *program,
+                           struct halo_daemon_settings *settings, struct halo_error *err);
+/* Listens and starts every enabled stream. -errno with err filled: a socket cannot be had. */
+int halo_supervisor_start(struct halo_supervisor *sv, struct halo_error *err);
+/* Stops all, closes its handles on the loop; done(arg) comes when nothing is left, in at most ten
+ * seconds. */
+void halo_supervisor_stop(struct halo_supervisor *sv, void (*done)(void *arg), void *arg);
+void halo_supervisor_destroy(struct halo_supervisor *sv); /* after done; NULL is nothing to do */
+
+/* ---- for control, HTTP and signals ---- */
+
+/* One answer, later or at once, on the loop thread: result (borrowed) or err, the other NULL. */
+typedef void halo_reply(void *arg, json_t *result, const struct halo_error *err);
+
+/* Whole status: {"streams": [...], "engines": [...], "since", ...}, or of one stream, with name;
+ * a new reference; NULL: no such stream (or no memory). The fields are in docs/control.md. */
+json_t *halo_supervisor_status(const struct halo_supervisor *sv, const char *name);
+const struct halo_daemon_settings *halo_supervisor_settings(const struct halo_supervisor *sv);
+
+/* -ENOENT: no such stream, err has the nearest name; -EINVAL: a chain is wrong; then reply does not
+ * come. Else 0 and reply comes once, in five seconds at most. */
+int halo_supervisor_set(struct halo_supervisor *sv, const char *name, const char *filters,
+                        halo_reply *reply, void *arg, struct halo_error *err);
+int halo_supervisor_snapshot(struct halo_supervisor *sv, const char *name, const char *format,
+                             halo_reply *reply, void *arg, struct halo_error *err);
+/* "start", "stop", "restart". Done when it was asked for: status says what becomes of it. */
+int halo_supervisor_act(struct halo_supervisor *sv, const char *name, const char *action,
+                        struct halo_error *err);
+int halo_supervisor_record(struct halo_supervisor *sv, const char *name, bool on,
+                           struct halo_error *err);
+/* Takes new settings over (on success) and changes only the streams that differ. result says which:
+ * {"added": [...], "removed": [...], "changed": [...], "set": [...]}. */
+int halo_supervisor_reload(struct halo_supervisor *sv, struct halo_daemon_settings *settings,
+                           json_t **result, struct halo_error *err);
+
+/* The JPEG encoding of a stream, for HTTP; NULL: no such stream. Valid until the stream is removed,
+ * which ends its takers. */
+struct halo_feed *halo_supervisor_jpeg(struct halo_supervisor *sv, const char *name);
+
+/* Every change of a state: {"time", "event", "stream", "state", "why"}; borrowed. */
+struct halo_listener {
+    void (*event)(struct halo_listener *listener, json_t *event);
+    struct halo_listener *next; /* the supervisor's */
+};
+void halo_supervisor_listen(struct halo_supervisor *sv, struct halo_listener *listener);
+void halo_supervisor_unlisten(struct halo_supervisor *sv, struct halo_listener *listener);
+
+#endif

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * A live stream: one source, one or more chains, any number of encodings, until it is stopped.
+ *
+ *   source thread            filter thread      collect thread         a thread for each encoding
+ *   open, demux, decode, ==> gate: lane|lane => output picture ==+==q==> encode --> packet()
+ *   pace, loop, reconnect                                        +==q==> encode --> packet()
+ *        \-- sound =================================================q==> copy or encode -/
+ *
+ * Where `halod run` (stream.h) ends with its file or its first error, a live stream goes on: a
+ * source that ends or fails is opened again with growing pauses; an encoding that nobody takes is
+ * not computed; filters are changed while it runs.
+ *
+ * Live inputs (cameras, URLs, realtime files, test:) have bounded delay: where a stage is late the
+ * oldest picture is dropped and counted. Other files have back-pressure, and lose nothing.
+ *
+ * Times. All packets are in microseconds of CLOCK_MONOTONIC, absolute: the first picture of a
+ * source is now, and later ones keep its clock. So a stream that begins anew, in another process
+ * too, goes on later on the same line.
+ *
+ * Epochs. A set of chains has a number. A new one is built aside (the gate of the present pictures'
+ * shape) and takes over at a picture: that picture and all after it are filtered by it. Pictures
+ * keep the number in which they entered, and halo_live_events.set is told when the first picture of
+ * the new epoch has left the gate, after which no older one follows.
+ *
+ * Privacy: pictures leave through halo_gate_leave() (gate.h) alone. After a failure of a filter no
+ * picture is made, the state is HALO_LIVE_WAITING or FAILED, and the words say why; nothing else is
+ * shown in its place here.
+ *
+ * Threads: calls belong to one thread (the loop's) and do not block, but for join and destroy.
+ * Events come from the stream's threads; they must not call back. */
+#ifndef HALO_LIVE_H
+#define HALO_LIVE_H
+
+#include <libavcodec/avcodec.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "config/daemon.h"
+#include "config/encoding.h"
+#include "config/error.h"
+#include "pipeline/histogram.h"
+
+struct halo_live;
+
+enum halo_live_state {
+    HALO_LIVE_STARTING, /* nothing has come through yet */
+    HALO_LIVE_RUNNING,  /* pictures pass */
+    HALO_LIVE_WAITING,  /* the source is away; it is tried again */
+    HALO_LIVE_ENDED,    /* a file without loop is over */
+    HALO_LIVE_FAILED,   /* the error says why; the process may be needed anew (error.device) */
+};
+
+/* What viewers need before they can use packets, told each time that an encoder is opened. */
+struct halo_live_begin {
+    const AVCodecParameters *video, *audio; /* audio NULL: none */
+    AVRational framerate;                   /* of the source; 0/1 unknown */
+    /* Closed key frames of one encoder with the same settings, for while nothing can be filtered:
+     * gray, and black. */
+    const AVPacket *card, *solid;
+};
+
+enum halo_drop {
+    HALO_DROP_LATE,    /* came while the one before it was still waiting for the filters */
+    HALO_DROP_ENCODER, /* an encoding was behind */
+    HALO_DROP_DAMAGED, /* the decoder could make no picture of it */
+    HALO_DROP_RATE,    /* more than the encoding's fps */
+    HALO_DROPS,
+};
+extern const char *const halo_drop_names[HALO_DROPS + 1]; /* "late" ...; NULL-terminated */
+
+struct halo_live_events {
+    /* err has code 0 but for WAITING and FAILED. */
+    void (*state)(void *arg, enum halo_live_state state, const struct halo_error *err);
+    void (*begin)(void *arg, int encoding, const struct halo_live_begin *begin);
+    /* stream_index 0: video, 1: sound. The packet stays the caller's (av_packet_ref keeps it). RAW
+     * encodings: one picture, its planes without gaps, as av_image_copy_to_buffer(align 1) has
+     * them. Per encoding one thread, times grow. */
+    void (*packet)(void *arg, int encoding, const AVPacket *pkt);
+    /* Answer to halo_live_set(): err NULL: the new chains are in force for all that follows. */
+    void (*set)(void *arg, uint64_t id, const struct halo_error *err);
+    /* Answer to halo_live_snapshot(): a whole image file, or err. */
+    void (*snapshot)(void *arg, uint64_t id, const AVPacket *image, const struct halo_error *err);
+};
+
+enum halo_live_stage {
+    HALO_LIVE_DECODE,
+    HALO_LIVE_FILTER, /* entering the gate to leaving it */
+    HALO_LIVE_ENCODE,
+    HALO_LIVE_TOTAL, /* decoded to encoded */
+    HALO_LIVE_STAGES,
+};
+extern const char *const halo_live_stage_names[HALO_LIVE_STAGES + 1];
+
+struct halo_live_stats {
+    int64_t decoded, filtered, encoded, bytes; /* encoded, bytes: of all encodings */
+    int64_t dropped[HALO_DROPS];
+    int64_t opened;   /* times that the source was opened with success */
+    int64_t damaged;  /* places */
+    int64_t epoch;    /* of the picture that left the gate last */
+    int64_t moved_at; /* ns of CLOCK_MONOTONIC when a picture left the gate last; 0: none did */
+    const char *backend;
+    int width, height;
+    double rate;                                   /* pictures a second, of the last seconds */
+    struct halo_histogram stage[HALO_LIVE_STAGES]; /* ns */
+};
+
+/* Checks settings and chains; opens nothing. events and arg must outlive it, settings are copied.
+ * 0 or -errno with err filled; the caller owns *ret. */
+int halo_live_create(struct halo_live **ret, const struct halo_stream_settings *settings,
+                     const struct halo_live_events *events, void *arg, struct halo_error *err);
+int halo_live_start(struct halo_live *live, struct halo_error *err); /* -errno: no thread */
+
+/* New texts for all chains: chain[0] the stream's own, then its renditions, as many as there are.
+ * Parsed at once: -EINVAL with err filled and nothing changed; else 0 and events.set comes. */
+int halo_live_set(struct halo_live *live, uint64_t id, const char *const *chains,
+                  struct halo_error *err);
+
+/* Whether somebody takes the encoding. Ones that write (encoding.h) always run. */
+void halo_live_watch(struct halo_live *live, int encoding, bool watched);
+/* A key frame soon, for a new viewer; more than two a second are one. */
+void halo_live_key_frame(struct halo_live *live, int encoding);
+/* The next filtered picture of the stream's own chain as "png" or "jpg"; err, or events.snapshot
+ * comes: within two seconds in any case. */
+int halo_live_snapshot(struct halo_live *live, uint64_t id, const char *format,
+                       struct halo_error *err);
+
+void halo_live_stats(struct halo_live *live, struct halo_live_stats *ret);
+
+/* As halo_stream_is_stuck(): the process has to end by _exit(). At least once a second. */
+bool halo_live_is_stuck(struct halo_live *live, struct halo_error *err);
+
+/* Ends it: encoders are flushed, outputs finished. Comes back at once; done says when. */
+void halo_live_stop(struct halo_live *live);
+bool halo_live_done(const struct halo_live *live);
+void halo_live_destroy(struct halo_live *live); /* stops and joins; NULL is nothing to do */
+
+#endif

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Outputs that an engine writes itself: files in segments, and URLs. Each has a thread of its own,
+ * a bounded queue and its own failures: a disk that is full stops that output alone, which says so
+ * once, drops and counts, and goes on at a key frame when there is room again. */
+#ifndef HALO_OUTPUT_H
+#define HALO_OUTPUT_H
+
+#include <libavcodec/avcodec.h>
+
+#include "config/daemon.h"
+#include "config/error.h"
+#include "pipeline/live.h"
+
+struct halo_output;
+
+enum halo_output_state {
+    HALO_OUTPUT_IDLE, /* nothing has come yet, or it is switched off */
+    HALO_OUTPUT_WRITING,
+    HALO_OUTPUT_FAILED, /* tried again with growing pauses; `why` says what */
+};
+
+struct halo_output_stats {
+    enum halo_output_state state;
+    char why[600];
+    char path[512]; /* FILE: of the present segment */
+    int64_t packets, bytes, dropped, segments, failures;
+};
+
+/* name: of the stream, for messages. settings must outlive it. 0 or -errno with err filled. FILE:
+ * folders that are missing are made; a pattern without segment_time must not exist already. */
+int halo_output_create(struct halo_output **ret, const char *name,
+                       const struct halo_output_settings *settings, struct halo_error *err);
+
+/* What the next packets are; a change of parameters closes a segment and begins a new one. The
+ * structs are copied. Any thread, but one at a time with _packet. */
+int halo_output_begin(struct halo_output *output, const struct halo_live_begin *begin);
+/* Never blocks: what finds no room is dropped, up to the next key frame. Times as in live.h. */
+void halo_output_packet(struct halo_output *output, const AVPacket *pkt);
+
+/* Recording on or off (`haloctl record`); on at first. */
+void halo_output_switch(struct halo_output *output, bool on);
+void halo_output_stats(struct halo_output *output, struct halo_output_stats *ret);
+
+/* Finishes what is open; blocks for at most five seconds; NULL is nothing to do. */
+void halo_output_destroy(struct halo_output *output);
+
+#endif
