@@ -7,28 +7,34 @@
  * side is dead.
  *
  * To the engine, "do":
- *   start     stream, settings (config/daemon.h), chains ["...", ...]
+ *   start     stream, settings (text of halo_stream_settings_write(), with the chains in force)
  *   stop      stream
- *   set       stream, id, chains
+ *   set       stream, id, chains ["...", ...]: the stream's own, then its renditions'
  *   watch     stream, encoding, on
  *   key       stream, encoding
  *   snapshot  stream, id, format
  *   record    stream, on
+ *   log       level
  *   quit      finish everything and exit 0
  * From the engine, "tell":
  *   hello     pid, version
- *   ring      stream, encoding; descriptors: memory, event
+ *   ring      stream, encoding; descriptors: memory, event; replaces the one before
  *   state     stream, state, why, device (the GPU failed)
  *   set       stream, id, why (absent: in force)
  *   snapshot  stream, id, why or nothing; descriptor: a memfd with the image
- *   stats     streams {NAME: {...}}: every half second, also as the sign of life
+ *   stats     streams {NAME: {...}} (link_stats.h), a message for each, and one without streams:
+ *             every half second, also as the sign of life
  *   gone      stream: stopped, everything of it is finished
+ *
+ * A start follows the gone of the start before it, so that what is told of a stream is of the
+ * latest one.
  *
  * Loop thread only. */
 #ifndef HALO_LINK_H
 #define HALO_LINK_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <uv.h>
 
 #include "config/error.h"
@@ -52,7 +58,8 @@ struct halo_link_ops {
 /* fd becomes the link's, on failure too. 0 or -errno. */
 int halo_link_create(struct halo_link **ret, uv_loop_t *loop, int fd,
                      const struct halo_link_ops *ops, void *arg);
-/* Takes message over; fds stay the caller's (copies are sent). 0, -ENOMEM, -EPIPE. */
+/* Takes message over (NULL is -ENOMEM); fds stay the caller's (copies are sent). 0, -ENOMEM,
+ * -EMSGSIZE, -EPIPE, -errno of a copy. May be called from ops. */
 int halo_link_send(struct halo_link *link, json_t *message, const int *fds, int count);
 /* No call of ops follows; memory goes when the loop has closed the handle. NULL: nothing. */
 void halo_link_destroy(struct halo_link *link);

@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * halod engine: runs live streams for the supervisor that started it, and nothing without one. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "config/log.h"
+#include "daemon/commands.h"
+#include "daemon/engine_private.h"
+#include "kernels/version.h"
+#include "pipeline/av.h"
+
+enum {
+    LOOK_MS = 50,     /* whether a stream that was stopped has ended */
+    STATS_EVERY = 10, /* looks: half a second */
+    QUIT_MS = 7000,   /* then it ends with what there is */
+};
+
+/* Nothing is freed, and no handler of a driver is waited for. */
+static void end_now(struct engine *engine, int code)
+{
+    (void)engine;
+    _exit(code);
+}
+
+static void send_notes(struct engine *engine)
+{
+    if (engine_send_notes(engine))
+        end_now(engine, HALO_EXIT_TRY_AGAIN);
+}
+
+static void on_wake(uv_async_t *wake)
+{
+    send_notes(wake->data);
+}
+
+/* ---- what the supervisor asks for ---- */
+
+static struct engine_stream *find(struct engine *engine, const char *name)
+{
+    struct engine_stream *stream = engine->streams;
+    while (stream && strcmp(stream->name, name) != 0)
+        stream = stream->next;
+    return stream;
+}
+
+static bool is_running(const struct engine_stream *stream)
+{
+    return stream->phase == ENGINE_RUNNING && stream->live;
+}
+
+static int encoding_of(const struct engine_stream *stream, const json_t *message)
+{
+    return (int)halo_json_integer(message, "encoding", 0, stream->encodings - 1, -1);
+}
+
+static void do_watch(struct engine_stream *stream, const json_t *message)
+{
+    const int encoding = encoding_of(stream, message);
+    if (encoding < 0)
+        return;
+    stream->watched[encoding] = json_is_true(json_object_get(message, "on"));
+    if (is_running(stream))
+        halo_live_watch(stream->live, encoding, stream->watched[encoding]);
+}
+
+static void do_key(struct engine_stream *stream, const json_t *message)
+{
+    const int encoding = encoding_of(stream, message);
+    if (encoding >= 0 && is_running(stream))
+        halo_live_key_frame(stream->live, encoding);
+}
+
+/* Answers of the loop's own, where the live stream does not answer. */
+static void refuse(struct engine_stream *stream, const char *tell, uint64_t id,
+                   const struct halo_error *err)
+{
+    json_t *message = engine_tell(tell, stream->name);
+    json_object_set_new(message, "id", json_integer((json_int_t)id));
+    json_object_set_new(message, "why",
+                        json_string(err->code ? err->text : "the stream has just begun"));
+    halo_link_send(stream->engine->link, message, NULL, 0);
+}
+
+static void do_set(struct engine_stream *stream, const json_t *message)
+{
+    const json_t *list = json_object_get(message, "chains");
+    const uint64_t id = (uint64_t)halo_json_integer(message, "id", 0, INT64_MAX, 0);
+    const char *chains[HALO_MOST_RENDITIONS + 1];
+    struct halo_error err = {0};
+    const int count = stream->settings.renditions + 1;
+    int ret = is_running(stream) && json_array_size(list) == (size_t)count ? 0 : -EAGAIN;
+    for (int i = 0; i < count && ret == 0; i++)
+        if (!(chains[i] = json_string_value(json_array_get(list, (size_t)i))))
+            ret = -EINVAL;
+    if (ret == 0)
+        ret = halo_live_set(stream->live, id, chains, &err);
+    if (ret < 0)
+        refuse(stream, "set", id, &err);
+}
+
+static void do_snapshot(struct engine_stream *stream, const json_t *message)
+{
+    const uint64_t id = (uint64_t)halo_json_integer(message, "id", 0, INT64_MAX, 0);
+    const char *format = json_string_value(json_object_get(message, "format"));
+    struct halo_error err = {0};
+    if (!format || !is_running(stream) || halo_live_snapshot(stream->live, id, format, &err) < 0)
+        refuse(stream, "snapshot", id, &err);
+}
+
+static void do_record(struct engine_stream *stream, const json_t *message)
+{
+    engine_stream_record(stream, json_is_true(json_object_get(message, "on")));
+}
+
+static void do_stop(struct engine_stream *stream, const json_t *message)
+{
+    (void)message;
+    engine_stream_stop(stream);
+}
+
+static const struct {
+    const char *name;
+    void (*run)(struct engine_stream *stream, const json_t *message);
+} requests[] = {
+    {"stop", do_stop}, {"set", do_set},           {"watch", do_watch},
+    {"key", do_key},   {"snapshot", do_snapshot}, {"record", do_record},
+};
+
+static void quit(struct engine *engine)
+{
+    if (engine->quitting)
+        return;
+    engine->quitting = true;
+    engine->quit_deadline = uv_now(&engine->loop) + QUIT_MS;
+    for (struct engine_stream *s = engine->streams, *next; s; s = next) {
+        next = s->next;
+        engine_stream_stop(s);
+    }
+}
+
+static void run_on_stream(struct engine *engine, const char *what, const json_t *message)
+{
+    const char *name = json_string_value(json_object_get(message, "stream"));
+    const char *settings = json_string_value(json_object_get(message, "settings"));
+    struct engine_stream *stream = name ? find(engine, name) : NULL;
+    if (name && !stream && settings && !strcmp(what, "start") && !engine->quitting)
+        engine_stream_start(engine, name, settings);
+    for (size_t i = 0; stream && i < sizeof requests / sizeof *requests; i++)
+        if (!strcmp(requests[i].name, what)) {
+            requests[i].run(stream, message);
+            return;
+        }
+}
+
+static void on_message(void *arg, json_t *message, const int *fds, int count)
+{
+    struct engine *engine = arg;
+    const char *what = json_string_value(json_object_get(message, "do"));
+    for (int i = 0; i < count; i++)
+        close(fds[i]);
+    if (!what)
+        return;
+    if (!strcmp(what, "quit"))
+        quit(engine);
+    else if (!strcmp(what, "log"))
+        halo_log_set_level((enum halo_log_level)halo_json_integer(message, "level", HALO_LOG_QUIET,
+                                                                  HALO_LOG_DEBUG, HALO_LOG_INFO));
+    else
+        run_on_stream(engine, what, message);
+}
+
+/* The supervisor is gone: nobody is there to serve, but files can still be ended well. */
+static void on_closed(void *arg, const char *why)
+{
+    struct engine *engine = arg;
+    (void)why;
+    halo_link_destroy(engine->link);
+    engine->link = NULL;
+    quit(engine);
+}
+
+/* ---- the process ---- */
+
+static void end_if_stuck(struct engine *engine)
+{
+    for (struct engine_stream *s = engine->streams; s; s = s->next) {
+        struct halo_error err = {0};
+        if (s->phase == ENGINE_MAKING || !s->live || !halo_live_is_stuck(s->live, &err))
+            continue;
+        err.device = true;
+        halo_log(HALO_LOG_ERROR, "stream %s: %s", s->name, err.text);
+        engine_tell_state(s, HALO_LIVE_FAILED, &err);
+        send_notes(engine); /* does not come back */
+        end_now(engine, HALO_EXIT_TRY_AGAIN);
+    }
+}
+
+static void close_all(struct engine *engine)
+{
+    if (engine->closed)
+        return;
+    engine->closed = true;
+    halo_link_destroy(engine->link);
+    engine->link = NULL;
+    uv_close((uv_handle_t *)&engine->wake, NULL);
+    uv_close((uv_handle_t *)&engine->tick, NULL);
+}
+
+static void on_tick(uv_timer_t *timer)
+{
+    struct engine *engine = timer->data;
+    static unsigned looks;
+    for (struct engine_stream *s = engine->streams, *next; s; s = next) {
+        next = s->next;
+        engine_stream_tick(s);
+    }
+    if (engine->quitting && !engine->streams) {
+        close_all(engine);
+        return;
+    }
+    if (engine->quitting && uv_now(&engine->loop) >= engine->quit_deadline)
+        end_now(engine, HALO_EXIT_OK);
+    if (looks++ % STATS_EVERY != 0)
+        return;
+    end_if_stuck(engine);
+    if (!engine->link)
+        return;
+    for (struct engine_stream *s = engine->streams; s; s = s->next)
+        engine_stream_tell_stats(s);
+    halo_link_send(engine->link, json_pack("{s:s, s:{}}", "tell", "stats", "streams"), NULL, 0);
+}
+
+static int start(struct engine *engine)
+{
+    static const struct halo_link_ops ops = {.message = on_message, .closed = on_closed};
+    engine->last = &engine->first;
+    pthread_mutex_init(&engine->lock, NULL);
+    int ret = uv_loop_init(&engine->loop);
+    if (ret >= 0)
+        ret = uv_async_init(&engine->loop, &engine->wake, on_wake);
+    if (ret >= 0)
+        ret = uv_timer_init(&engine->loop, &engine->tick);
+    engine->wake.data = engine->tick.data = engine;
+    if (ret >= 0)
+        ret = uv_timer_start(&engine->tick, on_tick, 0, LOOK_MS);
+    if (ret >= 0)
+        ret = halo_link_create(&engine->link, &engine->loop, HALO_LINK_FD, &ops, engine);
+    if (ret >= 0)
+        ret = halo_link_send(engine->link,
+                             json_pack("{s:s, s:i, s:s}", "tell", "hello", "pid", (int)getpid(),
+                                       "version", HALO_VERSION),
+                             NULL, 0);
+    return ret;
+}
+
+/* Signals of the terminal or of the service go to the supervisor too, which asks us to end. */
+static void prepare_process(void)
+{
+    static const int ignored[] = {SIGINT, SIGTERM, SIGHUP};
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    prctl(PR_SET_NAME, "halod-engine");
+    for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++)
+        signal(ignored[i], SIG_IGN);
+    fcntl(HALO_LINK_FD, F_SETFD, FD_CLOEXEC);
+    setenv("UV_THREADPOOL_SIZE", "16", 0); /* a disk that hangs must not hold up the others */
+    json_object_seed(0);                   /* before there are threads */
+    halo_av_init_log();
+}
+
+static bool has_link(void)
+{
+    int type = 0;
+    socklen_t size = sizeof type;
+    return getsockopt(HALO_LINK_FD, SOL_SOCKET, SO_TYPE, &type, &size) == 0 &&
+           type == SOCK_SEQPACKET;
+}
+
+int halo_command_engine(int argc, char **argv)
+{
+    if (!has_link()) {
+        halo_log(HALO_LOG_ERROR, "engine is for the daemon to start: see halod --help");
+        return HALO_EXIT_USAGE;
+    }
+    if (argc > 0)
+        halo_log_set_level((enum halo_log_level)atoi(argv[0]));
+    prepare_process();
+    struct engine *engine = calloc(1, sizeof *engine);
+    const int ret = engine ? start(engine) : -ENOMEM;
+    if (ret < 0) {
+        halo_log(HALO_LOG_ERROR, "the engine does not start: %s", strerror(-ret));
+        free(engine);
+        return HALO_EXIT_FAILED;
+    }
+    uv_run(&engine->loop, UV_RUN_DEFAULT);
+    uv_loop_close(&engine->loop);
+    pthread_mutex_destroy(&engine->lock);
+    free(engine);
+    return HALO_EXIT_OK;
+}

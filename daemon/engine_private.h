@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * The engine process: what its files share.
+ *
+ *   engine.c         the process, its link, what the supervisor asks for
+ *   engine_stream.c  one stream: live stream, outputs, rings; from start to gone
+ *   engine_events.c  what its threads have to say, on their way to the loop
+ *
+ * The loop thread owns everything but the events: live streams call these on their own threads. A
+ * packet goes straight into its ring and its outputs; words go into a list, and the loop sends
+ * them. What may block (making and finishing streams) runs on libuv's threads. */
+#ifndef HALO_ENGINE_PRIVATE_H
+#define HALO_ENGINE_PRIVATE_H
+
+#include <jansson.h>
+#include <pthread.h>
+#include <uv.h>
+
+#include "config/daemon.h"
+#include "config/encoding.h"
+#include "daemon/link.h"
+#include "daemon/link_stats.h"
+#include "pipeline/live.h"
+#include "pipeline/output.h"
+#include "pipeline/packet_ring.h"
+
+/* Words of a thread; the loop sends them and frees this. */
+struct engine_note {
+    struct engine_note *next;
+    json_t *message;
+    int fds[HALO_LINK_FDS]; /* copies of its own */
+    int count;
+    bool device; /* the GPU failed */
+};
+
+struct engine {
+    uv_loop_t loop;
+    struct halo_link *link;
+    uv_async_t wake;
+    uv_timer_t tick;
+    struct engine_stream *streams;
+    bool quitting, closed;
+    uint64_t quit_deadline;
+    pthread_mutex_t lock; /* of the notes */
+    struct engine_note *first, **last;
+    int notes;
+};
+
+enum engine_phase {
+    ENGINE_MAKING, /* on a thread of libuv's */
+    ENGINE_RUNNING,
+    ENGINE_STOPPING,  /* the live stream ends */
+    ENGINE_FINISHING, /* on a thread of libuv's */
+};
+
+struct engine_ring {
+    struct halo_packet_writer *writer;
+    size_t size;
+    int64_t dropped; /* of writers before this one */
+};
+
+struct engine_stream {
+    struct engine *engine;
+    struct engine_stream *next;
+    char name[68];
+    struct halo_stream_settings settings;
+    struct halo_encoding encoding[HALO_MOST_ENCODINGS];
+    int of[HALO_MOST_OUTPUTS];
+    int encodings;
+    enum engine_phase phase;
+    bool stop;                                 /* asked for while it was being made */
+    bool record, watched[HALO_MOST_ENCODINGS]; /* the same */
+    uv_work_t work;
+    struct halo_live *live; /* NULL: could not be made */
+    struct halo_error error;
+    struct halo_output *output[HALO_MOST_OUTPUTS];
+    pthread_mutex_t rings; /* of ring[]: threads write, the loop counts */
+    struct engine_ring ring[HALO_MOST_ENCODINGS];
+};
+
+/* ---- engine_stream.c ---- */
+void engine_stream_start(struct engine *engine, const char *name, const char *settings);
+void engine_stream_stop(struct engine_stream *stream);
+void engine_stream_tick(struct engine_stream *stream); /* may free it */
+void engine_stream_tell_stats(struct engine_stream *stream);
+void engine_stream_record(struct engine_stream *stream, bool on);
+
+/* ---- engine_events.c ---- */
+extern const struct halo_live_events engine_events; /* arg: struct engine_stream */
+/* message is taken over, fds are copied. Any thread. */
+void engine_note(struct engine *engine, json_t *message, const int *fds, int count, bool device);
+json_t *engine_tell(const char *what, const char *stream);
+void engine_tell_state(struct engine_stream *stream, enum halo_live_state state,
+                       const struct halo_error *err);
+/* Loop thread. true: the GPU failed, and the process has to end. */
+bool engine_send_notes(struct engine *engine);
+
+#endif

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Rows of names and places, so that both directions know the same fields. */
+#include "daemon/link_stats.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "pipeline/output.h"
+
+struct row {
+    const char *name;
+    size_t at;
+};
+
+#define STATS(field)  #field, offsetof(struct halo_link_stats, field)
+#define STAGE(field)  #field, offsetof(struct halo_link_stage, field)
+#define OUTPUT(field) #field, offsetof(struct halo_link_output, field)
+
+static const struct row counts[] = {
+    {STATS(decoded)}, {STATS(filtered)}, {STATS(encoded)}, {STATS(bytes)},
+    {STATS(opened)},  {STATS(damaged)},  {STATS(epoch)},   {STATS(ring_dropped)},
+    {STATS(width)},   {STATS(height)},   {NULL, 0},
+};
+static const struct row times[] = {
+    {STAGE(sum)}, {STAGE(p50)}, {STAGE(p95)}, {STAGE(p99)}, {STAGE(most)}, {NULL, 0},
+};
+static const struct row output_counts[] = {
+    {OUTPUT(packets)},  {OUTPUT(bytes)},    {OUTPUT(dropped)},
+    {OUTPUT(segments)}, {OUTPUT(failures)}, {NULL, 0},
+};
+
+void halo_json_text(const json_t *object, const char *key, char *ret, size_t size)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    snprintf(ret, size, "%s", text ? text : "");
+    halo_sanitise(ret);
+}
+
+int64_t halo_json_integer(const json_t *object, const char *key, int64_t least, int64_t most,
+                          int64_t otherwise)
+{
+    const json_t *value = json_object_get(object, key);
+    if (!json_is_integer(value))
+        return otherwise;
+    const int64_t number = json_integer_value(value);
+    return number < least || number > most ? otherwise : number;
+}
+
+static double real_of(const json_t *object, const char *key)
+{
+    const double number = json_number_value(json_object_get(object, key));
+    return isfinite(number) && number > 0 ? number : 0;
+}
+
+static void write_counts(json_t *to, const struct row *row, const void *from)
+{
+    for (; row->name; row++)
+        json_object_set_new(to, row->name,
+                            json_integer(*(const int64_t *)((const char *)from + row->at)));
+}
+
+static void read_counts(void *to, const struct row *row, const json_t *from)
+{
+    for (; row->name; row++)
+        *(int64_t *)((char *)to + row->at) = halo_json_integer(from, row->name, 0, INT64_MAX, 0);
+}
+
+static json_t *write_stage(const struct halo_link_stage *stage)
+{
+    json_t *to = json_object();
+    json_object_set_new(to, "count", json_integer(stage->count));
+    for (const struct row *row = times; row->name; row++)
+        json_object_set_new(to, row->name,
+                            json_real(*(const double *)((const char *)stage + row->at)));
+    return to;
+}
+
+static void read_stage(struct halo_link_stage *ret, const json_t *from)
+{
+    ret->count = halo_json_integer(from, "count", 0, INT64_MAX, 0);
+    for (const struct row *row = times; row->name; row++)
+        *(double *)((char *)ret + row->at) = real_of(from, row->name);
+}
+
+static json_t *write_output(const struct halo_link_output *output)
+{
+    json_t *to = json_object();
+    write_counts(to, output_counts, output);
+    json_object_set_new(to, "state", json_integer(output->state));
+    json_object_set_new(to, "why", json_string(output->why));
+    json_object_set_new(to, "path", json_string(output->path));
+    return to;
+}
+
+static void read_output(struct halo_link_output *ret, const json_t *from)
+{
+    read_counts(ret, output_counts, from);
+    ret->state = (int)halo_json_integer(from, "state", HALO_OUTPUT_IDLE, HALO_OUTPUT_FAILED, 0);
+    halo_json_text(from, "why", ret->why, sizeof ret->why);
+    halo_json_text(from, "path", ret->path, sizeof ret->path);
+}
+
+json_t *halo_link_stats_write(const struct halo_link_stats *stats)
+{
+    json_t *to = json_object(), *dropped = json_object(), *stages = json_object(),
+           *outputs = json_array();
+    write_counts(to, counts, stats);
+    for (int i = 0; i < HALO_DROPS; i++)
+        json_object_set_new(dropped, halo_drop_names[i], json_integer(stats->dropped[i]));
+    for (int i = 0; i < HALO_LIVE_STAGES; i++)
+        json_object_set_new(stages, halo_live_stage_names[i], write_stage(&stats->stage[i]));
+    for (int i = 0; i < stats->outputs; i++)
+        json_array_append_new(outputs, write_output(&stats->output[i]));
+    json_object_set_new(to, "backend", json_string(stats->backend));
+    json_object_set_new(to, "rate", json_real(isfinite(stats->rate) ? stats->rate : 0));
+    json_object_set_new(to, "dropped", dropped);
+    json_object_set_new(to, "stages", stages);
+    json_object_set_new(to, "outputs", outputs);
+    return to;
+}
+
+void halo_link_stats_read(struct halo_link_stats *ret, const json_t *from)
+{
+    memset(ret, 0, sizeof *ret);
+    read_counts(ret, counts, from);
+    ret->rate = real_of(from, "rate");
+    halo_json_text(from, "backend", ret->backend, sizeof ret->backend);
+    const json_t *dropped = json_object_get(from, "dropped");
+    for (int i = 0; i < HALO_DROPS; i++)
+        ret->dropped[i] = halo_json_integer(dropped, halo_drop_names[i], 0, INT64_MAX, 0);
+    const json_t *stages = json_object_get(from, "stages");
+    for (int i = 0; i < HALO_LIVE_STAGES; i++)
+        read_stage(&ret->stage[i], json_object_get(stages, halo_live_stage_names[i]));
+    const json_t *outputs = json_object_get(from, "outputs");
+    for (size_t i = 0; i < json_array_size(outputs) && i < HALO_MOST_OUTPUTS; i++)
+        read_output(&ret->output[ret->outputs++], json_array_get(outputs, i));
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * A stream's numbers on their way from its engine: written there, read and checked here. */
+#ifndef HALO_LINK_STATS_H
+#define HALO_LINK_STATS_H
+
+#include <jansson.h>
+#include <stdint.h>
+
+#include "config/daemon.h"
+#include "pipeline/live.h"
+
+struct halo_link_stage {
+    int64_t count;
+    double sum, p50, p95, p99, most; /* ms */
+};
+
+/* Of one output, by its number in the settings; kind is the supervisor's to know. */
+struct halo_link_output {
+    int state;     /* enum halo_output_state */
+    char why[600]; /* one clean line, "" where all is well */
+    char path[512];
+    int64_t packets, bytes, dropped, segments, failures;
+};
+
+struct halo_link_stats {
+    int64_t decoded, filtered, encoded, bytes, opened, damaged, epoch;
+    int64_t dropped[HALO_DROPS];
+    int64_t ring_dropped; /* packets that the supervisor was too slow for */
+    char backend[24];
+    int64_t width, height;
+    double rate;
+    struct halo_link_stage stage[HALO_LIVE_STAGES];
+    struct halo_link_output output[HALO_MOST_OUTPUTS];
+    int outputs; /* how many of them are filled */
+};
+
+/* A new reference; NULL: no memory. */
+json_t *halo_link_stats_write(const struct halo_link_stats *stats);
+/* What is absent, of another type or out of range becomes 0 or "": it may come from anybody. */
+void halo_link_stats_read(struct halo_link_stats *ret, const json_t *from);
+
+/* Fields of a message from outside: text of at most size - 1 bytes, made safe for a terminal, ""
+ * where there is none; an integer of least .. most, else `otherwise`. */
+void halo_json_text(const json_t *object, const char *key, char *ret, size_t size);
+int64_t halo_json_integer(const json_t *object, const char *key, int64_t least, int64_t most,
+                          int64_t otherwise);
+
+#endif

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Engines as streams see them: a name, perhaps a process. A stream keeps its engine while the
+ * process is away, and the engine keeps count of how it fails. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/run.h"
+#include "daemon/supervisor_private.h"
+#include "kernels/backend.h"
+
+enum { ABANDONED_MOST = 16 };
+
+void sv_backoff_failed(struct sv_backoff *backoff, uint64_t now)
+{
+    if (backoff->good_since && now - backoff->good_since >= SV_GOOD_MS)
+        backoff->failures = 0;
+    backoff->good_since = 0;
+    uint64_t pause = 0;
+    if (backoff->failures > 0) {
+        const int doublings = backoff->failures > 8 ? 8 : backoff->failures - 1;
+        pause = (uint64_t)SV_BACKOFF_MS << doublings;
+    }
+    if (pause > SV_BACKOFF_MOST_MS)
+        pause = SV_BACKOFF_MOST_MS;
+    backoff->failures++;
+    backoff->not_before = now + pause;
+}
+
+/* ---- which one ---- */
+
+static bool wants_gpu(const struct sv_stream *stream)
+{
+    const char *backend = halo_run_backends[stream->settings.backend];
+    if (!strcmp(backend, "cuda"))
+        return true;
+    /* A build without CUDA has no strategy for it: nothing to keep apart. */
+    const struct halo_backend_ops *cuda = halo_backend_find("cuda");
+    return !strcmp(backend, "auto") && !stream->on_cpu && cuda && cuda->strategies[0];
+}
+
+static void name_engine(const struct sv_stream *stream, bool gpu, char *ret, size_t size)
+{
+    char number[16] = "";
+    if (gpu && stream->settings.gpu >= 0)
+        snprintf(number, sizeof number, "%d", stream->settings.gpu);
+    const bool alone = stream->alone || stream->settings.own_engine;
+    snprintf(ret, size, "%s%s%s%s", gpu ? "gpu" : "cpu", number, alone ? ":" : "",
+             alone ? stream->name : "");
+}
+
+struct sv_engine *sv_engine_of(struct sv_stream *stream)
+{
+    struct halo_supervisor *sv = stream->sv;
+    char name[96];
+    const bool gpu = wants_gpu(stream);
+    name_engine(stream, gpu, name, sizeof name);
+    for (struct sv_engine *e = sv->engines; e; e = e->next)
+        if (!strcmp(e->name, name))
+            return e;
+    struct sv_engine *engine = calloc(1, sizeof *engine);
+    if (!engine)
+        return NULL;
+    engine->sv = sv;
+    engine->gpu = gpu;
+    engine->state = SV_ENGINE_PAUSED;
+    snprintf(engine->name, sizeof engine->name, "%s", name);
+    engine->next = sv->engines;
+    sv->engines = engine;
+    return engine;
+}
+
+int sv_engine_streams(const struct sv_engine *engine)
+{
+    int count = 0;
+    for (const struct sv_stream *s = engine->sv->streams; s; s = s->next)
+        count += s->engine == engine;
+    return count;
+}
+
+/* ---- talk ---- */
+
+bool sv_engine_is_ready(const struct sv_engine *engine)
+{
+    return engine->state == SV_ENGINE_RUNNING && engine->process && engine->process->link &&
+           !engine->process->closed;
+}
+
+json_t *sv_do(const char *what, const struct sv_stream *stream)
+{
+    return json_pack("{s:s, s:s}", "do", what, "stream", stream->name);
+}
+
+int sv_engine_send(struct sv_engine *engine, json_t *message)
+{
+    if (sv_engine_is_ready(engine))
+        return halo_link_send(engine->process->link, message, NULL, 0);
+    json_decref(message);
+    return -EPIPE;
+}
+
+void sv_engine_ready(struct sv_engine *engine)
+{
+    struct halo_supervisor *sv = engine->sv;
+    engine->state = SV_ENGINE_RUNNING;
+    engine->backoff.good_since = sv_now(sv);
+    halo_log(HALO_LOG_INFO, "engine %s runs (process %d)", engine->name,
+             engine->process->handle.pid);
+    sv_event(sv, "engine", engine->name, "running", NULL);
+    for (struct sv_stream *s = sv->streams, *next; s; s = next) {
+        next = s->next;
+        if (s->engine == engine)
+            sv_stream_step(s);
+    }
+}
+
+/* ---- failures ---- */
+
+/* Streams that may are moved to the CPU; the others go on trying. */
+static void leave_gpu(struct sv_engine *engine)
+{
+    for (struct sv_stream *s = engine->sv->streams; s; s = s->next) {
+        if (s->engine != engine || strcmp(halo_run_backends[s->settings.backend], "auto") != 0)
+            continue;
+        s->on_cpu = true;
+        s->engine = NULL;
+        halo_log(HALO_LOG_WARNING,
+                 "stream %s: the GPU failed %d times in a row: goes on on the CPU", s->name,
+                 HALO_GPU_FAILURES);
+        sv_event(engine->sv, "cpu", s->name, NULL, "the GPU failed too often");
+    }
+    engine->device_failures = 0;
+}
+
+static void note_failure(struct sv_engine *engine, const char *why, bool device)
+{
+    const uint64_t now = sv_now(engine->sv), good = engine->backoff.good_since;
+    if (!device || (good && now - good >= SV_GOOD_MS))
+        engine->device_failures = 0;
+    engine->device_failures += device;
+    snprintf(engine->why, sizeof engine->why, "%s", why);
+    sv_backoff_failed(&engine->backoff, now);
+    engine->state = SV_ENGINE_PAUSED;
+    halo_log(HALO_LOG_ERROR, "engine %s: %s", engine->name, why);
+    sv_event(engine->sv, "engine", engine->name, "failed", why);
+}
+
+void sv_engine_lost(struct sv_engine *engine, const char *why, bool device)
+{
+    struct halo_supervisor *sv = engine->sv;
+    char words[600];
+    snprintf(words, sizeof words, "%s", why); /* may be the process's own */
+    if (engine->process)
+        sv_process_kill(engine->process);
+    if (sv->stopping)
+        return;
+    note_failure(engine, words, device);
+    for (struct sv_stream *s = sv->streams; s; s = s->next)
+        if (s->engine == engine)
+            sv_stream_lost(s, words, !device);
+    if (engine->device_failures >= HALO_GPU_FAILURES)
+        leave_gpu(engine);
+    for (struct sv_stream *s = sv->streams, *next; s; s = next) {
+        next = s->next;
+        sv_stream_step(s);
+    }
+    /* Its next process is the clock's or, where it may begin at once, this very moment's. */
+    if (sv_engine_streams(engine) > 0)
+        sv_engine_step(engine);
+}
+
+static void start_process(struct sv_engine *engine)
+{
+    struct halo_supervisor *sv = engine->sv;
+    struct halo_error err = {0};
+    if (sv->abandoned >= ABANDONED_MOST)
+        halo_fail(&err, -EAGAIN, "%d engines hang in a driver: the machine has to be started anew",
+                  sv->abandoned);
+    if (err.code || sv_process_start(engine, &err) < 0) {
+        note_failure(engine, err.text, false);
+        return;
+    }
+    engine->state = SV_ENGINE_STARTING;
+    if (engine->backoff.failures > 0)
+        engine->restarts++;
+}
+
+static void drop(struct sv_engine *engine)
+{
+    struct sv_engine **at = &engine->sv->engines;
+    while (*at != engine)
+        at = &(*at)->next;
+    *at = engine->next;
+    if (engine->process)
+        sv_process_quit(engine->process);
+    free(engine);
+}
+
+void sv_engine_step(struct sv_engine *engine)
+{
+    const uint64_t now = sv_now(engine->sv);
+    if (sv_engine_streams(engine) > 0)
+        engine->idle_since = 0;
+    else if (!engine->idle_since)
+        engine->idle_since = now;
+    if (engine->idle_since) {
+        if (now - engine->idle_since >= SV_IDLE_MS)
+            drop(engine);
+    } else if (!engine->process && now >= engine->backoff.not_before) {
+        start_process(engine);
+    }
+}

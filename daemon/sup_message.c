@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * What engines say. An engine reads hostile bytes, so it may be hostile itself: each field is
+ * checked, what makes no sense is counted and ignored, and only its own streams are touched. */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "daemon/supervisor_private.h"
+#include "kernels/version.h"
+
+static void close_all(const int *fds, int count)
+{
+    for (int i = 0; i < count; i++)
+        close(fds[i]);
+}
+
+/* The stream of a message, if it is on this engine. */
+static struct sv_stream *stream_of(struct sv_engine *engine, const char *name)
+{
+    for (struct sv_stream *s = engine->sv->streams; name && s; s = s->next)
+        if (s->engine == engine && s->phase != SV_OUT && !strcmp(s->name, name))
+            return s;
+    return NULL;
+}
+
+static bool take_hello(struct sv_process *process, const json_t *message)
+{
+    const char *version = json_string_value(json_object_get(message, "version"));
+    if (process->said_hello || !version || strcmp(version, HALO_VERSION) != 0)
+        return false;
+    process->said_hello = true;
+    sv_engine_ready(process->engine);
+    return true;
+}
+
+static bool take_ring(struct sv_stream *stream, const json_t *message, const int *fds, int count)
+{
+    const int64_t encoding = halo_json_integer(message, "encoding", 0, stream->encodings - 1, -1);
+    if (encoding < 0 || count != 2 || !stream->encoding[encoding].feeds || !stream->open) {
+        close_all(fds, count);
+        return false;
+    }
+    sv_ring_add(stream, (int)encoding, fds);
+    return true;
+}
+
+static bool take_state(struct sv_process *process, struct sv_stream *stream, const json_t *message)
+{
+    static const char *const names[] = {"starting", "running", "waiting", "ended", "failed", NULL};
+    const char *state = json_string_value(json_object_get(message, "state"));
+    int which = 0;
+    while (names[which] && (!state || strcmp(names[which], state) != 0))
+        which++;
+    if (!names[which])
+        return false;
+    char why[600];
+    halo_json_text(message, "why", why, sizeof why);
+    process->device |= json_is_true(json_object_get(message, "device"));
+    if (stream->phase != SV_IN)
+        return true; /* it is stopping: what it does meanwhile is not news */
+    switch (which) {
+    case HALO_LIVE_STARTING:
+        sv_stream_state(stream, SV_STARTING, why);
+        break;
+    case HALO_LIVE_RUNNING:
+        sv_stream_state(stream, SV_RUNNING, why);
+        break;
+    case HALO_LIVE_WAITING:
+        sv_stream_state(stream, SV_WAITING, why);
+        break;
+    case HALO_LIVE_ENDED:
+        sv_stream_ended(stream);
+        break;
+    case HALO_LIVE_FAILED:
+        sv_stream_failed(stream, why);
+        break;
+    }
+    return true;
+}
+
+static bool take_answer(struct sv_stream *stream, enum sv_request_kind kind, const json_t *message,
+                        const int *fds, int count)
+{
+    const int64_t id = halo_json_integer(message, "id", 0, INT64_MAX, -1);
+    const int fd = count == 1 ? fds[0] : -1;
+    if (count > 1)
+        close_all(fds, count);
+    if (id < 0) {
+        close_all(&fd, fd >= 0);
+        return false;
+    }
+    char why[600];
+    halo_json_text(message, "why", why, sizeof why);
+    sv_request_answer(stream, kind, (uint64_t)id, why[0] ? why : NULL, fd);
+    return true;
+}
+
+static bool take_stats(struct sv_engine *engine, const json_t *message)
+{
+    const char *name;
+    json_t *value, *streams = json_object_get(message, "streams");
+    if (!json_is_object(streams))
+        return false;
+    bool good = true;
+    json_object_foreach(streams, name, value)
+    {
+        struct sv_stream *stream = stream_of(engine, name);
+        good &= stream && json_is_object(value);
+        if (stream)
+            sv_stream_stats(stream, value);
+    }
+    return good;
+}
+
+/* Of messages that are about one stream; takes the descriptors. */
+static bool take_of_stream(struct sv_process *process, const char *tell, const json_t *message,
+                           const int *fds, int count)
+{
+    struct sv_stream *stream =
+        stream_of(process->engine, json_string_value(json_object_get(message, "stream")));
+    if (stream && !strcmp(tell, "ring"))
+        return take_ring(stream, message, fds, count);
+    if (stream && !strcmp(tell, "snapshot"))
+        return take_answer(stream, SV_SNAPSHOT, message, fds, count);
+    close_all(fds, count);
+    if (!stream)
+        return false;
+    if (!strcmp(tell, "set"))
+        return take_answer(stream, SV_SET, message, NULL, 0);
+    if (!strcmp(tell, "state"))
+        return take_state(process, stream, message);
+    if (!strcmp(tell, "gone")) {
+        sv_stream_gone(stream);
+        return true;
+    }
+    return false;
+}
+
+static void on_message(void *arg, json_t *message, const int *fds, int count)
+{
+    struct sv_process *process = arg;
+    struct sv_engine *engine = process->engine;
+    const char *tell = json_string_value(json_object_get(message, "tell"));
+    bool good = false;
+    process->heard = sv_now(process->sv);
+    if (!engine || !tell || (!process->said_hello && strcmp(tell, "hello") != 0)) {
+        close_all(fds, count);
+    } else if (!strcmp(tell, "hello") || !strcmp(tell, "stats")) {
+        close_all(fds, count);
+        good = tell[0] == 'h' ? take_hello(process, message) : take_stats(engine, message);
+    } else {
+        good = take_of_stream(process, tell, message, fds, count);
+    }
+    if (!good && process->engine && process->engine->ignored++ == 0)
+        halo_log(HALO_LOG_WARNING, "engine %s says what makes no sense: ignored",
+                 process->engine->name);
+}
+
+/* Its status tells more, and comes in a moment; unless it has only closed the link. */
+static void on_closed(void *arg, const char *why)
+{
+    struct sv_process *process = arg;
+    process->closed = sv_now(process->sv);
+    snprintf(process->closed_why, sizeof process->closed_why, "the engine is gone: %s", why);
+    if (!process->exited)
+        uv_process_kill(&process->handle, SIGKILL);
+}
+
+const struct halo_link_ops sv_link_ops = {.message = on_message, .closed = on_closed};

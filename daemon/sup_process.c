@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Engine processes. One that has to go is killed and let go in the same moment: it may hang in a
+ * driver where not even SIGKILL ends it, and nobody waits for that. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "daemon/supervisor_private.h"
+
+enum { STUBBORN_MS = 5000 };
+
+extern char **environ;
+
+static void free_process(uv_handle_t *handle)
+{
+    free(handle->data);
+}
+
+/* Its status is known, or nobody wants it any more. */
+static void forget(struct sv_process *process)
+{
+    struct sv_process **at = &process->sv->processes;
+    while (*at != process)
+        at = &(*at)->next;
+    *at = process->next;
+    halo_link_destroy(process->link);
+    process->link = NULL;
+    if (process->deadline == UINT64_MAX)
+        process->sv->abandoned--;
+    uv_close((uv_handle_t *)&process->handle, free_process);
+}
+
+static void describe_end(char *text, size_t size, int64_t status, int number)
+{
+    if (number)
+        snprintf(text, size, "the engine was ended by signal %d (%s)", number, strsignal(number));
+    else if (status == HALO_EXIT_TRY_AGAIN)
+        snprintf(text, size, "the GPU failed");
+    else
+        snprintf(text, size, "the engine ended with status %lld", (long long)status);
+}
+
+static void on_exit_status(uv_process_t *handle, int64_t status, int number)
+{
+    struct sv_process *process = handle->data;
+    struct sv_engine *engine = process->engine;
+    process->exited = true;
+    if (!engine) {
+        forget(process);
+        return;
+    }
+    char why[160];
+    describe_end(why, sizeof why, status, number);
+    const bool device = process->device || (!number && status == HALO_EXIT_TRY_AGAIN);
+    sv_engine_lost(engine, why, device); /* forgets it */
+}
+
+/* The environment less what is the supervisor's alone. NULL: no memory. The strings are borrowed. */
+static char **engine_environment(void)
+{
+    static const char *const mine[] = {"NOTIFY_SOCKET=", "WATCHDOG_", "LISTEN_"};
+    size_t count = 0;
+    while (environ[count])
+        count++;
+    char **ret = calloc(count + 1, sizeof *ret);
+    for (size_t i = 0, n = 0; ret && i < count; i++) {
+        bool keep = true;
+        for (size_t m = 0; m < sizeof mine / sizeof *mine; m++)
+            keep &= strncmp(environ[i], mine[m], strlen(mine[m])) != 0;
+        if (keep)
+            ret[n++] = environ[i];
+    }
+    return ret;
+}
+
+static int spawn(struct sv_process *process, int fd)
+{
+    char level[16];
+    snprintf(level, sizeof level, "%d", (int)halo_log_get_level());
+    char *arguments[] = {"halod", "engine", level, NULL};
+    char **environment = engine_environment();
+    if (!environment)
+        return -ENOMEM;
+    uv_stdio_container_t stdio[HALO_LINK_FD + 1] = {
+        {.flags = UV_IGNORE},
+        {.flags = UV_IGNORE},
+        {.flags = UV_INHERIT_FD, .data.fd = STDERR_FILENO},
+        {.flags = UV_INHERIT_FD, .data.fd = fd},
+    };
+    const uv_process_options_t options = {
+        .file = process->sv->program,
+        .args = arguments,
+        .env = environment,
+        .exit_cb = on_exit_status,
+        .stdio = stdio,
+        .stdio_count = HALO_LINK_FD + 1,
+    };
+    const int ret = uv_spawn(process->sv->loop, &process->handle, &options);
+    free(environment);
+    return ret;
+}
+
+static int start(struct sv_process *process)
+{
+    int ends[2];
+    process->handle.data = process;
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) < 0) {
+        const int ret = -errno;
+        free(process);
+        return ret;
+    }
+    const int ret = spawn(process, ends[1]);
+    close(ends[1]);
+    if (ret < 0) { /* libuv has begun with the handle */
+        close(ends[0]);
+        uv_close((uv_handle_t *)&process->handle, free_process);
+        return ret;
+    }
+    struct halo_supervisor *sv = process->sv;
+    process->next = sv->processes;
+    sv->processes = process;
+    const int linked = halo_link_create(&process->link, sv->loop, ends[0], &sv_link_ops, process);
+    if (linked < 0)
+        sv_process_kill(process);
+    return linked;
+}
+
+int sv_process_start(struct sv_engine *engine, struct halo_error *err)
+{
+    struct sv_process *process = calloc(1, sizeof *process);
+    if (!process)
+        return halo_fail(err, -ENOMEM, "out of memory");
+    process->sv = engine->sv;
+    process->started = process->heard = sv_now(engine->sv);
+    const int ret = start(process);
+    if (ret < 0)
+        return halo_fail(err, ret, "an engine cannot be started: %s", strerror(-ret));
+    process->engine = engine;
+    engine->process = process;
+    return 0;
+}
+
+static void let_go(struct sv_process *process)
+{
+    if (process->engine)
+        process->engine->process = NULL;
+    process->engine = NULL;
+}
+
+void sv_process_kill(struct sv_process *process)
+{
+    let_go(process);
+    if (process->exited) {
+        forget(process);
+        return;
+    }
+    halo_link_destroy(process->link);
+    process->link = NULL;
+    uv_process_kill(&process->handle, SIGKILL);
+    process->quitting = true;
+    process->deadline = sv_now(process->sv) + STUBBORN_MS;
+}
+
+void sv_process_quit(struct sv_process *process)
+{
+    let_go(process);
+    process->quitting = true;
+    process->deadline = sv_now(process->sv) + SV_QUIT_MS;
+    if (process->link)
+        halo_link_send(process->link, json_pack("{s:s}", "do", "quit"), NULL, 0);
+    else
+        sv_process_kill(process);
+}
+
+/* One that was let go: its link tells whether it was asked or killed. */
+static void step_leaving(struct sv_process *process)
+{
+    struct halo_supervisor *sv = process->sv;
+    if (process->deadline == UINT64_MAX || sv_now(sv) < process->deadline)
+        return;
+    if (process->link) {
+        halo_log(HALO_LOG_WARNING, "engine %d does not finish: killed", process->handle.pid);
+        sv_process_kill(process);
+        return;
+    }
+    halo_log(HALO_LOG_ERROR,
+             "engine %d does not die of SIGKILL: it hangs in a driver and is left alone",
+             process->handle.pid);
+    process->deadline = UINT64_MAX;
+    sv->abandoned++;
+}
+
+void sv_process_step(struct sv_process *process)
+{
+    const uint64_t now = sv_now(process->sv);
+    struct sv_engine *engine = process->engine;
+    if (!engine)
+        step_leaving(process);
+    else if (process->closed && now - process->closed >= SV_LAST_WORDS_MS)
+        sv_engine_lost(engine, process->closed_why, process->device);
+    else if (process->closed)
+        return;
+    else if (!process->said_hello && now - process->started >= SV_HELLO_MS)
+        sv_engine_lost(engine, "the engine did not start in time", false);
+    else if (process->said_hello && now - process->heard >= HALO_ENGINE_SILENCE_MS)
+        sv_engine_lost(engine, "the engine was silent for three seconds", false);
+}
+
+void sv_process_forget_all(struct halo_supervisor *sv)
+{
+    while (sv->processes) {
+        let_go(sv->processes);
+        if (!sv->processes->exited)
+            uv_process_kill(&sv->processes->handle, SIGKILL);
+        forget(sv->processes);
+    }
+}

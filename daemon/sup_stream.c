@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * A stream between what it is wanted to be and where it is.
+ *
+ *          enter            leave          gone
+ *   OUT ----------> IN ------------> LEAVING ----> OUT
+ *    ^               |                  |
+ *    +---------------+------------------+  its engine died
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/run.h"
+#include "daemon/supervisor_private.h"
+
+const char *const sv_state_names[] = {"starting", "running", "waiting", "restarting",
+                                      "ended",    "failed",  "stopped", "disabled"};
+
+struct halo_stream_settings *sv_settings_copy(const struct halo_stream_settings *from,
+                                              struct halo_error *err)
+{
+    struct halo_stream_settings *ret = calloc(1, sizeof *ret);
+    char *text = ret ? halo_stream_settings_write(from) : NULL;
+    if (!text)
+        halo_fail(err, -ENOMEM, "out of memory");
+    if (text && halo_stream_settings_read(ret, text, err) == 0) {
+        free(text);
+        return ret;
+    }
+    free(text);
+    free(ret);
+    return NULL;
+}
+
+void sv_settings_free(struct halo_stream_settings *settings)
+{
+    if (settings)
+        halo_stream_settings_finish(settings);
+    free(settings);
+}
+
+/* ---- states ---- */
+
+static enum halo_log_level level_of(enum sv_state state)
+{
+    return state == SV_FAILED                              ? HALO_LOG_ERROR
+           : state == SV_WAITING || state == SV_RESTARTING ? HALO_LOG_WARNING
+                                                           : HALO_LOG_INFO;
+}
+
+void sv_stream_state(struct sv_stream *stream, enum sv_state state, const char *why)
+{
+    why = why ? why : "";
+    if (stream->state == state && !strcmp(stream->why, why))
+        return;
+    const uint64_t now = sv_now(stream->sv);
+    if (state == SV_RUNNING && stream->state != SV_RUNNING)
+        stream->started = stream->backoff.good_since = now;
+    else if (state != SV_RUNNING && state != SV_WAITING)
+        stream->started = 0;
+    stream->state = state;
+    snprintf(stream->why, sizeof stream->why, "%s", why);
+    halo_log(level_of(state), "stream %s: %s%s%s", stream->name, sv_state_names[state],
+             why[0] ? ": " : "", why);
+    sv_event(stream->sv, "state", stream->name, sv_state_names[state], why);
+}
+
+/* It is over, and stays over until somebody starts it. */
+static void rest(struct sv_stream *stream, enum sv_state state, const char *why)
+{
+    stream->wanted = false;
+    sv_stream_state(stream, state, why);
+}
+
+void sv_stream_ended(struct sv_stream *stream)
+{
+    if (stream->settings.restart == HALO_RESTART_ALWAYS) {
+        stream->again = true;
+        stream->backoff.not_before = sv_now(stream->sv) + SV_BACKOFF_MS;
+        sv_stream_state(stream, SV_RESTARTING, "its input has ended");
+    } else {
+        rest(stream, SV_ENDED, "");
+    }
+    sv_stream_step(stream);
+}
+
+static void fail(struct sv_stream *stream, const char *why)
+{
+    if (stream->settings.restart == HALO_RESTART_NEVER)
+        rest(stream, SV_FAILED, why);
+    else
+        sv_stream_state(stream, SV_RESTARTING, why);
+}
+
+void sv_stream_failed(struct sv_stream *stream, const char *why)
+{
+    stream->again = stream->phase == SV_IN;
+    sv_backoff_failed(&stream->backoff, sv_now(stream->sv));
+    fail(stream, why);
+    if (stream->phase == SV_IN)
+        sv_stream_step(stream);
+}
+
+static void count_crash(struct sv_stream *stream)
+{
+    const uint64_t now = sv_now(stream->sv);
+    if (stream->crashed && now - stream->crashed > SV_CRASHES_MS)
+        stream->crashes = 0;
+    stream->crashed = now;
+    stream->crashes++;
+    /* The last one there is alone without another engine. */
+    if (stream->crashes < SV_CRASHES || sv_engine_streams(stream->engine) < 2)
+        return;
+    stream->alone = true;
+    stream->engine = NULL;
+    halo_log(HALO_LOG_WARNING, "stream %s: was active in %d crashes: gets an engine of its own",
+             stream->name, stream->crashes);
+    sv_event(stream->sv, "alone", stream->name, NULL, "was active in two crashes");
+}
+
+static void leave_rings(struct sv_stream *stream, const char *why)
+{
+    sv_ring_close_all(stream, true);
+    sv_request_fail_all(stream, why);
+    stream->phase = SV_OUT;
+    stream->stats.rate = 0;
+    stream->stats.outputs = 0; /* nobody writes them now */
+}
+
+void sv_stream_lost(struct sv_stream *stream, const char *why, bool crashed)
+{
+    const enum sv_phase phase = stream->phase;
+    leave_rings(stream, why);
+    if (phase == SV_IN && crashed)
+        count_crash(stream);
+    if (stream->wanted)
+        fail(stream, why);
+}
+
+void sv_stream_gone(struct sv_stream *stream)
+{
+    if (stream->phase != SV_LEAVING)
+        return; /* nobody asked it to go: its engine's next words will tell */
+    leave_rings(stream, "the stream was stopped");
+    sv_stream_step(stream);
+}
+
+/* ---- steps ---- */
+
+static void leave(struct sv_stream *stream)
+{
+    stream->phase = SV_LEAVING;
+    stream->phase_since = sv_now(stream->sv);
+    sv_engine_send(stream->engine, sv_do("stop", stream));
+}
+
+static void take_coming(struct sv_stream *stream)
+{
+    sv_feed_close(stream, "its settings have changed");
+    halo_stream_settings_finish(&stream->settings);
+    stream->settings = *stream->coming;
+    free(stream->coming);
+    stream->coming = NULL;
+    stream->engine = NULL; /* may be another one now */
+    stream->backoff = (struct sv_backoff){0};
+}
+
+static char *write_settings(const struct sv_stream *stream)
+{
+    struct halo_stream_settings now = stream->settings; /* its strings are borrowed */
+    if (stream->on_cpu) {
+        for (now.backend = 0; strcmp(halo_run_backends[now.backend], "cpu") != 0;)
+            now.backend++;
+        now.hwaccel = HALO_HWACCEL_NONE;
+    }
+    return halo_stream_settings_write(&now);
+}
+
+static int send_start(struct sv_stream *stream)
+{
+    char *text = write_settings(stream);
+    json_t *message = sv_do("start", stream);
+    json_object_set_new(message, "settings", json_string(text ? text : ""));
+    free(text);
+    return sv_engine_send(stream->engine, message);
+}
+
+static void enter(struct sv_stream *stream)
+{
+    const int ret = send_start(stream);
+    if (ret == -EMSGSIZE)
+        rest(stream, SV_FAILED, "its settings are too long for an engine");
+    if (ret < 0)
+        return; /* the engine is about to be lost, and it comes again */
+    stream->phase = SV_IN;
+    stream->phase_since = sv_now(stream->sv);
+    stream->starts++;
+    memset(&stream->stats, 0, sizeof stream->stats);
+    stream->judged = 0;
+    sv_stream_state(stream, SV_STARTING, "");
+    sv_feed_watch_all(stream);
+    if (!stream->recording)
+        sv_engine_send(stream->engine, json_pack("{s:s, s:s, s:b}", "do", "record", "stream",
+                                                 stream->name, "on", 0));
+}
+
+/* On no engine, and wanted on one. */
+static void try_to_enter(struct sv_stream *stream)
+{
+    if (sv_now(stream->sv) < stream->backoff.not_before)
+        return;
+    struct halo_error err = {0};
+    if (sv_feed_open(stream, &err) < 0) {
+        sv_stream_failed(stream, err.text);
+        return;
+    }
+    if (!stream->engine)
+        stream->engine = sv_engine_of(stream);
+    if (!stream->engine)
+        return;
+    if (sv_engine_is_ready(stream->engine))
+        enter(stream);
+    else
+        sv_engine_step(stream->engine);
+}
+
+void sv_stream_step(struct sv_stream *stream)
+{
+    if (stream->sv->stopping)
+        return;
+    const bool stays = stream->wanted && !stream->removed && !stream->coming && !stream->again;
+    if (stream->phase == SV_LEAVING) {
+        if (sv_now(stream->sv) - stream->phase_since >= SV_GONE_MS)
+            sv_engine_lost(stream->engine, "a stream did not end in time", false);
+        return;
+    }
+    if (stream->phase == SV_IN) {
+        if (!stays)
+            leave(stream);
+        return;
+    }
+    if (stream->again)
+        stream->engine = NULL; /* may be another one now */
+    stream->again = false;
+    if (stream->removed) {
+        sv_stream_destroy(stream);
+        return;
+    }
+    if (stream->coming)
+        take_coming(stream);
+    if (stream->wanted) {
+        try_to_enter(stream);
+        return;
+    }
+    stream->engine = NULL;
+    if (stream->state != SV_FAILED || stream->settings.on_error == HALO_ON_ERROR_STOP)
+        sv_feed_close(stream, stream->state == SV_ENDED ? "it has ended" : "it was stopped");
+}
+
+/* ---- wishes ---- */
+
+void sv_stream_start(struct sv_stream *stream)
+{
+    if (stream->wanted && stream->state != SV_RESTARTING)
+        return;
+    stream->wanted = true;
+    stream->on_cpu = stream->alone = false;
+    stream->crashes = 0;
+    stream->backoff = (struct sv_backoff){0};
+    sv_stream_state(stream, SV_STARTING, "");
+    sv_stream_step(stream);
+}
+
+void sv_stream_stop(struct sv_stream *stream)
+{
+    rest(stream, SV_STOPPED, "");
+    sv_stream_step(stream);
+}
+
+void sv_stream_again(struct sv_stream *stream)
+{
+    if (!stream->wanted) {
+        sv_stream_start(stream);
+        return;
+    }
+    stream->again = stream->phase == SV_IN;
+    stream->on_cpu = stream->alone = false;
+    stream->crashes = 0;
+    stream->backoff = (struct sv_backoff){0};
+    if (stream->phase == SV_OUT)
+        stream->engine = NULL;
+    sv_stream_state(stream, SV_RESTARTING, "asked for");
+    sv_stream_step(stream);
+}
+
+void sv_stream_remove(struct sv_stream *stream)
+{
+    stream->removed = true;
+    sv_feed_close(stream, "it was removed");
+    sv_stream_step(stream);
+}
+
+void sv_stream_replace(struct sv_stream *stream, struct halo_stream_settings *settings)
+{
+    sv_settings_free(stream->coming);
+    stream->coming = settings;
+    stream->removed = false;
+    stream->wanted = settings->enabled;
+    stream->on_cpu = stream->alone = false;
+    stream->crashes = 0;
+    sv_feed_close(stream, "its settings have changed");
+    if (stream->wanted)
+        sv_stream_state(stream, SV_RESTARTING, "its settings have changed");
+    else
+        sv_stream_state(stream, SV_DISABLED, "");
+    sv_stream_step(stream);
+}
+
+/* ---- numbers ---- */
+
+static void judge_load(struct sv_stream *stream)
+{
+    const uint64_t now = sv_now(stream->sv);
+    const int64_t late = stream->stats.dropped[HALO_DROP_LATE] - stream->before_late;
+    const int64_t passed = stream->stats.filtered - stream->before_filtered;
+    if (stream->judged && now - stream->judged < SV_LOAD_MS)
+        return;
+    const bool was = stream->load[0];
+    if (!stream->judged || late <= passed)
+        stream->load[0] = '\0';
+    else
+        snprintf(stream->load, sizeof stream->load,
+                 "overloaded: %lld of %lld pictures came too late for the filters", (long long)late,
+                 (long long)(late + passed));
+    if (stream->load[0] && !was) {
+        halo_log(HALO_LOG_WARNING, "stream %s: %s", stream->name, stream->load);
+        sv_event(stream->sv, "overload", stream->name, NULL, stream->load);
+    } else if (was && !stream->load[0]) {
+        sv_event(stream->sv, "overload", stream->name, NULL, "over");
+    }
+    stream->judged = now;
+    stream->before_late = stream->stats.dropped[HALO_DROP_LATE];
+    stream->before_filtered = stream->stats.filtered;
+}
+
+void sv_stream_stats(struct sv_stream *stream, const json_t *from)
+{
+    halo_link_stats_read(&stream->stats, from);
+    judge_load(stream);
+}
+
+/* ---- life ---- */
+
+int sv_stream_create(struct halo_supervisor *sv, const struct halo_stream_settings *settings,
+                     struct halo_error *err)
+{
+    struct sv_stream *stream = calloc(1, sizeof *stream);
+    struct halo_stream_settings *copy = stream ? sv_settings_copy(settings, err) : NULL;
+    if (!copy) {
+        free(stream);
+        halo_fail(err, -ENOMEM, "out of memory"); /* where nothing was said yet */
+        return err->code;
+    }
+    stream->sv = sv;
+    stream->settings = *copy;
+    free(copy);
+    snprintf(stream->name, sizeof stream->name, "%s", settings->name);
+    stream->recording = true;
+    stream->wanted = settings->enabled;
+    stream->state = settings->enabled ? SV_STARTING : SV_DISABLED;
+    struct sv_stream **last = &sv->streams;
+    while (*last)
+        last = &(*last)->next;
+    *last = stream;
+    return 0;
+}
+
+void sv_stream_destroy(struct sv_stream *stream)
+{
+    struct sv_stream **at = &stream->sv->streams;
+    while (*at != stream)
+        at = &(*at)->next;
+    *at = stream->next;
+    sv_request_fail_all(stream, "the stream was removed");
+    sv_feed_close(stream, "it was removed");
+    sv_settings_free(stream->coming);
+    halo_stream_settings_finish(&stream->settings);
+    free(stream);
+}
+
+struct sv_stream *sv_stream_find(struct halo_supervisor *sv, const char *name,
+                                 struct halo_error *err)
+{
+    const char *names[HALO_MOST_STREAMS + 1];
+    size_t count = 0;
+    for (struct sv_stream *s = sv->streams; s; s = s->next) {
+        if (s->removed)
+            continue;
+        if (!strcmp(s->name, name))
+            return s;
+        if (count < HALO_MOST_STREAMS)
+            names[count++] = s->name;
+    }
+    const char *near = halo_nearest(name, strlen(name), names, count);
+    halo_fail(err, -ENOENT, "no stream '%s'%s%s%s", name, near ? " (nearest: " : "",
+              near ? near : "", near ? ")" : "");
+    return NULL;
+}

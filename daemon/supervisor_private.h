@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * What the supervisor's files share.
+ *
+ *   supervisor.c     its life, the clock, what others may ask for
+ *   sup_stream.c     the states of a stream
+ *   sup_feed.c       its feeds, viewers and rings
+ *   sup_engine.c     which engine a stream belongs to; how engines fail and come back
+ *   sup_process.c    their processes
+ *   sup_message.c    what these say
+ *   sup_request.c    questions to an engine that somebody waits for
+ *   sup_reload.c     new settings
+ *   sup_status.c     all of it as JSON
+ *
+ * A stream has a wish (wanted) and a place (phase); sv_stream_step() brings the place to the wish,
+ * and is called whenever one of the two changed, and by the clock. So nothing is forgotten where an
+ * engine dies between two steps.
+ *
+ * Times are milliseconds of CLOCK_MONOTONIC (uv_now). Loop thread only. */
+#ifndef HALO_SUPERVISOR_PRIVATE_H
+#define HALO_SUPERVISOR_PRIVATE_H
+
+#include "config/encoding.h"
+#include "config/log.h"
+#include "daemon/link.h"
+#include "daemon/link_stats.h"
+#include "daemon/supervisor.h"
+#include "daemon/viewers.h"
+#include "pipeline/packet_ring.h"
+
+enum {
+    SV_TICK_MS = 50,
+    SV_HELLO_MS = 10000,    /* to load its libraries, on a machine that is busy */
+    SV_QUIT_MS = 8000,      /* for an engine to finish files */
+    SV_GONE_MS = 15000,     /* for a stream to finish */
+    SV_LAST_WORDS_MS = 200, /* between the end of a link and the status of its process */
+    SV_IDLE_MS = 2000,      /* an engine without streams is kept */
+    SV_BACKOFF_MS = 250,    /* doubles ... */
+    SV_BACKOFF_MOST_MS = 5000,
+    SV_GOOD_MS = 10000,      /* of good running, and the pauses begin anew */
+    SV_REPLY_MS = 4500,      /* for an answer; with the clock's grain less than the five seconds */
+    SV_CRASHES = 2,          /* with a stream active: it gets an engine of its own */
+    SV_CRASHES_MS = 600000,  /* within that time */
+    SV_LOAD_MS = 10000,      /* over which overload is judged */
+    SV_PACKETS_AT_ONCE = 64, /* of one ring, before the others have their turn */
+};
+
+enum sv_state {
+    SV_STARTING,
+    SV_RUNNING,
+    SV_WAITING,
+    SV_RESTARTING,
+    SV_ENDED,
+    SV_FAILED,
+    SV_STOPPED,
+    SV_DISABLED,
+};
+extern const char *const sv_state_names[];
+
+/* What grows with each failure and is forgotten after good running. */
+struct sv_backoff {
+    int failures;
+    uint64_t not_before; /* no start earlier than this */
+    uint64_t good_since; /* 0: is not running */
+};
+
+struct sv_process {
+    uv_process_t handle;
+    struct halo_supervisor *sv;
+    struct sv_process *next;
+    struct sv_engine *engine; /* NULL: given up, or asked to quit for good */
+    struct halo_link *link;   /* NULL: over */
+    uint64_t started, heard;
+    uint64_t closed;   /* its link ended then; 0: no */
+    uint64_t deadline; /* to be killed then; 0: no */
+    char closed_why[128];
+    bool said_hello, device, exited, quitting;
+};
+
+enum sv_engine_state { SV_ENGINE_STARTING, SV_ENGINE_RUNNING, SV_ENGINE_PAUSED };
+
+struct sv_engine {
+    struct halo_supervisor *sv;
+    struct sv_engine *next;
+    char name[96]; /* "cpu", "gpu", "gpu1", "cpu:STREAM" */
+    bool gpu;
+    struct sv_process *process; /* NULL: PAUSED */
+    enum sv_engine_state state;
+    struct sv_backoff backoff;
+    int restarts;
+    int device_failures; /* ends with status 75 in a row */
+    uint64_t idle_since; /* without streams; 0: has some */
+    char why[600];       /* of the last failure, "" */
+    int64_t ignored;     /* messages that made no sense */
+};
+
+struct sv_outlet {
+    struct sv_stream *stream;
+    int encoding;
+    struct halo_feed *feed; /* NULL: nobody can take it */
+    struct sv_ring *ring;   /* NULL: the engine has not given one yet */
+    bool watched;
+};
+
+struct sv_ring {
+    uv_poll_t poll;
+    struct sv_outlet *outlet;
+    struct halo_packet_reader *reader;
+    bool more; /* has packets that had to wait for the others' turn */
+};
+
+enum sv_phase {
+    SV_OUT,     /* no engine knows it */
+    SV_IN,      /* start was sent */
+    SV_LEAVING, /* stop was sent, gone is awaited */
+};
+
+struct sv_stream {
+    struct halo_supervisor *sv;
+    struct sv_stream *next;
+    char name[68];
+    struct halo_stream_settings settings; /* in force, live changes too; its own */
+    struct halo_stream_settings *coming;  /* replaces them once the stream is out; NULL */
+    struct halo_encoding encoding[HALO_MOST_ENCODINGS];
+    int of[HALO_MOST_OUTPUTS]; /* encoding of each output */
+    int encodings;
+    struct sv_outlet outlet[HALO_MOST_ENCODINGS];
+    struct halo_viewers *viewers[HALO_MOST_OUTPUTS];
+    bool open; /* feeds and viewers are there */
+
+    bool wanted;    /* to run */
+    bool removed;   /* goes away once it is out */
+    bool again;     /* has to leave its engine once, and comes back */
+    bool recording; /* haloctl record */
+    enum sv_phase phase;
+    uint64_t phase_since;
+    struct sv_engine *engine; /* kept over its restarts; NULL: none */
+    struct sv_backoff backoff;
+    enum sv_state state;
+    char why[600];
+    uint64_t started; /* when it began to run, for uptime; 0 */
+    int starts;       /* on an engine */
+    bool on_cpu;      /* the GPU failed too often */
+    bool alone;       /* was active in crashes */
+    int crashes;
+    uint64_t crashed; /* the last one */
+
+    struct halo_link_stats stats;
+    int64_t before_late, before_filtered; /* when judging of the load began */
+    uint64_t judged;
+    char load[160]; /* "overloaded: ...", "" */
+};
+
+enum sv_request_kind { SV_SET, SV_SNAPSHOT };
+
+struct sv_request {
+    struct sv_request *next;
+    enum sv_request_kind kind;
+    struct sv_stream *stream;
+    uint64_t id, deadline;
+    char *filters; /* SET */
+    char format[8];
+    halo_reply *reply; /* NULL: was told that it is late, or nobody asked */
+    void *arg;
+};
+
+struct halo_supervisor {
+    uv_loop_t *loop;
+    const char *program;
+    struct halo_daemon_settings *settings;
+    struct sv_stream *streams;
+    struct sv_engine *engines;
+    struct sv_process *processes;
+    struct sv_request *requests;
+    struct halo_listener *listeners;
+    uv_timer_t tick;
+    uv_idle_t drain; /* runs while rings have more */
+    AVPacket *packet;
+    uint64_t ticked, next_id;
+    double since; /* Unix time */
+    bool stopping, closed;
+    uint64_t stop_deadline;
+    void (*stopped)(void *arg);
+    void *stopped_arg;
+    int abandoned; /* processes that did not die in time */
+};
+
+static inline uint64_t sv_now(const struct halo_supervisor *sv)
+{
+    return uv_now(sv->loop);
+}
+
+/* backoff of something that failed now: the first time it starts again at once. */
+void sv_backoff_failed(struct sv_backoff *backoff, uint64_t now);
+
+/* ---- sup_stream.c ---- */
+int sv_stream_create(struct halo_supervisor *sv, const struct halo_stream_settings *settings,
+                     struct halo_error *err);
+struct sv_stream *sv_stream_find(struct halo_supervisor *sv, const char *name,
+                                 struct halo_error *err); /* NULL: none; err names the nearest */
+void sv_stream_step(struct sv_stream *stream);            /* may free it, where it is removed */
+/* Tells log and listeners where this is new. */
+void sv_stream_state(struct sv_stream *stream, enum sv_state state, const char *why);
+void sv_stream_failed(struct sv_stream *stream,
+                      const char *why); /* by itself: its policy decides */
+void sv_stream_ended(struct sv_stream *stream);
+void sv_stream_gone(struct sv_stream *stream); /* as the engine says */
+/* Its engine has died. crashed: in a way for which this stream may be the reason. */
+void sv_stream_lost(struct sv_stream *stream, const char *why, bool crashed);
+void sv_stream_start(struct sv_stream *stream); /* by hand: failures so far are forgotten */
+void sv_stream_stop(struct sv_stream *stream);
+void sv_stream_again(struct sv_stream *stream);
+void sv_stream_remove(struct sv_stream *stream);  /* may free it */
+void sv_stream_destroy(struct sv_stream *stream); /* unlinks it */
+/* Takes settings over as what replaces the present ones. */
+void sv_stream_replace(struct sv_stream *stream, struct halo_stream_settings *settings);
+void sv_stream_stats(struct sv_stream *stream, const json_t *from);
+struct halo_stream_settings *sv_settings_copy(const struct halo_stream_settings *from,
+                                              struct halo_error *err); /* NULL: err says why */
+void sv_settings_free(struct halo_stream_settings *settings);
+
+/* ---- sup_feed.c ---- */
+int sv_feed_open(struct sv_stream *stream, struct halo_error *err);
+void sv_feed_close(struct sv_stream *stream, const char *why);
+void sv_feed_forget(struct sv_stream *stream);    /* what was shown under other filters */
+void sv_feed_watch_all(struct sv_stream *stream); /* tells a new engine what is watched */
+void sv_ring_add(struct sv_stream *stream, int encoding, const int *fds); /* takes both over */
+void sv_ring_close_all(struct sv_stream *stream, bool drain);
+void sv_ring_drain(uv_idle_t *idle);
+
+/* ---- sup_engine.c ---- */
+struct sv_engine *sv_engine_of(
+    struct sv_stream *stream); /* made where there is none; NULL: memory */
+bool sv_engine_is_ready(const struct sv_engine *engine);
+void sv_engine_step(struct sv_engine *engine); /* by the clock; may free it */
+void sv_engine_ready(struct sv_engine *engine);
+/* Its process is over, or is taken to be: it is killed, and never waited for. */
+void sv_engine_lost(struct sv_engine *engine, const char *why, bool device);
+int sv_engine_send(struct sv_engine *engine, json_t *message);
+int sv_engine_streams(const struct sv_engine *engine);
+json_t *sv_do(const char *what, const struct sv_stream *stream); /* a message to build on */
+
+/* ---- sup_process.c ---- */
+int sv_process_start(struct sv_engine *engine, struct halo_error *err);
+void sv_process_quit(struct sv_process *process); /* let go: finishes, or is killed */
+void sv_process_kill(struct sv_process *process); /* let go at once */
+void sv_process_step(struct sv_process *process);
+void sv_process_forget_all(struct halo_supervisor *sv); /* those that do not die */
+
+/* ---- sup_message.c ---- */
+extern const struct halo_link_ops sv_link_ops; /* arg: struct sv_process */
+
+/* ---- sup_request.c ---- */
+int sv_request_set(struct sv_stream *stream, const char *filters, halo_reply *reply, void *arg,
+                   struct halo_error *err);
+int sv_request_snapshot(struct sv_stream *stream, const char *format, halo_reply *reply, void *arg,
+                        struct halo_error *err);
+/* fd: taken over, or -1. */
+void sv_request_answer(struct sv_stream *stream, enum sv_request_kind kind, uint64_t id,
+                       const char *why, int fd);
+void sv_request_fail_all(struct sv_stream *stream, const char *why);
+void sv_request_tick(struct halo_supervisor *sv);
+int sv_stream_take_filters(struct sv_stream *stream, const char *filters);
+
+/* ---- sup_status.c ---- */
+/* Takes extra over (NULL: nothing). stream NULL: of the whole. */
+void sv_event(struct halo_supervisor *sv, const char *event, const char *stream, const char *state,
+              const char *why);
+
+#endif
