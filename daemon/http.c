@@ -60,6 +60,13 @@ static void run(struct halo_http *http)
         uv_timer_stop(&http->timeout);
 }
 
+/* Without a thread of its own libmicrohttpd does not notice that a connection is resumed. */
+static void on_wake(void *arg)
+{
+    struct halo_http *http = arg;
+    uv_timer_start(&http->timeout, on_timeout, 0, 0);
+}
+
 static void on_poll(uv_poll_t *poll, int status, int events)
 {
     (void)status;
@@ -341,6 +348,7 @@ int halo_http_create(struct halo_http **ret, uv_loop_t *loop, struct halo_superv
         return halo_fail(err, -ENOMEM, "out of memory");
     int rc = -ENOMEM;
     http->sv = sv;
+    http->viewers = (struct halo_http_viewers){.wake = on_wake, .arg = http};
     http->listen = strdup(settings->listen);
     http->hosts = settings->hosts ? strdup(settings->hosts) : NULL;
     if (http->listen && (http->hosts || !settings->hosts))

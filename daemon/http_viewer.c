@@ -31,9 +31,11 @@ struct halo_http_viewer {
 
 static void resume(struct halo_http_viewer *viewer)
 {
-    if (viewer->suspended)
-        MHD_resume_connection(viewer->connection);
+    if (!viewer->suspended)
+        return;
     viewer->suspended = false;
+    MHD_resume_connection(viewer->connection);
+    viewer->viewers->wake(viewer->viewers->arg);
 }
 
 static void wait_for_picture(struct halo_http_viewer *viewer)

@@ -14,6 +14,9 @@ struct halo_http_viewers {
     struct halo_http_viewer *first;
     int count;
     int64_t pictures, dropped, bytes;
+    /* A connection was resumed: MHD_run() is wanted soon, and not from here. */
+    void (*wake)(void *arg);
+    void *arg;
 };
 
 struct halo_http_viewer;
