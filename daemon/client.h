@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * One client of the control socket: bytes in, calls in their order, answers out. Loop thread
+ * only. */
+#ifndef HALO_CLIENT_H
+#define HALO_CLIENT_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <sys/types.h>
+#include <time.h>
+#include <uv.h>
+
+#include "config/error.h"
+#include "daemon/control.h"
+
+struct halo_client;
+
+/* What the control socket keeps of all clients. */
+struct halo_clients {
+    uv_loop_t *loop;
+    struct halo_control_host host;
+    struct halo_client *first;
+    int count;
+    struct timespec since; /* of the daemon */
+};
+
+/* fd, accepted and non-blocking, becomes the client's, on failure too. 0 or -errno. */
+int halo_client_create(struct halo_clients *clients, int fd);
+/* Gone at once for everybody else; memory goes when the loop has closed its handles. why: for the
+ * log, NULL: it left by itself. */
+void halo_client_cut(struct halo_client *client, const char *why);
+/* Once a second: cuts it where nothing of what waits went out for HALO_VARLINK_STUCK_MS. */
+void halo_client_check(struct halo_client *client);
+struct halo_client *halo_client_next(const struct halo_client *client);
+
+/* For methods. */
+struct halo_clients *halo_client_all(const struct halo_client *client);
+bool halo_client_wants_more(const struct halo_client *client);
+
+/* The one answer to the present call. parameters: taken over, NULL: {}. fd: sent as a copy, or
+ * -1. */
+void halo_client_answer(struct halo_client *client, json_t *parameters, int fd);
+void halo_client_refuse(struct halo_client *client, const char *error, const char *what,
+                        const char *key, const char *value);
+/* The same with a list of strings, taken over; NULL: empty. */
+void halo_client_refuse_list(struct halo_client *client, const char *error, const char *what,
+                             const char *key, json_t *list);
+void halo_client_fail(struct halo_client *client, const char *name, const struct halo_error *err);
+
+/* The present call gets one of several answers now; false: what was sent before has not gone out
+ * yet, nothing is sent. parameters is taken over. */
+bool halo_client_continue(struct halo_client *client, json_t *parameters);
+/* The present call is answered again and again, until the client leaves: every `interval` ms, and
+ * (0: only) for each event. */
+void halo_client_repeat(struct halo_client *client, void (*tick)(struct halo_client *client),
+                        int interval_ms, json_t *parameters);
+json_t *halo_client_parameters(const struct halo_client *client); /* of repeat; borrowed */
+void halo_client_subscribe(struct halo_client *client);
+void halo_client_event(struct halo_client *client, json_t *event); /* borrowed */
+
+/* The present call will be answered later: by the token, which outlives the client. */
+struct halo_pending {
+    struct halo_client *client; /* NULL: it has left */
+    char name[68];              /* of the stream, for errors */
+};
+struct halo_pending *halo_client_wait(struct halo_client *client, const char *name); /* or NULL */
+/* Frees it and returns the client, NULL: nobody is there any more. */
+struct halo_client *halo_pending_end(struct halo_pending *pending);
+
+#endif

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Facts: a list of questions from the settings, answered where a slow disk holds up nobody. */
+#include "daemon/facts.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <libavcodec/avcodec.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "config/run.h"
+
+struct gathering {
+    uv_work_t work;
+    json_t *facts;
+    void (*done)(void *arg, json_t *facts);
+    void *arg;
+};
+
+static json_t *list_of(json_t *facts, const char *name)
+{
+    json_t *list = json_object_get(facts, name);
+    if (list)
+        return list;
+    json_object_set_new(facts, name, json_array());
+    return json_object_get(facts, name);
+}
+
+static void ask_encoder(json_t *facts, const char *stream, const struct halo_video_settings *video)
+{
+    const char *codec = video->codec ? video->codec : "libx264";
+    if (strcmp(codec, "raw"))
+        json_array_append_new(list_of(facts, "encoders"),
+                              json_pack("{s:s, s:s, s:b}", "stream", stream, "codec", codec,
+                                        "known", avcodec_find_encoder_by_name(codec) != NULL));
+}
+
+/* A file's folder; of a pattern the part that is no pattern. malloc'ed. */
+static char *folder_of(const char *target)
+{
+    char *folder = strdup(target);
+    if (!folder)
+        return NULL;
+    char *pattern = strchr(folder, '%');
+    if (pattern)
+        *pattern = '\0';
+    char *slash = strrchr(folder, '/');
+    if (!slash) {
+        free(folder);
+        return strdup(".");
+    }
+    slash[slash == folder] = '\0';
+    return folder;
+}
+
+static void ask_output(json_t *facts, const char *stream, const struct halo_output_settings *output)
+{
+    if (output->kind != HALO_OUTPUT_NULL)
+        ask_encoder(facts, stream, &output->video);
+    if (!output->target || (output->kind != HALO_OUTPUT_FILE && output->kind != HALO_OUTPUT_UNIX))
+        return;
+    char *folder = folder_of(output->target);
+    if (folder)
+        json_array_append_new(list_of(facts, "folders"), json_pack("{s:s, s:s}", "stream", stream,
+                                                                   "path", folder));
+    if (output->kind == HALO_OUTPUT_UNIX)
+        json_array_append_new(list_of(facts, "sockets"), json_string(output->target));
+    free(folder);
+}
+
+static void ask_stream(json_t *facts, const struct halo_stream_settings *stream)
+{
+    const char *input = stream->input;
+    if (input && !strstr(input, "://") && strncmp(input, "test:", 5) && strcmp(input, "-"))
+        json_array_append_new(list_of(facts, "inputs"), json_pack("{s:s, s:s}", "stream",
+                                                                  stream->name, "path", input));
+    const char *const backend = halo_run_backends[stream->backend];
+    if (!strcmp(backend, "cuda"))
+        json_array_append_new(list_of(facts, "cuda_streams"), json_string(stream->name));
+    for (int i = 0; i < stream->outputs; i++)
+        ask_output(facts, stream->name, &stream->output[i]);
+}
+
+static void add_limit(json_t *facts, const char *name, int which)
+{
+    struct rlimit limit;
+    if (!getrlimit(which, &limit))
+        json_object_set_new(facts, name,
+                            limit.rlim_cur == RLIM_INFINITY
+                                ? json_null()
+                                : json_integer((json_int_t)limit.rlim_cur));
+}
+
+static void add_error(json_t *question, int failed)
+{
+    if (failed)
+        json_object_set_new(question, "error", json_string(strerror(errno)));
+}
+
+static void look_at_folder(json_t *folder)
+{
+    const char *path = json_string_value(json_object_get(folder, "path"));
+    struct statvfs disk;
+    add_error(folder, access(path, W_OK | X_OK));
+    if (statvfs(path, &disk))
+        return;
+    json_object_set_new(folder, "free_bytes",
+                        json_integer((json_int_t)disk.f_bavail * (json_int_t)disk.f_frsize));
+    json_object_set_new(folder, "size_bytes",
+                        json_integer((json_int_t)disk.f_blocks * (json_int_t)disk.f_frsize));
+}
+
+/* Whether this user may use the GPU's device files. */
+static void look_at_devices(json_t *facts)
+{
+    json_t *list = list_of(facts, "devices");
+    glob_t found;
+    if (glob("/dev/nvidia*", 0, NULL, &found))
+        return;
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        struct stat info;
+        if (stat(found.gl_pathv[i], &info) || !S_ISCHR(info.st_mode))
+            continue;
+        json_t *device = json_pack("{s:s}", "path", found.gl_pathv[i]);
+        add_error(device, access(found.gl_pathv[i], R_OK | W_OK));
+        json_array_append_new(list, device);
+    }
+    globfree(&found);
+}
+
+static void look(uv_work_t *work)
+{
+    json_t *facts = ((struct gathering *)work->data)->facts, *one;
+    size_t i;
+    json_array_foreach (json_object_get(facts, "inputs"), i, one)
+        add_error(one, access(json_string_value(json_object_get(one, "path")), R_OK));
+    json_array_foreach (json_object_get(facts, "folders"), i, one)
+        look_at_folder(one);
+    look_at_devices(facts);
+}
+
+static void after(uv_work_t *work, int status)
+{
+    struct gathering *g = work->data;
+    g->done(g->arg, status ? NULL : g->facts);
+    json_decref(g->facts);
+    free(g);
+}
+
+int halo_facts_gather(uv_loop_t *loop, const struct halo_daemon_settings *settings, json_t *base,
+                      void (*done)(void *arg, json_t *facts), void *arg)
+{
+    struct gathering *g = calloc(1, sizeof(*g));
+    if (!g || !base) {
+        free(g);
+        json_decref(base);
+        return -ENOMEM;
+    }
+    *g = (struct gathering){.work.data = g, .facts = base, .done = done, .arg = arg};
+    static const char *const lists[] = {"inputs",  "folders",      "sockets",
+                                        "devices", "cuda_streams", "encoders"};
+    for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
+        list_of(base, lists[i]);
+    for (int i = 0; i < settings->streams; i++)
+        ask_stream(base, &settings->stream[i]);
+    if (settings->http.listen)
+        json_object_set_new(base, "http", json_string(settings->http.listen));
+    add_limit(base, "memlock_bytes", RLIMIT_MEMLOCK);
+    add_limit(base, "open_files", RLIMIT_NOFILE);
+    const int rc = uv_queue_work(loop, &g->work, look, after);
+    if (rc) {
+        json_decref(base);
+        free(g);
+    }
+    return rc;
+}

@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * libmicrohttpd on the loop, and what each page is. */
+#include "daemon/http.h"
+
+#include <errno.h>
+#include <microhttpd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "config/log.h"
+#include "daemon/http_request.h"
+#include "daemon/http_viewer.h"
+#include "daemon/doors.h"
+#include "daemon/metrics.h"
+
+enum {
+    CONNECTIONS = 64,
+    IDLE_S = 10,        /* without a byte in or out: cut */
+    MEMORY = 64 * 1024, /* of a connection: headers, and what is about to be sent */
+    TICK_MS = 1000,
+    HANDLES = 3,
+};
+
+struct halo_http {
+    struct halo_supervisor *sv;
+    char *listen, *hosts;
+    struct MHD_Daemon *daemon;
+    struct halo_http_viewers viewers;
+    uv_poll_t poll;
+    uv_timer_t timeout; /* libmicrohttpd's */
+    uv_timer_t tick;
+    int handles;
+    struct stat made; /* of unix:, to remove no other */
+};
+
+/* One request; libmicrohttpd keeps it between its calls. */
+struct request {
+    struct halo_http_viewer *viewer;
+    struct halo_http_route route;
+};
+
+static void run(struct halo_http *http);
+
+static void on_timeout(uv_timer_t *timer)
+{
+    run(timer->data);
+}
+
+/* Lets libmicrohttpd do what there is to do, and says when it wants to be called next. */
+static void run(struct halo_http *http)
+{
+    MHD_UNSIGNED_LONG_LONG ms;
+    MHD_run(http->daemon);
+    if (MHD_get_timeout(http->daemon, &ms) == MHD_YES)
+        uv_timer_start(&http->timeout, on_timeout, ms, 0);
+    else
+        uv_timer_stop(&http->timeout);
+}
+
+/* Without a thread of its own libmicrohttpd does not notice that a connection is resumed. */
+static void on_wake(void *arg)
+{
+    struct halo_http *http = arg;
+    uv_timer_start(&http->timeout, on_timeout, 0, 0);
+}
+
+static void on_poll(uv_poll_t *poll, int status, int events)
+{
+    (void)status;
+    (void)events;
+    run(poll->data);
+}
+
+static void on_tick(uv_timer_t *timer)
+{
+    struct halo_http *http = timer->data;
+    halo_http_viewers_check(&http->viewers, uv_now(timer->loop));
+}
+
+static struct MHD_Response *text_response(const char *type, const char *text)
+{
+    struct MHD_Response *response =
+        MHD_create_response_from_buffer(strlen(text), (void *)text, MHD_RESPMEM_MUST_COPY);
+    if (response)
+        MHD_add_response_header(response, "Content-Type", type);
+    return response;
+}
+
+/* Takes json over. */
+static struct MHD_Response *json_response(json_t *json)
+{
+    char *text = json ? json_dumps(json, JSON_COMPACT) : NULL;
+    struct MHD_Response *response = text ? text_response("application/json", text) : NULL;
+    free(text);
+    json_decref(json);
+    return response;
+}
+
+static struct MHD_Response *metrics(struct halo_http *http)
+{
+    const union MHD_DaemonInfo *info =
+        MHD_get_daemon_info(http->daemon, MHD_DAEMON_INFO_CURRENT_CONNECTIONS);
+    const struct halo_http_numbers numbers = {
+        .connections = info ? (int)info->num_connections : 0,
+        .viewers = http->viewers.count,
+        .pictures = http->viewers.pictures,
+        .dropped = http->viewers.dropped,
+        .bytes = http->viewers.bytes,
+    };
+    json_t *status = halo_supervisor_status(http->sv, NULL);
+    char *text = status ? halo_metrics_write(status, &numbers) : NULL;
+    json_decref(status);
+    struct MHD_Response *response =
+        text ? text_response("text/plain; version=0.0.4; charset=utf-8", text) : NULL;
+    free(text);
+    return response;
+}
+
+static struct MHD_Response *health(struct halo_http *http, int *status_code)
+{
+    bool ok = false;
+    json_t *status = halo_supervisor_status(http->sv, NULL);
+    json_t *health = halo_health_write(status, &ok);
+    json_decref(status);
+    *status_code = ok ? MHD_HTTP_OK : MHD_HTTP_SERVICE_UNAVAILABLE;
+    return json_response(health);
+}
+
+/* Names of streams have no letter that HTML would read as something else. */
+static struct MHD_Response *index_page(struct halo_http *http)
+{
+    const struct halo_daemon_settings *settings = halo_supervisor_settings(http->sv);
+    char *text = NULL;
+    size_t size;
+    FILE *to = open_memstream(&text, &size);
+    if (!to)
+        return NULL;
+    fputs("<!doctype html><meta charset=utf-8><title>halod</title><h1>halod</h1>\n<ul>\n", to);
+    for (int i = 0; settings && i < settings->streams; i++) {
+        const char *name = settings->stream[i].name;
+        fprintf(to,
+                "<li>%s: <a href=\"/%s/stream.mjpeg\">stream</a>, "
+                "<a href=\"/%s/snapshot.jpg\">snapshot</a>\n",
+                name, name, name);
+    }
+    fputs("</ul>\n<p><a href=\"/api/streams\">status</a>, <a href=\"/metrics\">metrics</a>, "
+          "<a href=\"/healthz\">health</a>\n",
+          to);
+    struct MHD_Response *response =
+        fclose(to) ? NULL : text_response("text/html; charset=utf-8", text);
+    free(text);
+    return response;
+}
+
+static struct halo_feed *find_feed(const struct halo_http *http, const char *name)
+{
+    const struct halo_daemon_settings *settings = halo_supervisor_settings(http->sv);
+    if (!*name)
+        name = settings && settings->streams > 0 ? settings->stream[0].name : "";
+    return halo_supervisor_jpeg(http->sv, name);
+}
+
+/* A stream or a snapshot. NULL and *status 0: the connection waits. */
+static struct MHD_Response *picture(struct halo_http *http, struct MHD_Connection *connection,
+                                    struct request *request, int *status)
+{
+    bool wait = false;
+    if (!request->viewer) {
+        struct halo_feed *feed = find_feed(http, request->route.stream);
+        if (!feed) {
+            *status = MHD_HTTP_NOT_FOUND;
+            return text_response("text/plain", "no such stream: / has links to all\n");
+        }
+        if (halo_http_viewer_create(&request->viewer, &http->viewers, feed, connection))
+            return NULL;
+    }
+    struct MHD_Response *response =
+        request->route.what == HALO_HTTP_STREAM
+            ? halo_http_viewer_stream(request->viewer)
+            : halo_http_viewer_snapshot(request->viewer, &wait);
+    if (wait)
+        *status = 0;
+    if (response || wait || request->route.what == HALO_HTTP_STREAM)
+        return response;
+    *status = MHD_HTTP_SERVICE_UNAVAILABLE;
+    return text_response("text/plain", "no picture came: haloctl status says why\n");
+}
+
+static struct MHD_Response *make_response(struct halo_http *http, struct MHD_Connection *connection,
+                                          struct request *request, int *status)
+{
+    char line[160];
+    *status = request->route.status;
+    switch (request->route.what) {
+    case HALO_HTTP_INDEX:
+        return index_page(http);
+    case HALO_HTTP_STREAM:
+    case HALO_HTTP_SNAPSHOT:
+        return picture(http, connection, request, status);
+    case HALO_HTTP_METRICS:
+        return metrics(http);
+    case HALO_HTTP_HEALTH:
+        return health(http, status);
+    case HALO_HTTP_STATUS:
+        return json_response(halo_supervisor_status(http->sv, NULL));
+    case HALO_HTTP_ERROR:
+        break;
+    }
+    snprintf(line, sizeof(line), "%s\n", request->route.why);
+    return text_response("text/plain", line);
+}
+
+static struct request *begin_request(const struct halo_http *http,
+                                     struct MHD_Connection *connection, const char *path,
+                                     const char *method)
+{
+    struct request *request = calloc(1, sizeof(*request));
+    if (!request)
+        return NULL;
+    const struct halo_http_request words = {
+        .method = method,
+        .path = path,
+        .action = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "action"),
+        .host = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Host"),
+        .origin = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Origin"),
+        .listen = http->listen,
+        .hosts = http->hosts,
+    };
+    halo_http_route(&words, &request->route);
+    return request;
+}
+
+static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, const char *path,
+                                  const char *method, const char *version, const char *upload,
+                                  size_t *upload_size, void **state)
+{
+    struct halo_http *http = arg;
+    struct request *request = *state;
+    int status;
+    (void)version;
+    (void)upload;
+    if (!request) {
+        *state = request = begin_request(http, connection, path, method);
+        if (!request)
+            return MHD_NO;
+        if (request->route.what != HALO_HTTP_ERROR)
+            return MHD_YES; /* called again when the request is whole */
+    }
+    *upload_size = 0;
+    struct MHD_Response *response = make_response(http, connection, request, &status);
+    if (!response)
+        return status ? MHD_NO : MHD_YES;
+    MHD_add_response_header(response, "Cache-Control", "no-store");
+    MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+    if (status == MHD_HTTP_METHOD_NOT_ALLOWED)
+        MHD_add_response_header(response, "Allow", "GET, HEAD");
+    const enum MHD_Result rc = MHD_queue_response(connection, (unsigned)status, response);
+    MHD_destroy_response(response);
+    return rc;
+}
+
+static void on_completed(void *arg, struct MHD_Connection *connection, void **state,
+                         enum MHD_RequestTerminationCode why)
+{
+    struct request *request = *state;
+    (void)arg;
+    (void)connection;
+    (void)why;
+    if (request)
+        halo_http_viewer_destroy(request->viewer);
+    free(request);
+    *state = NULL;
+}
+
+/* What clients do wrong is no news. */
+static void on_message(void *arg, const char *format, va_list arguments)
+{
+    char text[256];
+    (void)arg;
+    vsnprintf(text, sizeof(text), format, arguments);
+    text[strcspn(text, "\n")] = '\0';
+    halo_log(HALO_LOG_DEBUG, "http: %s", text);
+}
+
+static void free_closed(uv_handle_t *handle)
+{
+    struct halo_http *http = handle->data;
+    if (--http->handles > 0)
+        return;
+    MHD_stop_daemon(http->daemon); /* closes the listening socket as well */
+    free(http->listen);
+    free(http->hosts);
+    free(http);
+}
+
+static int start_daemon(struct halo_http *http, uv_loop_t *loop, int fd, struct halo_error *err)
+{
+    http->daemon = MHD_start_daemon(
+        MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0, NULL, NULL, on_request,
+        http, MHD_OPTION_EXTERNAL_LOGGER, on_message, NULL, MHD_OPTION_LISTEN_SOCKET, fd,
+        MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT,
+        (unsigned)IDLE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)MEMORY,
+        MHD_OPTION_NOTIFY_COMPLETED, on_completed, http, MHD_OPTION_STRICT_FOR_CLIENT, 1,
+        MHD_OPTION_END);
+    if (!http->daemon) {
+        close(fd);
+        return halo_fail(err, -ENOMEM, "http: %s: libmicrohttpd does not start", http->listen);
+    }
+    const int epoll = MHD_get_daemon_info(http->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
+    const int rc = uv_poll_init(loop, &http->poll, epoll);
+    if (rc) {
+        MHD_stop_daemon(http->daemon);
+        return halo_fail(err, rc, "http: %s", uv_strerror(rc));
+    }
+    uv_timer_init(loop, &http->timeout);
+    uv_timer_init(loop, &http->tick);
+    http->poll.data = http->timeout.data = http->tick.data = http;
+    http->handles = HANDLES;
+    uv_poll_start(&http->poll, UV_READABLE, on_poll);
+    uv_timer_start(&http->tick, on_tick, TICK_MS, TICK_MS);
+    return 0;
+}
+
+static int listen_at(struct halo_http *http, struct halo_error *err)
+{
+    struct halo_error why = {0};
+    const bool local = !strncmp(http->listen, "unix:", 5);
+    const int fd = local ? halo_listen_unix(http->listen + 5, &why)
+                         : halo_listen_tcp(http->listen, &why);
+    if (fd < 0)
+        return halo_fail(err, fd, "http: listen: %s", why.text);
+    if (local && lstat(http->listen + 5, &http->made))
+        http->made = (struct stat){0};
+    return fd;
+}
+
+int halo_http_create(struct halo_http **ret, uv_loop_t *loop, struct halo_supervisor *sv,
+                     const struct halo_http_settings *settings, struct halo_error *err)
+{
+    *ret = NULL;
+    if (!settings->listen)
+        return 0;
+    struct halo_http *http = calloc(1, sizeof(*http));
+    if (!http)
+        return halo_fail(err, -ENOMEM, "out of memory");
+    int rc = -ENOMEM;
+    http->sv = sv;
+    http->viewers = (struct halo_http_viewers){.wake = on_wake, .arg = http};
+    http->listen = strdup(settings->listen);
+    http->hosts = settings->hosts ? strdup(settings->hosts) : NULL;
+    if (http->listen && (http->hosts || !settings->hosts))
+        rc = listen_at(http, err);
+    if (rc >= 0)
+        rc = start_daemon(http, loop, rc, err);
+    if (rc < 0) {
+        free(http->listen);
+        free(http->hosts);
+        free(http);
+        return halo_fail(err, rc, "out of memory");
+    }
+    *ret = http;
+    return 0;
+}
+
+void halo_http_destroy(struct halo_http *http)
+{
+    struct stat now;
+    if (!http)
+        return;
+    halo_http_viewers_end(&http->viewers);
+    MHD_run(http->daemon); /* resumed connections end: none may be suspended when it stops */
+    if (!strncmp(http->listen, "unix:", 5) && !lstat(http->listen + 5, &now) &&
+        now.st_ino == http->made.st_ino && now.st_dev == http->made.st_dev)
+        unlink(http->listen + 5);
+    uv_close((uv_handle_t *)&http->poll, free_closed);
+    uv_close((uv_handle_t *)&http->timeout, free_closed);
+    uv_close((uv_handle_t *)&http->tick, free_closed);
+}

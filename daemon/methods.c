@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * The table of methods, and what each does: ask the supervisor, and answer. */
+#include "daemon/methods.h"
+
+#include <errno.h>
+#include <libavutil/avutil.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "config/option.h"
+#include "daemon/build.h"
+#include "daemon/client.h"
+#include "daemon/facts.h"
+#include "daemon/varlink.h"
+#include "kernels/version.h"
+
+enum { INTERVAL_MS = 1000 };
+
+static struct halo_supervisor *supervisor_of(const struct halo_client *client)
+{
+    return halo_client_all(client)->host.supervisor;
+}
+
+static const char *text_of(const json_t *parameters, const char *name)
+{
+    return json_string_value(json_object_get(parameters, name));
+}
+
+/* The supervisor's words, or ours where it says only that there is no such stream. */
+static void no_such_stream(struct halo_client *client, const char *name)
+{
+    const struct halo_daemon_settings *settings =
+        halo_supervisor_settings(supervisor_of(client));
+    const char *names[HALO_MOST_STREAMS];
+    size_t count = 0;
+    for (; settings && count < (size_t)settings->streams && count < HALO_MOST_STREAMS; count++)
+        names[count] = settings->stream[count].name;
+    const char *near = halo_nearest(name, strlen(name), names, count);
+    char what[256];
+    snprintf(what, sizeof(what), "no stream '%.64s'%s%s%s", name, near ? " (nearest: " : "",
+             near ? near : "", near ? ")" : "");
+    halo_client_refuse(client, HALO_ERROR_STREAM, what, HALO_FIELD_NAME, name);
+}
+
+static void get_info(struct halo_client *client, json_t *parameters)
+{
+    (void)parameters;
+    halo_client_answer(client,
+                       json_pack("{s:s, s:s, s:s, s:s, s:[s, s]}", "vendor", "halod", "product",
+                                 "halod", "version", HALO_VERSION, "url", "", "interfaces",
+                                 HALO_VARLINK_SERVICE, HALO_VARLINK_CONTROL),
+                       -1);
+}
+
+static void get_description(struct halo_client *client, json_t *parameters)
+{
+    const char *name = text_of(parameters, HALO_FIELD_INTERFACE);
+    char *text = halo_interface_description(name);
+    if (text)
+        halo_client_answer(client, json_pack("{s:s}", "description", text), -1);
+    else
+        halo_client_refuse(client, HALO_ERROR_INTERFACE, "no such interface", HALO_FIELD_INTERFACE,
+                           name);
+    free(text);
+}
+
+static void list(struct halo_client *client, json_t *parameters)
+{
+    static const char *const shown[] = {"name", "state", "why"};
+    json_t *status = halo_supervisor_status(supervisor_of(client), NULL);
+    json_t *streams = json_array(), *stream;
+    size_t i;
+    (void)parameters;
+    json_array_foreach (json_object_get(status, "streams"), i, stream) {
+        json_t *row = json_object();
+        for (size_t k = 0; k < sizeof(shown) / sizeof(shown[0]); k++)
+            if (json_object_get(stream, shown[k]))
+                json_object_set(row, shown[k], json_object_get(stream, shown[k]));
+        json_array_append_new(streams, row);
+    }
+    json_decref(status);
+    halo_client_answer(client, json_pack("{s:o}", HALO_FIELD_STREAMS, streams), -1);
+}
+
+/* {"status": ...} or {"stream": ...}; NULL: there is no such stream any more. */
+static json_t *look(struct halo_client *client, const json_t *parameters)
+{
+    const char *name = text_of(parameters, HALO_FIELD_NAME);
+    json_t *status = halo_supervisor_status(supervisor_of(client), name);
+    return status ? json_pack("{s:o}", name ? HALO_FIELD_STREAM : HALO_FIELD_STATUS, status) : NULL;
+}
+
+static void repeat_status(struct halo_client *client)
+{
+    json_t *parameters = halo_client_parameters(client);
+    json_t *status = look(client, parameters);
+    if (status) {
+        halo_client_continue(client, status);
+        return;
+    }
+    json_incref(parameters);
+    no_such_stream(client, text_of(parameters, HALO_FIELD_NAME));
+    json_decref(parameters);
+}
+
+static void status(struct halo_client *client, json_t *parameters)
+{
+    const json_t *interval = json_object_get(parameters, HALO_FIELD_INTERVAL);
+    const int ms = json_is_number(interval) ? (int)(json_number_value(interval) * 1000)
+                                            : INTERVAL_MS;
+    const char *name = text_of(parameters, HALO_FIELD_NAME);
+    json_t *now = look(client, parameters);
+    if (!now && name) {
+        no_such_stream(client, name);
+    } else if (!now) {
+        halo_client_refuse(client, HALO_ERROR_FAILED, "out of memory", NULL, NULL);
+    } else if (!halo_client_wants_more(client)) {
+        halo_client_answer(client, now, -1);
+    } else {
+        json_decref(now);
+        halo_client_repeat(client, repeat_status, ms, parameters);
+    }
+}
+
+/* Answers a call that ended at once. */
+static void answer_done(struct halo_client *client, const char *name, int rc,
+                        const struct halo_error *err)
+{
+    if (rc)
+        halo_client_fail(client, name, err);
+    else
+        halo_client_answer(client, NULL, -1);
+}
+
+static void on_set(void *arg, json_t *result, const struct halo_error *err)
+{
+    struct halo_pending *pending = arg;
+    char name[sizeof(pending->name)];
+    memcpy(name, pending->name, sizeof(name));
+    struct halo_client *client = halo_pending_end(pending);
+    (void)result;
+    if (client)
+        answer_done(client, name, err ? -1 : 0, err);
+}
+
+static void on_snapshot(void *arg, json_t *result, const struct halo_error *err)
+{
+    struct halo_pending *pending = arg;
+    char name[sizeof(pending->name)];
+    memcpy(name, pending->name, sizeof(name));
+    struct halo_client *client = halo_pending_end(pending);
+    if (!client)
+        return;
+    if (err) {
+        halo_client_fail(client, name, err);
+        return;
+    }
+    json_t *answer = json_object();
+    json_object_set(answer, HALO_FIELD_FORMAT, json_object_get(result, "format"));
+    json_object_set(answer, HALO_FIELD_SIZE, json_object_get(result, "size"));
+    const json_t *fd = json_object_get(result, "fd");
+    halo_client_answer(client, answer, fd ? (int)json_integer_value(fd) : -1);
+}
+
+/* Set and Snapshot: words of one parameter, and an answer that comes later. */
+static void ask(struct halo_client *client, const json_t *parameters, const char *field,
+                int (*call)(struct halo_supervisor *, const char *, const char *, halo_reply *,
+                            void *, struct halo_error *),
+                halo_reply *reply)
+{
+    struct halo_error err = {0};
+    char name[sizeof(((struct halo_pending *)0)->name)];
+    snprintf(name, sizeof(name), "%s", text_of(parameters, HALO_FIELD_NAME));
+    struct halo_pending *pending = halo_client_wait(client, name);
+    if (!pending) {
+        halo_client_refuse(client, HALO_ERROR_FAILED, "out of memory", NULL, NULL);
+        return;
+    }
+    if (call(supervisor_of(client), text_of(parameters, HALO_FIELD_NAME),
+             text_of(parameters, field), reply, pending, &err) == 0)
+        return;
+    halo_pending_end(pending);
+    halo_client_fail(client, name, &err);
+}
+
+static void set(struct halo_client *client, json_t *parameters)
+{
+    ask(client, parameters, HALO_FIELD_FILTERS, halo_supervisor_set, on_set);
+}
+
+static void snapshot(struct halo_client *client, json_t *parameters)
+{
+    ask(client, parameters, HALO_FIELD_FORMAT, halo_supervisor_snapshot, on_snapshot);
+}
+
+static void act(struct halo_client *client, const json_t *parameters, const char *action)
+{
+    struct halo_error err = {0};
+    const char *name = text_of(parameters, HALO_FIELD_NAME);
+    const int rc = halo_supervisor_act(supervisor_of(client), name, action, &err);
+    answer_done(client, name, rc, &err);
+}
+
+static void start(struct halo_client *client, json_t *parameters)
+{
+    act(client, parameters, "start");
+}
+
+static void stop(struct halo_client *client, json_t *parameters)
+{
+    act(client, parameters, "stop");
+}
+
+static void restart(struct halo_client *client, json_t *parameters)
+{
+    act(client, parameters, "restart");
+}
+
+static void record(struct halo_client *client, json_t *parameters)
+{
+    struct halo_error err = {0};
+    const char *name = text_of(parameters, HALO_FIELD_NAME);
+    const bool on = json_is_true(json_object_get(parameters, HALO_FIELD_ON));
+    answer_done(client, name, halo_supervisor_record(supervisor_of(client), name, on, &err), &err);
+}
+
+static void reload(struct halo_client *client, json_t *parameters)
+{
+    const struct halo_control_host *host = &halo_client_all(client)->host;
+    const bool check = json_is_true(json_object_get(parameters, HALO_FIELD_CHECK));
+    struct halo_error err = {0};
+    json_t *result = NULL;
+    if (host->reload(host->arg, !check, &result, &err) == 0) {
+        halo_client_answer(client, result, -1);
+        return;
+    }
+    halo_client_refuse_list(client, HALO_ERROR_CONFIG, err.text, HALO_ERROR_ERRORS, result);
+}
+
+static void events(struct halo_client *client, json_t *parameters)
+{
+    (void)parameters;
+    halo_client_subscribe(client);
+}
+
+static void on_facts(void *arg, json_t *facts)
+{
+    struct halo_client *client = halo_pending_end(arg);
+    if (client && facts)
+        halo_client_answer(client, json_pack("{s:O}", HALO_FIELD_FACTS, facts), -1);
+    else if (client)
+        halo_client_refuse(client, HALO_ERROR_FAILED, "out of memory", NULL, NULL);
+}
+
+static void facts(struct halo_client *client, json_t *parameters)
+{
+    const struct halo_clients *all = halo_client_all(client);
+    (void)parameters;
+    json_t *base = json_pack("{s:s, s:i, s:i, s:s, s:f, s:s, s:s}", "version", HALO_VERSION, "pid",
+                             (int)getpid(), "uid", (int)geteuid(), "config",
+                             all->host.config ? all->host.config : "", "since",
+                             (double)all->since.tv_sec, "ffmpeg", av_version_info(), "cuda",
+                             HALO_CUDA_BUILD);
+    struct halo_pending *pending = halo_client_wait(client, "");
+    if (pending && halo_facts_gather(all->loop, halo_supervisor_settings(all->host.supervisor),
+                                     base, on_facts, pending) == 0)
+        return;
+    if (pending)
+        halo_pending_end(pending);
+    else
+        json_decref(base);
+    halo_client_refuse(client, HALO_ERROR_FAILED, "out of memory", NULL, NULL);
+}
+
+static const char *const image_formats[] = {"png", "jpg", NULL};
+
+#define STREAM_NAME                                                                                \
+    {                                                                                              \
+        HALO_FIELD_NAME, HALO_PARAMETER_STRING                                                     \
+    }
+
+const struct halo_method halo_methods[] = {
+    {HALO_VARLINK_SERVICE, HALO_METHOD_INFO, "Who this is.", {{0}},
+     "(vendor: string, product: string, version: string, url: string, interfaces: []string)",
+     HALO_ANSWERS_ONE, false, get_info},
+    {HALO_VARLINK_SERVICE, HALO_METHOD_DESCRIPTION, "An interface in Varlink's language.",
+     {{HALO_FIELD_INTERFACE, HALO_PARAMETER_STRING}}, "(description: string)", HALO_ANSWERS_ONE,
+     false, get_description},
+    {HALO_VARLINK_CONTROL, HALO_METHOD_LIST, "Names and states of all streams.", {{0}},
+     "(streams: [](name: string, state: string, why: ?string))", HALO_ANSWERS_ONE, false, list},
+    {HALO_VARLINK_CONTROL, HALO_METHOD_STATUS,
+     "All numbers, of one stream if it is named; with more, at each change and interval.",
+     {{HALO_FIELD_NAME, HALO_PARAMETER_STRING, .optional = true},
+      {HALO_FIELD_INTERVAL, HALO_PARAMETER_REAL, .optional = true, .min = 0.1, .max = 3600}},
+     "(status: ?object, stream: ?object)", HALO_ANSWERS_MAYBE, false, status},
+    {HALO_VARLINK_CONTROL, HALO_METHOD_SET,
+     "Other filters from one picture to the next; answered when they are in force.",
+     {STREAM_NAME, {HALO_FIELD_FILTERS, HALO_PARAMETER_STRING}}, "()", HALO_ANSWERS_ONE, true, set},
+    {HALO_VARLINK_CONTROL, HALO_METHOD_START, "Starts a stream that is stopped.", {STREAM_NAME},
+     "()", HALO_ANSWERS_ONE, true, start},
+    {HALO_VARLINK_CONTROL, HALO_METHOD_STOP, "Stops a stream until it is started.", {STREAM_NAME},
+     "()", HALO_ANSWERS_ONE, true, stop},
+    {HALO_VARLINK_CONTROL, HALO_METHOD_RESTART, "Stops and starts a stream.", {STREAM_NAME}, "()",
+     HALO_ANSWERS_ONE, true, restart},
+    {HALO_VARLINK_CONTROL, HALO_METHOD_SNAPSHOT,
+     "The next filtered picture, as a file in a descriptor beside the answer.",
+     {STREAM_NAME, {HALO_FIELD_FORMAT, HALO_PARAMETER_STRING, .choices = image_formats}},
+     "(format: string, size: int)", HALO_ANSWERS_ONE, false, snapshot},
+    {HALO_VARLINK_CONTROL, HALO_METHOD_RECORD, "Turns a stream's files on or off.",
+     {STREAM_NAME, {HALO_FIELD_ON, HALO_PARAMETER_BOOL}}, "()", HALO_ANSWERS_ONE, true, record},
+    {HALO_VARLINK_CONTROL, HALO_METHOD_RELOAD,
+     "Reads the settings anew and changes the streams that differ; check: only reads them.",
+     {{HALO_FIELD_CHECK, HALO_PARAMETER_BOOL, .optional = true}},
+     "(added: ?[]string, removed: ?[]string, changed: ?[]string, set: ?[]string)",
+     HALO_ANSWERS_ONE, true, reload},
+    {HALO_VARLINK_CONTROL, HALO_METHOD_EVENTS,
+     "Changes as they happen, after a first answer without any; lost: so many are missing here.",
+     {{0}}, "(event: ?object, lost: ?int)", HALO_ANSWERS_SEVERAL, false, events},
+    {HALO_VARLINK_CONTROL, HALO_METHOD_FACTS, "What haloctl doctor judges.", {{0}},
+     "(facts: object)", HALO_ANSWERS_ONE, false, facts},
+    {0},
+};

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Metrics: rows that say where in the status a number is. Names and units are Prometheus's: base
+ * units, _total for what only grows; labels that have few values. */
+#include "daemon/metrics.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "daemon/build.h"
+#include "kernels/version.h"
+
+/* One family of samples: of each element of a list in the status, a number, or all of an object. */
+struct family {
+    const char *name, *type, *help;
+    const char *list;      /* "streams" or "engines" */
+    const char *label;     /* that has the element's name */
+    const char *field;     /* of the element */
+    const char *sub_label; /* the field is an object, whose keys are values of this label; NULL */
+    const char *keys;      /* "a b c": the field is not there, these numbers of the element are */
+};
+
+static const struct family families[] = {
+    {"halod_frames_total", "counter", "Pictures that passed a stage.", "streams", "stream", NULL,
+     "stage", "decoded filtered encoded"},
+    {"halod_frames_dropped_total", "counter", "Pictures that were dropped, by reason.", "streams",
+     "stream", "dropped", "reason", NULL},
+    {"halod_encoded_bytes_total", "counter", "Bytes of all encodings.", "streams", "stream",
+     "bytes", NULL, NULL},
+    {"halod_source_opened_total", "counter", "Times that the source was opened.", "streams",
+     "stream", "opened", NULL, NULL},
+    {"halod_damaged_total", "counter", "Damaged places in the source.", "streams", "stream",
+     "damaged", NULL, NULL},
+    {"halod_ring_dropped_packets_total", "counter",
+     "Packets that the supervisor was too slow for.", "streams", "stream", "ring_dropped", NULL,
+     NULL},
+    {"halod_stream_restarts_total", "counter", "Times that a stream was started again.", "streams",
+     "stream", "restarts", NULL, NULL},
+    {"halod_viewers", "gauge", "Who looks at a stream.", "streams", "stream", "viewers", NULL,
+     NULL},
+    {"halod_engine_restarts_total", "counter", "Times that an engine was started again.", "engines",
+     "engine", "restarts", NULL, NULL},
+    {"halod_engine_device_failures", "gauge", "Failures of the GPU in a row.", "engines", "engine",
+     "device_failures", NULL, NULL},
+    {"halod_gpu_memory_used_bytes", "gauge", "Device memory in use.", "engines", "engine",
+     "gpu_memory_used_bytes", NULL, NULL},
+    {NULL},
+};
+
+static const char *name_of(const json_t *element)
+{
+    const char *name = json_string_value(json_object_get(element, "name"));
+    return name ? name : "";
+}
+
+static void write_label(FILE *to, const char *label, const char *value)
+{
+    fprintf(to, "%s=\"", label);
+    for (; *value; value++) {
+        if (*value == '\n')
+            fputs("\\n", to);
+        else
+            fprintf(to, "%s%c", *value == '"' || *value == '\\' ? "\\" : "", *value);
+    }
+    fputc('"', to);
+}
+
+static void write_head(FILE *to, const char *name, const char *type, const char *help)
+{
+    fprintf(to, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
+}
+
+/* Whole numbers stay whole: a double would round large counters. */
+static void write_value(FILE *to, const json_t *value)
+{
+    if (json_is_integer(value))
+        fprintf(to, " %lld\n", (long long)json_integer_value(value));
+    else
+        fprintf(to, " %.9g\n", json_number_value(value));
+}
+
+static void write_sample(FILE *to, const struct family *f, const char *name, const char *sub,
+                         const json_t *value)
+{
+    if (!json_is_number(value))
+        return;
+    fprintf(to, "%s{", f->name);
+    write_label(to, f->label, name);
+    if (sub) {
+        fputc(',', to);
+        write_label(to, f->sub_label, sub);
+    }
+    fputc('}', to);
+    write_value(to, value);
+}
+
+static void write_keys(FILE *to, const struct family *f, const json_t *element)
+{
+    char key[32];
+    for (const char *at = f->keys; *at;) {
+        const size_t length = strcspn(at, " ");
+        snprintf(key, sizeof(key), "%.*s", (int)length, at);
+        write_sample(to, f, name_of(element), key, json_object_get(element, key));
+        at += length + (at[length] != '\0');
+    }
+}
+
+static void write_family(FILE *to, const struct family *f, const json_t *status)
+{
+    json_t *list = json_object_get(status, f->list), *element, *value;
+    const char *key;
+    size_t i;
+    write_head(to, f->name, f->type, f->help);
+    json_array_foreach (list, i, element) {
+        json_t *field = f->field ? json_object_get(element, f->field) : NULL;
+        if (f->keys) {
+            write_keys(to, f, element);
+        } else if (!f->sub_label) {
+            write_sample(to, f, name_of(element), NULL, field);
+        } else {
+            json_object_foreach (field, key, value)
+                write_sample(to, f, name_of(element), key, value);
+        }
+    }
+}
+
+static void write_stage(FILE *to, const char *stream, const char *stage, const json_t *times)
+{
+    static const struct {
+        const char *key, *quantile;
+    } quantiles[] = {{"p50", "0.5"}, {"p95", "0.95"}, {"p99", "0.99"}};
+    static const char family[] = "halod_stage_duration_seconds";
+    for (size_t i = 0; i < sizeof(quantiles) / sizeof(quantiles[0]); i++) {
+        fprintf(to, "%s{stream=\"%s\",stage=\"%s\",quantile=\"%s\"} %.9g\n", family, stream, stage,
+                quantiles[i].quantile,
+                json_number_value(json_object_get(times, quantiles[i].key)) / 1000);
+    }
+    fprintf(to, "%s_sum{stream=\"%s\",stage=\"%s\"} %.9g\n", family, stream, stage,
+            json_number_value(json_object_get(times, "sum")) / 1000);
+    fprintf(to, "%s_count{stream=\"%s\",stage=\"%s\"} %lld\n", family, stream, stage,
+            (long long)json_integer_value(json_object_get(times, "count")));
+}
+
+/* Names of streams and stages are letters, digits, '-' and '_' alone: nothing to escape. */
+static void write_stages(FILE *to, const json_t *streams)
+{
+    json_t *stream, *times;
+    const char *stage;
+    size_t i;
+    write_head(to, "halod_stage_duration_seconds", "summary",
+               "How long a picture is in a stage; total: from decoded to encoded.");
+    json_array_foreach (streams, i, stream)
+        json_object_foreach (json_object_get(stream, "stages"), stage, times)
+            write_stage(to, name_of(stream), stage, times);
+}
+
+static void write_states(FILE *to, const json_t *streams)
+{
+    json_t *stream;
+    size_t i;
+    write_head(to, "halod_stream_up", "gauge", "1 where pictures pass.");
+    json_array_foreach (streams, i, stream) {
+        const char *state = json_string_value(json_object_get(stream, "state"));
+        fprintf(to, "halod_stream_up{stream=\"%s\"} %d\n", name_of(stream),
+                state && !strcmp(state, "running"));
+    }
+}
+
+/* Of all outputs of a stream; target is a label that has no secrets in status. */
+static void write_outputs(FILE *to, const json_t *streams)
+{
+    static const struct {
+        const char *key;
+        struct family family;
+    } rows[] = {
+        {"viewers", {"halod_output_viewers", "gauge", "Viewers of an output.", NULL, "stream", NULL,
+                     "output", NULL}},
+        {"sent_bytes", {"halod_output_sent_bytes_total", "counter", "Bytes to an output's viewers.",
+                        NULL, "stream", NULL, "output", NULL}},
+        {"bytes", {"halod_output_bytes_total", "counter", "Bytes that an output wrote.", NULL,
+                   "stream", NULL, "output", NULL}},
+        {"dropped_packets", {"halod_output_dropped_packets_total", "counter",
+                             "Packets that slow viewers missed.", NULL, "stream", NULL, "output",
+                             NULL}},
+        {"cut", {"halod_output_cut_total", "counter", "Viewers that did not read and were cut.",
+                 NULL, "stream", NULL, "output", NULL}},
+        {"failures", {"halod_output_failures_total", "counter", "Failures of an output.", NULL,
+                      "stream", NULL, "output", NULL}},
+    };
+    json_t *stream, *output;
+    size_t i, k;
+    for (size_t r = 0; r < sizeof(rows) / sizeof(rows[0]); r++) {
+        write_head(to, rows[r].family.name, rows[r].family.type, rows[r].family.help);
+        json_array_foreach (streams, i, stream) {
+            json_array_foreach (json_object_get(stream, "outputs"), k, output) {
+                const char *target = json_string_value(json_object_get(output, "target"));
+                write_sample(to, &rows[r].family, name_of(stream), target ? target : "null",
+                             json_object_get(output, rows[r].key));
+            }
+        }
+    }
+}
+
+static void write_http(FILE *to, const struct halo_http_numbers *http)
+{
+    write_head(to, "halod_http_connections", "gauge", "Open HTTP connections.");
+    fprintf(to, "halod_http_connections %d\n", http->connections);
+    write_head(to, "halod_http_viewers", "gauge", "Who looks at pictures over HTTP.");
+    fprintf(to, "halod_http_viewers %d\n", http->viewers);
+    write_head(to, "halod_http_frames_total", "counter", "Pictures sent over HTTP.");
+    fprintf(to, "halod_http_frames_total %lld\n", (long long)http->pictures);
+    write_head(to, "halod_http_frames_dropped_total", "counter",
+               "Pictures that a newer one replaced before a slow client took them.");
+    fprintf(to, "halod_http_frames_dropped_total %lld\n", (long long)http->dropped);
+    write_head(to, "halod_http_sent_bytes_total", "counter", "Bytes of pictures sent over HTTP.");
+    fprintf(to, "halod_http_sent_bytes_total %lld\n", (long long)http->bytes);
+}
+
+char *halo_metrics_write(const json_t *status, const struct halo_http_numbers *http)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *to = open_memstream(&text, &size);
+    if (!to)
+        return NULL;
+    const json_t *streams = json_object_get(status, "streams");
+    write_head(to, "halod_build_info", "gauge", "Always 1; what runs.");
+    fprintf(to, "halod_build_info{version=\"%s\",cuda=\"%s\"} 1\n", HALO_VERSION, HALO_CUDA_BUILD);
+    if (json_is_number(json_object_get(status, "since"))) {
+        write_head(to, "halod_start_time_seconds", "gauge", "When it was started, Unix time.");
+        fprintf(to, "halod_start_time_seconds %.3f\n",
+                json_number_value(json_object_get(status, "since")));
+    }
+    write_states(to, streams);
+    for (const struct family *f = families; f->name; f++)
+        write_family(to, f, status);
+    write_stages(to, streams);
+    write_outputs(to, streams);
+    write_http(to, http);
+    if (fclose(to)) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}
+
+json_t *halo_health_write(const json_t *status, bool *ret_ok)
+{
+    static const char *const bad[] = {"waiting", "restarting", "failed"};
+    json_t *states = json_object(), *names = json_array(), *stream;
+    size_t i;
+    json_array_foreach (json_object_get(status, "streams"), i, stream) {
+        const char *state = json_string_value(json_object_get(stream, "state"));
+        if (!state)
+            continue;
+        const json_int_t count = json_integer_value(json_object_get(states, state));
+        json_object_set_new(states, state, json_integer(count + 1));
+        for (size_t k = 0; k < sizeof(bad) / sizeof(bad[0]); k++)
+            if (!strcmp(state, bad[k]))
+                json_array_append(names, json_object_get(stream, "name"));
+    }
+    *ret_ok = json_array_size(names) == 0;
+    return json_pack("{s:s, s:o, s:o}", "status", *ret_ok ? "ok" : "degraded", "streams", states,
+                     "not_running", names);
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Status as Prometheus reads it. Needs no loop. */
+#ifndef HALO_METRICS_H
+#define HALO_METRICS_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct halo_http_numbers {
+    int connections, viewers;
+    int64_t pictures, dropped, bytes;
+};
+
+/* status as of halo_supervisor_status(); what it lacks is left out. malloc'ed, NULL: no memory. */
+char *halo_metrics_write(const json_t *status, const struct halo_http_numbers *http);
+
+/* {"status": "ok" or "degraded", "streams": {STATE: count}, "not_running": [NAME]}; a new
+ * reference. *ret_ok: every stream that should run does. */
+json_t *halo_health_write(const json_t *status, bool *ret_ok);
+
+#endif

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * standin_daemon CONTROL HTTP JPEG NAME...: control socket and HTTP before the stand-in supervisor,
+ * until SIGTERM. "-" for HTTP or JPEG: none. SIGUSR1: a flood of events; SIGUSR2: pictures end. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/log.h"
+#include "daemon/control.h"
+#include "daemon/http.h"
+#include "tests/daemon/standin_supervisor.h"
+
+enum { FLOOD = 20000, SIGNALS = 3 };
+
+static struct {
+    uv_loop_t loop;
+    uv_signal_t signal[SIGNALS];
+    struct halo_supervisor *sv;
+    struct halo_control *control;
+    struct halo_http *http;
+} app;
+
+static void on_signal(uv_signal_t *handle, int number)
+{
+    (void)handle;
+    if (number == SIGUSR1) {
+        standin_flood(app.sv, FLOOD);
+    } else if (number == SIGUSR2) {
+        standin_end(app.sv);
+    } else {
+        halo_control_destroy(app.control);
+        halo_http_destroy(app.http);
+        standin_end(app.sv);
+        for (int i = 0; i < SIGNALS; i++)
+            uv_close((uv_handle_t *)&app.signal[i], NULL);
+    }
+}
+
+static int on_reload(void *arg, bool take, json_t **ret, struct halo_error *err)
+{
+    (void)arg;
+    if (getenv("STANDIN_BAD_CONFIG")) {
+        *ret = json_pack("[s, s]", "halod.yaml:3: streams.door.imput: no such key (nearest: input)",
+                         "halod.yaml:9: version: must be 1");
+        return halo_fail(err, -EINVAL, "the settings are wrong and were not taken");
+    }
+    return take ? halo_supervisor_reload(app.sv, NULL, ret, err) : 0;
+}
+
+static void *read_file(const char *path, size_t *size)
+{
+    FILE *file = strcmp(path, "-") ? fopen(path, "rb") : NULL;
+    if (!file)
+        return NULL;
+    fseek(file, 0, SEEK_END);
+    *size = (size_t)ftell(file);
+    rewind(file);
+    void *data = malloc(*size);
+    *size = fread(data, 1, *size, file);
+    fclose(file);
+    return data;
+}
+
+static struct halo_stream_settings *make_streams(char **names, int count)
+{
+    struct halo_stream_settings *stream = calloc((size_t)count, sizeof(*stream));
+    const char *folder = getenv("STANDIN_FOLDER"), *input = getenv("STANDIN_INPUT");
+    const char *codec = getenv("STANDIN_CODEC");
+    for (int i = 0; i < count; i++) {
+        stream[i].name = names[i];
+        stream[i].input = (char *)(input ? input : "test:");
+        stream[i].backend = i == 0 && getenv("STANDIN_CUDA") ? 2 : 0;
+        stream[i].outputs = 1;
+        stream[i].output[0].kind = folder ? HALO_OUTPUT_FILE : HALO_OUTPUT_NULL;
+        stream[i].output[0].target = (char *)folder;
+        stream[i].output[0].video.codec = (char *)codec;
+    }
+    return stream;
+}
+
+static int start(char **words, struct halo_error *err)
+{
+    static const int numbers[SIGNALS] = {SIGTERM, SIGUSR1, SIGUSR2};
+    const struct halo_control_settings control = {words[1]};
+    const struct halo_control_host host = {app.sv, on_reload, NULL, "/etc/halod/halod.yaml"};
+    const struct halo_daemon_settings *settings = halo_supervisor_settings(app.sv);
+    int rc = halo_http_create(&app.http, &app.loop, app.sv, &settings->http, err);
+    if (!rc)
+        rc = halo_control_create(&app.control, &app.loop, &control, &host, err);
+    for (int i = 0; i < SIGNALS; i++) {
+        uv_signal_init(&app.loop, &app.signal[i]);
+        uv_signal_start(&app.signal[i], on_signal, numbers[i]);
+    }
+    return rc;
+}
+
+int main(int argc, char **argv)
+{
+    struct halo_daemon_settings settings = {.version = 1, .streams = argc - 4};
+    struct halo_error err = {0};
+    size_t size = 0;
+    if (argc < 5)
+        return HALO_EXIT_USAGE;
+    signal(SIGPIPE, SIG_IGN);
+    halo_log_set_level(HALO_LOG_DEBUG);
+    settings.stream = make_streams(argv + 4, argc - 4);
+    settings.http.listen = strcmp(argv[2], "-") ? argv[2] : NULL;
+    settings.http.hosts = "cam.example,tv.example";
+    void *jpeg = read_file(argv[3], &size);
+    uv_loop_init(&app.loop);
+    app.sv = standin_create(&app.loop, &settings, jpeg, size);
+    const int rc = start(argv, &err);
+    if (rc) {
+        halo_log(HALO_LOG_ERROR, "%s", err.text);
+        on_signal(NULL, SIGTERM);
+    } else {
+        puts("ready");
+        fflush(stdout);
+    }
+    uv_run(&app.loop, UV_RUN_DEFAULT);
+    standin_destroy(app.sv);
+    free(jpeg);
+    free(settings.stream);
+    const int left = uv_loop_close(&app.loop);
+    return rc || left ? HALO_EXIT_FAILED : HALO_EXIT_OK;
+}
