@@ -14,6 +14,8 @@
 #include <unistd.h>
 
 #include "config/error.h"
+#include "config/journal.h"
+#include "config/log_repeat.h"
 
 #define CLEAR_LINE "\r\033[K"
 
@@ -61,6 +63,23 @@ static void write_all(const char *text, size_t length)
     errno = saved;
 }
 
+static bool is_service, has_journal; /* const once there are threads */
+
+/* Where the line goes; under the lock. */
+static void write_line(enum halo_log_level level, const char *line)
+{
+    static const int priorities[] = {3, 3, 4, 6, 7}; /* syslog's */
+    if (has_journal && halo_journal_send(priorities[level], line) == 0)
+        return;
+    const bool above = status[0] && is_terminal();
+    char all[LINE_SIZE + STATUS_SIZE + 32], prefix[8] = "";
+    if (has_journal)
+        snprintf(prefix, sizeof(prefix), "<%d>", priorities[level]);
+    const int length = snprintf(all, sizeof(all), "%s%shalod: %s\n%s", above ? CLEAR_LINE : "",
+                                prefix, line, above ? status : "");
+    write_all(all, (size_t)length);
+}
+
 void halo_log(enum halo_log_level level, const char *format, ...)
 {
     if (level == HALO_LOG_QUIET || level > halo_log_get_level())
@@ -73,11 +92,23 @@ void halo_log(enum halo_log_level level, const char *format, ...)
     halo_sanitise(line);
 
     pthread_mutex_lock(&lock);
-    const bool above = status[0] && is_terminal();
-    char all[LINE_SIZE + STATUS_SIZE + 32];
-    const int length = snprintf(all, sizeof(all), "%shalod: %s\n%s", above ? CLEAR_LINE : "", line,
-                                above ? status : "");
-    write_all(all, (size_t)length);
+    if (is_service)
+        halo_log_repeat_due(write_line);
+    if (!is_service || level > HALO_LOG_WARNING || halo_log_repeat_is_new(level, line))
+        write_line(level, line);
+    pthread_mutex_unlock(&lock);
+}
+
+void halo_log_be_service(void)
+{
+    is_service = true;
+    has_journal = halo_journal_is_there();
+}
+
+void halo_log_flush(void)
+{
+    pthread_mutex_lock(&lock);
+    halo_log_repeat_due(write_line);
     pthread_mutex_unlock(&lock);
 }
 

@@ -21,6 +21,14 @@ enum halo_log_level halo_log_get_level(void);
 void halo_log(enum halo_log_level level, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* For a service: to systemd's journal with fields where standard error is connected to it (without
+ * libsystemd with the level as "<N>" in front), and an error or warning that comes again within
+ * half a minute is only counted, and said again as "TEXT (N times more)". Once, before there are
+ * threads. */
+void halo_log_be_service(void);
+/* Says what was counted and is due. About every few seconds. */
+void halo_log_flush(void);
+
 /* A status line that stays at the bottom of a terminal: log lines go above it. NULL removes it. */
 void halo_log_set_status(const char *line);
 

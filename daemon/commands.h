@@ -3,6 +3,8 @@
 #ifndef HALO_COMMANDS_H
 #define HALO_COMMANDS_H
 
+#include "config/daemon.h"
+
 struct halo_command {
     const char *name;
     const char *words; /* after the name, for --help */
@@ -11,6 +13,13 @@ struct halo_command {
 };
 
 int halo_command_run(int argc, char **argv);
+/* For the daemon alone, which starts it: engine_private.h. */
+int halo_command_engine(int argc, char **argv);
+
+/* Runs the daemon until SIGTERM (0) or SIGINT (130). Takes settings over; path is where reload finds
+ * the next ones, and must stay. */
+int halo_command_daemon(struct halo_daemon_settings *settings, const char *path);
+extern const struct halo_daemon_checks halo_daemon_checks;
 
 void halo_print_version(void);
 

@@ -228,6 +228,7 @@ static void on_tick(uv_timer_t *timer)
         end_now(engine, HALO_EXIT_OK);
     if (looks++ % STATS_EVERY != 0)
         return;
+    halo_log_flush();
     end_if_stuck(engine);
     if (!engine->link)
         return;
@@ -268,6 +269,7 @@ static void prepare_process(void)
     for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++)
         signal(ignored[i], SIG_IGN);
     fcntl(HALO_LINK_FD, F_SETFD, FD_CLOEXEC);
+    halo_log_be_service();
     setenv("UV_THREADPOOL_SIZE", "16", 0); /* a disk that hangs must not hold up the others */
     json_object_seed(0);                   /* before there are threads */
     halo_av_init_log();

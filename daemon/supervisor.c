@@ -210,6 +210,24 @@ int halo_supervisor_record(struct halo_supervisor *sv, const char *name, bool on
     return 0;
 }
 
+void halo_supervisor_log_level(struct halo_supervisor *sv, int level)
+{
+    if ((int)halo_log_get_level() == level)
+        return;
+    halo_log_set_level((enum halo_log_level)level);
+    for (struct sv_engine *e = sv->engines; e; e = e->next)
+        sv_engine_send(e, json_pack("{s:s, s:i}", "do", "log", "level", level));
+}
+
+void halo_supervisor_count(const struct halo_supervisor *sv, int *ret_running, int *ret_all)
+{
+    *ret_running = *ret_all = 0;
+    for (const struct sv_stream *s = sv->streams; s; s = s->next) {
+        *ret_running += s->state == SV_RUNNING;
+        *ret_all += !s->removed;
+    }
+}
+
 struct halo_feed *halo_supervisor_jpeg(struct halo_supervisor *sv, const char *name)
 {
     struct halo_error ignored = {0};

@@ -67,6 +67,10 @@ int halo_supervisor_record(struct halo_supervisor *sv, const char *name, bool on
 int halo_supervisor_reload(struct halo_supervisor *sv, struct halo_daemon_settings *settings,
                            json_t **result, struct halo_error *err);
 
+/* Of this process and of all engines. */
+void halo_supervisor_log_level(struct halo_supervisor *sv, int level);
+void halo_supervisor_count(const struct halo_supervisor *sv, int *ret_running, int *ret_all);
+
 /* The JPEG encoding of a stream, for HTTP; NULL: no such stream. Valid until the stream is removed,
  * which ends its takers. */
 struct halo_feed *halo_supervisor_jpeg(struct halo_supervisor *sv, const char *name);

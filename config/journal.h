@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * systemd's journal. Any thread. */
+#ifndef HALO_JOURNAL_H
+#define HALO_JOURNAL_H
+
+#include <stdbool.h>
+
+/* Whether standard error is connected to it (JOURNAL_STREAM, systemd.exec(5)). */
+bool halo_journal_is_there(void);
+
+/* line with PRIORITY, and HALOD_STREAM where it begins with "stream NAME:". 0 or -errno; -ENOSYS in
+ * builds without libsystemd. */
+int halo_journal_send(int priority, const char *line);
+
+#endif

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * In builds without libsystemd. */
+#include <errno.h>
+
+#include "config/journal.h"
+
+int halo_journal_send(int priority, const char *line)
+{
+    (void)priority;
+    (void)line;
+    return -ENOSYS;
+}

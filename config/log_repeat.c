@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * The last few different lines. Where there are more of them the oldest makes room: its count is
+ * said first, so that nothing that was counted is lost. */
+#include "config/log_repeat.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+enum { KEPT = 16, LINE_SIZE = 2048 };
+
+static struct kept {
+    char line[LINE_SIZE]; /* "": free */
+    enum halo_log_level level;
+    int64_t since; /* seconds */
+    int more;
+} kept[KEPT];
+
+static struct kept *pushed_out; /* to be said before anything else; or NULL */
+static struct kept old;
+
+static int64_t now_in_seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_BOOTTIME, &now);
+    return now.tv_sec;
+}
+
+static struct kept *make_room(void)
+{
+    struct kept *oldest = &kept[0];
+    for (int i = 0; i < KEPT; i++) {
+        if (!kept[i].line[0])
+            return &kept[i];
+        if (kept[i].since < oldest->since)
+            oldest = &kept[i];
+    }
+    if (oldest->more > 0) {
+        old = *oldest;
+        pushed_out = &old;
+    }
+    return oldest;
+}
+
+bool halo_log_repeat_is_new(enum halo_log_level level, const char *line)
+{
+    for (int i = 0; i < KEPT; i++)
+        if (kept[i].line[0] && !strcmp(kept[i].line, line)) {
+            kept[i].more++;
+            return false;
+        }
+    struct kept *at = make_room();
+    snprintf(at->line, sizeof at->line, "%s", line);
+    at->level = level;
+    at->since = now_in_seconds();
+    at->more = 0;
+    return true;
+}
+
+static void say(const struct kept *what, void (*write)(enum halo_log_level level, const char *line))
+{
+    char line[LINE_SIZE + 32];
+    snprintf(line, sizeof line, "%s (%d time%s more)", what->line, what->more,
+             what->more == 1 ? "" : "s");
+    write(what->level, line);
+}
+
+void halo_log_repeat_due(void (*write)(enum halo_log_level level, const char *line))
+{
+    if (pushed_out)
+        say(pushed_out, write);
+    pushed_out = NULL;
+    const int64_t now = now_in_seconds();
+    for (int i = 0; i < KEPT; i++) {
+        if (!kept[i].line[0] || now - kept[i].since < HALO_LOG_REPEAT_S)
+            continue;
+        if (kept[i].more > 0)
+            say(&kept[i], write);
+        kept[i].line[0] = '\0';
+    }
+}

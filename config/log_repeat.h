@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Lines that come again and again. The caller (log.c) holds a lock. */
+#ifndef HALO_LOG_REPEAT_H
+#define HALO_LOG_REPEAT_H
+
+#include <stdbool.h>
+
+#include "config/log.h"
+
+enum { HALO_LOG_REPEAT_S = 30 };
+
+/* Whether line is to be written: it was not within the last HALO_LOG_REPEAT_S. Else it is
+ * counted. */
+bool halo_log_repeat_is_new(enum halo_log_level level, const char *line);
+
+/* Writes, with their count, lines whose time is over. */
+void halo_log_repeat_due(void (*write)(enum halo_log_level level, const char *line));
+
+#endif

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * halod -c FILE: the supervisor with its sockets and signals on one loop, in the foreground. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+#include <uv.h>
+
+#include "config/log.h"
+#include "daemon/commands.h"
+#include "daemon/control.h"
+#include "daemon/http.h"
+#include "daemon/notify.h"
+#include "daemon/supervisor.h"
+
+enum { FILES_MOST = 65536, SIGNALS = 3, STATUS_MS = 5000 };
+
+/* Of this inode whatever is installed under its name meanwhile: engines are of our version. */
+static const char program[] = "/proc/self/exe";
+
+static const int numbers[SIGNALS] = {SIGTERM, SIGINT, SIGHUP};
+
+struct daemon {
+    uv_loop_t loop;
+    uv_signal_t signal[SIGNALS];
+    uv_timer_t watchdog, status;
+    struct halo_supervisor *sv;
+    struct halo_control *control;
+    struct halo_http *http;
+    const char *path; /* of the settings */
+    int code;
+    bool stopping, ready;
+};
+
+/* ---- reload ---- */
+
+static json_t *texts_of(const struct halo_error_list *errors)
+{
+    json_t *ret = json_array();
+    for (int i = 0; i < halo_error_list_count(errors); i++)
+        json_array_append_new(ret, json_string(halo_error_list_text(errors, i)));
+    return ret;
+}
+
+static bool differs(const char *a, const char *b)
+{
+    return a && b ? strcmp(a, b) != 0 : a != b;
+}
+
+/* Whoever listens goes on listening: a new address needs a new start. */
+static void apply_rest(const struct halo_daemon_settings *now,
+                       const struct halo_daemon_settings *wanted)
+{
+    if (differs(now->control.path, wanted->control.path) ||
+        differs(now->http.listen, wanted->http.listen) ||
+        differs(now->http.hosts, wanted->http.hosts))
+        halo_log(HALO_LOG_WARNING, "reload: control and http take effect when halod starts anew");
+}
+
+static int take(struct daemon *daemon, struct halo_daemon_settings *settings, json_t **ret,
+                struct halo_error *err)
+{
+    apply_rest(halo_supervisor_settings(daemon->sv), settings);
+    const int level = settings->log.level;
+    const int taken = halo_supervisor_reload(daemon->sv, settings, ret, err);
+    if (taken < 0)
+        halo_daemon_settings_destroy(settings);
+    else
+        halo_supervisor_log_level(daemon->sv, level);
+    return taken;
+}
+
+static int reload(void *arg, bool taking, json_t **ret, struct halo_error *err)
+{
+    struct daemon *daemon = arg;
+    struct halo_daemon_settings *settings;
+    struct halo_error_list *errors = NULL;
+    const int loaded = halo_daemon_load(&settings, daemon->path, &halo_daemon_checks, &errors);
+    if (loaded < 0) {
+        *ret = texts_of(errors);
+        const int count = halo_error_list_count(errors);
+        halo_error_list_destroy(errors);
+        return halo_fail(err, loaded, "%s: %d error%s: nothing has changed", daemon->path, count,
+                         count == 1 ? "" : "s");
+    }
+    if (taking)
+        return take(daemon, settings, ret, err);
+    halo_daemon_settings_destroy(settings);
+    return 0;
+}
+
+static void log_errors(json_t *errors)
+{
+    json_t *text;
+    size_t i;
+    json_array_foreach(errors, i, text) halo_log(HALO_LOG_ERROR, "%s", json_string_value(text));
+}
+
+static void reload_by_signal(struct daemon *daemon)
+{
+    struct halo_error err = {0};
+    json_t *result = NULL;
+    halo_notify_reloading();
+    if (reload(daemon, true, &result, &err) < 0) {
+        log_errors(result);
+        halo_log(HALO_LOG_ERROR, "%s", err.text);
+    } else {
+        halo_log(HALO_LOG_INFO, "settings are loaded anew from %s", daemon->path);
+    }
+    json_decref(result);
+    halo_notify_ready();
+}
+
+/* ---- end ---- */
+
+static void close_handle(uv_handle_t *handle, void *arg)
+{
+    (void)arg;
+    if (!uv_is_closing(handle))
+        uv_close(handle, NULL);
+}
+
+static void on_stopped(void *arg)
+{
+    struct daemon *daemon = arg;
+    halo_control_destroy(daemon->control);
+    halo_http_destroy(daemon->http);
+    for (int i = 0; i < SIGNALS; i++)
+        close_handle((uv_handle_t *)&daemon->signal[i], NULL);
+    close_handle((uv_handle_t *)&daemon->watchdog, NULL);
+    close_handle((uv_handle_t *)&daemon->status, NULL);
+}
+
+static void stop(struct daemon *daemon, int code)
+{
+    daemon->stopping = true;
+    daemon->code = code;
+    halo_notify_stopping();
+    halo_supervisor_stop(daemon->sv, on_stopped, daemon);
+}
+
+static void on_signal(uv_signal_t *handle, int number)
+{
+    struct daemon *daemon = handle->data;
+    if (number == SIGHUP) {
+        if (!daemon->stopping)
+            reload_by_signal(daemon);
+    } else if (daemon->stopping) {
+        _exit(128 + number); /* engines die with us */
+    } else {
+        halo_log(HALO_LOG_INFO, "%s: stopping (once more ends at once)",
+                 number == SIGINT ? "interrupted" : "terminated");
+        /* A service manager's way to stop a service is its good end. */
+        stop(daemon, number == SIGTERM ? HALO_EXIT_OK : HALO_EXIT_SIGINT);
+    }
+}
+
+/* ---- beginning ---- */
+
+static void on_watchdog(uv_timer_t *timer)
+{
+    (void)timer;
+    halo_notify_alive();
+}
+
+static void on_status(uv_timer_t *timer)
+{
+    struct daemon *daemon = timer->data;
+    int running, all;
+    char text[64];
+    halo_log_flush();
+    halo_supervisor_count(daemon->sv, &running, &all);
+    snprintf(text, sizeof text, "%d of %d streams run", running, all);
+    halo_notify_status(text);
+}
+
+static void start_handles(struct daemon *daemon)
+{
+    for (int i = 0; i < SIGNALS; i++) {
+        uv_signal_init(&daemon->loop, &daemon->signal[i]);
+        daemon->signal[i].data = daemon;
+        uv_signal_start(&daemon->signal[i], on_signal, numbers[i]);
+    }
+    uv_timer_init(&daemon->loop, &daemon->watchdog);
+    uv_timer_init(&daemon->loop, &daemon->status);
+    daemon->status.data = daemon;
+    const uint64_t watchdog = halo_notify_watchdog_ms();
+    if (watchdog)
+        uv_timer_start(&daemon->watchdog, on_watchdog, 0, watchdog / 2);
+    uv_timer_start(&daemon->status, on_status, 1000, STATUS_MS);
+}
+
+/* Each viewer is a descriptor, and each engine some: as many as the system lets us have. */
+static void raise_files(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= FILES_MOST)
+        return;
+    limit.rlim_cur = limit.rlim_max < FILES_MOST ? limit.rlim_max : FILES_MOST;
+    setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+static int start(struct daemon *daemon, struct halo_daemon_settings *settings,
+                 struct halo_error *err)
+{
+    int ret = halo_supervisor_create(&daemon->sv, &daemon->loop, program, settings, err);
+    if (ret < 0) {
+        halo_daemon_settings_destroy(settings);
+        return ret;
+    }
+    const struct halo_control_host host = {
+        .supervisor = daemon->sv, .reload = reload, .arg = daemon, .config = daemon->path};
+    ret = halo_control_create(&daemon->control, &daemon->loop, &settings->control, &host, err);
+    if (ret == 0)
+        ret = halo_http_create(&daemon->http, &daemon->loop, daemon->sv, &settings->http, err);
+    if (ret == 0)
+        ret = halo_supervisor_start(daemon->sv, err);
+    return ret;
+}
+
+static void run(struct daemon *daemon, struct halo_daemon_settings *settings)
+{
+    struct halo_error err = {0};
+    start_handles(daemon);
+    if (start(daemon, settings, &err) < 0) {
+        halo_log(HALO_LOG_ERROR, "%s", err.text);
+        if (daemon->sv)
+            stop(daemon, HALO_EXIT_FAILED);
+        else
+            on_stopped(daemon);
+        daemon->code = HALO_EXIT_FAILED;
+    } else {
+        halo_log(HALO_LOG_INFO, "ready: %d stream%s, control at %s", settings->streams,
+                 settings->streams == 1 ? "" : "s", halo_control_path(daemon->control));
+        halo_notify_ready();
+    }
+    uv_run(&daemon->loop, UV_RUN_DEFAULT);
+}
+
+int halo_command_daemon(struct halo_daemon_settings *settings, const char *path)
+{
+    struct daemon *daemon = calloc(1, sizeof *daemon);
+    if (!daemon || uv_loop_init(&daemon->loop) < 0) {
+        halo_log(HALO_LOG_ERROR, "the event loop does not start");
+        halo_daemon_settings_destroy(settings);
+        free(daemon);
+        return HALO_EXIT_FAILED;
+    }
+    halo_log_be_service();
+    halo_log_set_level((enum halo_log_level)settings->log.level);
+    raise_files();
+    daemon->path = path;
+    run(daemon, settings);
+    halo_supervisor_destroy(daemon->sv);
+    uv_loop_close(&daemon->loop);
+    const int code = daemon->code;
+    free(daemon);
+    return code;
+}

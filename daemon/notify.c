@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Through libsystemd. */
+#include "daemon/notify.h"
+
+#include <stdio.h>
+#include <systemd/sd-daemon.h>
+#include <time.h>
+
+void halo_notify_ready(void)
+{
+    sd_notify(0, "READY=1");
+}
+
+void halo_notify_reloading(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%lld",
+               (long long)now.tv_sec * 1000000 + now.tv_nsec / 1000);
+}
+
+void halo_notify_stopping(void)
+{
+    sd_notify(0, "STOPPING=1");
+}
+
+void halo_notify_status(const char *text)
+{
+    sd_notifyf(0, "STATUS=%s", text);
+}
+
+void halo_notify_alive(void)
+{
+    sd_notify(0, "WATCHDOG=1");
+}
+
+uint64_t halo_notify_watchdog_ms(void)
+{
+    uint64_t us;
+    return sd_watchdog_enabled(0, &us) > 0 ? us / 1000 : 0;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * In builds without libsystemd. */
+#include "daemon/notify.h"
+
+void halo_notify_ready(void)
+{
+}
+
+void halo_notify_reloading(void)
+{
+}
+
+void halo_notify_stopping(void)
+{
+}
+
+void halo_notify_status(const char *text)
+{
+    (void)text;
+}
+
+void halo_notify_alive(void)
+{
+}
+
+uint64_t halo_notify_watchdog_ms(void)
+{
+    return 0;
+}
