@@ -40,8 +40,8 @@ static int check_choice(const struct halo_parameter *p, const char *text, json_t
     for (int i = 0; p->choices[i]; i++) {
         if (!strcmp(p->choices[i], text))
             return 0;
-        used += (size_t)snprintf(all + used, sizeof(all) - used, "%s%s", i ? ", " : "",
-                                 p->choices[i]);
+        used +=
+            (size_t)snprintf(all + used, sizeof(all) - used, "%s%s", i ? ", " : "", p->choices[i]);
         if (used >= sizeof(all))
             break;
     }
@@ -89,7 +89,8 @@ static int check_parameters(const struct halo_method *method, json_t *parameters
 {
     const char *key;
     json_t *value;
-    json_object_foreach (parameters, key, value) {
+    json_object_foreach(parameters, key, value)
+    {
         const struct halo_parameter *p = method->in;
         while (p->name && strcmp(p->name, key))
             p++;
@@ -178,8 +179,8 @@ static int check_message(struct halo_call *call, json_t *message, json_t **ret_e
     if (!call->method)
         return unknown_method(name, ret_error);
     if (call->method->answers == HALO_ANSWERS_SEVERAL && !call->more) {
-        *ret_error = halo_call_error(HALO_ERROR_MORE, "this method needs \"more\": true", NULL,
-                                     NULL);
+        *ret_error =
+            halo_call_error(HALO_ERROR_MORE, "this method needs \"more\": true", NULL, NULL);
         return -EINVAL;
     }
     call->parameters = json_is_object(parameters) ? json_incref(parameters) : json_object();

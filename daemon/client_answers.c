@@ -211,8 +211,7 @@ static void tell_change(struct halo_client *client)
     if (event && name)
         json_object_set(event, "stream", (json_t *)name);
     halo_log(HALO_LOG_DEBUG, "control: client %d (user %d) calls %s %s", (int)client->peer.pid,
-             (int)client->peer.uid, client->call.method->name,
-             name ? json_string_value(name) : "");
+             (int)client->peer.uid, client->call.method->name, name ? json_string_value(name) : "");
     struct halo_client *next;
     for (struct halo_client *c = client->clients->first; event && c; c = next) {
         next = c->next;

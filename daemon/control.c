@@ -149,8 +149,9 @@ int halo_control_create(struct halo_control **ret, uv_loop_t *loop,
     clock_gettime(CLOCK_REALTIME, &control->clients.since);
     control->path = choose_path(settings);
     if (!control->path) {
-        rc = halo_fail(err, -ENOENT, "no place for the control socket: XDG_RUNTIME_DIR is not set; "
-                                     "give control: {path: ...}");
+        rc = halo_fail(err, -ENOENT,
+                       "no place for the control socket: XDG_RUNTIME_DIR is not set; "
+                       "give control: {path: ...}");
         goto fail;
     }
     rc = control->fd = halo_listen_unix(control->path, err);

@@ -67,8 +67,8 @@ static void ask_output(json_t *facts, const char *stream, const struct halo_outp
         return;
     char *folder = folder_of(output->target);
     if (folder)
-        json_array_append_new(list_of(facts, "folders"), json_pack("{s:s, s:s}", "stream", stream,
-                                                                   "path", folder));
+        json_array_append_new(list_of(facts, "folders"),
+                              json_pack("{s:s, s:s}", "stream", stream, "path", folder));
     if (output->kind == HALO_OUTPUT_UNIX)
         json_array_append_new(list_of(facts, "sockets"), json_string(output->target));
     free(folder);
@@ -78,8 +78,8 @@ static void ask_stream(json_t *facts, const struct halo_stream_settings *stream)
 {
     const char *input = stream->input;
     if (input && !strstr(input, "://") && strncmp(input, "test:", 5) && strcmp(input, "-"))
-        json_array_append_new(list_of(facts, "inputs"), json_pack("{s:s, s:s}", "stream",
-                                                                  stream->name, "path", input));
+        json_array_append_new(list_of(facts, "inputs"),
+                              json_pack("{s:s, s:s}", "stream", stream->name, "path", input));
     const char *const backend = halo_run_backends[stream->backend];
     if (!strcmp(backend, "cuda"))
         json_array_append_new(list_of(facts, "cuda_streams"), json_string(stream->name));
@@ -138,10 +138,9 @@ static void look(uv_work_t *work)
 {
     json_t *facts = ((struct gathering *)work->data)->facts, *one;
     size_t i;
-    json_array_foreach (json_object_get(facts, "inputs"), i, one)
+    json_array_foreach(json_object_get(facts, "inputs"), i, one)
         add_error(one, access(json_string_value(json_object_get(one, "path")), R_OK));
-    json_array_foreach (json_object_get(facts, "folders"), i, one)
-        look_at_folder(one);
+    json_array_foreach(json_object_get(facts, "folders"), i, one) look_at_folder(one);
     look_at_devices(facts);
 }
 

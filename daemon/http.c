@@ -177,10 +177,9 @@ static struct MHD_Response *picture(struct halo_http *http, struct MHD_Connectio
         if (halo_http_viewer_create(&request->viewer, &http->viewers, feed, connection))
             return NULL;
     }
-    struct MHD_Response *response =
-        request->route.what == HALO_HTTP_STREAM
-            ? halo_http_viewer_stream(request->viewer)
-            : halo_http_viewer_snapshot(request->viewer, &wait);
+    struct MHD_Response *response = request->route.what == HALO_HTTP_STREAM
+                                        ? halo_http_viewer_stream(request->viewer)
+                                        : halo_http_viewer_snapshot(request->viewer, &wait);
     if (wait)
         *status = 0;
     if (response || wait || request->route.what == HALO_HTTP_STREAM)
@@ -328,8 +327,8 @@ static int listen_at(struct halo_http *http, struct halo_error *err)
 {
     struct halo_error why = {0};
     const bool local = !strncmp(http->listen, "unix:", 5);
-    const int fd = local ? halo_listen_unix(http->listen + 5, &why)
-                         : halo_listen_tcp(http->listen, &why);
+    const int fd =
+        local ? halo_listen_unix(http->listen + 5, &why) : halo_listen_tcp(http->listen, &why);
     if (fd < 0)
         return halo_fail(err, fd, "http: listen: %s", why.text);
     if (local && lstat(http->listen + 5, &http->made))

@@ -59,7 +59,8 @@ static bool is_same_origin(const char *origin, const char *host)
 
 static bool is_name(const char *text, size_t length)
 {
-    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-";
+    static const char letters[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-";
     return length > 0 && length <= 64 && strspn(text, letters) >= length;
 }
 

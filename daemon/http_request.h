@@ -25,9 +25,9 @@ struct halo_http_request {
 
 struct halo_http_route {
     enum halo_http_what what;
-    int status;       /* 200, or of the error */
-    const char *why;  /* of the error, one line; static */
-    char stream[65];  /* STREAM, SNAPSHOT: its name; "": the first one */
+    int status;      /* 200, or of the error */
+    const char *why; /* of the error, one line; static */
+    char stream[65]; /* STREAM, SNAPSHOT: its name; "": the first one */
 };
 
 void halo_http_route(const struct halo_http_request *request, struct halo_http_route *ret);

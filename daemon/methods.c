@@ -31,8 +31,7 @@ static const char *text_of(const json_t *parameters, const char *name)
 /* The supervisor's words, or ours where it says only that there is no such stream. */
 static void no_such_stream(struct halo_client *client, const char *name)
 {
-    const struct halo_daemon_settings *settings =
-        halo_supervisor_settings(supervisor_of(client));
+    const struct halo_daemon_settings *settings = halo_supervisor_settings(supervisor_of(client));
     const char *names[HALO_MOST_STREAMS];
     size_t count = 0;
     for (; settings && count < (size_t)settings->streams && count < HALO_MOST_STREAMS; count++)
@@ -73,7 +72,8 @@ static void list(struct halo_client *client, json_t *parameters)
     json_t *streams = json_array(), *stream;
     size_t i;
     (void)parameters;
-    json_array_foreach (json_object_get(status, "streams"), i, stream) {
+    json_array_foreach(json_object_get(status, "streams"), i, stream)
+    {
         json_t *row = json_object();
         for (size_t k = 0; k < sizeof(shown) / sizeof(shown[0]); k++)
             if (json_object_get(stream, shown[k]))
@@ -108,8 +108,8 @@ static void repeat_status(struct halo_client *client)
 static void status(struct halo_client *client, json_t *parameters)
 {
     const json_t *interval = json_object_get(parameters, HALO_FIELD_INTERVAL);
-    const int ms = json_is_number(interval) ? (int)(json_number_value(interval) * 1000)
-                                            : INTERVAL_MS;
+    const int ms =
+        json_is_number(interval) ? (int)(json_number_value(interval) * 1000) : INTERVAL_MS;
     const char *name = text_of(parameters, HALO_FIELD_NAME);
     json_t *now = look(client, parameters);
     if (!now && name) {
@@ -258,11 +258,10 @@ static void facts(struct halo_client *client, json_t *parameters)
 {
     const struct halo_clients *all = halo_client_all(client);
     (void)parameters;
-    json_t *base = json_pack("{s:s, s:i, s:i, s:s, s:f, s:s, s:s}", "version", HALO_VERSION, "pid",
-                             (int)getpid(), "uid", (int)geteuid(), "config",
-                             all->host.config ? all->host.config : "", "since",
-                             (double)all->since.tv_sec, "ffmpeg", av_version_info(), "cuda",
-                             HALO_CUDA_BUILD);
+    json_t *base = json_pack(
+        "{s:s, s:i, s:i, s:s, s:f, s:s, s:s}", "version", HALO_VERSION, "pid", (int)getpid(), "uid",
+        (int)geteuid(), "config", all->host.config ? all->host.config : "", "since",
+        (double)all->since.tv_sec, "ffmpeg", av_version_info(), "cuda", HALO_CUDA_BUILD);
     struct halo_pending *pending = halo_client_wait(client, "");
     if (pending && halo_facts_gather(all->loop, halo_supervisor_settings(all->host.supervisor),
                                      base, on_facts, pending) == 0)
@@ -282,43 +281,110 @@ static const char *const image_formats[] = {"png", "jpg", NULL};
     }
 
 const struct halo_method halo_methods[] = {
-    {HALO_VARLINK_SERVICE, HALO_METHOD_INFO, "Who this is.", {{0}},
+    {HALO_VARLINK_SERVICE,
+     HALO_METHOD_INFO,
+     "Who this is.",
+     {{0}},
      "(vendor: string, product: string, version: string, url: string, interfaces: []string)",
-     HALO_ANSWERS_ONE, false, get_info},
-    {HALO_VARLINK_SERVICE, HALO_METHOD_DESCRIPTION, "An interface in Varlink's language.",
-     {{HALO_FIELD_INTERFACE, HALO_PARAMETER_STRING}}, "(description: string)", HALO_ANSWERS_ONE,
-     false, get_description},
-    {HALO_VARLINK_CONTROL, HALO_METHOD_LIST, "Names and states of all streams.", {{0}},
-     "(streams: [](name: string, state: string, why: ?string))", HALO_ANSWERS_ONE, false, list},
-    {HALO_VARLINK_CONTROL, HALO_METHOD_STATUS,
+     HALO_ANSWERS_ONE,
+     false,
+     get_info},
+    {HALO_VARLINK_SERVICE,
+     HALO_METHOD_DESCRIPTION,
+     "An interface in Varlink's language.",
+     {{HALO_FIELD_INTERFACE, HALO_PARAMETER_STRING}},
+     "(description: string)",
+     HALO_ANSWERS_ONE,
+     false,
+     get_description},
+    {HALO_VARLINK_CONTROL,
+     HALO_METHOD_LIST,
+     "Names and states of all streams.",
+     {{0}},
+     "(streams: [](name: string, state: string, why: ?string))",
+     HALO_ANSWERS_ONE,
+     false,
+     list},
+    {HALO_VARLINK_CONTROL,
+     HALO_METHOD_STATUS,
      "All numbers, of one stream if it is named; with more, at each change and interval.",
      {{HALO_FIELD_NAME, HALO_PARAMETER_STRING, .optional = true},
       {HALO_FIELD_INTERVAL, HALO_PARAMETER_REAL, .optional = true, .min = 0.1, .max = 3600}},
-     "(status: ?object, stream: ?object)", HALO_ANSWERS_MAYBE, false, status},
-    {HALO_VARLINK_CONTROL, HALO_METHOD_SET,
+     "(status: ?object, stream: ?object)",
+     HALO_ANSWERS_MAYBE,
+     false,
+     status},
+    {HALO_VARLINK_CONTROL,
+     HALO_METHOD_SET,
      "Other filters from one picture to the next; answered when they are in force.",
-     {STREAM_NAME, {HALO_FIELD_FILTERS, HALO_PARAMETER_STRING}}, "()", HALO_ANSWERS_ONE, true, set},
-    {HALO_VARLINK_CONTROL, HALO_METHOD_START, "Starts a stream that is stopped.", {STREAM_NAME},
-     "()", HALO_ANSWERS_ONE, true, start},
-    {HALO_VARLINK_CONTROL, HALO_METHOD_STOP, "Stops a stream until it is started.", {STREAM_NAME},
-     "()", HALO_ANSWERS_ONE, true, stop},
-    {HALO_VARLINK_CONTROL, HALO_METHOD_RESTART, "Stops and starts a stream.", {STREAM_NAME}, "()",
-     HALO_ANSWERS_ONE, true, restart},
-    {HALO_VARLINK_CONTROL, HALO_METHOD_SNAPSHOT,
+     {STREAM_NAME, {HALO_FIELD_FILTERS, HALO_PARAMETER_STRING}},
+     "()",
+     HALO_ANSWERS_ONE,
+     true,
+     set},
+    {HALO_VARLINK_CONTROL,
+     HALO_METHOD_START,
+     "Starts a stream that is stopped.",
+     {STREAM_NAME},
+     "()",
+     HALO_ANSWERS_ONE,
+     true,
+     start},
+    {HALO_VARLINK_CONTROL,
+     HALO_METHOD_STOP,
+     "Stops a stream until it is started.",
+     {STREAM_NAME},
+     "()",
+     HALO_ANSWERS_ONE,
+     true,
+     stop},
+    {HALO_VARLINK_CONTROL,
+     HALO_METHOD_RESTART,
+     "Stops and starts a stream.",
+     {STREAM_NAME},
+     "()",
+     HALO_ANSWERS_ONE,
+     true,
+     restart},
+    {HALO_VARLINK_CONTROL,
+     HALO_METHOD_SNAPSHOT,
      "The next filtered picture, as a file in a descriptor beside the answer.",
      {STREAM_NAME, {HALO_FIELD_FORMAT, HALO_PARAMETER_STRING, .choices = image_formats}},
-     "(format: string, size: int)", HALO_ANSWERS_ONE, false, snapshot},
-    {HALO_VARLINK_CONTROL, HALO_METHOD_RECORD, "Turns a stream's files on or off.",
-     {STREAM_NAME, {HALO_FIELD_ON, HALO_PARAMETER_BOOL}}, "()", HALO_ANSWERS_ONE, true, record},
-    {HALO_VARLINK_CONTROL, HALO_METHOD_RELOAD,
+     "(format: string, size: int)",
+     HALO_ANSWERS_ONE,
+     false,
+     snapshot},
+    {HALO_VARLINK_CONTROL,
+     HALO_METHOD_RECORD,
+     "Turns a stream's files on or off.",
+     {STREAM_NAME, {HALO_FIELD_ON, HALO_PARAMETER_BOOL}},
+     "()",
+     HALO_ANSWERS_ONE,
+     true,
+     record},
+    {HALO_VARLINK_CONTROL,
+     HALO_METHOD_RELOAD,
      "Reads the settings anew and changes the streams that differ; check: only reads them.",
      {{HALO_FIELD_CHECK, HALO_PARAMETER_BOOL, .optional = true}},
      "(added: ?[]string, removed: ?[]string, changed: ?[]string, set: ?[]string)",
-     HALO_ANSWERS_ONE, true, reload},
-    {HALO_VARLINK_CONTROL, HALO_METHOD_EVENTS,
+     HALO_ANSWERS_ONE,
+     true,
+     reload},
+    {HALO_VARLINK_CONTROL,
+     HALO_METHOD_EVENTS,
      "Changes as they happen, after a first answer without any; lost: so many are missing here.",
-     {{0}}, "(event: ?object, lost: ?int)", HALO_ANSWERS_SEVERAL, false, events},
-    {HALO_VARLINK_CONTROL, HALO_METHOD_FACTS, "What haloctl doctor judges.", {{0}},
-     "(facts: object)", HALO_ANSWERS_ONE, false, facts},
+     {{0}},
+     "(event: ?object, lost: ?int)",
+     HALO_ANSWERS_SEVERAL,
+     false,
+     events},
+    {HALO_VARLINK_CONTROL,
+     HALO_METHOD_FACTS,
+     "What haloctl doctor judges.",
+     {{0}},
+     "(facts: object)",
+     HALO_ANSWERS_ONE,
+     false,
+     facts},
     {0},
 };

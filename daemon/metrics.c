@@ -31,9 +31,8 @@ static const struct family families[] = {
      "stream", "opened", NULL, NULL},
     {"halod_damaged_total", "counter", "Damaged places in the source.", "streams", "stream",
      "damaged", NULL, NULL},
-    {"halod_ring_dropped_packets_total", "counter",
-     "Packets that the supervisor was too slow for.", "streams", "stream", "ring_dropped", NULL,
-     NULL},
+    {"halod_ring_dropped_packets_total", "counter", "Packets that the supervisor was too slow for.",
+     "streams", "stream", "ring_dropped", NULL, NULL},
     {"halod_stream_restarts_total", "counter", "Times that a stream was started again.", "streams",
      "stream", "restarts", NULL, NULL},
     {"halod_viewers", "gauge", "Who looks at a stream.", "streams", "stream", "viewers", NULL,
@@ -111,14 +110,15 @@ static void write_family(FILE *to, const struct family *f, const json_t *status)
     const char *key;
     size_t i;
     write_head(to, f->name, f->type, f->help);
-    json_array_foreach (list, i, element) {
+    json_array_foreach(list, i, element)
+    {
         json_t *field = f->field ? json_object_get(element, f->field) : NULL;
         if (f->keys) {
             write_keys(to, f, element);
         } else if (!f->sub_label) {
             write_sample(to, f, name_of(element), NULL, field);
         } else {
-            json_object_foreach (field, key, value)
+            json_object_foreach(field, key, value)
                 write_sample(to, f, name_of(element), key, value);
         }
     }
@@ -149,8 +149,8 @@ static void write_stages(FILE *to, const json_t *streams)
     size_t i;
     write_head(to, "halod_stage_duration_seconds", "summary",
                "How long a picture is in a stage; total: from decoded to encoded.");
-    json_array_foreach (streams, i, stream)
-        json_object_foreach (json_object_get(stream, "stages"), stage, times)
+    json_array_foreach(streams, i, stream)
+        json_object_foreach(json_object_get(stream, "stages"), stage, times)
             write_stage(to, name_of(stream), stage, times);
 }
 
@@ -159,7 +159,8 @@ static void write_states(FILE *to, const json_t *streams)
     json_t *stream;
     size_t i;
     write_head(to, "halod_stream_up", "gauge", "1 where pictures pass.");
-    json_array_foreach (streams, i, stream) {
+    json_array_foreach(streams, i, stream)
+    {
         const char *state = json_string_value(json_object_get(stream, "state"));
         fprintf(to, "halod_stream_up{stream=\"%s\"} %d\n", name_of(stream),
                 state && !strcmp(state, "running"));
@@ -173,26 +174,33 @@ static void write_outputs(FILE *to, const json_t *streams)
         const char *key;
         struct family family;
     } rows[] = {
-        {"viewers", {"halod_output_viewers", "gauge", "Viewers of an output.", NULL, "stream", NULL,
-                     "output", NULL}},
-        {"sent_bytes", {"halod_output_sent_bytes_total", "counter", "Bytes to an output's viewers.",
-                        NULL, "stream", NULL, "output", NULL}},
-        {"bytes", {"halod_output_bytes_total", "counter", "Bytes that an output wrote.", NULL,
-                   "stream", NULL, "output", NULL}},
-        {"dropped_packets", {"halod_output_dropped_packets_total", "counter",
-                             "Packets that slow viewers missed.", NULL, "stream", NULL, "output",
-                             NULL}},
-        {"cut", {"halod_output_cut_total", "counter", "Viewers that did not read and were cut.",
-                 NULL, "stream", NULL, "output", NULL}},
-        {"failures", {"halod_output_failures_total", "counter", "Failures of an output.", NULL,
-                      "stream", NULL, "output", NULL}},
+        {"viewers",
+         {"halod_output_viewers", "gauge", "Viewers of an output.", NULL, "stream", NULL, "output",
+          NULL}},
+        {"sent_bytes",
+         {"halod_output_sent_bytes_total", "counter", "Bytes to an output's viewers.", NULL,
+          "stream", NULL, "output", NULL}},
+        {"bytes",
+         {"halod_output_bytes_total", "counter", "Bytes that an output wrote.", NULL, "stream",
+          NULL, "output", NULL}},
+        {"dropped_packets",
+         {"halod_output_dropped_packets_total", "counter", "Packets that slow viewers missed.",
+          NULL, "stream", NULL, "output", NULL}},
+        {"cut",
+         {"halod_output_cut_total", "counter", "Viewers that did not read and were cut.", NULL,
+          "stream", NULL, "output", NULL}},
+        {"failures",
+         {"halod_output_failures_total", "counter", "Failures of an output.", NULL, "stream", NULL,
+          "output", NULL}},
     };
     json_t *stream, *output;
     size_t i, k;
     for (size_t r = 0; r < sizeof(rows) / sizeof(rows[0]); r++) {
         write_head(to, rows[r].family.name, rows[r].family.type, rows[r].family.help);
-        json_array_foreach (streams, i, stream) {
-            json_array_foreach (json_object_get(stream, "outputs"), k, output) {
+        json_array_foreach(streams, i, stream)
+        {
+            json_array_foreach(json_object_get(stream, "outputs"), k, output)
+            {
                 const char *target = json_string_value(json_object_get(output, "target"));
                 write_sample(to, &rows[r].family, name_of(stream), target ? target : "null",
                              json_object_get(output, rows[r].key));
@@ -249,7 +257,8 @@ json_t *halo_health_write(const json_t *status, bool *ret_ok)
     static const char *const bad[] = {"waiting", "restarting", "failed"};
     json_t *states = json_object(), *names = json_array(), *stream;
     size_t i;
-    json_array_foreach (json_object_get(status, "streams"), i, stream) {
+    json_array_foreach(json_object_get(status, "streams"), i, stream)
+    {
         const char *state = json_string_value(json_object_get(stream, "state"));
         if (!state)
             continue;

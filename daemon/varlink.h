@@ -23,50 +23,50 @@
 #define HALO_VARLINK_CONTROL "io.halod.Control"
 
 /* Methods of org.varlink.service. */
-#define HALO_METHOD_INFO "GetInfo"
+#define HALO_METHOD_INFO        "GetInfo"
 #define HALO_METHOD_DESCRIPTION "GetInterfaceDescription"
 
 /* Methods of io.halod.Control; methods.c has their parameters. */
-#define HALO_METHOD_LIST "List"
-#define HALO_METHOD_STATUS "Status"
-#define HALO_METHOD_SET "Set"
-#define HALO_METHOD_START "Start"
-#define HALO_METHOD_STOP "Stop"
-#define HALO_METHOD_RESTART "Restart"
+#define HALO_METHOD_LIST     "List"
+#define HALO_METHOD_STATUS   "Status"
+#define HALO_METHOD_SET      "Set"
+#define HALO_METHOD_START    "Start"
+#define HALO_METHOD_STOP     "Stop"
+#define HALO_METHOD_RESTART  "Restart"
 #define HALO_METHOD_SNAPSHOT "Snapshot"
-#define HALO_METHOD_RECORD "Record"
-#define HALO_METHOD_RELOAD "Reload"
-#define HALO_METHOD_EVENTS "Events"
-#define HALO_METHOD_FACTS "Facts"
+#define HALO_METHOD_RECORD   "Record"
+#define HALO_METHOD_RELOAD   "Reload"
+#define HALO_METHOD_EVENTS   "Events"
+#define HALO_METHOD_FACTS    "Facts"
 
 /* Parameters, in calls and answers. */
-#define HALO_FIELD_NAME "name"           /* string: of a stream */
-#define HALO_FIELD_FILTERS "filters"     /* string: a chain, as after -vf */
-#define HALO_FIELD_FORMAT "format"       /* string: "png" or "jpg" */
-#define HALO_FIELD_ON "on"               /* bool */
-#define HALO_FIELD_CHECK "check"         /* bool: only look */
-#define HALO_FIELD_INTERVAL "interval"   /* float: seconds between answers */
+#define HALO_FIELD_NAME      "name"      /* string: of a stream */
+#define HALO_FIELD_FILTERS   "filters"   /* string: a chain, as after -vf */
+#define HALO_FIELD_FORMAT    "format"    /* string: "png" or "jpg" */
+#define HALO_FIELD_ON        "on"        /* bool */
+#define HALO_FIELD_CHECK     "check"     /* bool: only look */
+#define HALO_FIELD_INTERVAL  "interval"  /* float: seconds between answers */
 #define HALO_FIELD_INTERFACE "interface" /* string */
-#define HALO_FIELD_STREAMS "streams"     /* array of objects */
-#define HALO_FIELD_STATUS "status"       /* object: of everything */
-#define HALO_FIELD_STREAM "stream"       /* object: status of one stream */
-#define HALO_FIELD_SIZE "size"           /* int: bytes */
-#define HALO_FIELD_EVENT "event"         /* object */
-#define HALO_FIELD_LOST "lost"           /* int: events that this subscriber did not get here */
-#define HALO_FIELD_FACTS "facts"         /* object: what `haloctl doctor` judges */
+#define HALO_FIELD_STREAMS   "streams"   /* array of objects */
+#define HALO_FIELD_STATUS    "status"    /* object: of everything */
+#define HALO_FIELD_STREAM    "stream"    /* object: status of one stream */
+#define HALO_FIELD_SIZE      "size"      /* int: bytes */
+#define HALO_FIELD_EVENT     "event"     /* object */
+#define HALO_FIELD_LOST      "lost"      /* int: events that this subscriber did not get here */
+#define HALO_FIELD_FACTS     "facts"     /* object: what `haloctl doctor` judges */
 
 /* Errors; each has "what". */
 #define HALO_ERROR_INTERFACE HALO_VARLINK_SERVICE ".InterfaceNotFound" /* + interface */
-#define HALO_ERROR_METHOD HALO_VARLINK_SERVICE ".MethodNotFound"       /* + method */
+#define HALO_ERROR_METHOD    HALO_VARLINK_SERVICE ".MethodNotFound"    /* + method */
 #define HALO_ERROR_PARAMETER HALO_VARLINK_SERVICE ".InvalidParameter"  /* + parameter */
-#define HALO_ERROR_MORE HALO_VARLINK_SERVICE ".ExpectedMore"           /* needs "more": true */
-#define HALO_ERROR_MESSAGE HALO_VARLINK_CONTROL ".BadMessage"          /* no call, or no JSON */
-#define HALO_ERROR_STREAM HALO_VARLINK_CONTROL ".NoSuchStream"         /* + name */
-#define HALO_ERROR_REFUSED HALO_VARLINK_CONTROL ".Refused"             /* cannot be as asked */
-#define HALO_ERROR_CONFIG HALO_VARLINK_CONTROL ".BadConfig"            /* + errors: []string */
-#define HALO_ERROR_FAILED HALO_VARLINK_CONTROL ".Failed"               /* could have been, failed */
-#define HALO_ERROR_WHAT "what"
-#define HALO_ERROR_ERRORS "errors"
+#define HALO_ERROR_MORE      HALO_VARLINK_SERVICE ".ExpectedMore"      /* needs "more": true */
+#define HALO_ERROR_MESSAGE   HALO_VARLINK_CONTROL ".BadMessage"        /* no call, or no JSON */
+#define HALO_ERROR_STREAM    HALO_VARLINK_CONTROL ".NoSuchStream"      /* + name */
+#define HALO_ERROR_REFUSED   HALO_VARLINK_CONTROL ".Refused"           /* cannot be as asked */
+#define HALO_ERROR_CONFIG    HALO_VARLINK_CONTROL ".BadConfig"         /* + errors: []string */
+#define HALO_ERROR_FAILED    HALO_VARLINK_CONTROL ".Failed"            /* could have been, failed */
+#define HALO_ERROR_WHAT      "what"
+#define HALO_ERROR_ERRORS    "errors"
 
 enum {
     HALO_VARLINK_MOST = 1 << 20,  /* bytes of a call, its NUL included; longer: cut */
