@@ -59,30 +59,33 @@ static int find(const struct halo_supervisor *sv, const char *name, struct halo_
 
 static json_t *stage(double p50)
 {
-    return json_pack("{s:i, s:f, s:f, s:f, s:f, s:f}", "count", 1000, "mean", p50, "p50", p50,
-                     "p90", p50 * 1.5, "p99", p50 * 2, "max", p50 * 3);
+    return json_pack("{s:i, s:f, s:f, s:f, s:f, s:f}", "count", 1000, "sum", p50 * 1000, "p50", p50,
+                     "p95", p50 * 1.5, "p99", p50 * 2, "most", p50 * 3);
 }
 
+/* The fields are docs/control.md's. */
 static json_t *stream_status(const struct halo_supervisor *sv, int i)
 {
     const struct canned_stream *s = &sv->stream[i];
+    const bool failed = !strcmp(s->state, "failed");
     int takers = 0;
     for (const struct halo_feed_taker *t = s->feed.first; t; t = t->next)
         takers++;
-    json_t *stages = json_pack("{s:o, s:o, s:o, s:o}", "decode", stage(0.002), "filter",
-                               stage(0.004), "encode", stage(0.003), "total", stage(0.011));
-    json_t *status = json_pack(
-        "{s:s, s:s, s:s, s:s, s:i, s:i, s:f, s:s, s:i, s:i, s:b}", "name",
-        sv->settings->stream[i].name, "state", s->state, "why", "", "backend", "cpu", "width", 1280,
-        "height", 720, "rate", 25.0, "filters", s->filters, "viewers", takers, "restarts", 1,
-        "recording", s->recording);
-    json_object_set_new(status, "frames",
-                        json_pack("{s:I, s:I, s:I}", "decoded", s->frames, "filtered", s->frames,
-                                  "encoded", s->frames));
+    json_t *status = json_pack("{s:s, s:s, s:s, s:s, s:i, s:i, s:f, s:s, s:i, s:i, s:b}", "name",
+                               sv->settings->stream[i].name, "state", s->state, "why",
+                               failed ? "no \"such\" file" : "", "backend", "cpu", "width", 1280,
+                               "height", 720, "rate", 25.0, "filters", s->filters, "viewers",
+                               takers, "restarts", 1, "recording", s->recording);
+    json_t *more =
+        json_pack("{s:I, s:I, s:I, s:I, s:i, s:i}", "decoded", s->frames, "filtered", s->frames,
+                  "encoded", s->frames, "bytes", s->frames * 1000, "opened", 1, "damaged", 1);
+    json_object_update_new(status, more);
     json_object_set_new(
         status, "dropped",
         json_pack("{s:i, s:i, s:i, s:i}", "late", 2, "encoder", 0, "damaged", 1, "rate", 0));
-    json_object_set_new(status, "stages", stages);
+    json_object_set_new(status, "stages",
+                        json_pack("{s:o, s:o, s:o, s:o}", "decode", stage(2), "filter", stage(4),
+                                  "encode", stage(3), "total", stage(11)));
     json_object_set_new(status, "outputs",
                         json_pack("[{s:s, s:s, s:i, s:i, s:i, s:i}]", "kind", "unix", "target",
                                   "/run/halod/x.ts", "viewers", 3, "sent_bytes", 5000,

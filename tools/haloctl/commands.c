@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * The commands that ask once, events, and the table of all. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "config/error.h"
+#include "config/option.h"
+#include "daemon/varlink.h"
+#include "tools/haloctl/haloctl.h"
+
+/* An answer without words of its own. */
+static int done(const struct ctl *ctl, json_t *result)
+{
+    if (ctl->json)
+        return ctl_print_json(result);
+    json_decref(result);
+    return HALO_EXIT_OK;
+}
+
+static int call_and_done(struct ctl *ctl, const char *method, json_t *parameters)
+{
+    json_t *result = NULL;
+    const int rc = ctl_call(ctl, method, parameters, &result);
+    return rc ? rc : done(ctl, result);
+}
+
+static int list(struct ctl *ctl, char **words, int count)
+{
+    json_t *result = NULL, *stream;
+    size_t i;
+    (void)words;
+    (void)count;
+    const int rc = ctl_call(ctl, HALO_METHOD_LIST, NULL, &result);
+    if (rc)
+        return rc;
+    if (ctl->json)
+        return ctl_print_json(result);
+    json_array_foreach(json_object_get(result, HALO_FIELD_STREAMS), i, stream)
+    {
+        const char *why = ctl_text(stream, "why");
+        printf("%-20s %s%s%s\n", ctl_text(stream, "name"), ctl_text(stream, "state"),
+               *why ? ": " : "", why);
+    }
+    json_decref(result);
+    return ctl_end_print();
+}
+
+static int set(struct ctl *ctl, char **words, int count)
+{
+    static const char *const keys[] = {HALO_FIELD_FILTERS};
+    const char *equals = strchr(words[1], '=');
+    const size_t length = equals ? (size_t)(equals - words[1]) : strlen(words[1]);
+    (void)count;
+    if (!equals || length != strlen(keys[0]) || memcmp(words[1], keys[0], length)) {
+        const char *near = halo_nearest(words[1], length, keys, 1);
+        ctl_say("set takes filters=CHAIN, not '%s'%s: haloctl set door filters=gblur=sigma=12",
+                words[1], near ? " (nearest: filters)" : "");
+        return HALO_EXIT_USAGE;
+    }
+    return call_and_done(
+        ctl, HALO_METHOD_SET,
+        json_pack("{s:s, s:s}", HALO_FIELD_NAME, words[0], HALO_FIELD_FILTERS, equals + 1));
+}
+
+static int start(struct ctl *ctl, char **words, int count)
+{
+    (void)count;
+    return call_and_done(ctl, HALO_METHOD_START, json_pack("{s:s}", HALO_FIELD_NAME, words[0]));
+}
+
+static int stop(struct ctl *ctl, char **words, int count)
+{
+    (void)count;
+    return call_and_done(ctl, HALO_METHOD_STOP, json_pack("{s:s}", HALO_FIELD_NAME, words[0]));
+}
+
+static int restart(struct ctl *ctl, char **words, int count)
+{
+    (void)count;
+    return call_and_done(ctl, HALO_METHOD_RESTART, json_pack("{s:s}", HALO_FIELD_NAME, words[0]));
+}
+
+static int record(struct ctl *ctl, char **words, int count)
+{
+    const bool on = !strcmp(words[1], "start");
+    (void)count;
+    if (!on && strcmp(words[1], "stop")) {
+        ctl_say("record takes start or stop, not '%s'", words[1]);
+        return HALO_EXIT_USAGE;
+    }
+    return call_and_done(ctl, HALO_METHOD_RECORD,
+                         json_pack("{s:s, s:b}", HALO_FIELD_NAME, words[0], HALO_FIELD_ON, on));
+}
+
+static void print_names(const json_t *result, const char *key)
+{
+    const json_t *names = json_object_get(result, key);
+    if (json_array_size(names) == 0)
+        return;
+    printf("%s:", key);
+    for (size_t i = 0; i < json_array_size(names); i++) {
+        const char *name = json_string_value(json_array_get(names, i));
+        printf(" %s", name ? name : "?");
+    }
+    putchar('\n');
+}
+
+static int reload(struct ctl *ctl, char **words, int count)
+{
+    static const char *const kinds[] = {"added", "removed", "changed", "set"};
+    json_t *result = NULL, *value;
+    const char *key;
+    size_t changes = 0;
+    (void)words;
+    (void)count;
+    const int rc = ctl_call(ctl, HALO_METHOD_RELOAD,
+                            json_pack("{s:b}", HALO_FIELD_CHECK, ctl->check), &result);
+    if (rc)
+        return rc;
+    if (ctl->json)
+        return ctl_print_json(result);
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+        print_names(result, kinds[i]);
+    json_object_foreach(result, key, value) changes += json_array_size(value);
+    if (ctl->check)
+        puts("the settings are right");
+    else if (!changes)
+        puts("nothing has changed");
+    json_decref(result);
+    return ctl_end_print();
+}
+
+/* ---- snapshot ---- */
+
+static int copy_image(int from, int to)
+{
+    static char buffer[65536];
+    off_t at = 0;
+    ssize_t n;
+    while ((n = pread(from, buffer, sizeof(buffer), at)) > 0) {
+        for (ssize_t done_bytes = 0; done_bytes < n;) {
+            const ssize_t w = write(to, buffer + done_bytes, (size_t)(n - done_bytes));
+            if (w < 0 && errno != EINTR)
+                return -errno;
+            done_bytes += w > 0 ? w : 0;
+        }
+        at += n;
+    }
+    return n < 0 ? -errno : 0;
+}
+
+/* Beside it and renamed, so that there is never half a picture under its name. */
+static int write_file(int from, const char *path)
+{
+    char *beside = NULL;
+    if (asprintf(&beside,
+                 "%s.XX"
+                 "XXXX",
+                 path) < 0)
+        return ctl_say("out of memory");
+    const mode_t mask = umask(0);
+    umask(mask);
+    const int fd = mkostemp(beside, O_CLOEXEC);
+    int rc = fd < 0 ? -errno : copy_image(from, fd);
+    if (fd >= 0 && !rc && fchmod(fd, 0666 & ~mask))
+        rc = -errno;
+    if (fd >= 0 && close(fd) && !rc)
+        rc = -errno;
+    if (!rc && rename(beside, path))
+        rc = -errno;
+    if (rc && fd >= 0)
+        unlink(beside);
+    free(beside);
+    return rc ? ctl_say("%s: %s", path, strerror(-rc)) : HALO_EXIT_OK;
+}
+
+static const char *image_format(const char *path)
+{
+    const char *dot = strrchr(path, '.');
+    if (!strcmp(path, "-"))
+        return "png";
+    if (dot && !strcasecmp(dot, ".png"))
+        return "png";
+    return dot && (!strcasecmp(dot, ".jpg") || !strcasecmp(dot, ".jpeg")) ? "jpg" : NULL;
+}
+
+static int snapshot(struct ctl *ctl, char **words, int count)
+{
+    const char *path = words[1], *format = image_format(path);
+    json_t *result = NULL;
+    (void)count;
+    if (!format) {
+        ctl_say("%s: a snapshot is a .png or .jpg file, or - for PNG on standard output", path);
+        return HALO_EXIT_USAGE;
+    }
+    int rc = ctl_call(ctl, HALO_METHOD_SNAPSHOT,
+                      json_pack("{s:s, s:s}", HALO_FIELD_NAME, words[0], HALO_FIELD_FORMAT, format),
+                      &result);
+    if (rc)
+        return rc;
+    if (ctl->received < 0)
+        rc = ctl_say("the daemon sent no picture");
+    else if (strcmp(path, "-"))
+        rc = write_file(ctl->received, path);
+    else if ((rc = copy_image(ctl->received, STDOUT_FILENO)))
+        rc = ctl_say("standard output: %s", strerror(-rc));
+    if (!rc && ctl->json && strcmp(path, "-"))
+        return ctl_print_json(result);
+    json_decref(result);
+    return rc;
+}
+
+/* ---- events ---- */
+
+static void print_event(const json_t *event)
+{
+    char clock[32] = "";
+    const time_t when = (time_t)ctl_number(event, "time");
+    struct tm parts;
+    if (localtime_r(&when, &parts))
+        strftime(clock, sizeof(clock), "%Y-%m-%d %H:%M:%S", &parts);
+    const char *why = ctl_text(event, "why"), *state = ctl_text(event, "state");
+    const char *method = ctl_text(event, "method");
+    printf("%s %-10s %s", clock, ctl_text(event, "event"), ctl_text(event, "stream"));
+    if (*method)
+        printf(" %s by user %.0f (process %.0f)", method, ctl_number(event, "uid"),
+               ctl_number(event, "pid"));
+    if (*state)
+        printf(" %s", state);
+    printf("%s%s\n", *why ? ": " : "", why);
+}
+
+static int print_answer(const struct ctl *ctl, const json_t *answer)
+{
+    json_t *parameters = json_object_get(answer, "parameters");
+    if (json_object_get(answer, "error"))
+        return ctl_say_error(ctl, answer);
+    if (json_object_size(parameters) == 0)
+        return HALO_EXIT_OK; /* the first one: it has begun */
+    if (ctl->json)
+        return ctl_print_json(json_incref(parameters));
+    if (json_object_get(parameters, HALO_FIELD_LOST))
+        printf("lost %.0f events: this program was too slow for them\n",
+               ctl_number(parameters, HALO_FIELD_LOST));
+    else
+        print_event(json_object_get(parameters, HALO_FIELD_EVENT));
+    return ctl_end_print();
+}
+
+static int events(struct ctl *ctl, char **words, int count)
+{
+    (void)words;
+    (void)count;
+    int rc = ctl_connect(ctl);
+    if (rc)
+        return rc;
+    rc = ctl_send(ctl, HALO_METHOD_EVENTS, NULL, true);
+    while (!rc) {
+        json_t *answer = NULL;
+        rc = ctl_receive(ctl, -1, &answer);
+        if (rc)
+            break;
+        const int code = print_answer(ctl, answer);
+        json_decref(answer);
+        if (code)
+            return code;
+    }
+    return ctl_say_errno(ctl, rc);
+}
+
+const struct ctl_command ctl_commands[] = {
+    {"list", "", "names and states of all streams", 0, 0, NULL, "", list},
+    {"status", "[NAME]", "numbers of all streams, or of one", 0, 1, "watch interval", "stream",
+     ctl_status},
+    {"set", "NAME filters=CHAIN", "other filters, from one picture to the next", 2, 2, NULL,
+     "stream filters=", set},
+    {"start", "NAME", "start a stream that is stopped", 1, 1, NULL, "stream", start},
+    {"stop", "NAME", "stop a stream until it is started", 1, 1, NULL, "stream", stop},
+    {"restart", "NAME", "stop and start a stream", 1, 1, NULL, "stream", restart},
+    {"record", "NAME start|stop", "turn a stream's files on or off", 2, 2, NULL,
+     "stream start|stop", record},
+    {"snapshot", "NAME FILE", "the next filtered picture, .png or .jpg, - for standard output", 2,
+     2, NULL, "stream FILE", snapshot},
+    {"reload", "", "read the settings anew, change the streams that differ", 0, 0, "check", "",
+     reload},
+    {"events", "", "changes as they happen, until Ctrl-C", 0, 0, NULL, "", events},
+    {"doctor", "", "look for the usual causes of trouble", 0, 0, NULL, "", ctl_doctor},
+    {NULL},
+};

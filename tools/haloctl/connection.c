@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * The connection to the daemon, in Varlink's wire format (daemon/varlink.h). */
+#include <errno.h>
+#include <grp.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "config/error.h"
+#include "daemon/varlink.h"
+#include "tools/haloctl/haloctl.h"
+
+enum {
+    READ = 65536,
+    MOST = 64 << 20, /* bytes of an answer */
+    SLOW_S = 5,      /* to send a call */
+};
+
+static int try_path(struct ctl *ctl, const char *format, const char *base)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    const struct timeval slow = {.tv_sec = SLOW_S};
+    const int length = snprintf(ctl->path, sizeof(ctl->path), format, base);
+    if (length >= (int)sizeof(address.sun_path))
+        return -ENAMETOOLONG;
+    memcpy(address.sun_path, ctl->path, (size_t)length + 1);
+    ctl->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (ctl->fd < 0)
+        return -errno;
+    setsockopt(ctl->fd, SOL_SOCKET, SO_SNDTIMEO, &slow, sizeof(slow));
+    if (connect(ctl->fd, (const struct sockaddr *)&address, sizeof(address)) == 0)
+        return 0;
+    const int rc = -errno;
+    close(ctl->fd);
+    ctl->fd = -1;
+    return rc;
+}
+
+int ctl_try(struct ctl *ctl)
+{
+    static const char system[] = "/run/halod/control.sock";
+    const char *base = getenv("XDG_RUNTIME_DIR");
+    if (ctl->fd >= 0)
+        return 0;
+    int rc = try_path(ctl, "%s", ctl->socket ? ctl->socket : system);
+    /* A daemon of our own, if the system has none. */
+    if (!ctl->socket && base && *base && (rc == -ENOENT || rc == -ECONNREFUSED)) {
+        rc = try_path(ctl, "%s/halod/control.sock", base);
+        if (rc == -ENOENT)
+            snprintf(ctl->path, sizeof(ctl->path), "%s", system);
+    }
+    ctl->error = -rc;
+    return rc;
+}
+
+static int say_denied(const struct ctl *ctl)
+{
+    struct stat info;
+    const struct group *group = stat(ctl->path, &info) ? NULL : getgrgid(info.st_gid);
+    ctl_say("%s may not be opened by you: %s%s%s", ctl->path,
+            group ? "join its group (usermod -aG " : "ask as root", group ? group->gr_name : "",
+            group ? " YOU, then log in anew), or ask as root" : "");
+    return CTL_EXIT_NO_DAEMON;
+}
+
+int ctl_connect(struct ctl *ctl)
+{
+    const int rc = ctl_try(ctl);
+    if (rc == 0)
+        return 0;
+    if (rc == -EACCES || rc == -EPERM)
+        return say_denied(ctl);
+    if (rc == -ENOENT || rc == -ECONNREFUSED || rc == -ENOTSOCK)
+        ctl_say("no daemon answers at %s: start it (systemctl start halod, or halod -c FILE), or "
+                "name its socket with --socket",
+                ctl->path);
+    else
+        ctl_say("%s: %s", ctl->path, strerror(-rc));
+    return CTL_EXIT_NO_DAEMON;
+}
+
+int ctl_send(struct ctl *ctl, const char *method, json_t *parameters, bool more)
+{
+    char name[128];
+    snprintf(name, sizeof(name), "%s.%s", HALO_VARLINK_CONTROL, method);
+    json_t *message = json_pack("{s:s, s:o}", "method", name, "parameters",
+                                parameters ? parameters : json_object());
+    if (message && more)
+        json_object_set_new(message, "more", json_true());
+    char *text = message ? json_dumps(message, JSON_COMPACT) : NULL;
+    json_decref(message);
+    if (!text)
+        return -EINVAL;
+    const size_t length = strlen(text) + 1;
+    int rc = 0;
+    for (size_t sent = 0; sent < length && !rc;) {
+        const ssize_t n = send(ctl->fd, text + sent, length - sent, MSG_NOSIGNAL);
+        if (n >= 0)
+            sent += (size_t)n;
+        else if (errno != EINTR)
+            rc = errno == EAGAIN ? -ETIMEDOUT : -errno;
+    }
+    free(text);
+    return rc;
+}
+
+static void take_descriptor(struct ctl *ctl, struct msghdr *header)
+{
+    for (struct cmsghdr *c = CMSG_FIRSTHDR(header); c; c = CMSG_NXTHDR(header, c)) {
+        if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS ||
+            c->cmsg_len != CMSG_LEN(sizeof(int)))
+            continue;
+        if (ctl->received >= 0)
+            close(ctl->received);
+        memcpy(&ctl->received, CMSG_DATA(c), sizeof(int));
+    }
+}
+
+/* Bytes read, or -errno; 0: the end. */
+static ssize_t read_some(struct ctl *ctl)
+{
+    if (ctl->size - ctl->length < READ) {
+        char *in = ctl->length > MOST ? NULL : realloc(ctl->in, ctl->length + 2 * READ);
+        if (!in)
+            return -ENOMEM;
+        ctl->in = in;
+        ctl->size = ctl->length + 2 * READ;
+    }
+    union {
+        char space[CMSG_SPACE(sizeof(int))];
+        struct cmsghdr align;
+    } control;
+    struct iovec part = {ctl->in + ctl->length, READ};
+    struct msghdr header = {.msg_iov = &part,
+                            .msg_iovlen = 1,
+                            .msg_control = control.space,
+                            .msg_controllen = sizeof(control.space)};
+    const ssize_t n = recvmsg(ctl->fd, &header, MSG_CMSG_CLOEXEC);
+    if (n < 0)
+        return -errno;
+    take_descriptor(ctl, &header);
+    ctl->length += (size_t)n;
+    return n;
+}
+
+bool ctl_has_message(const struct ctl *ctl)
+{
+    return ctl->length > 0 && memchr(ctl->in, 0, ctl->length);
+}
+
+static int take_message(struct ctl *ctl, json_t **ret)
+{
+    const size_t length = strlen(ctl->in);
+    *ret = json_loadb(ctl->in, length, 0, NULL);
+    memmove(ctl->in, ctl->in + length + 1, ctl->length - length - 1);
+    ctl->length -= length + 1;
+    if (json_is_object(*ret))
+        return 0;
+    json_decref(*ret);
+    return -EPROTO;
+}
+
+static int64_t now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+int ctl_receive(struct ctl *ctl, int timeout_ms, json_t **ret)
+{
+    const int64_t end = now_ms() + timeout_ms;
+    while (!ctl_has_message(ctl)) {
+        struct pollfd pfd = {.fd = ctl->fd, .events = POLLIN};
+        const int64_t left = timeout_ms < 0 ? -1 : end - now_ms();
+        const int ready = timeout_ms >= 0 && left <= 0 ? 0 : poll(&pfd, 1, (int)left);
+        if (ready == 0)
+            return -ETIMEDOUT;
+        if (ready < 0)
+            return -errno;
+        const ssize_t n = read_some(ctl);
+        if (n == 0 || n == -ECONNRESET)
+            return -EPIPE;
+        if (n < 0)
+            return (int)n;
+    }
+    return take_message(ctl, ret);
+}
+
+void ctl_close(struct ctl *ctl)
+{
+    if (ctl->fd >= 0)
+        close(ctl->fd);
+    if (ctl->received >= 0)
+        close(ctl->received);
+    free(ctl->in);
+    ctl->fd = ctl->received = -1;
+    ctl->in = NULL;
+    ctl->length = ctl->size = 0;
+}
+
+int ctl_say_errno(const struct ctl *ctl, int rc)
+{
+    if (rc == -EPIPE || rc == -ECONNRESET)
+        ctl_say("the daemon at %s closed the connection: its log says why", ctl->path);
+    else if (rc == -ETIMEDOUT)
+        ctl_say("the daemon at %s does not answer: its log may say why", ctl->path);
+    else
+        ctl_say("%s: %s", ctl->path, rc == -EPROTO ? "no answer of halod" : strerror(-rc));
+    return 1;
+}
+
+int ctl_say_error(const struct ctl *ctl, const json_t *answer)
+{
+    const json_t *parameters = json_object_get(answer, "parameters");
+    const char *what = ctl_text(parameters, HALO_ERROR_WHAT);
+    json_t *one;
+    size_t i;
+    if (ctl->json)
+        ctl_print_json(json_incref((json_t *)answer));
+    json_array_foreach(json_object_get(parameters, HALO_ERROR_ERRORS), i,
+                       one) if (json_is_string(one)) ctl_say("%s", json_string_value(one));
+    return ctl_say("%s", *what ? what : ctl_text(answer, "error"));
+}
+
+int ctl_call(struct ctl *ctl, const char *method, json_t *parameters, json_t **ret)
+{
+    json_t *answer = NULL;
+    int rc = ctl_connect(ctl);
+    if (rc) {
+        json_decref(parameters);
+        return rc;
+    }
+    rc = ctl_send(ctl, method, parameters, false);
+    if (rc != -EINVAL) /* one who is turned away may have been told why */
+        rc = ctl_receive(ctl, CTL_ANSWER_MS, &answer);
+    if (rc == -EINVAL)
+        return ctl_say("words must be UTF-8");
+    if (rc)
+        return ctl_say_errno(ctl, rc);
+    if (json_object_get(answer, "error")) {
+        rc = ctl_say_error(ctl, answer);
+    } else {
+        json_t *result = json_object_get(answer, "parameters");
+        *ret = json_is_object(result) ? json_incref(result) : json_object();
+    }
+    json_decref(answer);
+    return rc;
+}

@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Known causes of trouble, a row each: when it is one, and what helps. */
+#include <stdarg.h>
+#include <string.h>
+
+#include "tools/haloctl/doctor.h"
+
+#define GIB 1073741824.0
+#define MIB 1048576.0
+
+enum { RESTARTS = 3 };
+
+const char *const doctor_levels[] = {"ok", "skipped", "warning", "failed"};
+
+static void find(struct doctor_finding *f, enum doctor_level level, const char *fix,
+                 const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+/* The worst thing that a check found stays; of equals the first. */
+static void find(struct doctor_finding *f, enum doctor_level level, const char *fix,
+                 const char *format, ...)
+{
+    va_list arguments;
+    if (f->what[0] && level <= f->level)
+        return;
+    f->level = level;
+    va_start(arguments, format);
+    vsnprintf(f->what, sizeof(f->what), format, arguments);
+    va_end(arguments);
+    snprintf(f->fix, sizeof(f->fix), "%s", fix);
+}
+
+static json_t *facts_of(const json_t *seen, struct doctor_finding *f)
+{
+    json_t *facts = json_object_get(seen, "facts");
+    if (!facts)
+        find(f, DOCTOR_SKIPPED, "", "only a running daemon knows");
+    return facts;
+}
+
+static bool is_connected(const json_t *seen)
+{
+    return !strcmp(ctl_text(seen, "connect"), "ok");
+}
+
+static void daemon_runs(const json_t *seen, struct doctor_finding *f)
+{
+    const char *connect = ctl_text(seen, "connect"), *path = ctl_text(seen, "socket");
+    const json_t *facts = json_object_get(seen, "facts");
+    if (facts)
+        find(f, DOCTOR_OK, "", "halod %s answers at %s (process %.0f)", ctl_text(facts, "version"),
+             path, ctl_number(facts, "pid"));
+    else if (is_connected(seen))
+        find(f, DOCTOR_FAILED, "its log says what it is busy with (journalctl -u halod)",
+             "what listens at %s does not answer", path);
+    else if (!strcmp(connect, "denied"))
+        find(f, DOCTOR_SKIPPED, "", "%s may not be opened", path);
+    else
+        find(f, DOCTOR_FAILED,
+             "start it: systemctl start halod, or halod -c FILE; journalctl -u halod says why it "
+             "ended; --socket names another place",
+             "no daemon answers at %s", path);
+}
+
+static void permission(const json_t *seen, struct doctor_finding *f)
+{
+    const char *group = ctl_text(seen, "group");
+    char fix[200];
+    if (strcmp(ctl_text(seen, "connect"), "denied")) {
+        find(f, DOCTOR_OK, "", "the control socket is not closed to you");
+        return;
+    }
+    snprintf(fix, sizeof(fix), "usermod -aG %s YOU and log in anew, or ask as root",
+             *group ? group : "GROUP");
+    find(f, DOCTOR_FAILED, fix, "%s may not be opened by you (its group: %s)",
+         ctl_text(seen, "socket"), *group ? group : "unknown");
+}
+
+static void stale_sockets(const json_t *seen, struct doctor_finding *f)
+{
+    const json_t *stale = json_object_get(seen, "stale");
+    if (!stale)
+        find(f, DOCTOR_SKIPPED, "", "the listening sockets cannot be seen from here");
+    else if (json_array_size(stale) == 0)
+        find(f, DOCTOR_OK, "", "every socket is served");
+    else
+        find(f, DOCTOR_WARNING,
+             "remove it; halod replaces its own when it starts, others stay in the way of nobody",
+             "%s: a socket that nobody serves (%zu of them)",
+             json_string_value(json_array_get(stale, 0)), json_array_size(stale));
+}
+
+static void driver(const json_t *seen, struct doctor_finding *f)
+{
+    const char *version = ctl_text(seen, "driver");
+    const json_t *facts = json_object_get(seen, "facts");
+    const json_t *wanting = json_object_get(facts, "cuda_streams");
+    const char *stream = json_string_value(json_array_get(wanting, 0));
+    if (stream && !strcmp(ctl_text(facts, "cuda"), "without CUDA"))
+        find(f, DOCTOR_FAILED, "use a build with CUDA, or backend: auto",
+             "stream %s demands CUDA, and this halod is built without it", stream);
+    else if (*version)
+        find(f, DOCTOR_OK, "", "NVIDIA's driver %s is loaded", version);
+    else if (stream)
+        find(f, DOCTOR_FAILED,
+             "install NVIDIA's driver and load it (modprobe nvidia), or set backend: auto",
+             "stream %s demands CUDA, and no NVIDIA driver is loaded", stream);
+    else
+        find(f, DOCTOR_OK, "", "no NVIDIA driver is loaded: filters run on the CPU");
+}
+
+static void library(const json_t *seen, struct doctor_finding *f)
+{
+    const char *kernel = ctl_text(seen, "driver"), *user = ctl_text(seen, "library");
+    if (!*kernel)
+        find(f, DOCTOR_SKIPPED, "", "no NVIDIA driver is loaded");
+    else if (!*user)
+        find(f, DOCTOR_FAILED,
+             "install the driver's libraries of the same version (libcuda1, or in a container "
+             "NVIDIA's container toolkit)",
+             "the driver %s is loaded and libcuda.so.1 is not found", kernel);
+    else if (strcmp(kernel, user))
+        find(f, DOCTOR_FAILED, "restart the machine, or unload and load NVIDIA's modules",
+             "the loaded driver is %s, its library %s: an update is half done", kernel, user);
+    else
+        find(f, DOCTOR_OK, "", "driver and libcuda are both %s", kernel);
+}
+
+static void devices(const json_t *seen, struct doctor_finding *f)
+{
+    const json_t *list = json_object_get(facts_of(seen, f), "devices");
+    json_t *device;
+    size_t i;
+    if (!list)
+        return;
+    json_array_foreach(list, i, device) if (json_object_get(device, "error")) find(
+        f, DOCTOR_FAILED,
+        "add the daemon's user to the device's group (ls -l /dev/nvidia*), or allow it in "
+        "the unit (DeviceAllow=)",
+        "%s: the daemon may not use it: %s", ctl_text(device, "path"), ctl_text(device, "error"));
+    if (*ctl_text(seen, "driver") && json_array_size(list) == 0)
+        find(f, DOCTOR_FAILED, "run nvidia-smi once as root, or nvidia-modprobe -u -c 0",
+             "the driver is loaded and there is no /dev/nvidia*");
+    find(f, DOCTOR_OK, "", "%zu device files of NVIDIA, none closed to the daemon",
+         json_array_size(list));
+}
+
+static void encoders(const json_t *seen, struct doctor_finding *f)
+{
+    json_t *one;
+    size_t i;
+    const json_t *facts = facts_of(seen, f);
+    if (!facts)
+        return;
+    json_array_foreach(json_object_get(facts, "encoders"), i,
+                       one) if (json_is_false(json_object_get(one, "known")))
+        find(f, DOCTOR_FAILED, "name one of ffmpeg -encoders, or install an FFmpeg that has it",
+             "stream %s: FFmpeg %s has no encoder '%s'", ctl_text(one, "stream"),
+             ctl_text(facts, "ffmpeg"), ctl_text(one, "codec"));
+    find(f, DOCTOR_OK, "", "FFmpeg %s has all encoders that the settings name",
+         ctl_text(facts, "ffmpeg"));
+}
+
+static void folders(const json_t *seen, struct doctor_finding *f)
+{
+    json_t *one;
+    size_t i;
+    const json_t *facts = facts_of(seen, f);
+    if (!facts)
+        return;
+    json_array_foreach(json_object_get(facts, "folders"), i, one) if (json_object_get(one, "error"))
+        find(f, DOCTOR_FAILED,
+             "make it and give it to the daemon's user (install -d -o halod FOLDER); under "
+             "systemd also ReadWritePaths=",
+             "stream %s: the daemon cannot write into %s: %s", ctl_text(one, "stream"),
+             ctl_text(one, "path"), ctl_text(one, "error"));
+    find(f, DOCTOR_OK, "", "every folder for outputs can be written");
+}
+
+static void disk(const json_t *seen, struct doctor_finding *f)
+{
+    json_t *one;
+    size_t i;
+    const json_t *facts = facts_of(seen, f);
+    if (!facts)
+        return;
+    json_array_foreach(json_object_get(facts, "folders"), i, one)
+    {
+        const double left = ctl_number(one, "free_bytes"), size = ctl_number(one, "size_bytes");
+        if (size <= 0 || (left >= GIB && left >= size / 20) || left >= 50 * GIB)
+            continue;
+        find(f, left < 100 * MIB ? DOCTOR_FAILED : DOCTOR_WARNING,
+             "make room, or set keep_size: for its files", "%s: %.1f GiB of %.1f GiB are left",
+             ctl_text(one, "path"), left / GIB, size / GIB);
+    }
+    find(f, DOCTOR_OK, "", "disks of outputs have room");
+}
+
+static void inputs(const json_t *seen, struct doctor_finding *f)
+{
+    json_t *one;
+    size_t i;
+    const json_t *facts = facts_of(seen, f);
+    if (!facts)
+        return;
+    json_array_foreach(json_object_get(facts, "inputs"), i, one) if (json_object_get(one, "error"))
+        find(f, DOCTOR_FAILED,
+             "give its whole path, and let the daemon's user read it and its folders",
+             "stream %s: the daemon cannot read %s: %s", ctl_text(one, "stream"),
+             ctl_text(one, "path"), ctl_text(one, "error"));
+    find(f, DOCTOR_OK, "", "every input file can be read");
+}
+
+static void port(const json_t *seen, struct doctor_finding *f)
+{
+    const char *state = ctl_text(seen, "port"), *address = ctl_text(seen, "port_address");
+    const bool wanted = *ctl_text(json_object_get(seen, "facts"), "http");
+    static const char *const fix =
+        "name another port in http: {listen: ...}, or stop that program (ss -ltnp shows it)";
+    if (!*state)
+        find(f, DOCTOR_SKIPPED, "", "no port is asked for");
+    else if (!strcmp(state, "ours"))
+        find(f, DOCTOR_OK, "", "%s is served by halod", address);
+    else if (!strcmp(state, "other"))
+        find(f, wanted ? DOCTOR_FAILED : DOCTOR_WARNING, fix, "%s is served by another program",
+             address);
+    else if (wanted)
+        find(f, DOCTOR_FAILED, "its log says why HTTP is off (journalctl -u halod)",
+             "nobody answers at %s", address);
+    else
+        find(f, DOCTOR_OK, "", "%s is free", address);
+}
+
+static void memlock(const json_t *seen, struct doctor_finding *f)
+{
+    const json_t *facts = facts_of(seen, f);
+    const double bytes = ctl_number(facts, "memlock_bytes");
+    if (!facts)
+        return;
+    if (!*ctl_text(seen, "driver"))
+        find(f, DOCTOR_OK, "", "no GPU, so no pinned memory");
+    else if (json_is_integer(json_object_get(facts, "memlock_bytes")) && bytes < 64 * MIB)
+        find(f, DOCTOR_WARNING,
+             "LimitMEMLOCK=infinity in the unit, or ulimit -l unlimited before halod",
+             "the daemon may lock %.0f KiB of memory: buffers for the GPU may be refused",
+             bytes / 1024);
+    else
+        find(f, DOCTOR_OK, "", "memory can be locked for the GPU");
+}
+
+/* Of a list that has elements with names. */
+static json_t *named(const json_t *list, const char *name)
+{
+    json_t *one;
+    size_t i;
+    json_array_foreach((json_t *)list, i, one) if (!strcmp(ctl_text(one, "name"), name)) return one;
+    return NULL;
+}
+
+static void overload(const json_t *seen, struct doctor_finding *f)
+{
+    static const char *const fix = "fewer streams, a smaller size or fps, a lighter chain (halod "
+                                   "filters), or a GPU; haloctl status NAME shows the slow stage";
+    json_t *stream;
+    size_t i;
+    if (!facts_of(seen, f))
+        return;
+    json_array_foreach(ctl_field(seen, "status", "streams"), i, stream)
+    {
+        const char *name = ctl_text(stream, "name");
+        const json_t *later = named(json_object_get(seen, "later"), name);
+        const double late = ctl_number(json_object_get(later, "dropped"), "late") -
+                            ctl_number(json_object_get(stream, "dropped"), "late");
+        const double passed = ctl_number(later, "filtered") - ctl_number(stream, "filtered");
+        if (json_is_true(json_object_get(stream, "overloaded")))
+            find(f, DOCTOR_FAILED, fix, "stream %s: %s", name, ctl_text(stream, "why"));
+        else if (late > 0 && late * 50 > passed)
+            find(f, DOCTOR_WARNING, fix, "stream %s: %.0f of %.0f pictures were too late", name,
+                 late, late + passed);
+    }
+    find(f, DOCTOR_OK, "", "no stream is behind");
+}
+
+static void streams(const json_t *seen, struct doctor_finding *f)
+{
+    json_t *stream;
+    size_t i;
+    if (!facts_of(seen, f))
+        return;
+    json_array_foreach(ctl_field(seen, "status", "streams"), i, stream)
+    {
+        const char *state = ctl_text(stream, "state"), *why = ctl_text(stream, "why");
+        if (!strcmp(state, "failed") || !strcmp(state, "waiting"))
+            find(f, !strcmp(state, "failed") ? DOCTOR_FAILED : DOCTOR_WARNING,
+                 "set right what it says, then haloctl restart NAME", "stream %s is %s: %s",
+                 ctl_text(stream, "name"), state, *why ? why : "it does not say why");
+    }
+    find(f, DOCTOR_OK, "", "no stream has failed");
+}
+
+static void restarts(const json_t *seen, struct doctor_finding *f)
+{
+    json_t *engine;
+    size_t i;
+    if (!facts_of(seen, f))
+        return;
+    json_array_foreach(ctl_field(seen, "status", "engines"), i, engine)
+    {
+        const char *why = ctl_text(engine, "last_failure");
+        const double count = ctl_number(engine, "restarts");
+        if (!strcmp(ctl_text(engine, "state"), "paused") || count >= RESTARTS)
+            find(f, strcmp(ctl_text(engine, "state"), "paused") ? DOCTOR_WARNING : DOCTOR_FAILED,
+                 "the log has its last words (journalctl -u halod); a stream with own_engine: true "
+                 "cannot take others with it",
+                 "engine %s was started again %.0f times: %s", ctl_text(engine, "name"), count,
+                 *why ? why : "it does not say why");
+    }
+    find(f, DOCTOR_OK, "", "engines keep running");
+}
+
+static void clock_set(const json_t *seen, struct doctor_finding *f)
+{
+    const double begun = ctl_number(json_object_get(seen, "facts"), "since");
+    if (begun > ctl_number(seen, "now") + 1)
+        find(f, DOCTOR_FAILED, "set the clock, then haloctl reload",
+             "the clock went back by %.0f s since halod was started: names and times of files "
+             "repeat",
+             begun - ctl_number(seen, "now"));
+    else if (json_is_false(json_object_get(seen, "clock_synchronised")))
+        find(f, DOCTOR_WARNING, "timedatectl set-ntp true, or run chrony",
+             "the clock is not synchronised: times in the names of files may be wrong");
+    else
+        find(f, DOCTOR_OK, "", "the clock is set");
+}
+
+const struct doctor_check doctor_checks[] = {
+    {"daemon", "a daemon answers", daemon_runs},
+    {"permission", "the control socket is open to you", permission},
+    {"sockets", "no socket is left over", stale_sockets},
+    {"driver", "NVIDIA's driver is there, if it is needed", driver},
+    {"library", "driver and libcuda fit", library},
+    {"devices", "the GPU's device files may be used", devices},
+    {"encoders", "FFmpeg has the encoders", encoders},
+    {"folders", "folders of outputs can be written", folders},
+    {"disk", "their disks have room", disk},
+    {"inputs", "input files can be read", inputs},
+    {"port", "HTTP has its port", port},
+    {"memlock", "enough memory may be locked", memlock},
+    {"streams", "no stream has failed", streams},
+    {"overload", "no stream is behind", overload},
+    {"restarts", "engines keep running", restarts},
+    {"clock", "the clock is set", clock_set},
+    {NULL},
+};

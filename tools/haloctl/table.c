@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Status in words: a row for each stream, or all of one. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/haloctl/haloctl.h"
+
+enum { COLUMNS = 10, CELL = 160, MOST_ROWS = 257 };
+
+typedef char cells[COLUMNS][CELL];
+
+static const char *const heads[COLUMNS] = {"NAME",    "STATE",   "FPS",     "SIZE",    "PICTURES",
+                                           "DROPPED", "LATENCY", "VIEWERS", "BACKEND", "WHY"};
+
+static double sum_of(const json_t *object)
+{
+    double sum = 0;
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)object, key, value) sum += json_number_value(value);
+    return sum;
+}
+
+/* ms with as many digits as matter. */
+static void write_ms(char *to, size_t size, double ms)
+{
+    snprintf(to, size, ms < 10 ? "%.2f ms" : ms < 100 ? "%.1f ms" : "%.0f ms", ms);
+}
+
+static void fill_row(cells row, const json_t *stream)
+{
+    const char *size_format = ctl_number(stream, "width") > 0 ? "%.0fx%.0f" : "-";
+    const json_t *total = ctl_field(stream, "stages", "total");
+    snprintf(row[0], CELL, "%s", ctl_text(stream, "name"));
+    snprintf(row[1], CELL, "%s", ctl_text(stream, "state"));
+    snprintf(row[2], CELL, "%.1f", ctl_number(stream, "rate"));
+    snprintf(row[3], CELL, size_format, ctl_number(stream, "width"), ctl_number(stream, "height"));
+    snprintf(row[4], CELL, "%.0f", ctl_number(stream, "filtered"));
+    snprintf(row[5], CELL, "%.0f", sum_of(json_object_get(stream, "dropped")));
+    write_ms(row[6], CELL, ctl_number(total, "p50"));
+    snprintf(row[7], CELL, "%.0f%s", ctl_number(stream, "viewers"),
+             json_is_true(json_object_get(stream, "card")) ? " (card)" : "");
+    snprintf(row[8], CELL, "%s", ctl_text(stream, "backend"));
+    snprintf(row[9], CELL, "%s", ctl_text(stream, "why"));
+}
+
+/* Columns of a terminal that text takes: characters, each as one. */
+static int width_of(const char *text)
+{
+    int width = 0;
+    for (; *text; text++)
+        width += ((unsigned char)*text & 0xc0) != 0x80;
+    return width;
+}
+
+/* Bytes of text that fit into `columns`. */
+static int bytes_within(const char *text, int columns)
+{
+    int at = 0;
+    for (; text[at]; at++)
+        if (((unsigned char)text[at] & 0xc0) != 0x80 && columns-- == 0)
+            break;
+    return at;
+}
+
+static const char *colour_of(const char *state)
+{
+    static const struct {
+        const char *state, *colour;
+    } colours[] = {{"running", "\033[32m"}, {"failed", "\033[31m"},   {"restarting", "\033[33m"},
+                   {"waiting", "\033[33m"}, {"starting", "\033[33m"}, {"stopped", "\033[2m"},
+                   {"disabled", "\033[2m"}, {"ended", "\033[2m"}};
+    for (size_t i = 0; i < sizeof(colours) / sizeof(colours[0]); i++)
+        if (!strcmp(colours[i].state, state))
+            return colours[i].colour;
+    return "";
+}
+
+static void print_row(cells row, const int *widths, int columns, bool colours, FILE *to)
+{
+    int left = columns > 0 ? columns : 1 << 20;
+    for (int c = 0; c < COLUMNS && left > 0; c++) {
+        const int width = width_of(row[c]), bytes = bytes_within(row[c], left);
+        const char *colour = colours && c == 1 ? colour_of(row[c]) : "";
+        fprintf(to, "%s%.*s%s", colour, bytes, row[c], *colour ? "\033[0m" : "");
+        left -= width;
+        if (c + 1 == COLUMNS || !row[c + 1][0])
+            break;
+        const int gap = widths[c] - width + 2;
+        left -= gap;
+        fprintf(to, "%*s", left > 0 ? gap : 0, "");
+    }
+    fputc('\n', to);
+}
+
+void ctl_print_table(const json_t *streams, int columns, bool colours, FILE *to)
+{
+    const size_t count = json_array_size(streams);
+    const size_t rows = (count < MOST_ROWS ? count : MOST_ROWS - 1) + 1;
+    int widths[COLUMNS] = {0};
+    cells *table = calloc(rows, sizeof(*table));
+    if (!table)
+        return;
+    for (int c = 0; c < COLUMNS; c++)
+        snprintf(table[0][c], CELL, "%s", heads[c]);
+    for (size_t r = 1; r < rows; r++)
+        fill_row(table[r], json_array_get(streams, r - 1));
+    for (size_t r = 0; r < rows; r++)
+        for (int c = 0; c < COLUMNS; c++)
+            if (width_of(table[r][c]) > widths[c])
+                widths[c] = width_of(table[r][c]);
+    for (size_t r = 0; r < rows; r++)
+        print_row(table[r], widths, columns, colours && r > 0, to);
+    free(table);
+}
+
+static void print_text(const json_t *object, const char *key, FILE *to)
+{
+    const char *text = ctl_text(object, key);
+    if (*text)
+        fprintf(to, "%-10s %s\n", key, text);
+}
+
+static void print_stages(const json_t *stages, FILE *to)
+{
+    const char *stage;
+    json_t *times;
+    char p50[32], p99[32], most[32];
+    json_object_foreach((json_t *)stages, stage, times)
+    {
+        if (ctl_number(times, "count") <= 0)
+            continue;
+        write_ms(p50, sizeof(p50), ctl_number(times, "p50"));
+        write_ms(p99, sizeof(p99), ctl_number(times, "p99"));
+        write_ms(most, sizeof(most), ctl_number(times, "most"));
+        fprintf(to, "%-10s %s (99 %%: %s, most: %s)\n", stage, p50, p99, most);
+    }
+}
+
+static void print_output(const json_t *output, FILE *to)
+{
+    const char *why = ctl_text(output, "why"), *state = ctl_text(output, "state");
+    fprintf(to, "%-10s %s %s", "output", ctl_text(output, "kind"), ctl_text(output, "target"));
+    if (json_object_get(output, "viewers"))
+        fprintf(to, ", %.0f viewers, %.0f packets dropped, %.0f cut", ctl_number(output, "viewers"),
+                ctl_number(output, "dropped_packets"), ctl_number(output, "cut"));
+    fprintf(to, "%s%s%s%s\n", *state ? ", " : "", state, *why ? ": " : "", why);
+}
+
+void ctl_print_stream(const json_t *stream, FILE *to)
+{
+    static const char *const texts[] = {"name",   "state",   "why",    "input",
+                                        "engine", "backend", "filters"};
+    const char *reason;
+    json_t *value;
+    size_t i;
+    for (size_t k = 0; k < sizeof(texts) / sizeof(texts[0]); k++)
+        print_text(stream, texts[k], to);
+    fprintf(to, "%-10s %.0fx%.0f, %.1f a second\n", "pictures", ctl_number(stream, "width"),
+            ctl_number(stream, "height"), ctl_number(stream, "rate"));
+    fprintf(to, "%-10s %.0f decoded, %.0f filtered, %.0f encoded\n", "",
+            ctl_number(stream, "decoded"), ctl_number(stream, "filtered"),
+            ctl_number(stream, "encoded"));
+    fprintf(to, "%-10s", "dropped");
+    json_object_foreach(json_object_get(stream, "dropped"), reason, value)
+        fprintf(to, " %.0f %s", json_number_value(value), reason);
+    fputc('\n', to);
+    print_stages(json_object_get(stream, "stages"), to);
+    fprintf(to, "%-10s %.0f%s\n", "viewers", ctl_number(stream, "viewers"),
+            json_is_true(json_object_get(stream, "card")) ? ", who see the card" : "");
+    fprintf(to, "%-10s %.0f\n", "restarts", ctl_number(stream, "restarts"));
+    if (json_is_true(json_object_get(stream, "recording")))
+        fprintf(to, "%-10s yes\n", "recording");
+    json_array_foreach(json_object_get(stream, "outputs"), i, value) print_output(value, to);
+}
+
+char *ctl_stream_news(const json_t *stream)
+{
+    char *text = NULL;
+    const char *why = ctl_text(stream, "why");
+    if (asprintf(&text, "%-20s %s%s%s; %s, %.0f viewers, %.0f restarts, %s",
+                 ctl_text(stream, "name"), ctl_text(stream, "state"), *why ? ": " : "", why,
+                 ctl_text(stream, "backend"), ctl_number(stream, "viewers"),
+                 ctl_number(stream, "restarts"), ctl_text(stream, "filters")) < 0)
+        return NULL;
+    return text;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Words to the user, and out of JSON. */
+#include <stdarg.h>
+#include <string.h>
+
+#include "config/error.h"
+#include "tools/haloctl/haloctl.h"
+
+enum { TEXTS = 8 };
+
+int ctl_say(const char *format, ...)
+{
+    char text[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    halo_sanitise(text);
+    fprintf(stderr, "haloctl: %s\n", text);
+    return HALO_EXIT_FAILED;
+}
+
+int ctl_end_print(void)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return HALO_EXIT_OK;
+    return ctl_say("standard output cannot be written");
+}
+
+int ctl_print_json(json_t *value)
+{
+    json_dumpf(value, stdout, JSON_COMPACT);
+    putchar('\n');
+    json_decref(value);
+    return ctl_end_print();
+}
+
+const char *ctl_text(const json_t *object, const char *key)
+{
+    static char texts[TEXTS][1024];
+    static int next;
+    const char *value = json_string_value(json_object_get(object, key));
+    char *text = texts[next++ % TEXTS];
+    snprintf(text, sizeof(texts[0]), "%s", value ? value : "");
+    halo_sanitise(text);
+    return text;
+}
+
+double ctl_number(const json_t *object, const char *key)
+{
+    return json_number_value(json_object_get(object, key));
+}
+
+json_t *ctl_field(const json_t *object, const char *a, const char *b)
+{
+    return json_object_get(json_object_get(object, a), b);
+}
