@@ -16,10 +16,12 @@ int halo_command_run(int argc, char **argv);
 /* For the daemon alone, which starts it: engine_private.h. */
 int halo_command_engine(int argc, char **argv);
 
-/* Runs the daemon until SIGTERM (0) or SIGINT (130). Takes settings over; path is where reload finds
- * the next ones, and must stay. */
+/* -c and its like: NULL-terminated. */
+extern const struct halo_command halo_config_commands[];
+
+/* The daemon, until SIGTERM (0) or SIGINT (130); settings become its own. path: of the file, to
+ * read it again; must stay. Returns the exit code. */
 int halo_command_daemon(struct halo_daemon_settings *settings, const char *path);
-extern const struct halo_daemon_checks halo_daemon_checks;
 
 void halo_print_version(void);
 

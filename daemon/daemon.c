@@ -10,6 +10,7 @@
 #include <uv.h>
 
 #include "config/log.h"
+#include "daemon/checks.h"
 #include "daemon/commands.h"
 #include "daemon/control.h"
 #include "daemon/http.h"
@@ -78,7 +79,7 @@ static int reload(void *arg, bool taking, json_t **ret, struct halo_error *err)
     struct daemon *daemon = arg;
     struct halo_daemon_settings *settings;
     struct halo_error_list *errors = NULL;
-    const int loaded = halo_daemon_load(&settings, daemon->path, &halo_daemon_checks, &errors);
+    const int loaded = halo_daemon_load(&settings, daemon->path, &halo_checks, &errors);
     if (loaded < 0) {
         *ret = texts_of(errors);
         const int count = halo_error_list_count(errors);
