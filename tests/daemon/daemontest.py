@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Helpers of the daemon's tests: the daemon itself, its control socket, and clients of its streams.
+"""The program under test is $HALOD. HALOTEST_ROUNDS says how often what is repeated is repeated."""
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'pipeline'))
+
+from halotest import (FFMPEG, HALOD, PATIENCE, HaloTest, call, halod_environment,  # noqa: F401
+                      main, wait_until)
+
+ROUNDS = int(os.environ.get('HALOTEST_ROUNDS', 30))
+WIDTH, HEIGHT = 320, 240
+
+
+class Refused(Exception):
+    """An error that the daemon answered; .error is its name."""
+
+    def __init__(self, answer):
+        super().__init__(answer['parameters'].get('what', answer['error']))
+        self.error = answer['error'].rsplit('.', 1)[-1]
+        self.parameters = answer['parameters']
+
+
+class Control:
+    """One connection to the control socket."""
+
+    def __init__(self, path, timeout=20):
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.settimeout(timeout * PATIENCE)
+        self.socket.connect(path)
+        self.buffer = b''
+        self.descriptors = []
+
+    def close(self):
+        self.socket.close()
+        for descriptor in self.descriptors:
+            os.close(descriptor)
+
+    def send(self, method, parameters, more=False):
+        text = {'method': 'io.halod.Control.' + method, 'parameters': parameters}
+        if more:
+            text['more'] = True
+        self.socket.sendall(json.dumps(text).encode() + b'\0')
+
+    def receive(self):
+        while b'\0' not in self.buffer:
+            data, descriptors, _, _ = socket.recv_fds(self.socket, 65536, 4)
+            self.descriptors += descriptors
+            if not data:
+                raise EOFError('the control socket was closed')
+            self.buffer += data
+        text, self.buffer = self.buffer.split(b'\0', 1)
+        answer = json.loads(text)
+        if 'error' in answer:
+            raise Refused(answer)
+        return answer['parameters']
+
+    def __call__(self, method, **parameters):
+        self.send(method, parameters)
+        return self.receive()
+
+
+class Daemon:
+    """halod -c with settings (a dict that is written as YAML, which JSON is)."""
+
+    def __init__(self, folder, streams, code=0, environment=None, **more):
+        self.folder, self.wanted_code = folder, code
+        self.config = os.path.join(folder, 'halod.yaml')
+        self.path = os.path.join(folder, 'control.sock')
+        self.write(streams, **more)
+        self.log = os.path.join(folder, 'log')
+        with open(self.log, 'wb') as log:
+            self.process = subprocess.Popen(
+                [HALOD, '-c', self.config], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                cwd=folder, env={**halod_environment(), **(environment or {})})
+        if not wait_until(lambda: 'ready' in self.told() or self.process.poll() is not None) or \
+                self.process.poll() is not None:
+            raise AssertionError('the daemon does not start:\n' + self.told())
+        self.control = Control(self.path)
+
+    def write(self, streams, **more):
+        with open(self.config + '.new', 'w') as file:
+            json.dump({'version': 1, 'control': {'path': self.path}, **more,
+                       'streams': streams}, file, indent=1)
+        os.rename(self.config + '.new', self.config)
+
+    def told(self):
+        with open(self.log, errors='replace') as file:
+            return file.read()
+
+    def status(self, name=None):
+        if name:
+            return self.control('Status', name=name)['stream']
+        return self.control('Status')['status']
+
+    def state(self, name):
+        return self.status(name)['state']
+
+    def engines(self):
+        return {engine['name']: engine for engine in self.status()['engines']}
+
+    def pids(self):
+        return [engine['pid'] for engine in self.status()['engines'] if engine['pid']]
+
+    def wait_state(self, name, state, timeout=20):
+        if not wait_until(lambda: self.state(name) == state, timeout):
+            raise AssertionError(f'{name} is not {state}: {self.status(name)}\n{self.told()}')
+
+    def descriptors(self):
+        return len(os.listdir(f'/proc/{self.process.pid}/fd'))
+
+    def memory(self):
+        """Resident KiB of the supervisor."""
+        with open(f'/proc/{self.process.pid}/status') as file:
+            return int(next(line for line in file if line.startswith('VmRSS')).split()[1])
+
+    def stop(self, number=signal.SIGTERM):
+        self.control.close()
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+        try:
+            return self.process.wait(20 * PATIENCE)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            raise
+
+
+class Reader(threading.Thread):
+    """A client of an output socket that notes when bytes came."""
+
+    def __init__(self, path):
+        super().__init__(daemon=True)
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.connect(path)
+        self.times, self.size, self.ended = [], 0, False
+        self.start()
+
+    def run(self):
+        try:
+            while True:
+                data = self.socket.recv(1 << 16)
+                if not data:
+                    break
+                self.times.append(time.monotonic())
+                self.size += len(data)
+        except OSError:
+            pass
+        self.ended = True
+
+    def longest_gap(self, since=0):
+        times = [t for t in list(self.times) if t >= since]
+        times = [since] * bool(since) + times + [time.monotonic()]
+        return max(b - a for a, b in zip(times, times[1:]))
+
+    def close(self):
+        self.socket.shutdown(socket.SHUT_RDWR)
+        self.join(5)
+        self.socket.close()
+
+
+class Watcher(threading.Thread):
+    """ffmpeg on an output socket: notes when which pictures came. A picture is its 12x8 thumbnail;
+    cards are of one colour, test patterns are not."""
+
+    SIZE = 12 * 8
+
+    def __init__(self, path, *options):
+        super().__init__(daemon=True)
+        self.process = subprocess.Popen(
+            [FFMPEG, '-nostdin', '-v', 'error', '-fflags', 'nobuffer', '-flags', 'low_delay',
+             '-threads', '1', *options, '-i', 'unix:' + path, '-an', '-fps_mode', 'passthrough',
+             '-vf', 'scale=12:8:flags=area', '-pix_fmt', 'gray', '-f', 'rawvideo',
+             '-flush_packets', '1', '-'],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.pictures = []  # (time, thumbnail)
+        self.start()
+
+    def run(self):
+        while True:
+            data = self.process.stdout.read(self.SIZE)
+            if len(data) < self.SIZE:
+                return
+            self.pictures.append((time.monotonic(), data))
+
+    @staticmethod
+    def is_card(picture):
+        return max(picture) - min(picture) <= 4
+
+    def first(self, card, since=0):
+        """When the first card (or other picture) came after since, or None."""
+        for when, picture in list(self.pictures):
+            if when >= since and self.is_card(picture) == card:
+                return when
+        return None
+
+    def wait(self, card, since=0, timeout=10):
+        wait_until(lambda: self.first(card, since), timeout)
+        return self.first(card, since)
+
+    def is_alive_process(self):
+        return self.process.poll() is None
+
+    def close(self):
+        self.process.terminate()
+        self.process.wait()
+        self.join(5)
+        self.process.stdout.close()
+        self.process.stderr.close()
+
+
+class DaemonTest(HaloTest):
+    """Tests with a daemon of their own: start() it."""
+
+    def stream(self, name='one', suffix='ts', **more):
+        return {'input': f'test:size={WIDTH}x{HEIGHT}:rate=25', 'filters': 'gblur=sigma=2',
+                'outputs': [{'unix': self.path(f'{name}.{suffix}')}], **more}
+
+    def start(self, streams=None, **more):
+        daemon = Daemon(self.folder, streams or {'one': self.stream()}, **more)
+        self.addCleanup(self.end, daemon)
+        return daemon
+
+    def end(self, daemon):
+        if daemon.process.poll() is None:
+            self.assertEqual(daemon.stop(), daemon.wanted_code, daemon.told())
+
+    def reader(self, name):
+        reader = Reader(self.path(name))
+        self.addCleanup(reader.close)
+        self.assertTrue(wait_until(lambda: reader.size > 0), f'nothing comes from {name}')
+        return reader
+
+    def watcher(self, name, *options):
+        watcher = Watcher(self.path(name), *options)
+        self.addCleanup(watcher.close)
+        return watcher

@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Engines that die, hang, and come back; what viewers see meanwhile.
+import glob
+import os
+import signal
+import time
+
+from daemontest import PATIENCE, DaemonTest, main, wait_until
+
+CARD_S = 0.5 * PATIENCE     # without anything to see
+BACK_S = 3 * PATIENCE       # until pictures are filtered again
+SILENCE_S = 3 * PATIENCE    # until an engine that hangs is given up
+
+
+def engines_of(pid):
+    """Processes of the daemon that live, as the kernel has them."""
+    found = []
+    for path in glob.glob('/proc/[0-9]*/stat'):
+        try:
+            with open(path) as file:
+                text = file.read()
+        except OSError:
+            continue
+        fields = text.rsplit(')', 1)[1].split()
+        if int(fields[1]) == pid and fields[0] != 'Z':
+            found.append(int(path.split('/')[2]))
+    return found
+
+
+class Engines(DaemonTest):
+    def four(self, **more):
+        return {name: self.stream(name, suffix, **more)
+                for name, suffix in (('a', 'ts'), ('b', 'nut'), ('c', 'mkv'), ('d', 'ts'))}
+
+    def test_a_killed_engine(self):
+        """Kill -9: a card within half a second, viewers stay, filtered again in three seconds."""
+        daemon = self.start(self.four())
+        for name in 'abcd':
+            daemon.wait_state(name, 'running')
+        readers = [self.reader(name) for name in ('a.ts', 'b.nut', 'c.mkv', 'd.ts')]
+        watcher = self.watcher('a.ts')
+        self.assertTrue(watcher.wait(card=False))
+        time.sleep(1)
+        killed = time.monotonic()
+        os.kill(daemon.pids()[0], signal.SIGKILL)
+        self.assertTrue(wait_until(lambda: daemon.state('a') == 'running'
+                                   and daemon.status('a')['restarts'] == 1, 10), daemon.told())
+        back = watcher.wait(card=False, since=killed + 0.3)
+        self.assertIsNotNone(back, daemon.told())
+        self.assertLess(back - killed, BACK_S)
+        time.sleep(1)
+        for reader in readers:
+            self.assertFalse(reader.ended, daemon.told())
+            self.assertLess(reader.longest_gap(killed), CARD_S)
+        self.assertTrue(watcher.is_alive_process())
+        self.assertIn('signal 9', daemon.told())
+
+    def test_a_hanging_engine(self):
+        """SIGSTOP: found by its silence, killed, and a new one goes on; viewers see the card."""
+        daemon = self.start()
+        daemon.wait_state('one', 'running')
+        reader, watcher = self.reader('one.ts'), self.watcher('one.ts')
+        self.assertTrue(watcher.wait(card=False))
+        stopped = time.monotonic()
+        pid = daemon.pids()[0]
+        os.kill(pid, signal.SIGSTOP)
+        card = watcher.wait(card=True, since=stopped)
+        self.assertIsNotNone(card, daemon.told())
+        self.assertLess(card - stopped, 1.5 * PATIENCE)
+        self.assertTrue(wait_until(lambda: daemon.pids() and daemon.pids()[0] != pid, 10))
+        back = watcher.wait(card=False, since=card)
+        self.assertIsNotNone(back, daemon.told())
+        self.assertLess(back - stopped, SILENCE_S + BACK_S)
+        self.assertFalse(reader.ended)
+        self.assertLess(reader.longest_gap(stopped), CARD_S)
+        self.assertIn('silent', daemon.told())
+
+    def test_pauses_grow(self):
+        """An engine that dies again and again is started with pauses, and never given up."""
+        daemon = self.start()
+        daemon.wait_state('one', 'running')
+        for _ in range(4):
+            self.assertTrue(wait_until(daemon.pids, 10))
+            os.kill(daemon.pids()[0], signal.SIGKILL)
+            time.sleep(0.2)
+        begun = time.monotonic()
+        self.assertTrue(wait_until(lambda: daemon.state('one') == 'running', 10), daemon.told())
+        self.assertGreater(time.monotonic() - begun, 0.3)
+        self.assertGreaterEqual(daemon.engines()['cpu']['restarts'], 4)
+
+    def test_crashes_part_streams(self):
+        """A stream that was active in two crashes gets an engine of its own."""
+        daemon = self.start(self.four())
+        for _ in range(2):
+            for name in 'abcd':
+                daemon.wait_state(name, 'running')
+            os.kill(daemon.engines()['cpu']['pid'], signal.SIGKILL)
+            time.sleep(0.3)
+        for name in 'abcd':
+            daemon.wait_state(name, 'running')
+        engines = daemon.engines()
+        self.assertEqual(len(engines), 4, engines)
+        self.assertEqual(sorted(len(engine['streams']) for engine in engines.values()), [1] * 4)
+
+    def test_own_engine(self):
+        """own_engine: the others do not notice that it dies."""
+        daemon = self.start({'a': self.stream('a'), 'b': self.stream('b', own_engine=True)})
+        daemon.wait_state('a', 'running')
+        daemon.wait_state('b', 'running')
+        engines = daemon.engines()
+        self.assertEqual(sorted(engines), ['cpu', 'cpu:b'])
+        os.kill(engines['cpu:b']['pid'], signal.SIGKILL)
+        self.assertTrue(wait_until(lambda: daemon.status('b')['restarts'] == 1))
+        daemon.wait_state('b', 'running')
+        self.assertEqual(daemon.status('a')['restarts'], 0)
+
+    def test_engines_end_with_the_daemon(self):
+        """kill -9 of the supervisor leaves no process; a new one takes its sockets over."""
+        daemon = self.start()
+        daemon.wait_state('one', 'running')
+        pids = daemon.pids()
+        daemon.process.kill()
+        daemon.process.wait()
+        self.assertTrue(wait_until(lambda: not any(os.path.exists(f'/proc/{pid}')
+                                                   for pid in pids), 5))
+        again = self.start()
+        again.wait_state('one', 'running')
+        self.reader('one.ts')
+
+    def test_good_end(self):
+        """SIGTERM: exit 0, no process and no socket is left. SIGINT: 130."""
+        for number, code in ((signal.SIGTERM, 0), (signal.SIGINT, 130)):
+            daemon = self.start()
+            daemon.wait_state('one', 'running')
+            reader = self.reader('one.ts')
+            pids = daemon.pids()
+            self.assertEqual(daemon.stop(number), code, daemon.told())
+            self.assertFalse(any(os.path.exists(f'/proc/{pid}') for pid in pids))
+            self.assertFalse(os.path.exists(self.path('one.ts')))
+            self.assertFalse(os.path.exists(self.path('control.sock')))
+            self.assertTrue(wait_until(lambda: reader.ended))
+
+    def test_a_stopped_supervisor(self):
+        """Stopped and continued, it does not take its engines for silent."""
+        daemon = self.start()
+        daemon.wait_state('one', 'running')
+        pids = daemon.pids()
+        daemon.process.send_signal(signal.SIGSTOP)
+        time.sleep(4)
+        daemon.process.send_signal(signal.SIGCONT)
+        time.sleep(0.5)
+        self.assertEqual(daemon.pids(), pids, daemon.told())
+
+    def test_engine_by_hand(self):
+        """The hidden command says what it is, and does nothing."""
+        self.halod('engine', code=64)
+
+    def test_descriptors_of_engines(self):
+        """Nothing of the supervisor's leaks into an engine."""
+        daemon = self.start(self.four())
+        for name in 'abcd':
+            daemon.wait_state(name, 'running')
+        readers = [self.reader(name) for name in ('a.ts', 'b.nut')]
+        os.kill(daemon.pids()[0], signal.SIGKILL)
+        self.assertTrue(wait_until(lambda: daemon.status('a')['restarts'] == 1))
+        daemon.wait_state('a', 'running')
+        pid = daemon.pids()[0]
+        for name in os.listdir(f'/proc/{pid}/fd'):
+            target = os.readlink(f'/proc/{pid}/fd/{name}')
+            self.assertNotIn(self.folder + '/a', target)
+            if target.startswith('socket:'):
+                self.assertEqual(name, '3', target)
+        self.assertEqual(engines_of(daemon.process.pid), [pid])
+        del readers
+
+
+if __name__ == '__main__':
+    main()
