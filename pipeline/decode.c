@@ -100,6 +100,8 @@ static int open_codec(struct halo_decoder *d, struct halo_error *err)
     d->codec->err_recognition = AV_EF_CRCCHECK | (conceal ? 0 : AV_EF_EXPLODE);
     if (!conceal && (d->traits & HALO_BRITTLE))
         d->codec->thread_type = FF_THREAD_SLICE;
+    if (d->settings.live)
+        d->codec->thread_type = FF_THREAD_SLICE;
     if (d->hw && r >= 0) {
         d->codec->get_format = get_format;
         r = halo_decode_hw_prepare(d->hw, d->codec);
@@ -290,6 +292,13 @@ int64_t halo_raw_picture_pts(const struct halo_raw_picture *raw)
 void halo_raw_picture_set_pts(struct halo_raw_picture *raw, int64_t pts)
 {
     raw->frame->pts = pts;
+}
+
+void halo_raw_picture_move(struct halo_raw_picture *raw, int64_t pts, AVRational from,
+                           AVRational to)
+{
+    raw->frame->pts = pts;
+    raw->frame->pkt_duration = av_rescale_q(raw->frame->pkt_duration, from, to);
 }
 
 void halo_raw_picture_destroy(struct halo_raw_picture *raw)

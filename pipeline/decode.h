@@ -17,6 +17,7 @@ struct halo_decoder;
 struct halo_decoder_settings {
     struct halo_memory *memory; /* what the pictures are decoded into on the host */
     struct halo_decode_hw_wish hw;
+    bool live; /* no picture is held back to decode others beside it */
 };
 
 /* 0; -ENOTSUP (no decoder), -errno, with err filled. name: of the input, for messages; it, stream,
@@ -39,6 +40,9 @@ int halo_decoder_receive(struct halo_decoder *d, struct halo_raw_picture **ret,
  * (any thread; NULL is nothing to do). Its samples are for the gate alone. */
 int64_t halo_raw_picture_pts(const struct halo_raw_picture *raw);
 void halo_raw_picture_set_pts(struct halo_raw_picture *raw, int64_t pts);
+/* Another time base for it: at pts there, its duration the same. */
+void halo_raw_picture_move(struct halo_raw_picture *raw, int64_t pts, AVRational from,
+                           AVRational to);
 void halo_raw_picture_destroy(struct halo_raw_picture *raw);
 
 /* Damage before -ss is not the user's: until this is told false, pictures with errors pass. */

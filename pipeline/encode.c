@@ -32,29 +32,34 @@ struct halo_encoder {
     int64_t last_pts;
     struct timing pending[PENDING]; /* what encoders forget; a ring */
     unsigned sent, received;
-    bool in_hardware;
+    bool in_hardware, force_key;
     unsigned reordered; /* in_hardware: how many pictures a packet may overtake */
 };
 
-static int open_convert(struct halo_encoder *e, struct halo_error *err)
+static int open_convert(struct halo_encoder *e, bool jpeg, struct halo_error *err)
 {
     const struct halo_encoder_input *in = &e->input;
-    if (halo_format_plain(in->format) == e->codec->pix_fmt || in->format == e->codec->pix_fmt ||
-        in->frames)
+    const bool same =
+        halo_format_plain(in->format) == e->codec->pix_fmt || in->format == e->codec->pix_fmt;
+    const bool scaled = in->width != e->codec->width || in->height != e->codec->height;
+    if (in->frames || (same && !scaled))
         return 0;
     const bool full = e->codec->color_range == AVCOL_RANGE_JPEG;
+    const bool was_full = jpeg ? halo_encode_is_full(in) : full;
     const bool from_rgb = halo_format_is_rgb(in->format);
     const char *from = av_get_pix_fmt_name(in->format);
     const char *to = av_get_pix_fmt_name(e->codec->pix_fmt);
     const enum AVColorSpace space = e->codec->colorspace;
     e->convert = halo_av_scaler(
-        (struct halo_scaler_side){in->width, in->height, in->format, space, from_rgb || full},
-        (struct halo_scaler_side){in->width, in->height, e->codec->pix_fmt, space, full});
+        (struct halo_scaler_side){in->width, in->height, in->format, space, from_rgb || was_full},
+        (struct halo_scaler_side){e->codec->width, e->codec->height, e->codec->pix_fmt, space,
+                                  full});
     if (!e->convert)
         return halo_fail(err, -ENOTSUP, "stream %d: cannot convert %s to %s", in->stream->index,
                          from, to);
-    halo_log(HALO_LOG_INFO, "stream %d: filtered %s pictures are converted to %s for %s",
-             in->stream->index, from, to, e->codec->codec->name);
+    if (!same && !jpeg)
+        halo_log(HALO_LOG_INFO, "stream %d: filtered %s pictures are converted to %s for %s",
+                 in->stream->index, from, to, e->codec->codec->name);
     return 0;
 }
 
@@ -81,11 +86,11 @@ static const char *own_parameters(const AVCodec *codec, enum AVFieldOrder fields
     return *text ? option : NULL;
 }
 
-static int encoder_options(const struct halo_run_settings *set, const AVCodec *codec,
-                           enum AVFieldOrder fields, const struct halo_hdr *hdr, AVDictionary **ret)
+static int encoder_options(const struct halo_encoder_settings *set, const AVCodecContext *c,
+                           const AVCodec *codec, const struct halo_hdr *hdr, AVDictionary **ret)
 {
     char text[400];
-    const char *option = own_parameters(codec, fields, hdr, text, sizeof text);
+    const char *option = own_parameters(codec, c->field_order, hdr, text, sizeof text);
     const char *pairs[][2] = {{halo_nvenc_is(codec) ? "cq" : "crf", set->crf},
                               {"preset", set->preset},
                               {"b", set->bitrate},
@@ -94,7 +99,7 @@ static int encoder_options(const struct halo_run_settings *set, const AVCodec *c
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
         if (pairs[i][1] && av_dict_set(ret, pairs[i][0], pairs[i][1], 0) < 0)
             return -ENOMEM;
-    return 0;
+    return set->live ? halo_encode_live_options(c, codec, ret) : 0;
 }
 
 static int fail_refused(const AVCodecContext *c, const AVCodec *codec, int averror,
@@ -114,11 +119,11 @@ static int fail_refused(const AVCodecContext *c, const AVCodec *codec, int averr
 }
 
 static int open_codec(struct halo_encoder *e, const AVCodec *codec,
-                      const struct halo_run_settings *set, struct halo_error *err)
+                      const struct halo_encoder_settings *set, struct halo_error *err)
 {
     char why[400];
     AVDictionary *options = NULL;
-    int ret = encoder_options(set, codec, e->codec->field_order, &e->input.hdr, &options);
+    int ret = encoder_options(set, e->codec, codec, &e->input.hdr, &options);
     if (ret >= 0)
         ret = avcodec_open2(e->codec, codec, &options); /* forgets the codec on failure */
     const AVDictionaryEntry *left = av_dict_get(options, "", NULL, AV_DICT_IGNORE_SUFFIX);
@@ -146,7 +151,7 @@ static int set_device(AVCodecContext *c, const struct halo_encoder_input *input)
 }
 
 int halo_encoder_open(struct halo_encoder **ret, const AVCodec *codec,
-                      const struct halo_run_settings *settings, const AVOutputFormat *container,
+                      const struct halo_encoder_settings *settings, const AVOutputFormat *container,
                       const struct halo_encoder_input *input, struct halo_error *err)
 {
     struct halo_encoder *e = av_mallocz(sizeof *e);
@@ -157,7 +162,7 @@ int halo_encoder_open(struct halo_encoder **ret, const AVCodec *codec,
     e->input = *input;
     e->last_pts = AV_NOPTS_VALUE;
     AVCodecContext *c = e->codec;
-    halo_encode_choose(c, codec, container, input);
+    halo_encode_choose(c, codec, container, settings, input);
     if (container->flags & AVFMT_GLOBALHEADER)
         c->flags |= AV_CODEC_FLAG_GLOBAL_HEADER;
     int r = halo_encode_check_preset(codec, settings->preset, err);
@@ -166,7 +171,7 @@ int halo_encoder_open(struct halo_encoder **ret, const AVCodec *codec,
     if (r >= 0)
         r = open_codec(e, codec, settings, err);
     if (r >= 0)
-        r = open_convert(e, err);
+        r = open_convert(e, settings->jpeg, err);
     e->input.device = e->input.frames = NULL;
     e->in_hardware = halo_nvenc_is(codec);
     if (r < 0) {
@@ -215,8 +220,8 @@ static int encoder_frame(struct halo_encoder *e, const AVFrame *picture, AVFrame
     frame->format = e->codec->pix_fmt;
     int r = 0;
     if (e->convert) {
-        frame->width = picture->width;
-        frame->height = picture->height;
+        frame->width = e->codec->width;
+        frame->height = e->codec->height;
         r = av_frame_copy_props(frame, picture) < 0 || av_frame_get_buffer(frame, 0) < 0
                 ? -ENOMEM
                 : halo_av_scale(e->convert, picture, frame);
@@ -260,6 +265,11 @@ static int grow(struct halo_encoder *e, int64_t *pts, struct halo_error *err)
                      index, clock, late);
 }
 
+void halo_encoder_force_key(struct halo_encoder *e)
+{
+    e->force_key = true;
+}
+
 /* What fails in hardware may do at another try. */
 static int fail_codec(const struct halo_encoder *e, int averror, struct halo_error *err)
 {
@@ -284,7 +294,8 @@ int halo_encoder_send(struct halo_encoder *e, const struct halo_output_picture *
         const AVRational from = e->input.stream->time_base, to = e->codec->time_base;
         frame->pts = av_rescale_q(frame->pts, from, to);
         r = grow(e, &frame->pts, err);
-        frame->pict_type = AV_PICTURE_TYPE_NONE;
+        frame->pict_type = e->force_key ? AV_PICTURE_TYPE_I : AV_PICTURE_TYPE_NONE;
+        e->force_key = false;
         frame->color_range = e->codec->color_range;
         e->pending[e->sent++ % PENDING] =
             (struct timing){frame->pts, av_rescale_q(frame->pkt_duration, from, to)};

@@ -5,9 +5,9 @@
 
 #include <libavcodec/avcodec.h>
 #include <libavformat/avformat.h>
+#include <stdbool.h>
 
 #include "config/error.h"
-#include "config/run.h"
 #include "pipeline/hdr.h"
 
 struct halo_output_picture;
@@ -26,10 +26,19 @@ struct halo_encoder_input {
     AVBufferRef *frames; /* the pool that pictures on the device come from; NULL: host memory */
 };
 
+/* What is asked of it. All zero: nothing. Strings are borrowed for the call. */
+struct halo_encoder_settings {
+    const char *bitrate, *crf, *preset; /* as the user wrote them; NULL: the encoder's own */
+    int width, height;                  /* of what it encodes; 0: the input's */
+    int gop;                            /* pictures to the next key frame at most; 0: its own */
+    bool live; /* no picture waits for a later one; key frames are closed, and can be forced */
+    bool jpeg; /* in full range, as files of JPEG are */
+};
+
 /* Opens codec for the container, with the options in settings. 0; a usage error (an option that the
  * encoder refuses) or -errno, with err filled. The caller owns *ret. */
 int halo_encoder_open(struct halo_encoder **ret, const AVCodec *codec,
-                      const struct halo_run_settings *settings, const AVOutputFormat *container,
+                      const struct halo_encoder_settings *settings, const AVOutputFormat *container,
                       const struct halo_encoder_input *input, struct halo_error *err);
 void halo_encoder_close(struct halo_encoder *e); /* NULL is nothing to do */
 
@@ -40,6 +49,9 @@ int halo_encoder_describe(const struct halo_encoder *e, AVStream *out);
 bool halo_encoder_converts(const struct halo_encoder *e);
 
 AVRational halo_encoder_time_base(const struct halo_encoder *e);
+
+/* The next picture becomes a key frame, where the encoder can do that. */
+void halo_encoder_force_key(struct halo_encoder *e);
 
 /* Feeds a picture, whose pts is in the input stream's time base, or NULL at the end. It stays the
  * caller's. 0 or -errno with err filled. Blocks while it encodes. */

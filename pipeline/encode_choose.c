@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <libavutil/avstring.h>
+#include <libavutil/opt.h>
 #include <string.h>
 
 #include "config/option.h"
@@ -84,19 +85,86 @@ static void set_fields(AVCodecContext *c, const AVCodec *codec, const AVCodecPar
         c->flags |= AV_CODEC_FLAG_INTERLACED_DCT | AV_CODEC_FLAG_INTERLACED_ME;
 }
 
+bool halo_encode_is_full(const struct halo_encoder_input *input)
+{
+    return input->stream->codecpar->color_range == AVCOL_RANGE_JPEG ||
+           halo_format_plain(input->format) != input->format;
+}
+
+/* A picture that is scaled by other factors across than down keeps its shape. */
+static AVRational scale_aspect(AVRational aspect, const AVCodecContext *c,
+                               const struct halo_encoder_input *in)
+{
+    const AVRational own = aspect.num > 0 ? aspect : (AVRational){1, 1};
+    const AVRational x = {in->width, c->width}, y = {c->height, in->height};
+    const AVRational factor = av_mul_q(x, y);
+    return factor.num == factor.den ? aspect : av_mul_q(own, factor);
+}
+
+static void set_jpeg(AVCodecContext *c, const AVCodec *codec, enum AVPixelFormat format)
+{
+    enum { QUALITY = 3 }; /* FFmpeg's scale: 2 is the best */
+    c->color_range = AVCOL_RANGE_JPEG;
+    c->flags |= AV_CODEC_FLAG_QSCALE;
+    c->global_quality = FF_QP2LAMBDA * QUALITY;
+    if (!strcmp(codec->name, "mjpeg"))
+        c->pix_fmt = format == AV_PIX_FMT_YUV444P ? AV_PIX_FMT_YUVJ444P : AV_PIX_FMT_YUVJ420P;
+}
+
+static void set_live(AVCodecContext *c, const AVCodec *codec)
+{
+    c->max_b_frames = 0;
+    c->thread_type = FF_THREAD_SLICE; /* those of frames hold pictures back */
+    if (av_match_name(codec->name, "libx264,libx264rgb,libx265,h264_nvenc,hevc_nvenc"))
+        c->flags |= AV_CODEC_FLAG_CLOSED_GOP; /* others have no open ones without B-frames */
+}
+
 void halo_encode_choose(AVCodecContext *c, const AVCodec *codec, const AVOutputFormat *container,
+                        const struct halo_encoder_settings *settings,
                         const struct halo_encoder_input *input)
 {
-    c->width = input->width;
-    c->height = input->height;
+    c->width = settings->width ? settings->width : input->width;
+    c->height = settings->height ? settings->height : input->height;
     c->pix_fmt = input->frames
                      ? AV_PIX_FMT_CUDA
                      : choose_format(halo_container_formats(container, codec), input->format);
-    c->sample_aspect_ratio = input->aspect;
+    c->sample_aspect_ratio = scale_aspect(input->aspect, c, input);
     c->framerate = input->framerate;
     c->time_base = choose_time_base(codec, container, input);
     set_colours(c, input);
     set_fields(c, codec, input->stream->codecpar);
+    if (settings->gop)
+        c->gop_size = settings->gop;
+    if (settings->live)
+        set_live(c, codec);
+    if (settings->jpeg)
+        set_jpeg(c, codec, input->format);
+}
+
+int halo_encode_live_options(const AVCodecContext *c, const AVCodec *codec, AVDictionary **options)
+{
+    static const struct {
+        const char *codecs, *key, *value;
+    } rows[] = {
+        {"libx264,libx264rgb", "preset", "veryfast"},
+        {"libx265", "preset", "ultrafast"},
+        {"libx264,libx264rgb,libx265", "tune", "zerolatency"},
+        {"h264_nvenc,hevc_nvenc,av1_nvenc", "tune", "ll"},
+        {"h264_nvenc,hevc_nvenc,av1_nvenc", "zerolatency", "1"},
+        {"h264_nvenc,hevc_nvenc,av1_nvenc", "delay", "0"},
+        {"libx264,libx264rgb,libx265,h264_nvenc,hevc_nvenc,av1_nvenc", "forced-idr", "1"},
+        {"libvpx,libvpx-vp9", "deadline", "realtime"},
+        {"libaom-av1", "usage", "realtime"},
+        {"libvpx,libvpx-vp9,libaom-av1", "lag-in-frames", "0"},
+        {"libvpx,libvpx-vp9,libaom-av1", "cpu-used", "8"},
+        {"libsvtav1", "preset", "10"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (av_match_name(codec->name, rows[i].codecs) &&
+            av_opt_find(c->priv_data, rows[i].key, NULL, 0, 0) &&
+            av_dict_set(options, rows[i].key, rows[i].value, AV_DICT_DONT_OVERWRITE) < 0)
+            return -ENOMEM;
+    return 0;
 }
 
 int halo_encode_check_preset(const AVCodec *codec, const char *preset, struct halo_error *err)

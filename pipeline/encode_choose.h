@@ -10,7 +10,15 @@
 
 /* Size, format, colours, fields and time base of c, which is not open yet. */
 void halo_encode_choose(AVCodecContext *c, const AVCodec *codec, const AVOutputFormat *container,
+                        const struct halo_encoder_settings *settings,
                         const struct halo_encoder_input *input);
+
+/* Whether the pictures use the full range of their samples. */
+bool halo_encode_is_full(const struct halo_encoder_input *input);
+
+/* Adds what makes the encoder hold no picture back, where nothing else was asked for. 0 or
+ * -ENOMEM. */
+int halo_encode_live_options(const AVCodecContext *c, const AVCodec *codec, AVDictionary **options);
 
 /* x264 prints on standard error what it does not know, beside FFmpeg's log: so it is asked for
  * known presets only. 0 or a usage error; preset may be NULL. */

@@ -3,6 +3,7 @@
 #include "pipeline/gate.h"
 
 #include <errno.h>
+#include <libavutil/imgutils.h>
 #include <libavutil/mem.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -369,6 +370,35 @@ void halo_pending_destroy(struct halo_pending *pending)
 const AVFrame *halo_output_picture_frame(const struct halo_output_picture *picture)
 {
     return picture->frame;
+}
+
+struct halo_output_picture *halo_output_picture_ref(const struct halo_output_picture *picture)
+{
+    struct halo_output_picture *ref = av_mallocz(sizeof *ref);
+    if (ref && !(ref->frame = av_frame_clone(picture->frame)))
+        av_freep(&ref);
+    return ref;
+}
+
+int halo_gate_blank(struct halo_gate *gate, bool black, struct halo_output_picture **ret)
+{
+    const struct halo_gate_input *in = &gate->plan.input;
+    struct halo_output_picture *picture = av_mallocz(sizeof *picture);
+    AVFrame *frame = picture ? halo_picture_pool_get(gate->outputs, true) : NULL;
+    ptrdiff_t linesize[4] = {0};
+    for (int p = 0; frame && p < 4; p++)
+        linesize[p] = frame->linesize[p];
+    if (!frame || (black && av_image_fill_black(frame->data, linesize, gate->plan.format, in->range,
+                                                in->width, in->height) < 0)) {
+        av_frame_free(&frame);
+        av_free(picture);
+        return -ENOMEM;
+    }
+    frame->color_range = in->range;
+    frame->colorspace = in->space;
+    picture->frame = frame;
+    *ret = picture;
+    return 0;
 }
 
 void halo_output_picture_destroy(struct halo_output_picture *picture)

@@ -64,9 +64,15 @@ int halo_gate_leave(struct halo_pending *pending, struct halo_output_picture **r
 /* Waits for its lane and drops it; any thread, when no other uses it; NULL is nothing to do. */
 void halo_pending_destroy(struct halo_pending *pending);
 
+/* A picture of the gate's shape that shows nothing at all: gray, or black. 0 or -ENOMEM; the caller
+ * owns *ret. While no device has the output pictures. */
+int halo_gate_blank(struct halo_gate *gate, bool black, struct halo_output_picture **ret);
+
 /* The filtered picture, for encoders: read-only, valid until destroyed (its buffers are counted, so
  * an encoder may keep a reference). */
 const AVFrame *halo_output_picture_frame(const struct halo_output_picture *picture);
+/* The same picture, for another owner; NULL: out of memory. */
+struct halo_output_picture *halo_output_picture_ref(const struct halo_output_picture *picture);
 void halo_output_picture_destroy(
     struct halo_output_picture *picture); /* any thread; NULL: nothing */
 

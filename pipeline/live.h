@@ -64,6 +64,7 @@ enum halo_drop {
     HALO_DROP_ENCODER, /* an encoding was behind */
     HALO_DROP_DAMAGED, /* the decoder could make no picture of it */
     HALO_DROP_RATE,    /* more than the encoding's fps */
+    HALO_DROP_FILTER,  /* a filter failed */
     HALO_DROPS,
 };
 extern const char *const halo_drop_names[HALO_DROPS + 1]; /* "late" ...; NULL-terminated */
@@ -76,6 +77,9 @@ struct halo_live_events {
      * encodings: one picture, its planes without gaps, as av_image_copy_to_buffer(align 1) has
      * them. Per encoding one thread, times grow. */
     void (*packet)(void *arg, int encoding, const AVPacket *pkt);
+    /* An encoding does not work, for now: it is tried again, and told with begin. The others go
+     * on. */
+    void (*failed)(void *arg, int encoding, const struct halo_error *err);
     /* Answer to halo_live_set(): err NULL: the new chains are in force for all that follows. */
     void (*set)(void *arg, uint64_t id, const struct halo_error *err);
     /* Answer to halo_live_snapshot(): a whole image file, or err. */

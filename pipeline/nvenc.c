@@ -112,22 +112,23 @@ static const char *preset_for_software(const char *name, enum AVCodecID id)
 }
 
 /* The same wishes in NVENC's words. Its quality 0 means none, and it has no lossless one there. */
-static struct halo_run_settings settings_for_nvenc(const AVCodec *codec,
-                                                   const struct halo_run_settings *settings)
+static struct halo_encoder_settings settings_for_nvenc(const AVCodec *codec,
+                                                       const struct halo_encoder_settings *settings)
 {
     const struct codec *known = find_codec(codec->id);
-    struct halo_run_settings ret = *settings;
+    struct halo_encoder_settings ret = *settings;
     if (!ret.crf && !ret.bitrate && known)
-        ret.crf = (char *)known->quality;
+        ret.crf = known->quality;
     if (ret.crf && !strcmp(ret.crf, "0"))
-        ret.crf = (char *)"1";
+        ret.crf = "1";
     if (ret.preset)
-        ret.preset = (char *)preset_for_nvenc(ret.preset);
+        ret.preset = preset_for_nvenc(ret.preset);
     return ret;
 }
 
 static void say_changes(const AVCodec *codec, const struct halo_encoder_input *in,
-                        const struct halo_run_settings *was, const struct halo_run_settings *is)
+                        const struct halo_encoder_settings *was,
+                        const struct halo_encoder_settings *is)
 {
     if (was->crf && strcmp(was->crf, is->crf) != 0)
         halo_log(HALO_LOG_WARNING, "%s: -crf 0 becomes 1, which is not lossless", codec->name);
@@ -138,16 +139,17 @@ static void say_changes(const AVCodec *codec, const struct halo_encoder_input *i
 }
 
 static int open_hardware(struct halo_encoder **ret, const AVCodec *codec, struct halo_gate *gate,
-                         const struct halo_run_settings *settings, const AVOutputFormat *container,
-                         const struct halo_encoder_input *input, struct halo_error *err)
+                         const struct halo_encoder_settings *settings,
+                         const AVOutputFormat *container, const struct halo_encoder_input *input,
+                         struct halo_error *err)
 {
-    const struct halo_run_settings own = settings_for_nvenc(codec, settings);
+    const struct halo_encoder_settings own = settings_for_nvenc(codec, settings);
     struct halo_encoder_input in = *input;
     char old[400];
     in.device = halo_hw_device_get(in.gpu, err);
     if (!in.device)
         return err->code;
-    if (halo_gate_set_device(gate, in.device, &in.frames) < 0)
+    if (!gate || halo_gate_set_device(gate, in.device, &in.frames) < 0)
         in.frames = NULL;
     halo_av_reason(0, old, sizeof old); /* a line from before would pass for the reason */
     int r = halo_encoder_open(ret, codec, &own, container, &in, err);
@@ -160,8 +162,9 @@ static int open_hardware(struct halo_encoder **ret, const AVCodec *codec, struct
 }
 
 static int open_software(struct halo_encoder **ret, const AVCodec *codec, const char *why,
-                         const struct halo_run_settings *settings, const AVOutputFormat *container,
-                         const struct halo_encoder_input *input, struct halo_error *err)
+                         const struct halo_encoder_settings *settings,
+                         const AVOutputFormat *container, const struct halo_encoder_input *input,
+                         struct halo_error *err)
 {
     const struct codec *known = find_codec(codec->id);
     const AVCodec *software = known ? avcodec_find_encoder_by_name(known->software) : NULL;
@@ -170,10 +173,10 @@ static int open_software(struct halo_encoder **ret, const AVCodec *codec, const 
         return halo_fail(err, -ENODEV,
                          "stream %d: %s cannot be used (%s), and this FFmpeg has no %s", stream,
                          codec->name, why, known ? known->software : "encoder in its place");
-    struct halo_run_settings own = *settings;
+    struct halo_encoder_settings own = *settings;
     const char *was = settings->preset;
     if (was)
-        own.preset = (char *)preset_for_software(was, codec->id);
+        own.preset = preset_for_software(was, codec->id);
     const bool changed = was && (!own.preset || strcmp(own.preset, was) != 0);
     halo_log(HALO_LOG_WARNING, "stream %d: %s cannot be used (%s): %s encodes in its place%s%s%s%s",
              stream, codec->name, why, software->name,
@@ -188,7 +191,7 @@ static int open_software(struct halo_encoder **ret, const AVCodec *codec, const 
 }
 
 int halo_nvenc_open(struct halo_encoder **ret, const AVCodec *codec, struct halo_gate *gate,
-                    const struct halo_run_settings *settings, const AVOutputFormat *container,
+                    const struct halo_encoder_settings *settings, const AVOutputFormat *container,
                     const struct halo_encoder_input *input, struct halo_error *err)
 {
     char why[400];

@@ -77,18 +77,34 @@ void halo_queue_destroy(struct halo_queue *q)
     av_free(q);
 }
 
-int halo_queue_put(struct halo_queue *q, struct halo_item item)
+/* Takes the oldest of a kind out; under the lock, and there is one. */
+static struct node *take_oldest(struct halo_queue *q, bool kind)
+{
+    struct node **at = &q->head;
+    while (is_picture(&(*at)->item) != kind)
+        at = &(*at)->next;
+    struct node *n = *at;
+    *at = n->next;
+    if (q->tail == &n->next)
+        q->tail = at;
+    q->count[kind]--;
+    return n;
+}
+
+static int put(struct halo_queue *q, struct halo_item item, bool newest)
 {
     const bool kind = is_picture(&item);
-    struct node *n = av_mallocz(sizeof *n);
+    struct node *n = av_mallocz(sizeof *n), *old = NULL;
     if (!n) {
         halo_item_finish(&item);
         return -ENOMEM;
     }
     n->item = item;
     pthread_mutex_lock(&q->lock);
-    while (!q->aborted && q->count[kind] >= q->limit[kind])
+    while (!q->aborted && !newest && q->count[kind] >= q->limit[kind])
         pthread_cond_wait(&q->changed, &q->lock);
+    if (!q->aborted && q->count[kind] >= q->limit[kind])
+        old = take_oldest(q, kind);
     const bool aborted = q->aborted;
     if (!aborted) {
         *q->tail = n;
@@ -97,11 +113,25 @@ int halo_queue_put(struct halo_queue *q, struct halo_item item)
         pthread_cond_broadcast(&q->changed);
     }
     pthread_mutex_unlock(&q->lock);
+    const int dropped = old != NULL;
+    if (old)
+        halo_item_finish(&old->item);
+    av_free(old);
     if (!aborted)
-        return 0;
+        return dropped;
     halo_item_finish(&item);
     av_free(n);
     return -ECANCELED;
+}
+
+int halo_queue_put(struct halo_queue *q, struct halo_item item)
+{
+    return put(q, item, false);
+}
+
+int halo_queue_put_newest(struct halo_queue *q, struct halo_item item)
+{
+    return put(q, item, true);
 }
 
 int halo_queue_get(struct halo_queue *q, struct halo_item *ret)

@@ -10,6 +10,7 @@ enum { HALO_QUEUE_PICTURES = 4 }; /* that wait between two stages */
 struct halo_raw_picture;
 struct halo_pending;
 struct halo_output_picture;
+struct halo_lineup;
 
 enum halo_item_kind {
     HALO_ITEM_PACKET,  /* copied: audio, subtitles */
@@ -22,13 +23,16 @@ enum halo_item_kind {
 /* Owns what it points to. */
 struct halo_item {
     enum halo_item_kind kind;
-    int track; /* index into the stream's tracks */
+    int track; /* index into the stream's tracks; of a live stream, into its gates or sounds */
     union {
         AVPacket *packet;
         struct halo_raw_picture *raw;
         struct halo_pending *pending;
         struct halo_output_picture *output;
     };
+    /* Of live streams: */
+    struct halo_lineup *lineup; /* PENDING: whose gate it is in; not owned */
+    int64_t decoded, entered;   /* halo_now_ns() when it was so */
 };
 
 void halo_item_finish(struct halo_item *item); /* frees what it owns */
@@ -44,6 +48,9 @@ void halo_queue_destroy(struct halo_queue *q);                   /* with all ite
 /* Takes the item over, on failure too (it is freed then). 0, or -ECANCELED after an abort.
  * Blocks. */
 int halo_queue_put(struct halo_queue *q, struct halo_item item);
+/* Does not block: where there is no room for it, the oldest of its kind goes. Returns how many went,
+ * or as halo_queue_put(). */
+int halo_queue_put_newest(struct halo_queue *q, struct halo_item item);
 /* 0, or -ECANCELED after an abort; the item is then the caller's. Blocks. */
 int halo_queue_get(struct halo_queue *q, struct halo_item *ret);
 /* Wakes both sides for good. */

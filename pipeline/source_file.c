@@ -8,6 +8,7 @@
 #include <libavutil/mem.h>
 
 #include "config/log.h"
+#include "kernels/clock.h"
 #include "pipeline/av.h"
 #include "pipeline/damage.h"
 #include "pipeline/source_jumps.h"
@@ -22,7 +23,7 @@ enum {
 struct halo_source {
     const struct halo_run_settings *settings;
     struct halo_damage *damage;
-    const atomic_int *stop;
+    const struct halo_source_limits *limits;
     AVFormatContext *format;
     int known; /* streams that were there when it was opened */
     struct halo_whole *whole;
@@ -38,10 +39,16 @@ struct halo_source {
     int ahead_count, ahead_taken;
 };
 
+static bool is_stopped(const struct halo_source *s)
+{
+    return atomic_load(s->limits->stop) != 0;
+}
+
 static int interrupted(void *opaque)
 {
     const struct halo_source *s = opaque;
-    return atomic_load(s->stop) != 0;
+    const int64_t deadline = atomic_load(&s->limits->deadline);
+    return is_stopped(s) || (deadline && halo_now_ns() > deadline);
 }
 
 static int64_t microseconds(double seconds)
@@ -94,14 +101,15 @@ static int prepare_reading(struct halo_source *s, struct halo_error *err)
 }
 
 int halo_source_open(struct halo_source **ret, const struct halo_run_settings *settings,
-                     struct halo_damage *damage, const atomic_int *stop, struct halo_error *err)
+                     struct halo_damage *damage, const struct halo_source_limits *limits,
+                     struct halo_error *err)
 {
     struct halo_source *s = av_mallocz(sizeof *s);
     if (!s)
         return halo_fail(err, -ENOMEM, "out of memory");
     s->settings = settings;
     s->damage = damage;
-    s->stop = stop;
+    s->limits = limits;
     int r = halo_source_open_format(&s->format, settings, (AVIOInterruptCB){interrupted, s},
                                     &s->complaints, err);
     if (r >= 0)
@@ -151,9 +159,9 @@ static int read_packet(struct halo_source *s, AVPacket *pkt)
     int ret;
     av_packet_unref(pkt);
     do
-        ret = atomic_load(s->stop) ? AVERROR_EXIT : av_read_frame(f, pkt);
+        ret = interrupted(s) ? AVERROR_EXIT : av_read_frame(f, pkt);
     while (ret == AVERROR(EAGAIN));
-    if (ret < 0 && atomic_load(s->stop))
+    if (ret < 0 && interrupted(s))
         return AVERROR_EXIT;
     if (ret == -1 && f->pb && avio_feof(f->pb)) /* how old demuxers say that it is the end */
         ret = AVERROR_EOF;
@@ -228,7 +236,7 @@ static int check_torn(struct halo_source *s, const AVPacket *pkt, bool jumped,
             s->torn = -1;
     }
     if (pkt && (pkt->flags & AV_PKT_FLAG_CORRUPT) && !jumped && s->torn < 0 &&
-        !atomic_load(s->stop)) { /* a stop cuts packets short too */
+        !is_stopped(s)) { /* a stop cuts packets short too */
         s->torn = pkt->stream_index;
         s->torn_time = halo_whole_time(s->whole, pkt->stream_index);
         const AVStream *st = s->format->streams[pkt->stream_index];
@@ -266,7 +274,7 @@ static int read_next(struct halo_source *s, AVPacket *pkt, struct halo_error *er
         if (ret < 0)
             return ret;
     }
-    if (ret == 0 && !atomic_load(s->stop))
+    if (ret == 0 && !is_stopped(s))
         ret = check_torn(s, NULL, false, err);
     return ret <= 0 ? ret : straighten(s, pkt, err);
 }
@@ -302,7 +310,7 @@ int halo_source_read(struct halo_source *s, AVPacket *pkt, struct halo_error *er
 
 int halo_source_check_whole(const struct halo_source *s, struct halo_error *err)
 {
-    if (s->settings->duration >= 0 || s->settings->seek > 0 || atomic_load(s->stop))
+    if (s->settings->duration >= 0 || s->settings->seek > 0 || is_stopped(s))
         return 0;
     const int ret = halo_whole_check(s->whole, s->settings->input, err);
     return ret < 0 ? halo_damage_meet(s->damage, ret, err) : 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Source: a file, URL or standard input, through FFmpeg's demuxers.
  *
- * One thread, but for halo_source_interrupt's flag. Everything may block on disk or network; a stop
- * request ends a blocking call within its next wake-up. */
+ * One thread, but for what limits it. Everything may block on disk or network; a stop request ends
+ * a blocking call within its next wake-up. */
 #ifndef HALO_SOURCE_FILE_H
 #define HALO_SOURCE_FILE_H
 
@@ -16,17 +16,24 @@
 struct halo_damage;
 struct halo_source;
 
-/* Opens settings->input and seeks to -ss. *stop, set by any thread, makes it end. 0 or -errno with
- * err filled. settings, damage and stop must outlive the source; the caller owns *ret. */
+/* What ends a blocking call; set by any thread. */
+struct halo_source_limits {
+    const atomic_int *stop; /* not 0: now, and for good */
+    atomic_llong deadline;  /* then, in ns of CLOCK_MONOTONIC; 0: none */
+};
+
+/* Opens settings->input and seeks to -ss. 0 or -errno with err filled. settings, damage and limits
+ * must outlive the source; the caller owns *ret. */
 int halo_source_open(struct halo_source **ret, const struct halo_run_settings *settings,
-                     struct halo_damage *damage, const atomic_int *stop, struct halo_error *err);
+                     struct halo_damage *damage, const struct halo_source_limits *limits,
+                     struct halo_error *err);
 void halo_source_close(struct halo_source *s); /* NULL is nothing to do */
 
 AVFormatContext *halo_source_format(const struct halo_source *s);
 
 /* Next packet into pkt (its references are dropped first), its times freed of the clock's jumps.
- * 1: a packet; 0: the end, or a stop; -errno with err filled: a read error or damage, with its
- * time. */
+ * 1: a packet; 0: the end, a stop or the deadline; -errno with err filled: a read error or damage,
+ * with its time. */
 int halo_source_read(struct halo_source *s, AVPacket *pkt, struct halo_error *err);
 
 /* The packet that the index-th next call of halo_source_read will give, read ahead and kept; it

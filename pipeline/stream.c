@@ -56,6 +56,7 @@ int halo_stream_create(struct halo_stream **ret, const struct halo_run_settings 
         return halo_fail(err, -ENOMEM, "out of memory");
     pthread_mutex_init(&s->lock, NULL);
     s->settings = settings;
+    s->limits.stop = &s->stop;
     s->damage.keep_going = settings->keep_going;
     s->chain = chain;
     s->look = look;
@@ -154,7 +155,7 @@ static int open_input_and_ring(struct halo_stream *s, struct halo_error *err)
     struct ring_start ring = {.stream = s};
     begin_ring(&ring);
     const int64_t begin = halo_stats_begin(s->stats, HALO_STAGE_OPEN_INPUT);
-    const int ret = halo_source_open(&s->source, s->settings, &s->damage, &s->stop, err);
+    const int ret = halo_source_open(&s->source, s->settings, &s->damage, &s->limits, err);
     halo_stats_end(s->stats, HALO_STAGE_OPEN_INPUT, begin);
     const int ring_ret = end_ring(&ring, err);
     return ret < 0 ? ret : ring_ret;

@@ -27,6 +27,7 @@ struct halo_stream {
     struct halo_stats *stats; /* NULL: nobody asked */
     struct halo_damage damage;
     struct halo_source *source;
+    struct halo_source_limits limits; /* stop alone */
     struct halo_sink *sink;
     struct halo_ring *ring;
     struct halo_tracks tracks;

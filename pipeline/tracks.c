@@ -90,12 +90,13 @@ static int open_filtered(struct halo_track *t, const struct halo_run_settings *s
         .aspect = av_guess_sample_aspect_ratio(input, t->in, NULL),
         .gpu = gpu_of(settings, ring),
     };
+    const struct halo_encoder_settings wish = {
+        .bitrate = settings->bitrate, .crf = settings->crf, .preset = settings->preset};
     int ret = halo_hdr_find(&ein.hdr, source, t->in, err);
     if (ret >= 0)
-        ret =
-            halo_nvenc_is(codec)
-                ? halo_nvenc_open(&t->encoder, codec, t->gate, settings, output->oformat, &ein, err)
-                : halo_encoder_open(&t->encoder, codec, settings, output->oformat, &ein, err);
+        ret = halo_nvenc_is(codec)
+                  ? halo_nvenc_open(&t->encoder, codec, t->gate, &wish, output->oformat, &ein, err)
+                  : halo_encoder_open(&t->encoder, codec, &wish, output->oformat, &ein, err);
     if (ret < 0)
         return ret;
     if (!strcmp(output->oformat->name, "yuv4mpegpipe"))

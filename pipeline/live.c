@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * The commands of a live stream (live.h); what its threads do is in the other files. */
+#include "pipeline/live.h"
+
+#include <errno.h>
+#include <libavutil/mem.h>
+#include <signal.h>
+#include <string.h>
+
+#include "pipeline/live_private.h"
+
+enum {
+    OPENING_PATIENCE = 12, /* gpu_timeouts that the driver may take to start */
+    SOUNDS = 512,          /* packets of sound that wait for an encoding */
+    WAKE_SIGNAL = SIGUSR2, /* interrupts a blocking read; its handler does nothing */
+};
+
+static const int64_t PAUSE = INT64_C(2000000000); /* ns between two looks that are far too long */
+
+static void do_nothing(int number)
+{
+    (void)number;
+}
+
+/* The strings are the stream's settings': this struct is not finished. */
+static void fill_run(struct halo_live *live)
+{
+    struct halo_run_settings *run = &live->run;
+    const struct halo_stream_settings *set = &live->settings;
+    halo_options_init(halo_run_options, run);
+    run->input = set->input;
+    run->input_format = set->input_format;
+    run->keep_going = live->damage.keep_going = true;
+    run->seek = run->duration = -1;
+    run->backend = set->backend;
+    run->hwaccel = set->hwaccel;
+    run->gpu = set->gpu;
+    run->depth = set->depth;
+    run->threads = set->threads;
+}
+
+static int init_locks(struct halo_live *live)
+{
+    pthread_condattr_t clock;
+    pthread_mutex_init(&live->lock, NULL);
+    pthread_mutex_init(&live->counting, NULL);
+    if (pthread_condattr_init(&clock) != 0)
+        return -ENOMEM;
+    pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+    pthread_cond_init(&live->changed, &clock);
+    pthread_condattr_destroy(&clock);
+    return 0;
+}
+
+static int init_queues(struct halo_live *live)
+{
+    int of[HALO_MOST_OUTPUTS];
+    live->to_filter = halo_queue_create(HALO_QUEUE_PICTURES, 1);
+    live->in_gate = halo_queue_create(HALO_RING_MOST, 1);
+    if (!live->to_filter || !live->in_gate)
+        return -ENOMEM;
+    live->encodings = halo_encodings(&live->settings, live->encoding, of);
+    for (int i = 0; i < live->encodings; i++) {
+        struct halo_live_encoding *e = &live->encoder[i];
+        e->live = live;
+        e->number = i;
+        e->what = &live->encoding[i];
+        e->queue = halo_queue_create(HALO_QUEUE_PICTURES, SOUNDS);
+        if (!e->queue)
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+static int parse_own(struct halo_live *live, struct halo_error *err)
+{
+    const char *chains[HALO_LIVE_CHAINS] = {live->settings.filters};
+    for (int i = 0; i < live->settings.renditions; i++)
+        chains[i + 1] = live->settings.rendition[i].filters;
+    for (int i = 0; i <= live->settings.renditions; i++)
+        if (!chains[i])
+            return halo_fail_usage(err, "the stream has no filters: \"null\" says so openly");
+    return halo_lineup_parse(&live->wanted, chains, live->settings.renditions + 1, err);
+}
+
+int halo_live_create(struct halo_live **ret, const struct halo_stream_settings *settings,
+                     const struct halo_live_events *events, void *arg, struct halo_error *err)
+{
+    struct halo_live *live = av_mallocz(sizeof *live);
+    if (!live)
+        return halo_fail(err, -ENOMEM, "out of memory");
+    live->events = events;
+    live->arg = arg;
+    live->limits.stop = &live->stop;
+    int r = init_locks(live);
+    if (r >= 0)
+        r = halo_live_copy_settings(&live->settings, settings);
+    if (r >= 0)
+        r = init_queues(live);
+    if (r < 0) {
+        halo_fail(err, r, "out of memory");
+    } else {
+        fill_run(live);
+        r = parse_own(live, err);
+    }
+    if (r >= 0)
+        r = halo_live_check(live, err);
+    if (r < 0) {
+        halo_live_destroy(live);
+        return r;
+    }
+    *ret = live;
+    return 0;
+}
+
+int halo_live_start(struct halo_live *live, struct halo_error *err)
+{
+    const struct sigaction wake = {.sa_handler = do_nothing}; /* no SA_RESTART: it interrupts */
+    sigaction(WAKE_SIGNAL, &wake, NULL);
+    const int ret = -pthread_create(&live->source_thread, NULL, halo_live_source_main, live);
+    if (ret < 0)
+        return halo_fail(err, ret, "no thread could be started: %s", strerror(-ret));
+    live->started = true;
+    return 0;
+}
+
+/* ---- what threads say and wait for ---- */
+
+void halo_live_tell(struct halo_live *live, enum halo_live_state state,
+                    const struct halo_error *err)
+{
+    pthread_mutex_lock(&live->lock);
+    const bool final = live->state == HALO_LIVE_FAILED || live->state == HALO_LIVE_ENDED;
+    const bool same = live->state == state && (!err || !strcmp(err->text, live->error.text));
+    if (state == HALO_LIVE_WAITING)
+        live->away = halo_now_ns();
+    if (!final && !same) {
+        live->state = state;
+        live->error = err ? *err : (struct halo_error){0};
+        if (live->events->state)
+            live->events->state(live->arg, state, &live->error);
+    }
+    pthread_mutex_unlock(&live->lock);
+}
+
+void halo_live_fail(struct halo_live *live, const struct halo_error *err)
+{
+    halo_live_tell(live, HALO_LIVE_FAILED, err);
+    atomic_store(&live->stop, 2);
+    pthread_mutex_lock(&live->lock);
+    struct halo_queue *queues[] = {live->to_filter, live->in_gate};
+    for (size_t i = 0; i < sizeof queues / sizeof *queues; i++)
+        if (queues[i])
+            halo_queue_abort(queues[i]);
+    if (atomic_load(&live->ready))
+        halo_ring_abort(live->ring);
+    for (int i = 0; i < live->encodings; i++)
+        halo_queue_abort(live->encoder[i].queue);
+    pthread_cond_broadcast(&live->changed);
+    pthread_mutex_unlock(&live->lock);
+}
+
+bool halo_live_wait(struct halo_live *live, int64_t until)
+{
+    const struct timespec t = {until / 1000000000, until % 1000000000};
+    pthread_mutex_lock(&live->lock);
+    while (!halo_live_stopped(live) && halo_now_ns() < until)
+        pthread_cond_timedwait(&live->changed, &live->lock, &t);
+    pthread_mutex_unlock(&live->lock);
+    return halo_live_stopped(live);
+}
+
+/* ---- commands ---- */
+
+int halo_live_set(struct halo_live *live, uint64_t id, const char *const *chains,
+                  struct halo_error *err)
+{
+    struct halo_lineup *lineup;
+    int ret = halo_lineup_parse(&lineup, chains, live->settings.renditions + 1, err);
+    if (ret < 0)
+        return ret;
+    lineup->id = id;
+    pthread_mutex_lock(&live->lock);
+    const bool over = atomic_load(&live->done) || live->aside_over;
+    if (over || live->asked_count == HALO_LIVE_REQUESTS)
+        ret = over ? halo_fail(err, -ECANCELED, "the stream is over")
+                   : halo_fail(err, -EBUSY, "too many changes wait already");
+    else
+        live->asked[live->asked_count++] = lineup;
+    pthread_cond_broadcast(&live->changed);
+    pthread_mutex_unlock(&live->lock);
+    if (ret < 0)
+        halo_lineup_destroy(lineup);
+    return ret;
+}
+
+void halo_live_watch(struct halo_live *live, int encoding, bool watched)
+{
+    if (encoding < 0 || encoding >= live->encodings)
+        return;
+    if (watched)
+        atomic_store(&live->encoder[encoding].key, true);
+    atomic_store(&live->encoder[encoding].watched, watched);
+}
+
+void halo_live_key_frame(struct halo_live *live, int encoding)
+{
+    if (encoding >= 0 && encoding < live->encodings)
+        atomic_store(&live->encoder[encoding].key, true);
+}
+
+int halo_live_snapshot(struct halo_live *live, uint64_t id, const char *format,
+                       struct halo_error *err)
+{
+    const char *codec = !strcmp(format, "png") ? "png" : !strcmp(format, "jpg") ? "mjpeg" : NULL;
+    int ret = 0;
+    if (!codec)
+        return halo_fail_usage(err, "%.40s: snapshots are png or jpg", format);
+    pthread_mutex_lock(&live->lock);
+    const bool over = atomic_load(&live->done) || live->aside_over;
+    if (over || live->snapshots == HALO_LIVE_REQUESTS)
+        ret = over ? halo_fail(err, -ECANCELED, "the stream is over")
+                   : halo_fail(err, -EBUSY, "too many snapshots wait already");
+    else
+        live->snapshot[live->snapshots++] =
+            (struct halo_live_snapshot){.id = id, .asked = halo_now_ns(), .codec = codec};
+    pthread_cond_broadcast(&live->changed);
+    pthread_mutex_unlock(&live->lock);
+    return ret;
+}
+
+/* A read that began after the first signal is woken here. */
+static void wake(struct halo_live *live)
+{
+    if (live->started && halo_live_stopped(live) && !atomic_load(&live->done))
+        pthread_kill(live->source_thread, WAKE_SIGNAL);
+}
+
+/* A process that was stopped was not there to see a device answer: after a pause in looking
+ * everything has its time again. */
+bool halo_live_is_stuck(struct halo_live *live, struct halo_error *err)
+{
+    const int64_t now = halo_now_ns();
+    if (live->looked && now - live->looked > PAUSE)
+        live->resumed = now;
+    live->looked = now;
+    wake(live);
+    if (atomic_load(&live->ready))
+        return halo_ring_is_stuck(live->ring, live->resumed, err);
+    const double limit = OPENING_PATIENCE * live->settings.gpu_timeout;
+    const int64_t opening = atomic_load(&live->opening);
+    if (!opening || now - FFMAX(opening, live->resumed) < limit * 1e9)
+        return false;
+    halo_fail_device(err, "the driver has not started the GPU within %g seconds", limit);
+    return true;
+}
+
+void halo_live_stop(struct halo_live *live)
+{
+    int none = 0;
+    atomic_compare_exchange_strong(&live->stop, &none, 1);
+    pthread_mutex_lock(&live->lock);
+    pthread_cond_broadcast(&live->changed);
+    pthread_mutex_unlock(&live->lock);
+    wake(live);
+}
+
+bool halo_live_done(const struct halo_live *live)
+{
+    return atomic_load(&live->done);
+}
+
+void halo_live_destroy(struct halo_live *live)
+{
+    if (!live)
+        return;
+    if (live->started) {
+        halo_live_stop(live);
+        pthread_join(live->source_thread, NULL);
+    }
+    for (int i = 0; i < live->encodings; i++)
+        halo_queue_destroy(live->encoder[i].queue);
+    halo_queue_destroy(live->to_filter);
+    halo_queue_destroy(live->in_gate);
+    while (live->oldest) {
+        struct halo_lineup *next = live->oldest->next;
+        halo_lineup_destroy(live->oldest);
+        live->oldest = next;
+    }
+    for (int i = 0; i < live->asked_count; i++)
+        halo_lineup_destroy(live->asked[i]);
+    halo_lineup_destroy(live->next);
+    halo_lineup_destroy(live->wanted);
+    halo_live_shape_destroy(live->shape);
+    halo_ring_destroy(live->ring);
+    halo_live_finish_settings(&live->settings);
+    pthread_cond_destroy(&live->changed);
+    pthread_mutex_destroy(&live->counting);
+    pthread_mutex_destroy(&live->lock);
+    av_free(live);
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Times of a source on the stream's line, which is CLOCK_MONOTONIC in microseconds. */
+#include "pipeline/live_private.h"
+
+enum {
+    SECOND = 1000000,
+    AHEAD = 1,        /* seconds: of a live source that says more, the clock has jumped */
+    AHEAD_PACED = 10, /* likewise where what is read comes in bursts */
+    BEHIND = 1,       /* seconds: a machine that was asleep does not hurry afterwards */
+};
+
+static int64_t now_us(void)
+{
+    return halo_now_ns() / 1000;
+}
+
+int64_t halo_live_clock_map(const struct halo_live_clock *clock, int64_t ts, AVRational tb)
+{
+    if (ts == AV_NOPTS_VALUE)
+        return ts;
+    return av_rescale_q(ts, tb, HALO_LIVE_TIME) - clock->first + clock->origin;
+}
+
+/* ts, of the source, is from now on at the time `at`. */
+static void anchor(struct halo_live_clock *clock, int64_t ts, int64_t at)
+{
+    clock->first = ts;
+    clock->origin = at;
+}
+
+/* Where the first picture of a session lies. */
+static int64_t begin(const struct halo_live_clock *clock)
+{
+    const int64_t after = clock->last ? clock->last + FFMAX(clock->duration, 1) : 0;
+    return clock->joined && clock->last ? after : FFMAX(now_us(), after);
+}
+
+/* Whether the source's clock and ours have parted. */
+static bool has_parted(const struct halo_live *live, int64_t at)
+{
+    const int64_t ahead = at - now_us();
+    if (live->paced)
+        return ahead < -BEHIND * SECOND ||
+               (!live->settings.realtime && ahead > AHEAD_PACED * SECOND);
+    return live->live && (ahead > AHEAD * SECOND || ahead < -BEHIND * SECOND);
+}
+
+static int64_t duration_of(const struct halo_live_input *in)
+{
+    const AVRational rate = in->video->avg_frame_rate;
+    return rate.num > 0 ? av_rescale_q(1, av_inv_q(rate), HALO_LIVE_TIME) : 40000;
+}
+
+void halo_live_clock_pass(struct halo_live *live, const struct halo_live_input *in,
+                          struct halo_raw_picture *raw)
+{
+    struct halo_live_clock *clock = &live->clock;
+    const AVRational tb = in->video->time_base;
+    const int64_t pts = halo_raw_picture_pts(raw);
+    const int64_t ts = av_rescale_q(pts, tb, HALO_LIVE_TIME);
+    if (in->timeless)
+        anchor(clock, ts, FFMAX(now_us(), clock->last + 1));
+    else if (!clock->set)
+        anchor(clock, ts, begin(clock));
+    clock->set = true;
+    int64_t at = halo_live_clock_map(clock, pts, tb);
+    if (has_parted(live, at)) {
+        at = FFMAX(now_us(), clock->last + 1);
+        anchor(clock, ts, at);
+    }
+    if (clock->last && at <= clock->last)
+        at = clock->last + 1;
+    clock->last = at;
+    clock->duration = duration_of(in);
+    halo_raw_picture_move(raw, at, tb, HALO_LIVE_TIME);
+    if (live->paced)
+        halo_live_wait(live, at * 1000);
+}

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * The thread of an encoding of a live stream: pictures and sound from its queue, packets to the
+ * events. What fails here is the encoding's alone; it is tried again, and the others go on. */
+#include <errno.h>
+#include <libavutil/mem.h>
+#include <string.h>
+
+#include "config/log.h"
+#include "pipeline/live_private.h"
+
+enum {
+    KEY_APART = 500000, /* microseconds between two key frames that are asked for */
+};
+
+static const double FIRST_PAUSE = 0.25, LAST_PAUSE = 5; /* seconds */
+
+static void tell_begin(struct halo_live_encoding *e)
+{
+    const struct halo_live *live = e->live;
+    const struct halo_live_begin begin = {
+        .video = e->out->streams[0]->codecpar,
+        .audio = e->sound ? e->out->streams[1]->codecpar : NULL,
+        .framerate = live->shape->framerate,
+        .card = e->card[0],
+        .solid = e->card[1],
+    };
+    if (live->events->begin)
+        live->events->begin(live->arg, e->number, &begin);
+}
+
+void halo_live_encoding_tell(struct halo_live_encoding *e, AVPacket *pkt, int stream)
+{
+    struct halo_live *live = e->live;
+    const int64_t dts = pkt->dts == AV_NOPTS_VALUE ? pkt->pts : pkt->dts;
+    if (dts == AV_NOPTS_VALUE || dts <= e->told[stream])
+        return; /* of a time that is over */
+    e->told[stream] = dts;
+    pkt->stream_index = stream;
+    pkt->time_base = HALO_LIVE_TIME;
+    pkt->pos = -1;
+    pthread_mutex_lock(&live->counting);
+    live->stats.encoded += stream == 0;
+    live->stats.bytes += pkt->size;
+    pthread_mutex_unlock(&live->counting);
+    if (live->events->packet)
+        live->events->packet(live->arg, e->number, pkt);
+}
+
+/* Closes the encoder, to be tried again after a pause. */
+static void fail(struct halo_live_encoding *e, int code, struct halo_error *err)
+{
+    struct halo_live *live = e->live;
+    halo_fail(err, code, "an encoding failed: %s", strerror(-code));
+    if (err->device) {
+        halo_live_fail(live, err);
+        return;
+    }
+    halo_live_codec_close(e);
+    e->retry = halo_now_ns() + (int64_t)(e->pause * 1e9);
+    e->pause = FFMIN(e->pause * 2, LAST_PAUSE);
+    if (live->events->failed)
+        live->events->failed(live->arg, e->number, err);
+}
+
+/* Parameters and cards, once; told at once, so that there is something to show whatever comes. */
+static int prepare(struct halo_live_encoding *e, struct halo_error *err)
+{
+    int ret = halo_live_codec_prepare(e, err);
+    if (ret >= 0)
+        ret = halo_live_sound_prepare(e, err);
+    if (ret >= 0)
+        tell_begin(e);
+    return ret;
+}
+
+/* 0: e can encode; -errno with err filled; -EAGAIN: not yet. */
+static int get_ready(struct halo_live_encoding *e, struct halo_error *err)
+{
+    int ret = 0;
+    if (!e->out && halo_now_ns() < e->retry)
+        return -EAGAIN;
+    if (!e->out)
+        ret = prepare(e, err);
+    if (ret >= 0 && !e->encoder && e->what->kind != HALO_ENCODING_RAW) {
+        ret = halo_live_codec_open(e, err);
+        if (ret >= 0)
+            tell_begin(e);
+    }
+    return ret;
+}
+
+/* More pictures than the encoding may have. */
+static bool is_too_soon(struct halo_live_encoding *e, int64_t pts)
+{
+    const double fps = e->what->video ? e->what->video->fps : 0;
+    if (fps <= 0)
+        return false;
+    const int64_t period = (int64_t)(1e6 / fps);
+    if (pts < e->due - period / 8)
+        return true;
+    e->due = pts - e->due > period ? pts + period : e->due + period;
+    return false;
+}
+
+static void ask_for_key(struct halo_live_encoding *e, int64_t pts)
+{
+    const struct halo_video_settings *video = e->what->video;
+    const double gop = video && video->gop > 0 ? video->gop : 1;
+    const AVRational rate = e->live->shape->framerate;
+    const int64_t half = rate.num > 0 ? av_rescale_q(1, av_inv_q(rate), HALO_LIVE_TIME) / 2 : 0;
+    const bool first = e->last_key == INT64_MIN;
+    const int64_t since = first ? 0 : pts - e->last_key;
+    const bool wanted = atomic_load(&e->key) && since >= KEY_APART;
+    if (!first && !wanted && since < (int64_t)(gop * 1e6) - half)
+        return;
+    atomic_store(&e->key, false);
+    e->last_key = pts;
+    halo_encoder_force_key(e->encoder);
+}
+
+/* When the picture of this packet was decoded; 0 where nobody knows. */
+static int64_t decoded_of(const struct halo_live_encoding *e, int64_t pts)
+{
+    for (size_t i = 0; i < sizeof e->sent / sizeof *e->sent; i++)
+        if (e->sent[i].pts == pts)
+            return e->sent[i].decoded;
+    return 0;
+}
+
+/* What the encoder has: 0 or -errno. */
+static int drain(struct halo_live_encoding *e, AVPacket *pkt, struct halo_error *err)
+{
+    int ret;
+    while ((ret = halo_live_codec_receive(e, pkt, err)) > 0) {
+        const int64_t decoded = decoded_of(e, pkt->pts);
+        if (pkt->flags & AV_PKT_FLAG_KEY)
+            e->last_key = pkt->pts;
+        halo_live_encoding_tell(e, pkt, 0);
+        if (decoded)
+            halo_live_time(e->live, HALO_LIVE_TOTAL, halo_now_ns() - decoded);
+    }
+    return ret;
+}
+
+static int encode(struct halo_live_encoding *e, const struct halo_item *item, AVPacket *pkt,
+                  struct halo_error *err)
+{
+    const int64_t pts = halo_output_picture_frame(item->output)->pts;
+    const int64_t tick = av_rescale_q(pts, HALO_LIVE_TIME, halo_encoder_time_base(e->encoder));
+    if (tick <= e->last_sent) { /* of a codec that counts in frames */
+        halo_live_drop(e->live, HALO_DROP_RATE, 1);
+        return 0;
+    }
+    e->last_sent = tick;
+    ask_for_key(e, pts);
+    const unsigned at = e->sent_count++ % (sizeof e->sent / sizeof *e->sent);
+    e->sent[at].pts = pts;
+    e->sent[at].decoded = item->decoded;
+    const int ret = halo_live_codec_send(e, item->output, err);
+    return ret < 0 ? ret : drain(e, pkt, err);
+}
+
+static int pack(struct halo_live_encoding *e, const struct halo_item *item, AVPacket *pkt,
+                struct halo_error *err)
+{
+    const int ret = halo_live_codec_pack(e, item->output, pkt, err);
+    if (ret > 0) {
+        halo_live_encoding_tell(e, pkt, 0);
+        halo_live_time(e->live, HALO_LIVE_TOTAL, halo_now_ns() - item->decoded);
+    }
+    return ret;
+}
+
+static void take_picture(struct halo_live_encoding *e, const struct halo_item *item, AVPacket *pkt)
+{
+    struct halo_error err = {0};
+    const int64_t begin = halo_now_ns();
+    if (!halo_live_encoding_runs(e))
+        return;
+    if (is_too_soon(e, halo_output_picture_frame(item->output)->pts)) {
+        halo_live_drop(e->live, HALO_DROP_RATE, 1);
+        return;
+    }
+    int ret = get_ready(e, &err);
+    if (ret == -EAGAIN && !err.code) {
+        halo_live_drop(e->live, HALO_DROP_ENCODER, 1);
+        return;
+    }
+    if (ret >= 0)
+        ret = e->encoder ? encode(e, item, pkt, &err) : pack(e, item, pkt, &err);
+    if (ret < 0) {
+        halo_live_drop(e->live, HALO_DROP_ENCODER, 1);
+        fail(e, ret, &err);
+        return;
+    }
+    e->pause = FIRST_PAUSE;
+    halo_live_time(e->live, HALO_LIVE_ENCODE, halo_now_ns() - begin);
+}
+
+static void flush(struct halo_live_encoding *e, AVPacket *pkt)
+{
+    struct halo_error err = {0};
+    if (e->encoder && halo_live_codec_send(e, NULL, &err) >= 0)
+        drain(e, pkt, &err);
+    if (err.code)
+        halo_log(HALO_LOG_WARNING, "%s", err.text);
+}
+
+static void run(struct halo_live_encoding *e, AVPacket *pkt)
+{
+    struct halo_error err = {0};
+    struct halo_item item;
+    const int ret = prepare(e, &err);
+    if (ret < 0)
+        fail(e, ret, &err);
+    while (halo_queue_get(e->queue, &item) == 0) {
+        if (item.kind == HALO_ITEM_END) {
+            flush(e, pkt);
+            break;
+        }
+        if (item.kind == HALO_ITEM_OUTPUT) {
+            take_picture(e, &item, pkt);
+            halo_item_finish(&item);
+        } else {
+            halo_live_sound_take(e, item.packet);
+        }
+    }
+}
+
+void *halo_live_encode_main(void *arg)
+{
+    struct halo_live_encoding *e = arg;
+    struct halo_error err = {0};
+    AVPacket *pkt = av_packet_alloc();
+    e->pause = FIRST_PAUSE;
+    if (pkt) {
+        run(e, pkt);
+    } else {
+        halo_fail(&err, -ENOMEM, "out of memory");
+        halo_live_fail(e->live, &err);
+    }
+    av_packet_free(&pkt);
+    halo_live_codec_close(e);
+    return NULL;
+}

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * The filter and the collect thread of a live stream: pictures into the gates of the present
+ * lineup, and out of them to every encoding that somebody takes. */
+#include <errno.h>
+#include <libavutil/mem.h>
+#include <string.h>
+
+#include "config/log.h"
+#include "pipeline/live_private.h"
+
+/* A picture that no filter has shown to be whole is not there. One such may be an accident; what a
+ * device says is not. */
+static void lose_picture(struct halo_live *live, int code, struct halo_error *err)
+{
+    halo_fail(err, code, "a filter failed: %s; nothing is shown", strerror(-code));
+    halo_live_drop(live, HALO_DROP_FILTER, 1);
+    if (err->device)
+        halo_live_fail(live, err);
+    else
+        halo_live_tell(live, HALO_LIVE_WAITING, err);
+}
+
+/* The lineup for a picture that enters now. */
+static struct halo_lineup *present(struct halo_live *live, struct halo_lineup *now)
+{
+    pthread_mutex_lock(&live->lock);
+    if (!now)
+        now = live->oldest;
+    if (live->next) {
+        now->next = live->next;
+        now = live->next;
+        live->next = NULL;
+    }
+    pthread_mutex_unlock(&live->lock);
+    return now;
+}
+
+/* 0, or -ECANCELED. */
+static int enter_all(struct halo_live *live, struct halo_lineup *lineup,
+                     const struct halo_item *raw)
+{
+    int ret = 0;
+    for (int g = 0; g < lineup->gates && ret >= 0; g++) {
+        struct halo_error err = {0};
+        struct halo_item item = {.kind = HALO_ITEM_PENDING,
+                                 .track = g,
+                                 .lineup = lineup,
+                                 .decoded = raw->decoded,
+                                 .entered = halo_now_ns()};
+        ret = halo_gate_enter(lineup->gate[g], raw->raw, &item.pending, &err);
+        if (ret >= 0) {
+            ret = halo_queue_put(live->in_gate, item);
+        } else if (ret != -ECANCELED) {
+            lose_picture(live, ret, &err);
+            ret = 0;
+        }
+    }
+    return ret;
+}
+
+void *halo_live_filter_main(void *arg)
+{
+    struct halo_live *live = arg;
+    struct halo_lineup *lineup = NULL;
+    struct halo_item item;
+    int ret = 0;
+    while (ret >= 0 && halo_queue_get(live->to_filter, &item) == 0) {
+        if (item.kind == HALO_ITEM_END) {
+            halo_queue_put(live->in_gate, item);
+            break;
+        }
+        lineup = present(live, lineup);
+        ret = enter_all(live, lineup, &item);
+        halo_item_finish(&item);
+    }
+    return NULL;
+}
+
+/* ---- collect ---- */
+
+/* No picture of a lineup before this one is in a gate any more. */
+static void forget_older(struct halo_live *live, const struct halo_lineup *lineup)
+{
+    for (;;) {
+        pthread_mutex_lock(&live->lock);
+        struct halo_lineup *old = live->oldest;
+        const bool goes = old != lineup;
+        if (goes)
+            live->oldest = old->next;
+        pthread_mutex_unlock(&live->lock);
+        if (!goes)
+            return;
+        halo_lineup_destroy(old);
+    }
+}
+
+/* The whole of the first picture has passed: that is the answer to halo_live_set(). */
+static void answer(struct halo_live *live, const struct halo_lineup *lineup)
+{
+    pthread_mutex_lock(&live->lock);
+    const bool asks = live->asking == lineup;
+    if (asks)
+        live->asking = NULL;
+    pthread_cond_broadcast(&live->changed);
+    pthread_mutex_unlock(&live->lock);
+    if (asks && live->events->set)
+        live->events->set(live->arg, lineup->id, NULL);
+}
+
+static void give_snapshots(struct halo_live *live, const struct halo_output_picture *picture)
+{
+    pthread_mutex_lock(&live->lock);
+    for (int i = 0; i < live->snapshots; i++)
+        if (!live->snapshot[i].picture)
+            live->snapshot[i].picture = halo_output_picture_ref(picture);
+    if (live->snapshots)
+        pthread_cond_broadcast(&live->changed);
+    pthread_mutex_unlock(&live->lock);
+}
+
+static void give_encodings(struct halo_live *live, const struct halo_item *item,
+                           const struct halo_output_picture *picture)
+{
+    for (int i = 0; i < live->encodings; i++) {
+        struct halo_live_encoding *e = &live->encoder[i];
+        if (item->lineup->of[e->what->rendition] != item->track || !halo_live_encoding_runs(e))
+            continue;
+        struct halo_item out = {.kind = HALO_ITEM_OUTPUT,
+                                .decoded = item->decoded,
+                                .output = halo_output_picture_ref(picture)};
+        if (!out.output)
+            halo_live_drop(live, HALO_DROP_ENCODER, 1);
+        else if (live->live)
+            halo_live_drop(live, HALO_DROP_ENCODER, halo_queue_put_newest(e->queue, out));
+        else
+            halo_queue_put(e->queue, out);
+    }
+}
+
+static void say_running(struct halo_live *live, int64_t decoded)
+{
+    pthread_mutex_lock(&live->lock);
+    const bool present_one = decoded > live->away;
+    pthread_mutex_unlock(&live->lock);
+    if (present_one)
+        halo_live_tell(live, HALO_LIVE_RUNNING, NULL);
+}
+
+static void leave(struct halo_live *live, const struct halo_item *item)
+{
+    struct halo_error err = {0};
+    struct halo_output_picture *picture;
+    struct halo_lineup *lineup = item->lineup;
+    const int ret = halo_gate_leave(item->pending, &picture, &err);
+    forget_older(live, lineup);
+    if (item->track == 0)
+        lineup->failed = false;
+    if (ret < 0) {
+        lineup->failed = true;
+        if (ret != -ECANCELED)
+            lose_picture(live, ret, &err);
+        return;
+    }
+    halo_live_time(live, HALO_LIVE_FILTER, halo_now_ns() - item->entered);
+    if (item->track == 0) {
+        halo_live_count_left(live, lineup->epoch);
+        give_snapshots(live, picture);
+    }
+    give_encodings(live, item, picture);
+    halo_output_picture_destroy(picture);
+    if (item->track == lineup->gates - 1 && !lineup->failed) {
+        answer(live, lineup);
+        say_running(live, item->decoded);
+    }
+}
+
+void *halo_live_collect_main(void *arg)
+{
+    struct halo_live *live = arg;
+    struct halo_item item;
+    while (halo_queue_get(live->in_gate, &item) == 0 && item.kind != HALO_ITEM_END)
+        leave(live, &item);
+    return NULL;
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * A session with the source of a live stream: open, demux, decode. */
+#include <errno.h>
+#include <libavutil/avstring.h>
+#include <libavutil/mem.h>
+#include <string.h>
+
+#include "pipeline/av.h"
+#include "pipeline/live_private.h"
+
+/* Demuxers that make up times, from what they think the rate is. */
+#define TIMELESS "mpjpeg,mjpeg,mjpeg_2000,h264,hevc,m4v,image2pipe"
+
+static int open_test(struct halo_live *live, struct halo_live_input *in, struct halo_error *err)
+{
+    const int ret =
+        halo_test_source_create(&in->test, live->settings.input, halo_ring_memory(live->ring), err);
+    if (ret < 0)
+        return ret;
+    in->format = in->own = avformat_alloc_context();
+    in->video = in->own ? avformat_new_stream(in->own, NULL) : NULL;
+    if (!in->video)
+        return halo_fail(err, -ENOMEM, "out of memory");
+    halo_test_source_describe(in->test, in->video);
+    return 0;
+}
+
+static bool wants_sound(const struct halo_live *live)
+{
+    for (int i = 0; i < live->encodings; i++)
+        if (live->encoding[i].audio)
+            return true;
+    return false;
+}
+
+static int choose_streams(const struct halo_live *live, struct halo_live_input *in,
+                          struct halo_error *err)
+{
+    const char *name = live->settings.input;
+    AVFormatContext *f = in->format;
+    const int video = av_find_best_stream(f, AVMEDIA_TYPE_VIDEO, -1, -1, NULL, 0);
+    const int sound = av_find_best_stream(f, AVMEDIA_TYPE_AUDIO, -1, video, NULL, 0);
+    if (video < 0)
+        return halo_fail(err, -ENODATA, "%s: has no video stream to filter", name);
+    const AVCodecParameters *par = f->streams[video]->codecpar;
+    if (par->format == AV_PIX_FMT_NONE || par->width <= 0 || par->height <= 0)
+        return halo_fail(err, -EBADMSG, "%s: stream %d: no picture could be found in it", name,
+                         video);
+    in->video = f->streams[video];
+    if (sound >= 0 && wants_sound(live))
+        in->sound = f->streams[sound];
+    for (unsigned i = 0; i < f->nb_streams; i++)
+        if (f->streams[i] != in->video && f->streams[i] != in->sound)
+            f->streams[i]->discard = AVDISCARD_ALL;
+    return 0;
+}
+
+/* As many pictures as can be in flight: in the queue, in the hands of the threads at its ends, in
+ * the lanes. */
+static struct halo_decoder_settings decoder_settings(const struct halo_live *live)
+{
+    const bool on_device = halo_ring_ops(live->ring)->submit != NULL;
+    const int gpu = live->settings.gpu < 0 ? 0 : live->settings.gpu;
+    return (struct halo_decoder_settings){
+        .memory = halo_ring_memory(live->ring),
+        .hw = {.hwaccel = (enum halo_hwaccel)live->settings.hwaccel,
+               .gpu = on_device ? halo_ring_device(live->ring) : gpu,
+               .on_device = on_device,
+               .in_flight = on_device ? HALO_QUEUE_PICTURES + 2 + live->settings.depth : 1},
+        .live = live->live && !live->local,
+    };
+}
+
+static int open_file(struct halo_live *live, struct halo_live_input *in, struct halo_error *err)
+{
+    int ret = halo_source_open(&in->source, &live->run, &live->damage, &live->limits, err);
+    if (ret < 0)
+        return ret;
+    in->format = halo_source_format(in->source);
+    in->timeless = live->live && !live->settings.realtime &&
+                   av_match_name(in->format->iformat->name, TIMELESS);
+    ret = choose_streams(live, in, err);
+    if (ret < 0)
+        return ret;
+    const struct halo_decoder_settings decoder = decoder_settings(live);
+    return halo_decoder_open(&in->decoder, live->settings.input, in->video, &decoder, &live->damage,
+                             err);
+}
+
+int halo_live_input_open(struct halo_live *live, struct halo_live_input *in, struct halo_error *err)
+{
+    *in = (struct halo_live_input){.pkt = av_packet_alloc()};
+    if (!in->pkt)
+        return halo_fail(err, -ENOMEM, "out of memory");
+    return halo_test_source_is(live->settings.input) ? open_test(live, in, err)
+                                                     : open_file(live, in, err);
+}
+
+void halo_live_input_close(struct halo_live_input *in)
+{
+    halo_decoder_close(in->decoder);
+    halo_source_close(in->source);
+    halo_test_source_destroy(in->test);
+    avformat_free_context(in->own);
+    av_packet_free(&in->pkt);
+    *in = (struct halo_live_input){0};
+}
+
+/* 1, 0, -errno as halo_decoder_receive(). */
+static int receive(struct halo_live *live, struct halo_live_input *in,
+                   struct halo_raw_picture **ret, struct halo_error *err)
+{
+    const int64_t begin = halo_now_ns();
+    const int received = halo_decoder_receive(in->decoder, ret, err);
+    in->spent += halo_now_ns() - begin;
+    if (received > 0) {
+        in->pictures++;
+        halo_live_time(live, HALO_LIVE_DECODE, in->spent);
+        in->spent = 0;
+    }
+    return received;
+}
+
+static int send(struct halo_live *live, struct halo_live_input *in, const AVPacket *pkt,
+                struct halo_error *err)
+{
+    const int64_t begin = halo_now_ns();
+    const long long places = atomic_load(&live->damage.places);
+    const int ret = halo_decoder_send(in->decoder, pkt, err);
+    in->spent += halo_now_ns() - begin;
+    halo_live_drop(live, HALO_DROP_DAMAGED, atomic_load(&live->damage.places) - places);
+    return ret;
+}
+
+/* The next packet, to the decoder or as sound. 1: there was one; 0: no more. */
+static int take_packet(struct halo_live *live, struct halo_live_input *in, AVPacket **ret_sound,
+                       struct halo_error *err)
+{
+    const double limit = live->settings.input_timeout;
+    if (!live->local && limit > 0)
+        atomic_store(&live->limits.deadline, halo_now_ns() + (int64_t)(limit * 1e9));
+    const int ret = halo_source_read(in->source, in->pkt, err);
+    if (ret <= 0)
+        return ret;
+    if (in->sound && in->pkt->stream_index == in->sound->index) {
+        *ret_sound = av_packet_clone(in->pkt);
+        return *ret_sound ? 1 : halo_fail(err, -ENOMEM, "out of memory");
+    }
+    if (in->pkt->stream_index != in->video->index)
+        return 1;
+    const int sent = send(live, in, in->pkt, err);
+    return sent < 0 ? sent : 1;
+}
+
+int halo_live_input_read(struct halo_live *live, struct halo_live_input *in,
+                         struct halo_raw_picture **ret_raw, AVPacket **ret_sound,
+                         struct halo_error *err)
+{
+    int ret;
+    *ret_raw = NULL;
+    *ret_sound = NULL;
+    if (in->test) {
+        ret = halo_test_source_read(in->test, ret_raw);
+        in->pictures += ret > 0;
+        return ret < 0 ? halo_fail(err, ret, "out of memory") : ret;
+    }
+    while ((ret = receive(live, in, ret_raw, err)) == 0) {
+        if (in->draining || halo_live_stopped(live))
+            return 0;
+        ret = take_packet(live, in, ret_sound, err);
+        if (ret < 0 || *ret_sound)
+            return ret;
+        if (ret == 0) {
+            in->draining = true;
+            if ((ret = send(live, in, NULL, err)) < 0)
+                return ret;
+        }
+    }
+    return ret;
+}

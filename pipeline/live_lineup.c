@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * The shape of a live stream's pictures, and the chains with their gates. */
+#include <errno.h>
+#include <libavutil/mem.h>
+#include <string.h>
+
+#include "pipeline/live_private.h"
+
+int halo_lineup_parse(struct halo_lineup **ret, const char *const *chains, int count,
+                      struct halo_error *err)
+{
+    struct halo_lineup *lineup = av_mallocz(sizeof *lineup);
+    if (!lineup)
+        return halo_fail(err, -ENOMEM, "out of memory");
+    for (int i = 0; i < count; i++) {
+        const int r = halo_chain_parse(&lineup->chain[i], chains[i], err);
+        if (r < 0) {
+            halo_lineup_destroy(lineup);
+            return r;
+        }
+        lineup->chains++;
+    }
+    *ret = lineup;
+    return 0;
+}
+
+void halo_lineup_destroy(struct halo_lineup *lineup)
+{
+    if (!lineup)
+        return;
+    for (int i = 0; i < lineup->gates; i++)
+        halo_gate_destroy(lineup->gate[i]);
+    for (int i = 0; i < lineup->chains; i++)
+        halo_chain_destroy(lineup->chain[i]);
+    av_free(lineup);
+}
+
+int halo_lineup_build(struct halo_lineup *lineup, struct halo_ring *ring,
+                      const struct halo_gate_input *input, struct halo_error *err)
+{
+    for (int i = 0; i < lineup->chains; i++) {
+        int same = 0;
+        while (same < i && strcmp(lineup->chain[same]->text, lineup->chain[i]->text) != 0)
+            same++;
+        lineup->of[i] = same < i ? lineup->of[same] : lineup->gates;
+        if (same < i)
+            continue;
+        const int ret =
+            halo_gate_create(&lineup->gate[lineup->gates], lineup->chain[i], ring, input, err);
+        if (ret < 0)
+            return ret;
+        lineup->gates++;
+    }
+    return 0;
+}
+
+static int copy_stream(AVFormatContext *like, const AVStream *from)
+{
+    AVStream *to = avformat_new_stream(like, NULL);
+    if (!to || avcodec_parameters_copy(to->codecpar, from->codecpar) < 0)
+        return -ENOMEM;
+    to->time_base = HALO_LIVE_TIME;
+    to->avg_frame_rate = from->avg_frame_rate;
+    to->r_frame_rate = from->r_frame_rate;
+    to->sample_aspect_ratio = from->sample_aspect_ratio;
+    return 0;
+}
+
+static int describe(struct halo_live_shape *shape, const struct halo_live_input *in,
+                    struct halo_error *err)
+{
+    const AVCodecParameters *par = in->video->codecpar;
+    shape->like = avformat_alloc_context();
+    if (!shape->like || copy_stream(shape->like, in->video) < 0 ||
+        (in->sound && copy_stream(shape->like, in->sound) < 0))
+        return halo_fail(err, -ENOMEM, "out of memory");
+    shape->framerate = av_guess_frame_rate(in->format, in->video, NULL);
+    if (in->timeless)
+        shape->framerate = (AVRational){0, 1};
+    shape->aspect = av_guess_sample_aspect_ratio(in->format, in->video, NULL);
+    shape->input = (struct halo_gate_input){
+        .stream = in->video->index,
+        .format = par->format,
+        .width = par->width,
+        .height = par->height,
+        .space = par->color_space,
+        .range = par->color_range,
+    };
+    return in->source ? halo_hdr_find(&shape->hdr, in->source, in->video, err) : 0;
+}
+
+void halo_live_shape_destroy(struct halo_live_shape *shape)
+{
+    if (!shape)
+        return;
+    avformat_free_context(shape->like);
+    for (int i = 0; i < 2; i++)
+        halo_output_picture_destroy(shape->blank[i]);
+    av_free(shape);
+}
+
+/* The first lineup, of the chains that are wanted by now. */
+static int form(struct halo_live *live, struct halo_live_shape *shape, struct halo_error *err)
+{
+    pthread_mutex_lock(&live->lock);
+    struct halo_lineup *first = live->wanted;
+    live->wanted = NULL;
+    live->formed = true;
+    live->shape = shape;
+    live->oldest = first;
+    pthread_mutex_unlock(&live->lock);
+    int ret = halo_lineup_build(first, live->ring, &shape->input, err);
+    for (int i = 0; i < 2 && ret >= 0; i++)
+        if ((ret = halo_gate_blank(first->gate[0], i, &shape->blank[i])) < 0)
+            halo_fail(err, ret, "out of memory");
+    if (ret >= 0)
+        shape->format = halo_gate_format(first->gate[0]);
+    return ret;
+}
+
+int halo_live_form(struct halo_live *live, const struct halo_live_input *in, struct halo_error *err)
+{
+    struct halo_live_shape *shape = av_mallocz(sizeof *shape);
+    if (!shape)
+        return halo_fail(err, -ENOMEM, "out of memory");
+    const int ret = describe(shape, in, err);
+    if (ret < 0) {
+        halo_live_shape_destroy(shape);
+        return ret;
+    }
+    return form(live, shape, err);
+}

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * What the files of a live stream (live.h) share, and nobody else.
+ *
+ *   live.c          the commands: create, start, set, watch, stop ...
+ *   live_source.c   the source thread: the life of a stream, sessions, pauses
+ *   live_input.c    one session: open, demux, decode
+ *   live_clock.c    its times on the stream's line, and when a picture is due
+ *   live_lineup.c   the shape of the pictures, and the gates for it
+ *   live_filter.c   the filter and the collect thread
+ *   live_encode.c   the thread of an encoding; live_codec.c: its encoders and cards
+ *   live_sound.c    its sound
+ *   live_aside.c    the thread that builds new lineups and writes snapshots
+ *   live_stats.c    counting
+ */
+#ifndef HALO_LIVE_PRIVATE_H
+#define HALO_LIVE_PRIVATE_H
+
+#include <libavcodec/bsf.h>
+#include <libavformat/avformat.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "config/run.h"
+#include "kernels/clock.h"
+#include "pipeline/audio.h"
+#include "pipeline/damage.h"
+#include "pipeline/decode.h"
+#include "pipeline/encode.h"
+#include "pipeline/gate.h"
+#include "pipeline/live.h"
+#include "pipeline/queue.h"
+#include "pipeline/source_file.h"
+#include "pipeline/source_test.h"
+
+enum {
+    HALO_LIVE_CHAINS = HALO_MOST_RENDITIONS + 1,
+    HALO_LIVE_REQUESTS = 16, /* snapshots, and changes, that may wait */
+    HALO_LIVE_RATE = 256,    /* pictures of which the rate is told */
+};
+
+static const AVRational HALO_LIVE_TIME = {1, 1000000};
+
+/* A set of chains and, once the shape of the pictures is known, the gates that run them. Chains of
+ * the same text have one gate. Does not change when it is in use. */
+struct halo_lineup {
+    int64_t epoch;
+    int chains, gates;
+    struct halo_chain *chain[HALO_LIVE_CHAINS]; /* by rendition */
+    int of[HALO_LIVE_CHAINS];                   /* the gate of each */
+    struct halo_gate *gate[HALO_LIVE_CHAINS];
+    uint64_t id;              /* of the halo_live_set() that asks for it */
+    bool failed;              /* a picture of it could not be filtered; the collect thread's */
+    struct halo_lineup *next; /* newer */
+};
+
+/* What pictures and sound are, once and for all: what comes later in another shape is brought to
+ * this one. Const once made. */
+struct halo_live_shape {
+    AVFormatContext *like; /* stream 0: the pictures, 1: the sound, if there is any; in
+                              microseconds. It describes: nothing is read from it */
+    AVRational framerate, aspect;
+    struct halo_hdr hdr;
+    struct halo_gate_input input;
+    enum AVPixelFormat format;            /* of filtered pictures */
+    struct halo_output_picture *blank[2]; /* gray, black */
+};
+
+/* A session with the source: from opening it to its end. */
+struct halo_live_input {
+    struct halo_source *source; /* NULL: test */
+    struct halo_decoder *decoder;
+    struct halo_test_source *test;
+    AVFormatContext *own; /* of test: describes */
+    AVFormatContext *format;
+    AVStream *video, *sound; /* sound NULL: none, or not wanted */
+    AVPacket *pkt;
+    bool timeless;    /* its times say nothing */
+    bool draining;    /* the end was reached: the decoder gives what it holds */
+    int64_t spent;    /* ns that the decoder took since the last picture */
+    int64_t pictures; /* given */
+};
+
+struct halo_live_clock {
+    bool set;         /* this session has had a picture */
+    bool joined;      /* it goes on where the one before it ended */
+    int64_t first;    /* its time in the source ... */
+    int64_t origin;   /* ... and on the line */
+    int64_t last;     /* of the pictures so far; 0: there was none */
+    int64_t duration; /* of that one */
+};
+
+struct halo_live_encoding {
+    struct halo_live *live;
+    int number;
+    const struct halo_encoding *what;
+    pthread_t thread;
+    bool running; /* the thread is to be joined */
+    struct halo_queue *queue;
+    atomic_bool watched, key;
+    /* Of the thread: */
+    struct halo_encoder *encoder; /* CODED and JPEG, while open */
+    AVBSFContext *headers;        /* puts the parameters before each key frame; NULL: not needed */
+    AVFormatContext *out;         /* describes what comes out: 0 pictures, 1 sound */
+    struct SwsContext *scaler;    /* RAW of another size */
+    AVBufferPool *raw;
+    AVPacket *card[2];
+    struct halo_audio *audio;         /* NULL: copied, or none */
+    bool sound;                       /* there is sound in it */
+    int64_t last_key, last_sent, due; /* microseconds */
+    int64_t last_sound;
+    int64_t told[2]; /* the last decoding time of each stream */
+    int64_t retry;   /* halo_now_ns() from which on the encoder is tried again */
+    double pause;    /* seconds */
+    struct {
+        int64_t pts, decoded;
+    } sent[64]; /* a ring */
+    unsigned sent_count;
+};
+
+struct halo_live_snapshot {
+    uint64_t id;
+    int64_t asked;                       /* ns */
+    const char *codec;                   /* of FFmpeg */
+    struct halo_output_picture *picture; /* NULL: none has come yet */
+};
+
+struct halo_live {
+    const struct halo_live_events *events;
+    void *arg;
+    struct halo_stream_settings settings; /* a copy */
+    struct halo_run_settings run;         /* the same as source and encoders take them; borrowed */
+    struct halo_encoding encoding[HALO_MOST_ENCODINGS];
+    int encodings;
+    bool live;  /* bounded delay: late pictures are dropped */
+    bool paced; /* a picture waits for its time */
+    bool local; /* a file: its end is one */
+
+    pthread_t source_thread, filter_thread, collect_thread, aside_thread;
+    bool started;
+    bool asided, staged;     /* threads to be joined; the source thread's */
+    atomic_int stop;         /* 1: asked for, 2: failed */
+    atomic_bool done, ready; /* ready: the ring is there */
+    atomic_llong opening;    /* of the device, since: ns; 0: it is not */
+    int64_t looked, resumed; /* by the loop, see halo_live_is_stuck() */
+
+    struct halo_source_limits limits;
+    struct halo_damage damage;
+    struct halo_ring *ring;
+    struct halo_live_shape *shape; /* made by the source thread; for others once `formed` */
+    struct halo_live_clock clock;
+    struct halo_queue *to_filter, *in_gate;
+    struct halo_live_encoding encoder[HALO_MOST_ENCODINGS];
+
+    pthread_mutex_t lock; /* of what follows */
+    pthread_cond_t changed;
+    enum halo_live_state state;
+    struct halo_error error;
+    int64_t away; /* pictures decoded before this time say nothing of the present: ns */
+    bool formed;
+    struct halo_lineup *wanted; /* without gates, until the shape is known */
+    struct halo_lineup *oldest; /* all that have gates, oldest first; the filter thread's last */
+    struct halo_lineup *next;   /* not in use yet; not in that list */
+    struct halo_lineup *asked[HALO_LIVE_REQUESTS]; /* to be built, in order */
+    int asked_count;
+    struct halo_live_snapshot snapshot[HALO_LIVE_REQUESTS];
+    int snapshots;
+    int64_t epochs;                   /* the last number given */
+    const struct halo_lineup *asking; /* whose halo_live_set() is not answered; compared only */
+    bool aside_over;
+
+    pthread_mutex_t counting; /* of what follows */
+    struct halo_live_stats stats;
+    int64_t left[HALO_LIVE_RATE]; /* when pictures left the gate: ns; a ring */
+    int64_t left_count;
+};
+
+/* ---- live.c ---- */
+
+/* A state; err NULL: all is well. The event comes where something is new. Any thread. */
+void halo_live_tell(struct halo_live *live, enum halo_live_state state,
+                    const struct halo_error *err);
+/* The end: the state is FAILED and every thread ends. Any thread. */
+void halo_live_fail(struct halo_live *live, const struct halo_error *err);
+/* Waits until then (ns), or a stop: true. */
+bool halo_live_wait(struct halo_live *live, int64_t until);
+static inline bool halo_live_stopped(const struct halo_live *live)
+{
+    return atomic_load(&live->stop) != 0;
+}
+
+/* ---- live_settings.c ---- */
+int halo_live_copy_settings(struct halo_stream_settings *ret,
+                            const struct halo_stream_settings *from); /* 0 or -ENOMEM */
+void halo_live_finish_settings(struct halo_stream_settings *settings);
+/* What can be known without opening anything. 0 or a usage error. */
+int halo_live_check(struct halo_live *live, struct halo_error *err);
+
+/* ---- live_source.c ---- */
+void *halo_live_source_main(void *arg);
+
+/* ---- live_input.c ---- */
+int halo_live_input_open(struct halo_live *live, struct halo_live_input *in,
+                         struct halo_error *err);
+void halo_live_input_close(struct halo_live_input *in); /* zeroed or half-open ones too */
+/* 1: one of *ret_raw and *ret_sound is the caller's, the other NULL; 0: the end, a stop or the time
+ * limit; -errno with err filled. */
+int halo_live_input_read(struct halo_live *live, struct halo_live_input *in,
+                         struct halo_raw_picture **ret_raw, AVPacket **ret_sound,
+                         struct halo_error *err);
+
+/* ---- live_clock.c; source thread ---- */
+
+/* The picture's time on the line, in its place; waits until it is due. */
+void halo_live_clock_pass(struct halo_live *live, const struct halo_live_input *in,
+                          struct halo_raw_picture *raw);
+int64_t halo_live_clock_map(const struct halo_live_clock *clock, int64_t ts, AVRational tb);
+
+/* ---- live_lineup.c ---- */
+int halo_lineup_parse(struct halo_lineup **ret, const char *const *chains, int count,
+                      struct halo_error *err);
+void halo_lineup_destroy(struct halo_lineup *lineup); /* NULL is nothing to do */
+int halo_lineup_build(struct halo_lineup *lineup, struct halo_ring *ring,
+                      const struct halo_gate_input *input, struct halo_error *err);
+int halo_live_form(struct halo_live *live, const struct halo_live_input *in,
+                   struct halo_error *err);
+void halo_live_shape_destroy(struct halo_live_shape *shape);
+
+/* ---- live_filter.c ---- */
+void *halo_live_filter_main(void *arg);
+void *halo_live_collect_main(void *arg);
+
+/* ---- live_encode.c ---- */
+void *halo_live_encode_main(void *arg);
+static inline bool halo_live_encoding_runs(struct halo_live_encoding *e)
+{
+    return e->what->writes || atomic_load(&e->watched);
+}
+/* A packet in microseconds, to whom it concerns. */
+void halo_live_encoding_tell(struct halo_live_encoding *e, AVPacket *pkt, int stream);
+
+/* ---- live_codec.c; the encoding's thread ---- */
+int halo_live_codec_open(struct halo_live_encoding *e, struct halo_error *err);
+/* Codec parameters into e->out, and cards. */
+int halo_live_codec_prepare(struct halo_live_encoding *e, struct halo_error *err);
+/* 1: a packet in microseconds; 0: none; picture NULL: the end. Call until 0, picture only once. */
+int halo_live_codec_send(struct halo_live_encoding *e, const struct halo_output_picture *picture,
+                         struct halo_error *err);
+int halo_live_codec_receive(struct halo_live_encoding *e, AVPacket *pkt, struct halo_error *err);
+/* RAW: the picture as a packet. */
+int halo_live_codec_pack(struct halo_live_encoding *e, const struct halo_output_picture *picture,
+                         AVPacket *pkt, struct halo_error *err);
+void halo_live_codec_close(struct halo_live_encoding *e);
+/* A picture as a whole image file. */
+int halo_live_codec_image(const struct halo_live *live, const char *codec,
+                          const struct halo_output_picture *picture, AVPacket *ret,
+                          struct halo_error *err);
+
+/* ---- live_sound.c ---- */
+int halo_live_sound_prepare(struct halo_live_encoding *e, struct halo_error *err);
+void halo_live_sound_take(struct halo_live_encoding *e, AVPacket *pkt);
+/* Source thread: a packet of the input, times on the line, to every encoding that has sound. */
+void halo_live_sound_spread(struct halo_live *live, const struct halo_live_input *in,
+                            AVPacket *pkt);
+
+/* ---- live_aside.c ---- */
+void *halo_live_aside_main(void *arg);
+
+/* ---- live_stats.c; any thread ---- */
+void halo_live_count(struct halo_live *live, int64_t *what, int64_t by); /* a field of stats */
+void halo_live_drop(struct halo_live *live, enum halo_drop why, int64_t count);
+void halo_live_time(struct halo_live *live, enum halo_live_stage stage, int64_t ns);
+void halo_live_count_left(struct halo_live *live, int64_t epoch);
+
+#endif

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Settings of a live stream: a copy of its own, and what can be said of them beforehand. */
+#include <errno.h>
+#include <libavutil/mem.h>
+#include <libavutil/parseutils.h>
+#include <string.h>
+
+#include "pipeline/av.h"
+#include "pipeline/encode_choose.h"
+#include "pipeline/live_private.h"
+#include "pipeline/path.h"
+
+/* The strings of a stream's settings, one after the other, until NULL. */
+static char **string_of(struct halo_stream_settings *s, int index)
+{
+    char **own[] = {&s->name, &s->input, &s->input_format, &s->filters};
+    enum { OWN = sizeof own / sizeof *own, RENDITION = 2, OUTPUT = 9 };
+    if (index < OWN)
+        return own[index];
+    index -= OWN;
+    if (index < s->renditions * RENDITION) {
+        struct halo_rendition_settings *r = &s->rendition[index / RENDITION];
+        return index % RENDITION ? &r->filters : &r->name;
+    }
+    index -= s->renditions * RENDITION;
+    if (index >= s->outputs * OUTPUT)
+        return NULL;
+    struct halo_output_settings *o = &s->output[index / OUTPUT];
+    char **all[OUTPUT] = {&o->target,        &o->rendition, &o->video.codec,
+                          &o->video.bitrate, &o->video.crf, &o->video.preset,
+                          &o->video.size,    &o->audio,     &o->format};
+    return all[index % OUTPUT];
+}
+
+int halo_live_copy_settings(struct halo_stream_settings *ret,
+                            const struct halo_stream_settings *from)
+{
+    int failed = 0;
+    char **text;
+    *ret = *from;
+    for (int i = 0; i < ret->outputs; i++)
+        ret->output[i].hook = NULL; /* for those who write segments */
+    for (int i = 0; (text = string_of(ret, i)); i++)
+        if (*text && !(*text = av_strdup(*text)))
+            failed = -ENOMEM;
+    return failed;
+}
+
+void halo_live_finish_settings(struct halo_stream_settings *settings)
+{
+    char **text;
+    for (int i = 0; (text = string_of(settings, i)); i++)
+        av_freep(text);
+}
+
+static int check_encoding(const struct halo_encoding *e, struct halo_error *err)
+{
+    int width, height;
+    if (e->rendition < 0)
+        return halo_fail_usage(err, "an output shows a rendition that the stream does not have");
+    if (e->video && e->video->size && av_parse_video_size(&width, &height, e->video->size) < 0)
+        return halo_fail_usage(err, "size %.80s: must be a size such as 640x480 or hd720",
+                               e->video->size);
+    if (e->audio && strcmp(e->audio, "copy") != 0 && !halo_audio_find(e->audio, err))
+        return -EINVAL;
+    if (e->kind != HALO_ENCODING_CODED)
+        return 0;
+    const AVCodec *codec = halo_av_find_encoder(
+        "codec", e->video->codec ? e->video->codec : "libx264", AVMEDIA_TYPE_VIDEO, err);
+    return codec ? halo_encode_check_preset(codec, e->video->preset, err) : -EINVAL;
+}
+
+int halo_live_check(struct halo_live *live, struct halo_error *err)
+{
+    const struct halo_stream_settings *set = &live->settings;
+    if (!set->input)
+        return halo_fail_usage(err, "the stream has no input");
+    const bool test = halo_test_source_is(set->input);
+    const bool url = !test && halo_path_is_url(set->input);
+    const bool slow = !strncmp(set->input, "http", 4); /* sent as fast as it is read */
+    struct halo_test_source *source = NULL;
+    live->live = test || url || set->realtime;
+    live->paced = test || set->realtime || slow;
+    live->local = !test && !url;
+    int ret = test ? halo_test_source_create(&source, set->input, NULL, err) : 0;
+    halo_test_source_destroy(source);
+    for (int i = 0; i < live->encodings && ret >= 0; i++)
+        ret = check_encoding(&live->encoding[i], err);
+    return ret;
+}

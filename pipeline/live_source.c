@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * The source thread of a live stream: its life from the device's start to the last thread's end. */
+#include <errno.h>
+#include <libavutil/mem.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "config/log.h"
+#include "pipeline/live_private.h"
+
+enum { HELD = 256 }; /* packets of sound that come before the first picture */
+
+static const double FIRST_PAUSE = 0.25, LAST_PAUSE = 5; /* seconds */
+
+static int open_ring(struct halo_live *live, struct halo_error *err)
+{
+    const struct halo_stream_settings *set = &live->settings;
+    const struct halo_ring_settings ring = {.backend = halo_run_backends[set->backend],
+                                            .device = set->gpu,
+                                            .depth = set->depth,
+                                            .threads = set->threads,
+                                            .live = live->live,
+                                            .locked = -1,
+                                            .deadline = set->gpu_timeout};
+    atomic_store(&live->opening, halo_now_ns());
+    const int ret = halo_ring_create(&live->ring, &ring, err);
+    atomic_store(&live->opening, 0);
+    atomic_store(&live->ready, ret >= 0);
+    return ret;
+}
+
+/* What the stages' threads have, in the order in which they end. */
+static int start_stages(struct halo_live *live, struct halo_error *err)
+{
+    int ret = -pthread_create(&live->filter_thread, NULL, halo_live_filter_main, live);
+    if (ret < 0)
+        return halo_fail(err, ret, "no thread could be started: %s", strerror(-ret));
+    ret = -pthread_create(&live->collect_thread, NULL, halo_live_collect_main, live);
+    if (ret < 0) {
+        halo_queue_abort(live->to_filter);
+        pthread_join(live->filter_thread, NULL);
+        return halo_fail(err, ret, "no thread could be started: %s", strerror(-ret));
+    }
+    live->staged = true;
+    return 0;
+}
+
+static int start_encodings(struct halo_live *live, struct halo_error *err)
+{
+    for (int i = 0; i < live->encodings; i++) {
+        struct halo_live_encoding *e = &live->encoder[i];
+        const int ret = -pthread_create(&e->thread, NULL, halo_live_encode_main, e);
+        if (ret < 0)
+            return halo_fail(err, ret, "no thread could be started: %s", strerror(-ret));
+        e->running = true;
+    }
+    return 0;
+}
+
+/* With the first session. What fails here fails again: that is the end. */
+static int start_all(struct halo_live *live, const struct halo_live_input *in,
+                     struct halo_error *err)
+{
+    int ret = halo_live_form(live, in, err);
+    if (ret >= 0)
+        ret = start_encodings(live, err);
+    if (ret >= 0)
+        ret = start_stages(live, err);
+    return ret;
+}
+
+static void end_all(struct halo_live *live)
+{
+    if (live->staged) {
+        halo_queue_put(live->to_filter, (struct halo_item){.kind = HALO_ITEM_END});
+        pthread_join(live->filter_thread, NULL);
+        pthread_join(live->collect_thread, NULL);
+    }
+    for (int i = 0; i < live->encodings; i++)
+        if (live->encoder[i].running)
+            halo_queue_put(live->encoder[i].queue, (struct halo_item){.kind = HALO_ITEM_END});
+    for (int i = 0; i < live->encodings; i++)
+        if (live->encoder[i].running)
+            pthread_join(live->encoder[i].thread, NULL);
+    pthread_mutex_lock(&live->lock);
+    live->aside_over = true;
+    pthread_cond_broadcast(&live->changed);
+    pthread_mutex_unlock(&live->lock);
+    if (live->asided)
+        pthread_join(live->aside_thread, NULL);
+    /* Pictures in a gate are waited for here, while the loop still watches the device. */
+    pthread_mutex_lock(&live->lock);
+    struct halo_queue *queues[] = {live->to_filter, live->in_gate};
+    live->to_filter = live->in_gate = NULL;
+    pthread_mutex_unlock(&live->lock);
+    halo_queue_destroy(queues[0]);
+    halo_queue_destroy(queues[1]);
+}
+
+/* ---- a session ---- */
+
+/* Sound that comes before the first picture has no place on the line yet. */
+struct held {
+    AVPacket *packet[HELD];
+    int count;
+};
+
+static void drop_held(struct held *held)
+{
+    for (int i = 0; i < held->count; i++)
+        av_packet_free(&held->packet[i]);
+    held->count = 0;
+}
+
+static void take_sound(struct halo_live *live, const struct halo_live_input *in, struct held *held,
+                       AVPacket *pkt)
+{
+    if (live->clock.set)
+        halo_live_sound_spread(live, in, pkt);
+    else if (held->count < HELD)
+        held->packet[held->count++] = pkt;
+    else
+        av_packet_free(&pkt);
+}
+
+static int take_picture(struct halo_live *live, const struct halo_live_input *in, struct held *held,
+                        struct halo_raw_picture *raw)
+{
+    halo_live_clock_pass(live, in, raw);
+    for (int i = 0; i < held->count; i++)
+        halo_live_sound_spread(live, in, held->packet[i]);
+    held->count = 0;
+    halo_live_count(live, &live->stats.decoded, 1);
+    const struct halo_item item = {.kind = HALO_ITEM_RAW, .raw = raw, .decoded = halo_now_ns()};
+    const int ret = live->live ? halo_queue_put_newest(live->to_filter, item)
+                               : halo_queue_put(live->to_filter, item);
+    halo_live_drop(live, HALO_DROP_LATE, ret);
+    return ret;
+}
+
+/* Pictures and sound until there are no more: 0, -ECANCELED, or -errno with err filled. */
+static int run_session(struct halo_live *live, struct halo_live_input *in, struct halo_error *err)
+{
+    struct held held = {.count = 0};
+    struct halo_raw_picture *raw;
+    AVPacket *sound;
+    int ret = 0;
+    while (!halo_live_stopped(live) &&
+           (ret = halo_live_input_read(live, in, &raw, &sound, err)) > 0) {
+        if (sound)
+            take_sound(live, in, &held, sound);
+        if (raw && (ret = take_picture(live, in, &held, raw)) < 0)
+            break;
+    }
+    drop_held(&held);
+    return FFMIN(ret, 0);
+}
+
+/* Why a session without an error of its own is over, where that is no end. */
+static int say_end(const struct halo_live *live, int64_t pictures, struct halo_error *err)
+{
+    const int64_t deadline = atomic_load(&live->limits.deadline);
+    const char *name = live->settings.input;
+    if (deadline && halo_now_ns() >= deadline)
+        return halo_fail(err, -ETIMEDOUT, "%s: nothing has come for %g seconds", name,
+                         live->settings.input_timeout);
+    if (pictures == 0)
+        return halo_fail(err, -ENODATA, "%s: no picture in it could be decoded", name);
+    if (!live->local && !live->settings.loop && !halo_test_source_is(name))
+        return halo_fail(err, -EPIPE, "%s: its sender has ended", name);
+    return 0;
+}
+
+static void set_deadline(struct halo_live *live)
+{
+    const double limit = live->settings.input_timeout;
+    const bool timed = !live->local && limit > 0;
+    atomic_store(&live->limits.deadline, timed ? halo_now_ns() + (int64_t)(limit * 1e9) : 0);
+}
+
+/* 0: the end, as asked for; -errno with err filled: to be tried again, or *ret_fatal. */
+static int hold_session(struct halo_live *live, double *pause, bool *ret_fatal,
+                        struct halo_error *err)
+{
+    struct halo_live_input in;
+    set_deadline(live);
+    int ret = halo_live_input_open(live, &in, err);
+    if (ret >= 0) {
+        halo_live_count(live, &live->stats.opened, 1);
+        live->clock.set = false;
+        if (!live->shape)
+            *ret_fatal = (ret = start_all(live, &in, err)) < 0;
+    }
+    if (ret >= 0)
+        ret = run_session(live, &in, err);
+    if (ret == 0)
+        ret = say_end(live, in.pictures, err);
+    if (in.pictures > 0)
+        *pause = FIRST_PAUSE;
+    live->clock.joined = ret == 0;
+    halo_live_input_close(&in);
+    return ret;
+}
+
+static bool is_over(const struct halo_live *live, int ret)
+{
+    return halo_live_stopped(live) || (ret == 0 && !live->settings.loop);
+}
+
+/* Sessions until the stream is to end. */
+static void live_on(struct halo_live *live)
+{
+    double pause = FIRST_PAUSE;
+    for (;;) {
+        struct halo_error err = {0};
+        bool fatal = false;
+        const int ret = hold_session(live, &pause, &fatal, &err);
+        if (is_over(live, ret))
+            return;
+        if (ret == 0)
+            continue;
+        halo_fail(&err, ret, "%s: %s", live->settings.input, strerror(-ret));
+        if (fatal || err.device) {
+            halo_live_fail(live, &err);
+            return;
+        }
+        halo_live_tell(live, HALO_LIVE_WAITING, &err);
+        if (halo_live_wait(live, halo_now_ns() + (int64_t)(pause * 1e9)))
+            return;
+        pause = FFMIN(pause * 2, LAST_PAUSE);
+    }
+}
+
+void *halo_live_source_main(void *arg)
+{
+    struct halo_live *live = arg;
+    struct halo_error err = {0};
+    const int ret = -pthread_create(&live->aside_thread, NULL, halo_live_aside_main, live);
+    live->asided = ret == 0;
+    if (ret < 0)
+        halo_fail(&err, ret, "no thread could be started: %s", strerror(-ret));
+    if (ret >= 0 && open_ring(live, &err) >= 0)
+        live_on(live);
+    else
+        halo_live_fail(live, &err);
+    end_all(live);
+    if (atomic_load(&live->stop) != 2)
+        halo_live_tell(live, HALO_LIVE_ENDED, NULL);
+    atomic_store(&live->done, true);
+    return NULL;
+}
