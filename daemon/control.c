@@ -17,7 +17,7 @@
 #include "daemon/methods.h"
 #include "daemon/varlink.h"
 
-enum { TICK_MS = 1000, HANDLES = 2 };
+enum { TICK_MS = 1000, HANDLES = 2, AT_ONCE = 16 };
 
 struct halo_control {
     struct halo_clients clients;
@@ -53,24 +53,31 @@ static void turn_away(int fd)
     close(fd);
 }
 
-static void on_connection(uv_poll_t *poll, int status, int events)
+/* Whether there may be another one. */
+static bool let_in(struct halo_control *control)
 {
-    struct halo_control *control = poll->data;
-    (void)status;
-    (void)events;
     const int fd = halo_accept(control->fd);
     if (fd == -EAGAIN)
-        return;
+        return false;
     if (fd < 0) {
         /* The socket stays readable: the timer listens again. */
         halo_log(HALO_LOG_WARNING, "control: no client can be let in: %s", strerror(-fd));
-        uv_poll_stop(poll);
-        return;
+        uv_poll_stop(&control->poll);
+        return false;
     }
     if (control->clients.count >= HALO_VARLINK_CLIENTS)
         turn_away(fd);
     else if (halo_client_create(&control->clients, fd))
         halo_log(HALO_LOG_WARNING, "control: no memory for a client");
+    return true;
+}
+
+static void on_connection(uv_poll_t *poll, int status, int events)
+{
+    (void)status;
+    (void)events;
+    for (int i = 0; i < AT_ONCE && let_in(poll->data); i++)
+        ;
 }
 
 static void on_tick(uv_timer_t *timer)

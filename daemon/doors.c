@@ -14,7 +14,7 @@
 
 #include "config/number.h"
 
-enum { BACKLOG = 64, MODE = 0660 };
+enum { BACKLOG = 128, MODE = 0660 };
 
 /* Whether someone answers at the socket. One whose queue is full is served as well. */
 static bool is_served(const struct sockaddr_un *address)

@@ -6,7 +6,7 @@
 
 #include "config/error.h"
 
-/* A listening, non-blocking socket with mode 0660. A socket that nobody serves any more is replaced.
+/* A listening, non-blocking socket with mode 0660. One that nobody serves any more is replaced.
  * The descriptor, or -EADDRINUSE (it is served), -EEXIST (not a socket), -ENAMETOOLONG, other
  * -errno, with err filled. */
 int halo_listen_unix(const char *path, struct halo_error *err);

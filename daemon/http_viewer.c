@@ -179,9 +179,11 @@ struct MHD_Response *halo_http_viewer_stream(struct halo_http_viewer *viewer)
 {
     struct MHD_Response *response =
         MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK, read_stream, viewer, NULL);
-    if (response)
+    if (response) {
         MHD_add_response_header(response, "Content-Type",
                                 "multipart/x-mixed-replace; boundary=" BOUNDARY);
+        MHD_add_response_header(response, "Connection", "close"); /* clients wait for its end */
+    }
     return response;
 }
 

@@ -54,13 +54,14 @@ struct halo_call {
     bool more, oneway;
 };
 
-/* One message without its NUL. 0: fits the table; release with halo_call_finish(). -EINVAL: *ret_error
- * is the whole answer, a new reference; NULL where none is wanted (oneway) or memory is out. */
+/* One message without its NUL. 0: fits the table; release with halo_call_finish(). -EINVAL:
+ * *ret_error is the whole answer, a new reference; NULL where none is wanted (oneway) or memory is
+ * out. -ENOMEM. */
 int halo_call_parse(struct halo_call *ret, const char *text, size_t length, json_t **ret_error);
 void halo_call_finish(struct halo_call *call);
 
-/* {"error": name, "parameters": {"what": what, key: value}}; key may be NULL. A new reference, NULL:
- * no memory. */
+/* {"error": name, "parameters": {"what": what, key: value}}; key may be NULL. A new reference,
+ * NULL: no memory. */
 json_t *halo_call_error(const char *name, const char *what, const char *key, const char *value);
 
 /* Of "io.halod.Control" or "org.varlink.service", in Varlink's language; malloc'ed. NULL: no such

@@ -36,7 +36,7 @@ static int list(struct ctl *ctl, char **words, int count)
     size_t i;
     (void)words;
     (void)count;
-    const int rc = ctl_call(ctl, HALO_METHOD_LIST, NULL, &result);
+    const int rc = ctl_call(ctl, HALO_METHOD_LIST, json_object(), &result);
     if (rc)
         return rc;
     if (ctl->json)
@@ -260,7 +260,7 @@ static int events(struct ctl *ctl, char **words, int count)
     int rc = ctl_connect(ctl);
     if (rc)
         return rc;
-    rc = ctl_send(ctl, HALO_METHOD_EVENTS, NULL, true);
+    rc = ctl_send(ctl, HALO_METHOD_EVENTS, json_object(), true);
     while (!rc) {
         json_t *answer = NULL;
         rc = ctl_receive(ctl, -1, &answer);

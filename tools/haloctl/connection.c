@@ -88,8 +88,8 @@ int ctl_send(struct ctl *ctl, const char *method, json_t *parameters, bool more)
 {
     char name[128];
     snprintf(name, sizeof(name), "%s.%s", HALO_VARLINK_CONTROL, method);
-    json_t *message = json_pack("{s:s, s:o}", "method", name, "parameters",
-                                parameters ? parameters : json_object());
+    json_t *message =
+        parameters ? json_pack("{s:s, s:o}", "method", name, "parameters", parameters) : NULL;
     if (message && more)
         json_object_set_new(message, "more", json_true());
     char *text = message ? json_dumps(message, JSON_COMPACT) : NULL;

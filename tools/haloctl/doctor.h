@@ -34,7 +34,7 @@ extern const struct doctor_check doctor_checks[];
  * reference, NULL: no memory. */
 json_t *doctor_look(struct ctl *ctl);
 
-/* Parts of it, for files under another root than / (HALOCTL_ROOT, for tests). malloc'ed, or NULL. */
+/* Parts of it, of files under root ("" or, for tests, $HALOCTL_ROOT). malloc'ed, or NULL. */
 char *doctor_driver_version(const char *root);
 char *doctor_library_version(const char *root);
 

@@ -32,9 +32,10 @@ static void find(struct doctor_finding *f, enum doctor_level level, const char *
 static json_t *facts_of(const json_t *seen, struct doctor_finding *f)
 {
     json_t *facts = json_object_get(seen, "facts");
-    if (!facts)
-        find(f, DOCTOR_SKIPPED, "", "only a running daemon knows");
-    return facts;
+    if (json_is_object(facts))
+        return facts;
+    find(f, DOCTOR_SKIPPED, "", "only a running daemon knows");
+    return NULL;
 }
 
 static bool is_connected(const json_t *seen)
@@ -78,6 +79,7 @@ static void permission(const json_t *seen, struct doctor_finding *f)
 static void stale_sockets(const json_t *seen, struct doctor_finding *f)
 {
     const json_t *stale = json_object_get(seen, "stale");
+    const char *first = json_string_value(json_array_get(stale, 0));
     if (!stale)
         find(f, DOCTOR_SKIPPED, "", "the listening sockets cannot be seen from here");
     else if (json_array_size(stale) == 0)
@@ -85,8 +87,8 @@ static void stale_sockets(const json_t *seen, struct doctor_finding *f)
     else
         find(f, DOCTOR_WARNING,
              "remove it; halod replaces its own when it starts, others stay in the way of nobody",
-             "%s: a socket that nobody serves (%zu of them)",
-             json_string_value(json_array_get(stale, 0)), json_array_size(stale));
+             "%s: a socket that nobody serves (%zu of them)", first ? first : "?",
+             json_array_size(stale));
 }
 
 static void driver(const json_t *seen, struct doctor_finding *f)

@@ -198,8 +198,8 @@ static void look_at_port(json_t *seen)
 static json_t *ask(struct ctl *ctl, const char *method)
 {
     json_t *answer = NULL, *result = NULL;
-    if (ctl_send(ctl, method, NULL, false) == 0 && ctl_receive(ctl, CTL_ANSWER_MS, &answer) == 0 &&
-        !json_object_get(answer, "error"))
+    if (ctl_send(ctl, method, json_object(), false) == 0 &&
+        ctl_receive(ctl, CTL_ANSWER_MS, &answer) == 0 && !json_object_get(answer, "error"))
         result = json_incref(json_object_get(answer, "parameters"));
     json_decref(answer);
     return result;

@@ -46,7 +46,7 @@ int ctl_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int ctl_try(struct ctl *ctl);
 /* The same, said: 0 or the exit code. */
 int ctl_connect(struct ctl *ctl);
-/* Asks; takes parameters over. 0 or -errno. */
+/* Asks; takes parameters over. 0 or -errno; -EINVAL: they are NULL, for words were no UTF-8. */
 int ctl_send(struct ctl *ctl, const char *method, json_t *parameters, bool more);
 /* The next message. 0: *ret is the caller's; -ETIMEDOUT, -EPIPE (the daemon closed), -EPROTO. */
 int ctl_receive(struct ctl *ctl, int timeout_ms, json_t **ret);

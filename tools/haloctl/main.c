@@ -51,7 +51,7 @@ static int print_completion(void)
          "        case ${COMP_WORDS[i]} in\n"
          "        -s | --socket | -n | --interval) ((i++)) ;;\n"
          "        -*) ;;\n"
-         "        *) [[ $command ]] && ((at++)) || command=${COMP_WORDS[i]} ;;\n"
+         "        *) if [[ $command ]]; then ((at++)); else command=${COMP_WORDS[i]}; fi ;;\n"
          "        esac\n    done\n    case $command in");
     printf("    '') words='");
     for (const struct ctl_command *c = ctl_commands; c->name; c++)

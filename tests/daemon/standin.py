@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Starts tests/daemon/standin_daemon.c: the daemon's sockets before a supervisor without engines.
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+import unittest
+
+STANDIN = os.environ.get('STANDIN_DAEMON', '')
+HALOCTL = os.environ.get('HALOCTL', '')
+PATIENCE = float(os.environ.get('HALOTEST_PATIENCE', 1))
+INTERFACE = 'io.halod.Control.'
+STREAMS = ('door', 'road', 'bad')
+JPEG = b'\xff\xd8' + b'\xff\xfe\xff\xf0' + b'no picture ' * 5955 + b'\0' * 3 + b'\xff\xd9'
+
+
+def wait_for(what, seconds=10):
+    """what(), as soon as it is true; the last value otherwise."""
+    end = time.monotonic() + seconds * PATIENCE
+    while True:
+        value = what()
+        if value or time.monotonic() > end:
+            return value
+        time.sleep(0.02)
+
+
+def memory_kib(pid):
+    with open(f'/proc/{pid}/status') as status:
+        return int(re.search(r'VmRSS:\s+(\d+)', status.read())[1])
+
+
+def descriptors(pid):
+    return len(os.listdir(f'/proc/{pid}/fd'))
+
+
+class Client:
+    """A connection to the control socket, in Varlink's wire format."""
+
+    def __init__(self, path, timeout=10):
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.connect(path)  # waits where many do
+        self.socket.settimeout(timeout * PATIENCE)
+        self.rest = b''
+        self.fds = []
+
+    def send_bytes(self, data):
+        self.socket.sendall(data)
+
+    def send(self, method, parameters=None, interface=INTERFACE, **flags):
+        message = {'method': interface + method, **flags}
+        if parameters is not None:
+            message['parameters'] = parameters
+        self.send_bytes(json.dumps(message).encode() + b'\0')
+
+    def receive(self):
+        """The next answer; None where the other side has closed."""
+        while b'\0' not in self.rest:
+            try:
+                data, fds, _, _ = socket.recv_fds(self.socket, 65536, 4)
+            except ConnectionResetError:
+                return None
+            self.fds += fds
+            if not data:
+                return None
+            self.rest += data
+        message, self.rest = self.rest.split(b'\0', 1)
+        return json.loads(message)
+
+    def call(self, method, parameters=None, **flags):
+        self.send(method, parameters, **flags)
+        return self.receive()
+
+    def close(self):
+        for fd in self.fds:
+            os.close(fd)
+        self.socket.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+
+class StandinTest(unittest.TestCase):
+    """A test with a stand-in daemon. Its end must be clean: all handles closed, exit status 0."""
+
+    environment = {}
+    http = '-'  # port 0 in it: any
+    jpeg = JPEG
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix='halod-')
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        self.socket = self.path('control.sock')
+        if self.jpeg:
+            with open(self.path('picture.jpg'), 'wb') as file:
+                file.write(self.jpeg)
+        self.daemon = None
+        self.start()
+        self.addCleanup(self.stop)
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def command(self):
+        return [STANDIN, self.socket, self.http, self.path('picture.jpg') if self.jpeg else '-',
+                *STREAMS]
+
+    def start(self):
+        self.log = open(self.path('log'), 'w+')
+        self.addCleanup(self.log.close)
+        self.daemon = subprocess.Popen(self.command(), stdout=subprocess.PIPE, stderr=self.log,
+                                       env=dict(os.environ, **self.environment))
+        self.assertEqual(self.daemon.stdout.readline(), b'ready\n', self.said())
+
+    def said(self):
+        self.log.flush()
+        with open(self.path('log')) as log:
+            return log.read()
+
+    def stop(self):
+        if self.daemon:
+            self.daemon.send_signal(signal.SIGTERM)
+            code = self.daemon.wait(20 * PATIENCE)
+            self.daemon.stdout.close()
+            self.daemon = None
+            self.assertEqual(code, 0, self.said())
+
+    def client(self, **options):
+        client = Client(self.socket, **options)
+        self.addCleanup(client.close)
+        return client
+
+    def assert_error(self, answer, name, says=''):
+        self.assertIsNotNone(answer, self.said())
+        self.assertIn('error', answer)
+        self.assertEqual(answer['error'].rsplit('.', 1)[1], name, answer)
+        self.assertIn(says, answer['parameters']['what'])
+        self.assertNotIn('\n', answer['parameters']['what'])

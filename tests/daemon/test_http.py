@@ -1,0 +1,316 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# HTTP: pictures, numbers, who may ask, and clients that do not read.
+import json
+import os
+import random
+import re
+import signal
+import socket
+import subprocess
+import time
+import unittest
+
+from standin import StandinTest, descriptors, memory_kib, wait_for
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(('127.0.0.1', 0))
+        return probe.getsockname()[1]
+
+
+class HttpTest(StandinTest):
+    def setUp(self):
+        self.port = free_port()
+        self.http = f'127.0.0.1:{self.port}'
+        super().setUp()
+
+    def url(self, path):
+        return f'http://{self.http}{path}'
+
+    def curl(self, path, *options, timeout=10):
+        """Status, headers and body of an answer."""
+        done = subprocess.run(['curl', '-s', '-i', '-m', str(timeout), *options, self.url(path)],
+                              stdout=subprocess.PIPE, timeout=timeout + 10)
+        head, _, body = done.stdout.partition(b'\r\n\r\n')
+        lines = head.decode().split('\r\n')
+        headers = {k.lower(): v for k, v in (line.split(': ', 1) for line in lines[1:])}
+        return int(lines[0].split()[1]) if head else 0, headers, body
+
+    def connect(self):
+        client = socket.create_connection(('127.0.0.1', self.port), 10)
+        self.addCleanup(client.close)
+        return client
+
+    def ask(self, path, client=None):
+        client = client or self.connect()
+        client.sendall(f'GET {path} HTTP/1.1\r\nHost: {self.http}\r\n\r\n'.encode())
+        return client
+
+    def metric(self, name):
+        body = self.curl('/metrics')[2].decode()
+        found = re.search(rf'^{re.escape(name)} (\S+)$', body, re.M)
+        return float(found[1]) if found else None
+
+
+class Pictures(HttpTest):
+    def test_snapshots(self):
+        for path in ('/door/snapshot.jpg', '/road/?action=snapshot', '/?action=snapshot'):
+            code, headers, body = self.curl(path)
+            self.assertEqual((code, headers['content-type']), (200, 'image/jpeg'), path)
+            self.assertEqual(body, self.jpeg, path)
+            self.assertLess(abs(float(headers['x-timestamp']) - time.time()), 10)
+            self.assertEqual(headers['cache-control'], 'no-store')
+            self.assertNotIn('access-control-allow-origin', headers)
+
+    def test_streams(self):
+        for path in ('/door/stream.mjpeg', '/road/?action=stream', '/?action=stream'):
+            _, headers, body = self.curl(path, timeout=1)
+            boundary = re.fullmatch('multipart/x-mixed-replace; boundary=(.+)',
+                                    headers['content-type'])[1].encode()
+            parts = body.split(b'--' + boundary + b'\r\n')
+            self.assertEqual(parts[0], b'')
+            self.assertGreater(len(parts), 10, path)
+            for part in parts[1:-2]:
+                head, picture = part.split(b'\r\n\r\n', 1)
+                self.assertIn(b'Content-Type: image/jpeg', head)
+                self.assertIn(f'Content-Length: {len(self.jpeg)}'.encode(), head)
+                self.assertRegex(head, rb'X-Timestamp: \d+\.\d{6}')
+                self.assertEqual(picture, self.jpeg + b'\r\n')
+
+    def test_a_stream_ends_with_its_stream(self):
+        client = self.ask('/door/stream.mjpeg')
+        client.recv(1000)
+        self.daemon.send_signal(signal.SIGUSR2)
+        end = time.monotonic() + 10
+        while client.recv(65536) and time.monotonic() < end:
+            pass
+        self.assertLess(time.monotonic(), end)
+
+    def test_no_such_stream(self):
+        for path in ('/dor/stream.mjpeg', '/x/snapshot.jpg', '/x/?action=stream'):
+            self.assertEqual(self.curl(path)[0], 404, path)
+
+    def test_who_leaves_is_noticed(self):
+        before = descriptors(self.daemon.pid)
+        clients = [self.ask('/door/stream.mjpeg') for _ in range(10)]
+        self.assertTrue(wait_for(lambda: self.metric('halod_http_viewers') == 10))
+        for client in clients:
+            client.close()
+        self.assertTrue(wait_for(lambda: self.metric('halod_http_viewers') == 0))
+        self.assertTrue(wait_for(lambda: descriptors(self.daemon.pid) <= before + 1))
+
+    def test_one_who_does_not_read_disturbs_nobody(self):
+        stuck = []
+        for _ in range(8):
+            client = socket.socket()
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            client.connect(('127.0.0.1', self.port))
+            self.addCleanup(client.close)
+            stuck.append(self.ask('/door/stream.mjpeg', client))
+        pictures = self.curl('/door/stream.mjpeg', timeout=3)[2].count(b'X-Timestamp')
+        self.assertGreater(pictures, 50)  # of 75
+        self.assertGreater(self.metric('halod_http_frames_dropped_total'), 0)
+        self.assertLess(memory_kib(self.daemon.pid), 400000)
+        self.assertTrue(wait_for(lambda: self.metric('halod_http_viewers') == 0, 30))
+
+    def test_the_end_with_viewers(self):
+        for path in ('/door/stream.mjpeg', '/road/stream.mjpeg', '/door/snapshot.jpg'):
+            self.ask(path)
+        time.sleep(0.1)
+        self.stop()
+
+
+class WithoutPictures(HttpTest):
+    jpeg = None
+
+    def test_a_snapshot_is_given_up(self):
+        code, _, body = self.curl('/door/snapshot.jpg', timeout=15)
+        self.assertEqual(code, 503)
+        self.assertIn(b'haloctl status', body)
+
+    def test_who_waits_and_leaves_is_noticed(self):
+        clients = [self.ask('/door/stream.mjpeg'), self.ask('/door/snapshot.jpg')]
+        self.assertTrue(wait_for(lambda: self.metric('halod_http_viewers') == 2))
+        for client in clients:
+            client.close()
+        self.assertTrue(wait_for(lambda: self.metric('halod_http_viewers') == 0, 4))
+
+    def test_the_end_while_they_wait(self):
+        for path in ('/door/stream.mjpeg', '/door/snapshot.jpg'):
+            self.ask(path)
+        time.sleep(0.1)
+        self.stop()
+
+
+class Pages(HttpTest):
+    def test_index(self):
+        code, headers, body = self.curl('/')
+        self.assertEqual(code, 200)
+        self.assertIn('text/html', headers['content-type'])
+        self.assertIn(b'href="/road/stream.mjpeg"', body)
+
+    def test_status(self):
+        code, headers, body = self.curl('/api/streams')
+        self.assertEqual((code, headers['content-type']), (200, 'application/json'))
+        self.assertEqual(len(json.loads(body)['streams']), 3)
+
+    def test_health(self):
+        code, _, body = self.curl('/healthz')
+        self.assertEqual(code, 503)
+        self.assertEqual(json.loads(body)['not_running'], ['bad'])
+
+    def test_metrics(self):
+        code, headers, body = self.curl('/metrics')
+        self.assertEqual(code, 200)
+        self.assertTrue(headers['content-type'].startswith('text/plain; version=0.0.4'))
+        families = {}
+        for line in body.decode().splitlines():
+            if line.startswith('# TYPE '):
+                _, _, name, kind = line.split(' ')
+                self.assertNotIn(name, families, 'a family twice')
+                families[name] = kind
+            elif not line.startswith('# HELP '):
+                sample = re.fullmatch(r'([a-z_]+)(\{[a-z_]+="(?:[^"\\\n]|\\.)*"'
+                                      r'(?:,[a-z_]+="(?:[^"\\\n]|\\.)*")*\})? [-+0-9.e]+', line)
+                self.assertTrue(sample, line)
+                name = sample[1]
+                base = re.sub('_(sum|count)$', '', name)
+                self.assertTrue(name in families or families.get(base) == 'summary', line)
+                self.assertTrue(name.startswith('halod_'), line)
+        for name, kind in families.items():
+            self.assertEqual(name.endswith('_total'), kind == 'counter', name)
+        self.assertEqual(self.metric('halod_frames_dropped_total{stream="road",reason="late"}'), 2)
+        self.assertEqual(self.metric('halod_stream_up{stream="bad"}'), 0)
+        self.assertEqual(self.metric('halod_stage_duration_seconds{stream="door",stage="total",'
+                                     'quantile="0.5"}'), 0.011)
+        self.assertEqual(self.metric('halod_stage_duration_seconds_count{stream="door",'
+                                     'stage="total"}'), 1000)
+        self.assertEqual(self.metric('halod_output_viewers{stream="door",'
+                                     'output="/run/halod/x.ts"}'), 3)
+
+    def test_other_paths(self):
+        for path in ('/nothing', '/door', '/door/', '/door/x', '/../etc/passwd', '/%2e%2e/x',
+                     '/door/snapshot.jpg/', '//', '/?action=command', '/door/?action=',
+                     '/metrics/', '/door//snapshot.jpg', '/' + 'x' * 3000):
+            self.assertIn(self.curl(path, '--path-as-is')[0], (400, 404), path)
+
+
+class Access(HttpTest):
+    def status_for(self, *headers, method='GET'):
+        options = [word for header in headers for word in ('-H', header)]
+        return self.curl('/api/streams', '-X', method, *options)[0]
+
+    def test_hosts(self):
+        for host in ('localhost', f'localhost:{self.port}', '127.0.0.1', '[::1]', '[::1]:99',
+                     'LOCALHOST', 'cam.example', 'tv.example:80'):
+            self.assertEqual(self.status_for(f'Host: {host}'), 200, host)
+        for host in ('evil.example', 'localhost.evil.example', '192.168.0.1', 'cam.example.evil',
+                     'localhost:80:80', '[::1', '', 'localhost:x'):
+            self.assertIn(self.status_for(f'Host: {host}' if host else 'Host;'), (400, 403), host)
+
+    def test_origins(self):
+        good = f'http://{self.http}'
+        self.assertEqual(self.status_for(f'Origin: {good}'), 200)
+        for origin in ('http://evil.example', 'null', f'{good}.evil.example', self.http,
+                       'http://localhost:1'):
+            self.assertEqual(self.status_for(f'Origin: {origin}'), 403, origin)
+
+    def test_methods(self):
+        for method in ('POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH'):
+            self.assertEqual(self.status_for(method=method), 405, method)
+        _, headers, _ = self.curl('/', '-X', 'POST')
+        self.assertEqual(headers['allow'], 'GET, HEAD')
+        _, _, body = self.curl('/', '-d', 'x' * 100000)
+        self.assertIn(b'haloctl', body)
+
+    def test_head(self):
+        for path in ('/', '/metrics', '/door/snapshot.jpg', '/door/stream.mjpeg'):
+            code, _, body = self.curl(path, '-I')
+            self.assertEqual((code, body), (200, b''), path)
+
+
+class Limits(HttpTest):
+    def test_many_connections(self):
+        clients = [self.ask('/door/stream.mjpeg') for _ in range(100)]
+        time.sleep(0.5)
+        self.assertLessEqual(descriptors(self.daemon.pid), 64 + 30)
+        for client in clients:
+            client.close()
+        self.assertTrue(wait_for(lambda: self.curl('/', timeout=2)[0] == 200))
+
+    def test_large_headers(self):
+        client = self.connect()
+        try:
+            client.sendall(b'GET / HTTP/1.1\r\n')
+            for i in range(3000):
+                client.sendall(b'X-%d: %s\r\n' % (i, b'y' * 100))
+            answer = client.recv(1000)
+        except ConnectionError:
+            answer = b''
+        self.assertTrue(not answer or b' 4' in answer.split(b'\r\n')[0], answer)
+        self.assertEqual(self.curl('/')[0], 200)
+
+    def test_a_request_that_never_ends_is_cut(self):
+        client = self.connect()
+        client.settimeout(30)
+        client.sendall(b'GET / HTTP/1.1\r\nHost: localhost\r\n')
+        before = time.monotonic()
+        try:
+            while client.recv(1000):
+                pass
+        except ConnectionError:
+            pass
+        self.assertLess(time.monotonic() - before, 25)
+
+    def test_random_bytes(self):
+        generator = random.Random(3)
+        for i in range(100):
+            client = self.connect()
+            try:
+                client.sendall(generator.randbytes(generator.randrange(1, 2000))
+                               + b'\r\n\r\n' * (i % 2))
+            except ConnectionError:
+                pass
+            client.close()
+        self.assertEqual(self.curl('/')[0], 200)
+
+
+class Listening(StandinTest):
+    def refused(self, http):
+        self.http = http
+        done = subprocess.run(self.command(), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              text=True, timeout=20)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        return done.stderr
+
+    def test_address_in_use(self):
+        self.stop()
+        with socket.socket() as other:
+            other.bind(('127.0.0.1', 0))
+            other.listen()
+            port = other.getsockname()[1]
+            self.assertIn(f'127.0.0.1:{port} is in use', self.refused(f'127.0.0.1:{port}'))
+
+    def test_no_addresses(self):
+        self.stop()
+        for address in ('8480', 'example.org:80', '127.0.0.1:99999', '127.0.0.1:', ':80', '',
+                        '1.2.3:80', '[::1:80', '127.0.0.1:8480x', 'unix:', '1' * 300 + ':1'):
+            with self.subTest(address):
+                self.refused(address)
+
+    def test_unix(self):
+        self.stop()
+        self.http = 'unix:' + self.path('http.sock')
+        self.start()
+        self.assertEqual(os.stat(self.path('http.sock')).st_mode & 0o777, 0o660)
+        body = subprocess.run(['curl', '-s', '--unix-socket', self.path('http.sock'),
+                               'http://localhost/door/snapshot.jpg'], stdout=subprocess.PIPE,
+                              timeout=20).stdout
+        self.assertEqual(body, self.jpeg)
+        self.stop()
+        self.assertFalse(os.path.exists(self.path('http.sock')))
+
+
+if __name__ == '__main__':
+    unittest.main()

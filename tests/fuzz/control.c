@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Fuzz target: messages of the control socket, one after the other with NULs between. Built and run
+ * as chain.c is. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "daemon/methods.h"
+#include "daemon/varlink.h"
+#include "tests/fuzz/fuzz.h"
+
+/* What goes back must be one clean line and fit for the wire. */
+static void check_error(json_t *error)
+{
+    const json_t *parameters = json_object_get(error, "parameters");
+    const char *what = json_string_value(json_object_get(parameters, HALO_ERROR_WHAT));
+    char *text = json_dumps(error, JSON_COMPACT);
+    if (!text || !json_is_string(json_object_get(error, "error")) || !what || !*what ||
+        strpbrk(what, "\n\r\033"))
+        abort();
+    free(text);
+}
+
+static void check_call(const struct halo_call *call)
+{
+    for (const struct halo_parameter *p = call->method->in; p->name; p++) {
+        const json_t *value = json_object_get(call->parameters, p->name);
+        if (!value || json_is_null(value)) {
+            if (!p->optional)
+                abort();
+        } else if (p->type == HALO_PARAMETER_STRING && !json_is_string(value)) {
+            abort();
+        } else if (p->type == HALO_PARAMETER_BOOL && !json_is_boolean(value)) {
+            abort();
+        } else if (p->type == HALO_PARAMETER_REAL &&
+                   !(json_number_value(value) >= p->min && json_number_value(value) <= p->max)) {
+            abort();
+        }
+    }
+}
+
+static void parse(const char *text, size_t length)
+{
+    struct halo_call call = {0};
+    json_t *error = NULL;
+    if (halo_call_parse(&call, text, length, &error)) {
+        if (call.method || call.parameters)
+            abort();
+        if (error)
+            check_error(error);
+        json_decref(error);
+        return;
+    }
+    if (error || !call.method)
+        abort();
+    check_call(&call);
+    halo_call_finish(&call);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    const char *at = (const char *)data, *const end = at + size;
+    while (at < end) {
+        const char *nul = memchr(at, 0, (size_t)(end - at));
+        const size_t length = (size_t)((nul ? nul : end) - at);
+        parse(at, length);
+        at += length + 1;
+    }
+    return 0;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Fuzz target: what a request asks for. The input's lines are method, path, action, Host, Origin,
+ * the listen address and the further hosts; an empty one is an absent header. Built and run as
+ * chain.c is. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "daemon/http_request.h"
+#include "tests/fuzz/fuzz.h"
+
+enum { LINES = 7 };
+
+static void check(const struct halo_http_request *request, const struct halo_http_route *route)
+{
+    static const char letters[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-";
+    if ((route->what == HALO_HTTP_ERROR) != (route->status != 200) || !route->why)
+        abort();
+    if (route->what == HALO_HTTP_ERROR) {
+        if (!*route->why)
+            abort();
+        return;
+    }
+    if (strcmp(request->method, "GET") && strcmp(request->method, "HEAD"))
+        abort();
+    if (!request->host || !halo_http_is_host(request->host, request->listen, request->hosts))
+        abort();
+    if (strlen(route->stream) > 64 || strspn(route->stream, letters) != strlen(route->stream))
+        abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    char *text = malloc(size + 1), *line[LINES] = {NULL}, *rest = text;
+    struct halo_http_route route;
+    if (!text)
+        return 0;
+    if (size > 0)
+        memcpy(text, data, size);
+    text[size] = '\0';
+    for (int i = 0; i < LINES && rest; i++)
+        line[i] = strsep(&rest, "\n");
+    const struct halo_http_request request = {
+        .method = line[0] ? line[0] : "",
+        .path = line[1] ? line[1] : "",
+        .action = line[2] && *line[2] ? line[2] : NULL,
+        .host = line[3] && *line[3] ? line[3] : NULL,
+        .origin = line[4] && *line[4] ? line[4] : NULL,
+        .listen = line[5] ? line[5] : "127.0.0.1:8480",
+        .hosts = line[6],
+    };
+    halo_http_route(&request, &route);
+    check(&request, &route);
+    free(text);
+    return 0;
+}
