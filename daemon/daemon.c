@@ -97,7 +97,8 @@ static void log_errors(json_t *errors)
 {
     json_t *text;
     size_t i;
-    json_array_foreach(errors, i, text) halo_log(HALO_LOG_ERROR, "%s", json_string_value(text));
+    json_array_foreach (errors, i, text)
+        halo_log(HALO_LOG_ERROR, "%s", json_string_value(text));
 }
 
 static void reload_by_signal(struct daemon *daemon)

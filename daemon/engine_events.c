@@ -153,6 +153,23 @@ static void on_snapshot(void *arg, uint64_t id, const AVPacket *image, const str
         close(fd);
 }
 
+/* One encoding alone: what else the stream gives goes on. */
+static void on_failed(void *arg, int encoding, const struct halo_error *err)
+{
+    struct engine_stream *stream = arg;
+    json_t *message = engine_tell("encoding", stream->name);
+    json_object_set_new(message, "encoding", json_integer(encoding));
+    json_object_set_new(message, "why", json_string(err->text));
+    engine_note(stream->engine, message, NULL, 0, false);
+}
+
+static void tell_works(struct engine_stream *stream, int encoding)
+{
+    json_t *message = engine_tell("encoding", stream->name);
+    json_object_set_new(message, "encoding", json_integer(encoding));
+    engine_note(stream->engine, message, NULL, 0, false);
+}
+
 /* ---- packets ---- */
 
 static size_t ring_size(const struct engine_stream *stream, int encoding,
@@ -201,6 +218,7 @@ static void on_begin(void *arg, int encoding, const struct halo_live_begin *begi
 {
     struct engine_stream *stream = arg;
     struct engine_ring *ring = &stream->ring[encoding];
+    tell_works(stream, encoding);
     if (stream->encoding[encoding].feeds) {
         const size_t size = ring_size(stream, encoding, begin);
         if (!ring->writer || size > ring->size)
@@ -229,6 +247,7 @@ const struct halo_live_events engine_events = {
     .state = on_state,
     .begin = on_begin,
     .packet = on_packet,
+    .failed = on_failed,
     .set = on_set,
     .snapshot = on_snapshot,
 };

@@ -72,8 +72,9 @@ struct engine_stream {
     uv_work_t work;
     struct halo_live *live; /* NULL: could not be made */
     struct halo_error error;
-    struct halo_output *output[HALO_MOST_OUTPUTS];
-    pthread_mutex_t rings; /* of ring[]: threads write, the loop counts */
+    struct halo_output *output[HALO_MOST_OUTPUTS]; /* NULL: another kind, or could not be made */
+    char *refused[HALO_MOST_OUTPUTS];              /* why that was */
+    pthread_mutex_t rings;                         /* of ring[]: threads write, the loop counts */
     struct engine_ring ring[HALO_MOST_ENCODINGS];
 };
 

@@ -59,6 +59,12 @@ static void copy_output(struct halo_link_output *ret, struct halo_output *output
     halo_sanitise(ret->path);
 }
 
+static void copy_refusal(struct halo_link_output *ret, const char *why)
+{
+    ret->state = HALO_OUTPUT_FAILED;
+    snprintf(ret->why, sizeof ret->why, "%s", why);
+}
+
 static int64_t ring_dropped(struct engine_stream *stream)
 {
     int64_t sum = 0;
@@ -89,6 +95,8 @@ void engine_stream_tell_stats(struct engine_stream *stream)
     for (int i = 0; i < stream->settings.outputs; i++)
         if (stream->output[i])
             copy_output(&numbers.link.output[i], stream->output[i]);
+        else if (stream->refused[i])
+            copy_refusal(&numbers.link.output[i], stream->refused[i]);
     halo_link_send(stream->engine->link,
                    json_pack("{s:s, s:{s:o}}", "tell", "stats", "streams", stream->name,
                              halo_link_stats_write(&numbers.link)),
@@ -104,8 +112,11 @@ static void make(uv_work_t *work)
         const struct halo_output_settings *output = &stream->settings.output[i];
         if (output->kind != HALO_OUTPUT_FILE && output->kind != HALO_OUTPUT_URL)
             continue;
-        if (halo_output_create(&stream->output[i], stream->name, output, &stream->error) < 0)
-            return;
+        struct halo_error err = {0};
+        if (halo_output_create(&stream->output[i], stream->name, output, &err) == 0)
+            continue;
+        stream->refused[i] = strdup(err.text);
+        halo_log(HALO_LOG_ERROR, "stream %s: %s", stream->name, err.text);
     }
     halo_live_create(&stream->live, &stream->settings, &engine_events, stream, &stream->error);
 }
@@ -203,6 +214,8 @@ static void finished(uv_work_t *work, int status)
         halo_link_send(engine->link, engine_tell("gone", stream->name), NULL, 0);
     for (int i = 0; i < stream->encodings; i++)
         halo_packet_writer_destroy(stream->ring[i].writer);
+    for (int i = 0; i < stream->settings.outputs; i++)
+        free(stream->refused[i]);
     halo_stream_settings_finish(&stream->settings);
     pthread_mutex_destroy(&stream->rings);
     free(stream);

@@ -20,6 +20,7 @@
  *   hello     pid, version
  *   ring      stream, encoding; descriptors: memory, event; replaces the one before
  *   state     stream, state, why, device (the GPU failed)
+ *   encoding  stream, encoding, why (absent: it works): the others go on
  *   set       stream, id, why (absent: in force)
  *   snapshot  stream, id, why or nothing; descriptor: a memfd with the image
  *   stats     streams {NAME: {...}} (link_stats.h), a message for each, and one without streams:

@@ -79,6 +79,25 @@ static bool take_state(struct sv_process *process, struct sv_stream *stream, con
     return true;
 }
 
+static bool take_encoding(struct sv_stream *stream, const json_t *message)
+{
+    const int64_t encoding = halo_json_integer(message, "encoding", 0, stream->encodings - 1, -1);
+    if (encoding < 0)
+        return false;
+    struct sv_outlet *outlet = &stream->outlet[encoding];
+    char why[600];
+    halo_json_text(message, "why", why, sizeof why);
+    if (!strcmp(why, outlet->why))
+        return true;
+    snprintf(outlet->why, sizeof outlet->why, "%s", why);
+    if (why[0])
+        halo_log(HALO_LOG_ERROR, "stream %s: one of its encodings: %s", stream->name, why);
+    else
+        halo_log(HALO_LOG_INFO, "stream %s: that encoding works again", stream->name);
+    sv_event(stream->sv, "encoding", stream->name, why[0] ? "failed" : "running", why);
+    return true;
+}
+
 static bool take_answer(struct sv_stream *stream, enum sv_request_kind kind, const json_t *message,
                         const int *fds, int count)
 {
@@ -103,8 +122,7 @@ static bool take_stats(struct sv_engine *engine, const json_t *message)
     if (!json_is_object(streams))
         return false;
     bool good = true;
-    json_object_foreach(streams, name, value)
-    {
+    json_object_foreach (streams, name, value) {
         struct sv_stream *stream = stream_of(engine, name);
         good &= stream && json_is_object(value);
         if (stream)
@@ -130,6 +148,8 @@ static bool take_of_stream(struct sv_process *process, const char *tell, const j
         return take_answer(stream, SV_SET, message, NULL, 0);
     if (!strcmp(tell, "state"))
         return take_state(process, stream, message);
+    if (!strcmp(tell, "encoding"))
+        return take_encoding(stream, message);
     if (!strcmp(tell, "gone")) {
         sv_stream_gone(stream);
         return true;

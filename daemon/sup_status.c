@@ -72,6 +72,9 @@ static json_t *output_status(const struct sv_stream *stream, int index)
         set_hidden(to, "target", output->target);
     if (output->rendition)
         set_text(to, "rendition", output->rendition);
+    const int encoding = stream->open ? stream->of[index] : -1;
+    if (encoding >= 0 && stream->outlet[encoding].why[0])
+        set_text(to, "encoding_failed", stream->outlet[encoding].why);
     const bool written = output->kind == HALO_OUTPUT_FILE || output->kind == HALO_OUTPUT_URL;
     if (written && index < stream->stats.outputs)
         add_written(to, &stream->stats.output[index]);

@@ -126,6 +126,8 @@ static void leave_rings(struct sv_stream *stream, const char *why)
     stream->phase = SV_OUT;
     stream->stats.rate = 0;
     stream->stats.outputs = 0; /* nobody writes them now */
+    for (int i = 0; i < stream->encodings; i++)
+        stream->outlet[i].why[0] = '\0';
 }
 
 void sv_stream_lost(struct sv_stream *stream, const char *why, bool crashed)

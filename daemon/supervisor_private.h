@@ -99,6 +99,7 @@ struct sv_outlet {
     struct halo_feed *feed; /* NULL: nobody can take it */
     struct sv_ring *ring;   /* NULL: the engine has not given one yet */
     bool watched;
+    char why[600]; /* it does not work, "" */
 };
 
 struct sv_ring {
