@@ -92,8 +92,7 @@ static void write_map(struct writer *w, const json_t *map, int indent, bool firs
 {
     const char *key;
     json_t *value;
-    json_object_foreach((json_t *)map, key, value)
-    {
+    json_object_foreach ((json_t *)map, key, value) {
         fprintf(w->to, "%*s", first ? 0 : indent, "");
         first = false;
         write_key(w->to, key);

@@ -163,8 +163,7 @@ static struct halo_node *to_node(const json_t *json, const struct halo_source *s
     } else {
         const char *key;
         json_t *value;
-        json_object_foreach((json_t *)json, key, value)
-        {
+        json_object_foreach ((json_t *)json, key, value) {
             fine = fine && add_child(node, key, value);
         }
     }

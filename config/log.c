@@ -13,6 +13,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "config/daemon.h"
 #include "config/error.h"
 #include "config/journal.h"
 #include "config/log_repeat.h"
@@ -80,6 +81,15 @@ static void write_line(enum halo_log_level level, const char *line)
     write_all(all, (size_t)length);
 }
 
+/* A service's log is read by more people than its settings. */
+static void hide_secrets(char *line, size_t size)
+{
+    char *shown = strstr(line, "://") ? halo_hide_secrets(line) : NULL;
+    if (shown)
+        snprintf(line, size, "%s", shown);
+    free(shown);
+}
+
 void halo_log(enum halo_log_level level, const char *format, ...)
 {
     if (level == HALO_LOG_QUIET || level > halo_log_get_level())
@@ -89,6 +99,8 @@ void halo_log(enum halo_log_level level, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(line, sizeof(line), format, arguments);
     va_end(arguments);
+    if (is_service)
+        hide_secrets(line, sizeof(line));
     halo_sanitise(line);
 
     pthread_mutex_lock(&lock);

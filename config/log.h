@@ -23,7 +23,8 @@ void halo_log(enum halo_log_level level, const char *format, ...)
 
 /* For a service: to systemd's journal with fields where standard error is connected to it (without
  * libsystemd with the level as "<N>" in front), and an error or warning that comes again within
- * half a minute is only counted, and said again as "TEXT (N times more)". Once, before there are
+ * half a minute is only counted, and said again as "TEXT (N times more)". Secrets in URLs are
+ * hidden. Once, before there are
  * threads. */
 void halo_log_be_service(void);
 /* Says what was counted and is due. About every few seconds. */

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "pipeline/output.h"
@@ -34,7 +35,9 @@ static const struct row output_counts[] = {
 void halo_json_text(const json_t *object, const char *key, char *ret, size_t size)
 {
     const char *text = json_string_value(json_object_get(object, key));
-    snprintf(ret, size, "%s", text ? text : "");
+    char *shown = text && strstr(text, "://") ? halo_hide_secrets(text) : NULL;
+    snprintf(ret, size, "%s", shown ? shown : text ? text : "");
+    free(shown);
     halo_sanitise(ret);
 }
 

@@ -109,6 +109,9 @@ class Daemon:
     def pids(self):
         return [engine['pid'] for engine in self.status()['engines'] if engine['pid']]
 
+    def kill_engine_of(self, name, number=signal.SIGKILL):
+        os.kill(self.engines()[self.status(name)['engine']]['pid'], number)
+
     def wait_state(self, name, state, timeout=20):
         if not wait_until(lambda: self.state(name) == state, timeout):
             raise AssertionError(f'{name} is not {state}: {self.status(name)}\n{self.told()}')
@@ -160,9 +163,10 @@ class Reader(threading.Thread):
         return max(b - a for a, b in zip(times, times[1:]))
 
     def close(self):
-        self.socket.shutdown(socket.SHUT_RDWR)
-        self.join(5)
-        self.socket.close()
+        if self.socket.fileno() >= 0:
+            self.socket.shutdown(socket.SHUT_RDWR)
+            self.join(5)
+            self.socket.close()
 
 
 class Watcher(threading.Thread):

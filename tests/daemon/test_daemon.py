@@ -1,0 +1,371 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# The daemon as a whole: its streams' states, live changes, reloads, and what it costs over time.
+import json
+import os
+import signal
+import subprocess
+import time
+
+from daemontest import (FFMPEG, HALOD, PATIENCE, ROUNDS, Control, DaemonTest, Refused,
+                        call, halod_environment, main, wait_until)
+from halotest import plain_clip
+
+
+class States(DaemonTest):
+    def test_status(self):
+        """Every number that docs/control.md names is there, and moves."""
+        daemon = self.start()
+        daemon.wait_state('one', 'running')
+        self.assertTrue(wait_until(lambda: daemon.status('one')['filtered'] > 20))
+        status = daemon.status('one')
+        for key in ('name', 'state', 'why', 'input', 'filters', 'engine', 'backend', 'restarts',
+                    'uptime_s', 'viewers', 'card', 'recording', 'overloaded', 'decoded',
+                    'encoded', 'bytes', 'opened', 'damaged', 'epoch', 'dropped', 'stages',
+                    'outputs', 'renditions', 'rate', 'width', 'height', 'cpu_instead'):
+            self.assertIn(key, status)
+        self.assertEqual((status['width'], status['height']), (320, 240))
+        self.assertEqual((status['engine'], status['backend']), ('cpu', 'cpu'))
+        self.assertGreater(status['uptime_s'], 0)
+        self.assertGreater(status['stages']['filter']['count'], 0)
+        self.assertGreater(status['stages']['filter']['p99'], 0)
+        self.assertEqual(status['outputs'][0]['kind'], 'unix')
+        whole = daemon.status()
+        self.assertEqual([s['name'] for s in whole['streams']], ['one'])
+        self.assertEqual(whole['engines'][0]['state'], 'running')
+
+    def test_viewers_are_counted(self):
+        daemon = self.start()
+        reader = self.reader('one.ts')
+        self.assertTrue(wait_until(lambda: daemon.status('one')['viewers'] == 1))
+        self.assertEqual(daemon.status('one')['outputs'][0]['viewers'], 1)
+        reader.socket.shutdown(2)
+        self.assertTrue(wait_until(lambda: daemon.status('one')['viewers'] == 0))
+
+    def test_a_file_ends(self):
+        """A file without loop: ended, its viewers are closed, and start begins it again."""
+        clip = plain_clip(seconds=3)
+        daemon = self.start({'one': self.stream(input=clip, realtime=True)})
+        reader = self.reader('one.ts')
+        daemon.wait_state('one', 'ended')
+        self.assertTrue(wait_until(lambda: reader.ended))
+        self.assertFalse(os.path.exists(self.path('one.ts')))
+        daemon.control('Start', name='one')
+        daemon.wait_state('one', 'running')
+        self.reader('one.ts')
+
+    def test_a_file_that_restarts(self):
+        clip = plain_clip(seconds=1)
+        daemon = self.start({'one': self.stream(input=clip, realtime=True, restart='always')})
+        reader = self.reader('one.ts')
+        self.assertTrue(wait_until(lambda: daemon.status('one')['restarts'] >= 2))
+        self.assertFalse(reader.ended)
+
+    def test_an_input_that_is_not_there(self):
+        """It waits, says for what, shows the card, and goes on when the file comes."""
+        source = self.path('later.mkv')
+        daemon = self.start({'one': self.stream(input=source, loop=True, realtime=True),
+                             'two': self.stream('two')})
+        self.assertTrue(wait_until(lambda: daemon.state('one') in ('waiting', 'restarting')))
+        self.assertIn('later.mkv', daemon.status('one')['why'])
+        daemon.wait_state('two', 'running')
+        with open(plain_clip('.mkv', seconds=2), 'rb') as clip, open(source + '.new', 'wb') as to:
+            to.write(clip.read())
+        os.rename(source + '.new', source)
+        daemon.wait_state('one', 'running', 30)
+        self.reader('one.ts')
+
+    def test_stop_start_restart(self):
+        daemon = self.start()
+        daemon.wait_state('one', 'running')
+        reader = self.reader('one.ts')
+        daemon.control('Restart', name='one')
+        self.assertTrue(wait_until(lambda: daemon.status('one')['restarts'] == 1))
+        daemon.wait_state('one', 'running')
+        self.assertFalse(reader.ended)
+        daemon.control('Stop', name='one')
+        daemon.wait_state('one', 'stopped')
+        self.assertTrue(wait_until(lambda: reader.ended))
+        self.assertTrue(wait_until(lambda: not daemon.pids()), 'an engine without streams stays')
+        daemon.control('Start', name='one')
+        daemon.wait_state('one', 'running')
+        self.reader('one.ts')
+        with self.assertRaises(Refused) as refused:
+            daemon.control('Stop', name='onw')
+        self.assertEqual(refused.exception.error, 'NoSuchStream')
+        self.assertIn('nearest: one', str(refused.exception))
+
+    def test_disabled(self):
+        daemon = self.start({'one': self.stream(enabled=False), 'two': self.stream('two')})
+        daemon.wait_state('two', 'running')
+        self.assertEqual(daemon.state('one'), 'disabled')
+        self.assertFalse(os.path.exists(self.path('one.ts')))
+        daemon.control('Start', name='one')
+        daemon.wait_state('one', 'running')
+
+    def test_secrets(self):
+        """A password is in no status, no log, and on no command line."""
+        secret = 'pa55word'
+        daemon = self.start({'one': self.stream(
+            input=f'rtsp://user:{secret}@127.0.0.1:9/cam?token={secret}')})
+        self.assertTrue(wait_until(lambda: daemon.state('one') in ('waiting', 'restarting')))
+        self.assertNotIn(secret, json.dumps(daemon.status()))
+        self.assertIn('rtsp://', daemon.status('one')['input'])
+        for pid in daemon.pids() + [daemon.process.pid]:
+            with open(f'/proc/{pid}/cmdline', 'rb') as file:
+                self.assertNotIn(secret.encode(), file.read())
+        self.assertNotIn(secret, daemon.told())
+
+    def test_a_socket_that_is_taken(self):
+        """The daemon does not start over somebody else's socket, and says whose."""
+        daemon = self.start()
+        daemon.wait_state('one', 'running')
+        other = self.path('other.yaml')
+        with open(other, 'w') as file:
+            json.dump({'version': 1, 'control': {'path': self.path('other.sock')},
+                       'streams': {'x': self.stream()}}, file)
+        done = subprocess.run([HALOD, '-c', other], capture_output=True, text=True, timeout=30,
+                              env=halod_environment())
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn('one.ts', done.stderr)
+        self.reader('one.ts')
+
+
+class Changes(DaemonTest):
+    def test_set(self):
+        """New filters at a frame border: no picture is lost, none is unfiltered."""
+        daemon = self.start()
+        daemon.wait_state('one', 'running')
+        reader = self.reader('one.ts')
+        before = daemon.status('one')
+        answers = []
+        for sigma in range(2, 8):
+            begun = time.monotonic()
+            daemon.control('Set', name='one', filters=f'gblur=sigma={sigma}')
+            answers.append(time.monotonic() - begun)
+        after = daemon.status('one')
+        self.assertEqual(after['filters'], 'gblur=sigma=7')
+        self.assertLess(sorted(answers)[len(answers) // 2], 0.5 * PATIENCE)
+        self.assertEqual(after['restarts'], 0)
+        self.assertEqual(after['dropped'].get('filter', 0), before['dropped'].get('filter', 0))
+        self.assertLess(reader.longest_gap(reader.times[0]), 0.4 * PATIENCE)
+
+    def test_a_wrong_set(self):
+        daemon = self.start()
+        daemon.wait_state('one', 'running')
+        for chain, word in (('gblurr=sigma=2', 'gblur'), ('gblur=sigma=-1', 'sigma'), ('', '')):
+            with self.assertRaises(Refused) as refused:
+                daemon.control('Set', name='one', filters=chain)
+            self.assertEqual(refused.exception.error, 'Refused')
+            self.assertIn(word, str(refused.exception))
+        self.assertEqual(daemon.status('one')['filters'], 'gblur=sigma=2')
+        self.assertEqual(daemon.state('one'), 'running')
+
+    def test_set_survives_an_engine(self):
+        daemon = self.start()
+        daemon.wait_state('one', 'running')
+        daemon.control('Set', name='one', filters='avgblur=sizeX=9')
+        os.kill(daemon.pids()[0], signal.SIGKILL)
+        self.assertTrue(wait_until(lambda: daemon.status('one')['restarts'] == 1))
+        daemon.wait_state('one', 'running')
+        self.assertEqual(daemon.status('one')['filters'], 'avgblur=sizeX=9')
+
+    def test_set_without_pictures(self):
+        """A stream that is stopped takes filters for when it begins."""
+        daemon = self.start()
+        daemon.wait_state('one', 'running')
+        daemon.control('Stop', name='one')
+        daemon.wait_state('one', 'stopped')
+        daemon.control('Set', name='one', filters='avgblur=sizeX=3')
+        daemon.control('Start', name='one')
+        daemon.wait_state('one', 'running')
+        self.assertEqual(daemon.status('one')['filters'], 'avgblur=sizeX=3')
+
+    def test_set_while_the_engine_dies(self):
+        """Who asked is answered, whatever becomes of the engine."""
+        daemon = self.start()
+        daemon.wait_state('one', 'running')
+        os.kill(daemon.pids()[0], signal.SIGSTOP)
+        begun = time.monotonic()
+        with self.assertRaises(Refused):
+            daemon.control('Set', name='one', filters='avgblur=sizeX=3')
+        self.assertLess(time.monotonic() - begun, 5.5 * PATIENCE)
+
+    def test_snapshot(self):
+        daemon = self.start()
+        daemon.wait_state('one', 'running')
+        for form, head in (('png', b'\x89PNG'), ('jpg', b'\xff\xd8')):
+            control = Control(daemon.path)
+            self.addCleanup(control.close)
+            answer = control('Snapshot', name='one', format=form)
+            with os.fdopen(os.dup(control.descriptors[0]), 'rb') as file:
+                file.seek(0)
+                image = file.read()
+            self.assertEqual(len(image), answer['size'])
+            self.assertTrue(image.startswith(head))
+            found = call([FFMPEG, '-v', 'error', '-i', '-', '-f', 'rawvideo', '-pix_fmt', 'gray',
+                          '-'], data=image)
+            self.assertEqual(len(found), 320 * 240)
+
+    def test_events(self):
+        daemon = self.start()
+        daemon.wait_state('one', 'running')
+        listener = Control(daemon.path)
+        self.addCleanup(listener.close)
+        listener.send('Events', {}, more=True)
+        time.sleep(0.3)
+        daemon.control('Set', name='one', filters='gblur=sigma=5')
+        os.kill(daemon.pids()[0], signal.SIGKILL)
+        found = []
+        while not ('one', 'running') in found:
+            event = listener.receive().get('event') or {}
+            found.append((event.get('stream'), event.get('state') or event.get('event')))
+            self.assertIn('time', event or {'time': 0})
+        self.assertIn(('one', 'set'), found)
+        self.assertIn(('one', 'restarting'), found)
+
+
+class Reloads(DaemonTest):
+    def both(self, **more):
+        return {'one': self.stream('one'), 'two': self.stream('two', **more)}
+
+    def reload(self, daemon):
+        return daemon.control('Reload')
+
+    def test_only_what_differs(self):
+        """One stream gets other filters, one another input, one goes, one comes; the rest stays."""
+        streams = {name: self.stream(name) for name in ('same', 'blur', 'input', 'gone')}
+        daemon = self.start(streams)
+        for name in streams:
+            daemon.wait_state(name, 'running')
+        readers = {name: self.reader(name + '.ts') for name in streams}
+        del streams['gone']
+        streams['blur'] = self.stream('blur', filters='gblur=sigma=6')
+        streams['input'] = self.stream('input', input='test:size=160x120:rate=10')
+        streams['new'] = self.stream('new')
+        daemon.write(streams)
+        answer = self.reload(daemon)
+        text = json.dumps(answer)
+        for name in ('blur', 'input', 'gone', 'new'):
+            self.assertIn(name, text)
+        self.assertNotIn('same', text)
+        daemon.wait_state('new', 'running')
+        daemon.wait_state('input', 'running')
+        self.assertTrue(wait_until(lambda: daemon.status('input')['width'] == 160))
+        self.assertTrue(wait_until(
+            lambda: daemon.status('blur')['filters'] == 'gblur=sigma=6'), daemon.told())
+        self.assertEqual([s['name'] for s in daemon.status()['streams']],
+                         ['same', 'blur', 'input', 'new'])
+        self.assertEqual(daemon.status('blur')['restarts'], 0)
+        self.assertEqual(daemon.status('same')['restarts'], 0)
+        self.assertTrue(wait_until(lambda: readers['gone'].ended and readers['input'].ended))
+        self.assertFalse(readers['same'].ended or readers['blur'].ended)
+        self.assertFalse(os.path.exists(self.path('gone.ts')))
+        self.reader('new.ts')
+
+    def test_a_wrong_file(self):
+        """Nothing changes, and every error is told."""
+        daemon = self.start(self.both())
+        daemon.wait_state('two', 'running')
+        daemon.write({'one': self.stream(filters='gblurr'), 'two': {'inputt': 'test:'}})
+        with self.assertRaises(Refused) as refused:
+            self.reload(daemon)
+        self.assertEqual(refused.exception.error, 'BadConfig')
+        self.assertGreaterEqual(len(refused.exception.parameters['errors']), 2)
+        daemon.process.send_signal(signal.SIGHUP)
+        self.assertTrue(wait_until(lambda: 'nothing has changed' in daemon.told()))
+        self.assertIn('inputt', daemon.told())
+        self.assertIn('gblurr', daemon.told())
+        self.assertEqual([s['name'] for s in daemon.status()['streams']], ['one', 'two'])
+        self.assertEqual(daemon.status('one')['restarts'], 0)
+        os.unlink(daemon.config)
+        with self.assertRaises(Refused):
+            self.reload(daemon)
+        self.assertEqual(daemon.state('one'), 'running')
+
+    def test_by_signal(self):
+        daemon = self.start(self.both())
+        daemon.wait_state('two', 'running')
+        daemon.write(self.both(filters='avgblur=sizeX=7'))
+        daemon.process.send_signal(signal.SIGHUP)
+        self.assertTrue(wait_until(
+            lambda: daemon.status('two')['filters'] == 'avgblur=sizeX=7'), daemon.told())
+        self.assertEqual(daemon.status('two')['restarts'], 0)
+
+    def test_the_file_holds(self):
+        """A live change is the file's again after a reload."""
+        daemon = self.start(self.both())
+        daemon.wait_state('one', 'running')
+        daemon.control('Set', name='one', filters='gblur=sigma=9')
+        self.reload(daemon)
+        self.assertTrue(wait_until(lambda: daemon.status('one')['filters'] == 'gblur=sigma=2'))
+
+    def test_gone_and_back(self):
+        """A stream that is removed and added at once, and one that is disabled and enabled."""
+        daemon = self.start(self.both())
+        daemon.wait_state('two', 'running')
+        for _ in range(3):
+            daemon.write({'one': self.stream('one')})
+            self.reload(daemon)
+            daemon.write(self.both())
+            self.reload(daemon)
+        daemon.wait_state('two', 'running')
+        daemon.write(self.both(enabled=False))
+        self.reload(daemon)
+        daemon.wait_state('two', 'disabled')
+        daemon.write(self.both())
+        self.reload(daemon)
+        daemon.wait_state('two', 'running')
+        self.reader('two.ts')
+
+
+class Rounds(DaemonTest):
+    def one_round(self, daemon, number):
+        """What a day brings, in a second."""
+        clients = [self.reader(name) for name in ('a.ts', 'b.nut')]
+        daemon.control('Set', name='a', filters=f'gblur=sigma={1 + number % 9}')
+        for client in clients:
+            client.close()
+        if number % 3 == 0:
+            before = daemon.status('a')['restarts']
+            daemon.kill_engine_of('a')
+            self.assertTrue(wait_until(lambda: daemon.status('a')['restarts'] > before, 10))
+        if number % 3 == 1:
+            daemon.write({**self.streams(), 'extra': self.stream('extra')})
+            daemon.control('Reload')
+            daemon.write({'a': {}} if number % 2 else self.streams())
+            try:
+                daemon.control('Reload')
+            except Refused:
+                pass
+            daemon.write(self.streams())
+            daemon.control('Reload')
+        if number % 3 == 2:
+            daemon.control('Restart', name='c')
+        for name in 'abcd':
+            daemon.wait_state(name, 'running')
+
+    def streams(self):
+        return {name: self.stream(name, suffix)
+                for name, suffix in (('a', 'ts'), ('b', 'nut'), ('c', 'mkv'), ('d', 'ts'))}
+
+    def test_nothing_grows(self):
+        """Descriptors and memory are the same after many rounds of all that happens."""
+        daemon = self.start(self.streams())
+        for name in 'abcd':
+            daemon.wait_state(name, 'running')
+        for number in range(9):  # until caches are full and crashes have parted the streams
+            self.one_round(daemon, number)
+        time.sleep(3)  # engines without streams go
+        descriptors, memory = daemon.descriptors(), daemon.memory()
+        for number in range(ROUNDS):
+            self.one_round(daemon, number)
+        self.assertTrue(wait_until(lambda: daemon.descriptors() <= descriptors, 10),
+                        (descriptors, daemon.descriptors()))
+        grown = daemon.memory() - memory
+        print(f'{ROUNDS} rounds: descriptors {descriptors} and {daemon.descriptors()}, '
+              f'memory {memory} KiB, {grown:+} KiB')
+        self.assertLess(grown, 4096)
+
+
+if __name__ == '__main__':
+    main()
