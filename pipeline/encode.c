@@ -30,6 +30,7 @@ struct halo_encoder {
     struct halo_encoder_input input;
     struct SwsContext *convert; /* NULL where the encoder takes the gate's format */
     int64_t last_pts;
+    int64_t origin; /* input's time base */
     struct timing pending[PENDING]; /* what encoders forget; a ring */
     unsigned sent, received;
     bool in_hardware, force_key;
@@ -265,6 +266,11 @@ static int grow(struct halo_encoder *e, int64_t *pts, struct halo_error *err)
                      index, clock, late);
 }
 
+void halo_encoder_count_from(struct halo_encoder *e, int64_t origin)
+{
+    e->origin = origin;
+}
+
 void halo_encoder_force_key(struct halo_encoder *e)
 {
     e->force_key = true;
@@ -292,7 +298,7 @@ int halo_encoder_send(struct halo_encoder *e, const struct halo_output_picture *
             return halo_fail(err, code, "a picture cannot be converted to %s for the encoder: %s",
                              av_get_pix_fmt_name(e->codec->pix_fmt), strerror(-code));
         const AVRational from = e->input.stream->time_base, to = e->codec->time_base;
-        frame->pts = av_rescale_q(frame->pts, from, to);
+        frame->pts = av_rescale_q(frame->pts - e->origin, from, to);
         r = grow(e, &frame->pts, err);
         frame->pict_type = e->force_key ? AV_PICTURE_TYPE_I : AV_PICTURE_TYPE_NONE;
         e->force_key = false;

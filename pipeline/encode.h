@@ -50,6 +50,10 @@ bool halo_encoder_converts(const struct halo_encoder *e);
 
 AVRational halo_encoder_time_base(const struct halo_encoder *e);
 
+/* Before the first picture: times of pictures are given, and packets told, from there on (in the
+ * input stream's time base). Some encoders take no times that are far from 0. */
+void halo_encoder_count_from(struct halo_encoder *e, int64_t origin);
+
 /* The next picture becomes a key frame, where the encoder can do that. */
 void halo_encoder_force_key(struct halo_encoder *e);
 

@@ -115,6 +115,8 @@ static void set_live(AVCodecContext *c, const AVCodec *codec)
 {
     c->max_b_frames = 0;
     c->thread_type = FF_THREAD_SLICE; /* those of frames hold pictures back */
+    if (codec->id == AV_CODEC_ID_MPEG2VIDEO)
+        c->flags |= AV_CODEC_FLAG_LOW_DELAY;
     if (av_match_name(codec->name, "libx264,libx264rgb,libx265,h264_nvenc,hevc_nvenc"))
         c->flags |= AV_CODEC_FLAG_CLOSED_GOP; /* others have no open ones without B-frames */
 }

@@ -394,6 +394,7 @@ int halo_gate_blank(struct halo_gate *gate, bool black, struct halo_output_pictu
         av_free(picture);
         return -ENOMEM;
     }
+    frame->pts = 0;
     frame->color_range = in->range;
     frame->colorspace = in->space;
     picture->frame = frame;

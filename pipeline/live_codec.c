@@ -112,6 +112,8 @@ static int finish_packet(struct halo_live_encoding *e, struct halo_encoder *enco
                          struct halo_error *err)
 {
     av_packet_rescale_ts(pkt, halo_encoder_time_base(encoder), HALO_LIVE_TIME);
+    pkt->pts += pkt->pts == AV_NOPTS_VALUE ? 0 : e->origin;
+    pkt->dts += pkt->dts == AV_NOPTS_VALUE ? 0 : e->origin;
     int r = e->headers ? av_bsf_send_packet(e->headers, pkt) : 0;
     if (r >= 0 && e->headers)
         r = av_bsf_receive_packet(e->headers, pkt);
@@ -134,6 +136,7 @@ static int make_card(struct halo_live_encoding *e, int which, struct halo_error 
 {
     struct halo_encoder *encoder = NULL;
     const struct halo_output_picture *blank = e->live->shape->blank[which];
+    e->origin = 0;
     int ret = open_for(e, &encoder, err);
     if (ret >= 0 && which == 0) {
         ret = halo_encoder_describe(encoder, e->out->streams[0]);
@@ -146,7 +149,8 @@ static int make_card(struct halo_live_encoding *e, int which, struct halo_error 
         ret = encode_one(encoder, blank, e->card[which], err);
     if (ret > 0)
         ret = finish_packet(e, encoder, e->card[which], err);
-    e->card[which]->pts = e->card[which]->dts = 0;
+    if (e->card[which])
+        e->card[which]->pts = e->card[which]->dts = 0;
     halo_encoder_close(encoder);
     return ret;
 }

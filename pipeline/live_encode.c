@@ -146,7 +146,12 @@ static int encode(struct halo_live_encoding *e, const struct halo_item *item, AV
                   struct halo_error *err)
 {
     const int64_t pts = halo_output_picture_frame(item->output)->pts;
-    const int64_t tick = av_rescale_q(pts, HALO_LIVE_TIME, halo_encoder_time_base(e->encoder));
+    if (e->last_sent == INT64_MIN) {
+        e->origin = pts;
+        halo_encoder_count_from(e->encoder, pts);
+    }
+    const AVRational tb = halo_encoder_time_base(e->encoder);
+    const int64_t tick = av_rescale_q(pts - e->origin, HALO_LIVE_TIME, tb);
     if (tick <= e->last_sent) { /* of a codec that counts in frames */
         halo_live_drop(e->live, HALO_DROP_RATE, 1);
         return 0;

@@ -106,7 +106,8 @@ struct halo_live_encoding {
     AVPacket *card[2];
     struct halo_audio *audio;         /* NULL: copied, or none */
     bool sound;                       /* there is sound in it */
-    int64_t last_key, last_sent, due; /* microseconds */
+    int64_t origin;                   /* where the encoder's times begin */
+    int64_t last_key, last_sent, due; /* microseconds; last_sent: ticks of the encoder */
     int64_t last_sound;
     int64_t told[2]; /* the last decoding time of each stream */
     int64_t retry;   /* halo_now_ns() from which on the encoder is tried again */

@@ -14,8 +14,8 @@ bool halo_nvenc_is(const AVCodec *codec); /* any thread */
 /* halo_encoder_open() for an NVENC encoder. Where the lanes are of the same GPU and the format is
  * one of the encoder's, gate is told to leave its output pictures there (halo_gate_set_device), and
  * no host sees them; otherwise, and where gate is NULL, FFmpeg uploads them. Where NVENC cannot be
- * had, one line says why, and the software encoder of the codec is opened in its place, with options
- * that mean the same. Blocks while the driver starts. */
+ * had, one line says why, and the software encoder of the codec is opened in its place, with
+ * options that mean the same. Blocks while the driver starts. */
 int halo_nvenc_open(struct halo_encoder **ret, const AVCodec *codec, struct halo_gate *gate,
                     const struct halo_encoder_settings *settings, const AVOutputFormat *container,
                     const struct halo_encoder_input *input, struct halo_error *err);

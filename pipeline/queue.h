@@ -48,8 +48,8 @@ void halo_queue_destroy(struct halo_queue *q);                   /* with all ite
 /* Takes the item over, on failure too (it is freed then). 0, or -ECANCELED after an abort.
  * Blocks. */
 int halo_queue_put(struct halo_queue *q, struct halo_item item);
-/* Does not block: where there is no room for it, the oldest of its kind goes. Returns how many went,
- * or as halo_queue_put(). */
+/* Does not block: where there is no room for it, the oldest of its kind goes. Returns how many went
+ * (0 or 1), or as halo_queue_put(). */
 int halo_queue_put_newest(struct halo_queue *q, struct halo_item item);
 /* 0, or -ECANCELED after an abort; the item is then the caller's. Blocks. */
 int halo_queue_get(struct halo_queue *q, struct halo_item *ret);

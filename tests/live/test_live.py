@@ -1,0 +1,638 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Live streams (pipeline/live.h), driven by live-probe: times, drops, swaps, faults, and that nothing
+# comes out which no filter has seen.
+import contextlib
+import functools
+import hashlib
+import http.server
+import os
+import re
+import socket
+import subprocess
+import threading
+import time
+import unittest
+
+import halotest
+from halotest import (HALOD, HaloTest, PATIENCE, X264, X264_B, audio_source, clip, ffmpeg,
+                      plain_clip, raw_frames, silent_clip, video_source)
+
+PROBE = os.environ['LIVE_PROBE']
+WIDTH, HEIGHT, COUNT = 96, 64, 200
+
+
+def draw(n, width=WIDTH, height=HEIGHT):
+    """Picture number n of test:, as pipeline/source_test.c says."""
+    luma = b''.join(bytes(16 + (((x + 2 * n) ^ (y + n)) & 127) + ((x ^ y ^ n) & 1) * 80
+                          for x in range(width)) for y in range(height))
+    u, v = (128, 16, 166, 54, 202, 90, 240, 128), (128, 146, 16, 34, 222, 240, 110, 128)
+    half = (width + 1) // 2
+    rows = (height + 1) // 2
+    return luma + b''.join(bytes(c[(x + n) * 8 // half % 8] for x in range(half)) * rows
+                           for c in (u, v))
+
+
+@functools.cache
+def pattern():
+    return [draw(n) for n in range(COUNT)]
+
+
+def md5s(data, size):
+    return [hashlib.md5(data[i:i + size]).hexdigest() for i in range(0, len(data), size)]
+
+
+@functools.cache
+def reference(chain):
+    """md5 of each picture of the pattern as `halod run` filters it: {md5: number}."""
+    made = subprocess.run([HALOD, 'run', '-f', 'rawvideo', '-video_size', f'{WIDTH}x{HEIGHT}',
+                           '-framerate', '50', '-i', '-', '-vf', chain, '-c:v', 'rawvideo', '-f',
+                           'nut', '-v', 'warning', '-'], input=b''.join(pattern()),
+                          stdout=subprocess.PIPE, check=True).stdout
+    raw = ffmpeg('-i', '-', '-f', 'rawvideo', '-', data=made)
+    found = md5s(raw, len(pattern()[0]))
+    assert len(set(found)) == COUNT, 'pictures that are not told apart'
+    return {md5: n for n, md5 in enumerate(found)}
+
+
+def run_reference(path, chain):
+    """The same of a clip, in order."""
+    made = subprocess.run([HALOD, 'run', '-i', path, '-vf', chain, '-c:v', 'rawvideo', '-f', 'nut',
+                           '-v', 'warning', '-'], stdout=subprocess.PIPE, check=True).stdout
+    size = halotest.probe_video(path)
+    raw = ffmpeg('-i', '-', '-f', 'rawvideo', '-', data=made)
+    return md5s(raw, size['width'] * size['height'] * 3 // 2)
+
+
+def fields(words):
+    return {key: int(value) if re.fullmatch(r'-?\d+', value) else value
+            for key, value in re.findall(r'(\w+)=(\S+)', words)}
+
+
+class Live:
+    """live-probe, its lines read as they come."""
+
+    def __init__(self, *words, environment=None):
+        self.command = [PROBE, *words]
+        self.lines, self.changed = [], threading.Condition()
+        self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, text=True, bufsize=1,
+                                        env={**halotest.halod_environment(), **(environment or {})},
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.errors = []
+        self.readers = [threading.Thread(target=self.read), threading.Thread(target=self.read_errors)]
+        for reader in self.readers:
+            reader.start()
+
+    def read(self):
+        for text in self.process.stdout:
+            kind, _, rest = text.rstrip('\n').partition(' ')
+            with self.changed:
+                self.lines.append((kind, fields(rest), rest))
+                self.changed.notify_all()
+
+    def read_errors(self):
+        self.errors += list(self.process.stderr)
+
+    def tell(self, words):
+        self.process.stdin.write(words + '\n')
+
+    def found(self, kind, match=lambda f, rest: True):
+        return [(f, rest) for k, f, rest in list(self.lines) if k == kind and match(f, rest)]
+
+    def wait(self, kind, match=lambda f, rest: True, count=1, timeout=10):
+        """The count-th such line."""
+        end = time.monotonic() + timeout * PATIENCE
+        with self.changed:
+            while len(found := self.found(kind, match)) < count:
+                left = end - time.monotonic()
+                if left <= 0 or not self.changed.wait(left):
+                    raise AssertionError(f'no {kind}\n{self.told()}')
+        return found[count - 1]
+
+    def wait_state(self, name, count=1, timeout=10):
+        return self.wait('state', lambda f, rest: rest.startswith(name + ' '), count, timeout)
+
+    def packets(self, encoding=0, stream=0):
+        return [f for f, _ in self.found('packet', lambda f, _: f['enc'] == encoding
+                                         and f['stream'] == stream)]
+
+    def wait_packets(self, count, encoding=0, timeout=10):
+        self.wait('packet', lambda f, _: f['enc'] == encoding and f['stream'] == 0, count, timeout)
+        return self.packets(encoding)
+
+    def told(self):
+        return '\n'.join(f'{k} {r}' for k, _, r in self.lines if k != 'packet') + '\n' \
+            + ''.join(self.errors[-20:])
+
+    def stop(self, timeout=10):
+        """Ends it and returns its last statistics."""
+        if self.process.poll() is None:
+            with contextlib.suppress(BrokenPipeError, ValueError):
+                self.tell('stop')
+        return self.end(timeout)
+
+    def end(self, timeout=20):
+        self.process.wait(timeout * PATIENCE)
+        for reader in self.readers:
+            reader.join()
+        if self.process.returncode:
+            raise AssertionError(f'exit {self.process.returncode}\n{self.told()}')
+        return self.found('stats')[-1][0]
+
+    def close(self):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        for reader in self.readers:
+            reader.join()
+        for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
+            with contextlib.suppress(BrokenPipeError):
+                pipe.close()
+
+
+def test_input(rate=50, more='', size=f'{WIDTH}x{HEIGHT}'):
+    return f'input=test:size={size}:rate={rate}{more}'
+
+
+RAW = ['output=file', 'codec=raw']
+
+
+class LiveTest(HaloTest):
+    def live(self, *words, environment=None):
+        live = Live(*words, environment=environment)
+        self.addCleanup(live.close)
+        return live
+
+    def assert_grow(self, packets):
+        times = [p['dts'] for p in packets]
+        self.assertTrue(all(b > a for a, b in zip(times, times[1:])), times)
+
+    def assert_steps(self, packets, step, tolerance=2):
+        for a, b in zip(packets, packets[1:]):
+            self.assertAlmostEqual(b['pts'] - a['pts'], step, delta=tolerance)
+
+    def dropped(self, stats):
+        return sum(value for key, value in stats.items() if key.startswith('drop_'))
+
+
+class Pictures(LiveTest):
+    def test_as_run_filters_them(self):
+        live = self.live(test_input(more=':duration=2'), 'filters=gblur=sigma=3', *RAW)
+        stats = live.end()
+        packets, known = live.packets(), reference('gblur=sigma=3')
+        self.assertEqual(stats['decoded'], 100)
+        self.assertEqual(len(packets) + self.dropped(stats), 100)
+        numbers = [known[p['md5']] for p in packets]  # KeyError: a picture that nobody filtered so
+        self.assertGreater(len(numbers), 80)
+        for p, n in zip(packets, numbers):
+            self.assertAlmostEqual(p['pts'] - packets[0]['pts'], (n - numbers[0]) * 20000, delta=2)
+        self.assertTrue(live.found('state', lambda f, rest: rest.startswith('ended')))
+
+    def test_pattern(self):
+        known = {hashlib.md5(p).hexdigest() for p in pattern()}
+        live = self.live(test_input(more=':duration=1'), 'filters=null', *RAW)
+        live.end()
+        self.assertTrue(known.issuperset(p['md5'] for p in live.packets()))
+
+    def test_pace(self):
+        live = self.live(test_input(rate=25, more=':duration=2'), *RAW)
+        live.end()
+        packets = live.packets()
+        late = sorted(p['now'] - p['pts'] for p in packets)
+        self.assertGreaterEqual(late[0], 0, 'a picture came before its time')
+        self.assertLess(late[len(late) // 2], 200000 * PATIENCE)
+
+    def test_renditions(self):
+        live = self.live(test_input(more=':duration=1'), 'filters=gblur=sigma=3',
+                         'rendition=a:avgblur=sizeX=5', 'rendition=b:gblur=sigma=3', *RAW, *RAW,
+                         'rendition=a', *RAW, 'rendition=b')
+        live.end()
+        for encoding, chain in enumerate(('gblur=sigma=3', 'avgblur=sizeX=5', 'gblur=sigma=3')):
+            packets = live.packets(encoding)
+            self.assertGreater(len(packets), 30)
+            self.assertTrue(reference(chain).keys() >= {p['md5'] for p in packets})
+
+    def test_size_and_rate(self):
+        live = self.live(f'dump={self.folder}', test_input(more=':duration=2'), *RAW, 'size=48x32',
+                         'fps=10', 'output=file', 'size=64x48')
+        stats = live.end()
+        packets = live.packets(0)
+        self.assertTrue(all(p['size'] == 48 * 32 * 3 // 2 for p in packets))
+        self.assertAlmostEqual(len(packets), 20, delta=3)
+        self.assertGreater(stats['drop_rate'], 60)
+        self.assertIn('size=48x32', live.found('begin')[0][1] + live.found('begin')[1][1])
+        found = halotest.probe_video(self.path('video1'))
+        self.assertEqual((found['width'], found['height']), (64, 48))
+
+
+class Files(LiveTest):
+    def test_nothing_is_lost(self):
+        path = silent_clip('.mkv', 2)
+        live = self.live(f'input={path}', 'filters=gblur=sigma=2', *RAW)
+        stats = live.end()
+        packets = live.packets()
+        self.assertEqual([p['md5'] for p in packets], run_reference(path, 'gblur=sigma=2'))
+        self.assertEqual(self.dropped(stats), 0)
+        self.assert_steps(packets, 40000)
+
+    def test_loop(self):
+        path = silent_clip('.mp4', 1, codec=X264_B)
+        live = self.live(f'input={path}', 'loop=1', 'filters=gblur=sigma=2', *RAW)
+        packets = live.wait_packets(130)
+        live.stop()
+        known = run_reference(path, 'gblur=sigma=2')
+        self.assertEqual([p['md5'] for p in packets[:75]], known * 3)
+        self.assert_steps(packets, 40000)
+
+    def test_loop_in_real_time(self):
+        path = plain_clip('.mp4', 1)
+        begin = time.monotonic()
+        live = self.live(f'input={path}', 'loop=1', 'realtime=1', 'filters=gblur=sigma=2', *RAW,
+                         'audio=aac')
+        packets = live.wait_packets(76)
+        self.assertGreater(time.monotonic() - begin, 2.9, 'faster than its clock')
+        stats = live.stop()
+        if self.dropped(stats) == 0:
+            self.assert_steps(packets, 40000, 20000)
+        self.assert_grow(packets)
+        sound = live.packets(0, 1)
+        self.assertGreater(len(sound), 80)
+        self.assert_grow(sound)
+        gaps = [b['pts'] - a['pts'] for a, b in zip(sound, sound[1:])]
+        self.assertLess(max(gaps), 120000)
+        self.assertLess(abs(sound[-1]['pts'] - live.packets()[-1]['pts']), 700000)
+
+    def test_change_of_size(self):
+        parts = [open(silent_clip('.ts', 1, size), 'rb').read() for size in ('160x120', '96x80')]
+        path = self.path('both.ts')
+        with open(path, 'wb') as out:
+            out.write(b''.join(parts))
+        live = self.live(f'input={path}', 'filters=gblur=sigma=2', *RAW)
+        live.end()
+        packets = live.packets()
+        self.assertGreater(len(packets), 45, live.told())
+        self.assertEqual({p['size'] for p in packets}, {160 * 120 * 3 // 2})
+
+    def test_damage_is_passed_over(self):
+        data = bytearray(open(silent_clip('.ts', 3), 'rb').read())
+        for at in range(len(data) // 2, len(data) // 2 + 188 * 20, 188):
+            data[at + 20:at + 120] = os.urandom(100)
+        path = self.path('torn.ts')
+        with open(path, 'wb') as out:
+            out.write(data)
+        live = self.live(f'input={path}', *RAW)
+        stats = live.end()
+        self.assertGreater(stats['damaged'], 0)
+        self.assertGreater(len(live.packets()), 40)
+
+
+class Sound(LiveTest):
+    def test_copied_and_encoded(self):
+        path = plain_clip('.mkv', 2)
+        live = self.live(f'input={path}', *RAW, 'audio=copy', *RAW, 'audio=libopus', *RAW)
+        live.end()
+        kinds = {f['enc']: f['audio'] for f, _ in live.found('begin')}
+        self.assertEqual([kinds[i] for i in range(3)], ['aac', 'opus', '-'])
+        expected = halotest.packets(path, 'a:0')
+        copied = live.packets(0, 1)
+        self.assertGreaterEqual(len(copied), len(expected) - 3)
+        self.assertEqual([p['md5'] for p in copied],
+                         [p['data_hash'].split(':')[1] for p in expected][-len(copied):])
+        self.assertFalse(live.packets(2, 1))
+        for encoding in (0, 1):
+            sound = live.packets(encoding, 1)
+            self.assert_grow(sound)
+            span = sound[-1]['pts'] - sound[0]['pts']
+            self.assertAlmostEqual(span, 2e6, delta=150000)
+            self.assertAlmostEqual(sound[0]['pts'], live.packets(encoding)[0]['pts'], delta=100000)
+
+
+class Encoding(LiveTest):
+    def test_key_frames(self):
+        live = self.live(f'dump={self.folder}', test_input(rate=25, more=':duration=3'),
+                         'output=file', 'output=file', 'gop=0.4', 'output=file', 'codec=mpeg2video')
+        live.end()
+        for encoding, gop in ((0, 1000000), (1, 400000), (2, 1000000)):
+            packets = live.packets(encoding)
+            keys = [p['pts'] for p in packets if p['key']]
+            self.assertGreater(len(packets), 60)
+            self.assertTrue(packets[0]['key'])
+            for a, b in zip(keys, keys[1:]):
+                self.assertLessEqual(b - a, gop + 60000)
+            self.assertTrue(all(p['pts'] == p['dts'] for p in packets))
+        for encoding in (0, 1):  # parameter sets with each key frame
+            data = open(self.path(f'video{encoding}'), 'rb').read()
+            position = 0
+            for p in live.packets(encoding):
+                if p['key']:
+                    self.assertEqual(data[position:position + 5], b'\0\0\0\1\x67')
+                position += p['size']
+
+    def test_key_frames_on_demand(self):
+        live = self.live(test_input(rate=25), 'output=file', 'gop=100')
+        live.wait_packets(5)
+        for _ in range(40):
+            live.tell('key 0')
+            time.sleep(0.05)
+        live.stop()
+        keys = [p['pts'] for p in live.packets() if p['key']]
+        self.assertGreaterEqual(len(keys), 3)
+        for a, b in zip(keys, keys[1:]):
+            self.assertGreaterEqual(b - a, 499000)
+
+    def test_only_while_watched(self):
+        live = self.live(test_input(rate=25), 'output=unix')
+        live.wait('begin', lambda f, _: f['enc'] == 0)
+        live.wait_state('running')
+        time.sleep(0.5)
+        self.assertFalse(live.packets())
+        live.tell('watch 0 on')
+        packets = live.wait_packets(20)
+        self.assertTrue(packets[0]['key'])
+        live.tell('watch 0 off')
+        time.sleep(0.5)
+        before = len(live.packets())
+        time.sleep(0.5)
+        self.assertEqual(len(live.packets()), before)
+        live.tell('watch 0 on')
+        packets = live.wait_packets(before + 10)
+        self.assertTrue(packets[before]['key'])
+        self.assertFalse(live.packets(1), 'JPEG that nobody watches')
+        live.stop()
+
+    def test_cards(self):
+        live = self.live(f'dump={self.folder}', test_input(rate=25, more=':duration=0.5'),
+                         'output=file', 'output=file', 'codec=mpeg4', *RAW)
+        live.end()
+        begun = {f['enc']: f for f, _ in live.found('begin')}
+        self.assertEqual(sorted(begun), [0, 1, 2, 3])
+        for encoding, form in ((0, 'h264'), (1, 'm4v'), (2, None), (3, 'mjpeg')):
+            self.assertEqual(begun[encoding]['key'], 11)
+            for name, low, high in (('card', 120, 136), ('solid', 0, 18)):
+                raw = open(self.path(f'{name}{encoding}'), 'rb').read()
+                if form:
+                    raw = ffmpeg('-f', form, '-i', '-', '-pix_fmt', 'yuv420p', '-f', 'rawvideo',
+                                 '-', data=raw)
+                self.assertEqual(len(raw), WIDTH * HEIGHT * 3 // 2)
+                luma = raw[:WIDTH * HEIGHT]
+                self.assertTrue(low <= min(luma) and max(luma) <= high, (encoding, name))
+
+    def test_slow_one_hurts_nobody(self):
+        live = self.live('slow=1:300', test_input(rate=25, more=':duration=3'), *RAW,
+                         'output=file', 'codec=mpeg4')
+        stats = live.end()
+        self.assertGreaterEqual(len(live.packets(0)), 70)
+        self.assertLess(len(live.packets(1)), 20)
+        self.assertGreater(stats['drop_encoder'], 40)
+        self.assertEqual(stats['drop_late'], 0)
+
+    def test_refused_settings_are_that_encodings_alone(self):
+        live = self.live('input=test:size=97x65:rate=25:duration=2', *RAW, 'output=file')
+        live.end()
+        self.assertGreater(len(live.packets(0)), 40)
+        self.assertIn('odd sizes', live.found('failed')[0][1])
+        self.assertLess(len(live.found('failed')), 8)
+
+
+class Swap(LiveTest):
+    def swap(self, *words, first='gblur=sigma=3', second='avgblur=sizeX=5'):
+        live = self.live(*words, f'filters={first}', *RAW)
+        live.wait_packets(20)
+        live.tell(f'set 7 {second}')
+        told, _ = live.wait('set')
+        before = len(live.packets())
+        live.wait_packets(before + 10)
+        live.tell('stats')
+        stats = live.stop()
+        return live, stats, told
+
+    def test_at_one_picture(self):
+        live, stats, told = self.swap(test_input(more=':duration=4'))
+        self.assertEqual(told['id'], 7)
+        self.assertEqual(stats['epoch'], 1)
+        a, b = reference('gblur=sigma=3'), reference('avgblur=sizeX=5')
+        packets = live.packets()
+        kinds = ['a' if p['md5'] in a else 'b' if p['md5'] in b else '?' for p in packets]
+        self.assertRegex(''.join(kinds), '^a+b+$')
+        numbers = [(a if p['md5'] in a else b)[p['md5']] for p in packets]
+        if self.dropped(stats) == 0:
+            self.assertEqual(numbers, list(range(numbers[0], numbers[0] + len(numbers))))
+        first = next(p for p, kind in zip(packets, kinds) if kind == 'b')
+        self.assertLess(abs(told['now'] - first['now']), 100000 * PATIENCE)
+
+    def test_many(self):
+        live = self.live(test_input(rate=50), 'filters=gblur=sigma=1', *RAW)
+        live.wait_packets(5)
+        chains = [f'gblur=sigma={i}' for i in range(2, 12)]
+        for i, chain in enumerate(chains):
+            live.tell(f'set {i} {chain}')
+        live.wait('set', count=len(chains))
+        self.assertEqual([f['id'] for f, _ in live.found('set')], list(range(len(chains))))
+        self.assertTrue(all(rest.endswith(' ok') for _, rest in live.found('set')))
+        self.assertEqual(live.stop()['epoch'], len(chains))
+
+    def test_wrong_ones_change_nothing(self):
+        live = self.live(test_input(rate=50), 'filters=gblur=sigma=3', *RAW)
+        live.wait_packets(5)
+        live.tell('set 1 gblur=sigm=3')
+        self.assertIn('sigma', live.wait('refused')[1])
+        live.wait_packets(30)
+        self.assertEqual(live.stop()['epoch'], 0)
+        self.assertTrue(reference('gblur=sigma=3').keys() >= {p['md5'] for p in live.packets()[:100]})
+
+    def test_before_the_source_is_there(self):
+        path = self.path('late.mkv')
+        live = self.live(f'input={path}', 'filters=null', *RAW)
+        live.wait_state('waiting')
+        live.tell('set 3 gblur=sigma=2')
+        self.assertTrue(live.wait('set')[1].endswith(' ok'))
+        source = silent_clip('.mkv', 1)
+        os.symlink(source, path)
+        live.end()
+        self.assertEqual([p['md5'] for p in live.packets()],
+                         run_reference(source, 'gblur=sigma=2'))
+
+
+class Server:
+    """A folder by HTTP, on one port, that can go away."""
+
+    def __init__(self, folder):
+        self.folder, self.port, self.server = folder, 0, None
+
+    def start(self):
+        handler = functools.partial(QuietHandler, directory=self.folder)
+        http.server.ThreadingHTTPServer.allow_reuse_address = True
+        self.server = http.server.ThreadingHTTPServer(('127.0.0.1', self.port), handler)
+        self.server.daemon_threads = True
+        self.port = self.server.server_address[1]
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def stop(self):
+        self.server.shutdown()
+        self.server.server_close()
+
+
+class QuietHandler(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
+
+
+class Sources(LiveTest):
+    def test_reconnect(self):
+        os.symlink(silent_clip('.mkv', 1), self.path('clip.mkv'))
+        server = Server(self.folder)
+        server.start()
+        live = self.live(f'input=http://127.0.0.1:{server.port}/clip.mkv', 'realtime=1', *RAW)
+        live.wait_state('running')
+        server.stop()
+        live.wait_packets(25)
+        _, words = live.wait('state', lambda f, rest: 'refused' in rest)
+        self.assertRegex(words, '^waiting')
+        time.sleep(1)
+        server.start()
+        live.wait_state('running', 2)
+        packets = live.wait_packets(30)
+        stats = live.stop()
+        server.stop()
+        self.assertGreaterEqual(stats['opened'], 2)
+        self.assert_grow(packets)
+        self.assertGreater(packets[25]['pts'] - packets[24]['pts'], 900000)
+
+    def test_pauses_grow(self):
+        live = self.live(f'input={self.path("none.mkv")}', *RAW)
+        begin = time.monotonic()
+        live.wait_state('waiting')
+        time.sleep(max(0, 2.2 - (time.monotonic() - begin)))
+        stats = live.stop()
+        self.assertEqual(stats['opened'], 0)
+        self.assertIn('No such file', live.found('state')[0][1])
+
+    def test_silent_sender(self):
+        with socket.create_server(('127.0.0.1', 0)) as server:
+            live = self.live(f'input=tcp://127.0.0.1:{server.getsockname()[1]}', 'input_timeout=1',
+                             *RAW)
+            begin = time.monotonic()
+            live.wait_state('waiting', timeout=5)
+            self.assertLess(time.monotonic() - begin, 3 * PATIENCE)
+            time.sleep(0.5)
+            begin = time.monotonic()
+            live.stop()
+            self.assertLess(time.monotonic() - begin, 1 * PATIENCE)
+
+    def test_stream_over_tcp(self):
+        data = open(silent_clip('.ts', 2), 'rb').read()
+        with socket.create_server(('127.0.0.1', 0)) as server:
+            live = self.live(f'input=tcp://127.0.0.1:{server.getsockname()[1]}', 'input_timeout=1',
+                             'output=file')
+            for round_number in (1, 2):
+                connection, _ = server.accept()
+                with connection:
+                    connection.sendall(data)
+                    live.wait_state('running', round_number)
+                live.wait_state('waiting', round_number)
+            live.stop()
+        self.assert_grow(live.packets())
+
+    def test_a_unix_socket(self):
+        data = open(silent_clip('.ts', 2), 'rb').read()
+        with socket.socket(socket.AF_UNIX) as server:
+            server.bind(self.path('in'))
+            server.listen()
+            live = self.live(f'input=unix:{self.path("in")}', *RAW)
+            connection, _ = server.accept()
+            with connection:
+                connection.sendall(data)
+                live.wait_state('running')
+            live.wait_state('waiting')
+            live.stop()
+
+    def test_stop_is_prompt(self):
+        for words in ((test_input(rate=1),), (f'input={self.path("none.mkv")}',)):
+            live = self.live(*words, *RAW)
+            live.wait('state', timeout=5)
+            begin = time.monotonic()
+            live.stop()
+            self.assertLess(time.monotonic() - begin, 1 * PATIENCE)
+
+    def test_wrong_settings(self):
+        for words, part in ((['input=test:size=9'], 'size'), (['input=test:rat=9'], 'rate'),
+                            (['input=test:', 'filters=gblr'], 'gblur'),
+                            (['input=test:', 'output=file', 'codec=libx246'], 'libx264'),
+                            (['input=test:', 'output=file', 'size=huge'], 'size'),
+                            (['input=test:', 'output=file', 'audio=aacc'], 'aac')):
+            with self.subTest(words):
+                done = subprocess.run([PROBE, *words], capture_output=True, text=True, timeout=20)
+                self.assertEqual(done.returncode, 64, done.stderr)
+                self.assertIn(part, done.stderr)
+
+
+class Snapshots(LiveTest):
+    def test_png_and_jpg(self):
+        live = self.live(f'dump={self.folder}', test_input(), 'filters=gblur=sigma=3', *RAW)
+        live.wait_packets(5)
+        live.tell('snapshot 1 png')
+        live.tell('snapshot 2 jpg')
+        live.wait('snapshot', lambda f, rest: rest.endswith(' ok'), 2)
+        live.stop()
+        for number, form in ((1, 'png'), (2, 'mjpeg')):
+            path = self.path(f'snapshot{number}')
+            self.assertEqual(halotest.probe_video(path)['codec_name'], form)
+            luma = raw_frames(path, pixel_format='gray')
+            self.assertEqual(len(luma), WIDTH * HEIGHT)
+            rows = [luma[i:i + WIDTH] for i in range(0, len(luma), WIDTH)]
+            steps = [abs(a - b) for row in rows for a, b in zip(row, row[1:])]
+            self.assertLess(max(steps), 60, 'not blurred')
+
+    def test_without_a_picture(self):
+        live = self.live(f'input={self.path("none.mkv")}', *RAW)
+        live.wait_state('waiting')
+        begin = time.monotonic()
+        live.tell('snapshot 1 png')
+        _, words = live.wait('snapshot', timeout=3)
+        self.assertLess(time.monotonic() - begin, 2.2 * PATIENCE)
+        self.assertIn('two seconds', words)
+        live.tell('snapshot 2 gif')
+        self.assertIn('png or jpg', live.wait('refused')[1])
+        live.stop()
+
+
+class Faults(LiveTest):
+    """Whatever fails: what comes out is in the reference of the chain, or does not come."""
+
+    @classmethod
+    def setUpClass(cls):
+        ran = halotest.run_halod('run', '-i', silent_clip(), '-vf', 'gblur', 'null:', '-backend',
+                                 'cpu', environment={'HALOD_FAULT': 'launch:1+'})
+        if ran.code == 0:
+            cls.skipTest(cls, 'built without faults')
+
+    def run_with(self, fault, *words):
+        live = self.live(test_input(rate=100, more=':duration=1'), 'filters=gblur=sigma=3',
+                         *words, *RAW, environment={'HALOD_FAULT': fault})
+        live.end()
+        self.assertTrue(reference('gblur=sigma=3').keys() >= {p['md5'] for p in live.packets()},
+                        fault)
+        return live
+
+    def test_kinds(self):
+        for kind in ('submit', 'finish', 'upload', 'poison', 'launch', 'download', 'event',
+                     'alloc', 'open'):
+            for when in ('1', '7', '1+', '7+'):
+                with self.subTest(f'{kind}:{when}'):
+                    live = self.run_with(f'{kind}:{when}')
+                    if kind in ('submit', 'launch', 'download'):
+                        failed = live.found('state', lambda f, rest: rest.startswith('failed'))
+                        self.assertTrue(failed, live.told())
+                        self.assertEqual(failed[0][0]['device'], 1)
+
+    def test_swap_to_one_that_fails(self):
+        live = self.live(test_input(rate=100, more=':duration=2'), 'filters=gblur=sigma=3', *RAW,
+                         environment={'HALOD_FAULT': 'launch:60+'})
+        live.wait_packets(10)
+        live.tell('set 1 avgblur=sizeX=5')
+        live.end()
+        known = {**reference('gblur=sigma=3'), **reference('avgblur=sizeX=5')}
+        self.assertTrue(known.keys() >= {p['md5'] for p in live.packets()})
+
+
+if __name__ == '__main__':
+    halotest.main()
