@@ -89,8 +89,7 @@ static int check_parameters(const struct halo_method *method, json_t *parameters
 {
     const char *key;
     json_t *value;
-    json_object_foreach(parameters, key, value)
-    {
+    json_object_foreach (parameters, key, value) {
         const struct halo_parameter *p = method->in;
         while (p->name && strcmp(p->name, key))
             p++;

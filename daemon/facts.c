@@ -138,9 +138,10 @@ static void look(uv_work_t *work)
 {
     json_t *facts = ((struct gathering *)work->data)->facts, *one;
     size_t i;
-    json_array_foreach(json_object_get(facts, "inputs"), i, one)
+    json_array_foreach (json_object_get(facts, "inputs"), i, one)
         add_error(one, access(json_string_value(json_object_get(one, "path")), R_OK));
-    json_array_foreach(json_object_get(facts, "folders"), i, one) look_at_folder(one);
+    json_array_foreach (json_object_get(facts, "folders"), i, one)
+        look_at_folder(one);
     look_at_devices(facts);
 }
 

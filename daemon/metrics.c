@@ -110,15 +110,14 @@ static void write_family(FILE *to, const struct family *f, const json_t *status)
     const char *key;
     size_t i;
     write_head(to, f->name, f->type, f->help);
-    json_array_foreach(list, i, element)
-    {
+    json_array_foreach (list, i, element) {
         json_t *field = f->field ? json_object_get(element, f->field) : NULL;
         if (f->keys) {
             write_keys(to, f, element);
         } else if (!f->sub_label) {
             write_sample(to, f, name_of(element), NULL, field);
         } else {
-            json_object_foreach(field, key, value)
+            json_object_foreach (field, key, value)
                 write_sample(to, f, name_of(element), key, value);
         }
     }
@@ -149,8 +148,8 @@ static void write_stages(FILE *to, const json_t *streams)
     size_t i;
     write_head(to, "halod_stage_duration_seconds", "summary",
                "How long a picture is in a stage; total: from decoded to encoded.");
-    json_array_foreach(streams, i, stream)
-        json_object_foreach(json_object_get(stream, "stages"), stage, times)
+    json_array_foreach (streams, i, stream)
+        json_object_foreach (json_object_get(stream, "stages"), stage, times)
             write_stage(to, name_of(stream), stage, times);
 }
 
@@ -159,8 +158,7 @@ static void write_states(FILE *to, const json_t *streams)
     json_t *stream;
     size_t i;
     write_head(to, "halod_stream_up", "gauge", "1 where pictures pass.");
-    json_array_foreach(streams, i, stream)
-    {
+    json_array_foreach (streams, i, stream) {
         const char *state = json_string_value(json_object_get(stream, "state"));
         fprintf(to, "halod_stream_up{stream=\"%s\"} %d\n", name_of(stream),
                 state && !strcmp(state, "running"));
@@ -197,10 +195,8 @@ static void write_outputs(FILE *to, const json_t *streams)
     size_t i, k;
     for (size_t r = 0; r < sizeof(rows) / sizeof(rows[0]); r++) {
         write_head(to, rows[r].family.name, rows[r].family.type, rows[r].family.help);
-        json_array_foreach(streams, i, stream)
-        {
-            json_array_foreach(json_object_get(stream, "outputs"), k, output)
-            {
+        json_array_foreach (streams, i, stream) {
+            json_array_foreach (json_object_get(stream, "outputs"), k, output) {
                 const char *target = json_string_value(json_object_get(output, "target"));
                 write_sample(to, &rows[r].family, name_of(stream), target ? target : "null",
                              json_object_get(output, rows[r].key));
@@ -257,8 +253,7 @@ json_t *halo_health_write(const json_t *status, bool *ret_ok)
     static const char *const bad[] = {"waiting", "restarting", "failed"};
     json_t *states = json_object(), *names = json_array(), *stream;
     size_t i;
-    json_array_foreach(json_object_get(status, "streams"), i, stream)
-    {
+    json_array_foreach (json_object_get(status, "streams"), i, stream) {
         const char *state = json_string_value(json_object_get(stream, "state"));
         if (!state)
             continue;
