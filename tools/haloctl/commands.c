@@ -41,8 +41,7 @@ static int list(struct ctl *ctl, char **words, int count)
         return rc;
     if (ctl->json)
         return ctl_print_json(result);
-    json_array_foreach(json_object_get(result, HALO_FIELD_STREAMS), i, stream)
-    {
+    json_array_foreach (json_object_get(result, HALO_FIELD_STREAMS), i, stream) {
         const char *why = ctl_text(stream, "why");
         printf("%-20s %s%s%s\n", ctl_text(stream, "name"), ctl_text(stream, "state"),
                *why ? ": " : "", why);
@@ -127,7 +126,8 @@ static int reload(struct ctl *ctl, char **words, int count)
         return ctl_print_json(result);
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
         print_names(result, kinds[i]);
-    json_object_foreach(result, key, value) changes += json_array_size(value);
+    json_object_foreach (result, key, value)
+        changes += json_array_size(value);
     if (ctl->check)
         puts("the settings are right");
     else if (!changes)

@@ -223,8 +223,9 @@ int ctl_say_error(const struct ctl *ctl, const json_t *answer)
     size_t i;
     if (ctl->json)
         ctl_print_json(json_incref((json_t *)answer));
-    json_array_foreach(json_object_get(parameters, HALO_ERROR_ERRORS), i,
-                       one) if (json_is_string(one)) ctl_say("%s", json_string_value(one));
+    json_array_foreach (json_object_get(parameters, HALO_ERROR_ERRORS), i, one)
+        if (json_is_string(one))
+            ctl_say("%s", json_string_value(one));
     return ctl_say("%s", *what ? what : ctl_text(answer, "error"));
 }
 

@@ -132,13 +132,17 @@ static void devices(const json_t *seen, struct doctor_finding *f)
     const json_t *list = json_object_get(facts_of(seen, f), "devices");
     json_t *device;
     size_t i;
-    if (!list)
+    if (!list) {
+        find(f, DOCTOR_SKIPPED, "", "only a running daemon knows");
         return;
-    json_array_foreach(list, i, device) if (json_object_get(device, "error")) find(
-        f, DOCTOR_FAILED,
-        "add the daemon's user to the device's group (ls -l /dev/nvidia*), or allow it in "
-        "the unit (DeviceAllow=)",
-        "%s: the daemon may not use it: %s", ctl_text(device, "path"), ctl_text(device, "error"));
+    }
+    json_array_foreach (list, i, device)
+        if (json_object_get(device, "error"))
+            find(f, DOCTOR_FAILED,
+                 "add the daemon's user to the device's group (ls -l /dev/nvidia*), or allow it in "
+                 "the unit (DeviceAllow=)",
+                 "%s: the daemon may not use it: %s", ctl_text(device, "path"),
+                 ctl_text(device, "error"));
     if (*ctl_text(seen, "driver") && json_array_size(list) == 0)
         find(f, DOCTOR_FAILED, "run nvidia-smi once as root, or nvidia-modprobe -u -c 0",
              "the driver is loaded and there is no /dev/nvidia*");
@@ -153,11 +157,11 @@ static void encoders(const json_t *seen, struct doctor_finding *f)
     const json_t *facts = facts_of(seen, f);
     if (!facts)
         return;
-    json_array_foreach(json_object_get(facts, "encoders"), i,
-                       one) if (json_is_false(json_object_get(one, "known")))
-        find(f, DOCTOR_FAILED, "name one of ffmpeg -encoders, or install an FFmpeg that has it",
-             "stream %s: FFmpeg %s has no encoder '%s'", ctl_text(one, "stream"),
-             ctl_text(facts, "ffmpeg"), ctl_text(one, "codec"));
+    json_array_foreach (json_object_get(facts, "encoders"), i, one)
+        if (json_is_false(json_object_get(one, "known")))
+            find(f, DOCTOR_FAILED, "name one of ffmpeg -encoders, or install an FFmpeg that has it",
+                 "stream %s: FFmpeg %s has no encoder '%s'", ctl_text(one, "stream"),
+                 ctl_text(facts, "ffmpeg"), ctl_text(one, "codec"));
     find(f, DOCTOR_OK, "", "FFmpeg %s has all encoders that the settings name",
          ctl_text(facts, "ffmpeg"));
 }
@@ -169,12 +173,13 @@ static void folders(const json_t *seen, struct doctor_finding *f)
     const json_t *facts = facts_of(seen, f);
     if (!facts)
         return;
-    json_array_foreach(json_object_get(facts, "folders"), i, one) if (json_object_get(one, "error"))
-        find(f, DOCTOR_FAILED,
-             "make it and give it to the daemon's user (install -d -o halod FOLDER); under "
-             "systemd also ReadWritePaths=",
-             "stream %s: the daemon cannot write into %s: %s", ctl_text(one, "stream"),
-             ctl_text(one, "path"), ctl_text(one, "error"));
+    json_array_foreach (json_object_get(facts, "folders"), i, one)
+        if (json_object_get(one, "error"))
+            find(f, DOCTOR_FAILED,
+                 "make it and give it to the daemon's user (install -d -o halod FOLDER); under "
+                 "systemd also ReadWritePaths=",
+                 "stream %s: the daemon cannot write into %s: %s", ctl_text(one, "stream"),
+                 ctl_text(one, "path"), ctl_text(one, "error"));
     find(f, DOCTOR_OK, "", "every folder for outputs can be written");
 }
 
@@ -185,8 +190,7 @@ static void disk(const json_t *seen, struct doctor_finding *f)
     const json_t *facts = facts_of(seen, f);
     if (!facts)
         return;
-    json_array_foreach(json_object_get(facts, "folders"), i, one)
-    {
+    json_array_foreach (json_object_get(facts, "folders"), i, one) {
         const double left = ctl_number(one, "free_bytes"), size = ctl_number(one, "size_bytes");
         if (size <= 0 || (left >= GIB && left >= size / 20) || left >= 50 * GIB)
             continue;
@@ -204,11 +208,12 @@ static void inputs(const json_t *seen, struct doctor_finding *f)
     const json_t *facts = facts_of(seen, f);
     if (!facts)
         return;
-    json_array_foreach(json_object_get(facts, "inputs"), i, one) if (json_object_get(one, "error"))
-        find(f, DOCTOR_FAILED,
-             "give its whole path, and let the daemon's user read it and its folders",
-             "stream %s: the daemon cannot read %s: %s", ctl_text(one, "stream"),
-             ctl_text(one, "path"), ctl_text(one, "error"));
+    json_array_foreach (json_object_get(facts, "inputs"), i, one)
+        if (json_object_get(one, "error"))
+            find(f, DOCTOR_FAILED,
+                 "give its whole path, and let the daemon's user read it and its folders",
+                 "stream %s: the daemon cannot read %s: %s", ctl_text(one, "stream"),
+                 ctl_text(one, "path"), ctl_text(one, "error"));
     find(f, DOCTOR_OK, "", "every input file can be read");
 }
 
@@ -254,7 +259,9 @@ static json_t *named(const json_t *list, const char *name)
 {
     json_t *one;
     size_t i;
-    json_array_foreach((json_t *)list, i, one) if (!strcmp(ctl_text(one, "name"), name)) return one;
+    json_array_foreach ((json_t *)list, i, one)
+        if (!strcmp(ctl_text(one, "name"), name))
+            return one;
     return NULL;
 }
 
@@ -266,8 +273,7 @@ static void overload(const json_t *seen, struct doctor_finding *f)
     size_t i;
     if (!facts_of(seen, f))
         return;
-    json_array_foreach(ctl_field(seen, "status", "streams"), i, stream)
-    {
+    json_array_foreach (ctl_field(seen, "status", "streams"), i, stream) {
         const char *name = ctl_text(stream, "name");
         const json_t *later = named(json_object_get(seen, "later"), name);
         const double late = ctl_number(json_object_get(later, "dropped"), "late") -
@@ -288,8 +294,7 @@ static void streams(const json_t *seen, struct doctor_finding *f)
     size_t i;
     if (!facts_of(seen, f))
         return;
-    json_array_foreach(ctl_field(seen, "status", "streams"), i, stream)
-    {
+    json_array_foreach (ctl_field(seen, "status", "streams"), i, stream) {
         const char *state = ctl_text(stream, "state"), *why = ctl_text(stream, "why");
         if (!strcmp(state, "failed") || !strcmp(state, "waiting"))
             find(f, !strcmp(state, "failed") ? DOCTOR_FAILED : DOCTOR_WARNING,
@@ -305,8 +310,7 @@ static void restarts(const json_t *seen, struct doctor_finding *f)
     size_t i;
     if (!facts_of(seen, f))
         return;
-    json_array_foreach(ctl_field(seen, "status", "engines"), i, engine)
-    {
+    json_array_foreach (ctl_field(seen, "status", "engines"), i, engine) {
         const char *why = ctl_text(engine, "last_failure");
         const double count = ctl_number(engine, "restarts");
         if (!strcmp(ctl_text(engine, "state"), "paused") || count >= RESTARTS)

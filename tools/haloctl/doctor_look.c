@@ -125,7 +125,7 @@ static void look_for_stale(json_t *seen, const char *control)
     }
     if (dir)
         closedir(dir);
-    json_array_foreach(ctl_field(seen, "facts", "sockets"), i, one)
+    json_array_foreach (ctl_field(seen, "facts", "sockets"), i, one)
         note_if_stale(stale, served, json_string_value(one));
     if (served && !blind)
         json_object_set(seen, "stale", stale);

@@ -204,8 +204,7 @@ static void print_news(const json_t *streams, json_t *said)
 {
     json_t *stream;
     size_t i;
-    json_array_foreach(streams, i, stream)
-    {
+    json_array_foreach (streams, i, stream) {
         const char *name = json_string_value(json_object_get(stream, "name"));
         char *news = ctl_stream_news(stream);
         const char *before = name ? json_string_value(json_object_get(said, name)) : NULL;

@@ -17,7 +17,8 @@ static double sum_of(const json_t *object)
     double sum = 0;
     const char *key;
     json_t *value;
-    json_object_foreach((json_t *)object, key, value) sum += json_number_value(value);
+    json_object_foreach ((json_t *)object, key, value)
+        sum += json_number_value(value);
     return sum;
 }
 
@@ -126,8 +127,7 @@ static void print_stages(const json_t *stages, FILE *to)
     const char *stage;
     json_t *times;
     char p50[32], p99[32], most[32];
-    json_object_foreach((json_t *)stages, stage, times)
-    {
+    json_object_foreach ((json_t *)stages, stage, times) {
         if (ctl_number(times, "count") <= 0)
             continue;
         write_ms(p50, sizeof(p50), ctl_number(times, "p50"));
@@ -162,7 +162,7 @@ void ctl_print_stream(const json_t *stream, FILE *to)
             ctl_number(stream, "decoded"), ctl_number(stream, "filtered"),
             ctl_number(stream, "encoded"));
     fprintf(to, "%-10s", "dropped");
-    json_object_foreach(json_object_get(stream, "dropped"), reason, value)
+    json_object_foreach (json_object_get(stream, "dropped"), reason, value)
         fprintf(to, " %.0f %s", json_number_value(value), reason);
     fputc('\n', to);
     print_stages(json_object_get(stream, "stages"), to);
@@ -171,7 +171,8 @@ void ctl_print_stream(const json_t *stream, FILE *to)
     fprintf(to, "%-10s %.0f\n", "restarts", ctl_number(stream, "restarts"));
     if (json_is_true(json_object_get(stream, "recording")))
         fprintf(to, "%-10s yes\n", "recording");
-    json_array_foreach(json_object_get(stream, "outputs"), i, value) print_output(value, to);
+    json_array_foreach (json_object_get(stream, "outputs"), i, value)
+        print_output(value, to);
 }
 
 char *ctl_stream_news(const json_t *stream)
