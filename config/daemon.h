@@ -3,8 +3,8 @@
  * loaded; a reload makes new ones and compares.
  *
  * Every field but names and lists is a row of a table in daemon.c: loading, checking,
- * --dump-config, the JSON Schema and the man page read the rows. Strings are owned by their struct; NULL: not
- * given. */
+ * --dump-config, the JSON Schema and the man page read the rows. Strings are owned by their struct;
+ * NULL: not given. */
 #ifndef HALO_DAEMON_SETTINGS_H
 #define HALO_DAEMON_SETTINGS_H
 

@@ -7,8 +7,8 @@
  * The feed outlives engines. Its times are microseconds since it was made, on CLOCK_MONOTONIC, and
  * always grow. When packets stop (no engine, no source, a failed filter: the feed does not ask) for
  * longer than HALO_FEED_SILENCE_MS, it sends the card instead, a few times a second; what the
- * engine sends again is taken from the next key frame on. It never sends anything else than what came out
- * of a gate, and cards.
+ * engine sends again is taken from the next key frame on. It never sends anything else than what
+ * came out of a gate, and cards.
  *
  * Loop thread only. */
 #ifndef HALO_FEED_H
