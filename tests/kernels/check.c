@@ -54,8 +54,8 @@ static void print_mismatch(const struct check *k, const struct row *r, const str
     printf("     all samples agree: a guard byte was written\n");
 }
 
-/* A device's scratch still has the rows of the picture before, which for a region are the right ones
- * where a pass has left some out: another picture takes their place. */
+/* A device's scratch still has the rows of the picture before, which for a region are the right
+ * ones where a pass has left some out: another picture takes their place. */
 static void spoil_scratch(struct row *r, const struct test_case *t)
 {
     struct picture src = picture_create(t->width, t->height, t->format, t->src);
