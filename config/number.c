@@ -143,3 +143,24 @@ int halo_parse_integer(const char *text, double *ret)
     *ret = c_strtod(text); /* a huge one is exact enough to be out of range */
     return 0;
 }
+
+int halo_parse_bytes(const char *text, double *ret)
+{
+    static const char units[] = "kMGT";
+    double v;
+    const char *end = skip_decimal(text);
+    if (!end)
+        return -EINVAL;
+    v = c_strtod(text); /* stops at the unit: none of them begins an exponent */
+    const char *unit = *end ? strchr(units, *end == 'K' ? 'k' : *end) : NULL;
+    if (unit) {
+        const double step = end[1] == 'i' ? 1024 : 1000;
+        for (const char *u = units; u <= unit; u++)
+            v *= step;
+        end += 1 + (end[1] == 'i');
+    }
+    if (*end || !isfinite(v))
+        return -EINVAL;
+    *ret = floor(v);
+    return 0;
+}

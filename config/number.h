@@ -10,4 +10,7 @@ int halo_parse_ratio(const char *text, double *ret);   /* a real, or two as in "
 /* Seconds, as FFmpeg writes them: [-][HH:]MM:SS[.m] or [-]S[.m][s|ms|us]. */
 int halo_parse_time(const char *text, double *ret);
 
+/* Bytes: a real with k, M, G, T (powers of 1000) or Ki, Mi, Gi, Ti (of 1024). Whole below 2^53. */
+int halo_parse_bytes(const char *text, double *ret);
+
 #endif

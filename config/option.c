@@ -5,6 +5,8 @@
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
+#include <regex.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,6 +38,9 @@ void halo_options_init(const struct halo_option *table, void *settings)
         case HALO_OPTION_RATIO:
         case HALO_OPTION_TIME:
             *(double *)field = row->value;
+            break;
+        case HALO_OPTION_BYTES:
+            *(int64_t *)field = (int64_t)row->value;
             break;
         case HALO_OPTION_STRING:
             *(char **)field = NULL;
@@ -107,8 +112,26 @@ static int set_choice(const struct halo_option *row, int *field, const char *tex
                      near ? " (nearest: " : "", near ? near : "", near ? ")" : "");
 }
 
-static int set_string(char **field, const char *text, struct halo_error *err)
+/* 0, -EINVAL where text is not of the row's form, -ENOMEM. */
+static int check_form(const struct halo_option *row, const char *text, struct halo_error *err)
 {
+    regex_t form;
+    if (!row->pattern)
+        return 0;
+    if (regcomp(&form, row->pattern, REG_EXTENDED | REG_NOSUB))
+        return halo_fail(err, -ENOMEM, "out of memory");
+    const int no = regexec(&form, text, 0, NULL, 0);
+    regfree(&form);
+    return no ? halo_fail(err, -EINVAL, "%s=%.*s: must be %s", row->name, SHOWN, text, row->form)
+              : 0;
+}
+
+static int set_string(const struct halo_option *row, char **field, const char *text,
+                      struct halo_error *err)
+{
+    const int code = check_form(row, text, err);
+    if (code)
+        return code;
     char *copy = strdup(text);
     if (!copy)
         return halo_fail(err, -ENOMEM, "out of memory");
@@ -122,6 +145,10 @@ static int parse_number(const struct halo_option *row, const char *text, double 
                         struct halo_error *err)
 {
     double v = 0;
+    if (row->choices && !strcmp(text, row->choices[0])) {
+        *ret = row->value;
+        return 0;
+    }
     if (row->type == HALO_OPTION_INT && halo_parse_integer(text, &v))
         return fail_type(row, text, "must be a whole number", err);
     if (row->type == HALO_OPTION_REAL && halo_parse_real(text, &v))
@@ -131,6 +158,8 @@ static int parse_number(const struct halo_option *row, const char *text, double 
                          SHOWN, text);
     if (row->type == HALO_OPTION_TIME && halo_parse_time(text, &v))
         return fail_type(row, text, "must be a time such as 90, 1:30, 01:30:00.5 or 200ms", err);
+    if (row->type == HALO_OPTION_BYTES && halo_parse_bytes(text, &v))
+        return fail_type(row, text, "must be a number of bytes such as 500M, 20G or 4Gi", err);
     if (v >= row->min && v <= row->max) {
         *ret = v;
         return 0;
@@ -156,7 +185,7 @@ int halo_option_set(const struct halo_option *row, void *settings, const char *t
     case HALO_OPTION_CHOICE:
         return set_choice(row, field, text, err);
     case HALO_OPTION_STRING:
-        return set_string(field, text, err);
+        return set_string(row, field, text, err);
     default:
         break;
     }
@@ -165,6 +194,8 @@ int halo_option_set(const struct halo_option *row, void *settings, const char *t
         return code;
     if (row->type == HALO_OPTION_INT)
         *(int *)field = (int)v;
+    else if (row->type == HALO_OPTION_BYTES)
+        *(int64_t *)field = (int64_t)v;
     else
         *(double *)field = v;
     return 0;
@@ -228,9 +259,9 @@ const char *halo_option_nearest(const struct halo_option *table, const char *nam
 static void print_usage(const struct halo_option *row, const char *prefix, char *text, size_t size)
 {
     static const char *const placeholders[] = {
-        [HALO_OPTION_FLAG] = "0|1",    [HALO_OPTION_INT] = "N",     [HALO_OPTION_REAL] = "X",
-        [HALO_OPTION_RATIO] = "X",     [HALO_OPTION_TIME] = "TIME", [HALO_OPTION_CHOICE] = "WORD",
-        [HALO_OPTION_STRING] = "TEXT",
+        [HALO_OPTION_FLAG] = "0|1",    [HALO_OPTION_INT] = "N",       [HALO_OPTION_REAL] = "X",
+        [HALO_OPTION_RATIO] = "X",     [HALO_OPTION_TIME] = "TIME",   [HALO_OPTION_CHOICE] = "WORD",
+        [HALO_OPTION_BYTES] = "BYTES", [HALO_OPTION_STRING] = "TEXT",
     };
     const bool dash = *prefix == '-';
     const char *argument = row->argument ? row->argument : placeholders[row->type];

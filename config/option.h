@@ -20,6 +20,7 @@ enum halo_option_type {
     HALO_OPTION_RATIO,  /* double; "3", "0.5" or "1/9" */
     HALO_OPTION_TIME,   /* double, seconds; "90", "1:30", "01:30:00.5", "200ms" as in FFmpeg */
     HALO_OPTION_CHOICE, /* int: index into choices */
+    HALO_OPTION_BYTES,  /* int64_t; "20G", "512Ki": k M G T are powers of 1000, Ki ... of 1024 */
     HALO_OPTION_STRING, /* char *, NULL while not given */
 };
 
@@ -29,10 +30,12 @@ struct halo_option {
     enum halo_option_type type;
     size_t offset;              /* of the field in the settings struct */
     double value;               /* default; outside min .. max: "not given" (STRING: always NULL) */
-    double min, max;            /* INT, REAL, RATIO, TIME */
-    const char *const *choices; /* CHOICE: NULL-terminated */
+    double min, max;            /* INT, REAL, RATIO, TIME, BYTES */
+    const char *const *choices; /* CHOICE: NULL-terminated; numbers: one word for the default */
     const char *argument;       /* placeholder in --help, e.g. "SECONDS"; NULL: from the type */
     const char *help;           /* one line */
+    const char *pattern;        /* STRING: POSIX extended expression, anchored, or NULL */
+    const char *form;           /* "must be FORM" where the pattern does not match */
 };
 
 /* Tables end with a row whose name is NULL. */

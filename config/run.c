@@ -10,14 +10,14 @@
 
 #include "config/log.h"
 
-static const char *const log_levels[] = {
+const char *const halo_log_levels[] = {
     [HALO_LOG_QUIET] = "quiet", [HALO_LOG_ERROR] = "error", [HALO_LOG_WARNING] = "warning",
     [HALO_LOG_INFO] = "info",   [HALO_LOG_DEBUG] = "debug", NULL,
 };
 
 const char *const halo_run_backends[] = {"auto", "cpu", "cuda", NULL};
 
-static const char *const hwaccels[] = {
+const char *const halo_run_hwaccels[] = {
     [HALO_HWACCEL_AUTO] = "auto",
     [HALO_HWACCEL_CUDA] = "cuda",
     [HALO_HWACCEL_NONE] = "none",
@@ -68,7 +68,8 @@ const struct halo_option halo_run_options[] = {
      .help = "of a raw IN: its pixel format"},
     {"backend", NULL, HALO_OPTION_CHOICE, AT(backend), 0, .choices = halo_run_backends,
      .argument = "NAME", .help = "where filters run; auto: on the GPU where there is one"},
-    {"hwaccel", NULL, HALO_OPTION_CHOICE, AT(hwaccel), 0, .choices = hwaccels, .argument = "NAME",
+    {"hwaccel", NULL, HALO_OPTION_CHOICE, AT(hwaccel), 0, .choices = halo_run_hwaccels,
+     .argument = "NAME",
      .help = "decoding; auto: on the GPU that filters, where the result is the same"},
     {"gpu", NULL, HALO_OPTION_STRING, AT(gpu_name), .argument = "N",
      .help = "number of the GPU, or auto (the default): the one with most to spare"},
@@ -80,7 +81,7 @@ const struct halo_option halo_run_options[] = {
      .help = "page-locked memory for pictures, at most (default a quarter, up to 2048)"},
     {"threads", NULL, HALO_OPTION_INT, AT(threads), 0, 0, 1024,
      .help = "filter workers on the CPU, 0 for one on each"},
-    {"v", "loglevel", HALO_OPTION_CHOICE, AT(log_level), HALO_LOG_INFO, .choices = log_levels,
+    {"v", "loglevel", HALO_OPTION_CHOICE, AT(log_level), HALO_LOG_INFO, .choices = halo_log_levels,
      .argument = "LEVEL", .help = "how much is said on standard error"},
     {NULL},
 };

@@ -10,6 +10,8 @@
 
 /* Words of -backend: "auto", and the backends' names. */
 extern const char *const halo_run_backends[];
+extern const char *const halo_run_hwaccels[]; /* by enum halo_hwaccel */
+extern const char *const halo_log_levels[];   /* by enum halo_log_level */
 
 /* -hwaccel */
 enum halo_hwaccel {
