@@ -2,7 +2,7 @@
  * Settings of the daemon: streams, what becomes of them, and where it is reached. Const once
  * loaded; a reload makes new ones and compares.
  *
- * Every field but names and lists is a row of a table in daemon.c: loading, checking,
+ * Every field but names and lists is a row of a table in daemon_tables.c: loading, checking,
  * --dump-config, the JSON Schema and the man page read the rows. Strings are owned by their struct;
  * NULL: not given. */
 #ifndef HALO_DAEMON_SETTINGS_H
@@ -122,7 +122,7 @@ void halo_error_list_destroy(struct halo_error_list *list); /* NULL is nothing t
  * 0, or a negative errno with err filled. May be NULL. */
 struct halo_daemon_checks {
     int (*filters)(const char *chain, struct halo_error *err);
-    int (*encoder)(const char *codec, struct halo_error *err);
+    int (*encoder)(const char *codec, bool audio, struct halo_error *err); /* not copy, off, raw */
 };
 
 /* Reads path and, beside it, conf.d/ *.yaml in the order of their names (later files add streams
