@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * The daemon's files: the one that is named, and conf.d beside it. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "config/daemon_load.h"
+
+enum { MOST_FILES = 256 }; /* of conf.d */
+
+struct files {
+    struct halo_source source[MOST_FILES + 1];
+    int count;
+    struct halo_node *root; /* merged */
+    struct halo_error_list *errors;
+    bool bad; /* in a way that makes other errors guesses */
+};
+
+/* Takes root over. */
+static int add_tree(struct files *files, struct halo_node *root)
+{
+    if (!root)
+        return 0;
+    if (root->kind != HALO_NODE_MAP) {
+        if (!halo_node_is_null(root)) {
+            halo_error_list_add(files->errors, root->source, root->line, "",
+                                "must be a map of keys such as streams:");
+            files->bad = true;
+        }
+        halo_node_destroy(root);
+        return 0;
+    }
+    if (!files->root) {
+        files->root = root;
+        return 0;
+    }
+    const int code = halo_node_merge(files->root, root);
+    halo_node_destroy(root);
+    return code;
+}
+
+static int add_text(struct files *files, const char *text, size_t length,
+                    const struct halo_source *source)
+{
+    struct halo_node *root = NULL;
+    const int code = halo_tree_parse(&root, text, length, source, files->errors);
+    if (code == -ENOMEM)
+        return code;
+    files->bad |= code && !root;
+    return add_tree(files, root);
+}
+
+/* All of it, and a byte more than is allowed where it is longer. */
+static int read_file(const char *path, char **ret, size_t *ret_length)
+{
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return -errno;
+    char *text = malloc(HALO_TREE_MOST_BYTES + 1);
+    size_t used = 0;
+    ssize_t n = 1;
+    while (text && n && used <= HALO_TREE_MOST_BYTES) {
+        n = read(fd, text + used, HALO_TREE_MOST_BYTES + 1 - used);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            break;
+        used += (size_t)n;
+    }
+    const int code = !text ? -ENOMEM : n < 0 ? -errno : 0;
+    close(fd);
+    if (code) {
+        free(text);
+        return code;
+    }
+    *ret = text;
+    *ret_length = used;
+    return 0;
+}
+
+/* Takes path over. 0, or -errno with the reason in the list. */
+static int add_file(struct files *files, char *path)
+{
+    char *text = NULL;
+    size_t length = 0;
+    struct halo_source *source = &files->source[files->count];
+    *source = (struct halo_source){path, files->count};
+    files->count++;
+    int code = read_file(path, &text, &length);
+    if (code == -ENOMEM)
+        return code;
+    if (code) {
+        halo_error_list_add(files->errors, source, 0, "", "cannot be read: %s", strerror(-code));
+        files->bad = true;
+        return code;
+    }
+    code = add_text(files, text, length, source);
+    free(text);
+    return code;
+}
+
+static int is_wanted(const struct dirent *entry)
+{
+    const char *dot = strrchr(entry->d_name, '.');
+    return entry->d_name[0] != '.' && dot && !strcmp(dot, ".yaml");
+}
+
+static int by_bytes(const struct dirent **a, const struct dirent **b)
+{
+    return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+/* Adds what folder holds. 0 where there is none. */
+static int add_folder(struct files *files, const char *folder)
+{
+    struct dirent **entry = NULL;
+    const int count = scandir(folder, &entry, is_wanted, by_bytes);
+    int code = count < 0 && errno != ENOENT && errno != ENOTDIR ? -errno : 0;
+    const struct halo_source source = {folder, files->count};
+    if (code && code != -ENOMEM)
+        halo_error_list_add(files->errors, &source, 0, "", "cannot be read: %s", strerror(-code));
+    else if (count > MOST_FILES)
+        halo_error_list_add(files->errors, &source, 0, "", "%d files: at most %d", count,
+                            MOST_FILES);
+    for (int i = 0; i < count; i++) {
+        char *path = NULL;
+        if (!code && count <= MOST_FILES) {
+            if (asprintf(&path, "%s/%s", folder, entry[i]->d_name) < 0)
+                code = -ENOMEM;
+            else if (add_file(files, path) == -ENOMEM)
+                code = -ENOMEM;
+        }
+        free(entry[i]);
+    }
+    free(entry);
+    return code;
+}
+
+static int add_beside(struct files *files, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    char *folder = NULL;
+    if (asprintf(&folder, "%.*sconf.d", slash ? (int)(slash - path) + 1 : 0, path) < 0)
+        return -ENOMEM;
+    const int code = add_folder(files, folder);
+    free(folder);
+    return code;
+}
+
+/* Makes settings of what was read; code is what became of the reading. */
+static int finish(struct files *files, int code, struct halo_daemon_settings **ret,
+                  const struct halo_daemon_checks *checks, struct halo_error_list **ret_errors)
+{
+    if (!code && !files->root && !files->bad)
+        files->root = halo_node_create(HALO_NODE_MAP, &files->source[0], 1);
+    if (!code && files->root && !files->bad)
+        code = halo_daemon_settings_make(ret, files->root, checks, files->errors);
+    else if (!code)
+        code = files->bad ? -EINVAL : -ENOMEM;
+    if (code && code != -ENOMEM) {
+        halo_error_list_sort(files->errors);
+        *ret_errors = files->errors;
+    } else {
+        halo_error_list_destroy(files->errors);
+    }
+    halo_node_destroy(files->root);
+    return code;
+}
+
+int halo_daemon_load_text(struct halo_daemon_settings **ret, const char *text, size_t length,
+                          const char *name, const struct halo_daemon_checks *checks,
+                          struct halo_error_list **ret_errors)
+{
+    struct files *files = calloc(1, sizeof(*files));
+    if (!files)
+        return -ENOMEM;
+    files->source[0] = (struct halo_source){name, 0};
+    files->errors = halo_error_list_create();
+    int code = files->errors ? add_text(files, text, length, &files->source[0]) : -ENOMEM;
+    code = finish(files, code, ret, checks, ret_errors);
+    free(files);
+    return code;
+}
+
+int halo_daemon_load(struct halo_daemon_settings **ret, const char *path,
+                     const struct halo_daemon_checks *checks, struct halo_error_list **ret_errors)
+{
+    struct files *files = calloc(1, sizeof(*files));
+    if (!files)
+        return -ENOMEM;
+    files->errors = halo_error_list_create();
+    char *copy = strdup(path);
+    int code = files->errors && copy ? add_file(files, copy) : -ENOMEM;
+    if (!copy || !files->errors)
+        free(copy);
+    if (!code)
+        code = add_beside(files, path);
+    code = finish(files, code, ret, checks, ret_errors);
+    for (int i = 0; i < files->count; i++)
+        free((char *)files->source[i].name);
+    free(files);
+    return code;
+}

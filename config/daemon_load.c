@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * The daemon's settings from its trees. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/daemon_load.h"
+#include "config/daemon_tables.h"
+#include "config/load.h"
+
+static void load_control(struct halo_loader *l, void *settings, struct halo_node *node)
+{
+    static const struct halo_section section = {halo_control_options, {{NULL}}};
+    struct halo_daemon_settings *s = settings;
+    halo_loader_section(l, &section, &s->control, node, NULL);
+    struct halo_node *path = halo_node_get(node, "path");
+    if (!path || !s->control.path)
+        return;
+    const size_t mark = halo_loader_enter(l, "path", 0);
+    halo_loader_claim(l, path, true, s->control.path);
+    halo_loader_leave(l, mark);
+}
+
+static void load_http(struct halo_loader *l, void *settings, struct halo_node *node)
+{
+    static const struct halo_section section = {halo_http_options, {{NULL}}};
+    struct halo_daemon_settings *s = settings;
+    halo_loader_section(l, &section, &s->http, node, NULL);
+    struct halo_node *listen = halo_node_get(node, "listen");
+    if (!listen || !s->http.listen || strncmp(s->http.listen, "unix:", 5))
+        return;
+    const size_t mark = halo_loader_enter(l, "listen", 0);
+    halo_loader_claim(l, listen, true, s->http.listen + 5);
+    halo_loader_leave(l, mark);
+}
+
+static void load_log(struct halo_loader *l, void *settings, struct halo_node *node)
+{
+    static const struct halo_section section = {halo_log_options, {{NULL}}};
+    struct halo_daemon_settings *s = settings;
+    halo_loader_section(l, &section, &s->log, node, NULL);
+}
+
+static const struct halo_section root_section = {
+    halo_daemon_options,
+    {
+        {"control", load_control, NULL},
+        {"http", load_http, NULL},
+        {"log", load_log, NULL},
+        {"defaults", NULL, NULL},
+        {"streams", NULL, NULL},
+        {NULL},
+    },
+};
+
+/* Errors of defaults are said once, here; the nodes that have one are bad, and streams pass them
+ * over. */
+static void try_defaults(struct halo_loader *l, struct halo_node *defaults)
+{
+    struct halo_stream_settings *stream = calloc(1, sizeof(*stream));
+    if (!stream) {
+        l->no_memory = true;
+        return;
+    }
+    const size_t mark = halo_loader_enter(l, "defaults", 0);
+    l->scratch = true;
+    for (int i = 0; defaults->kind == HALO_NODE_MAP && i < defaults->count; i++) {
+        struct halo_node alone = *defaults;
+        alone.child = &defaults->child[i];
+        alone.count = 1;
+        const int before = halo_error_list_count(l->errors);
+        halo_load_stream(l, stream, &alone, NULL);
+        if (halo_error_list_count(l->errors) > before)
+            defaults->child[i]->bad = true;
+        halo_stream_settings_finish(stream);
+    }
+    if (defaults->kind != HALO_NODE_MAP)
+        halo_loader_is(l, defaults, HALO_NODE_MAP);
+    l->scratch = false;
+    halo_loader_leave(l, mark);
+    free(stream);
+}
+
+static void load_streams(struct halo_loader *l, struct halo_daemon_settings *s,
+                         struct halo_node *streams, struct halo_node *defaults)
+{
+    const size_t mark = halo_loader_enter(l, "streams", 0);
+    if (halo_loader_is(l, streams, HALO_NODE_MAP)) {
+        if (streams->count > HALO_MOST_STREAMS) {
+            halo_loader_say(l, streams, "%d streams: at most %d", streams->count,
+                            HALO_MOST_STREAMS);
+            streams->count = HALO_MOST_STREAMS;
+        }
+        s->stream = calloc((size_t)streams->count + 1, sizeof(*s->stream));
+        l->no_memory |= !s->stream;
+        for (int i = 0; s->stream && i < streams->count; i++) {
+            struct halo_node *node = streams->child[i];
+            const size_t inner = halo_loader_enter(l, node->key, 0);
+            struct halo_stream_settings *stream = &s->stream[s->streams++];
+            stream->name = strdup(node->key);
+            l->no_memory |= !stream->name;
+            halo_load_stream(l, stream, node, defaults);
+            halo_loader_leave(l, inner);
+        }
+    }
+    halo_loader_leave(l, mark);
+}
+
+/* A file's version says how all else of it is to be read. */
+static bool check_version(struct halo_loader *l, struct halo_node *root)
+{
+    const struct halo_node *version = halo_node_get(root, "version");
+    if (!version || version->kind != HALO_NODE_SCALAR || !strcmp(version->text, "1"))
+        return true;
+    halo_loader_enter(l, "version", 0);
+    halo_loader_say(l, version, "%.20s: this halod reads version 1", version->text);
+    l->path[0] = '\0';
+    return false;
+}
+
+static void load_root(struct halo_loader *l, struct halo_daemon_settings *s, struct halo_node *root)
+{
+    if (!check_version(l, root) || !halo_loader_is(l, root, HALO_NODE_MAP))
+        return;
+    halo_loader_section(l, &root_section, s, root, NULL);
+    struct halo_node *streams = halo_node_get(root, "streams");
+    struct halo_node *defaults = halo_node_get(root, "defaults");
+    if (defaults && halo_node_is_null(defaults))
+        defaults = NULL; /* all of it is a comment */
+    if (defaults)
+        try_defaults(l, defaults);
+    if (streams)
+        load_streams(l, s, streams, defaults && defaults->kind == HALO_NODE_MAP ? defaults : NULL);
+    else
+        halo_loader_say(l, root, "streams: is missing: it has a map of streams by name");
+    halo_loader_compare(l);
+}
+
+int halo_daemon_settings_make(struct halo_daemon_settings **ret, struct halo_node *root,
+                              const struct halo_daemon_checks *checks,
+                              struct halo_error_list *errors)
+{
+    struct halo_loader l = {.errors = errors, .checks = checks};
+    struct halo_daemon_settings *s = calloc(1, sizeof(*s));
+    if (!s)
+        return -ENOMEM;
+    halo_options_init(halo_daemon_options, s);
+    halo_options_init(halo_log_options, &s->log);
+    load_root(&l, s, root);
+    for (int i = 0; i < l.claims; i++)
+        free(l.claim[i].place);
+    free(l.claim);
+    const int code = l.no_memory || halo_error_list_is_short(errors) ? -ENOMEM
+                     : halo_error_list_count(errors) > 0             ? -EINVAL
+                                                                     : 0;
+    if (code)
+        halo_daemon_settings_destroy(s);
+    else
+        *ret = s;
+    return code;
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * The rows of the daemon's file. */
+#include "config/daemon_tables.h"
+
+#include "config/log.h"
+#include "config/run.h"
+
+static const char *const on_errors[] = {
+    [HALO_ON_ERROR_CARD] = "card",
+    [HALO_ON_ERROR_SOLID] = "solid",
+    [HALO_ON_ERROR_LAST] = "last",
+    [HALO_ON_ERROR_STOP] = "stop",
+    NULL,
+};
+
+static const char *const restarts[] = {
+    [HALO_RESTART_ALWAYS] = "always",
+    [HALO_RESTART_ON_FAILURE] = "on-failure",
+    [HALO_RESTART_NEVER] = "never",
+    NULL,
+};
+
+static const char *const automatic[] = {"auto", NULL};
+
+const struct halo_output_place halo_output_places[] = {
+    [HALO_OUTPUT_UNIX] = {"unix", "path of a socket that viewers connect to; its suffix says what "
+                                  "they get: .ts, .mkv or .nut (encoded), .fd (finished frames)"},
+    [HALO_OUTPUT_FILE] = {"file", "name of a file, with strftime's %Y%m%d-%H%M%S where there is "
+                                  "segment_time"},
+    [HALO_OUTPUT_URL] = {"url", "where FFmpeg pushes to: rtsp://, srt://, rtmp:// ..."},
+    [HALO_OUTPUT_NULL] = {"null", "true: filtered and thrown away"},
+};
+
+#define PORT "([0-9]{1,4}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])"
+
+const struct halo_option halo_daemon_options[] = {
+    {"version", NULL, HALO_OPTION_INT, offsetof(struct halo_daemon_settings, version), 1, 1, 1,
+     .help = "of the file's format"},
+    {NULL},
+};
+
+const struct halo_option halo_control_options[] = {
+    {"path", NULL, HALO_OPTION_STRING, offsetof(struct halo_control_settings, path),
+     .argument = "PATH",
+     .help = "of the control socket (default /run/halod/control.sock for root and services, else "
+             "in $XDG_RUNTIME_DIR)"},
+    {NULL},
+};
+
+const struct halo_option halo_http_options[] = {
+    {"listen", NULL, HALO_OPTION_STRING, offsetof(struct halo_http_settings, listen),
+     .argument = "ADDRESS:PORT", .help = "ADDRESS:PORT or unix:PATH; without it HTTP is off",
+     .pattern = "^unix:.|^([A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\]):" PORT "$",
+     .form = "ADDRESS:PORT such as 127.0.0.1:8480, or unix:PATH"},
+    {"hosts", NULL, HALO_OPTION_STRING, offsetof(struct halo_http_settings, hosts),
+     .argument = "NAMES", .help = "further names that a browser may call this machine by",
+     .pattern = "^[]A-Za-z0-9.:[_-]+( *, *[]A-Za-z0-9.:[_-]+)*$",
+     .form = "names with commas between"},
+    {NULL},
+};
+
+const struct halo_option halo_log_options[] = {
+    {"level", NULL, HALO_OPTION_CHOICE, offsetof(struct halo_log_settings, level), HALO_LOG_INFO,
+     .choices = halo_log_levels, .argument = "LEVEL", .help = "how much is said"},
+    {NULL},
+};
+
+#define AT(field) offsetof(struct halo_stream_settings, field)
+
+const struct halo_option halo_stream_options[] = {
+    {"input", NULL, HALO_OPTION_STRING, AT(input), .argument = "IN",
+     .help = "file, URL, or a pattern: test: or test:size=1280x720:rate=30"},
+    {"input_format", NULL, HALO_OPTION_STRING, AT(input_format), .argument = "FORMAT",
+     .help = "FFmpeg's demuxer for it, where it cannot be guessed"},
+    {"enabled", NULL, HALO_OPTION_FLAG, AT(enabled), 1, .help = "started with the daemon"},
+    {"loop", NULL, HALO_OPTION_FLAG, AT(loop), .help = "a file begins again at its end"},
+    {"realtime", NULL, HALO_OPTION_FLAG, AT(realtime),
+     .help = "a file is read no faster than its clock"},
+    {"backend", NULL, HALO_OPTION_CHOICE, AT(backend), 0, .choices = halo_run_backends,
+     .help = "where filters run; auto: on the GPU where there is one"},
+    {"hwaccel", NULL, HALO_OPTION_CHOICE, AT(hwaccel), 0, .choices = halo_run_hwaccels,
+     .help = "decoding; auto: on the GPU that filters, where the result is the same"},
+    {"gpu", NULL, HALO_OPTION_INT, AT(gpu), -1, 0, 1023, .choices = automatic,
+     .help = "number of the GPU; auto: the one with most to spare"},
+    {"depth", NULL, HALO_OPTION_INT, AT(depth), 3, 1, 16,
+     .help = "frames on their way through the GPU at once"},
+    {"threads", NULL, HALO_OPTION_INT, AT(threads), 0, 0, 1024,
+     .help = "filter workers on the CPU, 0 for one on each"},
+    {"own_engine", NULL, HALO_OPTION_FLAG, AT(own_engine), .help = "runs in a process of its own"},
+    {"gpu_timeout", NULL, HALO_OPTION_TIME, AT(gpu_timeout), 10, 0.1, 3600,
+     .help = "how long the GPU may take for a frame"},
+    {"input_timeout", NULL, HALO_OPTION_TIME, AT(input_timeout), 10, 0.1, 3600,
+     .help = "how long a live input may be silent before it is opened again"},
+    {"on_error", NULL, HALO_OPTION_CHOICE, AT(on_error), HALO_ON_ERROR_CARD, .choices = on_errors,
+     .help = "what viewers see while no filtered picture can be had"},
+    {"last_for", NULL, HALO_OPTION_TIME, AT(last_for), 5, 0.1, 3600,
+     .help = "how long on_error: last shows the last filtered picture"},
+    {"restart", NULL, HALO_OPTION_CHOICE, AT(restart), HALO_RESTART_ON_FAILURE, .choices = restarts,
+     .help = "whether a stream that ended or failed is started again"},
+    {NULL},
+};
+
+#undef AT
+#define AT(field) offsetof(struct halo_output_settings, field)
+
+const struct halo_option halo_output_options[] = {
+    {"rendition", NULL, HALO_OPTION_STRING, AT(rendition), .argument = "NAME",
+     .help = "the one of renditions: that it shows (default: the stream's own chain)",
+     .pattern = HALO_NAME_PATTERN, .form = HALO_NAME_FORM},
+    {"audio", NULL, HALO_OPTION_STRING, AT(audio), .argument = "CODEC",
+     .help = "off (the default), copy, or an encoder"},
+    {"format", NULL, HALO_OPTION_STRING, AT(format), .argument = "FORMAT",
+     .help = "url: FFmpeg's muxer, where it does not follow from the URL"},
+    {"segment_time", NULL, HALO_OPTION_TIME, AT(segment_time), 0, 1, 604800,
+     .help = "file: a new file after this long (default: one file)"},
+    {"keep_size", NULL, HALO_OPTION_BYTES, AT(keep_size), 0, 1e6, 9e15,
+     .help = "file: the oldest segments go when all take more than this (default: all stay)"},
+    {"hook", NULL, HALO_OPTION_STRING, AT(hook), .argument = "PROGRAM",
+     .help = "file: a program that is started with the path of each finished file"},
+    {NULL},
+};
+
+#undef AT
+#define AT(field) offsetof(struct halo_video_settings, field)
+
+const struct halo_option halo_video_options[] = {
+    {"codec", NULL, HALO_OPTION_STRING, AT(codec), .argument = "CODEC",
+     .help = "an encoder (default libx264); raw, for .nut sockets: not encoded"},
+    {"bitrate", NULL, HALO_OPTION_STRING, AT(bitrate), .argument = "BITS",
+     .help = "bits per second, such as 800k or 4M", .pattern = "^[0-9]+([.][0-9]+)?[kKMG]?$",
+     .form = "bits per second such as 800k or 4M"},
+    {"crf", NULL, HALO_OPTION_STRING, AT(crf), .argument = "N",
+     .help = "constant quality, for encoders that have it", .pattern = "^[0-9]+([.][0-9]+)?$",
+     .form = "a number such as 23"},
+    {"preset", NULL, HALO_OPTION_STRING, AT(preset), .argument = "NAME",
+     .help = "the encoder's preset", .pattern = "^[A-Za-z0-9_-]+$", .form = "a word such as fast"},
+    {"size", NULL, HALO_OPTION_STRING, AT(size), .argument = "WxH",
+     .help = "scaled to this after the filters (default: the input's)",
+     .pattern = "^[1-9][0-9]{0,4}x[1-9][0-9]{0,4}$", .form = "WIDTHxHEIGHT such as 1280x720"},
+    {"gop", NULL, HALO_OPTION_TIME, AT(gop), 1, 0.01, 3600, .help = "time between key frames"},
+    {"fps", NULL, HALO_OPTION_RATIO, AT(fps), 0, 0, 1000,
+     .help = "pictures a second at most; 0: every one"},
+    {NULL},
+};
+
+bool halo_option_is_given(const struct halo_option *row, const void *settings)
+{
+    const void *field = (const char *)settings + row->offset;
+    double v = 0;
+    switch (row->type) {
+    case HALO_OPTION_FLAG:
+    case HALO_OPTION_CHOICE:
+        return true;
+    case HALO_OPTION_STRING:
+        return *(char *const *)field != NULL;
+    case HALO_OPTION_INT:
+        v = *(const int *)field;
+        break;
+    case HALO_OPTION_BYTES:
+        v = (double)*(const int64_t *)field;
+        break;
+    case HALO_OPTION_REAL:
+    case HALO_OPTION_RATIO:
+    case HALO_OPTION_TIME:
+        v = *(const double *)field;
+        break;
+    }
+    return v >= row->min && v <= row->max;
+}

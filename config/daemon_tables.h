@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * The rows of the daemon's file. Loading, checks, the dump, the JSON Schema and the form that goes
+ * to engines walk them. For config/daemon_*.c. */
+#ifndef HALO_DAEMON_TABLES_H
+#define HALO_DAEMON_TABLES_H
+
+#include "config/daemon.h"
+
+extern const struct halo_option halo_daemon_options[];
+extern const struct halo_option halo_control_options[];
+extern const struct halo_option halo_http_options[];
+extern const struct halo_option halo_log_options[];
+extern const struct halo_option halo_stream_options[];
+extern const struct halo_option halo_output_options[];
+extern const struct halo_option halo_video_options[];
+
+/* Places of an output, by enum halo_output_kind. */
+struct halo_output_place {
+    const char *key;
+    const char *help;
+};
+enum { HALO_OUTPUT_KINDS = HALO_OUTPUT_NULL + 1 };
+extern const struct halo_output_place halo_output_places[HALO_OUTPUT_KINDS];
+
+/* Words of keys that are no rows: lists, maps and the chain. */
+#define HALO_HELP_FILTERS                                                                          \
+    "the chain as one text, or a list of filters; \"null\" (in quotes) passes pictures unchanged"
+#define HALO_HELP_RENDITIONS "further chains of the stream, by name"
+#define HALO_HELP_OUTPUTS    "where the filtered pictures go"
+#define HALO_HELP_VIDEO      "how pictures are encoded"
+
+#define HALO_NAME_PATTERN "^[A-Za-z0-9_-]{1,64}$"
+#define HALO_NAME_FORM    "1 to 64 letters, digits, _ and -"
+
+/* Whether the row's field holds a value that the file can say; numbers outside their range and
+ * NULL are "not given". */
+bool halo_option_is_given(const struct halo_option *row, const void *settings);
+
+#endif

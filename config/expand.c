@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * ${NAME} in texts of the configuration. */
+#include "config/expand.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    LONGEST_NAME = 128,
+    LONGEST_VALUE = 65536,
+    LONGEST = 1 << 20,
+};
+
+#define LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_"
+
+/* Reads the credential into value; -ENOENT where there is none. */
+static int read_credential(const char *name, char *value, struct halo_error *err)
+{
+    const char *folder = getenv("CREDENTIALS_DIRECTORY");
+    char path[4096];
+    if (!folder || !*folder ||
+        snprintf(path, sizeof(path), "%s/%s", folder, name) >= (int)sizeof(path))
+        return -ENOENT;
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return errno == ENOENT ? -ENOENT
+                               : halo_fail(err, -EINVAL, "${%s}: the credential cannot be read: %s",
+                                           name, strerror(errno));
+    size_t used = 0;
+    ssize_t n;
+    while (used <= LONGEST_VALUE && (n = read(fd, value + used, LONGEST_VALUE + 1 - used)) != 0) {
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            break;
+        used += (size_t)n;
+    }
+    const int reason = n < 0 ? errno : 0;
+    close(fd);
+    if (n < 0)
+        return halo_fail(err, -EINVAL, "${%s}: the credential cannot be read: %s", name,
+                         strerror(reason));
+    if (used > LONGEST_VALUE)
+        return halo_fail(err, -EINVAL, "${%s}: longer than %d bytes", name, LONGEST_VALUE);
+    if (memchr(value, '\0', used))
+        return halo_fail(err, -EINVAL, "${%s}: there is a NUL byte in the credential", name);
+    if (used > 0 && value[used - 1] == '\n')
+        used--;
+    value[used] = '\0';
+    return 0;
+}
+
+/* value: LONGEST_VALUE + 2 bytes. */
+static int find_value(const char *name, char *value, struct halo_error *err)
+{
+    int code = read_credential(name, value, err);
+    if (code == -ENOENT) {
+        const char *variable = getenv(name);
+        if (!variable)
+            return halo_fail(err, -EINVAL, "${%s}: neither a credential nor a variable ($${ is ${)",
+                             name);
+        if (strlen(variable) > LONGEST_VALUE)
+            return halo_fail(err, -EINVAL, "${%s}: longer than %d bytes", name, LONGEST_VALUE);
+        strcpy(value, variable);
+        code = 0;
+    }
+    if (code)
+        return code;
+    char *copy = strdup(value);
+    if (!copy)
+        return -ENOMEM;
+    halo_sanitise(copy);
+    const int dirty = strcmp(copy, value);
+    free(copy);
+    return dirty ? halo_fail(err, -EINVAL, "${%s}: its value is not one line of UTF-8 text", name)
+                 : 0;
+}
+
+/* The name at "${"; returns what follows its '}', or NULL with err filled. */
+static const char *read_name(const char *at, char *name, struct halo_error *err)
+{
+    const char *begin = at + 2;
+    size_t length = strspn(begin, LETTERS "0123456789.-");
+    if (!strspn(begin, LETTERS) || begin[length] != '}' || length >= LONGEST_NAME) {
+        halo_fail(err, -EINVAL, "%.40s: ${NAME} is expected ($${ is ${)", at);
+        return NULL;
+    }
+    memcpy(name, begin, length);
+    name[length] = '\0';
+    return begin + length + 1;
+}
+
+static int expand_to(FILE *to, const char *text, char *value, struct halo_error *err)
+{
+    char name[LONGEST_NAME];
+    while (*text) {
+        if (!strncmp(text, "$${", 3)) {
+            fputs("${", to);
+            text += 3;
+        } else if (!strncmp(text, "${", 2)) {
+            text = read_name(text, name, err);
+            const int code = text ? find_value(name, value, err) : -EINVAL;
+            if (code)
+                return code;
+            fputs(value, to);
+            if (ftell(to) > LONGEST)
+                return halo_fail(err, -EINVAL, "${%s}: the text becomes too long", name);
+        } else {
+            fputc(*text++, to);
+        }
+    }
+    return 0;
+}
+
+int halo_expand(char **ret, const char *text, struct halo_error *err)
+{
+    char *result = NULL, *value = malloc(LONGEST_VALUE + 2);
+    size_t size;
+    FILE *to = value ? open_memstream(&result, &size) : NULL;
+    int code = to ? expand_to(to, text, value, err) : -ENOMEM;
+    if (to && (fflush(to) || ferror(to)) && !code)
+        code = -ENOMEM;
+    if (to)
+        fclose(to);
+    free(value);
+    if (code) {
+        free(result);
+        return code;
+    }
+    *ret = result;
+    return 0;
+}

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Reading a map by a table of rows. */
+#include "config/load.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SHOWN = 80 }; /* bytes of the user's text that an error repeats */
+
+void halo_loader_say(struct halo_loader *l, const struct halo_node *node, const char *format, ...)
+{
+    char text[900];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    halo_error_list_add(l->errors, node->source, node->line, l->path, "%s", text);
+}
+
+size_t halo_loader_enter(struct halo_loader *l, const char *name, int index)
+{
+    const size_t mark = strlen(l->path), room = sizeof(l->path) - mark;
+    if (name)
+        snprintf(l->path + mark, room, "%s%.80s", mark ? "." : "", name);
+    else
+        snprintf(l->path + mark, room, "[%d]", index);
+    return mark;
+}
+
+void halo_loader_leave(struct halo_loader *l, size_t mark)
+{
+    l->path[mark] = '\0';
+}
+
+bool halo_loader_is(struct halo_loader *l, struct halo_node *node, enum halo_node_kind kind)
+{
+    static const char *const names[] = {
+        [HALO_NODE_SCALAR] = "a single value",
+        [HALO_NODE_LIST] = "a list",
+        [HALO_NODE_MAP] = "a map of keys",
+    };
+    if (node->bad)
+        return false;
+    if (halo_node_is_null(node))
+        halo_loader_say(l, node, "has no value: %s is expected", names[kind]);
+    else if (node->kind != kind)
+        halo_loader_say(l, node, "must be %s, not %s", names[kind], names[node->kind]);
+    else
+        return true;
+    node->bad = true;
+    return false;
+}
+
+const char *halo_loader_text(struct halo_loader *l, struct halo_node *node)
+{
+    if (!halo_loader_is(l, node, HALO_NODE_SCALAR))
+        return NULL;
+    if (*node->text)
+        return node->text;
+    halo_loader_say(l, node, "its value is empty");
+    node->bad = true;
+    return NULL;
+}
+
+void halo_loader_string(struct halo_loader *l, char **field, struct halo_node *node)
+{
+    const char *text = halo_loader_text(l, node);
+    char *copy = text ? strdup(text) : NULL;
+    l->no_memory |= text && !copy;
+    if (copy) {
+        free(*field);
+        *field = copy;
+    }
+}
+
+/* The text as options have it, or NULL: said. */
+static const char *text_for(struct halo_loader *l, const struct halo_option *row,
+                            struct halo_node *node)
+{
+    const char *text = halo_loader_text(l, node);
+    if (!text || row->type != HALO_OPTION_FLAG)
+        return text;
+    if (!strcmp(text, "true") || !strcmp(text, "false"))
+        return *text == 't' ? "1" : "0";
+    halo_loader_say(l, node, "%.*s: must be true or false", SHOWN,
+                    node->written ? node->written : node->text);
+    node->bad = true;
+    return NULL;
+}
+
+void halo_loader_row(struct halo_loader *l, const struct halo_option *row, void *settings,
+                     struct halo_node *node)
+{
+    const char *text = text_for(l, row, node);
+    if (!text)
+        return;
+    struct halo_error err = {0};
+    const int code = halo_option_set(row, settings, text, &err);
+    if (code == -ENOMEM) {
+        l->no_memory = true;
+    } else if (code) {
+        /* What was wrong comes behind "NAME=TEXT: "; the text is shown as it was written, for what
+         * ${} brought may be a secret. */
+        const size_t length = strlen(text), shown = length < SHOWN ? length : SHOWN;
+        const char *what = err.text + strlen(row->name) + 1 + shown + 2;
+        halo_loader_say(l, node, "%.*s: %s", SHOWN, node->written ? node->written : node->text,
+                        what);
+        node->bad = true;
+    }
+}
+
+static void say_unknown(struct halo_loader *l, const struct halo_section *section,
+                        struct halo_node *node)
+{
+    const char *names[64];
+    size_t count = 0;
+    for (const struct halo_option *row = section->rows; row->name; row++)
+        names[count++] = row->name;
+    for (const struct halo_key *key = section->key; key->name; key++)
+        if (!key->refused)
+            names[count++] = key->name;
+    const char *near = halo_nearest(node->key, strlen(node->key), names, count);
+    const int line = node->line;
+    node->line = node->key_line;
+    halo_loader_say(l, node, "unknown key%s%s%s", near ? " (nearest: " : "", near ? near : "",
+                    near ? ")" : "");
+    node->line = line;
+    node->bad = true;
+}
+
+static void load_key(struct halo_loader *l, const struct halo_section *section, void *settings,
+                     struct halo_node *node)
+{
+    if (node->bad)
+        return;
+    const size_t mark = halo_loader_enter(l, node->key, 0);
+    const struct halo_option *row = halo_option_find(section->rows, node->key, strlen(node->key));
+    const struct halo_key *key = section->key;
+    while (key->name && strcmp(key->name, node->key))
+        key++;
+    if (row)
+        halo_loader_row(l, row, settings, node);
+    else if (!key->name)
+        say_unknown(l, section, node);
+    else if (key->refused)
+        halo_loader_say(l, node, "%s", key->refused);
+    else if (key->load)
+        key->load(l, settings, node);
+    halo_loader_leave(l, mark);
+}
+
+void halo_loader_section(struct halo_loader *l, const struct halo_section *section, void *settings,
+                         struct halo_node *node, struct halo_node *defaults)
+{
+    if (node && !halo_loader_is(l, node, HALO_NODE_MAP))
+        node = NULL;
+    for (int i = 0; node && i < node->count; i++)
+        load_key(l, section, settings, node->child[i]);
+    for (int i = 0; defaults && i < defaults->count; i++)
+        if (!halo_node_get(node, defaults->child[i]->key))
+            load_key(l, section, settings, defaults->child[i]);
+}
+
+/* Where path leads, as far as its folder is there already: one socket may have several names. */
+static char *resolve(const char *path)
+{
+    char folder[PATH_MAX], real[PATH_MAX], *ret = NULL;
+    const char *slash = strrchr(path, '/');
+    const char *base = slash ? slash + 1 : path;
+    const int length = slash ? (int)(base - path) : 2;
+    if (length >= PATH_MAX)
+        return strdup(path);
+    snprintf(folder, sizeof(folder), "%.*s", length, slash ? path : "./");
+    if (!realpath(folder, real))
+        return strdup(path);
+    return asprintf(&ret, "%s/%s", strcmp(real, "/") ? real : "", base) < 0 ? NULL : ret;
+}
+
+void halo_loader_claim(struct halo_loader *l, const struct halo_node *node, bool is_path,
+                       const char *text)
+{
+    if (l->scratch)
+        return;
+    if (l->claims == l->claims_room) {
+        const int room = l->claims_room ? 2 * l->claims_room : 16;
+        struct halo_claim *grown = realloc(l->claim, (size_t)room * sizeof(*grown));
+        if (!grown) {
+            l->no_memory = true;
+            return;
+        }
+        l->claim = grown;
+        l->claims_room = room;
+    }
+    struct halo_claim *claim = &l->claim[l->claims];
+    claim->place = is_path ? resolve(text) : strdup(text);
+    claim->node = node;
+    memcpy(claim->path, l->path, sizeof(claim->path));
+    if (claim->place)
+        l->claims++;
+    else
+        l->no_memory = true;
+}
+
+static int compare_claims(const void *a, const void *b)
+{
+    const struct halo_claim *x = a, *y = b;
+    const int order = strcmp(x->place, y->place);
+    if (order)
+        return order;
+    const struct halo_node *m = x->node, *n = y->node;
+    if (m->source->number != n->source->number)
+        return m->source->number < n->source->number ? -1 : 1;
+    if (m->line != n->line)
+        return m->line < n->line ? -1 : 1;
+    return strcmp(x->path, y->path);
+}
+
+void halo_loader_compare(struct halo_loader *l)
+{
+    if (l->claims > 0)
+        qsort(l->claim, (size_t)l->claims, sizeof(*l->claim), compare_claims);
+    for (int i = 1, first = 0; i < l->claims; i++) {
+        const struct halo_claim *at = &l->claim[i], *other = &l->claim[first];
+        if (strcmp(at->place, other->place)) {
+            first = i;
+            continue;
+        }
+        memcpy(l->path, at->path, sizeof(l->path));
+        halo_loader_say(l, at->node, "%s has the same place (line %d%s%s)", other->path,
+                        other->node->line, at->node->source == other->node->source ? "" : " of ",
+                        at->node->source == other->node->source ? "" : other->node->source->name);
+    }
+    l->path[0] = '\0';
+}

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Chains in YAML: one text, or a list whose maps become FFmpeg's syntax, in which quotes and
+ * backslashes are read twice (pipeline/chain.c). */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/load.h"
+
+#define WORD   "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_"
+#define BLANKS " \n\t\r"
+
+static bool is_word(const char *text)
+{
+    return *text && !text[strspn(text, WORD)];
+}
+
+/* One reading takes a backslash away before each of its special characters and before blanks at
+ * either end; the other reads quotes. */
+static int write_value(FILE *to, const char *value)
+{
+    char *inner = NULL;
+    size_t size;
+    FILE *once = open_memstream(&inner, &size);
+    if (!once)
+        return -ENOMEM;
+    const size_t length = strlen(value);
+    for (size_t i = 0; i < length; i++) {
+        const bool end = i == 0 || i + 1 == length;
+        if (strchr("\\':", value[i]) || (end && strchr(BLANKS, value[i])))
+            fputc('\\', once);
+        fputc(value[i], once);
+    }
+    const bool failed = fflush(once) || ferror(once);
+    fclose(once);
+    if (failed) {
+        free(inner);
+        return -ENOMEM;
+    }
+    const bool quoted = strpbrk(inner, "\\',;[]" BLANKS) != NULL;
+    if (quoted)
+        fputc('\'', to);
+    for (const char *s = inner; *s; s++)
+        if (*s == '\'')
+            fputs("'\\''", to);
+        else
+            fputc(*s, to);
+    if (quoted)
+        fputc('\'', to);
+    free(inner);
+    return 0;
+}
+
+/* A mask may be a list, and its rows too: numbers with blanks between. False: said. */
+static bool collect(struct halo_loader *l, struct halo_node *node, FILE *to, int depth)
+{
+    if (node->bad)
+        return false;
+    if (node->kind == HALO_NODE_LIST && depth < 2) {
+        for (int i = 0; i < node->count; i++) {
+            if (i)
+                fputc(' ', to);
+            if (!collect(l, node->child[i], to, depth + 1))
+                return false;
+        }
+        return true;
+    }
+    const char *text = halo_loader_text(l, node);
+    if (text)
+        fputs(text, to);
+    return text != NULL;
+}
+
+static bool write_option(struct halo_loader *l, struct halo_node *node, FILE *to)
+{
+    if (!is_word(node->key)) {
+        halo_loader_say(l, node, "an option's name has letters, digits and _ only");
+        return false;
+    }
+    char *value = NULL;
+    size_t size;
+    FILE *text = open_memstream(&value, &size);
+    if (!text) {
+        l->no_memory = true;
+        return false;
+    }
+    bool fine = collect(l, node, text, 0);
+    if (fflush(text) || ferror(text)) {
+        l->no_memory = true;
+        fine = false;
+    }
+    fclose(text);
+    if (fine) {
+        fprintf(to, "%s=", node->key);
+        l->no_memory |= write_value(to, value) < 0;
+    }
+    free(value);
+    return fine;
+}
+
+/* {gblur: {sigma: 12}} */
+static bool write_filter(struct halo_loader *l, struct halo_node *node, FILE *to)
+{
+    if (node->count != 1) {
+        halo_loader_say(l, node, "one filter in each map, as in - gblur: {sigma: 12}");
+        return false;
+    }
+    struct halo_node *filter = node->child[0];
+    const size_t mark = halo_loader_enter(l, filter->key, 0);
+    bool fine = is_word(filter->key);
+    if (!fine)
+        halo_loader_say(l, filter, "a filter's name has letters, digits and _ only");
+    fputs(filter->key, to);
+    if (fine && !halo_node_is_null(filter)) { /* "- sobel:" has no options */
+        fine = halo_loader_is(l, filter, HALO_NODE_MAP);
+        for (int i = 0; fine && i < filter->count; i++) {
+            const size_t inner = halo_loader_enter(l, filter->child[i]->key, 0);
+            fputc(i ? ':' : '=', to);
+            fine = write_option(l, filter->child[i], to);
+            halo_loader_leave(l, inner);
+        }
+    }
+    halo_loader_leave(l, mark);
+    return fine;
+}
+
+/* columns: of what the user wrote. Else those of "column 7: gblur: ..." tell nobody anything. */
+static bool check_chain(struct halo_loader *l, struct halo_node *node, const char *text,
+                        bool columns)
+{
+    struct halo_error err = {0};
+    if (strlen(text) > HALO_MOST_CHAIN) {
+        halo_loader_say(l, node, "the chain is longer than %d bytes", HALO_MOST_CHAIN);
+        return false;
+    }
+    const int code = l->checks && l->checks->filters ? l->checks->filters(text, &err) : 0;
+    if (code == -ENOMEM)
+        l->no_memory = true;
+    else if (code) {
+        const char *what = columns ? NULL : strstr(err.text, ": ");
+        halo_loader_say(l, node, "%s", what ? what + 2 : err.text);
+    }
+    return code == 0;
+}
+
+/* The text of one entry of a list, malloc'ed; NULL: said. */
+static char *read_entry(struct halo_loader *l, struct halo_node *node)
+{
+    const bool is_map = node->kind == HALO_NODE_MAP && !node->bad;
+    char *text = NULL;
+    bool fine = false;
+    if (is_map) {
+        size_t size;
+        FILE *to = open_memstream(&text, &size);
+        if (to) {
+            fine = write_filter(l, node, to);
+            l->no_memory |= fflush(to) || ferror(to);
+            fclose(to);
+        }
+    } else {
+        halo_loader_string(l, &text, node);
+        fine = text != NULL;
+    }
+    l->no_memory |= is_map && !text;
+    if (!text || !fine || !check_chain(l, node, text, !is_map)) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}
+
+static char *read_list(struct halo_loader *l, struct halo_node *list)
+{
+    char *all = NULL;
+    size_t size;
+    FILE *to = open_memstream(&all, &size);
+    if (!to) {
+        l->no_memory = true;
+        return NULL;
+    }
+    bool fine = list->count > 0;
+    if (!fine)
+        halo_loader_say(l, list, "the list is empty (\"null\" passes pictures unchanged)");
+    for (int i = 0; i < list->count; i++) {
+        const size_t mark = halo_loader_enter(l, NULL, i);
+        char *text = read_entry(l, list->child[i]);
+        halo_loader_leave(l, mark);
+        if (text)
+            fprintf(to, "%s%s", i ? "," : "", text);
+        fine = fine && text;
+        free(text);
+    }
+    if (fflush(to) || ferror(to)) {
+        l->no_memory = true;
+        fine = false;
+    }
+    fclose(to);
+    /* Each is right by itself; all of them may be too many. */
+    if (fine && list->count > 1 && !check_chain(l, list, all, false))
+        fine = false;
+    if (fine)
+        return all;
+    free(all);
+    return NULL;
+}
+
+char *halo_load_chain(struct halo_loader *l, struct halo_node *node)
+{
+    char *text = NULL;
+    if (node->bad)
+        return NULL;
+    if (halo_node_is_null(node)) {
+        halo_loader_say(l, node, "no filters: \"null\", in quotes, passes pictures unchanged");
+        return NULL;
+    }
+    if (node->kind == HALO_NODE_LIST)
+        return read_list(l, node);
+    if (node->kind == HALO_NODE_MAP) {
+        halo_loader_say(l, node, "must be a chain's text or a list, as in [{gblur: {sigma: 12}}]");
+        return NULL;
+    }
+    halo_loader_string(l, &text, node);
+    if (text && check_chain(l, node, text, true))
+        return text;
+    free(text);
+    return NULL;
+}

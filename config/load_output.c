@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * One output of a stream, and what its keys mean together. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/un.h>
+
+#include "config/daemon_tables.h"
+#include "config/load.h"
+
+enum { LONGEST_SOCKET = sizeof(((struct sockaddr_un *)0)->sun_path) - 1 };
+
+static void check_encoder(struct halo_loader *l, struct halo_node *node, const char *codec,
+                          bool audio)
+{
+    struct halo_error err = {0};
+    if (!l->checks || !l->checks->encoder)
+        return;
+    const int code = l->checks->encoder(codec, audio, &err);
+    if (code == -ENOMEM)
+        l->no_memory = true;
+    else if (code)
+        halo_loader_say(l, node, "%s", err.text);
+}
+
+static void load_video(struct halo_loader *l, void *settings, struct halo_node *node)
+{
+    static const struct halo_section section = {halo_video_options, {{NULL}}};
+    struct halo_output_settings *output = settings;
+    halo_loader_section(l, &section, &output->video, node, NULL);
+    struct halo_node *codec = halo_node_get(node, "codec");
+    if (!codec || codec->bad || !output->video.codec)
+        return;
+    const size_t mark = halo_loader_enter(l, "codec", 0);
+    if (!strcmp(output->video.codec, "copy"))
+        halo_loader_say(l, codec, "copy would pass pictures unfiltered: name an encoder");
+    else if (strcmp(output->video.codec, "raw"))
+        check_encoder(l, codec, output->video.codec, false);
+    halo_loader_leave(l, mark);
+}
+
+static const struct halo_section output_section = {
+    halo_output_options,
+    {
+        {"unix", NULL, NULL},
+        {"file", NULL, NULL},
+        {"url", NULL, NULL},
+        {"null", NULL, NULL},
+        {"video", load_video, NULL},
+        {"v4l2", NULL, "virtual cameras are not there yet"},
+        {NULL},
+    },
+};
+
+static bool has_suffix(const char *name, const char *suffix)
+{
+    const size_t length = strlen(name), n = strlen(suffix);
+    return length > n && !strcmp(name + length - n, suffix) && name[length - n - 1] != '/';
+}
+
+/* Says it of a key of the output, or of the output where that key is not there. */
+static void say_of(struct halo_loader *l, struct halo_node *output, const char *key,
+                   const char *what)
+{
+    struct halo_node *node = halo_node_get(output, key);
+    const size_t mark = halo_loader_enter(l, key, 0);
+    halo_loader_say(l, node ? node : output, "%s", what);
+    halo_loader_leave(l, mark);
+}
+
+static void check_socket(struct halo_loader *l, const struct halo_output_settings *output,
+                         struct halo_node *node)
+{
+    const char *path = output->target, *codec = output->video.codec;
+    const bool frames = has_suffix(path, ".fd"), raw = codec && !strcmp(codec, "raw");
+    if (!frames && !has_suffix(path, ".ts") && !has_suffix(path, ".mkv") &&
+        !has_suffix(path, ".nut"))
+        say_of(l, node, "unix", "its suffix says what viewers get: .ts, .mkv, .nut or .fd");
+    else if (strlen(path) > LONGEST_SOCKET)
+        say_of(l, node, "unix", "a socket's path has at most 107 bytes");
+    else if (frames && output->audio && strcmp(output->audio, "off"))
+        say_of(l, node, "audio", "a socket .fd has frames alone");
+    else if (frames && codec && !raw)
+        say_of(l, node, "video", "a socket .fd has frames as they are: no codec but raw");
+    else if (raw && !frames && !has_suffix(path, ".nut"))
+        say_of(l, node, "video", "codec: raw is for sockets .nut and .fd");
+}
+
+/* What a strftime name may hold without naming folders or a thing of the locale's length. */
+static bool is_pattern(const char *name, int *conversions)
+{
+    *conversions = 0;
+    for (const char *s = strchr(name, '%'); s; s = strchr(s + 2, '%')) {
+        if (!s[1] || !strchr("%YymdjHMSsFTzZaAbBuVG", s[1]))
+            return false;
+        *conversions += s[1] != '%';
+    }
+    return true;
+}
+
+static void check_file(struct halo_loader *l, const struct halo_output_settings *output,
+                       struct halo_node *node)
+{
+    const char *base = strrchr(output->target, '/');
+    int conversions = 0;
+    base = base ? base + 1 : output->target;
+    const char *dot = strrchr(base, '.');
+    if (!dot || dot == base || !dot[1])
+        say_of(l, node, "file", "its suffix says the container, such as .mkv or .mp4");
+    else if (!is_pattern(output->target, &conversions))
+        say_of(l, node, "file", "behind % one of YymdjHMSsFTzZaAbBuVG is expected (%% is a %)");
+    else if (output->segment_time > 0 && !conversions)
+        say_of(l, node, "file", "segments need names of their own, such as door-%Y%m%d-%H%M%S.mkv");
+    if (output->keep_size > 0 && output->segment_time <= 0)
+        say_of(l, node, "keep_size", "is for segments: give segment_time, too");
+    if (output->video.codec && !strcmp(output->video.codec, "raw"))
+        say_of(l, node, "video", "codec: raw is for sockets .nut and .fd");
+}
+
+static void check_url(struct halo_loader *l, const struct halo_output_settings *output,
+                      struct halo_node *node)
+{
+    const char *colon = strchr(output->target, ':');
+    if (!colon || colon == output->target || strchr("/.", *output->target))
+        say_of(l, node, "url", "must begin with its protocol, as in rtsp://HOST/PATH");
+    if (output->video.codec && !strcmp(output->video.codec, "raw"))
+        say_of(l, node, "video", "codec: raw is for sockets .nut and .fd");
+}
+
+/* Keys that would have no effect with this kind. */
+static void check_keys(struct halo_loader *l, const struct halo_output_settings *output,
+                       struct halo_node *node)
+{
+    static const struct {
+        const char *key;
+        int kind; /* the one that has it; -1: all but null */
+    } keys[] = {
+        {"video", -1},
+        {"audio", -1},
+        {"format", HALO_OUTPUT_URL},
+        {"segment_time", HALO_OUTPUT_FILE},
+        {"keep_size", HALO_OUTPUT_FILE},
+        {"hook", HALO_OUTPUT_FILE},
+    };
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+        const bool fits =
+            keys[i].kind == -1 ? output->kind != HALO_OUTPUT_NULL : output->kind == keys[i].kind;
+        char what[80];
+        snprintf(what, sizeof(what),
+                 "has no effect with %s:", halo_output_places[output->kind].key);
+        if (!fits && halo_node_get(node, keys[i].key))
+            say_of(l, node, keys[i].key, what);
+    }
+}
+
+/* The one place of the output; -1: said. */
+static int find_kind(struct halo_loader *l, struct halo_node *node)
+{
+    int found = -1;
+    for (int kind = 0; kind < HALO_OUTPUT_KINDS; kind++) {
+        if (!halo_node_get(node, halo_output_places[kind].key))
+            continue;
+        if (found >= 0) {
+            halo_loader_say(l, node, "%s: and %s: in one output: make two of it",
+                            halo_output_places[found].key, halo_output_places[kind].key);
+            return -1;
+        }
+        found = kind;
+    }
+    if (found < 0 && !halo_node_get(node, "v4l2"))
+        halo_loader_say(l, node, "where to? One of unix:, file:, url: and null: true is missing");
+    return found;
+}
+
+static void load_target(struct halo_loader *l, struct halo_output_settings *output,
+                        struct halo_node *node)
+{
+    const size_t mark = halo_loader_enter(l, node->key, 0);
+    if (output->kind == HALO_OUTPUT_NULL) {
+        const char *text = halo_loader_text(l, node);
+        if (text && strcmp(text, "true"))
+            halo_loader_say(l, node, "must be true");
+    } else {
+        halo_loader_string(l, &output->target, node);
+        if (output->target)
+            halo_loader_claim(l, node, output->kind != HALO_OUTPUT_URL, output->target);
+    }
+    halo_loader_leave(l, mark);
+}
+
+void halo_load_output(struct halo_loader *l, struct halo_output_settings *output,
+                      struct halo_node *node)
+{
+    if (!halo_loader_is(l, node, HALO_NODE_MAP))
+        return;
+    const int kind = find_kind(l, node);
+    if (kind >= 0) {
+        output->kind = kind;
+        load_target(l, output, halo_node_get(node, halo_output_places[kind].key));
+    }
+    halo_loader_section(l, &output_section, output, node, NULL);
+    if (kind >= 0)
+        check_keys(l, output, node);
+    struct halo_node *audio = halo_node_get(node, "audio");
+    if (audio && output->audio && strcmp(output->audio, "off") && strcmp(output->audio, "copy")) {
+        const size_t mark = halo_loader_enter(l, "audio", 0);
+        check_encoder(l, audio, output->audio, true);
+        halo_loader_leave(l, mark);
+    }
+    if (!output->target)
+        return;
+    if (kind == HALO_OUTPUT_UNIX)
+        check_socket(l, output, node);
+    else if (kind == HALO_OUTPUT_FILE)
+        check_file(l, output, node);
+    else if (kind == HALO_OUTPUT_URL)
+        check_url(l, output, node);
+}

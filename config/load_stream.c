@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * One stream from its map. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/daemon_tables.h"
+#include "config/encoding.h"
+#include "config/load.h"
+
+static void load_filters(struct halo_loader *l, void *settings, struct halo_node *node)
+{
+    struct halo_stream_settings *stream = settings;
+    free(stream->filters);
+    stream->filters = halo_load_chain(l, node);
+}
+
+static void load_rendition_filters(struct halo_loader *l, void *settings, struct halo_node *node)
+{
+    struct halo_rendition_settings *rendition = settings;
+    free(rendition->filters);
+    rendition->filters = halo_load_chain(l, node);
+}
+
+static void say_missing(struct halo_loader *l, const struct halo_node *node, const char *key,
+                        const char *what)
+{
+    const size_t mark = halo_loader_enter(l, key, 0);
+    halo_loader_say(l, node, "is missing: %s", what);
+    halo_loader_leave(l, mark);
+}
+
+/* True where it may be a name. */
+static bool check_name(struct halo_loader *l, struct halo_node *node)
+{
+    static const struct halo_option row = {
+        "name", NULL, HALO_OPTION_STRING, .pattern = HALO_NAME_PATTERN, .form = HALO_NAME_FORM,
+    };
+    char *name = NULL;
+    struct halo_error err = {0};
+    const int code = halo_option_set(&row, &name, node->key, &err);
+    free(name);
+    if (!code)
+        return true;
+    const int line = node->line;
+    node->line = node->key_line;
+    halo_loader_say(l, node, "a name has " HALO_NAME_FORM);
+    node->line = line;
+    return false;
+}
+
+static void load_renditions(struct halo_loader *l, void *settings, struct halo_node *node)
+{
+    static const struct halo_option no_rows[] = {{NULL}};
+    static const struct halo_section section = {
+        no_rows,
+        {{"filters", load_rendition_filters, NULL}, {NULL}},
+    };
+    struct halo_stream_settings *stream = settings;
+    if (!halo_loader_is(l, node, HALO_NODE_MAP))
+        return;
+    for (int i = 0; i < node->count; i++) {
+        struct halo_node *child = node->child[i];
+        const size_t mark = halo_loader_enter(l, child->key, 0);
+        struct halo_rendition_settings *rendition = &stream->rendition[stream->renditions];
+        if (stream->renditions == HALO_MOST_RENDITIONS - 1) {
+            halo_loader_say(l, child, "at most %d renditions beside the stream's own",
+                            HALO_MOST_RENDITIONS - 1);
+            halo_loader_leave(l, mark);
+            break;
+        }
+        check_name(l, child);
+        stream->renditions++;
+        rendition->name = strdup(child->key);
+        l->no_memory |= !rendition->name;
+        halo_loader_section(l, &section, rendition, child, NULL);
+        if (child->kind == HALO_NODE_MAP && !halo_node_get(child, "filters"))
+            say_missing(l, child, "filters", "\"null\" passes pictures unchanged");
+        halo_loader_leave(l, mark);
+    }
+}
+
+static void load_outputs(struct halo_loader *l, void *settings, struct halo_node *node)
+{
+    struct halo_stream_settings *stream = settings;
+    if (!halo_loader_is(l, node, HALO_NODE_LIST))
+        return;
+    for (int i = 0; i < node->count; i++) {
+        const size_t mark = halo_loader_enter(l, NULL, i);
+        if (i == HALO_MOST_OUTPUTS)
+            halo_loader_say(l, node->child[i], "at most %d outputs", HALO_MOST_OUTPUTS);
+        else {
+            struct halo_output_settings *output = &stream->output[stream->outputs++];
+            halo_options_init(halo_output_options, output);
+            halo_options_init(halo_video_options, &output->video);
+            halo_load_output(l, output, node->child[i]);
+        }
+        halo_loader_leave(l, mark);
+        if (i == HALO_MOST_OUTPUTS)
+            break;
+    }
+}
+
+static const struct halo_section stream_section = {
+    halo_stream_options,
+    {
+        {"filters", load_filters, NULL},
+        {"renditions", load_renditions, NULL},
+        {"outputs", load_outputs, NULL},
+        {"capture", NULL, "cameras are not there yet"},
+        {NULL},
+    },
+};
+
+static void check_renditions(struct halo_loader *l, const struct halo_stream_settings *stream,
+                             const struct halo_node *outputs)
+{
+    for (int i = 0; i < stream->outputs; i++) {
+        if (halo_output_rendition(stream, &stream->output[i]) >= 0)
+            continue;
+        const char *names[HALO_MOST_RENDITIONS], *wanted = stream->output[i].rendition;
+        for (int r = 0; r < stream->renditions; r++)
+            names[r] = stream->rendition[r].name ? stream->rendition[r].name : "";
+        const char *near = halo_nearest(wanted, strlen(wanted), names, (size_t)stream->renditions);
+        const size_t mark = halo_loader_enter(l, "outputs", 0);
+        halo_loader_enter(l, NULL, i);
+        halo_loader_enter(l, "rendition", 0);
+        const struct halo_node *node = halo_node_get(outputs->child[i], "rendition");
+        halo_loader_say(l, node ? node : outputs, "%.80s: no such one in renditions:%s%s%s", wanted,
+                        near ? " (nearest: " : "", near ? near : "", near ? ")" : "");
+        halo_loader_leave(l, mark);
+    }
+}
+
+static void check_input(struct halo_loader *l, const struct halo_stream_settings *stream,
+                        const struct halo_node *node)
+{
+    const char *input = stream->input;
+    const size_t mark = halo_loader_enter(l, "input", 0);
+    if (!strncmp(input, "/dev/video", 10) || !strncmp(input, "/dev/v4l/", 9))
+        halo_loader_say(l, node, "cameras are not there yet");
+    else if (!strcmp(input, "-") || !strncmp(input, "pipe:", 5) || !strncmp(input, "fd:", 3))
+        halo_loader_say(l, node, "standard input is not for a daemon: name a file or a URL");
+    halo_loader_leave(l, mark);
+}
+
+void halo_load_stream(struct halo_loader *l, struct halo_stream_settings *stream,
+                      struct halo_node *node, struct halo_node *defaults)
+{
+    halo_options_init(halo_stream_options, stream);
+    if (!l->scratch)
+        check_name(l, node);
+    if (!halo_loader_is(l, node, HALO_NODE_MAP))
+        return;
+    halo_loader_section(l, &stream_section, stream, node, defaults);
+    if (l->scratch)
+        return;
+    const struct halo_node *input = halo_node_get(node, "input");
+    const struct halo_node *outputs = halo_node_get(node, "outputs");
+    input = input ? input : halo_node_get(defaults, "input");
+    outputs = outputs ? outputs : halo_node_get(defaults, "outputs");
+    if (!input)
+        say_missing(l, node, "input", "say what to read: a file, a URL or test:");
+    else if (stream->input)
+        check_input(l, stream, input);
+    if (!halo_node_get(node, "filters") && !halo_node_get(defaults, "filters"))
+        say_missing(l, node, "filters",
+                    "say which (\"null\", in quotes, passes pictures unchanged openly)");
+    if (outputs && outputs->kind == HALO_NODE_LIST)
+        check_renditions(l, stream, outputs);
+}

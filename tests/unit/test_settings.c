@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * The daemon's settings: loading, what is refused, and the ways to and from text. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/daemon.h"
+#include "config/log.h"
+#include "pipeline/filter.h"
+#include "tests/unit/cmocka_all.h"
+
+static int check_chain(const char *text, struct halo_error *err)
+{
+    struct halo_chain *chain = NULL;
+    const int code = halo_chain_parse(&chain, text, err);
+    halo_chain_destroy(chain);
+    return code;
+}
+
+static int check_encoder(const char *codec, bool audio, struct halo_error *err)
+{
+    if (!strcmp(codec, audio ? "aac" : "libx264"))
+        return 0;
+    return halo_fail(err, -EINVAL, "no such encoder (nearest: %s)", audio ? "aac" : "libx264");
+}
+
+static const struct halo_daemon_checks checks = {check_chain, check_encoder};
+
+static struct halo_daemon_settings *load(const char *text)
+{
+    struct halo_daemon_settings *s = NULL;
+    struct halo_error_list *errors = NULL;
+    if (halo_daemon_load_text(&s, text, strlen(text), "a.yaml", &checks, &errors)) {
+        for (int i = 0; i < halo_error_list_count(errors); i++)
+            print_error("%s\n", halo_error_list_text(errors, i));
+        fail();
+    }
+    assert_null(errors);
+    return s;
+}
+
+/* Text is refused with exactly these lines, NULL at the end. */
+static void refuse_text(const char *text, size_t length, const char *const *lines)
+{
+    struct halo_daemon_settings *s = NULL;
+    struct halo_error_list *errors = NULL;
+    assert_int_equal(halo_daemon_load_text(&s, text, length, "a.yaml", &checks, &errors), -EINVAL);
+    assert_null(s);
+    int count = 0;
+    for (; lines[count]; count++) {
+        if (count == halo_error_list_count(errors))
+            fail_msg("not said: %s", lines[count]);
+        if (strcmp(halo_error_list_text(errors, count), lines[count]))
+            fail_msg("'%s' is not '%s'", halo_error_list_text(errors, count), lines[count]);
+    }
+    if (halo_error_list_count(errors) > count)
+        fail_msg("too much: %s", halo_error_list_text(errors, count));
+    halo_error_list_destroy(errors);
+}
+
+#define REFUSE(text, ...) refuse_text(text, strlen(text), (const char *const[]){__VA_ARGS__, NULL})
+
+/* One stream with these lines, indented by four. */
+#define STREAM "streams:\n  a:\n    input: a.mkv\n    filters: sobel\n"
+#define OUT    STREAM "    outputs:\n    - "
+
+static void the_usual(void **state)
+{
+    (void)state;
+    struct halo_daemon_settings *s =
+        load("version: 1\n"
+             "control: {path: /run/halod/control.sock}\n"
+             "http: {listen: 127.0.0.1:8480, hosts: \"door.local, [::1]\"}\n"
+             "log: {level: debug}\n"
+             "streams:\n"
+             "  door:\n"
+             "    input: rtsp://door/live\n"
+             "    filters: \"gblur=sigma=12\"\n"
+             "    on_error: last\n"
+             "    last_for: 1:30\n"
+             "    gpu: 1\n"
+             "    enabled: false\n"
+             "    renditions: {hard: {filters: [{gblur: {sigma: 40}}, sobel]}}\n"
+             "    outputs:\n"
+             "      - unix: /run/halod/door.ts\n"
+             "        video: {codec: libx264, bitrate: 4M, crf: 23, gop: 2s, size: 640x360}\n"
+             "        audio: copy\n"
+             "      - file: /srv/video/door-%Y%m%d-%H%M%S.mkv\n"
+             "        rendition: hard\n"
+             "        segment_time: 60s\n"
+             "        keep_size: 20G\n"
+             "        hook: /usr/local/bin/kept\n"
+             "  road: {input: road.mp4, loop: true, realtime: true, filters: 'avgblur=sizeX=9',\n"
+             "         outputs: [{unix: /run/halod/road.nut}]}\n"
+             "  check: {input: \"test:\", filters: \"gblur=sigma=3\", outputs: [{null: true}]}\n");
+    assert_int_equal(s->version, 1);
+    assert_int_equal(s->log.level, HALO_LOG_DEBUG);
+    assert_string_equal(s->control.path, "/run/halod/control.sock");
+    assert_string_equal(s->http.listen, "127.0.0.1:8480");
+    assert_int_equal(s->streams, 3);
+    const struct halo_stream_settings *door = &s->stream[0];
+    assert_string_equal(door->name, "door");
+    assert_string_equal(door->input, "rtsp://door/live");
+    assert_string_equal(door->filters, "gblur=sigma=12");
+    assert_int_equal(door->on_error, HALO_ON_ERROR_LAST);
+    assert_true(door->last_for == 90 && door->gpu == 1 && !door->enabled);
+    assert_int_equal(door->renditions, 1);
+    assert_string_equal(door->rendition[0].filters, "gblur=sigma=40,sobel");
+    assert_int_equal(door->outputs, 2);
+    assert_int_equal(door->output[0].kind, HALO_OUTPUT_UNIX);
+    assert_string_equal(door->output[0].video.crf, "23");
+    assert_true(door->output[0].video.gop == 2);
+    assert_string_equal(door->output[0].audio, "copy");
+    assert_int_equal(door->output[1].kind, HALO_OUTPUT_FILE);
+    assert_true(door->output[1].segment_time == 60 &&
+                door->output[1].keep_size == INT64_C(20000000000));
+    assert_true(s->stream[1].loop && s->stream[1].realtime && s->stream[1].enabled);
+    assert_int_equal(s->stream[2].output[0].kind, HALO_OUTPUT_NULL);
+    assert_null(s->stream[2].output[0].target);
+    halo_daemon_settings_destroy(s);
+}
+
+static void defaults(void **state)
+{
+    (void)state;
+    struct halo_daemon_settings *s = load(STREAM);
+    const struct halo_stream_settings *a = &s->stream[0];
+    assert_true(a->enabled && !a->loop && !a->realtime && !a->own_engine);
+    assert_true(a->backend == 0 && a->hwaccel == 0 && a->gpu < 0 && a->depth == 3);
+    assert_true(a->gpu_timeout == 10 && a->input_timeout == 10 && a->last_for == 5);
+    assert_int_equal(a->on_error, HALO_ON_ERROR_CARD);
+    assert_int_equal(a->restart, HALO_RESTART_ON_FAILURE);
+    assert_null(s->http.listen);
+    assert_null(s->control.path);
+    assert_int_equal(s->log.level, HALO_LOG_INFO);
+    halo_daemon_settings_destroy(s);
+    s = load("streams: {}\n");
+    assert_int_equal(s->streams, 0);
+    halo_daemon_settings_destroy(s);
+}
+
+static void from_text_to_engine(void **state)
+{
+    (void)state;
+    struct halo_daemon_settings *s = load(
+        OUT "{unix: /run/a.nut, video: {codec: raw, fps: 30000/1001}}\n    - {null: true}\n"
+            "    - {file: \"/srv/\\\"%Y\\\" \\u00fc.mkv\", segment_time: 2.5, keep_size: 3Gi}\n"
+            "    renditions: {b: {filters: [{convolution: {0m: [1, 2, 1], 0mode: row}}]}}\n");
+    char *text = halo_stream_settings_write(&s->stream[0]);
+    assert_non_null(text);
+    struct halo_stream_settings copy;
+    struct halo_error err = {0};
+    assert_int_equal(halo_stream_settings_read(&copy, text, &err), 0);
+    assert_int_equal(halo_stream_settings_compare(&s->stream[0], &copy), HALO_CHANGE_NONE);
+    assert_true(copy.output[0].video.fps == 30000. / 1001);
+    assert_true(copy.output[2].keep_size == INT64_C(3) << 30);
+    assert_string_equal(copy.output[2].target, "/srv/\"%Y\" \u00fc.mkv");
+    assert_string_equal(copy.rendition[0].filters, "convolution=0m='1 2 1':0mode=row");
+    free(text);
+    halo_stream_settings_finish(&copy);
+    halo_daemon_settings_destroy(s);
+}
+
+static void bad_texts_to_an_engine(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "",
+        "{",
+        "[]",
+        "null",
+        "{}",
+        "{\"name\": 3}",
+        "{\"name\": \"a\"}",
+        "{\"name\":\"a\",\"input\":\"b\",\"filters\":null}",
+        "{\"name\":\"a\",\"input\":\"b\",\"filters\":\"null\",\"depth\":99}",
+        "{\"name\":\"a\",\"input\":\"b\",\"filters\":\"null\",\"what\":1}",
+        "{\"name\":\"a/b\",\"input\":\"b\",\"filters\":\"null\"}",
+        "{\"name\":\"a\",\"name\":\"b\",\"input\":\"b\",\"filters\":\"null\"}",
+    };
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        struct halo_stream_settings s = {.depth = 77};
+        struct halo_error err = {0};
+        assert_int_equal(halo_stream_settings_read(&s, texts[i], &err), -EINVAL);
+        assert_true(err.text[0] && s.depth == 77);
+    }
+}
+
+static void comparing(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *a, *b;
+        enum halo_change change;
+    } cases[] = {
+        {"filters: sobel", "filters: sobel", HALO_CHANGE_NONE},
+        {"filters: sobel", "filters: [sobel]", HALO_CHANGE_NONE},
+        {"filters: sobel", "filters: gblur", HALO_CHANGE_FILTERS},
+        {"filters: sobel", "filters: gblur\n    depth: 4", HALO_CHANGE_REST},
+        {"filters: sobel\n    renditions: {b: {filters: gblur}}",
+         "filters: sobel\n    renditions: {b: {filters: scharr}}", HALO_CHANGE_FILTERS},
+        {"filters: sobel\n    renditions: {b: {filters: gblur}}",
+         "filters: sobel\n    renditions: {c: {filters: gblur}}", HALO_CHANGE_REST},
+        {"filters: sobel\n    outputs: [{unix: a.ts}]", "filters: sobel\n    outputs: []",
+         HALO_CHANGE_REST},
+        {"filters: sobel\n    outputs: [{unix: a.ts}]",
+         "filters: gblur\n    outputs: [{unix: a.ts, video: {gop: 1000ms}}]", HALO_CHANGE_FILTERS},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char text[2][400];
+        struct halo_daemon_settings *s[2];
+        for (int k = 0; k < 2; k++) {
+            snprintf(text[k], sizeof(text[k]), "streams:\n  a:\n    input: x.mkv\n    %s\n",
+                     k ? cases[i].b : cases[i].a);
+            s[k] = load(text[k]);
+        }
+        assert_int_equal(halo_stream_settings_compare(&s[0]->stream[0], &s[1]->stream[0]),
+                         cases[i].change);
+        halo_daemon_settings_destroy(s[0]);
+        halo_daemon_settings_destroy(s[1]);
+    }
+}
+
+static void unknown_keys(void **state)
+{
+    (void)state;
+    REFUSE("strems:\n  a: {}\n", "a.yaml:1: strems: unknown key (nearest: streams)",
+           "a.yaml:1: streams: is missing: it has a map of streams by name");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_usual),           cmocka_unit_test(defaults),
+        cmocka_unit_test(from_text_to_engine), cmocka_unit_test(bad_texts_to_an_engine),
+        cmocka_unit_test(comparing),           cmocka_unit_test(unknown_keys),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
