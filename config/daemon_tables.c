@@ -33,6 +33,8 @@ const struct halo_output_place halo_output_places[] = {
 
 #define PORT "([0-9]{1,4}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])"
 
+#define HOST "(\\[[0-9A-Fa-f:.]+\\]|[A-Za-z0-9._-]+)(:[0-9]+)?"
+
 const struct halo_option halo_daemon_options[] = {
     {"version", NULL, HALO_OPTION_INT, offsetof(struct halo_daemon_settings, version), 1, 1, 1,
      .help = "of the file's format"},
@@ -54,8 +56,7 @@ const struct halo_option halo_http_options[] = {
      .form = "ADDRESS:PORT such as 127.0.0.1:8480, or unix:PATH"},
     {"hosts", NULL, HALO_OPTION_STRING, offsetof(struct halo_http_settings, hosts),
      .argument = "NAMES", .help = "further names that a browser may call this machine by",
-     .pattern = "^[]A-Za-z0-9.:[_-]+( *, *[]A-Za-z0-9.:[_-]+)*$",
-     .form = "names with commas between"},
+     .pattern = "^" HOST "( *, *" HOST ")*$", .form = "names with commas between"},
     {NULL},
 };
 

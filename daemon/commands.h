@@ -3,6 +3,8 @@
 #ifndef HALO_COMMANDS_H
 #define HALO_COMMANDS_H
 
+#include "config/daemon.h"
+
 struct halo_command {
     const char *name;
     const char *words; /* after the name, for --help */
@@ -11,6 +13,13 @@ struct halo_command {
 };
 
 int halo_command_run(int argc, char **argv);
+
+/* -c and its like: NULL-terminated. */
+extern const struct halo_command halo_config_commands[];
+
+/* The daemon, until it is told to end; settings become its own. path: of the file, to read it
+ * again. Returns the exit code. */
+int halo_command_daemon(struct halo_daemon_settings *settings, const char *path);
 
 void halo_print_version(void);
 

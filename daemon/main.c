@@ -58,20 +58,24 @@ static void print_help(void)
 {
     printf("halod filters video: every channel of every picture, none unfiltered.\n\nusage:\n");
     for (const struct halo_command *c = commands; c->name; c++)
-        printf("  halod %-8s %-30s %s\n", c->name, c->words, c->help);
-    printf("  halod %-8s %-30s %s\n", "--help", "", "this text; halod run --help: its options");
-    printf("  halod %-8s %-30s %s\n", "--version", "", "version, backends, devices, libraries");
+        printf("  halod %-14s %-29s %s\n", c->name, c->words, c->help);
+    for (const struct halo_command *c = halo_config_commands; c->name; c++)
+        printf("  halod %-14s %-29s %s\n", c->name, c->words, c->help);
+    printf("  halod %-14s %-29s %s\n", "--help", "", "this text; halod run --help: its options");
+    printf("  halod %-14s %-29s %s\n", "--version", "", "version, backends, devices, libraries");
     printf("\nexample:\n  halod run -i holiday.mp4 -vf gblur=sigma=12 blurred.mp4\n"
-           "\nexit codes: 0 done, 1 failed, 64 usage, 75 the GPU failed,\n"
+           "\nexit codes: 0 done, 1 failed, 64 usage, 75 the GPU failed, 78 configuration,\n"
            "129, 130 and 143 interrupted. See halod(8).\n");
 }
 
 static int unknown_command(const char *word)
 {
-    const char *names[sizeof commands / sizeof *commands];
+    const char *names[16];
     size_t count = 0;
-    for (; commands[count].name; count++)
-        names[count] = commands[count].name;
+    for (const struct halo_command *c = commands; c->name; c++)
+        names[count++] = c->name;
+    for (const struct halo_command *c = halo_config_commands; c->name; c++)
+        names[count++] = c->name;
     const char *near = halo_nearest(word, strlen(word), names, count);
     if (near)
         halo_log(HALO_LOG_ERROR, "no command '%s' (nearest: %s): see halod --help", word, near);
@@ -109,6 +113,9 @@ int main(int argc, char **argv)
         return halo_end_print();
     }
     for (const struct halo_command *c = commands; c->name; c++)
+        if (!strcmp(word, c->name))
+            return c->run(argc - 2, argv + 2);
+    for (const struct halo_command *c = halo_config_commands; c->name; c++)
         if (!strcmp(word, c->name))
             return c->run(argc - 2, argv + 2);
     return unknown_command(word);

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * The JSON Schema of the daemon's file, for editors. It says what rows say; what keys mean together
+ * is for --check-config. Texts with ${ are allowed everywhere, for only halod knows what they
+ * become. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "config/daemon_json.h"
+#include "config/daemon_tables.h"
+
+static const char time_pattern[] =
+    "^(([0-9]+:)?[0-5]?[0-9]:[0-5]?[0-9]([.][0-9]*)?|[0-9]+([.][0-9]*)?(s|ms|us)?)$";
+static const char bytes_pattern[] = "^[0-9]+([.][0-9]+)?([kKMGT]i?)?$";
+
+static json_t *choices_of(const struct halo_option *row)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; row->choices[i]; i++)
+        json_array_append_new(list, json_string(row->choices[i]));
+    return json_pack("{s:o}", "enum", list);
+}
+
+static json_t *text_of(const struct halo_option *row)
+{
+    struct halo_option probe = *row;
+    char *one = NULL;
+    probe.offset = 0;
+    /* What is a number to YAML is a text to us: crf: 23. */
+    const bool number = row->pattern && halo_option_set(&probe, &one, "1", NULL) == 0;
+    free(one);
+    json_t *text = row->pattern ? json_pack("{s:s,s:s}", "type", "string", "pattern", row->pattern)
+                                : json_pack("{s:s,s:i}", "type", "string", "minLength", 1);
+    return number ? json_pack("{s:[o,{s:s,s:i}]}", "anyOf", text, "type", "number", "minimum", 0)
+                  : text;
+}
+
+static json_t *number_of(const struct halo_option *row)
+{
+    const bool whole = row->type == HALO_OPTION_INT || row->type == HALO_OPTION_BYTES;
+    json_t *number = json_pack("{s:s}", "type", whole ? "integer" : "number");
+    halo_json_put(number, "minimum",
+                  whole ? json_integer((json_int_t)row->min) : json_real(row->min));
+    if (!isinf(row->max))
+        halo_json_put(number, "maximum",
+                      whole ? json_integer((json_int_t)row->max) : json_real(row->max));
+    return number;
+}
+
+static json_t *type_of(const struct halo_option *row)
+{
+    const char *pattern = NULL;
+    switch (row->type) {
+    case HALO_OPTION_FLAG:
+        return json_pack("{s:s}", "type", "boolean");
+    case HALO_OPTION_CHOICE:
+        return choices_of(row);
+    case HALO_OPTION_STRING:
+        return text_of(row);
+    case HALO_OPTION_TIME:
+        pattern = time_pattern;
+        break;
+    case HALO_OPTION_BYTES:
+        pattern = bytes_pattern;
+        break;
+    case HALO_OPTION_RATIO:
+        pattern = "^[0-9]+([.][0-9]+)?(/[0-9]+([.][0-9]+)?)?$";
+        break;
+    default:
+        break;
+    }
+    json_t *number = number_of(row);
+    if (row->choices)
+        return json_pack("{s:[o,o]}", "anyOf", number, choices_of(row));
+    return pattern ? json_pack("{s:[o,{s:s,s:s}]}", "anyOf", number, "type", "string", "pattern",
+                               pattern)
+                   : number;
+}
+
+static json_t *default_of(const struct halo_option *row)
+{
+    if (row->type == HALO_OPTION_FLAG)
+        return json_boolean(row->value != 0);
+    if (row->type == HALO_OPTION_CHOICE)
+        return json_string(row->choices[(int)row->value]);
+    if (row->type == HALO_OPTION_STRING)
+        return NULL;
+    if (row->choices && !(row->value >= row->min && row->value <= row->max))
+        return json_string(row->choices[0]);
+    if (!(row->value >= row->min && row->value <= row->max))
+        return NULL;
+    return row->type == HALO_OPTION_INT ? json_integer((json_int_t)row->value)
+                                        : json_real(row->value);
+}
+
+static json_t *described(json_t *schema, const char *help)
+{
+    halo_json_put(schema, "description", json_string(help));
+    return schema;
+}
+
+static json_t *key_of(const struct halo_option *row)
+{
+    json_t *key = json_pack("{s:[o,{s:s}]}", "anyOf", type_of(row), "$ref", "#/$defs/outside");
+    json_t *value = default_of(row);
+    if (value)
+        halo_json_put(key, "default", value);
+    return described(key, row->help);
+}
+
+/* A map of known keys. */
+static json_t *map_of(const struct halo_option *rows)
+{
+    json_t *properties = json_object();
+    for (const struct halo_option *row = rows; row->name; row++)
+        halo_json_put(properties, row->name, key_of(row));
+    return json_pack("{s:s,s:o,s:b}", "type", "object", "properties", properties,
+                     "additionalProperties", 0);
+}
+
+static void put_key(json_t *map, const char *name, const char *help, json_t *schema)
+{
+    halo_json_put(json_object_get(map, "properties"), name,
+                  help ? described(schema, help) : schema);
+}
+
+static json_t *reference(const char *name)
+{
+    return json_pack("{s:s+}", "$ref", "#/$defs/", name);
+}
+
+/* Maps with free names. */
+static json_t *names_of(const char *of)
+{
+    return json_pack("{s:s,s:{s:s},s:o}", "type", "object", "propertyNames", "pattern",
+                     HALO_NAME_PATTERN, "additionalProperties", reference(of));
+}
+
+static json_t *filters(void)
+{
+    json_t *scalar = json_pack("{s:[s,s,s]}", "type", "string", "number", "boolean");
+    json_t *mask =
+        json_pack("{s:s,s:{s:[{s:s},{s:s,s:{s:s}}]}}", "type", "array", "items", "anyOf", "$ref",
+                  "#/$defs/number", "type", "array", "items", "$ref", "#/$defs/number");
+    json_t *options =
+        json_pack("{s:[s,s],s:{s:s},s:{s:[o,o]}}", "type", "object", "null", "propertyNames",
+                  "pattern", "^[A-Za-z0-9_]+$", "additionalProperties", "anyOf", scalar, mask);
+    json_t *map = json_pack("{s:s,s:i,s:i,s:o}", "type", "object", "minProperties", 1,
+                            "maxProperties", 1, "additionalProperties", options);
+    return json_pack("{s:[{s:s,s:i},{s:s,s:i,s:{s:[{s:s,s:i},o]}}]}", "anyOf", "type", "string",
+                     "minLength", 1, "type", "array", "minItems", 1, "items", "anyOf", "type",
+                     "string", "minLength", 1, map);
+}
+
+static json_t *output(void)
+{
+    json_t *map = map_of(halo_output_options), *one = json_array();
+    for (int kind = 0; kind < HALO_OUTPUT_KINDS; kind++) {
+        const char *key = halo_output_places[kind].key;
+        json_t *schema = kind == HALO_OUTPUT_NULL
+                             ? json_pack("{s:b}", "const", 1)
+                             : json_pack("{s:s,s:i}", "type", "string", "minLength", 1);
+        put_key(map, key, halo_output_places[kind].help, schema);
+        json_array_append_new(one, json_pack("{s:[s]}", "required", key));
+    }
+    json_t *video = map_of(halo_video_options);
+    json_t *codec = json_object_get(json_object_get(video, "properties"), "codec");
+    halo_json_put(codec, "not", json_pack("{s:s}", "const", "copy"));
+    put_key(map, "video", HALO_HELP_VIDEO, video);
+    halo_json_put(map, "oneOf", one);
+    return map;
+}
+
+/* What streams and defaults have. Nothing is required: defaults and conf.d may bring it. */
+static json_t *stream(void)
+{
+    json_t *map = map_of(halo_stream_options);
+    put_key(map, "filters", HALO_HELP_FILTERS, reference("filters"));
+    put_key(map, "renditions", HALO_HELP_RENDITIONS, names_of("rendition"));
+    put_key(map, "outputs", HALO_HELP_OUTPUTS,
+            json_pack("{s:s,s:i,s:o}", "type", "array", "maxItems", HALO_MOST_OUTPUTS, "items",
+                      reference("output")));
+    halo_json_put(json_object_get(json_object_get(map, "properties"), "renditions"),
+                  "maxProperties", json_integer(HALO_MOST_RENDITIONS - 1));
+    return map;
+}
+
+static json_t *rendition(void)
+{
+    return json_pack("{s:s,s:{s:o},s:[s],s:b}", "type", "object", "properties", "filters",
+                     reference("filters"), "required", "filters", "additionalProperties", 0);
+}
+
+static json_t *definitions(void)
+{
+    json_t *defs = json_object();
+    halo_json_put(defs, "outside",
+                  json_pack("{s:s,s:s,s:s}", "type", "string", "pattern", "\\$\\{", "description",
+                            "from a credential or the environment"));
+    halo_json_put(defs, "number",
+                  json_pack("{s:[{s:s},{s:s,s:s}]}", "anyOf", "type", "number", "type", "string",
+                            "pattern", "^[-+0-9./e]+$"));
+    halo_json_put(defs, "filters", filters());
+    halo_json_put(defs, "rendition", rendition());
+    halo_json_put(defs, "output", output());
+    halo_json_put(defs, "stream", stream());
+    return defs;
+}
+
+static json_t *root(void)
+{
+    json_t *map = map_of(halo_daemon_options);
+    halo_json_put(map, "$schema", json_string("https://json-schema.org/draft/2020-12/schema"));
+    halo_json_put(map, "title", json_string("halod"));
+    put_key(map, "control", NULL, map_of(halo_control_options));
+    put_key(map, "http", NULL, map_of(halo_http_options));
+    put_key(map, "log", NULL, map_of(halo_log_options));
+    put_key(map, "defaults", "keys that every stream has that lacks them", reference("stream"));
+    json_t *streams = names_of("stream");
+    halo_json_put(streams, "maxProperties", json_integer(HALO_MOST_STREAMS));
+    put_key(map, "streams", "the streams by name", streams);
+    halo_json_put(map, "$defs", definitions());
+    return map;
+}
+
+int halo_daemon_print_schema(FILE *to)
+{
+    json_t *schema = root();
+    const bool fine = json_dumpf(schema, to, JSON_INDENT(2) | JSON_REAL_PRECISION(15)) == 0;
+    json_decref(schema);
+    fputc('\n', to);
+    return fine && !fflush(to) && !ferror(to) ? 0 : -EIO;
+}

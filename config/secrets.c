@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * URLs that may be shown. Where an URL is malformed rather too much is hidden than too little. */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/daemon.h"
+
+#define STARS "***"
+
+/* What part of a query's name makes its value a secret. */
+static const char *const telling[] = {
+    "key", "token", "pass", "pwd", "secret", "auth", "sig", "credential", "streamid",
+};
+
+static bool is_telling(const char *name, size_t length)
+{
+    for (size_t i = 0; i < sizeof(telling) / sizeof(telling[0]); i++) {
+        const size_t n = strlen(telling[i]);
+        for (size_t at = 0; at + n <= length; at++)
+            if (!strncasecmp(name + at, telling[i], n))
+                return true;
+    }
+    return false;
+}
+
+static const char *find_last(const char *from, const char *end, char c)
+{
+    while (end > from)
+        if (*--end == c)
+            return end;
+    return NULL;
+}
+
+static const char *find_any(const char *from, const char *end, const char *set)
+{
+    while (from < end && !strchr(set, *from))
+        from++;
+    return from;
+}
+
+/* The '@' that ends user:password, or NULL. One behind the first / ? or # can belong to a password
+ * that was not escaped, too, but not where a port stands before it: HOST:80/@x. */
+static const char *end_of_user(const char *at, const char *end)
+{
+    const char *colon = find_any(at, end, ":/?#");
+    const char *last = find_last(at, find_any(at, end, "?#"), '@');
+    last = last ? last : find_last(at, end, '@');
+    if (!last || colon > last)
+        return NULL;
+    const char *border = find_any(at, end, "/?#");
+    if (border > last || *colon != ':')
+        return last;
+    const char *digits = colon + 1;
+    while (digits < border && isdigit((unsigned char)*digits))
+        digits++;
+    const bool port = digits == border && digits > colon + 1;
+    return port ? NULL : last;
+}
+
+/* Copies "name=value&name=value", secrets hidden. */
+static void write_query(FILE *to, const char *at, const char *end)
+{
+    while (at < end) {
+        const char *next = find_any(at, end, "&;#");
+        const char *equals = find_any(at, next, "=");
+        const bool hide = equals < next && is_telling(at, (size_t)(equals - at));
+        fwrite(at, 1, (size_t)((hide ? equals + 1 : next) - at), to);
+        if (hide)
+            fputs(STARS, to);
+        at = next;
+        if (at < end)
+            fputc(*at++, to);
+    }
+}
+
+/* The key of a stream is the last part of RTMP's path. */
+static const char *key_of_path(const char *at, const char *end)
+{
+    const char *slash = find_any(at, end, "/");
+    const char *last = find_last(at, end, '/');
+    return slash < end && last > slash && last + 1 < end ? last + 1 : NULL;
+}
+
+/* What follows "://", up to end. */
+static void write_rest(FILE *to, const char *at, const char *end, bool rtmp)
+{
+    const char *user = end_of_user(at, end);
+    if (user) {
+        const char *colon = find_any(at, user, ":");
+        fwrite(at, 1, (size_t)(colon - at), to);
+        if (colon < user)
+            fputs(":" STARS, to);
+        at = user;
+    }
+    const char *query = find_any(at, end, "?");
+    const char *key = rtmp ? key_of_path(at, query) : NULL;
+    fwrite(at, 1, (size_t)((key ? key : query) - at), to);
+    if (key)
+        fputs(STARS, to);
+    if (query < end) {
+        fputc('?', to);
+        write_query(to, query + 1, end);
+    }
+}
+
+static void write_hidden(FILE *to, const char *text)
+{
+    const char *mark;
+    while ((mark = strstr(text, "://"))) {
+        const char *end = mark + 3 + strcspn(mark + 3, "| \t\n");
+        const char *scheme = mark;
+        while (scheme > text && isalpha((unsigned char)scheme[-1]))
+            scheme--;
+        fwrite(text, 1, (size_t)(mark + 3 - text), to);
+        write_rest(to, mark + 3, end, !strncasecmp(scheme, "rtmp", 4));
+        text = end;
+    }
+    fputs(text, to);
+}
+
+char *halo_hide_secrets(const char *url)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *to = open_memstream(&text, &size);
+    if (!to)
+        return NULL;
+    write_hidden(to, url);
+    const bool failed = fflush(to) || ferror(to);
+    fclose(to);
+    if (!failed)
+        return text;
+    free(text);
+    return NULL;
+}

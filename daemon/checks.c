@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Chains and encoders of the daemon's file. */
+#include "daemon/checks.h"
+
+#include <errno.h>
+
+#include "pipeline/av.h"
+#include "pipeline/filter.h"
+
+static int check_chain(const char *text, struct halo_error *err)
+{
+    struct halo_chain *chain = NULL;
+    const int code = halo_chain_parse(&chain, text, err);
+    halo_chain_destroy(chain);
+    return code;
+}
+
+static int check_encoder(const char *codec, bool audio, struct halo_error *err)
+{
+    const enum AVMediaType type = audio ? AVMEDIA_TYPE_AUDIO : AVMEDIA_TYPE_VIDEO;
+    return halo_av_find_encoder("encoder", codec, type, err) ? 0 : -EINVAL;
+}
+
+const struct halo_daemon_checks halo_checks = {
+    .filters = check_chain,
+    .encoder = check_encoder,
+};

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * halod -c, --check-config, --dump-config and --schema. */
+#include <errno.h>
+#include <string.h>
+
+#include "config/log.h"
+#include "daemon/checks.h"
+#include "daemon/commands.h"
+
+/* NULL: everything has been said. */
+static struct halo_daemon_settings *load(const char *path)
+{
+    struct halo_daemon_settings *settings = NULL;
+    struct halo_error_list *errors = NULL;
+    const int code = halo_daemon_load(&settings, path, &halo_checks, &errors);
+    if (!code)
+        return settings;
+    for (int i = 0; i < halo_error_list_count(errors); i++)
+        halo_log(HALO_LOG_ERROR, "%s", halo_error_list_text(errors, i));
+    if (!errors)
+        halo_log(HALO_LOG_ERROR, "%s: %s", path, strerror(-code));
+    halo_error_list_destroy(errors);
+    return NULL;
+}
+
+/* What stands behind the option: one file. NULL: said. */
+static const char *file_of(const char *option, int argc, char **argv)
+{
+    if (argc == 1 && *argv[0] && *argv[0] != '-')
+        return argv[0];
+    if (argc < 1 || !*argv[0])
+        halo_log(HALO_LOG_ERROR, "%s: its FILE is missing", option);
+    else if (argc > 1)
+        halo_log(HALO_LOG_ERROR, "%s takes one FILE, got '%s' too", option, argv[1]);
+    else
+        halo_log(HALO_LOG_ERROR, "%s %s: not a file's name (write ./%s)", option, argv[0], argv[0]);
+    return NULL;
+}
+
+static int run_daemon(int argc, char **argv)
+{
+    const char *path = file_of("-c", argc, argv);
+    if (!path)
+        return HALO_EXIT_USAGE;
+    struct halo_daemon_settings *settings = load(path);
+    if (!settings)
+        return HALO_EXIT_CONFIG;
+    halo_log_set_level((enum halo_log_level)settings->log.level);
+    return halo_command_daemon(settings, path);
+}
+
+static int check_config(int argc, char **argv)
+{
+    const char *path = file_of("--check-config", argc, argv);
+    if (!path)
+        return HALO_EXIT_USAGE;
+    struct halo_daemon_settings *settings = load(path);
+    if (!settings)
+        return HALO_EXIT_CONFIG;
+    printf("%s: ok, %d stream%s\n", path, settings->streams, settings->streams == 1 ? "" : "s");
+    halo_daemon_settings_destroy(settings);
+    return halo_end_print();
+}
+
+static int dump_config(int argc, char **argv)
+{
+    const bool secrets = argc > 0 && !strcmp(argv[0], "--secrets");
+    const char *path = file_of("--dump-config", argc - secrets, argv + secrets);
+    if (!path)
+        return HALO_EXIT_USAGE;
+    struct halo_daemon_settings *settings = load(path);
+    if (!settings)
+        return HALO_EXIT_CONFIG;
+    const int code = halo_daemon_dump(settings, secrets, stdout);
+    halo_daemon_settings_destroy(settings);
+    if (code && !ferror(stdout)) {
+        halo_log(HALO_LOG_ERROR, "out of memory");
+        return HALO_EXIT_FAILED;
+    }
+    return halo_end_print();
+}
+
+static int print_schema(int argc, char **argv)
+{
+    if (argc > 0) {
+        halo_log(HALO_LOG_ERROR, "--schema takes no words, got '%s'", argv[0]);
+        return HALO_EXIT_USAGE;
+    }
+    if (halo_daemon_print_schema(stdout) && !ferror(stdout)) {
+        halo_log(HALO_LOG_ERROR, "out of memory");
+        return HALO_EXIT_FAILED;
+    }
+    return halo_end_print();
+}
+
+const struct halo_command halo_config_commands[] = {
+    {"-c", "FILE", "run the daemon on the streams of FILE", run_daemon},
+    {"--check-config", "FILE", "say what is wrong in FILE, if anything", check_config},
+    {"--dump-config", "[--secrets] FILE", "FILE with all defaults; passwords are ***", dump_config},
+    {"--schema", "", "the JSON Schema of FILE, for editors", print_schema},
+    {NULL, NULL, NULL, NULL},
+};
