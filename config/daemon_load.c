@@ -125,8 +125,6 @@ static void load_root(struct halo_loader *l, struct halo_daemon_settings *s, str
     halo_loader_section(l, &root_section, s, root, NULL);
     struct halo_node *streams = halo_node_get(root, "streams");
     struct halo_node *defaults = halo_node_get(root, "defaults");
-    if (defaults && halo_node_is_null(defaults))
-        defaults = NULL; /* all of it is a comment */
     if (defaults)
         try_defaults(l, defaults);
     if (streams)

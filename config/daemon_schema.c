@@ -209,9 +209,11 @@ static json_t *definitions(void)
 
 static json_t *root(void)
 {
-    json_t *map = map_of(halo_daemon_options);
-    halo_json_put(map, "$schema", json_string("https://json-schema.org/draft/2020-12/schema"));
-    halo_json_put(map, "title", json_string("halod"));
+    json_t *map = json_pack("{s:s,s:s}", "$schema", "https://json-schema.org/draft/2020-12/schema",
+                            "title", "halod");
+    json_t *keys = map_of(halo_daemon_options);
+    json_object_update(map, keys);
+    json_decref(keys);
     put_key(map, "control", NULL, map_of(halo_control_options));
     put_key(map, "http", NULL, map_of(halo_http_options));
     put_key(map, "log", NULL, map_of(halo_log_options));

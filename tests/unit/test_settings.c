@@ -39,27 +39,6 @@ static struct halo_daemon_settings *load(const char *text)
     return s;
 }
 
-/* Text is refused with exactly these lines, NULL at the end. */
-static void refuse_text(const char *text, size_t length, const char *const *lines)
-{
-    struct halo_daemon_settings *s = NULL;
-    struct halo_error_list *errors = NULL;
-    assert_int_equal(halo_daemon_load_text(&s, text, length, "a.yaml", &checks, &errors), -EINVAL);
-    assert_null(s);
-    int count = 0;
-    for (; lines[count]; count++) {
-        if (count == halo_error_list_count(errors))
-            fail_msg("not said: %s", lines[count]);
-        if (strcmp(halo_error_list_text(errors, count), lines[count]))
-            fail_msg("'%s' is not '%s'", halo_error_list_text(errors, count), lines[count]);
-    }
-    if (halo_error_list_count(errors) > count)
-        fail_msg("too much: %s", halo_error_list_text(errors, count));
-    halo_error_list_destroy(errors);
-}
-
-#define REFUSE(text, ...) refuse_text(text, strlen(text), (const char *const[]){__VA_ARGS__, NULL})
-
 /* One stream with these lines, indented by four. */
 #define STREAM "streams:\n  a:\n    input: a.mkv\n    filters: sobel\n"
 #define OUT    STREAM "    outputs:\n    - "
@@ -221,19 +200,178 @@ static void comparing(void **state)
     }
 }
 
-static void unknown_keys(void **state)
+static void chains_from_maps(void **state)
 {
     (void)state;
-    REFUSE("strems:\n  a: {}\n", "a.yaml:1: strems: unknown key (nearest: streams)",
-           "a.yaml:1: streams: is missing: it has a map of streams by name");
+    static const struct {
+        const char *yaml, *chain;
+    } cases[] = {
+        {"[{gblur: {sigma: 12}}, sobel]", "gblur=sigma=12,sobel"},
+        {"[sobel, 'gblur=3,null']", "sobel,gblur=3,null"},
+        {"[{sobel: {}}, {null: }, {prewitt: {scale: 2.5, planes: 1}}]",
+         "sobel,null,prewitt=scale=2.5:planes=1"},
+        {"[{convolution: {0m: [[1, 2, 1], [2, 4, 2], [1, 2, 1]], 0rdiv: 1/16}}]",
+         "convolution=0m='1 2 1 2 4 2 1 2 1':0rdiv=1/16"},
+        {"[{gblur: {strategy: 'a:b'}}]", "gblur=strategy='a\\:b'"},
+        {"[{gblur: {strategy: \"it's, [x]; \\\\ \"}}]",
+         "gblur=strategy='it\\'\\''s, [x]; \\\\\\ '"},
+        {"\"null\"", "null"},
+    };
+    const struct halo_daemon_checks none = {NULL, NULL};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char text[400];
+        struct halo_daemon_settings *s = NULL;
+        struct halo_error_list *errors = NULL;
+        snprintf(text, sizeof(text), "streams: {a: {input: x, filters: %s}}", cases[i].yaml);
+        assert_int_equal(halo_daemon_load_text(&s, text, strlen(text), "a", &none, &errors), 0);
+        assert_string_equal(s->stream[0].filters, cases[i].chain);
+        halo_daemon_settings_destroy(s);
+    }
+}
+
+/* What a map's value holds is what the filter gets, whatever it is. */
+static void quoting(void **state)
+{
+    (void)state;
+    static const char *const values[] = {
+        "a",   "it's", "'",   "''",  "\\", "\\\\'", "a:b", "a,b",
+        "[x]", ";",    " a ", "a b", "=",  ":',\\", "x=y",
+    };
+    for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+        char text[400], json[100] = "";
+        for (const char *v = values[i]; *v; v++) /* '"' alone and '\' are special in JSON */
+            sprintf(json + strlen(json), *v == '\\' ? "\\%c" : "%c", *v);
+        struct halo_daemon_settings *s = NULL;
+        struct halo_error_list *errors = NULL;
+        struct halo_chain *chain = NULL;
+        struct halo_error err = {0};
+        const struct halo_daemon_checks none = {NULL, NULL};
+        snprintf(text, sizeof(text),
+                 "streams: {a: {input: x, filters: [{gblur: {strategy: \"%s\", sigma: 3}}]}}",
+                 json);
+        assert_int_equal(halo_daemon_load_text(&s, text, strlen(text), "a", &none, &errors), 0);
+        /* No strategy is named so: the error repeats the name as the filter has got it. */
+        assert_int_equal(halo_chain_parse(&chain, s->stream[0].filters, &err), -EINVAL);
+        snprintf(text, sizeof(text), "strategy=%s: unknown", values[i]);
+        if (!strstr(err.text, text))
+            fail_msg("%s: %s", values[i], err.text);
+        halo_daemon_settings_destroy(s);
+    }
+}
+
+static void aliases(void **state)
+{
+    (void)state;
+    struct halo_daemon_settings *s =
+        load("streams:\n"
+             "  a: {input: x, filters: sobel, outputs: [{unix: a.ts, video: &v {gop: 3}}]}\n"
+             "  b: {input: &i y, filters: sobel, outputs: [{unix: b.ts, video: *v}]}\n"
+             "  c: {input: *i, filters: sobel}\n");
+    assert_true(s->stream[1].output[0].video.gop == 3);
+    assert_string_equal(s->stream[2].input, "y");
+    halo_daemon_settings_destroy(s);
+}
+
+static void defaults_of_streams(void **state)
+{
+    (void)state;
+    struct halo_daemon_settings *s = load(
+        "defaults: {filters: gblur, depth: 5, on_error: stop, renditions: {r: {filters: sobel}}}\n"
+        "streams:\n"
+        "  a: {input: x}\n"
+        "  b: {input: y, filters: sobel, depth: 6,\n"
+        "      outputs: [{null: true, rendition: r}]}\n");
+    assert_string_equal(s->stream[0].filters, "gblur");
+    assert_int_equal(s->stream[0].depth, 5);
+    assert_int_equal(s->stream[0].on_error, HALO_ON_ERROR_STOP);
+    assert_int_equal(s->stream[0].renditions, 1);
+    assert_string_equal(s->stream[1].filters, "sobel");
+    assert_int_equal(s->stream[1].depth, 6);
+    assert_int_equal(s->stream[1].on_error, HALO_ON_ERROR_STOP);
+    halo_daemon_settings_destroy(s);
+}
+
+static char *dump(const struct halo_daemon_settings *s, bool secrets)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *to = open_memstream(&text, &size);
+    assert_non_null(to);
+    assert_int_equal(halo_daemon_dump(s, secrets, to), 0);
+    fclose(to);
+    return text;
+}
+
+static void dumps_load_again(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "streams: {}",
+        OUT "unix: a.ts\n",
+        "control: {path: \"/run/\\\"x\\\\ $${A}\"}\nhttp: {listen: '[::1]:80', hosts: 'a, "
+        "[::1]:8'}\n"
+        "log: {level: quiet}\n"
+        "streams:\n"
+        "  'null': {input: \"rtsp://u:p@h/\\u00e9 \\u2028\\ufeff\\x85\\ta\\nb\", filters: sobel}\n"
+        "  '1': {input: '$$${B} $ $$ ${', filters: 'sobel,\n  gblur'}\n"
+        "  yes: {input: \"#: - &a *b ? | > % @ ` {}[]\", filters: sobel, gpu: 3, last_for: 0.1,\n"
+        "        outputs: [{url: 'rtmp://h/a/b', format: flv, audio: aac},\n"
+        "                  {file: 'a-%s.mkv', segment_time: 604800, keep_size: 9000T}]}\n",
+    };
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        char copy[2000];
+        snprintf(copy, sizeof(copy), "%s", texts[i]);
+        char *lone = strstr(copy, " ${'");
+        if (lone) /* "${" that is no variable is an error, and not for here */
+            memcpy(lone, " $}'", 4);
+        struct halo_daemon_settings *s = load(copy);
+        char *text = dump(s, true);
+        struct halo_daemon_settings *again = load(text);
+        char *second = dump(again, true);
+        assert_string_equal(text, second);
+        assert_int_equal(s->streams, again->streams);
+        for (int k = 0; k < s->streams; k++)
+            assert_int_equal(halo_stream_settings_compare(&s->stream[k], &again->stream[k]),
+                             HALO_CHANGE_NONE);
+        free(text);
+        free(second);
+        halo_daemon_settings_destroy(s);
+        halo_daemon_settings_destroy(again);
+    }
+}
+
+static void dumps_hide_secrets(void **state)
+{
+    (void)state;
+    struct halo_daemon_settings *s =
+        load("streams: {a: {input: 'rtsp://me:hush@h/x', filters: sobel,\n"
+             "  outputs: [{url: 'srt://h:9?passphrase=hush&mode=caller'}, {url: "
+             "'rtmp://h/live/hush'}]}}");
+    char *open = dump(s, true), *hidden = dump(s, false);
+    assert_non_null(strstr(open, "me:hush@h/x"));
+    assert_null(strstr(hidden, "hush"));
+    assert_non_null(strstr(hidden, "me:***@h/x"));
+    struct halo_daemon_settings *again = load(hidden);
+    free(open);
+    free(hidden);
+    halo_daemon_settings_destroy(again);
+    halo_daemon_settings_destroy(s);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_usual),           cmocka_unit_test(defaults),
-        cmocka_unit_test(from_text_to_engine), cmocka_unit_test(bad_texts_to_an_engine),
-        cmocka_unit_test(comparing),           cmocka_unit_test(unknown_keys),
+        cmocka_unit_test(the_usual),
+        cmocka_unit_test(defaults),
+        cmocka_unit_test(from_text_to_engine),
+        cmocka_unit_test(bad_texts_to_an_engine),
+        cmocka_unit_test(comparing),
+        cmocka_unit_test(chains_from_maps),
+        cmocka_unit_test(quoting),
+        cmocka_unit_test(aliases),
+        cmocka_unit_test(defaults_of_streams),
+        cmocka_unit_test(dumps_load_again),
+        cmocka_unit_test(dumps_hide_secrets),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
