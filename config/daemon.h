@@ -161,7 +161,8 @@ enum halo_change {
 enum halo_change halo_stream_settings_compare(const struct halo_stream_settings *a,
                                               const struct halo_stream_settings *b);
 
-/* Password and query values of an URL become "***"; malloc'ed, NULL: out of memory. */
+/* Passwords, values of queries that are named like secrets, and RTMP's stream keys become "***", in
+ * every URL of the text; malloc'ed, NULL: out of memory. */
 char *halo_hide_secrets(const char *url);
 
 #endif

@@ -58,11 +58,11 @@ static const char *end_of_user(const char *at, const char *end)
     return port ? NULL : last;
 }
 
-/* Copies "name=value&name=value", secrets hidden. */
+/* Copies "name=value&name=value", secrets hidden. A # or ; may be part of one. */
 static void write_query(FILE *to, const char *at, const char *end)
 {
     while (at < end) {
-        const char *next = find_any(at, end, "&;#");
+        const char *next = find_any(at, end, "&");
         const char *equals = find_any(at, next, "=");
         const bool hide = equals < next && is_telling(at, (size_t)(equals - at));
         fwrite(at, 1, (size_t)((hide ? equals + 1 : next) - at), to);
@@ -104,17 +104,26 @@ static void write_rest(FILE *to, const char *at, const char *end, bool rtmp)
     }
 }
 
+/* Where the scheme before "://" begins. */
+static const char *scheme_of(const char *from, const char *mark)
+{
+    while (mark > from && (isalnum((unsigned char)mark[-1]) || strchr("+-.", mark[-1])))
+        mark--;
+    return mark;
+}
+
+/* An URL goes on up to the next one: blanks, too, may be part of a password. */
 static void write_hidden(FILE *to, const char *text)
 {
-    const char *mark;
-    while ((mark = strstr(text, "://"))) {
-        const char *end = mark + 3 + strcspn(mark + 3, "| \t\n");
-        const char *scheme = mark;
-        while (scheme > text && isalpha((unsigned char)scheme[-1]))
-            scheme--;
-        fwrite(text, 1, (size_t)(mark + 3 - text), to);
-        write_rest(to, mark + 3, end, !strncasecmp(scheme, "rtmp", 4));
+    const char *mark = strstr(text, "://");
+    while (mark) {
+        const char *rest = mark + 3, *next = strstr(rest, "://");
+        const char *end = next ? scheme_of(rest, next) : rest + strlen(rest);
+        const bool rtmp = !strncasecmp(scheme_of(text, mark), "rtmp", 4);
+        fwrite(text, 1, (size_t)(rest - text), to);
+        write_rest(to, rest, end, rtmp);
         text = end;
+        mark = next;
     }
     fputs(text, to);
 }

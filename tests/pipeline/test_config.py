@@ -1,0 +1,355 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# The daemon's file: --check-config, --dump-config, --schema, conf.d, ${NAME}, the manual page.
+import json
+import os
+import re
+import subprocess
+import unittest
+
+import halotest
+from halotest import HaloTest
+from schema import Schema
+
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..')
+EXAMPLE = os.path.join(ROOT, 'config', 'halod.yaml')
+YAML_JSON = os.environ.get('HALO_YAML_JSON')
+
+STREAM = 'streams:\n  a:\n    input: a.mkv\n    filters: sobel\n'
+OUTPUT = STREAM + '    outputs:\n    - '
+
+# The direction's own example, but for cameras.
+FULL = '''
+control: {path: /run/halod/control.sock}
+http: {listen: 127.0.0.1:8480}
+streams:
+  door:
+    input: "rtsp://viewer:${PASSWORD}@door.example/1"
+    filters: "gblur=sigma=12"
+    on_error: card
+    renditions:
+      hard: {filters: [{gblur: {sigma: 40}}, {convolution: {0m: [[1, 2, 1], [2, 4, 2], [1, 2, 1]]}}, sobel]}
+    outputs:
+      - unix: /run/halod/door.ts
+        video: {codec: libx264, bitrate: 4M, gop: 1s, crf: 23, fps: 30000/1001, size: 640x360}
+        audio: copy
+      - file: /srv/video/door-%Y%m%d-%H%M%S.mkv
+        rendition: hard
+        segment_time: 60s
+        keep_size: 20G
+        hook: /usr/local/bin/kept
+      - {url: "srt://listener.example:9000?passphrase=${PASSWORD}", format: mpegts, audio: aac}
+      - unix: /run/halod/door.fd
+      - {unix: /run/halod/door.nut, video: {codec: raw}}
+  road: {input: road.mp4, loop: true, realtime: true, filters: "avgblur=sizeX=9", gpu: 0,
+         outputs: [{unix: /run/halod/road.nut}]}
+  check: {input: "test:", filters: "gblur=sigma=3", gpu: auto, last_for: 1:30,
+          outputs: [{null: true}]}
+'''
+PASSWORD = {'PASSWORD': 'hush#: {[,'}
+
+
+class ConfigTest(HaloTest):
+    def write(self, text, name='halod.yaml'):
+        path = self.path(name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, 'wb') as file:
+            file.write(text if isinstance(text, bytes) else text.encode())
+        return path
+
+    def check(self, path, streams, **options):
+        run = self.halod('--check-config', path, **options)
+        word = 'stream' if streams == 1 else 'streams'
+        self.assertEqual(run.out.decode(), f'{path}: ok, {streams} {word}\n', self.told(run))
+        self.assertEqual(run.err, '', self.told(run))
+
+    def wrong(self, path, *lines, option='--check-config', **options):
+        """The file is refused with exactly these lines, FILE standing for its name."""
+        run = self.halod(option, path, code=78, **options)
+        self.assertEqual(run.out, b'', self.told(run))
+        said = run.err.replace(path, 'FILE').replace(self.folder, 'FOLDER').splitlines()
+        self.assertEqual(said, ['halod: ' + line for line in lines], self.told(run))
+
+
+class Checking(ConfigTest):
+    def test_example(self):
+        self.check(EXAMPLE, 1)
+
+    def test_full(self):
+        self.check(self.write(FULL), 3, environment=PASSWORD)
+
+    def test_all_errors_at_once(self):
+        path = self.write('strams: {}\n' + OUTPUT +
+                          '{unix: a.ts, video: {codec: libx2644}, audio: libopuss}\n'
+                          '    depth: 99\n'
+                          '  b: {input: b.mkv, filters: gblurr, outputs: [{unix: ./a.ts}]}\n')
+        self.wrong(path, 'FILE:1: strams: unknown key (nearest: streams)',
+                   'FILE:7: streams.a.outputs[0].video.codec: encoder libx2644: this FFmpeg has '
+                   'no such video encoder (nearest: libx264)',
+                   'FILE:7: streams.a.outputs[0].audio: encoder libopuss: this FFmpeg has no such '
+                   'audio encoder (nearest: libopus)',
+                   'FILE:8: streams.a.depth: 99: must be between 1 and 16',
+                   'FILE:9: streams.b.filters: column 1: unknown filter gblurr (nearest: gblur)',
+                   'FILE:9: streams.b.outputs[0].unix: streams.a.outputs[0].unix has the same '
+                   'place (line 7)')
+
+    def test_daemon_refuses_the_same(self):
+        self.wrong(self.write('streams: {a: {input: x}}\n'),
+                   'FILE:1: streams.a.filters: is missing: say which ("null", in quotes, passes '
+                   'pictures unchanged openly)', option='-c')
+
+    def test_encoders_of_the_wrong_kind(self):
+        for words in ('video: {codec: aac}', 'audio: libx264', 'video: {codec: h2645555555}'):
+            with self.subTest(words):
+                run = self.halod('--check-config', self.write(OUTPUT + f'{{unix: a.ts, {words}}}\n'),
+                                 code=78)
+                self.assertIn('no such', run.err)
+
+    def test_unreadable(self):
+        self.wrong(self.path('none'), 'FILE: cannot be read: No such file or directory')
+        self.wrong(self.folder, 'FILE: cannot be read: Is a directory')
+
+    def test_usage(self):
+        for words in (('-c',), ('--check-config',), ('--dump-config',), ('-c', ''),
+                      ('-c', 'a', 'b'), ('--schema', 'x'), ('--check-config', '-x'),
+                      ('--dump-config', '--secrets'), ('--dump-config', '--secret', 'x')):
+            with self.subTest(words):
+                self.refused(*words, says=words[0])
+        self.refused('--check-confg', says='nearest: --check-config')
+
+    def test_help(self):
+        text = self.halod('--help').out.decode()
+        for word in ('-c ', '--check-config', '--dump-config', '--schema', '78 configuration'):
+            self.assertIn(word, text)
+
+    def test_full_disk(self):
+        if not os.path.exists('/dev/full'):
+            self.skipTest('no /dev/full')
+        for words in (('--schema',), ('--dump-config', EXAMPLE), ('--check-config', EXAMPLE)):
+            with open('/dev/full', 'wb') as full:
+                done = subprocess.run(halotest.halod_command(*words), stdout=full,
+                                      stderr=subprocess.PIPE)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(b'standard output cannot be written', done.stderr)
+
+
+class Folder(ConfigTest):
+    def test_merging(self):
+        path = self.write(STREAM + '    depth: 2\n    outputs: [{unix: a.ts}, {unix: b.ts}]\n')
+        self.write('streams: {b: {input: b.mkv, filters: gblur}}\nlog: {level: error}\n',
+                   'conf.d/20-b.yaml')
+        self.write('streams:\n  a: {filters: prewitt, outputs: [{null: true}]}\n'
+                   'log: {level: debug}\n', 'conf.d/10-a.yaml')
+        self.write('wrong: x\n', 'conf.d/30.yml')
+        self.write('wrong: x\n', 'conf.d/.30.yaml')
+        self.write('# nothing\n', 'conf.d/40.yaml')
+        self.check(path, 2)
+        text = self.halod('--dump-config', path).out.decode()
+        self.assertIn('level: "error"', text)
+        self.assertIn('filters: "prewitt"', text)
+        self.assertIn('depth: 2', text)
+        self.assertIn('input: "a.mkv"', text)
+        self.assertIn('- "null": true', text)
+        self.assertNotIn('a.ts', text)
+
+    def test_errors_name_their_file(self):
+        path = self.write(STREAM + '    dept: 2\n    outputs: [{unix: a.ts}]\n')
+        self.write('\nstreams: {b: {input: b, filters: sobel, outputs: [{unix: a.ts}]}, a: {gpu: x}}',
+                   'conf.d/b.yaml')
+        self.wrong(path, 'FILE:5: streams.a.dept: unknown key (nearest: depth)',
+                   'FOLDER/conf.d/b.yaml:2: streams.a.gpu: x: must be a whole number',
+                   'FOLDER/conf.d/b.yaml:2: streams.b.outputs[0].unix: streams.a.outputs[0].unix '
+                   'has the same place (line 6 of FILE)')
+
+    def test_broken_file_in_the_folder(self):
+        path = self.write(STREAM)
+        self.write('streams: [\n', 'conf.d/b.yaml')
+        run = self.halod('--check-config', path, code=78)
+        self.assertIn('conf.d/b.yaml:2: ', self.assert_one_line(run))
+
+    def test_file_in_the_working_folder(self):
+        self.write(STREAM)
+        self.write('streams: {b: {input: b, filters: sobel}}\n', 'conf.d/b.yaml')
+        run = self.halod('--check-config', 'halod.yaml', cwd=self.folder)
+        self.assertEqual(run.out, b'halod.yaml: ok, 2 streams\n')
+
+
+class Outside(ConfigTest):
+    def test_credential_before_environment(self):
+        self.write('from a file\n', 'credentials/NAME')
+        path = self.write(STREAM.replace('a.mkv', '"${NAME}: ${OTHER}, $${NAME}"'))
+        environment = {'CREDENTIALS_DIRECTORY': self.path('credentials'), 'NAME': 'wrong',
+                       'OTHER': 'x, loop: true # "\''}
+        text = self.halod('--dump-config', path, environment=environment).out.decode()
+        self.assertIn('input: "from a file: x, loop: true # \\"\', $${NAME}"', text)
+        self.assertIn('loop: false', text)
+
+    def test_missing(self):
+        self.wrong(self.write(STREAM + '    depth: ${HALO_NO_SUCH}\n'),
+                   'FILE:5: ${HALO_NO_SUCH}: neither a credential nor a variable ($${ is ${)')
+
+    def test_every_type(self):
+        path = self.write(STREAM + '    depth: ${D}\n    loop: ${L}\n    on_error: ${E}\n'
+                          '    last_for: ${T}\n')
+        self.check(path, 1, environment={'D': '4', 'L': 'true', 'E': 'solid', 'T': '20s'})
+        self.wrong(path, 'FILE:5: streams.a.depth: ${D}: must be between 1 and 16',
+                   'FILE:6: streams.a.loop: ${L}: must be true or false',
+                   'FILE:7: streams.a.on_error: ${E}: must be one of card, solid, last, stop',
+                   'FILE:8: streams.a.last_for: ${T}: must be a time such as 90, 1:30, '
+                   '01:30:00.5 or 200ms',
+                   environment={'D': '987654', 'L': '[true]', 'E': 'hush', 'T': '"'})
+
+
+class Dump(ConfigTest):
+    def test_loads_to_the_same(self):
+        path = self.write(FULL)
+        first = self.halod('--dump-config', '--secrets', path, environment=PASSWORD).out
+        again = self.halod('--dump-config', '--secrets', self.write(first, 'again.yaml')).out
+        self.assertEqual(first, again)
+        self.assertIn(b'hush#: {[,', first)
+
+    def test_secrets(self):
+        text = self.halod('--dump-config', self.write(FULL), environment=PASSWORD).out.decode()
+        self.assertNotIn('hush', text)
+        self.assertIn('viewer:***@door', text)
+        self.assertIn('passphrase=***', text)
+        self.check(self.write(text, 'again.yaml'), 3)
+
+
+# What the schema must refuse, and halod too.
+WRONG = (
+    'strems: {}\n', 'streams: []\n', 'streams:\n', 'version: 2\nstreams: {}\n', 'a\n',
+    'http: {listen: 80}\nstreams: {}\n', 'http: {listen: "x:99999"}\nstreams: {}\n',
+    'log: {level: loud}\nstreams: {}\n', 'streams: {"a b": {input: x, filters: sobel}}\n',
+    'defaults: {dpth: 3}\nstreams: {}\n', 'control: x\nstreams: {}\n',
+    STREAM + '    filterz: x\n', STREAM + '    depth: 99\n', STREAM + '    depth: 1.5\n',
+    STREAM + '    depth: deep\n', STREAM + '    loop: yes\n', STREAM + '    loop: 1\n',
+    STREAM + '    on_error: crad\n', STREAM + '    gpu: -1\n', STREAM + '    last_for: 1h\n',
+    STREAM + '    last_for: -1\n', STREAM + '    input_format: ""\n',
+    STREAM + '    outputs: {unix: a.ts}\n', STREAM + '    renditions: {b: {}}\n',
+    STREAM + '    renditions: {b: {filters: sobel, x: 1}}\n',
+    STREAM.replace('sobel', 'null'), STREAM.replace('sobel', '[]'), STREAM.replace('sobel', '{}'),
+    STREAM.replace('sobel', '[{gblur: 3}]'), STREAM.replace('sobel', '[{a: {}, b: {}}]'),
+    STREAM.replace('sobel', '[[sobel]]'),
+    OUTPUT + '{}\n', OUTPUT + '{unix: a.ts, file: b.mkv}\n', OUTPUT + '{null: false}\n',
+    OUTPUT + '{v4l2: /dev/video9}\n', OUTPUT + '{unix: a.ts, video: {codec: copy}}\n',
+    OUTPUT + '{unix: a.ts, video: {size: 1x}}\n', OUTPUT + '{unix: a.ts, video: {bitrat: 4M}}\n',
+    OUTPUT + '{unix: a.ts, video: {bitrate: lots}}\n', OUTPUT + '{unix: a.ts, video: {fps: 1/}}\n',
+    OUTPUT + '{unix: a.ts, video: {gop: 0}}\n',
+    OUTPUT + '{file: "%s.mkv", segment_time: 60, keep_size: 20Q}\n',
+    OUTPUT + '{file: "%s.mkv", segment_time: 60, keep_size: 20}\n',
+)
+
+RIGHT = (
+    'streams: {}\n', FULL, STREAM, STREAM + '    gpu: 3\n', STREAM + '    gpu: auto\n',
+    STREAM.replace('sobel', '[sobel, {gblur: {sigma: 1.5}}, {prewitt: }]'),
+    OUTPUT + '{file: "%s.mkv", segment_time: 1:30, keep_size: 2000000}\n',
+    OUTPUT + '{file: "%s.mkv", segment_time: 90.5, keep_size: 1.5Gi, audio: off}\n',
+    OUTPUT + '{unix: a.ts, video: {gop: 500ms, bitrate: 1500000, crf: 18.5, preset: 5, fps: 12.5}}\n',
+    'http: {listen: "[::1]:80", hosts: "a, b.c:80"}\nstreams: {}\n',
+    'http: {listen: "unix:/run/x"}\ndefaults: {filters: sobel, depth: "${D}"}\nstreams: {}\n',
+)
+
+
+@unittest.skipUnless(YAML_JSON, 'HALO_YAML_JSON names no program')
+class Schemas(ConfigTest):
+    def setUp(self):
+        super().setUp()
+        self.schema = Schema(json.loads(self.halod('--schema').out))
+
+    def errors_of(self, text):
+        done = subprocess.run([YAML_JSON], input=text.encode(), stdout=subprocess.PIPE, check=True,
+                              env={**os.environ, **PASSWORD, 'D': '${'})
+        return list(self.schema.errors(json.loads(done.stdout), self.schema.root, ''))
+
+    def test_says_what_it_is(self):
+        self.assertEqual(self.schema.root['$schema'],
+                         'https://json-schema.org/draft/2020-12/schema')
+
+    def test_examples(self):
+        with open(EXAMPLE, encoding='utf-8') as file:
+            text = file.read()
+        self.assertEqual(self.errors_of(text), [])
+        # And with all that is a comment there.
+        open_text = re.sub(r'(?m)^( *)#(?! )(.*)$', r'\1\2', text)
+        open_text = re.sub(r'(?m)^  #  ', '    ', open_text)
+        self.assertIn('\n  door:\n    input:', open_text)
+        path = self.write(open_text)
+        self.check(path, 3, environment={'RTSP_PASSWORD': 'x'})
+        os.environ['RTSP_PASSWORD'] = 'x'
+        self.assertEqual(self.errors_of(open_text), [])
+
+    def test_right_ones(self):
+        for text in RIGHT:
+            with self.subTest(text):
+                self.assertEqual(self.errors_of(text), [])
+                self.halod('--check-config', self.write(text),
+                           environment={**PASSWORD, 'D': '4'})
+
+    def test_wrong_ones(self):
+        for text in WRONG:
+            with self.subTest(text):
+                self.assertNotEqual(self.errors_of(text), [])
+                self.halod('--check-config', self.write(text), code=78)
+
+    def test_dump_fits(self):
+        text = self.halod('--dump-config', self.write(FULL), environment=PASSWORD).out.decode()
+        self.assertEqual(self.errors_of(text), [])
+
+    def test_libraries_agree(self):
+        try:
+            import jsonschema
+        except ImportError:
+            self.skipTest('python3-jsonschema is not there')
+        jsonschema.Draft202012Validator.check_schema(self.schema.root)
+
+
+class Manual(ConfigTest):
+    """halod.yaml(5) has every key of the schema, with its default and its bounds."""
+
+    def sections(self):
+        with open(os.path.join(ROOT, 'docs', 'halod.yaml.5.scd'), encoding='utf-8') as file:
+            return dict(re.findall(r'(?ms)^# ([^\n]+)\n(.*?)(?=^# |\Z)', file.read()))
+
+    def entry(self, section, key):
+        found = re.search(rf'(?ms)^\*{re.escape(key)}:\*.*?\n\t(.*?)(?=^\*|\Z)',
+                          self.sections()[section])
+        self.assertIsNotNone(found, f'{section} has no {key}')
+        return ' '.join(found[1].split())
+
+    @staticmethod
+    def word_of(value):
+        if isinstance(value, bool):
+            return str(value).lower()
+        return re.escape(value) if isinstance(value, str) else f'{value:g}'
+
+    def check_keys(self, section, schema):
+        documented = set(re.findall(r'(?m)^\*([a-z0-9_]+):\*', self.sections()[section]))
+        self.assertEqual(documented, set(schema['properties']), section)
+        for key, row in schema['properties'].items():
+            with self.subTest(f'{section} {key}'):
+                text = self.entry(section, key)
+                types = [row, *row.get('anyOf', ())]
+                types += [inner for outer in types for inner in outer.get('anyOf', ())]
+                for kind in types:
+                    for word in kind.get('enum', ()):
+                        self.assertIn(f'*{word}*', text)
+                    low, high = kind.get('minimum'), kind.get('maximum')
+                    if high is not None and low < high < 1e12:
+                        self.assertIn(f'{low:g} to {high:.15g}', text)
+                if 'default' in row:
+                    self.assertRegex(text, rf'Default \*?{self.word_of(row["default"])}\b')
+
+    def test_keys(self):
+        root = json.loads(self.halod('--schema').out)
+        defs, top = root['$defs'], root['properties']
+        self.check_keys('THE FILE', root)
+        self.check_keys('CONTROL', top['control'])
+        self.check_keys('HTTP', top['http'])
+        self.check_keys('LOG', top['log'])
+        self.check_keys('STREAMS', defs['stream'])
+        self.check_keys('OUTPUTS', defs['output'])
+        self.check_keys('VIDEO', defs['output']['properties']['video'])
+
+
+if __name__ == '__main__':
+    halotest.main()
