@@ -21,14 +21,18 @@
 struct halo_packet_writer;
 struct halo_packet_reader;
 
-/* size: bytes for records, at least 64 KiB. The caller owns *ret; the descriptors stay the
- * writer's and are sent to the reader, who gets copies. 0, -ENOMEM, -EMFILE ... */
+/* size: bytes for records, 64 KiB to 1 GiB. The caller owns *ret; the descriptors stay the
+ * writer's and are sent to the reader, who gets copies. 0, -EINVAL, -ENOMEM, -EMFILE ... */
 int halo_packet_writer_create(struct halo_packet_writer **ret, size_t size, struct halo_error *err);
 void halo_packet_writer_destroy(struct halo_packet_writer *writer);
 int halo_packet_writer_memory(const struct halo_packet_writer *writer); /* descriptors */
 int halo_packet_writer_event(const struct halo_packet_writer *writer);
 
-/* From one thread at a time; never block. -ENOSPC: dropped. */
+/* From one thread at a time; never block. A begin that finds no room is kept and goes before the
+ * next packet that does. -EMSGSIZE: extradata of more than 64 KiB, or a card of more than a quarter
+ * of the ring; -EINVAL: parameters that no codec has; -ENOMEM. No packet is taken then until
+ * another begin. Packets: -ENOSPC: dropped; -EINVAL: no time, no data, or no begin. Side data does
+ * not travel. */
 int halo_packet_write_begin(struct halo_packet_writer *writer, const struct halo_live_begin *begin);
 int halo_packet_write(struct halo_packet_writer *writer, const AVPacket *pkt);
 int64_t halo_packet_writer_dropped(const struct halo_packet_writer *writer);
