@@ -1,0 +1,462 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Outputs: the queue, the thread, and what becomes of failures (output.h).
+ *
+ *   caller --begin, packets--> queue --> thread: closed --key frame--> open --> cut, close
+ *                                          ^------ pause <-- failure --/
+ *
+ * Everything that can wait does so on the thread. */
+#include "pipeline/output.h"
+
+#include <errno.h>
+#include <libavutil/avstring.h>
+#include <libavutil/mem.h>
+#include <libavutil/time.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "config/log.h"
+#include "pipeline/begin_form.h"
+#include "pipeline/output_place.h"
+
+enum {
+    US = 1000000,
+    MOST_PACKETS = 2048,
+    MOST_BYTES = 64 << 20, /* one packet may be larger, alone */
+    PATIENCE_US = 4 * US,  /* in which the thread ends what it does when it is asked to */
+    DESTROY_US = 5 * US,   /* in which it has ended, or is left alone */
+    WELL_US = 5 * US,      /* of writing, after which a failure is over */
+    STALE_US = 1 * US,     /* that a live place leaves out after it has opened */
+};
+
+struct item {
+    struct item *next;
+    AVPacket *pkt; /* or: */
+    struct halo_begin_copy begin;
+    bool is_begin;
+};
+
+struct halo_output {
+    struct halo_place *place;
+    char *name;
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    /* Under the lock: */
+    struct item *head, *tail;
+    int packets;
+    int64_t bytes;
+    bool waiting; /* the caller's packets, for a key frame */
+    bool on, stop, ended, left;
+    struct halo_output_stats stats;
+    /* The thread's: */
+    struct halo_begin_copy begin;
+    bool begun, open, keyed; /* keyed: what is open has seen the key frame that it needs */
+    int pause_s;             /* 0: all is well */
+    int64_t again_at, opened_at;
+    int64_t said_dropped;
+    int said_code;
+};
+
+static void free_item(struct item *item)
+{
+    av_packet_free(&item->pkt);
+    halo_begin_copy_finish(&item->begin);
+    av_free(item);
+}
+
+/* ---- the queue; locked ---- */
+
+static void append(struct halo_output *o, struct item *item)
+{
+    if (o->tail)
+        o->tail->next = item;
+    else
+        o->head = item;
+    o->tail = item;
+    o->packets += !item->is_begin;
+    o->bytes += item->is_begin ? 0 : item->pkt->size;
+    pthread_cond_broadcast(&o->changed);
+}
+
+static struct item *take(struct halo_output *o)
+{
+    struct item *item = o->head;
+    o->head = item->next;
+    if (!o->head)
+        o->tail = NULL;
+    o->packets -= !item->is_begin;
+    o->bytes -= item->is_begin ? 0 : item->pkt->size;
+    return item;
+}
+
+static bool is_key(const AVPacket *pkt)
+{
+    return pkt->stream_index == 0 && pkt->flags & AV_PKT_FLAG_KEY;
+}
+
+static bool has_room(const struct halo_output *o, const AVPacket *pkt)
+{
+    return !o->packets || (o->packets < MOST_PACKETS && o->bytes + pkt->size <= MOST_BYTES);
+}
+
+int halo_output_begin(struct halo_output *o, const struct halo_live_begin *begin)
+{
+    struct halo_live_begin wanted = *begin;
+    wanted.card = wanted.solid = NULL;
+    struct item *item = av_mallocz(sizeof *item);
+    if (!item || halo_begin_copy_init(&item->begin, &wanted) < 0) {
+        av_free(item);
+        return -ENOMEM;
+    }
+    item->is_begin = true;
+    pthread_mutex_lock(&o->lock);
+    o->waiting = true;
+    if (o->tail && o->tail->is_begin) { /* nobody needs the one before: the queue stays bounded */
+        FFSWAP(struct halo_begin_copy, o->tail->begin, item->begin);
+    } else {
+        append(o, item);
+        item = NULL;
+    }
+    pthread_mutex_unlock(&o->lock);
+    if (item)
+        free_item(item);
+    return 0;
+}
+
+void halo_output_packet(struct halo_output *o, const AVPacket *pkt)
+{
+    if (pkt->stream_index < 0 || pkt->stream_index > 1)
+        return;
+    struct item *item = av_mallocz(sizeof *item);
+    if (item)
+        item->pkt = av_packet_clone(pkt);
+    const bool video = pkt->stream_index == 0;
+    pthread_mutex_lock(&o->lock);
+    const bool wanted = !video || !o->waiting || is_key(pkt);
+    const bool taken = wanted && item && item->pkt && has_room(o, pkt);
+    if (taken)
+        append(o, item);
+    else
+        o->stats.dropped += o->on;
+    if (video)
+        o->waiting = !taken;
+    pthread_mutex_unlock(&o->lock);
+    if (!taken && item)
+        free_item(item);
+}
+
+/* ---- the thread ---- */
+
+static void set_state(struct halo_output *o, enum halo_output_state state, const char *why)
+{
+    pthread_mutex_lock(&o->lock);
+    o->stats.state = state;
+    if (why)
+        av_strlcpy(o->stats.why, why, sizeof o->stats.why);
+    av_strlcpy(o->stats.path, o->open ? o->place->ops->where(o->place) : "", sizeof o->stats.path);
+    pthread_mutex_unlock(&o->lock);
+}
+
+static int64_t count(struct halo_output *o, int64_t packets, int64_t bytes, int64_t dropped)
+{
+    pthread_mutex_lock(&o->lock);
+    o->stats.packets += packets;
+    o->stats.bytes += bytes;
+    o->stats.dropped += o->on ? dropped : 0;
+    const int64_t all = o->stats.dropped;
+    pthread_mutex_unlock(&o->lock);
+    return all;
+}
+
+/* The same failure is said once, until all has been well for a while. */
+static void say_failure(struct halo_output *o, const struct halo_error *err)
+{
+    o->pause_s = FFMIN(o->pause_s ? 2 * o->pause_s : 1, o->place->ops->most_pause_s);
+    o->again_at = av_gettime_relative() + o->pause_s * (int64_t)US;
+    pthread_mutex_lock(&o->lock);
+    o->stats.failures++;
+    const int64_t dropped = o->stats.dropped;
+    pthread_mutex_unlock(&o->lock);
+    set_state(o, HALO_OUTPUT_FAILED, err->text);
+    if (o->said_code != err->code) {
+        halo_log(HALO_LOG_WARNING, "%s: %s; this output drops until it can go on", o->name,
+                 err->text);
+        if (!o->said_code)
+            o->said_dropped = dropped;
+    }
+    o->said_code = err->code;
+}
+
+static void say_well(struct halo_output *o)
+{
+    o->pause_s = 0;
+    if (!o->said_code)
+        return;
+    o->said_code = 0;
+    halo_log(HALO_LOG_INFO, "%s: %s: goes on; %lld packets were dropped", o->name,
+             o->place->ops->where(o->place), (long long)(count(o, 0, 0, 0) - o->said_dropped));
+    set_state(o, HALO_OUTPUT_WRITING, "");
+}
+
+/* cause NULL: all went well so far. */
+static void close_place(struct halo_output *o, const struct halo_error *cause)
+{
+    struct halo_error err = {0};
+    if (!o->open)
+        return;
+    o->place->ops->close(o->place, &err);
+    o->open = o->keyed = false;
+    const struct halo_error *worst = cause ? cause : &err;
+    if (worst->code)
+        say_failure(o, worst);
+    else
+        set_state(o, HALO_OUTPUT_IDLE, NULL);
+}
+
+/* What waited while the other side was being found is old: on from the newest key frame. */
+static void leave_out_stale(struct halo_output *o)
+{
+    const struct item *newest = NULL, *oldest = NULL;
+    pthread_mutex_lock(&o->lock);
+    for (const struct item *i = o->head; i && !i->is_begin; i = i->next) {
+        oldest = oldest ? oldest : i;
+        newest = is_key(i->pkt) ? i : newest;
+    }
+    const bool stale = newest && newest->pkt->dts - oldest->pkt->dts > STALE_US;
+    while (stale && o->head != newest) {
+        free_item(take(o));
+        o->stats.dropped++;
+    }
+    pthread_mutex_unlock(&o->lock);
+    o->keyed = !stale;
+}
+
+static bool open_place(struct halo_output *o)
+{
+    struct halo_error err = {0};
+    const struct halo_live_begin begin = halo_begin_view(&o->begin);
+    if (o->place->ops->open(o->place, &begin, &err) < 0) {
+        if (!atomic_load(&o->place->stop_by))
+            say_failure(o, &err);
+        return false;
+    }
+    o->open = o->keyed = true;
+    o->opened_at = av_gettime_relative();
+    pthread_mutex_lock(&o->lock);
+    o->stats.segments++;
+    pthread_mutex_unlock(&o->lock);
+    set_state(o, HALO_OUTPUT_WRITING, o->said_code ? NULL : "");
+    if (o->place->ops->live)
+        leave_out_stale(o);
+    return true;
+}
+
+static bool is_ready(struct halo_output *o, const AVPacket *pkt)
+{
+    const struct halo_place_ops *ops = o->place->ops;
+    if (o->open && is_key(pkt) && ops->is_over && ops->is_over(o->place, pkt))
+        close_place(o, NULL);
+    if (o->open)
+        return true;
+    return o->begun && is_key(pkt) && (!o->pause_s || av_gettime_relative() >= o->again_at) &&
+           open_place(o);
+}
+
+static void write_packet(struct halo_output *o, const AVPacket *pkt)
+{
+    struct halo_error err = {0};
+    if (!is_ready(o, pkt) || (!o->keyed && !is_key(pkt))) {
+        count(o, 0, 0, o->pause_s || pkt->stream_index == 0);
+        return;
+    }
+    o->keyed = true;
+    if (o->place->ops->write(o->place, pkt, &err) < 0) {
+        count(o, 0, 0, 1);
+        close_place(o, &err);
+        return;
+    }
+    count(o, 1, pkt->size, 0);
+    if (o->pause_s && av_gettime_relative() - o->opened_at > WELL_US)
+        say_well(o);
+}
+
+static bool equal_parameters(const AVCodecParameters *a, const AVCodecParameters *b)
+{
+    if (!a || !b)
+        return a == b;
+    return a->codec_id == b->codec_id && a->width == b->width && a->height == b->height &&
+           a->format == b->format && a->profile == b->profile && a->level == b->level &&
+           !av_cmp_q(a->sample_aspect_ratio, b->sample_aspect_ratio) &&
+           a->color_range == b->color_range && a->color_space == b->color_space &&
+           a->color_primaries == b->color_primaries && a->color_trc == b->color_trc &&
+           a->sample_rate == b->sample_rate &&
+           !av_channel_layout_compare(&a->ch_layout, &b->ch_layout) &&
+           a->extradata_size == b->extradata_size &&
+           (!a->extradata_size || !memcmp(a->extradata, b->extradata, a->extradata_size));
+}
+
+static void take_begin(struct halo_output *o, struct halo_begin_copy *begin)
+{
+    if (!o->begun || !equal_parameters(o->begin.video, begin->video) ||
+        !equal_parameters(o->begin.audio, begin->audio))
+        close_place(o, NULL);
+    FFSWAP(struct halo_begin_copy, o->begin, *begin);
+    o->begun = true;
+    o->keyed = false;
+}
+
+/* The next item, or NULL: the output was switched off, or it is over. */
+static struct item *wait_for_item(struct halo_output *o, bool *ret_on, bool *ret_over)
+{
+    pthread_mutex_lock(&o->lock);
+    while (!o->head && !o->stop && (o->on || !o->open))
+        pthread_cond_wait(&o->changed, &o->lock);
+    const bool late = o->stop && av_gettime_relative() > atomic_load(&o->place->stop_by);
+    struct item *item = o->head && !late ? take(o) : NULL;
+    *ret_on = o->on;
+    *ret_over = !item && o->stop;
+    pthread_mutex_unlock(&o->lock);
+    return item;
+}
+
+static void free_output(struct halo_output *o)
+{
+    while (o->head)
+        free_item(take(o));
+    halo_begin_copy_finish(&o->begin);
+    if (o->place)
+        o->place->ops->destroy(o->place);
+    pthread_cond_destroy(&o->changed);
+    pthread_mutex_destroy(&o->lock);
+    av_free(o->name);
+    av_free(o);
+}
+
+static void *run(void *arg)
+{
+    struct halo_output *o = arg;
+    bool on = true, over = false;
+    while (!over) {
+        struct item *item = wait_for_item(o, &on, &over);
+        if (item && item->is_begin)
+            take_begin(o, &item->begin);
+        else if (item && on)
+            write_packet(o, item->pkt);
+        if (item)
+            free_item(item);
+        if (!on) {
+            close_place(o, NULL);
+            o->pause_s = o->said_code = 0;
+            set_state(o, HALO_OUTPUT_IDLE, "");
+        }
+    }
+    close_place(o, NULL);
+    pthread_mutex_lock(&o->lock);
+    o->ended = true;
+    const bool left = o->left;
+    pthread_cond_broadcast(&o->changed);
+    pthread_mutex_unlock(&o->lock);
+    if (left)
+        free_output(o);
+    return NULL;
+}
+
+/* ---- the caller ---- */
+
+static int create_place(struct halo_output *o, const struct halo_output_settings *settings,
+                        struct halo_error *err)
+{
+    if (!settings->target)
+        return halo_fail_usage(err, "an output without a target");
+    switch (settings->kind) {
+    case HALO_OUTPUT_FILE:
+        return halo_place_file_create(&o->place, o->name, settings, err);
+    case HALO_OUTPUT_URL:
+        return halo_place_url_create(&o->place, o->name, settings, err);
+    default:
+        return halo_fail_usage(err, "%s: is neither a file nor an URL", settings->target);
+    }
+}
+
+/* Signals are other threads' business; a file that may not grow is an error of its write. */
+static int start_thread(struct halo_output *o)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const int r = pthread_create(&o->thread, NULL, run, o);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return -r;
+}
+
+int halo_output_create(struct halo_output **ret, const char *name,
+                       const struct halo_output_settings *settings, struct halo_error *err)
+{
+    struct halo_output *o = av_mallocz(sizeof *o);
+    if (!o)
+        return halo_fail(err, -ENOMEM, "out of memory");
+    pthread_condattr_t attr;
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_mutex_init(&o->lock, NULL);
+    pthread_cond_init(&o->changed, &attr);
+    pthread_condattr_destroy(&attr);
+    o->on = o->waiting = true;
+    o->name = av_strdup(name);
+    int r = o->name ? create_place(o, settings, err) : halo_fail(err, -ENOMEM, "out of memory");
+    if (r >= 0) {
+        r = start_thread(o);
+        if (r < 0)
+            halo_fail(err, r, "%s: no thread for an output: %s", name, strerror(-r));
+    }
+    if (r < 0) {
+        free_output(o);
+        return r;
+    }
+    *ret = o;
+    return 0;
+}
+
+void halo_output_switch(struct halo_output *o, bool on)
+{
+    pthread_mutex_lock(&o->lock);
+    o->on = on;
+    pthread_cond_broadcast(&o->changed);
+    pthread_mutex_unlock(&o->lock);
+}
+
+void halo_output_stats(struct halo_output *o, struct halo_output_stats *ret)
+{
+    pthread_mutex_lock(&o->lock);
+    *ret = o->stats;
+    pthread_mutex_unlock(&o->lock);
+}
+
+void halo_output_destroy(struct halo_output *o)
+{
+    if (!o)
+        return;
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += DESTROY_US / US;
+    pthread_mutex_lock(&o->lock);
+    atomic_store(&o->place->stop_by, av_gettime_relative() + PATIENCE_US);
+    o->stop = true;
+    pthread_cond_broadcast(&o->changed);
+    int r = 0;
+    while (!o->ended && !r)
+        r = pthread_cond_timedwait(&o->changed, &o->lock, &until);
+    const bool ended = o->ended;
+    o->left = !ended;
+    pthread_t thread = o->thread;
+    if (!ended)
+        pthread_detach(thread);
+    pthread_mutex_unlock(&o->lock);
+    if (!ended)
+        return; /* it waits for a disk or a name server, and frees what it has when it can */
+    pthread_join(thread, NULL);
+    free_output(o);
+}

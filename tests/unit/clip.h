@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * A clip of encoded packets for tests, as a live stream gives them, and what is in files. Failures
+ * end the test. */
+#ifndef HALO_TEST_CLIP_H
+#define HALO_TEST_CLIP_H
+
+#include <libavcodec/avcodec.h>
+#include <stdint.h>
+
+#include "pipeline/live.h"
+
+enum {
+    CLIP_RATE = 25, /* pictures a second; a key frame each second */
+    CLIP_MOST = 2048,
+};
+
+struct clip {
+    AVCodecParameters *video, *audio;
+    AVPacket *pkt[CLIP_MOST]; /* in the order of time, us */
+    int count, pictures;
+    uint32_t hash[CLIP_MOST]; /* of each picture, decoded */
+    struct halo_live_begin begin;
+};
+
+/* seconds of H.264 (width x 96) and AAC. NULL: FFmpeg has no libx264. */
+struct clip *clip_create(int seconds, int width, int bframes);
+void clip_destroy(struct clip *clip);
+
+struct content {
+    int pictures, sounds;
+    uint32_t hash[CLIP_MOST];
+    double first, last; /* times of pictures, seconds */
+    double first_sound;
+    int damaged;
+};
+/* Of a file, added to what is there; times are the last file's. 0, or -1: FFmpeg does not open
+ * it. */
+int content_add(struct content *content, const char *path);
+
+#endif
