@@ -28,8 +28,8 @@ struct halo_output_stats {
 
 /* name: of the stream, for messages. settings are copied. 0, -EINVAL with a usage error, -ENOMEM,
  * -EAGAIN (no thread). Nothing is opened yet: what the disk or the other side has against it, they
- * say later. FILE: folders that are missing are made, and a name that is taken gets -1, -2 ... before
- * its ending: a file that is there is never written to. Each segment begins at time 0. */
+ * say later. FILE: folders that are missing are made, and a name that is taken gets -1, -2 ...
+ * before its ending: a file that is there is never written to. Each segment begins at time 0. */
 int halo_output_create(struct halo_output **ret, const char *name,
                        const struct halo_output_settings *settings, struct halo_error *err);
 

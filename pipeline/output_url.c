@@ -19,6 +19,7 @@ enum {
     CONNECT_US = 10 * US,
     WRITE_US = 10 * US,
     END_US = 2 * US,
+    HURRY_US = 3 * US, /* by which a connection is given up before the caller's patience ends */
 };
 
 struct url_place {
@@ -28,6 +29,7 @@ struct url_place {
     struct halo_mux mux;
     AVIOContext *pb;
     int64_t wait_until; /* us, monotonic */
+    bool connecting;
 };
 
 /* FFmpeg asks this while it waits. */
@@ -35,7 +37,7 @@ static int is_over(void *opaque)
 {
     const struct url_place *u = opaque;
     const int64_t now = av_gettime_relative(), stop_by = atomic_load(&u->place.stop_by);
-    return now > u->wait_until || (stop_by && now > stop_by);
+    return now > u->wait_until || (stop_by && now > stop_by - (u->connecting ? HURRY_US : 0));
 }
 
 static int fail(const struct url_place *u, int averror, const char *what, struct halo_error *err)
@@ -83,10 +85,12 @@ static int open_url(struct halo_place *place, const struct halo_live_begin *begi
     AVDictionary *protocol = NULL, *muxer = NULL;
     u->wait_until = av_gettime_relative() + CONNECT_US;
     int r = set_options(u, &protocol, &muxer);
+    u->connecting = true;
     if (r >= 0)
         r = connect_to(u, begin, &protocol, &muxer);
     av_dict_free(&protocol);
     av_dict_free(&muxer);
+    u->connecting = false;
     if (r >= 0)
         return 0;
     u->wait_until = 0;
