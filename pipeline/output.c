@@ -18,24 +18,14 @@
 #include <time.h>
 
 #include "config/log.h"
-#include "pipeline/begin_form.h"
 #include "pipeline/output_place.h"
+#include "pipeline/output_queue.h"
 
 enum {
     US = 1000000,
-    MOST_PACKETS = 2048,
-    MOST_BYTES = 64 << 20, /* one packet may be larger, alone */
-    PATIENCE_US = 4 * US,  /* in which the thread ends what it does when it is asked to */
-    DESTROY_US = 5 * US,   /* in which it has ended, or is left alone */
-    WELL_US = 5 * US,      /* of writing, after which a failure is over */
-    STALE_US = 1 * US,     /* that a live place leaves out after it has opened */
-};
-
-struct item {
-    struct item *next;
-    AVPacket *pkt; /* or: */
-    struct halo_begin_copy begin;
-    bool is_begin;
+    PATIENCE_US = 4 * US, /* in which the thread ends what it does when it is asked to */
+    DESTROY_US = 5 * US,  /* in which it has ended, or is left alone */
+    WELL_US = 5 * US,     /* of writing, after which a failure is over */
 };
 
 struct halo_output {
@@ -45,10 +35,7 @@ struct halo_output {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     /* Under the lock: */
-    struct item *head, *tail;
-    int packets;
-    int64_t bytes;
-    bool waiting; /* the caller's packets, for a key frame */
+    struct halo_output_queue queue;
     bool on, stop, ended, left;
     struct halo_output_stats stats;
     /* The thread's: */
@@ -59,94 +46,6 @@ struct halo_output {
     int64_t said_dropped;
     int said_code;
 };
-
-static void free_item(struct item *item)
-{
-    av_packet_free(&item->pkt);
-    halo_begin_copy_finish(&item->begin);
-    av_free(item);
-}
-
-/* ---- the queue; locked ---- */
-
-static void append(struct halo_output *o, struct item *item)
-{
-    if (o->tail)
-        o->tail->next = item;
-    else
-        o->head = item;
-    o->tail = item;
-    o->packets += !item->is_begin;
-    o->bytes += item->is_begin ? 0 : item->pkt->size;
-    pthread_cond_broadcast(&o->changed);
-}
-
-static struct item *take(struct halo_output *o)
-{
-    struct item *item = o->head;
-    o->head = item->next;
-    if (!o->head)
-        o->tail = NULL;
-    o->packets -= !item->is_begin;
-    o->bytes -= item->is_begin ? 0 : item->pkt->size;
-    return item;
-}
-
-static bool is_key(const AVPacket *pkt)
-{
-    return pkt->stream_index == 0 && pkt->flags & AV_PKT_FLAG_KEY;
-}
-
-static bool has_room(const struct halo_output *o, const AVPacket *pkt)
-{
-    return !o->packets || (o->packets < MOST_PACKETS && o->bytes + pkt->size <= MOST_BYTES);
-}
-
-int halo_output_begin(struct halo_output *o, const struct halo_live_begin *begin)
-{
-    struct halo_live_begin wanted = *begin;
-    wanted.card = wanted.solid = NULL;
-    struct item *item = av_mallocz(sizeof *item);
-    if (!item || halo_begin_copy_init(&item->begin, &wanted) < 0) {
-        av_free(item);
-        return -ENOMEM;
-    }
-    item->is_begin = true;
-    pthread_mutex_lock(&o->lock);
-    o->waiting = true;
-    if (o->tail && o->tail->is_begin) { /* nobody needs the one before: the queue stays bounded */
-        FFSWAP(struct halo_begin_copy, o->tail->begin, item->begin);
-    } else {
-        append(o, item);
-        item = NULL;
-    }
-    pthread_mutex_unlock(&o->lock);
-    if (item)
-        free_item(item);
-    return 0;
-}
-
-void halo_output_packet(struct halo_output *o, const AVPacket *pkt)
-{
-    if (pkt->stream_index < 0 || pkt->stream_index > 1)
-        return;
-    struct item *item = av_mallocz(sizeof *item);
-    if (item)
-        item->pkt = av_packet_clone(pkt);
-    const bool video = pkt->stream_index == 0;
-    pthread_mutex_lock(&o->lock);
-    const bool wanted = !video || !o->waiting || is_key(pkt);
-    const bool taken = wanted && item && item->pkt && has_room(o, pkt);
-    if (taken)
-        append(o, item);
-    else
-        o->stats.dropped += o->on;
-    if (video)
-        o->waiting = !taken;
-    pthread_mutex_unlock(&o->lock);
-    if (!taken && item)
-        free_item(item);
-}
 
 /* ---- the thread ---- */
 
@@ -217,21 +116,13 @@ static void close_place(struct halo_output *o, const struct halo_error *cause)
 }
 
 /* What waited while the other side was being found is old: on from the newest key frame. */
-static void leave_out_stale(struct halo_output *o)
+static bool is_stale(struct halo_output *o)
 {
-    const struct item *newest = NULL, *oldest = NULL;
     pthread_mutex_lock(&o->lock);
-    for (const struct item *i = o->head; i && !i->is_begin; i = i->next) {
-        oldest = oldest ? oldest : i;
-        newest = is_key(i->pkt) ? i : newest;
-    }
-    const bool stale = newest && newest->pkt->dts - oldest->pkt->dts > STALE_US;
-    while (stale && o->head != newest) {
-        free_item(take(o));
-        o->stats.dropped++;
-    }
+    const int dropped = halo_output_queue_leave_out(&o->queue);
+    o->stats.dropped += dropped;
     pthread_mutex_unlock(&o->lock);
-    o->keyed = !stale;
+    return dropped > 0;
 }
 
 static bool open_place(struct halo_output *o)
@@ -243,32 +134,31 @@ static bool open_place(struct halo_output *o)
             say_failure(o, &err);
         return false;
     }
-    o->open = o->keyed = true;
+    o->open = true;
     o->opened_at = av_gettime_relative();
     pthread_mutex_lock(&o->lock);
     o->stats.segments++;
     pthread_mutex_unlock(&o->lock);
     set_state(o, HALO_OUTPUT_WRITING, o->said_code ? NULL : "");
-    if (o->place->ops->live)
-        leave_out_stale(o);
-    return true;
+    o->keyed = !o->place->ops->live || !is_stale(o);
+    return o->keyed;
 }
 
 static bool is_ready(struct halo_output *o, const AVPacket *pkt)
 {
     const struct halo_place_ops *ops = o->place->ops;
-    if (o->open && is_key(pkt) && ops->is_over && ops->is_over(o->place, pkt))
+    if (o->open && halo_output_is_key(pkt) && ops->is_over && ops->is_over(o->place, pkt))
         close_place(o, NULL);
     if (o->open)
         return true;
-    return o->begun && is_key(pkt) && (!o->pause_s || av_gettime_relative() >= o->again_at) &&
-           open_place(o);
+    return o->begun && halo_output_is_key(pkt) &&
+           (!o->pause_s || av_gettime_relative() >= o->again_at) && open_place(o);
 }
 
 static void write_packet(struct halo_output *o, const AVPacket *pkt)
 {
     struct halo_error err = {0};
-    if (!is_ready(o, pkt) || (!o->keyed && !is_key(pkt))) {
+    if (!is_ready(o, pkt) || (!o->keyed && !halo_output_is_key(pkt))) {
         count(o, 0, 0, o->pause_s || pkt->stream_index == 0);
         return;
     }
@@ -309,13 +199,13 @@ static void take_begin(struct halo_output *o, struct halo_begin_copy *begin)
 }
 
 /* The next item, or NULL: the output was switched off, or it is over. */
-static struct item *wait_for_item(struct halo_output *o, bool *ret_on, bool *ret_over)
+static struct halo_output_item *wait_for_item(struct halo_output *o, bool *ret_on, bool *ret_over)
 {
     pthread_mutex_lock(&o->lock);
-    while (!o->head && !o->stop && (o->on || !o->open))
+    while (!o->queue.head && !o->stop && (o->on || !o->open))
         pthread_cond_wait(&o->changed, &o->lock);
     const bool late = o->stop && av_gettime_relative() > atomic_load(&o->place->stop_by);
-    struct item *item = o->head && !late ? take(o) : NULL;
+    struct halo_output_item *item = late ? NULL : halo_output_queue_take(&o->queue);
     *ret_on = o->on;
     *ret_over = !item && o->stop;
     pthread_mutex_unlock(&o->lock);
@@ -324,8 +214,7 @@ static struct item *wait_for_item(struct halo_output *o, bool *ret_on, bool *ret
 
 static void free_output(struct halo_output *o)
 {
-    while (o->head)
-        free_item(take(o));
+    halo_output_queue_finish(&o->queue);
     halo_begin_copy_finish(&o->begin);
     if (o->place)
         o->place->ops->destroy(o->place);
@@ -340,13 +229,12 @@ static void *run(void *arg)
     struct halo_output *o = arg;
     bool on = true, over = false;
     while (!over) {
-        struct item *item = wait_for_item(o, &on, &over);
-        if (item && item->is_begin)
+        struct halo_output_item *item = wait_for_item(o, &on, &over);
+        if (item && !item->pkt)
             take_begin(o, &item->begin);
         else if (item && on)
             write_packet(o, item->pkt);
-        if (item)
-            free_item(item);
+        halo_output_item_free(item);
         if (!on) {
             close_place(o, NULL);
             o->pause_s = o->said_code = 0;
@@ -404,7 +292,7 @@ int halo_output_create(struct halo_output **ret, const char *name,
     pthread_mutex_init(&o->lock, NULL);
     pthread_cond_init(&o->changed, &attr);
     pthread_condattr_destroy(&attr);
-    o->on = o->waiting = true;
+    o->on = o->queue.waiting = true;
     o->name = av_strdup(name);
     int r = o->name ? create_place(o, settings, err) : halo_fail(err, -ENOMEM, "out of memory");
     if (r >= 0) {
@@ -418,6 +306,27 @@ int halo_output_create(struct halo_output **ret, const char *name,
     }
     *ret = o;
     return 0;
+}
+
+int halo_output_begin(struct halo_output *o, const struct halo_live_begin *begin)
+{
+    pthread_mutex_lock(&o->lock);
+    const int r = halo_output_queue_begin(&o->queue, begin);
+    pthread_cond_broadcast(&o->changed);
+    pthread_mutex_unlock(&o->lock);
+    return r;
+}
+
+void halo_output_packet(struct halo_output *o, const AVPacket *pkt)
+{
+    if (pkt->stream_index < 0 || pkt->stream_index > 1)
+        return;
+    pthread_mutex_lock(&o->lock);
+    if (halo_output_queue_put(&o->queue, pkt))
+        pthread_cond_broadcast(&o->changed);
+    else
+        o->stats.dropped += o->on;
+    pthread_mutex_unlock(&o->lock);
 }
 
 void halo_output_switch(struct halo_output *o, bool on)
