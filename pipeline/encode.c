@@ -30,7 +30,7 @@ struct halo_encoder {
     struct halo_encoder_input input;
     struct SwsContext *convert; /* NULL where the encoder takes the gate's format */
     int64_t last_pts;
-    int64_t origin; /* input's time base */
+    int64_t origin;                 /* input's time base */
     struct timing pending[PENDING]; /* what encoders forget; a ring */
     unsigned sent, received;
     bool in_hardware, force_key;
