@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * One stream from its map. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,8 +30,7 @@ static void say_missing(struct halo_loader *l, const struct halo_node *node, con
     halo_loader_leave(l, mark);
 }
 
-/* True where it may be a name. */
-static bool check_name(struct halo_loader *l, struct halo_node *node)
+static void check_name(struct halo_loader *l, struct halo_node *node)
 {
     static const struct halo_option row = {
         "name", NULL, HALO_OPTION_STRING, .pattern = HALO_NAME_PATTERN, .form = HALO_NAME_FORM,
@@ -39,13 +39,13 @@ static bool check_name(struct halo_loader *l, struct halo_node *node)
     struct halo_error err = {0};
     const int code = halo_option_set(&row, &name, node->key, &err);
     free(name);
-    if (!code)
-        return true;
+    l->no_memory |= code == -ENOMEM;
+    if (code != -EINVAL)
+        return;
     const int line = node->line;
     node->line = node->key_line;
     halo_loader_say(l, node, "a name has " HALO_NAME_FORM);
     node->line = line;
-    return false;
 }
 
 static void load_renditions(struct halo_loader *l, void *settings, struct halo_node *node)
@@ -119,7 +119,7 @@ static void check_renditions(struct halo_loader *l, const struct halo_stream_set
             continue;
         const char *names[HALO_MOST_RENDITIONS], *wanted = stream->output[i].rendition;
         for (int r = 0; r < stream->renditions; r++)
-            names[r] = stream->rendition[r].name ? stream->rendition[r].name : "";
+            names[r] = stream->rendition[r].name;
         const char *near = halo_nearest(wanted, strlen(wanted), names, (size_t)stream->renditions);
         const size_t mark = halo_loader_enter(l, "outputs", 0);
         halo_loader_enter(l, NULL, i);
@@ -165,6 +165,6 @@ void halo_load_stream(struct halo_loader *l, struct halo_stream_settings *stream
     if (!halo_node_get(node, "filters") && !halo_node_get(defaults, "filters"))
         say_missing(l, node, "filters",
                     "say which (\"null\", in quotes, passes pictures unchanged openly)");
-    if (outputs && outputs->kind == HALO_NODE_LIST)
+    if (outputs && outputs->kind == HALO_NODE_LIST && !l->no_memory)
         check_renditions(l, stream, outputs);
 }

@@ -21,17 +21,18 @@ enum halo_hwaccel {
 };
 
 struct halo_run_settings {
-    char *input;                                 /* -i */
-    char *output;                                /* last word */
-    char *input_format;                          /* -f before -i */
-    char *output_format;                         /* -f after -i */
-    char *filters;                               /* -vf */
-    char *video_codec;                           /* -c:v */
-    char *audio_codec;                           /* -c:a */
-    char *bitrate;                               /* -b:v, FFmpeg's number syntax */
-    char *crf, *preset;                          /* passed to the encoder as they are */
-    char *map_metadata;                          /* "-1" drops metadata and chapters */
-    char *progress;                              /* file, or "-" */
+    char *input;         /* -i */
+    const char *url;     /* what is opened, where input only names it; not owned; NULL: input */
+    char *output;        /* last word */
+    char *input_format;  /* -f before -i */
+    char *output_format; /* -f after -i */
+    char *filters;       /* -vf */
+    char *video_codec;   /* -c:v */
+    char *audio_codec;   /* -c:a */
+    char *bitrate;       /* -b:v, FFmpeg's number syntax */
+    char *crf, *preset;  /* passed to the encoder as they are */
+    char *map_metadata;  /* "-1" drops metadata and chapters */
+    char *progress;      /* file, or "-" */
     char *stats_json, *trace;                    /* files */
     char *video_size, *framerate, *pixel_format; /* for the demuxer */
     double seek, duration;                       /* -ss, -t: seconds; negative where not given */

@@ -19,9 +19,6 @@
 
 enum { FILES_MOST = 65536, SIGNALS = 3, STATUS_MS = 5000 };
 
-/* Of this inode whatever is installed under its name meanwhile: engines are of our version. */
-static const char program[] = "/proc/self/exe";
-
 static const int numbers[SIGNALS] = {SIGTERM, SIGINT, SIGHUP};
 
 struct daemon {
@@ -31,7 +28,7 @@ struct daemon {
     struct halo_supervisor *sv;
     struct halo_control *control;
     struct halo_http *http;
-    const char *path; /* of the settings */
+    const char *path, *program; /* of the settings, of engines */
     int code;
     bool stopping, ready;
 };
@@ -208,7 +205,7 @@ static void raise_files(void)
 static int start(struct daemon *daemon, struct halo_daemon_settings *settings,
                  struct halo_error *err)
 {
-    int ret = halo_supervisor_create(&daemon->sv, &daemon->loop, program, settings, err);
+    int ret = halo_supervisor_create(&daemon->sv, &daemon->loop, daemon->program, settings, err);
     if (ret < 0) {
         halo_daemon_settings_destroy(settings);
         return ret;
@@ -244,6 +241,12 @@ static void run(struct daemon *daemon, struct halo_daemon_settings *settings)
 
 int halo_command_daemon(struct halo_daemon_settings *settings, const char *path)
 {
+    /* This inode, whatever is installed under its name meanwhile: engines are of our version. */
+    return halo_run_daemon(settings, path, "/proc/self/exe");
+}
+
+int halo_run_daemon(struct halo_daemon_settings *settings, const char *path, const char *program)
+{
     struct daemon *daemon = calloc(1, sizeof *daemon);
     if (!daemon || uv_loop_init(&daemon->loop) < 0) {
         halo_log(HALO_LOG_ERROR, "the event loop does not start");
@@ -255,6 +258,7 @@ int halo_command_daemon(struct halo_daemon_settings *settings, const char *path)
     halo_log_set_level((enum halo_log_level)settings->log.level);
     raise_files();
     daemon->path = path;
+    daemon->program = program;
     run(daemon, settings);
     halo_supervisor_destroy(daemon->sv);
     uv_loop_close(&daemon->loop);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * A stream of the engine, from its settings to gone. Folders of outputs may be on a disk that hangs,
- * and ends of files take their time: both are done beside the loop. */
+ * A stream of the engine, from its settings to gone. Folders of outputs may be on a disk that
+ * hangs, and ends of files take their time: both are done beside the loop. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

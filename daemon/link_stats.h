@@ -40,7 +40,8 @@ json_t *halo_link_stats_write(const struct halo_link_stats *stats);
 void halo_link_stats_read(struct halo_link_stats *ret, const json_t *from);
 
 /* Fields of a message from outside: text of at most size - 1 bytes, made safe for a terminal and
- * without the secrets of URLs, "" where there is none; an integer of least .. most, else `otherwise`. */
+ * without the secrets of URLs, "" where there is none; an integer of least .. most, else
+ * `otherwise`. */
 void halo_json_text(const json_t *object, const char *key, char *ret, size_t size);
 int64_t halo_json_integer(const json_t *object, const char *key, int64_t least, int64_t most,
                           int64_t otherwise);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * A stream's feeds with their viewers, which outlive engines, and the rings that fill them, which do
- * not. */
+ * A stream's feeds with their viewers, which outlive engines, and the rings that fill them, which
+ * do not. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

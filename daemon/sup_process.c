@@ -60,7 +60,8 @@ static void on_exit_status(uv_process_t *handle, int64_t status, int number)
     sv_engine_lost(engine, why, device); /* forgets it */
 }
 
-/* The environment less what is the supervisor's alone. NULL: no memory. The strings are borrowed. */
+/* The environment less what is the supervisor's alone; its strings are borrowed. NULL: no
+ * memory. */
 static char **engine_environment(void)
 {
     static const char *const mine[] = {"NOTIFY_SOCKET=", "WATCHDOG_", "LISTEN_"};

@@ -54,7 +54,8 @@ const struct halo_daemon_settings *halo_supervisor_settings(const struct halo_su
 int halo_supervisor_set(struct halo_supervisor *sv, const char *name, const char *filters,
                         halo_reply *reply, void *arg, struct halo_error *err);
 /* result: {"format", "size", "fd"}: a memfd with the whole image, size bytes of it; the descriptor
- * stays the supervisor's and is closed after reply. (Not in the JSON itself: pictures are large.) */
+ * stays the supervisor's and is closed after reply. (Not in the JSON itself: pictures are
+ * large.) */
 int halo_supervisor_snapshot(struct halo_supervisor *sv, const char *name, const char *format,
                              halo_reply *reply, void *arg, struct halo_error *err);
 /* "start", "stop", "restart". Done when it was asked for: status says what becomes of it. */

@@ -28,7 +28,8 @@ static void fill_run(struct halo_live *live)
     struct halo_run_settings *run = &live->run;
     const struct halo_stream_settings *set = &live->settings;
     halo_options_init(halo_run_options, run);
-    run->input = set->input;
+    run->input = live->name;
+    run->url = set->input;
     run->input_format = set->input_format;
     run->keep_going = live->damage.keep_going = true;
     run->seek = run->duration = -1;
@@ -97,6 +98,8 @@ int halo_live_create(struct halo_live **ret, const struct halo_stream_settings *
         r = halo_live_copy_settings(&live->settings, settings);
     if (r >= 0)
         r = init_queues(live);
+    if (r >= 0 && settings->input && !(live->name = halo_live_name(settings->input)))
+        r = -ENOMEM;
     if (r < 0) {
         halo_fail(err, r, "out of memory");
     } else {
@@ -198,9 +201,12 @@ void halo_live_watch(struct halo_live *live, int encoding, bool watched)
 {
     if (encoding < 0 || encoding >= live->encodings)
         return;
+    struct halo_live_encoding *e = &live->encoder[encoding];
     if (watched)
-        atomic_store(&live->encoder[encoding].key, true);
-    atomic_store(&live->encoder[encoding].watched, watched);
+        atomic_store(&e->key, true);
+    atomic_store(&e->watched, watched);
+    if (!watched) /* its thread looks whether it still needs an encoder */
+        halo_queue_put_newest(e->queue, (struct halo_item){.kind = HALO_ITEM_PACKET});
 }
 
 void halo_live_key_frame(struct halo_live *live, int encoding)
@@ -294,6 +300,7 @@ void halo_live_destroy(struct halo_live *live)
     halo_live_shape_destroy(live->shape);
     halo_ring_destroy(live->ring);
     halo_live_finish_settings(&live->settings);
+    av_free(live->name);
     pthread_cond_destroy(&live->changed);
     pthread_mutex_destroy(&live->counting);
     pthread_mutex_destroy(&live->lock);

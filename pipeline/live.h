@@ -11,11 +11,23 @@
  * not computed; filters are changed while it runs.
  *
  * Live inputs (cameras, URLs, realtime files, test:) have bounded delay: where a stage is late the
- * oldest picture is dropped and counted. Other files have back-pressure, and lose nothing.
+ * oldest picture is dropped and counted. Other files have back-pressure, and lose nothing; one
+ * encoding that is slow then slows all. Pictures of realtime files, test: and what comes over HTTP
+ * wait for their time; those of other URLs come when they come.
  *
  * Times. All packets are in microseconds of CLOCK_MONOTONIC, absolute: the first picture of a
  * source is now, and later ones keep its clock. So a stream that begins anew, in another process
- * too, goes on later on the same line.
+ * too, goes on later on the same line. A file that begins again goes on where it ended. Where a
+ * live source's clock and ours part by more than a second, its picture is now again. Times of files
+ * with back-pressure run ahead of the clock.
+ *
+ * Encoders hold no picture back (no B-frames, zerolatency), have a key frame every gop (1 s) by the
+ * pictures' times, at once after a gap of 0.3 s, and when asked. Parameter sets are in the
+ * parameters' extradata and before each key frame: muxers need to do nothing, and may do either.
+ * Where no preset is given, one that is fast enough for live pictures is taken.
+ *
+ * The shape of the first pictures holds for the stream's life: later ones of another size or format
+ * are brought to it. Sound that changes its parameters is left out.
  *
  * Epochs. A set of chains has a number. A new one is built aside (the gate of the present pictures'
  * shape) and takes over at a picture: that picture and all after it are filtered by it. Pictures
@@ -46,7 +58,7 @@ enum halo_live_state {
     HALO_LIVE_STARTING, /* nothing has come through yet */
     HALO_LIVE_RUNNING,  /* pictures pass */
     HALO_LIVE_WAITING,  /* the source is away; it is tried again */
-    HALO_LIVE_ENDED,    /* a file without loop is over */
+    HALO_LIVE_ENDED,    /* a file without loop is over, or the stream was stopped */
     HALO_LIVE_FAILED,   /* the error says why; the process may be needed anew (error.device) */
 };
 
@@ -80,7 +92,8 @@ struct halo_live_events {
     /* An encoding does not work, for now: it is tried again, and told with begin. The others go
      * on. */
     void (*failed)(void *arg, int encoding, const struct halo_error *err);
-    /* Answer to halo_live_set(): err NULL: the new chains are in force for all that follows. */
+    /* Answer to halo_live_set(): err NULL: the new chains are in force for all that follows. Where
+     * no picture comes it is given after 1.5 s, and holds for the next one. */
     void (*set)(void *arg, uint64_t id, const struct halo_error *err);
     /* Answer to halo_live_snapshot(): a whole image file, or err. */
     void (*snapshot)(void *arg, uint64_t id, const AVPacket *image, const struct halo_error *err);
@@ -109,7 +122,7 @@ struct halo_live_stats {
 };
 
 /* Checks settings and chains; opens nothing. events and arg must outlive it, settings are copied.
- * 0 or -errno with err filled; the caller owns *ret. */
+ * 0 or -errno with err filled; the caller owns *ret. Hooks of outputs are not looked at. */
 int halo_live_create(struct halo_live **ret, const struct halo_stream_settings *settings,
                      const struct halo_live_events *events, void *arg, struct halo_error *err);
 int halo_live_start(struct halo_live *live, struct halo_error *err); /* -errno: no thread */
@@ -119,7 +132,8 @@ int halo_live_start(struct halo_live *live, struct halo_error *err); /* -errno: 
 int halo_live_set(struct halo_live *live, uint64_t id, const char *const *chains,
                   struct halo_error *err);
 
-/* Whether somebody takes the encoding. Ones that write (encoding.h) always run. */
+/* Whether somebody takes the encoding; nobody does at first. Ones that write (encoding.h) always
+ * run. begin comes for all of them as soon as the shape of the pictures is known. */
 void halo_live_watch(struct halo_live *live, int encoding, bool watched);
 /* A key frame soon, for a new viewer; more than two a second are one. */
 void halo_live_key_frame(struct halo_live *live, int encoding);

@@ -266,12 +266,17 @@ int halo_live_codec_receive(struct halo_live_encoding *e, AVPacket *pkt, struct 
     return ret > 0 ? finish_packet(e, e->encoder, pkt, err) : ret;
 }
 
-void halo_live_codec_close(struct halo_live_encoding *e)
+void halo_live_codec_rest(struct halo_live_encoding *e)
 {
     halo_encoder_close(e->encoder);
     e->encoder = NULL;
     halo_audio_close(e->audio);
     e->audio = NULL;
+}
+
+void halo_live_codec_close(struct halo_live_encoding *e)
+{
+    halo_live_codec_rest(e);
     av_bsf_free(&e->headers);
     avformat_free_context(e->out);
     e->out = NULL;

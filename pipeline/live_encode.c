@@ -10,6 +10,7 @@
 
 enum {
     KEY_APART = 500000, /* microseconds between two key frames that are asked for */
+    GAP = 300000,       /* likewise: after it viewers may have seen a card, and begin anew */
 };
 
 static const double FIRST_PAUSE = 0.25, LAST_PAUSE = 5; /* seconds */
@@ -111,7 +112,9 @@ static void ask_for_key(struct halo_live_encoding *e, int64_t pts)
     const bool first = e->last_key == INT64_MIN;
     const int64_t since = first ? 0 : pts - e->last_key;
     const bool wanted = atomic_load(&e->key) && since >= KEY_APART;
-    if (!first && !wanted && since < (int64_t)(gop * 1e6) - half)
+    const bool gap = !first && pts - e->last_pts > FFMAX(GAP, 6 * half);
+    e->last_pts = pts;
+    if (!first && !wanted && !gap && since < (int64_t)(gop * 1e6) - half)
         return;
     atomic_store(&e->key, false);
     e->last_key = pts;
@@ -226,8 +229,10 @@ static void run(struct halo_live_encoding *e, AVPacket *pkt)
         if (item.kind == HALO_ITEM_OUTPUT) {
             take_picture(e, &item, pkt);
             halo_item_finish(&item);
-        } else {
+        } else if (item.packet) {
             halo_live_sound_take(e, item.packet);
+        } else if (!halo_live_encoding_runs(e)) {
+            halo_live_codec_rest(e);
         }
     }
 }

@@ -36,12 +36,14 @@ static bool wants_sound(const struct halo_live *live)
 static int choose_streams(const struct halo_live *live, struct halo_live_input *in,
                           struct halo_error *err)
 {
-    const char *name = live->settings.input;
+    const char *name = live->name;
     AVFormatContext *f = in->format;
     const int video = av_find_best_stream(f, AVMEDIA_TYPE_VIDEO, -1, -1, NULL, 0);
     const int sound = av_find_best_stream(f, AVMEDIA_TYPE_AUDIO, -1, video, NULL, 0);
     if (video < 0)
         return halo_fail(err, -ENODATA, "%s: has no video stream to filter", name);
+    if (f->streams[video]->disposition & AV_DISPOSITION_ATTACHED_PIC)
+        return halo_fail(err, -ENODATA, "%s: has no video stream to filter, only a picture", name);
     const AVCodecParameters *par = f->streams[video]->codecpar;
     if (par->format == AV_PIX_FMT_NONE || par->width <= 0 || par->height <= 0)
         return halo_fail(err, -EBADMSG, "%s: stream %d: no picture could be found in it", name,
@@ -83,8 +85,7 @@ static int open_file(struct halo_live *live, struct halo_live_input *in, struct 
     if (ret < 0)
         return ret;
     const struct halo_decoder_settings decoder = decoder_settings(live);
-    return halo_decoder_open(&in->decoder, live->settings.input, in->video, &decoder, &live->damage,
-                             err);
+    return halo_decoder_open(&in->decoder, live->name, in->video, &decoder, &live->damage, err);
 }
 
 int halo_live_input_open(struct halo_live *live, struct halo_live_input *in, struct halo_error *err)

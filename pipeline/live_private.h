@@ -106,6 +106,7 @@ struct halo_live_encoding {
     AVPacket *card[2];
     struct halo_audio *audio;         /* NULL: copied, or none */
     bool sound;                       /* there is sound in it */
+    int64_t last_pts;                 /* of a picture encoded */
     int64_t origin;                   /* where the encoder's times begin */
     int64_t last_key, last_sent, due; /* microseconds; last_sent: ticks of the encoder */
     int64_t last_sound;
@@ -129,7 +130,8 @@ struct halo_live {
     const struct halo_live_events *events;
     void *arg;
     struct halo_stream_settings settings; /* a copy */
-    struct halo_run_settings run;         /* the same as source and encoders take them; borrowed */
+    struct halo_run_settings run;         /* the same as the source takes them; borrowed */
+    char *name; /* of the input, for messages: without what is secret in an URL */
     struct halo_encoding encoding[HALO_MOST_ENCODINGS];
     int encodings;
     bool live;  /* bounded delay: late pictures are dropped */
@@ -193,6 +195,9 @@ static inline bool halo_live_stopped(const struct halo_live *live)
 int halo_live_copy_settings(struct halo_stream_settings *ret,
                             const struct halo_stream_settings *from); /* 0 or -ENOMEM */
 void halo_live_finish_settings(struct halo_stream_settings *settings);
+/* An input as messages may show it: user, password and query of an URL are stars. NULL: out of
+ * memory; the caller frees it with av_free(). */
+char *halo_live_name(const char *input);
 /* What can be known without opening anything. 0 or a usage error. */
 int halo_live_check(struct halo_live *live, struct halo_error *err);
 
@@ -250,6 +255,8 @@ int halo_live_codec_receive(struct halo_live_encoding *e, AVPacket *pkt, struct 
 /* RAW: the picture as a packet. */
 int halo_live_codec_pack(struct halo_live_encoding *e, const struct halo_output_picture *picture,
                          AVPacket *pkt, struct halo_error *err);
+/* Nobody takes it now: the encoders go, what describes them stays. */
+void halo_live_codec_rest(struct halo_live_encoding *e);
 void halo_live_codec_close(struct halo_live_encoding *e);
 /* A picture as a whole image file. */
 int halo_live_codec_image(const struct halo_live *live, const char *codec,

@@ -26,7 +26,7 @@ static int open_audio(struct halo_live_encoding *e, struct halo_error *err)
     const AVCodec *codec = halo_audio_find(e->what->audio, err);
     if (!codec)
         return -EINVAL;
-    return halo_audio_open(&e->audio, e->live->settings.input, sound_of(e->live), codec,
+    return halo_audio_open(&e->audio, e->live->name, sound_of(e->live), codec,
                            av_guess_format("matroska", NULL, NULL), err);
 }
 

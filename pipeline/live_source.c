@@ -160,7 +160,7 @@ static int run_session(struct halo_live *live, struct halo_live_input *in, struc
 static int say_end(const struct halo_live *live, int64_t pictures, struct halo_error *err)
 {
     const int64_t deadline = atomic_load(&live->limits.deadline);
-    const char *name = live->settings.input;
+    const char *name = live->name;
     if (deadline && halo_now_ns() >= deadline)
         return halo_fail(err, -ETIMEDOUT, "%s: nothing has come for %g seconds", name,
                          live->settings.input_timeout);
@@ -219,7 +219,7 @@ static void live_on(struct halo_live *live)
             return;
         if (ret == 0)
             continue;
-        halo_fail(&err, ret, "%s: %s", live->settings.input, strerror(-ret));
+        halo_fail(&err, ret, "%s: %s", live->name, strerror(-ret));
         if (fatal || err.device) {
             halo_live_fail(live, &err);
             return;

@@ -13,7 +13,7 @@ struct halo_output_picture;
 struct halo_lineup;
 
 enum halo_item_kind {
-    HALO_ITEM_PACKET,  /* copied: audio, subtitles */
+    HALO_ITEM_PACKET,  /* copied: audio, subtitles; NULL: only to wake who waits */
     HALO_ITEM_RAW,     /* decoded picture, on its way to the gate */
     HALO_ITEM_PENDING, /* in the gate: being filtered */
     HALO_ITEM_OUTPUT,  /* filtered picture, on its way to the encoder */

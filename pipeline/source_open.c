@@ -51,7 +51,7 @@ static int open_format(AVFormatContext **ret_f, const struct halo_run_settings *
                        struct halo_complaints *complaints, struct halo_error *err)
 {
     char why[400];
-    char *url = input_url(set->input, err);
+    char *url = input_url(set->url ? set->url : set->input, err);
     if (!url)
         return halo_fail(err, -ENOMEM, "out of memory");
     AVDictionary *options = NULL;

@@ -17,6 +17,7 @@
 #include "kernels/cuda/enqueue.h"
 #include "kernels/cuda/gather.h"
 #include "kernels/cuda/lane_clock.h"
+#include "kernels/cuda/plane_copies.h"
 
 enum {
     ALIGNMENT = 256, /* of planes */
@@ -123,26 +124,6 @@ static size_t lay_out(const struct halo_frame *frame, char *memory, struct lay *
     return at;
 }
 
-/* Copies the samples of one plane to another, of which one is on the device. A plane that is stored
- * upside down goes row by row. */
-static cudaError_t copy_plane(const struct halo_plane *to, const struct halo_plane *from,
-                              enum cudaMemcpyKind kind, cudaStream_t stream)
-{
-    const size_t row = halo_plane_row_bytes(from);
-    const size_t rows = (size_t)from->height;
-    if (to->stride == from->stride && to->stride > 0)
-        return cudaMemcpyAsync(to->data, from->data, (size_t)to->stride * (rows - 1) + row, kind,
-                               stream);
-    if (to->stride > 0 && from->stride > 0)
-        return cudaMemcpy2DAsync(to->data, (size_t)to->stride, from->data, (size_t)from->stride,
-                                 row, rows, kind, stream);
-    cudaError_t status = cudaSuccess;
-    for (int y = 0; y < from->height && status == cudaSuccess; y++)
-        status = cudaMemcpyAsync((char *)to->data + y * to->stride,
-                                 (const char *)from->data + y * from->stride, row, kind, stream);
-    return status;
-}
-
 static cudaError_t reserve(struct halo_cuda_lane *lane, size_t bytes)
 {
     cudaError_t status = cudaSuccess;
@@ -191,29 +172,29 @@ static cudaError_t poison(const struct halo_frame *frame, const struct lay *lay,
 static cudaError_t upload(const struct halo_frame *frame, const struct lay *lay,
                           cudaStream_t stream)
 {
-    const enum cudaMemcpyKind kind =
-        frame->src_on_device ? cudaMemcpyDeviceToDevice : cudaMemcpyHostToDevice;
+    struct halo_cuda_plane_copies copies = {
+        frame->src_on_device ? cudaMemcpyDeviceToDevice : cudaMemcpyHostToDevice, stream};
     cudaError_t status = cudaSuccess;
     for (int p = 0; p < frame->planes && status == cudaSuccess; p++) {
         const struct halo_frame_plane *plane = &frame->plane[p];
         if (plane->gather)
             status = halo_cuda_gather(&lay->at.src[p], &plane->src, plane->gather, stream);
         else if (!lay->src_in_place[p])
-            status = copy_plane(&lay->at.src[p], &plane->src, kind, stream);
+            status = halo_cuda_copy_plane(&copies, &lay->at.src[p], &plane->src);
     }
-    return status;
+    return status == cudaSuccess ? halo_cuda_copy_end(&copies) : status;
 }
 
 static cudaError_t download(const struct halo_frame *frame, const struct lay *lay,
                             cudaStream_t stream)
 {
-    const enum cudaMemcpyKind kind =
-        frame->dst_on_device ? cudaMemcpyDeviceToDevice : cudaMemcpyDeviceToHost;
+    struct halo_cuda_plane_copies copies = {
+        frame->dst_on_device ? cudaMemcpyDeviceToDevice : cudaMemcpyDeviceToHost, stream};
     cudaError_t status = cudaSuccess;
     for (int p = 0; p < frame->planes && status == cudaSuccess; p++)
         if (!lay->dst_in_place[p])
-            status = copy_plane(&frame->plane[p].dst, &lay->at.dst[p], kind, stream);
-    return status;
+            status = halo_cuda_copy_plane(&copies, &frame->plane[p].dst, &lay->at.dst[p]);
+    return status == cudaSuccess ? halo_cuda_copy_end(&copies) : status;
 }
 
 static int enqueue_steps(struct halo_backend *b, const struct halo_frame *frame,

@@ -90,6 +90,16 @@ static const char *copying(enum cudaMemcpyKind kind)
                                             : NULL;
 }
 
+#if CUDART_VERSION >= 13000
+static const char *copying_to(const void *to)
+{
+    struct cudaPointerAttributes a;
+    const bool known = cudaPointerGetAttributes(&a, to) == cudaSuccess;
+    return copying(known && a.type == cudaMemoryTypeDevice ? cudaMemcpyHostToDevice
+                                                           : cudaMemcpyDeviceToHost);
+}
+#endif
+
 static void never_end(void *arg)
 {
     (void)arg;
@@ -160,6 +170,12 @@ WRAP(cudaMemcpy2DAsync, copying(kind),
      (void *to, size_t step, const void *from_here, size_t from_step, size_t width, size_t height,
       enum cudaMemcpyKind kind, cudaStream_t stream),
      (to, step, from_here, from_step, width, height, kind, stream))
+#if CUDART_VERSION >= 13000
+WRAP(cudaMemcpyBatchAsync, copying_to(to[0]),
+     (void *const *to, const void *const *from_here, const size_t *sizes, size_t count,
+      struct cudaMemcpyAttributes *attributes, size_t *which, size_t kinds, cudaStream_t stream),
+     (to, from_here, sizes, count, attributes, which, kinds, stream))
+#endif
 WRAP(cudaMemcpyToSymbolAsync, NULL,
      (const void *symbol, const void *from_here, size_t size, size_t offset,
       enum cudaMemcpyKind kind, cudaStream_t stream),

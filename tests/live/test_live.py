@@ -356,6 +356,9 @@ class Encoding(LiveTest):
         live.tell('watch 0 on')
         packets = live.wait_packets(before + 10)
         self.assertTrue(packets[before]['key'])
+        begun = live.found('begin', lambda f, _: f['enc'] == 0)
+        self.assertEqual(len(begun), 3, 'known, opened, and opened again')
+        self.assertEqual(len({rest for _, rest in begun}), 1)
         self.assertFalse(live.packets(1), 'JPEG that nobody watches')
         live.stop()
 
@@ -505,6 +508,15 @@ class Sources(LiveTest):
         stats = live.stop()
         self.assertEqual(stats['opened'], 0)
         self.assertIn('No such file', live.found('state')[0][1])
+
+    def test_no_password_in_words(self):
+        with socket.create_server(('127.0.0.1', 0)) as server:
+            port = server.getsockname()[1]
+        live = self.live(f'input=http://user:s3cret@127.0.0.1:{port}/x?token=t0ken', *RAW)
+        _, words = live.wait_state('waiting')
+        self.assertIn(f'http://***@127.0.0.1:{port}/x?***: cannot be read', words)
+        live.stop()
+        self.assertNotRegex(live.told(), 's3cret|t0ken')
 
     def test_silent_sender(self):
         with socket.create_server(('127.0.0.1', 0)) as server:

@@ -14,22 +14,29 @@ struct settings {
     bool flag;
     int n, word, lone;
     double real, ratio, time;
-    char *text;
+    int64_t bytes;
+    char *text, *size;
 };
 
 #define AT(field) offsetof(struct settings, field)
 
 static const char *const words[] = {"replicate", "reflect", "wrap", NULL};
 
+static const char *const automatic[] = {"auto", NULL};
+
 static const struct halo_option table[] = {
     {"flag", NULL, HALO_OPTION_FLAG, AT(flag), .help = "a flag"},
     {"n", "number|count", HALO_OPTION_INT, AT(n), 3, -5, 64, .help = "a number"},
-    {"lone", NULL, HALO_OPTION_INT, AT(lone), 0, 1, 6, .help = "zero when not given"},
+    {"lone", NULL, HALO_OPTION_INT, AT(lone), 0, 1, 6, .help = "zero when not given",
+     .choices = automatic},
     {"word", NULL, HALO_OPTION_CHOICE, AT(word), 1, .choices = words, .help = "a word"},
     {"sigma", NULL, HALO_OPTION_REAL, AT(real), 0.5, 0, 21, .help = "a real"},
     {"ratio", NULL, HALO_OPTION_RATIO, AT(ratio), 0, -10, 10, .help = "a ratio"},
     {"time", NULL, HALO_OPTION_TIME, AT(time), -1, 0, INFINITY, .help = "a time"},
+    {"bytes", NULL, HALO_OPTION_BYTES, AT(bytes), 0, 1000, 9e15, .help = "bytes"},
     {"text", NULL, HALO_OPTION_STRING, AT(text), .help = "a text"},
+    {"size", NULL, HALO_OPTION_STRING, AT(size), .help = "a size", .pattern = "^[0-9]+x[0-9]+$",
+     .form = "WIDTHxHEIGHT"},
     {NULL},
 };
 
@@ -186,6 +193,50 @@ static const char *near(const char *name)
     return halo_option_nearest(table, name, strlen(name));
 }
 
+static void bytes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        double value;
+    } good[] = {
+        {"1000", 1000},  {"20G", 2e10},        {"1.5k", 1500},   {"1.5K", 1500},
+        {"1Ki", 1024},   {"3Gi", 3221225472.}, {"500M", 5e8},    {"2Ti", 2199023255552.},
+        {"9000T", 9e15}, {"1000.9", 1000},     {".5Mi", 524288},
+    };
+    static const char *const bad[] = {"",    "G",    "20Q",   "20 G", "-20G",  "20GB", "20g",
+                                      "1e9", "0x10", "20Gii", "999",  "9001T", "inf",  "+1G"};
+    struct settings s;
+    struct halo_error err;
+    halo_options_init(table, &s);
+    for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+        assert_int_equal(set(&s, "bytes", good[i].text, &err), 0);
+        assert_true((double)s.bytes == good[i].value);
+    }
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        assert_true(set(&s, "bytes", bad[i], &err) < 0);
+        assert_true(err.text[0] && s.bytes == 524288);
+    }
+}
+
+static void words_for_defaults_and_forms(void **state)
+{
+    (void)state;
+    struct settings s;
+    struct halo_error err;
+    halo_options_init(table, &s);
+    assert_int_equal(set(&s, "lone", "5", &err), 0);
+    assert_int_equal(set(&s, "lone", "auto", &err), 0);
+    assert_int_equal(s.lone, 0);
+    assert_int_equal(set(&s, "lone", "0", &err), -ERANGE);
+    assert_int_equal(set(&s, "n", "auto", &err), -EINVAL);
+    assert_int_equal(set(&s, "size", "640x360", &err), 0);
+    assert_int_equal(set(&s, "size", "640", &err), -EINVAL);
+    assert_string_equal(err.text, "size=640: must be WIDTHxHEIGHT");
+    assert_string_equal(s.size, "640x360");
+    halo_options_finish(table, &s);
+}
+
 static void nearest_names(void **state)
 {
     (void)state;
@@ -241,6 +292,8 @@ int main(void)
         cmocka_unit_test(reals),
         cmocka_unit_test(reals_in_another_locale),
         cmocka_unit_test(times),
+        cmocka_unit_test(bytes),
+        cmocka_unit_test(words_for_defaults_and_forms),
         cmocka_unit_test(nearest_names),
         cmocka_unit_test(help_has_one_line_a_row),
         cmocka_unit_test(first_error_is_kept),

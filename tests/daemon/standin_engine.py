@@ -1,0 +1,150 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+# An engine that does what $STANDIN_DOES says: words with commas between, each a misdeed or an end.
+# A file $STANDIN_FOLDER/honest makes it run the real engine, $HALOD, instead.
+import json
+import os
+import random
+import socket
+import sys
+import time
+
+FOLDER = os.environ['STANDIN_FOLDER']
+VERSION = os.environ['STANDIN_VERSION']
+
+
+def memfd(size, seal=True):
+    fd = os.memfd_create('x', os.MFD_ALLOW_SEALING)
+    os.ftruncate(fd, size)
+    if seal:
+        import fcntl
+        fcntl.fcntl(fd, 1033, 2 | 4 | 1)  # F_ADD_SEALS: SHRINK, GROW, SEAL
+    return fd
+
+
+class Engine:
+    def __init__(self):
+        self.link = socket.socket(fileno=3)
+        self.link.setblocking(True)
+        self.stream = None
+
+    def tell(self, *fds, **words):
+        self.raw(json.dumps(words).encode(), fds)
+
+    def raw(self, data, fds=()):
+        if fds:
+            socket.send_fds(self.link, [data], list(fds))
+        else:
+            self.link.send(data)
+
+    def wait_start(self):
+        while True:
+            data = self.link.recv(1 << 18)
+            if not data:
+                sys.exit(0)
+            message = json.loads(data)
+            if message['do'] == 'start':
+                self.stream = message['stream']
+                return
+            if message['do'] == 'quit':
+                sys.exit(0)
+
+    # ---- misdeeds ----
+
+    def hello(self):
+        self.tell(tell='hello', pid=os.getpid(), version=VERSION)
+
+    def wrong_version(self):
+        self.tell(tell='hello', pid=1, version='0.0')
+
+    def running(self):
+        self.tell(tell='state', stream=self.stream, state='running', why='', device=False)
+
+    def device(self):
+        self.tell(tell='state', stream=self.stream, state='failed', why='the GPU is lost',
+                  device=True)
+        os._exit(75)
+
+    def status_75(self):
+        os._exit(75)
+
+    def nonsense(self):
+        bad = [None, True, -1, 1 << 62, -(1 << 62), 1.5, '', 'x' * 5000, [], {}, [[]], {'a': {}}]
+        tells = ['hello', 'ring', 'state', 'set', 'snapshot', 'stats', 'gone', 'encoding', 'x', '']
+        keys = ['stream', 'encoding', 'state', 'why', 'device', 'id', 'streams', 'pid', 'version']
+        choose = random.Random(5)
+        for _ in range(3000):
+            words = {'tell': choose.choice(tells + bad[:3])}
+            for key in choose.sample(keys, choose.randrange(len(keys))):
+                words[key] = choose.choice(bad + [self.stream, 0, 1, 'running', 'failed'])
+            if words.get('state') == 'failed' or words.get('device') is True:
+                words['stream'] = 'somebody'
+            fds = [os.dup(2) for _ in range(choose.randrange(3))]
+            self.raw(json.dumps(words).encode(), fds)
+            for fd in fds:
+                os.close(fd)
+
+    def bad_stats(self):
+        for value in (5, [], {'one': 7}, {'one': {'decoded': -1, 'stages': 'x', 'outputs': [1] * 99,
+                                                  'backend': '\x1b[2J' * 99}},
+                      {'other': {}}, {self.stream: {'rate': 1e308, 'filtered': (1 << 63) - 1}}):
+            self.tell(tell='stats', streams=value)
+
+    def ring_pipe(self):
+        reading, _ = os.pipe()
+        self.tell(reading, reading, tell='ring', stream=self.stream, encoding=0)
+
+    def ring_unsealed(self):
+        self.tell(memfd(1 << 20, False), memfd(4096), tell='ring', stream=self.stream, encoding=0)
+
+    def ring_out_of_range(self):
+        for encoding in (-1, 99, 1 << 40, 'a'):
+            self.tell(memfd(1 << 20), memfd(4096), tell='ring', stream=self.stream,
+                      encoding=encoding)
+
+    def snapshots(self):
+        for number in range(50):
+            self.tell(memfd(4096, False), tell='snapshot', stream=self.stream, id=number)
+
+    def too_large(self):
+        self.link.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)
+        self.raw(b'{"tell": "' + b'x' * (170 * 1024) + b'"}')
+
+    def garbage(self):
+        self.raw(bytes(range(256)))
+
+    def closes(self):
+        self.link.close()
+        time.sleep(100)
+
+    def silent(self):
+        time.sleep(100)
+
+    def alive(self):
+        while True:
+            self.tell(tell='stats', streams={})
+            time.sleep(0.3)
+
+    def floods(self):
+        while True:
+            self.bad_stats()
+
+
+def main():
+    if os.path.exists(os.path.join(FOLDER, 'honest')):
+        halod = os.environ['HALOD']
+        os.execv(halod, ['halod', 'engine', *sys.argv[2:]])
+    with open(os.path.join(FOLDER, 'starts'), 'a') as file:
+        print(os.getpid(), file=file)
+    engine = Engine()
+    for word in os.environ['STANDIN_DOES'].split(','):
+        if word == 'start':
+            engine.wait_start()
+        else:
+            getattr(engine, word)()
+
+
+try:
+    main()
+except (BrokenPipeError, ConnectionResetError, KeyboardInterrupt):
+    sys.exit(0)

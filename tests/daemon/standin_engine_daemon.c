@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * standin_engine_daemon -c FILE, with $STANDIN_ENGINE: the daemon with that program for its engines,
+ * which may say and do what no engine of ours does. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "daemon/checks.h"
+#include "daemon/commands.h"
+
+int main(int argc, char **argv)
+{
+    struct halo_daemon_settings *settings;
+    struct halo_error_list *errors = NULL;
+    const char *program = getenv("STANDIN_ENGINE");
+    if (argc != 3 || strcmp(argv[1], "-c") != 0 || !program)
+        return HALO_EXIT_USAGE;
+    if (halo_daemon_load(&settings, argv[2], &halo_checks, &errors) < 0) {
+        for (int i = 0; i < halo_error_list_count(errors); i++)
+            fprintf(stderr, "%s\n", halo_error_list_text(errors, i));
+        halo_error_list_destroy(errors);
+        return HALO_EXIT_CONFIG;
+    }
+    return halo_run_daemon(settings, argv[2], program);
+}

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Engines that lie, flood, hang, or lose their GPU: the supervisor outlives them all.
+import os
+import re
+import subprocess
+import sys
+import time
+import unittest
+
+import daemontest
+from daemontest import HALOD, PATIENCE, DaemonTest, main, wait_until
+
+STANDIN = os.environ.get('STANDIN_ENGINE_DAEMON', '')
+HERE = os.path.dirname(os.path.abspath(__file__))
+ABOUT = subprocess.run([HALOD, '--version'], capture_output=True, text=True).stdout
+
+
+class Hostile(DaemonTest):
+    def hostile(self, does, streams=None):
+        environment = {
+            'STANDIN_ENGINE': os.path.join(HERE, 'standin_engine.py'), 'STANDIN_DOES': does,
+            'STANDIN_FOLDER': self.folder, 'HALOD': HALOD,
+            'STANDIN_VERSION': re.search(r'halod (\S+)', ABOUT)[1]}
+        real, daemontest.HALOD = daemontest.HALOD, STANDIN
+        try:
+            return self.start(streams or {'one': self.stream()}, environment=environment)
+        finally:
+            daemontest.HALOD = real
+
+    def starts(self):
+        try:
+            with open(self.path('starts')) as file:
+                return [int(line) for line in file]
+        except FileNotFoundError:
+            return []
+
+    def be_honest(self, daemon):
+        """From now on engines are real ones: all is well again."""
+        with open(self.path('honest'), 'w'):
+            pass
+        for pid in daemon.pids():
+            try:
+                os.kill(pid, 9)
+            except ProcessLookupError:
+                pass
+        self.assertTrue(wait_until(lambda: daemon.status('one')['filtered'] > 5, 30),
+                        daemon.told())
+
+    def outlived(self, does, restarts):
+        """After misdeeds it is killed and started again (or not), and the daemon is well."""
+        daemon = self.hostile(does)
+        if restarts:
+            self.assertTrue(wait_until(lambda: len(self.starts()) > 1, 15), daemon.told())
+        else:
+            time.sleep(1.5)
+            self.assertEqual(len(self.starts()), 1, daemon.told())
+        self.assertIsNone(daemon.process.poll(), daemon.told())
+        self.be_honest(daemon)
+        return daemon
+
+    def test_nonsense(self):
+        daemon = self.outlived('hello,start,nonsense,bad_stats,alive', restarts=False)
+        self.assertIn('makes no sense', daemon.told())
+
+    def test_rings(self):
+        self.outlived('hello,start,ring_out_of_range,alive', restarts=False)
+
+    def test_rings_that_are_none(self):
+        self.outlived('hello,start,ring_pipe,alive', restarts=True)
+
+    def test_rings_that_may_shrink(self):
+        self.outlived('hello,start,ring_unsealed,alive', restarts=True)
+
+    def test_snapshots_that_nobody_asked_for(self):
+        daemon = self.hostile('hello,start,running,snapshots,alive')
+        daemon.wait_state('one', 'running')
+        before = daemon.descriptors()
+        time.sleep(0.5)
+        self.assertLessEqual(daemon.descriptors(), before)
+        self.be_honest(daemon)
+
+    def test_before_hello(self):
+        self.outlived('wrong_version,snapshots,alive', restarts=False)
+
+    def test_messages_that_are_none(self):
+        self.outlived('hello,start,garbage,alive', restarts=True)
+
+    def test_messages_that_are_too_large(self):
+        self.outlived('hello,start,too_large,alive', restarts=True)
+
+    def test_a_link_that_is_closed(self):
+        self.outlived('hello,start,closes', restarts=True)
+
+    def test_silence(self):
+        self.outlived('hello,start,running,silent', restarts=True)
+
+    def test_a_flood(self):
+        """One that never stops talking does not keep the loop for itself."""
+        daemon = self.hostile('hello,start,running,floods')
+        daemon.wait_state('one', 'running')
+        for _ in range(20):
+            begun = time.monotonic()
+            daemon.status()
+            self.assertLess(time.monotonic() - begun, 1 * PATIENCE)
+        memory = daemon.memory()
+        time.sleep(2)
+        self.assertLess(daemon.memory() - memory, 2048)
+        self.be_honest(daemon)
+
+    @unittest.skipIf('without CUDA' in ABOUT, 'this build has no engine for a GPU')
+    def test_a_gpu_that_fails(self):
+        """After three ends with status 75 in a row: on the CPU, which is said."""
+        for end in ('device', 'status_75'):
+            daemon = self.hostile('hello,start,' + end)
+            self.assertTrue(wait_until(lambda: daemon.status('one')['cpu_instead'], 20),
+                            daemon.told())
+            self.assertEqual(len(self.starts()), 3, daemon.told())
+            self.assertIn('goes on on the CPU', daemon.told())
+            self.be_honest(daemon)
+            status = daemon.status('one')
+            self.assertEqual((status['engine'], status['backend']), ('cpu', 'cpu'))
+            self.end(daemon)
+            os.unlink(self.path('honest'))
+            os.unlink(self.path('starts'))
+
+    @unittest.skipIf('without CUDA' in ABOUT, 'this build has no engine for a GPU')
+    def test_a_gpu_that_must_be(self):
+        """backend: cuda never goes on on the CPU; it is tried again with pauses."""
+        daemon = self.hostile('hello,start,device', {'one': self.stream(backend='cuda')})
+        self.assertTrue(wait_until(lambda: len(self.starts()) >= 4, 20), daemon.told())
+        self.assertFalse(daemon.status('one')['cpu_instead'])
+        self.assertEqual(daemon.status('one')['state'], 'restarting')
+        self.assertIn('GPU', daemon.status('one')['why'])
+
+
+if __name__ == '__main__':
+    if not os.access(STANDIN, os.X_OK):
+        print('STANDIN_ENGINE_DAEMON does not name a program\n0 passed, 0 failed, 1 skipped')
+        sys.exit(77)
+    main()
