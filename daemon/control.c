@@ -13,7 +13,7 @@
 
 #include "config/log.h"
 #include "daemon/client.h"
-#include "daemon/doors.h"
+#include "daemon/listen.h"
 #include "daemon/methods.h"
 #include "daemon/varlink.h"
 
@@ -25,9 +25,7 @@ struct halo_control {
     uv_poll_t poll;
     uv_timer_t timer;
     int handles;
-    int fd;
-    char *path;
-    struct stat made; /* the socket's file, to remove no other */
+    struct halo_listen listen;
 };
 
 static void free_closed(uv_handle_t *handle)
@@ -35,8 +33,6 @@ static void free_closed(uv_handle_t *handle)
     struct halo_control *control = handle->data;
     if (--control->handles > 0)
         return;
-    close(control->fd);
-    free(control->path);
     free(control);
 }
 
@@ -56,12 +52,12 @@ static void turn_away(int fd)
 /* Whether there may be another one. */
 static bool let_in(struct halo_control *control)
 {
-    const int fd = halo_accept(control->fd);
-    if (fd == -EAGAIN)
+    const int fd = accept4(control->listen.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (fd < 0 && (errno == EAGAIN || errno == ECONNABORTED || errno == EINTR))
         return false;
     if (fd < 0) {
         /* The socket stays readable: the timer listens again. */
-        halo_log(HALO_LOG_WARNING, "control: no client can be let in: %s", strerror(-fd));
+        halo_log(HALO_LOG_WARNING, "control: no client can be let in: %s", strerror(errno));
         uv_poll_stop(&control->poll);
         return false;
     }
@@ -130,11 +126,24 @@ static char *choose_path(const struct halo_control_settings *settings)
     return user_path();
 }
 
+static int listen_at(struct halo_control *control, const struct halo_control_settings *settings,
+                     struct halo_error *err)
+{
+    char *path = choose_path(settings);
+    if (!path)
+        return halo_fail(err, -ENOENT,
+                         "no place for the control socket: XDG_RUNTIME_DIR is not set; "
+                         "give control: {path: ...}");
+    const int rc = halo_listen_open(&control->listen, path, err);
+    free(path);
+    return rc;
+}
+
 static int init_handles(struct halo_control *control, uv_loop_t *loop, struct halo_error *err)
 {
-    const int rc = uv_poll_init(loop, &control->poll, control->fd);
+    const int rc = uv_poll_init(loop, &control->poll, control->listen.fd);
     if (rc)
-        return halo_fail(err, rc, "%s: %s", control->path, uv_strerror(rc));
+        return halo_fail(err, rc, "%s: %s", control->listen.path, uv_strerror(rc));
     uv_timer_init(loop, &control->timer);
     control->handles = HANDLES;
     control->poll.data = control->timer.data = control;
@@ -153,51 +162,35 @@ int halo_control_create(struct halo_control **ret, uv_loop_t *loop,
         return halo_fail(err, -ENOMEM, "out of memory");
     control->clients.loop = loop;
     control->clients.host = *host;
+    control->listen.fd = -1;
     clock_gettime(CLOCK_REALTIME, &control->clients.since);
-    control->path = choose_path(settings);
-    if (!control->path) {
-        rc = halo_fail(err, -ENOENT,
-                       "no place for the control socket: XDG_RUNTIME_DIR is not set; "
-                       "give control: {path: ...}");
-        goto fail;
-    }
-    rc = control->fd = halo_listen_unix(control->path, err);
-    if (rc < 0)
-        goto fail;
-    if (lstat(control->path, &control->made))
-        control->made = (struct stat){0};
-    rc = init_handles(control, loop, err);
+    rc = listen_at(control, settings, err);
+    if (!rc)
+        rc = init_handles(control, loop, err);
     if (rc) {
-        unlink(control->path);
-        close(control->fd);
-        goto fail;
+        halo_listen_close(&control->listen);
+        free(control);
+        return rc;
     }
     control->listener.event = on_event;
     halo_supervisor_listen(host->supervisor, &control->listener);
     *ret = control;
     return 0;
-fail:
-    free(control->path);
-    free(control);
-    return rc;
 }
 
 void halo_control_destroy(struct halo_control *control)
 {
-    struct stat now;
     if (!control)
         return;
     halo_supervisor_unlisten(control->clients.host.supervisor, &control->listener);
     while (control->clients.first)
         halo_client_cut(control->clients.first, NULL);
-    if (!lstat(control->path, &now) && now.st_ino == control->made.st_ino &&
-        now.st_dev == control->made.st_dev)
-        unlink(control->path);
     uv_close((uv_handle_t *)&control->poll, free_closed);
     uv_close((uv_handle_t *)&control->timer, free_closed);
+    halo_listen_close(&control->listen);
 }
 
 const char *halo_control_path(const struct halo_control *control)
 {
-    return control->path;
+    return control->listen.path;
 }

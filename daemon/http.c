@@ -13,7 +13,8 @@
 #include "config/log.h"
 #include "daemon/http_request.h"
 #include "daemon/http_viewer.h"
-#include "daemon/doors.h"
+#include "daemon/listen.h"
+#include "daemon/listen_tcp.h"
 #include "daemon/metrics.h"
 
 enum {
@@ -33,7 +34,7 @@ struct halo_http {
     uv_timer_t timeout; /* libmicrohttpd's */
     uv_timer_t tick;
     int handles;
-    struct stat made; /* of unix:, to remove no other */
+    struct halo_listen door; /* of unix: */
 };
 
 /* One request; libmicrohttpd keeps it between its calls. */
@@ -323,17 +324,20 @@ static int start_daemon(struct halo_http *http, uv_loop_t *loop, int fd, struct 
     return 0;
 }
 
+/* The descriptor, libmicrohttpd's then. */
 static int listen_at(struct halo_http *http, struct halo_error *err)
 {
     struct halo_error why = {0};
-    const bool local = !strncmp(http->listen, "unix:", 5);
-    const int fd =
-        local ? halo_listen_unix(http->listen + 5, &why) : halo_listen_tcp(http->listen, &why);
-    if (fd < 0)
-        return halo_fail(err, fd, "http: listen: %s", why.text);
-    if (local && lstat(http->listen + 5, &http->made))
-        http->made = (struct stat){0};
-    return fd;
+    int fd;
+    if (strncmp(http->listen, "unix:", 5)) {
+        fd = halo_listen_tcp(http->listen, &why);
+    } else {
+        fd = halo_listen_open(&http->door, http->listen + 5, &why);
+        if (fd == 0)
+            fd = http->door.fd;
+    }
+    http->door.fd = -1;
+    return fd < 0 ? halo_fail(err, fd, "http: listen: %s", why.text) : fd;
 }
 
 int halo_http_create(struct halo_http **ret, uv_loop_t *loop, struct halo_supervisor *sv,
@@ -347,6 +351,7 @@ int halo_http_create(struct halo_http **ret, uv_loop_t *loop, struct halo_superv
         return halo_fail(err, -ENOMEM, "out of memory");
     int rc = -ENOMEM;
     http->sv = sv;
+    http->door.fd = -1;
     http->viewers = (struct halo_http_viewers){.wake = on_wake, .arg = http};
     http->listen = strdup(settings->listen);
     http->hosts = settings->hosts ? strdup(settings->hosts) : NULL;
@@ -355,6 +360,7 @@ int halo_http_create(struct halo_http **ret, uv_loop_t *loop, struct halo_superv
     if (rc >= 0)
         rc = start_daemon(http, loop, rc, err);
     if (rc < 0) {
+        halo_listen_close(&http->door);
         free(http->listen);
         free(http->hosts);
         free(http);
@@ -366,14 +372,11 @@ int halo_http_create(struct halo_http **ret, uv_loop_t *loop, struct halo_superv
 
 void halo_http_destroy(struct halo_http *http)
 {
-    struct stat now;
     if (!http)
         return;
     halo_http_viewers_end(&http->viewers);
     MHD_run(http->daemon); /* resumed connections end: none may be suspended when it stops */
-    if (!strncmp(http->listen, "unix:", 5) && !lstat(http->listen + 5, &now) &&
-        now.st_ino == http->made.st_ino && now.st_dev == http->made.st_dev)
-        unlink(http->listen + 5);
+    halo_listen_close(&http->door); /* its name */
     uv_close((uv_handle_t *)&http->poll, free_closed);
     uv_close((uv_handle_t *)&http->timeout, free_closed);
     uv_close((uv_handle_t *)&http->tick, free_closed);

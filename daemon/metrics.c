@@ -129,7 +129,8 @@ static void write_stage(FILE *to, const char *stream, const char *stage, const j
         const char *key, *quantile;
     } quantiles[] = {{"p50", "0.5"}, {"p95", "0.95"}, {"p99", "0.99"}};
     static const char family[] = "halod_stage_duration_seconds";
-    for (size_t i = 0; i < sizeof(quantiles) / sizeof(quantiles[0]); i++) {
+    const json_int_t count = json_integer_value(json_object_get(times, "count"));
+    for (size_t i = 0; count > 0 && i < sizeof(quantiles) / sizeof(quantiles[0]); i++) {
         fprintf(to, "%s{stream=\"%s\",stage=\"%s\",quantile=\"%s\"} %.9g\n", family, stream, stage,
                 quantiles[i].quantile,
                 json_number_value(json_object_get(times, quantiles[i].key)) / 1000);
@@ -137,7 +138,7 @@ static void write_stage(FILE *to, const char *stream, const char *stage, const j
     fprintf(to, "%s_sum{stream=\"%s\",stage=\"%s\"} %.9g\n", family, stream, stage,
             json_number_value(json_object_get(times, "sum")) / 1000);
     fprintf(to, "%s_count{stream=\"%s\",stage=\"%s\"} %lld\n", family, stream, stage,
-            (long long)json_integer_value(json_object_get(times, "count")));
+            (long long)count);
 }
 
 /* Names of streams and stages are letters, digits, '-' and '_' alone: nothing to escape. */

@@ -335,7 +335,7 @@ class Socket(StandinTest):
     def test_a_live_socket_is_refused(self):
         done = self.second()
         self.assertEqual(done.returncode, 1)
-        self.assertIn('is served by another program', done.stderr)
+        self.assertIn('another process serves', done.stderr)
         self.assertIn('parameters', self.client().call('List'))
 
     def test_a_stale_socket_is_replaced(self):
@@ -371,7 +371,7 @@ class Socket(StandinTest):
         self.socket = '/tmp/' + 'x' * 200
         done = self.second()
         self.assertEqual(done.returncode, 1)
-        self.assertIn('107 bytes', done.stderr)
+        self.assertIn('at most 107 bytes', done.stderr)
 
 
 class BadConfig(StandinTest):

@@ -220,19 +220,19 @@ static int snapshot(struct ctl *ctl, char **words, int count)
 
 static void print_event(const json_t *event)
 {
+    static const char *const words[] = {"engine", "stream", "method", "state"};
     char clock[32] = "";
     const time_t when = (time_t)ctl_number(event, "time");
     struct tm parts;
     if (localtime_r(&when, &parts))
         strftime(clock, sizeof(clock), "%Y-%m-%d %H:%M:%S", &parts);
-    const char *why = ctl_text(event, "why"), *state = ctl_text(event, "state");
-    const char *method = ctl_text(event, "method");
-    printf("%s %-10s %s", clock, ctl_text(event, "event"), ctl_text(event, "stream"));
-    if (*method)
-        printf(" %s by user %.0f (process %.0f)", method, ctl_number(event, "uid"),
-               ctl_number(event, "pid"));
-    if (*state)
-        printf(" %s", state);
+    printf("%s %-9s", clock, ctl_text(event, "event"));
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+        if (*ctl_text(event, words[i]))
+            printf(" %s", ctl_text(event, words[i]));
+    if (json_object_get(event, "uid"))
+        printf(" by user %.0f (process %.0f)", ctl_number(event, "uid"), ctl_number(event, "pid"));
+    const char *why = ctl_text(event, "why");
     printf("%s%s\n", *why ? ": " : "", why);
 }
 

@@ -38,7 +38,9 @@ static void fill_row(cells row, const json_t *stream)
     snprintf(row[3], CELL, size_format, ctl_number(stream, "width"), ctl_number(stream, "height"));
     snprintf(row[4], CELL, "%.0f", ctl_number(stream, "filtered"));
     snprintf(row[5], CELL, "%.0f", sum_of(json_object_get(stream, "dropped")));
-    write_ms(row[6], CELL, ctl_number(total, "p50"));
+    snprintf(row[6], CELL, "-");
+    if (ctl_number(total, "count") > 0)
+        write_ms(row[6], CELL, ctl_number(total, "p50"));
     snprintf(row[7], CELL, "%.0f%s", ctl_number(stream, "viewers"),
              json_is_true(json_object_get(stream, "card")) ? " (card)" : "");
     snprintf(row[8], CELL, "%s", ctl_text(stream, "backend"));
