@@ -53,16 +53,20 @@ int halo_feed_create(struct halo_feed **ret, uv_loop_t *loop,
                      const struct halo_stream_settings *stream,
                      const struct halo_encoding *encoding, const struct halo_feed_wishes *wishes,
                      void *arg);
-/* Ends all takers. Handles close on the loop: done(arg) comes when the memory is gone; may be
- * NULL. */
+/* Ends all takers. Memory goes when the loop has closed the handle. NULL is nothing to do. */
 void halo_feed_destroy(struct halo_feed *feed, const char *why);
 
 /* From the engine. begin with parameters that differ in more than words makes takers begin anew. */
 void halo_feed_begin(struct halo_feed *feed, const struct halo_live_begin *begin);
 void halo_feed_packet(struct halo_feed *feed, const AVPacket *pkt);
+/* The filters have changed: what was shown under the old ones is not shown again (on_error: last). */
+void halo_feed_forget(struct halo_feed *feed);
 
 void halo_feed_join(struct halo_feed *feed, struct halo_feed_taker *taker);
 void halo_feed_leave(struct halo_feed_taker *taker); /* nothing, where it is in none */
+
+/* Time 0 of the feed, in microseconds of CLOCK_MONOTONIC. */
+int64_t halo_feed_origin(const struct halo_feed *feed);
 
 struct halo_feed_stats {
     int takers;
