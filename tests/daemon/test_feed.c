@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * A feed on a real loop with an engine that is played: when cards come, what becomes of times, who
+ * gets what, and that engines cannot hurt. */
+#include <string.h>
+
+#include "daemon/feed.h"
+#include "tests/unit/cmocka_all.h"
+
+enum {
+    MOST = 256,
+    SLACK_MS = 60, /* of a machine with other work; the contract's 500 ms stay */
+};
+
+struct seen {
+    struct halo_feed_taker taker;
+    int begins, ends, packets;
+    int64_t dts[MOST], pts[MOST], at[MOST]; /* at: ms of the test's clock */
+    uint8_t first[MOST];                    /* byte of the data: says what it is */
+    int stream[MOST];
+    bool leave_in_begin, leave_in_packet;
+};
+
+struct scene {
+    uv_loop_t loop;
+    struct halo_feed *feed;
+    struct halo_stream_settings settings;
+    int watched, keys;
+    struct seen seen[3];
+    uv_timer_t until;
+};
+
+static struct scene *scene;
+
+static int64_t us(void)
+{
+    return (int64_t)(uv_hrtime() / 1000);
+}
+
+static void saw_begin(struct halo_feed_taker *taker, const struct halo_live_begin *begin)
+{
+    struct seen *seen = (struct seen *)taker;
+    assert_non_null(begin->video);
+    seen->begins++;
+    if (seen->leave_in_begin)
+        halo_feed_leave(taker);
+}
+
+static void saw_packet(struct halo_feed_taker *taker, const AVPacket *pkt)
+{
+    struct seen *seen = (struct seen *)taker;
+    assert_in_range(seen->packets, 0, MOST - 1);
+    seen->dts[seen->packets] = pkt->dts;
+    seen->pts[seen->packets] = pkt->pts;
+    seen->at[seen->packets] = us() / 1000;
+    seen->first[seen->packets] = pkt->data[0];
+    seen->stream[seen->packets++] = pkt->stream_index;
+    if (seen->leave_in_packet)
+        halo_feed_leave(taker);
+}
+
+static void saw_end(struct halo_feed_taker *taker, const char *why)
+{
+    assert_non_null(why);
+    assert_null(taker->feed);
+    ((struct seen *)taker)->ends++;
+}
+
+static void wish_watched(void *arg, bool watched)
+{
+    (void)arg;
+    scene->watched += watched ? 1 : -1;
+}
+
+static void wish_key(void *arg)
+{
+    (void)arg;
+    scene->keys++;
+}
+
+static const struct halo_feed_wishes wishes = {.watched = wish_watched, .key = wish_key};
+
+static void make(enum halo_on_error on_error)
+{
+    scene->settings = (struct halo_stream_settings){.on_error = on_error, .last_for = 0.7};
+    const struct halo_encoding encoding = {.kind = HALO_ENCODING_CODED};
+    assert_int_equal(
+        halo_feed_create(&scene->feed, &scene->loop, &scene->settings, &encoding, &wishes, NULL),
+        0);
+    for (int i = 0; i < 3; i++)
+        scene->seen[i].taker =
+            (struct halo_feed_taker){.begin = saw_begin, .packet = saw_packet, .end = saw_end};
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    scene = calloc(1, sizeof(*scene));
+    assert_non_null(scene);
+    return uv_loop_init(&scene->loop) || uv_timer_init(&scene->loop, &scene->until);
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    halo_feed_destroy(scene->feed, "the test is over");
+    uv_close((uv_handle_t *)&scene->until, NULL);
+    uv_run(&scene->loop, UV_RUN_DEFAULT);
+    const int left = uv_loop_close(&scene->loop);
+    const int watched = scene->watched;
+    free(scene);
+    return left || watched;
+}
+
+static void over(uv_timer_t *timer)
+{
+    uv_stop(timer->loop);
+}
+
+static void pass(int ms)
+{
+    uv_update_time(&scene->loop);
+    uv_timer_start(&scene->until, over, (uint64_t)ms, 0);
+    uv_run(&scene->loop, UV_RUN_DEFAULT);
+}
+
+static AVPacket *new_packet(uint8_t what, int64_t time, bool key)
+{
+    AVPacket *pkt = av_packet_alloc();
+    assert_non_null(pkt);
+    assert_int_equal(av_new_packet(pkt, 8), 0);
+    memset(pkt->data, what, 8);
+    pkt->pts = pkt->dts = time;
+    pkt->flags = key ? AV_PKT_FLAG_KEY : 0;
+    return pkt;
+}
+
+/* 'K' key frame, 'P' other, 'A' sound. */
+static void play_at(uint8_t what, int64_t time)
+{
+    AVPacket *pkt = new_packet(what, time, what != 'P');
+    pkt->stream_index = what == 'A';
+    halo_feed_packet(scene->feed, pkt);
+    av_packet_free(&pkt);
+}
+
+static void play(uint8_t what)
+{
+    play_at(what, us());
+}
+
+static void begin_as(int width, bool sound)
+{
+    AVCodecParameters *video = avcodec_parameters_alloc(), *audio = avcodec_parameters_alloc();
+    AVPacket *card = new_packet('C', 5, true), *solid = new_packet('S', 7, true);
+    video->codec_id = AV_CODEC_ID_H264;
+    video->width = video->height = width;
+    audio->codec_id = AV_CODEC_ID_AAC;
+    const struct halo_live_begin begin = {
+        .video = video, .audio = sound ? audio : NULL, .card = card, .solid = solid};
+    halo_feed_begin(scene->feed, &begin);
+    avcodec_parameters_free(&video);
+    avcodec_parameters_free(&audio);
+    av_packet_free(&card);
+    av_packet_free(&solid);
+}
+
+/* What came, as letters. */
+static void check(const struct seen *seen, const char *letters)
+{
+    char got[MOST + 1] = "";
+    memcpy(got, seen->first, (size_t)seen->packets);
+    assert_string_equal(got, letters);
+    int64_t last[2] = {-1, -1};
+    for (int i = 0; i < seen->packets; i++) {
+        assert_true(seen->dts[i] > last[seen->stream[i]]);
+        assert_true(seen->pts[i] >= seen->dts[i]);
+        last[seen->stream[i]] = seen->dts[i];
+    }
+}
+
+static void test_waits_for_begin(void **state)
+{
+    (void)state;
+    make(HALO_ON_ERROR_CARD);
+    struct seen *a = &scene->seen[0];
+    halo_feed_join(scene->feed, &a->taker);
+    assert_int_equal(scene->watched, 1);
+    assert_int_equal(scene->keys, 1);
+    play('K');
+    pass(600);
+    check(a, "");
+    begin_as(16, false);
+    assert_int_equal(a->begins, 1);
+    play('P');
+    check(a, "");
+    play('K');
+    play('P');
+    play('A'); /* nobody spoke of sound */
+    check(a, "KP");
+}
+
+static void test_card_in_time(void **state)
+{
+    (void)state;
+    make(HALO_ON_ERROR_CARD);
+    struct seen *a = &scene->seen[0], *b = &scene->seen[1];
+    begin_as(16, false);
+    halo_feed_join(scene->feed, &a->taker);
+    play('K');
+    pass(250);
+    play('P');
+    const int64_t last = us() / 1000;
+    pass(450 + SLACK_MS);
+    check(a, "KPC");
+    assert_in_range(a->at[2] - last, HALO_FEED_SILENCE_MS, 499);
+    const int64_t line = a->dts[2] - a->dts[1];
+    assert_in_range(line, 1000 * HALO_FEED_SILENCE_MS - 2000, 500000);
+    halo_feed_join(scene->feed, &b->taker);
+    check(b, "C");
+    pass(1000);
+    check(a, "KPCCC");
+    struct halo_feed_stats stats;
+    halo_feed_stats(scene->feed, &stats);
+    assert_true(stats.card);
+    assert_int_equal(stats.takers, 2);
+    const int keys = scene->keys;
+    play('P');
+    assert_int_equal(scene->keys, keys + 1);
+    play('P');
+    assert_int_equal(scene->keys, keys + 1);
+    play('K');
+    play('P');
+    check(a, "KPCCCKP");
+    check(b, "CCCKP");
+    /* As far from each other as the engine said: nothing was added. */
+    assert_in_range(a->at[5] - a->at[0] - (a->dts[5] - a->dts[0]) / 1000 + 5, 0, 10);
+    pass(399 - SLACK_MS);
+    check(a, "KPCCCKP");
+    pass(100 + SLACK_MS);
+    check(a, "KPCCCKPC"); /* the second silence is as short as the first */
+    halo_feed_stats(scene->feed, &stats);
+    assert_int_equal(stats.late, 0);
+}
+
+static void test_clock_behind(void **state)
+{
+    (void)state;
+    make(HALO_ON_ERROR_CARD);
+    struct seen *a = &scene->seen[0];
+    begin_as(16, true);
+    halo_feed_join(scene->feed, &a->taker);
+    const int64_t start = us();
+    play_at('A', start);
+    play_at('K', start + 9000000);
+    play_at('A', start + 9010000);
+    play_at('P', start + 9040000);
+    play_at('P', start + 9030000); /* behind: dropped, and what follows may need it */
+    play_at('P', start + 9080000);
+    check(a, "KAP");
+    play_at('K', start); /* another engine, another clock */
+    play_at('A', start + 10000);
+    play_at('P', start + 40000);
+    check(a, "KAPKAP");
+    assert_int_equal(a->dts[3], a->dts[2] + 1);
+    assert_int_equal(a->dts[5] - a->dts[3], 40000);
+    struct halo_feed_stats stats;
+    halo_feed_stats(scene->feed, &stats);
+    assert_int_equal(stats.late, 1);
+    assert_int_equal(stats.packets, 9);
+    assert_int_equal(stats.bytes, 72);
+}
+
+static void test_hostile_times(void **state)
+{
+    (void)state;
+    static const int64_t times[] = {
+        INT64_MAX, INT64_MIN,        INT64_MIN + 1,      0, -1, 1, INT64_MAX / 2, INT64_MIN / 2,
+        1 << 30,   INT64_C(1) << 56, -(INT64_C(1) << 56)};
+    make(HALO_ON_ERROR_CARD);
+    struct seen *a = &scene->seen[0];
+    begin_as(16, true);
+    halo_feed_join(scene->feed, &a->taker);
+    const int count = (int)(sizeof(times) / sizeof(*times));
+    for (int i = 0; i < 60; i++) {
+        AVPacket *pkt = new_packet("KPA"[i % 3], times[i * 7 % count], i % 3 != 1);
+        pkt->pts = times[i * 5 % count];
+        pkt->stream_index = i % 3 == 2;
+        halo_feed_packet(scene->feed, pkt);
+        pkt->stream_index = i - 30;
+        halo_feed_packet(scene->feed, pkt);
+        av_packet_free(&pkt);
+    }
+    assert_true(a->packets > 10);
+    char letters[MOST + 1] = "";
+    memcpy(letters, a->first, (size_t)a->packets);
+    check(a, letters);
+    AVPacket *empty = av_packet_alloc();
+    halo_feed_packet(scene->feed, empty);
+    av_packet_free(&empty);
+}
+
+static void test_begin_anew(void **state)
+{
+    (void)state;
+    make(HALO_ON_ERROR_CARD);
+    struct seen *a = &scene->seen[0];
+    begin_as(16, false);
+    halo_feed_join(scene->feed, &a->taker);
+    play('K');
+    begin_as(16, false); /* the same: but the decoder needs a key frame */
+    play('P');
+    play('K');
+    check(a, "KK");
+    assert_int_equal(a->begins, 1);
+    begin_as(32, false);
+    assert_int_equal(a->begins, 2);
+    play('P');
+    check(a, "KK");
+    play('K');
+    check(a, "KKK");
+    begin_as(32, true);
+    assert_int_equal(a->begins, 3);
+}
+
+static void test_last_then_card(void **state)
+{
+    (void)state;
+    make(HALO_ON_ERROR_LAST);
+    struct seen *a = &scene->seen[0];
+    begin_as(16, false);
+    halo_feed_join(scene->feed, &a->taker);
+    play('K');
+    play('P');
+    pass(1500); /* at 400 and 900 ms the last one, which may be shown until 1100 */
+    check(a, "KPKKC");
+    play('K');
+    halo_feed_forget(scene->feed);
+    pass(500);
+    check(a, "KPKKCKC");
+    play('K');
+    begin_as(32, false);
+    pass(500);
+    check(a, "KPKKCKCKC");
+}
+
+static void test_solid(void **state)
+{
+    (void)state;
+    make(HALO_ON_ERROR_SOLID);
+    begin_as(16, false);
+    halo_feed_join(scene->feed, &scene->seen[0].taker);
+    pass(500);
+    check(&scene->seen[0], "S");
+}
+
+static void test_stop(void **state)
+{
+    (void)state;
+    make(HALO_ON_ERROR_STOP);
+    struct seen *a = &scene->seen[0], *b = &scene->seen[1];
+    begin_as(16, false);
+    halo_feed_join(scene->feed, &a->taker);
+    play('K');
+    halo_feed_join(scene->feed, &b->taker);
+    pass(500);
+    check(a, "K");
+    assert_int_equal(a->ends, 1);
+    assert_int_equal(b->ends, 0);
+    pass(4700);
+    assert_int_equal(b->ends, 1);
+    assert_int_equal(scene->watched, 0);
+}
+
+static void test_leaving(void **state)
+{
+    (void)state;
+    make(HALO_ON_ERROR_CARD);
+    for (int i = 0; i < 3; i++)
+        halo_feed_join(scene->feed, &scene->seen[i].taker);
+    scene->seen[1].leave_in_begin = true;
+    begin_as(16, false);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(scene->seen[i].begins, 1);
+    scene->seen[0].leave_in_packet = true;
+    play('K');
+    play('P');
+    check(&scene->seen[0], "K");
+    check(&scene->seen[1], "");
+    check(&scene->seen[2], "KP");
+    halo_feed_join(scene->feed, &scene->seen[1].taker); /* leaves at once again */
+    assert_null(scene->seen[1].taker.feed);
+    halo_feed_leave(&scene->seen[2].taker);
+    halo_feed_leave(&scene->seen[2].taker);
+    assert_int_equal(scene->watched, 0);
+    halo_feed_join(scene->feed, &scene->seen[2].taker);
+    assert_int_equal(scene->watched, 1);
+    halo_feed_join(scene->feed, &scene->seen[0].taker);
+    halo_feed_destroy(scene->feed, "away");
+    scene->feed = NULL;
+    assert_int_equal(scene->seen[0].ends, 1);
+    assert_int_equal(scene->seen[1].ends, 0);
+    assert_int_equal(scene->seen[2].ends, 1);
+}
+
+#define A_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        A_TEST(test_waits_for_begin), A_TEST(test_card_in_time), A_TEST(test_clock_behind),
+        A_TEST(test_hostile_times),   A_TEST(test_begin_anew),   A_TEST(test_last_then_card),
+        A_TEST(test_solid),           A_TEST(test_stop),         A_TEST(test_leaving),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
