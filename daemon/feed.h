@@ -6,9 +6,9 @@
  *
  * The feed outlives engines. Its times are microseconds since it was made, on CLOCK_MONOTONIC, and
  * always grow. When packets stop (no engine, no source, a failed filter: the feed does not ask) for
- * longer than HALO_FEED_SILENCE_MS, it sends the card instead, a few times a second; what the
- * engine sends again is taken from the next key frame on. It never sends anything else than what
- * came out of a gate, and cards.
+ * longer than HALO_FEED_SILENCE_MS, it sends the card instead, twice a second; what the engine
+ * sends again is taken from the next key frame on. It never sends anything else than what came out
+ * of a gate, and cards.
  *
  * Loop thread only. */
 #ifndef HALO_FEED_H
@@ -59,7 +59,7 @@ void halo_feed_destroy(struct halo_feed *feed, const char *why);
 /* From the engine. begin with parameters that differ in more than words makes takers begin anew. */
 void halo_feed_begin(struct halo_feed *feed, const struct halo_live_begin *begin);
 void halo_feed_packet(struct halo_feed *feed, const AVPacket *pkt);
-/* The filters have changed: what was shown under the old ones is not shown again (on_error: last). */
+/* The filters have changed: what came under the old ones is not shown again (on_error: last). */
 void halo_feed_forget(struct halo_feed *feed);
 
 void halo_feed_join(struct halo_feed *feed, struct halo_feed_taker *taker);
