@@ -9,7 +9,7 @@
  * parameters), size WxH (with others), clock MS (the engine's clock jumps), status, quit. stdout:
  * one JSON object for each status and each wish.
  *
- * Pictures are a dark field with a bright bar that moves; cards are gray (128), solid ones black. */
+ * Pictures are a dark field with a bright bar that moves; cards are gray, solid ones black. */
 #include <libavcodec/avcodec.h>
 #include <libavutil/imgutils.h>
 #include <libavutil/opt.h>
