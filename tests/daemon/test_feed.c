@@ -270,6 +270,23 @@ static void test_clock_behind(void **state)
     assert_int_equal(stats.bytes, 72);
 }
 
+/* Pictures that come late come on their own line after a card, too. */
+static void test_card_keeps_the_delay(void **state)
+{
+    (void)state;
+    make(HALO_ON_ERROR_CARD);
+    struct seen *a = &scene->seen[0];
+    begin_as(16, false);
+    halo_feed_join(scene->feed, &a->taker);
+    pass(250);
+    const int64_t start = us() - 200000;
+    play_at('K', start);
+    pass(500);
+    play_at('K', start + 480000);
+    check(a, "KCK");
+    assert_int_equal(a->dts[2] - a->dts[0], 480000);
+}
+
 static void test_hostile_times(void **state)
 {
     (void)state;
@@ -407,9 +424,16 @@ static void test_leaving(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        A_TEST(test_waits_for_begin), A_TEST(test_card_in_time), A_TEST(test_clock_behind),
-        A_TEST(test_hostile_times),   A_TEST(test_begin_anew),   A_TEST(test_last_then_card),
-        A_TEST(test_solid),           A_TEST(test_stop),         A_TEST(test_leaving),
+        A_TEST(test_waits_for_begin),
+        A_TEST(test_card_in_time),
+        A_TEST(test_clock_behind),
+        A_TEST(test_card_keeps_the_delay),
+        A_TEST(test_hostile_times),
+        A_TEST(test_begin_anew),
+        A_TEST(test_last_then_card),
+        A_TEST(test_solid),
+        A_TEST(test_stop),
+        A_TEST(test_leaving),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
