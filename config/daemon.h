@@ -164,5 +164,8 @@ enum halo_change halo_stream_settings_compare(const struct halo_stream_settings 
 /* Passwords, values of queries that are named like secrets, and RTMP's stream keys become "***", in
  * every URL of the text; malloc'ed, NULL: out of memory. */
 char *halo_hide_secrets(const char *url);
+/* The same in a sentence, where URLs end at blanks: what follows them stays. In place, cut at size;
+ * for what others wrote: who has the URL hides it before it makes a sentence of it. */
+void halo_hide_in_words(char *text, size_t size);
 
 #endif

@@ -81,15 +81,6 @@ static void write_line(enum halo_log_level level, const char *line)
     write_all(all, (size_t)length);
 }
 
-/* A service's log is read by more people than its settings. */
-static void hide_secrets(char *line, size_t size)
-{
-    char *shown = strstr(line, "://") ? halo_hide_secrets(line) : NULL;
-    if (shown)
-        snprintf(line, size, "%s", shown);
-    free(shown);
-}
-
 void halo_log(enum halo_log_level level, const char *format, ...)
 {
     if (level == HALO_LOG_QUIET || level > halo_log_get_level())
@@ -99,8 +90,8 @@ void halo_log(enum halo_log_level level, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(line, sizeof(line), format, arguments);
     va_end(arguments);
-    if (is_service)
-        hide_secrets(line, sizeof(line));
+    if (is_service) /* its log is read by more people than its settings */
+        halo_hide_in_words(line, sizeof(line));
     halo_sanitise(line);
 
     pthread_mutex_lock(&lock);

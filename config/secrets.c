@@ -143,3 +143,31 @@ char *halo_hide_secrets(const char *url)
     free(text);
     return NULL;
 }
+
+static void write_word(FILE *to, char *word)
+{
+    char *shown = strstr(word, "://") ? halo_hide_secrets(word) : NULL;
+    fputs(shown ? shown : word, to);
+    free(shown);
+}
+
+void halo_hide_in_words(char *text, size_t size)
+{
+    static const char blanks[] = " \t\n";
+    char *copy = strstr(text, "://") ? strdup(text) : NULL;
+    FILE *to = copy ? fmemopen(text, size, "w") : NULL;
+    for (char *at = copy; to && *at;) {
+        const size_t length = strcspn(at, blanks), gap = strspn(at + length, blanks);
+        char *next = at + length + gap;
+        char *word = strndup(at, length);
+        if (word)
+            write_word(to, word);
+        free(word);
+        fwrite(at + length, 1, gap, to);
+        at = next;
+    }
+    if (to)
+        fclose(to);
+    text[size - 1] = '\0';
+    free(copy);
+}

@@ -59,7 +59,7 @@ static int encoding_of(const struct engine_stream *stream, const json_t *message
     return (int)halo_json_integer(message, "encoding", 0, stream->encodings - 1, -1);
 }
 
-static void do_watch(struct engine_stream *stream, const json_t *message)
+static void do_watch(struct engine_stream *stream, json_t *message)
 {
     const int encoding = encoding_of(stream, message);
     if (encoding < 0)
@@ -69,7 +69,7 @@ static void do_watch(struct engine_stream *stream, const json_t *message)
         halo_live_watch(stream->live, encoding, stream->watched[encoding]);
 }
 
-static void do_key(struct engine_stream *stream, const json_t *message)
+static void do_key(struct engine_stream *stream, json_t *message)
 {
     const int encoding = encoding_of(stream, message);
     if (encoding >= 0 && is_running(stream))
@@ -87,8 +87,12 @@ static void refuse(struct engine_stream *stream, const char *tell, uint64_t id,
     halo_link_send(stream->engine->link, message, NULL, 0);
 }
 
-static void do_set(struct engine_stream *stream, const json_t *message)
+void engine_stream_set(struct engine_stream *stream, json_t *message)
 {
+    if (stream->phase == ENGINE_MAKING && !stream->late_set) {
+        stream->late_set = json_incref(message);
+        return;
+    }
     const json_t *list = json_object_get(message, "chains");
     const uint64_t id = (uint64_t)halo_json_integer(message, "id", 0, INT64_MAX, 0);
     const char *chains[HALO_MOST_RENDITIONS + 1];
@@ -104,7 +108,7 @@ static void do_set(struct engine_stream *stream, const json_t *message)
         refuse(stream, "set", id, &err);
 }
 
-static void do_snapshot(struct engine_stream *stream, const json_t *message)
+static void do_snapshot(struct engine_stream *stream, json_t *message)
 {
     const uint64_t id = (uint64_t)halo_json_integer(message, "id", 0, INT64_MAX, 0);
     const char *format = json_string_value(json_object_get(message, "format"));
@@ -113,12 +117,12 @@ static void do_snapshot(struct engine_stream *stream, const json_t *message)
         refuse(stream, "snapshot", id, &err);
 }
 
-static void do_record(struct engine_stream *stream, const json_t *message)
+static void do_record(struct engine_stream *stream, json_t *message)
 {
     engine_stream_record(stream, json_is_true(json_object_get(message, "on")));
 }
 
-static void do_stop(struct engine_stream *stream, const json_t *message)
+static void do_stop(struct engine_stream *stream, json_t *message)
 {
     (void)message;
     engine_stream_stop(stream);
@@ -126,10 +130,10 @@ static void do_stop(struct engine_stream *stream, const json_t *message)
 
 static const struct {
     const char *name;
-    void (*run)(struct engine_stream *stream, const json_t *message);
+    void (*run)(struct engine_stream *stream, json_t *message);
 } requests[] = {
-    {"stop", do_stop}, {"set", do_set},           {"watch", do_watch},
-    {"key", do_key},   {"snapshot", do_snapshot}, {"record", do_record},
+    {"stop", do_stop}, {"set", engine_stream_set}, {"watch", do_watch},
+    {"key", do_key},   {"snapshot", do_snapshot},  {"record", do_record},
 };
 
 static void quit(struct engine *engine)
@@ -144,7 +148,7 @@ static void quit(struct engine *engine)
     }
 }
 
-static void run_on_stream(struct engine *engine, const char *what, const json_t *message)
+static void run_on_stream(struct engine *engine, const char *what, json_t *message)
 {
     const char *name = json_string_value(json_object_get(message, "stream"));
     const char *settings = json_string_value(json_object_get(message, "settings"));

@@ -69,6 +69,7 @@ struct engine_stream {
     enum engine_phase phase;
     bool stop;                                 /* asked for while it was being made */
     bool record, watched[HALO_MOST_ENCODINGS]; /* the same */
+    json_t *late_set;                          /* the same; or NULL */
     uv_work_t work;
     struct halo_live *live; /* NULL: could not be made */
     struct halo_error error;
@@ -84,6 +85,9 @@ void engine_stream_stop(struct engine_stream *stream);
 void engine_stream_tick(struct engine_stream *stream); /* may free it */
 void engine_stream_tell_stats(struct engine_stream *stream);
 void engine_stream_record(struct engine_stream *stream, bool on);
+
+/* ---- engine.c ---- */
+void engine_stream_set(struct engine_stream *stream, json_t *message); /* borrowed */
 
 /* ---- engine_events.c ---- */
 extern const struct halo_live_events engine_events; /* arg: struct engine_stream */

@@ -140,6 +140,8 @@ static void made(uv_work_t *work, int status)
             stream->engine); /* before gone, and a failure of a device is told later */
         stream->phase = ENGINE_STOPPING;
     }
+    if (stream->late_set)
+        engine_stream_set(stream, stream->late_set);
     if (stream->stop)
         engine_stream_stop(stream);
 }
@@ -216,6 +218,7 @@ static void finished(uv_work_t *work, int status)
         halo_packet_writer_destroy(stream->ring[i].writer);
     for (int i = 0; i < stream->settings.outputs; i++)
         free(stream->refused[i]);
+    json_decref(stream->late_set);
     halo_stream_settings_finish(&stream->settings);
     pthread_mutex_destroy(&stream->rings);
     free(stream);

@@ -5,7 +5,6 @@
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "pipeline/output.h"
@@ -35,9 +34,8 @@ static const struct row output_counts[] = {
 void halo_json_text(const json_t *object, const char *key, char *ret, size_t size)
 {
     const char *text = json_string_value(json_object_get(object, key));
-    char *shown = text && strstr(text, "://") ? halo_hide_secrets(text) : NULL;
-    snprintf(ret, size, "%s", shown ? shown : text ? text : "");
-    free(shown);
+    snprintf(ret, size, "%s", text ? text : "");
+    halo_hide_in_words(ret, size);
     halo_sanitise(ret);
 }
 

@@ -50,7 +50,7 @@ static void add_written(json_t *to, const struct halo_link_output *output)
         [HALO_OUTPUT_FAILED] = "failed",
     };
     set_text(to, "state", states[output->state]);
-    set_hidden(to, "why", output->why);
+    set_text(to, "why", output->why);
     set_text(to, "path", output->path);
     set_number(to, "packets", output->packets);
     set_number(to, "bytes", output->bytes);

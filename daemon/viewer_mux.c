@@ -275,7 +275,7 @@ static int mux_packet(struct halo_viewer *viewer, const AVPacket *pkt, struct ha
     struct mux *mux = viewer->form;
     if (!has_room(mux, pkt)) {
         viewer->shared->dropped++;
-        return mux_flush(viewer, err);
+        return 0; /* the socket is full, and polled */
     }
     int status = 0;
     if (!mux->format)
@@ -286,7 +286,7 @@ static int mux_packet(struct halo_viewer *viewer, const AVPacket *pkt, struct ha
         status = write_packet(mux, pkt);
     if (status < 0)
         return fail_av(err, viewer->shared->form, status);
-    return mux_flush(viewer, err);
+    return viewer->wants_write ? 0 : mux_flush(viewer, err);
 }
 
 /* ---- life ---- */

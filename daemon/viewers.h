@@ -21,8 +21,8 @@ int halo_viewers_create(struct halo_viewers **ret, uv_loop_t *loop, struct halo_
 /* Closes all and removes the socket; its memory goes when the loop has closed the handles. */
 void halo_viewers_destroy(struct halo_viewers *viewers, const char *why);
 
-/* {"target", "viewers", "sent_bytes", "dropped_packets", "cut"}; a new reference, NULL: no
- * memory. */
+/* {"target", "viewers", "sent_bytes", "dropped_packets", "cut": they took nothing, "refused": too
+ * many, "ended": new parameters that their form cannot say}; a new reference, NULL: no memory. */
 json_t *halo_viewers_status(const struct halo_viewers *viewers);
 int halo_viewers_count(const struct halo_viewers *viewers);
 

@@ -70,7 +70,7 @@ static int64_t count(struct halo_output *o, int64_t packets, int64_t bytes, int6
     return all;
 }
 
-/* The same failure is said once, until all has been well for a while. */
+/* Said once, until all has been well for a while: what else happens meanwhile is in the stats. */
 static void say_failure(struct halo_output *o, const struct halo_error *err)
 {
     o->pause_s = FFMIN(o->pause_s ? 2 * o->pause_s : 1, o->place->ops->most_pause_s);
@@ -80,11 +80,10 @@ static void say_failure(struct halo_output *o, const struct halo_error *err)
     const int64_t dropped = o->stats.dropped;
     pthread_mutex_unlock(&o->lock);
     set_state(o, HALO_OUTPUT_FAILED, err->text);
-    if (o->said_code != err->code) {
+    if (!o->said_code) {
         halo_log(HALO_LOG_WARNING, "%s: %s; this output drops until it can go on", o->name,
                  err->text);
-        if (!o->said_code)
-            o->said_dropped = dropped;
+        o->said_dropped = dropped;
     }
     o->said_code = err->code;
 }

@@ -4,12 +4,13 @@
  *
  *   size=320x240 rate=30 gop=1 (seconds) format=yuv420p (raw) on_error=card last_for=1
  *   global=1 (parameter sets are apart from the packets) sound=1 begin=0 (no begin yet)
+ *   noise=1 (many bytes)
  *
  * stdin, one command a line: silence, resume, begin, again (a new encoder with the same
  * parameters), size WxH (with others), clock MS (the engine's clock jumps), status, quit. stdout:
  * one JSON object for each status and each wish.
  *
- * Pictures are a dark field with a bright bar that moves; cards are gray (128), solid ones black. */
+ * Pictures are a dark field with a bright bar that moves; cards are gray, solid ones black. */
 #include <libavcodec/avcodec.h>
 #include <libavutil/imgutils.h>
 #include <libavutil/opt.h>
@@ -34,9 +35,9 @@ struct encoding {
 };
 
 static struct {
-    int width, height, rate, gop, on_error, global, sound, begin, last_for;
+    int width, height, rate, gop, on_error, global, sound, begin, last_for, noise;
     enum AVPixelFormat format;
-} opt = {320, 240, 30, 1, 0, 0, 0, 1, 1, AV_PIX_FMT_YUV420P};
+} opt = {320, 240, 30, 1, 0, 0, 0, 1, 1, 0, AV_PIX_FMT_YUV420P};
 
 static uv_loop_t *loop;
 static uv_timer_t clock_timer;
@@ -78,6 +79,8 @@ static AVFrame *draw(enum AVPixelFormat format, int luma)
         memset(row, luma < 0 ? 48 : luma, (size_t)opt.width);
         for (int x = bar; luma < 0 && x < bar + 16 && x < opt.width; x++)
             row[x] = 220;
+        for (int x = 0; luma < 0 && opt.noise && x < opt.width; x++)
+            row[x] = (uint8_t)(random() & 0xff);
     }
     for (int i = 1; i < av_pix_fmt_count_planes(format); i++)
         for (int y = 0;
@@ -356,9 +359,9 @@ static void set_option(const char *option, const char *value)
     static const struct {
         const char *name;
         int *value;
-    } numbers[] = {{"rate", &opt.rate},        {"gop", &opt.gop},     {"global", &opt.global},
-                   {"sound", &opt.sound},      {"begin", &opt.begin}, {"last_for", &opt.last_for},
-                   {"on_error", &opt.on_error}};
+    } numbers[] = {{"rate", &opt.rate},         {"gop", &opt.gop},     {"global", &opt.global},
+                   {"sound", &opt.sound},       {"begin", &opt.begin}, {"last_for", &opt.last_for},
+                   {"on_error", &opt.on_error}, {"noise", &opt.noise}};
     if (!strncmp(option, "size=", 5))
         sscanf(value, "%dx%d", &opt.width, &opt.height);
     if (!strncmp(option, "format=", 7))

@@ -5,7 +5,6 @@ import re
 import subprocess
 import sys
 import time
-import unittest
 
 import daemontest
 from daemontest import HALOD, PATIENCE, DaemonTest, main, wait_until
@@ -107,7 +106,6 @@ class Hostile(DaemonTest):
         self.assertLess(daemon.memory() - memory, 2048)
         self.be_honest(daemon)
 
-    @unittest.skipIf('without CUDA' in ABOUT, 'this build has no engine for a GPU')
     def test_a_gpu_that_fails(self):
         """After three ends with status 75 in a row: on the CPU, which is said."""
         for end in ('device', 'status_75'):
@@ -123,7 +121,6 @@ class Hostile(DaemonTest):
             os.unlink(self.path('honest'))
             os.unlink(self.path('starts'))
 
-    @unittest.skipIf('without CUDA' in ABOUT, 'this build has no engine for a GPU')
     def test_a_gpu_that_must_be(self):
         """backend: cuda never goes on on the CPU; it is tried again with pauses."""
         daemon = self.hostile('hello,start,device', {'one': self.stream(backend='cuda')})

@@ -121,7 +121,7 @@ class Live:
 
     def told(self):
         return '\n'.join(f'{k} {r}' for k, _, r in self.lines if k != 'packet') + '\n' \
-            + ''.join(self.errors[-20:])
+            + ''.join(self.errors[-80:])
 
     def stop(self, timeout=10):
         """Ends it and returns its last statistics."""

@@ -2,6 +2,7 @@
  * Log lines on a pipe and on a terminal. */
 #include <fcntl.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -9,6 +10,7 @@
 #include <unistd.h>
 
 #include "config/log.h"
+#include "config/log_repeat.h"
 #include "tests/unit/cmocka_all.h"
 
 /* Runs say() with standard error going to fd; cmocka's own messages must not. */
@@ -91,11 +93,64 @@ static void status_on_a_terminal(void **state)
     close(master);
 }
 
+static char said[4096];
+
+static void note(enum halo_log_level level, const char *line)
+{
+    (void)level;
+    strcat(strcat(said, line), "\n");
+}
+
+/* The same line is said once and counted; of many different ones the oldest is given up. */
+static void repeated_lines(void **state)
+{
+    (void)state;
+    assert_true(halo_log_repeat_is_new(HALO_LOG_ERROR, "disk is full"));
+    for (int i = 0; i < 3; i++)
+        assert_false(halo_log_repeat_is_new(HALO_LOG_ERROR, "disk is full"));
+    assert_true(halo_log_repeat_is_new(HALO_LOG_ERROR, "disk is gone"));
+    halo_log_repeat_due(note);
+    assert_string_equal(said, ""); /* half a minute is not over */
+    for (int i = 0; i < 40; i++) {
+        char line[32];
+        snprintf(line, sizeof line, "error %d", i);
+        assert_true(halo_log_repeat_is_new(HALO_LOG_ERROR, line));
+        halo_log_repeat_due(note);
+    }
+    assert_string_equal(said, "disk is full (3 times more)\n");
+    assert_true(halo_log_repeat_is_new(HALO_LOG_ERROR, "disk is full"));
+}
+
+static void say_as_service(void)
+{
+    halo_log_be_service();
+    for (int i = 0; i < 3; i++)
+        halo_log(HALO_LOG_WARNING, "rtsp://me:secret@cam/1?token=x: away");
+    halo_log(HALO_LOG_INFO, "once");
+    halo_log(HALO_LOG_INFO, "once");
+}
+
+/* What informs is said each time; passwords are not. */
+static void lines_of_a_service(void **state)
+{
+    (void)state;
+    int ends[2];
+    char text[4096];
+    assert_int_equal(pipe(ends), 0);
+    with_stderr(ends[1], say_as_service);
+    read_back(ends[0], text, sizeof(text));
+    assert_string_equal(text, "halod: rtsp://me:***@cam/1?token=*** away\n"
+                              "halod: once\nhalod: once\n");
+    close(ends[0]);
+    close(ends[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lines_on_a_pipe),
-        cmocka_unit_test(status_on_a_terminal),
+        cmocka_unit_test(lines_on_a_pipe), cmocka_unit_test(status_on_a_terminal),
+        cmocka_unit_test(repeated_lines),
+        cmocka_unit_test(lines_of_a_service), /* the last: it stays one */
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

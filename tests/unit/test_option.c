@@ -260,7 +260,7 @@ static void help_has_one_line_a_row(void **state)
     int lines = 0;
     for (const char *s = text; *s; s++)
         lines += *s == '\n';
-    assert_int_equal(lines, 8);
+    assert_int_equal(lines, 10);
     assert_non_null(strstr(text, "-sigma X"));
     assert_non_null(strstr(text, "a real (0 to 21; default 0.5)\n"));
     assert_non_null(strstr(text, "zero when not given (1 to 6)\n"));
