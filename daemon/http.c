@@ -11,11 +11,11 @@
 #include <unistd.h>
 
 #include "config/log.h"
+#include "daemon/http_pages.h"
 #include "daemon/http_request.h"
 #include "daemon/http_viewer.h"
 #include "daemon/listen.h"
 #include "daemon/listen_tcp.h"
-#include "daemon/metrics.h"
 
 enum {
     CONNECTIONS = 64,
@@ -81,26 +81,7 @@ static void on_tick(uv_timer_t *timer)
     halo_http_viewers_check(&http->viewers, uv_now(timer->loop));
 }
 
-static struct MHD_Response *text_response(const char *type, const char *text)
-{
-    struct MHD_Response *response =
-        MHD_create_response_from_buffer(strlen(text), (void *)text, MHD_RESPMEM_MUST_COPY);
-    if (response)
-        MHD_add_response_header(response, "Content-Type", type);
-    return response;
-}
-
-/* Takes json over. */
-static struct MHD_Response *json_response(json_t *json)
-{
-    char *text = json ? json_dumps(json, JSON_COMPACT) : NULL;
-    struct MHD_Response *response = text ? text_response("application/json", text) : NULL;
-    free(text);
-    json_decref(json);
-    return response;
-}
-
-static struct MHD_Response *metrics(struct halo_http *http)
+static struct MHD_Response *page(struct halo_http *http, enum halo_http_what what, int *status)
 {
     const union MHD_DaemonInfo *info =
         MHD_get_daemon_info(http->daemon, MHD_DAEMON_INFO_CURRENT_CONNECTIONS);
@@ -111,49 +92,7 @@ static struct MHD_Response *metrics(struct halo_http *http)
         .dropped = http->viewers.dropped,
         .bytes = http->viewers.bytes,
     };
-    json_t *status = halo_supervisor_status(http->sv, NULL);
-    char *text = status ? halo_metrics_write(status, &numbers) : NULL;
-    json_decref(status);
-    struct MHD_Response *response =
-        text ? text_response("text/plain; version=0.0.4; charset=utf-8", text) : NULL;
-    free(text);
-    return response;
-}
-
-static struct MHD_Response *health(struct halo_http *http, int *status_code)
-{
-    bool ok = false;
-    json_t *status = halo_supervisor_status(http->sv, NULL);
-    json_t *health = halo_health_write(status, &ok);
-    json_decref(status);
-    *status_code = ok ? MHD_HTTP_OK : MHD_HTTP_SERVICE_UNAVAILABLE;
-    return json_response(health);
-}
-
-/* Names of streams have no letter that HTML would read as something else. */
-static struct MHD_Response *index_page(struct halo_http *http)
-{
-    const struct halo_daemon_settings *settings = halo_supervisor_settings(http->sv);
-    char *text = NULL;
-    size_t size;
-    FILE *to = open_memstream(&text, &size);
-    if (!to)
-        return NULL;
-    fputs("<!doctype html><meta charset=utf-8><title>halod</title><h1>halod</h1>\n<ul>\n", to);
-    for (int i = 0; settings && i < settings->streams; i++) {
-        const char *name = settings->stream[i].name;
-        fprintf(to,
-                "<li>%s: <a href=\"/%s/stream.mjpeg\">stream</a>, "
-                "<a href=\"/%s/snapshot.jpg\">snapshot</a>\n",
-                name, name, name);
-    }
-    fputs("</ul>\n<p><a href=\"/api/streams\">status</a>, <a href=\"/metrics\">metrics</a>, "
-          "<a href=\"/healthz\">health</a>\n",
-          to);
-    struct MHD_Response *response =
-        fclose(to) ? NULL : text_response("text/html; charset=utf-8", text);
-    free(text);
-    return response;
+    return halo_http_page(what, http->sv, &numbers, status);
 }
 
 static struct halo_feed *find_feed(const struct halo_http *http, const char *name)
@@ -173,7 +112,7 @@ static struct MHD_Response *picture(struct halo_http *http, struct MHD_Connectio
         struct halo_feed *feed = find_feed(http, request->route.stream);
         if (!feed) {
             *status = MHD_HTTP_NOT_FOUND;
-            return text_response("text/plain", "no such stream: / has links to all\n");
+            return halo_http_text("text/plain", "no such stream: / has links to all\n");
         }
         if (halo_http_viewer_create(&request->viewer, &http->viewers, feed, connection))
             return NULL;
@@ -186,7 +125,7 @@ static struct MHD_Response *picture(struct halo_http *http, struct MHD_Connectio
     if (response || wait || request->route.what == HALO_HTTP_STREAM)
         return response;
     *status = MHD_HTTP_SERVICE_UNAVAILABLE;
-    return text_response("text/plain", "no picture came: haloctl status says why\n");
+    return halo_http_text("text/plain", "no picture came: haloctl status says why\n");
 }
 
 static struct MHD_Response *make_response(struct halo_http *http, struct MHD_Connection *connection,
@@ -195,22 +134,15 @@ static struct MHD_Response *make_response(struct halo_http *http, struct MHD_Con
     char line[160];
     *status = request->route.status;
     switch (request->route.what) {
-    case HALO_HTTP_INDEX:
-        return index_page(http);
     case HALO_HTTP_STREAM:
     case HALO_HTTP_SNAPSHOT:
         return picture(http, connection, request, status);
-    case HALO_HTTP_METRICS:
-        return metrics(http);
-    case HALO_HTTP_HEALTH:
-        return health(http, status);
-    case HALO_HTTP_STATUS:
-        return json_response(halo_supervisor_status(http->sv, NULL));
     case HALO_HTTP_ERROR:
-        break;
+        snprintf(line, sizeof(line), "%s\n", request->route.why);
+        return halo_http_text("text/plain", line);
+    default:
+        return page(http, request->route.what, status);
     }
-    snprintf(line, sizeof(line), "%s\n", request->route.why);
-    return text_response("text/plain", line);
 }
 
 static struct request *begin_request(const struct halo_http *http,

@@ -2,17 +2,13 @@
  * The table of methods, and what each does: ask the supervisor, and answer. */
 #include "daemon/methods.h"
 
-#include <errno.h>
-#include <libavutil/avutil.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "config/option.h"
-#include "daemon/build.h"
 #include "daemon/client.h"
-#include "daemon/facts.h"
+#include "daemon/methods_wait.h"
 #include "daemon/varlink.h"
 #include "kernels/version.h"
 
@@ -133,67 +129,6 @@ static void answer_done(struct halo_client *client, const char *name, int rc,
         halo_client_answer(client, NULL, -1);
 }
 
-static void on_set(void *arg, json_t *result, const struct halo_error *err)
-{
-    struct halo_pending *pending = arg;
-    char name[sizeof(pending->name)];
-    memcpy(name, pending->name, sizeof(name));
-    struct halo_client *client = halo_pending_end(pending);
-    (void)result;
-    if (client)
-        answer_done(client, name, err ? -1 : 0, err);
-}
-
-static void on_snapshot(void *arg, json_t *result, const struct halo_error *err)
-{
-    struct halo_pending *pending = arg;
-    char name[sizeof(pending->name)];
-    memcpy(name, pending->name, sizeof(name));
-    struct halo_client *client = halo_pending_end(pending);
-    if (!client)
-        return;
-    if (err) {
-        halo_client_fail(client, name, err);
-        return;
-    }
-    json_t *answer = json_object();
-    json_object_set(answer, HALO_FIELD_FORMAT, json_object_get(result, "format"));
-    json_object_set(answer, HALO_FIELD_SIZE, json_object_get(result, "size"));
-    const json_t *fd = json_object_get(result, "fd");
-    halo_client_answer(client, answer, fd ? (int)json_integer_value(fd) : -1);
-}
-
-/* Set and Snapshot: words of one parameter, and an answer that comes later. */
-static void ask(struct halo_client *client, const json_t *parameters, const char *field,
-                int (*call)(struct halo_supervisor *, const char *, const char *, halo_reply *,
-                            void *, struct halo_error *),
-                halo_reply *reply)
-{
-    struct halo_error err = {0};
-    char name[sizeof(((struct halo_pending *)0)->name)];
-    snprintf(name, sizeof(name), "%s", text_of(parameters, HALO_FIELD_NAME));
-    struct halo_pending *pending = halo_client_wait(client, name);
-    if (!pending) {
-        halo_client_refuse(client, HALO_ERROR_FAILED, "out of memory", NULL, NULL);
-        return;
-    }
-    if (call(supervisor_of(client), text_of(parameters, HALO_FIELD_NAME),
-             text_of(parameters, field), reply, pending, &err) == 0)
-        return;
-    halo_pending_end(pending);
-    halo_client_fail(client, name, &err);
-}
-
-static void set(struct halo_client *client, json_t *parameters)
-{
-    ask(client, parameters, HALO_FIELD_FILTERS, halo_supervisor_set, on_set);
-}
-
-static void snapshot(struct halo_client *client, json_t *parameters)
-{
-    ask(client, parameters, HALO_FIELD_FORMAT, halo_supervisor_snapshot, on_snapshot);
-}
-
 static void act(struct halo_client *client, const json_t *parameters, const char *action)
 {
     struct halo_error err = {0};
@@ -244,34 +179,6 @@ static void events(struct halo_client *client, json_t *parameters)
     halo_client_subscribe(client);
 }
 
-static void on_facts(void *arg, json_t *facts)
-{
-    struct halo_client *client = halo_pending_end(arg);
-    if (client && facts)
-        halo_client_answer(client, json_pack("{s:O}", HALO_FIELD_FACTS, facts), -1);
-    else if (client)
-        halo_client_refuse(client, HALO_ERROR_FAILED, "out of memory", NULL, NULL);
-}
-
-static void facts(struct halo_client *client, json_t *parameters)
-{
-    const struct halo_clients *all = halo_client_all(client);
-    (void)parameters;
-    json_t *base = json_pack(
-        "{s:s, s:i, s:i, s:s, s:f, s:s, s:s}", "version", HALO_VERSION, "pid", (int)getpid(), "uid",
-        (int)geteuid(), "config", all->host.config ? all->host.config : "", "since",
-        (double)all->since.tv_sec, "ffmpeg", av_version_info(), "cuda", HALO_CUDA_BUILD);
-    struct halo_pending *pending = halo_client_wait(client, "");
-    if (pending && halo_facts_gather(all->loop, halo_supervisor_settings(all->host.supervisor),
-                                     base, on_facts, pending) == 0)
-        return;
-    if (pending)
-        halo_pending_end(pending);
-    else
-        json_decref(base);
-    halo_client_refuse(client, HALO_ERROR_FAILED, "out of memory", NULL, NULL);
-}
-
 static const char *const image_formats[] = {"png", "jpg", NULL};
 
 #define STREAM_NAME                                                                                \
@@ -320,7 +227,7 @@ const struct halo_method halo_methods[] = {
      "()",
      HALO_ANSWERS_ONE,
      true,
-     set},
+     halo_method_set},
     {HALO_VARLINK_CONTROL,
      HALO_METHOD_START,
      "Starts a stream that is stopped.",
@@ -352,7 +259,7 @@ const struct halo_method halo_methods[] = {
      "(format: string, size: int)",
      HALO_ANSWERS_ONE,
      false,
-     snapshot},
+     halo_method_snapshot},
     {HALO_VARLINK_CONTROL,
      HALO_METHOD_RECORD,
      "Turns a stream's files on or off.",
@@ -384,6 +291,6 @@ const struct halo_method halo_methods[] = {
      "(facts: object)",
      HALO_ANSWERS_ONE,
      false,
-     facts},
+     halo_method_facts},
     {0},
 };
