@@ -5,9 +5,9 @@
  *
  * The three are different types. A sink takes halo_output_picture, which halo_gate_leave() alone
  * can make, and it makes one only when every filter of the chain has run on every plane and all of
- * it has come back. Raw, scratch and output memory come from different pools and never trade
- * places; output planes are gray before the filters run, so that a cell which no filter wrote shows
- * no older picture.
+ * it has come back. (Blank ones, from halo_gate_blank(), show nothing of any input.) Raw, scratch
+ * and output memory come from different pools and never trade places; output planes are gray before
+ * the filters run, so that a cell which no filter wrote shows no older picture.
  *
  * A gate serves one video stream. One thread enters, one leaves, in the same order. */
 #ifndef HALO_GATE_H

@@ -200,6 +200,8 @@ static bool set_stream(struct halo_stream_settings *s, const char *key, char *va
         s->depth = atoi(value);
     else if (!strcmp(key, "threads"))
         s->threads = atoi(value);
+    else if (!strcmp(key, "gpu_timeout"))
+        s->gpu_timeout = atof(value);
     else if (!strcmp(key, "input_timeout"))
         s->input_timeout = atof(value);
     else
