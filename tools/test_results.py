@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""test_results.py LOG: what Meson's testlog.json holds, as "PASSED FAILED SKIPPED" on one line and
-then the name of each failed test on a line of its own. A log that is not there holds nothing."""
+"""test_results.py LOG [cut]: what Meson's testlog.json holds, as "PASSED FAILED SKIPPED" on one
+line and then the name of each failed test on a line of its own. A log that is not there holds
+nothing. cut: tests that were interrupted are left out."""
 import json
 import sys
 
@@ -14,7 +15,7 @@ try:
                 passed += 1
             elif test["result"] == "SKIP":
                 skipped += 1
-            else:
+            elif test["result"] != "INTERRUPT" or "cut" not in sys.argv:
                 failed.append(f"{test['name']} ({test['result'].lower()})")
 except FileNotFoundError:
     pass

@@ -5,8 +5,8 @@ INLINE void spread_bytes(uint8_t *restrict out, const uint32_t *restrict v, int 
                          int shift)
 {
     for (int k = 0; k < cells; k++) {
-        const uint32_t growth = 2 * (v[k + 1] - v[k]);
-        const uint32_t sum = 2 * (uint32_t)step * v[k] + growth / 2 + (1u << (shift - 1));
+        const uint32_t rise = v[k + 1] - v[k], growth = 2 * rise; /* modulo 2^32 */
+        const uint32_t sum = 2 * (uint32_t)step * v[k] + rise + (1u << (shift - 1));
         for (int i = 0; i < step; i++)
             out[k * step + i] = (uint8_t)((sum + (uint32_t)i * growth) >> shift);
     }
@@ -16,8 +16,8 @@ INLINE void spread_words(uint16_t *restrict out, const uint32_t *restrict v, int
                          int shift)
 {
     for (int k = 0; k < cells; k++) {
-        const uint32_t growth = 2 * (v[k + 1] - v[k]);
-        const uint32_t sum = 2 * (uint32_t)step * v[k] + growth / 2 + (1u << (shift - 1));
+        const uint32_t rise = v[k + 1] - v[k], growth = 2 * rise; /* modulo 2^32 */
+        const uint32_t sum = 2 * (uint32_t)step * v[k] + rise + (1u << (shift - 1));
         for (int i = 0; i < step; i++)
             out[k * step + i] = (uint16_t)((sum + (uint32_t)i * growth) >> shift);
     }

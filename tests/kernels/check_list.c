@@ -18,8 +18,8 @@ static const int sizes[][2] = {
 };
 
 static const struct format formats[] = {
-    {8, 1, 0},  {8, 2, 0},  {10, 1, 0}, {10, 2, 0}, {10, 1, 6}, {10, 2, 6},
-    {12, 1, 0}, {12, 2, 0}, {12, 1, 4}, {12, 2, 4}, {16, 2, 0},
+    {8, 1, 0},  {8, 2, 0},  {9, 1, 0},  {10, 1, 0}, {10, 2, 0}, {10, 1, 6},
+    {10, 2, 6}, {12, 1, 0}, {12, 2, 0}, {12, 1, 4}, {12, 2, 4}, {16, 2, 0},
 };
 
 /* Rows lie an odd number of samples apart, so that they begin at every alignment. */

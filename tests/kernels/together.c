@@ -101,7 +101,7 @@ int check_together(struct halo_backend *b, struct halo_backend *oracle, uint64_t
         for (int i = 0; i < count; i++) {
             const struct one *o = &planes[i];
             if (error || memcmp(o->got.memory, o->want.memory, o->want.size)) {
-                printf("FAIL %s: round %d of calls with several planes, plane %d of %d: %dx%d "
+                printf("FAIL %s/auto: round %d of calls with several planes, plane %d of %d: %dx%d "
                        "depth %d channels %d, %s%s%s%s\n",
                        b->ops->name, round, i, count, o->src.plane.width, o->src.plane.height,
                        depth, o->src.plane.channels, o->mask, o->in_region ? ", " : "",

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# tools/check itself: which parts it runs, and what it says of the others. Scripts stand in for
+# everything that it calls.
+import os
+import re
+import shutil
+import stat
+import subprocess
+import tempfile
+import unittest
+
+ROOT = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), '../..'))
+SHORT = ['sanitized', 'plain', 'nocuda']
+LONG = ['gpu', 'threads', 'random', 'aarch64', 'mutants', 'kernels', 'full']
+MESON = '''#!/bin/sh
+case $1,$2 in
+setup,--reconfigure) folder=$3 ;;
+setup,*) folder=$2 ;;
+test,*) folder=$3 ;;
+esac
+mkdir -p $folder/meson-logs $folder/daemon $folder/tests/kernels
+: >$folder/build.ninja
+for program in daemon/halod tests/kernels/kernels-check; do
+    cp "$0-program" $folder/$program
+done
+[ $1 = test ] || exit 0
+log=$folder/meson-logs/check.json
+echo '{"name": "one", "result": "OK"}' >$log
+[ $folder != "$BAD" ] || echo '{"name": "two", "result": "FAIL"}' >>$log
+[ $folder = "$SLOW" ] || exit 0
+echo '{"name": "three", "result": "INTERRUPT"}' >>$log
+exec sleep 30
+'''
+
+
+class Check(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, self.folder)
+        for name in ('bin', 'tools', 'tests/kernels', 'tests/gpu'):
+            os.makedirs(self.path(name))
+        for name in ('check', 'test_results.py'):
+            shutil.copy(os.path.join(ROOT, 'tools', name), self.path('tools'))
+        self.program('bin/meson', MESON)
+        self.program('bin/meson-program', '#!/bin/sh\necho 3 passed, 0 failed, 0 skipped\n')
+        self.program('bin/cc', '#!/bin/sh\nexec cp /bin/true "$3"\n')
+        self.program('tests/kernels/mutants.py', '#!/bin/sh\necho 2 passed\n')
+        self.program('tests/gpu/run', '#!/bin/sh\necho no GPU\nexit 77\n')
+        for name in ('bin/ninja', 'bin/ffmpeg', 'bin/nvcc', 'bin/aarch64-linux-gnu-gcc',
+                     'bin/qemu-aarch64', 'tools/setup'):
+            self.program(name, '#!/bin/sh\n')
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def program(self, name, text):
+        with open(self.path(name), 'w', encoding='utf-8') as file:
+            file.write(text)
+        os.chmod(self.path(name), stat.S_IRWXU)
+
+    def need(self, part, minutes=None):
+        """The row of the table, or a change of it."""
+        with open(self.path('tools/check'), encoding='utf-8') as file:
+            text = file.read()
+        row = re.compile(rf'(?<=\[{part}\]=)\d+')
+        if minutes is not None:
+            self.program('tools/check', row.sub(str(minutes), text))
+        return int(row.search(text)[0])
+
+    def check(self, *words, code=0, begun=None, **environment):
+        """begun: the seconds since when it is said to run."""
+        environment = {**os.environ, 'PATH': self.path('bin') + ':' + os.environ['PATH'],
+                       'SECONDS': str(begun or 0), **environment}
+        done = subprocess.run([self.path('tools/check'), *words], text=True, env=environment,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, timeout=100)
+        self.assertEqual(done.returncode, code, done.stdout)
+        return done.stdout.splitlines()
+
+    @staticmethod
+    def parts(lines):
+        found = (re.fullmatch(r'(\w+): \d+ s', line) for line in lines)
+        return [match[1] for match in found if match]
+
+    def test_parts(self):
+        lines = self.check()
+        self.assertEqual(self.parts(lines), SHORT)
+        self.assertEqual(lines[-1], '5 passed, 0 failed, 0 skipped')
+        self.assertEqual(self.parts(self.check('mutants', 'plain')), ['mutants', 'plain'])
+        lines = self.check('--long')
+        self.assertEqual(self.parts(lines), SHORT + LONG)
+        self.assertIn('skipped: tests/gpu/run: no GPU', lines)
+        self.assertIn(', 0 failed, 1 skipped', lines[-1])
+
+    def test_failures(self):
+        lines = self.check('--long', code=1, BAD='build-check')
+        self.assertIn('failed: build-check: two (fail)', lines)
+        self.assertEqual(self.parts(lines), SHORT + LONG)
+        self.check('--long', '--minutes', '1', code=1, BAD='build-check')
+
+    def test_no_time_for_long_parts(self):
+        lines = self.check('--long', '--minutes', '1')
+        self.assertEqual(self.parts(lines), SHORT)
+        for part in LONG:
+            self.assertIn(f'skipped: {part}: needs about {self.need(part)} minutes, 0 are left',
+                          [line.replace(' 1 are', ' 0 are') for line in lines])
+        self.assertEqual(lines[-1], f'5 passed, 0 failed, {len(LONG)} skipped')
+
+    def test_time_that_is_left_counts(self):
+        minutes = max(map(self.need, LONG))
+        self.assertEqual(self.parts(self.check('--long', '--minutes', str(minutes + 1))),
+                         SHORT + LONG)
+        left = self.need('threads')
+        begun = 60 * (100 - left) - 30
+        lines = self.check('--long', '--minutes', '100', begun=begun)
+        wanted = [part for part in LONG if self.need(part) <= left]
+        self.assertIn('threads', wanted)
+        self.assertNotIn('full', wanted)
+        self.assertEqual(self.parts(lines), SHORT + wanted)
+        lines = self.check('--long', '--minutes', '100', begun=begun + 60)
+        self.assertIn(f'skipped: threads: needs about {left} minutes, {left - 1} are left', lines)
+        self.assertEqual(self.parts(self.check('--long', '--minutes', '100', begun=9999)), SHORT)
+
+    def test_cut_off(self):
+        self.need('threads', 0)
+        lines = self.check('--long', '--minutes', '1', begun=57, SLOW='build-tsan')
+        self.assertIn('skipped: build-tsan: the other tests: cut off, the 1 minutes are over', lines)
+        self.assertNotIn('threads', self.parts(lines)[:3])
+        self.assertIn(' 0 failed, ', lines[-1])
+        self.need('mutants', 0)
+        self.program('tests/kernels/mutants.py', '#!/bin/sh\nexec sleep 30\n')
+        lines = self.check('--long', '--minutes', '1', begun=57)
+        self.assertIn('skipped: mutants of the kernels are caught: cut off, the 1 minutes are over',
+                      lines)
+
+    def test_usage(self):
+        for words in (('--fast',), ('--long', '--minutes'), ('--long', '--minutes', '0'),
+                      ('--long', '--minutes', '-5'), ('--long', '--minutes', '1.5'),
+                      ('--long', '--minutes', ''), ('--long', '--minutes', '123456'),
+                      ('--minutes', '5'), ('--minutes', '5', 'plain'), ('--long', 'plain'),
+                      ('nothing',), ('',)):
+            lines = self.check(*words, code=64)
+            self.assertEqual(len(lines), 1, words)
+            self.assertRegex(lines[0], r'\Acheck: .*: see tools/check --help\Z')
+
+    def test_help(self):
+        lines = self.check('--help')
+        self.assertEqual(lines[0], 'tools/check [--long [--minutes N] | PART ...]')
+        self.assertEqual([line.split()[0] for line in lines if line.startswith('  ')],
+                         SHORT + LONG)
+
+
+if __name__ == '__main__':
+    unittest.main(verbosity=2)
