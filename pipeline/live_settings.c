@@ -91,6 +91,8 @@ int halo_live_check(struct halo_live *live, struct halo_error *err)
     const struct halo_stream_settings *set = &live->settings;
     if (!set->input)
         return halo_fail_usage(err, "the stream has no input");
+    if (!strcmp(set->input, "-") || !strncmp(set->input, "pipe:", 5))
+        return halo_fail_usage(err, "input %s: live streams have no standard input", set->input);
     const bool test = halo_test_source_is(set->input);
     const bool url = !test && halo_path_is_url(set->input);
     const bool slow = !strncmp(set->input, "http", 4); /* sent as fast as it is read */

@@ -569,6 +569,7 @@ class Sources(LiveTest):
 
     def test_wrong_settings(self):
         for words, part in ((['input=test:size=9'], 'size'), (['input=test:rat=9'], 'rate'),
+                            (['input=-'], 'standard input'),
                             (['input=test:', 'filters=gblr'], 'gblur'),
                             (['input=test:', 'output=file', 'codec=libx246'], 'libx264'),
                             (['input=test:', 'output=file', 'size=huge'], 'size'),
