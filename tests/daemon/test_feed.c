@@ -143,9 +143,13 @@ static void play_at(uint8_t what, int64_t time)
     av_packet_free(&pkt);
 }
 
+/* Now, or a microsecond after the one before: two of one time would be one too many. */
 static void play(uint8_t what)
 {
-    play_at(what, us());
+    static int64_t last;
+    const int64_t now = us();
+    last = now > last ? now : last + 1;
+    play_at(what, last);
 }
 
 static void begin_as(int width, bool sound)
