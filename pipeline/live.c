@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <libavutil/mem.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "pipeline/live_private.h"
@@ -98,7 +99,7 @@ int halo_live_create(struct halo_live **ret, const struct halo_stream_settings *
         r = halo_live_copy_settings(&live->settings, settings);
     if (r >= 0)
         r = init_queues(live);
-    if (r >= 0 && settings->input && !(live->name = halo_live_name(settings->input)))
+    if (r >= 0 && settings->input && !(live->name = halo_hide_secrets(settings->input)))
         r = -ENOMEM;
     if (r < 0) {
         halo_fail(err, r, "out of memory");
@@ -300,7 +301,7 @@ void halo_live_destroy(struct halo_live *live)
     halo_live_shape_destroy(live->shape);
     halo_ring_destroy(live->ring);
     halo_live_finish_settings(&live->settings);
-    av_free(live->name);
+    free(live->name);
     pthread_cond_destroy(&live->changed);
     pthread_mutex_destroy(&live->counting);
     pthread_mutex_destroy(&live->lock);

@@ -54,21 +54,6 @@ void halo_live_finish_settings(struct halo_stream_settings *settings)
         av_freep(text);
 }
 
-char *halo_live_name(const char *input)
-{
-    const char *host = strstr(input, "://");
-    if (!host || !halo_path_is_url(input))
-        return av_strdup(input);
-    host += 3;
-    const char *end = host + strcspn(host, "/?#"), *at = NULL, *query = strchr(host, '?');
-    for (const char *c = host; c < end; c++)
-        at = *c == '@' ? c : at; /* passwords may have one too */
-    const char *from = at ? at : host;
-    const int length = (int)(query ? query - from : (ptrdiff_t)strlen(from));
-    return av_asprintf("%.*s%s%.*s%s", (int)(host - input), input, at ? "***" : "", length, from,
-                       query ? "?***" : "");
-}
-
 static int check_encoding(const struct halo_encoding *e, struct halo_error *err)
 {
     int width, height;

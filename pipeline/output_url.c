@@ -8,6 +8,7 @@
 #include <libavutil/mem.h>
 #include <libavutil/time.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "pipeline/av.h"
@@ -125,7 +126,7 @@ static void destroy_url(struct halo_place *place)
 {
     struct url_place *u = (struct url_place *)place;
     av_free(u->url);
-    av_free(u->shown);
+    free(u->shown);
     av_free(u);
 }
 
@@ -138,22 +139,6 @@ static const struct halo_place_ops url_ops = {
     .live = true,
     .most_pause_s = 10,
 };
-
-/* Until halo_hide_secrets() of config/daemon.h is there: the same, with av_malloc. */
-static char *hide_secrets(const char *url)
-{
-    const char *scheme = strstr(url, "://"), *host = scheme ? scheme + 3 : url;
-    const size_t authority = strcspn(host, "/?#");
-    const char *at = NULL, *query = strchr(host, '?');
-    for (size_t i = 0; i < authority; i++)
-        at = host[i] == '@' ? host + i : at;
-    const char *colon = at ? memchr(host, ':', at - host) : NULL;
-    const char *rest = colon ? at : host;
-    const int first = (int)((colon ? colon + 1 : host) - url);
-    const int middle = (int)(query ? query - rest : (int)strlen(rest));
-    return av_asprintf("%.*s%s%.*s%s", first, url, colon ? "***" : "", middle, rest,
-                       query ? "?***" : "");
-}
 
 static int choose_container(struct url_place *u, const char *format, struct halo_error *err)
 {
@@ -182,7 +167,7 @@ int halo_place_url_create(struct halo_place **ret, const char *name,
         return halo_fail(err, -ENOMEM, "out of memory");
     u->place.ops = &url_ops;
     u->url = av_strdup(settings->target);
-    u->shown = hide_secrets(settings->target);
+    u->shown = halo_hide_secrets(settings->target);
     int r = u->url && u->shown ? choose_container(u, settings->format, err)
                                : halo_fail(err, -ENOMEM, "out of memory");
     if (r < 0) {

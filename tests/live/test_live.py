@@ -516,7 +516,7 @@ class Sources(LiveTest):
             port = server.getsockname()[1]
         live = self.live(f'input=http://user:s3cret@127.0.0.1:{port}/x?token=t0ken', *RAW)
         _, words = live.wait_state('waiting')
-        self.assertIn(f'http://***@127.0.0.1:{port}/x?***: cannot be read', words)
+        self.assertIn(f'http://user:***@127.0.0.1:{port}/x?token=***: cannot be read', words)
         live.stop()
         self.assertNotRegex(live.told(), 's3cret|t0ken')
 
