@@ -37,6 +37,17 @@ static struct halo_rect draw_rect(int width, int height, uint64_t *state)
     }
 }
 
+/* With an edge where patches of the device's map meet, of 64 samples by 32 rows: what lies behind it
+ * is outside, and yet read by the pixels before it. */
+static struct halo_rect draw_patch(int width, int height, uint64_t *state)
+{
+    const int x = between(state, 0, width - 1) & -64, y = between(state, 0, height - 1) & -32;
+    const int columns = between(state, 1, 64), rows = between(state, 1, 32);
+    if (between(state, 0, 1))
+        return (struct halo_rect){x, y, x + columns, y + rows};
+    return (struct halo_rect){x + 64 - columns, y + 32 - rows, x + 64, y + 32};
+}
+
 enum mask_kind { MASK_RANDOM, MASK_EXTREME, MASK_0, MASK_255, MASK_SPOT, MASK_KINDS };
 
 static const char *const mask_names[MASK_KINDS] = {
@@ -86,12 +97,18 @@ static void draw_mask(struct test_region *r, int width, int height, uint64_t *st
 void test_region_draw(struct test_region *ret, int width, int height, uint64_t *state)
 {
     *ret = (struct test_region){.region.invert = next_random(state) & 1, .name = "rectangles"};
+    ret->region.rects = ret->rects;
+    if (between(state, 0, 2) == 0) {
+        ret->region.invert = false;
+        ret->region.rect_count = 1;
+        ret->rects[0] = draw_patch(width, height, state);
+        return;
+    }
     if (next_random(state) & 1) {
         draw_mask(ret, width, height, state);
         return;
     }
     const int most = between(state, 0, 7) ? 4 : MOST_RECTS;
-    ret->region.rects = ret->rects;
     ret->region.rect_count = between(state, 0, most);
     for (int i = 0; i < ret->region.rect_count; i++)
         ret->rects[i] = draw_rect(width, height, state);
