@@ -11,7 +11,7 @@ import unittest
 
 ROOT = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), '../..'))
 SHORT = ['sanitized', 'plain', 'nocuda']
-LONG = ['gpu', 'threads', 'random', 'aarch64', 'mutants', 'kernels', 'full']
+LONG = ['gpu', 'random', 'aarch64', 'mutants', 'kernels', 'threads', 'full']
 MESON = '''#!/bin/sh
 case $1,$2 in
 setup,--reconfigure) folder=$3 ;;
