@@ -232,7 +232,9 @@ class DaemonTest(HaloTest):
     """Tests with a daemon of their own: start() it."""
 
     def stream(self, name='one', suffix='ts', **more):
+        """On the CPU, whose engine is named so: auto depends on the build."""
         return {'input': f'test:size={WIDTH}x{HEIGHT}:rate=25', 'filters': 'gblur=sigma=2',
+                'backend': 'cpu',
                 'outputs': [{'unix': self.path(f'{name}.{suffix}')}], **more}
 
     def start(self, streams=None, **more):
