@@ -37,8 +37,8 @@ static struct halo_rect draw_rect(int width, int height, uint64_t *state)
     }
 }
 
-/* With an edge where patches of the device's map meet, of 64 samples by 32 rows: what lies behind it
- * is outside, and yet read by the pixels before it. */
+/* With an edge where patches of the device's map meet, of 64 samples by 32 rows: what lies behind
+ * it is outside, and yet read by the pixels before it. */
 static struct halo_rect draw_patch(int width, int height, uint64_t *state)
 {
     const int x = between(state, 0, width - 1) & -64, y = between(state, 0, height - 1) & -32;
