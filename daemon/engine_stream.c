@@ -85,7 +85,7 @@ static struct {
 
 void engine_stream_tell_stats(struct engine_stream *stream)
 {
-    if (stream->phase != ENGINE_RUNNING && stream->phase != ENGINE_STOPPING)
+    if (!stream->live || (stream->phase != ENGINE_RUNNING && stream->phase != ENGINE_STOPPING))
         return;
     memset(&numbers, 0, sizeof numbers);
     halo_live_stats(stream->live, &numbers.live);
