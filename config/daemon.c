@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Settings of the daemon: their end, and what two of them differ in. */
+ * Settings of the daemon: their copies and their end. */
 #include "config/daemon.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,6 +23,32 @@ void halo_stream_settings_finish(struct halo_stream_settings *stream)
         free(stream->output[i].target);
     }
     memset(stream, 0, sizeof(*stream));
+}
+
+static int own(char **text)
+{
+    return *text && !(*text = strdup(*text)) ? -ENOMEM : 0;
+}
+
+int halo_stream_settings_copy(struct halo_stream_settings *ret,
+                              const struct halo_stream_settings *stream)
+{
+    struct halo_stream_settings copy = *stream;
+    int failed = halo_options_own(halo_stream_options, &copy);
+    failed |= own(&copy.name) | own(&copy.filters);
+    for (int i = 0; i < copy.renditions; i++)
+        failed |= own(&copy.rendition[i].name) | own(&copy.rendition[i].filters);
+    for (int i = 0; i < copy.outputs; i++) {
+        failed |= halo_options_own(halo_output_options, &copy.output[i]);
+        failed |= halo_options_own(halo_video_options, &copy.output[i].video);
+        failed |= own(&copy.output[i].target);
+    }
+    if (failed) {
+        halo_stream_settings_finish(&copy);
+        return -ENOMEM;
+    }
+    *ret = copy;
+    return 0;
 }
 
 void halo_daemon_settings_destroy(struct halo_daemon_settings *settings)

@@ -150,6 +150,9 @@ int halo_daemon_print_schema(FILE *to);
 char *halo_stream_settings_write(const struct halo_stream_settings *stream);
 int halo_stream_settings_read(struct halo_stream_settings *ret, const char *text,
                               struct halo_error *err);
+/* 0: *ret is the caller's to finish; -ENOMEM: it is untouched. */
+int halo_stream_settings_copy(struct halo_stream_settings *ret,
+                              const struct halo_stream_settings *stream);
 void halo_stream_settings_finish(struct halo_stream_settings *stream);
 
 /* What a reload has to do for a stream. */

@@ -45,6 +45,10 @@ void halo_options_init(const struct halo_option *table, void *settings);
 /* Frees the strings and sets them to NULL. */
 void halo_options_finish(const struct halo_option *table, void *settings);
 
+/* Settings whose bytes were copied from others get strings of their own. 0; -ENOMEM: those that
+ * found no memory are NULL. */
+int halo_options_own(const struct halo_option *table, void *settings);
+
 /* The row named name (or aliased so), or NULL. length: of name, which need not end there. */
 const struct halo_option *halo_option_find(const struct halo_option *table, const char *name,
                                            size_t length);

@@ -21,14 +21,9 @@ struct halo_stream_settings *sv_settings_copy(const struct halo_stream_settings 
                                               struct halo_error *err)
 {
     struct halo_stream_settings *ret = calloc(1, sizeof *ret);
-    char *text = ret ? halo_stream_settings_write(from) : NULL;
-    if (!text)
-        halo_fail(err, -ENOMEM, "out of memory");
-    if (text && halo_stream_settings_read(ret, text, err) == 0) {
-        free(text);
+    if (ret && halo_stream_settings_copy(ret, from) == 0)
         return ret;
-    }
-    free(text);
+    halo_fail(err, -ENOMEM, "out of memory");
     free(ret);
     return NULL;
 }
@@ -358,15 +353,11 @@ int sv_stream_create(struct halo_supervisor *sv, const struct halo_stream_settin
                      struct halo_error *err)
 {
     struct sv_stream *stream = calloc(1, sizeof *stream);
-    struct halo_stream_settings *copy = stream ? sv_settings_copy(settings, err) : NULL;
-    if (!copy) {
+    if (!stream || halo_stream_settings_copy(&stream->settings, settings) < 0) {
         free(stream);
-        halo_fail(err, -ENOMEM, "out of memory"); /* where nothing was said yet */
-        return err->code;
+        return halo_fail(err, -ENOMEM, "out of memory");
     }
     stream->sv = sv;
-    stream->settings = *copy;
-    free(copy);
     snprintf(stream->name, sizeof stream->name, "%s", settings->name);
     stream->recording = true;
     stream->wanted = settings->enabled;

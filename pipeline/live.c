@@ -96,7 +96,7 @@ int halo_live_create(struct halo_live **ret, const struct halo_stream_settings *
     live->limits.stop = &live->stop;
     int r = init_locks(live);
     if (r >= 0)
-        r = halo_live_copy_settings(&live->settings, settings);
+        r = halo_stream_settings_copy(&live->settings, settings);
     if (r >= 0)
         r = init_queues(live);
     if (r >= 0 && settings->input && !(live->name = halo_hide_secrets(settings->input)))
@@ -300,7 +300,7 @@ void halo_live_destroy(struct halo_live *live)
     halo_lineup_destroy(live->wanted);
     halo_live_shape_destroy(live->shape);
     halo_ring_destroy(live->ring);
-    halo_live_finish_settings(&live->settings);
+    halo_stream_settings_finish(&live->settings);
     free(live->name);
     pthread_cond_destroy(&live->changed);
     pthread_mutex_destroy(&live->counting);

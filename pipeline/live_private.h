@@ -192,9 +192,6 @@ static inline bool halo_live_stopped(const struct halo_live *live)
 }
 
 /* ---- live_settings.c ---- */
-int halo_live_copy_settings(struct halo_stream_settings *ret,
-                            const struct halo_stream_settings *from); /* 0 or -ENOMEM */
-void halo_live_finish_settings(struct halo_stream_settings *settings);
 /* What can be known without opening anything. 0 or a usage error. */
 int halo_live_check(struct halo_live *live, struct halo_error *err);
 

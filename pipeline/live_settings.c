@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Settings of a live stream: a copy of its own, and what can be said of them beforehand. */
+ * Settings of a live stream: what can be said of them beforehand. */
 #include <errno.h>
-#include <libavutil/avstring.h>
-#include <libavutil/mem.h>
 #include <libavutil/parseutils.h>
 #include <string.h>
 
@@ -10,49 +8,6 @@
 #include "pipeline/encode_choose.h"
 #include "pipeline/live_private.h"
 #include "pipeline/path.h"
-
-/* The strings of a stream's settings, one after the other, until NULL. */
-static char **string_of(struct halo_stream_settings *s, int index)
-{
-    char **own[] = {&s->name, &s->input, &s->input_format, &s->filters};
-    enum { OWN = sizeof own / sizeof *own, RENDITION = 2, OUTPUT = 9 };
-    if (index < OWN)
-        return own[index];
-    index -= OWN;
-    if (index < s->renditions * RENDITION) {
-        struct halo_rendition_settings *r = &s->rendition[index / RENDITION];
-        return index % RENDITION ? &r->filters : &r->name;
-    }
-    index -= s->renditions * RENDITION;
-    if (index >= s->outputs * OUTPUT)
-        return NULL;
-    struct halo_output_settings *o = &s->output[index / OUTPUT];
-    char **all[OUTPUT] = {&o->target,        &o->rendition, &o->video.codec,
-                          &o->video.bitrate, &o->video.crf, &o->video.preset,
-                          &o->video.size,    &o->audio,     &o->format};
-    return all[index % OUTPUT];
-}
-
-int halo_live_copy_settings(struct halo_stream_settings *ret,
-                            const struct halo_stream_settings *from)
-{
-    int failed = 0;
-    char **text;
-    *ret = *from;
-    for (int i = 0; i < ret->outputs; i++)
-        ret->output[i].hook = NULL; /* for those who write segments */
-    for (int i = 0; (text = string_of(ret, i)); i++)
-        if (*text && !(*text = av_strdup(*text)))
-            failed = -ENOMEM;
-    return failed;
-}
-
-void halo_live_finish_settings(struct halo_stream_settings *settings)
-{
-    char **text;
-    for (int i = 0; (text = string_of(settings, i)); i++)
-        av_freep(text);
-}
 
 static int check_encoding(const struct halo_encoding *e, struct halo_error *err)
 {
