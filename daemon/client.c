@@ -11,6 +11,7 @@
 
 #include "config/log.h"
 #include "daemon/client_state.h"
+#include "daemon/send_fds.h"
 #include "daemon/varlink.h"
 
 enum { READ = 65536, HANDLES = 2 };
@@ -69,30 +70,16 @@ void halo_client_cut(struct halo_client *client, const char *why)
 /* Bytes of one message that went out, or -errno. Its descriptor goes with the first of them. */
 static ssize_t send_some(const struct halo_client *client, struct out *message)
 {
-    union {
-        char space[CMSG_SPACE(sizeof(int))];
-        struct cmsghdr align;
-    } control = {0};
     struct iovec part = {message->text + message->sent, message->length - message->sent};
-    struct msghdr header = {.msg_iov = &part, .msg_iovlen = 1};
-    if (message->fd >= 0 && message->sent == 0) {
-        header.msg_control = control.space;
-        header.msg_controllen = sizeof(control.space);
-        struct cmsghdr *head = CMSG_FIRSTHDR(&header);
-        head->cmsg_level = SOL_SOCKET;
-        head->cmsg_type = SCM_RIGHTS;
-        head->cmsg_len = CMSG_LEN(sizeof(int));
-        memcpy(CMSG_DATA(head), &message->fd, sizeof(int));
-    }
-    const ssize_t n = sendmsg(client->fd, &header, MSG_NOSIGNAL | MSG_DONTWAIT);
-    return n < 0 ? -errno : n;
+    const bool with_fd = message->fd >= 0 && message->sent == 0;
+    return halo_send_fds(client->fd, &part, 1, &message->fd, with_fd);
 }
 
 void halo_client_flush(struct halo_client *client)
 {
     while (client->out && !client->cut) {
         const ssize_t n = send_some(client, client->out);
-        if (n == -EAGAIN || n == -EINTR)
+        if (n == -EAGAIN)
             break;
         if (n < 0) {
             halo_client_cut(client, NULL);

@@ -9,6 +9,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "daemon/send_fds.h"
+
+_Static_assert((int)HALO_LINK_FDS <= (int)HALO_SEND_FDS_MOST, "one message takes them all");
+
 /* Of one look at the socket, so that one engine cannot keep the loop for itself. */
 enum { MESSAGES_AT_ONCE = 64 };
 
@@ -65,25 +69,8 @@ static int send_now(struct halo_link *link, const char *text, size_t length, con
                     int count)
 {
     struct iovec part = {.iov_base = (char *)text, .iov_len = length};
-    union {
-        struct cmsghdr head;
-        char room[CMSG_SPACE(sizeof(int) * HALO_LINK_FDS)];
-    } control = {0};
-    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
-    if (count > 0) {
-        message.msg_control = control.room;
-        message.msg_controllen = CMSG_SPACE(sizeof(int) * (size_t)count);
-        struct cmsghdr *head = CMSG_FIRSTHDR(&message);
-        head->cmsg_level = SOL_SOCKET;
-        head->cmsg_type = SCM_RIGHTS;
-        head->cmsg_len = CMSG_LEN(sizeof(int) * (size_t)count);
-        memcpy(CMSG_DATA(head), fds, sizeof(int) * (size_t)count);
-    }
-    ssize_t n;
-    do
-        n = sendmsg(link->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
-    while (n < 0 && errno == EINTR);
-    return n < 0 ? -errno : 0;
+    const ssize_t n = halo_send_fds(link->fd, &part, 1, fds, count);
+    return n < 0 ? (int)n : 0;
 }
 
 /* Descriptors of the message that came; the kernel has cut more than HALO_LINK_FDS away. */

@@ -15,9 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/uio.h>
 
 #include "daemon/frames.h"
+#include "daemon/send_fds.h"
 #include "daemon/viewer.h"
 
 enum {
@@ -58,23 +58,9 @@ static int send_command(struct halo_viewer *viewer, uint32_t type, const void *p
 {
     struct command command = {type, (uint32_t)size};
     struct iovec parts[] = {{&command, sizeof(command)}, {(void *)payload, size}};
-    union {
-        char space[CMSG_SPACE(sizeof(int))];
-        struct cmsghdr align;
-    } control = {{0}};
-    struct msghdr message = {.msg_iov = parts, .msg_iovlen = size ? 2 : 1};
-    if (fd >= 0) {
-        message.msg_control = control.space;
-        message.msg_controllen = sizeof(control.space);
-        struct cmsghdr *header = CMSG_FIRSTHDR(&message);
-        header->cmsg_level = SOL_SOCKET;
-        header->cmsg_type = SCM_RIGHTS;
-        header->cmsg_len = CMSG_LEN(sizeof(int));
-        memcpy(CMSG_DATA(header), &fd, sizeof(fd));
-    }
-    const ssize_t sent = sendmsg(viewer->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    const ssize_t sent = halo_send_fds(viewer->fd, parts, size ? 2 : 1, &fd, fd >= 0);
     if (sent < 0)
-        return errno == EINTR || errno == ENOBUFS || errno == ETOOMANYREFS ? -EAGAIN : -errno;
+        return sent == -ENOBUFS || sent == -ETOOMANYREFS ? -EAGAIN : (int)sent;
     viewer->shared->sent += sent;
     return (size_t)sent == sizeof(command) + size ? 0 : -EPIPE;
 }
