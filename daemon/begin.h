@@ -3,16 +3,11 @@
 #ifndef HALO_BEGIN_H
 #define HALO_BEGIN_H
 
-#include <stdbool.h>
-
 #include "pipeline/live.h"
 
 /* A copy with everything that it points to, the caller's; packets share their memory. NULL: out of
  * memory. begin->video must be there. */
 struct halo_live_begin *halo_begin_copy(const struct halo_live_begin *begin);
 void halo_begin_destroy(struct halo_live_begin *begin); /* of a copy; NULL is nothing to do */
-
-/* Whether a decoder of the one goes on with the other. Both may be NULL. */
-bool halo_begin_is_same(const AVCodecParameters *a, const AVCodecParameters *b);
 
 #endif

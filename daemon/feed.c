@@ -8,6 +8,7 @@
 #include "config/log.h"
 #include "daemon/begin.h"
 #include "daemon/takers.h"
+#include "pipeline/begin_form.h"
 
 enum {
     CARD_MS = 500,         /* between cards */

@@ -13,6 +13,7 @@
 #include "daemon/bytes.h"
 #include "daemon/viewer.h"
 #include "pipeline/av.h"
+#include "pipeline/begin_form.h"
 
 enum {
     LEAST_LIMIT = 4 << 20, /* bytes that may wait */

@@ -58,6 +58,21 @@ void halo_begin_copy_finish(struct halo_begin_copy *copy)
     av_packet_free(&copy->solid);
 }
 
+bool halo_begin_is_same(const AVCodecParameters *a, const AVCodecParameters *b)
+{
+    if (!a || !b)
+        return a == b;
+    return a->codec_id == b->codec_id && a->width == b->width && a->height == b->height &&
+           a->format == b->format && a->profile == b->profile && a->level == b->level &&
+           !av_cmp_q(a->sample_aspect_ratio, b->sample_aspect_ratio) &&
+           a->color_range == b->color_range && a->color_space == b->color_space &&
+           a->color_primaries == b->color_primaries && a->color_trc == b->color_trc &&
+           a->sample_rate == b->sample_rate &&
+           !av_channel_layout_compare(&a->ch_layout, &b->ch_layout) &&
+           a->extradata_size == b->extradata_size &&
+           (!a->extradata_size || !memcmp(a->extradata, b->extradata, a->extradata_size));
+}
+
 struct halo_live_begin halo_begin_view(const struct halo_begin_copy *copy)
 {
     return (struct halo_live_begin){copy->video, copy->audio, copy->framerate, copy->card,

@@ -28,6 +28,10 @@ int halo_begin_copy_init(struct halo_begin_copy *ret, const struct halo_live_beg
 void halo_begin_copy_finish(struct halo_begin_copy *copy);
 struct halo_live_begin halo_begin_view(const struct halo_begin_copy *copy);
 
+/* Whether what follows the one can be the other: a decoder, and a file, go on with it. Both may be
+ * NULL. */
+bool halo_begin_is_same(const AVCodecParameters *a, const AVCodecParameters *b);
+
 /* What of a packet travels: its time, its size and that it is a key frame. Side data does not. */
 struct halo_packet_form {
     int64_t pts, dts, duration; /* us */

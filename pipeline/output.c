@@ -172,25 +172,10 @@ static void write_packet(struct halo_output *o, const AVPacket *pkt)
         say_well(o);
 }
 
-static bool equal_parameters(const AVCodecParameters *a, const AVCodecParameters *b)
-{
-    if (!a || !b)
-        return a == b;
-    return a->codec_id == b->codec_id && a->width == b->width && a->height == b->height &&
-           a->format == b->format && a->profile == b->profile && a->level == b->level &&
-           !av_cmp_q(a->sample_aspect_ratio, b->sample_aspect_ratio) &&
-           a->color_range == b->color_range && a->color_space == b->color_space &&
-           a->color_primaries == b->color_primaries && a->color_trc == b->color_trc &&
-           a->sample_rate == b->sample_rate &&
-           !av_channel_layout_compare(&a->ch_layout, &b->ch_layout) &&
-           a->extradata_size == b->extradata_size &&
-           (!a->extradata_size || !memcmp(a->extradata, b->extradata, a->extradata_size));
-}
-
 static void take_begin(struct halo_output *o, struct halo_begin_copy *begin)
 {
-    if (!o->begun || !equal_parameters(o->begin.video, begin->video) ||
-        !equal_parameters(o->begin.audio, begin->audio))
+    if (!o->begun || !halo_begin_is_same(o->begin.video, begin->video) ||
+        !halo_begin_is_same(o->begin.audio, begin->audio))
         close_place(o, NULL);
     FFSWAP(struct halo_begin_copy, o->begin, *begin);
     o->begun = true;
