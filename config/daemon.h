@@ -161,6 +161,7 @@ enum halo_change {
     HALO_CHANGE_FILTERS, /* chains only: swapped at a frame border */
     HALO_CHANGE_REST,    /* restarted */
 };
+/* Renditions are compared by name: their order may differ with every answer but REST. */
 enum halo_change halo_stream_settings_compare(const struct halo_stream_settings *a,
                                               const struct halo_stream_settings *b);
 

@@ -38,15 +38,21 @@ static bool is_same(const struct halo_encoding *a, const struct halo_encoding *b
     return is_same_video(a->video, b->video);
 }
 
+int halo_rendition_find(const struct halo_stream_settings *stream, const char *name)
+{
+    for (int i = 0; i < stream->renditions; i++)
+        if (!strcmp(stream->rendition[i].name, name))
+            return i;
+    return -1;
+}
+
 int halo_output_rendition(const struct halo_stream_settings *stream,
                           const struct halo_output_settings *output)
 {
     if (!output->rendition)
         return 0;
-    for (int i = 0; i < stream->renditions; i++)
-        if (!strcmp(stream->rendition[i].name, output->rendition))
-            return i + 1;
-    return -1;
+    const int at = halo_rendition_find(stream, output->rendition);
+    return at < 0 ? -1 : at + 1;
 }
 
 int halo_encodings(const struct halo_stream_settings *stream, struct halo_encoding *ret, int *of)

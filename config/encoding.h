@@ -27,6 +27,9 @@ struct halo_encoding {
  * or -1 for null. The last one is always JPEG. Returns how many there are. Points into stream. */
 int halo_encodings(const struct halo_stream_settings *stream, struct halo_encoding *ret, int *of);
 
+/* Index of the stream's rendition of that name; -1: there is none. */
+int halo_rendition_find(const struct halo_stream_settings *stream, const char *name);
+
 /* Number of the rendition that output shows, as in struct halo_encoding; -1: there is none so. */
 int halo_output_rendition(const struct halo_stream_settings *stream,
                           const struct halo_output_settings *output);

@@ -13,16 +13,18 @@ static void on_set(void *arg, json_t *result, const struct halo_error *err)
         halo_log(HALO_LOG_WARNING, "reload: %s", err->text);
 }
 
-/* Of its renditions too, which `set` leaves alone. */
+/* Of its renditions too, which `set` leaves alone. The file may name them in another order than the
+ * engine, which knows them by number, has them. */
 static int change_filters(struct sv_stream *stream, const struct halo_stream_settings *wanted,
                           struct halo_error *err)
 {
     for (int i = 0; i < wanted->renditions; i++) {
+        const int at = halo_rendition_find(&stream->settings, wanted->rendition[i].name);
         char *copy = strdup(wanted->rendition[i].filters);
         if (!copy)
             return halo_fail(err, -ENOMEM, "out of memory");
-        free(stream->settings.rendition[i].filters);
-        stream->settings.rendition[i].filters = copy;
+        free(stream->settings.rendition[at].filters);
+        stream->settings.rendition[at].filters = copy;
     }
     return sv_request_set(stream, wanted->filters, on_set, NULL, err);
 }

@@ -299,6 +299,31 @@ class Reloads(DaemonTest):
         self.reload(daemon)
         self.assertTrue(wait_until(lambda: daemon.status('one')['filters'] == 'gblur=sigma=2'))
 
+    def test_renditions_in_another_order(self):
+        """Chains are their renditions', whichever comes first in the file: no other's picture."""
+        def stream(**chains):
+            return {'one': self.stream(
+                filters='null',
+                renditions={name: {'filters': chain} for name, chain in chains.items()},
+                outputs=[{'unix': self.path(name + '.nut'), 'rendition': name,
+                          'video': {'codec': 'raw'}} for name in sorted(chains)])}
+
+        daemon = self.start(stream(dark='sobel', plain='null'))
+        daemon.wait_state('one', 'running')
+        dark, plain = self.watcher('dark.nut'), self.watcher('plain.nut')
+        self.assertIsNotNone(dark.wait(False))
+        self.assertIsNotNone(plain.wait(False))
+        count = len(dark.pictures)
+        daemon.write(stream(plain='null', dark='sobel=scale=0.5'))
+        self.assertEqual(self.reload(daemon)['set'], ['one'])
+        self.assertTrue(wait_until(lambda: 'filters are now' in daemon.told()), daemon.told())
+        self.assertEqual(daemon.status('one')['renditions'],
+                         {'dark': 'sobel=scale=0.5', 'plain': 'null'})
+        self.assertTrue(wait_until(lambda: len(dark.pictures) > count + 25))
+        light = [sum(picture) for _, picture in plain.pictures]
+        self.assertLess(max(sum(picture) for _, picture in dark.pictures), min(light) / 2)
+        self.assertEqual(daemon.status('one')['restarts'], 0)
+
     def test_gone_and_back(self):
         """A stream that is removed and added at once, and one that is disabled and enabled."""
         daemon = self.start(self.both())
