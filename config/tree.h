@@ -11,9 +11,8 @@ enum {
     HALO_TREE_MOST_BYTES = 1 << 20, /* of a file */
     HALO_TREE_MOST_DEPTH = 16,
     HALO_TREE_MOST_NODES = 50000,
-    HALO_TREE_MOST_TEXT =
-        8 << 20,                /* bytes of all scalars, with what ${} and aliases make of them */
-    HALO_TREE_MOST_KEYS = 1024, /* of one map */
+    HALO_TREE_MOST_TEXT = 8 << 20, /* bytes that ${} and aliases make of scalars and keys */
+    HALO_TREE_MOST_KEYS = 1024,    /* of one map */
     HALO_TREE_MOST_ANCHORS = 256,
 };
 

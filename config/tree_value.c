@@ -40,10 +40,15 @@ int halo_reader_note_anchor(struct halo_reader *r, const yaml_char_t *name, int 
     return r->anchors++;
 }
 
+static size_t length_of(const char *text)
+{
+    return text ? strlen(text) : 0;
+}
+
 static int count_nodes(const struct halo_node *node, size_t *bytes)
 {
     int count = 1;
-    *bytes += node->text ? strlen(node->text) : 0;
+    *bytes += length_of(node->key) + length_of(node->text) + length_of(node->written);
     for (int i = 0; i < node->count; i++)
         count += count_nodes(node->child[i], bytes);
     return count;

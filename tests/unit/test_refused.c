@@ -265,6 +265,23 @@ static void too_much(void **state)
     strcpy(text + 500006, "\nb: [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]\n");
     REFUSE(text, "f:2: all texts together are longer than 8388608 bytes");
 
+    /* A long key, often; and a long text that becomes a short one. */
+    static const char fifty[] =
+        "*a,*a,*a,*a,*a,*a,*a,*a,*a,*a,*a,*a,*a,*a,*a,*a,*a,*a,*a,*a,*a,*a,*a,"
+        "*a,*a,*a,*a,*a,*a,*a,*a,*a,*a,*a,*a,*a,*a,*a,*a,*a,*a,*a,*a,*a,*a,*a,"
+        "*a,*a,*a,*a";
+    strcpy(text, "a: &a\n  ? ");
+    memset(text + 10, 'k', 200000);
+    sprintf(text + 200010, "\n  : x\nb: [%s]\n", fifty);
+    REFUSE(text, "f:4: all texts together are longer than 8388608 bytes");
+
+    assert_int_equal(setenv("NOTHING", "", 1), 0);
+    strcpy(text, "a: &a ");
+    for (int i = 0; i < 20000; i++)
+        memcpy(text + 6 + i * 10, "${NOTHING}", 10);
+    sprintf(text + 200006, "\nb: [%s]\n", fifty);
+    REFUSE(text, "f:2: all texts together are longer than 8388608 bytes");
+
     *text = '\0';
     for (int i = 0, used = 0; i < 2000; i++)
         used += sprintf(text + used, "k%d: 1\n", i);
