@@ -76,7 +76,7 @@ static char *read_key(struct halo_reader *r, const yaml_event_t *event)
         return NULL;
     char *text = key->text;
     key->text = NULL;
-    if (key->plain && !strcmp(text, "<<"))
+    if (!strcmp(text, "<<")) /* also in quotes: nothing of that name is known */
         HALO_READER_SAY(r, line,
                         "merge keys (<<) are not read: defaults: holds what streams share");
     halo_node_destroy(key);

@@ -74,6 +74,8 @@ static void keys(void **state)
     REFUSE("# nothing\n", "f:1: streams: is missing: it has a map of streams by name");
     REFUSE("<<: {}\nstreams: {}\n",
            "f:1: merge keys (<<) are not read: defaults: holds what streams share");
+    REFUSE(STREAM "\"<<\": {depth: 9}\n",
+           "f:5: merge keys (<<) are not read: defaults: holds what streams share");
     REFUSE("? [a]\n: b\n", "f:1: a key must be a word");
 }
 
