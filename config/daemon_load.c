@@ -111,7 +111,7 @@ static bool check_version(struct halo_loader *l, struct halo_node *root)
     if (!version || version->kind != HALO_NODE_SCALAR || !strcmp(version->text, "1"))
         return true;
     halo_loader_enter(l, "version", 0);
-    halo_loader_say(l, version, "%.20s: this halod reads version 1", version->text);
+    halo_loader_say(l, version, "%.20s: this halod reads version 1", halo_node_shown(version));
     l->path[0] = '\0';
     return false;
 }

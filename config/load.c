@@ -20,6 +20,16 @@ void halo_loader_say(struct halo_loader *l, const struct halo_node *node, const 
     halo_error_list_add(l->errors, node->source, node->line, l->path, "%s", text);
 }
 
+void halo_loader_say_refused(struct halo_loader *l, const struct halo_node *node, const char *why)
+{
+    const bool is_text = node->kind == HALO_NODE_SCALAR;
+    if (!halo_node_is_expanded(node))
+        halo_loader_say(l, node, "%s", why);
+    else
+        halo_loader_say(l, node, "%.*s%sis refused (why would show what ${} brought)", SHOWN,
+                        is_text ? halo_node_shown(node) : "", is_text ? ": " : "");
+}
+
 size_t halo_loader_enter(struct halo_loader *l, const char *name, int index)
 {
     const size_t mark = strlen(l->path), room = sizeof(l->path) - mark;
@@ -85,8 +95,7 @@ static const char *text_for(struct halo_loader *l, const struct halo_option *row
         return text;
     if (!strcmp(text, "true") || !strcmp(text, "false"))
         return *text == 't' ? "1" : "0";
-    halo_loader_say(l, node, "%.*s: must be true or false", SHOWN,
-                    node->written ? node->written : node->text);
+    halo_loader_say(l, node, "%.*s: must be true or false", SHOWN, halo_node_shown(node));
     node->bad = true;
     return NULL;
 }
@@ -102,12 +111,10 @@ void halo_loader_row(struct halo_loader *l, const struct halo_option *row, void 
     if (code == -ENOMEM) {
         l->no_memory = true;
     } else if (code) {
-        /* What was wrong comes behind "NAME=TEXT: "; the text is shown as it was written, for what
-         * ${} brought may be a secret. */
+        /* What was wrong comes behind "NAME=TEXT: ". */
         const size_t length = strlen(text), shown = length < SHOWN ? length : SHOWN;
         const char *what = err.text + strlen(row->name) + 1 + shown + 2;
-        halo_loader_say(l, node, "%.*s: %s", SHOWN, node->written ? node->written : node->text,
-                        what);
+        halo_loader_say(l, node, "%.*s: %s", SHOWN, halo_node_shown(node), what);
         node->bad = true;
     }
 }

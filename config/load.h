@@ -26,6 +26,10 @@ struct halo_loader {
 void halo_loader_say(struct halo_loader *l, const struct halo_node *node, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* Says why a check refused the node's value, which may repeat some of it; where ${} brought that,
+ * only that it is refused. */
+void halo_loader_say_refused(struct halo_loader *l, const struct halo_node *node, const char *why);
+
 /* Appends ".name" to the path, or "[index]" where name is NULL; leave takes enter's result. */
 size_t halo_loader_enter(struct halo_loader *l, const char *name, int index);
 void halo_loader_leave(struct halo_loader *l, size_t mark);

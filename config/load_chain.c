@@ -138,7 +138,7 @@ static bool check_chain(struct halo_loader *l, struct halo_node *node, const cha
         l->no_memory = true;
     else if (code) {
         const char *what = columns ? NULL : strstr(err.text, ": ");
-        halo_loader_say(l, node, "%s", what ? what + 2 : err.text);
+        halo_loader_say_refused(l, node, what ? what + 2 : err.text);
     }
     return code == 0;
 }

@@ -20,7 +20,7 @@ static void check_encoder(struct halo_loader *l, struct halo_node *node, const c
     if (code == -ENOMEM)
         l->no_memory = true;
     else if (code)
-        halo_loader_say(l, node, "%s", err.text);
+        halo_loader_say_refused(l, node, err.text);
 }
 
 static void load_video(struct halo_loader *l, void *settings, struct halo_node *node)

@@ -125,7 +125,7 @@ static void check_renditions(struct halo_loader *l, const struct halo_stream_set
         halo_loader_enter(l, NULL, i);
         halo_loader_enter(l, "rendition", 0);
         const struct halo_node *node = halo_node_get(outputs->child[i], "rendition");
-        halo_loader_say(l, node ? node : outputs, "%.80s: no such one in renditions:%s%s%s", wanted,
+        halo_loader_say(l, node, "%.80s: no such one in renditions:%s%s%s", halo_node_shown(node),
                         near ? " (nearest: " : "", near ? near : "", near ? ")" : "");
         halo_loader_leave(l, mark);
     }

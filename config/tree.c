@@ -85,6 +85,19 @@ struct halo_node *halo_node_get(const struct halo_node *map, const char *key)
     return NULL;
 }
 
+const char *halo_node_shown(const struct halo_node *node)
+{
+    return node->written ? node->written : node->text;
+}
+
+bool halo_node_is_expanded(const struct halo_node *node)
+{
+    bool expanded = node->written != NULL;
+    for (int i = 0; !expanded && i < node->count; i++)
+        expanded = halo_node_is_expanded(node->child[i]);
+    return expanded;
+}
+
 bool halo_node_is_null(const struct halo_node *node)
 {
     static const char *const words[] = {"", "~", "null", "Null", "NULL"};

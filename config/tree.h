@@ -51,6 +51,11 @@ struct halo_node *halo_node_copy(const struct halo_node *node); /* NULL: out of 
 /* The child with that key, or NULL; NULL has none. */
 struct halo_node *halo_node_get(const struct halo_node *map, const char *key);
 
+/* The text of a SCALAR for messages: as it was written, for what ${} brought may be a secret. */
+const char *halo_node_shown(const struct halo_node *node);
+/* Whether ${} made the node's text, or that of one below it. */
+bool halo_node_is_expanded(const struct halo_node *node);
+
 /* YAML's null: nothing, ~ or null, without quotes. */
 bool halo_node_is_null(const struct halo_node *node);
 

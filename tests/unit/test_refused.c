@@ -221,6 +221,26 @@ static void defaults(void **state)
     REFUSE("defaults:\nstreams: {}\n", "f:1: defaults: has no value: a map of keys is expected");
 }
 
+/* What the environment brings is in no message. */
+static void from_outside(void **state)
+{
+    (void)state;
+#define WHY "is refused (why would show what ${} brought)"
+    assert_int_equal(setenv("HUSH", "hush", 1), 0);
+    REFUSE("version: ${HUSH}\nstreams: {}\n", "f:1: version: ${HUSH}: this halod reads version 1");
+    REFUSE(STREAM "depth: ${HUSH}\n", AT "depth: ${HUSH}: must be a whole number");
+    REFUSE(STREAM "loop: ${HUSH}\n", AT "loop: ${HUSH}: must be true or false");
+    REFUSE(OUT "{unix: a.ts, rendition: '${HUSH}'}\n",
+           AT_OUT ".rendition: ${HUSH}: no such one in renditions:");
+    REFUSE(OUT "{unix: a.ts, video: {codec: '${HUSH}'}, audio: '${HUSH}'}\n",
+           AT_OUT ".video.codec: ${HUSH}: " WHY, AT_OUT ".audio: ${HUSH}: " WHY);
+    REFUSE(CHAIN "sobel,${HUSH}\n", FILTERS ": sobel,${HUSH}: " WHY);
+    REFUSE(CHAIN "\n    - ${HUSH}\n    - gblur: {strategy: '${HUSH}'}\n    - hash\n",
+           "f:5: streams.a.filters[0]: ${HUSH}: " WHY, "f:6: streams.a.filters[1]: " WHY,
+           "f:7: streams.a.filters[2]: column 1: unknown filter hash (halod filters lists them)");
+    unsetenv("HUSH");
+}
+
 static void not_yaml(void **state)
 {
     (void)state;
@@ -330,9 +350,11 @@ static void too_many(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(keys),     cmocka_unit_test(types),    cmocka_unit_test(chains),
-        cmocka_unit_test(outputs),  cmocka_unit_test(places),   cmocka_unit_test(names_and_inputs),
-        cmocka_unit_test(defaults), cmocka_unit_test(not_yaml), cmocka_unit_test(too_much),
+        cmocka_unit_test(keys),     cmocka_unit_test(types),
+        cmocka_unit_test(chains),   cmocka_unit_test(outputs),
+        cmocka_unit_test(places),   cmocka_unit_test(names_and_inputs),
+        cmocka_unit_test(defaults), cmocka_unit_test(from_outside),
+        cmocka_unit_test(not_yaml), cmocka_unit_test(too_much),
         cmocka_unit_test(too_many),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
