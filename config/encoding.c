@@ -9,10 +9,15 @@ static bool is_same_text(const char *a, const char *b)
     return a && b ? !strcmp(a, b) : a == b;
 }
 
+const char *halo_video_codec(const struct halo_video_settings *video)
+{
+    return video->codec ? video->codec : "libx264";
+}
+
 static bool is_raw(const struct halo_output_settings *output)
 {
-    const char *codec = output->video.codec, *dot = strrchr(output->target, '.');
-    return (codec && !strcmp(codec, "raw")) ||
+    const char *dot = strrchr(output->target, '.');
+    return !strcmp(halo_video_codec(&output->video), "raw") ||
            (output->kind == HALO_OUTPUT_UNIX && dot && !strcmp(dot, ".fd"));
 }
 
@@ -23,9 +28,10 @@ static const char *sound_of(const struct halo_output_settings *output)
 
 static bool is_same_video(const struct halo_video_settings *a, const struct halo_video_settings *b)
 {
-    return is_same_text(a->codec, b->codec) && is_same_text(a->bitrate, b->bitrate) &&
-           is_same_text(a->crf, b->crf) && is_same_text(a->preset, b->preset) &&
-           is_same_text(a->size, b->size) && a->gop == b->gop && a->fps == b->fps;
+    return !strcmp(halo_video_codec(a), halo_video_codec(b)) &&
+           is_same_text(a->bitrate, b->bitrate) && is_same_text(a->crf, b->crf) &&
+           is_same_text(a->preset, b->preset) && is_same_text(a->size, b->size) &&
+           a->gop == b->gop && a->fps == b->fps;
 }
 
 /* Raw pictures have a size and a rate, and no codec to differ in. */

@@ -23,6 +23,9 @@ struct halo_encoding {
     bool writes; /* outputs of the engine do (files, URLs): it runs always */
 };
 
+/* The encoder's name, or "raw"; what is not given is libx264. */
+const char *halo_video_codec(const struct halo_video_settings *video);
+
 /* Fills ret, HALO_MOST_ENCODINGS long, and of, HALO_MOST_OUTPUTS long: the encoding of each output,
  * or -1 for null. The last one is always JPEG. Returns how many there are. Points into stream. */
 int halo_encodings(const struct halo_stream_settings *stream, struct halo_encoding *ret, int *of);

@@ -14,6 +14,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "config/encoding.h"
 #include "config/run.h"
 
 struct gathering {
@@ -34,7 +35,7 @@ static json_t *list_of(json_t *facts, const char *name)
 
 static void ask_encoder(json_t *facts, const char *stream, const struct halo_video_settings *video)
 {
-    const char *codec = video->codec ? video->codec : "libx264";
+    const char *codec = halo_video_codec(video);
     if (strcmp(codec, "raw"))
         json_array_append_new(list_of(facts, "encoders"),
                               json_pack("{s:s, s:s, s:b}", "stream", stream, "codec", codec,

@@ -80,8 +80,7 @@ static int open_for(struct halo_live_encoding *e, struct halo_encoder **ret, str
     settings.preset = video->preset;
     settings.gop = gop_of(e->live, video);
     size_of(e->live, e->what, &settings.width, &settings.height);
-    return open_encoder(e->live, video->codec ? video->codec : "libx264", "matroska", &settings,
-                        ret, err);
+    return open_encoder(e->live, halo_video_codec(video), "matroska", &settings, ret, err);
 }
 
 int halo_live_codec_open(struct halo_live_encoding *e, struct halo_error *err)

@@ -21,8 +21,8 @@ static int check_encoding(const struct halo_encoding *e, struct halo_error *err)
         return -EINVAL;
     if (e->kind != HALO_ENCODING_CODED)
         return 0;
-    const AVCodec *codec = halo_av_find_encoder(
-        "codec", e->video->codec ? e->video->codec : "libx264", AVMEDIA_TYPE_VIDEO, err);
+    const AVCodec *codec =
+        halo_av_find_encoder("codec", halo_video_codec(e->video), AVMEDIA_TYPE_VIDEO, err);
     return codec ? halo_encode_check_preset(codec, e->video->preset, err) : -EINVAL;
 }
 

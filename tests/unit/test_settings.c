@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "config/daemon.h"
+#include "config/encoding.h"
 #include "config/log.h"
 #include "pipeline/filter.h"
 #include "tests/unit/cmocka_all.h"
@@ -206,6 +207,27 @@ static void comparing(void **state)
     }
 }
 
+/* What is computed once though several outputs have it. */
+static void encodings(void **state)
+{
+    (void)state;
+    struct halo_daemon_settings *s =
+        load(OUT "{unix: a.ts}\n    - {unix: a.mkv, video: {codec: libx264, gop: 1000ms}}\n"
+                 "    - {file: a.mp4, video: {fps: 0}, audio: off}\n    - {null: true}\n"
+                 "    - {unix: b.ts, video: {crf: 30}}\n    - {unix: c.ts, rendition: b}\n"
+                 "    - {unix: a.fd}\n    - {unix: a.nut, video: {codec: raw}}\n"
+                 "    renditions: {b: {filters: sobel}}\n");
+    static const int wanted[] = {0, 0, 0, -1, 1, 2, 3, 3};
+    struct halo_encoding encoding[HALO_MOST_ENCODINGS];
+    int of[HALO_MOST_OUTPUTS];
+    assert_int_equal(halo_encodings(&s->stream[0], encoding, of), 5);
+    assert_memory_equal(of, wanted, sizeof(wanted));
+    assert_int_equal(encoding[2].rendition, 1);
+    assert_int_equal(encoding[3].kind, HALO_ENCODING_RAW);
+    assert_int_equal(encoding[4].kind, HALO_ENCODING_JPEG);
+    halo_daemon_settings_destroy(s);
+}
+
 static void chains_from_maps(void **state)
 {
     (void)state;
@@ -372,6 +394,7 @@ int main(void)
         cmocka_unit_test(from_text_to_engine),
         cmocka_unit_test(bad_texts_to_an_engine),
         cmocka_unit_test(comparing),
+        cmocka_unit_test(encodings),
         cmocka_unit_test(chains_from_maps),
         cmocka_unit_test(quoting),
         cmocka_unit_test(aliases),
