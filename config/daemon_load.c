@@ -17,7 +17,7 @@ static void load_control(struct halo_loader *l, void *settings, struct halo_node
     if (!path || !s->control.path)
         return;
     const size_t mark = halo_loader_enter(l, "path", 0);
-    halo_loader_claim(l, path, true, s->control.path);
+    halo_loader_claim_socket(l, path, s->control.path);
     halo_loader_leave(l, mark);
 }
 
@@ -30,7 +30,7 @@ static void load_http(struct halo_loader *l, void *settings, struct halo_node *n
     if (!listen || !s->http.listen || strncmp(s->http.listen, "unix:", 5))
         return;
     const size_t mark = halo_loader_enter(l, "listen", 0);
-    halo_loader_claim(l, listen, true, s->http.listen + 5);
+    halo_loader_claim_socket(l, listen, s->http.listen + 5);
     halo_loader_leave(l, mark);
 }
 

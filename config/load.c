@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/un.h>
 
 enum { SHOWN = 80 }; /* bytes of the user's text that an error repeats */
 
@@ -209,6 +210,13 @@ void halo_loader_claim(struct halo_loader *l, const struct halo_node *node, bool
         l->claims++;
     else
         l->no_memory = true;
+}
+
+void halo_loader_claim_socket(struct halo_loader *l, const struct halo_node *node, const char *path)
+{
+    if (strlen(path) >= sizeof(((struct sockaddr_un *)0)->sun_path))
+        halo_loader_say(l, node, "a socket's path has at most 107 bytes");
+    halo_loader_claim(l, node, true, path);
 }
 
 static int compare_claims(const void *a, const void *b)

@@ -60,6 +60,9 @@ void halo_loader_section(struct halo_loader *l, const struct halo_section *secti
 /* Notes that the key at hand has this place for itself; text is a path or a URL. */
 void halo_loader_claim(struct halo_loader *l, const struct halo_node *node, bool is_path,
                        const char *text);
+/* The same for a socket's path, whose length is checked. */
+void halo_loader_claim_socket(struct halo_loader *l, const struct halo_node *node,
+                              const char *path);
 /* Says what is claimed twice. */
 void halo_loader_compare(struct halo_loader *l);
 

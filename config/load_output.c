@@ -3,12 +3,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/un.h>
 
 #include "config/daemon_tables.h"
 #include "config/load.h"
-
-enum { LONGEST_SOCKET = sizeof(((struct sockaddr_un *)0)->sun_path) - 1 };
 
 static void check_encoder(struct halo_loader *l, struct halo_node *node, const char *codec,
                           bool audio)
@@ -76,8 +73,6 @@ static void check_socket(struct halo_loader *l, const struct halo_output_setting
     if (!frames && !has_suffix(path, ".ts") && !has_suffix(path, ".mkv") &&
         !has_suffix(path, ".nut"))
         say_of(l, node, "unix", "its suffix says what viewers get: .ts, .mkv, .nut or .fd");
-    else if (strlen(path) > LONGEST_SOCKET)
-        say_of(l, node, "unix", "a socket's path has at most 107 bytes");
     else if (frames && output->audio && strcmp(output->audio, "off"))
         say_of(l, node, "audio", "a socket .fd has frames alone");
     else if (frames && codec && !raw)
@@ -182,8 +177,10 @@ static void load_target(struct halo_loader *l, struct halo_output_settings *outp
             halo_loader_say(l, node, "must be true");
     } else {
         halo_loader_string(l, &output->target, node);
-        if (output->target)
-            halo_loader_claim(l, node, output->kind != HALO_OUTPUT_URL, output->target);
+        if (output->target && output->kind == HALO_OUTPUT_UNIX)
+            halo_loader_claim_socket(l, node, output->target);
+        else if (output->target)
+            halo_loader_claim(l, node, output->kind == HALO_OUTPUT_FILE, output->target);
     }
     halo_loader_leave(l, mark);
 }

@@ -195,6 +195,21 @@ static void places(void **state)
            "f:6: streams.d.outputs[1].url: streams.d.outputs[0].url has the same place (line 6)");
 }
 
+static void sockets(void **state)
+{
+    (void)state;
+    char path[106], text[700];
+    memset(path, 'x', 105);
+    path[105] = '\0';
+    snprintf(text, sizeof(text),
+             "control: {path: /%s.c}\nhttp: {listen: 'unix:/%s.h'}\nstreams:\n"
+             "  a: {input: x, filters: sobel, outputs: [{unix: %s.ts}, {unix: %.104s.ts}]}\n",
+             path, path, path, path);
+    REFUSE(text, "f:1: control.path: a socket's path has at most 107 bytes",
+           "f:2: http.listen: a socket's path has at most 107 bytes",
+           "f:4: streams.a.outputs[0].unix: a socket's path has at most 107 bytes");
+}
+
 static void names_and_inputs(void **state)
 {
     (void)state;
@@ -354,8 +369,8 @@ int main(void)
         cmocka_unit_test(chains),   cmocka_unit_test(outputs),
         cmocka_unit_test(places),   cmocka_unit_test(names_and_inputs),
         cmocka_unit_test(defaults), cmocka_unit_test(from_outside),
-        cmocka_unit_test(not_yaml), cmocka_unit_test(too_much),
-        cmocka_unit_test(too_many),
+        cmocka_unit_test(sockets),  cmocka_unit_test(not_yaml),
+        cmocka_unit_test(too_much), cmocka_unit_test(too_many),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
