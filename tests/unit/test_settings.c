@@ -117,6 +117,9 @@ static void defaults(void **state)
     s = load("streams: {}\n");
     assert_int_equal(s->streams, 0);
     halo_daemon_settings_destroy(s);
+    s = load("\xef\xbb\xbfversion: 1\n" STREAM); /* as some editors begin a text */
+    assert_int_equal(s->streams, 1);
+    halo_daemon_settings_destroy(s);
 }
 
 static void from_text_to_engine(void **state)
