@@ -137,8 +137,9 @@ int halo_daemon_load_text(struct halo_daemon_settings **ret, const char *text, s
                           struct halo_error_list **ret_errors);
 void halo_daemon_settings_destroy(struct halo_daemon_settings *settings); /* NULL: nothing */
 
-/* The settings as a file that loads to the same ones: defaults are written out, comments are not.
- * secrets false: passwords in URLs are "***". 0, or -EIO where `to` fails. */
+/* The settings as a file that loads to the same ones: defaults are written out, comments and
+ * texts that are not given are not. secrets false: passwords in URLs are "***". 0, or -EIO where
+ * `to` fails. */
 int halo_daemon_dump(const struct halo_daemon_settings *settings, bool secrets, FILE *to);
 
 /* The JSON Schema of the file. 0, -EIO. */

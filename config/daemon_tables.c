@@ -126,7 +126,7 @@ const struct halo_option halo_output_options[] = {
 
 const struct halo_option halo_video_options[] = {
     {"codec", NULL, HALO_OPTION_STRING, AT(codec), .argument = "CODEC",
-     .help = "an encoder (default libx264); raw, for .nut sockets: not encoded"},
+     .help = "an encoder (default libx264); raw, for sockets .nut and .fd: not encoded"},
     {"bitrate", NULL, HALO_OPTION_STRING, AT(bitrate), .argument = "BITS",
      .help = "bits per second, such as 800k or 4M", .pattern = "^[0-9]+([.][0-9]+)?[kKMG]?$",
      .form = "bits per second such as 800k or 4M"},

@@ -96,7 +96,7 @@ static int print_schema(int argc, char **argv)
 const struct halo_command halo_config_commands[] = {
     {"-c", "FILE", "run the daemon on the streams of FILE", run_daemon},
     {"--check-config", "FILE", "say what is wrong in FILE, if anything", check_config},
-    {"--dump-config", "[--secrets] FILE", "FILE with all defaults; passwords are ***", dump_config},
+    {"--dump-config", "[--secrets] FILE", "FILE with its defaults; passwords are ***", dump_config},
     {"--schema", "", "the JSON Schema of FILE, for editors", print_schema},
     {NULL, NULL, NULL, NULL},
 };
