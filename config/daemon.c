@@ -8,6 +8,13 @@
 
 #include "config/daemon_tables.h"
 
+bool halo_is_name(const char *text, size_t length)
+{
+    static const char letters[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-";
+    return length > 0 && length <= 64 && strspn(text, letters) >= length;
+}
+
 void halo_stream_settings_finish(struct halo_stream_settings *stream)
 {
     halo_options_finish(halo_stream_options, stream);

@@ -112,6 +112,9 @@ struct halo_daemon_settings {
     int streams;
 };
 
+/* Whether these bytes can be the name of a stream or a rendition. */
+bool halo_is_name(const char *text, size_t length);
+
 /* Errors of a file, all at once: "FILE:LINE: PATH.OF.KEY: what, nearest". */
 struct halo_error_list;
 int halo_error_list_count(const struct halo_error_list *list);

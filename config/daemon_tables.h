@@ -29,6 +29,7 @@ extern const struct halo_output_place halo_output_places[HALO_OUTPUT_KINDS];
 #define HALO_HELP_OUTPUTS    "where the filtered pictures go"
 #define HALO_HELP_VIDEO      "how pictures are encoded"
 
+/* What halo_is_name says, for the schema. */
 #define HALO_NAME_PATTERN "^[A-Za-z0-9_-]{1,64}$"
 #define HALO_NAME_FORM    "1 to 64 letters, digits, _ and -"
 

@@ -11,14 +11,29 @@
 
 enum { SHOWN = 80 }; /* bytes of the user's text that an error repeats */
 
-void halo_loader_say(struct halo_loader *l, const struct halo_node *node, const char *format, ...)
+static void say(struct halo_loader *l, const struct halo_node *node, int line, const char *format,
+                va_list arguments)
 {
     char text[900];
+    vsnprintf(text, sizeof(text), format, arguments);
+    halo_error_list_add(l->errors, node->source, line, l->path, "%s", text);
+}
+
+void halo_loader_say(struct halo_loader *l, const struct halo_node *node, const char *format, ...)
+{
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(text, sizeof(text), format, arguments);
+    say(l, node, node->line, format, arguments);
     va_end(arguments);
-    halo_error_list_add(l->errors, node->source, node->line, l->path, "%s", text);
+}
+
+void halo_loader_say_key(struct halo_loader *l, const struct halo_node *node, const char *format,
+                         ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    say(l, node, node->key_line, format, arguments);
+    va_end(arguments);
 }
 
 void halo_loader_say_refused(struct halo_loader *l, const struct halo_node *node, const char *why)
@@ -131,11 +146,8 @@ static void say_unknown(struct halo_loader *l, const struct halo_section *sectio
         if (!key->refused)
             names[count++] = key->name;
     const char *near = halo_nearest(node->key, strlen(node->key), names, count);
-    const int line = node->line;
-    node->line = node->key_line;
-    halo_loader_say(l, node, "unknown key%s%s%s", near ? " (nearest: " : "", near ? near : "",
-                    near ? ")" : "");
-    node->line = line;
+    halo_loader_say_key(l, node, "unknown key%s%s%s", near ? " (nearest: " : "", near ? near : "",
+                        near ? ")" : "");
     node->bad = true;
 }
 

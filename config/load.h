@@ -26,6 +26,10 @@ struct halo_loader {
 void halo_loader_say(struct halo_loader *l, const struct halo_node *node, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* The same, of the node's key. */
+void halo_loader_say_key(struct halo_loader *l, const struct halo_node *node, const char *format,
+                         ...) __attribute__((format(printf, 3, 4)));
+
 /* Says why a check refused the node's value, which may repeat some of it; where ${} brought that,
  * only that it is refused. */
 void halo_loader_say_refused(struct halo_loader *l, const struct halo_node *node, const char *why);

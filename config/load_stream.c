@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * One stream from its map. */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,22 +29,10 @@ static void say_missing(struct halo_loader *l, const struct halo_node *node, con
     halo_loader_leave(l, mark);
 }
 
-static void check_name(struct halo_loader *l, struct halo_node *node)
+static void check_name(struct halo_loader *l, const struct halo_node *node)
 {
-    static const struct halo_option row = {
-        "name", NULL, HALO_OPTION_STRING, .pattern = HALO_NAME_PATTERN, .form = HALO_NAME_FORM,
-    };
-    char *name = NULL;
-    struct halo_error err = {0};
-    const int code = halo_option_set(&row, &name, node->key, &err);
-    free(name);
-    l->no_memory |= code == -ENOMEM;
-    if (code != -EINVAL)
-        return;
-    const int line = node->line;
-    node->line = node->key_line;
-    halo_loader_say(l, node, "a name has " HALO_NAME_FORM);
-    node->line = line;
+    if (!halo_is_name(node->key, strlen(node->key)))
+        halo_loader_say_key(l, node, "a name has " HALO_NAME_FORM);
 }
 
 static void load_renditions(struct halo_loader *l, void *settings, struct halo_node *node)

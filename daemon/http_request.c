@@ -8,6 +8,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "config/daemon.h"
+
 /* Length of the name in "NAME" or "NAME:PORT"; an IPv6 address keeps its brackets. 0: malformed. */
 static size_t name_length(const char *host)
 {
@@ -57,13 +59,6 @@ static bool is_same_origin(const char *origin, const char *host)
     return begin && !strcasecmp(begin + 3, host);
 }
 
-static bool is_name(const char *text, size_t length)
-{
-    static const char letters[] =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-";
-    return length > 0 && length <= 64 && strspn(text, letters) >= length;
-}
-
 static void fail(struct halo_http_route *route, int status, const char *why)
 {
     route->what = HALO_HTTP_ERROR;
@@ -107,7 +102,7 @@ static enum halo_http_what find_picture(const struct halo_http_request *request,
     const size_t length = strcspn(name, "/");
     const char *file = name + length;
     const char *action = request->action;
-    if (length > 0 && (!is_name(name, length) || *file++ != '/'))
+    if (length > 0 && (!halo_is_name(name, length) || *file++ != '/'))
         return HALO_HTTP_ERROR;
     snprintf(stream, 65, "%.*s", (int)length, name);
     if (!*file)
