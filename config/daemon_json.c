@@ -183,14 +183,10 @@ static int load_one(struct halo_stream_settings *ret, struct halo_node *node,
         halo_load_stream(&l, stream, node, NULL);
     else
         l.no_memory = true;
-    for (int i = 0; i < l.claims; i++)
-        free(l.claim[i].place);
-    free(l.claim);
-    int code = 0;
-    if (l.no_memory || halo_error_list_is_short(l.errors))
-        code = halo_fail(err, -ENOMEM, "out of memory");
-    else if (halo_error_list_count(l.errors) > 0)
-        code = halo_fail(err, -EINVAL, "%s", halo_error_list_text(l.errors, 0));
+    const int code = halo_loader_finish(&l);
+    if (code)
+        halo_fail(err, code, "%s",
+                  code == -ENOMEM ? "out of memory" : halo_error_list_text(l.errors, 0));
     halo_error_list_destroy(l.errors);
     if (code && stream)
         halo_stream_settings_finish(stream);

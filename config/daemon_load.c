@@ -143,12 +143,7 @@ int halo_daemon_settings_make(struct halo_daemon_settings **ret, struct halo_nod
     halo_options_init(halo_daemon_options, s);
     halo_options_init(halo_log_options, &s->log);
     load_root(&l, s, root);
-    for (int i = 0; i < l.claims; i++)
-        free(l.claim[i].place);
-    free(l.claim);
-    const int code = l.no_memory || halo_error_list_is_short(errors) ? -ENOMEM
-                     : halo_error_list_count(errors) > 0             ? -EINVAL
-                                                                     : 0;
+    const int code = halo_loader_finish(&l);
     if (code)
         halo_daemon_settings_destroy(s);
     else

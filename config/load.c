@@ -262,3 +262,13 @@ void halo_loader_compare(struct halo_loader *l)
     }
     l->path[0] = '\0';
 }
+
+int halo_loader_finish(struct halo_loader *l)
+{
+    for (int i = 0; i < l->claims; i++)
+        free(l->claim[i].place);
+    free(l->claim);
+    if (l->no_memory || !l->errors || halo_error_list_is_short(l->errors))
+        return -ENOMEM;
+    return halo_error_list_count(l->errors) > 0 ? -EINVAL : 0;
+}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * From trees to settings: what daemon_load*.c share. One thread at a time. */
+ * From trees to settings: what load*.c and their callers share. One thread at a time. */
 #ifndef HALO_LOAD_H
 #define HALO_LOAD_H
 
@@ -14,7 +14,7 @@ struct halo_claim {
 };
 
 struct halo_loader {
-    struct halo_error_list *errors;
+    struct halo_error_list *errors;          /* the caller's */
     const struct halo_daemon_checks *checks; /* may be NULL */
     char path[256];                          /* of the key at hand: "streams.door.outputs[0]" */
     bool scratch;                            /* defaults: on trial: nothing is claimed or missing */
@@ -69,6 +69,9 @@ void halo_loader_claim_socket(struct halo_loader *l, const struct halo_node *nod
                               const char *path);
 /* Says what is claimed twice. */
 void halo_loader_compare(struct halo_loader *l);
+
+/* Frees what the loader owns. 0; -EINVAL: there are errors; -ENOMEM, also where errors is NULL. */
+int halo_loader_finish(struct halo_loader *l);
 
 /* The chain's text, malloc'ed: from a scalar, or a list of scalars and maps. NULL: said. */
 char *halo_load_chain(struct halo_loader *l, struct halo_node *node);
