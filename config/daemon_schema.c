@@ -77,20 +77,23 @@ static json_t *type_of(const struct halo_option *row)
                    : number;
 }
 
+/* What the row of fresh settings is written as; NULL: nothing. */
 static json_t *default_of(const struct halo_option *row)
 {
-    if (row->type == HALO_OPTION_FLAG)
-        return json_boolean(row->value != 0);
-    if (row->type == HALO_OPTION_CHOICE)
-        return json_string(row->choices[(int)row->value]);
-    if (row->type == HALO_OPTION_STRING)
-        return NULL;
-    if (row->choices && !(row->value >= row->min && row->value <= row->max))
-        return json_string(row->choices[0]);
-    if (!(row->value >= row->min && row->value <= row->max))
-        return NULL;
-    return row->type == HALO_OPTION_INT ? json_integer((json_int_t)row->value)
-                                        : json_real(row->value);
+    union {
+        bool flag;
+        int number;
+        int64_t bytes;
+        double real;
+        char *text;
+    } field;
+    struct halo_option rows[2] = {*row, {NULL}};
+    rows[0].offset = 0;
+    halo_options_init(rows, &field);
+    json_t *object = halo_rows_to_json(rows, &field);
+    json_t *value = json_incref(json_object_get(object, row->name));
+    json_decref(object);
+    return value;
 }
 
 static json_t *described(json_t *schema, const char *help)
