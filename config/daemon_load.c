@@ -110,9 +110,8 @@ static bool check_version(struct halo_loader *l, struct halo_node *root)
     const struct halo_node *version = halo_node_get(root, "version");
     if (!version || version->kind != HALO_NODE_SCALAR || !strcmp(version->text, "1"))
         return true;
-    halo_loader_enter(l, "version", 0);
-    halo_loader_say(l, version, "%.20s: this halod reads version 1", halo_node_shown(version));
-    l->path[0] = '\0';
+    halo_loader_say_of(l, root, "version", "%.20s: this halod reads version 1",
+                       halo_node_shown(version));
     return false;
 }
 

@@ -61,6 +61,18 @@ void halo_loader_leave(struct halo_loader *l, size_t mark)
     l->path[mark] = '\0';
 }
 
+void halo_loader_say_of(struct halo_loader *l, const struct halo_node *map, const char *key,
+                        const char *format, ...)
+{
+    const struct halo_node *node = halo_node_get(map, key);
+    const size_t mark = halo_loader_enter(l, key, 0);
+    va_list arguments;
+    va_start(arguments, format);
+    say(l, node ? node : map, (node ? node : map)->line, format, arguments);
+    va_end(arguments);
+    halo_loader_leave(l, mark);
+}
+
 bool halo_loader_is(struct halo_loader *l, struct halo_node *node, enum halo_node_kind kind)
 {
     static const char *const names[] = {

@@ -30,6 +30,10 @@ void halo_loader_say(struct halo_loader *l, const struct halo_node *node, const 
 void halo_loader_say_key(struct halo_loader *l, const struct halo_node *node, const char *format,
                          ...) __attribute__((format(printf, 3, 4)));
 
+/* The same, of a key of the map, or of the map where that key is not there. */
+void halo_loader_say_of(struct halo_loader *l, const struct halo_node *map, const char *key,
+                        const char *format, ...) __attribute__((format(printf, 4, 5)));
+
 /* Says why a check refused the node's value, which may repeat some of it; where ${} brought that,
  * only that it is refused. */
 void halo_loader_say_refused(struct halo_loader *l, const struct halo_node *node, const char *why);

@@ -55,16 +55,6 @@ static bool has_suffix(const char *name, const char *suffix)
     return length > n && !strcmp(name + length - n, suffix) && name[length - n - 1] != '/';
 }
 
-/* Says it of a key of the output, or of the output where that key is not there. */
-static void say_of(struct halo_loader *l, struct halo_node *output, const char *key,
-                   const char *what)
-{
-    struct halo_node *node = halo_node_get(output, key);
-    const size_t mark = halo_loader_enter(l, key, 0);
-    halo_loader_say(l, node ? node : output, "%s", what);
-    halo_loader_leave(l, mark);
-}
-
 static void check_socket(struct halo_loader *l, const struct halo_output_settings *output,
                          struct halo_node *node)
 {
@@ -72,13 +62,15 @@ static void check_socket(struct halo_loader *l, const struct halo_output_setting
     const bool frames = has_suffix(path, ".fd"), raw = codec && !strcmp(codec, "raw");
     if (!frames && !has_suffix(path, ".ts") && !has_suffix(path, ".mkv") &&
         !has_suffix(path, ".nut"))
-        say_of(l, node, "unix", "its suffix says what viewers get: .ts, .mkv, .nut or .fd");
+        halo_loader_say_of(l, node, "unix",
+                           "its suffix says what viewers get: .ts, .mkv, .nut or .fd");
     else if (frames && output->audio && strcmp(output->audio, "off"))
-        say_of(l, node, "audio", "a socket .fd has frames alone");
+        halo_loader_say_of(l, node, "audio", "a socket .fd has frames alone");
     else if (frames && codec && !raw)
-        say_of(l, node, "video", "a socket .fd has frames as they are: no codec but raw");
+        halo_loader_say_of(l, node, "video",
+                           "a socket .fd has frames as they are: no codec but raw");
     else if (raw && !frames && !has_suffix(path, ".nut"))
-        say_of(l, node, "video", "codec: raw is for sockets .nut and .fd");
+        halo_loader_say_of(l, node, "video", "codec: raw is for sockets .nut and .fd");
 }
 
 /* What a strftime name may hold without naming folders or a thing of the locale's length. */
@@ -101,15 +93,18 @@ static void check_file(struct halo_loader *l, const struct halo_output_settings 
     base = base ? base + 1 : output->target;
     const char *dot = strrchr(base, '.');
     if (!dot || dot == base || !dot[1])
-        say_of(l, node, "file", "its suffix says the container, such as .mkv or .mp4");
+        halo_loader_say_of(l, node, "file", "its suffix says the container, such as .mkv or .mp4");
     else if (!is_pattern(output->target, &conversions))
-        say_of(l, node, "file", "behind % one of YymdjHMSsFTzZaAbBuVG is expected (%% is a %)");
+        halo_loader_say_of(l, node, "file",
+                           "behind %% one of YymdjHMSsFTzZaAbBuVG is expected (%%%% is a %%)");
     else if (output->segment_time > 0 && !conversions)
-        say_of(l, node, "file", "segments need names of their own, such as door-%Y%m%d-%H%M%S.mkv");
+        halo_loader_say_of(
+            l, node, "file",
+            "segments need names of their own, such as door-%%Y%%m%%d-%%H%%M%%S.mkv");
     if (output->keep_size > 0 && output->segment_time <= 0)
-        say_of(l, node, "keep_size", "is for segments: give segment_time, too");
+        halo_loader_say_of(l, node, "keep_size", "is for segments: give segment_time, too");
     if (output->video.codec && !strcmp(output->video.codec, "raw"))
-        say_of(l, node, "video", "codec: raw is for sockets .nut and .fd");
+        halo_loader_say_of(l, node, "video", "codec: raw is for sockets .nut and .fd");
 }
 
 static void check_url(struct halo_loader *l, const struct halo_output_settings *output,
@@ -117,9 +112,9 @@ static void check_url(struct halo_loader *l, const struct halo_output_settings *
 {
     const char *colon = strchr(output->target, ':');
     if (!colon || colon == output->target || strchr("/.", *output->target))
-        say_of(l, node, "url", "must begin with its protocol, as in rtsp://HOST/PATH");
+        halo_loader_say_of(l, node, "url", "must begin with its protocol, as in rtsp://HOST/PATH");
     if (output->video.codec && !strcmp(output->video.codec, "raw"))
-        say_of(l, node, "video", "codec: raw is for sockets .nut and .fd");
+        halo_loader_say_of(l, node, "video", "codec: raw is for sockets .nut and .fd");
 }
 
 /* Keys that would have no effect with this kind. */
@@ -140,11 +135,9 @@ static void check_keys(struct halo_loader *l, const struct halo_output_settings 
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
         const bool fits =
             keys[i].kind == -1 ? output->kind != HALO_OUTPUT_NULL : output->kind == keys[i].kind;
-        char what[80];
-        snprintf(what, sizeof(what),
-                 "has no effect with %s:", halo_output_places[output->kind].key);
         if (!fits && halo_node_get(node, keys[i].key))
-            say_of(l, node, keys[i].key, what);
+            halo_loader_say_of(l, node, keys[i].key,
+                               "has no effect with %s:", halo_output_places[output->kind].key);
     }
 }
 

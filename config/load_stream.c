@@ -24,9 +24,7 @@ static void load_rendition_filters(struct halo_loader *l, void *settings, struct
 static void say_missing(struct halo_loader *l, const struct halo_node *node, const char *key,
                         const char *what)
 {
-    const size_t mark = halo_loader_enter(l, key, 0);
-    halo_loader_say(l, node, "is missing: %s", what);
-    halo_loader_leave(l, mark);
+    halo_loader_say_of(l, node, key, "is missing: %s", what);
 }
 
 static void check_name(struct halo_loader *l, const struct halo_node *node)
