@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * One output of a stream, and what its keys mean together. */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "config/daemon_tables.h"
@@ -55,6 +54,11 @@ static bool has_suffix(const char *name, const char *suffix)
     return length > n && !strcmp(name + length - n, suffix) && name[length - n - 1] != '/';
 }
 
+static void say_raw(struct halo_loader *l, struct halo_node *output)
+{
+    halo_loader_say_of(l, output, "video", "codec: raw is for sockets .nut and .fd");
+}
+
 static void check_socket(struct halo_loader *l, const struct halo_output_settings *output,
                          struct halo_node *node)
 {
@@ -70,7 +74,7 @@ static void check_socket(struct halo_loader *l, const struct halo_output_setting
         halo_loader_say_of(l, node, "video",
                            "a socket .fd has frames as they are: no codec but raw");
     else if (raw && !frames && !has_suffix(path, ".nut"))
-        halo_loader_say_of(l, node, "video", "codec: raw is for sockets .nut and .fd");
+        say_raw(l, node);
 }
 
 /* What a strftime name may hold without naming folders or a thing of the locale's length. */
@@ -103,8 +107,6 @@ static void check_file(struct halo_loader *l, const struct halo_output_settings 
             "segments need names of their own, such as door-%%Y%%m%%d-%%H%%M%%S.mkv");
     if (output->keep_size > 0 && output->segment_time <= 0)
         halo_loader_say_of(l, node, "keep_size", "is for segments: give segment_time, too");
-    if (output->video.codec && !strcmp(output->video.codec, "raw"))
-        halo_loader_say_of(l, node, "video", "codec: raw is for sockets .nut and .fd");
 }
 
 static void check_url(struct halo_loader *l, const struct halo_output_settings *output,
@@ -113,8 +115,6 @@ static void check_url(struct halo_loader *l, const struct halo_output_settings *
     const char *colon = strchr(output->target, ':');
     if (!colon || colon == output->target || strchr("/.", *output->target))
         halo_loader_say_of(l, node, "url", "must begin with its protocol, as in rtsp://HOST/PATH");
-    if (output->video.codec && !strcmp(output->video.codec, "raw"))
-        halo_loader_say_of(l, node, "video", "codec: raw is for sockets .nut and .fd");
 }
 
 /* Keys that would have no effect with this kind. */
@@ -205,4 +205,6 @@ void halo_load_output(struct halo_loader *l, struct halo_output_settings *output
         check_file(l, output, node);
     else if (kind == HALO_OUTPUT_URL)
         check_url(l, output, node);
+    if (kind != HALO_OUTPUT_UNIX && output->video.codec && !strcmp(output->video.codec, "raw"))
+        say_raw(l, node);
 }

@@ -176,6 +176,10 @@ static void outputs(void **state)
            AT_OUT ".file: segments need names of their own, such as door-%Y%m%d-%H%M%S.mkv");
     REFUSE(OUT "{file: a-%D.mkv}\n",
            AT_OUT ".file: behind % one of YymdjHMSsFTzZaAbBuVG is expected (%% is a %)");
+    REFUSE(OUT
+           "{file: a.mkv, video: {codec: raw}}\n    - {url: 'srt://h:1', video: {codec: raw}}\n",
+           AT_OUT ".video: codec: raw is for sockets .nut and .fd",
+           "f:7: streams.a.outputs[1].video: codec: raw is for sockets .nut and .fd");
     REFUSE(OUT "{url: /tmp/x}\n",
            AT_OUT ".url: must begin with its protocol, as in rtsp://HOST/PATH");
     REFUSE(OUT "{unix: a.ts, rendition: hardd}\n    renditions: {hard: {filters: sobel}}\n",
