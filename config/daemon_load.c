@@ -8,17 +8,24 @@
 #include "config/daemon_tables.h"
 #include "config/load.h"
 
+/* path NULL: nothing is claimed. */
+static void claim_socket(struct halo_loader *l, const struct halo_node *map, const char *key,
+                         const char *path)
+{
+    const struct halo_node *node = halo_node_get(map, key);
+    if (!node || !path)
+        return;
+    const size_t mark = halo_loader_enter(l, key, 0);
+    halo_loader_claim_socket(l, node, path);
+    halo_loader_leave(l, mark);
+}
+
 static void load_control(struct halo_loader *l, void *settings, struct halo_node *node)
 {
     static const struct halo_section section = {halo_control_options, {{NULL}}};
     struct halo_daemon_settings *s = settings;
     halo_loader_section(l, &section, &s->control, node, NULL);
-    struct halo_node *path = halo_node_get(node, "path");
-    if (!path || !s->control.path)
-        return;
-    const size_t mark = halo_loader_enter(l, "path", 0);
-    halo_loader_claim_socket(l, path, s->control.path);
-    halo_loader_leave(l, mark);
+    claim_socket(l, node, "path", s->control.path);
 }
 
 static void load_http(struct halo_loader *l, void *settings, struct halo_node *node)
@@ -26,12 +33,8 @@ static void load_http(struct halo_loader *l, void *settings, struct halo_node *n
     static const struct halo_section section = {halo_http_options, {{NULL}}};
     struct halo_daemon_settings *s = settings;
     halo_loader_section(l, &section, &s->http, node, NULL);
-    struct halo_node *listen = halo_node_get(node, "listen");
-    if (!listen || !s->http.listen || strncmp(s->http.listen, "unix:", 5))
-        return;
-    const size_t mark = halo_loader_enter(l, "listen", 0);
-    halo_loader_claim_socket(l, listen, s->http.listen + 5);
-    halo_loader_leave(l, mark);
+    const char *listen = s->http.listen;
+    claim_socket(l, node, "listen", listen && !strncmp(listen, "unix:", 5) ? listen + 5 : NULL);
 }
 
 static void load_log(struct halo_loader *l, void *settings, struct halo_node *node)
