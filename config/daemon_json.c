@@ -224,6 +224,15 @@ int halo_stream_settings_read(struct halo_stream_settings *ret, const char *text
     return code;
 }
 
+static void drop_filters(json_t *stream)
+{
+    const char *name;
+    json_t *rendition;
+    json_object_foreach (json_object_get(stream, "renditions"), name, rendition)
+        json_object_del(rendition, "filters");
+    json_object_del(stream, "filters");
+}
+
 enum halo_change halo_stream_settings_compare(const struct halo_stream_settings *a,
                                               const struct halo_stream_settings *b)
 {
@@ -231,14 +240,8 @@ enum halo_change halo_stream_settings_compare(const struct halo_stream_settings 
     json_t *x = halo_stream_to_json(a), *y = halo_stream_to_json(b);
     if (x && y && !strcmp(a->name, b->name)) {
         const bool same = json_equal(x, y);
-        for (int i = 0; i < a->renditions; i++)
-            json_object_del(json_object_get(json_object_get(x, "renditions"), a->rendition[i].name),
-                            "filters");
-        for (int i = 0; i < b->renditions; i++)
-            json_object_del(json_object_get(json_object_get(y, "renditions"), b->rendition[i].name),
-                            "filters");
-        json_object_del(x, "filters");
-        json_object_del(y, "filters");
+        drop_filters(x);
+        drop_filters(y);
         change = same               ? HALO_CHANGE_NONE
                  : json_equal(x, y) ? HALO_CHANGE_FILTERS
                                     : HALO_CHANGE_REST;
