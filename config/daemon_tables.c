@@ -43,7 +43,6 @@ const struct halo_option halo_daemon_options[] = {
 
 const struct halo_option halo_control_options[] = {
     {"path", NULL, HALO_OPTION_STRING, offsetof(struct halo_control_settings, path),
-     .argument = "PATH",
      .help = "of the control socket (default /run/halod/control.sock for root and services, else "
              "in $XDG_RUNTIME_DIR)"},
     {NULL},
@@ -51,27 +50,27 @@ const struct halo_option halo_control_options[] = {
 
 const struct halo_option halo_http_options[] = {
     {"listen", NULL, HALO_OPTION_STRING, offsetof(struct halo_http_settings, listen),
-     .argument = "ADDRESS:PORT", .help = "ADDRESS:PORT or unix:PATH; without it HTTP is off",
+     .help = "ADDRESS:PORT or unix:PATH; without it HTTP is off",
      .pattern = "^unix:.|^([A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\]):" PORT "$",
      .form = "ADDRESS:PORT such as 127.0.0.1:8480, or unix:PATH"},
     {"hosts", NULL, HALO_OPTION_STRING, offsetof(struct halo_http_settings, hosts),
-     .argument = "NAMES", .help = "further names that a browser may call this machine by",
+     .help = "further names that a browser may call this machine by",
      .pattern = "^" HOST "( *, *" HOST ")*$", .form = "names with commas between"},
     {NULL},
 };
 
 const struct halo_option halo_log_options[] = {
     {"level", NULL, HALO_OPTION_CHOICE, offsetof(struct halo_log_settings, level), HALO_LOG_INFO,
-     .choices = halo_log_levels, .argument = "LEVEL", .help = "how much is said"},
+     .choices = halo_log_levels, .help = "how much is said"},
     {NULL},
 };
 
 #define AT(field) offsetof(struct halo_stream_settings, field)
 
 const struct halo_option halo_stream_options[] = {
-    {"input", NULL, HALO_OPTION_STRING, AT(input), .argument = "IN",
+    {"input", NULL, HALO_OPTION_STRING, AT(input),
      .help = "file, URL, or a pattern: test: or test:size=1280x720:rate=30"},
-    {"input_format", NULL, HALO_OPTION_STRING, AT(input_format), .argument = "FORMAT",
+    {"input_format", NULL, HALO_OPTION_STRING, AT(input_format),
      .help = "FFmpeg's demuxer for it, where it cannot be guessed"},
     {"enabled", NULL, HALO_OPTION_FLAG, AT(enabled), 1, .help = "started with the daemon"},
     {"loop", NULL, HALO_OPTION_FLAG, AT(loop), .help = "a file begins again at its end"},
@@ -105,18 +104,18 @@ const struct halo_option halo_stream_options[] = {
 #define AT(field) offsetof(struct halo_output_settings, field)
 
 const struct halo_option halo_output_options[] = {
-    {"rendition", NULL, HALO_OPTION_STRING, AT(rendition), .argument = "NAME",
+    {"rendition", NULL, HALO_OPTION_STRING, AT(rendition),
      .help = "the one of renditions: that it shows (default: the stream's own chain)",
      .pattern = HALO_NAME_PATTERN, .form = HALO_NAME_FORM},
-    {"audio", NULL, HALO_OPTION_STRING, AT(audio), .argument = "CODEC",
+    {"audio", NULL, HALO_OPTION_STRING, AT(audio),
      .help = "off (the default), copy, or an encoder"},
-    {"format", NULL, HALO_OPTION_STRING, AT(format), .argument = "FORMAT",
+    {"format", NULL, HALO_OPTION_STRING, AT(format),
      .help = "url: FFmpeg's muxer, where it does not follow from the URL"},
     {"segment_time", NULL, HALO_OPTION_TIME, AT(segment_time), 0, 1, 604800,
      .help = "file: a new file after this long (default: one file)"},
     {"keep_size", NULL, HALO_OPTION_BYTES, AT(keep_size), 0, 1e6, 9e15,
      .help = "file: the oldest segments go when all take more than this (default: all stay)"},
-    {"hook", NULL, HALO_OPTION_STRING, AT(hook), .argument = "PROGRAM",
+    {"hook", NULL, HALO_OPTION_STRING, AT(hook),
      .help = "file: a program that is started with the path of each finished file"},
     {NULL},
 };
@@ -125,17 +124,17 @@ const struct halo_option halo_output_options[] = {
 #define AT(field) offsetof(struct halo_video_settings, field)
 
 const struct halo_option halo_video_options[] = {
-    {"codec", NULL, HALO_OPTION_STRING, AT(codec), .argument = "CODEC",
+    {"codec", NULL, HALO_OPTION_STRING, AT(codec),
      .help = "an encoder (default libx264); raw, for sockets .nut and .fd: not encoded"},
-    {"bitrate", NULL, HALO_OPTION_STRING, AT(bitrate), .argument = "BITS",
+    {"bitrate", NULL, HALO_OPTION_STRING, AT(bitrate),
      .help = "bits per second, such as 800k or 4M", .pattern = "^[0-9]+([.][0-9]+)?[kKMG]?$",
      .form = "bits per second such as 800k or 4M"},
-    {"crf", NULL, HALO_OPTION_STRING, AT(crf), .argument = "N",
+    {"crf", NULL, HALO_OPTION_STRING, AT(crf),
      .help = "constant quality, for encoders that have it", .pattern = "^[0-9]+([.][0-9]+)?$",
      .form = "a number such as 23"},
-    {"preset", NULL, HALO_OPTION_STRING, AT(preset), .argument = "NAME",
-     .help = "the encoder's preset", .pattern = "^[A-Za-z0-9_-]+$", .form = "a word such as fast"},
-    {"size", NULL, HALO_OPTION_STRING, AT(size), .argument = "WxH",
+    {"preset", NULL, HALO_OPTION_STRING, AT(preset), .help = "the encoder's preset",
+     .pattern = "^[A-Za-z0-9_-]+$", .form = "a word such as fast"},
+    {"size", NULL, HALO_OPTION_STRING, AT(size),
      .help = "scaled to this after the filters (default: the input's)",
      .pattern = "^[1-9][0-9]{0,4}x[1-9][0-9]{0,4}$", .form = "WIDTHxHEIGHT such as 1280x720"},
     {"gop", NULL, HALO_OPTION_TIME, AT(gop), 1, 0.01, 3600, .help = "time between key frames"},
