@@ -17,38 +17,22 @@ static bool is_word(const char *text)
 
 /* One reading takes a backslash away before each of its special characters and before blanks at
  * either end; the other reads quotes. */
-static int write_value(FILE *to, const char *value)
+static void write_value(FILE *to, const char *value)
 {
-    char *inner = NULL;
-    size_t size;
-    FILE *once = open_memstream(&inner, &size);
-    if (!once)
-        return -ENOMEM;
-    const size_t length = strlen(value);
-    for (size_t i = 0; i < length; i++) {
-        const bool end = i == 0 || i + 1 == length;
-        if (strchr("\\':", value[i]) || (end && strchr(BLANKS, value[i])))
-            fputc('\\', once);
-        fputc(value[i], once);
-    }
-    const bool failed = fflush(once) || ferror(once);
-    fclose(once);
-    if (failed) {
-        free(inner);
-        return -ENOMEM;
-    }
-    const bool quoted = strpbrk(inner, "\\',;[]" BLANKS) != NULL;
+    const bool quoted = strpbrk(value, "\\':,;[]" BLANKS) != NULL;
     if (quoted)
         fputc('\'', to);
-    for (const char *s = inner; *s; s++)
+    for (const char *s = value; *s; s++) {
+        const bool end = s == value || !s[1];
+        if (strchr("\\':", *s) || (end && strchr(BLANKS, *s)))
+            fputc('\\', to);
         if (*s == '\'')
             fputs("'\\''", to);
         else
             fputc(*s, to);
+    }
     if (quoted)
         fputc('\'', to);
-    free(inner);
-    return 0;
 }
 
 /* A mask may be a list, and its rows too: numbers with blanks between. False: said. */
@@ -92,7 +76,7 @@ static bool write_option(struct halo_loader *l, struct halo_node *node, FILE *to
     fclose(text);
     if (fine) {
         fprintf(to, "%s=", node->key);
-        l->no_memory |= write_value(to, value) < 0;
+        write_value(to, value);
     }
     free(value);
     return fine;
