@@ -97,7 +97,7 @@ void halo_log(enum halo_log_level level, const char *format, ...)
     pthread_mutex_lock(&lock);
     if (is_service)
         halo_log_repeat_due(write_line);
-    if (!is_service || level > HALO_LOG_WARNING || halo_log_repeat_is_new(level, line))
+    if (!is_service || level > HALO_LOG_WARNING || halo_log_repeat_is_new(level, line, write_line))
         write_line(level, line);
     pthread_mutex_unlock(&lock);
 }

@@ -17,9 +17,6 @@ static struct kept {
     int more;
 } kept[KEPT];
 
-static struct kept *pushed_out; /* to be said before anything else; or NULL */
-static struct kept old;
-
 static int64_t now_in_seconds(void)
 {
     struct timespec now;
@@ -27,7 +24,15 @@ static int64_t now_in_seconds(void)
     return now.tv_sec;
 }
 
-static struct kept *make_room(void)
+static void say(const struct kept *what, halo_log_write *write)
+{
+    char line[LINE_SIZE + 32];
+    snprintf(line, sizeof line, "%s (%d time%s more)", what->line, what->more,
+             what->more == 1 ? "" : "s");
+    write(what->level, line);
+}
+
+static struct kept *make_room(halo_log_write *write)
 {
     struct kept *oldest = &kept[0];
     for (int i = 0; i < KEPT; i++) {
@@ -36,21 +41,19 @@ static struct kept *make_room(void)
         if (kept[i].since < oldest->since)
             oldest = &kept[i];
     }
-    if (oldest->more > 0) {
-        old = *oldest;
-        pushed_out = &old;
-    }
+    if (oldest->more > 0)
+        say(oldest, write);
     return oldest;
 }
 
-bool halo_log_repeat_is_new(enum halo_log_level level, const char *line)
+bool halo_log_repeat_is_new(enum halo_log_level level, const char *line, halo_log_write *write)
 {
     for (int i = 0; i < KEPT; i++)
         if (kept[i].line[0] && !strcmp(kept[i].line, line)) {
             kept[i].more++;
             return false;
         }
-    struct kept *at = make_room();
+    struct kept *at = make_room(write);
     snprintf(at->line, sizeof at->line, "%s", line);
     at->level = level;
     at->since = now_in_seconds();
@@ -58,19 +61,8 @@ bool halo_log_repeat_is_new(enum halo_log_level level, const char *line)
     return true;
 }
 
-static void say(const struct kept *what, void (*write)(enum halo_log_level level, const char *line))
+void halo_log_repeat_due(halo_log_write *write)
 {
-    char line[LINE_SIZE + 32];
-    snprintf(line, sizeof line, "%s (%d time%s more)", what->line, what->more,
-             what->more == 1 ? "" : "s");
-    write(what->level, line);
-}
-
-void halo_log_repeat_due(void (*write)(enum halo_log_level level, const char *line))
-{
-    if (pushed_out)
-        say(pushed_out, write);
-    pushed_out = NULL;
     const int64_t now = now_in_seconds();
     for (int i = 0; i < KEPT; i++) {
         if (!kept[i].line[0] || now - kept[i].since < HALO_LOG_REPEAT_S)

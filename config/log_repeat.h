@@ -9,11 +9,13 @@
 
 enum { HALO_LOG_REPEAT_S = 30 };
 
-/* Whether line is to be written: it was not within the last HALO_LOG_REPEAT_S. Else it is
- * counted. */
-bool halo_log_repeat_is_new(enum halo_log_level level, const char *line);
+typedef void halo_log_write(enum halo_log_level level, const char *line);
+
+/* Whether line is to be written: it was not within the last HALO_LOG_REPEAT_S. Else it is counted.
+ * Writes the one that makes room for it, with its count. */
+bool halo_log_repeat_is_new(enum halo_log_level level, const char *line, halo_log_write *write);
 
 /* Writes, with their count, lines whose time is over. */
-void halo_log_repeat_due(void (*write)(enum halo_log_level level, const char *line));
+void halo_log_repeat_due(halo_log_write *write);
 
 #endif

@@ -105,20 +105,19 @@ static void note(enum halo_log_level level, const char *line)
 static void repeated_lines(void **state)
 {
     (void)state;
-    assert_true(halo_log_repeat_is_new(HALO_LOG_ERROR, "disk is full"));
+    assert_true(halo_log_repeat_is_new(HALO_LOG_ERROR, "disk is full", note));
     for (int i = 0; i < 3; i++)
-        assert_false(halo_log_repeat_is_new(HALO_LOG_ERROR, "disk is full"));
-    assert_true(halo_log_repeat_is_new(HALO_LOG_ERROR, "disk is gone"));
+        assert_false(halo_log_repeat_is_new(HALO_LOG_ERROR, "disk is full", note));
+    assert_true(halo_log_repeat_is_new(HALO_LOG_ERROR, "disk is gone", note));
     halo_log_repeat_due(note);
     assert_string_equal(said, ""); /* half a minute is not over */
     for (int i = 0; i < 40; i++) {
         char line[32];
         snprintf(line, sizeof line, "error %d", i);
-        assert_true(halo_log_repeat_is_new(HALO_LOG_ERROR, line));
-        halo_log_repeat_due(note);
+        assert_true(halo_log_repeat_is_new(HALO_LOG_ERROR, line, note));
     }
     assert_string_equal(said, "disk is full (3 times more)\n");
-    assert_true(halo_log_repeat_is_new(HALO_LOG_ERROR, "disk is full"));
+    assert_true(halo_log_repeat_is_new(HALO_LOG_ERROR, "disk is full", note));
 }
 
 static void say_as_service(void)
