@@ -226,14 +226,9 @@ void halo_loader_claim(struct halo_loader *l, const struct halo_node *node, bool
         l->claim = grown;
         l->claims_room = room;
     }
-    struct halo_claim *claim = &l->claim[l->claims];
-    claim->place = is_path ? resolve(text) : strdup(text);
-    claim->node = node;
+    struct halo_claim *claim = &l->claim[l->claims++];
+    *claim = (struct halo_claim){.text = text, .is_path = is_path, .node = node};
     memcpy(claim->path, l->path, sizeof(claim->path));
-    if (claim->place)
-        l->claims++;
-    else
-        l->no_memory = true;
 }
 
 void halo_loader_claim_socket(struct halo_loader *l, const struct halo_node *node, const char *path)
@@ -259,6 +254,14 @@ static int compare_claims(const void *a, const void *b)
 
 void halo_loader_compare(struct halo_loader *l)
 {
+    for (int i = 0; i < l->claims; i++) {
+        struct halo_claim *claim = &l->claim[i];
+        claim->place = claim->is_path ? resolve(claim->text) : strdup(claim->text);
+        if (!claim->place) {
+            l->no_memory = true;
+            return;
+        }
+    }
     if (l->claims > 0)
         qsort(l->claim, (size_t)l->claims, sizeof(*l->claim), compare_claims);
     for (int i = 1, first = 0; i < l->claims; i++) {

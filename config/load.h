@@ -6,9 +6,11 @@
 #include "config/daemon.h"
 #include "config/tree.h"
 
-/* A place that something writes or listens at, as it is compared. */
+/* A place that something writes or listens at. */
 struct halo_claim {
-    char *place; /* owned */
+    const char *text; /* borrowed from the settings */
+    bool is_path;
+    char *place; /* owned: as it is compared; NULL before */
     const struct halo_node *node;
     char path[256]; /* of the key, for messages */
 };
@@ -65,13 +67,13 @@ struct halo_section {
 void halo_loader_section(struct halo_loader *l, const struct halo_section *section, void *settings,
                          struct halo_node *node, struct halo_node *defaults);
 
-/* Notes that the key at hand has this place for itself; text is a path or a URL. */
+/* Notes that the key at hand has this place for itself; text is a path or a URL, and borrowed. */
 void halo_loader_claim(struct halo_loader *l, const struct halo_node *node, bool is_path,
                        const char *text);
 /* The same for a socket's path, whose length is checked. */
 void halo_loader_claim_socket(struct halo_loader *l, const struct halo_node *node,
                               const char *path);
-/* Says what is claimed twice. */
+/* Says what is claimed twice. Looks at the file system; may block. */
 void halo_loader_compare(struct halo_loader *l);
 
 /* Frees what the loader owns. 0; -EINVAL: there are errors; -ENOMEM, also where errors is NULL. */
