@@ -2,12 +2,11 @@
  * The daemon's files: the one that is named, and conf.d beside it. */
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "config/daemon_load.h"
+#include "config/read_file.h"
 
 enum { MOST_FILES = 256 }; /* of conf.d */
 
@@ -53,34 +52,6 @@ static int add_text(struct files *files, const char *text, size_t length,
     return add_tree(files, root);
 }
 
-/* All of it, and a byte more than is allowed where it is longer. */
-static int read_file(const char *path, char **ret, size_t *ret_length)
-{
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return -errno;
-    char *text = malloc(HALO_TREE_MOST_BYTES + 1);
-    size_t used = 0;
-    ssize_t n = 1;
-    while (text && n && used <= HALO_TREE_MOST_BYTES) {
-        n = read(fd, text + used, HALO_TREE_MOST_BYTES + 1 - used);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            break;
-        used += (size_t)n;
-    }
-    const int code = !text ? -ENOMEM : n < 0 ? -errno : 0;
-    close(fd);
-    if (code) {
-        free(text);
-        return code;
-    }
-    *ret = text;
-    *ret_length = used;
-    return 0;
-}
-
 /* Takes path over. 0, or -errno with the reason in the list. */
 static int add_file(struct files *files, char *path)
 {
@@ -89,7 +60,7 @@ static int add_file(struct files *files, char *path)
     struct halo_source *source = &files->source[files->count];
     *source = (struct halo_source){path, files->count};
     files->count++;
-    int code = read_file(path, &text, &length);
+    int code = halo_read_file(path, 0, HALO_TREE_MOST_BYTES, &text, &length);
     if (code == -ENOMEM)
         return code;
     if (code) {

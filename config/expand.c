@@ -7,7 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+
+#include "config/read_file.h"
 
 enum {
     LONGEST_NAME = 128,
@@ -25,32 +26,23 @@ static int read_credential(const char *name, char *value, struct halo_error *err
     if (!folder || !*folder ||
         snprintf(path, sizeof(path), "%s/%s", folder, name) >= (int)sizeof(path))
         return -ENOENT;
-    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0)
-        return errno == ENOENT ? -ENOENT
-                               : halo_fail(err, -EINVAL, "${%s}: the credential cannot be read: %s",
-                                           name, strerror(errno));
+    char *text = NULL;
     size_t used = 0;
-    ssize_t n;
-    while (used <= LONGEST_VALUE && (n = read(fd, value + used, LONGEST_VALUE + 1 - used)) != 0) {
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            break;
-        used += (size_t)n;
-    }
-    const int reason = n < 0 ? errno : 0;
-    close(fd);
-    if (n < 0)
+    const int code = halo_read_file(path, O_NONBLOCK, LONGEST_VALUE, &text, &used);
+    if (code == -ENOENT || code == -ENOMEM)
+        return code;
+    if (code)
         return halo_fail(err, -EINVAL, "${%s}: the credential cannot be read: %s", name,
-                         strerror(reason));
+                         strerror(-code));
+    const bool nul = memchr(text, '\0', used) != NULL;
+    memcpy(value, text, used + 1);
+    free(text);
     if (used > LONGEST_VALUE)
         return halo_fail(err, -EINVAL, "${%s}: longer than %d bytes", name, LONGEST_VALUE);
-    if (memchr(value, '\0', used))
+    if (nul)
         return halo_fail(err, -EINVAL, "${%s}: there is a NUL byte in the credential", name);
     if (used > 0 && value[used - 1] == '\n')
-        used--;
-    value[used] = '\0';
+        value[used - 1] = '\0';
     return 0;
 }
 
