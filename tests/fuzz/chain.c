@@ -37,12 +37,9 @@ static void plan(const struct halo_chain *chain)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     halo_log_set_level(HALO_LOG_QUIET);
-    char *text = malloc(size + 1);
+    char *text = fuzz_text(data, size);
     if (!text)
         return 0;
-    if (size > 0)
-        memcpy(text, data, size);
-    text[size] = '\0';
 
     struct halo_chain *chain = NULL;
     struct halo_error err = {0};

@@ -87,12 +87,9 @@ static void load_again(const struct halo_daemon_settings *settings)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    char *text = malloc(size + 1);
+    char *text = fuzz_text(data, size);
     if (!text)
         return 0;
-    if (size > 0)
-        memcpy(text, data, size);
-    text[size] = '\0';
     struct halo_daemon_settings *settings = NULL;
     struct halo_error_list *errors = NULL;
     if (!strncmp(text, json_head, sizeof(json_head) - 1)) {

@@ -31,13 +31,10 @@ static void check(const struct halo_http_request *request, const struct halo_htt
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    char *text = malloc(size + 1), *line[LINES] = {NULL}, *rest = text;
+    char *text = fuzz_text(data, size), *line[LINES] = {NULL}, *rest = text;
     struct halo_http_route route;
     if (!text)
         return 0;
-    if (size > 0)
-        memcpy(text, data, size);
-    text[size] = '\0';
     for (int i = 0; i < LINES && rest; i++)
         line[i] = strsep(&rest, "\n");
     const struct halo_http_request request = {
