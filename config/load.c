@@ -36,14 +36,18 @@ void halo_loader_say_key(struct halo_loader *l, const struct halo_node *node, co
     va_end(arguments);
 }
 
-void halo_loader_say_refused(struct halo_loader *l, const struct halo_node *node, const char *why)
+bool halo_loader_passes(struct halo_loader *l, const struct halo_node *node, int code,
+                        const char *why)
 {
     const bool is_text = node->kind == HALO_NODE_SCALAR;
-    if (!halo_node_is_expanded(node))
+    if (code == -ENOMEM)
+        l->no_memory = true;
+    else if (code && !halo_node_is_expanded(node))
         halo_loader_say(l, node, "%s", why);
-    else
+    else if (code)
         halo_loader_say(l, node, "%.*s%sis refused (why would show what ${} brought)", SHOWN,
                         is_text ? halo_node_shown(node) : "", is_text ? ": " : "");
+    return code == 0;
 }
 
 size_t halo_loader_enter(struct halo_loader *l, const char *name, int index)

@@ -36,9 +36,10 @@ void halo_loader_say_key(struct halo_loader *l, const struct halo_node *node, co
 void halo_loader_say_of(struct halo_loader *l, const struct halo_node *map, const char *key,
                         const char *format, ...) __attribute__((format(printf, 4, 5)));
 
-/* Says why a check refused the node's value, which may repeat some of it; where ${} brought that,
- * only that it is refused. */
-void halo_loader_say_refused(struct halo_loader *l, const struct halo_node *node, const char *why);
+/* True where a check of the node's value returned 0. Else it is said why, which may repeat some of
+ * the value; where ${} brought that, only that it is refused. */
+bool halo_loader_passes(struct halo_loader *l, const struct halo_node *node, int code,
+                        const char *why);
 
 /* Appends ".name" to the path, or "[index]" where name is NULL; leave takes enter's result. */
 size_t halo_loader_enter(struct halo_loader *l, const char *name, int index);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Chains in YAML: one text, or a list whose maps become FFmpeg's syntax, in which quotes and
  * backslashes are read twice (pipeline/chain.c). */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -118,13 +117,8 @@ static bool check_chain(struct halo_loader *l, struct halo_node *node, const cha
         return false;
     }
     const int code = l->checks && l->checks->filters ? l->checks->filters(text, &err) : 0;
-    if (code == -ENOMEM)
-        l->no_memory = true;
-    else if (code) {
-        const char *what = columns ? NULL : strstr(err.text, ": ");
-        halo_loader_say_refused(l, node, what ? what + 2 : err.text);
-    }
-    return code == 0;
+    const char *what = columns ? NULL : strstr(err.text, ": ");
+    return halo_loader_passes(l, node, code, what ? what + 2 : err.text);
 }
 
 /* The text of one entry of a list, malloc'ed; NULL: said. */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * One output of a stream, and what its keys mean together. */
-#include <errno.h>
 #include <string.h>
 
 #include "config/daemon_tables.h"
@@ -12,11 +11,7 @@ static void check_encoder(struct halo_loader *l, struct halo_node *node, const c
     struct halo_error err = {0};
     if (!l->checks || !l->checks->encoder)
         return;
-    const int code = l->checks->encoder(codec, audio, &err);
-    if (code == -ENOMEM)
-        l->no_memory = true;
-    else if (code)
-        halo_loader_say_refused(l, node, err.text);
+    halo_loader_passes(l, node, l->checks->encoder(codec, audio, &err), err.text);
 }
 
 static void load_video(struct halo_loader *l, void *settings, struct halo_node *node)
