@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "config/beside.h"
 #include "config/log.h"
-#include "pipeline/beside.h"
 #include "pipeline/path.h"
 
 struct halo_report_file {

@@ -14,8 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "config/beside.h"
 #include "pipeline/av.h"
-#include "pipeline/beside.h"
 #include "pipeline/container.h"
 #include "pipeline/path.h"
 #include "pipeline/target.h"

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "pipeline/beside.h"
+#include "config/beside.h"
 #include "pipeline/path.h"
 
 /* What the command line names, as paths; NULL where it is no file. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * A file that grows beside the one it will replace (beside.h). */
-#include "pipeline/beside.h"
+#include "config/beside.h"
 
 #include <errno.h>
 #include <fcntl.h>
