@@ -140,8 +140,6 @@ static size_t waiting_calls(const struct halo_client *client)
 void halo_client_work(struct halo_client *client)
 {
     size_t used = 0;
-    if (client->working) /* a method answered at once: its caller goes on */
-        return;
     client->working = true;
     while (!client->cut && !client->busy && used < client->in_length) {
         const char *begin = client->in + used;

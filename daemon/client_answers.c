@@ -16,6 +16,7 @@ void halo_client_end_call(struct halo_client *client)
         halo_call_finish(&client->call);
     client->busy = false;
     client->tick = NULL;
+    uv_timer_stop(&client->timer);
     json_decref(client->repeated);
     client->repeated = NULL;
     client->subscribed = false;
@@ -25,7 +26,17 @@ void halo_client_end_call(struct halo_client *client)
     }
 }
 
-/* Ends the present call with this message; takes it over. */
+static void on_timer(uv_timer_t *timer)
+{
+    struct halo_client *client = timer->data;
+    if (!client->tick)
+        halo_client_work(client);
+    else if (!client->out)
+        client->tick(client);
+}
+
+/* Ends the present call with this message; takes it over. The supervisor may be in the midst of
+ * something, of which this call was told: the next one begins when it is through. */
 static void end_with(struct halo_client *client, json_t *message, int fd)
 {
     const bool oneway = client->call.oneway;
@@ -34,8 +45,8 @@ static void end_with(struct halo_client *client, json_t *message, int fd)
         json_decref(message);
     else if (halo_client_send(client, message, fd))
         halo_client_cut(client, "out of memory");
-    if (!client->cut)
-        halo_client_work(client);
+    if (!client->cut && !client->working)
+        uv_timer_start(&client->timer, on_timer, 0, 0);
 }
 
 void halo_client_answer(struct halo_client *client, json_t *parameters, int fd)
@@ -104,13 +115,6 @@ bool halo_client_continue(struct halo_client *client, json_t *parameters)
     }
     send_continued(client, parameters);
     return true;
-}
-
-static void on_timer(uv_timer_t *timer)
-{
-    struct halo_client *client = timer->data;
-    if (!client->cut && client->tick && !client->out)
-        client->tick(client);
 }
 
 void halo_client_repeat(struct halo_client *client, void (*tick)(struct halo_client *client),

@@ -23,7 +23,7 @@ struct halo_client {
     int fd;
     struct ucred peer;
     uv_poll_t poll;
-    uv_timer_t timer; /* of a call that is answered again and again */
+    uv_timer_t timer; /* of a call that is answered again and again; between calls: of work */
     int handles;      /* that are not closed yet */
     int events;       /* that poll waits for */
     bool cut, eof, working;

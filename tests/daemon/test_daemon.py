@@ -342,6 +342,24 @@ class Reloads(DaemonTest):
         daemon.wait_state('two', 'running')
         self.reader('two.ts')
 
+    def test_a_call_that_waits_behind_an_answer(self):
+        """What ends one call in the midst of a reload does not begin the next one there."""
+        idle = {name: self.stream(name, enabled=False) for name in ('first', 'second', 'kept')}
+        daemon = self.start(idle)
+        watcher = Control(daemon.path)
+        self.addCleanup(watcher.close)
+        watcher.send('Status', {'name': 'first', 'interval': 3600}, more=True)
+        watcher.send('Reload', {})
+        self.assertEqual(watcher.receive()['stream']['state'], 'disabled')
+        daemon.write({'kept': idle['kept']})
+        self.assertEqual(self.reload(daemon)['removed'], ['first', 'second'])
+        with self.assertRaises(Refused) as refused:
+            while watcher.receive():
+                pass
+        self.assertEqual(refused.exception.error, 'NoSuchStream')
+        self.assertEqual(watcher.receive()['removed'], [])
+        self.assertEqual([s['name'] for s in daemon.status()['streams']], ['kept'])
+
 
 class Rounds(DaemonTest):
     def one_round(self, daemon, number):
