@@ -47,11 +47,10 @@ void halo_client_refuse_list(struct halo_client *client, const char *error, cons
                              const char *key, json_t *list);
 void halo_client_fail(struct halo_client *client, const char *name, const struct halo_error *err);
 
-/* The present call gets one of several answers now; false: what was sent before has not gone out
- * yet, nothing is sent. parameters is taken over. */
-bool halo_client_continue(struct halo_client *client, json_t *parameters);
+/* One of several answers to the present call. parameters is taken over. */
+void halo_client_continue(struct halo_client *client, json_t *parameters);
 /* The present call is answered again and again, until the client leaves: every `interval` ms, and
- * (0: only) for each event. */
+ * (0: only) for each event; not while an answer before it has not gone out. */
 void halo_client_repeat(struct halo_client *client, void (*tick)(struct halo_client *client),
                         int interval_ms, json_t *parameters);
 json_t *halo_client_parameters(const struct halo_client *client); /* of repeat; borrowed */

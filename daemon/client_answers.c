@@ -89,7 +89,7 @@ bool halo_client_wants_more(const struct halo_client *client)
     return client->call.more;
 }
 
-static void send_continued(struct halo_client *client, json_t *parameters)
+void halo_client_continue(struct halo_client *client, json_t *parameters)
 {
     json_t *message = json_object();
     int rc = json_object_set_new(message, "parameters", parameters);
@@ -105,16 +105,6 @@ static void send_continued(struct halo_client *client, json_t *parameters)
         return;
     }
     halo_client_flush(client);
-}
-
-bool halo_client_continue(struct halo_client *client, json_t *parameters)
-{
-    if (client->out) {
-        json_decref(parameters);
-        return false;
-    }
-    send_continued(client, parameters);
-    return true;
 }
 
 void halo_client_repeat(struct halo_client *client, void (*tick)(struct halo_client *client),
@@ -161,8 +151,8 @@ void halo_client_drained(struct halo_client *client)
         } else {
             return;
         }
-        send_continued(client, event ? json_pack("{s:o}", HALO_FIELD_EVENT, event)
-                                     : json_pack("{s:I}", HALO_FIELD_LOST, lost));
+        halo_client_continue(client, event ? json_pack("{s:o}", HALO_FIELD_EVENT, event)
+                                           : json_pack("{s:I}", HALO_FIELD_LOST, lost));
     }
 }
 

@@ -191,6 +191,19 @@ class Watching(StandinTest):
         self.assertEqual((event['stream'], event['state']), ('road', 'stopped'))
         self.assert_error(other.call('Events'), 'ExpectedMore')
 
+    def test_the_first_answer_comes_behind_others(self):
+        """What is sent in one write with another call is answered like any other."""
+        events = b'{"method": "io.halod.Control.Events", "more": true}'
+        status = b'{"method": "io.halod.Control.Status", "more": true, ' \
+                 b'"parameters": {"name": "door", "interval": 3600}}'
+        for call, keys in ((events, []), (status, ['stream'])):
+            client = self.client()
+            client.send_bytes(b'{"method": "io.halod.Control.List"}\0' + call + b'\0')
+            self.assertIn('streams', client.receive()['parameters'])
+            answer = client.receive()
+            self.assertTrue(answer['continues'])
+            self.assertEqual(list(answer['parameters']), keys)
+
     def test_a_slow_subscriber_is_told_what_it_lost(self):
         slow, fast = self.client(), self.client()
         for client in (slow, fast):
