@@ -28,7 +28,7 @@ static struct MHD_Response *json_response(json_t *json)
 static struct MHD_Response *metrics(const struct halo_supervisor *sv,
                                     const struct halo_http_numbers *numbers)
 {
-    json_t *status = halo_supervisor_status(sv, NULL);
+    json_t *status = halo_supervisor_status(sv);
     char *text = status ? halo_metrics_write(status, numbers) : NULL;
     json_decref(status);
     struct MHD_Response *response =
@@ -40,7 +40,7 @@ static struct MHD_Response *metrics(const struct halo_supervisor *sv,
 static struct MHD_Response *health(const struct halo_supervisor *sv, int *status_code)
 {
     bool ok = false;
-    json_t *status = halo_supervisor_status(sv, NULL);
+    json_t *status = halo_supervisor_status(sv);
     json_t *health = halo_health_write(status, &ok);
     json_decref(status);
     *status_code = ok ? MHD_HTTP_OK : MHD_HTTP_SERVICE_UNAVAILABLE;
@@ -82,7 +82,7 @@ struct MHD_Response *halo_http_page(enum halo_http_what what, const struct halo_
     case HALO_HTTP_HEALTH:
         return health(sv, status);
     case HALO_HTTP_STATUS:
-        return json_response(halo_supervisor_status(sv, NULL));
+        return json_response(halo_supervisor_status(sv));
     default:
         return index_page(sv);
     }

@@ -2,11 +2,9 @@
  * The table of methods, and what each does: ask the supervisor, and answer. */
 #include "daemon/methods.h"
 
-#include <stdio.h>
+#include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "config/option.h"
 #include "daemon/client.h"
 #include "daemon/methods_wait.h"
 #include "daemon/varlink.h"
@@ -22,21 +20,6 @@ static struct halo_supervisor *supervisor_of(const struct halo_client *client)
 static const char *text_of(const json_t *parameters, const char *name)
 {
     return json_string_value(json_object_get(parameters, name));
-}
-
-/* The supervisor's words, or ours where it says only that there is no such stream. */
-static void no_such_stream(struct halo_client *client, const char *name)
-{
-    const struct halo_daemon_settings *settings = halo_supervisor_settings(supervisor_of(client));
-    const char *names[HALO_MOST_STREAMS];
-    size_t count = 0;
-    for (; settings && count < (size_t)settings->streams && count < HALO_MOST_STREAMS; count++)
-        names[count] = settings->stream[count].name;
-    const char *near = halo_nearest(name, strlen(name), names, count);
-    char what[256];
-    snprintf(what, sizeof(what), "no stream '%.64s'%s%s%s", name, near ? " (nearest: " : "",
-             near ? near : "", near ? ")" : "");
-    halo_client_refuse(client, HALO_ERROR_STREAM, what, HALO_FIELD_NAME, name);
 }
 
 static void get_info(struct halo_client *client, json_t *parameters)
@@ -64,7 +47,7 @@ static void get_description(struct halo_client *client, json_t *parameters)
 static void list(struct halo_client *client, json_t *parameters)
 {
     static const char *const shown[] = {"name", "state", "why"};
-    json_t *status = halo_supervisor_status(supervisor_of(client), NULL);
+    json_t *status = halo_supervisor_status(supervisor_of(client));
     json_t *streams = json_array(), *stream;
     size_t i;
     (void)parameters;
@@ -79,25 +62,27 @@ static void list(struct halo_client *client, json_t *parameters)
     halo_client_answer(client, json_pack("{s:o}", HALO_FIELD_STREAMS, streams), -1);
 }
 
-/* {"status": ...} or {"stream": ...}; NULL: there is no such stream any more. */
+/* {"status": ...} or {"stream": ...}; NULL: was refused. */
 static json_t *look(struct halo_client *client, const json_t *parameters)
 {
+    struct halo_supervisor *sv = supervisor_of(client);
+    struct halo_error err = {0};
     const char *name = text_of(parameters, HALO_FIELD_NAME);
-    json_t *status = halo_supervisor_status(supervisor_of(client), name);
-    return status ? json_pack("{s:o}", name ? HALO_FIELD_STREAM : HALO_FIELD_STATUS, status) : NULL;
+    json_t *status = name ? halo_supervisor_stream(sv, name, &err) : halo_supervisor_status(sv);
+    json_t *ret =
+        status ? json_pack("{s:o}", name ? HALO_FIELD_STREAM : HALO_FIELD_STATUS, status) : NULL;
+    if (!ret) {
+        halo_fail(&err, -ENOMEM, "out of memory"); /* unless there is no such stream */
+        halo_client_fail(client, name, &err);
+    }
+    return ret;
 }
 
 static void repeat_status(struct halo_client *client)
 {
-    json_t *parameters = halo_client_parameters(client);
-    json_t *status = look(client, parameters);
-    if (status) {
+    json_t *status = look(client, halo_client_parameters(client));
+    if (status)
         halo_client_continue(client, status);
-        return;
-    }
-    json_incref(parameters);
-    no_such_stream(client, text_of(parameters, HALO_FIELD_NAME));
-    json_decref(parameters);
 }
 
 static void status(struct halo_client *client, json_t *parameters)
@@ -105,18 +90,13 @@ static void status(struct halo_client *client, json_t *parameters)
     const json_t *interval = json_object_get(parameters, HALO_FIELD_INTERVAL);
     const int ms =
         json_is_number(interval) ? (int)(json_number_value(interval) * 1000) : INTERVAL_MS;
-    const char *name = text_of(parameters, HALO_FIELD_NAME);
-    json_t *now = look(client, parameters);
-    if (!now && name) {
-        no_such_stream(client, name);
-    } else if (!now) {
-        halo_client_refuse(client, HALO_ERROR_FAILED, "out of memory", NULL, NULL);
-    } else if (!halo_client_wants_more(client)) {
-        halo_client_answer(client, now, -1);
-    } else {
-        json_decref(now);
+    if (halo_client_wants_more(client)) {
         halo_client_repeat(client, repeat_status, ms, parameters);
+        return;
     }
+    json_t *now = look(client, parameters);
+    if (now)
+        halo_client_answer(client, now, -1);
 }
 
 /* Answers a call that ended at once. */

@@ -156,29 +156,22 @@ static json_t *engine_status(const struct sv_engine *engine)
     return to;
 }
 
-json_t *halo_supervisor_status(const struct halo_supervisor *sv, const char *name)
+json_t *halo_supervisor_status(const struct halo_supervisor *sv)
 {
     json_t *streams = json_array(), *engines = json_array();
-    for (const struct sv_stream *s = sv->streams; s; s = s->next) {
-        if (s->removed)
-            continue;
-        if (name && !strcmp(s->name, name)) {
-            json_decref(streams);
-            json_decref(engines);
-            return stream_status(s);
-        }
-        if (!name)
+    for (const struct sv_stream *s = sv->streams; s; s = s->next)
+        if (!s->removed)
             json_array_append_new(streams, stream_status(s));
-    }
-    for (const struct sv_engine *e = sv->engines; !name && e; e = e->next)
+    for (const struct sv_engine *e = sv->engines; e; e = e->next)
         json_array_append_new(engines, engine_status(e));
-    if (name) {
-        json_decref(streams);
-        json_decref(engines);
-        return NULL;
-    }
     return json_pack("{s:o, s:o, s:f, s:i}", "streams", streams, "engines", engines, "since",
                      sv->since, "abandoned", sv->abandoned);
+}
+
+json_t *halo_supervisor_stream(struct halo_supervisor *sv, const char *name, struct halo_error *err)
+{
+    const struct sv_stream *stream = sv_stream_find(sv, name, err);
+    return stream ? stream_status(stream) : NULL;
 }
 
 /* ---- events ---- */

@@ -44,9 +44,12 @@ void halo_supervisor_destroy(struct halo_supervisor *sv); /* after done; NULL is
 /* One answer, later or at once, on the loop thread: result (borrowed) or err, the other NULL. */
 typedef void halo_reply(void *arg, json_t *result, const struct halo_error *err);
 
-/* Whole status: {"streams": [...], "engines": [...], "since", ...}, or of one stream, with name;
- * a new reference; NULL: no such stream (or no memory). The fields are in docs/control.md. */
-json_t *halo_supervisor_status(const struct halo_supervisor *sv, const char *name);
+/* The whole status: {"streams": [...], "engines": [...], "since", ...}, or that of one stream; a
+ * new reference; NULL: no memory, or (err says so) no such stream. The fields are in
+ * docs/control.md. */
+json_t *halo_supervisor_status(const struct halo_supervisor *sv);
+json_t *halo_supervisor_stream(struct halo_supervisor *sv, const char *name,
+                               struct halo_error *err);
 const struct halo_daemon_settings *halo_supervisor_settings(const struct halo_supervisor *sv);
 
 /* -ENOENT: no such stream, err has the nearest name; -EINVAL: a chain is wrong; then reply does not

@@ -10,6 +10,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "config/option.h"
+
 enum { FRAME_MS = 40, ANSWER_MS = 60 };
 
 struct halo_feed {
@@ -50,11 +52,14 @@ struct halo_supervisor {
 
 static int find(const struct halo_supervisor *sv, const char *name, struct halo_error *err)
 {
-    for (int i = 0; i < sv->settings->streams; i++)
-        if (!strcmp(sv->settings->stream[i].name, name))
+    const char *names[HALO_MOST_STREAMS];
+    for (int i = 0; i < sv->settings->streams; i++) {
+        names[i] = sv->settings->stream[i].name;
+        if (!strcmp(names[i], name))
             return i;
-    return halo_fail(err, -ENOENT, "no stream '%.64s' (nearest: %s)", name,
-                     sv->settings->stream[0].name);
+    }
+    const char *near = halo_nearest(name, strlen(name), names, (size_t)sv->settings->streams);
+    return halo_fail(err, -ENOENT, "no stream '%.64s' (nearest: %s)", name, near ? near : "none");
 }
 
 static json_t *stage(double p50)
@@ -93,17 +98,19 @@ static json_t *stream_status(const struct halo_supervisor *sv, int i)
     return status;
 }
 
-json_t *halo_supervisor_status(const struct halo_supervisor *sv, const char *name)
+json_t *halo_supervisor_status(const struct halo_supervisor *sv)
 {
-    if (name) {
-        const int i = find(sv, name, NULL);
-        return i < 0 ? NULL : stream_status(sv, i);
-    }
     json_t *streams = json_array();
     for (int i = 0; i < sv->settings->streams; i++)
         json_array_append_new(streams, stream_status(sv, i));
     return json_pack("{s:o, s:[{s:s, s:i, s:s, s:i}], s:f}", "streams", streams, "engines", "name",
                      "cpu", "pid", 1234, "state", "running", "restarts", 1, "since", 1.7e9);
+}
+
+json_t *halo_supervisor_stream(struct halo_supervisor *sv, const char *name, struct halo_error *err)
+{
+    const int i = find(sv, name, err);
+    return i < 0 ? NULL : stream_status(sv, i);
 }
 
 const struct halo_daemon_settings *halo_supervisor_settings(const struct halo_supervisor *sv)

@@ -357,6 +357,7 @@ class Reloads(DaemonTest):
             while watcher.receive():
                 pass
         self.assertEqual(refused.exception.error, 'NoSuchStream')
+        self.assertNotIn('nearest: first', str(refused.exception))
         self.assertEqual(watcher.receive()['removed'], [])
         self.assertEqual([s['name'] for s in daemon.status()['streams']], ['kept'])
 
