@@ -196,6 +196,7 @@ struct MHD_Response *halo_http_viewer_snapshot(struct halo_http_viewer *viewer, 
         wait_for_picture(viewer);
     if (!viewer->newest)
         return NULL;
+    halo_feed_leave(&viewer->taker); /* one picture is all it wants */
     struct MHD_Response *response = MHD_create_response_from_buffer(
         (size_t)viewer->newest->size, viewer->newest->data, MHD_RESPMEM_MUST_COPY);
     snprintf(stamp, sizeof(stamp), "%lld.%06ld", (long long)viewer->came.tv_sec,

@@ -10,7 +10,7 @@ import subprocess
 import time
 import unittest
 
-from standin import StandinTest, descriptors, memory_kib, wait_for
+from standin import JPEG, StandinTest, descriptors, memory_kib, wait_for
 
 
 def free_port():
@@ -119,6 +119,25 @@ class Pictures(HttpTest):
             self.ask(path)
         time.sleep(0.1)
         self.stop()
+
+
+class LargePictures(HttpTest):
+    jpeg = JPEG * 128  # more than sockets hold
+
+    def test_a_snapshot_is_one_picture(self):
+        """Its client takes no more of the stream while it reads, however slowly it does."""
+        client = self.ask('/door/snapshot.jpg')
+        self.assertTrue(wait_for(lambda: self.metric('halod_http_frames_total') == 1))
+        self.assertTrue(wait_for(lambda: self.metric('halod_http_viewers') == 1))
+        status = json.loads(self.curl('/api/streams')[2])
+        self.assertEqual(status['streams'][0]['viewers'], 0)
+        time.sleep(0.5)
+        self.assertEqual(self.metric('halod_http_frames_dropped_total'), 0)
+        size = 0
+        while size < len(self.jpeg):
+            data = client.recv(1 << 20)
+            self.assertTrue(data, 'it ends too early')
+            size += len(data)
 
 
 class WithoutPictures(HttpTest):
