@@ -25,13 +25,6 @@ int halo_command_daemon(struct halo_daemon_settings *settings, const char *path)
 /* The same with engines of another program, for tests. */
 int halo_run_daemon(struct halo_daemon_settings *settings, const char *path, const char *program);
 
-/* -c and its like: NULL-terminated. */
-extern const struct halo_command halo_config_commands[];
-
-/* The daemon, until it is told to end; settings become its own. path: of the file, to read it
- * again. Returns the exit code. */
-int halo_command_daemon(struct halo_daemon_settings *settings, const char *path);
-
 void halo_print_version(void);
 
 /* After the last line on standard output: the exit code, with an error said where it cannot be
