@@ -45,24 +45,23 @@ void halo_client_refuse(struct halo_client *client, const char *error, const cha
 /* The same with a list of strings, taken over; NULL: empty. */
 void halo_client_refuse_list(struct halo_client *client, const char *error, const char *what,
                              const char *key, json_t *list);
-void halo_client_fail(struct halo_client *client, const char *name, const struct halo_error *err);
+void halo_client_fail(struct halo_client *client, const struct halo_error *err);
 
 /* One of several answers to the present call. parameters is taken over. */
 void halo_client_continue(struct halo_client *client, json_t *parameters);
 /* The present call is answered again and again, until the client leaves: every `interval` ms, and
  * (0: only) for each event; not while an answer before it has not gone out. */
 void halo_client_repeat(struct halo_client *client, void (*tick)(struct halo_client *client),
-                        int interval_ms, json_t *parameters);
-json_t *halo_client_parameters(const struct halo_client *client); /* of repeat; borrowed */
+                        int interval_ms);
+json_t *halo_client_parameters(const struct halo_client *client); /* borrowed, until its end */
 void halo_client_subscribe(struct halo_client *client);
 void halo_client_event(struct halo_client *client, json_t *event); /* borrowed */
 
 /* The present call will be answered later: by the token, which outlives the client. */
 struct halo_pending {
     struct halo_client *client; /* NULL: it has left */
-    char name[68];              /* of the stream, for errors */
 };
-struct halo_pending *halo_client_wait(struct halo_client *client, const char *name); /* or NULL */
+struct halo_pending *halo_client_wait(struct halo_client *client); /* or NULL */
 /* Frees it and returns the client, NULL: nobody is there any more. */
 struct halo_client *halo_pending_end(struct halo_pending *pending);
 

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Calls of a client and their answers: once, later, or again and again. */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "config/log.h"
@@ -17,8 +15,6 @@ void halo_client_end_call(struct halo_client *client)
     client->busy = false;
     client->tick = NULL;
     uv_timer_stop(&client->timer);
-    json_decref(client->repeated);
-    client->repeated = NULL;
     client->subscribed = false;
     for (; client->waiting_count > 0; client->waiting_count--) {
         json_decref(client->waiting[client->waiting_first]);
@@ -73,11 +69,13 @@ void halo_client_refuse_list(struct halo_client *client, const char *error, cons
     end_with(client, message, -1);
 }
 
-void halo_client_fail(struct halo_client *client, const char *name, const struct halo_error *err)
+void halo_client_fail(struct halo_client *client, const struct halo_error *err)
 {
     const char *what = err->text[0] ? err->text : "it failed, and nothing says why";
+    const json_t *name = json_object_get(client->call.parameters, HALO_FIELD_NAME);
     if (err->code == -ENOENT)
-        halo_client_refuse(client, HALO_ERROR_STREAM, what, HALO_FIELD_NAME, name);
+        halo_client_refuse(client, HALO_ERROR_STREAM, what, HALO_FIELD_NAME,
+                           json_string_value(name));
     else if (err->code == -EINVAL || err->code == -ERANGE || err->usage)
         halo_client_refuse(client, HALO_ERROR_REFUSED, what, NULL, NULL);
     else
@@ -108,17 +106,16 @@ void halo_client_continue(struct halo_client *client, json_t *parameters)
 }
 
 void halo_client_repeat(struct halo_client *client, void (*tick)(struct halo_client *client),
-                        int interval_ms, json_t *parameters)
+                        int interval_ms)
 {
     client->tick = tick;
-    client->repeated = json_incref(parameters);
     uv_timer_start(&client->timer, on_timer, (uint64_t)interval_ms, (uint64_t)interval_ms);
     tick(client);
 }
 
 json_t *halo_client_parameters(const struct halo_client *client)
 {
-    return client->repeated;
+    return client->call.parameters;
 }
 
 void halo_client_subscribe(struct halo_client *client)
@@ -172,13 +169,12 @@ void halo_client_event(struct halo_client *client, json_t *event)
     halo_client_drained(client);
 }
 
-struct halo_pending *halo_client_wait(struct halo_client *client, const char *name)
+struct halo_pending *halo_client_wait(struct halo_client *client)
 {
     struct halo_pending *pending = calloc(1, sizeof(*pending));
     if (!pending)
         return NULL;
     pending->client = client;
-    snprintf(pending->name, sizeof(pending->name), "%s", name);
     client->pending = pending;
     return pending;
 }

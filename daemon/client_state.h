@@ -38,7 +38,6 @@ struct halo_client {
     struct halo_call call;
     struct halo_pending *pending;
     void (*tick)(struct halo_client *client);
-    json_t *repeated; /* parameters of tick */
 
     bool subscribed;
     json_t *waiting[HALO_VARLINK_EVENTS]; /* a ring of events */

@@ -63,24 +63,24 @@ static void list(struct halo_client *client, json_t *parameters)
 }
 
 /* {"status": ...} or {"stream": ...}; NULL: was refused. */
-static json_t *look(struct halo_client *client, const json_t *parameters)
+static json_t *look(struct halo_client *client)
 {
     struct halo_supervisor *sv = supervisor_of(client);
     struct halo_error err = {0};
-    const char *name = text_of(parameters, HALO_FIELD_NAME);
+    const char *name = text_of(halo_client_parameters(client), HALO_FIELD_NAME);
     json_t *status = name ? halo_supervisor_stream(sv, name, &err) : halo_supervisor_status(sv);
     json_t *ret =
         status ? json_pack("{s:o}", name ? HALO_FIELD_STREAM : HALO_FIELD_STATUS, status) : NULL;
     if (!ret) {
         halo_fail(&err, -ENOMEM, "out of memory"); /* unless there is no such stream */
-        halo_client_fail(client, name, &err);
+        halo_client_fail(client, &err);
     }
     return ret;
 }
 
 static void repeat_status(struct halo_client *client)
 {
-    json_t *status = look(client, halo_client_parameters(client));
+    json_t *status = look(client);
     if (status)
         halo_client_continue(client, status);
 }
@@ -91,20 +91,19 @@ static void status(struct halo_client *client, json_t *parameters)
     const int ms =
         json_is_number(interval) ? (int)(json_number_value(interval) * 1000) : INTERVAL_MS;
     if (halo_client_wants_more(client)) {
-        halo_client_repeat(client, repeat_status, ms, parameters);
+        halo_client_repeat(client, repeat_status, ms);
         return;
     }
-    json_t *now = look(client, parameters);
+    json_t *now = look(client);
     if (now)
         halo_client_answer(client, now, -1);
 }
 
 /* Answers a call that ended at once. */
-static void answer_done(struct halo_client *client, const char *name, int rc,
-                        const struct halo_error *err)
+static void answer_done(struct halo_client *client, int rc, const struct halo_error *err)
 {
     if (rc)
-        halo_client_fail(client, name, err);
+        halo_client_fail(client, err);
     else
         halo_client_answer(client, NULL, -1);
 }
@@ -113,8 +112,7 @@ static void act(struct halo_client *client, const json_t *parameters, const char
 {
     struct halo_error err = {0};
     const char *name = text_of(parameters, HALO_FIELD_NAME);
-    const int rc = halo_supervisor_act(supervisor_of(client), name, action, &err);
-    answer_done(client, name, rc, &err);
+    answer_done(client, halo_supervisor_act(supervisor_of(client), name, action, &err), &err);
 }
 
 static void start(struct halo_client *client, json_t *parameters)
@@ -137,7 +135,7 @@ static void record(struct halo_client *client, json_t *parameters)
     struct halo_error err = {0};
     const char *name = text_of(parameters, HALO_FIELD_NAME);
     const bool on = json_is_true(json_object_get(parameters, HALO_FIELD_ON));
-    answer_done(client, name, halo_supervisor_record(supervisor_of(client), name, on, &err), &err);
+    answer_done(client, halo_supervisor_record(supervisor_of(client), name, on, &err), &err);
 }
 
 static void reload(struct halo_client *client, json_t *parameters)

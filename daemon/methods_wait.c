@@ -3,8 +3,6 @@
 #include "daemon/methods_wait.h"
 
 #include <libavutil/avutil.h>
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "daemon/build.h"
@@ -14,27 +12,21 @@
 
 static void on_set(void *arg, json_t *result, const struct halo_error *err)
 {
-    struct halo_pending *pending = arg;
-    char name[sizeof(pending->name)];
-    memcpy(name, pending->name, sizeof(name));
-    struct halo_client *client = halo_pending_end(pending);
+    struct halo_client *client = halo_pending_end(arg);
     (void)result;
     if (client && err)
-        halo_client_fail(client, name, err);
+        halo_client_fail(client, err);
     else if (client)
         halo_client_answer(client, NULL, -1);
 }
 
 static void on_snapshot(void *arg, json_t *result, const struct halo_error *err)
 {
-    struct halo_pending *pending = arg;
-    char name[sizeof(pending->name)];
-    memcpy(name, pending->name, sizeof(name));
-    struct halo_client *client = halo_pending_end(pending);
+    struct halo_client *client = halo_pending_end(arg);
     if (!client)
         return;
     if (err) {
-        halo_client_fail(client, name, err);
+        halo_client_fail(client, err);
         return;
     }
     json_t *answer = json_object();
@@ -51,10 +43,7 @@ static void ask(struct halo_client *client, const json_t *parameters, const char
                 halo_reply *reply)
 {
     struct halo_error err = {0};
-    char name[sizeof(((struct halo_pending *)0)->name)];
-    snprintf(name, sizeof(name), "%s",
-             json_string_value(json_object_get(parameters, HALO_FIELD_NAME)));
-    struct halo_pending *pending = halo_client_wait(client, name);
+    struct halo_pending *pending = halo_client_wait(client);
     if (!pending) {
         halo_client_refuse(client, HALO_ERROR_FAILED, "out of memory", NULL, NULL);
         return;
@@ -64,7 +53,7 @@ static void ask(struct halo_client *client, const json_t *parameters, const char
              json_string_value(json_object_get(parameters, field)), reply, pending, &err) == 0)
         return;
     halo_pending_end(pending);
-    halo_client_fail(client, name, &err);
+    halo_client_fail(client, &err);
 }
 
 void halo_method_set(struct halo_client *client, json_t *parameters)
@@ -94,7 +83,7 @@ void halo_method_facts(struct halo_client *client, json_t *parameters)
         "{s:s, s:i, s:i, s:s, s:f, s:s, s:s}", "version", HALO_VERSION, "pid", (int)getpid(), "uid",
         (int)geteuid(), "config", all->host.config ? all->host.config : "", "since",
         (double)all->since.tv_sec, "ffmpeg", av_version_info(), "cuda", HALO_CUDA_BUILD);
-    struct halo_pending *pending = halo_client_wait(client, "");
+    struct halo_pending *pending = halo_client_wait(client);
     if (pending && halo_facts_gather(all->loop, halo_supervisor_settings(all->host.supervisor),
                                      base, on_facts, pending) == 0)
         return;
