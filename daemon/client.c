@@ -3,7 +3,6 @@
 #include "daemon/client.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>

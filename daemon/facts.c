@@ -88,11 +88,11 @@ static void ask_stream(json_t *facts, const struct halo_stream_settings *stream)
         ask_output(facts, stream->name, &stream->output[i]);
 }
 
-static void add_limit(json_t *facts, const char *name, int which)
+static void add_memlock(json_t *facts)
 {
     struct rlimit limit;
-    if (!getrlimit(which, &limit))
-        json_object_set_new(facts, name,
+    if (!getrlimit(RLIMIT_MEMLOCK, &limit))
+        json_object_set_new(facts, "memlock_bytes",
                             limit.rlim_cur == RLIM_INFINITY
                                 ? json_null()
                                 : json_integer((json_int_t)limit.rlim_cur));
@@ -172,8 +172,7 @@ int halo_facts_gather(uv_loop_t *loop, const struct halo_daemon_settings *settin
         ask_stream(base, &settings->stream[i]);
     if (settings->http.listen)
         json_object_set_new(base, "http", json_string(settings->http.listen));
-    add_limit(base, "memlock_bytes", RLIMIT_MEMLOCK);
-    add_limit(base, "open_files", RLIMIT_NOFILE);
+    add_memlock(base);
     const int rc = uv_queue_work(loop, &g->work, look, after);
     if (rc) {
         json_decref(base);

@@ -233,8 +233,6 @@ static bool is_wanted(struct halo_feed *feed, const AVPacket *pkt)
 
 void halo_feed_packet(struct halo_feed *feed, const AVPacket *pkt)
 {
-    feed->stats.packets++;
-    feed->stats.bytes += pkt->size;
     AVPacket *out = is_wanted(feed, pkt) ? av_packet_clone(pkt) : NULL;
     if (!out)
         return;
@@ -311,10 +309,8 @@ static void timer_closed(uv_handle_t *handle)
 
 int halo_feed_create(struct halo_feed **ret, uv_loop_t *loop,
                      const struct halo_stream_settings *stream,
-                     const struct halo_encoding *encoding, const struct halo_feed_wishes *wishes,
-                     void *arg)
+                     const struct halo_feed_wishes *wishes, void *arg)
 {
-    (void)encoding;
     struct halo_feed *feed = calloc(1, sizeof(*feed));
     if (!feed)
         return -ENOMEM;

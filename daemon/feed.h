@@ -19,7 +19,6 @@
 #include <uv.h>
 
 #include "config/daemon.h"
-#include "config/encoding.h"
 #include "pipeline/live.h"
 
 enum { HALO_FEED_SILENCE_MS = 400 };
@@ -51,8 +50,7 @@ struct halo_feed_wishes {
 
 int halo_feed_create(struct halo_feed **ret, uv_loop_t *loop,
                      const struct halo_stream_settings *stream,
-                     const struct halo_encoding *encoding, const struct halo_feed_wishes *wishes,
-                     void *arg);
+                     const struct halo_feed_wishes *wishes, void *arg);
 /* Ends all takers. Memory goes when the loop has closed the handle. NULL is nothing to do. */
 void halo_feed_destroy(struct halo_feed *feed, const char *why);
 
@@ -70,10 +68,9 @@ int64_t halo_feed_origin(const struct halo_feed *feed);
 
 struct halo_feed_stats {
     int takers;
-    bool card;              /* is what they see */
-    int64_t packets, bytes; /* from the engine */
-    int64_t cards;          /* that were sent */
-    int64_t late;           /* packets behind the line of times: dropped */
+    bool card;     /* is what they see */
+    int64_t cards; /* that were sent */
+    int64_t late;  /* packets behind the line of times: dropped */
 };
 void halo_feed_stats(const struct halo_feed *feed, struct halo_feed_stats *ret);
 

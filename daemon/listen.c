@@ -3,7 +3,6 @@
 #include "daemon/listen.h"
 
 #include <errno.h>
-#include <stddef.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>

@@ -195,8 +195,8 @@ static int open_feeds(struct sv_stream *stream, struct halo_error *err)
         struct sv_outlet *outlet = &stream->outlet[i];
         if (!stream->encoding[i].feeds)
             continue;
-        const int ret = halo_feed_create(&outlet->feed, stream->sv->loop, &stream->settings,
-                                         &stream->encoding[i], &wishes, outlet);
+        const int ret =
+            halo_feed_create(&outlet->feed, stream->sv->loop, &stream->settings, &wishes, outlet);
         if (ret < 0)
             return halo_fail(err, ret, "stream %s: %s", stream->name, strerror(-ret));
     }

@@ -16,7 +16,6 @@ struct halo_frames;
 /* What the viewers of a socket have in common. */
 struct halo_viewers_shared {
     const char *form;           /* what FFmpeg's muxer is called; NULL for frames */
-    const char *target;         /* path, for messages */
     int64_t origin;             /* of the feed, us */
     struct halo_frames *frames; /* pictures in memory for others; NULL where there are none */
     int64_t sent, dropped;      /* bytes; packets */

@@ -33,7 +33,6 @@ struct halo_viewers {
     int count, spare; /* spare: a descriptor for when there are no more */
     int64_t cut, refused, ended;
     int handles; /* of this struct, that are not closed yet; viewers count as one each */
-    char target[sizeof(((struct halo_listen *)0)->path)];
 };
 
 /* Suffix, and FFmpeg's name of the muxer. */
@@ -75,7 +74,7 @@ static void remove_viewer(struct halo_viewer *viewer, const char *why)
 {
     struct halo_viewers *viewers = viewer->viewers;
     struct halo_viewer **at = &viewers->first;
-    halo_log(HALO_LOG_DEBUG, "%s: viewer (pid %d) is gone: %s", viewers->target,
+    halo_log(HALO_LOG_DEBUG, "%s: viewer (pid %d) is gone: %s", viewers->listen.path,
              (int)viewer->peer.pid, why);
     while (*at != viewer)
         at = &(*at)->next;
@@ -197,8 +196,8 @@ static int add_viewer(struct halo_viewers *viewers, int fd)
         free(viewer);
         return status;
     }
-    halo_log(HALO_LOG_DEBUG, "%s: viewer (pid %d, uid %d)", viewers->target, (int)viewer->peer.pid,
-             (int)viewer->peer.uid);
+    halo_log(HALO_LOG_DEBUG, "%s: viewer (pid %d, uid %d)", viewers->listen.path,
+             (int)viewer->peer.pid, (int)viewer->peer.uid);
     viewer->poll.data = viewer;
     viewer->next = viewers->first;
     viewers->first = viewer;
@@ -220,7 +219,8 @@ static void send_away(struct halo_viewers *viewers)
         close(fd);
     viewers->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
     viewers->refused++;
-    halo_log(HALO_LOG_WARNING, "%s: a viewer was sent away: too many open files", viewers->target);
+    halo_log(HALO_LOG_WARNING, "%s: a viewer was sent away: too many open files",
+             viewers->listen.path);
 }
 
 static void came(uv_poll_t *poll, int status, int events)
@@ -238,7 +238,7 @@ static void came(uv_poll_t *poll, int status, int events)
         return;
     close(fd);
     viewers->refused++;
-    halo_log(HALO_LOG_DEBUG, "%s: a viewer was sent away: there are %d", viewers->target,
+    halo_log(HALO_LOG_DEBUG, "%s: a viewer was sent away: there are %d", viewers->listen.path,
              viewers->count);
 }
 
@@ -256,7 +256,7 @@ static void look(uv_timer_t *timer)
             continue;
         viewers->cut++;
         halo_log(HALO_LOG_INFO, "%s: viewer (pid %d) is cut: it took nothing for %d seconds",
-                 viewers->target, (int)viewer->peer.pid, STUCK_MS / 1000);
+                 viewers->listen.path, (int)viewer->peer.pid, STUCK_MS / 1000);
         remove_viewer(viewer, "it took nothing");
     }
 }
@@ -294,8 +294,6 @@ int halo_viewers_create(struct halo_viewers **ret, uv_loop_t *loop, struct halo_
         free(viewers);
         return halo_fail(err, status, "%s: %s", output->target, uv_strerror(status));
     }
-    strcpy(viewers->target, viewers->listen.path);
-    viewers->shared.target = viewers->target;
     viewers->shared.origin = halo_feed_origin(feed);
     viewers->feed = feed;
     viewers->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -331,14 +329,9 @@ void halo_viewers_destroy(struct halo_viewers *viewers, const char *why)
 
 json_t *halo_viewers_status(const struct halo_viewers *viewers)
 {
-    return json_pack("{s:s, s:i, s:I, s:I, s:I, s:I, s:I}", "target", viewers->target, "viewers",
-                     viewers->count, "sent_bytes", (json_int_t)viewers->shared.sent,
+    return json_pack("{s:s, s:i, s:I, s:I, s:I, s:I, s:I}", "target", viewers->listen.path,
+                     "viewers", viewers->count, "sent_bytes", (json_int_t)viewers->shared.sent,
                      "dropped_packets", (json_int_t)viewers->shared.dropped, "cut",
                      (json_int_t)viewers->cut, "refused", (json_int_t)viewers->refused, "ended",
                      (json_int_t)viewers->ended);
-}
-
-int halo_viewers_count(const struct halo_viewers *viewers)
-{
-    return viewers->count;
 }

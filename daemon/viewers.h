@@ -24,6 +24,5 @@ void halo_viewers_destroy(struct halo_viewers *viewers, const char *why);
 /* {"target", "viewers", "sent_bytes", "dropped_packets", "cut": they took nothing, "refused": too
  * many, "ended": new parameters that their form cannot say}; a new reference, NULL: no memory. */
 json_t *halo_viewers_status(const struct halo_viewers *viewers);
-int halo_viewers_count(const struct halo_viewers *viewers);
 
 #endif

@@ -25,7 +25,6 @@
 enum { MOST_SOCKETS = 8, LINE = 256, RATE_OF_SOUND = 48000 };
 
 struct encoding {
-    struct halo_encoding settings;
     struct halo_feed *feed;
     AVCodecContext *video, *audio; /* NULL: raw; none */
     AVPacket *card, *solid;
@@ -386,9 +385,8 @@ static void add_socket(char *path)
     const struct halo_output_settings output = {.kind = HALO_OUTPUT_UNIX, .target = path};
     struct encoding *e = is_raw(path) ? &raw : &coded;
     struct halo_error err = {0};
-    e->settings.kind = e == &raw ? HALO_ENCODING_RAW : HALO_ENCODING_CODED;
     if (!e->feed)
-        check(halo_feed_create(&e->feed, loop, &stream, &e->settings, &wishes, e), "feed");
+        check(halo_feed_create(&e->feed, loop, &stream, &wishes, e), "feed");
     const int status = halo_viewers_create(&viewers[sockets], loop, e->feed, &output, &err);
     if (status < 0) {
         fprintf(stderr, "feed-probe: %s (%s)\n", err.text, strerror(-status));

@@ -82,10 +82,8 @@ static const struct halo_feed_wishes wishes = {.watched = wish_watched, .key = w
 static void make(enum halo_on_error on_error)
 {
     scene->settings = (struct halo_stream_settings){.on_error = on_error, .last_for = 0.7};
-    const struct halo_encoding encoding = {.kind = HALO_ENCODING_CODED};
-    assert_int_equal(
-        halo_feed_create(&scene->feed, &scene->loop, &scene->settings, &encoding, &wishes, NULL),
-        0);
+    assert_int_equal(halo_feed_create(&scene->feed, &scene->loop, &scene->settings, &wishes, NULL),
+                     0);
     for (int i = 0; i < 3; i++)
         scene->seen[i].taker =
             (struct halo_feed_taker){.begin = saw_begin, .packet = saw_packet, .end = saw_end};
@@ -270,8 +268,6 @@ static void test_clock_behind(void **state)
     struct halo_feed_stats stats;
     halo_feed_stats(scene->feed, &stats);
     assert_int_equal(stats.late, 1);
-    assert_int_equal(stats.packets, 9);
-    assert_int_equal(stats.bytes, 72);
 }
 
 /* Pictures that come late come on their own line after a card, too. */

@@ -2,7 +2,6 @@
  * haloctl: options, help, completion. */
 #include <getopt.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "config/error.h"
