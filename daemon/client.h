@@ -7,7 +7,6 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <sys/types.h>
-#include <time.h>
 #include <uv.h>
 
 #include "config/error.h"
@@ -21,7 +20,6 @@ struct halo_clients {
     struct halo_control_host host;
     struct halo_client *first;
     int count;
-    struct timespec since; /* of the daemon */
 };
 
 /* fd, accepted and non-blocking, becomes the client's, on failure too. 0 or -errno. */
@@ -55,7 +53,8 @@ void halo_client_repeat(struct halo_client *client, void (*tick)(struct halo_cli
                         int interval_ms);
 json_t *halo_client_parameters(const struct halo_client *client); /* borrowed, until its end */
 void halo_client_subscribe(struct halo_client *client);
-void halo_client_event(struct halo_client *client, json_t *event); /* borrowed */
+/* To all who listen: subscribers, and whose call is repeated. event is borrowed. */
+void halo_clients_tell(struct halo_clients *clients, json_t *event);
 
 /* The present call will be answered later: by the token, which outlives the client. */
 struct halo_pending {

@@ -153,7 +153,7 @@ void halo_client_drained(struct halo_client *client)
     }
 }
 
-void halo_client_event(struct halo_client *client, json_t *event)
+static void tell(struct halo_client *client, json_t *event)
 {
     if (client->tick && !client->cut && !client->out)
         client->tick(client); /* a change is seen at once */
@@ -167,6 +167,15 @@ void halo_client_event(struct halo_client *client, json_t *event)
         client->waiting_count++;
     }
     halo_client_drained(client);
+}
+
+void halo_clients_tell(struct halo_clients *clients, json_t *event)
+{
+    struct halo_client *next;
+    for (struct halo_client *client = clients->first; client; client = next) {
+        next = client->next;
+        tell(client, event);
+    }
 }
 
 struct halo_pending *halo_client_wait(struct halo_client *client)
@@ -202,12 +211,8 @@ static void tell_change(struct halo_client *client)
         json_object_set(event, "stream", (json_t *)name);
     halo_log(HALO_LOG_DEBUG, "control: client %d (user %d) calls %s %s", (int)client->peer.pid,
              (int)client->peer.uid, client->call.method->name, name ? json_string_value(name) : "");
-    struct halo_client *next;
-    for (struct halo_client *c = client->clients->first; event && c; c = next) {
-        next = c->next;
-        if (c != client)
-            halo_client_event(c, event);
-    }
+    if (event)
+        halo_clients_tell(client->clients, event);
     json_decref(event);
 }
 

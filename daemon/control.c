@@ -8,7 +8,6 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "config/log.h"
@@ -92,11 +91,7 @@ static void on_event(struct halo_listener *listener, json_t *event)
 {
     struct halo_control *control =
         (struct halo_control *)((char *)listener - offsetof(struct halo_control, listener));
-    struct halo_client *next;
-    for (struct halo_client *client = control->clients.first; client; client = next) {
-        next = halo_client_next(client);
-        halo_client_event(client, event);
-    }
+    halo_clients_tell(&control->clients, event);
 }
 
 /* The user's own place where the daemon is started by hand; its folder is made. malloc'ed. */
@@ -163,7 +158,6 @@ int halo_control_create(struct halo_control **ret, uv_loop_t *loop,
     control->clients.loop = loop;
     control->clients.host = *host;
     control->listen.fd = -1;
-    clock_gettime(CLOCK_REALTIME, &control->clients.since);
     rc = listen_at(control, settings, err);
     if (!rc)
         rc = init_handles(control, loop, err);

@@ -79,10 +79,9 @@ void halo_method_facts(struct halo_client *client, json_t *parameters)
 {
     const struct halo_clients *all = halo_client_all(client);
     (void)parameters;
-    json_t *base =
-        json_pack("{s:s, s:i, s:s, s:f, s:s, s:s}", "version", HALO_VERSION, "pid", (int)getpid(),
-                  "config", all->host.config ? all->host.config : "", "since",
-                  (double)all->since.tv_sec, "ffmpeg", av_version_info(), "cuda", HALO_CUDA_BUILD);
+    json_t *base = json_pack("{s:s, s:i, s:s, s:s, s:s}", "version", HALO_VERSION, "pid",
+                             (int)getpid(), "config", all->host.config ? all->host.config : "",
+                             "ffmpeg", av_version_info(), "cuda", HALO_CUDA_BUILD);
     struct halo_pending *pending = halo_client_wait(client);
     if (pending && halo_facts_gather(all->loop, halo_supervisor_settings(all->host.supervisor),
                                      base, on_facts, pending) == 0)

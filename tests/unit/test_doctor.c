@@ -99,7 +99,7 @@ static const struct {
     {"restarts", "{'facts':{},'status':{'engines':[{'name':'cpu','restarts':1}]}}", DOCTOR_OK, ""},
     {"clock", "{'clock_synchronised':false,'now':5}", DOCTOR_WARNING, "timedatectl"},
     {"clock", "{'clock_synchronised':true,'now':5}", DOCTOR_OK, ""},
-    {"clock", "{'now':1000,'facts':{'since':2000}}", DOCTOR_FAILED, "1000 s"},
+    {"clock", "{'now':1000,'status':{'since':2000}}", DOCTOR_FAILED, "1000 s"},
 };
 enum { CASES = sizeof(cases) / sizeof(cases[0]) };
 

@@ -325,7 +325,7 @@ static void restarts(const json_t *seen, struct doctor_finding *f)
 
 static void clock_set(const json_t *seen, struct doctor_finding *f)
 {
-    const double begun = ctl_number(json_object_get(seen, "facts"), "since");
+    const double begun = ctl_number(json_object_get(seen, "status"), "since");
     if (begun > ctl_number(seen, "now") + 1)
         find(f, DOCTOR_FAILED, "set the clock, then haloctl reload",
              "the clock went back by %.0f s since halod was started: names and times of files "
