@@ -2,11 +2,11 @@
  * Calls of a client and their answers: once, later, or again and again. */
 #include <errno.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "config/log.h"
 #include "daemon/client_state.h"
 #include "daemon/varlink.h"
+#include "kernels/clock.h"
 
 void halo_client_end_call(struct halo_client *client)
 {
@@ -200,13 +200,10 @@ struct halo_client *halo_pending_end(struct halo_pending *pending)
 /* Who changes what is told to everybody who listens; before it happens, since it may say more. */
 static void tell_change(struct halo_client *client)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
     const json_t *name = json_object_get(client->call.parameters, HALO_FIELD_NAME);
-    json_t *event = json_pack("{s:f, s:s, s:s, s:i, s:i}", "time",
-                              (double)now.tv_sec + (double)now.tv_nsec / 1e9, "event", "asked",
-                              "method", client->call.method->name, "uid", (int)client->peer.uid,
-                              "pid", (int)client->peer.pid);
+    json_t *event = json_pack("{s:f, s:s, s:s, s:i, s:i}", "time", halo_unix_time(), "event",
+                              "asked", "method", client->call.method->name, "uid",
+                              (int)client->peer.uid, "pid", (int)client->peer.pid);
     if (event && name)
         json_object_set(event, "stream", (json_t *)name);
     halo_log(HALO_LOG_DEBUG, "control: client %d (user %d) calls %s %s", (int)client->peer.pid,

@@ -8,6 +8,7 @@
 #include "config/log.h"
 #include "daemon/begin.h"
 #include "daemon/takers.h"
+#include "kernels/clock.h"
 #include "pipeline/begin_form.h"
 
 enum {
@@ -40,11 +41,6 @@ struct halo_feed {
     struct halo_feed_stats stats;
 };
 
-static int64_t now(void)
-{
-    return (int64_t)(uv_hrtime() / 1000);
-}
-
 int64_t halo_feed_origin(const struct halo_feed *feed)
 {
     return feed->origin;
@@ -54,7 +50,7 @@ int64_t halo_feed_origin(const struct halo_feed *feed)
  * is too often. */
 static void ask_key(struct halo_feed *feed, bool at_once)
 {
-    const int64_t at = now();
+    const int64_t at = halo_now_us();
     if (!at_once && at - feed->key_asked < KEY_MS * 1000)
         return;
     feed->key_asked = at;
@@ -68,7 +64,7 @@ static const AVPacket *choose_card(const struct halo_feed *feed)
 {
     const struct halo_live_begin *begin = feed->begin;
     if (feed->on_error == HALO_ON_ERROR_LAST && feed->last_key->data &&
-        now() - feed->card_since < feed->last_for)
+        halo_now_us() - feed->card_since < feed->last_for)
         return feed->last_key;
     if (feed->on_error == HALO_ON_ERROR_SOLID && begin->solid)
         return begin->solid;
@@ -83,7 +79,7 @@ static void send_card(struct halo_feed *feed, struct halo_feed_taker *taker)
     AVPacket *out = card ? av_packet_clone(card) : NULL;
     if (!out)
         return;
-    int64_t at = now() - feed->origin - feed->behind;
+    int64_t at = halo_now_us() - feed->origin - feed->behind;
     if (at <= feed->line[0])
         at = feed->line[0] + 1;
     out->pts = out->dts = feed->line[0] = at;
@@ -120,7 +116,7 @@ static void stop(struct halo_feed *feed, int64_t silent_ms)
 static void look(uv_timer_t *timer)
 {
     struct halo_feed *feed = timer->data;
-    const int64_t silent_ms = (now() - feed->came) / 1000;
+    const int64_t silent_ms = (halo_now_us() - feed->came) / 1000;
     if (!feed->takers.count || !feed->begin)
         return;
     if (silent_ms < HALO_FEED_SILENCE_MS) {
@@ -132,7 +128,7 @@ static void look(uv_timer_t *timer)
         return;
     }
     if (!feed->stats.card)
-        feed->card_since = now();
+        feed->card_since = halo_now_us();
     feed->stats.card = true;
     set_timer(feed, CARD_MS);
     send_card(feed, NULL);
@@ -149,7 +145,7 @@ static void renew(struct halo_feed *feed, struct halo_live_begin *begin)
     feed->begin = begin;
     feed->needs_key = true;
     if (!old)
-        feed->came = now();
+        feed->came = halo_now_us();
     if (!same) {
         av_packet_unref(feed->last_key);
         halo_takers_begin(&feed->takers, begin);
@@ -207,7 +203,7 @@ static bool place(struct halo_feed *feed, AVPacket *pkt)
 /* A picture came that can be shown: the silence is over. */
 static void note_picture(struct halo_feed *feed, const AVPacket *pkt)
 {
-    feed->came = now();
+    feed->came = halo_now_us();
     feed->behind = feed->came - feed->origin - pkt->dts;
     feed->needs_key = false;
     if (feed->stats.card && feed->takers.count)
@@ -258,7 +254,7 @@ void halo_feed_forget(struct halo_feed *feed)
 /* The first one: the engine begins to encode only now, and has the time of a silence for it. */
 static void wake(struct halo_feed *feed)
 {
-    feed->came = now();
+    feed->came = halo_now_us();
     feed->stats.card = false;
     if (feed->begin)
         set_timer(feed, HALO_FEED_SILENCE_MS);
@@ -323,7 +319,7 @@ int halo_feed_create(struct halo_feed **ret, uv_loop_t *loop,
     feed->arg = arg;
     feed->on_error = stream->on_error;
     feed->last_for = (int64_t)(stream->last_for * 1e6);
-    feed->origin = feed->came = now();
+    feed->origin = feed->came = halo_now_us();
     feed->line[0] = feed->line[1] = -1;
     feed->needs_key = true;
     uv_timer_init(loop, &feed->timer);

@@ -3,18 +3,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "config/run.h"
 #include "daemon/supervisor_private.h"
+#include "kernels/clock.h"
 #include "pipeline/output.h"
-
-static double now_in_seconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
 
 static void set_text(json_t *to, const char *key, const char *text)
 {
@@ -182,7 +175,7 @@ void sv_event(struct halo_supervisor *sv, const char *event, const char *stream,
     if (!sv->listeners)
         return;
     json_t *to = json_object();
-    json_object_set_new(to, "time", json_real(now_in_seconds()));
+    json_object_set_new(to, "time", json_real(halo_unix_time()));
     set_text(to, "event", event);
     set_text(to, strcmp(event, "engine") ? "stream" : "engine", stream);
     set_text(to, "state", state);

@@ -5,9 +5,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "daemon/supervisor_private.h"
+#include "kernels/clock.h"
 
 enum {
     STALL_MS = 1000, /* without a tick: the whole process stood still */
@@ -63,9 +63,7 @@ int halo_supervisor_create(struct halo_supervisor **ret, uv_loop_t *loop, const 
         free(sv);
         return halo_fail(err, -ENOMEM, "out of memory");
     }
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    sv->since = (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+    sv->since = halo_unix_time();
     sv->loop = loop;
     sv->program = program;
     for (int i = 0; i < settings->streams; i++) {

@@ -54,4 +54,7 @@ struct halo_viewer {
     bool deaf;           /* it says nothing more, but may still read */
 };
 
+/* From its form: something waits for it to read; moved: some of it went out now. */
+void halo_viewer_waits(struct halo_viewer *viewer, bool waits, bool moved);
+
 #endif

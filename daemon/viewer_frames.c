@@ -65,15 +65,6 @@ static int send_command(struct halo_viewer *viewer, uint32_t type, const void *p
     return (size_t)sent == sizeof(command) + size ? 0 : -EPIPE;
 }
 
-/* Something did not go out, or did. */
-static void note_waiting(struct halo_viewer *viewer, bool waits)
-{
-    if (!waits)
-        viewer->waits_since = 0;
-    else if (viewer->waits_since == 0)
-        viewer->waits_since = (int64_t)(uv_hrtime() / 1000);
-}
-
 static int send_caps(struct halo_viewer *viewer)
 {
     struct taking *taking = viewer->form;
@@ -140,7 +131,7 @@ static int frames_packet(struct halo_viewer *viewer, const AVPacket *pkt, struct
     int status = taking->needs_caps ? send_caps(viewer) : 0;
     if (status == 0)
         status = taking->count < HELD ? send_picture(viewer, pkt) : -EAGAIN;
-    note_waiting(viewer, status == -EAGAIN);
+    halo_viewer_waits(viewer, status == -EAGAIN, false);
     if (status == -EAGAIN)
         viewer->shared->dropped++;
     else if (status < 0)
@@ -157,7 +148,7 @@ static int release(struct halo_viewer *viewer, uint64_t id, struct halo_error *e
         taking->held[i] = 0;
         taking->count--;
         halo_frames_release(viewer->shared->frames, id);
-        note_waiting(viewer, false);
+        halo_viewer_waits(viewer, false, false);
         return 0;
     }
     return halo_fail(err, -EPROTO, "it released a picture that it does not have");

@@ -59,10 +59,7 @@ static int mux_flush(struct halo_viewer *viewer, struct halo_error *err)
         return halo_fail(err, sent, "%s", strerror(-sent));
     viewer->shared->sent += sent;
     viewer->wants_write = mux->bytes.count > 0;
-    if (!viewer->wants_write)
-        viewer->waits_since = 0;
-    else if (sent > 0 || viewer->waits_since == 0)
-        viewer->waits_since = (int64_t)(uv_hrtime() / 1000);
+    halo_viewer_waits(viewer, viewer->wants_write, sent > 0);
     return 0;
 }
 

@@ -13,6 +13,7 @@
 #include "daemon/frames.h"
 #include "daemon/listen.h"
 #include "daemon/viewer.h"
+#include "kernels/clock.h"
 
 enum {
     MOST_VIEWERS = 256,
@@ -45,11 +46,6 @@ static const struct {
     {".nut", "nut", &halo_viewer_mux},
     {".fd", NULL, &halo_viewer_frames},
 };
-
-static int64_t now(void)
-{
-    return (int64_t)(uv_hrtime() / 1000);
-}
 
 /* ---- the end of a viewer ---- */
 
@@ -111,6 +107,14 @@ static void settle(struct halo_viewer *viewer, int status, const struct halo_err
         remove_viewer(viewer, err->text[0] ? err->text : strerror(-status));
     else
         set_events(viewer);
+}
+
+void halo_viewer_waits(struct halo_viewer *viewer, bool waits, bool moved)
+{
+    if (!waits)
+        viewer->waits_since = 0;
+    else if (moved || viewer->waits_since == 0)
+        viewer->waits_since = halo_now_us();
 }
 
 static bool has_hung_up(const struct halo_viewer *viewer)
@@ -245,7 +249,7 @@ static void came(uv_poll_t *poll, int status, int events)
 static void look(uv_timer_t *timer)
 {
     struct halo_viewers *viewers = timer->data;
-    const int64_t since = now() - STUCK_MS * INT64_C(1000);
+    const int64_t since = halo_now_us() - STUCK_MS * INT64_C(1000);
     for (struct halo_viewer *viewer = viewers->first, *next; viewer; viewer = next) {
         next = viewer->next;
         if (viewer->deaf && has_hung_up(viewer)) {

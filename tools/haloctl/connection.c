@@ -8,11 +8,11 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "config/error.h"
 #include "daemon/varlink.h"
+#include "kernels/clock.h"
 #include "tools/haloctl/haloctl.h"
 
 enum {
@@ -167,9 +167,7 @@ static int take_message(struct ctl *ctl, json_t **ret)
 
 static int64_t now_ms(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    return halo_now_ns() / 1000000;
 }
 
 int ctl_receive(struct ctl *ctl, int timeout_ms, json_t **ret)
