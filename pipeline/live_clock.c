@@ -9,11 +9,6 @@ enum {
     BEHIND = 1,       /* seconds: a machine that was asleep does not hurry afterwards */
 };
 
-static int64_t now_us(void)
-{
-    return halo_now_ns() / 1000;
-}
-
 int64_t halo_live_clock_map(const struct halo_live_clock *clock, int64_t ts, AVRational tb)
 {
     if (ts == AV_NOPTS_VALUE)
@@ -32,13 +27,13 @@ static void anchor(struct halo_live_clock *clock, int64_t ts, int64_t at)
 static int64_t begin(const struct halo_live_clock *clock)
 {
     const int64_t after = clock->last ? clock->last + FFMAX(clock->duration, 1) : 0;
-    return clock->joined && clock->last ? after : FFMAX(now_us(), after);
+    return clock->joined && clock->last ? after : FFMAX(halo_now_us(), after);
 }
 
 /* Whether the source's clock and ours have parted. */
 static bool has_parted(const struct halo_live *live, int64_t at)
 {
-    const int64_t ahead = at - now_us();
+    const int64_t ahead = at - halo_now_us();
     if (live->paced)
         return ahead < -BEHIND * SECOND ||
                (!live->settings.realtime && ahead > AHEAD_PACED * SECOND);
@@ -59,13 +54,13 @@ void halo_live_clock_pass(struct halo_live *live, const struct halo_live_input *
     const int64_t pts = halo_raw_picture_pts(raw);
     const int64_t ts = av_rescale_q(pts, tb, HALO_LIVE_TIME);
     if (in->timeless)
-        anchor(clock, ts, FFMAX(now_us(), clock->last + 1));
+        anchor(clock, ts, FFMAX(halo_now_us(), clock->last + 1));
     else if (!clock->set)
         anchor(clock, ts, begin(clock));
     clock->set = true;
     int64_t at = halo_live_clock_map(clock, pts, tb);
     if (has_parted(live, at)) {
-        at = FFMAX(now_us(), clock->last + 1);
+        at = FFMAX(halo_now_us(), clock->last + 1);
         anchor(clock, ts, at);
     }
     if (clock->last && at <= clock->last)
