@@ -58,12 +58,18 @@ int ctl_try(struct ctl *ctl)
     return rc;
 }
 
-static int say_denied(const struct ctl *ctl)
+const char *ctl_group(const struct ctl *ctl)
 {
     struct stat info;
     const struct group *group = stat(ctl->path, &info) ? NULL : getgrgid(info.st_gid);
+    return group ? group->gr_name : NULL;
+}
+
+static int say_denied(const struct ctl *ctl)
+{
+    const char *group = ctl_group(ctl);
     ctl_say("%s may not be opened by you: %s%s%s", ctl->path,
-            group ? "join its group (usermod -aG " : "ask as root", group ? group->gr_name : "",
+            group ? "join its group (usermod -aG " : "ask as root", group ? group : "",
             group ? " YOU, then log in anew), or ask as root" : "");
     return CTL_EXIT_NO_DAEMON;
 }

@@ -4,7 +4,6 @@
 #include <arpa/inet.h>
 #include <dirent.h>
 #include <errno.h>
-#include <grp.h>
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
@@ -225,18 +224,17 @@ static void look_at_daemon(struct ctl *ctl, json_t *seen)
 
 static void look_at_socket(const struct ctl *ctl, json_t *seen)
 {
-    struct stat info;
     const int error = ctl->fd >= 0 ? 0 : ctl->error;
     const char *connect = error == 0                          ? "ok"
                           : error == ENOENT                   ? "absent"
                           : error == ECONNREFUSED             ? "stale"
                           : error == EACCES || error == EPERM ? "denied"
                                                               : strerror(error);
-    const struct group *group = stat(ctl->path, &info) ? NULL : getgrgid(info.st_gid);
+    const char *group = ctl_group(ctl);
     json_object_set_new(seen, "socket", json_string(ctl->path));
     json_object_set_new(seen, "connect", json_string(connect));
     if (group)
-        json_object_set_new(seen, "group", json_string(group->gr_name));
+        json_object_set_new(seen, "group", json_string(group));
 }
 
 json_t *doctor_look(struct ctl *ctl)

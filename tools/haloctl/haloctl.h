@@ -53,6 +53,8 @@ int ctl_receive(struct ctl *ctl, int timeout_ms, json_t **ret);
 /* Whether a message is there already, without reading. */
 bool ctl_has_message(const struct ctl *ctl);
 void ctl_close(struct ctl *ctl);
+/* The group that may open the socket at ctl->path, NULL: not known. Valid until the next call. */
+const char *ctl_group(const struct ctl *ctl);
 /* Connects, asks once and waits. 0: *ret has the answer's parameters; else the exit code, said. */
 int ctl_call(struct ctl *ctl, const char *method, json_t *parameters, json_t **ret);
 /* Says what an answer or -errno of ctl_receive() is; the exit code. */
