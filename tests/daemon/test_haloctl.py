@@ -94,9 +94,7 @@ class Commands(HaloctlTest):
         self.bad(64, '.png or .jpg', 'snapshot', 'door', self.path('a.gif'))
         self.bad(1, 'No such file', 'snapshot', 'door', self.path('none/a.png'))
         self.bad(1, 'directory', 'snapshot', 'door', self.directory('b.png'))
-        self.bad(1, 'No space left', 'snapshot', 'door', '/dev/full/x.png') \
-            if os.path.isdir('/dev/full') else None
-        self.assertEqual([n for n in os.listdir(self.folder) if re.search(r'\.\w{6}$', n)], [])
+        self.assertEqual([n for n in os.listdir(self.folder) if n.startswith('.halod-')], [])
 
     def directory(self, name):
         os.mkdir(self.path(name))

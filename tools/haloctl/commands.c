@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * The commands that ask once, events, and the table of all. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "config/beside.h"
 #include "config/error.h"
 #include "config/option.h"
 #include "daemon/varlink.h"
@@ -158,23 +157,16 @@ static int copy_image(int from, int to)
 /* Beside it and renamed, so that there is never half a picture under its name. */
 static int write_file(int from, const char *path)
 {
-    char *beside = NULL;
-    if (asprintf(&beside,
-                 "%s.XX"
-                 "XXXX",
-                 path) < 0)
-        return ctl_say("out of memory");
-    const mode_t mask = umask(0);
-    umask(mask);
-    const int fd = mkostemp(beside, O_CLOEXEC);
-    int rc = fd < 0 ? -errno : copy_image(from, fd);
-    if (fd >= 0 && !rc && fchmod(fd, 0666 & ~mask))
-        rc = -errno;
-    if (fd >= 0 && close(fd) && !rc)
+    char *beside;
+    const int fd = halo_beside_make(path, 0, &beside);
+    if (fd < 0)
+        return ctl_say("%s: %s", path, strerror(-fd));
+    int rc = copy_image(from, fd);
+    if (close(fd) && !rc)
         rc = -errno;
     if (!rc && rename(beside, path))
         rc = -errno;
-    if (rc && fd >= 0)
+    if (rc)
         unlink(beside);
     free(beside);
     return rc ? ctl_say("%s: %s", path, strerror(-rc)) : HALO_EXIT_OK;
