@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "config/beside.h"
+
 /* Environment variables name folders by absolute paths; others are to be ignored. */
 static const char *folder_of(const char *variable)
 {
@@ -61,25 +63,23 @@ static int write_all(int fd, const char *text, size_t size)
             return -errno;
         done += wrote > 0 ? (size_t)wrote : 0;
     }
-    return fchmod(fd, 0644) < 0 || fsync(fd) < 0 ? -errno : 0;
+    return fsync(fd) < 0 ? -errno : 0;
 }
 
 int halo_cache_write(const char *path, const char *text, size_t size, struct halo_error *err)
 {
-    char beside[PATH_MAX];
-    if (snprintf(beside, sizeof beside, "%s.XXXXXX", path) >= (int)sizeof beside)
-        return halo_fail(err, -ENAMETOOLONG, "%s: %s", path, strerror(ENAMETOOLONG));
+    char *beside;
     make_folders(path);
-    const int fd = mkostemp(beside, O_CLOEXEC);
+    const int fd = halo_beside_make(path, 0644, &beside);
     if (fd < 0)
-        return halo_fail(err, -errno, "%s cannot be written: %s", path, strerror(errno));
+        return halo_fail(err, fd, "%s cannot be written: %s", path, strerror(-fd));
     int rc = write_all(fd, text, size);
     if (close(fd) < 0 && rc == 0)
         rc = -errno;
     if (rc == 0 && rename(beside, path) < 0)
         rc = -errno;
-    if (rc == 0)
-        return 0;
-    unlink(beside);
-    return halo_fail(err, rc, "%s cannot be written: %s", path, strerror(-rc));
+    if (rc < 0)
+        unlink(beside);
+    free(beside);
+    return rc < 0 ? halo_fail(err, rc, "%s cannot be written: %s", path, strerror(-rc)) : 0;
 }
