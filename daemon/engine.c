@@ -22,16 +22,15 @@ enum {
 };
 
 /* Nothing is freed, and no handler of a driver is waited for. */
-static void end_now(struct engine *engine, int code)
+static void end_now(int code)
 {
-    (void)engine;
     _exit(code);
 }
 
 static void send_notes(struct engine *engine)
 {
     if (engine_send_notes(engine))
-        end_now(engine, HALO_EXIT_TRY_AGAIN);
+        end_now(HALO_EXIT_TRY_AGAIN);
 }
 
 static void on_wake(uv_async_t *wake)
@@ -201,7 +200,7 @@ static void end_if_stuck(struct engine *engine)
         halo_log(HALO_LOG_ERROR, "stream %s: %s", s->name, err.text);
         engine_tell_state(s, HALO_LIVE_FAILED, &err);
         send_notes(engine); /* does not come back */
-        end_now(engine, HALO_EXIT_TRY_AGAIN);
+        end_now(HALO_EXIT_TRY_AGAIN);
     }
 }
 
@@ -229,7 +228,7 @@ static void on_tick(uv_timer_t *timer)
         return;
     }
     if (engine->quitting && uv_now(&engine->loop) >= engine->quit_deadline)
-        end_now(engine, HALO_EXIT_OK);
+        end_now(HALO_EXIT_OK);
     if (looks++ % STATS_EVERY != 0)
         return;
     halo_log_flush();
