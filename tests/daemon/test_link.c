@@ -3,20 +3,15 @@
  * that sends what nobody should. */
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "daemon/link.h"
 #include "daemon/link_stats.h"
+#include "tests/unit/cmocka_all.h"
 
 struct side {
     uv_loop_t loop;
