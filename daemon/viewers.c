@@ -177,6 +177,25 @@ static void taker_end(struct halo_feed_taker *taker, const char *why)
 
 /* ---- they come ---- */
 
+static void look(uv_timer_t *timer)
+{
+    struct halo_viewers *viewers = timer->data;
+    const int64_t since = halo_now_us() - STUCK_MS * INT64_C(1000);
+    for (struct halo_viewer *viewer = viewers->first, *next; viewer; viewer = next) {
+        next = viewer->next;
+        if (viewer->deaf && has_hung_up(viewer)) {
+            remove_viewer(viewer, "it has closed");
+            continue;
+        }
+        if (viewer->waits_since == 0 || viewer->waits_since > since)
+            continue;
+        viewers->cut++;
+        halo_log(HALO_LOG_INFO, "%s: viewer (pid %d) is cut: it took nothing for %d seconds",
+                 viewers->listen.path, (int)viewer->peer.pid, STUCK_MS / 1000);
+        remove_viewer(viewer, "it took nothing");
+    }
+}
+
 static int add_viewer(struct halo_viewers *viewers, int fd)
 {
     struct halo_viewer *viewer = calloc(1, sizeof(*viewer));
@@ -207,7 +226,7 @@ static int add_viewer(struct halo_viewers *viewers, int fd)
     viewers->first = viewer;
     viewers->handles++;
     if (viewers->count++ == 0)
-        uv_timer_again(&viewers->timer);
+        uv_timer_start(&viewers->timer, look, LOOK_MS, LOOK_MS);
     set_events(viewer);
     halo_feed_join(viewers->feed, &viewer->taker);
     return 0;
@@ -244,25 +263,6 @@ static void came(uv_poll_t *poll, int status, int events)
     viewers->refused++;
     halo_log(HALO_LOG_DEBUG, "%s: a viewer was sent away: there are %d", viewers->listen.path,
              viewers->count);
-}
-
-static void look(uv_timer_t *timer)
-{
-    struct halo_viewers *viewers = timer->data;
-    const int64_t since = halo_now_us() - STUCK_MS * INT64_C(1000);
-    for (struct halo_viewer *viewer = viewers->first, *next; viewer; viewer = next) {
-        next = viewer->next;
-        if (viewer->deaf && has_hung_up(viewer)) {
-            remove_viewer(viewer, "it has closed");
-            continue;
-        }
-        if (viewer->waits_since == 0 || viewer->waits_since > since)
-            continue;
-        viewers->cut++;
-        halo_log(HALO_LOG_INFO, "%s: viewer (pid %d) is cut: it took nothing for %d seconds",
-                 viewers->listen.path, (int)viewer->peer.pid, STUCK_MS / 1000);
-        remove_viewer(viewer, "it took nothing");
-    }
 }
 
 /* ---- life ---- */
@@ -304,8 +304,6 @@ int halo_viewers_create(struct halo_viewers **ret, uv_loop_t *loop, struct halo_
     uv_timer_init(loop, &viewers->timer);
     viewers->poll.data = viewers->timer.data = viewers;
     viewers->handles = 2;
-    uv_timer_start(&viewers->timer, look, LOOK_MS, LOOK_MS);
-    uv_timer_stop(&viewers->timer);
     uv_poll_start(&viewers->poll, UV_READABLE, came);
     *ret = viewers;
     return 0;
