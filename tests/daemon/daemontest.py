@@ -12,20 +12,12 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'pipeline'))
 
-from halotest import (FFMPEG, HALOD, PATIENCE, HaloTest, call, halod_environment,  # noqa: F401
-                      main, wait_until)
+from halotest import (FFMPEG, HALOD, PATIENCE, HaloTest, call, descriptors,  # noqa: F401
+                      free_port, halod_environment, is_sanitized, main, memory_kib, wait_until)
+from standin import Client
 
 ROUNDS = int(os.environ.get('HALOTEST_ROUNDS', 30))
 WIDTH, HEIGHT = 320, 240
-
-
-def is_sanitized():
-    """Sanitizers keep freed memory for a while: how much there is says nothing."""
-    try:
-        with open(HALOD, 'rb') as file:
-            return b'__asan_init' in file.read()
-    except OSError:
-        return False
 
 
 class Refused(Exception):
@@ -37,43 +29,22 @@ class Refused(Exception):
         self.parameters = answer['parameters']
 
 
-class Control:
-    """One connection to the control socket."""
+class Control(Client):
+    """One connection to the control socket, on which errors are exceptions."""
 
     def __init__(self, path, timeout=20):
-        self.socket = socket.socket(socket.AF_UNIX)
-        self.socket.settimeout(timeout * PATIENCE)
-        self.socket.connect(path)
-        self.buffer = b''
-        self.descriptors = []
-
-    def close(self):
-        self.socket.close()
-        for descriptor in self.descriptors:
-            os.close(descriptor)
-
-    def send(self, method, parameters, more=False):
-        text = {'method': 'io.halod.Control.' + method, 'parameters': parameters}
-        if more:
-            text['more'] = True
-        self.socket.sendall(json.dumps(text).encode() + b'\0')
+        super().__init__(path, timeout)
 
     def receive(self):
-        while b'\0' not in self.buffer:
-            data, descriptors, _, _ = socket.recv_fds(self.socket, 65536, 4)
-            self.descriptors += descriptors
-            if not data:
-                raise EOFError('the control socket was closed')
-            self.buffer += data
-        text, self.buffer = self.buffer.split(b'\0', 1)
-        answer = json.loads(text)
+        answer = super().receive()
+        if answer is None:
+            raise EOFError('the control socket was closed')
         if 'error' in answer:
             raise Refused(answer)
         return answer['parameters']
 
     def __call__(self, method, **parameters):
-        self.send(method, parameters)
-        return self.receive()
+        return self.call(method, parameters)
 
 
 class Daemon:
@@ -126,12 +97,11 @@ class Daemon:
             raise AssertionError(f'{name} is not {state}: {self.status(name)}\n{self.told()}')
 
     def descriptors(self):
-        return len(os.listdir(f'/proc/{self.process.pid}/fd'))
+        return descriptors(self.process.pid)
 
     def memory(self):
         """Resident KiB of the supervisor."""
-        with open(f'/proc/{self.process.pid}/status') as file:
-            return int(next(line for line in file if line.startswith('VmRSS')).split()[1])
+        return memory_kib(self.process.pid)
 
     def stop(self, number=signal.SIGTERM):
         self.control.close()

@@ -6,7 +6,6 @@ import json
 import mmap
 import os
 import queue
-import re
 import select
 import signal
 import socket
@@ -26,8 +25,7 @@ FFMPEG = halotest.FFMPEG
 
 def is_sanitized():
     """Whether memory grows for reasons of the build."""
-    with open(FEED_PROBE, 'rb') as file:
-        return re.search(rb'__[at]san_init', file.read()) is not None
+    return halotest.is_sanitized(program=FEED_PROBE)
 
 
 class Probe:
@@ -89,7 +87,7 @@ class Probe:
         return int(found['RssAnon'].split()[0]) + int(found['RssShmem'].split()[0])
 
     def files(self):
-        return len(os.listdir(f'/proc/{self.process.pid}/fd'))
+        return halotest.descriptors(self.process.pid)
 
     def cpu(self):
         with open(f'/proc/{self.process.pid}/stat', encoding='ascii') as file:

@@ -2,39 +2,23 @@
 # Starts tests/daemon/standin_daemon.c: the daemon's sockets before a supervisor without engines.
 import json
 import os
-import re
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
-import time
 import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'pipeline'))
+
+from halotest import (PATIENCE, descriptors, free_port, memory_kib,  # noqa: E402, F401
+                      wait_until as wait_for)
 
 STANDIN = os.environ.get('STANDIN_DAEMON', '')
 HALOCTL = os.environ.get('HALOCTL', '')
-PATIENCE = float(os.environ.get('HALOTEST_PATIENCE', 1))
 INTERFACE = 'io.halod.Control.'
 STREAMS = ('door', 'road', 'bad')
 JPEG = b'\xff\xd8' + b'\xff\xfe\xff\xf0' + b'no picture ' * 5955 + b'\0' * 3 + b'\xff\xd9'
-
-
-def wait_for(what, seconds=10):
-    """what(), as soon as it is true; the last value otherwise."""
-    end = time.monotonic() + seconds * PATIENCE
-    while True:
-        value = what()
-        if value or time.monotonic() > end:
-            return value
-        time.sleep(0.02)
-
-
-def memory_kib(pid):
-    with open(f'/proc/{pid}/status') as status:
-        return int(re.search(r'VmRSS:\s+(\d+)', status.read())[1])
-
-
-def descriptors(pid):
-    return len(os.listdir(f'/proc/{pid}/fd'))
 
 
 class Client:
@@ -84,6 +68,21 @@ class Client:
 
     def __exit__(self, *_):
         self.close()
+
+
+class HaloctlMixin:
+    """haloctl for a test whose daemon listens at self.socket."""
+
+    def ctl(self, *words, environment=None, socket_path=None):
+        return subprocess.run([HALOCTL, '--socket', socket_path or self.socket, *words],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              stdin=subprocess.DEVNULL, timeout=30 * PATIENCE,
+                              env=dict(os.environ, LC_ALL='C.UTF-8', **(environment or {})))
+
+    def good(self, *words, **options):
+        done = self.ctl(*words, **options)
+        self.assertEqual((done.returncode, done.stderr.decode()), (0, ''))
+        return done.stdout.decode()
 
 
 class StandinTest(unittest.TestCase):

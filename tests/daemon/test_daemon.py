@@ -197,7 +197,7 @@ class Changes(DaemonTest):
             control = Control(daemon.path)
             self.addCleanup(control.close)
             answer = control('Snapshot', name='one', format=form)
-            with os.fdopen(os.dup(control.descriptors[0]), 'rb') as file:
+            with os.fdopen(os.dup(control.fds[0]), 'rb') as file:
                 file.seek(0)
                 image = file.read()
             self.assertEqual(len(image), answer['size'])

@@ -14,25 +14,13 @@ import termios
 import time
 import unittest
 
-from standin import HALOCTL, PATIENCE, StandinTest, wait_for
+from standin import HALOCTL, PATIENCE, HaloctlMixin, StandinTest, wait_for
 
 COMMANDS = ('list', 'status', 'set', 'start', 'stop', 'restart', 'record', 'snapshot', 'reload',
             'events', 'doctor')
 
 
-class HaloctlTest(StandinTest):
-    def ctl(self, *words, environment=None, socket_path=None):
-        return subprocess.run([HALOCTL, '--socket', socket_path or self.socket, *words],
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                              stdin=subprocess.DEVNULL, timeout=30 * PATIENCE,
-                              env=dict(os.environ, LC_ALL='C.UTF-8', **(environment or {})))
-
-    def good(self, *words, **options):
-        done = self.ctl(*words, **options)
-        self.assertEqual(done.returncode, 0, done.stderr.decode())
-        self.assertEqual(done.stderr, b'')
-        return done.stdout.decode()
-
+class HaloctlTest(HaloctlMixin, StandinTest):
     def bad(self, code, says, *words, **options):
         done = self.ctl(*words, **options)
         line = done.stderr.decode()

@@ -10,13 +10,7 @@ import subprocess
 import time
 import unittest
 
-from standin import JPEG, StandinTest, descriptors, memory_kib, wait_for
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(('127.0.0.1', 0))
-        return probe.getsockname()[1]
+from standin import JPEG, StandinTest, descriptors, free_port, memory_kib, wait_for
 
 
 class HttpTest(StandinTest):

@@ -9,15 +9,8 @@ import time
 import urllib.error
 import urllib.request
 
-from daemontest import (FFMPEG, PATIENCE, Daemon, DaemonTest, call, main, wait_until)
-
-HALOCTL = os.environ.get('HALOCTL', '')
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(('127.0.0.1', 0))
-        return probe.getsockname()[1]
+from daemontest import (FFMPEG, PATIENCE, Daemon, DaemonTest, call, free_port, main, wait_until)
+from standin import HALOCTL, HaloctlMixin
 
 
 def samples(image):
@@ -67,9 +60,9 @@ class Parts(threading.Thread):
         self.join(20 * PATIENCE)
 
 
-class Served(DaemonTest):
+class Served(HaloctlMixin, DaemonTest):
     def serve(self, streams=None, **more):
-        self.port = free_port()
+        self.port, self.socket = free_port(), self.path('control.sock')
         return self.start(streams or {'one': self.stream(), 'two': self.stream('two')},
                           http={'listen': f'127.0.0.1:{self.port}'}, **more)
 
@@ -79,16 +72,6 @@ class Served(DaemonTest):
     def get(self, path):
         with urllib.request.urlopen(self.url(path), timeout=20 * PATIENCE) as answer:
             return answer.read()
-
-    def ctl(self, *words):
-        return subprocess.run([HALOCTL, '--socket', self.path('control.sock'), *words],
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                              stdin=subprocess.DEVNULL, timeout=30 * PATIENCE)
-
-    def good(self, *words):
-        done = self.ctl(*words)
-        self.assertEqual((done.returncode, done.stderr), (0, b''))
-        return done.stdout.decode()
 
 
 class Commands(Served):

@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -87,6 +88,33 @@ def wait_until(condition, timeout=20):
             return True
         time.sleep(0.05)
     return bool(condition())
+
+
+def is_sanitized(marks=(b'__asan_init', b'__tsan_init'), program=None):
+    """Sanitizers keep freed memory for a while: how much there is says nothing."""
+    try:
+        with open(program or HALOD, 'rb') as file:
+            data = file.read()
+    except OSError:
+        return False
+    return any(mark in data for mark in marks)
+
+
+def memory_kib(pid):
+    """Resident, of a process."""
+    with open(f'/proc/{pid}/status', encoding='ascii') as file:
+        return int(re.search(r'VmRSS:\s+(\d+)', file.read())[1])
+
+
+def descriptors(pid):
+    """How many a process has open."""
+    return len(os.listdir(f'/proc/{pid}/fd'))
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(('127.0.0.1', 0))
+        return probe.getsockname()[1]
 
 
 class Feeder(threading.Thread):
