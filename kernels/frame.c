@@ -13,7 +13,7 @@
 #include "fault.h"
 #include "gather.h"
 
-enum { ALIGNMENT = 256 };
+enum { ALIGNMENT = 256, STALL_SECONDS = 3 };
 
 int halo_frame_jobs(const struct halo_frame *frame, const struct halo_frame_places *places,
                     int step, struct halo_job *jobs)
@@ -158,6 +158,8 @@ int halo_frame_submit(struct halo_backend *b, const struct halo_frame *frame)
 {
     if (b->busy || !frame_ok(b, frame))
         return -EINVAL;
+    if (halo_fault(b->ops->name, "stall"))
+        sleep(STALL_SECONDS);
     const int ret = halo_fault(b->ops->name, "submit") ? -EIO : submit(b, frame);
     b->busy = ret == 0;
     return ret;
