@@ -30,9 +30,15 @@
  * are brought to it. Sound that changes its parameters is left out.
  *
  * Epochs. A set of chains has a number. A new one is built aside (the gate of the present pictures'
- * shape) and takes over at a picture: that picture and all after it are filtered by it. Pictures
- * keep the number in which they entered, and halo_live_events.set is told when the first picture of
- * the new epoch has left the gate, after which no older one follows.
+ * shape) and takes over at a picture: that picture and all after it are filtered by it, in all
+ * renditions. Pictures keep the number in which they entered.
+ *
+ * A change is confirmed (halo_live_events.set without err) when no picture of an older epoch is in
+ * a gate, in an encoding or in a snapshot: no event but `begin`, whose cards show nothing, brings
+ * one after it, through sessions of the source that follow, failures of filters and encodings that
+ * are tried again, and the stop. However long a picture takes, that is waited for; it does not wait
+ * for more than 1.5 s until a picture has passed all new filters, where none comes or they fail.
+ * Whatever was told before, to viewers or to outputs, is theirs.
  *
  * Privacy: pictures leave through halo_gate_leave() (gate.h) alone. After a failure of a filter no
  * picture is made, the state is HALO_LIVE_WAITING or FAILED, and the words say why; nothing else is
@@ -92,8 +98,8 @@ struct halo_live_events {
     /* An encoding does not work, for now: it is tried again, and told with begin. The others go
      * on. */
     void (*failed)(void *arg, int encoding, const struct halo_error *err);
-    /* Answer to halo_live_set(): err NULL: the new chains are in force for all that follows. Where
-     * no picture comes it is given after 1.5 s, and holds for the next one. */
+    /* Answer to halo_live_set(): err NULL: what follows is of the new chains, see
+     * above. Else they have not come into force, or the stream ended before that was sure. */
     void (*set)(void *arg, uint64_t id, const struct halo_error *err);
     /* Answer to halo_live_snapshot(): a whole image file, or err. */
     void (*snapshot)(void *arg, uint64_t id, const AVPacket *image, const struct halo_error *err);

@@ -34,44 +34,65 @@ static struct halo_lineup *take_asked(struct halo_live *live)
     return first;
 }
 
-/* Waits until the first picture of the new lineup has passed. Where none comes, what is not in use
- * yet will be for the next one: that is an answer too. Under the lock. */
-static bool wait_for_picture(struct halo_live *live, const struct halo_lineup *lineup,
-                             struct halo_error *err)
+/* Under the lock: the oldest epoch of which a picture is between the filter thread and the end of
+ * an encoding; INT64_MAX: none is there. */
+static int64_t oldest_inside(const struct halo_live *live)
 {
-    const int64_t until = halo_now_ns() + (int64_t)(SET_TIME * (double)SECOND);
-    while (live->asking == lineup && halo_now_ns() < until && !live->aside_over)
-        wait_until(live, until);
-    if (live->asking != lineup)
+    int64_t oldest = INT64_MAX;
+    for (const struct halo_lineup *l = live->oldest; l && oldest == INT64_MAX; l = l->next)
+        if (l->inside)
+            oldest = l->epoch;
+    for (int i = 0; i < live->encodings; i++)
+        if (live->encoder[i].waiting)
+            oldest = FFMIN(oldest, live->encoder[i].epoch);
+    return oldest;
+}
+
+/* The first change that can be answered now, and how: *ret_sure, older pictures are all out. Under
+ * the lock, when no snapshot has a picture. */
+static bool take_asking(struct halo_live *live, struct halo_live_asking *ret, bool *ret_sure)
+{
+    if (!live->asking_count)
         return false;
-    live->asking = NULL;
-    if (live->next != lineup)
-        halo_fail(err, -ETIMEDOUT, "no picture has passed the new filters yet; they are in force");
+    *ret = live->asking[0];
+    *ret_sure = oldest_inside(live) >= ret->epoch && atomic_load(&live->stop) != 2;
+    const bool enough = live->passed >= ret->epoch || halo_now_ns() >= ret->until;
+    if (!live->aside_over && !(*ret_sure && enough))
+        return false;
+    live->asking_count--;
+    memmove(live->asking, live->asking + 1, (size_t)live->asking_count * sizeof *live->asking);
     return true;
 }
 
-/* The chains of a lineup into force. */
+static void refuse_over(struct halo_live *live, uint64_t id)
+{
+    struct halo_error err = {0};
+    halo_fail(&err, -ECANCELED, "the stream is over");
+    tell_set(live, id, &err);
+}
+
+/* The chains of a lineup into force: from here on no picture begins under older ones. */
 static void install(struct halo_live *live, struct halo_lineup *lineup)
 {
     struct halo_error err = {0};
-    const uint64_t id = lineup->id;
     const int ret = halo_lineup_build(lineup, live->ring, &live->shape->input, &err);
     if (ret < 0) {
         halo_fail(&err, ret, "the new filters do not start: %s", strerror(-ret));
+        tell_set(live, lineup->id, &err);
         halo_lineup_destroy(lineup);
-        tell_set(live, id, &err);
         return;
     }
     pthread_mutex_lock(&live->lock);
     struct halo_lineup *unused = live->next;
     lineup->epoch = ++live->epochs;
-    live->asking = lineup;
+    live->asking[live->asking_count++] = (struct halo_live_asking){
+        .id = lineup->id,
+        .epoch = lineup->epoch,
+        .until = halo_now_ns() + (int64_t)(SET_TIME * (double)SECOND),
+    };
     live->next = lineup;
-    const bool late = wait_for_picture(live, lineup, &err);
     pthread_mutex_unlock(&live->lock);
     halo_lineup_destroy(unused);
-    if (late)
-        tell_set(live, id, err.code ? &err : NULL);
 }
 
 /* Nothing has a shape yet: they are the ones to begin with. */
@@ -120,35 +141,50 @@ static bool take_snapshot(struct halo_live *live, bool all, struct halo_live_sna
     return false;
 }
 
-/* One thing that can be done now; under the lock, which is let go of meanwhile. False: none. */
+/* Under the lock, which is let go of meanwhile. */
+static void take_up(struct halo_live *live, struct halo_lineup *asked)
+{
+    if (!live->formed) {
+        begin_with(live, asked);
+        return;
+    }
+    const bool over = live->aside_over;
+    pthread_mutex_unlock(&live->lock);
+    if (over) {
+        refuse_over(live, asked->id);
+        halo_lineup_destroy(asked);
+    } else {
+        install(live, asked);
+    }
+    pthread_mutex_lock(&live->lock);
+}
+
+/* One thing that can be done now; under the lock, which is let go of meanwhile. False: none. A
+ * snapshot goes first: it may show a picture from before the change that is answered next. */
 static bool do_one(struct halo_live *live)
 {
     struct halo_live_snapshot shot;
+    struct halo_live_asking asking;
+    bool sure;
     if (take_snapshot(live, live->aside_over, &shot)) {
         pthread_mutex_unlock(&live->lock);
         end_snapshot(live, &shot);
         pthread_mutex_lock(&live->lock);
         return true;
     }
-    struct halo_lineup *asked = take_asked(live);
-    if (!asked)
-        return false;
-    if (!live->formed) {
-        begin_with(live, asked);
+    if (take_asking(live, &asking, &sure)) {
+        pthread_mutex_unlock(&live->lock);
+        if (sure)
+            tell_set(live, asking.id, NULL);
+        else
+            refuse_over(live, asking.id);
+        pthread_mutex_lock(&live->lock);
         return true;
     }
-    const bool over = live->aside_over;
-    pthread_mutex_unlock(&live->lock);
-    if (over) {
-        struct halo_error err = {0};
-        halo_fail(&err, -ECANCELED, "the stream is over");
-        tell_set(live, asked->id, &err);
-        halo_lineup_destroy(asked);
-    } else {
-        install(live, asked);
-    }
-    pthread_mutex_lock(&live->lock);
-    return true;
+    struct halo_lineup *asked = live->asking_count < HALO_LIVE_REQUESTS ? take_asked(live) : NULL;
+    if (asked)
+        take_up(live, asked);
+    return asked;
 }
 
 void *halo_live_aside_main(void *arg)
@@ -160,7 +196,7 @@ void *halo_live_aside_main(void *arg)
             continue;
         if (live->aside_over)
             break;
-        if (live->snapshots)
+        if (live->snapshots || live->asking_count)
             wait_until(live, halo_now_ns() + SECOND / 10);
         else
             pthread_cond_wait(&live->changed, &live->lock);

@@ -205,6 +205,23 @@ static void take_picture(struct halo_live_encoding *e, const struct halo_item *i
     halo_live_time(e->live, HALO_LIVE_ENCODE, halo_now_ns() - begin);
 }
 
+/* One more is taken, and older ones are not in the queue any more; then it is done with. */
+static void begin_taken(struct halo_live_encoding *e, int64_t epoch)
+{
+    pthread_mutex_lock(&e->live->lock);
+    e->epoch = epoch;
+    halo_live_went_on(e->live);
+    pthread_mutex_unlock(&e->live->lock);
+}
+
+static void end_taken(struct halo_live_encoding *e)
+{
+    pthread_mutex_lock(&e->live->lock);
+    e->waiting--;
+    halo_live_went_on(e->live);
+    pthread_mutex_unlock(&e->live->lock);
+}
+
 static void flush(struct halo_live_encoding *e, AVPacket *pkt)
 {
     struct halo_error err = {0};
@@ -227,8 +244,10 @@ static void run(struct halo_live_encoding *e, AVPacket *pkt)
             break;
         }
         if (item.kind == HALO_ITEM_OUTPUT) {
+            begin_taken(e, item.epoch);
             take_picture(e, &item, pkt);
             halo_item_finish(&item);
+            end_taken(e);
         } else if (item.packet) {
             halo_live_sound_take(e, item.packet);
         } else if (!halo_live_encoding_runs(e)) {

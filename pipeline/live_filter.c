@@ -20,7 +20,7 @@ static void lose_picture(struct halo_live *live, int code, struct halo_error *er
         halo_live_tell(live, HALO_LIVE_WAITING, err);
 }
 
-/* The lineup for a picture that enters now. */
+/* The lineup for a picture that enters now, which is inside from here on. */
 static struct halo_lineup *present(struct halo_live *live, struct halo_lineup *now)
 {
     pthread_mutex_lock(&live->lock);
@@ -31,8 +31,21 @@ static struct halo_lineup *present(struct halo_live *live, struct halo_lineup *n
         now = live->next;
         live->next = NULL;
     }
+    now->inside += now->gates;
     pthread_mutex_unlock(&live->lock);
     return now;
+}
+
+/* A picture is out of a gate, or has not come in. whole: it is the last of its gates, and all of
+ * them have filtered it. */
+static void end_inside(struct halo_live *live, struct halo_lineup *lineup, bool whole)
+{
+    pthread_mutex_lock(&live->lock);
+    lineup->inside--;
+    if (whole)
+        live->passed = lineup->epoch;
+    halo_live_went_on(live);
+    pthread_mutex_unlock(&live->lock);
 }
 
 /* 0, or -ECANCELED. */
@@ -52,6 +65,7 @@ static int enter_all(struct halo_live *live, struct halo_lineup *lineup,
             ret = halo_queue_put(live->in_gate, item);
         } else if (ret != -ECANCELED) {
             lose_picture(live, ret, &err);
+            end_inside(live, lineup, false);
             ret = 0;
         }
     }
@@ -94,19 +108,6 @@ static void forget_older(struct halo_live *live, const struct halo_lineup *lineu
     }
 }
 
-/* The whole of the first picture has passed: that is the answer to halo_live_set(). */
-static void answer(struct halo_live *live, const struct halo_lineup *lineup)
-{
-    pthread_mutex_lock(&live->lock);
-    const bool asks = live->asking == lineup;
-    if (asks)
-        live->asking = NULL;
-    pthread_cond_broadcast(&live->changed);
-    pthread_mutex_unlock(&live->lock);
-    if (asks && live->events->set)
-        live->events->set(live->arg, lineup->id, NULL);
-}
-
 static void give_snapshots(struct halo_live *live, const struct halo_output_picture *picture)
 {
     pthread_mutex_lock(&live->lock);
@@ -118,22 +119,41 @@ static void give_snapshots(struct halo_live *live, const struct halo_output_pict
     pthread_mutex_unlock(&live->lock);
 }
 
+/* The encoding has `by` more pictures to encode, or less. */
+static void count_waiting(struct halo_live *live, struct halo_live_encoding *e, int by)
+{
+    pthread_mutex_lock(&live->lock);
+    e->waiting += by;
+    halo_live_went_on(live);
+    pthread_mutex_unlock(&live->lock);
+}
+
+static void give_encoding(struct halo_live *live, struct halo_live_encoding *e,
+                          const struct halo_item *item, const struct halo_output_picture *picture)
+{
+    struct halo_item out = {.kind = HALO_ITEM_OUTPUT,
+                            .epoch = item->lineup->epoch,
+                            .decoded = item->decoded,
+                            .output = halo_output_picture_ref(picture)};
+    if (!out.output) {
+        halo_live_drop(live, HALO_DROP_ENCODER, 1);
+        return;
+    }
+    count_waiting(live, e, 1);
+    const int ret =
+        live->live ? halo_queue_put_newest(e->queue, out) : halo_queue_put(e->queue, out);
+    if (ret != 0) /* so many older ones went, or this one */
+        count_waiting(live, e, -FFMAX(ret, 1));
+    halo_live_drop(live, HALO_DROP_ENCODER, ret);
+}
+
 static void give_encodings(struct halo_live *live, const struct halo_item *item,
                            const struct halo_output_picture *picture)
 {
     for (int i = 0; i < live->encodings; i++) {
         struct halo_live_encoding *e = &live->encoder[i];
-        if (item->lineup->of[e->what->rendition] != item->track || !halo_live_encoding_runs(e))
-            continue;
-        struct halo_item out = {.kind = HALO_ITEM_OUTPUT,
-                                .decoded = item->decoded,
-                                .output = halo_output_picture_ref(picture)};
-        if (!out.output)
-            halo_live_drop(live, HALO_DROP_ENCODER, 1);
-        else if (live->live)
-            halo_live_drop(live, HALO_DROP_ENCODER, halo_queue_put_newest(e->queue, out));
-        else
-            halo_queue_put(e->queue, out);
+        if (item->lineup->of[e->what->rendition] == item->track && halo_live_encoding_runs(e))
+            give_encoding(live, e, item, picture);
     }
 }
 
@@ -159,6 +179,7 @@ static void leave(struct halo_live *live, const struct halo_item *item)
         lineup->failed = true;
         if (ret != -ECANCELED)
             lose_picture(live, ret, &err);
+        end_inside(live, lineup, false);
         return;
     }
     halo_live_time(live, HALO_LIVE_FILTER, halo_now_ns() - item->entered);
@@ -168,10 +189,10 @@ static void leave(struct halo_live *live, const struct halo_item *item)
     }
     give_encodings(live, item, picture);
     halo_output_picture_destroy(picture);
-    if (item->track == lineup->gates - 1 && !lineup->failed) {
-        answer(live, lineup);
+    const bool whole = item->track == lineup->gates - 1 && !lineup->failed;
+    end_inside(live, lineup, whole);
+    if (whole)
         say_running(live, item->decoded);
-    }
 }
 
 void *halo_live_collect_main(void *arg)

@@ -48,8 +48,9 @@ struct halo_lineup {
     struct halo_chain *chain[HALO_LIVE_CHAINS]; /* by rendition */
     int of[HALO_LIVE_CHAINS];                   /* the gate of each */
     struct halo_gate *gate[HALO_LIVE_CHAINS];
-    uint64_t id;              /* of the halo_live_set() that asks for it */
-    bool failed;              /* a picture of it could not be filtered; the collect thread's */
+    uint64_t id; /* of the halo_live_set() that asks for it */
+    int inside;  /* its pictures in the gates or about to enter one; under the stream's lock */
+    bool failed; /* a picture of it could not be filtered; the collect thread's */
     struct halo_lineup *next; /* newer */
 };
 
@@ -97,6 +98,10 @@ struct halo_live_encoding {
     bool running; /* the thread is to be joined */
     struct halo_queue *queue;
     atomic_bool watched, key;
+    /* Under the stream's lock: pictures that it has not encoded and told yet, and the epoch of the
+     * one that its thread took last. */
+    int waiting;
+    int64_t epoch;
     /* Of the thread: */
     struct halo_encoder *encoder; /* CODED and JPEG, while open */
     AVBSFContext *headers;        /* puts the parameters before each key frame; NULL: not needed */
@@ -124,6 +129,13 @@ struct halo_live_snapshot {
     int64_t asked;                       /* ns */
     const char *codec;                   /* of FFmpeg */
     struct halo_output_picture *picture; /* NULL: none has come yet */
+};
+
+/* A halo_live_set() whose lineup is built and not yet confirmed. */
+struct halo_live_asking {
+    uint64_t id;
+    int64_t epoch;
+    int64_t until; /* ns: then no picture of it needs to have come */
 };
 
 struct halo_live {
@@ -167,8 +179,10 @@ struct halo_live {
     int asked_count;
     struct halo_live_snapshot snapshot[HALO_LIVE_REQUESTS];
     int snapshots;
-    int64_t epochs;                   /* the last number given */
-    const struct halo_lineup *asking; /* whose halo_live_set() is not answered; compared only */
+    int64_t epochs; /* the last number given */
+    int64_t passed; /* the newest of which a picture has left the gates whole */
+    struct halo_live_asking asking[HALO_LIVE_REQUESTS]; /* in order */
+    int asking_count;
     bool aside_over;
 
     pthread_mutex_t counting; /* of what follows */
@@ -184,6 +198,12 @@ void halo_live_tell(struct halo_live *live, enum halo_live_state state,
                     const struct halo_error *err);
 /* The end: the state is FAILED and every thread ends. Any thread. */
 void halo_live_fail(struct halo_live *live, const struct halo_error *err);
+/* Something that a halo_live_set() may wait for has gone on. Under the lock. */
+static inline void halo_live_went_on(struct halo_live *live)
+{
+    if (live->asking_count)
+        pthread_cond_broadcast(&live->changed);
+}
 /* Waits until then (ns), or a stop: true. */
 bool halo_live_wait(struct halo_live *live, int64_t until);
 static inline bool halo_live_stopped(const struct halo_live *live)

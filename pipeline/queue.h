@@ -32,6 +32,7 @@ struct halo_item {
     };
     /* Of live streams: */
     struct halo_lineup *lineup; /* PENDING: whose gate it is in; not owned */
+    int64_t epoch;              /* OUTPUT: of the lineup that filtered it */
     int64_t decoded, entered;   /* halo_now_ns() when it was so */
 };
 

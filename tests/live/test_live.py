@@ -457,6 +457,100 @@ class Swap(LiveTest):
                          run_reference(source, 'gblur=sigma=2'))
 
 
+def has_faults():
+    ran = halotest.run_halod('run', '-i', silent_clip(), '-vf', 'gblur', 'null:', '-backend', 'cpu',
+                             environment={'HALOD_FAULT': 'launch:1+'})
+    return ran.code != 0
+
+
+class Confirmed(LiveTest):
+    """After the answer to a set no picture of older chains comes, wherever one was held up."""
+    FIRST, SECOND = 'gblur=sigma=3', 'avgblur=sizeX=5'
+
+    def assert_confirmed(self, live, chains, number=7):
+        lines = list(live.lines)
+        at = [i for i, (kind, f, rest) in enumerate(lines)
+              if kind == 'set' and f['id'] == number and rest.endswith(' ok')]
+        self.assertEqual(len(at), 1, live.told())
+        for encoding, chain in enumerate(chains):
+            known = reference(chain)
+            after = [f['md5'] in known for kind, f, _ in lines[at[0]:]
+                     if kind == 'packet' and f['enc'] == encoding]
+            self.assertTrue(all(after), f'{after.count(False)} older ones of {len(after)}')
+
+    def test_while_the_filters_stall(self):
+        """One picture takes longer than anybody waits for the next."""
+        if not has_faults():
+            self.skipTest('built without faults')
+        other = 'rendition=a:gblur=sigma=1'
+        for frame, more, chains in ((10, (), 1), (19, (other, *RAW, *RAW, 'rendition=a'), 2),
+                                    (20, (other, *RAW, *RAW, 'rendition=a'), 2)):
+            with self.subTest(frame=frame, chains=chains):
+                live = self.live(test_input(rate=25), f'filters={self.FIRST}', *(more or RAW),
+                                 environment={'HALOD_FAULT': f'stall:{frame}'})
+                live.wait_packets(9)
+                time.sleep(0.2)
+                new = [self.SECOND, 'gblur=sigma=2'][:chains]
+                live.tell('set 7 ' + '|'.join(new))
+                live.wait('set')
+                live.wait_packets(len(live.packets()) + 3)
+                live.stop()
+                self.assert_confirmed(live, new)
+
+    def test_while_an_encoding_is_slow(self):
+        for word, slow in ((test_input(rate=2), 700), (f'input={self.slow_file()}', 300)):
+            with self.subTest(word):
+                live = self.live(f'slow=0:{slow}', word, f'filters={self.FIRST}', *RAW)
+                live.wait_packets(6)  # two more at least wait by now
+                live.tell(f'set 7 {self.SECOND}')
+                live.wait('set', timeout=20)
+                live.wait_packets(len(live.packets()) + 3)
+                live.stop()
+                self.assert_confirmed(live, [self.SECOND])
+
+    def slow_file(self):
+        path = self.path('pattern.nut')
+        ffmpeg('-f', 'rawvideo', '-pix_fmt', 'yuv420p', '-s', f'{WIDTH}x{HEIGHT}', '-r', '50', '-i',
+               '-', '-c:v', 'rawvideo', path, data=b''.join(pattern()))
+        return path
+
+    def test_at_the_stop(self):
+        live = self.live('slow=0:300', test_input(), f'filters={self.FIRST}', *RAW)
+        live.wait_packets(2)
+        live.tell(f'set 7 {self.SECOND}')
+        time.sleep(0.2)
+        live.stop()
+        self.assert_confirmed(live, [self.SECOND])
+
+    def test_where_none_comes(self):
+        os.symlink(silent_clip('.ts', 1), self.path('in.ts'))
+        live = self.live(f'input={self.path("in.ts")}', 'realtime=1', 'loop=1', 'filters=null', *RAW)
+        live.wait_packets(10)
+        os.unlink(self.path('in.ts'))
+        live.wait_state('waiting')
+        live.tell('set 7 gblur=sigma=2')
+        live.wait('set', timeout=3)
+        self.assertTrue(live.found('set')[0][1].endswith(' ok'))
+        before = len(live.packets())
+        os.symlink(silent_clip('.ts', 1), self.path('in.ts'))
+        live.wait_packets(before + 10)
+        live.stop()
+        known = run_reference(silent_clip('.ts', 1), 'gblur=sigma=2')
+        self.assertTrue(set(known).issuperset(p['md5'] for p in live.packets()[before:]))
+
+    def test_when_it_fails_first(self):
+        """It is not said to be in force when the end came before older pictures were out."""
+        if not has_faults():
+            self.skipTest('built without faults')
+        live = self.live('slow=0:1000', test_input(rate=100), f'filters={self.FIRST}', *RAW,
+                         environment={'HALOD_FAULT': 'launch:80+'})
+        live.wait_packets(1)
+        live.tell(f'set 7 {self.SECOND}')
+        live.end()
+        self.assertEqual([rest.endswith('the stream is over') for _, rest in live.found('set')],
+                         [True])
+
+
 class Server:
     """A folder by HTTP, on one port, that can go away."""
 
@@ -615,9 +709,7 @@ class Faults(LiveTest):
 
     @classmethod
     def setUpClass(cls):
-        ran = halotest.run_halod('run', '-i', silent_clip(), '-vf', 'gblur', 'null:', '-backend',
-                                 'cpu', environment={'HALOD_FAULT': 'launch:1+'})
-        if ran.code == 0:
+        if not has_faults():
             cls.skipTest(cls, 'built without faults')
 
     def run_with(self, fault, *words):
