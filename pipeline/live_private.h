@@ -148,7 +148,7 @@ struct halo_live {
     int encodings;
     bool live;  /* bounded delay: late pictures are dropped */
     bool paced; /* a picture waits for its time */
-    bool local; /* a file: its end is one */
+    bool local; /* a file, or test: its end is one, and no time limit holds */
 
     pthread_t source_thread, filter_thread, collect_thread, aside_thread;
     bool started;

@@ -39,7 +39,7 @@ int halo_live_check(struct halo_live *live, struct halo_error *err)
     struct halo_test_source *source = NULL;
     live->live = test || url || set->realtime;
     live->paced = test || set->realtime || slow;
-    live->local = !test && !url;
+    live->local = !url;
     int ret = test ? halo_test_source_create(&source, set->input, NULL, err) : 0;
     halo_test_source_destroy(source);
     for (int i = 0; i < live->encodings && ret >= 0; i++)

@@ -166,7 +166,7 @@ static int say_end(const struct halo_live *live, int64_t pictures, struct halo_e
                          live->settings.input_timeout);
     if (pictures == 0)
         return halo_fail(err, -ENODATA, "%s: no picture in it could be decoded", name);
-    if (!live->local && !live->settings.loop && !halo_test_source_is(name))
+    if (!live->local && !live->settings.loop)
         return halo_fail(err, -EPIPE, "%s: its sender has ended", name);
     return 0;
 }

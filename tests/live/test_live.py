@@ -614,6 +614,15 @@ class Sources(LiveTest):
         live.stop()
         self.assertNotRegex(live.told(), 's3cret|t0ken')
 
+    def test_a_pattern_has_no_time_limit(self):
+        for words in ((), ('loop=1',)):
+            live = self.live(test_input(rate=25, more=':duration=1'), 'input_timeout=0.3', *words,
+                             *RAW)
+            live.wait_packets(40 if words else 20)
+            (live.stop if words else live.end)()
+            self.assertFalse(live.found('state', lambda f, rest: rest.startswith('waiting')),
+                             live.told())
+
     def test_silent_sender(self):
         with socket.create_server(('127.0.0.1', 0)) as server:
             live = self.live(f'input=tcp://127.0.0.1:{server.getsockname()[1]}', 'input_timeout=1',
