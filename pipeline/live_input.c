@@ -141,6 +141,8 @@ static int take_packet(struct halo_live *live, struct halo_live_input *in, AVPac
     if (!live->local && limit > 0)
         atomic_store(&live->limits.deadline, halo_now_ns() + (int64_t)(limit * 1e9));
     const int ret = halo_source_read(in->source, in->pkt, err);
+    if (ret == 0 && halo_now_ns() < atomic_load(&live->limits.deadline))
+        atomic_store(&live->limits.deadline, 0); /* the end: what the decoder holds has its time */
     if (ret <= 0)
         return ret;
     if (in->sound && in->pkt->stream_index == in->sound->index) {

@@ -649,6 +649,19 @@ class Sources(LiveTest):
             live.stop()
         self.assert_grow(live.packets())
 
+    def test_an_end_is_no_silence(self):
+        """The pictures that wait for their time at the end of a clip take longer than the limit."""
+        ffmpeg(*video_source('96x64', 2, 3), *X264_B, self.path('clip.mkv'))
+        server = Server(self.folder)
+        server.start()
+        live = self.live(f'input=http://127.0.0.1:{server.port}/clip.mkv', 'loop=1',
+                         'input_timeout=0.4', *RAW)
+        live.wait_packets(8)
+        live.stop()
+        server.stop()
+        self.assertFalse(live.found('state', lambda f, rest: rest.startswith('waiting')),
+                         live.told())
+
     def test_a_unix_socket(self):
         data = open(silent_clip('.ts', 2), 'rb').read()
         with socket.socket(socket.AF_UNIX) as server:
