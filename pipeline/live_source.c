@@ -57,7 +57,8 @@ static int start_encodings(struct halo_live *live, struct halo_error *err)
     return 0;
 }
 
-/* With the first session. What fails here fails again: that is the end. */
+/* With the first session. What fails once there is a shape fails again: that is the end. Before
+ * that the source is read. */
 static int start_all(struct halo_live *live, const struct halo_live_input *in,
                      struct halo_error *err)
 {
@@ -188,8 +189,10 @@ static int hold_session(struct halo_live *live, double *pause, bool *ret_fatal,
     if (ret >= 0) {
         halo_live_count(live, &live->stats.opened, 1);
         live->clock.set = false;
-        if (!live->shape)
-            *ret_fatal = (ret = start_all(live, &in, err)) < 0;
+        if (!live->shape) {
+            ret = start_all(live, &in, err);
+            *ret_fatal = ret < 0 && live->shape;
+        }
     }
     if (ret >= 0)
         ret = run_session(live, &in, err);

@@ -8,6 +8,7 @@ import http.server
 import os
 import re
 import socket
+import struct
 import subprocess
 import threading
 import time
@@ -661,6 +662,26 @@ class Sources(LiveTest):
         server.stop()
         self.assertFalse(live.found('state', lambda f, rest: rest.startswith('waiting')),
                          live.told())
+
+    def test_a_reset_before_the_first_picture(self):
+        """Sources of HDR are read ahead for what the first picture says of it."""
+        ffmpeg(*video_source('96x64', 25, 3), *X264_B, '-color_trc', 'smpte2084',
+               self.path('hdr.ts'))
+        data = open(self.path('hdr.ts'), 'rb').read()
+        with socket.create_server(('127.0.0.1', 0)) as server:
+            server.settimeout(5 * PATIENCE)
+            live = self.live(f'input=tcp://127.0.0.1:{server.getsockname()[1]}', *RAW)
+            connection, _ = server.accept()
+            connection.sendall(data[:188 * 12])
+            time.sleep(0.5)
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack('ii', 1, 0))
+            connection.close()
+            live.wait('state')
+            connection, _ = server.accept()
+            with connection:
+                connection.sendall(data)
+                live.wait_state('running')
+            live.stop()
 
     def test_a_unix_socket(self):
         data = open(silent_clip('.ts', 2), 'rb').read()
