@@ -276,6 +276,7 @@ void halo_live_codec_rest(struct halo_live_encoding *e)
 void halo_live_codec_close(struct halo_live_encoding *e)
 {
     halo_live_codec_rest(e);
+    e->sound = false;
     av_bsf_free(&e->headers);
     avformat_free_context(e->out);
     e->out = NULL;

@@ -32,7 +32,6 @@ static int open_audio(struct halo_live_encoding *e, struct halo_error *err)
 
 int halo_live_sound_prepare(struct halo_live_encoding *e, struct halo_error *err)
 {
-    e->sound = false;
     const AVStream *in = sound_of(e->live);
     if (!e->what->audio || !in)
         return 0;

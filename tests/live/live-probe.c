@@ -4,6 +4,9 @@
  *
  *     live-probe [dump=FOLDER] KEY=VALUE ... [output=file codec=raw ...]
  *
+ * fail=N makes the N-th picture fail that an encoder is given, cards too. slow=ENCODING:MS holds up
+ * that encoding's thread with each packet.
+ *
  * Keys before the first output= are the stream's, those after one are that output's. Commands:
  * set ID CHAIN[|CHAIN], watch N on|off, key N, snapshot ID FORMAT, stats, stop; the end of the
  * input is stop. */
@@ -12,6 +15,7 @@
 #include <libavutil/md5.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,11 +25,27 @@
 #include "config/run.h"
 #include "kernels/clock.h"
 #include "pipeline/av.h"
+#include "pipeline/encode.h"
 #include "pipeline/live.h"
 
 static const char *folder;
-static long slow_encoding = -1, slow_ms;
+static long slow_encoding = -1, slow_ms, fail_at;
 static pthread_mutex_t line = PTHREAD_MUTEX_INITIALIZER;
+
+int __real_halo_encoder_send(struct halo_encoder *e, const struct halo_output_picture *picture,
+                             struct halo_error *err);
+int __wrap_halo_encoder_send(struct halo_encoder *e, const struct halo_output_picture *picture,
+                             struct halo_error *err);
+
+/* Linked in place of the encoder's own. */
+int __wrap_halo_encoder_send(struct halo_encoder *e, const struct halo_output_picture *picture,
+                             struct halo_error *err)
+{
+    static atomic_long count;
+    if (picture && atomic_fetch_add(&count, 1) + 1 == fail_at)
+        return halo_fail(err, -EIO, "failed as asked for");
+    return __real_halo_encoder_send(e, picture, err);
+}
 
 static void hash(const uint8_t *data, int size, char *ret)
 {
@@ -213,6 +233,8 @@ static bool set_own(char *key, char *value)
 {
     if (!strcmp(key, "dump"))
         folder = value;
+    else if (!strcmp(key, "fail"))
+        fail_at = atol(value);
     else if (!strcmp(key, "slow")) /* ENCODING:MILLISECONDS */
         slow_encoding = strtol(value, &value, 10), slow_ms = atol(value + 1);
     else

@@ -309,6 +309,20 @@ class Sound(LiveTest):
             self.assertAlmostEqual(sound[0]['pts'], live.packets(encoding)[0]['pts'], delta=100000)
 
 
+    def test_none_while_the_encoding_has_failed(self):
+        """Nobody could place it: what it is was told with an encoder that is closed."""
+        live = self.live(f'input={plain_clip(".mkv", 2)}', 'realtime=1', 'fail=20', 'output=file',
+                         'codec=mpeg4', 'audio=libopus')
+        live.end()
+        lines = list(live.lines)
+        failed = next(i for i, (kind, _, _) in enumerate(lines) if kind == 'failed')
+        begun = next(i for i in range(failed, len(lines)) if lines[i][0] == 'begin')
+        sounds = [kind == 'packet' and f['stream'] == 1 for kind, f, _ in lines]
+        self.assertTrue(any(sounds[:failed]))
+        self.assertFalse(any(sounds[failed:begun]))
+        self.assertTrue(any(sounds[begun:]))
+
+
 class Encoding(LiveTest):
     def test_key_frames(self):
         live = self.live(f'dump={self.folder}', test_input(rate=25, more=':duration=3'),
