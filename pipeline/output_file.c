@@ -101,11 +101,14 @@ static int make_pb(struct file_place *f)
     return 0;
 }
 
-/* Nothing of a segment without a picture is left. */
+/* Nothing of a segment without a picture is left. Where the end cannot be cut off (a file system may
+ * need room for that, too) players have to bear it: what comes before is good. */
 static void take_back(struct file_place *f)
 {
-    if (f->whole <= f->header || ftruncate(f->fd, f->whole) < 0)
+    if (f->whole <= f->header)
         unlink(f->path);
+    else
+        (void)!ftruncate(f->fd, f->whole);
 }
 
 static void close_segment(struct file_place *f)

@@ -407,6 +407,26 @@ static void check_full(void (*make_full)(void), void (*make_fuller)(void), void 
     halo_output_destroy(output);
 }
 
+/* A file system that needs room to cut a file off, under both names that the C library has. */
+int __wrap_ftruncate(int fd, off_t size);
+int __wrap_ftruncate64(int fd, off_t size);
+int __real_ftruncate64(int fd, off_t size);
+
+static bool no_cuts;
+
+int __wrap_ftruncate64(int fd, off_t size)
+{
+    if (!no_cuts)
+        return __real_ftruncate64(fd, size);
+    errno = ENOSPC;
+    return -1;
+}
+
+int __wrap_ftruncate(int fd, off_t size)
+{
+    return __wrap_ftruncate64(fd, size);
+}
+
 static void limit_files_to(rlim_t most)
 {
     const struct rlimit limit = {most, RLIM_INFINITY};
@@ -489,6 +509,34 @@ static void run_small(void)
 {
     check_full(mount_small, stay_small, make_room_there, strerror(ENOSPC));
     check_files();
+}
+
+static void run_uncut(void)
+{
+    int second = 0;
+    no_cuts = true;
+    limit_files();
+    struct halo_output *output = open_output();
+    assert_true(feed_until(output, HALO_OUTPUT_FAILED, &second, 20));
+    limit_files_more();
+    halo_output_destroy(output);
+    static struct content content;
+    const struct files files = list();
+    assert_int_equal(files.count, 1);
+    if (content_add(&content, in_folder(files.name[0])) < 0)
+        fail_msg("%s cannot be opened", files.name[0]);
+    assert_true(content.pictures >= 2 * CLIP_RATE);
+    for (int k = 0; k < CLIP_RATE; k++)
+        assert_int_equal(content.hash[k], clip->hash[k]);
+}
+
+/* What has been recorded is kept where its torn end cannot be cut off. */
+static void test_full_disk_without_cuts(void **state)
+{
+    (void)state;
+    setup_folder("f.mkv");
+    assert_int_equal(in_child(run_uncut), 0);
+    remove_folder();
 }
 
 static void test_full_disk(void **state)
@@ -715,6 +763,7 @@ int main(void)
         cmocka_unit_test(test_new_parameters),
         cmocka_unit_test(test_killed),
         cmocka_unit_test(test_full_disk),
+        cmocka_unit_test(test_full_disk_without_cuts),
         cmocka_unit_test(test_folder_that_cannot_be),
         cmocka_unit_test(test_keep_size),
         cmocka_unit_test(test_hook),
