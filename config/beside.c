@@ -46,3 +46,15 @@ int halo_beside_make(const char *path, mode_t mode, char **ret_name)
     *ret_name = name;
     return fd;
 }
+
+void halo_beside_sync_folder(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    char *dir = slash ? strndup(path, slash - path + 1) : strdup(".");
+    const int fd = dir ? open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    free(dir);
+    if (fd < 0)
+        return;
+    (void)!fsync(fd);
+    close(fd);
+}

@@ -16,4 +16,8 @@ int halo_beside_check(const char *path, struct halo_error *err);
  * *ret_name is the caller's, to be freed with free(). */
 int halo_beside_make(const char *path, mode_t mode, char **ret_name);
 
+/* Brings the name of a file that is there to disk, with its folder. Best effort: what is in the
+ * file is safe without it. */
+void halo_beside_sync_folder(const char *path);
+
 #endif

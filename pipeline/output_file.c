@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "config/beside.h"
 #include "config/log.h"
 #include "pipeline/av.h"
 #include "pipeline/output_hook.h"
@@ -30,7 +31,7 @@ enum {
 
 struct file_place {
     struct halo_place place;
-    char *name, *pattern;
+    char *pattern;
     double segment_time;
     int64_t keep_size;
     struct halo_hook *hook;
@@ -101,8 +102,8 @@ static int make_pb(struct file_place *f)
     return 0;
 }
 
-/* Nothing of a segment without a picture is left. Where the end cannot be cut off (a file system may
- * need room for that, too) players have to bear it: what comes before is good. */
+/* Nothing of a segment without a picture is left. Where the end cannot be cut off (a file system
+ * may need room for that, too) players have to bear it: what comes before is good. */
 static void take_back(struct file_place *f)
 {
     if (f->whole <= f->header)
@@ -189,20 +190,6 @@ static int write_file(struct halo_place *place, const AVPacket *pkt, struct halo
                     : fail(f, halo_av_errno(r), halo_av_reason(r, why, sizeof why), err);
 }
 
-static void sync_folder(const char *path)
-{
-    char folder[PATH_MAX];
-    snprintf(folder, sizeof folder, "%s", path);
-    char *slash = strrchr(folder, '/');
-    if (slash)
-        slash[slash == folder] = 0;
-    const int fd = open(slash ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0)
-        return;
-    (void)!fsync(fd); /* best effort: what is in the file is safe */
-    close(fd);
-}
-
 /* After a failure the muxer's last words are not written: the error holds. */
 static int close_file(struct halo_place *place, struct halo_error *err)
 {
@@ -215,7 +202,7 @@ static int close_file(struct halo_place *place, struct halo_error *err)
         r = -errno;
     if (r < 0)
         fail(f, r, NULL, err);
-    sync_folder(f->path);
+    halo_beside_sync_folder(f->path);
     if (f->hook && access(f->path, F_OK) == 0)
         halo_hook_start(f->hook, f->path);
     if (f->keep_size > 0)
@@ -234,7 +221,6 @@ static void destroy_file(struct halo_place *place)
 {
     struct file_place *f = (struct file_place *)place;
     halo_hook_destroy(f->hook);
-    av_free(f->name);
     av_free(f->pattern);
     av_free(f);
 }
@@ -288,13 +274,12 @@ int halo_place_file_create(struct halo_place **ret, const char *name,
         return halo_fail(err, -ENOMEM, "out of memory");
     f->place.ops = &file_ops;
     f->fd = -1;
-    f->name = av_strdup(name);
     f->pattern = av_strdup(settings->target);
     f->segment_time = settings->segment_time;
     f->keep_size = settings->keep_size;
-    f->hook = settings->hook && f->name ? halo_hook_create(settings->hook, f->name) : NULL;
+    f->hook = settings->hook ? halo_hook_create(settings->hook, name) : NULL;
     int r = 0;
-    if (!f->name || !f->pattern || (settings->hook && !f->hook))
+    if (!f->pattern || (settings->hook && !f->hook))
         r = halo_fail(err, -ENOMEM, "out of memory");
     if (r >= 0)
         r = choose_container(f, settings, err);

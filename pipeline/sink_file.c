@@ -252,7 +252,7 @@ static int sync_path(const char *path)
         return -errno;
     const int ret = fsync(fd) < 0 ? -errno : 0;
     close(fd);
-    return ret == -EINVAL ? 0 : ret; /* a file system that cannot sync directories */
+    return ret == -EINVAL ? 0 : ret; /* something that cannot be synced */
 }
 
 /* Without -y a file that appeared meanwhile is not ours to replace. */
@@ -292,14 +292,7 @@ static int commit(struct halo_sink *sink, bool partial, const char **ret_path,
         return halo_fail(err, ret, "%s: cannot be finished: %s", name ? name : sink->target.path,
                          strerror(-ret));
     atomic_store(&sink->unfinished, false);
-    char *dir = av_strdup(name);
-    if (dir) {
-        char *slash = strrchr(dir, '/');
-        if (slash)
-            slash[slash == dir] = 0;
-        sync_path(slash ? dir : "."); /* best effort: the data itself is safe */
-        av_free(dir);
-    }
+    halo_beside_sync_folder(name);
     *ret_path = name;
     return 0;
 }
