@@ -224,3 +224,14 @@ void clip_destroy(struct clip *clip)
     avcodec_parameters_free(&clip->audio);
     free(clip);
 }
+
+struct halo_output *clip_open_output(const struct clip *clip,
+                                     const struct halo_output_settings *settings)
+{
+    struct halo_output *output = NULL;
+    struct halo_error err = {0};
+    if (halo_output_create(&output, "test", settings, &err) < 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(halo_output_begin(output, &clip->begin), 0);
+    return output;
+}

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "pipeline/live.h"
+#include "pipeline/output.h"
 
 enum {
     CLIP_RATE = 25, /* pictures a second; a key frame each second */
@@ -25,6 +26,9 @@ struct clip {
 /* seconds of H.264 (width x 96) and AAC. NULL: FFmpeg has no libx264. */
 struct clip *clip_create(int seconds, int width, int bframes);
 void clip_destroy(struct clip *clip);
+/* An output that has begun with it. */
+struct halo_output *clip_open_output(const struct clip *clip,
+                                     const struct halo_output_settings *settings);
 
 struct content {
     int pictures, sounds;

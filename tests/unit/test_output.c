@@ -98,16 +98,6 @@ static void write_file(const char *name, const char *text)
 
 /* ---- outputs ---- */
 
-static struct halo_output *open_output(void)
-{
-    struct halo_output *output = NULL;
-    struct halo_error err = {0};
-    if (halo_output_create(&output, "test", &settings, &err) < 0)
-        fail_msg("%s", err.text);
-    assert_int_equal(halo_output_begin(output, &clip->begin), 0);
-    return output;
-}
-
 /* Packets with times in [from, to) seconds; moved: later by this many seconds. */
 static int feed(struct halo_output *output, double from, double to, double moved)
 {
@@ -165,7 +155,7 @@ static void check_segments(const char *name, double segment_time, int wanted)
 {
     setup_folder(name);
     settings.segment_time = segment_time;
-    struct halo_output *output = open_output();
+    struct halo_output *output = clip_open_output(clip, &settings);
     feed(output, 0, SECONDS + 1, 0);
     halo_output_destroy(output);
     const struct files files = list();
@@ -221,7 +211,7 @@ static void test_names_that_are_taken(void **state)
     assert_int_equal(mkdir(in_folder("deep/er"), 0700), 0);
     write_file("deep/er/x.mkv", "mine");
     write_file("deep/er/x-2.mkv", "mine too");
-    struct halo_output *output = open_output();
+    struct halo_output *output = clip_open_output(clip, &settings);
     feed(output, 0, 6, 0);
     halo_output_destroy(output);
     struct content content = {0};
@@ -242,7 +232,7 @@ static void test_folders_are_made(void **state)
 {
     (void)state;
     setup_folder("%Y/%m/day-%d/x-%H%M%S.mkv");
-    struct halo_output *output = open_output();
+    struct halo_output *output = clip_open_output(clip, &settings);
     feed(output, 0, 1, 0);
     struct halo_output_stats stats = wait_state(output, HALO_OUTPUT_WRITING, 5);
     assert_int_equal(access(stats.path, F_OK), 0);
@@ -255,7 +245,7 @@ static void test_switch(void **state)
 {
     (void)state;
     setup_folder("x.mkv");
-    struct halo_output *output = open_output();
+    struct halo_output *output = clip_open_output(clip, &settings);
     halo_output_switch(output, false);
     feed(output, 0, 1, 0);
     usleep(100000);
@@ -285,7 +275,7 @@ static void test_new_parameters(void **state)
 {
     (void)state;
     setup_folder("x.mp4");
-    struct halo_output *output = open_output();
+    struct halo_output *output = clip_open_output(clip, &settings);
     feed(output, 0, 2, 0);
     assert_int_equal(halo_output_begin(output, &clip->begin), 0); /* the same: goes on */
     feed(output, 2, 4, 0);
@@ -310,7 +300,7 @@ static void test_new_parameters(void **state)
 
 static void be_killed(int done)
 {
-    struct halo_output *output = open_output();
+    struct halo_output *output = clip_open_output(clip, &settings);
     feed(output, 0, 7.5, 0);
     struct halo_output_stats stats;
     do {
@@ -380,7 +370,7 @@ static void check_full(void (*make_full)(void), void (*make_fuller)(void), void 
     struct halo_output_stats stats;
     int second = 0;
     make_full();
-    struct halo_output *output = open_output();
+    struct halo_output *output = clip_open_output(clip, &settings);
     assert_true(feed_until(output, HALO_OUTPUT_FAILED, &second, 20));
     make_fuller();
     halo_output_stats(output, &stats);
@@ -516,7 +506,7 @@ static void run_uncut(void)
     int second = 0;
     no_cuts = true;
     limit_files();
-    struct halo_output *output = open_output();
+    struct halo_output *output = clip_open_output(clip, &settings);
     assert_true(feed_until(output, HALO_OUTPUT_FAILED, &second, 20));
     limit_files_more();
     halo_output_destroy(output);
@@ -562,7 +552,7 @@ static void test_folder_that_cannot_be(void **state)
     (void)state;
     setup_folder("file/x.mkv");
     write_file("file", "no folder");
-    struct halo_output *output = open_output();
+    struct halo_output *output = clip_open_output(clip, &settings);
     feed(output, 0, 2, 0);
     const struct halo_output_stats stats = wait_state(output, HALO_OUTPUT_FAILED, 5);
     assert_non_null(strstr(stats.why, strerror(ENOTDIR)));
@@ -586,7 +576,7 @@ static void test_keep_size(void **state)
     write_file("2002/k-20021301-000000.mkv", "no month is 13");
     settings.segment_time = 1;
     settings.keep_size = 700000;
-    struct halo_output *output = open_output();
+    struct halo_output *output = clip_open_output(clip, &settings);
     feed(output, 0, SECONDS, 0);
     halo_output_destroy(output);
     assert_int_not_equal(access(in_folder("2001"), F_OK), 0); /* with its folder */
@@ -665,7 +655,7 @@ static void test_hook(void **state)
     assert_int_equal(chmod(hook, 0700), 0);
     settings.segment_time = 1;
     settings.hook = hook;
-    struct halo_output *output = open_output();
+    struct halo_output *output = clip_open_output(clip, &settings);
     const int64_t began = av_gettime_relative();
     feed(output, 0, SECONDS, 0);
     halo_output_destroy(output);
@@ -726,7 +716,7 @@ static void test_bounded(void **state)
 {
     (void)state;
     setup_folder("b.mkv");
-    struct halo_output *output = open_output();
+    struct halo_output *output = clip_open_output(clip, &settings);
     AVPacket *pkt = av_packet_alloc();
     assert_int_equal(av_new_packet(pkt, 8 << 20), 0);
     memset(pkt->data, 0, pkt->size);

@@ -84,16 +84,6 @@ static pthread_t start_server(struct server *server, int *port, long most)
 
 /* ---- feeding ---- */
 
-static struct halo_output *open_output(void)
-{
-    struct halo_output *output = NULL;
-    struct halo_error err = {0};
-    if (halo_output_create(&output, "test", &settings, &err) < 0)
-        fail_msg("%s", err.text);
-    assert_int_equal(halo_output_begin(output, &clip->begin), 0);
-    return output;
-}
-
 /* A quarter of a second of the clip, over and over, twice as fast as the clock. */
 static void feed(struct halo_output *output, int *quarter)
 {
@@ -151,7 +141,7 @@ static void test_comes_and_goes(void **state)
     int port = 0, quarter = 0;
     close(listen_on(&port));
     snprintf(url, sizeof url, "tcp://user:secret@127.0.0.1:%d?token=hidden", port);
-    struct halo_output *output = open_output();
+    struct halo_output *output = clip_open_output(clip, &settings);
     struct halo_output_stats stats;
     assert_true(feed_until(output, &quarter, HALO_OUTPUT_FAILED, 5));
     halo_output_stats(output, &stats);
@@ -178,7 +168,7 @@ static void check_hangs(const char *what, int port, double quarters)
 {
     int quarter = 0;
     snprintf(url, sizeof url, what, port);
-    struct halo_output *output = open_output();
+    struct halo_output *output = clip_open_output(clip, &settings);
     struct halo_output_stats stats;
     while (quarter < quarters)
         feed(output, &quarter);
@@ -219,7 +209,7 @@ static void test_bounded(void **state)
     int port = 0;
     const int fd = listen_on(&port);
     snprintf(url, sizeof url, "rtmp://127.0.0.1:%d/live/x", port);
-    struct halo_output *output = open_output();
+    struct halo_output *output = clip_open_output(clip, &settings);
     AVPacket *pkt = av_packet_clone(clip->pkt[first_picture()]);
     const int64_t began = av_gettime_relative();
     for (int i = 0; i < 100000; i++) {
