@@ -148,8 +148,7 @@ static int make_card(struct halo_live_encoding *e, int which, struct halo_error 
         ret = encode_one(encoder, blank, e->card[which], err);
     if (ret > 0)
         ret = finish_packet(e, encoder, e->card[which], err);
-    if (e->card[which])
-        e->card[which]->pts = e->card[which]->dts = 0;
+    e->card[which]->pts = e->card[which]->dts = 0;
     halo_encoder_close(encoder);
     return ret;
 }
@@ -251,12 +250,6 @@ int halo_live_codec_prepare(struct halo_live_encoding *e, struct halo_error *err
         ret = raw ? halo_live_codec_pack(e, e->live->shape->blank[i], e->card[i], err)
                   : make_card(e, i, err);
     return ret;
-}
-
-int halo_live_codec_send(struct halo_live_encoding *e, const struct halo_output_picture *picture,
-                         struct halo_error *err)
-{
-    return halo_encoder_send(e->encoder, picture, err);
 }
 
 int halo_live_codec_receive(struct halo_live_encoding *e, AVPacket *pkt, struct halo_error *err)

@@ -164,7 +164,7 @@ static int encode(struct halo_live_encoding *e, const struct halo_item *item, AV
     const unsigned at = e->sent_count++ % (sizeof e->sent / sizeof *e->sent);
     e->sent[at].pts = pts;
     e->sent[at].decoded = item->decoded;
-    const int ret = halo_live_codec_send(e, item->output, err);
+    const int ret = halo_encoder_send(e->encoder, item->output, err);
     return ret < 0 ? ret : drain(e, pkt, err);
 }
 
@@ -225,7 +225,7 @@ static void end_taken(struct halo_live_encoding *e)
 static void flush(struct halo_live_encoding *e, AVPacket *pkt)
 {
     struct halo_error err = {0};
-    if (e->encoder && halo_live_codec_send(e, NULL, &err) >= 0)
+    if (e->encoder && halo_encoder_send(e->encoder, NULL, &err) >= 0)
         drain(e, pkt, &err);
     if (err.code)
         halo_log(HALO_LOG_WARNING, "%s", err.text);

@@ -88,8 +88,17 @@ static int open_file(struct halo_live *live, struct halo_live_input *in, struct 
     return halo_decoder_open(&in->decoder, live->name, in->video, &decoder, &live->damage, err);
 }
 
+/* From now on the source has its whole time again. */
+static void set_deadline(struct halo_live *live)
+{
+    const double limit = live->settings.input_timeout;
+    const bool timed = !live->local && limit > 0;
+    atomic_store(&live->limits.deadline, timed ? halo_now_ns() + (int64_t)(limit * 1e9) : 0);
+}
+
 int halo_live_input_open(struct halo_live *live, struct halo_live_input *in, struct halo_error *err)
 {
+    set_deadline(live);
     *in = (struct halo_live_input){.pkt = av_packet_alloc()};
     if (!in->pkt)
         return halo_fail(err, -ENOMEM, "out of memory");
@@ -137,9 +146,7 @@ static int send(struct halo_live *live, struct halo_live_input *in, const AVPack
 static int take_packet(struct halo_live *live, struct halo_live_input *in, AVPacket **ret_sound,
                        struct halo_error *err)
 {
-    const double limit = live->settings.input_timeout;
-    if (!live->local && limit > 0)
-        atomic_store(&live->limits.deadline, halo_now_ns() + (int64_t)(limit * 1e9));
+    set_deadline(live);
     const int ret = halo_source_read(in->source, in->pkt, err);
     if (ret == 0 && halo_now_ns() < atomic_load(&live->limits.deadline))
         atomic_store(&live->limits.deadline, 0); /* the end: what the decoder holds has its time */

@@ -262,9 +262,7 @@ void halo_live_encoding_tell(struct halo_live_encoding *e, AVPacket *pkt, int st
 int halo_live_codec_open(struct halo_live_encoding *e, struct halo_error *err);
 /* Codec parameters into e->out, and cards. */
 int halo_live_codec_prepare(struct halo_live_encoding *e, struct halo_error *err);
-/* 1: a packet in microseconds; 0: none; picture NULL: the end. Call until 0, picture only once. */
-int halo_live_codec_send(struct halo_live_encoding *e, const struct halo_output_picture *picture,
-                         struct halo_error *err);
+/* 1: a packet of the open encoder, in microseconds; 0: none. */
 int halo_live_codec_receive(struct halo_live_encoding *e, AVPacket *pkt, struct halo_error *err);
 /* RAW: the picture as a packet. */
 int halo_live_codec_pack(struct halo_live_encoding *e, const struct halo_output_picture *picture,

@@ -172,19 +172,11 @@ static int say_end(const struct halo_live *live, int64_t pictures, struct halo_e
     return 0;
 }
 
-static void set_deadline(struct halo_live *live)
-{
-    const double limit = live->settings.input_timeout;
-    const bool timed = !live->local && limit > 0;
-    atomic_store(&live->limits.deadline, timed ? halo_now_ns() + (int64_t)(limit * 1e9) : 0);
-}
-
 /* 0: the end, as asked for; -errno with err filled: to be tried again, or *ret_fatal. */
 static int hold_session(struct halo_live *live, double *pause, bool *ret_fatal,
                         struct halo_error *err)
 {
     struct halo_live_input in;
-    set_deadline(live);
     int ret = halo_live_input_open(live, &in, err);
     if (ret >= 0) {
         halo_live_count(live, &live->stats.opened, 1);
