@@ -34,6 +34,12 @@ enum halo_restart {
     HALO_RESTART_NEVER,
 };
 
+/* Whether a chain may let the raw picture through ("null", "none", filters that do nothing). */
+enum halo_privacy {
+    HALO_PRIVACY_STRICT, /* never */
+    HALO_PRIVACY_OFF,    /* it may; only the file says so, for one stream */
+};
+
 enum halo_output_kind {
     HALO_OUTPUT_UNIX, /* a socket: .ts .mkv .nut encoded; .nut with codec raw; .fd frames */
     HALO_OUTPUT_FILE, /* strftime name, in segments where segment_time is given */
@@ -82,6 +88,7 @@ struct halo_stream_settings {
     double gpu_timeout;
     double input_timeout; /* seconds without a packet from a live input until it is opened again */
     int on_error;         /* enum halo_on_error */
+    int privacy;          /* enum halo_privacy */
     double last_for;      /* seconds, of HALO_ON_ERROR_LAST */
     int restart;          /* enum halo_restart */
     struct halo_rendition_settings rendition[HALO_MOST_RENDITIONS];
@@ -124,7 +131,8 @@ void halo_error_list_destroy(struct halo_error_list *list); /* NULL is nothing t
 /* Where chains and encoders are known is above this folder: who loads says how they are checked.
  * 0, or a negative errno with err filled. May be NULL. */
 struct halo_daemon_checks {
-    int (*filters)(const char *chain, struct halo_error *err);
+    /* With HALO_PRIVACY_OFF it is the chain's form alone that is looked at. */
+    int (*filters)(const char *chain, enum halo_privacy privacy, struct halo_error *err);
     int (*encoder)(const char *codec, bool audio, struct halo_error *err); /* not copy, off, raw */
 };
 

@@ -24,7 +24,8 @@ extern const struct halo_output_place halo_output_places[HALO_OUTPUT_KINDS];
 
 /* Words of keys that are no rows: lists, maps and the chain. */
 #define HALO_HELP_FILTERS                                                                          \
-    "the chain as one text, or a list of filters; \"null\" (in quotes) passes pictures unchanged"
+    "the chain as one text, or a list of filters; none passes pictures unchanged, which needs "    \
+    "privacy: off"
 #define HALO_HELP_RENDITIONS "further chains of the stream, by name"
 #define HALO_HELP_OUTPUTS    "where the filtered pictures go"
 #define HALO_HELP_VIDEO      "how pictures are encoded"

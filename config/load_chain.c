@@ -116,7 +116,8 @@ static bool check_chain(struct halo_loader *l, struct halo_node *node, const cha
         halo_loader_say(l, node, "the chain is longer than %d bytes", HALO_MOST_CHAIN);
         return false;
     }
-    const int code = l->checks && l->checks->filters ? l->checks->filters(text, &err) : 0;
+    const int code =
+        l->checks && l->checks->filters ? l->checks->filters(text, HALO_PRIVACY_OFF, &err) : 0;
     const char *what = columns ? NULL : strstr(err.text, ": ");
     return halo_loader_passes(l, node, code, what ? what + 2 : err.text);
 }
@@ -158,7 +159,7 @@ static char *read_list(struct halo_loader *l, struct halo_node *list)
     }
     bool fine = list->count > 0;
     if (!fine)
-        halo_loader_say(l, list, "the list is empty (\"null\" passes pictures unchanged)");
+        halo_loader_say(l, list, "the list is empty (" HALO_HOW_TO_PASS ")");
     for (int i = 0; i < list->count; i++) {
         const size_t mark = halo_loader_enter(l, NULL, i);
         char *text = read_entry(l, list->child[i]);
@@ -188,7 +189,7 @@ char *halo_load_chain(struct halo_loader *l, struct halo_node *node)
     if (node->bad)
         return NULL;
     if (halo_node_is_null(node)) {
-        halo_loader_say(l, node, "no filters: \"null\", in quotes, passes pictures unchanged");
+        halo_loader_say(l, node, "no filters (" HALO_HOW_TO_PASS ")");
         return NULL;
     }
     if (node->kind == HALO_NODE_LIST)

@@ -59,7 +59,7 @@ static void load_renditions(struct halo_loader *l, void *settings, struct halo_n
         l->no_memory |= !rendition->name;
         halo_loader_section(l, &section, rendition, child, NULL);
         if (child->kind == HALO_NODE_MAP && !halo_node_get(child, "filters"))
-            say_missing(l, child, "filters", "\"null\" passes pictures unchanged");
+            say_missing(l, child, "filters", HALO_HOW_TO_PASS);
         halo_loader_leave(l, mark);
     }
 }
@@ -128,6 +128,64 @@ static void check_input(struct halo_loader *l, const struct halo_stream_settings
     halo_loader_leave(l, mark);
 }
 
+/* The user's own word for it, in the file and for one stream: what opens all of them, or comes from
+ * elsewhere, is too easily meant otherwise. */
+static void check_off(struct halo_loader *l, const struct halo_stream_settings *stream,
+                      struct halo_node *node)
+{
+    struct halo_node *privacy = halo_node_get(node, "privacy");
+    if (!privacy || stream->privacy != HALO_PRIVACY_OFF || (!l->scratch && !privacy->written))
+        return;
+    const size_t mark = halo_loader_enter(l, "privacy", 0);
+    halo_loader_say(l, privacy,
+                    l->scratch ? "off is for single streams: write it for each that needs it"
+                               : "off must stand in the file itself");
+    halo_loader_leave(l, mark);
+}
+
+/* Of a chain that is right in itself. */
+static void check_open(struct halo_loader *l, const struct halo_stream_settings *stream,
+                       const char *chain, const struct halo_node *node)
+{
+    struct halo_error err = {0};
+    if (!chain || !node || !l->checks || !l->checks->filters)
+        return;
+    const int code = l->checks->filters(chain, (enum halo_privacy)stream->privacy, &err);
+    const size_t mark = halo_loader_enter(l, "filters", 0);
+    if (code == -ENOMEM)
+        l->no_memory = true;
+    else if (code)
+        halo_loader_say(l, node, "%s", err.text);
+    halo_loader_leave(l, mark);
+}
+
+static const struct halo_node *find_key(const struct halo_node *node,
+                                        const struct halo_node *defaults, const char *key)
+{
+    const struct halo_node *found = halo_node_get(node, key);
+    return found ? found : halo_node_get(defaults, key);
+}
+
+static void check_privacy(struct halo_loader *l, const struct halo_stream_settings *stream,
+                          struct halo_node *node, const struct halo_node *defaults)
+{
+    const struct halo_node *said = halo_node_get(node, "privacy");
+    const struct halo_node *renditions = find_key(node, defaults, "renditions");
+    check_off(l, stream, node);
+    if (said && said->bad)
+        return;
+    check_open(l, stream, stream->filters, find_key(node, defaults, "filters"));
+    const size_t mark = halo_loader_enter(l, "renditions", 0);
+    for (int i = 0; i < stream->renditions; i++) {
+        const char *name = stream->rendition[i].name;
+        const size_t inner = halo_loader_enter(l, name ? name : "", 0);
+        const struct halo_node *rendition = name ? halo_node_get(renditions, name) : NULL;
+        check_open(l, stream, stream->rendition[i].filters, halo_node_get(rendition, "filters"));
+        halo_loader_leave(l, inner);
+    }
+    halo_loader_leave(l, mark);
+}
+
 void halo_load_stream(struct halo_loader *l, struct halo_stream_settings *stream,
                       struct halo_node *node, struct halo_node *defaults)
 {
@@ -137,8 +195,11 @@ void halo_load_stream(struct halo_loader *l, struct halo_stream_settings *stream
     if (!halo_loader_is(l, node, HALO_NODE_MAP))
         return;
     halo_loader_section(l, &stream_section, stream, node, defaults);
-    if (l->scratch)
+    if (l->scratch) {
+        check_off(l, stream, node);
         return;
+    }
+    check_privacy(l, stream, node, defaults);
     const struct halo_node *input = halo_node_get(node, "input");
     const struct halo_node *outputs = halo_node_get(node, "outputs");
     input = input ? input : halo_node_get(defaults, "input");
@@ -148,8 +209,7 @@ void halo_load_stream(struct halo_loader *l, struct halo_stream_settings *stream
     else if (stream->input)
         check_input(l, stream, input);
     if (!halo_node_get(node, "filters") && !halo_node_get(defaults, "filters"))
-        say_missing(l, node, "filters",
-                    "say which (\"null\", in quotes, passes pictures unchanged openly)");
+        say_missing(l, node, "filters", "say which (" HALO_HOW_TO_PASS ")");
     if (outputs && outputs->kind == HALO_NODE_LIST && !l->no_memory)
         check_renditions(l, stream, outputs);
 }

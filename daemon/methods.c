@@ -46,7 +46,7 @@ static void get_description(struct halo_client *client, json_t *parameters)
 
 static void list(struct halo_client *client, json_t *parameters)
 {
-    static const char *const shown[] = {"name", "state", "why"};
+    static const char *const shown[] = {"name", "state", "why", "privacy"};
     json_t *status = halo_supervisor_status(supervisor_of(client));
     json_t *streams = json_array(), *stream;
     size_t i;
@@ -185,7 +185,7 @@ const struct halo_method halo_methods[] = {
      HALO_METHOD_LIST,
      "Names and states of all streams.",
      {{0}},
-     "(streams: [](name: string, state: string, why: ?string))",
+     "(streams: [](name: string, state: string, why: ?string, privacy: ?string))",
      HALO_ANSWERS_ONE,
      false,
      list},

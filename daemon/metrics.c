@@ -166,6 +166,20 @@ static void write_states(FILE *to, const json_t *streams)
     }
 }
 
+static void write_privacy(FILE *to, const json_t *streams)
+{
+    json_t *stream;
+    size_t i;
+    write_head(to, "halod_stream_privacy_off", "gauge",
+               "1 where the settings let raw pictures through.");
+    json_array_foreach (streams, i, stream) {
+        const char *privacy = json_string_value(json_object_get(stream, "privacy"));
+        if (privacy)
+            fprintf(to, "halod_stream_privacy_off{stream=\"%s\"} %d\n", name_of(stream),
+                    !strcmp(privacy, "off"));
+    }
+}
+
 /* Of all outputs of a stream; target is a label that has no secrets in status. */
 static void write_outputs(FILE *to, const json_t *streams)
 {
@@ -237,6 +251,7 @@ char *halo_metrics_write(const json_t *status, const struct halo_http_numbers *h
                 json_number_value(json_object_get(status, "since")));
     }
     write_states(to, streams);
+    write_privacy(to, streams);
     for (const struct family *f = families; f->name; f++)
         write_family(to, f, status);
     write_stages(to, streams);

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "daemon/supervisor_private.h"
-#include "pipeline/filter.h"
+#include "pipeline/privacy.h"
 
 enum { IMAGE_MOST = 64 << 20, LATE_MS = 60000 };
 
@@ -104,7 +104,8 @@ int sv_request_set(struct sv_stream *stream, const char *filters, halo_reply *re
                    struct halo_error *err)
 {
     struct halo_chain *chain = NULL;
-    const int ret = halo_chain_parse(&chain, filters, err);
+    const int ret =
+        halo_chain_admit(&chain, filters, (enum halo_privacy)stream->settings.privacy, err);
     halo_chain_destroy(chain);
     if (ret < 0)
         return ret;

@@ -116,6 +116,7 @@ static json_t *stream_status(const struct sv_stream *stream)
     set_text(to, "name", stream->name);
     set_hidden(to, "input", stream->settings.input);
     set_text(to, "filters", stream->settings.filters);
+    set_text(to, "privacy", stream->settings.privacy == HALO_PRIVACY_OFF ? "off" : "strict");
     if (!stream->stats.backend[0])
         set_text(to, "backend", halo_run_backends[stream->settings.backend]);
     add_place(to, stream);

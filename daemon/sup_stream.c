@@ -195,6 +195,9 @@ static void enter(struct sv_stream *stream)
     stream->starts++;
     memset(&stream->stats, 0, sizeof stream->stats);
     stream->judged = 0;
+    if (stream->settings.privacy == HALO_PRIVACY_OFF)
+        halo_log(HALO_LOG_WARNING, "stream %s: privacy off: raw pictures may leave it",
+                 stream->name);
     sv_stream_state(stream, SV_STARTING, "");
     sv_feed_watch_all(stream);
     if (!stream->recording)

@@ -13,6 +13,7 @@
 #include "pipeline/gate_plan.h"
 #include "pipeline/hw_frame.h"
 #include "pipeline/picture_pool.h"
+#include "pipeline/privacy.h"
 #include "pipeline/raw_picture.h"
 #include "pipeline/stats.h"
 
@@ -62,6 +63,10 @@ int halo_gate_create(struct halo_gate **ret, const struct halo_chain *chain, str
     r = halo_gate_plan_init(&gate->plan, chain, ring, input, err);
     if (r < 0)
         goto fail;
+    if (!input->may_pass && halo_gate_plan_is_open(&gate->plan)) {
+        r = halo_privacy_refuse(err);
+        goto fail;
+    }
     const enum AVPixelFormat format = gate->plan.format;
     gate->outputs =
         halo_picture_pool_create(halo_ring_memory(ring), format, input->width, input->height);

@@ -131,6 +131,15 @@ void halo_gate_plan_finish(struct halo_gate_plan *plan)
     av_free(plan->filter);
 }
 
+bool halo_gate_plan_is_open(const struct halo_gate_plan *plan)
+{
+    for (int p = 0; p < plan->planes; p++)
+        for (int s = 0; s < plan->steps[p].count; s++)
+            if (plan->steps[p].own[s].conv != &plan->copy)
+                return false;
+    return true;
+}
+
 /* What both the pool of the device and its encoders have, in whole samples of chroma: FFmpeg's
  * layout of such planes wants that. */
 bool halo_gate_plan_fits_device(const struct halo_gate_plan *plan)

@@ -35,6 +35,9 @@ int halo_gate_plan_init(struct halo_gate_plan *plan, const struct halo_chain *ch
                         struct halo_error *err);
 void halo_gate_plan_finish(struct halo_gate_plan *plan);
 
+/* Whether it does nothing to any plane of these pictures. */
+bool halo_gate_plan_is_open(const struct halo_gate_plan *plan);
+
 /* Whether the pictures can lie in the memory of a GPU whose encoders read them there. */
 bool halo_gate_plan_fits_device(const struct halo_gate_plan *plan);
 

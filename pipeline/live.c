@@ -81,8 +81,9 @@ static int parse_own(struct halo_live *live, struct halo_error *err)
         chains[i + 1] = live->settings.rendition[i].filters;
     for (int i = 0; i <= live->settings.renditions; i++)
         if (!chains[i])
-            return halo_fail_usage(err, "the stream has no filters: \"null\" says so openly");
-    return halo_lineup_parse(&live->wanted, chains, live->settings.renditions + 1, err);
+            return halo_fail_usage(err, "the stream has no filters");
+    return halo_lineup_parse(&live->wanted, chains, live->settings.renditions + 1,
+                             (enum halo_privacy)live->settings.privacy, err);
 }
 
 int halo_live_create(struct halo_live **ret, const struct halo_stream_settings *settings,
@@ -180,7 +181,8 @@ int halo_live_set(struct halo_live *live, uint64_t id, const char *const *chains
                   struct halo_error *err)
 {
     struct halo_lineup *lineup;
-    int ret = halo_lineup_parse(&lineup, chains, live->settings.renditions + 1, err);
+    int ret = halo_lineup_parse(&lineup, chains, live->settings.renditions + 1,
+                                (enum halo_privacy)live->settings.privacy, err);
     if (ret < 0)
         return ret;
     lineup->id = id;

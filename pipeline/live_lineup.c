@@ -5,15 +5,16 @@
 #include <string.h>
 
 #include "pipeline/live_private.h"
+#include "pipeline/privacy.h"
 
 int halo_lineup_parse(struct halo_lineup **ret, const char *const *chains, int count,
-                      struct halo_error *err)
+                      enum halo_privacy privacy, struct halo_error *err)
 {
     struct halo_lineup *lineup = av_mallocz(sizeof *lineup);
     if (!lineup)
         return halo_fail(err, -ENOMEM, "out of memory");
     for (int i = 0; i < count; i++) {
-        const int r = halo_chain_parse(&lineup->chain[i], chains[i], err);
+        const int r = halo_chain_admit(&lineup->chain[i], chains[i], privacy, err);
         if (r < 0) {
             halo_lineup_destroy(lineup);
             return r;
@@ -66,8 +67,8 @@ static int copy_stream(AVFormatContext *like, const AVStream *from)
     return 0;
 }
 
-static int describe(struct halo_live_shape *shape, const struct halo_live_input *in,
-                    struct halo_error *err)
+static int describe(struct halo_live_shape *shape, const struct halo_live *live,
+                    const struct halo_live_input *in, struct halo_error *err)
 {
     const AVCodecParameters *par = in->video->codecpar;
     shape->like = avformat_alloc_context();
@@ -85,6 +86,7 @@ static int describe(struct halo_live_shape *shape, const struct halo_live_input 
         .height = par->height,
         .space = par->color_space,
         .range = par->color_range,
+        .may_pass = live->settings.privacy == HALO_PRIVACY_OFF,
     };
     return in->source ? halo_hdr_find(&shape->hdr, in->source, in->video, err) : 0;
 }
@@ -123,7 +125,7 @@ int halo_live_form(struct halo_live *live, const struct halo_live_input *in, str
     struct halo_live_shape *shape = av_mallocz(sizeof *shape);
     if (!shape)
         return halo_fail(err, -ENOMEM, "out of memory");
-    const int ret = describe(shape, in, err);
+    const int ret = describe(shape, live, in, err);
     if (ret < 0) {
         halo_live_shape_destroy(shape);
         return ret;

@@ -237,7 +237,7 @@ int64_t halo_live_clock_map(const struct halo_live_clock *clock, int64_t ts, AVR
 
 /* ---- live_lineup.c ---- */
 int halo_lineup_parse(struct halo_lineup **ret, const char *const *chains, int count,
-                      struct halo_error *err);
+                      enum halo_privacy privacy, struct halo_error *err);
 void halo_lineup_destroy(struct halo_lineup *lineup); /* NULL is nothing to do */
 int halo_lineup_build(struct halo_lineup *lineup, struct halo_ring *ring,
                       const struct halo_gate_input *input, struct halo_error *err);

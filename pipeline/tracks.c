@@ -40,6 +40,7 @@ static int open_gate(struct halo_track *t, const char *name, const struct halo_c
         .height = par->height,
         .space = par->color_space,
         .range = par->color_range,
+        .may_pass = true, /* -vf null says it openly */
     };
     say_alpha_lost(t->in);
     return halo_gate_create(&t->gate, chain, ring, &input, err);

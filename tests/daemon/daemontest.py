@@ -217,6 +217,17 @@ class DaemonTest(HaloTest):
             self.assertEqual(daemon.stop(), daemon.wanted_code, daemon.told())
         self.assertNotIn('Sanitizer', daemon.told())
 
+    def fetch(self, path, name='http.sock'):
+        """The body of an answer over HTTP, from a Unix socket."""
+        with socket.socket(socket.AF_UNIX) as client:
+            client.settimeout(10 * PATIENCE)
+            client.connect(self.path(name))
+            client.sendall(f'GET {path} HTTP/1.0\r\nHost: localhost\r\n\r\n'.encode())
+            data = b''
+            while chunk := client.recv(1 << 16):
+                data += chunk
+        return data.split(b'\r\n\r\n', 1)[1].decode()
+
     def reader(self, name):
         reader = Reader(self.path(name))
         self.addCleanup(reader.close)

@@ -160,6 +160,56 @@ class Changes(DaemonTest):
         self.assertEqual(daemon.status('one')['filters'], 'gblur=sigma=2')
         self.assertEqual(daemon.state('one'), 'running')
 
+    def test_privacy(self):
+        """Only the file opens a stream, and what is open says so."""
+        open_one = self.stream('two', filters='null', privacy='off')
+        daemon = self.start({'one': self.stream('one'), 'two': open_one},
+                            http={'listen': 'unix:' + self.path('http.sock')})
+        for name in ('one', 'two'):
+            daemon.wait_state(name, 'running')
+        for chain in ('null', 'none', 'gblur=sigma=0', 'null,null'):
+            with self.assertRaises(Refused) as refused:
+                daemon.control('Set', name='one', filters=chain)
+            self.assertEqual(refused.exception.error, 'Refused')
+            self.assertIn('privacy: off', str(refused.exception))
+        self.assertEqual(daemon.status('one')['filters'], 'gblur=sigma=2')
+        for chain in ('gblur=sigma=3', 'none', 'null'):
+            daemon.control('Set', name='two', filters=chain)
+            self.assertEqual(daemon.status('two')['filters'], chain)
+        daemon.kill_engine_of('two')
+        self.assertTrue(wait_until(lambda: daemon.status('two')['restarts'] == 1))
+        daemon.wait_state('two', 'running')
+        shown = {stream['name']: stream['privacy']
+                 for stream in daemon.control('List')['streams']}
+        self.assertEqual(shown, {'one': 'strict', 'two': 'off'})
+        self.assertEqual([daemon.status(name)['privacy'] for name in ('one', 'two')],
+                         ['strict', 'off'])
+        metrics = self.fetch('/metrics')
+        self.assertIn('halod_stream_privacy_off{stream="one"} 0', metrics)
+        self.assertIn('halod_stream_privacy_off{stream="two"} 1', metrics)
+        self.assertIn('"privacy": "off"', self.fetch('/api/streams').replace('":"', '": "'))
+        self.assertIn('stream two: privacy off', daemon.told())
+        self.assertNotIn('stream one: privacy off', daemon.told())
+
+    def test_privacy_and_reload(self):
+        """A file that would open a stream without saying so changes nothing; closing one does."""
+        open_one = self.stream(filters='null', privacy='off')
+        daemon = self.start({'one': open_one})
+        daemon.wait_state('one', 'running')
+        daemon.write({'one': self.stream(filters='null')})
+        with self.assertRaises(Refused) as refused:
+            daemon.control('Reload')
+        self.assertIn('streams.one.filters: lets the raw picture through',
+                      ' '.join(refused.exception.parameters['errors']))
+        self.assertEqual(daemon.status('one')['privacy'], 'off')
+        daemon.write({'one': self.stream()})
+        daemon.control('Reload')
+        self.assertTrue(wait_until(lambda: daemon.status('one')['privacy'] == 'strict'))
+        daemon.wait_state('one', 'running')
+        with self.assertRaises(Refused):
+            daemon.control('Set', name='one', filters='null')
+        self.assertEqual(daemon.status('one')['filters'], 'gblur=sigma=2')
+
     def test_set_survives_an_engine(self):
         daemon = self.start()
         daemon.wait_state('one', 'running')

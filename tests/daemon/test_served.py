@@ -93,7 +93,7 @@ class Commands(Served):
         self.assertTrue(wait_until(lambda: self.good('list').count('running') == 2))
 
     def test_snapshots_are_filtered(self):
-        daemon = self.serve({'one': self.stream(filters='null')})
+        daemon = self.serve({'one': self.stream(filters='null', privacy='off')})
         daemon.wait_state('one', 'running')
         details = []
         for chain, name in (('null', 'a.png'), ('gblur=sigma=20', 'b.png'),

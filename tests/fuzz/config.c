@@ -7,15 +7,15 @@
 #include <string.h>
 
 #include "config/daemon.h"
-#include "pipeline/filter.h"
+#include "pipeline/privacy.h"
 #include "tests/fuzz/fuzz.h"
 
 static const char json_head[] = "#json\n";
 
-static int check_chain(const char *text, struct halo_error *err)
+static int check_chain(const char *text, enum halo_privacy privacy, struct halo_error *err)
 {
     struct halo_chain *chain = NULL;
-    const int code = halo_chain_parse(&chain, text, err);
+    const int code = halo_chain_admit(&chain, text, privacy, err);
     halo_chain_destroy(chain);
     return code;
 }

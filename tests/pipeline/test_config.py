@@ -94,8 +94,8 @@ class Checking(ConfigTest):
 
     def test_daemon_refuses_the_same(self):
         self.wrong(self.write('streams: {a: {input: x}}\n'),
-                   'FILE:1: streams.a.filters: is missing: say which ("null", in quotes, passes '
-                   'pictures unchanged openly)', option='-c')
+                   'FILE:1: streams.a.filters: is missing: say which (none, with privacy: '
+                   'off, passes pictures unchanged)', option='-c')
 
     def test_encoders_of_the_wrong_kind(self):
         for words in ('video: {codec: aac}', 'audio: libx264', 'video: {codec: h2645555555}'):
@@ -199,6 +199,73 @@ class Outside(ConfigTest):
                    environment={'D': '987654', 'L': '[true]', 'E': 'hush', 'T': '"'})
 
 
+class Privacy(ConfigTest):
+    """A chain that lets the raw picture through needs the stream's own privacy: off."""
+    RAW = ('lets the raw picture through: give it a filter that changes the picture, or write '
+           'privacy: off for this stream into the configuration file')
+
+    def test_strict(self):
+        for chain in ('"null"', 'none', '["null"]', '"null,null"', '[none]', 'gblur=sigma=0',
+                      '"gblur=sigma=3:planes=0"', '[{gblur: {sigma: 0}}, "null"]'):
+            for more in ('', '    privacy: strict\n'):
+                with self.subTest(chain + more):
+                    path = self.write(STREAM.replace('sobel', chain) + more)
+                    for option in ('--check-config', '--dump-config', '-c'):
+                        self.wrong(path, 'FILE:4: streams.a.filters: ' + self.RAW, option=option)
+
+    def test_off(self):
+        for chain in ('"null"', 'none', '["null"]', 'gblur=sigma=0', 'sobel'):
+            with self.subTest(chain):
+                self.check(self.write(STREAM.replace('sobel', chain) + '    privacy: off\n'), 1)
+
+    def test_part_of_a_chain(self):
+        self.check(self.write(STREAM.replace('sobel', '["null", sobel]')), 1)
+
+    def test_renditions(self):
+        path = self.write(STREAM + '    renditions:\n      r: {filters: "null"}\n')
+        self.wrong(path, 'FILE:6: streams.a.renditions.r.filters: ' + self.RAW)
+        self.check(self.write(STREAM + '    privacy: off\n    renditions: {r: {filters: none}}\n'),
+                   1)
+
+    def test_each_stream_for_itself(self):
+        path = self.write('defaults: {filters: "null"}\nstreams:\n  a: {input: x, privacy: off}\n'
+                          '  b: {input: y}\n')
+        self.wrong(path, 'FILE:1: streams.b.filters: ' + self.RAW)
+
+    def test_not_for_all(self):
+        path = self.write('defaults: {privacy: off}\nstreams:\n  a: {input: x, filters: sobel}\n')
+        self.wrong(path, 'FILE:1: defaults.privacy: off is for single streams: write it for each '
+                   'that needs it')
+
+    def test_not_from_outside(self):
+        self.wrong(self.write(STREAM + '    privacy: ${P}\n'),
+                   'FILE:5: streams.a.privacy: off must stand in the file itself',
+                   environment={'P': 'off'})
+
+    def test_from_the_folder(self):
+        """conf.d is the file, too."""
+        path = self.write(STREAM.replace('sobel', '"null"'))
+        self.write('streams: {a: {privacy: off}}\n', 'conf.d/b.yaml')
+        self.check(path, 1)
+
+    def test_a_wrong_word_is_one_error(self):
+        self.wrong(self.write(STREAM.replace('sobel', '"null"') + '    privacy: of\n'),
+                   'FILE:5: streams.a.privacy: of: must be one of strict, off (nearest: off)')
+
+    def test_missing_filters(self):
+        self.wrong(self.write('streams: {a: {input: x, privacy: off}}\n'),
+                   'FILE:1: streams.a.filters: is missing: say which (none, with privacy: off, '
+                   'passes pictures unchanged)')
+
+    def test_dump(self):
+        text = self.halod('--dump-config', self.write(STREAM)).out.decode()
+        self.assertIn('privacy: "strict"', text)
+        path = self.write(STREAM.replace('sobel', 'none') + '    privacy: off\n')
+        text = self.halod('--dump-config', path).out.decode()
+        self.assertIn('privacy: "off"', text)
+        self.check(self.write(text, 'again.yaml'), 1)
+
+
 class Dump(ConfigTest):
     def test_loads_to_the_same(self):
         path = self.write(FULL)
@@ -225,6 +292,7 @@ WRONG = (
     STREAM + '    depth: deep\n', STREAM + '    loop: yes\n', STREAM + '    loop: 1\n',
     STREAM + '    on_error: crad\n', STREAM + '    gpu: -1\n', STREAM + '    last_for: 1h\n',
     STREAM + '    last_for: -1\n', STREAM + '    input_format: ""\n',
+    STREAM + '    privacy: of\n', STREAM + '    privacy: false\n',
     STREAM + '    outputs: {unix: a.ts}\n', STREAM + '    renditions: {b: {}}\n',
     STREAM + '    renditions: {b: {filters: sobel, x: 1}}\n',
     STREAM.replace('sobel', 'null'), STREAM.replace('sobel', '[]'), STREAM.replace('sobel', '{}'),
@@ -242,6 +310,8 @@ WRONG = (
 RIGHT = (
     'streams: {}\n', FULL, STREAM, STREAM + '    gpu: 3\n', STREAM + '    gpu: auto\n',
     STREAM.replace('sobel', '[sobel, {gblur: {sigma: 1.5}}, {prewitt: }]'),
+    STREAM.replace('sobel', '"null"') + '    privacy: off\n',
+    STREAM.replace('sobel', 'none') + '    privacy: "off"\n', STREAM + '    privacy: strict\n',
     OUTPUT + '{file: "%s.mkv", segment_time: 1:30, keep_size: 2000000}\n',
     OUTPUT + '{file: "%s.mkv", segment_time: 90.5, keep_size: 1.5Gi, audio: off}\n',
     OUTPUT + '{unix: a.ts, video: {gop: 500ms, bitrate: 1500000, crf: 18.5, preset: 5, fps: 12.5}}\n',

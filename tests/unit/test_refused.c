@@ -5,13 +5,13 @@
 #include <string.h>
 
 #include "config/daemon.h"
-#include "pipeline/filter.h"
+#include "pipeline/privacy.h"
 #include "tests/unit/cmocka_all.h"
 
-static int check_chain(const char *text, struct halo_error *err)
+static int check_chain(const char *text, enum halo_privacy privacy, struct halo_error *err)
 {
     struct halo_chain *chain = NULL;
-    const int code = halo_chain_parse(&chain, text, err);
+    const int code = halo_chain_admit(&chain, text, privacy, err);
     halo_chain_destroy(chain);
     return code;
 }
@@ -22,6 +22,8 @@ static int check_encoder(const char *codec, bool audio, struct halo_error *err)
         return 0;
     return halo_fail(err, -EINVAL, "no encoder %s (nearest: %s)", codec, audio ? "aac" : "libx264");
 }
+
+#define PASS "none, with privacy: off, passes pictures unchanged"
 
 static const struct halo_daemon_checks checks = {check_chain, check_encoder};
 
@@ -68,8 +70,7 @@ static void keys(void **state)
            "f:3: the key a is there already, in line 2");
     REFUSE("streams:\n  a: {}\n",
            "f:2: streams.a.input: is missing: say what to read: a file, a URL or test:",
-           "f:2: streams.a.filters: is missing: say which (\"null\", in quotes, passes pictures "
-           "unchanged openly)");
+           "f:2: streams.a.filters: is missing: say which (" PASS ")");
     REFUSE("", "f:1: streams: is missing: it has a map of streams by name");
     REFUSE("# nothing\n", "f:1: streams: is missing: it has a map of streams by name");
     REFUSE("<<: {}\nstreams: {}\n",
@@ -113,10 +114,10 @@ static void chains(void **state)
 #define CHAIN   "streams:\n  a:\n    input: a.mkv\n    filters: "
 #define FILTERS "f:4: streams.a.filters"
     REFUSE(CHAIN "gblurr\n", FILTERS ": column 1: unknown filter gblurr (nearest: gblur)");
-    REFUSE(CHAIN "null\n", FILTERS ": no filters: \"null\", in quotes, passes pictures unchanged");
-    REFUSE(CHAIN "\n", FILTERS ": no filters: \"null\", in quotes, passes pictures unchanged");
+    REFUSE(CHAIN "null\n", FILTERS ": no filters (" PASS ")");
+    REFUSE(CHAIN "\n", FILTERS ": no filters (" PASS ")");
     REFUSE(CHAIN "''\n", FILTERS ": its value is empty");
-    REFUSE(CHAIN "[]\n", FILTERS ": the list is empty (\"null\" passes pictures unchanged)");
+    REFUSE(CHAIN "[]\n", FILTERS ": the list is empty (" PASS ")");
     REFUSE(CHAIN "[null]\n", FILTERS "[0]: has no value: a single value is expected");
     REFUSE(CHAIN "{gblur: {sigma: 1}}\n",
            FILTERS ": must be a chain's text or a list, as in [{gblur: {sigma: 12}}]");
@@ -131,8 +132,7 @@ static void chains(void **state)
            "f:11: streams.a.filters[6]: must be a single value, not a list");
     REFUSE(STREAM "renditions: {b: {filters: x}, c: {}, 'd/e': {filters: sobel}, f: sobel}\n",
            AT "renditions.b.filters: column 1: unknown filter x (halod filters lists them)",
-           AT "renditions.c.filters: is missing: "
-              "\"null\" passes pictures unchanged",
+           AT "renditions.c.filters: is missing: " PASS,
            AT "renditions.d/e: a name has 1 to 64 letters, digits, _ and -",
            AT "renditions.f: must be a map of keys, not a single value");
 }

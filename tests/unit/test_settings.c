@@ -7,13 +7,13 @@
 #include "config/daemon.h"
 #include "config/encoding.h"
 #include "config/log.h"
-#include "pipeline/filter.h"
+#include "pipeline/privacy.h"
 #include "tests/unit/cmocka_all.h"
 
-static int check_chain(const char *text, struct halo_error *err)
+static int check_chain(const char *text, enum halo_privacy privacy, struct halo_error *err)
 {
     struct halo_chain *chain = NULL;
-    const int code = halo_chain_parse(&chain, text, err);
+    const int code = halo_chain_admit(&chain, text, privacy, err);
     halo_chain_destroy(chain);
     return code;
 }

@@ -41,7 +41,7 @@ static int list(struct ctl *ctl, char **words, int count)
     if (ctl->json)
         return ctl_print_json(result);
     json_array_foreach (json_object_get(result, HALO_FIELD_STREAMS), i, stream) {
-        const char *why = ctl_text(stream, "why");
+        const char *why = ctl_why(stream);
         printf("%-20s %s%s%s\n", ctl_text(stream, "name"), ctl_text(stream, "state"),
                *why ? ": " : "", why);
     }

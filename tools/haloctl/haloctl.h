@@ -69,6 +69,9 @@ int ctl_end_print(void);
 /* Text of a field, "" where there is none; control characters are shown as '?'. Valid until the
  * eighth call after this one. */
 const char *ctl_text(const json_t *object, const char *key);
+/* What is to be said of a stream beside its state, or "". Valid until the second call after this
+ * one. */
+const char *ctl_why(const json_t *stream);
 double ctl_number(const json_t *object, const char *key);
 /* object.a.b, or NULL */
 json_t *ctl_field(const json_t *object, const char *a, const char *b);

@@ -44,7 +44,7 @@ static void fill_row(cells row, const json_t *stream)
     snprintf(row[7], CELL, "%.0f%s", ctl_number(stream, "viewers"),
              json_is_true(json_object_get(stream, "card")) ? " (card)" : "");
     snprintf(row[8], CELL, "%s", ctl_text(stream, "backend"));
-    snprintf(row[9], CELL, "%s", ctl_text(stream, "why"));
+    snprintf(row[9], CELL, "%s", ctl_why(stream));
 }
 
 /* Columns of a terminal that text takes: characters, each as one. */
@@ -151,8 +151,8 @@ static void print_output(const json_t *output, FILE *to)
 
 void ctl_print_stream(const json_t *stream, FILE *to)
 {
-    static const char *const texts[] = {"name",   "state",   "why",    "input",
-                                        "engine", "backend", "filters"};
+    static const char *const texts[] = {"name",   "state",   "why",     "input",
+                                        "engine", "backend", "filters", "privacy"};
     const char *reason;
     json_t *value;
     size_t i;
@@ -180,7 +180,7 @@ void ctl_print_stream(const json_t *stream, FILE *to)
 char *ctl_stream_news(const json_t *stream)
 {
     char *text = NULL;
-    const char *why = ctl_text(stream, "why");
+    const char *why = ctl_why(stream);
     if (asprintf(&text, "%-20s %s%s%s; %s, %.0f viewers, %.0f restarts, %s",
                  ctl_text(stream, "name"), ctl_text(stream, "state"), *why ? ": " : "", why,
                  ctl_text(stream, "backend"), ctl_number(stream, "viewers"),

@@ -45,6 +45,18 @@ const char *ctl_text(const json_t *object, const char *key)
     return text;
 }
 
+const char *ctl_why(const json_t *stream)
+{
+    static char text[2][1100];
+    static int next;
+    const char *why = ctl_text(stream, "why");
+    const bool off = !strcmp(ctl_text(stream, "privacy"), "off");
+    char *ret = text[next++ % 2];
+    snprintf(ret, sizeof(text[0]), "%s%s%s", off ? "privacy off" : "", off && *why ? "; " : "",
+             why);
+    return ret;
+}
+
 double ctl_number(const json_t *object, const char *key)
 {
     return json_number_value(json_object_get(object, key));
