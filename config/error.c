@@ -81,3 +81,13 @@ int halo_fail_device(struct halo_error *err, const char *format, ...)
     va_end(arguments);
     return -EIO;
 }
+
+int halo_fail_scarce(struct halo_error *err, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    if (record(err, -ENOMEM, format, arguments))
+        err->device = err->scarce = true;
+    va_end(arguments);
+    return -ENOMEM;
+}

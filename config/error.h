@@ -23,6 +23,7 @@ struct halo_error {
     int code;       /* negative errno, 0 while there is none */
     bool usage;     /* the caller asked for what cannot be (exit 64), nothing failed */
     bool device;    /* the GPU failed: another try may do (exit 75) */
+    bool scarce;    /* and all that failed is that its memory is full: it goes on for others */
     char text[600]; /* one line, no newline, no "halod:" in front */
 };
 
@@ -38,6 +39,16 @@ int halo_fail_usage(struct halo_error *err, const char *format, ...)
 /* The same for a device that failed: sets device and returns -EIO. */
 int halo_fail_device(struct halo_error *err, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
+/* The same where its memory is full: sets scarce too, and returns -ENOMEM. */
+int halo_fail_scarce(struct halo_error *err, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Whether the process has to leave the device to be rid of this. */
+static inline bool halo_error_is_lost(const struct halo_error *err)
+{
+    return err->device && !err->scarce;
+}
 
 /* Makes text safe for a terminal, in place: control characters (C0, DEL, C1) and bytes that are not
  * UTF-8 become '?'. */

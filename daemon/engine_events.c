@@ -95,11 +95,13 @@ void engine_tell_state(struct engine_stream *stream, enum halo_live_state state,
         [HALO_LIVE_WAITING] = "waiting",   [HALO_LIVE_ENDED] = "ended",
         [HALO_LIVE_FAILED] = "failed",
     };
-    const bool device = err && err->device && state == HALO_LIVE_FAILED;
+    const bool device = err && halo_error_is_lost(err) && state == HALO_LIVE_FAILED;
     json_t *message = engine_tell("state", stream->name);
     json_object_set_new(message, "state", json_string(names[state]));
     json_object_set_new(message, "why", json_string(err && err->code ? err->text : ""));
     json_object_set_new(message, "device", json_boolean(device));
+    if (err && err->scarce)
+        json_object_set_new(message, "lack", json_string(halo_lack_names[HALO_LACK_GPU_MEMORY]));
     engine_note(stream->engine, message, NULL, 0, device);
 }
 

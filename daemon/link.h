@@ -19,7 +19,7 @@
  * From the engine, "tell":
  *   hello     pid, version
  *   ring      stream, encoding; descriptors: memory, event; replaces the one before
- *   state     stream, state, why, device (the GPU failed)
+ *   state     stream, state, why, device (the GPU failed), lack (a word of lack.h, or absent)
  *   encoding  stream, encoding, why (absent: it works): the others go on
  *   set       stream, id, why (absent: in force)
  *   snapshot  stream, id, why or nothing; descriptor: a memfd with the image

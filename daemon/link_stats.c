@@ -103,6 +103,15 @@ static void read_output(struct halo_link_output *ret, const json_t *from)
     halo_json_text(from, "path", ret->path, sizeof ret->path);
 }
 
+json_t *halo_lacks_write(const char lacks[HALO_LACKS][HALO_LACK_WORDS])
+{
+    json_t *to = json_object();
+    for (int i = 0; i < HALO_LACKS; i++)
+        if (lacks[i][0])
+            json_object_set_new(to, halo_lack_names[i], json_string(lacks[i]));
+    return to;
+}
+
 json_t *halo_link_stats_write(const struct halo_link_stats *stats)
 {
     json_t *to = json_object(), *dropped = json_object(), *stages = json_object(),
@@ -117,6 +126,7 @@ json_t *halo_link_stats_write(const struct halo_link_stats *stats)
     json_object_set_new(to, "backend", json_string(stats->backend));
     json_object_set_new(to, "rate", json_real(isfinite(stats->rate) ? stats->rate : 0));
     json_object_set_new(to, "dropped", dropped);
+    json_object_set_new(to, "degraded", halo_lacks_write(stats->lack));
     json_object_set_new(to, "stages", stages);
     json_object_set_new(to, "outputs", outputs);
     return to;
@@ -131,6 +141,9 @@ void halo_link_stats_read(struct halo_link_stats *ret, const json_t *from)
     const json_t *dropped = json_object_get(from, "dropped");
     for (int i = 0; i < HALO_DROPS; i++)
         ret->dropped[i] = halo_json_integer(dropped, halo_drop_names[i], 0, INT64_MAX, 0);
+    const json_t *degraded = json_object_get(from, "degraded");
+    for (int i = 0; i < HALO_LACKS; i++)
+        halo_json_text(degraded, halo_lack_names[i], ret->lack[i], sizeof ret->lack[i]);
     const json_t *stages = json_object_get(from, "stages");
     for (int i = 0; i < HALO_LIVE_STAGES; i++)
         read_stage(&ret->stage[i], json_object_get(stages, halo_live_stage_names[i]));

@@ -25,7 +25,8 @@ struct halo_link_output {
 struct halo_link_stats {
     int64_t decoded, filtered, encoded, bytes, opened, damaged, epoch;
     int64_t dropped[HALO_DROPS];
-    int64_t ring_dropped; /* packets that the supervisor was too slow for */
+    char lack[HALO_LACKS][HALO_LACK_WORDS]; /* "": it does not lack that */
+    int64_t ring_dropped;                   /* packets that the supervisor was too slow for */
     char backend[24];
     int64_t width, height;
     double rate;
@@ -38,6 +39,9 @@ struct halo_link_stats {
 json_t *halo_link_stats_write(const struct halo_link_stats *stats);
 /* What is absent, of another type or out of range becomes 0 or "": it may come from anybody. */
 void halo_link_stats_read(struct halo_link_stats *ret, const json_t *from);
+
+/* {WORD: why, ...}; a new reference. */
+json_t *halo_lacks_write(const char lacks[HALO_LACKS][HALO_LACK_WORDS]);
 
 /* Fields of a message from outside: text of at most size - 1 bytes, made safe for a terminal and
  * without the secrets of URLs, "" where there is none; an integer of least .. most, else

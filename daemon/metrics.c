@@ -9,6 +9,7 @@
 
 #include "daemon/build.h"
 #include "kernels/version.h"
+#include "pipeline/lack.h"
 
 /* One family of samples: of each element of a list in the status, a number, or all of an object. */
 struct family {
@@ -162,7 +163,22 @@ static void write_states(FILE *to, const json_t *streams)
     json_array_foreach (streams, i, stream) {
         const char *state = json_string_value(json_object_get(stream, "state"));
         fprintf(to, "halod_stream_up{stream=\"%s\"} %d\n", name_of(stream),
-                state && !strcmp(state, "running"));
+                state && (!strcmp(state, "running") || !strcmp(state, "overloaded")));
+    }
+}
+
+/* 0 too: an alert needs to see the end. */
+static void write_lacks(FILE *to, const json_t *streams)
+{
+    json_t *stream;
+    size_t i;
+    write_head(to, "halod_stream_degraded", "gauge",
+               "1 where a stream goes on without something that the machine cannot give it.");
+    json_array_foreach (streams, i, stream) {
+        const json_t *lacks = json_object_get(stream, "degraded");
+        for (int k = 0; lacks && k < HALO_LACKS; k++)
+            fprintf(to, "halod_stream_degraded{stream=\"%s\",reason=\"%s\"} %d\n", name_of(stream),
+                    halo_lack_names[k], json_object_get(lacks, halo_lack_names[k]) != NULL);
     }
 }
 
@@ -252,6 +268,7 @@ char *halo_metrics_write(const json_t *status, const struct halo_http_numbers *h
     }
     write_states(to, streams);
     write_privacy(to, streams);
+    write_lacks(to, streams);
     for (const struct family *f = families; f->name; f++)
         write_family(to, f, status);
     write_stages(to, streams);

@@ -59,6 +59,8 @@ static bool take_state(struct sv_process *process, struct sv_stream *stream, con
     process->device |= json_is_true(json_object_get(message, "device"));
     if (stream->phase != SV_IN)
         return true; /* it is stopping: what it does meanwhile is not news */
+    const char *lack = json_string_value(json_object_get(message, "lack"));
+    sv_lack_memory(stream, lack && !strcmp(lack, halo_lack_names[HALO_LACK_GPU_MEMORY]), why);
     switch (which) {
     case HALO_LIVE_STARTING:
         sv_stream_state(stream, SV_STARTING, why);
@@ -76,6 +78,7 @@ static bool take_state(struct sv_process *process, struct sv_stream *stream, con
         sv_stream_failed(stream, why);
         break;
     }
+    sv_lack_look(stream);
     return true;
 }
 

@@ -97,7 +97,9 @@ static void add_place(json_t *to, const struct sv_stream *stream)
     const uint64_t now = sv_now(stream->sv);
     bool card;
     set_text(to, "state", sv_state_names[stream->state]);
-    set_text(to, "why", stream->why[0] ? stream->why : stream->load);
+    char lack[HALO_LACK_WORDS + 32];
+    sv_lack_words(stream, lack, sizeof lack);
+    set_text(to, "why", stream->why[0] ? stream->why : lack);
     set_text(to, "engine", stream->engine ? stream->engine->name : "");
     set_number(to, "restarts", stream->starts > 1 ? stream->starts - 1 : 0);
     json_object_set_new(to, "uptime_s",
@@ -105,7 +107,7 @@ static void add_place(json_t *to, const struct sv_stream *stream)
     set_number(to, "viewers", count_takers(stream, &card));
     json_object_set_new(to, "card", json_boolean(card));
     json_object_set_new(to, "recording", json_boolean(stream->recording));
-    json_object_set_new(to, "overloaded", json_boolean(stream->load[0]));
+    json_object_set_new(to, "overloaded", json_boolean(stream->state == SV_OVERLOADED));
     json_object_set_new(to, "cpu_instead", json_boolean(stream->on_cpu));
 }
 
@@ -119,6 +121,7 @@ static json_t *stream_status(const struct sv_stream *stream)
     set_text(to, "privacy", stream->settings.privacy == HALO_PRIVACY_OFF ? "off" : "strict");
     if (!stream->stats.backend[0])
         set_text(to, "backend", halo_run_backends[stream->settings.backend]);
+    json_object_set_new(to, "degraded", halo_lacks_write(stream->lack));
     add_place(to, stream);
     json_t *renditions = json_object(), *outputs = json_array();
     for (int i = 0; i < stream->settings.renditions; i++)

@@ -14,8 +14,8 @@
 #include "config/run.h"
 #include "daemon/supervisor_private.h"
 
-const char *const sv_state_names[] = {"starting", "running", "waiting", "restarting",
-                                      "ended",    "failed",  "stopped", "disabled"};
+const char *const sv_state_names[] = {"starting", "running", "overloaded", "waiting", "restarting",
+                                      "ended",    "failed",  "stopped",    "disabled"};
 
 struct halo_stream_settings *sv_settings_copy(const struct halo_stream_settings *from,
                                               struct halo_error *err)
@@ -39,9 +39,10 @@ void sv_settings_free(struct halo_stream_settings *settings)
 
 static enum halo_log_level level_of(enum sv_state state)
 {
-    return state == SV_FAILED                              ? HALO_LOG_ERROR
-           : state == SV_WAITING || state == SV_RESTARTING ? HALO_LOG_WARNING
-                                                           : HALO_LOG_INFO;
+    return state == SV_FAILED ? HALO_LOG_ERROR
+           : state == SV_WAITING || state == SV_RESTARTING || state == SV_OVERLOADED
+               ? HALO_LOG_WARNING
+               : HALO_LOG_INFO;
 }
 
 void sv_stream_state(struct sv_stream *stream, enum sv_state state, const char *why)
@@ -50,11 +51,13 @@ void sv_stream_state(struct sv_stream *stream, enum sv_state state, const char *
     if (stream->state == state && !strcmp(stream->why, why))
         return;
     const uint64_t now = sv_now(stream->sv);
-    if (state == SV_RUNNING && stream->state != SV_RUNNING)
+    if (state == SV_RUNNING && !sv_stream_is_up(stream))
         stream->started = stream->backoff.good_since = now;
-    else if (state != SV_RUNNING && state != SV_WAITING)
+    else if (state != SV_RUNNING && state != SV_OVERLOADED && state != SV_WAITING)
         stream->started = 0;
     stream->state = state;
+    if (state == SV_RUNNING || state == SV_STOPPED || state == SV_ENDED || state == SV_DISABLED)
+        stream->no_memory[0] = '\0';
     snprintf(stream->why, sizeof stream->why, "%s", why);
     halo_log(level_of(state), "stream %s: %s%s%s", stream->name, sv_state_names[state],
              why[0] ? ": " : "", why);
@@ -121,8 +124,10 @@ static void leave_rings(struct sv_stream *stream, const char *why)
     stream->phase = SV_OUT;
     stream->stats.rate = 0;
     stream->stats.outputs = 0; /* nobody writes them now */
+    memset(stream->stats.lack, 0, sizeof stream->stats.lack);
     for (int i = 0; i < stream->encodings; i++)
         stream->outlet[i].why[0] = '\0';
+    sv_lack_look(stream);
 }
 
 void sv_stream_lost(struct sv_stream *stream, const char *why, bool crashed)
@@ -194,7 +199,6 @@ static void enter(struct sv_stream *stream)
     stream->phase_since = sv_now(stream->sv);
     stream->starts++;
     memset(&stream->stats, 0, sizeof stream->stats);
-    stream->judged = 0;
     if (stream->settings.privacy == HALO_PRIVACY_OFF)
         halo_log(HALO_LOG_WARNING, "stream %s: privacy off: raw pictures may leave it",
                  stream->name);
@@ -265,7 +269,7 @@ void sv_stream_start(struct sv_stream *stream)
     if (stream->wanted && stream->state != SV_RESTARTING)
         return;
     stream->wanted = true;
-    stream->on_cpu = stream->alone = false;
+    stream->on_cpu = stream->for_memory = stream->alone = false;
     stream->crashes = 0;
     stream->backoff = (struct sv_backoff){0};
     sv_stream_state(stream, SV_STARTING, "");
@@ -285,7 +289,7 @@ void sv_stream_again(struct sv_stream *stream)
         return;
     }
     stream->again = stream->phase == SV_IN;
-    stream->on_cpu = stream->alone = false;
+    stream->on_cpu = stream->for_memory = stream->alone = false;
     stream->crashes = 0;
     stream->backoff = (struct sv_backoff){0};
     if (stream->phase == SV_OUT)
@@ -307,7 +311,7 @@ void sv_stream_replace(struct sv_stream *stream, struct halo_stream_settings *se
     stream->coming = settings;
     stream->removed = false;
     stream->wanted = settings->enabled;
-    stream->on_cpu = stream->alone = false;
+    stream->on_cpu = stream->for_memory = stream->alone = false;
     stream->crashes = 0;
     sv_feed_close(stream, "its settings have changed");
     if (stream->wanted)
@@ -319,35 +323,10 @@ void sv_stream_replace(struct sv_stream *stream, struct halo_stream_settings *se
 
 /* ---- numbers ---- */
 
-static void judge_load(struct sv_stream *stream)
-{
-    const uint64_t now = sv_now(stream->sv);
-    const int64_t late = stream->stats.dropped[HALO_DROP_LATE] - stream->before_late;
-    const int64_t passed = stream->stats.filtered - stream->before_filtered;
-    if (stream->judged && now - stream->judged < SV_LOAD_MS)
-        return;
-    const bool was = stream->load[0];
-    if (!stream->judged || late <= passed)
-        stream->load[0] = '\0';
-    else
-        snprintf(stream->load, sizeof stream->load,
-                 "overloaded: %lld of %lld pictures came too late for the filters", (long long)late,
-                 (long long)(late + passed));
-    if (stream->load[0] && !was) {
-        halo_log(HALO_LOG_WARNING, "stream %s: %s", stream->name, stream->load);
-        sv_event(stream->sv, "overload", stream->name, NULL, stream->load);
-    } else if (was && !stream->load[0]) {
-        sv_event(stream->sv, "overload", stream->name, NULL, "over");
-    }
-    stream->judged = now;
-    stream->before_late = stream->stats.dropped[HALO_DROP_LATE];
-    stream->before_filtered = stream->stats.filtered;
-}
-
 void sv_stream_stats(struct sv_stream *stream, const json_t *from)
 {
     halo_link_stats_read(&stream->stats, from);
-    judge_load(stream);
+    sv_lack_look(stream);
 }
 
 /* ---- life ---- */

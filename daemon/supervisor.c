@@ -221,7 +221,7 @@ void halo_supervisor_count(const struct halo_supervisor *sv, int *ret_running, i
 {
     *ret_running = *ret_all = 0;
     for (const struct sv_stream *s = sv->streams; s; s = s->next) {
-        *ret_running += s->state == SV_RUNNING;
+        *ret_running += sv_stream_is_up(s);
         *ret_all += !s->removed;
     }
 }

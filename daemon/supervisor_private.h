@@ -10,6 +10,7 @@
  *   sup_request.c    questions to an engine that somebody waits for
  *   sup_reload.c     new settings
  *   sup_status.c     all of it as JSON
+ *   sup_lack.c       what streams lack on this machine
  *
  * A stream has a wish (wanted) and a place (phase); sv_stream_step() brings the place to the wish,
  * and is called whenever one of the two changed, and by the clock. So nothing is forgotten where an
@@ -40,13 +41,14 @@ enum {
     SV_REPLY_MS = 4500,      /* for an answer; with the clock's grain less than the five seconds */
     SV_CRASHES = 2,          /* with a stream active: it gets an engine of its own */
     SV_CRASHES_MS = 600000,  /* within that time */
-    SV_LOAD_MS = 10000,      /* over which overload is judged */
+    SV_MEMORY_MS = 3000,     /* without memory of the GPU, and a stream that may goes to the CPU */
     SV_PACKETS_AT_ONCE = 64, /* of one ring, before the others have their turn */
 };
 
 enum sv_state {
     SV_STARTING,
     SV_RUNNING,
+    SV_OVERLOADED, /* runs, but does not keep up */
     SV_WAITING,
     SV_RESTARTING,
     SV_ENDED,
@@ -140,15 +142,16 @@ struct sv_stream {
     char why[600];
     uint64_t started; /* when it began to run, for uptime; 0 */
     int starts;       /* on an engine */
-    bool on_cpu;      /* the GPU failed too often */
+    bool on_cpu;      /* the GPU failed too often ... */
+    bool for_memory;  /* ... or its memory was full for too long */
     bool alone;       /* was active in crashes */
     int crashes;
     uint64_t crashed; /* the last one */
 
     struct halo_link_stats stats;
-    int64_t before_late, before_filtered; /* when judging of the load began */
-    uint64_t judged;
-    char load[160]; /* "overloaded: ...", "" */
+    char lack[HALO_LACKS][HALO_LACK_WORDS]; /* as it was told; "" */
+    char no_memory[HALO_LACK_WORDS];        /* the GPU's is full, says the engine; "" */
+    uint64_t no_memory_since;
 };
 
 enum sv_request_kind { SV_SET, SV_SNAPSHOT };
@@ -218,6 +221,18 @@ void sv_stream_stats(struct sv_stream *stream, const json_t *from);
 struct halo_stream_settings *sv_settings_copy(const struct halo_stream_settings *from,
                                               struct halo_error *err); /* NULL: err says why */
 void sv_settings_free(struct halo_stream_settings *settings);
+
+static inline bool sv_stream_is_up(const struct sv_stream *stream)
+{
+    return stream->state == SV_RUNNING || stream->state == SV_OVERLOADED;
+}
+
+/* ---- sup_lack.c ---- */
+void sv_lack_look(struct sv_stream *stream); /* after anything that may have changed it */
+/* The engine's word with a state: of the GPU's memory, or NULL. */
+void sv_lack_memory(struct sv_stream *stream, bool full, const char *why);
+/* The first of what it lacks as "WORD: why", or "". */
+void sv_lack_words(const struct sv_stream *stream, char *ret, size_t size);
 
 /* ---- sup_feed.c ---- */
 int sv_feed_open(struct sv_stream *stream, struct halo_error *err);

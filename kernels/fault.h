@@ -8,7 +8,8 @@
  *     open    the backend does not start       alloc     no device memory is left
  *     upload  poison  launch  download  event  such a call of the device fails
  *
- * The CPU has the calls of a device too, one of each for a frame. With CUDA they are the calls of
+ * The CPU has the calls of a device too, one of each for a frame; "alloc" is a memory that is full
+ * there, "alloc:N+" one that stays so. With CUDA they are the calls of
  * its runtime (cuda/wrapped.c), and after KIND:N+ all calls fail, as in a context that is lost. The
  * faults are those of the backend that meets the first: one that takes over is sound. Anything else
  * than such a KIND:N ends the process at the first call, with a line and status 64; empty is no

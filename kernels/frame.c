@@ -137,7 +137,7 @@ static int run_at_once(struct halo_backend *b, const struct halo_frame *frame)
 /* What a device would do for a frame, so that tests without one meet its failures too. */
 static bool is_device_fault(const struct halo_backend *b)
 {
-    static const char *const kinds[] = {"alloc", "upload", "poison", "launch", "download"};
+    static const char *const kinds[] = {"upload", "poison", "launch", "download"};
     bool fault = false;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         fault |= halo_fault(b->ops->name, kinds[i]);
@@ -146,8 +146,10 @@ static bool is_device_fault(const struct halo_backend *b)
 
 static int submit(struct halo_backend *b, const struct halo_frame *frame)
 {
-    if (!b->ops->submit)
-        return is_device_fault(b) ? -EIO : run_at_once(b, frame);
+    if (!b->ops->submit) {
+        const bool full = halo_fault(b->ops->name, "alloc"), failed = is_device_fault(b);
+        return full ? -ENOMEM : failed ? -EIO : run_at_once(b, frame);
+    }
 #ifdef HALO_FAULTS
     halo_fault_hangs = halo_fault(b->ops->name, "hang");
 #endif

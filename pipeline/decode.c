@@ -36,6 +36,7 @@ struct halo_decoder {
     int traits;
     int skipped; /* packets before the first key frame */
     bool started, tolerate;
+    char refusal[200]; /* of the hw that there was */
 };
 
 /* opaque is where av.c looks for complaints. */
@@ -152,6 +153,11 @@ void halo_decoder_close(struct halo_decoder *d)
     av_free(d);
 }
 
+const char *halo_decoder_refusal(const struct halo_decoder *d)
+{
+    return d->hw ? halo_decode_hw_refusal(d->hw) : d->refusal;
+}
+
 void halo_decoder_tolerate(struct halo_decoder *d, bool tolerate)
 {
     d->tolerate = tolerate;
@@ -196,6 +202,7 @@ int halo_decoder_send(struct halo_decoder *d, const AVPacket *pkt, struct halo_e
         d->packet_time = pkt->pts != AV_NOPTS_VALUE ? pkt->pts : pkt->dts;
     int r = avcodec_send_packet(d->codec, pkt);
     if (d->hw && halo_decode_hw_refused(d->hw)) {
+        snprintf(d->refusal, sizeof d->refusal, "%s", halo_decode_hw_refusal(d->hw));
         halo_decode_hw_destroy(d->hw);
         d->hw = NULL;
         if ((r = open_codec(d, err)) < 0)

@@ -36,6 +36,9 @@ int halo_decoder_send(struct halo_decoder *d, const AVPacket *pkt, struct halo_e
 int halo_decoder_receive(struct halo_decoder *d, struct halo_raw_picture **ret,
                          struct halo_error *err);
 
+/* Why the CPU decodes what the GPU's decoder was to, and would not; "" where that is not so. */
+const char *halo_decoder_refusal(const struct halo_decoder *d);
+
 /* All that others may do with a raw picture: its time in the stream's time base, and freeing it
  * (any thread; NULL is nothing to do). Its samples are for the gate alone. */
 int64_t halo_raw_picture_pts(const struct halo_raw_picture *raw);

@@ -22,6 +22,7 @@ struct halo_decode_hw {
     bool tried;   /* chosen while the present packet is decoded */
     bool working; /* chosen, and a packet has gone by since */
     bool gave_up, said;
+    char refusal[200];
 };
 
 /* FFmpeg's own decoder that can hand over to NVDEC; those of the driver's own parser (h264_cuvid)
@@ -139,13 +140,21 @@ enum AVPixelFormat halo_decode_hw_choose(struct halo_decode_hw *hw, const AVCode
     char what[200], why[400];
     describe(c, software, what, sizeof what);
     halo_av_last_line(why, sizeof why);
-    say(&hw->said, hw->wish, hw->stream, what,
-        !hw->tried ? "it does not know this form"
-        : *why     ? why
-                   : "it does not start");
+    const char *words = !hw->tried ? "it does not know this form"
+                        : *why     ? why
+                                   : "it does not start";
+    say(&hw->said, hw->wish, hw->stream, what, words);
+    if (hw->tried)
+        snprintf(hw->refusal, sizeof hw->refusal, "%s is decoded by the CPU, not by NVDEC: %.120s",
+                 avcodec_get_name(c->codec_id), words);
     hw->gave_up = true;
     hw->tried = false;
     return software;
+}
+
+const char *halo_decode_hw_refusal(const struct halo_decode_hw *hw)
+{
+    return hw->refusal;
 }
 
 bool halo_decode_hw_refused(struct halo_decode_hw *hw)

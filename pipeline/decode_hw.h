@@ -37,6 +37,9 @@ int halo_decode_hw_prepare(const struct halo_decode_hw *hw, AVCodecContext *c);
 enum AVPixelFormat halo_decode_hw_choose(struct halo_decode_hw *hw, const AVCodecContext *c,
                                          const enum AVPixelFormat *offered);
 
+/* Why it does not decode this stream, which it could not know before it tried; "" where it does. */
+const char *halo_decode_hw_refusal(const struct halo_decode_hw *hw);
+
 /* After an error of the decoder's: 0 where it may be the input's, -EIO with err filled where the
  * device is lost. */
 int halo_decode_hw_check(const struct halo_decode_hw *hw, struct halo_error *err);

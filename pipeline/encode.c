@@ -34,6 +34,7 @@ struct halo_encoder {
     struct timing pending[PENDING]; /* what encoders forget; a ring */
     unsigned sent, received;
     bool in_hardware, force_key;
+    char instead[200];
     unsigned reordered; /* in_hardware: how many pictures a packet may overtake */
 };
 
@@ -205,6 +206,16 @@ int halo_encoder_describe(const struct halo_encoder *e, AVStream *out)
 bool halo_encoder_converts(const struct halo_encoder *e)
 {
     return e->convert;
+}
+
+const char *halo_encoder_instead(const struct halo_encoder *e)
+{
+    return e->instead;
+}
+
+void halo_encoder_set_instead(struct halo_encoder *e, const char *words)
+{
+    snprintf(e->instead, sizeof e->instead, "%s", words);
 }
 
 AVRational halo_encoder_time_base(const struct halo_encoder *e)

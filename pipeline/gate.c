@@ -205,11 +205,13 @@ static int fail_filter(const struct halo_pending *pending, int code, struct halo
 }
 
 /* A picture that the lost device alone has, or whose encoder it has. */
-static int fail_with_device(const struct halo_pending *pending, struct halo_error *err)
+static int fail_with_device(const struct halo_pending *pending, int code, struct halo_error *err)
 {
     char why[200];
     const struct halo_backend *lane = pending->lane->backend;
     halo_backend_error(lane->ops, lane, why, sizeof why);
+    if (code == -ENOMEM)
+        return halo_fail_scarce(err, "the GPU's memory is full (%s); nothing is shown", why);
     if (pending->gate->on_device)
         return halo_fail_device(err, "stream %d: the GPU that filters and encodes failed: %s",
                                 pending->gate->plan.input.stream, why);
@@ -219,12 +221,13 @@ static int fail_with_device(const struct halo_pending *pending, struct halo_erro
                             lane->ops->name, why);
 }
 
-/* Submits again after a failure of the device, where there is another one to go on with. */
-static int submit_again(struct halo_pending *pending, struct halo_error *err)
+/* Submits again after a failure of the device (-EIO, or -ENOMEM: its memory is full), where there
+ * is another one to go on with. */
+static int submit_again(struct halo_pending *pending, int code, struct halo_error *err)
 {
     if (pending->gate->on_device || halo_hw_frame_is(pending->native))
-        return fail_with_device(pending, err);
-    int ret = halo_ring_fall_back(pending->gate->ring, pending->lane, err);
+        return fail_with_device(pending, code, err);
+    int ret = halo_ring_fall_back(pending->gate->ring, pending->lane, code, err);
     if (ret < 0)
         return ret;
     /* Everything but the samples: describe_output() read it from the raw picture. */
@@ -309,8 +312,8 @@ static int enter_lane(struct halo_pending *pending, const AVFrame *raw, struct h
     if ((r = prepare_output(pending, raw)) < 0)
         return halo_fail(err, r, "out of memory for an output picture");
     r = submit(pending);
-    if (r == -EIO)
-        return submit_again(pending, err);
+    if (r == -EIO || r == -ENOMEM)
+        return submit_again(pending, r, err);
     return r < 0 ? fail_filter(pending, r, err) : 0;
 }
 
@@ -340,7 +343,7 @@ int halo_gate_leave(struct halo_pending *pending, struct halo_output_picture **r
     if (r >= 0 && !pending->passed)
         r = finish(pending);
     if (r == -EIO) {
-        r = submit_again(pending, err);
+        r = submit_again(pending, r, err);
         if (r >= 0)
             r = finish(pending);
     }

@@ -41,8 +41,8 @@
  * Whatever was told before, to viewers or to outputs, is theirs.
  *
  * Privacy: pictures leave through halo_gate_leave() (gate.h) alone. After a failure of a filter no
- * picture is made, the state is HALO_LIVE_WAITING or FAILED, and the words say why; nothing else is
- * shown in its place here.
+ * picture is made, the state is HALO_LIVE_WAITING (also while the GPU's memory is full) or FAILED,
+ * and the words say why; nothing else is shown in its place here.
  *
  * Threads: calls belong to one thread (the loop's) and do not block, but for join and destroy.
  * Events come from the stream's threads; they must not call back. */
@@ -57,6 +57,7 @@
 #include "config/encoding.h"
 #include "config/error.h"
 #include "pipeline/histogram.h"
+#include "pipeline/lack.h"
 
 struct halo_live;
 
@@ -125,6 +126,7 @@ struct halo_live_stats {
     int width, height;
     double rate;                                   /* pictures a second, of the last seconds */
     struct halo_histogram stage[HALO_LIVE_STAGES]; /* ns */
+    char lack[HALO_LACKS][HALO_LACK_WORDS];        /* why, in words; "": it does not lack that */
 };
 
 /* Checks settings and chains; opens nothing. events and arg must outlive it, settings are copied.
@@ -148,6 +150,7 @@ void halo_live_key_frame(struct halo_live *live, int encoding);
 int halo_live_snapshot(struct halo_live *live, uint64_t id, const char *format,
                        struct halo_error *err);
 
+/* Also judges whether the stream keeps up: once or more a second. */
 void halo_live_stats(struct halo_live *live, struct halo_live_stats *ret);
 
 /* As halo_stream_is_stuck(): the process has to end by _exit(). At least once a second. */

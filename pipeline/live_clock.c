@@ -60,6 +60,8 @@ void halo_live_clock_pass(struct halo_live *live, const struct halo_live_input *
     clock->set = true;
     int64_t at = halo_live_clock_map(clock, pts, tb);
     if (has_parted(live, at)) {
+        if (live->paced && (in->test || live->settings.realtime) && at < halo_now_us())
+            halo_live_count(live, &live->slipped, 1);
         at = FFMAX(halo_now_us(), clock->last + 1);
         anchor(clock, ts, at);
     }

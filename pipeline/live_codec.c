@@ -83,11 +83,24 @@ static int open_for(struct halo_live_encoding *e, struct halo_encoder **ret, str
     return open_encoder(e->live, halo_video_codec(video), "matroska", &settings, ret, err);
 }
 
+/* What stands in the GPU's place is a thing to know. */
+static void note_instead(struct halo_live_encoding *e)
+{
+    const char *why = e->encoder ? halo_encoder_instead(e->encoder) : "";
+    pthread_mutex_lock(&e->live->counting);
+    snprintf(e->instead, sizeof e->instead, "%s", why);
+    halo_sanitise(e->instead);
+    e->no_session = strstr(why, HALO_NVENC_NO_SESSION) != NULL;
+    pthread_mutex_unlock(&e->live->counting);
+}
+
 int halo_live_codec_open(struct halo_live_encoding *e, struct halo_error *err)
 {
     e->last_sent = INT64_MIN;
     e->last_key = INT64_MIN;
-    return open_for(e, &e->encoder, err);
+    const int ret = open_for(e, &e->encoder, err);
+    note_instead(e);
+    return ret;
 }
 
 /* Parameter sets before every key frame too, for those who read without a header. */
@@ -262,6 +275,7 @@ void halo_live_codec_rest(struct halo_live_encoding *e)
 {
     halo_encoder_close(e->encoder);
     e->encoder = NULL;
+    note_instead(e);
     halo_audio_close(e->audio);
     e->audio = NULL;
 }

@@ -47,15 +47,12 @@ void halo_live_encoding_tell(struct halo_live_encoding *e, AVPacket *pkt, int st
         live->events->packet(live->arg, e->number, pkt);
 }
 
-/* Closes the encoder, to be tried again after a pause. */
+/* Closes the encoder, to be tried again after a pause. One of the GPU's too: where the GPU is lost,
+ * the filters say so, and where it is not, the others need it. */
 static void fail(struct halo_live_encoding *e, int code, struct halo_error *err)
 {
     struct halo_live *live = e->live;
     halo_fail(err, code, "an encoding failed: %s", strerror(-code));
-    if (err->device) {
-        halo_live_fail(live, err);
-        return;
-    }
     halo_live_codec_close(e);
     e->retry = halo_now_ns() + (int64_t)(e->pause * 1e9);
     e->pause = FFMIN(e->pause * 2, LAST_PAUSE);
@@ -202,6 +199,7 @@ static void take_picture(struct halo_live_encoding *e, const struct halo_item *i
         return;
     }
     e->pause = FIRST_PAUSE;
+    halo_live_count(e->live, &e->made, 1);
     halo_live_time(e->live, HALO_LIVE_ENCODE, halo_now_ns() - begin);
 }
 

@@ -14,7 +14,7 @@ static void lose_picture(struct halo_live *live, int code, struct halo_error *er
 {
     halo_fail(err, code, "a filter failed: %s; nothing is shown", strerror(-code));
     halo_live_drop(live, HALO_DROP_FILTER, 1);
-    if (err->device)
+    if (halo_error_is_lost(err))
         halo_live_fail(live, err);
     else
         halo_live_tell(live, HALO_LIVE_WAITING, err);
@@ -137,6 +137,7 @@ static void give_encoding(struct halo_live *live, struct halo_live_encoding *e,
                             .output = halo_output_picture_ref(picture)};
     if (!out.output) {
         halo_live_drop(live, HALO_DROP_ENCODER, 1);
+        halo_live_count(live, &e->late, 1);
         return;
     }
     count_waiting(live, e, 1);
@@ -145,6 +146,8 @@ static void give_encoding(struct halo_live *live, struct halo_live_encoding *e,
     if (ret != 0) /* so many older ones went, or this one */
         count_waiting(live, e, -FFMAX(ret, 1));
     halo_live_drop(live, HALO_DROP_ENCODER, ret);
+    if (ret > 0)
+        halo_live_count(live, &e->late, ret);
 }
 
 static void give_encodings(struct halo_live *live, const struct halo_item *item,

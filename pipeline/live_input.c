@@ -116,6 +116,15 @@ void halo_live_input_close(struct halo_live_input *in)
     *in = (struct halo_live_input){0};
 }
 
+/* Of this session's decoder, as soon as it is known. */
+static void tell_refusal(struct halo_live *live, struct halo_live_input *in)
+{
+    const char *why = halo_decoder_refusal(in->decoder);
+    if (in->pictures == 0 || (why[0] && !in->refused))
+        halo_live_lack(live, HALO_LACK_DECODER, why);
+    in->refused = why[0];
+}
+
 /* 1, 0, -errno as halo_decoder_receive(). */
 static int receive(struct halo_live *live, struct halo_live_input *in,
                    struct halo_raw_picture **ret, struct halo_error *err)
@@ -124,6 +133,7 @@ static int receive(struct halo_live *live, struct halo_live_input *in,
     const int received = halo_decoder_receive(in->decoder, ret, err);
     in->spent += halo_now_ns() - begin;
     if (received > 0) {
+        tell_refusal(live, in);
         in->pictures++;
         halo_live_time(live, HALO_LIVE_DECODE, in->spent);
         in->spent = 0;

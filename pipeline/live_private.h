@@ -11,6 +11,7 @@
  *   live_sound.c    its sound
  *   live_aside.c    the thread that builds new lineups and writes snapshots
  *   live_stats.c    counting
+ *   live_load.c     whether it keeps up
  */
 #ifndef HALO_LIVE_PRIVATE_H
 #define HALO_LIVE_PRIVATE_H
@@ -76,6 +77,7 @@ struct halo_live_input {
     AVStream *video, *sound; /* sound NULL: none, or not wanted */
     AVPacket *pkt;
     bool timeless;    /* its times say nothing */
+    bool refused;     /* by the GPU's decoder, and told */
     bool draining;    /* the end was reached: the decoder gives what it holds */
     int64_t spent;    /* ns that the decoder took since the last picture */
     int64_t pictures; /* given */
@@ -88,6 +90,13 @@ struct halo_live_clock {
     int64_t origin;   /* ... and on the line */
     int64_t last;     /* of the pictures so far; 0: there was none */
     int64_t duration; /* of that one */
+};
+
+/* How something keeps up (live_load.c); under `counting`. */
+struct halo_live_load {
+    int64_t since, lost, passed; /* when the present window began, and the counts then; ns */
+    bool behind;
+    int64_t of[2]; /* lost, of all, in the window that says so */
 };
 
 struct halo_live_encoding {
@@ -122,6 +131,11 @@ struct halo_live_encoding {
         int64_t pts, decoded;
     } sent[64]; /* a ring */
     unsigned sent_count;
+    /* Under `counting`: */
+    int64_t late, made; /* pictures that it was too slow for; that it took */
+    struct halo_live_load load;
+    char instead[HALO_LACK_WORDS]; /* why software encodes in the GPU's place; "": it does not */
+    bool no_session;               /* that is why */
 };
 
 struct halo_live_snapshot {
@@ -189,6 +203,8 @@ struct halo_live {
     struct halo_live_stats stats;
     int64_t left[HALO_LIVE_RATE]; /* when pictures left the gate: ns; a ring */
     int64_t left_count;
+    int64_t slipped; /* times that decoding was a second behind the clock */
+    struct halo_live_load filters, decoding;
 };
 
 /* ---- live.c ---- */
@@ -290,5 +306,9 @@ void halo_live_count(struct halo_live *live, int64_t *what, int64_t by); /* a fi
 void halo_live_drop(struct halo_live *live, enum halo_drop why, int64_t count);
 void halo_live_time(struct halo_live *live, enum halo_live_stage stage, int64_t ns);
 void halo_live_count_left(struct halo_live *live, int64_t epoch);
+
+/* ---- live_load.c ---- */
+void halo_live_look(struct halo_live *live, struct halo_live_stats *ret); /* under `counting` */
+void halo_live_lack(struct halo_live *live, enum halo_lack lack, const char *why); /* any thread */
 
 #endif

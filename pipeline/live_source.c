@@ -215,7 +215,7 @@ static void live_on(struct halo_live *live)
         if (ret == 0)
             continue;
         halo_fail(&err, ret, "%s: %s", live->name, strerror(-ret));
-        if (fatal || err.device) {
+        if (fatal || halo_error_is_lost(&err)) {
             halo_live_fail(live, &err);
             return;
         }

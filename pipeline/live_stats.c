@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Counting of a live stream. */
+#include <stdio.h>
+
 #include "pipeline/live_private.h"
 
 const char *const halo_drop_names[HALO_DROPS + 1] = {"late", "encoder", "damaged",
@@ -55,15 +57,29 @@ static double rate_of(const struct halo_live *live)
     return count < 2 ? 0 : (double)(count - 1) * 1e9 / (double)(now - first);
 }
 
+/* A lane that left the GPU does not go back. */
+static void look_at_ring(struct halo_ring *ring, struct halo_live_stats *ret)
+{
+    char why[HALO_LACK_WORDS];
+    bool memory;
+    ret->backend = halo_ring_ops(ring)->name;
+    if (!halo_ring_fell_back(ring, &memory, why, sizeof why))
+        return;
+    const enum halo_lack lack = memory ? HALO_LACK_GPU_MEMORY : HALO_LACK_GPU;
+    snprintf(ret->lack[lack], sizeof ret->lack[lack], "filters on the CPU: %.150s", why);
+    halo_sanitise(ret->lack[lack]);
+}
+
 void halo_live_stats(struct halo_live *live, struct halo_live_stats *ret)
 {
     pthread_mutex_lock(&live->counting);
     *ret = live->stats;
     ret->rate = rate_of(live);
+    halo_live_look(live, ret);
     pthread_mutex_unlock(&live->counting);
     ret->damaged = atomic_load(&live->damage.places);
     if (atomic_load(&live->ready))
-        ret->backend = halo_ring_ops(live->ring)->name;
+        look_at_ring(live->ring, ret);
     pthread_mutex_lock(&live->lock);
     if (live->formed) {
         ret->width = live->shape->input.width;

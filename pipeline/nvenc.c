@@ -29,8 +29,8 @@ static const struct reason {
 } reasons[] = {
     {"no encode device", "", "no NVENC on this GPU"},
     {"unsupported device", "", "no NVENC on this GPU"},
-    {"out of memory (10)", "", "session limit reached"},
-    {"incompatible client key", "", "session limit reached"},
+    {"out of memory (10)", "", HALO_NVENC_NO_SESSION},
+    {"incompatible client key", "", HALO_NVENC_NO_SESSION},
     {"invalid version", "", "driver too old"},
     {"Operation not permitted", "minimum required Nvidia", "the driver has no NVENC library"},
     {"minimum required Nvidia driver", "", "driver too old"},
@@ -187,7 +187,13 @@ static int open_software(struct halo_encoder **ret, const AVCodec *codec, const 
              : own.preset ? own.preset
                           : was,
              changed && own.preset ? " for " : "", changed && own.preset ? was : "");
-    return halo_encoder_open(ret, software, &own, container, input, err);
+    char words[200];
+    snprintf(words, sizeof words, "%s encodes in the place of %s: %.120s", software->name,
+             codec->name, why);
+    const int r = halo_encoder_open(ret, software, &own, container, input, err);
+    if (r >= 0)
+        halo_encoder_set_instead(*ret, words);
+    return r;
 }
 
 int halo_nvenc_open(struct halo_encoder **ret, const AVCodec *codec, struct halo_gate *gate,

@@ -9,6 +9,9 @@
 #include "pipeline/encode.h"
 #include "pipeline/gate.h"
 
+/* Among the words of halo_encoder_instead() where all sessions are taken. */
+#define HALO_NVENC_NO_SESSION "session limit reached"
+
 bool halo_nvenc_is(const AVCodec *codec); /* any thread */
 
 /* halo_encoder_open() for an NVENC encoder. Where the lanes are of the same GPU and the format is

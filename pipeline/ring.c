@@ -24,7 +24,8 @@ struct halo_ring {
     int next; /* to be acquired */
     pthread_mutex_t lock;
     pthread_cond_t released;
-    bool aborted, fell_back;
+    bool aborted, fell_back, memory_full; /* memory_full: that is why */
+    char fell_why[200];
     atomic_llong compiled; /* when a submit that may have compiled was over, ns */
 };
 
@@ -98,10 +99,36 @@ static int fail_open(const struct halo_ring *ring, const struct halo_backend_ops
     if (devices > 0 && ring->settings.device >= devices)
         return halo_fail_usage(err, "-gpu %d: this machine has %d GPU%s, counted from 0",
                                ring->settings.device, devices, devices == 1 ? "" : "s");
+    if (code == -ENOMEM && devices > 0 && ops->submit)
+        return halo_fail_scarce(err, "the GPU's memory is full: %s", why);
     if (code == -EIO || (devices > 0 && ops->submit))
         return halo_fail_device(err, "the %s backend does not start: %s", ops->name, why);
     return halo_fail(err, code, "the %s backend does not start: %s", ops->name,
                      devices > 0 ? strerror(-code) : text);
+}
+
+/* Whether it was noted before. */
+static bool note_fall(struct halo_ring *ring, int code, const char *why)
+{
+    pthread_mutex_lock(&ring->lock);
+    const bool before = ring->fell_back;
+    if (!before) {
+        snprintf(ring->fell_why, sizeof ring->fell_why, "%s", why);
+        ring->memory_full = code == -ENOMEM;
+    }
+    ring->fell_back = true;
+    pthread_mutex_unlock(&ring->lock);
+    return before;
+}
+
+bool halo_ring_fell_back(struct halo_ring *ring, bool *ret_memory, char *why, size_t size)
+{
+    pthread_mutex_lock(&ring->lock);
+    const bool ret = ring->fell_back;
+    *ret_memory = ring->memory_full;
+    snprintf(why, size, "%s", ring->fell_why);
+    pthread_mutex_unlock(&ring->lock);
+    return ret;
 }
 
 static int open_auto(struct halo_ring *ring, struct halo_error *err)
@@ -112,9 +139,11 @@ static int open_auto(struct halo_ring *ring, struct halo_error *err)
     int ret = open_lanes(ring, cuda);
     if (ret < 0) {
         const bool none = ret == -ENODEV && ring->settings.device == 0;
+        const char *why = why_closed(cuda, ret, text, sizeof text);
         halo_log(none ? HALO_LOG_DEBUG : HALO_LOG_WARNING,
-                 "the GPU cannot be used (%s): filtering on the CPU",
-                 why_closed(cuda, ret, text, sizeof text));
+                 "the GPU cannot be used (%s): filtering on the CPU", why);
+        if (ret == -EIO || ret == -ENOMEM)
+            note_fall(ring, ret, why);
         ret = open_lanes(ring, cpu);
     }
     return ret < 0 ? fail_open(ring, cpu, ret, err) : 0;
@@ -279,12 +308,16 @@ bool halo_ring_is_stuck(struct halo_ring *ring, int64_t from, struct halo_error 
     return stuck;
 }
 
-int halo_ring_fall_back(struct halo_ring *ring, struct halo_lane *lane, struct halo_error *err)
+int halo_ring_fall_back(struct halo_ring *ring, struct halo_lane *lane, int code,
+                        struct halo_error *err)
 {
     char why[200];
     const struct halo_backend_ops *ops = lane->backend->ops;
     const struct halo_backend_ops *cpu = halo_backend_find("cpu");
     halo_backend_error(ops, lane->backend, why, sizeof why);
+    if ((!is_auto(ring) || ops == cpu) && code == -ENOMEM)
+        return halo_fail_scarce(err, "the %s backend's memory is full (%s); nothing is shown",
+                                ops->name, why);
     if (!is_auto(ring) || ops == cpu)
         return halo_fail_device(err, "the %s backend failed: %s; nothing unfiltered is written",
                                 ops->name, why);
@@ -296,11 +329,7 @@ int halo_ring_fall_back(struct halo_ring *ring, struct halo_lane *lane, struct h
     halo_backend_close(lane->backend);
     atomic_store(&lane->waiting, 0);
     lane->backend = fresh.backend;
-    pthread_mutex_lock(&ring->lock);
-    const bool said = ring->fell_back;
-    ring->fell_back = true;
-    pthread_mutex_unlock(&ring->lock);
-    if (!said)
+    if (!note_fall(ring, code, why))
         halo_log(HALO_LOG_WARNING, "the %s backend failed: %s; going on on the CPU", ops->name,
                  why);
     return 0;

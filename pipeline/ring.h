@@ -79,9 +79,14 @@ int halo_ring_finish(struct halo_ring *ring, struct halo_lane *lane);
  * halo_now_ns); err is filled then. Any thread; does not block. */
 bool halo_ring_is_stuck(struct halo_ring *ring, int64_t from, struct halo_error *err);
 
-/* After -EIO in an acquired lane: with "auto" the lane goes on on the CPU, which is said once, and
- * its frame may be submitted again (0). Otherwise -EIO, with err filled in the device's words and
- * marked as worth another try. */
-int halo_ring_fall_back(struct halo_ring *ring, struct halo_lane *lane, struct halo_error *err);
+/* After -EIO (or -ENOMEM: memory is full) in an acquired lane: with "auto" the lane goes on on the
+ * CPU, which is said once, and its frame may be submitted again (0). Otherwise that code, with err
+ * filled in the device's words and marked as worth another try. */
+int halo_ring_fall_back(struct halo_ring *ring, struct halo_lane *lane, int code,
+                        struct halo_error *err);
+
+/* Whether "auto" is on the CPU for something that happened to the GPU, at its start or later; why:
+ * in words; *ret_memory: its memory was full. Any thread. */
+bool halo_ring_fell_back(struct halo_ring *ring, bool *ret_memory, char *why, size_t size);
 
 #endif

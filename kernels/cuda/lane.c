@@ -273,7 +273,7 @@ int halo_cuda_submit(struct halo_backend *b, const struct halo_frame *frame)
     if (ret == 0)
         return 0;
     halo_cuda_examine(b); /* and waits: copies may still touch the host's memory */
-    return -EIO;
+    return ret == -ENOMEM && !halo_cuda_is_lost() ? -ENOMEM : -EIO;
 }
 
 int halo_cuda_finish(struct halo_backend *b)

@@ -208,6 +208,8 @@ static bool set_stream(struct halo_stream_settings *s, const char *key, char *va
         s->input_format = value;
     else if (!strcmp(key, "filters"))
         s->filters = value;
+    else if (!strcmp(key, "privacy"))
+        s->privacy = !strcmp(value, "off") ? HALO_PRIVACY_OFF : HALO_PRIVACY_STRICT;
     else if (!strcmp(key, "loop"))
         s->loop = atoi(value);
     else if (!strcmp(key, "realtime"))

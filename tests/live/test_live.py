@@ -190,7 +190,7 @@ class Pictures(LiveTest):
 
     def test_pattern(self):
         known = {hashlib.md5(p).hexdigest() for p in pattern()}
-        live = self.live(test_input(more=':duration=1'), 'filters=null', *RAW)
+        live = self.live(test_input(more=':duration=1'), 'filters=null', 'privacy=off', *RAW)
         live.end()
         self.assertTrue(known.issuperset(p['md5'] for p in live.packets()))
 
@@ -461,7 +461,7 @@ class Swap(LiveTest):
 
     def test_before_the_source_is_there(self):
         path = self.path('late.mkv')
-        live = self.live(f'input={path}', 'filters=null', *RAW)
+        live = self.live(f'input={path}', 'filters=null', 'privacy=off', *RAW)
         live.wait_state('waiting')
         live.tell('set 3 gblur=sigma=2')
         self.assertTrue(live.wait('set')[1].endswith(' ok'))

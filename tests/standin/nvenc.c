@@ -3,6 +3,7 @@
  * that FFmpeg calls. It takes pictures from host memory, and from a GPU's by the libcuda.so.1 that
  * it finds, which may be a real driver's. */
 #include <dlfcn.h>
+#include <stdatomic.h>
 #include <stdint.h>
 
 #include "h264.h"
@@ -21,6 +22,7 @@ static const struct guid h264_guid = {
 
 enum {
     NO_MORE_NEEDED = 0,
+    OUT_OF_MEMORY = 10,
     NEED_MORE_INPUT = 17,
     GENERIC = 20,
     FLAG_END = 8,
@@ -131,10 +133,17 @@ static int number_of(const char *name, int other)
     return value ? (int)strtol(value, NULL, 0) : other;
 }
 
+static atomic_int sessions; /* that are open */
+
 static int open_session(const void *parameters, void **ret)
 {
     (void)parameters;
-    const int status = number_of("HALO_STANDIN_NVENC_OPEN", 0);
+    int status = number_of("HALO_STANDIN_NVENC_OPEN", 0);
+    if (!status &&
+        atomic_fetch_add(&sessions, 1) >= number_of("HALO_STANDIN_NVENC_SESSIONS", 1000)) {
+        atomic_fetch_sub(&sessions, 1);
+        status = OUT_OF_MEMORY;
+    }
     struct encoder *e = status ? NULL : calloc(1, sizeof *e);
     const char *dump = getenv("HALO_STANDIN_NVENC_DUMP");
     if (e && dump)
@@ -148,6 +157,7 @@ static int close_session(struct encoder *e)
     if (e->dump)
         fclose(e->dump);
     free(e);
+    atomic_fetch_sub(&sessions, 1);
     return 0;
 }
 

@@ -13,6 +13,7 @@
  * HALO_STANDIN_NVENC_VERSION  the API's version, major * 16 + minor (default: newer than any)
  * HALO_STANDIN_NVENC_OPEN     what opening a session returns (2: unsupported device, 10: out of
  *                             memory)
+ * HALO_STANDIN_NVENC_SESSIONS how many may be open in a process; beyond, opening returns 10
  * HALO_STANDIN_NVENC_INIT     what setting up the encoder returns
  * HALO_STANDIN_NVENC_FAIL     the picture, counted from 1, at which encoding fails
  * HALO_STANDIN_NVENC_B        B-frames between others: pictures held back, and coded out of order

@@ -70,9 +70,9 @@ static const char *colour_of(const char *state)
 {
     static const struct {
         const char *state, *colour;
-    } colours[] = {{"running", "\033[32m"}, {"failed", "\033[31m"},   {"restarting", "\033[33m"},
-                   {"waiting", "\033[33m"}, {"starting", "\033[33m"}, {"stopped", "\033[2m"},
-                   {"disabled", "\033[2m"}, {"ended", "\033[2m"}};
+    } colours[] = {{"running", "\033[32m"},    {"overloaded", "\033[33m"}, {"failed", "\033[31m"},
+                   {"restarting", "\033[33m"}, {"waiting", "\033[33m"},    {"starting", "\033[33m"},
+                   {"stopped", "\033[2m"},     {"disabled", "\033[2m"},    {"ended", "\033[2m"}};
     for (size_t i = 0; i < sizeof(colours) / sizeof(colours[0]); i++)
         if (!strcmp(colours[i].state, state))
             return colours[i].colour;
@@ -139,6 +139,14 @@ static void print_stages(const json_t *stages, FILE *to)
     }
 }
 
+static void print_lacks(const json_t *lacks, FILE *to)
+{
+    const char *word;
+    json_t *why;
+    json_object_foreach ((json_t *)lacks, word, why)
+        fprintf(to, "%-10s %s: %s\n", "degraded", word, ctl_text(lacks, word));
+}
+
 static void print_output(const json_t *output, FILE *to)
 {
     const char *why = ctl_text(output, "why"), *state = ctl_text(output, "state");
@@ -158,6 +166,7 @@ void ctl_print_stream(const json_t *stream, FILE *to)
     size_t i;
     for (size_t k = 0; k < sizeof(texts) / sizeof(texts[0]); k++)
         print_text(stream, texts[k], to);
+    print_lacks(json_object_get(stream, "degraded"), to);
     fprintf(to, "%-10s %.0fx%.0f, %.1f a second\n", "pictures", ctl_number(stream, "width"),
             ctl_number(stream, "height"), ctl_number(stream, "rate"));
     fprintf(to, "%-10s %.0f decoded, %.0f filtered, %.0f encoded\n", "",

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * What a stream may lack on this machine, and goes on without. Each has a word, which status,
+ * events and metrics say; docs/control.md has the table. */
+#ifndef HALO_LACK_H
+#define HALO_LACK_H
+
+enum halo_lack {
+    HALO_LACK_GPU,          /* it failed: filtered on the CPU */
+    HALO_LACK_GPU_MEMORY,   /* it is full: on the CPU, or no picture until some is free */
+    HALO_LACK_DECODER,      /* the GPU's does not take the stream: decoded on the CPU */
+    HALO_LACK_SESSIONS,     /* of the GPU's encoder, all are taken: encoded on the CPU */
+    HALO_LACK_ENCODER,      /* the GPU's cannot be had for another reason: the same */
+    HALO_LACK_LATE,         /* the filters are slower than the pictures: some are left out */
+    HALO_LACK_LATE_DECODER, /* decoding is: pictures come later than they should */
+    HALO_LACK_LATE_ENCODER, /* an encoding is: it leaves some out */
+    HALO_LACKS,
+};
+enum { HALO_LACK_WORDS = 200 }; /* bytes of why */
+
+extern const char *const halo_lack_names[HALO_LACKS + 1]; /* "gpu" ...; NULL-terminated */
+
+#endif

@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Streams that the machine cannot carry: each says what it lacks, and the others do not notice.
+"""Needs a build with -Dfaults=true; HALO_STANDIN_LIBRARIES names stand-ins for the driver's."""
+import json
+import os
+import time
+import unittest
+
+from daemontest import PATIENCE, DaemonTest, main, wait_until
+import halotest
+from halotest import silent_clip
+
+FOLDER = os.environ.get('HALO_STANDIN_LIBRARIES', '')
+WORDS = ('gpu', 'gpu-memory', 'decoder', 'encoder-sessions', 'encoder', 'late', 'late-decoder',
+         'late-encoder')
+X264 = ('-c:v', 'libx264')
+
+
+def has_encoder(name):
+    return f' {name} ' in halotest.call([halotest.FFMPEG, '-hide_banner', '-encoders']).decode()
+
+
+class LoadTest(DaemonTest):
+    def start_http(self, streams, **more):
+        return self.start(streams, http={'listen': 'unix:' + self.path('http.sock')}, **more)
+
+    def lacks(self, daemon, name, *words, timeout=20):
+        """The stream lacks these and no others, in status, metrics and log."""
+        found = wait_until(lambda: set(daemon.status(name)['degraded']) == set(words), timeout)
+        self.assertTrue(found, f'{daemon.status(name)}\n{daemon.told()}')
+        metrics = self.fetch('/metrics')
+        for word in WORDS:
+            self.assertIn(f'halod_stream_degraded{{stream="{name}",reason="{word}"}} '
+                          f'{int(word in words)}\n', metrics)
+        for word in words:
+            self.assertIn(f'stream {name}: degraded ({word}): ', daemon.told())
+        return daemon.status(name)['degraded']
+
+    def follow(self, daemon):
+        daemon.control('List')
+        watch = type(daemon.control)(daemon.path)
+        self.addCleanup(watch.close)
+        watch.send('Events', {}, more=True)
+        watch.receive()
+        return watch
+
+    def wait_event(self, watch, event, stream, word):
+        while True:
+            got = watch.receive().get('event', {})
+            if (got.get('event'), got.get('stream'), got.get('state')) == (event, stream, word):
+                return got
+
+
+class Late(LoadTest):
+    HEAVY = ','.join(['gblur=sigma=20'] * 6)
+
+    def heavy(self, **more):
+        return self.stream('heavy', input='test:size=1920x1080:rate=60', filters=self.HEAVY,
+                           threads=1, outputs=[{'null': True}], **more)
+
+    def rate(self, daemon, name, seconds):
+        """Pictures a second over some seconds."""
+        first, begun = daemon.status(name)['filtered'], time.monotonic()
+        time.sleep(seconds)
+        return (daemon.status(name)['filtered'] - first) / (time.monotonic() - begun)
+
+    def test_filters(self):
+        """A stream that is always late is overloaded; a light one beside it keeps its rate; the
+        heavy one recovers when it gets a chain that can be carried."""
+        daemon = self.start_http({'light': self.stream('light'), 'heavy': self.heavy()})
+        daemon.wait_state('light', 'running')
+        watch = self.follow(daemon)
+        daemon.wait_state('heavy', 'overloaded', 40)
+        self.assertIn('too soon for the filters', self.wait_event(
+            watch, 'degraded', 'heavy', 'late')['why'])
+        why = self.lacks(daemon, 'heavy', 'late')['late']
+        self.assertRegex(why, r'^\d+ of \d+ pictures came too soon for the filters$')
+        self.assertRegex(daemon.status('heavy')['why'], 'too soon for the filters')
+        self.assertTrue(daemon.status('heavy')['overloaded'])
+        self.assertGreater(daemon.status('heavy')['dropped']['late'], 100)
+        self.assertIn('halod_stream_up{stream="heavy"} 1', self.fetch('/metrics'))
+        self.assertEqual(json.loads(self.fetch('/healthz'))['status'], 'ok')
+        self.assertGreater(self.rate(daemon, 'light', 5), 22 / PATIENCE)  # of 25, on a busy machine
+        self.assertEqual(daemon.state('light'), 'running')
+        self.assertEqual(daemon.status('light')['degraded'], {})
+        daemon.control('Set', name='heavy', filters='pixelize=w=8:planes=2')
+        daemon.wait_state('heavy', 'running', 40)
+        self.wait_event(watch, 'recovered', 'heavy', 'late')
+        self.lacks(daemon, 'heavy')
+        self.assertEqual(daemon.status('heavy')['restarts'], 0)
+
+    def test_an_encoding(self):
+        """One encoding that is too slow says so; the stream's other one goes on."""
+        slow = {'unix': self.path('slow.ts'),
+                'video': {'preset': 'placebo', 'size': '2560x1440', 'crf': 1}}
+        daemon = self.start_http({'one': self.stream(
+            'one', input='test:size=640x360:rate=60',
+            outputs=[slow, {'unix': self.path('one.ts')}])})
+        daemon.wait_state('one', 'running')
+        self.reader('slow.ts')
+        other = self.reader('one.ts')
+        daemon.wait_state('one', 'overloaded', 40)
+        why = self.lacks(daemon, 'one', 'late-encoder')['late-encoder']
+        self.assertIn('too soon for an encoding', why)
+        self.assertLess(other.longest_gap(other.times[-1]), 1 * PATIENCE)
+
+
+class Memory(LoadTest):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        ran = halotest.run_halod('run', '-i', silent_clip(), '-vf', 'gblur', 'null:', '-backend',
+                                 'cpu', environment={'HALOD_FAULT': 'launch:1+'})
+        if ran.code == 0:
+            raise unittest.SkipTest('built without faults')
+
+    def test_once(self):
+        """No memory for one picture: that picture is lost, and neither its stream nor its engine."""
+        daemon = self.start_http({'a': self.stream('a'), 'b': self.stream('b')},
+                                 environment={'HALOD_FAULT': 'alloc:100'})
+        for name in 'ab':
+            daemon.wait_state(name, 'running')
+        pids = daemon.pids()
+        self.assertTrue(wait_until(lambda: sum(
+            daemon.status(name)['dropped']['filter'] for name in 'ab') == 1), daemon.told())
+        for name in 'ab':
+            daemon.wait_state(name, 'running')
+            self.lacks(daemon, name)
+            self.assertEqual(daemon.status(name)['restarts'], 0)
+        self.assertEqual(daemon.pids(), pids)
+
+    def test_for_good(self):
+        """Full: the stream waits with a named reason, its engine lives, and so does a stream that
+        needs none of it."""
+        daemon = self.start_http({'a': self.stream('a', 'nut'),
+                                  'b': self.stream('b', privacy='off', filters='none')},
+                                 environment={'HALOD_FAULT': 'alloc:250+'})
+        daemon.wait_state('a', 'running')
+        pids, watcher = daemon.pids(), self.watcher('a.nut')
+        self.assertIsNotNone(watcher.wait(card=False))
+        daemon.wait_state('a', 'waiting')
+        why = self.lacks(daemon, 'a', 'gpu-memory')['gpu-memory']
+        self.assertIn('memory is full', why)
+        card = watcher.wait(card=True)
+        self.assertIsNotNone(card, daemon.told())
+        before = daemon.status('b')['filtered']
+        time.sleep(2)
+        self.assertGreater(daemon.status('b')['filtered'] - before, 40 / PATIENCE)
+        self.assertEqual(daemon.state('b'), 'running')
+        self.assertEqual((daemon.pids(), daemon.status('a')['restarts']), (pids, 0))
+        self.assertIsNone(watcher.first(card=False, since=card))
+
+    def test_who_may_goes_to_the_cpu(self):
+        """backend: auto does not wait for memory for long. (The fault stays: this is the CPU's.)"""
+        daemon = self.start_http({'a': self.stream('a', backend='auto')},
+                                 environment={'HALOD_FAULT': 'alloc:50+'})
+        self.assertTrue(wait_until(lambda: daemon.status('a')['cpu_instead'], 20), daemon.told())
+        self.lacks(daemon, 'a', 'gpu-memory')
+        self.assertIn('goes on on the CPU', daemon.told())
+
+
+@unittest.skipUnless(FOLDER and has_encoder('h264_nvenc'), 'no stand-in, or FFmpeg has no NVENC')
+class Driver(LoadTest):
+    def nvenc(self, name, **more):
+        return self.stream(name, outputs=[{'unix': self.path(name + '.ts'),
+                                           'video': {'codec': 'h264_nvenc'}}], **more)
+
+    def with_standin(self, streams, **standin):
+        environment = {'LD_LIBRARY_PATH': FOLDER}
+        environment.update((f'HALO_STANDIN{key}', str(value)) for key, value in standin.items())
+        return self.start_http(streams, environment=environment)
+
+    def test_no_session(self):
+        daemon = self.with_standin({'one': self.nvenc('one'), 'two': self.stream('two')},
+                                   _NVENC_OPEN=10)
+        daemon.wait_state('one', 'running')
+        watch = self.follow(daemon)
+        self.reader('one.ts')
+        self.reader('two.ts')
+        why = self.lacks(daemon, 'one', 'encoder-sessions')['encoder-sessions']
+        self.assertIn('libx264 encodes in the place of h264_nvenc: session limit reached', why)
+        self.assertIn('libx264', self.wait_event(
+            watch, 'degraded', 'one', 'encoder-sessions')['why'])
+        self.assertEqual(daemon.state('one'), 'running')
+        self.assertTrue(daemon.status('one')['why'].startswith('encoder-sessions: '))
+        self.lacks(daemon, 'two')
+
+    def test_one_session_for_two(self):
+        """The first one keeps it; the second is encoded by the CPU, until it is free again."""
+        daemon = self.with_standin({'one': self.nvenc('one'), 'two': self.nvenc('two')},
+                                   _NVENC_SESSIONS=1)
+        for name in ('one', 'two'):
+            daemon.wait_state(name, 'running')
+        first = self.reader('one.ts')
+        second = self.reader('two.ts')
+        self.lacks(daemon, 'two', 'encoder-sessions')
+        self.lacks(daemon, 'one')
+        second.close()
+        first.close()
+        self.lacks(daemon, 'two')
+        self.assertTrue(wait_until(lambda: daemon.status('one')['viewers'] == 0))
+        time.sleep(0.5)
+        self.reader('two.ts')
+        time.sleep(1)
+        self.lacks(daemon, 'two')
+
+    def test_no_encoder(self):
+        """Not for want of sessions: another word."""
+        daemon = self.with_standin({'one': self.nvenc('one')}, _NVENC_OPEN=2)
+        daemon.wait_state('one', 'running')
+        self.reader('one.ts')
+        self.assertIn('no NVENC', self.lacks(daemon, 'one', 'encoder')['encoder'])
+
+    def test_an_encoder_that_fails(self):
+        """It fails alone: neither the engine nor a stream beside it begins anew."""
+        daemon = self.with_standin({'one': self.nvenc('one'), 'two': self.stream('two')},
+                                   _NVENC_FAIL=20)
+        daemon.wait_state('one', 'running')
+        pids = daemon.pids()
+        self.reader('one.ts')
+        self.assertTrue(wait_until(lambda: 'one of its encodings' in daemon.told()), daemon.told())
+        time.sleep(1)
+        self.assertEqual(daemon.pids(), pids)
+        for name in ('one', 'two'):
+            self.assertEqual(daemon.status(name)['restarts'], 0)
+
+    def test_no_decoder(self):
+        """The GPU's decoder has no room: decoded by the CPU, which is said."""
+        clip = silent_clip('.mkv', codec=X264)
+        file = {'input': clip, 'loop': True, 'realtime': True, 'hwaccel': 'cuda'}
+        daemon = self.with_standin({'one': self.stream('one', **file), 'two': self.stream('two')},
+                                   **{'': 'surfaces'})
+        daemon.wait_state('one', 'running')
+        why = self.lacks(daemon, 'one', 'decoder')['decoder']
+        self.assertIn('h264 is decoded by the CPU, not by NVDEC', why)
+        self.assertTrue(daemon.status('one')['why'].startswith('decoder: '))
+        self.lacks(daemon, 'two')
+
+
+if __name__ == '__main__':
+    main()
