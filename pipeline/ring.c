@@ -316,7 +316,9 @@ int halo_ring_fall_back(struct halo_ring *ring, struct halo_lane *lane, int code
     const struct halo_backend_ops *cpu = halo_backend_find("cpu");
     halo_backend_error(ops, lane->backend, why, sizeof why);
     if ((!is_auto(ring) || ops == cpu) && code == -ENOMEM)
-        return halo_fail_scarce(err, "the %s backend's memory is full (%s); nothing is shown",
+        return halo_fail_scarce(err,
+                                "the %s backend failed: its memory is full (%s); nothing "
+                                "unfiltered is written",
                                 ops->name, why);
     if (!is_auto(ring) || ops == cpu)
         return halo_fail_device(err, "the %s backend failed: %s; nothing unfiltered is written",
