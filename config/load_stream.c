@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * One stream from its map. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
