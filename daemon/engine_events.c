@@ -90,14 +90,9 @@ bool engine_send_notes(struct engine *engine)
 void engine_tell_state(struct engine_stream *stream, enum halo_live_state state,
                        const struct halo_error *err)
 {
-    static const char *const names[] = {
-        [HALO_LIVE_STARTING] = "starting", [HALO_LIVE_RUNNING] = "running",
-        [HALO_LIVE_WAITING] = "waiting",   [HALO_LIVE_ENDED] = "ended",
-        [HALO_LIVE_FAILED] = "failed",
-    };
     const bool device = err && halo_error_is_lost(err) && state == HALO_LIVE_FAILED;
     json_t *message = engine_tell("state", stream->name);
-    json_object_set_new(message, "state", json_string(names[state]));
+    json_object_set_new(message, "state", json_string(halo_live_state_names[state]));
     json_object_set_new(message, "why", json_string(err && err->code ? err->text : ""));
     json_object_set_new(message, "device", json_boolean(device));
     if (err && err->scarce)

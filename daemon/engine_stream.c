@@ -150,7 +150,7 @@ static void made(uv_work_t *work, int status)
 static void refuse(struct engine *engine, const char *name, const char *why)
 {
     json_t *message = engine_tell("state", name);
-    json_object_set_new(message, "state", json_string("failed"));
+    json_object_set_new(message, "state", json_string(halo_live_state_names[HALO_LIVE_FAILED]));
     json_object_set_new(message, "why", json_string(why));
     halo_link_send(engine->link, message, NULL, 0);
 }

@@ -47,12 +47,11 @@ static bool take_ring(struct sv_stream *stream, const json_t *message, const int
 
 static bool take_state(struct sv_process *process, struct sv_stream *stream, const json_t *message)
 {
-    static const char *const names[] = {"starting", "running", "waiting", "ended", "failed", NULL};
     const char *state = json_string_value(json_object_get(message, "state"));
     int which = 0;
-    while (names[which] && (!state || strcmp(names[which], state) != 0))
+    while (which < HALO_LIVE_STATES && (!state || strcmp(halo_live_state_names[which], state)))
         which++;
-    if (!names[which])
+    if (which == HALO_LIVE_STATES)
         return false;
     char why[600];
     halo_json_text(message, "why", why, sizeof why);

@@ -67,7 +67,9 @@ enum halo_live_state {
     HALO_LIVE_WAITING,  /* the source is away; it is tried again */
     HALO_LIVE_ENDED,    /* a file without loop is over, or the stream was stopped */
     HALO_LIVE_FAILED,   /* the error says why; the process may be needed anew (error.device) */
+    HALO_LIVE_STATES,
 };
+extern const char *const halo_live_state_names[HALO_LIVE_STATES + 1]; /* NULL-terminated */
 
 /* What viewers need before they can use packets, told each time that an encoder is opened. */
 struct halo_live_begin {

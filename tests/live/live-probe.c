@@ -70,11 +70,10 @@ static void dump(const char *name, int number, const AVPacket *pkt, const char *
 
 static void on_state(void *arg, enum halo_live_state state, const struct halo_error *err)
 {
-    static const char *const names[] = {"starting", "running", "waiting", "ended", "failed"};
     (void)arg;
     pthread_mutex_lock(&line);
-    printf("state %s now=%" PRId64 " device=%d code=%d %s\n", names[state], halo_now_ns() / 1000,
-           err->device, err->code, err->text);
+    printf("state %s now=%" PRId64 " device=%d code=%d %s\n", halo_live_state_names[state],
+           halo_now_ns() / 1000, err->device, err->code, err->text);
     pthread_mutex_unlock(&line);
 }
 
