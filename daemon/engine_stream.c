@@ -13,7 +13,7 @@
 
 static struct halo_link_stage stage_of(const struct halo_histogram *h)
 {
-    return (struct halo_link_stage){
+    struct halo_link_stage ret = {
         .count = h->count,
         .sum = (double)h->sum / 1e6,
         .p50 = (double)halo_histogram_percentile(h, 0.5) / 1e6,
@@ -21,6 +21,8 @@ static struct halo_link_stage stage_of(const struct halo_histogram *h)
         .p99 = (double)halo_histogram_percentile(h, 0.99) / 1e6,
         .most = (double)h->most / 1e6,
     };
+    halo_histogram_below(h, ret.below);
+    return ret;
 }
 
 static void copy_live(struct halo_link_stats *ret, const struct halo_live_stats *live)

@@ -70,8 +70,11 @@ static void read_counts(void *to, const struct row *row, const json_t *from)
 
 static json_t *write_stage(const struct halo_link_stage *stage)
 {
-    json_t *to = json_object();
+    json_t *to = json_object(), *below = json_array();
+    for (int i = 0; i < HALO_HISTOGRAM_EDGES; i++)
+        json_array_append_new(below, json_integer(stage->below[i]));
     json_object_set_new(to, "count", json_integer(stage->count));
+    json_object_set_new(to, "below", below);
     for (const struct row *row = times; row->name; row++)
         json_object_set_new(to, row->name,
                             json_real(*(const double *)((const char *)stage + row->at)));
@@ -83,6 +86,13 @@ static void read_stage(struct halo_link_stage *ret, const json_t *from)
     ret->count = halo_json_integer(from, "count", 0, INT64_MAX, 0);
     for (const struct row *row = times; row->name; row++)
         *(double *)((char *)ret + row->at) = real_of(from, row->name);
+    const json_t *below = json_object_get(from, "below");
+    for (int64_t i = 0, least = 0; i < HALO_HISTOGRAM_EDGES; i++) {
+        const json_t *value = json_array_get(below, (size_t)i);
+        const int64_t number = json_integer_value(value); /* 0 where it is none */
+        least = number < least ? least : number > ret->count ? ret->count : number;
+        ret->below[i] = least;
+    }
 }
 
 static json_t *write_output(const struct halo_link_output *output)

@@ -11,7 +11,8 @@
 
 struct halo_link_stage {
     int64_t count;
-    double sum, p50, p95, p99, most; /* ms */
+    double sum, p50, p95, p99, most;     /* ms */
+    int64_t below[HALO_HISTOGRAM_EDGES]; /* never less than the one before, nor more than count */
 };
 
 /* Of one output, by its number in the settings; kind is the supervisor's to know. */

@@ -9,6 +9,7 @@
 
 #include "daemon/build.h"
 #include "kernels/version.h"
+#include "pipeline/histogram.h"
 #include "pipeline/lack.h"
 
 /* One family of samples: of each element of a list in the status, a number, or all of an object. */
@@ -42,8 +43,6 @@ static const struct family families[] = {
      "engine", "restarts", NULL, NULL},
     {"halod_engine_device_failures", "gauge", "Failures of the GPU in a row.", "engines", "engine",
      "device_failures", NULL, NULL},
-    {"halod_gpu_memory_used_bytes", "gauge", "Device memory in use.", "engines", "engine",
-     "gpu_memory_used_bytes", NULL, NULL},
     {NULL},
 };
 
@@ -124,35 +123,45 @@ static void write_family(FILE *to, const struct family *f, const json_t *status)
     }
 }
 
-static void write_stage(FILE *to, const char *stream, const char *stage, const json_t *times)
+/* Of a stream, and of a stage of it where that is not NULL. Their names are letters, digits, '-' and
+ * '_' alone: nothing to escape. */
+static void write_histogram(FILE *to, const char *family, const char *stream, const char *stage,
+                            const json_t *times)
 {
-    static const struct {
-        const char *key, *quantile;
-    } quantiles[] = {{"p50", "0.5"}, {"p95", "0.95"}, {"p99", "0.99"}};
-    static const char family[] = "halod_stage_duration_seconds";
-    const json_int_t count = json_integer_value(json_object_get(times, "count"));
-    for (size_t i = 0; count > 0 && i < sizeof(quantiles) / sizeof(quantiles[0]); i++) {
-        fprintf(to, "%s{stream=\"%s\",stage=\"%s\",quantile=\"%s\"} %.9g\n", family, stream, stage,
-                quantiles[i].quantile,
-                json_number_value(json_object_get(times, quantiles[i].key)) / 1000);
+    char labels[160];
+    snprintf(labels, sizeof(labels), "stream=\"%s\"%s%s%s", stream, stage ? ",stage=\"" : "",
+             stage ? stage : "", stage ? "\"" : "");
+    const json_t *below = json_object_get(times, "below");
+    for (int i = 0; i < HALO_HISTOGRAM_EDGES; i++) {
+        const long long edge = halo_histogram_edge(i), second = 1000000000;
+        fprintf(to, "%s_bucket{%s,le=\"%lld.%09lld\"} %lld\n", family, labels, edge / second,
+                edge % second, (long long)json_integer_value(json_array_get(below, (size_t)i)));
     }
-    fprintf(to, "%s_sum{stream=\"%s\",stage=\"%s\"} %.9g\n", family, stream, stage,
+    const long long count = json_integer_value(json_object_get(times, "count"));
+    fprintf(to, "%s_bucket{%s,le=\"+Inf\"} %lld\n", family, labels, count);
+    fprintf(to, "%s_sum{%s} %.9f\n", family, labels,
             json_number_value(json_object_get(times, "sum")) / 1000);
-    fprintf(to, "%s_count{stream=\"%s\",stage=\"%s\"} %lld\n", family, stream, stage,
-            (long long)count);
+    fprintf(to, "%s_count{%s} %lld\n", family, labels, count);
 }
 
-/* Names of streams and stages are letters, digits, '-' and '_' alone: nothing to escape. */
+/* The whole way is no stage: who adds the stages up must not find it among them. */
 static void write_stages(FILE *to, const json_t *streams)
 {
+    static const char stages[] = "halod_stage_duration_seconds", all[] = "halod_latency_seconds";
     json_t *stream, *times;
     const char *stage;
     size_t i;
-    write_head(to, "halod_stage_duration_seconds", "summary",
-               "How long a picture is in a stage; total: from decoded to encoded.");
+    write_head(to, stages, "histogram", "How long a picture is in a stage.");
     json_array_foreach (streams, i, stream)
         json_object_foreach (json_object_get(stream, "stages"), stage, times)
-            write_stage(to, name_of(stream), stage, times);
+            if (strcmp(stage, "total") != 0)
+                write_histogram(to, stages, name_of(stream), stage, times);
+    write_head(to, all, "histogram", "From a picture that was decoded to its packet.");
+    json_array_foreach (streams, i, stream) {
+        times = json_object_get(json_object_get(stream, "stages"), "total");
+        if (times)
+            write_histogram(to, all, name_of(stream), NULL, times);
+    }
 }
 
 static void write_states(FILE *to, const json_t *streams)
@@ -196,41 +205,62 @@ static void write_privacy(FILE *to, const json_t *streams)
     }
 }
 
-/* Of all outputs of a stream; target is a label that has no secrets in status. */
+/* What a GPU's own number says beside the engine that uses it. */
+static void write_gpus(FILE *to, const json_t *engines)
+{
+    static const struct {
+        const char *name, *key, *help;
+    } rows[] = {
+        {"halod_gpu_memory_used_bytes", "memory_used_bytes", "Device memory in use, by whomever."},
+        {"halod_gpu_memory_size_bytes", "memory_size_bytes", "Device memory that there is."},
+    };
+    json_t *engine, *gpu;
+    size_t i, k;
+    for (size_t r = 0; r < sizeof(rows) / sizeof(rows[0]); r++) {
+        write_head(to, rows[r].name, "gauge", rows[r].help);
+        json_array_foreach (engines, i, engine) {
+            json_array_foreach (json_object_get(engine, "gpus"), k, gpu) {
+                fprintf(to, "%s{", rows[r].name);
+                write_label(to, "engine", name_of(engine));
+                fprintf(to, ",gpu=\"%lld\"}",
+                        (long long)json_integer_value(json_object_get(gpu, "number")));
+                write_value(to, json_object_get(gpu, rows[r].key));
+            }
+        }
+    }
+}
+
+/* Of all outputs of a stream. Their targets have no secrets in status, and two that differ in these
+ * alone are told apart by their place in the settings. */
 static void write_outputs(FILE *to, const json_t *streams)
 {
     static const struct {
-        const char *key;
-        struct family family;
+        const char *key, *name, *type, *help;
     } rows[] = {
-        {"viewers",
-         {"halod_output_viewers", "gauge", "Viewers of an output.", NULL, "stream", NULL, "output",
-          NULL}},
-        {"sent_bytes",
-         {"halod_output_sent_bytes_total", "counter", "Bytes to an output's viewers.", NULL,
-          "stream", NULL, "output", NULL}},
-        {"bytes",
-         {"halod_output_bytes_total", "counter", "Bytes that an output wrote.", NULL, "stream",
-          NULL, "output", NULL}},
-        {"dropped_packets",
-         {"halod_output_dropped_packets_total", "counter", "Packets that slow viewers missed.",
-          NULL, "stream", NULL, "output", NULL}},
-        {"cut",
-         {"halod_output_cut_total", "counter", "Viewers that did not read and were cut.", NULL,
-          "stream", NULL, "output", NULL}},
-        {"failures",
-         {"halod_output_failures_total", "counter", "Failures of an output.", NULL, "stream", NULL,
-          "output", NULL}},
+        {"viewers", "halod_output_viewers", "gauge", "Viewers of an output."},
+        {"sent_bytes", "halod_output_sent_bytes_total", "counter", "Bytes to an output's viewers."},
+        {"bytes", "halod_output_bytes_total", "counter", "Bytes that an output wrote."},
+        {"dropped_packets", "halod_output_dropped_packets_total", "counter",
+         "Packets that slow viewers missed."},
+        {"cut", "halod_output_cut_total", "counter", "Viewers that did not read and were cut."},
+        {"failures", "halod_output_failures_total", "counter", "Failures of an output."},
     };
     json_t *stream, *output;
     size_t i, k;
     for (size_t r = 0; r < sizeof(rows) / sizeof(rows[0]); r++) {
-        write_head(to, rows[r].family.name, rows[r].family.type, rows[r].family.help);
+        write_head(to, rows[r].name, rows[r].type, rows[r].help);
         json_array_foreach (streams, i, stream) {
             json_array_foreach (json_object_get(stream, "outputs"), k, output) {
+                const json_t *value = json_object_get(output, rows[r].key);
                 const char *target = json_string_value(json_object_get(output, "target"));
-                write_sample(to, &rows[r].family, name_of(stream), target ? target : "null",
-                             json_object_get(output, rows[r].key));
+                if (!json_is_number(value))
+                    continue;
+                fprintf(to, "%s{", rows[r].name);
+                write_label(to, "stream", name_of(stream));
+                fprintf(to, ",number=\"%zu\",", k);
+                write_label(to, "output", target ? target : "null");
+                fputc('}', to);
+                write_value(to, value);
             }
         }
     }
@@ -272,6 +302,7 @@ char *halo_metrics_write(const json_t *status, const struct halo_http_numbers *h
     for (const struct family *f = families; f->name; f++)
         write_family(to, f, status);
     write_stages(to, streams);
+    write_gpus(to, json_object_get(status, "engines"));
     write_outputs(to, streams);
     write_http(to, http);
     if (fclose(to)) {

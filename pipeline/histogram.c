@@ -34,6 +34,17 @@ void halo_histogram_add(struct halo_histogram *h, int64_t value)
     h->bucket[bucket_of(value)]++;
 }
 
+void halo_histogram_below(const struct halo_histogram *h, int64_t ret[HALO_HISTOGRAM_EDGES])
+{
+    int64_t seen = 0;
+    int bucket = 0;
+    for (int i = 0; i < HALO_HISTOGRAM_EDGES; i++) {
+        for (const int last = bucket_of(halo_histogram_edge(i)); bucket <= last; bucket++)
+            seen += h->bucket[bucket];
+        ret[i] = seen;
+    }
+}
+
 int64_t halo_histogram_percentile(const struct halo_histogram *h, double share)
 {
     if (h->count == 0)

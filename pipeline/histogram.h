@@ -9,6 +9,8 @@
 enum {
     HALO_HISTOGRAM_BITS = 5,  /* of a value that its bucket keeps, below the first */
     HALO_HISTOGRAM_MOST = 42, /* bits of a value: in ns more than an hour; larger ones are cut */
+    HALO_HISTOGRAM_EDGES = 20,
+    HALO_HISTOGRAM_FIRST_EDGE = 14, /* bits: in ns 16 us; the last one is 8.6 s */
     HALO_HISTOGRAM_BUCKETS = (HALO_HISTOGRAM_MOST - HALO_HISTOGRAM_BITS + 1) << HALO_HISTOGRAM_BITS,
 };
 
@@ -20,6 +22,16 @@ struct halo_histogram {
 
 /* Negative values count as 0, too large ones as the largest that is known. */
 void halo_histogram_add(struct halo_histogram *h, int64_t value);
+
+/* The largest value that counts as below edge i: all buckets end there or before, or begin after
+ * it. */
+static inline int64_t halo_histogram_edge(int i)
+{
+    return (INT64_C(1) << (HALO_HISTOGRAM_FIRST_EDGE + i)) - 1;
+}
+
+/* How many values are not above each edge; exact. */
+void halo_histogram_below(const struct halo_histogram *h, int64_t ret[HALO_HISTOGRAM_EDGES]);
 
 /* The value that `share` (0 .. 1) of all are not above, to half a bucket; 0 where there are
  * none. */

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "config/option.h"
+#include "pipeline/histogram.h"
 
 enum { FRAME_MS = 40, ANSWER_MS = 60 };
 
@@ -64,8 +65,13 @@ static int find(const struct halo_supervisor *sv, const char *name, struct halo_
 
 static json_t *stage(double p50)
 {
-    return json_pack("{s:i, s:f, s:f, s:f, s:f, s:f}", "count", 1000, "sum", p50 * 1000, "p50", p50,
-                     "p95", p50 * 1.5, "p99", p50 * 2, "most", p50 * 3);
+    json_t *below = json_array();
+    for (int i = 0, past = 0; i < HALO_HISTOGRAM_EDGES; i++) {
+        past += (double)halo_histogram_edge(i) >= p50 * 1e6;
+        json_array_append_new(below, json_integer(past == 0 ? i : past == 1 ? 990 : 1000));
+    }
+    return json_pack("{s:i, s:f, s:f, s:f, s:f, s:f, s:o}", "count", 1000, "sum", p50 * 1000, "p50",
+                     p50, "p95", p50 * 1.5, "p99", p50 * 2, "most", p50 * 3, "below", below);
 }
 
 /* The fields are docs/control.md's. */
@@ -92,9 +98,12 @@ static json_t *stream_status(const struct halo_supervisor *sv, int i)
                         json_pack("{s:o, s:o, s:o, s:o}", "decode", stage(2), "filter", stage(4),
                                   "encode", stage(3), "total", stage(11)));
     json_object_set_new(status, "outputs",
-                        json_pack("[{s:s, s:s, s:i, s:i, s:i, s:i}]", "kind", "unix", "target",
-                                  "/run/halod/x.ts", "viewers", 3, "sent_bytes", 5000,
-                                  "dropped_packets", 4, "cut", 0));
+                        json_pack("[{s:s, s:s, s:i, s:i, s:i, s:i}, {s:s, s:s, s:i}, "
+                                  "{s:s, s:s, s:i}, {s:s}]",
+                                  "kind", "unix", "target", "/run/halod/x.ts", "viewers", 3,
+                                  "sent_bytes", 5000, "dropped_packets", 4, "cut", 0, "kind", "url",
+                                  "target", "rtmp://a/live/***", "bytes", 6, "kind", "url",
+                                  "target", "rtmp://a/live/***", "bytes", 7, "kind", "null"));
     return status;
 }
 
@@ -103,8 +112,11 @@ json_t *halo_supervisor_status(const struct halo_supervisor *sv)
     json_t *streams = json_array();
     for (int i = 0; i < sv->settings->streams; i++)
         json_array_append_new(streams, stream_status(sv, i));
-    return json_pack("{s:o, s:[{s:s, s:i, s:s, s:i}], s:f}", "streams", streams, "engines", "name",
-                     "cpu", "pid", 1234, "state", "running", "restarts", 1, "since", 1.7e9);
+    return json_pack("{s:o, s:[{s:s, s:i, s:s, s:i}, {s:s, s:[{s:i, s:I, s:I}]}], s:f}", "streams",
+                     streams, "engines", "name", "cpu", "pid", 1234, "state", "running", "restarts",
+                     1, "name", "gpu", "gpus", "number", 1, "memory_used_bytes",
+                     (json_int_t)5000000001, "memory_size_bytes", (json_int_t)80000000000, "since",
+                     1.7e9);
 }
 
 json_t *halo_supervisor_stream(struct halo_supervisor *sv, const char *name, struct halo_error *err)

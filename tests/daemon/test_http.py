@@ -10,6 +10,7 @@ import subprocess
 import time
 import unittest
 
+import prometheus
 from standin import JPEG, StandinTest, descriptors, free_port, memory_kib, wait_for
 
 
@@ -177,30 +178,50 @@ class Pages(HttpTest):
         code, headers, body = self.curl('/metrics')
         self.assertEqual(code, 200)
         self.assertTrue(headers['content-type'].startswith('text/plain; version=0.0.4'))
-        families = {}
-        for line in body.decode().splitlines():
-            if line.startswith('# TYPE '):
-                _, _, name, kind = line.split(' ')
-                self.assertNotIn(name, families, 'a family twice')
-                families[name] = kind
-            elif not line.startswith('# HELP '):
-                sample = re.fullmatch(r'([a-z_]+)(\{[a-z_]+="(?:[^"\\\n]|\\.)*"'
-                                      r'(?:,[a-z_]+="(?:[^"\\\n]|\\.)*")*\})? [-+0-9.e]+', line)
-                self.assertTrue(sample, line)
-                name = sample[1]
-                base = re.sub('_(sum|count)$', '', name)
-                self.assertTrue(name in families or families.get(base) == 'summary', line)
-                self.assertTrue(name.startswith('halod_'), line)
-        for name, kind in families.items():
-            self.assertEqual(name.endswith('_total'), kind == 'counter', name)
-        self.assertEqual(self.metric('halod_frames_dropped_total{stream="road",reason="late"}'), 2)
-        self.assertEqual(self.metric('halod_stream_up{stream="bad"}'), 0)
-        self.assertEqual(self.metric('halod_stage_duration_seconds{stream="door",stage="total",'
-                                     'quantile="0.5"}'), 0.011)
-        self.assertEqual(self.metric('halod_stage_duration_seconds_count{stream="door",'
-                                     'stage="total"}'), 1000)
-        self.assertEqual(self.metric('halod_output_viewers{stream="door",'
-                                     'output="/run/halod/x.ts"}'), 3)
+        page = prometheus.parse(body.decode())
+        self.assertEqual(list(prometheus.lint(page)), [])
+
+        def value(name, **labels):
+            return prometheus.value(page, 'halod_' + name, **labels)
+        self.assertEqual(value('frames_dropped_total', stream='road', reason='late'), 2)
+        self.assertEqual(value('stream_up', stream='bad'), 0)
+        self.assertEqual(value('latency_seconds_count', stream='door'), 1000)
+        self.assertEqual(value('latency_seconds_sum', stream='door'), 11)
+        # 11 ms lie between 2^23 and 2^24 ns.
+        edges = {'below': '0.008388607', 'above': '0.016777215'}
+        self.assertLess(value('latency_seconds_bucket', stream='door', le=edges['below']), 100)
+        self.assertEqual(value('latency_seconds_bucket', stream='door', le=edges['above']), 990)
+        self.assertEqual({dict(labels)['stage'] for _, labels in
+                          page['halod_stage_duration_seconds'].samples},
+                         {'decode', 'filter', 'encode'})
+        self.assertEqual(value('output_viewers', stream='door', number='0',
+                               output='/run/halod/x.ts'), 3)
+        for number, written in (('1', 6), ('2', 7)):  # their targets differ in what is hidden
+            self.assertEqual(value('output_bytes_total', stream='door', number=number,
+                                   output='rtmp://a/live/***'), written)
+        self.assertEqual(value('gpu_memory_used_bytes', engine='gpu', gpu='1'), 5000000001)
+        self.assertEqual(value('gpu_memory_size_bytes', engine='gpu', gpu='1'), 80000000000)
+        self.assertIsNone(value('gpu_memory_used_bytes', engine='cpu', gpu='0'))
+
+    def test_pages_that_are_wrong(self):
+        """What the check itself is worth."""
+        head = '# HELP halod_a_total x\n# TYPE halod_a_total counter\n'
+        prometheus.parse(head + 'halod_a_total{b="c\\"d"} 1\n')
+        for bad in (head + head, 'halod_a_total 1\n' + head, head + 'halod_b 1\n',
+                    head + 'halod_a_total 1\n' * 2, head + 'halod_a_total{b="c"d"} 1\n',
+                    head + 'halod_a_total x', head + 'halod_a_total{b="1",b="2"} 1\n'):
+            with self.subTest(bad), self.assertRaises(ValueError):
+                prometheus.parse(bad)
+        for name, kind in (('halod_a', 'counter'), ('halod_a_total', 'gauge'), ('a_total', 'counter'),
+                           ('halod_a_ms', 'gauge'), ('halod_a', 'untyped')):
+            page = prometheus.parse(f'# HELP {name} x\n# TYPE {name} {kind}\n')
+            self.assertTrue(list(prometheus.lint(page)), name)
+        head = '# HELP halod_h x\n# TYPE halod_h histogram\n'
+        for buckets, total, count in (((1, 2, 3), 9, 4), ((2, 1, 3), 9, 3), ((0, 3, 3), 0.5, 3)):
+            text = ''.join(f'halod_h_bucket{{le="{le}"}} {n}\n'
+                           for le, n in zip(('1', '2', '+Inf'), buckets))
+            page = prometheus.parse(head + text + f'halod_h_sum {total}\nhalod_h_count {count}\n')
+            self.assertTrue(list(prometheus.lint(page)), text)
 
     def test_other_paths(self):
         for path in ('/nothing', '/door', '/door/', '/door/x', '/../etc/passwd', '/%2e%2e/x',

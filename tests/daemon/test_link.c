@@ -264,11 +264,27 @@ static void stats_survive_the_way(void **state)
                                   .outputs = 2,
                                   .dropped = {3, 2}};
     in.stage[HALO_LIVE_TOTAL] = (struct halo_link_stage){.count = 4, .p50 = 1.5, .most = 9};
+    for (int i = 7; i < HALO_HISTOGRAM_EDGES; i++)
+        in.stage[HALO_LIVE_TOTAL].below[i] = i < 9 ? i - 6 : 4;
     in.output[1] = (struct halo_link_output){.state = 2, .why = "full", .bytes = INT64_MAX};
     json_t *text = halo_link_stats_write(&in);
     halo_link_stats_read(&out, text);
     assert_memory_equal(&in, &out, sizeof in);
     json_decref(text);
+}
+
+/* A histogram that falls, or counts more than there is, would be refused by who reads it. */
+static void wrong_histograms_become_right_ones(void **state)
+{
+    static struct halo_link_stats out;
+    static const int64_t wanted[] = {0, 3, 3, 3, 3, 9, 9};
+    (void)state;
+    json_t *bad = json_pack("{s:{s:{s:i, s:[i, i, i, s, i, i]}}}", "stages", "filter", "count", 9,
+                            "below", -7, 3, 2, "x", -1, 88);
+    halo_link_stats_read(&out, bad);
+    for (int i = 0; i < HALO_HISTOGRAM_EDGES; i++)
+        assert_int_equal(out.stage[HALO_LIVE_FILTER].below[i], wanted[i < 6 ? i : 6]);
+    json_decref(bad);
 }
 
 static void stats_from_anybody_are_harmless(void **state)
@@ -305,6 +321,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(tells_that_the_other_side_is_gone, set_up, tear_down),
         cmocka_unit_test_setup_teardown(may_be_destroyed_in_a_message, set_up, tear_down),
         cmocka_unit_test(stats_survive_the_way),
+        cmocka_unit_test(wrong_histograms_become_right_ones),
         cmocka_unit_test(stats_from_anybody_are_harmless),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -48,6 +48,27 @@ static void test_percentiles(void **state)
     assert_int_equal(h.most, values[MANY - 1]);
 }
 
+/* Counts below the edges are those of the values themselves, not of buckets that straddle one. */
+static void test_edges(void **state)
+{
+    (void)state;
+    static struct halo_histogram h;
+    static int64_t values[MANY];
+    int64_t below[HALO_HISTOGRAM_EDGES];
+    for (int i = 0; i < MANY; i++) {
+        const int64_t edge = halo_histogram_edge(i % HALO_HISTOGRAM_EDGES);
+        values[i] = i % 3 == 0 ? draw(38) : edge + i % 3 - 1;
+        halo_histogram_add(&h, values[i]);
+    }
+    halo_histogram_below(&h, below);
+    for (int e = 0; e < HALO_HISTOGRAM_EDGES; e++) {
+        int64_t wanted = 0;
+        for (int i = 0; i < MANY; i++)
+            wanted += values[i] <= halo_histogram_edge(e);
+        assert_int_equal(below[e], wanted);
+    }
+}
+
 static void test_small_values_are_exact(void **state)
 {
     (void)state;
@@ -191,6 +212,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_percentiles),
+        cmocka_unit_test(test_edges),
         cmocka_unit_test(test_small_values_are_exact),
         cmocka_unit_test(test_ends),
         cmocka_unit_test(test_waiting_lanes_do_not_count_twice),
