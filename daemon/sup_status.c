@@ -120,7 +120,8 @@ static json_t *stream_status(const struct sv_stream *stream)
     set_text(to, "filters", stream->settings.filters);
     set_text(to, "privacy", stream->settings.privacy == HALO_PRIVACY_OFF ? "off" : "strict");
     if (!stream->stats.backend[0])
-        set_text(to, "backend", halo_run_backends[stream->settings.backend]);
+        set_text(to, "backend",
+                 stream->on_cpu ? "cpu" : halo_run_backends[stream->settings.backend]);
     json_object_set_new(to, "degraded", halo_lacks_write(stream->lack));
     add_place(to, stream);
     json_t *renditions = json_object(), *outputs = json_array();

@@ -123,7 +123,8 @@ static void leave_rings(struct sv_stream *stream, const char *why)
     sv_request_fail_all(stream, why);
     stream->phase = SV_OUT;
     stream->stats.rate = 0;
-    stream->stats.outputs = 0; /* nobody writes them now */
+    stream->stats.backend[0] = '\0'; /* nobody filters now */
+    stream->stats.outputs = 0;       /* nor writes them */
     memset(stream->stats.lack, 0, sizeof stream->stats.lack);
     for (int i = 0; i < stream->encodings; i++)
         stream->outlet[i].why[0] = '\0';

@@ -64,7 +64,7 @@ static void look_at_ring(struct halo_ring *ring, struct halo_live_stats *ret)
 {
     char why[HALO_LACK_WORDS];
     bool memory;
-    ret->backend = halo_ring_ops(ring)->name;
+    halo_ring_where(ring, ret->backend, sizeof ret->backend);
     if (!halo_ring_fell_back(ring, &memory, why, sizeof why))
         return;
     const enum halo_lack lack = memory ? HALO_LACK_GPU_MEMORY : HALO_LACK_GPU;

@@ -6,6 +6,7 @@
 #include <libavutil/mem.h>
 #include <limits.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "config/cache.h"
@@ -26,6 +27,7 @@ struct halo_ring {
     pthread_cond_t released;
     bool aborted, fell_back, memory_full; /* memory_full: that is why */
     char fell_why[200];
+    atomic_int fallen;     /* lanes that are on the CPU after a failure */
     atomic_llong compiled; /* when a submit that may have compiled was over, ns */
 };
 
@@ -194,6 +196,13 @@ const struct halo_backend_ops *halo_ring_ops(const struct halo_ring *ring)
     return ring->ops;
 }
 
+void halo_ring_where(const struct halo_ring *ring, char *ret, size_t size)
+{
+    const int fallen = atomic_load(&ring->fallen);
+    snprintf(ret, size, "%s%s%s", fallen < ring->depth ? ring->ops->name : "",
+             fallen > 0 && fallen < ring->depth ? "+" : "", fallen > 0 ? "cpu" : "");
+}
+
 int halo_ring_device(const struct halo_ring *ring)
 {
     return ring->settings.device;
@@ -331,6 +340,7 @@ int halo_ring_fall_back(struct halo_ring *ring, struct halo_lane *lane, int code
     halo_backend_close(lane->backend);
     atomic_store(&lane->waiting, 0);
     lane->backend = fresh.backend;
+    atomic_fetch_add(&ring->fallen, 1);
     if (!note_fall(ring, code, why))
         halo_log(HALO_LOG_WARNING, "the %s backend failed: %s; going on on the CPU", ops->name,
                  why);

@@ -56,6 +56,10 @@ void halo_ring_destroy(struct halo_ring *ring); /* no lane is busy; NULL is noth
 const struct halo_backend_ops *halo_ring_ops(const struct halo_ring *ring);
 struct halo_memory *halo_ring_memory(const struct halo_ring *ring);
 
+/* Where its lanes are now: "cuda", after failures of all of them "cpu", between "cuda+cpu". Any
+ * thread. */
+void halo_ring_where(const struct halo_ring *ring, char *ret, size_t size);
+
 int halo_ring_depth(const struct halo_ring *ring);  /* lanes */
 int halo_ring_device(const struct halo_ring *ring); /* number of the GPU, where it is one */
 struct halo_stats *halo_ring_stats(const struct halo_ring *ring);

@@ -154,7 +154,7 @@ static void print_stats(struct halo_live *live)
            " opened=%" PRId64 " damaged=%" PRId64 " epoch=%" PRId64 " backend=%s size=%dx%d "
            "rate=%.2f",
            s.decoded, s.filtered, s.encoded, s.bytes, s.opened, s.damaged, s.epoch,
-           s.backend ? s.backend : "-", s.width, s.height, s.rate);
+           *s.backend ? s.backend : "-", s.width, s.height, s.rate);
     for (int i = 0; i < HALO_DROPS; i++)
         printf(" drop_%s=%" PRId64, halo_drop_names[i], s.dropped[i]);
     for (int i = 0; i < HALO_LIVE_STAGES; i++)

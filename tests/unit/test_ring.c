@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Where the lanes of a ring are, before and after failures of a device. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/backends.h"
+#include "pipeline/ring.h"
+#include "tests/unit/cmocka_all.h"
+
+static const struct halo_backend_ops device;
+
+static int open_device(struct halo_backend **ret, const struct halo_backend_settings *settings)
+{
+    (void)settings;
+    *ret = calloc(1, sizeof **ret);
+    assert_non_null(*ret);
+    (*ret)->ops = &device;
+    return 0;
+}
+
+static void close_device(struct halo_backend *b)
+{
+    free(b);
+}
+
+static int fail_frame(struct halo_backend *b, const struct halo_frame *frame)
+{
+    (void)b;
+    (void)frame;
+    return -EIO;
+}
+
+static void identify(const struct halo_backend *b, char *text, size_t size)
+{
+    (void)b;
+    snprintf(text, size, "a device of the test's own");
+}
+
+static const struct halo_strategy *const no_strategies[] = {NULL};
+
+static const struct halo_backend_ops device = {
+    .name = "cuda",
+    .strategies = no_strategies,
+    .open = open_device,
+    .close = close_device,
+    .identify = identify,
+    .submit = fail_frame,
+};
+
+const struct halo_backend_ops *__wrap_halo_backend_find(const char *name);
+const struct halo_backend_ops *__wrap_halo_backend_find(const char *name)
+{
+    return strcmp(name, "cuda") == 0 ? &device : &halo_backend_cpu;
+}
+
+static struct halo_ring *create(const char *backend, int depth)
+{
+    struct halo_error err = {0};
+    struct halo_ring *ring = NULL;
+    const struct halo_ring_settings settings = {
+        .backend = backend, .depth = depth, .threads = 1, .locked = -1, .deadline = 10};
+    assert_int_equal(halo_ring_create(&ring, &settings, &err), 0);
+    return ring;
+}
+
+static void is_at(const struct halo_ring *ring, const char *wanted)
+{
+    char where[24];
+    halo_ring_where(ring, where, sizeof where);
+    assert_string_equal(where, wanted);
+}
+
+/* A lane that has fallen back stays there; the others are where they were. */
+static void falls_back_lane_by_lane(void **state)
+{
+    static const char *const wanted[] = {"cuda", "cuda+cpu", "cuda+cpu", "cpu"};
+    struct halo_ring *ring = create("auto", 3);
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        struct halo_error err = {0};
+        is_at(ring, wanted[i]);
+        struct halo_lane *lane = halo_ring_acquire(ring);
+        assert_int_equal(halo_ring_fall_back(ring, lane, &err), 0);
+        halo_ring_release(ring, lane);
+        is_at(ring, wanted[i + 1]);
+    }
+    struct halo_error err = {0};
+    assert_int_equal(halo_ring_fall_back(ring, halo_ring_acquire(ring), &err), -EIO);
+    is_at(ring, "cpu");
+    assert_ptr_equal(halo_ring_ops(ring), &device);
+    halo_ring_destroy(ring);
+}
+
+static void others_do_not(void **state)
+{
+    (void)state;
+    static const char *const backends[] = {"cuda", "cpu"};
+    for (int i = 0; i < 2; i++) {
+        struct halo_error err = {0};
+        struct halo_ring *ring = create(backends[i], 1);
+        is_at(ring, backends[i]);
+        assert_int_equal(halo_ring_fall_back(ring, halo_ring_acquire(ring), &err), -EIO);
+        assert_true(err.device);
+        is_at(ring, backends[i]);
+        halo_ring_destroy(ring);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(falls_back_lane_by_lane),
+        cmocka_unit_test(others_do_not),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
