@@ -7,15 +7,16 @@
 
 #include "config/journal.h"
 
-/* "stream NAME: ..." is how all lines about a stream begin. */
+/* "stream NAME: ..." is how all lines about a stream begin, and NAME is HALO_NAME_PATTERN's. */
 static int stream_of(const char *line, char *ret, size_t size)
 {
     static const char word[] = "stream ";
     const size_t skip = sizeof word - 1;
     if (strncmp(line, word, skip) != 0)
         return 0;
-    const size_t length = strcspn(line + skip, ":");
-    if (!line[skip + length] || length >= size)
+    const size_t length = strspn(line + skip, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                              "0123456789_-");
+    if (length == 0 || line[skip + length] != ':' || length >= size)
         return 0;
     snprintf(ret, size, "%.*s", (int)length, line + skip);
     return 1;

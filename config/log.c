@@ -81,6 +81,37 @@ static void write_line(enum halo_log_level level, const char *line)
     write_all(all, (size_t)length);
 }
 
+static _Thread_local char of_stream[80]; /* "stream NAME: ", "" */
+
+void halo_log_set_stream(const char *name)
+{
+    of_stream[0] = '\0';
+    if (name)
+        snprintf(of_stream, sizeof(of_stream), "stream %.64s: ", name);
+}
+
+const char *halo_log_skip_number(const char *text)
+{
+    static const char word[] = "stream ";
+    if (strncmp(text, word, sizeof(word) - 1))
+        return text;
+    const char *number = text + sizeof(word) - 1, *end = number + strspn(number, "0123456789");
+    return end > number && !strncmp(end, ": ", 2) ? end + 2 : text;
+}
+
+/* The line as it is said by this thread. */
+static void compose(char *line, size_t size, const char *format, va_list arguments)
+{
+    const size_t room = strlen(of_stream);
+    memcpy(line, of_stream, room + 1);
+    vsnprintf(line + room, size - room, format, arguments);
+    if (!room)
+        return;
+    const char *said = line + room;
+    const char *text = strncmp(said, of_stream, room) ? halo_log_skip_number(said) : said + room;
+    memmove(line + room, text, strlen(text) + 1);
+}
+
 void halo_log(enum halo_log_level level, const char *format, ...)
 {
     if (level == HALO_LOG_QUIET || level > halo_log_get_level())
@@ -88,7 +119,7 @@ void halo_log(enum halo_log_level level, const char *format, ...)
     char line[LINE_SIZE];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(line, sizeof(line), format, arguments);
+    compose(line, sizeof(line), format, arguments);
     va_end(arguments);
     if (is_service) /* its log is read by more people than its settings */
         halo_hide_in_words(line, sizeof(line));

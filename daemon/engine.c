@@ -81,8 +81,9 @@ static void refuse(struct engine_stream *stream, const char *tell, uint64_t id,
 {
     json_t *message = engine_tell(tell, stream->name);
     json_object_set_new(message, "id", json_integer((json_int_t)id));
-    json_object_set_new(message, "why",
-                        json_string(err->code ? err->text : "the stream has just begun"));
+    json_object_set_new(
+        message, "why",
+        json_string(err->code ? halo_log_skip_number(err->text) : "the stream has just begun"));
     halo_link_send(stream->engine->link, message, NULL, 0);
 }
 

@@ -26,6 +26,12 @@ json_t *engine_tell(const char *what, const char *stream)
     return json_pack("{s:s, s:s}", "tell", what, "stream", stream);
 }
 
+/* A live stream has one video: its number in the input says nothing beside the stream's name. */
+static const char *words_of(const struct halo_error *err)
+{
+    return err && err->code ? halo_log_skip_number(err->text) : "";
+}
+
 static void free_note(struct engine_note *note)
 {
     for (int i = 0; i < note->count; i++)
@@ -93,7 +99,7 @@ void engine_tell_state(struct engine_stream *stream, enum halo_live_state state,
     const bool device = err && halo_error_is_lost(err) && state == HALO_LIVE_FAILED;
     json_t *message = engine_tell("state", stream->name);
     json_object_set_new(message, "state", json_string(halo_live_state_names[state]));
-    json_object_set_new(message, "why", json_string(err && err->code ? err->text : ""));
+    json_object_set_new(message, "why", json_string(words_of(err)));
     json_object_set_new(message, "device", json_boolean(device));
     if (err && err->scarce)
         json_object_set_new(message, "lack", json_string(halo_lack_names[HALO_LACK_GPU_MEMORY]));
@@ -111,7 +117,7 @@ static void on_set(void *arg, uint64_t id, const struct halo_error *err)
     json_t *message = engine_tell("set", stream->name);
     json_object_set_new(message, "id", json_integer((json_int_t)id));
     if (err && err->code)
-        json_object_set_new(message, "why", json_string(err->text));
+        json_object_set_new(message, "why", json_string(words_of(err)));
     engine_note(stream->engine, message, NULL, 0, false);
 }
 
@@ -144,7 +150,7 @@ static void on_snapshot(void *arg, uint64_t id, const AVPacket *image, const str
     const int fd = image ? seal(image->data, (size_t)image->size) : -1;
     if (fd < 0)
         json_object_set_new(message, "why",
-                            json_string(err && err->code ? err->text : strerror(-fd)));
+                            json_string(err && err->code ? words_of(err) : strerror(-fd)));
     engine_note(stream->engine, message, &fd, fd >= 0, false);
     if (fd >= 0)
         close(fd);
@@ -156,7 +162,7 @@ static void on_failed(void *arg, int encoding, const struct halo_error *err)
     struct engine_stream *stream = arg;
     json_t *message = engine_tell("encoding", stream->name);
     json_object_set_new(message, "encoding", json_integer(encoding));
-    json_object_set_new(message, "why", json_string(err->text));
+    json_object_set_new(message, "why", json_string(words_of(err)));
     engine_note(stream->engine, message, NULL, 0, false);
 }
 

@@ -111,6 +111,7 @@ void engine_stream_tell_stats(struct engine_stream *stream)
 static void make(uv_work_t *work)
 {
     struct engine_stream *stream = work->data;
+    halo_log_set_stream(stream->name);
     for (int i = 0; i < stream->settings.outputs; i++) {
         const struct halo_output_settings *output = &stream->settings.output[i];
         if (output->kind != HALO_OUTPUT_FILE && output->kind != HALO_OUTPUT_URL)
@@ -122,6 +123,7 @@ static void make(uv_work_t *work)
         halo_log(HALO_LOG_ERROR, "stream %s: %s", stream->name, err.text);
     }
     halo_live_create(&stream->live, &stream->settings, &engine_events, stream, &stream->error);
+    halo_log_set_stream(NULL);
 }
 
 static void finish_later(struct engine_stream *stream);
@@ -200,9 +202,11 @@ void engine_stream_stop(struct engine_stream *stream)
 static void finish(uv_work_t *work)
 {
     struct engine_stream *stream = work->data;
+    halo_log_set_stream(stream->name);
     halo_live_destroy(stream->live); /* from here on nothing comes from it */
     for (int i = 0; i < stream->settings.outputs; i++)
         halo_output_destroy(stream->output[i]);
+    halo_log_set_stream(NULL);
 }
 
 static void finished(uv_work_t *work, int status)

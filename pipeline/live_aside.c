@@ -5,6 +5,7 @@
 #include <libavutil/mem.h>
 #include <string.h>
 
+#include "config/log.h"
 #include "pipeline/live_private.h"
 
 static const int64_t SECOND = INT64_C(1000000000);
@@ -190,6 +191,7 @@ static bool do_one(struct halo_live *live)
 void *halo_live_aside_main(void *arg)
 {
     struct halo_live *live = arg;
+    halo_log_set_stream(live->settings.name);
     pthread_mutex_lock(&live->lock);
     for (;;) {
         if (do_one(live))

@@ -260,6 +260,7 @@ void *halo_live_encode_main(void *arg)
     struct halo_error err = {0};
     AVPacket *pkt = av_packet_alloc();
     e->pause = FIRST_PAUSE;
+    halo_log_set_stream(e->live->settings.name);
     if (pkt) {
         run(e, pkt);
     } else {

@@ -78,6 +78,7 @@ void *halo_live_filter_main(void *arg)
     struct halo_lineup *lineup = NULL;
     struct halo_item item;
     int ret = 0;
+    halo_log_set_stream(live->settings.name);
     while (ret >= 0 && halo_queue_get(live->to_filter, &item) == 0) {
         if (item.kind == HALO_ITEM_END) {
             halo_queue_put(live->in_gate, item);
@@ -202,6 +203,7 @@ void *halo_live_collect_main(void *arg)
 {
     struct halo_live *live = arg;
     struct halo_item item;
+    halo_log_set_stream(live->settings.name);
     while (halo_queue_get(live->in_gate, &item) == 0 && item.kind != HALO_ITEM_END)
         leave(live, &item);
     return NULL;

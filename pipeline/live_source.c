@@ -230,6 +230,7 @@ void *halo_live_source_main(void *arg)
 {
     struct halo_live *live = arg;
     struct halo_error err = {0};
+    halo_log_set_stream(live->settings.name);
     const int ret = -pthread_create(&live->aside_thread, NULL, halo_live_aside_main, live);
     live->asided = ret == 0;
     if (ret < 0)

@@ -81,7 +81,7 @@ static void say_failure(struct halo_output *o, const struct halo_error *err)
     pthread_mutex_unlock(&o->lock);
     set_state(o, HALO_OUTPUT_FAILED, err->text);
     if (!o->said_code) {
-        halo_log(HALO_LOG_WARNING, "%s: %s; this output drops until it can go on", o->name,
+        halo_log(HALO_LOG_WARNING, "stream %s: %s; this output drops until it can go on", o->name,
                  err->text);
         o->said_dropped = dropped;
     }
@@ -94,7 +94,7 @@ static void say_well(struct halo_output *o)
     if (!o->said_code)
         return;
     o->said_code = 0;
-    halo_log(HALO_LOG_INFO, "%s: %s: goes on; %lld packets were dropped", o->name,
+    halo_log(HALO_LOG_INFO, "stream %s: %s: goes on; %lld packets were dropped", o->name,
              o->place->ops->where(o->place), (long long)(count(o, 0, 0, 0) - o->said_dropped));
     set_state(o, HALO_OUTPUT_WRITING, "");
 }
@@ -212,6 +212,7 @@ static void *run(void *arg)
 {
     struct halo_output *o = arg;
     bool on = true, over = false;
+    halo_log_set_stream(o->name);
     while (!over) {
         struct halo_output_item *item = wait_for_item(o, &on, &over);
         if (item && !item->pkt)

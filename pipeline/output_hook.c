@@ -121,7 +121,7 @@ static bool start(struct halo_hook *hook, const char *path)
         }
     } else {
         if (!hook->failed)
-            halo_log(HALO_LOG_WARNING, "%s: the hook %s does not start: %s", hook->who,
+            halo_log(HALO_LOG_WARNING, "stream %s: the hook %s does not start: %s", hook->who,
                      hook->program, strerror(r));
         hook->failed = true;
         av_free(run);
@@ -169,7 +169,7 @@ void halo_hook_start(struct halo_hook *hook, const char *path)
         hook->waiting[(hook->first + hook->count) % MOST_WAITING] = copy;
         hook->count += copy != NULL;
     } else {
-        halo_log(HALO_LOG_WARNING, "%s: the hook %s is not started for %s: %d wait already",
+        halo_log(HALO_LOG_WARNING, "stream %s: the hook %s is not started for %s: %d wait already",
                  hook->who, hook->program, path, MOST_WAITING);
     }
     pthread_mutex_unlock(&hook->lock);

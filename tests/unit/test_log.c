@@ -57,6 +57,43 @@ static void lines_on_a_pipe(void **state)
     close(ends[1]);
 }
 
+static void say_of_streams(void)
+{
+    halo_log_set_stream("door");
+    halo_log(HALO_LOG_INFO, "stream 0: gray is converted");
+    halo_log(HALO_LOG_INFO, "stream door: said already");
+    halo_log(HALO_LOG_INFO, "stream 0 is a word of its own, stream doors: too");
+    halo_log(HALO_LOG_INFO, "the GPU is away");
+    halo_log_set_stream("sixty-four-characters-sixty-four-characters-are-the-longest-name");
+    halo_log(HALO_LOG_INFO, "%s", "");
+    halo_log_set_stream(NULL);
+    halo_log(HALO_LOG_INFO, "stream 0: of halod run");
+}
+
+/* What a live stream's thread says is of that stream. */
+static void lines_of_streams(void **state)
+{
+    (void)state;
+    int ends[2];
+    char text[4096];
+    assert_int_equal(pipe(ends), 0);
+    with_stderr(ends[1], say_of_streams);
+    read_back(ends[0], text, sizeof(text));
+    assert_string_equal(
+        text, "halod: stream door: gray is converted\n"
+              "halod: stream door: said already\n"
+              "halod: stream door: stream 0 is a word of its own, stream doors: too\n"
+              "halod: stream door: the GPU is away\n"
+              "halod: stream sixty-four-characters-sixty-four-characters-are-the-longest-name: \n"
+              "halod: stream 0: of halod run\n");
+    assert_string_equal(halo_log_skip_number("stream 12: x"), "x");
+    static const char *const kept[] = {"stream : x", "stream 1 x", "stream 1:x", "stream", "", "x"};
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+        assert_ptr_equal(halo_log_skip_number(kept[i]), kept[i]);
+    close(ends[0]);
+    close(ends[1]);
+}
+
 static void say_on_terminal(void)
 {
     halo_log_set_status("50 % of it, at a speed");
@@ -147,8 +184,8 @@ static void lines_of_a_service(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lines_on_a_pipe), cmocka_unit_test(status_on_a_terminal),
-        cmocka_unit_test(repeated_lines),
+        cmocka_unit_test(lines_on_a_pipe),      cmocka_unit_test(lines_of_streams),
+        cmocka_unit_test(status_on_a_terminal), cmocka_unit_test(repeated_lines),
         cmocka_unit_test(lines_of_a_service), /* the last: it stays one */
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
