@@ -224,7 +224,7 @@ static void on_tick(uv_timer_t *timer)
         next = s->next;
         engine_stream_tick(s);
     }
-    if (engine->quitting && !engine->streams) {
+    if (engine->quitting && !engine->streams && !engine->look) {
         close_all(engine);
         return;
     }
@@ -238,7 +238,11 @@ static void on_tick(uv_timer_t *timer)
         return;
     for (struct engine_stream *s = engine->streams; s; s = s->next)
         engine_stream_tell_stats(s);
-    halo_link_send(engine->link, json_pack("{s:s, s:{}}", "tell", "stats", "streams"), NULL, 0);
+    engine_gpu_tick(engine);
+    halo_link_send(
+        engine->link,
+        json_pack("{s:s, s:{}, s:o}", "tell", "stats", "streams", "gpus", engine_gpu_tell(engine)),
+        NULL, 0);
 }
 
 static int start(struct engine *engine)

@@ -3,6 +3,7 @@
  *
  *   engine.c         the process, its link, what the supervisor asks for
  *   engine_stream.c  one stream: live stream, outputs, rings; from start to gone
+ *   engine_gpu.c     how full the GPUs are
  *   engine_events.c  what its threads have to say, on their way to the loop
  *
  * The loop thread owns everything but the events: live streams call these on their own threads. A
@@ -19,6 +20,7 @@
 #include "config/encoding.h"
 #include "daemon/link.h"
 #include "daemon/link_stats.h"
+#include "kernels/device_memory.h"
 #include "pipeline/live.h"
 #include "pipeline/output.h"
 #include "pipeline/packet_ring.h"
@@ -43,6 +45,10 @@ struct engine {
     pthread_mutex_t lock; /* of the notes */
     struct engine_note *first, **last;
     int notes;
+    struct engine_look *look; /* under way on a thread of libuv's; NULL */
+    uint64_t looked;          /* when the last one began */
+    struct halo_link_gpu gpu[HALO_LINK_GPUS];
+    int gpus; /* of them, as last seen */
 };
 
 enum engine_phase {
@@ -66,6 +72,7 @@ struct engine_stream {
     struct halo_encoding encoding[HALO_MOST_ENCODINGS];
     int of[HALO_MOST_OUTPUTS];
     int encodings;
+    int gpu; /* as its live stream last told; -1: none */
     enum engine_phase phase;
     bool stop;                                 /* asked for while it was being made */
     bool record, watched[HALO_MOST_ENCODINGS]; /* the same */
@@ -85,6 +92,12 @@ void engine_stream_stop(struct engine_stream *stream);
 void engine_stream_tick(struct engine_stream *stream); /* may free it */
 void engine_stream_tell_stats(struct engine_stream *stream);
 void engine_stream_record(struct engine_stream *stream, bool on);
+
+/* ---- engine_gpu.c ---- */
+/* By the clock: looks now and then, beside the loop, for a driver may not answer. */
+void engine_gpu_tick(struct engine *engine);
+/* The list for the link; empty where the last look has not come back. */
+json_t *engine_gpu_tell(const struct engine *engine);
 
 /* ---- engine.c ---- */
 void engine_stream_set(struct engine_stream *stream, json_t *message); /* borrowed */

@@ -93,6 +93,7 @@ void engine_stream_tell_stats(struct engine_stream *stream)
     memset(&numbers, 0, sizeof numbers);
     halo_live_stats(stream->live, &numbers.live);
     copy_live(&numbers.link, &numbers.live);
+    stream->gpu = numbers.live.gpu;
     numbers.link.ring_dropped = ring_dropped(stream);
     numbers.link.outputs = stream->settings.outputs;
     for (int i = 0; i < stream->settings.outputs; i++)
@@ -170,6 +171,7 @@ void engine_stream_start(struct engine *engine, const char *name, const char *se
     }
     stream->engine = engine;
     stream->record = true;
+    stream->gpu = -1;
     snprintf(stream->name, sizeof stream->name, "%s", name);
     stream->encodings = halo_encodings(&stream->settings, stream->encoding, stream->of);
     pthread_mutex_init(&stream->rings, NULL);

@@ -23,8 +23,8 @@
  *   encoding  stream, encoding, why (absent: it works): the others go on
  *   set       stream, id, why (absent: in force)
  *   snapshot  stream, id, why or nothing; descriptor: a memfd with the image
- *   stats     streams {NAME: {...}} (link_stats.h), a message for each, and one without streams:
- *             every half second, also as the sign of life
+ *   stats     streams {NAME: {...}} (link_stats.h), a message for each, and one without streams
+ *             that has gpus [...]: every half second, also as the sign of life
  *   gone      stream: stopped, everything of it is finished
  *
  * A start follows the gone of the start before it, so that what is told of a stream is of the

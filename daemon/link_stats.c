@@ -161,3 +161,39 @@ void halo_link_stats_read(struct halo_link_stats *ret, const json_t *from)
     for (size_t i = 0; i < json_array_size(outputs) && i < HALO_MOST_OUTPUTS; i++)
         read_output(&ret->output[ret->outputs++], json_array_get(outputs, i));
 }
+
+json_t *halo_link_gpus_write(const struct halo_link_gpu *gpu, int count)
+{
+    json_t *to = json_array();
+    for (int i = 0; i < count; i++)
+        json_array_append_new(to, json_pack("{s:I, s:I, s:I}", "number", (json_int_t)gpu[i].number,
+                                            "memory_used_bytes", (json_int_t)gpu[i].used,
+                                            "memory_size_bytes", (json_int_t)gpu[i].size));
+    return to;
+}
+
+/* A number that is there already would be one sample twice in the metrics. */
+static bool is_among(const struct halo_link_gpu *gpu, int count, int64_t number)
+{
+    for (int i = 0; i < count; i++)
+        if (gpu[i].number == number)
+            return true;
+    return false;
+}
+
+int halo_link_gpus_read(struct halo_link_gpu *ret, const json_t *from)
+{
+    int count = 0;
+    for (size_t i = 0; i < json_array_size(from) && count < HALO_LINK_GPUS; i++) {
+        const json_t *one = json_array_get(from, i);
+        const struct halo_link_gpu gpu = {
+            .number = halo_json_integer(one, "number", 0, 1023, -1),
+            .used = halo_json_integer(one, "memory_used_bytes", 0, INT64_MAX, -1),
+            .size = halo_json_integer(one, "memory_size_bytes", 0, INT64_MAX, -1),
+        };
+        if (gpu.number >= 0 && gpu.used >= 0 && gpu.size >= gpu.used &&
+            !is_among(ret, count, gpu.number))
+            ret[count++] = gpu;
+    }
+    return count;
+}

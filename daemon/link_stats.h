@@ -9,6 +9,8 @@
 #include "config/daemon.h"
 #include "pipeline/live.h"
 
+enum { HALO_LINK_GPUS = 16 };
+
 struct halo_link_stage {
     int64_t count;
     double sum, p50, p95, p99, most;     /* ms */
@@ -35,6 +37,16 @@ struct halo_link_stats {
     struct halo_link_output output[HALO_MOST_OUTPUTS];
     int outputs; /* how many of them are filled */
 };
+
+/* A GPU that an engine uses. */
+struct halo_link_gpu {
+    int64_t number, used, size; /* bytes of its memory, of all processes */
+};
+
+/* A list of them; a new reference. */
+json_t *halo_link_gpus_write(const struct halo_link_gpu *gpu, int count);
+/* Into ret, HALO_LINK_GPUS long: how many. What makes no sense is left out. */
+int halo_link_gpus_read(struct halo_link_gpu *ret, const json_t *from);
 
 /* A new reference; NULL: no memory. */
 json_t *halo_link_stats_write(const struct halo_link_stats *stats);

@@ -142,6 +142,7 @@ static void note_failure(struct sv_engine *engine, const char *why, bool device)
     snprintf(engine->why, sizeof engine->why, "%s", why);
     sv_backoff_failed(&engine->backoff, now);
     engine->state = SV_ENGINE_PAUSED;
+    engine->gpus = 0;
     halo_log(HALO_LOG_ERROR, "engine %s: %s", engine->name, why);
     sv_event(engine->sv, "engine", engine->name, "failed", why);
 }

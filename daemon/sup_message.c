@@ -124,6 +124,9 @@ static bool take_stats(struct sv_engine *engine, const json_t *message)
     if (!json_is_object(streams))
         return false;
     bool good = true;
+    const json_t *gpus = json_object_get(message, "gpus");
+    if (gpus)
+        engine->gpus = halo_link_gpus_read(engine->gpu_memory, gpus);
     json_object_foreach (streams, name, value) {
         struct sv_stream *stream = stream_of(engine, name);
         good &= stream && json_is_object(value);

@@ -147,6 +147,7 @@ static json_t *engine_status(const struct sv_engine *engine)
     set_number(to, "restarts", engine->restarts);
     set_number(to, "device_failures", engine->device_failures);
     set_number(to, "ignored_messages", engine->ignored);
+    json_object_set_new(to, "gpus", halo_link_gpus_write(engine->gpu_memory, engine->gpus));
     for (const struct sv_stream *s = engine->sv->streams; s; s = s->next)
         if (s->engine == engine)
             json_array_append_new(streams, json_string(s->name));

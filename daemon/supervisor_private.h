@@ -93,6 +93,8 @@ struct sv_engine {
     uint64_t idle_since; /* without streams; 0: has some */
     char why[600];       /* of the last failure, "" */
     int64_t ignored;     /* messages that made no sense */
+    struct halo_link_gpu gpu_memory[HALO_LINK_GPUS];
+    int gpus; /* of them, that it uses now */
 };
 
 struct sv_outlet {

@@ -125,6 +125,7 @@ struct halo_live_stats {
     int64_t epoch;    /* of the picture that left the gate last */
     int64_t moved_at; /* ns of CLOCK_MONOTONIC when a picture left the gate last; 0: none did */
     char backend[24]; /* where the filters run now (halo_ring_where); "": there is none yet */
+    int gpu;          /* number of the one that the stream's lanes were opened on; -1: none */
     int width, height;
     double rate;                                   /* pictures a second, of the last seconds */
     struct halo_histogram stage[HALO_LIVE_STAGES]; /* ns */

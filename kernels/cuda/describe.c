@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Which CUDA devices there are, or why none can be used, in one line. */
+ * Which CUDA devices there are, or why none can be used, in one line; and how full one is. */
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,6 +8,8 @@
 #include <cuda_runtime_api.h>
 
 #include "kernels/cuda/backend_cuda.h"
+#include "kernels/cuda/lane.h"
+#include "kernels/device_memory.h"
 
 /* Why there is no device. Whatever the runtime says, the program goes on without one. */
 static void describe_failure(char *text, size_t size, cudaError_t status)
@@ -73,4 +76,21 @@ void halo_cuda_identify(int device, char *text, size_t size)
         (void)cudaGetLastError();
     snprintf(text, size, "%s, sm_%d%d, driver %d.%d", p.name, p.major, p.minor, driver / 1000,
              driver % 1000 / 10);
+}
+
+/* The error is read, or the next launch of this thread would seem to have failed. */
+int halo_device_memory(int device, struct halo_device_memory *ret)
+{
+    size_t spare = 0, size = 0;
+    if (halo_cuda_is_lost())
+        return -ENODEV;
+    cudaError_t status = cudaSetDevice(device);
+    if (status == cudaSuccess)
+        status = cudaMemGetInfo(&spare, &size);
+    if (status != cudaSuccess) {
+        (void)cudaGetLastError();
+        return status == cudaErrorInvalidDevice || status == cudaErrorNoDevice ? -ENODEV : -EIO;
+    }
+    *ret = (struct halo_device_memory){.used = (int64_t)(size - spare), .size = (int64_t)size};
+    return 0;
 }

@@ -5,6 +5,7 @@
 
 #include "kernels/backends.h"
 #include "kernels/cuda/backend_cuda.h"
+#include "kernels/device_memory.h"
 #include "kernels/ranges.h"
 
 int halo_cuda_describe(char *text, size_t size)
@@ -49,6 +50,13 @@ int halo_cuda_times(struct halo_backend *b, struct halo_frame_times *ret)
     (void)b;
     (void)ret;
     return -ENOTSUP;
+}
+
+int halo_device_memory(int device, struct halo_device_memory *ret)
+{
+    (void)device;
+    (void)ret;
+    return -ENODEV;
 }
 
 void halo_range_begin(const char *name)

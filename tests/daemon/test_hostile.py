@@ -122,6 +122,19 @@ class Hostile(DaemonTest):
             os.unlink(self.path('honest'))
             os.unlink(self.path('starts'))
 
+    def test_memory_of_gpus(self):
+        """What an engine tells of it is checked, and goes with the engine."""
+        daemon = self.hostile('hello,start,running,gpus,waits,status_75')
+
+        def told():
+            return [gpu for engine in daemon.status()['engines'] for gpu in engine['gpus']]
+        self.assertTrue(wait_until(lambda: len(told()) == 2, 15), daemon.told())
+        self.assertEqual(told(), [
+            {'number': 1, 'memory_used_bytes': 5 << 30, 'memory_size_bytes': 80 << 30},
+            {'number': 0, 'memory_used_bytes': 0, 'memory_size_bytes': 1}])
+        self.be_honest(daemon)
+        self.assertEqual(told(), [])
+
     def test_a_gpu_that_must_be(self):
         """backend: cuda never goes on on the CPU; it is tried again with pauses."""
         daemon = self.hostile('hello,start,device', {'one': self.stream(backend='cuda')})
