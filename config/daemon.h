@@ -134,6 +134,8 @@ struct halo_daemon_checks {
     /* With HALO_PRIVACY_OFF it is the chain's form alone that is looked at. */
     int (*filters)(const char *chain, enum halo_privacy privacy, struct halo_error *err);
     int (*encoder)(const char *codec, bool audio, struct halo_error *err); /* not copy, off, raw */
+    /* Whether the encoder takes this; key: "bitrate", "crf", "preset". */
+    int (*video)(const char *codec, const char *key, const char *value, struct halo_error *err);
 };
 
 /* Reads path and, beside it, conf.d/ *.yaml in the order of their names (later files add streams

@@ -3,7 +3,14 @@
 #include <string.h>
 
 #include "config/daemon_tables.h"
+#include "config/encoding.h"
 #include "config/load.h"
+
+static bool has_suffix(const char *name, const char *suffix)
+{
+    const size_t length = strlen(name), n = strlen(suffix);
+    return length > n && !strcmp(name + length - n, suffix) && name[length - n - 1] != '/';
+}
 
 static void check_encoder(struct halo_loader *l, struct halo_node *node, const char *codec,
                           bool audio)
@@ -14,18 +21,43 @@ static void check_encoder(struct halo_loader *l, struct halo_node *node, const c
     halo_loader_passes(l, node, l->checks->encoder(codec, audio, &err), err.text);
 }
 
+/* Of values that are well-formed, whether this encoder takes them. */
+static void check_video(struct halo_loader *l, const struct halo_video_settings *video,
+                        struct halo_node *node)
+{
+    const struct {
+        const char *key, *value;
+    } values[] = {{"bitrate", video->bitrate}, {"crf", video->crf}, {"preset", video->preset}};
+    for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+        const char *key = values[i].key, *value = values[i].value;
+        struct halo_node *at = halo_node_get(node, key);
+        struct halo_error err = {0};
+        if (!at || at->bad || !value || !l->checks || !l->checks->video)
+            continue;
+        const size_t mark = halo_loader_enter(l, key, 0);
+        halo_loader_passes(l, at, l->checks->video(halo_video_codec(video), key, value, &err),
+                           err.text);
+        halo_loader_leave(l, mark);
+    }
+}
+
 static void load_video(struct halo_loader *l, void *settings, struct halo_node *node)
 {
     static const struct halo_section section = {halo_video_options, {{NULL}}};
     struct halo_output_settings *output = settings;
     halo_loader_section(l, &section, &output->video, node, NULL);
     struct halo_node *codec = halo_node_get(node, "codec");
+    const bool raw = output->video.codec && !strcmp(output->video.codec, "raw");
+    const bool frames =
+        output->kind == HALO_OUTPUT_UNIX && output->target && has_suffix(output->target, ".fd");
+    if (!(codec && codec->bad) && !raw && !frames)
+        check_video(l, &output->video, node);
     if (!codec || codec->bad || !output->video.codec)
         return;
     const size_t mark = halo_loader_enter(l, "codec", 0);
     if (!strcmp(output->video.codec, "copy"))
         halo_loader_say(l, codec, "copy would pass pictures unfiltered: name an encoder");
-    else if (strcmp(output->video.codec, "raw"))
+    else if (!raw)
         check_encoder(l, codec, output->video.codec, false);
     halo_loader_leave(l, mark);
 }
@@ -42,12 +74,6 @@ static const struct halo_section output_section = {
         {NULL},
     },
 };
-
-static bool has_suffix(const char *name, const char *suffix)
-{
-    const size_t length = strlen(name), n = strlen(suffix);
-    return length > n && !strcmp(name + length - n, suffix) && name[length - n - 1] != '/';
-}
 
 static void say_raw(struct halo_loader *l, struct halo_node *output)
 {

@@ -21,8 +21,8 @@ enum halo_log_level halo_log_get_level(void);
 void halo_log(enum halo_log_level level, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* What this thread says from here on is of that stream (copied; NULL: of none): its lines begin with
- * "stream NAME: ", in place of the number that a stream of an input has in messages. */
+/* What this thread says from here on is of that stream (copied; NULL: of none): its lines begin
+ * with "stream NAME: ", in place of the number that a stream of an input has in messages. */
 void halo_log_set_stream(const char *name);
 /* text without "stream NUMBER: " in front, for who names the stream another way. */
 const char *halo_log_skip_number(const char *text);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Chains and encoders of the daemon's file. */
+ * Chains and encoders of the daemon's file. Nothing is opened: the supervisor asks, too. */
 #include "daemon/checks.h"
 
 #include <errno.h>
 
 #include "pipeline/av.h"
+#include "pipeline/encode_check.h"
+#include "pipeline/filter.h"
 #include "pipeline/privacy.h"
 
 static int check_chain(const char *text, enum halo_privacy privacy, struct halo_error *err)
@@ -18,10 +20,12 @@ static int check_chain(const char *text, enum halo_privacy privacy, struct halo_
 static int check_encoder(const char *codec, bool audio, struct halo_error *err)
 {
     const enum AVMediaType type = audio ? AVMEDIA_TYPE_AUDIO : AVMEDIA_TYPE_VIDEO;
-    return halo_av_find_encoder("encoder", codec, type, err) ? 0 : -EINVAL;
+    const AVCodec *found = halo_av_find_encoder("encoder", codec, type, err);
+    return found ? halo_encode_check_codec(found, err) : -EINVAL;
 }
 
 const struct halo_daemon_checks halo_checks = {
     .filters = check_chain,
     .encoder = check_encoder,
+    .video = halo_encode_check,
 };

@@ -123,8 +123,8 @@ static void write_family(FILE *to, const struct family *f, const json_t *status)
     }
 }
 
-/* Of a stream, and of a stage of it where that is not NULL. Their names are letters, digits, '-' and
- * '_' alone: nothing to escape. */
+/* Of a stream, and of a stage of it where that is not NULL. Their names are letters, digits, '-'
+ * and '_' alone: nothing to escape. */
 static void write_histogram(FILE *to, const char *family, const char *stream, const char *stage,
                             const json_t *times)
 {

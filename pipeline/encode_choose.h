@@ -23,5 +23,7 @@ int halo_encode_live_options(const AVCodecContext *c, const AVCodec *codec, AVDi
 /* x264 prints on standard error what it does not know, beside FFmpeg's log: so it is asked for
  * known presets only. 0 or a usage error; preset may be NULL. */
 int halo_encode_check_preset(const AVCodec *codec, const char *preset, struct halo_error *err);
+/* The same in other words: *ret_near is the nearest known one or NULL. */
+bool halo_encode_knows_preset(const AVCodec *codec, const char *preset, const char **ret_near);
 
 #endif

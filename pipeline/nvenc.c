@@ -100,6 +100,11 @@ static const char *preset_for_nvenc(const char *name)
     return name;
 }
 
+bool halo_nvenc_maps_preset(const char *name)
+{
+    return preset_for_nvenc(name) != name;
+}
+
 /* NULL: the encoder has nothing like it. */
 static const char *preset_for_software(const char *name, enum AVCodecID id)
 {

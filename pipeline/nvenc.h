@@ -13,6 +13,8 @@
 #define HALO_NVENC_NO_SESSION "session limit reached"
 
 bool halo_nvenc_is(const AVCodec *codec); /* any thread */
+/* A preset of x264's or x265's that one of NVENC's stands for. Any thread. */
+bool halo_nvenc_maps_preset(const char *name);
 
 /* halo_encoder_open() for an NVENC encoder. Where the lanes are of the same GPU and the format is
  * one of the encoder's, gate is told to leave its output pictures there (halo_gate_set_device), and

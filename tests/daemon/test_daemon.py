@@ -316,7 +316,9 @@ class Reloads(DaemonTest):
         """Nothing changes, and every error is told."""
         daemon = self.start(self.both())
         daemon.wait_state('two', 'running')
-        daemon.write({'one': self.stream(filters='gblurr'), 'two': {'inputt': 'test:'}})
+        daemon.write({'one': self.stream(filters='gblurr'), 'two': {'inputt': 'test:'},
+                      'three': self.stream('three', outputs=[
+                          {'unix': self.path('three.ts'), 'video': {'crf': 99}}])})
         with self.assertRaises(Refused) as refused:
             self.reload(daemon)
         self.assertEqual(refused.exception.error, 'BadConfig')
@@ -325,6 +327,7 @@ class Reloads(DaemonTest):
         self.assertTrue(wait_until(lambda: 'nothing has changed' in daemon.told()))
         self.assertIn('inputt', daemon.told())
         self.assertIn('gblurr', daemon.told())
+        self.assertRegex(daemon.told(), r'yaml:\d+: streams.three.outputs\[0\].video.crf: 99: ')
         self.assertEqual([s['name'] for s in daemon.status()['streams']], ['one', 'two'])
         self.assertEqual(daemon.status('one')['restarts'], 0)
         os.unlink(daemon.config)

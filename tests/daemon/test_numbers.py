@@ -202,6 +202,8 @@ class Lines(NumbersTest):
         why = daemon.status('one')['outputs'][0]['encoding_failed']
         self.assertNotRegex(why, r'^stream \d')
         self.assertIn('161x121', why)
+        if HALOCTL:
+            self.assertIn('its encoding fails: ' + why, self.haloctl('status', 'one'))
 
     def test_in_the_journal(self):
         """The fields, on a socket of our own where the journal's would be: it takes a private mount

@@ -7,7 +7,7 @@ import subprocess
 import unittest
 
 import halotest
-from halotest import HaloTest
+from halotest import FFMPEG, HaloTest, call
 from schema import Schema
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..')
@@ -70,6 +70,11 @@ class ConfigTest(HaloTest):
         self.assertEqual(said, ['halod: ' + line for line in lines], self.told(run))
 
 
+def has_encoder(name):
+    """In the FFmpeg of this machine; its libraries are those of halod."""
+    return b'Encoder ' in call([FFMPEG, '-v', 'quiet', '-h', 'encoder=' + name])
+
+
 class Checking(ConfigTest):
     def test_example(self):
         self.check(EXAMPLE, 1)
@@ -96,6 +101,54 @@ class Checking(ConfigTest):
         self.wrong(self.write('streams: {a: {input: x}}\n'),
                    'FILE:1: streams.a.filters: is missing: say which (none, with privacy: '
                    'off, passes pictures unchanged)', option='-c')
+
+    def test_encodings_that_cannot_be(self):
+        """What an encoder's table of options says is told with the rest, and nothing is opened."""
+        wrong = (
+            ('crf: 52', 'crf: 52: the encoder libx264 takes 0 to 51'),
+            ('codec: libx265, crf: 60', 'crf: 60: the encoder libx265 takes 0 to 51'),
+            ('codec: h264, preset: faast', 'preset: faast: the encoder libx264 has no such preset '
+                                           '(nearest: fast)'),
+            ('preset: 11', 'preset: 11: the encoder libx264 has no such preset'),
+            ('codec: mpeg4, crf: 5', 'crf: the encoder mpeg4 has no crf'),
+            ('codec: ffv1, preset: fast', 'preset: the encoder ffv1 has no preset'),
+            ('bitrate: 99999999999999G', 'bitrate: 99999999999999G: the encoder libx264 takes 0 to '
+                                         '9.22337e+18'),
+            ('codec: libvpx-vp9, crf: 64', 'crf: 64: the encoder libvpx-vp9 takes 0 to 63'),
+            ('codec: libsvtav1, preset: 99', 'preset: 99: the encoder libsvtav1 takes '),
+            ('codec: libsvtav1, preset: fast', 'preset: fast: the encoder libsvtav1 has no such '
+                                               'preset'),
+            ('codec: h264_nvenc, preset: p9', 'preset: p9: the encoder h264_nvenc has no such '
+                                              'preset (nearest: p1)'),
+            ('codec: h264_nvenc, crf: 52', 'crf: 52: the encoder h264_nvenc takes 0 to 51'),
+            ('codec: h264_vaapi', "codec: h264_vaapi: takes pictures of another device's memory "
+                                  'alone'),
+        )
+        for words, told in wrong:
+            encoder = re.search(r'codec: (\w+[-\w]*)', words)
+            if encoder and not has_encoder(encoder[1]):
+                continue
+            text = OUTPUT + f'{{unix: a.ts, video: {{{words}}}}}\n'
+            run = self.halod('--check-config', self.write(text), code=78)
+            said = run.err.strip().splitlines()
+            self.assertEqual(len(said), 1, self.told(run))
+            where, _, text = said[0].partition(' streams.a.outputs[0].video.')
+            self.assertTrue(where.endswith(':6:'), self.told(run))
+            self.assertTrue(text.startswith(told), self.told(run))
+        path = self.write(OUTPUT + '{unix: a.ts, audio: vorbis}\n')
+        if has_encoder('vorbis'):
+            self.wrong(path, 'FILE:6: streams.a.outputs[0].audio: vorbis: is experimental, and '
+                             'FFmpeg does not open it')
+
+    def test_encodings_that_can(self):
+        for words in ('crf: 51, preset: PLACEBO', 'crf: 0, bitrate: 4.5M, preset: 9',
+                      'codec: libx265, preset: ultrafast', 'codec: libvpx-vp9, crf: 63',
+                      'codec: mpeg4, bitrate: 1K', 'codec: libsvtav1, preset: 12, crf: 30.5',
+                      'codec: h264_nvenc, preset: p7', 'codec: h264_nvenc, preset: veryfast, crf: 20',
+                      'codec: hevc_nvenc, preset: llhq', 'size: 161x121', 'codec: h264'):
+            encoder = re.search(r'codec: (\w+[-\w]*)', words)
+            if not encoder or has_encoder(encoder[1]):
+                self.check(self.write(OUTPUT + f'{{unix: a.ts, video: {{{words}}}}}\n'), 1)
 
     def test_encoders_of_the_wrong_kind(self):
         for words in ('video: {codec: aac}', 'audio: libx264', 'video: {codec: h2645555555}'):

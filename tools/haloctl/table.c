@@ -150,11 +150,13 @@ static void print_lacks(const json_t *lacks, FILE *to)
 static void print_output(const json_t *output, FILE *to)
 {
     const char *why = ctl_text(output, "why"), *state = ctl_text(output, "state");
+    const char *failed = ctl_text(output, "encoding_failed");
     fprintf(to, "%-10s %s %s", "output", ctl_text(output, "kind"), ctl_text(output, "target"));
     if (json_object_get(output, "viewers"))
         fprintf(to, ", %.0f viewers, %.0f packets dropped, %.0f cut", ctl_number(output, "viewers"),
                 ctl_number(output, "dropped_packets"), ctl_number(output, "cut"));
-    fprintf(to, "%s%s%s%s\n", *state ? ", " : "", state, *why ? ": " : "", why);
+    fprintf(to, "%s%s%s%s", *state ? ", " : "", state, *why ? ": " : "", why);
+    fprintf(to, "%s%s\n", *failed ? "; its encoding fails: " : "", failed);
 }
 
 void ctl_print_stream(const json_t *stream, FILE *to)
