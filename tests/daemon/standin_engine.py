@@ -95,7 +95,8 @@ class Engine:
         good = [{'number': 1, 'memory_used_bytes': 5 << 30, 'memory_size_bytes': 80 << 30},
                 {'number': 0, 'memory_used_bytes': 0, 'memory_size_bytes': 1}]
         bad = [None, 7, {}, {**good[0], 'number': -1}, {**good[0], 'number': 'x'},
-               {**good[0], 'memory_used_bytes': 81 << 30}, {**good[0], 'number': 2.5}, good[0]]
+               {**good[0], 'number': 2, 'memory_used_bytes': 81 << 30},
+               {**good[0], 'number': 2.5}, good[0]]
         for value in (5, {}, 'x', None, bad * 99):
             self.tell(tell='stats', streams={}, gpus=value)
         self.tell(tell='stats', streams={}, gpus=[good[0], *bad, good[1]])

@@ -132,6 +132,7 @@ class Hostile(DaemonTest):
         self.assertEqual(told(), [
             {'number': 1, 'memory_used_bytes': 5 << 30, 'memory_size_bytes': 80 << 30},
             {'number': 0, 'memory_used_bytes': 0, 'memory_size_bytes': 1}])
+        self.assertTrue(wait_until(lambda: not told(), 15), 'told by an engine that is gone')
         self.be_honest(daemon)
         self.assertEqual(told(), [])
 

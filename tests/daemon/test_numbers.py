@@ -205,6 +205,23 @@ class Lines(NumbersTest):
         if HALOCTL:
             self.assertIn('its encoding fails: ' + why, self.haloctl('status', 'one'))
 
+    def test_pictures_that_change(self):
+        """Said by the filter thread."""
+        parts = b''
+        for number, size in enumerate(('160x120', '96x64')):
+            part = self.path(f'part{number}.ts')
+            call([FFMPEG, '-nostdin', '-v', 'error', '-f', 'lavfi', '-i',
+                  f'testsrc=s={size}:r=25:d=1', '-c:v', 'mpeg2video', '-output_ts_offset',
+                  str(number), part])
+            with open(part, 'rb') as file:
+                parts += file.read()
+        with open(self.path('both.ts'), 'wb') as file:
+            file.write(parts)
+        daemon = self.start({'turns': self.stream('turns', input=self.path('both.ts'),
+                                                  realtime=True, loop=True)})
+        self.assertTrue(wait_until(lambda: 'its pictures change' in daemon.told()), daemon.told())
+        self.assertRegex(daemon.told(), '(?m)^halod: stream turns: its pictures change')
+
     def test_in_the_journal(self):
         """The fields, on a socket of our own where the journal's would be: it takes a private mount
         namespace."""
