@@ -12,18 +12,12 @@ import unittest
 import urllib.request
 
 import prometheus
-from daemontest import (FFMPEG, HALOD, PATIENCE, DaemonTest, call, halod_environment, main,
-                        wait_until)
+from daemontest import (FFMPEG, HALOD, PATIENCE, DaemonTest, call, free_port, halod_environment,
+                        main, wait_until)
 from halotest import plain_clip
 
 HALOCTL = os.environ.get('HALOCTL', '')
 STAGES = ('decode', 'filter', 'encode')
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(('127.0.0.1', 0))
-        return probe.getsockname()[1]
 
 
 class NumbersTest(DaemonTest):
