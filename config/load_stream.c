@@ -153,10 +153,7 @@ static void check_open(struct halo_loader *l, const struct halo_stream_settings 
         return;
     const int code = l->checks->filters(chain, (enum halo_privacy)stream->privacy, &err);
     const size_t mark = halo_loader_enter(l, "filters", 0);
-    if (code == -ENOMEM)
-        l->no_memory = true;
-    else if (code)
-        halo_loader_say(l, node, "%s", err.text);
+    halo_loader_passes(l, node, code, err.text);
     halo_loader_leave(l, mark);
 }
 
