@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * A camera while it is open: agreed with on format, size and rate, streaming through mapped buffers.
+ * A camera while it is open: agreed with on format, size and rate, streaming through mapped
+ * buffers.
  *
  *   open: QUERYCAP, input, controls, S_FMT, S_PARM, REQBUFS, mmap, QBUF ..., STREAMON
  *   read: poll -> DQBUF -> look at it -> copied or unpacked into pinned memory -> QBUF
@@ -30,6 +31,7 @@
 #include "pipeline/camera_find.h"
 #include "pipeline/v4l2.h"
 
+struct halo_capture_settings;
 struct halo_memory;
 struct halo_raw_picture;
 struct halo_camera;
@@ -65,8 +67,9 @@ void halo_camera_counts(const struct halo_camera *camera, struct halo_camera_cou
 /* The next picture: either *ret_raw (times in ns of CLOCK_MONOTONIC) or, of coded formats, *ret_pkt
  * (references into pkt, pts likewise) is filled. 1; 0: woken; -errno with err and *ret_trouble
  * filled: the camera is to be closed. Waits settings->stall seconds at most: HALO_V4L2_STALLED. */
-int halo_camera_read(struct halo_camera *camera, struct halo_raw_picture **ret_raw, AVPacket *ret_pkt,
-                     enum halo_v4l2_trouble *ret_trouble, struct halo_error *err);
+int halo_camera_read(struct halo_camera *camera, struct halo_raw_picture **ret_raw,
+                     AVPacket *ret_pkt, enum halo_v4l2_trouble *ret_trouble,
+                     struct halo_error *err);
 
 /* Controls by the names of v4l2-ctl ("brightness", "exposure_auto"). -EINVAL: no such control, err
  * with the nearest; -ERANGE with the bounds; -errno. While it is open, any thread. */

@@ -65,13 +65,13 @@ int halo_v4l2_call(int fd, unsigned long request, void *argument);
 /* Formats of pictures, best first for the same size and rate. */
 struct halo_v4l2_format {
     uint32_t fourcc;
-    uint32_t planar; /* its fourcc of the multi-planar API, 0: none */
+    uint32_t planar;  /* its fourcc of the multi-planar API, 0: none */
     const char *name; /* as `format:` and `halod devices` call it: "yuyv", "nv12", "mjpeg" ... */
     enum AVPixelFormat as; /* what pictures of it become on the host; NONE: the decoder says */
     bool coded;            /* JPEG: libavcodec makes pictures of it */
     int bits;              /* of a pixel on the bus, to judge bandwidth; 0: it depends */
 };
-extern const struct halo_v4l2_format halo_v4l2_formats[]; /* ends with a fourcc of 0 */
+extern const struct halo_v4l2_format halo_v4l2_formats[];            /* ends with a fourcc of 0 */
 const struct halo_v4l2_format *halo_v4l2_format_of(uint32_t fourcc); /* NULL: unknown */
 
 #endif

@@ -82,12 +82,12 @@ static void falls_back_lane_by_lane(void **state)
         struct halo_error err = {0};
         is_at(ring, wanted[i]);
         struct halo_lane *lane = halo_ring_acquire(ring);
-        assert_int_equal(halo_ring_fall_back(ring, lane, &err), 0);
+        assert_int_equal(halo_ring_fall_back(ring, lane, -EIO, &err), 0);
         halo_ring_release(ring, lane);
         is_at(ring, wanted[i + 1]);
     }
     struct halo_error err = {0};
-    assert_int_equal(halo_ring_fall_back(ring, halo_ring_acquire(ring), &err), -EIO);
+    assert_int_equal(halo_ring_fall_back(ring, halo_ring_acquire(ring), -EIO, &err), -EIO);
     is_at(ring, "cpu");
     assert_ptr_equal(halo_ring_ops(ring), &device);
     halo_ring_destroy(ring);
@@ -101,7 +101,7 @@ static void others_do_not(void **state)
         struct halo_error err = {0};
         struct halo_ring *ring = create(backends[i], 1);
         is_at(ring, backends[i]);
-        assert_int_equal(halo_ring_fall_back(ring, halo_ring_acquire(ring), &err), -EIO);
+        assert_int_equal(halo_ring_fall_back(ring, halo_ring_acquire(ring), -EIO, &err), -EIO);
         assert_true(err.device);
         is_at(ring, backends[i]);
         halo_ring_destroy(ring);

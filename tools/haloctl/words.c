@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Words to the user, and out of JSON. */
 #include <stdarg.h>
+#include <string.h>
 
 #include "config/error.h"
 #include "tools/haloctl/haloctl.h"
