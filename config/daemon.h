@@ -129,7 +129,8 @@ const char *halo_error_list_text(const struct halo_error_list *list, int index);
 void halo_error_list_destroy(struct halo_error_list *list); /* NULL is nothing to do */
 
 /* Where chains and encoders are known is above this folder: who loads says how they are checked.
- * 0, or a negative errno with err filled. May be NULL. */
+ * 0, or a negative errno with err filled. May be NULL. filters also refuses a text longer than
+ * HALO_MOST_CHAIN. */
 struct halo_daemon_checks {
     /* With HALO_PRIVACY_OFF it is the chain's form alone that is looked at. */
     int (*filters)(const char *chain, enum halo_privacy privacy, struct halo_error *err);

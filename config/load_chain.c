@@ -112,10 +112,6 @@ static bool check_chain(struct halo_loader *l, struct halo_node *node, const cha
                         bool columns)
 {
     struct halo_error err = {0};
-    if (strlen(text) > HALO_MOST_CHAIN) {
-        halo_loader_say(l, node, "the chain is longer than %d bytes", HALO_MOST_CHAIN);
-        return false;
-    }
     const int code =
         l->checks && l->checks->filters ? l->checks->filters(text, HALO_PRIVACY_OFF, &err) : 0;
     const char *what = columns ? NULL : strstr(err.text, ": ");

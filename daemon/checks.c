@@ -3,6 +3,7 @@
 #include "daemon/checks.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "pipeline/av.h"
 #include "pipeline/encode_check.h"
@@ -11,6 +12,8 @@
 
 static int check_chain(const char *text, enum halo_privacy privacy, struct halo_error *err)
 {
+    if (strlen(text) > HALO_MOST_CHAIN)
+        return halo_fail_usage(err, "the chain is longer than %d bytes", HALO_MOST_CHAIN);
     struct halo_chain *chain = NULL;
     const int code = halo_chain_admit(&chain, text, privacy, err);
     halo_chain_destroy(chain);

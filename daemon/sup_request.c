@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "daemon/checks.h"
 #include "daemon/supervisor_private.h"
-#include "pipeline/privacy.h"
 
 enum { IMAGE_MOST = 64 << 20, LATE_MS = 60000 };
 
@@ -103,10 +103,8 @@ static int send_set(struct sv_stream *stream, const struct sv_request *request)
 int sv_request_set(struct sv_stream *stream, const char *filters, halo_reply *reply, void *arg,
                    struct halo_error *err)
 {
-    struct halo_chain *chain = NULL;
     const int ret =
-        halo_chain_admit(&chain, filters, (enum halo_privacy)stream->settings.privacy, err);
-    halo_chain_destroy(chain);
+        halo_checks.filters(filters, (enum halo_privacy)stream->settings.privacy, err);
     if (ret < 0)
         return ret;
     struct sv_request *request = add(stream, SV_SET, reply, arg);
@@ -118,13 +116,15 @@ int sv_request_set(struct sv_stream *stream, const char *filters, halo_reply *re
         free(request);
         return halo_fail(err, -ENOMEM, "out of memory");
     }
-    if (stream->phase == SV_IN && send_set(stream, request) == 0)
+    const int sent = stream->phase == SV_IN ? send_set(stream, request) : -EPIPE;
+    if (sent == 0)
         return 0;
-    /* No picture passes under the old ones: they are in force for whatever comes. */
     unlink_request(stream->sv, request);
-    set_is_in_force(stream, request);
+    if (sent == -EPIPE) /* nobody is there: they are in force for whatever comes */
+        set_is_in_force(stream, request);
     free_request(request);
-    return 0;
+    return sent == -EPIPE ? 0
+                          : halo_fail(err, sent, "the filters cannot be sent: %s", strerror(-sent));
 }
 
 /* ---- snapshot ---- */

@@ -210,6 +210,22 @@ class Changes(DaemonTest):
             daemon.control('Set', name='one', filters='null')
         self.assertEqual(daemon.status('one')['filters'], 'gblur=sigma=2')
 
+    def test_a_set_that_is_too_long(self):
+        """What never reaches the engine is never said to be in force."""
+        blanks = ' ' * 51000
+        daemon = self.start({'one': self.stream(renditions={
+            'a': {'filters': 'gblur=sigma=3' + blanks},
+            'b': {'filters': 'gblur=sigma=4' + blanks}})})
+        daemon.wait_state('one', 'running')
+        for size, error, words in ((200000, 'Refused', 'longer than 65536'),
+                                   (65000, 'Failed', 'cannot be sent')):
+            with self.assertRaises(Refused) as refused:
+                daemon.control('Set', name='one', filters='gblur=sigma=9' + ' ' * size)
+            self.assertEqual(refused.exception.error, error)
+            self.assertIn(words, str(refused.exception))
+        self.assertEqual(daemon.status('one')['filters'], 'gblur=sigma=2')
+        self.assertNotIn('filters are now', daemon.told())
+
     def test_set_survives_an_engine(self):
         daemon = self.start()
         daemon.wait_state('one', 'running')
