@@ -196,6 +196,14 @@ static void step_leaving(struct sv_process *process)
     sv->abandoned++;
 }
 
+static bool leaves_too_long(const struct sv_engine *engine, uint64_t now)
+{
+    for (const struct sv_stream *s = engine->sv->streams; s; s = s->next)
+        if (s->engine == engine && s->phase == SV_LEAVING && now - s->phase_since >= SV_GONE_MS)
+            return true;
+    return false;
+}
+
 void sv_process_step(struct sv_process *process)
 {
     const uint64_t now = sv_now(process->sv);
@@ -210,6 +218,8 @@ void sv_process_step(struct sv_process *process)
         sv_engine_lost(engine, "the engine did not start in time", false);
     else if (process->said_hello && now - process->heard >= HALO_ENGINE_SILENCE_MS)
         sv_engine_lost(engine, "the engine was silent for three seconds", false);
+    else if (leaves_too_long(engine, now))
+        sv_engine_lost(engine, "a stream did not end in time", false);
 }
 
 void sv_process_forget_all(struct halo_supervisor *sv)

@@ -235,11 +235,8 @@ void sv_stream_step(struct sv_stream *stream)
     if (stream->sv->stopping)
         return;
     const bool stays = stream->wanted && !stream->removed && !stream->coming && !stream->again;
-    if (stream->phase == SV_LEAVING) {
-        if (sv_now(stream->sv) - stream->phase_since >= SV_GONE_MS)
-            sv_engine_lost(stream->engine, "a stream did not end in time", false);
-        return;
-    }
+    if (stream->phase == SV_LEAVING)
+        return; /* gone comes, or the end of the engine */
     if (stream->phase == SV_IN) {
         if (!stays)
             leave(stream);

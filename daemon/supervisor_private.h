@@ -203,7 +203,8 @@ int sv_stream_create(struct halo_supervisor *sv, const struct halo_stream_settin
                      struct halo_error *err);
 struct sv_stream *sv_stream_find(struct halo_supervisor *sv, const char *name,
                                  struct halo_error *err); /* NULL: none; err names the nearest */
-void sv_stream_step(struct sv_stream *stream);            /* may free it, where it is removed */
+/* May free it, where it is removed, and no other one. */
+void sv_stream_step(struct sv_stream *stream);
 /* Tells log and listeners where this is new. */
 void sv_stream_state(struct sv_stream *stream, enum sv_state state, const char *why);
 void sv_stream_failed(struct sv_stream *stream,

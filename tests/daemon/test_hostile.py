@@ -15,11 +15,11 @@ ABOUT = subprocess.run([HALOD, '--version'], capture_output=True, text=True).std
 
 
 class Hostile(DaemonTest):
-    def hostile(self, does, streams=None):
+    def hostile(self, does, streams=None, **more):
         environment = {
             'STANDIN_ENGINE': os.path.join(HERE, 'standin_engine.py'), 'STANDIN_DOES': does,
             'STANDIN_FOLDER': self.folder, 'HALOD': HALOD,
-            'STANDIN_VERSION': re.search(r'halod (\S+)', ABOUT)[1]}
+            'STANDIN_VERSION': re.search(r'halod (\S+)', ABOUT)[1], **more}
         real, daemontest.HALOD = daemontest.HALOD, STANDIN
         try:
             return self.start(streams or {'one': self.stream()}, environment=environment)
@@ -105,6 +105,21 @@ class Hostile(DaemonTest):
         time.sleep(2)
         if not is_sanitized():
             self.assertLess(daemon.memory() - memory, 2048)
+        self.be_honest(daemon)
+
+    def test_streams_that_never_go(self):
+        """Both are removed and the engine is alive, but tells of no end: it is killed, once."""
+        daemon = self.hostile('hello,start,start,alive',
+                              {name: self.stream(name) for name in ('one', 'two', 'three')},
+                              MALLOC_PERTURB_='165')
+        self.assertTrue(wait_until(lambda: self.starts()), daemon.told())
+        daemon.write({'one': self.stream()})
+        time.sleep(0.5)
+        daemon.control('Reload')
+        self.assertTrue(wait_until(lambda: 'did not end in time' in daemon.told(), 25),
+                        daemon.told())
+        self.assertTrue(wait_until(lambda: len(self.starts()) == 2), daemon.told())
+        self.assertIsNone(daemon.process.poll(), daemon.told())
         self.be_honest(daemon)
 
     def test_a_gpu_that_fails(self):
