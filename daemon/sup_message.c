@@ -41,6 +41,10 @@ static bool take_ring(struct sv_stream *stream, const json_t *message, const int
         close_all(fds, count);
         return false;
     }
+    if (stream->phase != SV_IN) { /* its filters may not be those in force any more */
+        close_all(fds, count);
+        return true;
+    }
     sv_ring_add(stream, (int)encoding, fds);
     return true;
 }

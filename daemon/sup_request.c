@@ -120,8 +120,10 @@ int sv_request_set(struct sv_stream *stream, const char *filters, halo_reply *re
     if (sent == 0)
         return 0;
     unlink_request(stream->sv, request);
-    if (sent == -EPIPE) /* nobody is there: they are in force for whatever comes */
+    if (sent == -EPIPE) {                /* nobody is there: they are in force for whatever comes */
+        sv_ring_close_all(stream, true); /* one that stops still writes under the old ones */
         set_is_in_force(stream, request);
+    }
     free_request(request);
     return sent == -EPIPE ? 0
                           : halo_fail(err, sent, "the filters cannot be sent: %s", strerror(-sent));

@@ -11,6 +11,17 @@ from daemontest import (FFMPEG, HALOD, PATIENCE, ROUNDS, Control, DaemonTest, Re
 from halotest import plain_clip
 
 
+def links(pid):
+    """What its descriptors are."""
+    found = []
+    for number in os.listdir(f'/proc/{pid}/fd'):
+        try:
+            found.append(os.readlink(f'/proc/{pid}/fd/{number}'))
+        except OSError:
+            pass
+    return found
+
+
 class States(DaemonTest):
     def test_status(self):
         """Every number that docs/control.md names is there, and moves."""
@@ -245,6 +256,26 @@ class Changes(DaemonTest):
         daemon.control('Start', name='one')
         daemon.wait_state('one', 'running')
         self.assertEqual(daemon.status('one')['filters'], 'avgblur=sizeX=3')
+
+    def test_set_while_it_stops(self):
+        """What the engine still writes under the old filters is read by nobody after the answer."""
+        daemon = self.start()
+        daemon.wait_state('one', 'running')
+        self.reader('one.ts')
+
+        def rings():
+            return sum('halod packets' in link for link in links(daemon.process.pid))
+        engine = daemon.pids()[0]
+        os.kill(engine, signal.SIGSTOP)
+        daemon.control('Restart', name='one')
+        self.assertGreater(rings(), 0)
+        daemon.control('Set', name='one', filters='avgblur=sizeX=3')
+        self.assertEqual(rings(), 0)
+        os.kill(engine, signal.SIGCONT)
+        self.assertTrue(wait_until(lambda: daemon.status('one')['restarts'] == 1))
+        daemon.wait_state('one', 'running')
+        self.assertEqual(daemon.status('one')['filters'], 'avgblur=sizeX=3')
+        self.assertTrue(wait_until(lambda: rings() > 0))
 
     def test_set_while_the_engine_dies(self):
         """Who asked is answered, whatever becomes of the engine."""
