@@ -100,6 +100,22 @@ static int send_set(struct sv_stream *stream, const struct sv_request *request)
     return sv_engine_send(stream->engine, message);
 }
 
+/* Nobody is there: they are in force for whatever comes. */
+static int set_at_once(struct sv_stream *stream, struct sv_request *request)
+{
+    char *coming = stream->coming ? strdup(request->filters) : NULL;
+    if (stream->coming && !coming)
+        return -ENOMEM;
+    if (coming) {
+        free(stream->coming->filters);
+        stream->coming->filters = coming;
+    }
+    sv_ring_close_all(stream, true); /* one that stops still writes under the old ones */
+    sv_request_fail_all(stream, "other filters were set meanwhile");
+    set_is_in_force(stream, request);
+    return 0;
+}
+
 int sv_request_set(struct sv_stream *stream, const char *filters, halo_reply *reply, void *arg,
                    struct halo_error *err)
 {
@@ -116,17 +132,14 @@ int sv_request_set(struct sv_stream *stream, const char *filters, halo_reply *re
         free(request);
         return halo_fail(err, -ENOMEM, "out of memory");
     }
-    const int sent = stream->phase == SV_IN ? send_set(stream, request) : -EPIPE;
-    if (sent == 0)
+    int done = stream->phase == SV_IN ? send_set(stream, request) : -EPIPE;
+    if (done == 0)
         return 0;
     unlink_request(stream->sv, request);
-    if (sent == -EPIPE) {                /* nobody is there: they are in force for whatever comes */
-        sv_ring_close_all(stream, true); /* one that stops still writes under the old ones */
-        set_is_in_force(stream, request);
-    }
+    if (done == -EPIPE)
+        done = set_at_once(stream, request);
     free_request(request);
-    return sent == -EPIPE ? 0
-                          : halo_fail(err, sent, "the filters cannot be sent: %s", strerror(-sent));
+    return done == 0 ? 0 : halo_fail(err, done, "the filters cannot be sent: %s", strerror(-done));
 }
 
 /* ---- snapshot ---- */

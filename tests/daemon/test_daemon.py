@@ -277,6 +277,26 @@ class Changes(DaemonTest):
         self.assertEqual(daemon.status('one')['filters'], 'avgblur=sizeX=3')
         self.assertTrue(wait_until(lambda: rings() > 0))
 
+    def test_set_while_another_waits(self):
+        """The later one holds, though the engine may still agree to the one before."""
+        daemon = self.start()
+        daemon.wait_state('one', 'running')
+        other = Control(daemon.path)
+        self.addCleanup(other.close)
+        for _ in range(3):
+            engine = daemon.pids()[0]
+            os.kill(engine, signal.SIGSTOP)
+            other.send('Set', {'name': 'one', 'filters': 'gblur=sigma=3'})
+            time.sleep(0.2)
+            daemon.control('Restart', name='one')
+            daemon.control('Set', name='one', filters='gblur=sigma=8')
+            os.kill(engine, signal.SIGCONT)
+            with self.assertRaises(Refused) as refused:
+                other.receive()
+            self.assertIn('other filters', str(refused.exception))
+            daemon.wait_state('one', 'running')
+            self.assertEqual(daemon.status('one')['filters'], 'gblur=sigma=8')
+
     def test_set_while_the_engine_dies(self):
         """Who asked is answered, whatever becomes of the engine."""
         daemon = self.start()
@@ -423,6 +443,18 @@ class Reloads(DaemonTest):
         light = [sum(picture) for _, picture in plain.pictures]
         self.assertLess(max(sum(picture) for _, picture in dark.pictures), min(light) / 2)
         self.assertEqual(daemon.status('one')['restarts'], 0)
+
+    def test_set_before_it_takes_effect(self):
+        """Filters that are set while a stream leaves for its new settings hold in these."""
+        daemon = self.start(self.both())
+        daemon.wait_state('two', 'running')
+        os.kill(daemon.pids()[0], signal.SIGSTOP)
+        daemon.write(self.both(input='test:size=160x120:rate=10'))
+        self.reload(daemon)
+        daemon.control('Set', name='two', filters='gblur=sigma=9')
+        os.kill(daemon.pids()[0], signal.SIGCONT)
+        self.assertTrue(wait_until(lambda: daemon.status('two')['width'] == 160), daemon.told())
+        self.assertEqual(daemon.status('two')['filters'], 'gblur=sigma=9')
 
     def test_gone_and_back(self):
         """A stream that is removed and added at once, and one that is disabled and enabled."""
