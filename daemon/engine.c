@@ -21,21 +21,9 @@ enum {
     QUIT_MS = 7000,   /* then it ends with what there is */
 };
 
-/* Nothing is freed, and no handler of a driver is waited for. */
-static void end_now(int code)
-{
-    _exit(code);
-}
-
-static void send_notes(struct engine *engine)
-{
-    if (engine_send_notes(engine))
-        end_now(HALO_EXIT_TRY_AGAIN);
-}
-
 static void on_wake(uv_async_t *wake)
 {
-    send_notes(wake->data);
+    engine_send_notes(wake->data);
 }
 
 /* ---- what the supervisor asks for ---- */
@@ -200,8 +188,8 @@ static void end_if_stuck(struct engine *engine)
         err.device = true;
         halo_log(HALO_LOG_ERROR, "stream %s: %s", s->name, err.text);
         engine_tell_state(s, HALO_LIVE_FAILED, &err);
-        send_notes(engine); /* does not come back */
-        end_now(HALO_EXIT_TRY_AGAIN);
+        engine_send_notes(engine);  /* does not come back */
+        _exit(HALO_EXIT_TRY_AGAIN); /* unless there was no room for the words */
     }
 }
 
@@ -229,7 +217,7 @@ static void on_tick(uv_timer_t *timer)
         return;
     }
     if (engine->quitting && uv_now(&engine->loop) >= engine->quit_deadline)
-        end_now(HALO_EXIT_OK);
+        _exit(HALO_EXIT_OK); /* nothing is freed, and no handler of a driver is waited for */
     if (looks++ % STATS_EVERY != 0)
         return;
     halo_log_flush();

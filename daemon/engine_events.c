@@ -73,7 +73,7 @@ void engine_note(struct engine *engine, json_t *message, const int *fds, int cou
         uv_async_send(&engine->wake);
 }
 
-bool engine_send_notes(struct engine *engine)
+void engine_send_notes(struct engine *engine)
 {
     pthread_mutex_lock(&engine->lock);
     struct engine_note *note = engine->first;
@@ -90,7 +90,8 @@ bool engine_send_notes(struct engine *engine)
         free_note(note);
         note = next;
     }
-    return device;
+    if (device)
+        _exit(HALO_EXIT_TRY_AGAIN);
 }
 
 void engine_tell_state(struct engine_stream *stream, enum halo_live_state state,

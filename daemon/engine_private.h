@@ -109,7 +109,8 @@ void engine_note(struct engine *engine, json_t *message, const int *fds, int cou
 json_t *engine_tell(const char *what, const char *stream);
 void engine_tell_state(struct engine_stream *stream, enum halo_live_state state,
                        const struct halo_error *err);
-/* Loop thread. true: the GPU failed, and the process has to end. */
-bool engine_send_notes(struct engine *engine);
+/* Loop thread. Does not come back where one of them is that the GPU failed: the process ends with
+ * status 75, and nothing is freed, for no handler of a driver is waited for. */
+void engine_send_notes(struct engine *engine);
 
 #endif

@@ -142,8 +142,7 @@ static void made(uv_work_t *work, int status)
     }
     if (stream->error.code) {
         engine_tell_state(stream, HALO_LIVE_FAILED, &stream->error);
-        engine_send_notes(
-            stream->engine); /* before gone, and a failure of a device is told later */
+        engine_send_notes(stream->engine); /* before gone */
         stream->phase = ENGINE_STOPPING;
     }
     if (stream->late_set)
