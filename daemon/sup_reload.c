@@ -7,26 +7,10 @@
 
 static void on_set(void *arg, json_t *result, const struct halo_error *err)
 {
-    (void)arg;
+    const struct sv_stream *stream = arg; /* asks for nothing once it is gone */
     (void)result;
     if (err)
-        halo_log(HALO_LOG_WARNING, "reload: %s", err->text);
-}
-
-/* Of its renditions too, which `set` leaves alone. The file may name them in another order than the
- * engine, which knows them by number, has them. */
-static int change_filters(struct sv_stream *stream, const struct halo_stream_settings *wanted,
-                          struct halo_error *err)
-{
-    for (int i = 0; i < wanted->renditions; i++) {
-        const int at = halo_rendition_find(&stream->settings, wanted->rendition[i].name);
-        char *copy = strdup(wanted->rendition[i].filters);
-        if (!copy)
-            return halo_fail(err, -ENOMEM, "out of memory");
-        free(stream->settings.rendition[at].filters);
-        stream->settings.rendition[at].filters = copy;
-    }
-    return sv_request_set(stream, wanted->filters, on_set, NULL, err);
+        halo_log(HALO_LOG_WARNING, "reload: stream %s: %s", stream->name, err->text);
 }
 
 static const struct halo_stream_settings *find(const struct halo_daemon_settings *settings,
@@ -44,13 +28,15 @@ static int change(struct sv_stream *stream, const struct halo_stream_settings *w
     const struct halo_stream_settings *now = stream->coming ? stream->coming : &stream->settings;
     const enum halo_change what =
         stream->removed ? HALO_CHANGE_REST : halo_stream_settings_compare(now, wanted);
-    if (what == HALO_CHANGE_NONE)
+    /* Others that are asked for and not in force yet are not what the file says. */
+    const bool sets = !stream->coming && sv_request_sets(stream);
+    if (what == HALO_CHANGE_NONE && !sets)
         return 0;
-    const bool only_filters = what == HALO_CHANGE_FILTERS && !stream->coming;
+    const bool only_filters = what != HALO_CHANGE_REST && !stream->coming;
     json_array_append_new(json_object_get(result, only_filters ? "set" : "changed"),
                           json_string(stream->name));
     if (only_filters)
-        return change_filters(stream, wanted, err);
+        return sv_request_set(stream, wanted->filters, wanted, on_set, stream, err);
     struct halo_stream_settings *copy = sv_settings_copy(wanted, err);
     if (!copy)
         return -ENOMEM;

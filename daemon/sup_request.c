@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Questions to an engine that somebody waits for. Each is answered once: by the engine, by its end,
- * or by the clock. A change of filters that comes into force after its time still counts. */
+ * or by the clock. A change of filters that comes into force after its time still counts.
+ *
+ * A change has the texts of all chains, which become the stream's settings once it is in force. A
+ * reload's is the wish of the file: where the engine goes away or refuses it, it holds at the next
+ * start. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -16,7 +20,8 @@ enum { IMAGE_MOST = 64 << 20, LATE_MS = 60000 };
 
 static void free_request(struct sv_request *request)
 {
-    free(request->filters);
+    for (size_t i = 0; i < sizeof request->chain / sizeof *request->chain; i++)
+        free(request->chain[i]);
     free(request);
 }
 
@@ -70,31 +75,62 @@ static struct sv_request *add(struct sv_stream *stream, enum sv_request_kind kin
 
 /* ---- set ---- */
 
-int sv_stream_take_filters(struct sv_stream *stream, const char *filters)
+static struct sv_request *next_set(const struct sv_stream *stream, struct sv_request *from)
 {
-    char *copy = strdup(filters);
-    if (!copy)
+    while (from && (from->kind != SV_SET || from->stream != stream))
+        from = from->next;
+    return from;
+}
+
+bool sv_request_sets(const struct sv_stream *stream)
+{
+    return next_set(stream, stream->sv->requests) != NULL;
+}
+
+/* All of them: the engine changes all or none. */
+static int fill_chains(struct sv_request *request, const char *filters,
+                       const struct halo_stream_settings *file)
+{
+    const struct halo_stream_settings *now = &request->stream->settings;
+    const struct sv_request *before = next_set(request->stream, request->next);
+    request->of_file = file;
+    if (!(request->chain[0] = strdup(filters)))
         return -ENOMEM;
-    free(stream->settings.filters);
-    stream->settings.filters = copy;
+    for (int i = 0; i < now->renditions; i++) {
+        const int at = file ? halo_rendition_find(file, now->rendition[i].name) : -1;
+        const char *wanted = at >= 0  ? file->rendition[at].filters
+                             : before ? before->chain[i + 1] /* what was asked for last */
+                                      : now->rendition[i].filters;
+        if (!(request->chain[i + 1] = strdup(wanted)))
+            return -ENOMEM;
+    }
     return 0;
+}
+
+static void swap(char **a, char **b)
+{
+    char *kept = *a;
+    *a = *b;
+    *b = kept;
 }
 
 static void set_is_in_force(struct sv_stream *stream, struct sv_request *request)
 {
-    sv_stream_take_filters(stream, request->filters);
+    struct halo_stream_settings *now = &stream->settings;
+    swap(&now->filters, &request->chain[0]);
+    for (int i = 0; i < now->renditions; i++)
+        swap(&now->rendition[i].filters, &request->chain[i + 1]);
     sv_feed_forget(stream);
-    halo_log(HALO_LOG_INFO, "stream %s: filters are now %s", stream->name, request->filters);
-    sv_event(stream->sv, "set", stream->name, NULL, request->filters);
-    reply_with(request, json_pack("{s:s, s:s}", "name", stream->name, "filters", request->filters));
+    halo_log(HALO_LOG_INFO, "stream %s: filters are now %s", stream->name, now->filters);
+    sv_event(stream->sv, "set", stream->name, NULL, now->filters);
+    reply_with(request, json_pack("{s:s, s:s}", "name", stream->name, "filters", now->filters));
 }
 
 static int send_set(struct sv_stream *stream, const struct sv_request *request)
 {
     json_t *chains = json_array(), *message = sv_do("set", stream);
-    json_array_append_new(chains, json_string(request->filters));
-    for (int i = 0; i < stream->settings.renditions; i++)
-        json_array_append_new(chains, json_string(stream->settings.rendition[i].filters));
+    for (int i = 0; i <= stream->settings.renditions; i++)
+        json_array_append_new(chains, json_string(request->chain[i]));
     json_object_set_new(message, "id", json_integer((json_int_t)request->id));
     json_object_set_new(message, "chains", chains);
     return sv_engine_send(stream->engine, message);
@@ -103,12 +139,12 @@ static int send_set(struct sv_stream *stream, const struct sv_request *request)
 /* Nobody is there: they are in force for whatever comes. */
 static int set_at_once(struct sv_stream *stream, struct sv_request *request)
 {
-    char *coming = stream->coming ? strdup(request->filters) : NULL;
+    char *coming = stream->coming ? strdup(request->chain[0]) : NULL;
     if (stream->coming && !coming)
         return -ENOMEM;
     if (coming) {
-        free(stream->coming->filters);
-        stream->coming->filters = coming;
+        swap(&stream->coming->filters, &coming);
+        free(coming);
     }
     sv_ring_close_all(stream, true); /* one that stops still writes under the old ones */
     sv_request_fail_all(stream, "other filters were set meanwhile");
@@ -116,7 +152,20 @@ static int set_at_once(struct sv_stream *stream, struct sv_request *request)
     return 0;
 }
 
-int sv_request_set(struct sv_stream *stream, const char *filters, halo_reply *reply, void *arg,
+/* The engine cannot have them as it is. */
+static void set_by_restart(struct sv_stream *stream, struct sv_request *request)
+{
+    if (stream->coming)
+        return; /* a later reload */
+    if (stream->phase == SV_IN)
+        sv_stream_again(stream);
+    sv_ring_close_all(stream, true);
+    set_is_in_force(stream, request);
+    sv_request_fail_all(stream, "the stream starts again with the filters of its file");
+}
+
+int sv_request_set(struct sv_stream *stream, const char *filters,
+                   const struct halo_stream_settings *file, halo_reply *reply, void *arg,
                    struct halo_error *err)
 {
     const int ret =
@@ -124,20 +173,18 @@ int sv_request_set(struct sv_stream *stream, const char *filters, halo_reply *re
     if (ret < 0)
         return ret;
     struct sv_request *request = add(stream, SV_SET, reply, arg);
-    if (request)
-        request->filters = strdup(filters);
-    if (!request || !request->filters) {
-        if (request)
-            unlink_request(stream->sv, request);
-        free(request);
+    if (!request)
         return halo_fail(err, -ENOMEM, "out of memory");
-    }
-    int done = stream->phase == SV_IN ? send_set(stream, request) : -EPIPE;
+    int done = fill_chains(request, filters, file);
+    if (done == 0)
+        done = stream->phase == SV_IN ? send_set(stream, request) : -EPIPE;
     if (done == 0)
         return 0;
     unlink_request(stream->sv, request);
     if (done == -EPIPE)
         done = set_at_once(stream, request);
+    else if (done == -EMSGSIZE && file)
+        set_by_restart(stream, request); /* where it is said that they are too long */
     free_request(request);
     return done == 0 ? 0 : halo_fail(err, done, "the filters cannot be sent: %s", strerror(-done));
 }
@@ -187,6 +234,19 @@ static void answer_snapshot(struct sv_request *request, int fd)
 
 /* ---- ends ---- */
 
+static void take_answer(struct sv_stream *stream, struct sv_request *request, const char *why,
+                        int fd)
+{
+    if (why)
+        refuse(request, -EIO, why);
+    if (why && request->of_file)
+        set_by_restart(stream, request);
+    else if (!why && request->kind == SV_SET)
+        set_is_in_force(stream, request);
+    else if (!why)
+        answer_snapshot(request, fd);
+}
+
 void sv_request_answer(struct sv_stream *stream, enum sv_request_kind kind, uint64_t id,
                        const char *why, int fd)
 {
@@ -195,20 +255,23 @@ void sv_request_answer(struct sv_stream *stream, enum sv_request_kind kind, uint
         request = request->next;
     if (request) {
         unlink_request(stream->sv, request);
-        if (why)
-            refuse(request, -EIO, why);
-        else if (kind == SV_SET)
-            set_is_in_force(stream, request);
-        else
-            answer_snapshot(request, fd);
+        take_answer(stream, request, why, fd);
         free_request(request);
     }
     if (fd >= 0)
         close(fd);
 }
 
+/* At the next start. */
+static bool holds(const struct sv_request *request)
+{
+    const struct sv_stream *stream = request->stream;
+    return request->of_file && !stream->coming && !stream->removed && !stream->sv->stopping;
+}
+
 void sv_request_fail_all(struct sv_stream *stream, const char *why)
 {
+    bool held = false; /* the latest comes first */
     struct sv_request **at = &stream->sv->requests;
     while (*at) {
         struct sv_request *request = *at;
@@ -217,7 +280,12 @@ void sv_request_fail_all(struct sv_stream *stream, const char *why)
             continue;
         }
         *at = request->next;
-        refuse(request, -EAGAIN, why);
+        if (!held && holds(request)) {
+            set_is_in_force(stream, request);
+            held = true;
+        } else {
+            refuse(request, -EAGAIN, why);
+        }
         free_request(request);
         at = &stream->sv->requests; /* who was told may have asked again */
     }

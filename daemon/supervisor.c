@@ -160,7 +160,7 @@ int halo_supervisor_set(struct halo_supervisor *sv, const char *name, const char
                         halo_reply *reply, void *arg, struct halo_error *err)
 {
     struct sv_stream *stream = sv_stream_find(sv, name, err);
-    return stream ? sv_request_set(stream, filters, reply, arg, err) : -ENOENT;
+    return stream ? sv_request_set(stream, filters, NULL, reply, arg, err) : -ENOENT;
 }
 
 int halo_supervisor_snapshot(struct halo_supervisor *sv, const char *name, const char *format,

@@ -163,7 +163,8 @@ struct sv_request {
     enum sv_request_kind kind;
     struct sv_stream *stream;
     uint64_t id, deadline;
-    char *filters; /* SET */
+    char *chain[HALO_MOST_RENDITIONS + 1]; /* SET: the stream's own, then its renditions' */
+    bool of_file; /* SET: a reload's, which holds whatever the engine says */
     char format[8];
     halo_reply *reply; /* NULL: was told that it is late, or nobody asked */
     void *arg;
@@ -269,8 +270,12 @@ void sv_process_forget_all(struct halo_supervisor *sv); /* those that do not die
 extern const struct halo_link_ops sv_link_ops; /* arg: struct sv_process */
 
 /* ---- sup_request.c ---- */
-int sv_request_set(struct sv_stream *stream, const char *filters, halo_reply *reply, void *arg,
+/* file: settings whose renditions take effect too, and which hold at the stream's next start where
+ * they cannot before; NULL: renditions stay as they are. */
+int sv_request_set(struct sv_stream *stream, const char *filters,
+                   const struct halo_stream_settings *file, halo_reply *reply, void *arg,
                    struct halo_error *err);
+bool sv_request_sets(const struct sv_stream *stream); /* filters that are not in force yet */
 int sv_request_snapshot(struct sv_stream *stream, const char *format, halo_reply *reply, void *arg,
                         struct halo_error *err);
 /* fd: taken over, or -1. */
@@ -278,7 +283,6 @@ void sv_request_answer(struct sv_stream *stream, enum sv_request_kind kind, uint
                        const char *why, int fd);
 void sv_request_fail_all(struct sv_stream *stream, const char *why);
 void sv_request_tick(struct halo_supervisor *sv);
-int sv_stream_take_filters(struct sv_stream *stream, const char *filters);
 
 /* ---- sup_status.c ---- */
 /* Takes extra over (NULL: nothing). stream NULL: of the whole. */

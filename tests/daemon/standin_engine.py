@@ -5,6 +5,7 @@
 import json
 import os
 import random
+import select
 import socket
 import sys
 import time
@@ -48,6 +49,34 @@ class Engine:
                 return
             if message['do'] == 'quit':
                 sys.exit(0)
+
+    # ---- what engines do, but for one thing ----
+
+    def serve(self, at_set):
+        """Notes each start's settings; at_set(message) says whether it goes on."""
+        while True:
+            if not select.select([self.link], [], [], 0.3)[0]:
+                self.tell(tell='stats', streams={})
+                continue
+            message = json.loads(self.link.recv(1 << 18) or b'{"do": "quit"}')
+            self.stream = message.get('stream', self.stream)
+            if message['do'] == 'quit':
+                sys.exit(0)
+            if message['do'] == 'start':
+                with open(os.path.join(FOLDER, 'settings'), 'a') as file:
+                    print(message['settings'], file=file)
+                self.running()
+            elif message['do'] == 'stop':
+                self.tell(tell='gone', stream=self.stream)
+            elif message['do'] == 'set':
+                at_set(message)
+
+    def serve_without_sets(self):
+        self.serve(lambda message: self.tell(tell='set', stream=self.stream, id=message['id'],
+                                             why='not these'))
+
+    def serve_until_set(self):
+        self.serve(lambda message: os._exit(1))
 
     # ---- misdeeds ----
 

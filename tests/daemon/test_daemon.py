@@ -444,6 +444,38 @@ class Reloads(DaemonTest):
         self.assertLess(max(sum(picture) for _, picture in dark.pictures), min(light) / 2)
         self.assertEqual(daemon.status('one')['restarts'], 0)
 
+    def test_renditions_by_name(self):
+        """Their order in the file says nothing, and one that is set is not changed by Set."""
+        def chains(**sigmas):
+            return {'one': self.stream(renditions={
+                name: {'filters': f'gblur=sigma={sigma}'} for name, sigma in sigmas.items()})}
+
+        daemon = self.start(chains(a=3, b=4))
+        daemon.wait_state('one', 'running')
+        daemon.write(chains(b=6, a=5))
+        self.assertEqual(self.reload(daemon)['set'], ['one'])
+        daemon.control('Set', name='one', filters='gblur=sigma=9')
+        status = daemon.status('one')
+        self.assertEqual((status['filters'], status['renditions']), (
+            'gblur=sigma=9', {'a': 'gblur=sigma=5', 'b': 'gblur=sigma=6'}))
+        self.assertEqual(status['restarts'], 0)
+
+    def test_the_file_holds_against_what_waits(self):
+        """Filters that an engine has not agreed to yet are not what the file says."""
+        daemon = self.start()
+        daemon.wait_state('one', 'running')
+        other = Control(daemon.path)
+        self.addCleanup(other.close)
+        os.kill(daemon.pids()[0], signal.SIGSTOP)
+        other.send('Set', {'name': 'one', 'filters': 'gblur=sigma=9'})
+        time.sleep(0.2)
+        self.assertEqual(self.reload(daemon)['set'], ['one'])
+        os.kill(daemon.pids()[0], signal.SIGCONT)
+        self.assertTrue(wait_until(
+            lambda: daemon.told().count('filters are now gblur=sigma=2') == 1), daemon.told())
+        other.receive()
+        self.assertEqual(daemon.status('one')['filters'], 'gblur=sigma=2')
+
     def test_set_before_it_takes_effect(self):
         """Filters that are set while a stream leaves for its new settings hold in these."""
         daemon = self.start(self.both())

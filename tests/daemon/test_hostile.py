@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Engines that lie, flood, hang, or lose their GPU: the supervisor outlives them all.
+import json
 import os
 import re
 import subprocess
@@ -7,7 +8,7 @@ import sys
 import time
 
 import daemontest
-from daemontest import HALOD, PATIENCE, DaemonTest, is_sanitized, main, wait_until
+from daemontest import HALOD, PATIENCE, DaemonTest, Refused, is_sanitized, main, wait_until
 
 STANDIN = os.environ.get('STANDIN_ENGINE_DAEMON', '')
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -106,6 +107,45 @@ class Hostile(DaemonTest):
         if not is_sanitized():
             self.assertLess(daemon.memory() - memory, 2048)
         self.be_honest(daemon)
+
+    def settings(self):
+        with open(self.path('settings')) as file:
+            return [json.loads(line) for line in file]
+
+    def chains(self, own, a, b):
+        return self.stream(filters=own, renditions={'a': {'filters': a}, 'b': {'filters': b}})
+
+    def test_a_reload_that_the_engine_refuses(self):
+        """The file's filters hold at the stream's next start, and nothing else is said before."""
+        for does in ('serve_without_sets', 'serve_until_set'):
+            daemon = self.hostile('hello,' + does, {
+                'one': self.chains('gblur=sigma=2', 'gblur=sigma=3', 'gblur=sigma=4')})
+            daemon.wait_state('one', 'running')
+            daemon.write({'one': self.chains('gblur=sigma=5', 'gblur=sigma=6', 'gblur=sigma=7')})
+            self.assertEqual(daemon.control('Reload')['set'], ['one'])
+            self.assertTrue(wait_until(lambda: len(self.settings()) == 2, 10), daemon.told())
+            text = json.dumps(self.settings()[1])
+            for sigma in (5, 6, 7):
+                self.assertIn(f'gblur=sigma={sigma}', text)
+            daemon.wait_state('one', 'running')
+            status = daemon.status('one')
+            self.assertEqual((status['filters'], status['renditions']), (
+                'gblur=sigma=5', {'a': 'gblur=sigma=6', 'b': 'gblur=sigma=7'}))
+            self.end(daemon)
+            os.unlink(self.path('settings'))
+
+    def test_a_set_that_the_engine_refuses(self):
+        """It is told, and all is as before."""
+        daemon = self.hostile('hello,serve_without_sets', {
+            'one': self.chains('gblur=sigma=2', 'gblur=sigma=3', 'gblur=sigma=4')})
+        daemon.wait_state('one', 'running')
+        with self.assertRaises(Refused) as refused:
+            daemon.control('Set', name='one', filters='gblur=sigma=5')
+        self.assertIn('not these', str(refused.exception))
+        status = daemon.status('one')
+        self.assertEqual((status['filters'], status['renditions'], status['state']), (
+            'gblur=sigma=2', {'a': 'gblur=sigma=3', 'b': 'gblur=sigma=4'}, 'running'))
+        self.assertEqual(len(self.settings()), 1)
 
     def test_streams_that_never_go(self):
         """Both are removed and the engine is alive, but tells of no end: it is killed, once."""
