@@ -143,6 +143,8 @@ static void run_on_stream(struct engine *engine, const char *what, json_t *messa
     struct engine_stream *stream = name ? find(engine, name) : NULL;
     if (name && !stream && settings && !strcmp(what, "start") && !engine->quitting)
         engine_stream_start(engine, name, settings);
+    if (name && !stream && !strcmp(what, "stop")) /* could not even begin */
+        halo_link_send(engine->link, engine_tell("gone", name), NULL, 0);
     for (size_t i = 0; stream && i < sizeof requests / sizeof *requests; i++)
         if (!strcmp(requests[i].name, what)) {
             requests[i].run(stream, message);

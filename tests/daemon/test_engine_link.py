@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# The engine alone: this test is its supervisor, and does what a good one does seldom.
+import json
+import os
+import resource
+import socket
+import subprocess
+import time
+
+from daemontest import HALOD, PATIENCE, HaloTest, halod_environment, is_sanitized, main
+
+LINK = 3
+GOOD = json.dumps({'name': 'one', 'input': 'test:size=64x48:rate=25', 'filters': 'gblur=sigma=2',
+                   'backend': 'cpu', 'outputs': [{'null': True}]})
+STACK = 8 << 20
+
+
+class EngineLink(HaloTest):
+    def start(self):
+        self.link, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.link.settimeout(10 * PATIENCE)
+        environment = {**halod_environment(), 'GLIBC_TUNABLES': 'glibc.pthread.stack_cache_size=0'}
+        with theirs, open(self.path('log'), 'wb') as log:
+            self.engine = subprocess.Popen(
+                [HALOD, 'engine', '3'], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                env=environment, pass_fds=(LINK,),
+                preexec_fn=lambda: os.dup2(theirs.fileno(), LINK))
+        self.addCleanup(self.end)
+        self.wait('hello')
+
+    def end(self):
+        self.link.close()
+        try:
+            self.assertEqual(self.engine.wait(10 * PATIENCE), 0, self.told())
+        finally:
+            self.engine.kill()
+            self.engine.wait()
+
+    def told(self):
+        with open(self.path('log'), errors='replace') as file:
+            return file.read()
+
+    def do(self, what, **more):
+        self.link.send(json.dumps({'do': what, **more}).encode())
+
+    def wait(self, tell, **more):
+        """The next message of that kind with these words in it; a dead engine sends none."""
+        until = time.monotonic() + 10 * PATIENCE
+        while time.monotonic() < until:
+            data, descriptors, _, _ = socket.recv_fds(self.link, 1 << 18, 4)
+            for descriptor in descriptors:
+                os.close(descriptor)
+            self.assertTrue(data, self.told())
+            message = json.loads(data)
+            if message['tell'] == tell and more.items() <= message.items():
+                return message
+        self.fail(f'no {tell} with {more}\n' + self.told())
+
+    def fails_and_goes(self, name, settings):
+        self.do('start', stream=name, settings=settings)
+        why = self.wait('state', stream=name, state='failed')['why']
+        self.do('stop', stream=name)
+        self.wait('gone', stream=name)
+        return why
+
+    def test_a_stream(self):
+        self.start()
+        self.do('start', stream='one', settings=GOOD)
+        self.wait('state', stream='one', state='running')
+        self.do('stop', stream='one')
+        self.wait('gone', stream='one')
+
+    def test_settings_that_are_none(self):
+        """A stream that could not begin goes when it is asked to."""
+        self.start()
+        self.fails_and_goes('one', '{')
+        self.do('start', stream='one', settings=GOOD)
+        self.wait('state', stream='one', state='running')
+
+    def test_without_a_thread(self):
+        """A stream whose thread cannot be started goes when it is asked to."""
+        if is_sanitized():
+            self.skipTest('sanitizers need the room')
+        self.start()
+        self.fails_and_goes('one', GOOD.replace('gblur', 'nothing'))  # makes libuv's threads
+        with open(f'/proc/{self.engine.pid}/statm') as file:
+            size = int(file.read().split()[0]) * resource.getpagesize()
+        limit = resource.prlimit(self.engine.pid, resource.RLIMIT_AS, (size + STACK // 2, -1))
+        self.assertIn('no thread', self.fails_and_goes('one', GOOD))
+        resource.prlimit(self.engine.pid, resource.RLIMIT_AS, limit)
+        self.do('start', stream='one', settings=GOOD)
+        self.wait('state', stream='one', state='running')
+
+
+if __name__ == '__main__':
+    main()
