@@ -63,18 +63,6 @@ static void do_key(struct engine_stream *stream, json_t *message)
         halo_live_key_frame(stream->live, encoding);
 }
 
-/* Answers of the loop's own, where the live stream does not answer. */
-static void refuse(struct engine_stream *stream, const char *tell, uint64_t id,
-                   const struct halo_error *err)
-{
-    json_t *message = engine_tell(tell, stream->name);
-    json_object_set_new(message, "id", json_integer((json_int_t)id));
-    json_object_set_new(
-        message, "why",
-        json_string(err->code ? halo_log_skip_number(err->text) : "the stream has just begun"));
-    halo_link_send(stream->engine->link, message, NULL, 0);
-}
-
 void engine_stream_set(struct engine_stream *stream, json_t *message)
 {
     if (stream->phase == ENGINE_MAKING && !stream->late_set) {
@@ -92,8 +80,10 @@ void engine_stream_set(struct engine_stream *stream, json_t *message)
             ret = -EINVAL;
     if (ret == 0)
         ret = halo_live_set(stream->live, id, chains, &err);
-    if (ret < 0)
-        refuse(stream, "set", id, &err);
+    if (ret < 0) {
+        halo_fail(&err, -EAGAIN, "the stream has just begun"); /* unless it says more */
+        engine_events.set(stream, id, &err);
+    }
 }
 
 static void do_snapshot(struct engine_stream *stream, json_t *message)
@@ -101,8 +91,10 @@ static void do_snapshot(struct engine_stream *stream, json_t *message)
     const uint64_t id = (uint64_t)halo_json_integer(message, "id", 0, INT64_MAX, 0);
     const char *format = json_string_value(json_object_get(message, "format"));
     struct halo_error err = {0};
-    if (!format || !is_running(stream) || halo_live_snapshot(stream->live, id, format, &err) < 0)
-        refuse(stream, "snapshot", id, &err);
+    if (!format || !is_running(stream) || halo_live_snapshot(stream->live, id, format, &err) < 0) {
+        halo_fail(&err, -EAGAIN, "the stream has just begun");
+        engine_events.snapshot(stream, id, NULL, &err);
+    }
 }
 
 static void do_record(struct engine_stream *stream, json_t *message)

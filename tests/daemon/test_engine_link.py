@@ -3,6 +3,7 @@
 import json
 import os
 import resource
+import signal
 import socket
 import subprocess
 import time
@@ -75,6 +76,29 @@ class EngineLink(HaloTest):
         self.start()
         self.fails_and_goes('one', '{')
         self.do('start', stream='one', settings=GOOD)
+        self.wait('state', stream='one', state='running')
+
+    def test_a_supervisor_that_leaves(self):
+        """Its last question is refused while the stream is made, when nobody is there to hear."""
+        self.start()
+        self.engine.send_signal(signal.SIGSTOP)  # it finds all at once
+        self.do('start', stream='one', settings=GOOD)
+        self.do('set', stream='one', id=1, chains=[])
+        self.link.shutdown(socket.SHUT_WR)  # the end comes after these words
+        self.engine.send_signal(signal.SIGCONT)
+        self.assertEqual(self.engine.wait(10 * PATIENCE), 0, self.told())
+
+    def test_questions_too_early(self):
+        """Whatever cannot be had yet is refused, in words."""
+        self.start()
+        self.engine.send_signal(signal.SIGSTOP)
+        self.do('start', stream='one', settings=GOOD)
+        for number in (1, 2):  # the first one waits
+            self.do('set', stream='one', id=number, chains=[])
+        self.do('snapshot', stream='one', id=3, format='png')
+        self.engine.send_signal(signal.SIGCONT)
+        for tell, number in (('set', 2), ('snapshot', 3), ('set', 1)):
+            self.assertEqual(self.wait(tell, id=number)['why'], 'the stream has just begun')
         self.wait('state', stream='one', state='running')
 
     def test_without_a_thread(self):
