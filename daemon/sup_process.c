@@ -79,14 +79,11 @@ static char **engine_environment(void)
     return ret;
 }
 
-static int spawn(struct sv_process *process, int fd)
+static int spawn(struct sv_process *process, int fd, char **environment)
 {
     char level[16];
     snprintf(level, sizeof level, "%d", (int)halo_log_get_level());
     char *arguments[] = {"halod", "engine", level, NULL};
-    char **environment = engine_environment();
-    if (!environment)
-        return -ENOMEM;
     uv_stdio_container_t stdio[HALO_LINK_FD + 1] = {
         {.flags = UV_IGNORE},
         {.flags = UV_IGNORE},
@@ -101,21 +98,23 @@ static int spawn(struct sv_process *process, int fd)
         .stdio = stdio,
         .stdio_count = HALO_LINK_FD + 1,
     };
-    const int ret = uv_spawn(process->sv->loop, &process->handle, &options);
-    free(environment);
-    return ret;
+    return uv_spawn(process->sv->loop, &process->handle, &options);
 }
 
 static int start(struct sv_process *process)
 {
     int ends[2];
     process->handle.data = process;
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) < 0) {
-        const int ret = -errno;
+    char **environment = engine_environment();
+    const int type = SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK;
+    if (!environment || socketpair(AF_UNIX, type, 0, ends) < 0) {
+        const int ret = environment ? -errno : -ENOMEM;
+        free(environment);
         free(process);
         return ret;
     }
-    const int ret = spawn(process, ends[1]);
+    const int ret = spawn(process, ends[1], environment);
+    free(environment);
     close(ends[1]);
     if (ret < 0) { /* libuv has begun with the handle */
         close(ends[0]);
