@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-static bool is_same_text(const char *a, const char *b)
+bool halo_is_same_text(const char *a, const char *b)
 {
     return a && b ? !strcmp(a, b) : a == b;
 }
@@ -29,18 +29,19 @@ static const char *sound_of(const struct halo_output_settings *output)
 static bool is_same_video(const struct halo_video_settings *a, const struct halo_video_settings *b)
 {
     return !strcmp(halo_video_codec(a), halo_video_codec(b)) &&
-           is_same_text(a->bitrate, b->bitrate) && is_same_text(a->crf, b->crf) &&
-           is_same_text(a->preset, b->preset) && is_same_text(a->size, b->size) &&
+           halo_is_same_text(a->bitrate, b->bitrate) && halo_is_same_text(a->crf, b->crf) &&
+           halo_is_same_text(a->preset, b->preset) && halo_is_same_text(a->size, b->size) &&
            a->gop == b->gop && a->fps == b->fps;
 }
 
 /* Raw pictures have a size and a rate, and no codec to differ in. */
 static bool is_same(const struct halo_encoding *a, const struct halo_encoding *b)
 {
-    if (a->kind != b->kind || a->rendition != b->rendition || !is_same_text(a->audio, b->audio))
+    if (a->kind != b->kind || a->rendition != b->rendition ||
+        !halo_is_same_text(a->audio, b->audio))
         return false;
     if (a->kind == HALO_ENCODING_RAW)
-        return is_same_text(a->video->size, b->video->size) && a->video->fps == b->video->fps;
+        return halo_is_same_text(a->video->size, b->video->size) && a->video->fps == b->video->fps;
     return is_same_video(a->video, b->video);
 }
 

@@ -33,6 +33,8 @@ int halo_encodings(const struct halo_stream_settings *stream, struct halo_encodi
 /* Index of the stream's rendition of that name; -1: there is none. */
 int halo_rendition_find(const struct halo_stream_settings *stream, const char *name);
 
+bool halo_is_same_text(const char *a, const char *b); /* NULL: not given, as two can be */
+
 /* Number of the rendition that output shows, as in struct halo_encoding; -1: there is none so. */
 int halo_output_rendition(const struct halo_stream_settings *stream,
                           const struct halo_output_settings *output);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include <uv.h>
 
+#include "config/encoding.h"
 #include "config/log.h"
 #include "daemon/checks.h"
 #include "daemon/commands.h"
@@ -43,18 +44,13 @@ static json_t *texts_of(const struct halo_error_list *errors)
     return ret;
 }
 
-static bool differs(const char *a, const char *b)
-{
-    return a && b ? strcmp(a, b) != 0 : a != b;
-}
-
 /* Whoever listens goes on listening: a new address needs a new start. */
 static void apply_rest(const struct halo_daemon_settings *now,
                        const struct halo_daemon_settings *wanted)
 {
-    if (differs(now->control.path, wanted->control.path) ||
-        differs(now->http.listen, wanted->http.listen) ||
-        differs(now->http.hosts, wanted->http.hosts))
+    if (!halo_is_same_text(now->control.path, wanted->control.path) ||
+        !halo_is_same_text(now->http.listen, wanted->http.listen) ||
+        !halo_is_same_text(now->http.hosts, wanted->http.hosts))
         halo_log(HALO_LOG_WARNING, "reload: control and http take effect when halod starts anew");
 }
 

@@ -148,8 +148,7 @@ static void on_message(void *arg, json_t *message, const int *fds, int count)
 {
     struct engine *engine = arg;
     const char *what = json_string_value(json_object_get(message, "do"));
-    for (int i = 0; i < count; i++)
-        close(fds[i]);
+    halo_link_close_fds(fds, count);
     if (!what)
         return;
     if (!strcmp(what, "quit"))

@@ -34,8 +34,7 @@ static const char *words_of(const struct halo_error *err)
 
 static void free_note(struct engine_note *note)
 {
-    for (int i = 0; i < note->count; i++)
-        close(note->fds[i]);
+    halo_link_close_fds(note->fds, note->count);
     json_decref(note->message);
     free(note);
 }

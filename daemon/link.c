@@ -37,7 +37,7 @@ struct halo_link {
     char buffer[HALO_LINK_MOST];
 };
 
-static void close_all(const int *fds, int count)
+void halo_link_close_fds(const int *fds, int count)
 {
     for (int i = 0; i < count; i++)
         close(fds[i]);
@@ -48,7 +48,7 @@ static void free_waiting(struct halo_link *link)
     while (link->first) {
         struct waiting *w = link->first;
         link->first = w->next;
-        close_all(w->fds, w->count);
+        halo_link_close_fds(w->fds, w->count);
         free(w);
     }
     link->last = &link->first;
@@ -97,7 +97,7 @@ static void hand_over(struct halo_link *link, size_t length, const int *fds, int
 {
     json_t *message = json_loadb(link->buffer, length, JSON_REJECT_DUPLICATES, NULL);
     if (!json_is_object(message)) {
-        close_all(fds, count);
+        halo_link_close_fds(fds, count);
         give_up(link, "it sent what is no message");
     } else {
         link->ops->message(link->arg, message, fds, count);
@@ -123,12 +123,12 @@ static bool receive(struct halo_link *link)
     int fds[HALO_LINK_FDS];
     const int count = n < 0 ? 0 : take_fds(&message, fds);
     if (n <= 0) {
-        close_all(fds, count);
+        halo_link_close_fds(fds, count);
         give_up(link, "the connection is closed");
         return false;
     }
     if (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) {
-        close_all(fds, count);
+        halo_link_close_fds(fds, count);
         give_up(link, "it sent a message that is too large");
         return false;
     }
@@ -151,7 +151,7 @@ static void flush(struct halo_link *link)
         if (!link->first)
             link->last = &link->first;
         link->waiting--;
-        close_all(w->fds, w->count);
+        halo_link_close_fds(w->fds, w->count);
         free(w);
     }
 }
@@ -229,7 +229,7 @@ static int keep(struct halo_link *link, const char *text, size_t length, const i
         w->fds[w->count] = fcntl(fds[w->count], F_DUPFD_CLOEXEC, 3);
         if (w->fds[w->count] < 0) {
             const int ret = -errno;
-            close_all(w->fds, w->count);
+            halo_link_close_fds(w->fds, w->count);
             free(w);
             return ret;
         }

@@ -187,7 +187,7 @@ static void start_process(struct sv_engine *engine)
         engine->restarts++;
 }
 
-static void drop(struct sv_engine *engine)
+void sv_engine_drop(struct sv_engine *engine)
 {
     struct sv_engine **at = &engine->sv->engines;
     while (*at != engine)
@@ -207,7 +207,7 @@ void sv_engine_step(struct sv_engine *engine)
         engine->idle_since = now;
     if (engine->idle_since) {
         if (now - engine->idle_since >= SV_IDLE_MS)
-            drop(engine);
+            sv_engine_drop(engine);
     } else if (!engine->process && now >= engine->backoff.not_before) {
         start_process(engine);
     }

@@ -4,16 +4,9 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "daemon/supervisor_private.h"
 #include "kernels/version.h"
-
-static void close_all(const int *fds, int count)
-{
-    for (int i = 0; i < count; i++)
-        close(fds[i]);
-}
 
 /* The stream of a message, if it is on this engine. */
 static struct sv_stream *stream_of(struct sv_engine *engine, const char *name)
@@ -38,11 +31,11 @@ static bool take_ring(struct sv_stream *stream, const json_t *message, const int
 {
     const int64_t encoding = halo_json_integer(message, "encoding", 0, stream->encodings - 1, -1);
     if (encoding < 0 || count != 2 || !stream->encoding[encoding].feeds || !stream->open) {
-        close_all(fds, count);
+        halo_link_close_fds(fds, count);
         return false;
     }
     if (stream->phase != SV_IN) { /* its filters may not be those in force any more */
-        close_all(fds, count);
+        halo_link_close_fds(fds, count);
         return true;
     }
     sv_ring_add(stream, (int)encoding, fds);
@@ -110,9 +103,9 @@ static bool take_answer(struct sv_stream *stream, enum sv_request_kind kind, con
     const int64_t id = halo_json_integer(message, "id", 0, INT64_MAX, -1);
     const int fd = count == 1 ? fds[0] : -1;
     if (count > 1)
-        close_all(fds, count);
+        halo_link_close_fds(fds, count);
     if (id < 0) {
-        close_all(&fd, fd >= 0);
+        halo_link_close_fds(&fd, fd >= 0);
         return false;
     }
     char why[600];
@@ -150,7 +143,7 @@ static bool take_of_stream(struct sv_process *process, const char *tell, const j
         return take_ring(stream, message, fds, count);
     if (stream && !strcmp(tell, "snapshot"))
         return take_answer(stream, SV_SNAPSHOT, message, fds, count);
-    close_all(fds, count);
+    halo_link_close_fds(fds, count);
     if (!stream)
         return false;
     if (!strcmp(tell, "set"))
@@ -174,9 +167,9 @@ static void on_message(void *arg, json_t *message, const int *fds, int count)
     bool good = false;
     process->heard = sv_now(process->sv);
     if (!engine || !tell || (!process->said_hello && strcmp(tell, "hello") != 0)) {
-        close_all(fds, count);
+        halo_link_close_fds(fds, count);
     } else if (!strcmp(tell, "hello") || !strcmp(tell, "stats")) {
-        close_all(fds, count);
+        halo_link_close_fds(fds, count);
         good = tell[0] == 'h' ? take_hello(process, message) : take_stats(engine, message);
     } else {
         good = take_of_stream(process, tell, message, fds, count);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/daemon_tables.h"
 #include "config/run.h"
 #include "daemon/supervisor_private.h"
 #include "kernels/clock.h"
@@ -27,13 +28,6 @@ static void set_hidden(json_t *to, const char *key, const char *url)
 }
 
 /* ---- outputs ---- */
-
-static const char *const kind_names[] = {
-    [HALO_OUTPUT_UNIX] = "unix",
-    [HALO_OUTPUT_FILE] = "file",
-    [HALO_OUTPUT_URL] = "url",
-    [HALO_OUTPUT_NULL] = "null",
-};
 
 static void add_written(json_t *to, const struct halo_link_output *output)
 {
@@ -60,7 +54,7 @@ static json_t *output_status(const struct sv_stream *stream, int index)
         to = halo_viewers_status(stream->viewers[index]);
     if (!to)
         to = json_object();
-    set_text(to, "kind", kind_names[output->kind]);
+    set_text(to, "kind", halo_output_places[output->kind].key);
     if (output->kind != HALO_OUTPUT_NULL)
         set_hidden(to, "target", output->target);
     if (output->rendition)

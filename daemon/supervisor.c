@@ -128,13 +128,8 @@ void halo_supervisor_stop(struct halo_supervisor *sv, void (*done)(void *arg), v
         s->phase = SV_OUT;
         s->engine = NULL;
     }
-    while (sv->engines) {
-        struct sv_engine *engine = sv->engines;
-        sv->engines = engine->next;
-        if (engine->process)
-            sv_process_quit(engine->process);
-        free(engine);
-    }
+    while (sv->engines)
+        sv_engine_drop(sv->engines);
     uv_timer_start(&sv->tick, on_tick, 0, SV_TICK_MS);
 }
 

@@ -255,6 +255,7 @@ void sv_engine_step(struct sv_engine *engine); /* by the clock; may free it */
 void sv_engine_ready(struct sv_engine *engine);
 /* Its process is over, or is taken to be: it is killed, and never waited for. */
 void sv_engine_lost(struct sv_engine *engine, const char *why, bool device);
+void sv_engine_drop(struct sv_engine *engine); /* its process is asked to finish */
 int sv_engine_send(struct sv_engine *engine, json_t *message);
 int sv_engine_streams(const struct sv_engine *engine);
 json_t *sv_do(const char *what, const struct sv_stream *stream); /* a message to build on */
