@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * halod -c FILE: the supervisor with its sockets and signals on one loop, in the foreground. */
-#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +30,7 @@ struct daemon {
     struct halo_http *http;
     const char *path, *program; /* of the settings, of engines */
     int code;
-    bool stopping, ready;
+    bool stopping;
 };
 
 /* ---- reload ---- */
@@ -111,22 +110,15 @@ static void reload_by_signal(struct daemon *daemon)
 
 /* ---- end ---- */
 
-static void close_handle(uv_handle_t *handle, void *arg)
-{
-    (void)arg;
-    if (!uv_is_closing(handle))
-        uv_close(handle, NULL);
-}
-
 static void on_stopped(void *arg)
 {
     struct daemon *daemon = arg;
     halo_control_destroy(daemon->control);
     halo_http_destroy(daemon->http);
     for (int i = 0; i < SIGNALS; i++)
-        close_handle((uv_handle_t *)&daemon->signal[i], NULL);
-    close_handle((uv_handle_t *)&daemon->watchdog, NULL);
-    close_handle((uv_handle_t *)&daemon->status, NULL);
+        uv_close((uv_handle_t *)&daemon->signal[i], NULL);
+    uv_close((uv_handle_t *)&daemon->watchdog, NULL);
+    uv_close((uv_handle_t *)&daemon->status, NULL);
 }
 
 static void stop(struct daemon *daemon, int code)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * halod -c, --check-config, --dump-config and --schema. */
-#include <errno.h>
 #include <string.h>
 
 #include "config/log.h"
@@ -45,7 +44,6 @@ static int run_daemon(int argc, char **argv)
     struct halo_daemon_settings *settings = load(path);
     if (!settings)
         return HALO_EXIT_CONFIG;
-    halo_log_set_level((enum halo_log_level)settings->log.level);
     return halo_command_daemon(settings, path);
 }
 

@@ -243,8 +243,7 @@ static int start(struct engine *engine)
         ret = halo_link_create(&engine->link, &engine->loop, HALO_LINK_FD, &ops, engine);
     if (ret >= 0)
         ret = halo_link_send(engine->link,
-                             json_pack("{s:s, s:i, s:s}", "tell", "hello", "pid", (int)getpid(),
-                                       "version", HALO_VERSION),
+                             json_pack("{s:s, s:s}", "tell", "hello", "version", HALO_VERSION),
                              NULL, 0);
     return ret;
 }

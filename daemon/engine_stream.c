@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * A stream of the engine, from its settings to gone. Folders of outputs may be on a disk that
  * hangs, and ends of files take their time: both are done beside the loop. */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -126,8 +125,6 @@ static void make(uv_work_t *work)
     halo_live_create(&stream->live, &stream->settings, &engine_events, stream, &stream->error);
     halo_log_set_stream(NULL);
 }
-
-static void finish_later(struct engine_stream *stream);
 
 static void made(uv_work_t *work, int status)
 {

@@ -17,7 +17,7 @@
  *   log       level
  *   quit      finish everything and exit 0
  * From the engine, "tell":
- *   hello     pid, version
+ *   hello     version
  *   ring      stream, encoding; descriptors: memory, event; replaces the one before
  *   state     stream, state, why, device (the GPU failed), lack (a word of lack.h, or absent)
  *   encoding  stream, encoding, why (absent: it works): the others go on
@@ -37,8 +37,6 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <uv.h>
-
-#include "config/error.h"
 
 enum {
     HALO_LINK_FD = 3,

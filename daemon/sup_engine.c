@@ -54,8 +54,7 @@ struct sv_engine *sv_engine_of(struct sv_stream *stream)
 {
     struct halo_supervisor *sv = stream->sv;
     char name[96];
-    const bool gpu = wants_gpu(stream);
-    name_engine(stream, gpu, name, sizeof name);
+    name_engine(stream, wants_gpu(stream), name, sizeof name);
     for (struct sv_engine *e = sv->engines; e; e = e->next)
         if (!strcmp(e->name, name))
             return e;
@@ -63,7 +62,6 @@ struct sv_engine *sv_engine_of(struct sv_stream *stream)
     if (!engine)
         return NULL;
     engine->sv = sv;
-    engine->gpu = gpu;
     engine->state = SV_ENGINE_PAUSED;
     snprintf(engine->name, sizeof engine->name, "%s", name);
     engine->next = sv->engines;

@@ -162,14 +162,12 @@ void sv_process_kill(struct sv_process *process)
     halo_link_destroy(process->link);
     process->link = NULL;
     uv_process_kill(&process->handle, SIGKILL);
-    process->quitting = true;
     process->deadline = sv_now(process->sv) + STUBBORN_MS;
 }
 
 void sv_process_quit(struct sv_process *process)
 {
     let_go(process);
-    process->quitting = true;
     process->deadline = sv_now(process->sv) + SV_QUIT_MS;
     if (process->link)
         halo_link_send(process->link, json_pack("{s:s}", "do", "quit"), NULL, 0);

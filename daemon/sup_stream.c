@@ -189,6 +189,13 @@ static int send_start(struct sv_stream *stream)
     return sv_engine_send(stream->engine, message);
 }
 
+void sv_stream_tell_recording(struct sv_stream *stream)
+{
+    json_t *message = sv_do("record", stream);
+    json_object_set_new(message, "on", json_boolean(stream->recording));
+    sv_engine_send(stream->engine, message);
+}
+
 static void enter(struct sv_stream *stream)
 {
     const int ret = send_start(stream);
@@ -206,8 +213,7 @@ static void enter(struct sv_stream *stream)
     sv_stream_state(stream, SV_STARTING, "");
     sv_feed_watch_all(stream);
     if (!stream->recording)
-        sv_engine_send(stream->engine, json_pack("{s:s, s:s, s:b}", "do", "record", "stream",
-                                                 stream->name, "on", 0));
+        sv_stream_tell_recording(stream);
 }
 
 /* On no engine, and wanted on one. */

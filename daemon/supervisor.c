@@ -69,7 +69,6 @@ int halo_supervisor_create(struct halo_supervisor **ret, uv_loop_t *loop, const 
     for (int i = 0; i < settings->streams; i++) {
         const int made = sv_stream_create(sv, &settings->stream[i], err);
         if (made < 0) {
-            sv->closed = true;
             halo_supervisor_destroy(sv);
             return made;
         }
@@ -197,8 +196,7 @@ int halo_supervisor_record(struct halo_supervisor *sv, const char *name, bool on
         return halo_fail_usage(err, "stream '%s' has no output of kind file", name);
     stream->recording = on;
     if (stream->phase == SV_IN)
-        sv_engine_send(stream->engine,
-                       json_pack("{s:s, s:s, s:b}", "do", "record", "stream", name, "on", (int)on));
+        sv_stream_tell_recording(stream);
     sv_event(sv, "record", name, on ? "on" : "off", NULL);
     return 0;
 }

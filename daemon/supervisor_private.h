@@ -75,7 +75,7 @@ struct sv_process {
     uint64_t closed;   /* its link ended then; 0: no */
     uint64_t deadline; /* to be killed then; 0: no */
     char closed_why[128];
-    bool said_hello, device, exited, quitting;
+    bool said_hello, device, exited;
 };
 
 enum sv_engine_state { SV_ENGINE_STARTING, SV_ENGINE_RUNNING, SV_ENGINE_PAUSED };
@@ -83,8 +83,7 @@ enum sv_engine_state { SV_ENGINE_STARTING, SV_ENGINE_RUNNING, SV_ENGINE_PAUSED }
 struct sv_engine {
     struct halo_supervisor *sv;
     struct sv_engine *next;
-    char name[96]; /* "cpu", "gpu", "gpu1", "cpu:STREAM" */
-    bool gpu;
+    char name[96];              /* "cpu", "gpu", "gpu1", "cpu:STREAM" */
     struct sv_process *process; /* NULL: PAUSED */
     enum sv_engine_state state;
     struct sv_backoff backoff;
@@ -221,6 +220,7 @@ void sv_stream_remove(struct sv_stream *stream);  /* may free it */
 void sv_stream_destroy(struct sv_stream *stream); /* unlinks it */
 /* Takes settings over as what replaces the present ones. */
 void sv_stream_replace(struct sv_stream *stream, struct halo_stream_settings *settings);
+void sv_stream_tell_recording(struct sv_stream *stream);
 void sv_stream_stats(struct sv_stream *stream, const json_t *from);
 struct halo_stream_settings *sv_settings_copy(const struct halo_stream_settings *from,
                                               struct halo_error *err); /* NULL: err says why */
@@ -286,7 +286,7 @@ void sv_request_fail_all(struct sv_stream *stream, const char *why);
 void sv_request_tick(struct halo_supervisor *sv);
 
 /* ---- sup_status.c ---- */
-/* Takes extra over (NULL: nothing). stream NULL: of the whole. */
+/* stream: or the engine's name, where the event is "engine"; NULL: of the whole. */
 void sv_event(struct halo_supervisor *sv, const char *event, const char *stream, const char *state,
               const char *why);
 
