@@ -122,22 +122,27 @@ json_t *halo_lacks_write(const char lacks[HALO_LACKS][HALO_LACK_WORDS])
     return to;
 }
 
-json_t *halo_link_stats_write(const struct halo_link_stats *stats)
+json_t *halo_link_stats_numbers(const struct halo_link_stats *stats)
 {
-    json_t *to = json_object(), *dropped = json_object(), *stages = json_object(),
-           *outputs = json_array();
+    json_t *to = json_object(), *dropped = json_object(), *stages = json_object();
     write_counts(to, counts, stats);
     for (int i = 0; i < HALO_DROPS; i++)
         json_object_set_new(dropped, halo_drop_names[i], json_integer(stats->dropped[i]));
     for (int i = 0; i < HALO_LIVE_STAGES; i++)
         json_object_set_new(stages, halo_live_stage_names[i], write_stage(&stats->stage[i]));
-    for (int i = 0; i < stats->outputs; i++)
-        json_array_append_new(outputs, write_output(&stats->output[i]));
     json_object_set_new(to, "backend", json_string(stats->backend));
     json_object_set_new(to, "rate", json_real(isfinite(stats->rate) ? stats->rate : 0));
     json_object_set_new(to, "dropped", dropped);
     json_object_set_new(to, "degraded", halo_lacks_write(stats->lack));
     json_object_set_new(to, "stages", stages);
+    return to;
+}
+
+json_t *halo_link_stats_write(const struct halo_link_stats *stats)
+{
+    json_t *to = halo_link_stats_numbers(stats), *outputs = json_array();
+    for (int i = 0; i < stats->outputs; i++)
+        json_array_append_new(outputs, write_output(&stats->output[i]));
     json_object_set_new(to, "outputs", outputs);
     return to;
 }

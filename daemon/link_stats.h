@@ -48,8 +48,9 @@ json_t *halo_link_gpus_write(const struct halo_link_gpu *gpu, int count);
 /* Into ret, HALO_LINK_GPUS long: how many. What makes no sense is left out. */
 int halo_link_gpus_read(struct halo_link_gpu *ret, const json_t *from);
 
-/* A new reference; NULL: no memory. */
+/* New references; NULL: no memory. All that goes over the link, and this less its outputs. */
 json_t *halo_link_stats_write(const struct halo_link_stats *stats);
+json_t *halo_link_stats_numbers(const struct halo_link_stats *stats);
 /* What is absent, of another type or out of range becomes 0 or "": it may come from anybody. */
 void halo_link_stats_read(struct halo_link_stats *ret, const json_t *from);
 

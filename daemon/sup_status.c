@@ -107,8 +107,7 @@ static void add_place(json_t *to, const struct sv_stream *stream)
 
 static json_t *stream_status(const struct sv_stream *stream)
 {
-    json_t *to = halo_link_stats_write(&stream->stats);
-    json_object_del(to, "outputs"); /* joined with what the supervisor knows of them */
+    json_t *to = halo_link_stats_numbers(&stream->stats);
     set_text(to, "name", stream->name);
     set_hidden(to, "input", stream->settings.input);
     set_text(to, "filters", stream->settings.filters);
