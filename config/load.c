@@ -161,9 +161,9 @@ static void say_unknown(struct halo_loader *l, const struct halo_section *sectio
     for (const struct halo_key *key = section->key; key->name; key++)
         if (!key->refused)
             names[count++] = key->name;
-    const char *near = halo_nearest(node->key, strlen(node->key), names, count);
-    halo_loader_say_key(l, node, "unknown key%s%s%s", near ? " (nearest: " : "", near ? near : "",
-                        near ? ")" : "");
+    char near[HALO_NEAREST_WORDS];
+    halo_loader_say_key(l, node, "unknown key%s",
+                        halo_nearest_words(near, node->key, names, count));
     node->bad = true;
 }
 

@@ -106,13 +106,13 @@ static void check_renditions(struct halo_loader *l, const struct halo_stream_set
         const char *names[HALO_MOST_RENDITIONS], *wanted = stream->output[i].rendition;
         for (int r = 0; r < stream->renditions; r++)
             names[r] = stream->rendition[r].name;
-        const char *near = halo_nearest(wanted, strlen(wanted), names, (size_t)stream->renditions);
+        char near[HALO_NEAREST_WORDS];
         const size_t mark = halo_loader_enter(l, "outputs", 0);
         halo_loader_enter(l, NULL, i);
         halo_loader_enter(l, "rendition", 0);
         const struct halo_node *node = halo_node_get(outputs->child[i], "rendition");
-        halo_loader_say(l, node, "%.80s: no such one in renditions:%s%s%s", halo_node_shown(node),
-                        near ? " (nearest: " : "", near ? near : "", near ? ")" : "");
+        halo_loader_say(l, node, "%.80s: no such one in renditions:%s", halo_node_shown(node),
+                        halo_nearest_words(near, wanted, names, (size_t)stream->renditions));
         halo_loader_leave(l, mark);
     }
 }

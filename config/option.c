@@ -118,9 +118,9 @@ static int set_choice(const struct halo_option *row, int *field, const char *tex
             used += (size_t)snprintf(all + used, sizeof(all) - used, "%s%s", count ? ", " : "",
                                      row->choices[count]);
     }
-    const char *near = halo_nearest(text, strlen(text), row->choices, count);
-    return halo_fail(err, -EINVAL, "%s=%.*s: must be one of %s%s%s%s", row->name, SHOWN, text, all,
-                     near ? " (nearest: " : "", near ? near : "", near ? ")" : "");
+    char near[HALO_NEAREST_WORDS];
+    return halo_fail(err, -EINVAL, "%s=%.*s: must be one of %s%s", row->name, SHOWN, text, all,
+                     halo_nearest_words(near, text, row->choices, count));
 }
 
 /* 0, -EINVAL where text is not of the row's form, -ENOMEM. */
@@ -255,6 +255,17 @@ const char *halo_nearest(const char *name, size_t length, const char *const *can
         }
     }
     return found;
+}
+
+const char *halo_nearest_words(char ret[HALO_NEAREST_WORDS], const char *name,
+                               const char *const *candidates, size_t count)
+{
+    const char *near = halo_nearest(name, strlen(name), candidates, count);
+    if (near)
+        snprintf(ret, HALO_NEAREST_WORDS, " (nearest: %s)", near);
+    else
+        ret[0] = '\0';
+    return ret;
 }
 
 const char *halo_option_nearest(const struct halo_option *table, const char *name, size_t length)

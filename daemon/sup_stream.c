@@ -381,8 +381,7 @@ struct sv_stream *sv_stream_find(struct halo_supervisor *sv, const char *name,
         if (count < HALO_MOST_STREAMS)
             names[count++] = s->name;
     }
-    const char *near = halo_nearest(name, strlen(name), names, count);
-    halo_fail(err, -ENOENT, "no stream '%s'%s%s%s", name, near ? " (nearest: " : "",
-              near ? near : "", near ? ")" : "");
+    char near[HALO_NEAREST_WORDS];
+    halo_fail(err, -ENOENT, "no stream '%s'%s", name, halo_nearest_words(near, name, names, count));
     return NULL;
 }

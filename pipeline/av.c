@@ -148,10 +148,9 @@ const AVCodec *halo_av_find_encoder(const char *option, const char *name, enum A
     for (const AVCodec *c; (c = av_codec_iterate(&at)) && count < 512;)
         if (av_codec_is_encoder(c) && c->type == type)
             names[count++] = c->name;
-    const char *near = halo_nearest(name, strlen(name), names, count);
-    halo_fail_usage(err, "%s %s: this FFmpeg has no such %s encoder%s%s%s", option, name,
-                    av_get_media_type_string(type), near ? " (nearest: " : "", near ? near : "",
-                    near ? ")" : "");
+    char near[HALO_NEAREST_WORDS];
+    halo_fail_usage(err, "%s %s: this FFmpeg has no such %s encoder%s", option, name,
+                    av_get_media_type_string(type), halo_nearest_words(near, name, names, count));
     return NULL;
 }
 
