@@ -196,7 +196,7 @@ class Hostile(DaemonTest):
         daemon = self.hostile('hello,start,device', {'one': self.stream(backend='cuda')})
         self.assertTrue(wait_until(lambda: len(self.starts()) >= 4, 20), daemon.told())
         self.assertFalse(daemon.status('one')['cpu_instead'])
-        self.assertEqual(daemon.status('one')['state'], 'restarting')
+        daemon.wait_state('one', 'restarting')  # a pause of a second
         self.assertIn('GPU', daemon.status('one')['why'])
 
 
