@@ -168,8 +168,9 @@ int sv_request_set(struct sv_stream *stream, const char *filters,
                    const struct halo_stream_settings *file, halo_reply *reply, void *arg,
                    struct halo_error *err)
 {
-    const int ret =
-        halo_checks.filters(filters, (enum halo_privacy)stream->settings.privacy, err);
+    /* Those that they are for. */
+    const struct halo_stream_settings *next = stream->coming ? stream->coming : &stream->settings;
+    const int ret = halo_checks.filters(filters, (enum halo_privacy)next->privacy, err);
     if (ret < 0)
         return ret;
     struct sv_request *request = add(stream, SV_SET, reply, arg);

@@ -419,6 +419,19 @@ class Reloads(DaemonTest):
         self.reload(daemon)
         self.assertTrue(wait_until(lambda: daemon.status('one')['filters'] == 'gblur=sigma=2'))
 
+    def test_set_before_it_is_strict(self):
+        """A stream that the file has closed takes no open chain while it leaves."""
+        daemon = self.start(self.both(privacy='off'))
+        daemon.wait_state('two', 'running')
+        os.kill(daemon.pids()[0], signal.SIGSTOP)
+        daemon.write(self.both())
+        self.assertEqual(self.reload(daemon)['changed'], ['two'])
+        with self.assertRaises(Refused):
+            daemon.control('Set', name='two', filters='null')
+        os.kill(daemon.pids()[0], signal.SIGCONT)
+        daemon.wait_state('two', 'running')
+        self.assertEqual(daemon.status('two')['filters'], 'gblur=sigma=2')
+
     def test_renditions_in_another_order(self):
         """Chains are their renditions', whichever comes first in the file: no other's picture."""
         def stream(**chains):
