@@ -436,7 +436,7 @@ class Reloads(DaemonTest):
         """Chains are their renditions', whichever comes first in the file: no other's picture."""
         def stream(**chains):
             return {'one': self.stream(
-                filters='null',
+                filters='null', privacy='off',
                 renditions={name: {'filters': chain} for name, chain in chains.items()},
                 outputs=[{'unix': self.path(name + '.nut'), 'rendition': name,
                           'video': {'codec': 'raw'}} for name in sorted(chains)])}
