@@ -297,6 +297,7 @@ static int launch(struct cuda_backend *c, const struct halo_job *jobs, int count
                 .region_memory = region_memory,
                 .stream = c->stream,
                 .early = c->early,
+                .chained = c->compute >= 90,
             };
             wide += halo_cuda_scratch_bytes(job->conv, &job->src);
             if (calls[planes].region)

@@ -28,6 +28,15 @@ static const struct halo_cuda_strategy box_bands = {
     .prepare = halo_cuda_box_bands_prepare,
 };
 
+static const struct halo_cuda_strategy box_slide = {
+    .base = {"box-slide", "boxes of 8 bits to 257x257: two launches, hardly slower for wider ones",
+             halo_cuda_box_slide_can},
+    .compute = 80,
+    .launch = halo_cuda_launch_box_slide,
+    .prepared_bytes = halo_cuda_box_slide_bytes,
+    .prepare = halo_cuda_box_slide_prepare,
+};
+
 static const struct halo_cuda_strategy box_stream = {
     .base = {"box-stream", "boxes: columns by running sums, rows on tensor cores",
              halo_cuda_box_stream_can},
@@ -158,6 +167,7 @@ static const struct halo_cuda_strategy naive = {
 
 const struct halo_strategy *const halo_cuda_strategies[] = {
     &box_bands.base,
+    &box_slide.base,
     &box_stream.base,
     &direct.base,
     &tensor.base,

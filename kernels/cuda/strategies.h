@@ -46,7 +46,8 @@ struct halo_cuda_call {
      * stream: a kernel that is started early asks behind its wait. */
     struct halo_cuda_wanted wanted;
     cudaStream_t stream; /* the same in all calls of a launch */
-    bool early; /* kernels that wait themselves may be started before the one before has ended */
+    bool early;   /* kernels that wait themselves may be started before the one before has ended */
+    bool chained; /* the same of those that follow a kernel of the same launcher */
 };
 
 enum { HALO_CUDA_MOST_PLANES = 4 }; /* that one launch may take */
@@ -75,6 +76,7 @@ cudaError_t halo_cuda_launch_input_tile(const struct halo_cuda_call *calls, int 
 cudaError_t halo_cuda_launch_input_tile_coarse(const struct halo_cuda_call *calls, int count);
 cudaError_t halo_cuda_launch_core_tile(const struct halo_cuda_call *calls, int count);
 cudaError_t halo_cuda_launch_box_bands(const struct halo_cuda_call *calls, int count);
+cudaError_t halo_cuda_launch_box_slide(const struct halo_cuda_call *calls, int count);
 cudaError_t halo_cuda_launch_box_stream(const struct halo_cuda_call *calls, int count);
 cudaError_t halo_cuda_launch_running_sums(const struct halo_cuda_call *calls, int count);
 cudaError_t halo_cuda_launch_gradient_tile(const struct halo_cuda_call *calls, int count);
@@ -85,6 +87,9 @@ cudaError_t halo_cuda_launch_direct(const struct halo_cuda_call *calls, int coun
 bool halo_cuda_box_bands_can(const struct halo_conv *conv, int channels);
 size_t halo_cuda_box_bands_bytes(const struct halo_conv *conv, int channels);
 void halo_cuda_box_bands_prepare(void *ret, const struct halo_conv *conv, int channels);
+bool halo_cuda_box_slide_can(const struct halo_conv *conv, int channels);
+size_t halo_cuda_box_slide_bytes(const struct halo_conv *conv, int channels);
+void halo_cuda_box_slide_prepare(void *ret, const struct halo_conv *conv, int channels);
 bool halo_cuda_box_stream_can(const struct halo_conv *conv, int channels);
 size_t halo_cuda_box_stream_bytes(const struct halo_conv *conv, int channels);
 void halo_cuda_box_stream_prepare(void *ret, const struct halo_conv *conv, int channels);

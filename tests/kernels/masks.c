@@ -50,6 +50,10 @@ const struct mask masks[] = {
     {"box 0x3", BOX, 0, 3},
     {"box 31x0", BOX, 31, 0},
     {"box 63", BOX, 63, 63},
+    {"box 9x20", BOX, 9, 20}, /* steps and rests of box-slide: radii of every remainder */
+    {"box 30x128", BOX, 30, 128},
+    {"box 64x41", BOX, 64, 41},
+    {"box 127", BOX, 127, 127},
     {"box 1024", BOX, 1024, 1024},
     {"box 244x9", BOX, 244, 9}, /* one pixel and its halo fill the threads of running-sums */
     {"box 122x1", BOX, 122, 1}, /* likewise, of two channels */
