@@ -42,7 +42,8 @@ struct halo_output {
     struct halo_begin_copy begin;
     bool begun, open, keyed; /* keyed: what is open has seen the key frame that it needs */
     int pause_s;             /* 0: all is well */
-    int64_t again_at, opened_at;
+    int64_t again_at;
+    int64_t well_since; /* 0: nothing was written since a failure */
     int64_t said_dropped;
     int said_code;
 };
@@ -75,6 +76,7 @@ static void say_failure(struct halo_output *o, const struct halo_error *err)
 {
     o->pause_s = FFMIN(o->pause_s ? 2 * o->pause_s : 1, o->place->ops->most_pause_s);
     o->again_at = av_gettime_relative() + o->pause_s * (int64_t)US;
+    o->well_since = 0;
     pthread_mutex_lock(&o->lock);
     o->stats.failures++;
     const int64_t dropped = o->stats.dropped;
@@ -134,7 +136,6 @@ static bool open_place(struct halo_output *o)
         return false;
     }
     o->open = true;
-    o->opened_at = av_gettime_relative();
     pthread_mutex_lock(&o->lock);
     o->stats.segments++;
     pthread_mutex_unlock(&o->lock);
@@ -168,7 +169,12 @@ static void write_packet(struct halo_output *o, const AVPacket *pkt)
         return;
     }
     count(o, 1, pkt->size, 0);
-    if (o->pause_s && av_gettime_relative() - o->opened_at > WELL_US)
+    if (!o->pause_s)
+        return;
+    const int64_t now = av_gettime_relative();
+    if (!o->well_since)
+        o->well_since = now;
+    if (now - o->well_since > WELL_US)
         say_well(o);
 }
 

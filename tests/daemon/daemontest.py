@@ -16,8 +16,18 @@ from halotest import (FFMPEG, HALOD, PATIENCE, HaloTest, call, descriptors,  # n
                       free_port, halod_environment, is_sanitized, main, memory_kib, wait_until)
 from standin import Client
 
+HALOCTL = os.environ.get('HALOCTL', '')
 ROUNDS = int(os.environ.get('HALOTEST_ROUNDS', 30))
 WIDTH, HEIGHT = 320, 240
+
+
+def costs_of(pid):
+    """What a process has of its own, as the kernel counts it. Rings in shared memory are not: their
+    pages come with the first packets that lie there."""
+    with open(f'/proc/{pid}/status') as file:
+        status = dict(line.split(':', 1) for line in file)
+    return {'name': status['Name'].strip(), 'descriptors': len(os.listdir(f'/proc/{pid}/fd')),
+            'threads': int(status['Threads']), 'KiB': int(status['RssAnon'].split()[0])}
 
 
 class Refused(Exception):
