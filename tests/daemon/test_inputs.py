@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Sources from the network that are cut: viewers see the card and stay, and all comes back by itself.
+import signal
+import subprocess
+import time
+
+from daemontest import FFMPEG, PATIENCE, DaemonTest, free_port, main, wait_until
+
+SERVE = {  # what ffmpeg writes to, and what halod reads then
+    'http': (['-f', 'mpegts', '-listen', '1', 'http://127.0.0.1:{}/live.ts'],
+             'http://127.0.0.1:{}/live.ts'),
+    'srt': (['-f', 'mpegts', 'srt://127.0.0.1:{}?mode=listener'], 'srt://127.0.0.1:{}'),
+    'tcp': (['-f', 'mpegts', 'tcp://127.0.0.1:{}?listen=1'], 'tcp://127.0.0.1:{}'),
+    'udp': (['-f', 'mpegts', 'udp://127.0.0.1:{}?pkt_size=1316'], 'udp://127.0.0.1:{}'),
+}
+
+
+class Inputs(DaemonTest):
+    def serve(self, kind, port):
+        """ffmpeg that sends a pattern in its own time."""
+        words = [word.format(port) for word in SERVE[kind][0]]
+        server = subprocess.Popen(
+            [FFMPEG, '-nostdin', '-v', 'error', '-re', '-f', 'lavfi', '-i',
+             'testsrc2=size=320x240:rate=25', '-c:v', 'libx264', '-preset', 'ultrafast', '-tune',
+             'zerolatency', '-g', '12', *words], stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.addCleanup(self.kill, server)
+        return server
+
+    def kill(self, process):
+        if process.poll() is None:
+            process.kill()
+        process.wait()
+
+    def wait_running(self, daemon, timeout=20):
+        for kind in SERVE:
+            daemon.wait_state(kind, 'running', timeout)
+
+    def test_cut(self):
+        """Servers are killed and come again: of each kind at once, beside a stream of our own."""
+        ports = {kind: free_port() for kind in SERVE}
+        servers = {kind: self.serve(kind, port) for kind, port in ports.items()}
+        daemon = self.start({
+            **{kind: self.stream(kind, input=SERVE[kind][1].format(port), input_timeout=1)
+               for kind, port in ports.items()},
+            'own': self.stream('own')})
+        self.wait_running(daemon)
+        readers = {kind: self.reader(kind + '.ts') for kind in (*SERVE, 'own')}
+        watchers = {kind: self.watcher(kind + '.ts') for kind in SERVE}
+        for kind, watcher in watchers.items():
+            self.assertTrue(watcher.wait(card=False), kind)
+        cut = time.monotonic()
+        for server in servers.values():
+            self.kill(server)
+        for kind, watcher in watchers.items():
+            with self.subTest(kind):
+                self.assertTrue(watcher.wait(card=True, since=cut), daemon.told())
+                self.assertTrue(wait_until(lambda: daemon.state(kind) == 'waiting'), daemon.told())
+                self.assertIn(str(ports[kind]), daemon.status(kind)['why'])
+                self.assertIs(daemon.status(kind)['card'], True)
+        self.assertEqual(daemon.state('own'), 'running')
+        time.sleep(2)
+        for kind, port in ports.items():
+            self.serve(kind, port)
+        self.wait_running(daemon, 30)
+        back = time.monotonic()
+        for kind, watcher in watchers.items():
+            with self.subTest(kind):
+                self.assertTrue(watcher.wait(card=False, since=back), daemon.told())
+                self.assertTrue(watcher.is_alive_process())
+                self.assertFalse(readers[kind].ended)
+                self.assertLess(readers[kind].longest_gap(cut), 0.7 * PATIENCE)
+                status = daemon.status(kind)
+                self.assertGreaterEqual(status['opened'], 2)
+                self.assertEqual(status['restarts'], 0)
+        self.assertLess(readers['own'].longest_gap(cut), 0.5 * PATIENCE)
+
+    def test_nobody_is_there_yet(self):
+        """A source that comes after the daemon; nobody sees anything before it."""
+        port = free_port()
+        daemon = self.start({'one': self.stream(input=f'tcp://127.0.0.1:{port}')})
+        daemon.wait_state('one', 'waiting')
+        self.assertIn('refused', daemon.status('one')['why'])
+        self.serve('tcp', port)
+        daemon.wait_state('one', 'running', 30)
+        self.reader('one.ts')
+        self.assertTrue(wait_until(lambda: daemon.status('one')['opened'] == 1))
+
+    def test_hung(self):
+        """A server that is there and says nothing more."""
+        port = free_port()
+        server = self.serve('tcp', port)
+        daemon = self.start({'one': self.stream(input=f'tcp://127.0.0.1:{port}', input_timeout=1)})
+        daemon.wait_state('one', 'running')
+        reader = self.reader('one.ts')
+        server.send_signal(signal.SIGSTOP)
+        self.addCleanup(server.kill)
+        stopped = time.monotonic()
+        daemon.wait_state('one', 'waiting', 10)
+        self.assertTrue(wait_until(lambda: daemon.status('one')['card']))
+        self.assertLess(reader.longest_gap(stopped), 0.7 * PATIENCE)
+
+
+if __name__ == '__main__':
+    main()
