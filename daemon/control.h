@@ -24,10 +24,11 @@ struct halo_control;
 struct halo_control_host {
     struct halo_supervisor *supervisor;
     /* Reads the settings file anew and checks all of it; where `take`, hands it to
-     * halo_supervisor_reload(). 0: *ret is its result (take) or untouched. -errno with err filled:
-     * nothing has changed; *ret may be an array of all errors as strings. *ret is a new
-     * reference. */
-    int (*reload)(void *arg, bool take, json_t **ret, struct halo_error *err);
+     * halo_supervisor_reload(). 0: reply comes, with its result or (not take) NULL. -errno with err
+     * filled: nothing has changed, reply does not come; *ret_errors may be an array of all errors
+     * as strings, a new reference. */
+    int (*reload)(void *arg, bool take, halo_reply *reply, void *reply_arg, json_t **ret_errors,
+                  struct halo_error *err);
     void *arg;
     const char *config; /* path of the settings file, for show; must outlive control */
 };

@@ -53,12 +53,12 @@ static void apply_rest(const struct halo_daemon_settings *now,
         halo_log(HALO_LOG_WARNING, "reload: control and http take effect when halod starts anew");
 }
 
-static int take(struct daemon *daemon, struct halo_daemon_settings *settings, json_t **ret,
-                struct halo_error *err)
+static int take(struct daemon *daemon, struct halo_daemon_settings *settings, halo_reply *reply,
+                void *arg, struct halo_error *err)
 {
     apply_rest(halo_supervisor_settings(daemon->sv), settings);
     const int level = settings->log.level;
-    const int taken = halo_supervisor_reload(daemon->sv, settings, ret, err);
+    const int taken = halo_supervisor_reload(daemon->sv, settings, reply, arg, err);
     if (taken < 0)
         halo_daemon_settings_destroy(settings);
     else
@@ -66,22 +66,24 @@ static int take(struct daemon *daemon, struct halo_daemon_settings *settings, js
     return taken;
 }
 
-static int reload(void *arg, bool taking, json_t **ret, struct halo_error *err)
+static int reload(void *arg, bool taking, halo_reply *reply, void *reply_arg, json_t **ret_errors,
+                  struct halo_error *err)
 {
     struct daemon *daemon = arg;
     struct halo_daemon_settings *settings;
     struct halo_error_list *errors = NULL;
     const int loaded = halo_daemon_load(&settings, daemon->path, &halo_checks, &errors);
     if (loaded < 0) {
-        *ret = texts_of(errors);
+        *ret_errors = texts_of(errors);
         const int count = halo_error_list_count(errors);
         halo_error_list_destroy(errors);
         return halo_fail(err, loaded, "%s: %d error%s: nothing has changed", daemon->path, count,
                          count == 1 ? "" : "s");
     }
     if (taking)
-        return take(daemon, settings, ret, err);
+        return take(daemon, settings, reply, reply_arg, err);
     halo_daemon_settings_destroy(settings);
+    reply(reply_arg, NULL, NULL);
     return 0;
 }
 
@@ -93,18 +95,27 @@ static void log_errors(json_t *errors)
         halo_log(HALO_LOG_ERROR, "%s", json_string_value(text));
 }
 
+/* What was refused is in the log already. */
+static void on_reloaded(void *arg, json_t *result, const struct halo_error *err)
+{
+    const struct daemon *daemon = arg;
+    (void)result;
+    (void)err;
+    halo_log(HALO_LOG_INFO, "settings are loaded anew from %s", daemon->path);
+    if (!daemon->stopping)
+        halo_notify_ready();
+}
+
 static void reload_by_signal(struct daemon *daemon)
 {
     struct halo_error err = {0};
-    json_t *result = NULL;
+    json_t *errors = NULL;
     halo_notify_reloading();
-    if (reload(daemon, true, &result, &err) < 0) {
-        log_errors(result);
-        halo_log(HALO_LOG_ERROR, "%s", err.text);
-    } else {
-        halo_log(HALO_LOG_INFO, "settings are loaded anew from %s", daemon->path);
-    }
-    json_decref(result);
+    if (reload(daemon, true, on_reloaded, daemon, &errors, &err) == 0)
+        return;
+    log_errors(errors);
+    halo_log(HALO_LOG_ERROR, "%s", err.text);
+    json_decref(errors);
     halo_notify_ready();
 }
 

@@ -138,19 +138,6 @@ static void record(struct halo_client *client, json_t *parameters)
     answer_done(client, halo_supervisor_record(supervisor_of(client), name, on, &err), &err);
 }
 
-static void reload(struct halo_client *client, json_t *parameters)
-{
-    const struct halo_control_host *host = &halo_client_all(client)->host;
-    const bool check = json_is_true(json_object_get(parameters, HALO_FIELD_CHECK));
-    struct halo_error err = {0};
-    json_t *result = NULL;
-    if (host->reload(host->arg, !check, &result, &err) == 0) {
-        halo_client_answer(client, result, -1);
-        return;
-    }
-    halo_client_refuse_list(client, HALO_ERROR_CONFIG, err.text, HALO_ERROR_ERRORS, result);
-}
-
 static void events(struct halo_client *client, json_t *parameters)
 {
     (void)parameters;
@@ -253,7 +240,7 @@ const struct halo_method halo_methods[] = {
      "(added: ?[]string, removed: ?[]string, changed: ?[]string, set: ?[]string)",
      HALO_ANSWERS_ONE,
      true,
-     reload},
+     halo_method_reload},
     {HALO_VARLINK_CONTROL,
      HALO_METHOD_EVENTS,
      "Changes as they happen, after a first answer without any; lost: so many are missing here.",

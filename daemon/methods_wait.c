@@ -66,6 +66,31 @@ void halo_method_snapshot(struct halo_client *client, json_t *parameters)
     ask(client, parameters, HALO_FIELD_FORMAT, halo_supervisor_snapshot, on_snapshot);
 }
 
+static void on_reload(void *arg, json_t *result, const struct halo_error *err)
+{
+    struct halo_client *client = halo_pending_end(arg);
+    (void)err;
+    if (client)
+        halo_client_answer(client, json_incref(result), -1);
+}
+
+void halo_method_reload(struct halo_client *client, json_t *parameters)
+{
+    const struct halo_control_host *host = &halo_client_all(client)->host;
+    const bool check = json_is_true(json_object_get(parameters, HALO_FIELD_CHECK));
+    struct halo_error err = {0};
+    json_t *errors = NULL;
+    struct halo_pending *pending = halo_client_wait(client, "");
+    if (!pending) {
+        halo_client_refuse(client, HALO_ERROR_FAILED, "out of memory", NULL, NULL);
+        return;
+    }
+    if (host->reload(host->arg, !check, on_reload, pending, &errors, &err) == 0)
+        return;
+    halo_pending_end(pending);
+    halo_client_refuse_list(client, HALO_ERROR_CONFIG, err.text, HALO_ERROR_ERRORS, errors);
+}
+
 static void on_facts(void *arg, json_t *facts)
 {
     struct halo_client *client = halo_pending_end(arg);

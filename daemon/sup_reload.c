@@ -1,17 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * New settings: only streams that differ from what is in force are touched. */
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "daemon/supervisor_private.h"
-
-static void on_set(void *arg, json_t *result, const struct halo_error *err)
-{
-    const struct sv_stream *stream = arg; /* asks for nothing once it is gone */
-    (void)result;
-    if (err)
-        halo_log(HALO_LOG_WARNING, "reload: stream %s: %s", stream->name, err->text);
-}
 
 static const struct halo_stream_settings *find(const struct halo_daemon_settings *settings,
                                                const char *name)
@@ -22,8 +16,73 @@ static const struct halo_stream_settings *find(const struct halo_daemon_settings
     return NULL;
 }
 
+/* What a reload is answered with, when the last of those it waits for has spoken. */
+struct reload {
+    struct halo_supervisor *sv;
+    json_t *result;
+    int waits;
+    halo_reply *reply;
+    void *arg;
+};
+
+/* Filters of one stream, on their way. */
+struct change {
+    struct reload *reload;
+    char name[68];
+};
+
+static void release(struct reload *reload)
+{
+    if (--reload->waits > 0)
+        return;
+    reload->reply(reload->arg, reload->result, NULL);
+    json_decref(reload->result);
+    free(reload);
+}
+
+static void refused(struct reload *reload, const char *name, const char *why)
+{
+    json_t *set = json_object_get(reload->result, "set");
+    for (size_t i = json_array_size(set); i-- > 0;)
+        if (!strcmp(json_string_value(json_array_get(set, i)), name))
+            json_array_remove(set, i);
+    halo_log(HALO_LOG_WARNING, "reload: stream %s keeps its filters: %s", name, why);
+    sv_event(reload->sv, "refused", name, NULL, why);
+    json_array_append_new(json_object_get(reload->result, "refused"),
+                          json_sprintf("stream %s keeps its filters: %s", name, why));
+}
+
+static void on_set(void *arg, json_t *result, const struct halo_error *err)
+{
+    struct change *change = arg;
+    (void)result;
+    if (err && err->code == -ETIMEDOUT)
+        halo_log(HALO_LOG_WARNING, "reload: stream %s: %s", change->name, err->text);
+    else if (err)
+        refused(change->reload, change->name, err->text);
+    release(change->reload);
+    free(change);
+}
+
+/* Refused, it keeps the old ones, and the next reload asks again. */
+static int change_filters(struct sv_stream *stream, const struct halo_stream_settings *wanted,
+                          struct reload *reload, struct halo_error *err)
+{
+    struct change *change = calloc(1, sizeof *change);
+    if (!change)
+        return halo_fail(err, -ENOMEM, "out of memory");
+    change->reload = reload;
+    snprintf(change->name, sizeof change->name, "%s", stream->name);
+    reload->waits++;
+    struct halo_error why = {0};
+    const int ret = sv_request_set(stream, wanted->filters, wanted, on_set, change, &why);
+    if (ret < 0)
+        on_set(change, NULL, &why);
+    return 0;
+}
+
 static int change(struct sv_stream *stream, const struct halo_stream_settings *wanted,
-                  json_t *result, struct halo_error *err)
+                  struct reload *reload, struct halo_error *err)
 {
     const struct halo_stream_settings *now = stream->coming ? stream->coming : &stream->settings;
     const enum halo_change what =
@@ -33,10 +92,10 @@ static int change(struct sv_stream *stream, const struct halo_stream_settings *w
     if (what == HALO_CHANGE_NONE && !sets)
         return 0;
     const bool only_filters = what != HALO_CHANGE_REST && !stream->coming;
-    json_array_append_new(json_object_get(result, only_filters ? "set" : "changed"),
+    json_array_append_new(json_object_get(reload->result, only_filters ? "set" : "changed"),
                           json_string(stream->name));
     if (only_filters)
-        return sv_request_set(stream, wanted->filters, wanted, on_set, stream, err);
+        return change_filters(stream, wanted, reload, err);
     struct halo_stream_settings *copy = sv_settings_copy(wanted, err);
     if (!copy)
         return -ENOMEM;
@@ -79,29 +138,42 @@ static void remove_old(struct halo_supervisor *sv, const struct halo_daemon_sett
     }
 }
 
-int halo_supervisor_reload(struct halo_supervisor *sv, struct halo_daemon_settings *settings,
-                           json_t **ret_result, struct halo_error *err)
+static struct reload *create(struct halo_supervisor *sv, halo_reply *reply, void *arg)
 {
-    json_t *result = json_pack("{s:[], s:[], s:[], s:[]}", "added", "removed", "changed", "set");
-    if (!result)
-        return halo_fail(err, -ENOMEM, "out of memory");
-    if (sv->stopping) {
-        json_decref(result);
+    struct reload *ret = calloc(1, sizeof *ret);
+    if (!ret)
+        return NULL;
+    *ret = (struct reload){.sv = sv, .waits = 1, .reply = reply, .arg = arg};
+    ret->result = json_pack("{s:[], s:[], s:[], s:[], s:[]}", "added", "removed", "changed", "set",
+                            "refused");
+    if (ret->result)
+        return ret;
+    free(ret);
+    return NULL;
+}
+
+int halo_supervisor_reload(struct halo_supervisor *sv, struct halo_daemon_settings *settings,
+                           halo_reply *reply, void *arg, struct halo_error *err)
+{
+    if (sv->stopping)
         return halo_fail(err, -ESHUTDOWN, "halod is stopping");
-    }
-    remove_old(sv, settings, result);
+    struct reload *reload = create(sv, reply, arg);
+    if (!reload)
+        return halo_fail(err, -ENOMEM, "out of memory");
+    remove_old(sv, settings, reload->result);
     struct halo_error first = {0};
     for (int i = 0; i < settings->streams; i++) {
         const struct halo_stream_settings *wanted = &settings->stream[i];
         struct sv_stream *stream = any_of_name(sv, wanted->name);
         struct halo_error *of_one = first.code ? NULL : &first;
-        (void)(stream ? change(stream, wanted, result, of_one) : add(sv, wanted, result, of_one));
+        (void)(stream ? change(stream, wanted, reload, of_one)
+                      : add(sv, wanted, reload->result, of_one));
     }
     if (first.code)
         halo_log(HALO_LOG_ERROR, "reload: %s", first.text);
     halo_daemon_settings_destroy(sv->settings);
     sv->settings = settings;
     sv_event(sv, "reload", NULL, NULL, NULL);
-    *ret_result = result;
+    release(reload);
     return 0;
 }

@@ -3,7 +3,7 @@
  * or by the clock. A change of filters that comes into force after its time still counts.
  *
  * A change has the texts of all chains, which become the stream's settings once it is in force. A
- * reload's is the wish of the file: where the engine goes away or refuses it, it holds at the next
+ * reload's is the wish of the file: where the engine goes away meanwhile, it holds at the next
  * start. */
 #include <errno.h>
 #include <fcntl.h>
@@ -152,18 +152,6 @@ static int set_at_once(struct sv_stream *stream, struct sv_request *request)
     return 0;
 }
 
-/* The engine cannot have them as it is. */
-static void set_by_restart(struct sv_stream *stream, struct sv_request *request)
-{
-    if (stream->coming)
-        return; /* a later reload */
-    if (stream->phase == SV_IN)
-        sv_stream_again(stream);
-    sv_ring_close_all(stream, true);
-    set_is_in_force(stream, request);
-    sv_request_fail_all(stream, "the stream starts again with the filters of its file");
-}
-
 int sv_request_set(struct sv_stream *stream, const char *filters,
                    const struct halo_stream_settings *file, halo_reply *reply, void *arg,
                    struct halo_error *err)
@@ -184,8 +172,6 @@ int sv_request_set(struct sv_stream *stream, const char *filters,
     unlink_request(stream->sv, request);
     if (done == -EPIPE)
         done = set_at_once(stream, request);
-    else if (done == -EMSGSIZE && file)
-        set_by_restart(stream, request); /* where it is said that they are too long */
     free_request(request);
     return done == 0 ? 0 : halo_fail(err, done, "the filters cannot be sent: %s", strerror(-done));
 }
@@ -240,11 +226,9 @@ static void take_answer(struct sv_stream *stream, struct sv_request *request, co
 {
     if (why)
         refuse(request, -EIO, why);
-    if (why && request->of_file)
-        set_by_restart(stream, request);
-    else if (!why && request->kind == SV_SET)
+    else if (request->kind == SV_SET)
         set_is_in_force(stream, request);
-    else if (!why)
+    else
         answer_snapshot(request, fd);
 }
 

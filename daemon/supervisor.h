@@ -66,10 +66,12 @@ int halo_supervisor_act(struct halo_supervisor *sv, const char *name, const char
                         struct halo_error *err);
 int halo_supervisor_record(struct halo_supervisor *sv, const char *name, bool on,
                            struct halo_error *err);
-/* Takes new settings over (on success) and changes only the streams that differ. result says which:
- * {"added": [...], "removed": [...], "changed": [...], "set": [...]}. */
+/* Takes new settings over (on success) and changes only the streams that differ. Then reply comes
+ * once, when all new filters are in force or refused, in five seconds at most; its result says
+ * which: {"added": [...], "removed": [...], "changed": [...], "set": [...], "refused": [...]}, the
+ * last with the reasons. On failure settings stay the caller's, and reply does not come. */
 int halo_supervisor_reload(struct halo_supervisor *sv, struct halo_daemon_settings *settings,
-                           json_t **result, struct halo_error *err);
+                           halo_reply *reply, void *arg, struct halo_error *err);
 
 /* Of this process and of all engines. */
 void halo_supervisor_log_level(struct halo_supervisor *sv, int level);

@@ -38,7 +38,8 @@ static void on_signal(uv_signal_t *handle, int number)
     }
 }
 
-static int on_reload(void *arg, bool take, json_t **ret, struct halo_error *err)
+static int on_reload(void *arg, bool take, halo_reply *reply, void *reply_arg, json_t **ret,
+                     struct halo_error *err)
 {
     (void)arg;
     if (getenv("STANDIN_BAD_CONFIG")) {
@@ -46,7 +47,10 @@ static int on_reload(void *arg, bool take, json_t **ret, struct halo_error *err)
                          "halod.yaml:9: version: must be 1");
         return halo_fail(err, -EINVAL, "the settings are wrong and were not taken");
     }
-    return take ? halo_supervisor_reload(app.sv, NULL, ret, err) : 0;
+    if (take)
+        return halo_supervisor_reload(app.sv, NULL, reply, reply_arg, err);
+    reply(reply_arg, NULL, NULL);
+    return 0;
 }
 
 static void *read_file(const char *path, size_t *size)

@@ -236,12 +236,15 @@ int halo_supervisor_record(struct halo_supervisor *sv, const char *name, bool on
 }
 
 int halo_supervisor_reload(struct halo_supervisor *sv, struct halo_daemon_settings *settings,
-                           json_t **result, struct halo_error *err)
+                           halo_reply *reply, void *arg, struct halo_error *err)
 {
     (void)sv;
     (void)settings;
     (void)err;
-    *result = json_pack("{s:[], s:[], s:[], s:[]}", "added", "removed", "changed", "set");
+    json_t *result = json_pack("{s:[], s:[], s:[], s:[], s:[]}", "added", "removed", "changed",
+                               "set", "refused");
+    reply(arg, result, NULL);
+    json_decref(result);
     return 0;
 }
 

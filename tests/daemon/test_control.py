@@ -114,7 +114,7 @@ class Methods(StandinTest):
         self.assertEqual(client.call('Record', {'name': 'door', 'on': True}), {'parameters': {}})
         self.assert_error(client.call('Record', {'name': 'road', 'on': True}), 'Refused', 'file')
         self.assertEqual(client.call('Reload')['parameters'],
-                         {'added': [], 'removed': [], 'changed': [], 'set': []})
+                         {'added': [], 'removed': [], 'changed': [], 'set': [], 'refused': []})
         self.assertEqual(client.call('Reload', {'check': True})['parameters'], {})
 
     def test_snapshot_comes_as_a_descriptor(self):

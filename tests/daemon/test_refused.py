@@ -7,7 +7,8 @@ import subprocess
 import threading
 import time
 
-from daemontest import (FFMPEG, PATIENCE, WIDTH, DaemonTest, Refused, main, wait_until)
+from daemontest import (FFMPEG, HALOCTL, PATIENCE, WIDTH, DaemonTest, Refused, main,
+                        wait_until)
 
 # It is written as masks are, but no number format of 8-bit pictures holds it.
 TOO_LARGE = "convolution=0m='1 2 1 2 4 2 1 2 1':0rdiv=1e9"
@@ -130,6 +131,56 @@ class Chains(DaemonTest):
             self.assertEqual(refused.exception.error, 'Failed')
             self.assertIn('mask 0m', str(refused.exception))
         self.assert_old_chain(daemon, rows)
+
+    def reload(self, daemon, stream):
+        daemon.write({'one': stream})
+        return daemon.control('Reload')
+
+    def test_reload(self):
+        """The answer, haloctl and the log say why; the file's chain is tried again each time."""
+        daemon, rows = self.begin()
+        for _ in range(2):
+            answer = self.reload(daemon, self.blurred(TOO_LARGE))
+            self.assertEqual(answer['set'], [])
+            self.assertRegex(answer['refused'][0], 'stream one keeps its filters: .*mask 0m')
+        for words in (['reload'], ['--json', 'reload']):
+            done = subprocess.run([HALOCTL, '--socket', daemon.path, *words], timeout=30 * PATIENCE,
+                                  stdin=subprocess.DEVNULL, capture_output=True, text=True)
+            self.assertEqual(done.returncode, 1, done.stderr)
+            self.assertRegex(done.stderr, 'haloctl: stream one keeps its filters: .*mask 0m')
+        self.assertIn('stream one keeps its filters', daemon.told())
+        daemon.process.send_signal(signal.SIGHUP)
+        self.assertTrue(wait_until(lambda: 'settings are loaded anew' in daemon.told()))
+        self.assert_old_chain(daemon, rows)
+
+    def test_reload_of_renditions(self):
+        """They go with the stream's own chain: all or none."""
+        def renditions(chain):
+            return {'renditions': {'r': {'filters': chain}}}
+        daemon, rows = self.begin(**renditions(BLUR))
+        for own in (BLUR, 'null'):
+            answer = self.reload(daemon, self.blurred(own, **renditions(TOO_LARGE)))
+            self.assertIn('mask 0m', answer['refused'][0])
+            self.assertEqual(daemon.status('one')['renditions'], {'r': BLUR})
+        answer = self.reload(daemon, self.blurred(BLUR, **renditions('gblur=sigma=9')))
+        self.assertEqual((answer['set'], answer['refused']), (['one'], []))
+        self.assertEqual(daemon.status('one')['renditions'], {'r': 'gblur=sigma=9'})
+        self.assert_old_chain(daemon, rows)
+
+    def test_reload_while_the_engine_dies(self):
+        """It comes again with what the file says."""
+        daemon, _ = self.begin()
+        pid = daemon.pids()[0]
+        os.kill(pid, signal.SIGSTOP)
+        daemon.write({'one': self.blurred('gblur=sigma=15')})
+        daemon.control.send('Reload', {})
+        time.sleep(0.3)
+        os.kill(pid, signal.SIGKILL)
+        self.assertEqual(daemon.control.receive()['refused'], [])
+        self.assertEqual(daemon.status('one')['filters'], 'gblur=sigma=15')
+        self.assertTrue(wait_until(lambda: daemon.status('one')['restarts'] == 1))
+        daemon.wait_state('one', 'running')
+        self.assertEqual(daemon.status('one')['filters'], 'gblur=sigma=15')
 
 
 if __name__ == '__main__':

@@ -109,6 +109,15 @@ static void print_names(const json_t *result, const char *key)
     putchar('\n');
 }
 
+/* Chains that cannot be computed for a stream's pictures. */
+static int say_refused(const json_t *result, int rc)
+{
+    const json_t *refused = json_object_get(result, "refused");
+    for (size_t i = 0; i < json_array_size(refused); i++)
+        rc = ctl_say("%s", json_string_value(json_array_get(refused, i)));
+    return rc;
+}
+
 static int reload(struct ctl *ctl, char **words, int count)
 {
     static const char *const kinds[] = {"added", "removed", "changed", "set"};
@@ -121,8 +130,11 @@ static int reload(struct ctl *ctl, char **words, int count)
                             json_pack("{s:b}", HALO_FIELD_CHECK, ctl->check), &result);
     if (rc)
         return rc;
-    if (ctl->json)
-        return ctl_print_json(result);
+    if (ctl->json) {
+        const int end = say_refused(result, ctl_print_json(json_incref(result)));
+        json_decref(result);
+        return end;
+    }
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
         print_names(result, kinds[i]);
     json_object_foreach (result, key, value)
@@ -131,8 +143,9 @@ static int reload(struct ctl *ctl, char **words, int count)
         puts("the settings are right");
     else if (!changes)
         puts("nothing has changed");
+    const int end = say_refused(result, ctl_end_print());
     json_decref(result);
-    return ctl_end_print();
+    return end;
 }
 
 /* ---- snapshot ---- */
