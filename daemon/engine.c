@@ -176,7 +176,8 @@ static void end_if_stuck(struct engine *engine)
 {
     for (struct engine_stream *s = engine->streams; s; s = s->next) {
         struct halo_error err = {0};
-        if (s->phase == ENGINE_MAKING || !s->live || !halo_live_is_stuck(s->live, &err))
+        const bool away = s->phase == ENGINE_MAKING || s->phase == ENGINE_FINISHING;
+        if (away || !s->live || !halo_live_is_stuck(s->live, &err))
             continue;
         err.device = true;
         halo_log(HALO_LOG_ERROR, "stream %s: %s", s->name, err.text);
