@@ -87,8 +87,8 @@ static struct {
 
 void engine_stream_tell_stats(struct engine_stream *stream)
 {
-    if (!stream->live || (stream->phase != ENGINE_RUNNING && stream->phase != ENGINE_STOPPING))
-        return;
+    if ((stream->phase != ENGINE_RUNNING && stream->phase != ENGINE_STOPPING) || !stream->live)
+        return; /* in this order: while it is made the pointer is another thread's */
     memset(&numbers, 0, sizeof numbers);
     halo_live_stats(stream->live, &numbers.live);
     copy_live(&numbers.link, &numbers.live);

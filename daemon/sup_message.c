@@ -30,13 +30,12 @@ static bool take_hello(struct sv_process *process, const json_t *message)
 static bool take_ring(struct sv_stream *stream, const json_t *message, const int *fds, int count)
 {
     const int64_t encoding = halo_json_integer(message, "encoding", 0, stream->encodings - 1, -1);
-    if (encoding < 0 || count != 2 || !stream->encoding[encoding].feeds || !stream->open) {
+    const bool good = encoding >= 0 && count == 2 && stream->encoding[encoding].feeds;
+    /* Not open, or not in: it is to stop, which the engine cannot know yet, and what comes may be
+     * under older filters. */
+    if (!good || !stream->open || stream->phase != SV_IN) {
         halo_link_close_fds(fds, count);
-        return false;
-    }
-    if (stream->phase != SV_IN) { /* its filters may not be those in force any more */
-        halo_link_close_fds(fds, count);
-        return true;
+        return good;
     }
     sv_ring_add(stream, (int)encoding, fds);
     return true;

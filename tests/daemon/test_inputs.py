@@ -72,9 +72,8 @@ class Inputs(DaemonTest):
                 self.assertTrue(watcher.is_alive_process())
                 self.assertFalse(readers[kind].ended)
                 self.assertLess(readers[kind].longest_gap(cut), 0.7 * PATIENCE)
-                status = daemon.status(kind)
-                self.assertGreaterEqual(status['opened'], 2)
-                self.assertEqual(status['restarts'], 0)
+                self.assertTrue(wait_until(lambda: daemon.status(kind)['opened'] >= 2))
+                self.assertEqual(daemon.status(kind)['restarts'], 0)
         self.assertLess(readers['own'].longest_gap(cut), 0.5 * PATIENCE)
 
     def test_nobody_is_there_yet(self):

@@ -166,7 +166,8 @@ class Http(Served):
         self.assertTrue(wait_until(lambda: len(parts.pictures) > 40))
         self.assertEqual(json.loads(self.get('/api/streams'))['streams'][0]['viewers'], 1)
         interval = (parts.pictures[-1][0] - parts.pictures[9][0]) / (len(parts.pictures) - 10)
-        self.assertAlmostEqual(interval, 0.04, delta=0.02)
+        self.assertGreater(interval, 0.02)
+        self.assertLess(interval, 0.06 * PATIENCE)
         for _, picture in parts.pictures[::10]:
             self.assertLess(detail(picture), blurred * 2)
         parts.close()
@@ -207,7 +208,7 @@ class Http(Served):
         begin = time.monotonic()
         time.sleep(4)
         times = [when for when, _ in parts.pictures if when > begin]
-        self.assertGreater(len(times), 80)  # of 100
+        self.assertGreater(len(times), 80 / PATIENCE)  # of 100
         self.assertLess(reader.longest_gap(begin), 1 * PATIENCE)
         self.assertLess(daemon.memory(), 300000 * PATIENCE)
         self.assertTrue(wait_until(lambda: daemon.status('one')['viewers'] == 2, 30))
