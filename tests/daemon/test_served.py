@@ -2,10 +2,12 @@
 # haloctl and HTTP before the real daemon: what they show is what engines make.
 import json
 import os
+import shutil
 import socket
 import subprocess
 import threading
 import time
+import unittest
 import urllib.error
 import urllib.request
 
@@ -152,6 +154,44 @@ class Commands(Served):
         said += [json.dumps(daemon.control('Facts'))]
         for text in said:
             self.assertNotIn('geheim', text)
+
+
+class Clients(Served):
+    """Programs that people have, at the streams of one daemon, while an engine dies."""
+
+    def begin(self, *command):
+        client = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                  stderr=subprocess.STDOUT)
+        self.addCleanup(client.stdout.close)
+        self.addCleanup(client.kill)
+        return client
+
+    def mpv(self, name):
+        return self.begin('mpv', '--no-config', '--vo=null', '--ao=null', '--frames=150',
+                          f'unix://{self.path(name)}')
+
+    @unittest.skipUnless(shutil.which('mpv') and shutil.which('curl'), 'there is no mpv, or no curl')
+    def test_all_at_once(self):
+        suffixes = {'a': 'ts', 'b': 'mkv', 'c': 'nut', 'd': 'ts'}
+        daemon = self.serve({n: self.stream(n, suffix) for n, suffix in suffixes.items()})
+        for name in suffixes:
+            daemon.wait_state(name, 'running')
+        players = [self.mpv(f'{n}.{suffixes[n]}') for n in 'ab']
+        ffmpeg = self.begin(FFMPEG, '-nostdin', '-v', 'error', '-i', 'unix:' + self.path('c.nut'),
+                            '-frames:v', '150', '-f', 'framemd5', '-')
+        curl = self.begin('curl', '-s', '-m', str(10 * PATIENCE), self.url('/d/stream.mjpeg'))
+        self.assertTrue(wait_until(lambda: all(daemon.status(n)['viewers'] for n in suffixes)))
+        time.sleep(1)
+        daemon.kill_engine_of('a')
+        pictures = curl.communicate(timeout=60 * PATIENCE)[0].count(b'X-Timestamp')
+        self.assertGreater(pictures, 100)
+        for player in players:
+            told = player.communicate(timeout=60 * PATIENCE)[0]
+            self.assertEqual(player.returncode, 0, told)
+            self.assertIn(b'VO: [null] 320x240', told)
+        told = ffmpeg.communicate(timeout=60 * PATIENCE)[0]
+        self.assertEqual((ffmpeg.returncode, told.count(b'\n0,')), (0, 150), told)
+        self.assertEqual([daemon.status(n)['restarts'] for n in suffixes], [1] * 4)
 
 
 class Http(Served):
