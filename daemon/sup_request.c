@@ -4,7 +4,7 @@
  *
  * A change has the texts of all chains, which become the stream's settings once it is in force. A
  * reload's is the wish of the file: where the engine goes away meanwhile, it holds at the next
- * start. */
+ * start. So does one of which somebody was told that it will. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@
 #include "daemon/checks.h"
 #include "daemon/supervisor_private.h"
 
-enum { IMAGE_MOST = 64 << 20, LATE_MS = 60000 };
+enum { IMAGE_MOST = 64 << 20 };
 
 static void free_request(struct sv_request *request)
 {
@@ -247,11 +247,12 @@ void sv_request_answer(struct sv_stream *stream, enum sv_request_kind kind, uint
         close(fd);
 }
 
-/* At the next start. */
+/* At the next start: the file says so, or somebody was told that it changes with the next picture. */
 static bool holds(const struct sv_request *request)
 {
     const struct sv_stream *stream = request->stream;
-    return request->of_file && !stream->coming && !stream->removed && !stream->sv->stopping;
+    return request->kind == SV_SET && (request->of_file || !request->reply) && !stream->coming &&
+           !stream->removed && !stream->sv->stopping;
 }
 
 void sv_request_fail_all(struct sv_stream *stream, const char *why)
@@ -283,14 +284,13 @@ void sv_request_tick(struct halo_supervisor *sv)
         next = r->next;
         if (now < r->deadline)
             continue;
-        const bool keep = r->kind == SV_SET && now < r->deadline + LATE_MS;
-        if (!keep)
-            unlink_request(sv, r);
-        refuse(r, -ETIMEDOUT,
-               r->kind == SV_SET
-                   ? "no picture came in time: the filters change when the next one does"
-                   : "no picture came in time");
-        if (!keep)
-            free_request(r);
+        if (r->kind == SV_SET) { /* kept until the engine has said what became of it */
+            refuse(r, -ETIMEDOUT,
+                   "no picture came in time: the filters change when the next one does");
+            continue;
+        }
+        unlink_request(sv, r);
+        refuse(r, -ETIMEDOUT, "no picture came in time");
+        free_request(r);
     }
 }
