@@ -80,7 +80,7 @@ void halo_method_reload(struct halo_client *client, json_t *parameters)
     const bool check = json_is_true(json_object_get(parameters, HALO_FIELD_CHECK));
     struct halo_error err = {0};
     json_t *errors = NULL;
-    struct halo_pending *pending = halo_client_wait(client, "");
+    struct halo_pending *pending = halo_client_wait(client);
     if (!pending) {
         halo_client_refuse(client, HALO_ERROR_FAILED, "out of memory", NULL, NULL);
         return;

@@ -247,7 +247,8 @@ void sv_request_answer(struct sv_stream *stream, enum sv_request_kind kind, uint
         close(fd);
 }
 
-/* At the next start: the file says so, or somebody was told that it changes with the next picture. */
+/* At the next start: the file says so, or somebody was told that they come with the next
+ * picture. */
 static bool holds(const struct sv_request *request)
 {
     const struct sv_stream *stream = request->stream;

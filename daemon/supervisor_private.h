@@ -163,7 +163,7 @@ struct sv_request {
     struct sv_stream *stream;
     uint64_t id, deadline;
     char *chain[HALO_MOST_RENDITIONS + 1]; /* SET: the stream's own, then its renditions' */
-    bool of_file; /* SET: what the settings file says */
+    bool of_file;                          /* SET: what the settings file says */
     char format[8];
     halo_reply *reply; /* NULL: was told that it is late, or nobody asked */
     void *arg;

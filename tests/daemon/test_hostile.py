@@ -116,23 +116,35 @@ class Hostile(DaemonTest):
         return self.stream(filters=own, renditions={'a': {'filters': a}, 'b': {'filters': b}})
 
     def test_a_reload_that_the_engine_refuses(self):
-        """The file's filters hold at the stream's next start, and nothing else is said before."""
-        for does in ('serve_without_sets', 'serve_until_set'):
-            daemon = self.hostile('hello,' + does, {
-                'one': self.chains('gblur=sigma=2', 'gblur=sigma=3', 'gblur=sigma=4')})
-            daemon.wait_state('one', 'running')
-            daemon.write({'one': self.chains('gblur=sigma=5', 'gblur=sigma=6', 'gblur=sigma=7')})
-            self.assertEqual(daemon.control('Reload')['set'], ['one'])
-            self.assertTrue(wait_until(lambda: len(self.settings()) == 2, 10), daemon.told())
-            text = json.dumps(self.settings()[1])
-            for sigma in (5, 6, 7):
-                self.assertIn(f'gblur=sigma={sigma}', text)
-            daemon.wait_state('one', 'running')
+        """It says so, all is as before, and the next one asks again."""
+        daemon = self.hostile('hello,serve_without_sets', {
+            'one': self.chains('gblur=sigma=2', 'gblur=sigma=3', 'gblur=sigma=4')})
+        daemon.wait_state('one', 'running')
+        daemon.write({'one': self.chains('gblur=sigma=5', 'gblur=sigma=6', 'gblur=sigma=7')})
+        for _ in range(2):
+            answer = daemon.control('Reload')
+            self.assertEqual(answer['set'], [])
+            self.assertIn('not these', answer['refused'][0])
             status = daemon.status('one')
-            self.assertEqual((status['filters'], status['renditions']), (
-                'gblur=sigma=5', {'a': 'gblur=sigma=6', 'b': 'gblur=sigma=7'}))
-            self.end(daemon)
-            os.unlink(self.path('settings'))
+            self.assertEqual((status['filters'], status['renditions'], status['state']), (
+                'gblur=sigma=2', {'a': 'gblur=sigma=3', 'b': 'gblur=sigma=4'}, 'running'))
+        self.assertEqual(len(self.settings()), 1)
+
+    def test_a_reload_that_ends_the_engine(self):
+        """The file's filters hold at the stream's next start."""
+        daemon = self.hostile('hello,serve_until_set', {
+            'one': self.chains('gblur=sigma=2', 'gblur=sigma=3', 'gblur=sigma=4')})
+        daemon.wait_state('one', 'running')
+        daemon.write({'one': self.chains('gblur=sigma=5', 'gblur=sigma=6', 'gblur=sigma=7')})
+        self.assertEqual(daemon.control('Reload')['set'], ['one'])
+        self.assertTrue(wait_until(lambda: len(self.settings()) == 2, 10), daemon.told())
+        text = json.dumps(self.settings()[1])
+        for sigma in (5, 6, 7):
+            self.assertIn(f'gblur=sigma={sigma}', text)
+        daemon.wait_state('one', 'running')
+        status = daemon.status('one')
+        self.assertEqual((status['filters'], status['renditions']), (
+            'gblur=sigma=5', {'a': 'gblur=sigma=6', 'b': 'gblur=sigma=7'}))
 
     def test_a_set_that_the_engine_refuses(self):
         """It is told, and all is as before."""

@@ -51,12 +51,9 @@ def is_alive(pid):
 class Beside(DaemonTest):
     """A stream that cannot be made, beside a good one."""
 
-    def bad(self, **video):
-        return self.stream('bad', enabled=False,
-                           outputs=[{'unix': self.path('bad.ts'), 'video': video}])
-
-    def begin(self, **video):
-        daemon = self.start({'good': self.stream('good'), 'bad': self.bad(**video)})
+    def begin(self):
+        daemon = self.start({'good': self.stream('good'),
+                             'bad': self.stream('bad', enabled=False, input='test:size=large')})
         daemon.wait_state('good', 'running')
         return daemon, daemon.pids()[0], self.reader('good.ts')
 
@@ -68,22 +65,22 @@ class Beside(DaemonTest):
         self.assertFalse(reader.ended)
         self.assertLess(reader.longest_gap(since), 0.5 * PATIENCE)
 
-    def test_a_preset_that_is_nonsense(self):
-        daemon, pid, reader = self.begin(preset='ultrafats')
+    def test_a_pattern_that_is_nonsense(self):
+        daemon, pid, reader = self.begin()
         begun = time.monotonic()
         daemon.control('Start', name='bad')
-        self.assertTrue(wait_until(lambda: 'ultrafast' in daemon.status('bad')['why']),
+        self.assertTrue(wait_until(lambda: 'large' in daemon.status('bad')['why']),
                         daemon.status('bad'))
         time.sleep(3)  # it is tried again
         self.assertIn(daemon.state('bad'), ('restarting', 'starting'))
-        self.assertIn('no such preset (nearest: ultrafast)', daemon.told())
+        self.assertIn('size=large', daemon.told())
         self.end_well(daemon, pid, reader, begun)
         daemon.control('Stop', name='bad')
         daemon.wait_state('bad', 'stopped')
 
     def test_asked_for_numbers_before_it_is_gone(self):
         """The supervisor is slow to take back what could not be made: the engine lives on."""
-        daemon, pid, reader = self.begin(preset='ultrafats')
+        daemon, pid, reader = self.begin()
         os.kill(pid, signal.SIGSTOP)  # so that the order is this one
         daemon.control('Start', name='bad')
         time.sleep(0.2)
@@ -93,7 +90,7 @@ class Beside(DaemonTest):
         time.sleep(1.5 * PATIENCE)  # numbers are told twice a second
         self.assertTrue(is_alive(pid))
         daemon.process.send_signal(signal.SIGCONT)
-        self.assertTrue(wait_until(lambda: 'ultrafast' in daemon.status('bad')['why']),
+        self.assertTrue(wait_until(lambda: 'large' in daemon.status('bad')['why']),
                         daemon.told())
         self.end_well(daemon, pid, reader, time.monotonic())
 
@@ -111,7 +108,7 @@ class Chains(DaemonTest):
 
     def blurred(self, filters, **more):
         return self.stream('one', filters=filters, outputs=[
-            {'unix': self.path('one.nut'), 'video': {'codec': 'raw'}}], **more)
+            {'unix': self.path('one.nut'), 'video': {'codec': 'raw'}}], privacy='off', **more)
 
     def assert_old_chain(self, daemon, rows):
         self.assertEqual(daemon.status('one')['filters'], BLUR)
