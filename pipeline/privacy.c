@@ -26,7 +26,7 @@ bool halo_chain_is_open(const struct halo_chain *chain)
         if (!strcmp(chain->filter[f].kind->name, "null"))
             continue;
         for (int p = 0; p < PLANES && open; p++)
-            open = room && is_idle(&chain->filter[f], p, room);
+            open = !room || is_idle(&chain->filter[f], p, room);
     }
     free(room);
     return open;
@@ -34,8 +34,8 @@ bool halo_chain_is_open(const struct halo_chain *chain)
 
 int halo_privacy_refuse(struct halo_error *err)
 {
-    return halo_fail_usage(err, "lets the raw picture through: give it a filter that changes the "
-                                "picture, or write privacy: off for this stream into the "
+    return halo_fail_usage(err, "these filters let the raw picture through: use one that changes "
+                                "it, or write privacy: off for this stream into the "
                                 "configuration file");
 }
 

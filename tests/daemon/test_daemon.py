@@ -211,7 +211,7 @@ class Changes(DaemonTest):
         daemon.write({'one': self.stream(filters='null')})
         with self.assertRaises(Refused) as refused:
             daemon.control('Reload')
-        self.assertIn('streams.one.filters: lets the raw picture through',
+        self.assertIn('streams.one.filters: these filters let the raw picture through',
                       ' '.join(refused.exception.parameters['errors']))
         self.assertEqual(daemon.status('one')['privacy'], 'off')
         daemon.write({'one': self.stream()})

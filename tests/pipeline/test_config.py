@@ -254,7 +254,7 @@ class Outside(ConfigTest):
 
 class Privacy(ConfigTest):
     """A chain that lets the raw picture through needs the stream's own privacy: off."""
-    RAW = ('lets the raw picture through: give it a filter that changes the picture, or write '
+    RAW = ('these filters let the raw picture through: use one that changes it, or write '
            'privacy: off for this stream into the configuration file')
 
     def test_strict(self):
