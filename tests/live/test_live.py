@@ -539,7 +539,8 @@ class Confirmed(LiveTest):
 
     def test_where_none_comes(self):
         os.symlink(silent_clip('.ts', 1), self.path('in.ts'))
-        live = self.live(f'input={self.path("in.ts")}', 'realtime=1', 'loop=1', 'filters=null', *RAW)
+        live = self.live(f'input={self.path("in.ts")}', 'realtime=1', 'loop=1', 'filters=null',
+                         'privacy=off', *RAW)
         live.wait_packets(10)
         os.unlink(self.path('in.ts'))
         live.wait_state('waiting')
