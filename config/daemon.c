@@ -3,10 +3,46 @@
 #include "config/daemon.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "config/daemon_tables.h"
+
+bool halo_is_camera(const char *input)
+{
+    return !strncmp(input, "/dev/video", 10) || !strncmp(input, "/dev/v4l/", 9) ||
+           !strncmp(input, "v4l2:", 5);
+}
+
+bool halo_controls_next(const char **at, char *ret_name, size_t size, int64_t *ret_value)
+{
+    const char *text = *at;
+    if (!text || !*text)
+        return false;
+    const size_t length = strcspn(text, "=,");
+    snprintf(ret_name, size, "%.*s", (int)length, text);
+    *ret_value = text[length] == '=' ? strtoll(text + length + 1, NULL, 10) : 0;
+    text += strcspn(text, ",");
+    *at = *text ? text + 1 : text;
+    return true;
+}
+
+char *halo_controls_put(const char *controls, const char *name, int64_t value)
+{
+    char *text = NULL, one[68];
+    size_t size = 0;
+    int64_t old;
+    FILE *to = open_memstream(&text, &size);
+    if (!to)
+        return NULL;
+    for (const char *at = controls; halo_controls_next(&at, one, sizeof(one), &old);)
+        if (strcmp(one, name))
+            fprintf(to, "%s=%" PRId64 ",", one, old);
+    fprintf(to, "%s=%" PRId64, name, value);
+    return fclose(to) ? NULL : text;
+}
 
 bool halo_is_name(const char *text, size_t length)
 {
@@ -18,6 +54,8 @@ bool halo_is_name(const char *text, size_t length)
 void halo_stream_settings_finish(struct halo_stream_settings *stream)
 {
     halo_options_finish(halo_stream_options, stream);
+    halo_options_finish(halo_capture_options, &stream->capture);
+    free(stream->capture.controls);
     free(stream->name);
     free(stream->filters);
     for (int i = 0; i < stream->renditions; i++) {
@@ -42,7 +80,8 @@ int halo_stream_settings_copy(struct halo_stream_settings *ret,
 {
     struct halo_stream_settings copy = *stream;
     int failed = halo_options_own(halo_stream_options, &copy);
-    failed |= own(&copy.name) | own(&copy.filters);
+    failed |= halo_options_own(halo_capture_options, &copy.capture);
+    failed |= own(&copy.name) | own(&copy.filters) | own(&copy.capture.controls);
     for (int i = 0; i < copy.renditions; i++)
         failed |= own(&copy.rendition[i].name) | own(&copy.rendition[i].filters);
     for (int i = 0; i < copy.outputs; i++) {

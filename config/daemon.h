@@ -47,6 +47,31 @@ enum halo_output_kind {
     HALO_OUTPUT_NULL, /* filtered and thrown away */
 };
 
+/* When a camera is open, and with it its light. */
+enum halo_capture_open {
+    HALO_CAPTURE_ALWAYS,
+    HALO_CAPTURE_ON_DEMAND, /* while somebody takes an encoding of the stream */
+};
+
+enum halo_mirror {
+    HALO_MIRROR_NONE,
+    HALO_MIRROR_HORIZONTAL, /* left and right trade places, before it is turned */
+    HALO_MIRROR_VERTICAL,
+};
+
+/* What a camera is asked for (pipeline/camera.h says what becomes of that). */
+struct halo_capture_settings {
+    char *size;     /* "WxH"; NULL: 1280x720, or what lies nearest */
+    double fps;     /* 0: what the camera has, at most 30 where there is a choice */
+    int format;     /* index into halo_capture_formats; 0: the one that fits best */
+    int open;       /* enum halo_capture_open */
+    int rotate;     /* quarters of a turn, clockwise */
+    int mirror;     /* enum halo_mirror */
+    double stall;   /* seconds without a whole picture until it is opened anew */
+    char *controls; /* "name=value,name=value"; NULL: none */
+};
+extern const char *const halo_capture_formats[]; /* "auto", "yuyv" ...; NULL-terminated */
+
 /* One encoding. Equal ones of a rendition are computed once. */
 struct halo_video_settings {
     char *codec; /* an encoder's name; "raw": not encoded; NULL: libx264 */
@@ -75,7 +100,7 @@ struct halo_rendition_settings {
 
 struct halo_stream_settings {
     char *name;          /* [A-Za-z0-9_-], 1 .. 64 characters */
-    char *input;         /* file, URL or "test:" (test:size=WxH:rate=N, FFmpeg's testsrc2 words) */
+    char *input;         /* file, URL, camera or "test:" (test:size=WxH:rate=N) */
     char *input_format;  /* of FFmpeg's demuxer */
     char *filters;       /* the stream's own chain, as one text */
     bool enabled;        /* started with the daemon */
@@ -91,6 +116,7 @@ struct halo_stream_settings {
     int privacy;          /* enum halo_privacy */
     double last_for;      /* seconds, of HALO_ON_ERROR_LAST */
     int restart;          /* enum halo_restart */
+    struct halo_capture_settings capture; /* of cameras */
     struct halo_rendition_settings rendition[HALO_MOST_RENDITIONS];
     int renditions; /* beside the stream's own */
     struct halo_output_settings output[HALO_MOST_OUTPUTS];
@@ -119,6 +145,15 @@ struct halo_daemon_settings {
     int streams;
 };
 
+/* Whether input means a camera: "/dev/video..." or "/dev/v4l/..." or "v4l2:...". */
+bool halo_is_camera(const char *input);
+
+/* Puts name=value into a text of controls (halo_capture_settings.controls), in the place of the one
+ * that it has; malloc'ed. NULL: out of memory. */
+char *halo_controls_put(const char *controls, const char *name, int64_t value);
+/* The next control of the text at *at, which moves on: false at its end. */
+bool halo_controls_next(const char **at, char *ret_name, size_t size, int64_t *ret_value);
+
 /* Whether these bytes can be the name of a stream or a rendition. */
 bool halo_is_name(const char *text, size_t length);
 
@@ -128,15 +163,16 @@ int halo_error_list_count(const struct halo_error_list *list);
 const char *halo_error_list_text(const struct halo_error_list *list, int index);
 void halo_error_list_destroy(struct halo_error_list *list); /* NULL is nothing to do */
 
-/* Where chains and encoders are known is above this folder: who loads says how they are checked.
- * 0, or a negative errno with err filled. May be NULL. filters also refuses a text longer than
- * HALO_MOST_CHAIN. */
+/* Where chains, encoders and cameras are known is above this folder: who loads says how they are
+ * checked. 0, or a negative errno with err filled. May be NULL. filters also refuses a text longer
+ * than HALO_MOST_CHAIN. */
 struct halo_daemon_checks {
     /* With HALO_PRIVACY_OFF it is the chain's form alone that is looked at. */
     int (*filters)(const char *chain, enum halo_privacy privacy, struct halo_error *err);
     int (*encoder)(const char *codec, bool audio, struct halo_error *err); /* not copy, off, raw */
     /* Whether the encoder takes this; key: "bitrate", "crf", "preset". */
     int (*video)(const char *codec, const char *key, const char *value, struct halo_error *err);
+    int (*camera)(const char *input, struct halo_error *err);
 };
 
 /* Reads path and, beside it, conf.d/ *.yaml in the order of their names (later files add streams

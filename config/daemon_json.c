@@ -95,10 +95,30 @@ static json_t *outputs_to_json(const struct halo_stream_settings *stream)
     return NULL;
 }
 
+static json_t *capture_to_json(const struct halo_capture_settings *capture)
+{
+    json_t *object = halo_rows_to_json(halo_capture_options, capture), *controls = NULL;
+    const char *at = capture->controls;
+    char name[68];
+    int64_t value;
+    bool fine = object != NULL;
+    while (fine && halo_controls_next(&at, name, sizeof(name), &value)) {
+        if (!controls)
+            fine = halo_json_put(object, "controls", controls = json_object());
+        fine = fine && halo_json_put(controls, name, json_integer(value));
+    }
+    if (fine)
+        return object;
+    json_decref(object);
+    return NULL;
+}
+
 json_t *halo_stream_to_json(const struct halo_stream_settings *stream)
 {
     json_t *object = halo_rows_to_json(halo_stream_options, stream);
     bool fine = halo_json_put(object, "filters", json_string(stream->filters));
+    if (fine && stream->input && halo_is_camera(stream->input))
+        fine = halo_json_put(object, "capture", capture_to_json(&stream->capture));
     if (fine && stream->renditions > 0)
         fine = halo_json_put(object, "renditions", renditions_to_json(stream));
     if (fine && stream->outputs > 0)

@@ -2,6 +2,7 @@
  * The JSON Schema of the daemon's file, for editors. It says what rows say; what keys mean together
  * is for --check-config. Texts with ${ are allowed everywhere, for only halod knows what they
  * become. */
+#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -16,8 +17,11 @@ static const char bytes_pattern[] = "^[0-9]+([.][0-9]+)?([kKMGT]i?)?$";
 static json_t *choices_of(const struct halo_option *row)
 {
     json_t *list = json_array();
-    for (size_t i = 0; row->choices[i]; i++)
+    for (size_t i = 0; row->choices[i]; i++) {
         json_array_append_new(list, json_string(row->choices[i]));
+        if (isdigit((unsigned char)row->choices[i][0])) /* what is a number to YAML */
+            json_array_append_new(list, json_integer(strtol(row->choices[i], NULL, 10)));
+    }
     return json_pack("{s:o}", "enum", list);
 }
 
@@ -174,11 +178,22 @@ static json_t *output(void)
     return map;
 }
 
+static json_t *capture(void)
+{
+    json_t *map = map_of(halo_capture_options);
+    put_key(map, "controls", HALO_HELP_CONTROLS,
+            json_pack("{s:s,s:{s:s},s:{s:[{s:s},{s:s}]}}", "type", "object", "propertyNames",
+                      "pattern", HALO_CONTROL_PATTERN, "additionalProperties", "anyOf", "type",
+                      "integer", "$ref", "#/$defs/outside"));
+    return map;
+}
+
 /* What streams and defaults have. Nothing is required: defaults and conf.d may bring it. */
 static json_t *stream(void)
 {
     json_t *map = map_of(halo_stream_options);
     put_key(map, "filters", HALO_HELP_FILTERS, reference("filters"));
+    put_key(map, "capture", HALO_HELP_CAPTURE, reference("capture"));
     put_key(map, "renditions", HALO_HELP_RENDITIONS, names_of("rendition"));
     put_key(map, "outputs", HALO_HELP_OUTPUTS,
             json_pack("{s:s,s:i,s:o}", "type", "array", "maxItems", HALO_MOST_OUTPUTS, "items",
@@ -205,6 +220,7 @@ static json_t *definitions(void)
                             "pattern", "^[-+0-9./e]+$"));
     halo_json_put(defs, "filters", filters());
     halo_json_put(defs, "rendition", rendition());
+    halo_json_put(defs, "capture", capture());
     halo_json_put(defs, "output", output());
     halo_json_put(defs, "stream", stream());
     return defs;

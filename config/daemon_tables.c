@@ -26,6 +26,24 @@ static const char *const restarts[] = {
     NULL,
 };
 
+const char *const halo_capture_formats[] = {"auto", "yu12",  "nv12", "yuyv",
+                                            "uyvy", "mjpeg", "grey", NULL};
+
+static const char *const opens[] = {
+    [HALO_CAPTURE_ALWAYS] = "always",
+    [HALO_CAPTURE_ON_DEMAND] = "on-demand",
+    NULL,
+};
+
+static const char *const turns[] = {"0", "90", "180", "270", NULL};
+
+static const char *const mirrors[] = {
+    [HALO_MIRROR_NONE] = "none",
+    [HALO_MIRROR_HORIZONTAL] = "horizontal",
+    [HALO_MIRROR_VERTICAL] = "vertical",
+    NULL,
+};
+
 static const char *const automatic[] = {"auto", NULL};
 
 const struct halo_output_place halo_output_places[] = {
@@ -75,7 +93,9 @@ const struct halo_option halo_log_options[] = {
 
 const struct halo_option halo_stream_options[] = {
     {"input", NULL, HALO_OPTION_STRING, AT(input),
-     .help = "file, URL, or a pattern: test: or test:size=1280x720:rate=30"},
+     .help =
+         "file, URL, camera (/dev/video0, /dev/v4l/..., v4l2:name=WORDS), or a pattern: test: or "
+         "test:size=1280x720:rate=30"},
     {"input_format", NULL, HALO_OPTION_STRING, AT(input_format),
      .help = "FFmpeg's demuxer for it, where it cannot be guessed"},
     {"enabled", NULL, HALO_OPTION_FLAG, AT(enabled), 1, .help = "started with the daemon"},
@@ -106,6 +126,28 @@ const struct halo_option halo_stream_options[] = {
              "in defaults:"},
     {"restart", NULL, HALO_OPTION_CHOICE, AT(restart), HALO_RESTART_ON_FAILURE, .choices = restarts,
      .help = "whether a stream that ended or failed is started again"},
+    {NULL},
+};
+
+#undef AT
+#define AT(field) offsetof(struct halo_capture_settings, field)
+
+const struct halo_option halo_capture_options[] = {
+    {"size", NULL, HALO_OPTION_STRING, AT(size),
+     .help = "WIDTHxHEIGHT, or what the camera has nearest to it (default 1280x720)",
+     .pattern = "^[1-9][0-9]{0,4}x[1-9][0-9]{0,4}$", .form = "a size such as 1280x720"},
+    {"fps", NULL, HALO_OPTION_REAL, AT(fps), 0, 0.1, 1000,
+     .help = "pictures a second (default: what the camera has, up to 30)"},
+    {"format", NULL, HALO_OPTION_CHOICE, AT(format), 0, .choices = halo_capture_formats,
+     .help = "of the camera's pictures; auto: what reaches size and fps, not compressed first"},
+    {"open", NULL, HALO_OPTION_CHOICE, AT(open), HALO_CAPTURE_ALWAYS, .choices = opens,
+     .help = "on-demand: only while somebody looks; its light is off else"},
+    {"rotate", NULL, HALO_OPTION_CHOICE, AT(rotate), 0, .choices = turns,
+     .help = "degrees that its pictures are turned by, clockwise"},
+    {"mirror", NULL, HALO_OPTION_CHOICE, AT(mirror), HALO_MIRROR_NONE, .choices = mirrors,
+     .help = "whether left and right, or top and bottom, trade places, before they are turned"},
+    {"stall", NULL, HALO_OPTION_TIME, AT(stall), 2, 0.1, 3600,
+     .help = "how long it may send no whole picture before it is opened anew"},
     {NULL},
 };
 

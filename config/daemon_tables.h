@@ -11,6 +11,7 @@ extern const struct halo_option halo_control_options[];
 extern const struct halo_option halo_http_options[];
 extern const struct halo_option halo_log_options[];
 extern const struct halo_option halo_stream_options[];
+extern const struct halo_option halo_capture_options[]; /* but controls */
 extern const struct halo_option halo_output_options[];
 extern const struct halo_option halo_video_options[];
 
@@ -27,12 +28,18 @@ extern const struct halo_output_place halo_output_places[HALO_OUTPUT_KINDS];
     "the chain as one text, or a list of filters; none passes pictures unchanged, which needs "    \
     "privacy: off"
 #define HALO_HELP_RENDITIONS "further chains of the stream, by name"
-#define HALO_HELP_OUTPUTS    "where the filtered pictures go"
-#define HALO_HELP_VIDEO      "how pictures are encoded"
+#define HALO_HELP_CAPTURE    "how a camera is opened"
+#define HALO_HELP_CONTROLS                                                                         \
+    "values of the camera's controls by name, as halod devices lists them: {brightness: 128}"
+#define HALO_HELP_OUTPUTS "where the filtered pictures go"
+#define HALO_HELP_VIDEO   "how pictures are encoded"
 
 /* What halo_is_name says, for the schema. */
 #define HALO_NAME_PATTERN "^[A-Za-z0-9_-]{1,64}$"
 #define HALO_NAME_FORM    "1 to 64 letters, digits, _ and -"
+
+/* Of a control. */
+#define HALO_CONTROL_PATTERN "^[a-z0-9_]{1,64}$"
 
 /* Whether the row's field holds a value that the file can say; numbers outside their range and
  * NULL are "not given". */

@@ -86,6 +86,8 @@ int halo_loader_finish(struct halo_loader *l);
 /* The chain's text, malloc'ed: from a scalar, or a list of scalars and maps. NULL: said. */
 char *halo_load_chain(struct halo_loader *l, struct halo_node *node);
 
+/* settings: a stream's. */
+void halo_load_capture(struct halo_loader *l, void *settings, struct halo_node *node);
 void halo_load_output(struct halo_loader *l, struct halo_output_settings *output,
                       struct halo_node *node);
 /* stream has its name, and nothing else. */

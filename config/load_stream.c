@@ -92,7 +92,7 @@ static const struct halo_section stream_section = {
         {"filters", load_filters, NULL},
         {"renditions", load_renditions, NULL},
         {"outputs", load_outputs, NULL},
-        {"capture", NULL, "cameras are not there yet"},
+        {"capture", halo_load_capture, NULL},
         {NULL},
     },
 };
@@ -122,8 +122,9 @@ static void check_input(struct halo_loader *l, const struct halo_stream_settings
 {
     const char *input = stream->input;
     const size_t mark = halo_loader_enter(l, "input", 0);
-    if (!strncmp(input, "/dev/video", 10) || !strncmp(input, "/dev/v4l/", 9))
-        halo_loader_say(l, node, "cameras are not there yet");
+    struct halo_error err = {0};
+    if (halo_is_camera(input) && l->checks && l->checks->camera)
+        halo_loader_passes(l, node, l->checks->camera(input, &err), err.text);
     else if (!strcmp(input, "-") || !strncmp(input, "pipe:", 5) || !strncmp(input, "fd:", 3))
         halo_loader_say(l, node, "standard input is not for a daemon: name a file or a URL");
     halo_loader_leave(l, mark);
@@ -188,6 +189,7 @@ void halo_load_stream(struct halo_loader *l, struct halo_stream_settings *stream
                       struct halo_node *node, struct halo_node *defaults)
 {
     halo_options_init(halo_stream_options, stream);
+    halo_options_init(halo_capture_options, &stream->capture);
     if (!l->scratch)
         check_name(l, node);
     if (!halo_loader_is(l, node, HALO_NODE_MAP))
@@ -206,6 +208,8 @@ void halo_load_stream(struct halo_loader *l, struct halo_stream_settings *stream
         say_missing(l, node, "input", "say what to read: a file, a URL or test:");
     else if (stream->input)
         check_input(l, stream, input);
+    if (stream->input && !halo_is_camera(stream->input) && halo_node_get(node, "capture"))
+        halo_loader_say_of(l, node, "capture", "the input is no camera");
     if (!halo_node_get(node, "filters") && !halo_node_get(defaults, "filters"))
         say_missing(l, node, "filters", "say which (" HALO_HOW_TO_PASS ")");
     if (outputs && outputs->kind == HALO_NODE_LIST && !l->no_memory)

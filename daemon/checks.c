@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Chains and encoders of the daemon's file. Nothing is opened: the supervisor asks, too. */
+ * Chains, encoders and cameras of the daemon's file. Nothing is opened: the supervisor asks, too.
+ */
 #include "daemon/checks.h"
 
 #include <errno.h>
 #include <string.h>
 
 #include "pipeline/av.h"
+#include "pipeline/camera_find.h"
 #include "pipeline/encode_check.h"
 #include "pipeline/filter.h"
 #include "pipeline/privacy.h"
@@ -31,4 +33,5 @@ const struct halo_daemon_checks halo_checks = {
     .filters = check_chain,
     .encoder = check_encoder,
     .video = halo_encode_check,
+    .camera = halo_camera_check,
 };

@@ -4,7 +4,8 @@
  * sysfs says the same.
  *
  *   /dev/video0            this one; once opened, the same camera wherever it comes back
- *   /dev/v4l/by-id/...     and by-path
+ *   /dev/v4l/by-id/...     where the link leads; where it is missing, what it led to
+ *   /dev/v4l/by-path/...   likewise, at that port only
  *   v4l2:serial=S          v4l2:path=PORT (ID_PATH or the USB port, "1-2.3")   v4l2:name=WORDS
  *                          several, joined with ":", must all hold; index=N: its N-th video node
  *
@@ -29,10 +30,8 @@ struct halo_camera_id {
     int index;                     /* among the nodes of the device */
 };
 
-/* Whether input means a camera: "/dev/video..." or "/dev/v4l/..." or "v4l2:...". */
-bool halo_camera_is(const char *input);
-
-/* 0 or a usage error for words after "v4l2:" that mean nothing. Opens nothing. */
+/* 0 or a usage error for words after "v4l2:" that mean nothing, of an input that is a camera
+ * (halo_is_camera() of config/daemon.h). Opens nothing. */
 int halo_camera_check(const char *input, struct halo_error *err);
 
 /* Finds the node that input means now. known: what it was when last opened, or NULL: then a number
@@ -44,9 +43,10 @@ int halo_camera_find(struct halo_camera_id *ret, const char *input,
 /* All video nodes, by number; the caller frees. Returns how many, or -errno. */
 int halo_camera_list(struct halo_camera_id **ret);
 
-/* A descriptor that becomes readable when nodes come or go in /dev (inotify), or -errno; to be
- * drained with halo_camera_watch_drain() and closed. */
+/* A descriptor that becomes readable when something comes, goes or changes its rights in /dev
+ * (inotify), or -errno; to be drained with halo_camera_watch_drain(), which says whether that were
+ * video nodes, and closed. */
 int halo_camera_watch(void);
-void halo_camera_watch_drain(int watch);
+bool halo_camera_watch_drain(int watch);
 
 #endif

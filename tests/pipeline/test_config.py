@@ -15,13 +15,18 @@ EXAMPLE = os.path.join(ROOT, 'config', 'halod.yaml')
 YAML_JSON = os.environ.get('HALO_YAML_JSON')
 
 STREAM = 'streams:\n  a:\n    input: a.mkv\n    filters: sobel\n'
+CAMERA = STREAM.replace('a.mkv', '/dev/video0') + '    capture: '
 OUTPUT = STREAM + '    outputs:\n    - '
 
-# The direction's own example, but for cameras.
+# The direction's own example, but for the virtual camera.
 FULL = '''
 control: {path: /run/halod/control.sock}
 http: {listen: 127.0.0.1:8480}
 streams:
+  desk:
+    input: /dev/v4l/by-id/usb-046d_0825-video-index0
+    capture: {size: 1280x720, fps: 30, format: mjpeg, open: on-demand, controls: {gain: 3}}
+    filters: gblur
   door:
     input: "rtsp://viewer:${PASSWORD}@door.example/1"
     filters: "gblur=sigma=12"
@@ -80,7 +85,7 @@ class Checking(ConfigTest):
         self.check(EXAMPLE, 1)
 
     def test_full(self):
-        self.check(self.write(FULL), 3, environment=PASSWORD)
+        self.check(self.write(FULL), 4, environment=PASSWORD)
 
     def test_all_errors_at_once(self):
         path = self.write('strams: {}\n' + OUTPUT +
@@ -332,7 +337,7 @@ class Dump(ConfigTest):
         self.assertNotIn('hush', text)
         self.assertIn('viewer:***@door', text)
         self.assertIn('passphrase=***', text)
-        self.check(self.write(text, 'again.yaml'), 3)
+        self.check(self.write(text, 'again.yaml'), 4)
 
 
 # What the schema must refuse, and halod too.
@@ -356,6 +361,9 @@ WRONG = (
     OUTPUT + '{unix: a.ts, video: {size: 1x}}\n', OUTPUT + '{unix: a.ts, video: {bitrat: 4M}}\n',
     OUTPUT + '{unix: a.ts, video: {bitrate: lots}}\n', OUTPUT + '{unix: a.ts, video: {fps: 1/}}\n',
     OUTPUT + '{unix: a.ts, video: {gop: 0}}\n',
+    CAMERA + '{size: 720p}\n', CAMERA + '{fps: 0}\n', CAMERA + '{rotate: 45}\n',
+    CAMERA + '{format: yuv}\n', CAMERA + '{controls: {gain: much}}\n', CAMERA + '[]\n',
+    CAMERA + '{controls: {"A b": 1}}\n', CAMERA + '{open: sometimes}\n', CAMERA + '{x: 1}\n',
     OUTPUT + '{file: "%s.mkv", segment_time: 60, keep_size: 20Q}\n',
     OUTPUT + '{file: "%s.mkv", segment_time: 60, keep_size: 20}\n',
 )
@@ -368,6 +376,8 @@ RIGHT = (
     OUTPUT + '{file: "%s.mkv", segment_time: 1:30, keep_size: 2000000}\n',
     OUTPUT + '{file: "%s.mkv", segment_time: 90.5, keep_size: 1.5Gi, audio: off}\n',
     OUTPUT + '{unix: a.ts, video: {gop: 500ms, bitrate: 1500000, crf: 18.5, preset: 5, fps: 12.5}}\n',
+    CAMERA + '{}\n', CAMERA + '{size: 640x480, fps: 12.5, format: yuyv, open: on-demand}\n',
+    CAMERA + '{rotate: 90, mirror: vertical, stall: 500ms, controls: {gain: 1, focus: -3}}\n',
     'http: {listen: "[::1]:80", hosts: "a, b.c:80"}\nstreams: {}\n',
     'http: {listen: "unix:/run/x"}\ndefaults: {filters: sobel, depth: "${D}"}\nstreams: {}\n',
 )
@@ -471,6 +481,7 @@ class Manual(ConfigTest):
         self.check_keys('LOG', top['log'])
         self.check_keys('STREAMS', defs['stream'])
         self.check_keys('OUTPUTS', defs['output'])
+        self.check_keys('CAPTURE', defs['capture'])
         self.check_keys('VIDEO', defs['output']['properties']['video'])
 
 

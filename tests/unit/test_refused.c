@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "config/daemon.h"
+#include "pipeline/camera_find.h"
 #include "pipeline/privacy.h"
 #include "tests/unit/cmocka_all.h"
 
@@ -25,7 +26,8 @@ static int check_encoder(const char *codec, bool audio, struct halo_error *err)
 
 #define PASS "none, with privacy: off, passes pictures unchanged"
 
-static const struct halo_daemon_checks checks = {check_chain, check_encoder};
+static const struct halo_daemon_checks checks = {
+    .filters = check_chain, .encoder = check_encoder, .camera = halo_camera_check};
 
 /* Text is refused with exactly these lines, NULL at the end. */
 static void refuse_text(const char *text, size_t length, const char *const *lines)
@@ -214,6 +216,26 @@ static void sockets(void **state)
            "f:4: streams.a.outputs[0].unix: a socket's path has at most 107 bytes");
 }
 
+#define CAMERA    "streams:\n  a:\n    input: /dev/video0\n    filters: sobel\n    capture: "
+#define AT_CAMERA "f:5: streams.a.capture"
+
+static void cameras(void **state)
+{
+    (void)state;
+    REFUSE(CAMERA "x\n", AT_CAMERA ": must be a map of keys, not a single value");
+    REFUSE(CAMERA "{size: 1280}\n", AT_CAMERA ".size: 1280: must be a size such as 1280x720");
+    REFUSE(CAMERA "{fps: 0}\n", AT_CAMERA ".fps: 0: must be between 0.1 and 1000");
+    REFUSE(CAMERA "{format: yuv}\n", AT_CAMERA ".format: yuv: must be one of auto, yu12, nv12, "
+                                               "yuyv, uyvy, mjpeg, grey (nearest: yuyv)");
+    REFUSE(CAMERA "{rotate: 45}\n", AT_CAMERA ".rotate: 45: must be one of 0, 90, 180, 270");
+    REFUSE(CAMERA "{mirro: none}\n", AT_CAMERA ".mirro: unknown key (nearest: mirror)");
+    REFUSE(CAMERA "{controls: {brightness: much}}\n",
+           AT_CAMERA ".controls.brightness: much: must be a whole number");
+    REFUSE(CAMERA "{controls: {'a b': 1}}\n",
+           AT_CAMERA ".controls.a b: controls have names such as brightness: see halod devices");
+    REFUSE(CAMERA "{controls: [1]}\n", AT_CAMERA ".controls: must be a map of keys, not a list");
+}
+
 static void names_and_inputs(void **state)
 {
     (void)state;
@@ -221,9 +243,13 @@ static void names_and_inputs(void **state)
            "f:1: streams.a b: a name has 1 to 64 letters, digits, _ and -");
     REFUSE("streams: {'': {input: x, filters: sobel}}\n",
            "f:1: streams.: a name has 1 to 64 letters, digits, _ and -");
-    REFUSE("streams: {a: {input: /dev/video0, filters: sobel, capture: {size: 1x1}}}\n",
-           "f:1: streams.a.capture: cameras are not there yet",
-           "f:1: streams.a.input: cameras are not there yet");
+    REFUSE("streams: {a: {input: x.mp4, filters: sobel, capture: {size: 1x1}}}\n",
+           "f:1: streams.a.capture: the input is no camera");
+    REFUSE("streams: {a: {input: 'v4l2:nme=x', filters: sobel}}\n",
+           "f:1: streams.a.input: v4l2: has no word nme: serial=, path=, name= or index= (nearest: "
+           "name)");
+    REFUSE("streams: {a: {input: 'v4l2:index=1', filters: sobel}}\n",
+           "f:1: streams.a.input: v4l2: says which camera: serial=, path= or name=");
     REFUSE("streams: {a: {input: '-', filters: sobel}}\n",
            "f:1: streams.a.input: standard input is not for a daemon: name a file or a URL");
 }
@@ -369,12 +395,11 @@ static void too_many(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(keys),     cmocka_unit_test(types),
-        cmocka_unit_test(chains),   cmocka_unit_test(outputs),
-        cmocka_unit_test(places),   cmocka_unit_test(names_and_inputs),
-        cmocka_unit_test(defaults), cmocka_unit_test(from_outside),
-        cmocka_unit_test(sockets),  cmocka_unit_test(not_yaml),
-        cmocka_unit_test(too_much), cmocka_unit_test(too_many),
+        cmocka_unit_test(keys),     cmocka_unit_test(types),    cmocka_unit_test(chains),
+        cmocka_unit_test(outputs),  cmocka_unit_test(places),   cmocka_unit_test(names_and_inputs),
+        cmocka_unit_test(cameras),  cmocka_unit_test(defaults), cmocka_unit_test(from_outside),
+        cmocka_unit_test(sockets),  cmocka_unit_test(not_yaml), cmocka_unit_test(too_much),
+        cmocka_unit_test(too_many),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -100,6 +100,44 @@ static void the_usual(void **state)
     halo_daemon_settings_destroy(s);
 }
 
+static void cameras(void **state)
+{
+    (void)state;
+    struct halo_daemon_settings *s = load(
+        "streams:\n"
+        "  a: {input: /dev/video0, filters: sobel}\n"
+        "  b:\n"
+        "    input: v4l2:name=Webcam\n"
+        "    filters: sobel\n"
+        "    capture: {size: 1280x720, fps: 12.5, format: mjpeg, open: on-demand, rotate: 90,\n"
+        "              mirror: horizontal, stall: 500ms,\n"
+        "              controls: {exposure_auto: 1, brightness: -3, exposure_auto_2: 5}}\n");
+    const struct halo_capture_settings *a = &s->stream[0].capture, *b = &s->stream[1].capture;
+    assert_true(!a->size && a->fps == 0 && a->format == 0 && a->open == HALO_CAPTURE_ALWAYS);
+    assert_true(a->rotate == 0 && a->mirror == HALO_MIRROR_NONE && a->stall == 2 && !a->controls);
+    assert_string_equal(b->size, "1280x720");
+    assert_string_equal(halo_capture_formats[b->format], "mjpeg");
+    assert_true(b->fps == 12.5 && b->open == HALO_CAPTURE_ON_DEMAND && b->rotate == 1);
+    assert_true(b->mirror == HALO_MIRROR_HORIZONTAL && b->stall == 0.5);
+    assert_string_equal(b->controls, "exposure_auto=1,brightness=-3,exposure_auto_2=5");
+    char *put = halo_controls_put(b->controls, "brightness", 7);
+    assert_string_equal(put, "exposure_auto=1,exposure_auto_2=5,brightness=7");
+    free(put);
+    for (int i = 0; i < 2; i++) {
+        struct halo_stream_settings copy, back;
+        char *text = halo_stream_settings_write(&s->stream[i]);
+        assert_int_equal(halo_stream_settings_read(&back, text, NULL), 0);
+        assert_int_equal(halo_stream_settings_copy(&copy, &back), 0);
+        assert_int_equal(halo_stream_settings_compare(&s->stream[i], &copy), HALO_CHANGE_NONE);
+        copy.capture.rotate = 2;
+        assert_int_equal(halo_stream_settings_compare(&s->stream[i], &copy), HALO_CHANGE_REST);
+        halo_stream_settings_finish(&copy);
+        halo_stream_settings_finish(&back);
+        free(text);
+    }
+    halo_daemon_settings_destroy(s);
+}
+
 static void defaults(void **state)
 {
     (void)state;
@@ -393,6 +431,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_usual),
+        cmocka_unit_test(cameras),
         cmocka_unit_test(defaults),
         cmocka_unit_test(from_text_to_engine),
         cmocka_unit_test(bad_texts_to_an_engine),

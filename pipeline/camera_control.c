@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Controls of a camera, by the names that v4l2-ctl gives them. */
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "config/log.h"
+#include "config/option.h"
+#include "pipeline/camera_private.h"
+
+enum { MOST_CONTROLS = 128, NAME = 33 };
+
+void halo_camera_control_name(const char *name, char *ret, size_t size)
+{
+    size_t length = 0;
+    bool gap = false;
+    for (; *name && length + 2 < size; name++) {
+        if (!isalnum((unsigned char)*name)) {
+            gap = length > 0;
+            continue;
+        }
+        if (gap)
+            ret[length++] = '_';
+        gap = false;
+        ret[length++] = (char)tolower((unsigned char)*name);
+    }
+    ret[length] = 0;
+}
+
+/* The control named so; -EINVAL: none, names (count of them) is all there are. */
+static int find(int fd, const char *name, struct v4l2_queryctrl *ret, char names[][NAME],
+                size_t *ret_count)
+{
+    *ret = (struct v4l2_queryctrl){.id = V4L2_CTRL_FLAG_NEXT_CTRL};
+    for (*ret_count = 0; *ret_count < MOST_CONTROLS; ret->id |= V4L2_CTRL_FLAG_NEXT_CTRL) {
+        const int r = halo_v4l2_call(fd, VIDIOC_QUERYCTRL, ret);
+        if (r < 0)
+            return r == -ENOTTY ? -EINVAL : r;
+        if ((ret->flags & V4L2_CTRL_FLAG_DISABLED) || ret->type == V4L2_CTRL_TYPE_CTRL_CLASS)
+            continue;
+        ret->name[sizeof ret->name - 1] = 0;
+        halo_camera_control_name((const char *)ret->name, names[*ret_count], NAME);
+        if (!strcmp(names[(*ret_count)++], name))
+            return 0;
+    }
+    return -EINVAL;
+}
+
+static int fail_unknown(const struct halo_camera *c, const char *name, char names[][NAME],
+                        size_t count, struct halo_error *err)
+{
+    const char *candidates[MOST_CONTROLS];
+    for (size_t i = 0; i < count; i++)
+        candidates[i] = names[i];
+    const char *near = halo_nearest(name, strlen(name), candidates, count);
+    return halo_fail(err, -EINVAL, "%s has no control %.64s%s%s%s: halod devices lists them",
+                     c->id.node, name, near ? " (nearest: " : "", near ? near : "",
+                     near ? ")" : "");
+}
+
+int halo_camera_control(struct halo_camera *c, const char *name, int64_t value,
+                        struct halo_error *err)
+{
+    char names[MOST_CONTROLS][NAME];
+    size_t count;
+    struct v4l2_queryctrl q;
+    int ret = find(c->fd, name, &q, names, &count);
+    if (ret == -EINVAL)
+        return fail_unknown(c, name, names, count, err);
+    if (ret < 0)
+        return halo_fail(err, ret, "%s: control %.64s: %s", c->id.node, name, strerror(-ret));
+    if (value < q.minimum || value > q.maximum)
+        return halo_fail(err, -ERANGE, "%s: control %.64s: %" PRId64 ": must be from %d to %d",
+                         c->id.node, name, value, q.minimum, q.maximum);
+    struct v4l2_control set = {.id = q.id, .value = (int)value};
+    ret = halo_v4l2_call(c->fd, VIDIOC_S_CTRL, &set);
+    if (ret < 0)
+        return halo_fail(err, ret, "%s: control %.64s: cannot be set to %" PRId64 " now: %s",
+                         c->id.node, name, value, strerror(-ret));
+    return 0;
+}
+
+int halo_camera_set_all(struct halo_camera *c, const struct halo_camera_fault *fault)
+{
+    char name[68];
+    int64_t value;
+    for (const char *at = c->settings->controls;
+         halo_controls_next(&at, name, sizeof name, &value);) {
+        struct halo_error err = {0};
+        const int ret = halo_camera_control(c, name, value, &err);
+        if (ret < 0 && halo_v4l2_judge(HALO_V4L2_S_CTRL, -ret) != HALO_V4L2_FINE)
+            return halo_camera_fail(c, fault, HALO_V4L2_S_CTRL, ret);
+        if (ret < 0)
+            halo_log(HALO_LOG_WARNING, "%s", err.text);
+    }
+    return 0;
+}

@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Cameras by what they are (camera_find.h), from sysfs. */
+#include "pipeline/camera_find.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <unistd.h>
+
+#include "config/option.h"
+
+enum { MOST_NODES = 256 };
+
+static const char CLASS[] = "/sys/class/video4linux";
+static const char WORDS[] = "v4l2:";
+
+/* ---- what a node is ---- */
+
+/* The first line of folder/name; "" where there is none. */
+static void read_line(const char *folder, const char *name, char *ret, size_t size)
+{
+    char path[PATH_MAX];
+    ret[0] = 0;
+    if (snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path)
+        return;
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    const ssize_t n = read(fd, ret, size - 1);
+    close(fd);
+    ret[n > 0 ? n : 0] = 0;
+    ret[strcspn(ret, "\n")] = 0;
+    halo_sanitise(ret);
+}
+
+/* The last part of where folder/name leads to. */
+static void read_link_name(const char *folder, const char *name, char *ret, size_t size)
+{
+    char path[PATH_MAX], target[PATH_MAX];
+    if (snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path)
+        return;
+    const ssize_t n = readlink(path, target, sizeof target - 1);
+    if (n < 0)
+        return;
+    target[n] = 0;
+    const char *slash = strrchr(target, '/');
+    snprintf(ret, size, "%.*s", (int)size - 1, slash ? slash + 1 : target);
+    halo_sanitise(ret);
+}
+
+/* Up from the interface to the USB device, which has idVendor. */
+static void read_usb(char *folder, struct halo_camera_id *id)
+{
+    for (int up = 0; up < 3; up++) {
+        read_line(folder, "idVendor", id->vendor, sizeof id->vendor);
+        char *slash = strrchr(folder, '/');
+        if (id->vendor[0]) {
+            read_line(folder, "idProduct", id->product, sizeof id->product);
+            read_line(folder, "serial", id->serial, sizeof id->serial);
+            snprintf(id->port, sizeof id->port, "%.*s", HALO_DEVICE_TEXT - 1,
+                     slash ? slash + 1 : folder);
+            return;
+        }
+        if (!slash || slash == folder)
+            return;
+        *slash = 0;
+    }
+}
+
+/* number: of /dev/videoN. False: there is no such node. */
+static bool identify(struct halo_camera_id *ret, int number)
+{
+    char folder[PATH_MAX], device[PATH_MAX], index[16];
+    *ret = (struct halo_camera_id){.index = 0};
+    snprintf(ret->node, sizeof ret->node, "/dev/video%d", number);
+    if (access(ret->node, F_OK) != 0)
+        return false;
+    snprintf(folder, sizeof folder, "%s/video%d", CLASS, number);
+    read_line(folder, "name", ret->name, sizeof ret->name);
+    read_line(folder, "index", index, sizeof index);
+    ret->index = (int)strtol(index, NULL, 10);
+    snprintf(device, sizeof device, "%s/video%d/device", CLASS, number);
+    read_link_name(device, "driver", ret->driver, sizeof ret->driver);
+    read_link_name(folder, "device", ret->port, sizeof ret->port);
+    if (realpath(device, folder))
+        read_usb(folder, ret);
+    return true;
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+    return *(const int *)a - *(const int *)b;
+}
+
+/* Of all nodes, in order; how many, or -errno. */
+static int list_numbers(int *ret, int most)
+{
+    DIR *dir = opendir("/dev");
+    const struct dirent *entry;
+    int count = 0, length;
+    if (!dir)
+        return -errno;
+    while ((entry = readdir(dir)) && count < most)
+        if (sscanf(entry->d_name, "video%9d%n", &ret[count], &length) == 1 &&
+            !entry->d_name[length] && ret[count] >= 0)
+            count++;
+    closedir(dir);
+    qsort(ret, (size_t)count, sizeof *ret, compare_numbers);
+    return count;
+}
+
+int halo_camera_list(struct halo_camera_id **ret)
+{
+    int number[MOST_NODES], count = 0;
+    const int numbers = list_numbers(number, MOST_NODES);
+    if (numbers < 0)
+        return numbers;
+    struct halo_camera_id *list = calloc((size_t)numbers + 1, sizeof *list);
+    if (!list)
+        return -ENOMEM;
+    for (int i = 0; i < numbers; i++)
+        count += identify(&list[count], number[i]);
+    *ret = list;
+    return count;
+}
+
+/* ---- what is wished for ---- */
+
+struct wish {
+    char *serial, *path, *name;
+    int index;
+};
+
+static const struct halo_option wishes[] = {
+    {"serial", NULL, HALO_OPTION_STRING, offsetof(struct wish, serial),
+     .help = "of the USB device"},
+    {"path", NULL, HALO_OPTION_STRING, offsetof(struct wish, path),
+     .help = "where it is plugged in: a USB port such as 1-2.3, or ID_PATH"},
+    {"name", NULL, HALO_OPTION_STRING, offsetof(struct wish, name), .help = "words of its name"},
+    {"index", NULL, HALO_OPTION_INT, offsetof(struct wish, index), 0, 0, 255,
+     .help = "which of its nodes"},
+    {NULL},
+};
+
+/* At "word=" of our own words only: ID_PATH has colons itself. */
+static char *next_word(char *text)
+{
+    for (char *at = strchr(text, ':'); at; at = strchr(at + 1, ':')) {
+        const size_t length = strcspn(at + 1, "=:");
+        if (at[1 + length] == '=' && length > 0)
+            return at;
+    }
+    return NULL;
+}
+
+static int parse_word(struct wish *wish, const char *word, struct halo_error *err)
+{
+    const char *value = strchr(word, '=');
+    const size_t length = value ? (size_t)(value - word) : strlen(word);
+    const struct halo_option *row = halo_option_find(wishes, word, length);
+    if (!row) {
+        const char *near = halo_option_nearest(wishes, word, length);
+        return halo_fail_usage(err, "%s has no word %.*s: serial=, path=, name= or index=%s%s%s",
+                               WORDS, (int)length, word, near ? " (nearest: " : "",
+                               near ? near : "", near ? ")" : "");
+    }
+    if (!value || !value[1])
+        return halo_fail_usage(err, "%s%s: its value is missing", WORDS, row->name);
+    return halo_option_set(row, wish, value + 1, err);
+}
+
+static int parse(struct wish *wish, const char *input, struct halo_error *err)
+{
+    halo_options_init(wishes, wish);
+    char *copy = strdup(input + strlen(WORDS)), *word = copy;
+    int ret = copy ? 0 : halo_fail(err, -ENOMEM, "out of memory");
+    while (word && ret >= 0) {
+        char *end = next_word(word);
+        if (end)
+            *end++ = 0;
+        ret = parse_word(wish, word, err);
+        word = end;
+    }
+    free(copy);
+    if (ret >= 0 && !wish->serial && !wish->path && !wish->name)
+        ret = halo_fail_usage(err, "%s says which camera: serial=, path= or name=", WORDS);
+    return ret;
+}
+
+int halo_camera_check(const char *input, struct halo_error *err)
+{
+    struct wish wish;
+    if (strncmp(input, WORDS, strlen(WORDS)) != 0)
+        return 0;
+    const int ret = parse(&wish, input, err);
+    halo_options_finish(wishes, &wish);
+    return ret;
+}
+
+/* ID_PATH ends with the port: "pci-0000:00:14.0-usb-0:2.3:1.0" is port 1-2.3, whatever the bus. */
+static bool has_path(const struct halo_camera_id *id, const char *path)
+{
+    if (!strcmp(id->port, path))
+        return true;
+    const char *usb = strstr(path, "usb-"), *port = strchr(id->port, '-');
+    const char *begin = usb ? strchr(usb, ':') : NULL;
+    if (!begin || !port || !id->vendor[0])
+        return false;
+    const size_t length = strcspn(begin + 1, ":");
+    return strlen(port + 1) == length && !strncmp(port + 1, begin + 1, length);
+}
+
+static bool fits(const struct halo_camera_id *id, const struct wish *wish)
+{
+    return id->index == wish->index && (!wish->serial || !strcmp(id->serial, wish->serial)) &&
+           (!wish->path || has_path(id, wish->path)) &&
+           (!wish->name || strcasestr(id->name, wish->name));
+}
+
+/* The same camera, wherever: by serial, else by port. What says neither is known by name. */
+static bool is_same(const struct halo_camera_id *id, const struct halo_camera_id *known)
+{
+    if (id->index != known->index || strcmp(id->vendor, known->vendor) != 0 ||
+        strcmp(id->product, known->product) != 0 || strcmp(id->name, known->name) != 0)
+        return false;
+    return known->serial[0] ? !strcmp(id->serial, known->serial) : !strcmp(id->port, known->port);
+}
+
+/* ---- finding ---- */
+
+static int fail_absent(const char *input, struct halo_error *err)
+{
+    return halo_fail(err, -ENODEV, "%s: no camera: there is none; halod devices lists what is",
+                     input);
+}
+
+/* Where the path leads. */
+static int find_path(struct halo_camera_id *ret, const char *input, struct halo_error *err)
+{
+    char target[PATH_MAX];
+    int number, length;
+    if (!realpath(input, target))
+        return fail_absent(input, err);
+    const char *slash = strrchr(target, '/');
+    if (sscanf(slash + 1, "video%9d%n", &number, &length) == 1 && !slash[1 + length] &&
+        identify(ret, number))
+        return 0;
+    return fail_absent(input, err);
+}
+
+static int find_wish(struct halo_camera_id *ret, const char *input,
+                     const struct halo_camera_id *list, int count, struct halo_error *err)
+{
+    struct wish wish;
+    const struct halo_camera_id *found = NULL;
+    int r = parse(&wish, input, err);
+    for (int i = 0; i < count && r >= 0; i++) {
+        if (!fits(&list[i], &wish))
+            continue;
+        if (found)
+            r = halo_fail(err, -EEXIST, "%s: fits %s and %s: say more, such as path=%s", input,
+                          found->node, list[i].node, found->port);
+        found = &list[i];
+    }
+    halo_options_finish(wishes, &wish);
+    if (r >= 0 && !found)
+        r = fail_absent(input, err);
+    if (r >= 0)
+        *ret = *found;
+    return r;
+}
+
+/* How much alike they are, where several have the identity; 0: another camera. */
+static int likeness(const struct halo_camera_id *id, const struct halo_camera_id *known)
+{
+    return is_same(id, known)
+               ? 1 + 2 * !strcmp(id->port, known->port) + !strcmp(id->node, known->node)
+               : 0;
+}
+
+/* One with the identity of before; here: at the same port only. */
+static bool find_known(struct halo_camera_id *ret, const struct halo_camera_id *known, bool here,
+                       const struct halo_camera_id *list, int count)
+{
+    int best = here ? 2 : 0;
+    const struct halo_camera_id *found = NULL;
+    for (int i = 0; i < count && known; i++)
+        if (likeness(&list[i], known) > best) {
+            best = likeness(&list[i], known);
+            found = &list[i];
+        }
+    if (found)
+        *ret = *found;
+    return found != NULL;
+}
+
+/* A number names what was there first, wherever that is now; a link names itself, and where it is
+ * late or missing, what it led to. */
+static int find_node(struct halo_camera_id *ret, const char *input,
+                     const struct halo_camera_id *known, const struct halo_camera_id *list,
+                     int count, struct halo_error *err)
+{
+    const bool link = !strncmp(input, "/dev/v4l/", 9);
+    if (link && find_path(ret, input, NULL) == 0)
+        return 0;
+    if (find_known(ret, known, strstr(input, "/by-path/") != NULL, list, count))
+        return 0;
+    return find_path(ret, input, err);
+}
+
+int halo_camera_find(struct halo_camera_id *ret, const char *input,
+                     const struct halo_camera_id *known, struct halo_error *err)
+{
+    struct halo_camera_id *list = NULL;
+    int r = halo_camera_list(&list);
+    if (r < 0)
+        return halo_fail(err, r, "%s: /dev cannot be listed: %s", input, strerror(-r));
+    r = !strncmp(input, WORDS, strlen(WORDS)) ? find_wish(ret, input, list, r, err)
+                                              : find_node(ret, input, known, list, r, err);
+    free(list);
+    return r;
+}
+
+int halo_camera_watch(void)
+{
+    const int fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+    if (fd < 0)
+        return -errno;
+    /* Attributes too: udev gives the group its rights after the node is there. */
+    if (inotify_add_watch(fd, "/dev", IN_CREATE | IN_DELETE | IN_ATTRIB) >= 0)
+        return fd;
+    const int ret = -errno;
+    close(fd);
+    return ret;
+}
+
+bool halo_camera_watch_drain(int watch)
+{
+    char events[4096] __attribute__((aligned(__alignof__(struct inotify_event))));
+    bool video = false;
+    ssize_t n;
+    while ((n = read(watch, events, sizeof events)) > 0)
+        for (ssize_t at = 0; at < n;) {
+            const struct inotify_event *event = (const void *)(events + at);
+            video |= (event->mask & IN_Q_OVERFLOW) ||
+                     (event->len &&
+                      (!strncmp(event->name, "video", 5) || !strncmp(event->name, "v4l", 3)));
+            at += (ssize_t)(sizeof *event + event->len);
+        }
+    return video;
+}
