@@ -231,8 +231,10 @@ static int descend(struct halo_camera *c, struct agreement *a,
         const struct halo_camera_fault one = {fault->trouble, &err};
         const int ret = try_step(c, a, &one);
         c->form.step = step;
-        if (ret >= 0)
+        if (ret >= 0) {
+            *fault->trouble = HALO_V4L2_FINE;
             return 0;
+        }
         if (!first.code)
             first = err;
         if (*fault->trouble == HALO_V4L2_BANDWIDTH && step < STEPS && step_down(a, c->form.rate))
