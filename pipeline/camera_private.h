@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * What the files of an open camera (camera.h) share, and nobody else.
  *
- *   camera.c          opening, reading, closing
+ *   camera.c          opening, closing; camera_read.c: reading
  *   camera_modes.c    what the driver says it has
  *   camera_agree.c    which of that is taken, and the ladder
  *   camera_buffers.c  mapped buffers and the queue of the driver
@@ -76,6 +76,9 @@ static inline bool halo_camera_is_planar(const struct halo_camera *camera)
 /* error: positive or negative. The code for the caller to return. */
 int halo_camera_fail(const struct halo_camera *camera, const struct halo_camera_fault *fault,
                      enum halo_v4l2_call call, int error);
+/* The same, of a trouble that no call said. */
+int halo_camera_fail_as(const struct halo_camera *camera, const struct halo_camera_fault *fault,
+                        enum halo_v4l2_trouble trouble, int code, const char *what);
 /* The ioctl; 0 where its error is none that matters (halo_v4l2_judge). */
 int halo_camera_call(const struct halo_camera *camera, const struct halo_camera_fault *fault,
                      enum halo_v4l2_call call, unsigned long request, void *argument);

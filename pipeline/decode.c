@@ -96,8 +96,9 @@ static int open_codec(struct halo_decoder *d, struct halo_error *err)
     d->codec->thread_count = 0;
     d->codec->flags |= AV_CODEC_FLAG_UNALIGNED; /* else it crops less than the stream asks for */
     d->codec->opaque = &d->complaints;
-    const bool conceal = d->damage->keep_going ||
-                         (d->traits & (d->hw ? HALO_FUSSY | HALO_FUSSY_ON_GPU : HALO_FUSSY));
+    const bool conceal =
+        !d->settings.whole && (d->damage->keep_going ||
+                               (d->traits & (d->hw ? HALO_FUSSY | HALO_FUSSY_ON_GPU : HALO_FUSSY)));
     d->codec->err_recognition = AV_EF_CRCCHECK | (conceal ? 0 : AV_EF_EXPLODE);
     if (!conceal && (d->traits & HALO_BRITTLE))
         d->codec->thread_type = FF_THREAD_SLICE;
@@ -272,7 +273,7 @@ int halo_decoder_receive(struct halo_decoder *d, struct halo_raw_picture **ret,
     d->known_complaints = complaints;
     if (broken && !d->tolerate)
         damaged = fail_damaged(d, d->frame->pts, AVERROR_INVALIDDATA, err);
-    if (damaged < 0) {
+    if (damaged < 0 || (broken && d->settings.whole)) {
         av_frame_unref(d->frame);
         return damaged;
     }

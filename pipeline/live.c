@@ -95,6 +95,7 @@ int halo_live_create(struct halo_live **ret, const struct halo_stream_settings *
     live->events = events;
     live->arg = arg;
     live->limits.stop = &live->stop;
+    live->camera.wake = live->camera.watch = -1;
     int r = init_locks(live);
     if (r >= 0)
         r = halo_stream_settings_copy(&live->settings, settings);
@@ -108,6 +109,9 @@ int halo_live_create(struct halo_live **ret, const struct halo_stream_settings *
         fill_run(live);
         r = parse_own(live, err);
     }
+    live->camera.is = r >= 0 && settings->input && halo_is_camera(settings->input);
+    if (live->camera.is)
+        r = halo_live_camera_init(live, err);
     if (r >= 0)
         r = halo_live_check(live, err);
     if (r < 0) {
@@ -165,6 +169,7 @@ void halo_live_fail(struct halo_live *live, const struct halo_error *err)
         halo_queue_abort(live->encoder[i].queue);
     pthread_cond_broadcast(&live->changed);
     pthread_mutex_unlock(&live->lock);
+    halo_live_camera_wake(live);
 }
 
 bool halo_live_wait(struct halo_live *live, int64_t until)
@@ -212,6 +217,7 @@ void halo_live_watch(struct halo_live *live, int encoding, bool watched)
     atomic_store(&e->watched, watched);
     if (!watched) /* its thread looks whether it still needs an encoder */
         halo_queue_put_newest(e->queue, (struct halo_item){.kind = HALO_ITEM_PACKET});
+    halo_live_camera_wake(live);
 }
 
 void halo_live_key_frame(struct halo_live *live, int encoding)
@@ -237,6 +243,7 @@ int halo_live_snapshot(struct halo_live *live, uint64_t id, const char *format,
             (struct halo_live_snapshot){.id = id, .asked = halo_now_ns(), .codec = codec};
     pthread_cond_broadcast(&live->changed);
     pthread_mutex_unlock(&live->lock);
+    halo_live_camera_wake(live);
     return ret;
 }
 
@@ -273,6 +280,7 @@ void halo_live_stop(struct halo_live *live)
     pthread_mutex_lock(&live->lock);
     pthread_cond_broadcast(&live->changed);
     pthread_mutex_unlock(&live->lock);
+    halo_live_camera_wake(live);
     wake(live);
 }
 
@@ -304,6 +312,7 @@ void halo_live_destroy(struct halo_live *live)
     halo_lineup_destroy(live->wanted);
     halo_live_shape_destroy(live->shape);
     halo_ring_destroy(live->ring);
+    halo_live_camera_finish(live);
     halo_stream_settings_finish(&live->settings);
     free(live->name);
     pthread_cond_destroy(&live->changed);

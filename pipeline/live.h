@@ -10,6 +10,9 @@
  * source that ends or fails is opened again with growing pauses; an encoding that nobody takes is
  * not computed; filters are changed while it runs.
  *
+ * A camera is found again by what it is, and looked for when nodes come and go; its pictures keep
+ * the driver's times. With open: on-demand it is open only while an encoding runs.
+ *
  * Live inputs (cameras, URLs, realtime files, test:) have bounded delay: where a stage is late the
  * oldest picture is dropped and counted. Other files have back-pressure, and lose nothing; one
  * encoding that is slow then slows all. Pictures of realtime files, test: and what comes over HTTP
@@ -101,8 +104,9 @@ struct halo_live_events {
     /* An encoding does not work, for now: it is tried again, and told with begin. The others go
      * on. */
     void (*failed)(void *arg, int encoding, const struct halo_error *err);
-    /* Answer to halo_live_set(): err NULL: what follows is of the new chains, see
-     * above. Else they have not come into force, or the stream ended before that was sure. */
+    /* Answer to halo_live_control(), or to halo_live_set(): err NULL: what follows is of the new
+     * chains, see above. Else they have not come into force, or the stream ended before that was
+     * sure. */
     void (*set)(void *arg, uint64_t id, const struct halo_error *err);
     /* Answer to halo_live_snapshot(): a whole image file, or err. */
     void (*snapshot)(void *arg, uint64_t id, const AVPacket *image, const struct halo_error *err);
@@ -112,7 +116,7 @@ enum halo_live_stage {
     HALO_LIVE_DECODE,
     HALO_LIVE_FILTER, /* entering the gate to leaving it */
     HALO_LIVE_ENCODE,
-    HALO_LIVE_TOTAL, /* decoded to encoded */
+    HALO_LIVE_TOTAL, /* decoded (of cameras: captured) to encoded */
     HALO_LIVE_STAGES,
 };
 extern const char *const halo_live_stage_names[HALO_LIVE_STAGES + 1];
@@ -142,6 +146,11 @@ int halo_live_start(struct halo_live *live, struct halo_error *err); /* -errno: 
  * Parsed at once: -EINVAL with err filled and nothing changed; else 0 and events.set comes. */
 int halo_live_set(struct halo_live *live, uint64_t id, const char *const *chains,
                   struct halo_error *err);
+
+/* A control of the camera by its name (camera.h); events.set answers. Where the camera is away it
+ * gets it when it is back. -EINVAL: the input is no camera; -EBUSY. */
+int halo_live_control(struct halo_live *live, uint64_t id, const char *name, int64_t value,
+                      struct halo_error *err);
 
 /* Whether somebody takes the encoding; nobody does at first. Ones that write (encoding.h) always
  * run. begin comes for all of them as soon as the shape of the pictures is known. */

@@ -53,13 +53,15 @@ void halo_live_clock_pass(struct halo_live *live, const struct halo_live_input *
     const AVRational tb = in->video->time_base;
     const int64_t pts = halo_raw_picture_pts(raw);
     const int64_t ts = av_rescale_q(pts, tb, HALO_LIVE_TIME);
-    if (in->timeless)
+    if (in->absolute)
+        anchor(clock, ts, ts);
+    else if (in->timeless)
         anchor(clock, ts, FFMAX(halo_now_us(), clock->last + 1));
     else if (!clock->set)
         anchor(clock, ts, begin(clock));
     clock->set = true;
     int64_t at = halo_live_clock_map(clock, pts, tb);
-    if (has_parted(live, at)) {
+    if (!in->absolute && has_parted(live, at)) {
         if (live->paced && (in->test || live->settings.realtime) && at < halo_now_us())
             halo_live_count(live, &live->slipped, 1);
         at = FFMAX(halo_now_us(), clock->last + 1);

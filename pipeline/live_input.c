@@ -7,6 +7,7 @@
 
 #include "pipeline/av.h"
 #include "pipeline/live_private.h"
+#include "pipeline/orient.h"
 
 /* Demuxers that make up times, from what they think the rate is. */
 #define TIMELESS "mpjpeg,mjpeg,mjpeg_2000,h264,hevc,m4v,image2pipe"
@@ -102,13 +103,16 @@ int halo_live_input_open(struct halo_live *live, struct halo_live_input *in, str
     *in = (struct halo_live_input){.pkt = av_packet_alloc()};
     if (!in->pkt)
         return halo_fail(err, -ENOMEM, "out of memory");
-    return halo_test_source_is(live->settings.input) ? open_test(live, in, err)
-                                                     : open_file(live, in, err);
+    return live->camera.is                             ? halo_live_camera_open(live, in, err)
+           : halo_test_source_is(live->settings.input) ? open_test(live, in, err)
+                                                       : open_file(live, in, err);
 }
 
 void halo_live_input_close(struct halo_live_input *in)
 {
     halo_decoder_close(in->decoder);
+    halo_camera_close(in->camera);
+    halo_orient_destroy(in->orient);
     halo_source_close(in->source);
     halo_test_source_destroy(in->test);
     avformat_free_context(in->own);
@@ -172,6 +176,47 @@ static int take_packet(struct halo_live *live, struct halo_live_input *in, AVPac
     return sent < 0 ? sent : 1;
 }
 
+/* A picture of the camera's, coded or not. Where none of what it sends can be decoded it is as good
+ * as silent. */
+static int take_camera(struct halo_live *live, struct halo_live_input *in,
+                       struct halo_raw_picture **ret, struct halo_error *err)
+{
+    const double stall = live->settings.capture.stall;
+    const int64_t deadline = halo_now_ns() + (int64_t)(stall * 1e9);
+    int r;
+    while (in->decoder && (r = receive(live, in, ret, err)) == 0) {
+        if (halo_now_ns() > deadline) {
+            live->camera.trouble = HALO_V4L2_STALLED;
+            return halo_fail(err, -ETIMEDOUT, "%s: %s: only damaged pictures", live->name,
+                             halo_v4l2_states[HALO_V4L2_STALLED].words);
+        }
+        r = halo_live_camera_read(live, in, ret, err);
+        if (r <= 0)
+            return r;
+        r = send(live, in, in->pkt, err);
+        av_packet_unref(in->pkt);
+        if (r < 0)
+            return r;
+    }
+    if (in->decoder)
+        return r;
+    r = halo_live_camera_read(live, in, ret, err);
+    in->pictures += r > 0;
+    return r;
+}
+
+static int read_camera(struct halo_live *live, struct halo_live_input *in,
+                       struct halo_raw_picture **ret, struct halo_error *err)
+{
+    int r = take_camera(live, in, ret, err);
+    if (r > 0 && in->orient && (r = halo_orient_pass(in->orient, ret, err)) < 0) {
+        halo_raw_picture_destroy(*ret);
+        *ret = NULL;
+        return r;
+    }
+    return r < 0 ? r : *ret != NULL;
+}
+
 int halo_live_input_read(struct halo_live *live, struct halo_live_input *in,
                          struct halo_raw_picture **ret_raw, AVPacket **ret_sound,
                          struct halo_error *err)
@@ -179,6 +224,8 @@ int halo_live_input_read(struct halo_live *live, struct halo_live_input *in,
     int ret;
     *ret_raw = NULL;
     *ret_sound = NULL;
+    if (in->camera)
+        return read_camera(live, in, ret_raw, err);
     if (in->test) {
         ret = halo_test_source_read(in->test, ret_raw);
         in->pictures += ret > 0;

@@ -4,6 +4,8 @@
  *   live.c          the commands: create, start, set, watch, stop ...
  *   live_source.c   the source thread: the life of a stream, sessions, pauses
  *   live_input.c    one session: open, demux, decode
+ *   live_camera.c   the same with a camera, and what is between sessions
+ *   live_camera_form.c   what its pictures are
  *   live_clock.c    its times on the stream's line, and when a picture is due
  *   live_lineup.c   the shape of the pictures, and the gates for it
  *   live_filter.c   the filter and the collect thread
@@ -24,6 +26,7 @@
 #include "config/run.h"
 #include "kernels/clock.h"
 #include "pipeline/audio.h"
+#include "pipeline/camera.h"
 #include "pipeline/damage.h"
 #include "pipeline/decode.h"
 #include "pipeline/encode.h"
@@ -69,18 +72,41 @@ struct halo_live_shape {
 
 /* A session with the source: from opening it to its end. */
 struct halo_live_input {
-    struct halo_source *source; /* NULL: test */
+    struct halo_source *source; /* NULL: test, or a camera */
+    struct halo_camera *camera;
+    struct halo_camera_counts counted; /* of it, that the stream has counted */
+    struct halo_orient *orient;        /* NULL: pictures stay as they are */
     struct halo_decoder *decoder;
     struct halo_test_source *test;
-    AVFormatContext *own; /* of test: describes */
+    AVFormatContext *own; /* of test and cameras: describes */
     AVFormatContext *format;
     AVStream *video, *sound; /* sound NULL: none, or not wanted */
     AVPacket *pkt;
     bool timeless;    /* its times say nothing */
     bool refused;     /* by the GPU's decoder, and told */
+    bool absolute;    /* its times are CLOCK_MONOTONIC's */
     bool draining;    /* the end was reached: the decoder gives what it holds */
     int64_t spent;    /* ns that the decoder took since the last picture */
     int64_t pictures; /* given */
+};
+
+struct halo_live_control {
+    uint64_t id; /* of the halo_live_control() that asks for it */
+    char name[68];
+    int64_t value;
+};
+
+/* What outlives sessions with a camera. */
+struct halo_live_camera {
+    bool is;  /* the input is one */
+    int wake; /* readable: a stop, somebody who looks, a control */
+    int watch;
+    bool known;
+    struct halo_camera_id id;       /* once it was open */
+    enum halo_v4l2_trouble trouble; /* of the last session */
+    int64_t looked_at;              /* ns: when somebody did */
+    struct halo_live_control control[HALO_LIVE_REQUESTS];
+    int controls; /* both under the stream's lock */
 };
 
 struct halo_live_clock {
@@ -162,7 +188,8 @@ struct halo_live {
     int encodings;
     bool live;  /* bounded delay: late pictures are dropped */
     bool paced; /* a picture waits for its time */
-    bool local; /* a file, or test: its end is one, and no time limit holds */
+    bool local; /* a file, test: or a camera: no time limit of URLs holds */
+    struct halo_live_camera camera;
 
     pthread_t source_thread, filter_thread, collect_thread, aside_thread;
     bool started;
@@ -243,6 +270,34 @@ void halo_live_input_close(struct halo_live_input *in); /* zeroed or half-open o
 int halo_live_input_read(struct halo_live *live, struct halo_live_input *in,
                          struct halo_raw_picture **ret_raw, AVPacket **ret_sound,
                          struct halo_error *err);
+
+/* ---- live_camera.c; source thread, but for init, finish and wake ---- */
+
+/* Of an input that is a camera. finish takes what init failed to make, too. */
+int halo_live_camera_init(struct halo_live *live, struct halo_error *err);
+void halo_live_camera_finish(struct halo_live *live);
+void halo_live_camera_wake(struct halo_live *live); /* any thread */
+int halo_live_camera_open(struct halo_live *live, struct halo_live_input *in,
+                          struct halo_error *err);
+/* 1: *ret_raw or, of coded formats, in->pkt is filled; 0: a stop, or nobody looks; -errno. */
+int halo_live_camera_read(struct halo_live *live, struct halo_live_input *in,
+                          struct halo_raw_picture **ret_raw, struct halo_error *err);
+/* Seconds of the first pause after what went wrong last, and of the longest. */
+double halo_live_camera_pauses(const struct halo_live *live, double *ret_last);
+/* Waits until then (ns), a node that comes, or a stop: true. */
+bool halo_live_camera_pause(struct halo_live *live, int64_t until);
+/* Whether nobody looks who would need it; waits until somebody does, or a stop: true. */
+bool halo_live_camera_rests(struct halo_live *live);
+bool halo_live_camera_rest(struct halo_live *live);
+
+/* ---- live_camera_form.c; source thread ---- */
+
+/* Of a camera that has been opened: what its session gives. */
+int halo_live_camera_agree(struct halo_live *live, struct halo_live_input *in,
+                           struct halo_error *err);
+/* A session as the settings want it, where there is no camera yet to say what it has. */
+int halo_live_camera_describe(struct halo_live *live, struct halo_live_input *in,
+                              struct halo_error *err);
 
 /* ---- live_clock.c; source thread ---- */
 

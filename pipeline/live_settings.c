@@ -33,14 +33,16 @@ int halo_live_check(struct halo_live *live, struct halo_error *err)
         return halo_fail_usage(err, "the stream has no input");
     if (!strcmp(set->input, "-") || !strncmp(set->input, "pipe:", 5))
         return halo_fail_usage(err, "input %s: live streams have no standard input", set->input);
-    const bool test = halo_test_source_is(set->input);
-    const bool url = !test && halo_path_is_url(set->input);
+    const bool test = halo_test_source_is(set->input), camera = live->camera.is;
+    const bool url = !test && !camera && halo_path_is_url(set->input);
     const bool slow = !strncmp(set->input, "http", 4); /* sent as fast as it is read */
     struct halo_test_source *source = NULL;
-    live->live = test || url || set->realtime;
-    live->paced = test || set->realtime || slow;
+    live->live = test || url || camera || set->realtime;
+    live->paced = !camera && (test || set->realtime || slow);
     live->local = !url;
-    int ret = test ? halo_test_source_create(&source, set->input, NULL, err) : 0;
+    int ret = test     ? halo_test_source_create(&source, set->input, NULL, err)
+              : camera ? halo_camera_check(set->input, err)
+                       : 0;
     halo_test_source_destroy(source);
     for (int i = 0; i < live->encodings && ret >= 0; i++)
         ret = check_encoding(&live->encoding[i], err);

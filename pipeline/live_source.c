@@ -132,7 +132,11 @@ static int take_picture(struct halo_live *live, const struct halo_live_input *in
         halo_live_sound_spread(live, in, held->packet[i]);
     held->count = 0;
     halo_live_count(live, &live->stats.decoded, 1);
-    const struct halo_item item = {.kind = HALO_ITEM_RAW, .raw = raw, .decoded = halo_now_ns()};
+    const struct halo_item item = {
+        .kind = HALO_ITEM_RAW,
+        .raw = raw,
+        .decoded = in->absolute ? halo_raw_picture_pts(raw) * 1000 : halo_now_ns(),
+    };
     const int ret = live->live ? halo_queue_put_newest(live->to_filter, item)
                                : halo_queue_put(live->to_filter, item);
     halo_live_drop(live, HALO_DROP_LATE, ret);
@@ -165,7 +169,7 @@ static int say_end(const struct halo_live *live, int64_t pictures, struct halo_e
     if (deadline && halo_now_ns() >= deadline)
         return halo_fail(err, -ETIMEDOUT, "%s: nothing has come for %g seconds", name,
                          live->settings.input_timeout);
-    if (pictures == 0)
+    if (pictures == 0 && !live->camera.is)
         return halo_fail(err, -ENODATA, "%s: no picture in it could be decoded", name);
     if (!live->local && !live->settings.loop)
         return halo_fail(err, -EPIPE, "%s: its sender has ended", name);
@@ -191,22 +195,58 @@ static int hold_session(struct halo_live *live, double *pause, bool *ret_fatal,
     if (ret == 0)
         ret = say_end(live, in.pictures, err);
     if (in.pictures > 0)
-        *pause = FIRST_PAUSE;
-    live->clock.joined = ret == 0;
+        *pause = 0;
+    live->clock.joined = ret == 0 && !live->camera.is;
     halo_live_input_close(&in);
     return ret;
 }
 
 static bool is_over(const struct halo_live *live, int ret)
 {
-    return halo_live_stopped(live) || (ret == 0 && !live->settings.loop);
+    return halo_live_stopped(live) || (ret == 0 && !live->settings.loop && !live->camera.is);
+}
+
+/* What can be shown of a camera that has not come yet: words and cards need a shape. */
+static int form_early(struct halo_live *live, struct halo_error *err)
+{
+    struct halo_live_input in;
+    int ret = halo_live_camera_describe(live, &in, err);
+    if (ret >= 0)
+        ret = start_all(live, &in, err);
+    halo_live_input_close(&in);
+    return ret;
+}
+
+/* Until the next try: true: a stop. */
+static bool wait_again(struct halo_live *live, double *pause)
+{
+    double first = FIRST_PAUSE, last = LAST_PAUSE;
+    if (live->camera.is)
+        first = halo_live_camera_pauses(live, &last);
+    const double seconds = FFMIN(FFMAX(*pause, first), last);
+    const int64_t until = halo_now_ns() + (int64_t)(seconds * 1e9);
+    *pause = 2 * seconds;
+    return live->camera.is ? halo_live_camera_pause(live, until) : halo_live_wait(live, until);
+}
+
+/* Before a session: true: a stop, or the end. */
+static bool rest(struct halo_live *live)
+{
+    struct halo_error err = {0};
+    if (!live->camera.is || !halo_live_camera_rests(live))
+        return false;
+    if (!live->shape && form_early(live, &err) < 0 && live->shape) {
+        halo_live_fail(live, &err);
+        return true;
+    }
+    return halo_live_camera_rest(live);
 }
 
 /* Sessions until the stream is to end. */
 static void live_on(struct halo_live *live)
 {
-    double pause = FIRST_PAUSE;
-    for (;;) {
+    double pause = 0;
+    while (!rest(live)) {
         struct halo_error err = {0};
         bool fatal = false;
         const int ret = hold_session(live, &pause, &fatal, &err);
@@ -215,14 +255,19 @@ static void live_on(struct halo_live *live)
         if (ret == 0)
             continue;
         halo_fail(&err, ret, "%s: %s", live->name, strerror(-ret));
+        struct halo_error why = {0};
+        if (!fatal && live->camera.is && !live->shape && form_early(live, &why) < 0 &&
+            live->shape) {
+            fatal = true;
+            err = why;
+        }
         if (fatal || halo_error_is_lost(&err)) {
             halo_live_fail(live, &err);
             return;
         }
         halo_live_tell(live, HALO_LIVE_WAITING, &err);
-        if (halo_live_wait(live, halo_now_ns() + (int64_t)(pause * 1e9)))
+        if (wait_again(live, &pause))
             return;
-        pause = FFMIN(pause * 2, LAST_PAUSE);
     }
 }
 

@@ -7,9 +7,9 @@
  * fail=N makes the N-th picture fail that an encoder is given, cards too. slow=ENCODING:MS holds up
  * that encoding's thread with each packet.
  *
- * Keys before the first output= are the stream's, those after one are that output's. Commands:
- * set ID CHAIN[|CHAIN], watch N on|off, key N, snapshot ID FORMAT, stats, stop; the end of the
- * input is stop. */
+ * Keys before the first output= are the stream's (capture.KEY: of its camera), those after one are
+ * that output's. Commands: set ID CHAIN[|CHAIN], control ID NAME VALUE, watch N on|off, key N,
+ * snapshot ID FORMAT, stats, stop; the end of the input is stop. */
 #include <errno.h>
 #include <inttypes.h>
 #include <libavutil/md5.h>
@@ -21,6 +21,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "config/daemon_tables.h"
 #include "config/log.h"
 #include "config/run.h"
 #include "kernels/clock.h"
@@ -198,6 +199,16 @@ static bool set_output(struct halo_output_settings *o, const char *key, char *va
     return true;
 }
 
+static bool set_capture(struct halo_capture_settings *set, const char *key, char *value)
+{
+    const struct halo_option *row = halo_option_find(halo_capture_options, key, strlen(key));
+    if (!strcmp(key, "controls"))
+        set->controls = strdup(value);
+    else if (!row || halo_option_set(row, set, value, NULL) < 0)
+        return false;
+    return true;
+}
+
 static bool set_stream(struct halo_stream_settings *s, const char *key, char *value)
 {
     static const char *const hwaccels[] = {"auto", "cuda", "none", NULL};
@@ -223,6 +234,8 @@ static bool set_stream(struct halo_stream_settings *s, const char *key, char *va
         s->threads = atoi(value);
     else if (!strcmp(key, "gpu_timeout"))
         s->gpu_timeout = atof(value);
+    else if (!strncmp(key, "capture.", 8))
+        return set_capture(&s->capture, key + 8, value);
     else if (!strcmp(key, "input_timeout"))
         s->input_timeout = atof(value);
     else
@@ -291,6 +304,11 @@ static bool command(struct halo_live *live, char *words)
         const int id = atoi(strtok_r(NULL, " \n", &rest));
         halo_live_snapshot(live, (uint64_t)id, strtok_r(NULL, " \n", &rest), &err);
     }
+    if (!strcmp(word, "control")) {
+        const int id = atoi(strtok_r(NULL, " \n", &rest));
+        const char *name = strtok_r(NULL, " \n", &rest);
+        halo_live_control(live, (uint64_t)id, name, atoll(strtok_r(NULL, " \n", &rest)), &err);
+    }
     if (!strcmp(word, "set")) {
         const int id = atoi(strtok_r(NULL, " \n", &rest));
         int count = 0;
@@ -345,6 +363,7 @@ int main(int argc, char **argv)
                                              .gpu = 0,
                                              .gpu_timeout = 10,
                                              .input_timeout = 10};
+    halo_options_init(halo_capture_options, &settings.capture);
     parse(&settings, argc, argv);
     if (halo_live_create(&live, &settings, &events, NULL, &err) < 0) {
         fprintf(stderr, "live-probe: %s\n", err.text);

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * A camera that is not there. v4l2.c stands before libc's calls (LD_PRELOAD, or linked), v4l2_camera.c
- * plays the driver.
+ * A camera that is not there. v4l2.c stands before libc's calls (LD_PRELOAD, or linked),
+ * v4l2_camera.c plays the driver.
  *
- * With HALO_STANDIN_V4L2=FOLDER in the environment /dev/video*, /dev/v4l, /sys/class/video4linux and
- * the watch on /dev are those of FOLDER (FOLDER/dev, FOLDER/sys); a file FOLDER/dev/videoN is a
+ * With HALO_STANDIN_V4L2=FOLDER in the environment /dev/video*, /dev/v4l, /sys/class/video4linux
+ * and the watch on /dev are those of FOLDER (FOLDER/dev, FOLDER/sys); a file FOLDER/dev/videoN is a
  * camera. FOLDER/control says what cameras do, FOLDER/control-videoN what that one does; lines of
  * KEY=VALUE, read again at every call:
  *
- *   formats=yuyv:640x480@30,320x240@30;mjpeg:1280x720@30   what it has (yuyv uyvy nv12 yu12 grey mjpeg)
+ *   formats=yuyv:640x480@30,320x240@30;mjpeg:1280x720@30   (yuyv uyvy nv12 yu12 grey mjpeg h264)
  *   planar=1         the multi-planar API; 2: with a memory for each plane
  *   room=BYTES       a second, of the bus: more is ENOSPC at STREAMON
- *   fault=CALL:ERRNO:N   that call fails the N-th time, 0: every time; counted from when the line is new
+ *   fault=CALL:ERRNO:N   that call fails the N-th time, 0: every time, since the line is new
  *   stall=1          no more pictures      error=1   pictures are flagged
  *   short=1          half of each          jpeg=FILE what MJPEG gives
  *   gone=1           unplugged: ENODEV, while the node may still be there
  *   clock=1          times of another clock; 2: times that jump back
  *   change=1         the input has changed: an event
- *   controls=brightness:0:255:1:128,gain:0:9:1:3
+ *   controls=brightness:0:255:1:128,gain:0:9:1:3     least, most, step, value
  *
  * FOLDER/log gets a line for each open, close, STREAMON and S_CTRL. */
 #ifndef HALO_STANDIN_V4L2_H

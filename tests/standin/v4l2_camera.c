@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The driver of a camera that is played (v4l2.h). Descriptors are one end of a socket pair: a thread
- * puts a byte into the other for each picture that is ready, so that poll() works on them. */
+ * The driver of a camera that is played (v4l2.h). Descriptors are one end of a socket pair: a
+ * thread puts a byte into the other for each picture that is ready: poll() works on them. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>

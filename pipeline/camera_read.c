@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Pictures of a camera: the newest that is whole, with its time. */
+#include <errno.h>
+#include <libavutil/mem.h>
+#include <poll.h>
+#include <string.h>
+
+#include "kernels/clock.h"
+#include "pipeline/camera_private.h"
+#include "pipeline/decode.h"
+#include "pipeline/raw_picture.h"
+
+static const int64_t SECOND = INT64_C(1000000000);
+
+/* Something that says more than the picture: 0, or HALO_V4L2_CHANGED. */
+static int take_events(const struct halo_camera *c, const struct halo_camera_fault *fault)
+{
+    struct v4l2_event event = {.type = 0};
+    while (halo_v4l2_call(c->fd, VIDIOC_DQEVENT, &event) >= 0) {
+        if (event.type == V4L2_EVENT_SOURCE_CHANGE &&
+            (event.u.src_change.changes & V4L2_EVENT_SRC_CH_RESOLUTION))
+            return halo_camera_fail_as(c, fault, HALO_V4L2_CHANGED, -ESTALE, "");
+        if (event.pending == 0)
+            break;
+    }
+    return 0;
+}
+
+/* 1: something is ready; 2: an error is, which DQBUF says; 0: woken; -errno. */
+static int wait_for(const struct halo_camera *c, int64_t deadline,
+                    const struct halo_camera_fault *fault)
+{
+    struct pollfd on[] = {{c->fd, POLLIN | POLLPRI, 0}, {c->wake, POLLIN, 0}};
+    const int64_t left = deadline - halo_now_ns();
+    if (left <= 0)
+        return halo_camera_fail_as(c, fault, HALO_V4L2_STALLED, -ETIMEDOUT, "");
+    const int ready = poll(on, 2, (int)(left / 1000000 + 1));
+    if ((ready < 0 && errno == EINTR) || (ready > 0 && on[1].revents))
+        return 0;
+    if (ready < 0)
+        return halo_camera_fail(c, fault, HALO_V4L2_DQBUF, errno);
+    if ((on[0].revents & POLLPRI) && take_events(c, fault) < 0)
+        return -ESTALE;
+    return on[0].revents & (POLLERR | POLLHUP | POLLNVAL) ? 2 : 1;
+}
+
+static void count_sequence(struct halo_camera *c, const struct halo_camera_taken *taken)
+{
+    const uint32_t gap = taken->sequence - c->sequence - 1;
+    if (c->counted && gap < 10000) /* else it began anew */
+        c->counts.missed += gap;
+    c->counted = true;
+    c->sequence = taken->sequence;
+}
+
+/* The newest of those that are ready: 1; 0: none is; -errno. A driver that is faster than we are
+ * does not hold us here. */
+static int take_newest(struct halo_camera *c, struct halo_camera_taken *ret,
+                       const struct halo_camera_fault *fault)
+{
+    bool held = false;
+    for (int i = 0; i < 2 * c->buffers; i++) {
+        struct halo_camera_taken taken;
+        int r = halo_camera_take(c, &taken, fault);
+        if (r < 0)
+            return r;
+        if (r == 0)
+            break;
+        count_sequence(c, &taken);
+        const bool whole = halo_camera_is_whole(c, &taken);
+        c->counts.damaged += !whole;
+        c->counts.late += whole && held;
+        if ((!whole || held) &&
+            (r = halo_camera_give(c, whole ? ret->index : taken.index, fault)) < 0)
+            return r;
+        if (whole)
+            *ret = taken;
+        held |= whole;
+    }
+    return held;
+}
+
+/* The driver's time where it is one of our clock and of now. */
+static int64_t time_of(struct halo_camera *c, const struct halo_camera_taken *taken)
+{
+    const int64_t now = halo_now_ns();
+    int64_t at = taken->time.tv_sec * SECOND + taken->time.tv_usec * 1000;
+    const bool ours =
+        (taken->flags & V4L2_BUF_FLAG_TIMESTAMP_MASK) == V4L2_BUF_FLAG_TIMESTAMP_MONOTONIC;
+    if (!ours || at > now || now - at > 2 * SECOND)
+        at = now;
+    return c->last = at > c->last ? at : c->last + 1;
+}
+
+static int64_t duration_of(const struct halo_camera *c)
+{
+    return c->form.rate > 0 ? (int64_t)((double)SECOND / c->form.rate) : SECOND / 25;
+}
+
+static struct halo_raw_picture *make_raw(struct halo_camera *c,
+                                         const struct halo_camera_taken *taken)
+{
+    struct halo_raw_picture *raw = av_mallocz(sizeof *raw);
+    AVFrame *f = raw ? halo_picture_pool_get(c->pool, false) : NULL;
+    if (!f) {
+        av_free(raw);
+        return NULL;
+    }
+    halo_camera_unpack(c, taken, f);
+    f->color_range = c->form.range;
+    f->colorspace = c->form.space;
+    f->sample_aspect_ratio = (AVRational){1, 1};
+    f->pts = time_of(c, taken);
+    f->pkt_duration = duration_of(c);
+    raw->frame = f;
+    raw->format = f->format;
+    return raw;
+}
+
+static int make_packet(struct halo_camera *c, const struct halo_camera_taken *taken, AVPacket *ret)
+{
+    if (av_new_packet(ret, (int)taken->size[0]) < 0)
+        return -ENOMEM;
+    memcpy(ret->data, taken->data[0], taken->size[0]);
+    ret->pts = ret->dts = time_of(c, taken);
+    ret->duration = duration_of(c);
+    ret->flags |= AV_PKT_FLAG_KEY;
+    return 0;
+}
+
+/* Out of the driver's buffer, which goes back. */
+static int make_picture(struct halo_camera *c, const struct halo_camera_taken *taken,
+                        struct halo_raw_picture **ret_raw, AVPacket *ret_pkt,
+                        const struct halo_camera_fault *fault)
+{
+    struct halo_raw_picture *raw = NULL;
+    const bool coded = c->form.format->coded;
+    const bool made =
+        coded ? make_packet(c, taken, ret_pkt) >= 0 : (raw = make_raw(c, taken)) != NULL;
+    int ret = halo_camera_give(c, taken->index, fault);
+    if (ret >= 0 && !made)
+        ret = halo_camera_fail_as(c, fault, HALO_V4L2_MEMORY, -ENOMEM, "");
+    if (ret < 0) {
+        halo_raw_picture_destroy(raw);
+        av_packet_unref(ret_pkt);
+        return ret;
+    }
+    c->counts.frames++;
+    *ret_raw = raw;
+    return 1;
+}
+
+int halo_camera_read(struct halo_camera *c, struct halo_raw_picture **ret_raw, AVPacket *ret_pkt,
+                     enum halo_v4l2_trouble *ret_trouble, struct halo_error *err)
+{
+    const struct halo_camera_fault fault = {ret_trouble, err};
+    const int64_t deadline = halo_now_ns() + (int64_t)(c->settings->stall * 1e9);
+    struct halo_camera_taken taken;
+    *ret_raw = NULL;
+    *ret_trouble = HALO_V4L2_FINE;
+    for (bool error = false;;) {
+        int ret = take_newest(c, &taken, &fault);
+        if (ret > 0)
+            return make_picture(c, &taken, ret_raw, ret_pkt, &fault);
+        if (ret == 0 && error) /* said, and then nothing came of it */
+            return halo_camera_fail(c, &fault, HALO_V4L2_DQBUF, EIO);
+        if (ret == 0)
+            ret = wait_for(c, deadline, &fault);
+        if (ret <= 0)
+            return ret;
+        error = ret == 2;
+    }
+}
