@@ -13,6 +13,7 @@ struct halo_command {
 };
 
 int halo_command_run(int argc, char **argv);
+int halo_command_devices(int argc, char **argv);
 /* For the daemon alone, which starts it: engine_private.h. */
 int halo_command_engine(int argc, char **argv);
 

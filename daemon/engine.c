@@ -86,6 +86,19 @@ void engine_stream_set(struct engine_stream *stream, json_t *message)
     }
 }
 
+static void do_control(struct engine_stream *stream, json_t *message)
+{
+    const uint64_t id = (uint64_t)halo_json_integer(message, "id", 0, INT64_MAX, 0);
+    const int64_t value = halo_json_integer(message, "value", INT32_MIN, INT32_MAX, 0);
+    const char *control = json_string_value(json_object_get(message, "control"));
+    struct halo_error err = {0};
+    if (!control || !is_running(stream) ||
+        halo_live_control(stream->live, id, control, value, &err) < 0) {
+        halo_fail(&err, -EAGAIN, "the stream has just begun");
+        engine_events.set(stream, id, &err);
+    }
+}
+
 static void do_snapshot(struct engine_stream *stream, json_t *message)
 {
     const uint64_t id = (uint64_t)halo_json_integer(message, "id", 0, INT64_MAX, 0);
@@ -112,8 +125,8 @@ static const struct {
     const char *name;
     void (*run)(struct engine_stream *stream, json_t *message);
 } requests[] = {
-    {"stop", do_stop}, {"set", engine_stream_set}, {"watch", do_watch},
-    {"key", do_key},   {"snapshot", do_snapshot},  {"record", do_record},
+    {"stop", do_stop},         {"set", engine_stream_set}, {"watch", do_watch},     {"key", do_key},
+    {"snapshot", do_snapshot}, {"record", do_record},      {"control", do_control},
 };
 
 static void quit(struct engine *engine)

@@ -10,6 +10,7 @@
  *   start     stream, settings (text of halo_stream_settings_write(), with the chains in force)
  *   stop      stream
  *   set       stream, id, chains ["...", ...]: the stream's own, then its renditions'
+ *   control   stream, id, control, value: of its camera; answered by set
  *   watch     stream, encoding, on
  *   key       stream, encoding
  *   snapshot  stream, id, format

@@ -49,6 +49,8 @@ static int show_filter(int argc, char **argv)
 static const struct halo_command commands[] = {
     {"run", "-i IN -vf CHAIN [options] OUT", "filter one file, URL or pipe into another",
      halo_command_run},
+    {"devices", "[--json]", "list the cameras: formats, sizes, rates, controls",
+     halo_command_devices},
     {"filters", "", "list the filters", list_filters},
     {"filter", "NAME", "one filter's options, ranges and defaults", show_filter},
     {NULL, NULL, NULL, NULL},

@@ -24,7 +24,7 @@ struct halo_parameter {
     const char *const *choices; /* of a string; NULL: any */
 };
 
-enum { HALO_METHOD_PARAMETERS = 2 };
+enum { HALO_METHOD_PARAMETERS = 3 };
 
 enum halo_answers {
     HALO_ANSWERS_ONE,    /* "more" changes nothing */

@@ -61,6 +61,24 @@ void halo_method_set(struct halo_client *client, json_t *parameters)
     ask(client, parameters, HALO_FIELD_FILTERS, halo_supervisor_set, on_set);
 }
 
+void halo_method_control(struct halo_client *client, json_t *parameters)
+{
+    struct halo_error err = {0};
+    struct halo_pending *pending = halo_client_wait(client);
+    const double value = json_number_value(json_object_get(parameters, HALO_FIELD_VALUE));
+    if (!pending) {
+        halo_client_refuse(client, HALO_ERROR_FAILED, "out of memory", NULL, NULL);
+        return;
+    }
+    if (halo_supervisor_control(halo_client_all(client)->host.supervisor,
+                                json_string_value(json_object_get(parameters, HALO_FIELD_NAME)),
+                                json_string_value(json_object_get(parameters, HALO_FIELD_CONTROL)),
+                                (int64_t)value, on_set, pending, &err) == 0)
+        return;
+    halo_pending_end(pending);
+    halo_client_fail(client, &err);
+}
+
 void halo_method_snapshot(struct halo_client *client, json_t *parameters)
 {
     ask(client, parameters, HALO_FIELD_FORMAT, halo_supervisor_snapshot, on_snapshot);

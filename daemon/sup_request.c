@@ -7,6 +7,7 @@
  * start. So does one of which somebody was told that it will. */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -176,6 +177,50 @@ int sv_request_set(struct sv_stream *stream, const char *filters,
     return done == 0 ? 0 : halo_fail(err, done, "the filters cannot be sent: %s", strerror(-done));
 }
 
+/* ---- controls of a camera ---- */
+
+static void control_is_set(struct sv_stream *stream, struct sv_request *request)
+{
+    struct halo_capture_settings *capture = &stream->settings.capture;
+    char what[100], *all = halo_controls_put(capture->controls, request->control, request->value);
+    if (!all) {
+        refuse(request, -ENOMEM, "out of memory");
+        return;
+    }
+    free(capture->controls);
+    capture->controls = all;
+    snprintf(what, sizeof what, "%s=%" PRId64, request->control, request->value);
+    halo_log(HALO_LOG_INFO, "stream %s: its camera has %s", stream->name, what);
+    sv_event(stream->sv, "control", stream->name, NULL, what);
+    reply_with(request, json_pack("{s:s}", "name", stream->name));
+}
+
+int sv_request_control(struct sv_stream *stream, const char *control, int64_t value,
+                       halo_reply *reply, void *arg, struct halo_error *err)
+{
+    if (!halo_is_camera(stream->settings.input))
+        return halo_fail_usage(err, "the input of '%s' is no camera", stream->name);
+    if (!halo_is_name(control, strlen(control)))
+        return halo_fail_usage(err, "controls have names such as brightness: see halod devices");
+    struct sv_request *request = add(stream, SV_CONTROL, reply, arg);
+    if (!request)
+        return halo_fail(err, -ENOMEM, "out of memory");
+    snprintf(request->control, sizeof request->control, "%s", control);
+    request->value = value;
+    json_t *message = sv_do("control", stream);
+    json_object_set_new(message, "id", json_integer((json_int_t)request->id));
+    json_object_set_new(message, "control", json_string(control));
+    json_object_set_new(message, "value", json_integer((json_int_t)value));
+    if (stream->phase == SV_IN && sv_engine_send(stream->engine, message) == 0)
+        return 0;
+    if (stream->phase != SV_IN)
+        json_decref(message);
+    unlink_request(stream->sv, request);
+    control_is_set(stream, request); /* when it is opened */
+    free_request(request);
+    return 0;
+}
+
 /* ---- snapshot ---- */
 
 int sv_request_snapshot(struct sv_stream *stream, const char *format, halo_reply *reply, void *arg,
@@ -228,6 +273,8 @@ static void take_answer(struct sv_stream *stream, struct sv_request *request, co
         refuse(request, -EIO, why);
     else if (request->kind == SV_SET)
         set_is_in_force(stream, request);
+    else if (request->kind == SV_CONTROL)
+        control_is_set(stream, request);
     else
         answer_snapshot(request, fd);
 }
@@ -236,7 +283,8 @@ void sv_request_answer(struct sv_stream *stream, enum sv_request_kind kind, uint
                        const char *why, int fd)
 {
     struct sv_request *request = stream->sv->requests;
-    while (request && (request->id != id || request->stream != stream || request->kind != kind))
+    while (request && (request->id != id || request->stream != stream ||
+                       (request->kind != kind && !(request->kind == SV_CONTROL && kind == SV_SET))))
         request = request->next;
     if (request) {
         unlink_request(stream->sv, request);
@@ -291,7 +339,9 @@ void sv_request_tick(struct halo_supervisor *sv)
             continue;
         }
         unlink_request(sv, r);
-        refuse(r, -ETIMEDOUT, "no picture came in time");
+        refuse(r, -ETIMEDOUT,
+               r->kind == SV_CONTROL ? "the camera has not answered in time"
+                                     : "no picture came in time");
         free_request(r);
     }
 }

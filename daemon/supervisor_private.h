@@ -155,7 +155,7 @@ struct sv_stream {
     uint64_t no_memory_since;
 };
 
-enum sv_request_kind { SV_SET, SV_SNAPSHOT };
+enum sv_request_kind { SV_SET, SV_CONTROL, SV_SNAPSHOT };
 
 struct sv_request {
     struct sv_request *next;
@@ -164,6 +164,8 @@ struct sv_request {
     uint64_t id, deadline;
     char *chain[HALO_MOST_RENDITIONS + 1]; /* SET: the stream's own, then its renditions' */
     bool of_file;                          /* SET: what the settings file says */
+    char control[68];
+    int64_t value; /* both CONTROL */
     char format[8];
     halo_reply *reply; /* NULL: was told that it is late, or nobody asked */
     void *arg;
@@ -277,9 +279,11 @@ int sv_request_set(struct sv_stream *stream, const char *filters,
                    const struct halo_stream_settings *file, halo_reply *reply, void *arg,
                    struct halo_error *err);
 bool sv_request_sets(const struct sv_stream *stream); /* filters that are not in force yet */
+int sv_request_control(struct sv_stream *stream, const char *control, int64_t value,
+                       halo_reply *reply, void *arg, struct halo_error *err);
 int sv_request_snapshot(struct sv_stream *stream, const char *format, halo_reply *reply, void *arg,
                         struct halo_error *err);
-/* fd: taken over, or -1. */
+/* SET is the answer to CONTROL, too. fd: taken over, or -1. */
 void sv_request_answer(struct sv_stream *stream, enum sv_request_kind kind, uint64_t id,
                        const char *why, int fd);
 void sv_request_fail_all(struct sv_stream *stream, const char *why);

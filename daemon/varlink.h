@@ -30,6 +30,7 @@
 #define HALO_METHOD_LIST     "List"
 #define HALO_METHOD_STATUS   "Status"
 #define HALO_METHOD_SET      "Set"
+#define HALO_METHOD_CONTROL  "SetControl"
 #define HALO_METHOD_START    "Start"
 #define HALO_METHOD_STOP     "Stop"
 #define HALO_METHOD_RESTART  "Restart"
@@ -42,6 +43,8 @@
 /* Parameters, in calls and answers. */
 #define HALO_FIELD_NAME      "name"      /* string: of a stream */
 #define HALO_FIELD_FILTERS   "filters"   /* string: a chain, as after -vf */
+#define HALO_FIELD_CONTROL   "control"   /* string: of a camera, as halod devices calls it */
+#define HALO_FIELD_VALUE     "value"     /* a whole number */
 #define HALO_FIELD_FORMAT    "format"    /* string: "png" or "jpg" */
 #define HALO_FIELD_ON        "on"        /* bool */
 #define HALO_FIELD_CHECK     "check"     /* bool: only look */

@@ -56,7 +56,7 @@ class Methods(StandinTest):
                            interface=SERVICE)['parameters']['description']
         self.assertTrue(text.split('\n')[1].startswith('interface io.halod.Control'), text)
         for method in ('List', 'Status', 'Set', 'Start', 'Stop', 'Restart', 'Snapshot', 'Record',
-                       'Reload', 'Events', 'Facts'):
+                       'Reload', 'Events', 'Facts', 'SetControl'):
             self.assertIn(f'\nmethod {method}(', text)
             answer = client.call(method, {'no such': 1}, more=True)
             self.assertEqual(answer['error'], SERVICE + 'InvalidParameter', method)

@@ -59,6 +59,10 @@ class Commands(HaloctlTest):
         self.assertIn('gblur=sigma=3,sobel', self.good('status', 'door'))
         self.bad(1, 'gblur', 'set', 'door', 'filters=bad')
         self.bad(64, 'nearest: filters', 'set', 'door', 'filter=x')
+        self.assertEqual(self.good('set', 'door', 'control.brightness=128'), '')
+        self.bad(1, 'nearest: brightness', 'set', 'door', 'control.brightnes=128')
+        self.bad(64, 'a whole number', 'set', 'door', 'control.brightness=much')
+        self.bad(64, 'a whole number', 'set', 'door', 'control.=1')
         self.bad(64, 'filters=CHAIN', 'set', 'door', 'sobel')
 
     def test_states(self):

@@ -49,15 +49,38 @@ static int list(struct ctl *ctl, char **words, int count)
     return ctl_end_print();
 }
 
+/* words: NAME control.X=Y */
+static int set_control(struct ctl *ctl, char **words, const char *equals)
+{
+    const char *name = words[1] + strlen("control.");
+    char *control = equals > name ? strndup(name, (size_t)(equals - name)) : NULL, *end;
+    const long long value = control ? strtoll(equals + 1, &end, 10) : 0;
+    if (!control || end == equals + 1 || *end) {
+        ctl_say("%s: a control has a whole number: haloctl set desk control.brightness=128",
+                words[1]);
+        free(control);
+        return HALO_EXIT_USAGE;
+    }
+    const int rc =
+        call_and_done(ctl, HALO_METHOD_CONTROL,
+                      json_pack("{s:s, s:s, s:I}", HALO_FIELD_NAME, words[0], HALO_FIELD_CONTROL,
+                                control, HALO_FIELD_VALUE, (json_int_t)value));
+    free(control);
+    return rc;
+}
+
 static int set(struct ctl *ctl, char **words, int count)
 {
     static const char *const keys[] = {HALO_FIELD_FILTERS};
     const char *equals = strchr(words[1], '=');
     const size_t length = equals ? (size_t)(equals - words[1]) : strlen(words[1]);
     (void)count;
+    if (equals && !strncmp(words[1], "control.", strlen("control.")))
+        return set_control(ctl, words, equals);
     if (!equals || length != strlen(keys[0]) || memcmp(words[1], keys[0], length)) {
         const char *near = halo_nearest(words[1], length, keys, 1);
-        ctl_say("set takes filters=CHAIN, not '%s'%s: haloctl set door filters=gblur=sigma=12",
+        ctl_say("set takes filters=CHAIN or control.X=Y, not '%s'%s: haloctl set door "
+                "filters=gblur=sigma=12",
                 words[1], near ? " (nearest: filters)" : "");
         return HALO_EXIT_USAGE;
     }
@@ -283,8 +306,8 @@ const struct ctl_command ctl_commands[] = {
     {"list", "", "names and states of all streams", 0, 0, NULL, "", list},
     {"status", "[NAME]", "numbers of all streams, or of one", 0, 1, "watch interval", "stream",
      ctl_status},
-    {"set", "NAME filters=CHAIN", "other filters, from one picture to the next", 2, 2, NULL,
-     "stream filters=", set},
+    {"set", "NAME filters=CHAIN", "other filters, or control.X=Y: a control of its camera", 2, 2,
+     NULL, "stream filters=", set},
     {"start", "NAME", "start a stream that is stopped", 1, 1, NULL, "stream", start},
     {"stop", "NAME", "stop a stream until it is started", 1, 1, NULL, "stream", stop},
     {"restart", "NAME", "stop and start a stream", 1, 1, NULL, "stream", restart},
