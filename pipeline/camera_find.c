@@ -223,9 +223,11 @@ static bool fits(const struct halo_camera_id *id, const struct wish *wish)
            (!wish->name || strcasestr(id->name, wish->name));
 }
 
-/* The same camera, wherever: by serial, else by port. What says neither is known by name. */
+/* The same camera, wherever: by serial, else by port. One of which nothing is known is no other. */
 static bool is_same(const struct halo_camera_id *id, const struct halo_camera_id *known)
 {
+    if (!known->serial[0] && !known->port[0])
+        return false;
     if (id->index != known->index || strcmp(id->vendor, known->vendor) != 0 ||
         strcmp(id->product, known->product) != 0 || strcmp(id->name, known->name) != 0)
         return false;

@@ -174,7 +174,7 @@ bool halo_live_camera_rest(struct halo_live *live)
 
 double halo_live_camera_pauses(const struct halo_live *live, double *ret_last)
 {
-    const struct halo_v4l2_state *state = &halo_v4l2_states[live->camera.trouble];
+    const struct halo_v4l2_state *state = &halo_v4l2_states[atomic_load(&live->camera.trouble)];
     *ret_last = state->last_pause;
     return state->first_pause;
 }
@@ -186,18 +186,20 @@ int halo_live_camera_open(struct halo_live *live, struct halo_live_input *in,
 {
     struct halo_live_camera *c = &live->camera;
     struct halo_camera_id id;
+    enum halo_v4l2_trouble trouble;
     int ret = halo_camera_find(&id, live->settings.input, c->known ? &c->id : NULL, err);
-    c->trouble = ret == -EEXIST ? HALO_V4L2_UNFIT : HALO_V4L2_ABSENT;
+    atomic_store(&c->trouble, ret == -EEXIST ? HALO_V4L2_UNFIT : HALO_V4L2_ABSENT);
     if (ret < 0)
         return ret;
     set_controls(live, NULL);
     ret = halo_camera_open(&in->camera, &id, &live->settings.capture, halo_ring_memory(live->ring),
-                           c->wake, &c->trouble, err);
+                           c->wake, &trouble, err);
+    /* BROKEN: of what fails from here on without saying more. */
+    atomic_store(&c->trouble, ret < 0 ? trouble : HALO_V4L2_BROKEN);
     if (ret < 0)
         return ret;
     c->id = id;
     c->known = true;
-    c->trouble = HALO_V4L2_BROKEN; /* of what fails from here on without saying */
     return halo_live_camera_agree(live, in, err);
 }
 
@@ -218,7 +220,7 @@ int halo_live_camera_read(struct halo_live *live, struct halo_live_input *in,
         const int ret = halo_camera_read(in->camera, ret_raw, in->pkt, &trouble, err);
         count(live, in);
         if (ret < 0)
-            live->camera.trouble = trouble;
+            atomic_store(&live->camera.trouble, trouble);
         if (ret == 0) {
             drain(live);
             set_controls(live, in->camera);

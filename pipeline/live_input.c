@@ -186,7 +186,7 @@ static int take_camera(struct halo_live *live, struct halo_live_input *in,
     int r;
     while (in->decoder && (r = receive(live, in, ret, err)) == 0) {
         if (halo_now_ns() > deadline) {
-            live->camera.trouble = HALO_V4L2_STALLED;
+            atomic_store(&live->camera.trouble, HALO_V4L2_STALLED);
             return halo_fail(err, -ETIMEDOUT, "%s: %s: only damaged pictures", live->name,
                              halo_v4l2_states[HALO_V4L2_STALLED].words);
         }

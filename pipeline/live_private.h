@@ -102,9 +102,9 @@ struct halo_live_camera {
     int wake; /* readable: a stop, somebody who looks, a control */
     int watch;
     bool known;
-    struct halo_camera_id id;       /* once it was open */
-    enum halo_v4l2_trouble trouble; /* of the last session */
-    int64_t looked_at;              /* ns: when somebody did */
+    struct halo_camera_id id; /* once it was open */
+    atomic_int trouble;       /* enum halo_v4l2_trouble, of the last session; any thread */
+    int64_t looked_at;        /* ns: when somebody did */
     struct halo_live_control control[HALO_LIVE_REQUESTS];
     int controls; /* both under the stream's lock */
 };

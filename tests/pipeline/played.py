@@ -1,10 +1,21 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Cameras that are not there (tests/standin/v4l2.h): a folder, and the environment that shows it."""
+import functools
 import os
+import re
 import shutil
+import subprocess
 
+HALOD = os.environ.get('HALOD', '')
 LIBRARY = os.environ.get('HALO_STANDIN_CAMERA', '')
 WIDTH, HEIGHT = 96, 64
+
+
+@functools.cache
+def first_libraries():
+    """Of sanitizers, which have to be loaded before any other."""
+    needed = subprocess.run(['ldd', HALOD], capture_output=True, text=True, check=False).stdout
+    return ''.join(path + ' ' for path in re.findall(r'=> (\S*/lib[at]san\S*)', needed))
 
 
 class Played:
@@ -14,7 +25,7 @@ class Played:
         self.control()
 
     def environment(self):
-        return {'LD_PRELOAD': LIBRARY, 'HALO_STANDIN_V4L2': self.folder}
+        return {'LD_PRELOAD': first_libraries() + LIBRARY, 'HALO_STANDIN_V4L2': self.folder}
 
     def path(self, *parts):
         return os.path.join(self.folder, *parts)
