@@ -39,6 +39,7 @@ static void copy_live(struct halo_link_stats *ret, const struct halo_live_stats 
     memcpy(ret->dropped, live->dropped, sizeof ret->dropped);
     memcpy(ret->lack, live->lack, sizeof ret->lack);
     snprintf(ret->backend, sizeof ret->backend, "%s", live->backend);
+    snprintf(ret->camera, sizeof ret->camera, "%s", live->camera);
     for (int i = 0; i < HALO_LIVE_STAGES; i++)
         ret->stage[i] = stage_of(&live->stage[i]);
 }

@@ -131,6 +131,7 @@ json_t *halo_link_stats_numbers(const struct halo_link_stats *stats)
     for (int i = 0; i < HALO_LIVE_STAGES; i++)
         json_object_set_new(stages, halo_live_stage_names[i], write_stage(&stats->stage[i]));
     json_object_set_new(to, "backend", json_string(stats->backend));
+    json_object_set_new(to, "camera", json_string(stats->camera));
     json_object_set_new(to, "rate", json_real(isfinite(stats->rate) ? stats->rate : 0));
     json_object_set_new(to, "dropped", dropped);
     json_object_set_new(to, "degraded", halo_lacks_write(stats->lack));
@@ -153,6 +154,7 @@ void halo_link_stats_read(struct halo_link_stats *ret, const json_t *from)
     read_counts(ret, counts, from);
     ret->rate = real_of(from, "rate");
     halo_json_text(from, "backend", ret->backend, sizeof ret->backend);
+    halo_json_text(from, "camera", ret->camera, sizeof ret->camera);
     const json_t *dropped = json_object_get(from, "dropped");
     for (int i = 0; i < HALO_DROPS; i++)
         ret->dropped[i] = halo_json_integer(dropped, halo_drop_names[i], 0, INT64_MAX, 0);

@@ -31,6 +31,7 @@ struct halo_link_stats {
     char lack[HALO_LACKS][HALO_LACK_WORDS]; /* "": it does not lack that */
     int64_t ring_dropped;                   /* packets that the supervisor was too slow for */
     char backend[24];
+    char camera[24]; /* in a word; "": the input is none */
     int64_t width, height;
     double rate;
     struct halo_link_stage stage[HALO_LIVE_STAGES];

@@ -124,12 +124,13 @@ extern const char *const halo_live_stage_names[HALO_LIVE_STAGES + 1];
 struct halo_live_stats {
     int64_t decoded, filtered, encoded, bytes; /* encoded, bytes: of all encodings */
     int64_t dropped[HALO_DROPS];
-    int64_t opened;   /* times that the source was opened with success */
-    int64_t damaged;  /* places */
-    int64_t epoch;    /* of the picture that left the gate last */
-    int64_t moved_at; /* ns of CLOCK_MONOTONIC when a picture left the gate last; 0: none did */
-    char backend[24]; /* where the filters run now (halo_ring_where); "": there is none yet */
-    int gpu;          /* number of the one that the stream's lanes were opened on; -1: none */
+    int64_t opened;     /* times that the source was opened with success */
+    int64_t damaged;    /* places */
+    int64_t epoch;      /* of the picture that left the gate last */
+    int64_t moved_at;   /* ns of CLOCK_MONOTONIC when a picture left the gate last; 0: none did */
+    const char *camera; /* "open", "closed" (on-demand), why it is away (v4l2.h), "": no camera's */
+    char backend[24];   /* where the filters run now (halo_ring_where); "": there is none yet */
+    int gpu;            /* number of the one that the stream's lanes were opened on; -1: none */
     int width, height;
     double rate;                                   /* pictures a second, of the last seconds */
     struct halo_histogram stage[HALO_LIVE_STAGES]; /* ns */

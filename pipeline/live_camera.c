@@ -165,11 +165,24 @@ bool halo_live_camera_rest(struct halo_live *live)
 {
     struct halo_error err = {0};
     halo_fail(&err, -EAGAIN, "%s: closed until somebody looks (open: on-demand)", live->name);
+    atomic_store(&live->camera.rests, true);
     halo_live_tell(live, HALO_LIVE_WAITING, &err);
     while (!halo_live_stopped(live) && !is_looked_at(live))
         wait_once(live, halo_now_ns() + SECOND);
     live->camera.looked_at = halo_now_ns();
+    atomic_store(&live->camera.rests, false);
     return halo_live_stopped(live);
+}
+
+const char *halo_live_camera_state(const struct halo_live *live)
+{
+    const struct halo_live_camera *c = &live->camera;
+    const enum halo_v4l2_trouble trouble = (enum halo_v4l2_trouble)atomic_load(&c->trouble);
+    return !c->is                      ? ""
+           : atomic_load(&c->rests)    ? "closed"
+           : atomic_load(&c->open)     ? "open"
+           : trouble == HALO_V4L2_FINE ? "closed"
+                                       : halo_v4l2_states[trouble].name;
 }
 
 double halo_live_camera_pauses(const struct halo_live *live, double *ret_last)
@@ -187,6 +200,7 @@ int halo_live_camera_open(struct halo_live *live, struct halo_live_input *in,
     struct halo_live_camera *c = &live->camera;
     struct halo_camera_id id;
     enum halo_v4l2_trouble trouble;
+    atomic_store(&c->open, false);
     int ret = halo_camera_find(&id, live->settings.input, c->known ? &c->id : NULL, err);
     atomic_store(&c->trouble, ret == -EEXIST ? HALO_V4L2_UNFIT : HALO_V4L2_ABSENT);
     if (ret < 0)
@@ -196,6 +210,7 @@ int halo_live_camera_open(struct halo_live *live, struct halo_live_input *in,
                            c->wake, &trouble, err);
     /* BROKEN: of what fails from here on without saying more. */
     atomic_store(&c->trouble, ret < 0 ? trouble : HALO_V4L2_BROKEN);
+    atomic_store(&c->open, ret >= 0);
     if (ret < 0)
         return ret;
     c->id = id;
@@ -219,6 +234,7 @@ int halo_live_camera_read(struct halo_live *live, struct halo_live_input *in,
         enum halo_v4l2_trouble trouble;
         const int ret = halo_camera_read(in->camera, ret_raw, in->pkt, &trouble, err);
         count(live, in);
+        atomic_store(&live->camera.open, ret >= 0);
         if (ret < 0)
             atomic_store(&live->camera.trouble, trouble);
         if (ret == 0) {

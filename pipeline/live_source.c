@@ -197,6 +197,7 @@ static int hold_session(struct halo_live *live, double *pause, bool *ret_fatal,
     if (in.pictures > 0)
         *pause = 0;
     live->clock.joined = ret == 0 && !live->camera.is;
+    atomic_store(&live->camera.open, false);
     halo_live_input_close(&in);
     return ret;
 }

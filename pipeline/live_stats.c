@@ -80,6 +80,7 @@ void halo_live_stats(struct halo_live *live, struct halo_live_stats *ret)
     halo_live_look(live, ret);
     pthread_mutex_unlock(&live->counting);
     ret->damaged = atomic_load(&live->damage.places);
+    ret->camera = halo_live_camera_state(live);
     ret->gpu = -1;
     if (atomic_load(&live->ready) && halo_ring_ops(live->ring)->submit)
         ret->gpu = halo_ring_device(live->ring);

@@ -41,6 +41,7 @@ class Streams(CameraTest):
             self.assertIsNotNone(watcher.wait(card=True, since=begin))
             daemon.wait_state('one', 'waiting')
             self.assertIn('no camera', daemon.status('one')['why'])
+            self.assertTrue(wait_until(lambda: daemon.status('one')['camera'] == 'absent'))
             number = (turn + 1) % 3
             if os.path.exists(self.played.path(f'control-video{number}')):
                 self.played.forget(number)
@@ -82,10 +83,12 @@ class Streams(CameraTest):
         daemon = self.begin({'one': self.camera({'open': 'on-demand'})})
         daemon.wait_state('one', 'waiting')
         self.assertIn('until somebody looks', daemon.status('one')['why'])
+        self.assertTrue(wait_until(lambda: daemon.status('one')['camera'] == 'closed'))
         time.sleep(0.5)
         self.assertEqual(self.played.log(), [])
         watcher = self.watcher('one.ts')
         self.assertIsNotNone(watcher.wait(card=False))
+        self.assertTrue(wait_until(lambda: daemon.status('one')['camera'] == 'open'))
         watcher.close()
         self.assertTrue(wait_until(lambda: self.played.log('close'), 15))
         daemon.wait_state('one', 'waiting')

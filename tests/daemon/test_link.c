@@ -259,6 +259,7 @@ static void stats_survive_the_way(void **state)
     in = (struct halo_link_stats){.decoded = 5,
                                   .filtered = 4,
                                   .backend = "cpu",
+                                  .camera = "absent",
                                   .width = 640,
                                   .rate = 24.5,
                                   .outputs = 2,
