@@ -483,8 +483,10 @@ class Reloads(DaemonTest):
         os.kill(daemon.pids()[0], signal.SIGSTOP)
         other.send('Set', {'name': 'one', 'filters': 'gblur=sigma=9'})
         time.sleep(0.2)
-        self.assertEqual(self.reload(daemon)['set'], ['one'])
+        daemon.control.send('Reload', {})
+        time.sleep(0.2)
         os.kill(daemon.pids()[0], signal.SIGCONT)
+        self.assertEqual(daemon.control.receive()['set'], ['one'])
         self.assertTrue(wait_until(
             lambda: daemon.told().count('filters are now gblur=sigma=2') == 1), daemon.told())
         other.receive()

@@ -162,7 +162,7 @@ class Lines(NumbersTest):
     def streams(self):
         """Each says something of its pictures, its filters, and of its output, which fails."""
         more = {'input': self.odd_clip(), 'loop': True, 'realtime': True,
-                'filters': 'gblur=sigma=0'}
+                'filters': 'gblur=sigma=0', 'privacy': 'off'}
         places = {name: [{'file': self.path(f'{name}.mkv'), 'video': {'codec': 'mpeg4'}},
                          {'file': f'/proc/nowhere/{name}.mkv', 'video': {'codec': 'mpeg4'}}]
                   for name in ('door', 'r0-ad_2')}

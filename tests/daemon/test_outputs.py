@@ -32,7 +32,8 @@ class OutputTest(DaemonTest):
 
     def recorded(self, *files, **more):
         """A stream with these outputs, and a socket."""
-        return {'one': self.stream(filters='null', outputs=[{'unix': self.path('one.ts')}, *files],
+        return {'one': self.stream(filters='null', privacy='off',
+                                   outputs=[{'unix': self.path('one.ts')}, *files],
                                    **more)}
 
     def segments(self, folder='', **more):
