@@ -10,8 +10,8 @@ import tempfile
 import unittest
 
 ROOT = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), '../..'))
-SHORT = ['sanitized', 'plain', 'nocuda']
-LONG = ['gpu', 'random', 'aarch64', 'mutants', 'kernels', 'threads', 'full']
+SHORT = ['sanitized', 'plain', 'nocuda', 'vm']
+LONG = ['cameras', 'gpu', 'random', 'aarch64', 'mutants', 'kernels', 'threads', 'full']
 MESON = '''#!/bin/sh
 case $1,$2 in
 setup,--reconfigure) folder=$3 ;;
@@ -37,7 +37,7 @@ class Check(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.mkdtemp()
         self.addCleanup(shutil.rmtree, self.folder)
-        for name in ('bin', 'tools', 'tests/kernels', 'tests/gpu'):
+        for name in ('bin', 'tools', 'tests/kernels', 'tests/gpu', 'tests/vm'):
             os.makedirs(self.path(name))
         for name in ('check', 'test_results.py'):
             shutil.copy(os.path.join(ROOT, 'tools', name), self.path('tools'))
@@ -45,6 +45,7 @@ class Check(unittest.TestCase):
         self.program('bin/meson-program', '#!/bin/sh\necho 3 passed, 0 failed, 0 skipped\n')
         self.program('bin/cc', '#!/bin/sh\nexec cp /bin/true "$3"\n')
         self.program('tests/kernels/mutants.py', '#!/bin/sh\necho 2 passed\n')
+        self.program('tests/vm/run', '#!/bin/sh\necho 2 passed, 0 failed, 0 skipped\n')
         self.program('tests/gpu/run', '#!/bin/sh\necho no GPU\nexit 77\n')
         for name in ('bin/ninja', 'bin/ffmpeg', 'bin/nvcc', 'bin/aarch64-linux-gnu-gcc',
                      'bin/qemu-aarch64', 'tools/setup'):
@@ -85,7 +86,7 @@ class Check(unittest.TestCase):
     def test_parts(self):
         lines = self.check()
         self.assertEqual(self.parts(lines), SHORT)
-        self.assertEqual(lines[-1], '5 passed, 0 failed, 0 skipped')
+        self.assertEqual(lines[-1], '6 passed, 0 failed, 0 skipped')
         self.assertEqual(self.parts(self.check('mutants', 'plain')), ['mutants', 'plain'])
         lines = self.check('--long')
         self.assertEqual(self.parts(lines), SHORT + LONG)
@@ -104,7 +105,7 @@ class Check(unittest.TestCase):
         for part in LONG:
             self.assertIn(f'skipped: {part}: needs about {self.need(part)} minutes, 0 are left',
                           [line.replace(' 1 are', ' 0 are') for line in lines])
-        self.assertEqual(lines[-1], f'5 passed, 0 failed, {len(LONG)} skipped')
+        self.assertEqual(lines[-1], f'6 passed, 0 failed, {len(LONG)} skipped')
 
     def test_time_that_is_left_counts(self):
         minutes = max(map(self.need, LONG))
