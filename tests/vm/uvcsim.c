@@ -2,7 +2,7 @@
  * uvcsim [--serial WORD] [--port N] [--pictures FOLDER]: a USB camera in one process. The kernel's
  * vhci_hcd believes that it is plugged in, and the kernel's own uvcvideo drives it: YUYV and MJPEG,
  * 640x480 and 320x240, 30 or 15 pictures a second. FOLDER holds the JPEGs, WIDTHxHEIGHT/NNNN.jpg
- * from 0001 on. Raw pictures are a canary: neighbours differ by 200 in brightness, so that whoever
+ * from 0001 on. Raw pictures are a canary: neighbours differ by 160 in brightness, so that whoever
  * sees detail in a picture that was blurred sees a leak.
  *
  * Commands, a line each on stdin; every one is answered by a line on stdout when it is done:
@@ -89,7 +89,7 @@ static size_t paint(struct camera *camera, uint8_t *to)
     int bright = camera->uvc.brightness / 4;
     for (int y = 0; y < height; y++)
         for (int x = 0; x < width; x++) {
-            *to++ = ((x + y + camera->number) & 1 ? 220 : 20) + bright;
+            *to++ = ((x + y + camera->number) & 1 ? 180 : 20) + bright;
             *to++ = 128 + (x + (int)camera->number) % 32;
         }
     return (size_t)width * height * 2;

@@ -1,0 +1,310 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# halod with a camera in front of it that fails in every way that a camera can.
+import os
+import sys
+import time
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+import v4l2
+from cameratest import (BACK_WITHIN, CARD_WITHIN, CHAIN, LEAK, ROUNDS, CameraTest, Viewer,
+                        has_cameras, main, wait_until)
+from devices import HDMI, UsbCamera, Vivid, detail, set_control, v4l2_ctl
+from halotest import raw_frames
+
+CAMERAS = has_cameras()
+NO_CAMERAS = 'this halod has no cameras'
+
+
+class WitnessTest(CameraTest):
+    """Who looks for leaks finds them: the pattern of `test:` has as much detail as the canary."""
+
+    def seen(self, chain):
+        self.start({'one': self.stream(
+            input='test:size=320x180:rate=25', filters=chain,
+            outputs=[{'unix': self.path('one.nut'), 'video': {'codec': 'raw'}}])})
+        eye = Viewer(320, 180, '-i', 'unix:' + self.path('one.nut'))
+        self.addCleanup(eye.close)
+        self.assertTrue(wait_until(lambda: len(eye.seen) >= 20))
+        return eye.seen
+
+    def test_filtered(self):
+        self.assertLess(max(seen.detail for seen in self.seen(CHAIN)), LEAK)
+
+    def test_unfiltered(self):
+        self.assertGreater(min(seen.detail for seen in self.seen('null')), 2 * LEAK)
+
+
+@unittest.skipUnless(CAMERAS, NO_CAMERAS)
+class VividTest(CameraTest):
+    @classmethod
+    def setUpClass(cls):
+        cls.vivid = Vivid()
+        cls.vivid.control('brightness', 70)
+        cls.addClassCleanup(cls.vivid.close)
+
+    def test_devices(self):
+        told = self.halod('devices').out.decode()
+        self.assertIn(self.vivid.node, told)
+        self.assertRegex(told, r'(?i)yuyv')
+        self.assertIn('640x480', told)
+
+    def test_to_a_file(self):
+        output = self.path('out.mkv')
+        begun = time.monotonic()
+        self.halod('run', '-i', self.vivid.node, '-video_size', '320x180', '-framerate', '25',
+                   '-vf', CHAIN, '-t', '3', '-c:v', 'ffv1', output)
+        self.assertLess(time.monotonic() - begun, 20)
+        luma = raw_frames(output, filters='format=yuv420p,extractplanes=y')
+        size = 320 * 180
+        self.assertGreater(len(luma) // size, 40)
+        for start in range(0, len(luma), size):
+            self.assertLess(detail(luma[start:start + size], 320, 180), LEAK)
+
+    def test_disconnects(self):
+        """The driver says that the camera is gone until all of its descriptors are closed."""
+        self.watch(self.vivid)
+        self.wait_pictures()
+        before, times = self.costs(), []
+        for _ in range(ROUNDS):
+            opened, since = self.opened(), time.monotonic()
+            self.vivid.control('disconnect')
+            self.wait_opened(opened)
+            times.append(self.wait_first(since + 0.1, True))
+        self.assert_soon(times, BACK_WITHIN, 'back after a disconnect')
+        self.assert_costs(before)
+
+    def test_fatal_errors(self):
+        self.watch(self.vivid)
+        before, times = self.costs(), []
+        for _ in range(ROUNDS):
+            opened, since = self.opened(), time.monotonic()
+            self.vivid.control('inject_fatal_streaming_error')
+            self.wait_opened(opened)
+            times.append(self.wait_first(since + 0.1, True))
+        self.assert_soon(times, BACK_WITHIN, 'back after a fatal error')
+        self.assert_costs(before)
+
+    def test_flagged_buffers(self):
+        self.watch(self.vivid)
+        opened = self.opened()
+        damaged = self.daemon.status('one')['dropped']['damaged']
+        for _ in range(ROUNDS):
+            self.vivid.control('inject_v4l2_buf_flag_error')
+            self.wait_pictures()
+        self.assertEqual(self.daemon.status('one')['dropped']['damaged'] - damaged, ROUNDS)
+        self.assertEqual(self.opened(), opened, 'it was opened again for a flagged buffer')
+
+    def test_stalls(self):
+        self.watch(self.vivid)
+        cards, times = [], []
+        for _ in range(ROUNDS):
+            self.vivid.control('percentage_of_dropped_buffers', 100)
+            cards.append(self.wait_card(time.monotonic()))
+            self.wait_why('nothing')
+            self.vivid.control('percentage_of_dropped_buffers', 0)
+            times.append(self.wait_pictures())
+        self.assert_soon(cards, 1, 'card in a stall')
+        self.assert_soon(times, 5 + BACK_WITHIN, 'back after a stall')  # the longest pause, and open
+
+    def test_refused_calls(self):
+        self.watch(self.vivid)
+        for name in ('reqbufs', 'qbuf', 'streamon'):
+            opened = self.opened()
+            self.vivid.control(f'inject_vidioc_{name}_error')
+            self.vivid.control('disconnect')
+            self.wait_opened(opened)
+            self.wait_pictures()
+
+    def test_second_opener(self):
+        """Who comes second waits, and says why; who came first notices nothing."""
+        self.watch(self.vivid)
+        with v4l2.Device(self.vivid.node) as second:
+            with self.assertRaises(OSError):
+                second.set_format(640, 480, 'YUYV')
+            opened = self.opened()
+            self.wait_pictures()
+            self.assertEqual(self.opened(), opened)
+
+    def test_busy(self):
+        self.level = self.level_of(self.vivid.node)
+        with v4l2.Device(self.vivid.node) as first:
+            first.set_format(640, 480, 'YUYV')
+            first.start()
+            self.daemon = self.start({'one': self.camera_stream(self.vivid.node)})
+            self.wait_why('in use')
+            self.eye = self.look('-i', 'unix:' + self.path('one.ts'))
+            self.wait_card(0)
+        self.wait_pictures()
+
+    def test_on_demand(self):
+        """While nobody looks the camera is free for others."""
+        self.level = self.level_of(self.vivid.node)
+        self.daemon = self.start({'one': self.camera_stream(
+            self.vivid.node, capture={'open': 'on-demand'})})
+
+        def is_free():
+            try:
+                with v4l2.Device(self.vivid.node) as other:
+                    other.set_format(640, 480, 'YUYV')
+                    other.request(2)
+            except OSError:
+                return False
+            return True
+        self.assertTrue(is_free())
+        reader = self.reader('one.ts')
+        self.assertTrue(wait_until(lambda: not is_free()))
+        reader.close()
+        self.assertTrue(wait_until(is_free))
+
+    def test_suspend(self):
+        """The kernel's rehearsal of a suspend: everything stops for some seconds and goes on."""
+        if 'freezer' not in read('/sys/power/pm_test'):
+            self.skipTest('this kernel rehearses no suspend')
+        self.watch(self.vivid)
+        write('/sys/power/pm_test', 'devices')
+        self.addCleanup(write, '/sys/power/pm_test', 'none')
+        write('/sys/power/state', 'freeze')
+        self.assert_soon([self.wait_pictures()], 2, 'back after a suspend')
+
+
+@unittest.skipUnless(CAMERAS, NO_CAMERAS)
+class HdmiTest(CameraTest):
+    WIDTH, HEIGHT = 640, 480
+
+    def test_signal(self):
+        """No signal, another timing, and back: viewers stay."""
+        vivid = Vivid(HDMI)
+        self.addCleanup(vivid.close)
+        vivid.control('brightness', 70)
+        v4l2_ctl(vivid.node, '--set-dv-bt-timings=index=0')
+        self.watch(vivid)
+        for _ in range(min(ROUNDS, 5)):
+            since = time.monotonic()
+            vivid.control('dv_timings_signal_mode', 1)
+            self.wait_card(since)
+            self.wait_why('signal')
+            vivid.control('dv_timings_signal_mode', 0)
+            self.assert_soon([self.wait_pictures()], BACK_WITHIN, 'back after no signal')
+
+    def test_timings(self):
+        vivid = Vivid(HDMI)
+        self.addCleanup(vivid.close)
+        v4l2_ctl(vivid.node, '--set-dv-bt-timings=index=0')
+        self.daemon = self.start({'one': self.camera_stream(vivid.node)})
+        reader = self.reader('one.ts')
+        for index in (1, 0):
+            opened, size = self.opened(), reader.size
+            vivid.control('dv_timings', index)
+            vivid.control('dv_timings_signal_mode', 4)
+            self.wait_opened(opened)
+            self.assertTrue(wait_until(lambda: reader.size > size + 1000))
+            self.assertFalse(reader.ended)
+
+
+@unittest.skipUnless(CAMERAS, NO_CAMERAS)
+class UsbTest(CameraTest):
+    WIDTH, HEIGHT = 320, 240
+
+    def setUp(self):
+        super().setUp()
+        self.camera = UsbCamera()
+        self.addCleanup(self.camera.close)
+
+    def test_unplugs(self):
+        self.watch(self.camera)
+        before, cards, times = None, [], []
+        for number in range(ROUNDS + 1):
+            since = time.monotonic()
+            self.camera.unplug()
+            cards.append(self.wait_card(since))
+            self.wait_why('camera')
+            self.camera.plug()
+            times.append(self.wait_pictures())
+            if number == 0:  # the first round may keep what the others use again
+                before = self.costs()
+        self.assert_soon(cards, CARD_WITHIN, 'card after an unplug')
+        self.assert_soon(times, BACK_WITHIN, 'back after a replug')
+        self.assert_costs(before)
+
+    def test_renumbering(self):
+        """Known again by what it is, while another camera has its number."""
+        set_control(self.camera.node, 'brightness', -60)
+        self.watch(self.camera)
+        old = self.camera.node
+        self.camera.unplug()
+        self.wait_card(time.monotonic() - 0.2)
+        other = UsbCamera('SIM0002', port=1)
+        self.addCleanup(other.close)
+        set_control(other.node, 'brightness', 64)
+        self.wait_why('camera')
+        self.camera.plug()
+        self.assertNotEqual(self.camera.node, old)
+        since = time.monotonic()
+        self.wait_pictures()
+        self.assertLess(self.daemon.status('one')['opened'], 10)
+        strangers = [seen for seen in self.eye.seen if seen.time >= since
+                     and not self.is_picture(seen) and abs(seen.mean - self.level) < 40]
+        self.assertEqual(strangers, [], 'pictures of the other camera')
+
+    def test_by_identity(self):
+        for name in (self.camera.link, 'v4l2:serial=SIM0001', 'v4l2:name=Simulated camera'):
+            self.level = self.level_of(self.camera.node)
+            self.daemon = self.start({'one': self.camera_stream(name)})
+            self.eye = self.look('-i', 'unix:' + self.path('one.nut'))
+            self.wait_pictures()
+            self.doCleanups()
+            self.setUp()
+
+    def test_spoilt_jpegs(self):
+        """Dropped and counted, with the stream going on."""
+        self.watch(self.camera, capture={'format': 'mjpeg'})
+        opened = self.opened()
+        for word in ('error', 'short', 'torn'):
+            damaged = self.daemon.status('one')['dropped']['damaged']
+            self.camera.tell(f'{word} {ROUNDS}')
+            self.assertTrue(wait_until(lambda: self.daemon.status('one')['dropped']['damaged']
+                                       >= damaged + ROUNDS), f'{word}: not counted')
+            self.wait_pictures()
+        self.assertEqual(self.opened(), opened)
+        self.assertEqual({abs(seen.mean - self.level) < 5 for seen in self.eye.seen[5:]}, {True})
+
+    def test_spoilt_raw(self):
+        self.watch(self.camera)
+        for word in ('error', 'short'):
+            damaged = self.daemon.status('one')['dropped']['damaged']
+            self.camera.tell(f'{word} {ROUNDS}')
+            self.assertTrue(wait_until(lambda: self.daemon.status('one')['dropped']['damaged']
+                                       >= damaged + ROUNDS), f'{word}: not counted')
+            self.wait_pictures()
+
+    def test_stalls(self):
+        self.watch(self.camera)
+        for _ in range(min(ROUNDS, 5)):
+            since = time.monotonic()
+            self.camera.tell('stall 3')
+            self.wait_card(since)
+            self.assert_soon([self.wait_pictures()], 3 + BACK_WITHIN, 'back after a stall')
+
+    def test_controls(self):
+        """Of the settings, and while it runs."""
+        self.watch(self.camera, capture={'controls': {'brightness': -60}})
+        self.assertIn('brightness: -60', v4l2_ctl(self.camera.node, '-C', 'brightness'))
+
+
+def read(path):
+    try:
+        with open(path, encoding='ascii') as file:
+            return file.read()
+    except OSError:
+        return ''
+
+
+def write(path, words):
+    with open(path, 'w', encoding='ascii') as file:
+        file.write(words)
+
+
+if __name__ == '__main__':
+    main()

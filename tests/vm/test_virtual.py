@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Virtual cameras: what programs find in a device of v4l2loopback that halod feeds.
+import os
+import sys
+import time
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+import v4l2
+from cameratest import (CHAIN, LEAK, ROUNDS, CameraTest, descriptors, has_virtual_cameras, main,
+                        wait_until)
+from devices import Loopback, UsbCamera, detail, ffmpeg_pictures, luma_of, node_name, v4l2_ctl
+from halotest import start_halod
+
+
+@unittest.skipUnless(has_virtual_cameras(), 'this halod feeds no virtual cameras')
+class VirtualTest(CameraTest):
+    WIDTH, HEIGHT = 320, 240
+
+    def begin(self, exclusive):
+        self.loopback = Loopback(exclusive)
+        self.addCleanup(self.loopback.close)
+        self.camera = UsbCamera()
+        self.addCleanup(self.camera.close)
+        self.level = self.level_of(self.camera.node)
+
+    def output(self, **more):
+        return {'v4l2': self.loopback.node, 'format': 'yuyv', 'size': '320x240', 'fps': 15, **more}
+
+    def serve(self, **more):
+        self.daemon = self.start({'one': self.camera_stream(self.camera.node,
+                                                            outputs=[self.output(**more)])})
+
+    def reader_of_device(self):
+        """As a browser: it opens the device, and must never lose it."""
+        device = v4l2.Device(self.loopback.node)
+        self.addCleanup(device.close)
+        self.assertEqual(device.format(), (320, 240, 'YUYV'))
+        device.start()
+        return device
+
+    def next_picture(self, device, filtered, timeout=20):
+        def found():
+            picture = device.read()
+            self.assertIsNotNone(picture, 'the virtual camera is silent')
+            luma = luma_of(picture.data)
+            self.assertLess(detail(luma, 320, 240), LEAK, 'an unfiltered picture')
+            return (abs(sum(luma) / len(luma) - self.level) < 5) == filtered
+        self.assertTrue(wait_until(found, timeout))
+
+    def check(self, exclusive):
+        self.begin(exclusive)
+        self.serve()
+        self.assertTrue(wait_until(lambda: '320/240' in v4l2_ctl(
+            self.loopback.node, '--get-fmt-video', code=None)))
+        device = self.reader_of_device()
+        self.next_picture(device, filtered=True)
+        times = [device.read().seconds for _ in range(30)]
+        self.assertAlmostEqual((times[-1] - times[0]) / 29, 1 / 15, delta=0.02)
+        device.close()
+        pictures = ffmpeg_pictures(self.loopback.node, 5, size='320x240')
+        self.assertEqual(len(pictures), 5)
+        self.assertLess(max(detail(luma, 320, 240) for luma in pictures), LEAK)
+
+    def test_not_exclusive(self):
+        self.check(False)
+
+    def test_exclusive(self):
+        self.check(True)
+
+    def test_card_at_once(self):
+        """With exclusive_caps it is no camera before somebody writes: so there is a card."""
+        self.begin(True)
+        self.camera.unplug()
+        self.serve()
+        device = self.reader_of_device()
+        self.next_picture(device, filtered=False)
+        self.camera.plug()
+        self.next_picture(device, filtered=True)
+
+    def test_deaths(self):
+        """The device outlives engines and cables."""
+        self.begin(True)
+        self.serve()
+        device = self.reader_of_device()
+        self.next_picture(device, filtered=True)
+        held = descriptors(self.daemon.process.pid)
+        for _ in range(min(ROUNDS, 5)):
+            self.daemon.kill_engine_of('one')
+            self.next_picture(device, filtered=False)
+            self.next_picture(device, filtered=True)
+            self.camera.unplug()
+            self.next_picture(device, filtered=False)
+            self.camera.plug()
+            self.next_picture(device, filtered=True)
+        self.assertTrue(wait_until(lambda: descriptors(self.daemon.process.pid) == held))
+
+    def test_run(self):
+        """The recipe of one line."""
+        self.begin(False)
+        process = start_halod('run', '-i', self.camera.node, '-video_size', '320x240', '-vf', CHAIN,
+                              self.loopback.node)
+        self.addCleanup(process.stderr.close)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        self.assertTrue(wait_until(lambda: '320/240' in v4l2_ctl(
+            self.loopback.node, '--get-fmt-video', code=None)), node_name(self.loopback.node))
+        device = self.reader_of_device()
+        self.next_picture(device, filtered=True)
+        begun = time.monotonic()
+        process.terminate()
+        process.wait(20)
+        self.assertLess(time.monotonic() - begun, 10)
+
+
+if __name__ == '__main__':
+    main()
