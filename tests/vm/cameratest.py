@@ -26,7 +26,7 @@ Seen = namedtuple('Seen', 'time mean detail')
 
 def accepts(stream):
     """Whether this halod knows of these settings of a stream; those it lacks are skipped."""
-    text = json.dumps({'version': 1, 'streams': {'one': {'filters': 'null', **stream}}})
+    text = json.dumps({'version': 1, 'streams': {'one': {'filters': CHAIN, **stream}}})
     done = subprocess.run([HALOD, '--check-config', '/dev/stdin'], input=text, text=True,
                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     return done.returncode == 0

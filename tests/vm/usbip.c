@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #define CONTROLLER "/sys/devices/platform/vhci_hcd.0/"
@@ -67,25 +68,29 @@ static int receive(int socket, void *to, size_t size)
     return (size_t)got == size ? 0 : -EPIPE;
 }
 
-static int give(int socket, const void *from, size_t size)
-{
-    const char *at = from;
-    while (size) {
-        ssize_t sent = send(socket, at, size, MSG_NOSIGNAL);
-        if (sent < 0)
-            return -errno;
-        at += sent;
-        size -= sent;
-    }
-    return 0;
-}
-
-static int answer(struct usbip *bus, uint32_t command, uint32_t number, int status, uint32_t length)
+/* Header and data go in one message, for each costs the time of a system call. */
+static int answer(struct usbip *bus, uint32_t command, uint32_t number, int status,
+                  const void *data, uint32_t length)
 {
     struct message message = {.command = htonl(command), .number = htonl(number)};
     message.word[0] = htonl(status);
     message.word[1] = htonl(length);
-    return give(bus->socket, &message, sizeof(message));
+    struct iovec parts[] = {{&message, sizeof(message)}, {(void *)data, data ? length : 0}};
+    struct msghdr both = {.msg_iov = parts, .msg_iovlen = 2};
+    size_t left = parts[0].iov_len + parts[1].iov_len;
+    while (left) {
+        ssize_t sent = sendmsg(bus->socket, &both, MSG_NOSIGNAL);
+        if (sent < 0)
+            return -errno;
+        left -= sent;
+        for (int i = 0; i < 2; i++) {
+            size_t gone = (size_t)sent < parts[i].iov_len ? (size_t)sent : parts[i].iov_len;
+            parts[i].iov_base = (char *)parts[i].iov_base + gone;
+            parts[i].iov_len -= gone;
+            sent -= gone;
+        }
+    }
+    return 0;
 }
 
 /* The host takes a bulk request back. */
@@ -100,7 +105,7 @@ static int withdraw(struct usbip *bus, uint32_t number, uint32_t withdrawn)
         status = -ECONNRESET;
         break;
     }
-    return answer(bus, UNLINKED, number, status, 0);
+    return answer(bus, UNLINKED, number, status, NULL, 0);
 }
 
 int usbip_take(struct usbip *bus, struct usbip_request *ret)
@@ -137,10 +142,7 @@ int usbip_take(struct usbip *bus, struct usbip_request *ret)
 int usbip_answer(struct usbip *bus, const struct usbip_request *request, int status,
                  const void *data, uint32_t length)
 {
-    int result = answer(bus, SUBMITTED, request->number, status, length);
-    if (result < 0 || !request->in || !length)
-        return result;
-    return give(bus->socket, data, length);
+    return answer(bus, SUBMITTED, request->number, status, request->in ? data : NULL, length);
 }
 
 int usbip_answer_waiting(struct usbip *bus, const void *data, uint32_t length)
@@ -148,6 +150,5 @@ int usbip_answer_waiting(struct usbip *bus, const void *data, uint32_t length)
     uint32_t number = bus->waiting[0].number;
     bus->waits--;
     memmove(&bus->waiting[0], &bus->waiting[1], bus->waits * sizeof(bus->waiting[0]));
-    int result = answer(bus, SUBMITTED, number, 0, length);
-    return result < 0 || !length ? result : give(bus->socket, data, length);
+    return answer(bus, SUBMITTED, number, 0, data, length);
 }

@@ -24,7 +24,7 @@
 #include "tests/vm/usbip.h"
 #include "tests/vm/uvc.h"
 
-enum { MOST_PICTURES = 64, MOST_BYTES = 640 * 480 * 2 };
+enum { MOST_PICTURES = 64, MOST_WIDTH = 640, MOST_BYTES = MOST_WIDTH * 480 * 2 };
 
 struct jpeg {
     uint8_t *data;
@@ -83,15 +83,20 @@ static void read_jpegs(struct camera *camera, const char *folder)
     camera->uvc.size = 1;
 }
 
+/* A line of every picture, and the one below it, which is copied to where it is needed: emulated
+ * machines are slow. */
 static size_t paint(struct camera *camera, uint8_t *to)
 {
+    static uint8_t lines[2][MOST_WIDTH * 2];
     int width = uvc_width(&camera->uvc), height = uvc_height(&camera->uvc);
     int bright = camera->uvc.brightness / 4;
-    for (int y = 0; y < height; y++)
+    for (int y = 0; y < 2; y++)
         for (int x = 0; x < width; x++) {
-            *to++ = ((x + y + camera->number) & 1 ? 180 : 20) + bright;
-            *to++ = 128 + (x + (int)camera->number) % 32;
+            lines[y][2 * x] = ((x + y + camera->number) & 1 ? 180 : 20) + bright;
+            lines[y][2 * x + 1] = 128 + (x + (int)camera->number) % 32;
         }
+    for (int y = 0; y < height; y++)
+        memcpy(to + (size_t)y * width * 2, lines[y & 1], (size_t)width * 2);
     return (size_t)width * height * 2;
 }
 
