@@ -8,13 +8,13 @@ import unittest
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import v4l2
-from cameratest import (CHAIN, LEAK, ROUNDS, CameraTest, descriptors, has_virtual_cameras, main,
+from cameratest import (CHAIN, LEAK, NO_VIRTUAL_CAMERAS, ROUNDS, CameraTest, descriptors, main,
                         wait_until)
 from devices import Loopback, UsbCamera, detail, ffmpeg_pictures, luma_of, node_name, v4l2_ctl
 from halotest import start_halod
 
 
-@unittest.skipUnless(has_virtual_cameras(), 'this halod feeds no virtual cameras')
+@unittest.skipIf(NO_VIRTUAL_CAMERAS, NO_VIRTUAL_CAMERAS)
 class VirtualTest(CameraTest):
     WIDTH, HEIGHT = 320, 240
 
