@@ -48,7 +48,7 @@ class Viewer(threading.Thread):
         super().__init__(daemon=True)
         self.width, self.height, self.seen = width, height, []
         self.process = subprocess.Popen(
-            [FFMPEG, '-nostdin', '-v', 'error', '-fflags', 'nobuffer', '-flags', 'low_delay',
+            [FFMPEG, '-nostdin', '-v', 'fatal', '-fflags', 'nobuffer', '-flags', 'low_delay',
              '-probesize', '32', '-threads', '1', *source, '-an', '-fps_mode', 'passthrough', '-vf',
              f'scale={width}:{height},format=yuv420p,extractplanes=y', '-f', 'rawvideo', '-flush_packets', '1',
              '-'], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
@@ -79,11 +79,12 @@ class CameraTest(DaemonTest):
 
     WIDTH, HEIGHT = 320, 180
 
-    def watch(self, camera, viewer='one.nut', **more):
-        """Starts the stream and looks at it until pictures come."""
-        self.level = self.level_of(camera.node)
+    def watch(self, camera, level=None, **more):
+        """Starts the stream and looks at it until pictures come, of the brightness that the camera's
+        have now where no other is given."""
+        self.level = level or self.level_of(camera.node)
         self.daemon = self.start({'one': self.camera_stream(camera.node, **more)})
-        self.eye = self.look('-i', 'unix:' + self.path(viewer))
+        self.eye = self.look('-i', 'unix:' + self.path('one.nut'))
         self.packets = self.reader('one.ts')
         self.addCleanup(self.packets.close)
         self.wait_pictures()
@@ -177,4 +178,5 @@ class CameraTest(DaemonTest):
         after = self.costs()
         self.assertEqual([d for d, _ in after], [d for d, _ in before], 'descriptors')
         for (_, old), (_, new) in zip(before, after):
-            self.assertLess(new - old, 4096, f'memory, KiB: {before} {after}')
+            # what viewers are slow for waits in queues of up to 4 MiB
+            self.assertLess(new - old, 8192, f'memory, KiB: {before} {after}')

@@ -11,7 +11,7 @@ import v4l2
 from cameratest import (BACK_WITHIN, CARD_WITHIN, CHAIN, LEAK, NO_CAMERAS, ROUNDS, CameraTest,
                         Viewer, main, wait_until)
 from devices import HDMI, UsbCamera, Vivid, detail, set_control, v4l2_ctl
-from halotest import raw_frames
+from halotest import raw_frames, run_halod
 
 
 
@@ -51,8 +51,11 @@ class VividTest(CameraTest):
     def test_to_a_file(self):
         output = self.path('out.mkv')
         begun = time.monotonic()
-        self.halod('run', '-i', self.vivid.node, '-video_size', '320x180', '-framerate', '25',
-                   '-vf', CHAIN, '-t', '3', '-c:v', 'ffv1', output)
+        run = run_halod('run', '-i', self.vivid.node, '-video_size', '320x180', '-framerate', '25',
+                        '-vf', CHAIN, '-t', '3', '-c:v', 'ffv1', output)
+        if 'is a device: halod run reads' in run.err:
+            self.skipTest(run.err.strip())
+        self.assertEqual(run.code, 0, self.told(run))
         self.assertLess(time.monotonic() - begun, 20)
         luma = raw_frames(output, filters='format=yuv420p,extractplanes=y')
         size = 320 * 180
@@ -60,29 +63,26 @@ class VividTest(CameraTest):
         for start in range(0, len(luma), size):
             self.assertLess(detail(luma[start:start + size], 320, 180), LEAK)
 
-    def test_disconnects(self):
-        """The driver says that the camera is gone until all of its descriptors are closed."""
+    def lose(self, control, what):
+        """Rounds of a fault that the camera comes back from at once; the first may keep what the
+        others use again."""
         self.watch(self.vivid)
-        self.wait_pictures()
-        before, times = self.costs(), []
-        for _ in range(ROUNDS):
+        times, before = [], None
+        for _ in range(ROUNDS + 1):
             opened, since = self.opened(), time.monotonic()
-            self.vivid.control('disconnect')
+            self.vivid.control(control)
             self.wait_opened(opened)
             times.append(self.wait_first(since + 0.1, True))
-        self.assert_soon(times, BACK_WITHIN, 'back after a disconnect')
+            before = before or self.costs()
+        self.assert_soon(times, BACK_WITHIN, 'back after ' + what)
         self.assert_costs(before)
 
+    def test_disconnects(self):
+        """The driver says that the camera is gone until all of its descriptors are closed."""
+        self.lose('disconnect', 'a disconnect')
+
     def test_fatal_errors(self):
-        self.watch(self.vivid)
-        before, times = self.costs(), []
-        for _ in range(ROUNDS):
-            opened, since = self.opened(), time.monotonic()
-            self.vivid.control('inject_fatal_streaming_error')
-            self.wait_opened(opened)
-            times.append(self.wait_first(since + 0.1, True))
-        self.assert_soon(times, BACK_WITHIN, 'back after a fatal error')
-        self.assert_costs(before)
+        self.lose('inject_fatal_streaming_error', 'a fatal error')
 
     def test_flagged_buffers(self):
         self.watch(self.vivid)
@@ -91,6 +91,7 @@ class VividTest(CameraTest):
         for _ in range(ROUNDS):
             self.vivid.control('inject_v4l2_buf_flag_error')
             self.wait_pictures()
+        wait_until(lambda: self.daemon.status('one')['dropped']['damaged'] >= damaged + ROUNDS)
         self.assertEqual(self.daemon.status('one')['dropped']['damaged'] - damaged, ROUNDS)
         self.assertEqual(self.opened(), opened, 'it was opened again for a flagged buffer')
 
@@ -103,7 +104,7 @@ class VividTest(CameraTest):
             self.wait_why('nothing')
             self.vivid.control('percentage_of_dropped_buffers', 0)
             times.append(self.wait_pictures())
-        self.assert_soon(cards, 1, 'card in a stall')
+        self.assert_soon(cards, 1 + CARD_WITHIN, 'card in a stall')  # capture.stall is 1
         self.assert_soon(times, 5 + BACK_WITHIN, 'back after a stall')  # the longest pause, and open
 
     def test_refused_calls(self):
@@ -286,8 +287,11 @@ class UsbTest(CameraTest):
             self.assert_soon([self.wait_pictures()], 3 + BACK_WITHIN, 'back after a stall')
 
     def test_controls(self):
-        """Of the settings, and while it runs."""
-        self.watch(self.camera, capture={'controls': {'brightness': -60}})
+        """Those of the settings are the camera's when it streams."""
+        set_control(self.camera.node, 'brightness', -60)
+        level = self.level_of(self.camera.node)
+        set_control(self.camera.node, 'brightness', 60)
+        self.watch(self.camera, level, capture={'controls': {'brightness': -60}})
         self.assertIn('brightness: -60', v4l2_ctl(self.camera.node, '-C', 'brightness'))
 
 
