@@ -480,12 +480,13 @@ class Reloads(DaemonTest):
         daemon.wait_state('one', 'running')
         other = Control(daemon.path)
         self.addCleanup(other.close)
-        os.kill(daemon.pids()[0], signal.SIGSTOP)
+        pid = daemon.pids()[0]
+        os.kill(pid, signal.SIGSTOP)
         other.send('Set', {'name': 'one', 'filters': 'gblur=sigma=9'})
         time.sleep(0.2)
         daemon.control.send('Reload', {})
         time.sleep(0.2)
-        os.kill(daemon.pids()[0], signal.SIGCONT)
+        os.kill(pid, signal.SIGCONT)
         self.assertEqual(daemon.control.receive()['set'], ['one'])
         self.assertTrue(wait_until(
             lambda: daemon.told().count('filters are now gblur=sigma=2') == 1), daemon.told())

@@ -10,8 +10,8 @@ import tempfile
 import unittest
 
 ROOT = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), '../..'))
-SHORT = ['sanitized', 'plain', 'nocuda', 'vm']
-LONG = ['cameras', 'gpu', 'random', 'aarch64', 'mutants', 'kernels', 'threads', 'full']
+SHORT = ['sanitized', 'plain', 'nocuda']
+LONG = ['gpu', 'random', 'aarch64', 'mutants', 'kernels', 'threads', 'full']
 MESON = '''#!/bin/sh
 case $1,$2 in
 setup,--reconfigure) folder=$3 ;;
