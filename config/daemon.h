@@ -44,6 +44,7 @@ enum halo_output_kind {
     HALO_OUTPUT_UNIX, /* a socket: .ts .mkv .nut encoded; .nut with codec raw; .fd frames */
     HALO_OUTPUT_FILE, /* strftime name, in segments where segment_time is given */
     HALO_OUTPUT_URL,  /* FFmpeg pushes to it */
+    HALO_OUTPUT_V4L2, /* a virtual camera: a device of v4l2loopback */
     HALO_OUTPUT_NULL, /* filtered and thrown away */
 };
 
@@ -83,11 +84,11 @@ struct halo_video_settings {
 
 struct halo_output_settings {
     int kind;        /* enum halo_output_kind */
-    char *target;    /* path, name pattern or URL; NULL for null */
+    char *target;    /* path, name pattern, URL or device; NULL for null */
     char *rendition; /* name of the one that it shows; NULL: the stream's own chain */
-    struct halo_video_settings video;
-    char *audio;         /* "copy", "off" or an encoder's name; NULL: off */
-    char *format;        /* of FFmpeg's muxer, for url; NULL: from the target */
+    struct halo_video_settings video; /* v4l2: size and fps are always given */
+    char *audio;                      /* "copy", "off" or an encoder's name; NULL: off */
+    char *format;        /* url: FFmpeg's muxer, NULL: from the target; v4l2: halo_camera_formats */
     double segment_time; /* FILE: seconds; 0: one file */
     int64_t keep_size;   /* FILE: bytes of all its segments; oldest go first; 0: all are kept */
     char *hook;          /* FILE: a program started with each finished segment's path */

@@ -52,6 +52,8 @@ const struct halo_output_place halo_output_places[] = {
     [HALO_OUTPUT_FILE] = {"file", "name of a file, with strftime's %Y%m%d-%H%M%S where there is "
                                   "segment_time"},
     [HALO_OUTPUT_URL] = {"url", "where FFmpeg pushes to: rtsp://, srt://, rtmp:// ..."},
+    [HALO_OUTPUT_V4L2] = {"v4l2", "a virtual camera: a device of v4l2loopback, such as "
+                                  "/dev/video10"},
     [HALO_OUTPUT_NULL] = {"null", "true: filtered and thrown away"},
 };
 
@@ -161,7 +163,8 @@ const struct halo_option halo_output_options[] = {
     {"audio", NULL, HALO_OPTION_STRING, AT(audio),
      .help = "off (the default), copy, or an encoder"},
     {"format", NULL, HALO_OPTION_STRING, AT(format),
-     .help = "url: FFmpeg's muxer, where it does not follow from the URL"},
+     .help = "url: FFmpeg's muxer, where it does not follow from the URL; v4l2: yuyv (the "
+             "default), yu12, nv12 or mjpeg"},
     {"segment_time", NULL, HALO_OPTION_TIME, AT(segment_time), 0, 1, 604800,
      .help = "file: a new file after this long (default: one file)"},
     {"keep_size", NULL, HALO_OPTION_BYTES, AT(keep_size), 0, 1e6, 9e15,
@@ -186,11 +189,11 @@ const struct halo_option halo_video_options[] = {
     {"preset", NULL, HALO_OPTION_STRING, AT(preset), .help = "the encoder's preset",
      .pattern = "^[A-Za-z0-9_-]+$", .form = "a word such as fast"},
     {"size", NULL, HALO_OPTION_STRING, AT(size),
-     .help = "scaled to this after the filters (default: the input's)",
+     .help = "scaled to this after the filters (default: the input's; v4l2: 1280x720)",
      .pattern = "^[1-9][0-9]{0,4}x[1-9][0-9]{0,4}$", .form = "WIDTHxHEIGHT such as 1280x720"},
     {"gop", NULL, HALO_OPTION_TIME, AT(gop), 1, 0.01, 3600, .help = "time between key frames"},
     {"fps", NULL, HALO_OPTION_RATIO, AT(fps), 0, 0, 1000,
-     .help = "pictures a second at most; 0: every one"},
+     .help = "pictures a second at most; 0: every one; v4l2: exactly so many (default 30)"},
     {NULL},
 };
 

@@ -14,6 +14,18 @@ const char *halo_video_codec(const struct halo_video_settings *video)
     return video->codec ? video->codec : "libx264";
 }
 
+const char *const halo_camera_formats[] = {"yuyv", "yu12", "nv12", "mjpeg", NULL};
+
+/* NULL: it is fed with images. */
+static const char *camera_pixels(const char *format)
+{
+    static const char *const pixels[] = {"yuyv422", "yuv420p", "nv12", NULL};
+    int at = 0;
+    while (pixels[at] && strcmp(halo_camera_formats[at], format) != 0)
+        at++;
+    return pixels[at];
+}
+
 static bool is_raw(const struct halo_output_settings *output)
 {
     const char *dot = strrchr(output->target, '.');
@@ -34,14 +46,15 @@ static bool is_same_video(const struct halo_video_settings *a, const struct halo
            a->gop == b->gop && a->fps == b->fps;
 }
 
-/* Raw pictures have a size and a rate, and no codec to differ in. */
+/* Raw pictures and images have a size and a rate, and no codec to differ in. */
 static bool is_same(const struct halo_encoding *a, const struct halo_encoding *b)
 {
     if (a->kind != b->kind || a->rendition != b->rendition ||
         !halo_is_same_text(a->audio, b->audio))
         return false;
-    if (a->kind == HALO_ENCODING_RAW)
-        return halo_is_same_text(a->video->size, b->video->size) && a->video->fps == b->video->fps;
+    if (a->kind != HALO_ENCODING_CODED)
+        return halo_is_same_text(a->video->size, b->video->size) &&
+               a->video->fps == b->video->fps && halo_is_same_text(a->format, b->format);
     return is_same_video(a->video, b->video);
 }
 
@@ -62,6 +75,16 @@ int halo_output_rendition(const struct halo_stream_settings *stream,
     return at < 0 ? -1 : at + 1;
 }
 
+static void set_kind(struct halo_encoding *e, const struct halo_output_settings *output)
+{
+    if (output->kind != HALO_OUTPUT_V4L2) {
+        e->kind = is_raw(output) ? HALO_ENCODING_RAW : HALO_ENCODING_CODED;
+        return;
+    }
+    e->format = camera_pixels(output->format);
+    e->kind = e->format ? HALO_ENCODING_RAW : HALO_ENCODING_JPEG;
+}
+
 int halo_encodings(const struct halo_stream_settings *stream, struct halo_encoding *ret, int *of)
 {
     int count = 0;
@@ -70,19 +93,20 @@ int halo_encodings(const struct halo_stream_settings *stream, struct halo_encodi
         of[i] = -1;
         if (output->kind == HALO_OUTPUT_NULL)
             continue;
-        const struct halo_encoding wanted = {
-            .kind = is_raw(output) ? HALO_ENCODING_RAW : HALO_ENCODING_CODED,
+        struct halo_encoding wanted = {
             .rendition = halo_output_rendition(stream, output),
             .video = &output->video,
             .audio = sound_of(output),
         };
+        set_kind(&wanted, output);
+        const bool feeds = output->kind == HALO_OUTPUT_UNIX || output->kind == HALO_OUTPUT_V4L2;
         int at = 0;
         while (at < count && !is_same(&ret[at], &wanted))
             at++;
         if (at == count)
             ret[count++] = wanted;
-        ret[at].feeds |= output->kind == HALO_OUTPUT_UNIX;
-        ret[at].writes |= output->kind != HALO_OUTPUT_UNIX;
+        ret[at].feeds |= feeds;
+        ret[at].writes |= !feeds;
         of[i] = at;
     }
     ret[count++] = (struct halo_encoding){.kind = HALO_ENCODING_JPEG, .feeds = true};

@@ -10,24 +10,29 @@ enum { HALO_MOST_ENCODINGS = HALO_MOST_OUTPUTS + 1 };
 
 enum halo_encoding_kind {
     HALO_ENCODING_CODED,
-    HALO_ENCODING_RAW,  /* pictures as the gate gives them, one after the other */
-    HALO_ENCODING_JPEG, /* for HTTP; of the stream's own chain */
+    HALO_ENCODING_RAW,  /* pictures one after the other */
+    HALO_ENCODING_JPEG, /* one image for each picture: for HTTP, and for virtual cameras */
 };
 
 struct halo_encoding {
     enum halo_encoding_kind kind;
     int rendition;                           /* 0: the stream's own chain; else 1 + index */
-    const struct halo_video_settings *video; /* of the first output that has it; NULL for JPEG */
-    const char *audio;                       /* encoder or "copy"; NULL: none */
-    bool feeds;  /* viewers of the supervisor take it (unix sockets, HTTP) */
-    bool writes; /* outputs of the engine do (files, URLs): it runs always */
+    const struct halo_video_settings *video; /* of an output; NULL: HTTP's */
+    const char *format; /* RAW: FFmpeg's pixel format; NULL: as the gate gives them */
+    const char *audio;  /* encoder or "copy"; NULL: none */
+    bool feeds;         /* viewers of the supervisor take it (unix sockets, HTTP) */
+    bool writes;        /* outputs of the engine do (files, URLs): it runs always */
 };
+
+/* What virtual cameras can be fed with: "yuyv", the default, ...; NULL-terminated. */
+extern const char *const halo_camera_formats[];
 
 /* The encoder's name, or "raw"; what is not given is libx264. */
 const char *halo_video_codec(const struct halo_video_settings *video);
 
 /* Fills ret, HALO_MOST_ENCODINGS long, and of, HALO_MOST_OUTPUTS long: the encoding of each output,
- * or -1 for null. The last one is always JPEG. Returns how many there are. Points into stream. */
+ * or -1 for null. The last one is always HTTP's: JPEG of the stream's own chain. Returns how many
+ * there are. Points into stream. */
 int halo_encodings(const struct halo_stream_settings *stream, struct halo_encoding *ret, int *of);
 
 /* Index of the stream's rendition of that name; -1: there is none. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * One output of a stream, and what its keys mean together. */
+#include <stdio.h>
 #include <string.h>
 
 #include "config/daemon_tables.h"
@@ -50,6 +51,8 @@ static void load_video(struct halo_loader *l, void *settings, struct halo_node *
     const bool raw = output->video.codec && !strcmp(output->video.codec, "raw");
     const bool frames =
         output->kind == HALO_OUTPUT_UNIX && output->target && has_suffix(output->target, ".fd");
+    if (output->kind == HALO_OUTPUT_V4L2)
+        return;
     if (!(codec && codec->bad) && !raw && !frames)
         check_video(l, &output->video, node);
     if (!codec || codec->bad || !output->video.codec)
@@ -68,9 +71,9 @@ static const struct halo_section output_section = {
         {"unix", NULL, NULL},
         {"file", NULL, NULL},
         {"url", NULL, NULL},
+        {"v4l2", NULL, NULL},
         {"null", NULL, NULL},
         {"video", load_video, NULL},
-        {"v4l2", NULL, "virtual cameras are not there yet"},
         {NULL},
     },
 };
@@ -138,25 +141,63 @@ static void check_url(struct halo_loader *l, const struct halo_output_settings *
         halo_loader_say_of(l, node, "url", "must begin with its protocol, as in rtsp://HOST/PATH");
 }
 
+static void give(struct halo_loader *l, char **field, const char *text)
+{
+    if (!*field && !(*field = strdup(text)))
+        l->no_memory = true;
+}
+
+/* Programs follow no change, and are served before there is an input: all is said beforehand. */
+static void finish_camera(struct halo_loader *l, struct halo_output_settings *output,
+                          struct halo_node *node)
+{
+    static const char *const without[] = {"codec", "bitrate", "crf", "preset"};
+    struct halo_video_settings *video = &output->video;
+    struct halo_node *map = halo_node_get(node, "video");
+    int width = 2, height = 2, count = 0;
+    if (strncmp(output->target, "/dev/", 5) != 0)
+        halo_loader_say_of(l, node, "v4l2", "must be a device such as /dev/video10");
+    for (size_t i = 0; i < sizeof(without) / sizeof(*without); i++)
+        if (map && halo_node_get(map, without[i]))
+            halo_loader_say_of(l, node, "video", "%s: has no effect with v4l2:", without[i]);
+    give(l, &output->format, halo_camera_formats[0]);
+    give(l, &video->size, "1280x720");
+    if (video->fps <= 0)
+        video->fps = 30;
+    while (halo_camera_formats[count] &&
+           strcmp(halo_camera_formats[count], output->format ? output->format : "") != 0)
+        count++;
+    if (!halo_camera_formats[count])
+        halo_loader_say_of(l, node, "format", "must be yuyv, yu12, nv12 or mjpeg");
+    if (video->size && sscanf(video->size, "%dx%d", &width, &height) == 2 &&
+        (width % 2 || height % 2))
+        halo_loader_say_of(l, node, "video", "size: %s: of a virtual camera it is even",
+                           video->size);
+}
+
 /* Keys that would have no effect with this kind. */
 static void check_keys(struct halo_loader *l, const struct halo_output_settings *output,
                        struct halo_node *node)
 {
+    enum {
+        ALL = (1U << HALO_OUTPUT_KINDS) - 1,
+        NONE = 1U << HALO_OUTPUT_NULL,
+        FILES = 1U << HALO_OUTPUT_FILE,
+        CAMERA = 1U << HALO_OUTPUT_V4L2,
+    };
     static const struct {
         const char *key;
-        int kind; /* the one that has it; -1: all but null */
+        unsigned kinds; /* that have it */
     } keys[] = {
-        {"video", -1},
-        {"audio", -1},
-        {"format", HALO_OUTPUT_URL},
-        {"segment_time", HALO_OUTPUT_FILE},
-        {"keep_size", HALO_OUTPUT_FILE},
-        {"hook", HALO_OUTPUT_FILE},
+        {"video", ALL & ~NONE},
+        {"audio", ALL & ~NONE & ~CAMERA},
+        {"format", 1U << HALO_OUTPUT_URL | CAMERA},
+        {"segment_time", FILES},
+        {"keep_size", FILES},
+        {"hook", FILES},
     };
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
-        const bool fits =
-            keys[i].kind == -1 ? output->kind != HALO_OUTPUT_NULL : output->kind == keys[i].kind;
-        if (!fits && halo_node_get(node, keys[i].key))
+        if (!(keys[i].kinds & 1U << output->kind) && halo_node_get(node, keys[i].key))
             halo_loader_say_of(l, node, keys[i].key,
                                "has no effect with %s:", halo_output_places[output->kind].key);
     }
@@ -176,8 +217,9 @@ static int find_kind(struct halo_loader *l, struct halo_node *node)
         }
         found = kind;
     }
-    if (found < 0 && !halo_node_get(node, "v4l2"))
-        halo_loader_say(l, node, "where to? One of unix:, file:, url: and null: true is missing");
+    if (found < 0)
+        halo_loader_say(l, node,
+                        "where to? One of unix:, file:, url:, v4l2: and null: true is missing");
     return found;
 }
 
@@ -194,7 +236,7 @@ static void load_target(struct halo_loader *l, struct halo_output_settings *outp
         if (output->target && output->kind == HALO_OUTPUT_UNIX)
             halo_loader_claim_socket(l, node, output->target);
         else if (output->target)
-            halo_loader_claim(l, node, output->kind == HALO_OUTPUT_FILE, output->target);
+            halo_loader_claim(l, node, output->kind != HALO_OUTPUT_URL, output->target);
     }
     halo_loader_leave(l, mark);
 }
@@ -226,6 +268,9 @@ void halo_load_output(struct halo_loader *l, struct halo_output_settings *output
         check_file(l, output, node);
     else if (kind == HALO_OUTPUT_URL)
         check_url(l, output, node);
-    if (kind != HALO_OUTPUT_UNIX && output->video.codec && !strcmp(output->video.codec, "raw"))
+    else if (kind == HALO_OUTPUT_V4L2)
+        finish_camera(l, output, node);
+    if (kind != HALO_OUTPUT_UNIX && kind != HALO_OUTPUT_V4L2 && output->video.codec &&
+        !strcmp(output->video.codec, "raw"))
         say_raw(l, node);
 }

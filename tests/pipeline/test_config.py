@@ -45,6 +45,8 @@ streams:
       - {url: "srt://listener.example:9000?passphrase=${PASSWORD}", format: mpegts, audio: aac}
       - unix: /run/halod/door.fd
       - {unix: /run/halod/door.nut, video: {codec: raw}}
+      - {v4l2: /dev/video10, format: nv12, rendition: hard, video: {size: 640x360, fps: 25}}
+      - v4l2: /dev/video11
   road: {input: road.mp4, loop: true, realtime: true, filters: "avgblur=sizeX=9", gpu: 0,
          outputs: [{unix: /run/halod/road.nut}]}
   check: {input: "test:", filters: "gblur=sigma=3", gpu: auto, last_for: 1:30,
@@ -357,7 +359,7 @@ WRONG = (
     STREAM.replace('sobel', '[{gblur: 3}]'), STREAM.replace('sobel', '[{a: {}, b: {}}]'),
     STREAM.replace('sobel', '[[sobel]]'),
     OUTPUT + '{}\n', OUTPUT + '{unix: a.ts, file: b.mkv}\n', OUTPUT + '{null: false}\n',
-    OUTPUT + '{v4l2: /dev/video9}\n', OUTPUT + '{unix: a.ts, video: {codec: copy}}\n',
+    OUTPUT + '{v4l2: true}\n', OUTPUT + '{unix: a.ts, video: {codec: copy}}\n',
     OUTPUT + '{unix: a.ts, video: {size: 1x}}\n', OUTPUT + '{unix: a.ts, video: {bitrat: 4M}}\n',
     OUTPUT + '{unix: a.ts, video: {bitrate: lots}}\n', OUTPUT + '{unix: a.ts, video: {fps: 1/}}\n',
     OUTPUT + '{unix: a.ts, video: {gop: 0}}\n',
@@ -407,7 +409,7 @@ class Schemas(ConfigTest):
         open_text = re.sub(r'(?m)^  #  ', '    ', open_text)
         self.assertIn('\n  door:\n    input:', open_text)
         path = self.write(open_text)
-        self.check(path, 3, environment={'RTSP_PASSWORD': 'x'})
+        self.check(path, 4, environment={'RTSP_PASSWORD': 'x'})
         os.environ['RTSP_PASSWORD'] = 'x'
         self.assertEqual(self.errors_of(open_text), [])
 

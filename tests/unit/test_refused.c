@@ -142,11 +142,21 @@ static void chains(void **state)
 static void outputs(void **state)
 {
     (void)state;
-    REFUSE(OUT "{}\n", AT_OUT ": where to? One of unix:, file:, url: and null: true is missing");
+    REFUSE(OUT "{}\n",
+           AT_OUT ": where to? One of unix:, file:, url:, v4l2: and null: true is missing");
     REFUSE(OUT "{unix: a.ts, file: a.mkv}\n",
            AT_OUT ": unix: and file: in one output: make two of it");
     REFUSE(OUT "{null: false}\n", AT_OUT ".null: must be true");
-    REFUSE(OUT "{v4l2: /dev/video10}\n", AT_OUT ".v4l2: virtual cameras are not there yet");
+    REFUSE(OUT "{v4l2: video10}\n", AT_OUT ".v4l2: must be a device such as /dev/video10");
+    REFUSE(OUT "{v4l2: /dev/video10, format: yuy2, audio: copy, hook: x, video: {size: 641x360}}\n",
+           AT_OUT ".audio: has no effect with v4l2:", AT_OUT ".hook: has no effect with v4l2:",
+           AT_OUT ".format: must be yuyv, yu12, nv12 or mjpeg",
+           AT_OUT ".video: size: 641x360: of a virtual camera it is even");
+    REFUSE(OUT "{v4l2: /dev/video10, video: {codec: raw, crf: 3}}\n",
+           AT_OUT ".video: codec: has no effect with v4l2:",
+           AT_OUT ".video: crf: has no effect with v4l2:");
+    REFUSE(OUT "{v4l2: /dev/video10}\n    - {v4l2: /dev/video10}\n",
+           "f:7: streams.a.outputs[1].v4l2: streams.a.outputs[0].v4l2 has the same place (line 6)");
     REFUSE(OUT "{unix: a.mp4}\n",
            AT_OUT ".unix: its suffix says what viewers get: .ts, .mkv, .nut or .fd");
     REFUSE(OUT "{unix: a.fd, audio: copy}\n", AT_OUT ".audio: a socket .fd has frames alone");

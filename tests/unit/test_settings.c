@@ -257,15 +257,26 @@ static void encodings(void **state)
                  "    - {file: a.mp4, video: {fps: 0}, audio: off}\n    - {null: true}\n"
                  "    - {unix: b.ts, video: {crf: 30}}\n    - {unix: c.ts, rendition: b}\n"
                  "    - {unix: a.fd}\n    - {unix: a.nut, video: {codec: raw}}\n"
+                 "    - {v4l2: /dev/video10}\n    - {v4l2: /dev/video11, format: nv12}\n"
+                 "    - {v4l2: /dev/video12, video: {size: 1280x720, fps: 30}}\n"
+                 "    - {v4l2: /dev/video13, format: mjpeg, rendition: b}\n"
                  "    renditions: {b: {filters: sobel}}\n");
-    static const int wanted[] = {0, 0, 0, -1, 1, 2, 3, 3};
+    static const int wanted[] = {0, 0, 0, -1, 1, 2, 3, 3, 4, 5, 4, 6};
     struct halo_encoding encoding[HALO_MOST_ENCODINGS];
     int of[HALO_MOST_OUTPUTS];
-    assert_int_equal(halo_encodings(&s->stream[0], encoding, of), 5);
+    assert_int_equal(halo_encodings(&s->stream[0], encoding, of), 8);
     assert_memory_equal(of, wanted, sizeof(wanted));
     assert_int_equal(encoding[2].rendition, 1);
     assert_int_equal(encoding[3].kind, HALO_ENCODING_RAW);
-    assert_int_equal(encoding[4].kind, HALO_ENCODING_JPEG);
+    assert_null(encoding[3].format);
+    assert_string_equal(encoding[4].format, "yuyv422");
+    assert_string_equal(encoding[4].video->size, "1280x720");
+    assert_true(encoding[4].video->fps == 30 && encoding[4].feeds && !encoding[4].writes);
+    assert_string_equal(encoding[5].format, "nv12");
+    assert_int_equal(encoding[6].kind, HALO_ENCODING_JPEG);
+    assert_true(encoding[6].rendition == 1 && encoding[6].video->fps == 30);
+    assert_int_equal(encoding[7].kind, HALO_ENCODING_JPEG);
+    assert_null(encoding[7].video);
     halo_daemon_settings_destroy(s);
 }
 
