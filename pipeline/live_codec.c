@@ -5,6 +5,7 @@
 #include <libavutil/imgutils.h>
 #include <libavutil/mem.h>
 #include <libavutil/parseutils.h>
+#include <libavutil/pixdesc.h>
 #include <string.h>
 
 #include "pipeline/av.h"
@@ -71,6 +72,8 @@ static int open_for(struct halo_live_encoding *e, struct halo_encoder **ret, str
 {
     const struct halo_video_settings *video = e->what->video;
     struct halo_encoder_settings settings = {.live = true};
+    if (video)
+        size_of(e->live, e->what, &settings.width, &settings.height);
     if (e->what->kind == HALO_ENCODING_JPEG) {
         settings.jpeg = true;
         return open_encoder(e->live, "mjpeg", "image2", &settings, ret, err);
@@ -79,7 +82,6 @@ static int open_for(struct halo_live_encoding *e, struct halo_encoder **ret, str
     settings.crf = video->crf;
     settings.preset = video->preset;
     settings.gop = gop_of(e->live, video);
-    size_of(e->live, e->what, &settings.width, &settings.height);
     return open_encoder(e->live, halo_video_codec(video), "matroska", &settings, ret, err);
 }
 
@@ -166,7 +168,35 @@ static int make_card(struct halo_live_encoding *e, int which, struct halo_error 
     return ret;
 }
 
-/* ---- pictures as they are ---- */
+/* ---- pictures that are not encoded ---- */
+
+/* Programs take the pictures of a camera for limited-range BT.601, whatever is said of them. */
+static void be_like_a_camera(AVCodecParameters *par)
+{
+    par->color_range = AVCOL_RANGE_MPEG;
+    if (par->color_space != AVCOL_SPC_UNSPECIFIED)
+        par->color_space = AVCOL_SPC_SMPTE170M;
+}
+
+static int is_full(const AVCodecParameters *par)
+{
+    return par->color_range == AVCOL_RANGE_JPEG || par->color_space == AVCOL_SPC_RGB;
+}
+
+static int open_scaler(struct halo_live_encoding *e, const struct halo_scaler_side *from,
+                       struct halo_error *err)
+{
+    const AVCodecParameters *par = e->out->streams[0]->codecpar;
+    const struct halo_scaler_side to = {par->width, par->height, par->format, par->color_space,
+                                        is_full(par)};
+    if (from->width == to.width && from->height == to.height && from->format == to.format &&
+        from->space == to.space && from->full_range == to.full_range)
+        return 0;
+    e->scaler = halo_av_scaler(*from, to);
+    return e->scaler ? 0
+                     : halo_fail(err, -ENOTSUP, "pictures cannot be scaled to %dx%d", to.width,
+                                 to.height);
+}
 
 static int open_raw(struct halo_live_encoding *e, struct halo_error *err)
 {
@@ -177,24 +207,20 @@ static int open_raw(struct halo_live_encoding *e, struct halo_error *err)
     av_freep(&par->extradata);
     par->extradata_size = 0;
     par->codec_id = AV_CODEC_ID_RAWVIDEO;
-    par->codec_tag = avcodec_pix_fmt_to_codec_tag(shape->format);
-    par->format = shape->format;
     par->bit_rate = par->profile = par->level = 0;
-    size_of(e->live, e->what, &par->width, &par->height);
     if (halo_format_is_rgb(shape->format))
         par->color_space = AVCOL_SPC_RGB;
-    const int width = shape->input.width, height = shape->input.height;
-    const int full = par->color_range == AVCOL_RANGE_JPEG || par->color_space == AVCOL_SPC_RGB;
-    if (par->width != width || par->height != height) {
-        e->scaler = halo_av_scaler(
-            (struct halo_scaler_side){width, height, shape->format, par->color_space, full},
-            (struct halo_scaler_side){par->width, par->height, shape->format, par->color_space,
-                                      full});
-        if (!e->scaler)
-            return halo_fail(err, -ENOTSUP, "pictures cannot be scaled to %dx%d", par->width,
-                             par->height);
-    }
-    const int size = av_image_get_buffer_size(shape->format, par->width, par->height, 1);
+    const struct halo_scaler_side from = {shape->input.width, shape->input.height, shape->format,
+                                          par->color_space, is_full(par)};
+    par->format = e->what->format ? av_get_pix_fmt(e->what->format) : shape->format;
+    par->codec_tag = avcodec_pix_fmt_to_codec_tag(par->format);
+    size_of(e->live, e->what, &par->width, &par->height);
+    if (e->what->format)
+        be_like_a_camera(par);
+    const int ret = open_scaler(e, &from, err);
+    if (ret < 0)
+        return ret;
+    const int size = av_image_get_buffer_size(par->format, par->width, par->height, 1);
     e->raw = size < 0 ? NULL
                       : av_buffer_pool_init((size_t)size + AV_INPUT_BUFFER_PADDING_SIZE,
                                             av_buffer_allocz);
