@@ -62,7 +62,10 @@ static char *folder_of(const char *target)
 
 static void ask_output(json_t *facts, const char *stream, const struct halo_output_settings *output)
 {
-    if (output->kind != HALO_OUTPUT_NULL)
+    if (output->kind == HALO_OUTPUT_V4L2)
+        json_array_append_new(list_of(facts, "virtual_cameras"),
+                              json_pack("{s:s, s:s}", "stream", stream, "path", output->target));
+    else if (output->kind != HALO_OUTPUT_NULL)
         ask_encoder(facts, stream, &output->video);
     if (!output->target || (output->kind != HALO_OUTPUT_FILE && output->kind != HALO_OUTPUT_UNIX))
         return;
@@ -117,6 +120,14 @@ static void look_at_folder(json_t *folder)
                         json_integer((json_int_t)disk.f_blocks * (json_int_t)disk.f_frsize));
 }
 
+static void look_at_camera(json_t *camera)
+{
+    const int failed = access(json_string_value(json_object_get(camera, "path")), R_OK | W_OK);
+    const bool missing = failed && errno == ENOENT;
+    add_error(camera, failed);
+    json_object_set_new(camera, "missing", json_boolean(missing));
+}
+
 /* Whether this user may use the GPU's device files. */
 static void look_at_devices(json_t *facts)
 {
@@ -143,6 +154,8 @@ static void look(uv_work_t *work)
         add_error(one, access(json_string_value(json_object_get(one, "path")), R_OK));
     json_array_foreach (json_object_get(facts, "folders"), i, one)
         look_at_folder(one);
+    json_array_foreach (json_object_get(facts, "virtual_cameras"), i, one)
+        look_at_camera(one);
     look_at_devices(facts);
 }
 
@@ -164,8 +177,8 @@ int halo_facts_gather(uv_loop_t *loop, const struct halo_daemon_settings *settin
         return -ENOMEM;
     }
     *g = (struct gathering){.work.data = g, .facts = base, .done = done, .arg = arg};
-    static const char *const lists[] = {"inputs",  "folders",      "sockets",
-                                        "devices", "cuda_streams", "encoders"};
+    static const char *const lists[] = {"inputs",       "folders",  "sockets",        "devices",
+                                        "cuda_streams", "encoders", "virtual_cameras"};
     for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
         list_of(base, lists[i]);
     for (int i = 0; i < settings->streams; i++)

@@ -217,6 +217,50 @@ static void inputs(const json_t *seen, struct doctor_finding *f)
     find(f, DOCTOR_OK, "", "every input file can be read");
 }
 
+/* The line that makes every device that is missing, with their numbers. */
+static void say_how(const json_t *list, char *ret, size_t size)
+{
+    char numbers[120] = "", each[120] = "";
+    json_t *one;
+    size_t i;
+    json_array_foreach ((json_t *)list, i, one) {
+        const char *path = ctl_text(one, "path");
+        const size_t used = strlen(numbers), more = strlen(each);
+        if (!json_is_true(json_object_get(one, "missing")) || strncmp(path, "/dev/video", 10) != 0)
+            continue;
+        snprintf(numbers + used, sizeof(numbers) - used, "%s%.4s", used ? "," : "", path + 10);
+        snprintf(each + more, sizeof(each) - more, "%s1", more ? "," : "");
+    }
+    snprintf(ret, size,
+             "modprobe v4l2loopback%s%s exclusive_caps=%s (as root; package v4l2loopback-dkms; "
+             "where it is loaded for others, modprobe -r v4l2loopback first)",
+             *numbers ? " video_nr=" : "", numbers, *each ? each : "1");
+}
+
+static void virtual_cameras(const json_t *seen, struct doctor_finding *f)
+{
+    char fix[400];
+    json_t *one;
+    size_t i;
+    const json_t *facts = facts_of(seen, f);
+    if (!facts)
+        return;
+    const json_t *list = json_object_get(facts, "virtual_cameras");
+    say_how(list, fix, sizeof(fix));
+    json_array_foreach ((json_t *)list, i, one)
+        if (json_is_true(json_object_get(one, "missing")))
+            find(f, DOCTOR_FAILED, fix, "stream %s: there is no %s", ctl_text(one, "stream"),
+                 ctl_text(one, "path"));
+        else if (json_object_get(one, "error"))
+            find(f, DOCTOR_FAILED,
+                 "add the daemon's user to the group video, or allow it in the unit (DeviceAllow=)",
+                 "stream %s: the daemon may not use %s: %s", ctl_text(one, "stream"),
+                 ctl_text(one, "path"), ctl_text(one, "error"));
+    find(f, DOCTOR_OK, "",
+         json_array_size(list) ? "every virtual camera is there"
+                               : "no virtual camera is asked for");
+}
+
 static void port(const json_t *seen, struct doctor_finding *f)
 {
     const char *state = ctl_text(seen, "port"), *address = ctl_text(seen, "port_address");
@@ -349,6 +393,7 @@ const struct doctor_check doctor_checks[] = {
     {"folders", "folders of outputs can be written", folders},
     {"disk", "their disks have room", disk},
     {"inputs", "input files can be read", inputs},
+    {"virtual-cameras", "devices of virtual cameras are there", virtual_cameras},
     {"port", "HTTP has its port", port},
     {"memlock", "enough memory may be locked", memlock},
     {"streams", "no stream has failed", streams},
