@@ -242,6 +242,10 @@ static void write_outputs(FILE *to, const json_t *streams)
         {"bytes", "halod_output_bytes_total", "counter", "Bytes that an output wrote."},
         {"dropped_packets", "halod_output_dropped_packets_total", "counter",
          "Packets that slow viewers missed."},
+        {"pictures", "halod_output_pictures_total", "counter",
+         "Pictures written to a virtual camera."},
+        {"repeated", "halod_output_repeated_pictures_total", "counter",
+         "Pictures that a virtual camera got again, or of gray."},
         {"cut", "halod_output_cut_total", "counter", "Viewers that did not read and were cut."},
         {"failures", "halod_output_failures_total", "counter", "Failures of an output."},
     };

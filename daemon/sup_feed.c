@@ -229,6 +229,8 @@ int sv_feed_open(struct sv_stream *stream, struct halo_error *err)
     int ret = open_feeds(stream, err);
     if (ret == 0)
         ret = open_viewers(stream, err);
+    if (ret == 0)
+        ret = sv_camera_open(stream, err);
     if (ret < 0)
         sv_feed_close(stream, "it cannot be served");
     return ret;
@@ -240,6 +242,7 @@ void sv_feed_close(struct sv_stream *stream, const char *why)
         return;
     stream->open = false;
     sv_ring_close_all(stream, true);
+    sv_camera_leave(stream);
     for (int i = 0; i < stream->settings.outputs; i++) {
         if (stream->viewers[i])
             halo_viewers_destroy(stream->viewers[i], why);
@@ -261,4 +264,5 @@ void sv_feed_forget(struct sv_stream *stream)
         if (stream->outlet[i].feed)
             halo_feed_forget(stream->outlet[i].feed);
     }
+    sv_camera_forget(stream);
 }

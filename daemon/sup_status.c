@@ -52,6 +52,8 @@ static json_t *output_status(const struct sv_stream *stream, int index)
     json_t *to = NULL;
     if (stream->viewers[index])
         to = halo_viewers_status(stream->viewers[index]);
+    if (stream->camera[index] && halo_camera_out_is_of(stream->camera[index], output))
+        to = halo_camera_out_status(stream->camera[index]);
     if (!to)
         to = json_object();
     set_text(to, "kind", halo_output_places[output->kind].key);

@@ -262,8 +262,10 @@ void sv_stream_step(struct sv_stream *stream)
         return;
     }
     stream->engine = NULL;
-    if (stream->state != SV_FAILED || stream->settings.on_error == HALO_ON_ERROR_STOP)
-        sv_feed_close(stream, stream->state == SV_ENDED ? "it has ended" : "it was stopped");
+    if (stream->state == SV_FAILED && stream->settings.on_error != HALO_ON_ERROR_STOP)
+        return;
+    sv_feed_close(stream, stream->state == SV_ENDED ? "it has ended" : "it was stopped");
+    sv_camera_close(stream);
 }
 
 /* ---- wishes ---- */
@@ -306,6 +308,7 @@ void sv_stream_remove(struct sv_stream *stream)
 {
     stream->removed = true;
     sv_feed_close(stream, "it was removed");
+    sv_camera_close(stream);
     sv_stream_step(stream);
 }
 
@@ -363,6 +366,7 @@ void sv_stream_destroy(struct sv_stream *stream)
     *at = stream->next;
     sv_request_fail_all(stream, "the stream was removed");
     sv_feed_close(stream, "it was removed");
+    sv_camera_close(stream);
     sv_settings_free(stream->coming);
     halo_stream_settings_finish(&stream->settings);
     free(stream);

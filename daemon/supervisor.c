@@ -124,6 +124,7 @@ void halo_supervisor_stop(struct halo_supervisor *sv, void (*done)(void *arg), v
     for (struct sv_stream *s = sv->streams; s; s = s->next) {
         sv_request_fail_all(s, "halod is stopping");
         sv_feed_close(s, "halod is stopping");
+        sv_camera_close(s);
         s->phase = SV_OUT;
         s->engine = NULL;
     }

@@ -4,6 +4,7 @@
  *   supervisor.c     its life, the clock, what others may ask for
  *   sup_stream.c     the states of a stream
  *   sup_feed.c       its feeds, viewers and rings
+ *   sup_camera.c     its virtual cameras
  *   sup_engine.c     which engine a stream belongs to; how engines fail and come back
  *   sup_process.c    their processes
  *   sup_message.c    what these say
@@ -22,6 +23,7 @@
 
 #include "config/encoding.h"
 #include "config/log.h"
+#include "daemon/camera_out.h"
 #include "daemon/link.h"
 #include "daemon/link_stats.h"
 #include "daemon/supervisor.h"
@@ -129,6 +131,8 @@ struct sv_stream {
     int encodings;
     struct sv_outlet outlet[HALO_MOST_ENCODINGS];
     struct halo_viewers *viewers[HALO_MOST_OUTPUTS];
+    /* Stay while it is restarted, and may be those of settings before; NULL: none. */
+    struct halo_camera_out *camera[HALO_MOST_OUTPUTS];
     bool open; /* feeds and viewers are there */
 
     bool wanted;    /* to run */
@@ -248,6 +252,12 @@ void sv_feed_watch_all(struct sv_stream *stream); /* tells a new engine what is 
 void sv_ring_add(struct sv_stream *stream, int encoding, const int *fds); /* takes both over */
 void sv_ring_close_all(struct sv_stream *stream, bool drain);
 void sv_ring_drain(uv_idle_t *idle);
+
+/* ---- sup_camera.c ---- */
+int sv_camera_open(struct sv_stream *stream, struct halo_error *err); /* the feeds are there */
+void sv_camera_leave(struct sv_stream *stream);  /* its feeds: gray until they are opened again */
+void sv_camera_forget(struct sv_stream *stream); /* as sv_feed_forget() */
+void sv_camera_close(struct sv_stream *stream);
 
 /* ---- sup_engine.c ---- */
 struct sv_engine *sv_engine_of(

@@ -1,0 +1,275 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Virtual cameras of the daemon, on a device that is played (tests/standin/loopback.c).
+"""Programs that read the camera get pictures at its rate, whatever becomes of inputs and engines."""
+import os
+import signal
+import socket
+import threading
+import time
+import unittest
+
+from daemontest import PATIENCE, DaemonTest, is_sanitized, main, wait_until
+from halotest import FFMPEG, call
+
+STANDIN = os.environ.get('HALO_STANDIN_LOOPBACK_LIBRARY', '')
+WIDTH, HEIGHT, RATE = 320, 240, 25
+
+
+class Device(threading.Thread):
+    """/dev/videoN as its readers see it: notes when which pictures came."""
+
+    def __init__(self, folder, name='video10', pause=0):
+        super().__init__(daemon=True)
+        self.path, self.pause = os.path.join(folder, name), pause
+        self.formats, self.pictures = [], []  # (time, bytes)
+        self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.listener.bind(self.path)
+        self.listener.listen()
+        self.open = None
+        self.start()
+
+    def run(self):
+        while True:
+            try:
+                self.open, _ = self.listener.accept()
+            except OSError:
+                return
+            self.formats.append(self.open.recv(100).decode())
+            while self.take():
+                time.sleep(self.pause)
+
+    def take(self):
+        try:
+            picture = self.open.recv(1 << 22)
+        except OSError:
+            return False
+        if picture:
+            self.pictures.append((time.monotonic(), picture))
+        return bool(picture)
+
+    def unplug(self):
+        os.unlink(self.path)
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.listener.close()
+        if self.open:
+            self.open.shutdown(socket.SHUT_RDWR)
+            self.open.close()
+        self.join(5)
+
+    def since(self, when):
+        return [(t, p) for t, p in list(self.pictures) if t >= when]
+
+    def wait(self, card, since=0, timeout=15):
+        """When the first card, or picture that is none, came."""
+        def find():
+            return next((t for t, p in self.since(since) if is_card(p) == card), None)
+        wait_until(find, timeout)
+        return find()
+
+    def longest_gap(self, since):
+        times = [since] + [t for t, _ in self.since(since)]
+        return max(b - a for a, b in zip(times, times[1:]))
+
+
+def luma(picture):
+    return picture[::2] if len(picture) == WIDTH * HEIGHT * 2 else picture[:WIDTH * HEIGHT]
+
+
+def is_card(picture):
+    some = luma(picture)[::97]
+    return max(some) - min(some) <= 4
+
+
+def size_of(form):
+    return WIDTH * HEIGHT * (4 if form == 'yuyv' else 3) // 2
+
+
+@unittest.skipUnless(STANDIN, 'HALO_STANDIN_LOOPBACK_LIBRARY names no library')
+class VirtualCamera(DaemonTest):
+    def setUp(self):
+        super().setUp()
+        self.dev = self.path('dev')
+        os.mkdir(self.dev)
+
+    def play(self, name='one', start=None, output=None, **settings):
+        environment = {'LD_PRELOAD': STANDIN, 'HALO_STANDIN_LOOPBACK': self.dev}
+        if is_sanitized():
+            environment['ASAN_OPTIONS'] = (os.environ.get('ASAN_OPTIONS', '') +
+                                           ':verify_asan_link_order=0')
+        return self.start({name: self.settings(output, **settings)}, environment=environment)
+
+    def settings(self, output=None, **settings):
+        return {'input': f'test:size={WIDTH}x{HEIGHT}:rate={RATE}', 'filters': 'gblur=sigma=2',
+                'backend': 'cpu', 'outputs': [
+                    {'v4l2': '/dev/video10', **(output or {}),
+                     'video': {'size': f'{WIDTH}x{HEIGHT}', 'fps': RATE}}], **settings}
+
+    def output(self, daemon):
+        return daemon.status('one')['outputs'][0]
+
+    def test_killed_engines(self):
+        """A reader sees a picture at every tick, from the first moment on."""
+        device = Device(self.dev)
+        daemon = self.play()
+        self.assertTrue(wait_until(lambda: device.pictures), daemon.told())
+        self.assertTrue(is_card(device.pictures[0][1]))
+        begun = device.pictures[0][0]
+        self.assertIsNotNone(device.wait(card=False), daemon.told())
+        for _ in range(3):
+            daemon.wait_state('one', 'running')
+            time.sleep(0.5)
+            killed = time.monotonic()
+            daemon.kill_engine_of('one')
+            before = {p for _, p in list(device.pictures)}
+            self.assertTrue(wait_until(
+                lambda: any(p not in before and not is_card(p) for _, p in device.since(killed)),
+                20), daemon.told())
+        cards = [p for _, p in device.pictures if is_card(p)]
+        self.assertGreater(len(cards), RATE / 5)  # the second time its engine pauses for a while
+        took = time.monotonic() - begun
+        count = len(device.since(begun))
+        self.assertLess(device.longest_gap(begun), 3 / RATE + 0.1 * PATIENCE)
+        self.assertAlmostEqual(count / took, RATE, delta=RATE * 0.05 * PATIENCE)
+        self.assertEqual(device.formats, ['YUYV 320x240'])
+        self.assertEqual({len(p) for _, p in device.pictures}, {size_of('yuyv')})
+        status = self.output(daemon)
+        self.assertEqual((status['state'], status['why'], status['kind'], status['target']),
+                         ('writing', '', 'v4l2', '/dev/video10'))
+        self.assertEqual((status['opened'], status['failures'], status['readers']), (1, 0, None))
+        self.assertGreaterEqual(status['pictures'], count - 3)
+        self.assertGreater(status['repeated'], 0)
+
+    def test_formats(self):
+        """Of every format, what FFmpeg makes of the same picture."""
+        clip = self.path('still.nut')
+        call([FFMPEG, '-v', 'error', '-f', 'lavfi', '-i', f'testsrc2=size={WIDTH}x{HEIGHT}',
+              '-vf', 'format=yuv420p,trim=end_frame=1,loop=24:1,setpts=N/25/TB', '-c:v', 'ffv1',
+              clip])
+        for form, pixels in (('yu12', 'yuv420p'), ('nv12', 'nv12'), ('yuyv', 'yuyv422')):
+            with self.subTest(form):
+                device = Device(self.dev)
+                daemon = self.play(output={'format': form}, input=clip, loop=True, realtime=True,
+                                   filters='null', privacy='off')
+                self.assertIsNotNone(device.wait(card=False), daemon.told())
+                time.sleep(0.2)
+                self.end(daemon)
+                device.unplug()
+                like = call([FFMPEG, '-v', 'error', '-i', clip, '-frames:v', '1', '-pix_fmt',
+                             pixels, '-sws_flags', 'bicubic+accurate_rnd', '-f', 'rawvideo', '-'])
+                seen = {p for _, p in device.pictures if not is_card(p)}
+                self.assertEqual(len(seen), 1)
+                picture = seen.pop()
+                self.assertEqual(len(picture), len(like))
+                self.assertEqual(luma(picture), luma(like))
+                self.assertLessEqual(max(abs(a - b) for a, b in zip(picture, like)),
+                                     0 if form != 'yuyv' else 40)
+
+    def test_mjpeg(self):
+        device = Device(self.dev)
+        daemon = self.play(output={'format': 'mjpeg'})
+        self.assertTrue(wait_until(lambda: len(device.pictures) > 2 * RATE), daemon.told())
+        killed = time.monotonic()
+        daemon.kill_engine_of('one')
+        time.sleep(1)
+        self.assertLess(device.longest_gap(killed), 3 / RATE + 0.1 * PATIENCE)
+        for _, picture in device.pictures:
+            self.assertEqual((picture[:2], picture[-2:]), (b'\xff\xd8', b'\xff\xd9'))
+        self.assertEqual(device.formats, ['MJPG 320x240'])
+
+    def test_comes_and_goes(self):
+        """Not there at first, then held by another, unplugged, and back again."""
+        daemon = self.play()
+        daemon.wait_state('one', 'running')
+        self.assertEqual(self.output(daemon)['state'], 'absent')
+        self.assertIn('haloctl doctor', self.output(daemon)['why'])
+        self.assertEqual(daemon.status('one')['viewers'], 0)
+        busy = os.path.join(self.dev, 'busy')
+        with open(busy, 'w'):
+            pass
+        device = Device(self.dev)
+        self.assertTrue(wait_until(lambda: self.output(daemon)['state'] == 'busy'), daemon.told())
+        os.unlink(busy)
+        self.assertIsNotNone(device.wait(card=False), daemon.told())
+        for _ in range(3):
+            device.unplug()
+            self.assertTrue(wait_until(lambda: self.output(daemon)['state'] == 'absent'),
+                            daemon.told())
+            time.sleep(0.6)
+            device, plugged = Device(self.dev), time.monotonic()
+            self.assertTrue(wait_until(lambda: device.pictures), daemon.told())
+            self.assertLess(device.pictures[0][0] - plugged, 0.5 * PATIENCE)
+            self.assertIsNotNone(device.wait(card=False), daemon.told())
+        self.assertEqual(self.output(daemon)['failures'], 5)
+        self.assertIn('virtual camera', daemon.told())
+
+    def test_readers(self):
+        """Where the module tells of readers, nothing is encoded for nobody."""
+        readers = os.path.join(self.dev, 'readers')
+
+        def have(count):
+            with open(readers + '.new', 'w') as file:
+                file.write(str(count))
+            os.rename(readers + '.new', readers)
+
+        have(0)
+        device = Device(self.dev)
+        daemon = self.play()
+        daemon.wait_state('one', 'running')
+        time.sleep(1)
+        self.assertTrue(all(is_card(p) for _, p in device.pictures))
+        self.assertGreater(len(device.pictures), RATE / 2)
+        self.assertEqual(daemon.status('one')['encoded'], 0)
+        self.assertEqual((self.output(daemon)['readers'], daemon.status('one')['viewers']),
+                         (False, 0))
+        have(1)
+        self.assertIsNotNone(device.wait(card=False, timeout=5), daemon.told())
+        self.assertTrue(self.output(daemon)['readers'])
+        have(0)
+        time.sleep(0.5)
+        self.assertTrue(is_card(device.pictures[-1][1]))
+
+    def test_reload(self):
+        """New settings of the stream leave the camera open; another size does not."""
+        device = Device(self.dev)
+        daemon = self.play()
+        self.assertIsNotNone(device.wait(card=False), daemon.told())
+        daemon.write({'one': self.settings(depth=2)})
+        reloaded = time.monotonic()
+        self.assertEqual(daemon.control('Reload')['changed'], ['one'])
+        self.assertIsNotNone(device.wait(card=False, since=reloaded + 0.5), daemon.told())
+        self.assertLess(device.longest_gap(reloaded), 3 / RATE + 0.1 * PATIENCE)
+        self.assertEqual(len(device.formats), 1)
+        daemon.write({'one': self.settings(output={'format': 'nv12'}, depth=2)})
+        daemon.control('Reload')
+        self.assertTrue(wait_until(lambda: len(device.formats) == 2), daemon.told())
+        self.assertEqual(device.formats[1], 'NV12 320x240')
+        daemon.control('Stop', name='one')
+        self.assertTrue(wait_until(lambda: 'state' not in self.output(daemon)))
+
+    def test_forgotten(self):
+        """Filters that were changed are not seen again, though the source stands still."""
+        device = Device(self.dev)
+        daemon = self.play(on_error='last')
+        self.assertIsNotNone(device.wait(card=False), daemon.told())
+        before = {p for _, p in list(device.pictures) if not is_card(p)}
+        daemon.control('Set', name='one', filters='sobel')
+        done = time.monotonic()
+        time.sleep(1)
+        self.assertFalse([t - done for t, p in device.since(done + 0.02) if p in before])
+        self.assertLess(device.longest_gap(done), 6 / RATE + 0.1 * PATIENCE)
+
+    def test_a_reader_that_is_slow(self):
+        """Pictures that the device does not take are counted, and hold up nobody."""
+        device = Device(self.dev, pause=0.5)
+        daemon = self.play()
+        self.assertTrue(wait_until(lambda: self.output(daemon)['dropped_packets'] > 20, 30),
+                        daemon.told())
+        began = time.monotonic()
+        daemon.status()
+        self.assertLess(time.monotonic() - began, 0.5 * PATIENCE)
+        os.kill(daemon.process.pid, signal.SIGTERM)
+        self.assertEqual(daemon.process.wait(10 * PATIENCE), 0)
+        self.assertTrue(device.pictures)
+
+
+main()
