@@ -410,6 +410,44 @@ int halo_gate_blank(struct halo_gate *gate, bool black, struct halo_output_pictu
     return 0;
 }
 
+/* Samples that nobody wrote are gray, those between rows too: encoders read some of them. */
+static int allocate_card(AVFrame *frame, const AVFrame *like)
+{
+    frame->format = like->format;
+    frame->width = like->width;
+    frame->height = like->height;
+    frame->color_range = like->color_range;
+    frame->colorspace = like->colorspace;
+    frame->color_primaries = like->color_primaries;
+    frame->color_trc = like->color_trc;
+    frame->chroma_location = like->chroma_location;
+    frame->sample_aspect_ratio = like->sample_aspect_ratio;
+    if (like->hw_frames_ctx)
+        return -ENOTSUP;
+    if (av_frame_get_buffer(frame, 0) < 0)
+        return -ENOMEM;
+    for (int i = 0; i < AV_NUM_DATA_POINTERS && frame->buf[i]; i++)
+        memset(frame->buf[i]->data, 0x80, frame->buf[i]->size);
+    return 0;
+}
+
+int halo_gate_card(const struct halo_output_picture *like, const struct halo_card *card,
+                   int64_t pts, struct halo_output_picture **ret)
+{
+    struct halo_output_picture *picture = av_mallocz(sizeof *picture);
+    int r = picture && (picture->frame = av_frame_alloc()) ? 0 : -ENOMEM;
+    if (r >= 0)
+        r = allocate_card(picture->frame, like->frame);
+    if (r < 0) {
+        halo_output_picture_destroy(picture);
+        return r;
+    }
+    halo_card_draw(picture->frame, card);
+    picture->frame->pts = pts;
+    *ret = picture;
+    return 0;
+}
+
 void halo_output_picture_destroy(struct halo_output_picture *picture)
 {
     if (!picture)

@@ -5,9 +5,10 @@
  *
  * The three are different types. A sink takes halo_output_picture, which halo_gate_leave() alone
  * can make, and it makes one only when every filter of the chain has run on every plane and all of
- * it has come back. (Blank ones, from halo_gate_blank(), show nothing of any input.) Raw, scratch
- * and output memory come from different pools and never trade places; output planes are gray before
- * the filters run, so that a cell which no filter wrote shows no older picture.
+ * it has come back. (Blank ones and cards, from halo_gate_blank() and halo_gate_card(), show
+ * nothing of any input.) Raw, scratch and output memory come from different pools and never trade
+ * places; output planes are gray before the filters run, so that a cell which no filter wrote shows
+ * no older picture.
  *
  * A gate serves one video stream. One thread enters, one leaves, in the same order. */
 #ifndef HALO_GATE_H
@@ -16,6 +17,7 @@
 #include <libavutil/frame.h>
 
 #include "config/error.h"
+#include "pipeline/card.h"
 #include "pipeline/filter.h"
 #include "pipeline/ring.h"
 
@@ -69,6 +71,12 @@ void halo_pending_destroy(struct halo_pending *pending);
 /* A picture of the gate's shape that shows nothing at all: gray, or black. 0 or -ENOMEM; the caller
  * owns *ret. While no device has the output pictures. */
 int halo_gate_blank(struct halo_gate *gate, bool black, struct halo_output_picture **ret);
+
+/* A picture of like's format, size and colours that shows the card: no sample of like, nor anything
+ * else of it, and no other memory of pictures is touched. 0, -ENOMEM, or -ENOTSUP (like is on a
+ * device); the caller owns *ret. Any thread; like may be in use. */
+int halo_gate_card(const struct halo_output_picture *like, const struct halo_card *card,
+                   int64_t pts, struct halo_output_picture **ret);
 
 /* The filtered picture, for encoders: read-only, valid until destroyed (its buffers are counted, so
  * an encoder may keep a reference). */
