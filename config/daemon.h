@@ -22,7 +22,7 @@ enum {
 
 /* What viewers see while no filtered picture can be had. */
 enum halo_on_error {
-    HALO_ON_ERROR_CARD,  /* gray, with the word why in the status, not in the picture */
+    HALO_ON_ERROR_CARD,  /* gray, with the stream's name and, where that is known, why */
     HALO_ON_ERROR_SOLID, /* black */
     HALO_ON_ERROR_LAST,  /* the last key frame that was filtered, for last_for seconds; then card */
     HALO_ON_ERROR_STOP,  /* viewers are closed */

@@ -246,10 +246,27 @@ static void on_packet(void *arg, int encoding, const AVPacket *pkt)
             halo_output_packet(stream->output[i], pkt);
 }
 
+/* To viewers marked as one, and to URLs; recordings have pictures alone. */
+static void on_card(void *arg, int encoding, const AVPacket *pkt)
+{
+    struct engine_stream *stream = arg;
+    AVPacket *card = stream->ring[encoding].writer ? av_packet_clone(pkt) : NULL;
+    if (card) {
+        card->flags |= HALO_PACKET_CARD;
+        halo_packet_write(stream->ring[encoding].writer, card);
+    }
+    av_packet_free(&card);
+    for (int i = 0; i < stream->settings.outputs; i++)
+        if (is_written_by(stream, i, encoding) &&
+            stream->settings.output[i].kind == HALO_OUTPUT_URL)
+            halo_output_packet(stream->output[i], pkt);
+}
+
 const struct halo_live_events engine_events = {
     .state = on_state,
     .begin = on_begin,
     .packet = on_packet,
+    .card = on_card,
     .failed = on_failed,
     .set = on_set,
     .snapshot = on_snapshot,

@@ -30,6 +30,7 @@ static void copy_live(struct halo_link_stats *ret, const struct halo_live_stats 
     ret->filtered = live->filtered;
     ret->encoded = live->encoded;
     ret->bytes = live->bytes;
+    ret->cards = live->cards;
     ret->opened = live->opened;
     ret->damaged = live->damaged;
     ret->epoch = live->epoch;

@@ -10,6 +10,7 @@
 #include "daemon/takers.h"
 #include "kernels/clock.h"
 #include "pipeline/begin_form.h"
+#include "pipeline/packet_ring.h"
 
 enum {
     CARD_MS = 500,         /* between cards */
@@ -31,11 +32,12 @@ struct halo_feed {
     struct halo_takers takers;
     struct halo_live_begin *begin; /* in force; NULL: nothing has begun */
     AVPacket *last_key;            /* on_error: last; empty where there is none */
+    AVPacket *said;                /* the engine's present card; empty where there is none */
     int64_t origin;                /* us, of the clock */
     int64_t line[STREAMS];         /* the last dts that was sent; -1 before */
     int64_t shift;                 /* what is added to the engine's times, less origin */
     int64_t behind;                /* us from a packet's time to when it came */
-    int64_t came; /* when the last picture came that could be shown; or the first taker */
+    int64_t came; /* when the last picture or card came that could be shown; or the first taker */
     int64_t card_since, key_asked;
     bool needs_key; /* nothing of the engine is taken before its next key frame */
     struct halo_feed_stats stats;
@@ -63,6 +65,8 @@ static void ask_key(struct halo_feed *feed, bool at_once)
 static const AVPacket *choose_card(const struct halo_feed *feed)
 {
     const struct halo_live_begin *begin = feed->begin;
+    if (feed->said->data)
+        return feed->said;
     if (feed->on_error == HALO_ON_ERROR_LAST && feed->last_key->data &&
         halo_now_us() - feed->card_since < feed->last_for)
         return feed->last_key;
@@ -112,17 +116,24 @@ static void stop(struct halo_feed *feed, int64_t silent_ms)
         set_timer(feed, patient ? STOP_MS - silent_ms : CARD_MS);
 }
 
+static int64_t patience_of(const struct halo_feed *feed)
+{
+    return feed->said->data ? HALO_FEED_CARDS_MS : HALO_FEED_SILENCE_MS;
+}
+
 /* The silence may have lasted long enough by now. */
 static void look(uv_timer_t *timer)
 {
     struct halo_feed *feed = timer->data;
+    const int64_t patience = patience_of(feed);
     const int64_t silent_ms = (halo_now_us() - feed->came) / 1000;
     if (!feed->takers.count || !feed->begin)
         return;
-    if (silent_ms < HALO_FEED_SILENCE_MS) {
-        set_timer(feed, HALO_FEED_SILENCE_MS - silent_ms);
+    if (silent_ms < patience) {
+        set_timer(feed, patience - silent_ms);
         return;
     }
+    av_packet_unref(feed->said);
     if (feed->on_error == HALO_ON_ERROR_STOP) {
         stop(feed, silent_ms);
         return;
@@ -147,6 +158,7 @@ static void renew(struct halo_feed *feed, struct halo_live_begin *begin)
     if (!old)
         feed->came = halo_now_us();
     if (!same) {
+        av_packet_unref(feed->said);
         av_packet_unref(feed->last_key);
         halo_takers_begin(&feed->takers, begin);
         if (feed->takers.count)
@@ -206,6 +218,7 @@ static void note_picture(struct halo_feed *feed, const AVPacket *pkt)
     feed->came = halo_now_us();
     feed->behind = feed->came - feed->origin - pkt->dts;
     feed->needs_key = false;
+    av_packet_unref(feed->said);
     if (feed->stats.card && feed->takers.count)
         set_timer(feed, HALO_FEED_SILENCE_MS);
     feed->stats.card = false;
@@ -213,6 +226,27 @@ static void note_picture(struct halo_feed *feed, const AVPacket *pkt)
         av_packet_unref(feed->last_key);
         av_packet_ref(feed->last_key, pkt); /* a failure leaves it empty */
     }
+}
+
+/* The engine says why there is no picture. */
+static void note_card(struct halo_feed *feed, const AVPacket *pkt)
+{
+    av_packet_unref(feed->said);
+    av_packet_ref(feed->said, pkt); /* a failure leaves it empty */
+    feed->came = halo_now_us();
+    feed->needs_key = true;
+    if (!feed->stats.card)
+        feed->card_since = feed->came;
+    feed->stats.card = true;
+    feed->stats.cards++;
+    if (feed->takers.count)
+        set_timer(feed, patience_of(feed));
+}
+
+static bool is_card(const AVPacket *pkt)
+{
+    return pkt->stream_index == 0 && (pkt->flags & AV_PKT_FLAG_KEY) &&
+           (pkt->flags & HALO_PACKET_CARD);
 }
 
 static bool is_wanted(struct halo_feed *feed, const AVPacket *pkt)
@@ -233,8 +267,12 @@ void halo_feed_packet(struct halo_feed *feed, const AVPacket *pkt)
     if (!out)
         return;
     if (place(feed, out)) {
-        if (pkt->stream_index == 0)
+        if (is_card(pkt)) {
+            out->flags &= ~HALO_PACKET_CARD;
+            note_card(feed, out);
+        } else if (pkt->stream_index == 0) {
             note_picture(feed, out);
+        }
         if (halo_takers_give(&feed->takers, out) > 0)
             ask_key(feed, false);
     } else {
@@ -256,6 +294,7 @@ static void wake(struct halo_feed *feed)
 {
     feed->came = halo_now_us();
     feed->stats.card = false;
+    av_packet_unref(feed->said);
     if (feed->begin)
         set_timer(feed, HALO_FEED_SILENCE_MS);
     feed->wishes->watched(feed->arg, true);
@@ -300,6 +339,7 @@ static void timer_closed(uv_handle_t *handle)
     struct halo_feed *feed = handle->data;
     halo_begin_destroy(feed->begin);
     av_packet_free(&feed->last_key);
+    av_packet_free(&feed->said);
     free(feed);
 }
 
@@ -311,7 +351,10 @@ int halo_feed_create(struct halo_feed **ret, uv_loop_t *loop,
     if (!feed)
         return -ENOMEM;
     feed->last_key = av_packet_alloc();
-    if (!feed->last_key) {
+    feed->said = av_packet_alloc();
+    if (!feed->last_key || !feed->said) {
+        av_packet_free(&feed->last_key);
+        av_packet_free(&feed->said);
         free(feed);
         return -ENOMEM;
     }

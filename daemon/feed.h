@@ -7,8 +7,9 @@
  * The feed outlives engines. Its times are microseconds since it was made, on CLOCK_MONOTONIC, and
  * always grow. When packets stop (no engine, no source, a failed filter: the feed does not ask) for
  * longer than HALO_FEED_SILENCE_MS, it sends the card instead, twice a second; what the engine
- * sends again is taken from the next key frame on. It never sends anything else than what came out
- * of a gate, and cards.
+ * sends again is taken from the next key frame on. An engine that lives and knows why nothing comes
+ * sends cards itself (HALO_PACKET_CARD): while they come the feed sends none. It never sends
+ * anything else than what came out of a gate, and cards.
  *
  * Loop thread only. */
 #ifndef HALO_FEED_H
@@ -21,7 +22,10 @@
 #include "config/daemon.h"
 #include "pipeline/live.h"
 
-enum { HALO_FEED_SILENCE_MS = 400 };
+enum {
+    HALO_FEED_SILENCE_MS = 400,
+    HALO_FEED_CARDS_MS = 1200, /* likewise after a card of the engine */
+};
 
 struct halo_feed;
 
@@ -69,7 +73,7 @@ int64_t halo_feed_origin(const struct halo_feed *feed);
 struct halo_feed_stats {
     int takers;
     bool card;     /* is what they see */
-    int64_t cards; /* that were sent */
+    int64_t cards; /* that were sent, the engine's too */
     int64_t late;  /* packets behind the line of times: dropped */
 };
 void halo_feed_stats(const struct halo_feed *feed, struct halo_feed_stats *ret);

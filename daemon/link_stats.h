@@ -29,6 +29,7 @@ struct halo_link_stats {
     int64_t decoded, filtered, encoded, bytes, opened, damaged, epoch;
     int64_t dropped[HALO_DROPS];
     char lack[HALO_LACKS][HALO_LACK_WORDS]; /* "": it does not lack that */
+    int64_t cards;                          /* of all encodings, not among encoded */
     int64_t ring_dropped;                   /* packets that the supervisor was too slow for */
     char backend[24];
     char camera[24]; /* in a word; "": the input is none */

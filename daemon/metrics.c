@@ -27,6 +27,8 @@ static const struct family families[] = {
      "stage", "decoded filtered encoded"},
     {"halod_frames_dropped_total", "counter", "Pictures that were dropped, by reason.", "streams",
      "stream", "dropped", "reason", NULL},
+    {"halod_cards_total", "counter", "Cards in the place of pictures, of all encodings.", "streams",
+     "stream", "cards", NULL, NULL},
     {"halod_encoded_bytes_total", "counter", "Bytes of all encodings.", "streams", "stream",
      "bytes", NULL, NULL},
     {"halod_source_opened_total", "counter", "Times that the source was opened.", "streams",

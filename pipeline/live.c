@@ -46,6 +46,7 @@ static int init_locks(struct halo_live *live)
     pthread_condattr_t clock;
     pthread_mutex_init(&live->lock, NULL);
     pthread_mutex_init(&live->counting, NULL);
+    pthread_mutex_init(&live->forming, NULL);
     if (pthread_condattr_init(&clock) != 0)
         return -ENOMEM;
     pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
@@ -70,6 +71,8 @@ static int init_queues(struct halo_live *live)
         e->queue = halo_queue_create(HALO_QUEUE_PICTURES, SOUNDS);
         if (!e->queue)
             return -ENOMEM;
+        for (int o = 0; o < live->settings.outputs; o++)
+            e->pushes |= of[o] == i && live->settings.output[o].kind == HALO_OUTPUT_URL;
     }
     return 0;
 }
@@ -146,12 +149,23 @@ void halo_live_tell(struct halo_live *live, enum halo_live_state state,
     if (state == HALO_LIVE_WAITING)
         live->away = halo_now_ns();
     if (!final && !same) {
+        if (live->state != state)
+            live->since = halo_now_ns();
         live->state = state;
+        pthread_cond_broadcast(&live->changed);
         live->error = err ? *err : (struct halo_error){0};
         if (live->events->state)
             live->events->state(live->arg, state, &live->error);
     }
     pthread_mutex_unlock(&live->lock);
+}
+
+void halo_live_tell_away(struct halo_live *live, const char *words, const struct halo_error *err)
+{
+    pthread_mutex_lock(&live->lock);
+    snprintf(live->words, sizeof live->words, "%s", words);
+    pthread_mutex_unlock(&live->lock);
+    halo_live_tell(live, HALO_LIVE_WAITING, err);
 }
 
 void halo_live_fail(struct halo_live *live, const struct halo_error *err)
@@ -215,6 +229,12 @@ void halo_live_watch(struct halo_live *live, int encoding, bool watched)
     if (watched)
         atomic_store(&e->key, true);
     atomic_store(&e->watched, watched);
+    if (watched) {
+        pthread_mutex_lock(&live->lock);
+        live->card_wanted = true;
+        pthread_cond_broadcast(&live->changed);
+        pthread_mutex_unlock(&live->lock);
+    }
     if (!watched) /* its thread looks whether it still needs an encoder */
         halo_queue_put_newest(e->queue, (struct halo_item){.kind = HALO_ITEM_PACKET});
     halo_live_camera_wake(live);
@@ -310,6 +330,7 @@ void halo_live_destroy(struct halo_live *live)
         halo_lineup_destroy(live->asked[i]);
     halo_lineup_destroy(live->next);
     halo_lineup_destroy(live->wanted);
+    halo_output_picture_destroy(live->card);
     halo_live_shape_destroy(live->shape);
     halo_ring_destroy(live->ring);
     halo_live_camera_finish(live);
@@ -317,6 +338,7 @@ void halo_live_destroy(struct halo_live *live)
     free(live->name);
     pthread_cond_destroy(&live->changed);
     pthread_mutex_destroy(&live->counting);
+    pthread_mutex_destroy(&live->forming);
     pthread_mutex_destroy(&live->lock);
     av_free(live);
 }

@@ -45,7 +45,17 @@
  *
  * Privacy: pictures leave through halo_gate_leave() (gate.h) alone. After a failure of a filter no
  * picture is made, the state is HALO_LIVE_WAITING (also while the GPU's memory is full) or FAILED,
- * and the words say why; nothing else is shown in its place here.
+ * and the words say why.
+ *
+ * Cards. While a live input is WAITING, encodings that somebody watches, and those of URLs, get a
+ * card twice a second (on_error: card, and solid; with last after last_for; with stop never): the
+ * stream's name and a few words, at the present time; for solid no words. They are ours alone,
+ * never the source's nor an error's text. A card comes with its own event: it is a key frame, and
+ * what follows begins with one, so it may be left out; files do.
+ *
+ * A live input that cannot be opened within the first second gets a shape from the settings, so
+ * that cards can be shown; its pictures are brought to it when they come. Not where a file or an
+ * URL is written or sound is wanted: those are worth more with the source's own size and sound.
  *
  * Threads: calls belong to one thread (the loop's) and do not block, but for join and destroy.
  * Events come from the stream's threads; they must not call back. */
@@ -78,8 +88,8 @@ extern const char *const halo_live_state_names[HALO_LIVE_STATES + 1]; /* NULL-te
 struct halo_live_begin {
     const AVCodecParameters *video, *audio; /* audio NULL: none */
     AVRational framerate;                   /* of the source; 0/1 unknown */
-    /* Closed key frames of one encoder with the same settings, for while nothing can be filtered:
-     * gray, and black. */
+    /* Closed key frames of one encoder with the same settings, for while nothing comes from here:
+     * gray with the stream's name, and black. */
     const AVPacket *card, *solid;
 };
 
@@ -101,6 +111,8 @@ struct halo_live_events {
      * encodings: one picture, its planes without gaps, as av_image_copy_to_buffer(align 1) has
      * them. Per encoding one thread, times grow. */
     void (*packet)(void *arg, int encoding, const AVPacket *pkt);
+    /* A card instead, see above; NULL: they are left out. */
+    void (*card)(void *arg, int encoding, const AVPacket *pkt);
     /* An encoding does not work, for now: it is tried again, and told with begin. The others go
      * on. */
     void (*failed)(void *arg, int encoding, const struct halo_error *err);
@@ -122,7 +134,8 @@ enum halo_live_stage {
 extern const char *const halo_live_stage_names[HALO_LIVE_STAGES + 1];
 
 struct halo_live_stats {
-    int64_t decoded, filtered, encoded, bytes; /* encoded, bytes: of all encodings */
+    int64_t decoded, filtered, encoded, bytes; /* encoded, bytes, cards: of all encodings */
+    int64_t cards;                             /* not among encoded */
     int64_t dropped[HALO_DROPS];
     int64_t opened;     /* times that the source was opened with success */
     int64_t damaged;    /* places */

@@ -166,7 +166,7 @@ bool halo_live_camera_rest(struct halo_live *live)
     struct halo_error err = {0};
     halo_fail(&err, -EAGAIN, "%s: closed until somebody looks (open: on-demand)", live->name);
     atomic_store(&live->camera.rests, true);
-    halo_live_tell(live, HALO_LIVE_WAITING, &err);
+    halo_live_tell_away(live, "starting", &err); /* who sees it is who it is opened for */
     while (!halo_live_stopped(live) && !is_looked_at(live))
         wait_once(live, halo_now_ns() + SECOND);
     live->camera.looked_at = halo_now_ns();

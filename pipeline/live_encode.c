@@ -29,7 +29,7 @@ static void tell_begin(struct halo_live_encoding *e)
         live->events->begin(live->arg, e->number, &begin);
 }
 
-void halo_live_encoding_tell(struct halo_live_encoding *e, AVPacket *pkt, int stream)
+void halo_live_encoding_tell(struct halo_live_encoding *e, AVPacket *pkt, int stream, bool card)
 {
     struct halo_live *live = e->live;
     const int64_t dts = pkt->dts == AV_NOPTS_VALUE ? pkt->pts : pkt->dts;
@@ -39,12 +39,17 @@ void halo_live_encoding_tell(struct halo_live_encoding *e, AVPacket *pkt, int st
     pkt->stream_index = stream;
     pkt->time_base = HALO_LIVE_TIME;
     pkt->pos = -1;
+    if (pkt->flags & AV_PKT_FLAG_KEY)
+        pkt->flags &= ~AV_PKT_FLAG_DISPOSABLE; /* cards alone may be left out */
     pthread_mutex_lock(&live->counting);
-    live->stats.encoded += stream == 0;
+    live->stats.encoded += stream == 0 && !card;
+    live->stats.cards += card;
     live->stats.bytes += pkt->size;
     pthread_mutex_unlock(&live->counting);
-    if (live->events->packet)
-        live->events->packet(live->arg, e->number, pkt);
+    void (*const tell)(void *, int, const AVPacket *) =
+        card ? live->events->card : live->events->packet;
+    if (tell)
+        tell(live->arg, e->number, pkt);
 }
 
 /* Closes the encoder, to be tried again after a pause. One of the GPU's too: where the GPU is lost,
@@ -100,7 +105,15 @@ static bool is_too_soon(struct halo_live_encoding *e, int64_t pts)
     return false;
 }
 
-static void ask_for_key(struct halo_live_encoding *e, int64_t pts)
+/* Cards and pictures refer to nothing of each other: who leaves cards out lacks nothing. */
+static bool turns(struct halo_live_encoding *e, bool card)
+{
+    const bool ret = card || e->after_card;
+    e->after_card = card;
+    return ret;
+}
+
+static void ask_for_key(struct halo_live_encoding *e, int64_t pts, bool needed)
 {
     const struct halo_video_settings *video = e->what->video;
     const double gop = video && video->gop > 0 ? video->gop : 1;
@@ -111,7 +124,7 @@ static void ask_for_key(struct halo_live_encoding *e, int64_t pts)
     const bool wanted = atomic_load(&e->key) && since >= KEY_APART;
     const bool gap = !first && pts - e->last_pts > FFMAX(GAP, 6 * half);
     e->last_pts = pts;
-    if (!first && !wanted && !gap && since < (int64_t)(gop * 1e6) - half)
+    if (!first && !wanted && !gap && !needed && since < (int64_t)(gop * 1e6) - half)
         return;
     atomic_store(&e->key, false);
     e->last_key = pts;
@@ -119,11 +132,14 @@ static void ask_for_key(struct halo_live_encoding *e, int64_t pts)
 }
 
 /* When the picture of this packet was decoded; 0 where nobody knows. */
-static int64_t decoded_of(const struct halo_live_encoding *e, int64_t pts)
+static int64_t decoded_of(const struct halo_live_encoding *e, int64_t pts, bool *ret_card)
 {
+    *ret_card = false;
     for (size_t i = 0; i < sizeof e->sent / sizeof *e->sent; i++)
-        if (e->sent[i].pts == pts)
+        if (e->sent[i].pts == pts) {
+            *ret_card = e->sent[i].card;
             return e->sent[i].decoded;
+        }
     return 0;
 }
 
@@ -132,16 +148,18 @@ static int drain(struct halo_live_encoding *e, AVPacket *pkt, struct halo_error 
 {
     int ret;
     while ((ret = halo_live_codec_receive(e, pkt, err)) > 0) {
-        const int64_t decoded = decoded_of(e, pkt->pts);
+        bool card;
+        const int64_t decoded = decoded_of(e, pkt->pts, &card);
         if (pkt->flags & AV_PKT_FLAG_KEY)
             e->last_key = pkt->pts;
-        halo_live_encoding_tell(e, pkt, 0);
+        halo_live_encoding_tell(e, pkt, 0, card);
         if (decoded)
             halo_live_time(e->live, HALO_LIVE_TOTAL, halo_now_ns() - decoded);
     }
     return ret;
 }
 
+/* A picture that was never decoded is a card. */
 static int encode(struct halo_live_encoding *e, const struct halo_item *item, AVPacket *pkt,
                   struct halo_error *err)
 {
@@ -153,14 +171,15 @@ static int encode(struct halo_live_encoding *e, const struct halo_item *item, AV
     const AVRational tb = halo_encoder_time_base(e->encoder);
     const int64_t tick = av_rescale_q(pts - e->origin, HALO_LIVE_TIME, tb);
     if (tick <= e->last_sent) { /* of a codec that counts in frames */
-        halo_live_drop(e->live, HALO_DROP_RATE, 1);
+        halo_live_drop(e->live, HALO_DROP_RATE, item->decoded != 0);
         return 0;
     }
     e->last_sent = tick;
-    ask_for_key(e, pts);
+    ask_for_key(e, pts, turns(e, !item->decoded));
     const unsigned at = e->sent_count++ % (sizeof e->sent / sizeof *e->sent);
-    e->sent[at].pts = pts;
+    e->sent[at].pts = av_rescale_q(tick, tb, HALO_LIVE_TIME) + e->origin; /* as it comes back */
     e->sent[at].decoded = item->decoded;
+    e->sent[at].card = !item->decoded;
     const int ret = halo_encoder_send(e->encoder, item->output, err);
     return ret < 0 ? ret : drain(e, pkt, err);
 }
@@ -170,10 +189,26 @@ static int pack(struct halo_live_encoding *e, const struct halo_item *item, AVPa
 {
     const int ret = halo_live_codec_pack(e, item->output, pkt, err);
     if (ret > 0) {
-        halo_live_encoding_tell(e, pkt, 0);
-        halo_live_time(e->live, HALO_LIVE_TOTAL, halo_now_ns() - item->decoded);
+        halo_live_encoding_tell(e, pkt, 0, !item->decoded);
+        if (item->decoded)
+            halo_live_time(e->live, HALO_LIVE_TOTAL, halo_now_ns() - item->decoded);
     }
     return ret;
+}
+
+/* Where there is one to show. */
+static void take_card(struct halo_live_encoding *e, AVPacket *pkt)
+{
+    struct halo_error err = {0};
+    struct halo_item item = {.kind = HALO_ITEM_OUTPUT, .output = halo_live_card_take(e)};
+    if (!item.output)
+        return;
+    int ret = get_ready(e, &err);
+    if (ret >= 0)
+        ret = e->encoder ? encode(e, &item, pkt, &err) : pack(e, &item, pkt, &err);
+    if (ret < 0 && (ret != -EAGAIN || err.code))
+        fail(e, ret, &err);
+    halo_item_finish(&item);
 }
 
 static void take_picture(struct halo_live_encoding *e, const struct halo_item *item, AVPacket *pkt)
@@ -248,7 +283,9 @@ static void run(struct halo_live_encoding *e, AVPacket *pkt)
             end_taken(e);
         } else if (item.packet) {
             halo_live_sound_take(e, item.packet);
-        } else if (!halo_live_encoding_runs(e)) {
+        } else if (halo_live_encoding_runs(e)) {
+            take_card(e, pkt);
+        } else {
             halo_live_codec_rest(e);
         }
     }

@@ -17,7 +17,7 @@ static void lose_picture(struct halo_live *live, int code, struct halo_error *er
     if (halo_error_is_lost(err))
         halo_live_fail(live, err);
     else
-        halo_live_tell(live, HALO_LIVE_WAITING, err);
+        halo_live_tell_away(live, err->scarce ? "out of GPU memory" : "filter failed", err);
 }
 
 /* The lineup for a picture that enters now, which is inside from here on. */
@@ -170,6 +170,17 @@ static void say_running(struct halo_live *live, int64_t decoded)
         halo_live_tell(live, HALO_LIVE_RUNNING, NULL);
 }
 
+/* Where the pictures are on the line. */
+static void note_place(struct halo_live *live, const struct halo_output_picture *picture)
+{
+    const int64_t pts = halo_output_picture_frame(picture)->pts;
+    pthread_mutex_lock(&live->lock);
+    live->shown = true;
+    live->line = FFMAX(live->line, pts);
+    live->behind = FFMAX(halo_now_us() - pts, 0);
+    pthread_mutex_unlock(&live->lock);
+}
+
 static void leave(struct halo_live *live, const struct halo_item *item)
 {
     struct halo_error err = {0};
@@ -190,6 +201,7 @@ static void leave(struct halo_live *live, const struct halo_item *item)
     if (item->track == 0) {
         halo_live_count_left(live, lineup->epoch);
         give_snapshots(live, picture);
+        note_place(live, picture);
     }
     give_encodings(live, item, picture);
     halo_output_picture_destroy(picture);

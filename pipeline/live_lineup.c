@@ -7,6 +7,8 @@
 #include "pipeline/live_private.h"
 #include "pipeline/privacy.h"
 
+enum { MADE_UP_WIDTH = 1280, MADE_UP_HEIGHT = 720, MADE_UP_RATE = 30 };
+
 int halo_lineup_parse(struct halo_lineup **ret, const char *const *chains, int count,
                       enum halo_privacy privacy, struct halo_error *err)
 {
@@ -67,6 +69,36 @@ static int copy_stream(AVFormatContext *like, const AVStream *from)
     return 0;
 }
 
+/* Nothing has been seen of the source. */
+static int make_up(struct halo_live_shape *shape, const struct halo_live *live,
+                   struct halo_error *err)
+{
+    shape->like = avformat_alloc_context();
+    AVStream *video = shape->like ? avformat_new_stream(shape->like, NULL) : NULL;
+    if (!video)
+        return halo_fail(err, -ENOMEM, "out of memory");
+    shape->input = (struct halo_gate_input){
+        .format = AV_PIX_FMT_YUV420P,
+        .width = MADE_UP_WIDTH,
+        .height = MADE_UP_HEIGHT,
+        .space = AVCOL_SPC_UNSPECIFIED,
+        .range = AVCOL_RANGE_MPEG,
+        .may_pass = live->settings.privacy == HALO_PRIVACY_OFF,
+    };
+    AVCodecParameters *par = video->codecpar;
+    par->codec_type = AVMEDIA_TYPE_VIDEO;
+    par->codec_id = AV_CODEC_ID_RAWVIDEO;
+    par->format = shape->input.format;
+    par->width = shape->input.width;
+    par->height = shape->input.height;
+    par->color_range = shape->input.range;
+    video->time_base = HALO_LIVE_TIME;
+    shape->framerate = (AVRational){MADE_UP_RATE, 1}; /* MPEG-4 cannot be without */
+    shape->aspect = (AVRational){0, 1};
+    shape->made_up = true;
+    return 0;
+}
+
 static int describe(struct halo_live_shape *shape, const struct halo_live *live,
                     const struct halo_live_input *in, struct halo_error *err)
 {
@@ -112,12 +144,20 @@ static int form(struct halo_live *live, struct halo_live_shape *shape, struct ha
     live->oldest = first;
     pthread_mutex_unlock(&live->lock);
     int ret = halo_lineup_build(first, live->ring, &shape->input, err);
-    for (int i = 0; i < 2 && ret >= 0; i++)
-        if ((ret = halo_gate_blank(first->gate[0], i, &shape->blank[i])) < 0)
-            halo_fail(err, ret, "out of memory");
+    if (ret < 0)
+        return ret;
+    shape->format = halo_gate_format(first->gate[0]);
+    ret = halo_gate_blank(first->gate[0], true, &shape->blank[1]);
     if (ret >= 0)
-        shape->format = halo_gate_format(first->gate[0]);
-    return ret;
+        ret = halo_live_card_draw(live, shape->blank[1], "one moment", 0, &shape->blank[0]);
+    if (ret < 0)
+        return halo_fail(err, ret, "out of memory");
+    pthread_mutex_lock(&live->lock);
+    live->shaped = true;
+    live->since = halo_now_ns();
+    pthread_cond_broadcast(&live->changed);
+    pthread_mutex_unlock(&live->lock);
+    return 0;
 }
 
 int halo_live_form(struct halo_live *live, const struct halo_live_input *in, struct halo_error *err)
@@ -125,7 +165,7 @@ int halo_live_form(struct halo_live *live, const struct halo_live_input *in, str
     struct halo_live_shape *shape = av_mallocz(sizeof *shape);
     if (!shape)
         return halo_fail(err, -ENOMEM, "out of memory");
-    const int ret = describe(shape, live, in, err);
+    const int ret = in ? describe(shape, live, in, err) : make_up(shape, live, err);
     if (ret < 0) {
         halo_live_shape_destroy(shape);
         return ret;

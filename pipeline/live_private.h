@@ -9,7 +9,8 @@
  *   live_clock.c    its times on the stream's line, and when a picture is due
  *   live_lineup.c   the shape of the pictures, and the gates for it
  *   live_filter.c   the filter and the collect thread
- *   live_encode.c   the thread of an encoding; live_codec.c: its encoders and cards
+ *   live_encode.c   the thread of an encoding; live_codec.c: its encoders
+ *   live_card.c     the thread that makes cards
  *   live_sound.c    its sound
  *   live_aside.c    the thread that builds new lineups and writes snapshots
  *   live_stats.c    counting
@@ -40,6 +41,7 @@ enum {
     HALO_LIVE_CHAINS = HALO_MOST_RENDITIONS + 1,
     HALO_LIVE_REQUESTS = 16, /* snapshots, and changes, that may wait */
     HALO_LIVE_RATE = 256,    /* pictures of which the rate is told */
+    HALO_LIVE_WORDS = 48,    /* on a card, beside the name */
 };
 
 static const AVRational HALO_LIVE_TIME = {1, 1000000};
@@ -66,8 +68,9 @@ struct halo_live_shape {
     AVRational framerate, aspect;
     struct halo_hdr hdr;
     struct halo_gate_input input;
+    bool made_up;                         /* not the source's own */
     enum AVPixelFormat format;            /* of filtered pictures */
-    struct halo_output_picture *blank[2]; /* gray, black */
+    struct halo_output_picture *blank[2]; /* gray with words, black: for who dies */
 };
 
 /* A session with the source: from opening it to its end. */
@@ -134,11 +137,14 @@ struct halo_live_encoding {
     bool running; /* the thread is to be joined */
     struct halo_queue *queue;
     atomic_bool watched, key;
+    bool pushes; /* an URL takes it */
     /* Under the stream's lock: pictures that it has not encoded and told yet, and the epoch of the
      * one that its thread took last. */
     int waiting;
     int64_t epoch;
+    int64_t cards; /* the number of the last one that it looked at */
     /* Of the thread: */
+    bool after_card;              /* the last picture that it sent was one */
     struct halo_encoder *encoder; /* CODED and JPEG, while open */
     AVBSFContext *headers;        /* puts the parameters before each key frame; NULL: not needed */
     AVFormatContext *out;         /* describes what comes out: 0 pictures, 1 sound */
@@ -156,6 +162,7 @@ struct halo_live_encoding {
     double pause;    /* seconds */
     struct {
         int64_t pts, decoded;
+        bool card;
     } sent[64]; /* a ring */
     unsigned sent_count;
     /* Under `counting`: */
@@ -192,9 +199,12 @@ struct halo_live {
     bool local; /* a file, test: or a camera: no time limit of URLs holds */
     struct halo_live_camera camera;
 
-    pthread_t source_thread, filter_thread, collect_thread, aside_thread;
+    bool may_make_up; /* a shape, where the source is away at first (live_settings.c) */
+
+    pthread_t source_thread, filter_thread, collect_thread, aside_thread, card_thread;
     bool started;
-    bool asided, staged;     /* threads to be joined; the source thread's */
+    bool asided, carded;     /* threads to be joined; the source thread's */
+    bool staged;             /* likewise; who forms the shape sets it */
     atomic_int stop;         /* 1: asked for, 2: failed */
     atomic_bool done, ready; /* ready: the ring is there */
     atomic_llong opening;    /* of the device, since: ns; 0: it is not */
@@ -203,7 +213,8 @@ struct halo_live {
     struct halo_source_limits limits;
     struct halo_damage damage;
     struct halo_ring *ring;
-    struct halo_live_shape *shape; /* made by the source thread; for others once `formed` */
+    pthread_mutex_t forming;       /* source and card thread may both want to */
+    struct halo_live_shape *shape; /* for other threads once `formed` */
     struct halo_live_clock clock;
     struct halo_queue *to_filter, *in_gate;
     struct halo_live_encoding encoder[HALO_MOST_ENCODINGS];
@@ -212,8 +223,17 @@ struct halo_live {
     pthread_cond_t changed;
     enum halo_live_state state;
     struct halo_error error;
-    int64_t away; /* pictures decoded before this time say nothing of the present: ns */
-    bool formed;
+    int64_t away;        /* pictures decoded before this time say nothing of the present: ns */
+    bool formed, shaped; /* shaped: cards can be made */
+    bool shown;          /* a picture came out */
+    char words[HALO_LIVE_WORDS]; /* why nothing comes, for people who look at the picture */
+    int64_t since;               /* when the state began, or the shape was there: ns */
+    int64_t began;               /* when the source was first opened: ns */
+    int64_t line, behind; /* us: the last picture's time (0: none has come), and how late it was */
+    struct halo_output_picture *card; /* the newest; NULL: there was none */
+    int64_t cards, card_at;           /* how many there were; when: ns */
+    bool card_wanted;                 /* before its time: somebody came */
+    bool cards_over;
     struct halo_lineup *wanted; /* without gates, until the shape is known */
     struct halo_lineup *oldest; /* all that have gates, oldest first; the filter thread's last */
     struct halo_lineup *next;   /* not in use yet; not in that list */
@@ -240,6 +260,9 @@ struct halo_live {
 /* A state; err NULL: all is well. The event comes where something is new. Any thread. */
 void halo_live_tell(struct halo_live *live, enum halo_live_state state,
                     const struct halo_error *err);
+/* HALO_LIVE_WAITING, with words for the card: few, and of what we have written ourselves alone: no
+ * names of files or hosts. */
+void halo_live_tell_away(struct halo_live *live, const char *words, const struct halo_error *err);
 /* The end: the state is FAILED and every thread ends. Any thread. */
 void halo_live_fail(struct halo_live *live, const struct halo_error *err);
 /* Something that a halo_live_set() may wait for has gone on. Under the lock. */
@@ -261,6 +284,17 @@ int halo_live_check(struct halo_live *live, struct halo_error *err);
 
 /* ---- live_source.c ---- */
 void *halo_live_source_main(void *arg);
+/* The shape as far as settings say what it is, where there is none yet. Card thread. */
+void halo_live_make_up(struct halo_live *live);
+
+/* ---- live_card.c ---- */
+void *halo_live_card_main(void *arg);
+/* With the stream's name; as halo_gate_card(). */
+int halo_live_card_draw(const struct halo_live *live, const struct halo_output_picture *like,
+                        const char *words, int64_t pts, struct halo_output_picture **ret);
+/* The encoding's thread: a card that it has not shown yet, where it has to show one; the caller's.
+ * NULL: none. */
+struct halo_output_picture *halo_live_card_take(struct halo_live_encoding *e);
 
 /* ---- live_input.c ---- */
 int halo_live_input_open(struct halo_live *live, struct halo_live_input *in,
@@ -315,6 +349,7 @@ int halo_lineup_parse(struct halo_lineup **ret, const char *const *chains, int c
 void halo_lineup_destroy(struct halo_lineup *lineup); /* NULL is nothing to do */
 int halo_lineup_build(struct halo_lineup *lineup, struct halo_ring *ring,
                       const struct halo_gate_input *input, struct halo_error *err);
+/* in NULL: nothing is known of the source but the settings. */
 int halo_live_form(struct halo_live *live, const struct halo_live_input *in,
                    struct halo_error *err);
 void halo_live_shape_destroy(struct halo_live_shape *shape);
@@ -330,7 +365,7 @@ static inline bool halo_live_encoding_runs(struct halo_live_encoding *e)
     return e->what->writes || atomic_load(&e->watched);
 }
 /* A packet in microseconds, to whom it concerns. */
-void halo_live_encoding_tell(struct halo_live_encoding *e, AVPacket *pkt, int stream);
+void halo_live_encoding_tell(struct halo_live_encoding *e, AVPacket *pkt, int stream, bool card);
 
 /* ---- live_codec.c; the encoding's thread ---- */
 int halo_live_codec_open(struct halo_live_encoding *e, struct halo_error *err);

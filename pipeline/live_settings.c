@@ -40,6 +40,9 @@ int halo_live_check(struct halo_live *live, struct halo_error *err)
     live->live = test || url || camera || set->realtime;
     live->paced = !camera && (test || set->realtime || slow);
     live->local = !url;
+    live->may_make_up = live->live && !test && set->on_error != HALO_ON_ERROR_STOP;
+    for (int i = 0; i < live->encodings && !camera; i++)
+        live->may_make_up &= !live->encoding[i].writes && !live->encoding[i].audio;
     int ret = test     ? halo_test_source_create(&source, set->input, NULL, err)
               : camera ? halo_camera_check(set->input, err)
                        : 0;

@@ -67,7 +67,7 @@ static int encode(struct halo_live_encoding *e, const AVPacket *pkt, struct halo
         ret = halo_audio_send(e->audio, pkt, err);
     while (ret >= 0 && (ret = halo_audio_receive(e->audio, out, err)) > 0) {
         av_packet_rescale_ts(out, halo_audio_time_base(e->audio), HALO_LIVE_TIME);
-        halo_live_encoding_tell(e, out, 1);
+        halo_live_encoding_tell(e, out, 1, false);
         av_packet_unref(out);
     }
     av_packet_free(&out);
@@ -87,7 +87,7 @@ void halo_live_sound_take(struct halo_live_encoding *e, AVPacket *pkt)
         e->audio = NULL;
     } else if (!is_coded(e)) {
         pkt->flags |= AV_PKT_FLAG_KEY;
-        halo_live_encoding_tell(e, pkt, 1);
+        halo_live_encoding_tell(e, pkt, 1, false);
     }
     e->last_sound = pkt->pts;
     av_packet_free(&pkt);

@@ -59,19 +59,45 @@ static int start_encodings(struct halo_live *live, struct halo_error *err)
 
 /* With the first session. What fails once there is a shape fails again: that is the end. Before
  * that the source is read. */
-static int start_all(struct halo_live *live, const struct halo_live_input *in,
+static int start_all(struct halo_live *live, const struct halo_live_input *in, bool *ret_fatal,
                      struct halo_error *err)
 {
-    int ret = halo_live_form(live, in, err);
-    if (ret >= 0)
+    pthread_mutex_lock(&live->forming);
+    const bool needed = !live->shape;
+    int ret = needed ? halo_live_form(live, in, err) : 0;
+    if (ret >= 0 && needed)
         ret = start_encodings(live, err);
-    if (ret >= 0)
+    if (ret >= 0 && needed)
         ret = start_stages(live, err);
+    *ret_fatal = ret < 0 && live->shape;
+    pthread_mutex_unlock(&live->forming);
     return ret;
+}
+
+static int start_cards(struct halo_live *live, struct halo_error *err)
+{
+    if (!live->live)
+        return 0;
+    live->began = halo_now_ns();
+    snprintf(live->words, sizeof live->words, "connecting");
+    const int ret = -pthread_create(&live->card_thread, NULL, halo_live_card_main, live);
+    live->carded = ret == 0;
+    return ret < 0 ? halo_fail(err, ret, "no thread could be started: %s", strerror(-ret)) : 0;
+}
+
+static void end_cards(struct halo_live *live)
+{
+    pthread_mutex_lock(&live->lock);
+    live->cards_over = true;
+    pthread_cond_broadcast(&live->changed);
+    pthread_mutex_unlock(&live->lock);
+    if (live->carded)
+        pthread_join(live->card_thread, NULL);
 }
 
 static void end_all(struct halo_live *live)
 {
+    end_cards(live);
     if (live->staged) {
         halo_queue_put(live->to_filter, (struct halo_item){.kind = HALO_ITEM_END});
         pthread_join(live->filter_thread, NULL);
@@ -176,19 +202,24 @@ static int say_end(const struct halo_live *live, int64_t pictures, struct halo_e
     return 0;
 }
 
+/* For the card. */
+static const char *words_of(const struct halo_live *live)
+{
+    if (live->camera.is)
+        return halo_v4l2_states[atomic_load(&live->camera.trouble)].words;
+    return live->clock.last ? "no signal" : "connecting";
+}
+
 /* 0: the end, as asked for; -errno with err filled: to be tried again, or *ret_fatal. */
 static int hold_session(struct halo_live *live, double *pause, bool *ret_fatal,
-                        struct halo_error *err)
+                        const char **ret_words, struct halo_error *err)
 {
     struct halo_live_input in;
     int ret = halo_live_input_open(live, &in, err);
     if (ret >= 0) {
         halo_live_count(live, &live->stats.opened, 1);
         live->clock.set = false;
-        if (!live->shape) {
-            ret = start_all(live, &in, err);
-            *ret_fatal = ret < 0 && live->shape;
-        }
+        ret = start_all(live, &in, ret_fatal, err);
     }
     if (ret >= 0)
         ret = run_session(live, &in, err);
@@ -198,6 +229,7 @@ static int hold_session(struct halo_live *live, double *pause, bool *ret_fatal,
         *pause = 0;
     live->clock.joined = ret == 0 && !live->camera.is;
     atomic_store(&live->camera.open, false);
+    *ret_words = words_of(live);
     halo_live_input_close(&in);
     return ret;
 }
@@ -208,14 +240,25 @@ static bool is_over(const struct halo_live *live, int ret)
 }
 
 /* What can be shown of a camera that has not come yet: words and cards need a shape. */
-static int form_early(struct halo_live *live, struct halo_error *err)
+static int form_early(struct halo_live *live, bool *ret_fatal, struct halo_error *err)
 {
     struct halo_live_input in;
     int ret = halo_live_camera_describe(live, &in, err);
     if (ret >= 0)
-        ret = start_all(live, &in, err);
+        ret = start_all(live, &in, ret_fatal, err);
     halo_live_input_close(&in);
     return ret;
+}
+
+void halo_live_make_up(struct halo_live *live)
+{
+    struct halo_error err = {0};
+    bool fatal = false;
+    live->may_make_up = false;
+    const int ret =
+        live->camera.is ? form_early(live, &fatal, &err) : start_all(live, NULL, &fatal, &err);
+    if (ret < 0 && fatal)
+        halo_live_fail(live, &err);
 }
 
 /* Until the next try: true: a stop. */
@@ -234,9 +277,10 @@ static bool wait_again(struct halo_live *live, double *pause)
 static bool rest(struct halo_live *live)
 {
     struct halo_error err = {0};
+    bool fatal = false;
     if (!live->camera.is || !halo_live_camera_rests(live))
         return false;
-    if (!live->shape && form_early(live, &err) < 0 && live->shape) {
+    if (form_early(live, &fatal, &err) < 0 && fatal) {
         halo_live_fail(live, &err);
         return true;
     }
@@ -250,23 +294,21 @@ static void live_on(struct halo_live *live)
     while (!rest(live)) {
         struct halo_error err = {0};
         bool fatal = false;
-        const int ret = hold_session(live, &pause, &fatal, &err);
+        const char *words;
+        const int ret = hold_session(live, &pause, &fatal, &words, &err);
         if (is_over(live, ret))
             return;
         if (ret == 0)
             continue;
         halo_fail(&err, ret, "%s: %s", live->name, strerror(-ret));
         struct halo_error why = {0};
-        if (!fatal && live->camera.is && !live->shape && form_early(live, &why) < 0 &&
-            live->shape) {
-            fatal = true;
+        if (!fatal && live->camera.is && form_early(live, &fatal, &why) < 0 && fatal)
             err = why;
-        }
         if (fatal || halo_error_is_lost(&err)) {
             halo_live_fail(live, &err);
             return;
         }
-        halo_live_tell(live, HALO_LIVE_WAITING, &err);
+        halo_live_tell_away(live, words, &err);
         if (wait_again(live, &pause))
             return;
     }
@@ -281,7 +323,7 @@ void *halo_live_source_main(void *arg)
     live->asided = ret == 0;
     if (ret < 0)
         halo_fail(&err, ret, "no thread could be started: %s", strerror(-ret));
-    if (ret >= 0 && open_ring(live, &err) >= 0)
+    if (ret >= 0 && open_ring(live, &err) >= 0 && start_cards(live, &err) >= 0)
         live_on(live);
     else
         halo_live_fail(live, &err);

@@ -21,6 +21,10 @@
 struct halo_packet_writer;
 struct halo_packet_reader;
 
+/* Flag of a key frame that is a card (live.h): nothing refers to it. No encoder sets it with
+ * AV_PKT_FLAG_KEY. */
+enum { HALO_PACKET_CARD = AV_PKT_FLAG_DISPOSABLE };
+
 /* size: bytes for records, 64 KiB to 1 GiB. The caller owns *ret; the descriptors stay the
  * writer's and are sent to the reader, who gets copies. 0, -EINVAL, -ENOMEM, -EMFILE ... */
 int halo_packet_writer_create(struct halo_packet_writer **ret, size_t size, struct halo_error *err);

@@ -160,7 +160,7 @@ class Reader(threading.Thread):
 
 class Watcher(threading.Thread):
     """ffmpeg on an output socket: notes when which pictures came. A picture is its 12x8 thumbnail;
-    cards are of one colour, test patterns are not."""
+    cards are of one colour above and below their words, test patterns are not."""
 
     SIZE = 12 * 8
 
@@ -184,7 +184,8 @@ class Watcher(threading.Thread):
 
     @staticmethod
     def is_card(picture):
-        return max(picture) - min(picture) <= 4
+        edges = picture[:12] + picture[-12:]
+        return max(edges) - min(edges) <= 4
 
     def first(self, card, since=0):
         """When the first card (or other picture) came after since, or None."""

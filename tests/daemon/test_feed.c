@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "daemon/feed.h"
+#include "pipeline/packet_ring.h"
 #include "tests/unit/cmocka_all.h"
 
 enum {
@@ -132,10 +133,11 @@ static AVPacket *new_packet(uint8_t what, int64_t time, bool key)
     return pkt;
 }
 
-/* 'K' key frame, 'P' other, 'A' sound. */
+/* 'K' key frame, 'P' other, 'A' sound, 'W' a card. */
 static void play_at(uint8_t what, int64_t time)
 {
     AVPacket *pkt = new_packet(what, time, what != 'P');
+    pkt->flags |= what == 'W' ? HALO_PACKET_CARD : 0;
     pkt->stream_index = what == 'A';
     halo_feed_packet(scene->feed, pkt);
     av_packet_free(&pkt);
@@ -419,6 +421,57 @@ static void test_leaving(void **state)
     assert_int_equal(scene->seen[2].ends, 1);
 }
 
+/* While the engine sends cards the feed has none of its own; they are no pictures. */
+static void test_cards_of_the_engine(void **state)
+{
+    (void)state;
+    make(HALO_ON_ERROR_LAST);
+    struct seen *a = &scene->seen[0], *b = &scene->seen[1];
+    struct halo_feed_stats stats;
+    begin_as(16, true);
+    halo_feed_join(scene->feed, &a->taker);
+    play('K');
+    pass(100);
+    for (int i = 0; i < 3; i++) {
+        play('W');
+        play('A'); /* silent */
+        play('P'); /* it would refer to the card */
+        pass(500);
+    }
+    check(a, "KWWW");
+    halo_feed_stats(scene->feed, &stats);
+    assert_true(stats.card);
+    assert_int_equal(stats.cards, 3);
+    halo_feed_join(scene->feed, &b->taker);
+    check(b, "W"); /* at once */
+    play('K');
+    play('A');
+    play('P');
+    halo_feed_stats(scene->feed, &stats);
+    assert_false(stats.card);
+    check(a, "KWWWKAP");
+    pass(450 + SLACK_MS);
+    check(b, "WKAPK"); /* on_error: last, and that is no card */
+}
+
+/* An engine that ends in the middle of its cards. */
+static void test_cards_end(void **state)
+{
+    (void)state;
+    make(HALO_ON_ERROR_CARD);
+    struct seen *a = &scene->seen[0];
+    begin_as(16, false);
+    halo_feed_join(scene->feed, &a->taker);
+    play('K');
+    play('W');
+    pass(HALO_FEED_CARDS_MS - 50 - SLACK_MS);
+    check(a, "KW");
+    pass(100 + 2 * SLACK_MS);
+    check(a, "KWC");
+    pass(500);
+    check(a, "KWCC");
+}
+
 #define A_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -434,6 +487,8 @@ int main(void)
         A_TEST(test_solid),
         A_TEST(test_stop),
         A_TEST(test_leaving),
+        A_TEST(test_cards_of_the_engine),
+        A_TEST(test_cards_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -115,6 +115,16 @@ static void on_packet(void *arg, int encoding, const AVPacket *pkt)
     }
 }
 
+static void on_card(void *arg, int encoding, const AVPacket *pkt)
+{
+    (void)arg;
+    pthread_mutex_lock(&line);
+    dump("words", encoding, pkt, "wb");
+    printf("card enc=%d pts=%" PRId64 " key=%d size=%d now=%" PRId64 "\n", encoding, pkt->pts,
+           !!(pkt->flags & AV_PKT_FLAG_KEY), pkt->size, halo_now_ns() / 1000);
+    pthread_mutex_unlock(&line);
+}
+
 static void on_failed(void *arg, int encoding, const struct halo_error *err)
 {
     (void)arg;
@@ -143,8 +153,15 @@ static void on_snapshot(void *arg, uint64_t id, const AVPacket *image, const str
     pthread_mutex_unlock(&line);
 }
 
-static const struct halo_live_events events = {on_state,  on_begin, on_packet,
-                                               on_failed, on_set,   on_snapshot};
+static const struct halo_live_events events = {
+    .state = on_state,
+    .begin = on_begin,
+    .packet = on_packet,
+    .card = on_card,
+    .failed = on_failed,
+    .set = on_set,
+    .snapshot = on_snapshot,
+};
 
 static void print_stats(struct halo_live *live)
 {
@@ -152,9 +169,10 @@ static void print_stats(struct halo_live *live)
     halo_live_stats(live, &s);
     pthread_mutex_lock(&line);
     printf("stats decoded=%" PRId64 " filtered=%" PRId64 " encoded=%" PRId64 " bytes=%" PRId64
-           " opened=%" PRId64 " damaged=%" PRId64 " epoch=%" PRId64 " backend=%s size=%dx%d "
+           " cards=%" PRId64 " opened=%" PRId64 " damaged=%" PRId64 " epoch=%" PRId64
+           " backend=%s size=%dx%d "
            "rate=%.2f",
-           s.decoded, s.filtered, s.encoded, s.bytes, s.opened, s.damaged, s.epoch,
+           s.decoded, s.filtered, s.encoded, s.bytes, s.cards, s.opened, s.damaged, s.epoch,
            *s.backend ? s.backend : "-", s.width, s.height, s.rate);
     for (int i = 0; i < HALO_DROPS; i++)
         printf(" drop_%s=%" PRId64, halo_drop_names[i], s.dropped[i]);
@@ -212,6 +230,7 @@ static bool set_capture(struct halo_capture_settings *set, const char *key, char
 static bool set_stream(struct halo_stream_settings *s, const char *key, char *value)
 {
     static const char *const hwaccels[] = {"auto", "cuda", "none", NULL};
+    static const char *const errors[] = {"card", "solid", "last", "stop", NULL};
     if (!strcmp(key, "input"))
         s->input = value;
     else if (!strcmp(key, "input_format"))
@@ -236,6 +255,12 @@ static bool set_stream(struct halo_stream_settings *s, const char *key, char *va
         s->gpu_timeout = atof(value);
     else if (!strncmp(key, "capture.", 8))
         return set_capture(&s->capture, key + 8, value);
+    else if (!strcmp(key, "name"))
+        s->name = value;
+    else if (!strcmp(key, "on_error"))
+        s->on_error = choice_of(errors, value);
+    else if (!strcmp(key, "last_for"))
+        s->last_for = atof(value);
     else if (!strcmp(key, "input_timeout"))
         s->input_timeout = atof(value);
     else
@@ -266,6 +291,7 @@ static void parse(struct halo_stream_settings *s, int argc, char **argv)
         if (!strcmp(argv[i], "output")) {
             struct halo_output_settings *o = &s->output[s->outputs++];
             o->kind = !strcmp(value, "unix")   ? HALO_OUTPUT_UNIX
+                      : !strcmp(value, "url")  ? HALO_OUTPUT_URL
                       : !strcmp(value, "null") ? HALO_OUTPUT_NULL
                                                : HALO_OUTPUT_FILE;
             o->target = (char *)"x.mkv";

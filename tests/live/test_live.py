@@ -393,8 +393,10 @@ class Encoding(LiveTest):
                     raw = ffmpeg('-f', form, '-i', '-', '-pix_fmt', 'yuv420p', '-f', 'rawvideo',
                                  '-', data=raw)
                 self.assertEqual(len(raw), WIDTH * HEIGHT * 3 // 2)
-                luma = raw[:WIDTH * HEIGHT]
-                self.assertTrue(low <= min(luma) and max(luma) <= high, (encoding, name))
+                edges = raw[:WIDTH] + raw[WIDTH * (HEIGHT - 1):WIDTH * HEIGHT]
+                self.assertTrue(low <= min(edges) and max(edges) <= high, (encoding, name))
+                words = sum(value > 200 for value in raw[:WIDTH * HEIGHT])
+                self.assertEqual(words > 60, name == 'card', (encoding, name, words))
 
     def test_slow_one_hurts_nobody(self):
         live = self.live('slow=1:300', test_input(rate=25, more=':duration=3'), *RAW,
@@ -730,6 +732,197 @@ class Sources(LiveTest):
                 done = subprocess.run([PROBE, *words], capture_output=True, text=True, timeout=20)
                 self.assertEqual(done.returncode, 64, done.stderr)
                 self.assertIn(part, done.stderr)
+
+
+VIEWED = ['output=unix', 'codec=libx264']
+
+
+class Cards(LiveTest):
+    """What watched encodings get while there are no pictures."""
+
+    def cards(self, live, encoding=0):
+        return [f for f, _ in live.found('card', lambda f, _: f['enc'] == encoding)]
+
+    def wait_cards(self, live, count, encoding=0, timeout=10):
+        live.wait('card', lambda f, _: f['enc'] == encoding, count, timeout)
+        return self.cards(live, encoding)
+
+    def picture(self, name, form):
+        """A card, decoded: its luma in rows."""
+        made = ffmpeg('-f', form, '-i', self.path(name), '-frames:v', '1', '-pix_fmt', 'gray',
+                      '-c:v', 'pgm', '-f', 'image2pipe', '-')
+        _, size, _, raw = made.split(b'\n', 3)
+        width = int(size.split()[0])
+        return [raw[i:i + width] for i in range(0, len(raw), width)]
+
+    def sender(self, data):
+        """A port, and a function that waits for a connection there and sends data."""
+        server = socket.create_server(('127.0.0.1', 0))
+        server.settimeout(10 * PATIENCE)
+        self.addCleanup(server.close)
+
+        def serve():
+            connection, _ = server.accept()
+            connection.sendall(data)
+            return connection
+        return server.getsockname()[1], serve
+
+    def test_a_source_that_ends(self):
+        """At once, twice a second, key frames all, after the pictures and before those that come
+        again; files get none."""
+        port, serve = self.sender(open(silent_clip('.ts', 2), 'rb').read())
+        live = self.live(f'dump={self.folder}', 'name=front-door', f'input=tcp://127.0.0.1:{port}',
+                         'input_timeout=1', *VIEWED, *RAW)
+        live.tell('watch 0 on')
+        connection = serve()
+        live.wait_state('running')
+        connection.close()
+        state, _ = live.wait_state('waiting')
+        cards = self.wait_cards(live, 1)
+        self.assertLess(cards[0]['now'] - state['now'], 400000 * PATIENCE)
+        time.sleep(0.5 * PATIENCE)
+        serve().close()
+        live.wait_state('running', 2)
+        live.wait_state('waiting', 2)
+        live.tell('stats')
+        stats = live.stop()
+        cards, packets = self.cards(live), live.packets()
+        self.assertTrue(all(c['key'] for c in cards))
+        for a, b in zip(cards, cards[1:]):
+            self.assertGreater(b['now'] - a['now'], 300000)
+        self.assert_grow([dict(f, dts=f['pts']) for k, f, _ in live.lines
+                          if k in ('card', 'packet') and f['enc'] == 0])
+        line = [(k, f) for k, f, _ in live.lines if k in ('card', 'packet') and f['enc'] == 0]
+        for (before, _), (after, f) in zip(line, line[1:]):
+            if (before, after) == ('card', 'packet'):
+                self.assertTrue(f['key'], 'a picture that refers to a card')
+        self.assertFalse(self.cards(live, 1), 'a recording of cards')
+        self.assertGreaterEqual(stats['cards'], len(cards))
+        self.assertEqual(stats['encoded'], len(packets) + len(live.packets(1)))
+        rows = self.picture('words0', 'h264')
+        self.assertLess(max(rows[0]) - min(rows[0]), 6)
+        self.assertGreater(sum(v > 200 for row in rows for v in row), 100)
+
+    def test_a_source_that_is_away(self):
+        """From the start: there is a shape, so there are cards, of each form; the pictures come in
+        that shape."""
+        with socket.create_server(('127.0.0.1', 0)) as server:
+            port = server.getsockname()[1]
+        begin = time.monotonic()
+        live = self.live(f'dump={self.folder}', 'name=front-door', f'input=tcp://127.0.0.1:{port}',
+                         *VIEWED, 'output=unix', 'codec=raw', 'output=unix', 'codec=mpeg4')
+        for encoding in range(4):
+            live.tell(f'watch {encoding} on')
+        for encoding in range(4):
+            self.wait_cards(live, 2, encoding)
+        self.assertLess(time.monotonic() - begin, 3 * PATIENCE)
+        self.assertFalse(live.found('packet'))
+        begun = {f['enc']: f for f, _ in live.found('begin')}
+        self.assertEqual({f['size'] for f in begun.values()}, {'1280x720'})
+        for name, form in (('words0', 'h264'), ('words2', 'm4v'), ('words3', 'mjpeg')):
+            rows = self.picture(name, form)
+            self.assertEqual((len(rows[0]), len(rows)), (1280, 720))
+            self.assertGreater(sum(v > 200 for row in rows for v in row), 5000, name)
+        data = open(silent_clip('.ts', 2), 'rb').read()
+        server = socket.create_server(('127.0.0.1', port))
+        with server:
+            server.settimeout(10 * PATIENCE)
+            connection, _ = server.accept()
+            with connection:
+                connection.sendall(data)
+                live.wait_state('running')
+        packets = live.wait_packets(5)
+        self.assertTrue(packets[0]['key'])
+        live.stop()
+        self.assertEqual({f['size'] for f, _ in live.found('begin')}, {'1280x720'})
+        rows = self.picture('video0', 'h264')
+        self.assertEqual((len(rows[0]), len(rows)), (1280, 720))
+
+    def test_its_own_shape_where_it_comes_soon(self):
+        port, serve = self.sender(open(silent_clip('.ts', 2), 'rb').read())
+        live = self.live(f'input=tcp://127.0.0.1:{port}', *VIEWED)
+        live.tell('watch 0 on')
+        serve()
+        live.wait_packets(3)
+        live.stop()
+        sizes = {f['size'] for f, _ in live.found('begin')}
+        self.assertEqual(len(sizes), 1)
+        self.assertNotIn('1280x720', sizes)
+
+    def test_no_made_up_shape_for_what_is_kept(self):
+        """Recordings, and sound, wait for the source's own."""
+        with socket.create_server(('127.0.0.1', 0)) as server:
+            port = server.getsockname()[1]
+        for words in ([*VIEWED, *RAW], ['output=unix', 'audio=copy'], ['output=url'],
+                      ['on_error=stop', *VIEWED]):
+            live = self.live(f'input=tcp://127.0.0.1:{port}', *words)
+            live.tell('watch 0 on')
+            time.sleep(1.6)
+            live.stop()
+            self.assertFalse(live.found('begin'), words)
+            self.assertFalse(live.found('card'), words)
+
+    def test_a_source_that_says_nothing(self):
+        """It is still being opened when there are cards."""
+        with socket.create_server(('127.0.0.1', 0)) as server:
+            live = self.live(f'input=tcp://127.0.0.1:{server.getsockname()[1]}',
+                             'input_timeout=30', *VIEWED)
+            live.tell('watch 0 on')
+            self.wait_cards(live, 2, timeout=3)
+            self.assertFalse(live.found('state'))
+            live.stop()
+
+    def test_nobody_sees_them(self):
+        with socket.create_server(('127.0.0.1', 0)) as server:
+            port = server.getsockname()[1]
+        live = self.live(f'input=tcp://127.0.0.1:{port}', *VIEWED)
+        live.wait('begin', timeout=3)
+        time.sleep(1)
+        self.assertFalse(live.found('card'))
+        live.tell('watch 0 on')
+        begin = time.monotonic()
+        self.wait_cards(live, 1)
+        self.assertLess(time.monotonic() - begin, 0.5 * PATIENCE)
+        live.stop()
+
+    def test_a_filter_that_fails(self):
+        """And what on_error says of it."""
+        if not has_faults():
+            self.skipTest('built without faults')
+        for words, first in (([], 0), (['on_error=solid'], 0),
+                             (['on_error=last', 'last_for=1.5'], 1.5), (['on_error=stop'], None)):
+            with self.subTest(words):
+                live = self.live(f'dump={self.folder}', 'name=x', test_input(rate=25), *words,
+                                 *VIEWED, 'output=url', 'codec=mpeg4', *RAW,
+                                 environment={'HALOD_FAULT': 'alloc:60+'})
+                live.tell('watch 0 on')
+                state, _ = live.wait_state('waiting')
+                if first is None:
+                    time.sleep(1)
+                    live.stop()
+                    self.assertFalse(live.found('card'))
+                    continue
+                card = self.wait_cards(live, 1)[0]
+                self.assertGreater(card['now'] - state['now'], (first - 0.2) * 1e6)
+                self.assertLess(card['now'] - state['now'], (first + 0.4 * PATIENCE) * 1e6)
+                self.wait_cards(live, 2, 1)  # URLs too
+                live.stop()
+                self.assertFalse(self.cards(live, 2))
+                rows = self.picture('words0', 'h264')
+                bright = sum(v > 200 for row in rows for v in row)
+                self.assertEqual(bright > 60, words != ['on_error=solid'], bright)
+                if words == ['on_error=solid']:
+                    self.assertLess(max(max(row) for row in rows), 20)
+
+    def test_one_picture_that_fails(self):
+        """No card for what is over at once."""
+        if not has_faults():
+            self.skipTest('built without faults')
+        live = self.live(test_input(rate=25, more=':duration=2'), *VIEWED,
+                         environment={'HALOD_FAULT': 'alloc:30'})
+        live.tell('watch 0 on')
+        live.end()
+        self.assertFalse(live.found('card'), live.told())
 
 
 class Snapshots(LiveTest):
