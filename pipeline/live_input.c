@@ -183,7 +183,7 @@ static int take_camera(struct halo_live *live, struct halo_live_input *in,
 {
     const double stall = live->settings.capture.stall;
     const int64_t deadline = halo_now_ns() + (int64_t)(stall * 1e9);
-    int r;
+    int r = 0;
     while (in->decoder && (r = receive(live, in, ret, err)) == 0) {
         if (halo_now_ns() > deadline) {
             atomic_store(&live->camera.trouble, HALO_V4L2_STALLED);
