@@ -100,7 +100,11 @@ class Daemon:
         return [engine['pid'] for engine in self.status()['engines'] if engine['pid']]
 
     def kill_engine_of(self, name, number=signal.SIGKILL):
-        os.kill(self.engines()[self.status(name)['engine']]['pid'], number)
+        """Of an engine that is not there the process is 0, which for kill() is the caller's group."""
+        pid = self.engines()[self.status(name)['engine']]['pid']
+        if not pid:
+            raise AssertionError(f'{name} has no engine: {self.status(name)}\n{self.told()}')
+        os.kill(pid, number)
 
     def wait_state(self, name, state, timeout=20):
         if not wait_until(lambda: self.state(name) == state, timeout):
