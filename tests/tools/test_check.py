@@ -151,5 +151,16 @@ class Check(unittest.TestCase):
                          SHORT + LONG + ['vm', 'cameras'])
 
 
+class Setup(unittest.TestCase):
+    def test_readme(self):
+        """By hand one installs what tools/setup does."""
+        with open(os.path.join(ROOT, 'README.md')) as file:
+            told = re.search(r'apt-get install --no-install-recommends ((?:.*\\\n)*.*)\n', file.read())
+        with open(os.path.join(ROOT, 'tools/setup')) as file:
+            build = file.read().split('"$want" = check')[0]
+        self.assertEqual(sorted(told[1].replace('\\\n', ' ').split()),
+                         sorted(set(re.findall(r'^need (\S+)', build, re.M))))
+
+
 if __name__ == '__main__':
     unittest.main(verbosity=2)
