@@ -27,6 +27,8 @@ int halo_command_daemon(struct halo_daemon_settings *settings, const char *path)
 int halo_run_daemon(struct halo_daemon_settings *settings, const char *path, const char *program);
 
 void halo_print_version(void);
+/* For packagers. commands: main's, NULL-terminated. Returns the exit code. */
+int halo_print_completion(const struct halo_command *commands);
 
 /* After the last line on standard output: the exit code, with an error said where it cannot be
  * written. */

@@ -114,6 +114,8 @@ int main(int argc, char **argv)
         halo_print_version();
         return halo_end_print();
     }
+    if (!strcmp(word, "--completion"))
+        return halo_print_completion(commands);
     if (!strcmp(word, "engine"))
         return halo_command_engine(argc - 2, argv + 2);
     for (const struct halo_command *c = commands; c->name; c++)

@@ -83,6 +83,10 @@ static int end_print(int code)
 
 int main(int argc, char **argv)
 {
+    if (argc == 2 && !strcmp(argv[1], "--completion")) {
+        halo_bench_print_completion();
+        return end_print(HALO_EXIT_OK);
+    }
     for (int i = 1; i < argc; i++)
         if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) {
             halo_bench_print_help();

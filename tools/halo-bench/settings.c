@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "config/number.h"
+#include "config/completion.h"
 #include "config/option.h"
 #include "tools/halo-bench/settings_ring.h"
 
@@ -299,6 +300,17 @@ int halo_bench_parse(struct halo_bench_settings *ret, int argc, char **argv, str
 void halo_bench_finish(struct halo_bench_settings *settings)
 {
     halo_options_finish(options, settings);
+}
+
+void halo_bench_print_completion(void)
+{
+    halo_completion_begin("halo-bench", stdout);
+    puts("    case $last in");
+    halo_completion_values(options, "--", "    ", stdout);
+    printf("    *) words='");
+    halo_completion_names(options, "--", stdout);
+    puts(" --help' ;;\n    esac");
+    halo_completion_end("halo-bench", stdout);
 }
 
 void halo_bench_print_help(void)

@@ -76,6 +76,8 @@ int halo_bench_parse(struct halo_bench_settings *ret, int argc, char **argv,
                      struct halo_error *err);
 void halo_bench_finish(struct halo_bench_settings *settings);
 void halo_bench_print_help(void);
+/* For packagers: a script for bash. */
+void halo_bench_print_completion(void);
 
 /* Whether the option of that name (not an alias) was on the command line. */
 bool halo_bench_is_given(const struct halo_bench_settings *settings, const char *name);

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * halod --completion: a script for bash, from the tables of commands, options and filters. */
+#include "config/completion.h"
+
+#include <stdio.h>
+
+#include "config/run.h"
+#include "daemon/commands.h"
+#include "pipeline/filter.h"
+
+static void print_filters(void)
+{
+    for (int i = 0; halo_filter_kinds[i]; i++)
+        printf("%s%s", i ? " " : "", halo_filter_kinds[i]->name);
+}
+
+int halo_print_completion(const struct halo_command *commands)
+{
+    halo_completion_begin("halod", stdout);
+    puts("    case ${COMP_WORDS[1]},$COMP_CWORD in");
+    printf("    *,1) words='");
+    for (const struct halo_command *c = commands; c->name; c++)
+        printf("%s ", c->name);
+    for (const struct halo_command *c = halo_config_commands; c->name; c++)
+        printf("%s ", c->name);
+    puts("--help --version' ;;");
+    puts("    run,*)\n        case $last in");
+    printf("        -vf | -filter:v) words='");
+    print_filters();
+    puts("' ;;");
+    halo_completion_values(halo_run_options, "-", "        ", stdout);
+    printf("        *) files=1 ;;\n        esac\n"
+           "        [[ $word != -* || $last == -i ]] || words='");
+    halo_completion_names(halo_run_options, "-", stdout);
+    puts(" -f --help'\n        ;;");
+    printf("    filter,2) words='");
+    print_filters();
+    puts("' ;;\n    devices,2) words=--json ;;\n"
+         "    -*) files=1 ;;\n    esac");
+    halo_completion_end("halod", stdout);
+    return halo_end_print();
+}
