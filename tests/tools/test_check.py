@@ -155,11 +155,26 @@ class Setup(unittest.TestCase):
     def test_readme(self):
         """By hand one installs what tools/setup does."""
         with open(os.path.join(ROOT, 'README.md')) as file:
-            told = re.search(r'apt-get install --no-install-recommends ((?:.*\\\n)*.*)\n', file.read())
+            told = re.search(r'apt-get install --no-install-recommends ((?:.*\\\n)*.*)\n',
+                             file.read())
         with open(os.path.join(ROOT, 'tools/setup')) as file:
             build = file.read().split('"$want" = check')[0]
         self.assertEqual(sorted(told[1].replace('\\\n', ' ').split()),
                          sorted(set(re.findall(r'^need (\S+)', build, re.M))))
+
+
+class Documents(unittest.TestCase):
+    def test_protocol(self):
+        """Every method and error that is on the wire is in the page of it and in the manual."""
+        with open(os.path.join(ROOT, 'daemon/varlink.h')) as file:
+            words = re.findall(
+                r'^#define HALO_(?:METHOD|ERROR)_\w+ +(?:HALO_VARLINK_\w+ )?"\.?([A-Z]\w+)"',
+                file.read(), re.M)
+        self.assertGreater(len(words), 20)
+        for page in ('docs/control.md', 'docs/halod-protocol.7.scd'):
+            with open(os.path.join(ROOT, page)) as file:
+                text = file.read()
+            self.assertEqual([word for word in words if word not in text], [], page)
 
 
 if __name__ == '__main__':
