@@ -11,12 +11,9 @@
 #include "pipeline/live_private.h"
 
 enum {
-    OPENING_PATIENCE = 12, /* gpu_timeouts that the driver may take to start */
     SOUNDS = 512,          /* packets of sound that wait for an encoding */
     WAKE_SIGNAL = SIGUSR2, /* interrupts a blocking read; its handler does nothing */
 };
-
-static const int64_t PAUSE = INT64_C(2000000000); /* ns between two looks that are far too long */
 
 static void do_nothing(int number)
 {
@@ -274,23 +271,12 @@ static void wake(struct halo_live *live)
         pthread_kill(live->source_thread, WAKE_SIGNAL);
 }
 
-/* A process that was stopped was not there to see a device answer: after a pause in looking
- * everything has its time again. */
 bool halo_live_is_stuck(struct halo_live *live, struct halo_error *err)
 {
-    const int64_t now = halo_now_ns();
-    if (live->looked && now - live->looked > PAUSE)
-        live->resumed = now;
-    live->looked = now;
     wake(live);
-    if (atomic_load(&live->ready))
-        return halo_ring_is_stuck(live->ring, live->resumed, err);
-    const double limit = OPENING_PATIENCE * live->settings.gpu_timeout;
-    const int64_t opening = atomic_load(&live->opening);
-    if (!opening || now - FFMAX(opening, live->resumed) < limit * 1e9)
-        return false;
-    halo_fail_device(err, "the driver has not started the GPU within %g seconds", limit);
-    return true;
+    struct halo_ring *ring = atomic_load(&live->ready) ? live->ring : NULL;
+    return halo_ring_watch_is_stuck(&live->watch, ring, atomic_load(&live->opening),
+                                    live->settings.gpu_timeout, err);
 }
 
 void halo_live_stop(struct halo_live *live)

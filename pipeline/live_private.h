@@ -208,7 +208,7 @@ struct halo_live {
     atomic_int stop;         /* 1: asked for, 2: failed */
     atomic_bool done, ready; /* ready: the ring is there */
     atomic_llong opening;    /* of the device, since: ns; 0: it is not */
-    int64_t looked, resumed; /* by the loop, see halo_live_is_stuck() */
+    struct halo_ring_watch watch;
 
     struct halo_source_limits limits;
     struct halo_damage damage;

@@ -14,7 +14,9 @@
 #include "kernels/clock.h"
 #include "pipeline/stats.h"
 
-enum { FIRST_PATIENCE = 12 }; /* deadlines */
+enum { FIRST_PATIENCE = 12, OPENING_PATIENCE = 12 }; /* deadlines */
+
+static const int64_t PAUSE = INT64_C(2000000000); /* ns between two looks that are far too long */
 
 struct halo_ring {
     struct halo_ring_settings settings;
@@ -294,8 +296,9 @@ static bool is_over(const struct halo_ring *ring, int64_t since, int deadlines)
     return halo_now_ns() - since > deadlines * ring->settings.deadline * 1e9;
 }
 
-/* Frames are not judged while the driver may be busy with compiling. */
-bool halo_ring_is_stuck(struct halo_ring *ring, int64_t from, struct halo_error *err)
+/* A lane is past its deadline, which is counted from `from` on at the earliest. Frames are not
+ * judged while the driver may be busy with compiling. */
+static bool is_stuck(struct halo_ring *ring, int64_t from, struct halo_error *err)
 {
     bool stuck = false, compiling = false;
     for (int i = 0; i < ring->depth && !stuck; i++) {
@@ -315,6 +318,22 @@ bool halo_ring_is_stuck(struct halo_ring *ring, int64_t from, struct halo_error 
                          "nothing unfiltered is written",
                          ring->ops->name, ring->settings.deadline);
     return stuck;
+}
+
+bool halo_ring_watch_is_stuck(struct halo_ring_watch *watch, struct halo_ring *ring,
+                              int64_t opening, double deadline, struct halo_error *err)
+{
+    const int64_t now = halo_now_ns();
+    const double limit = OPENING_PATIENCE * deadline;
+    if (watch->looked && now - watch->looked > PAUSE)
+        watch->resumed = now;
+    watch->looked = now;
+    if (ring)
+        return is_stuck(ring, watch->resumed, err);
+    if (!opening || now - FFMAX(opening, watch->resumed) < limit * 1e9)
+        return false;
+    halo_fail_device(err, "the driver has not started the GPU within %g seconds", limit);
+    return true;
 }
 
 int halo_ring_fall_back(struct halo_ring *ring, struct halo_lane *lane, int code,

@@ -7,8 +7,8 @@
  *
  * After an error a device may never answer. Calls of the lanes have no limit of their own, for that
  * would mean to ask again and again; they note when they began, and the event loop asks
- * halo_ring_is_stuck() now and then. A lane past its deadline can neither be used nor freed, since
- * the device may still write into its memory: the process has to end, by _exit(). */
+ * halo_ring_watch_is_stuck() now and then. A lane past its deadline can neither be used nor freed,
+ * since the device may still write into its memory: the process has to end, by _exit(). */
 #ifndef HALO_RING_H
 #define HALO_RING_H
 
@@ -79,9 +79,16 @@ int halo_ring_submit(struct halo_ring *ring, struct halo_lane *lane, const struc
                      bool first);
 int halo_ring_finish(struct halo_ring *ring, struct halo_lane *lane);
 
-/* Whether a lane is past its deadline, which is counted from `from` on at the earliest (see
- * halo_now_ns); err is filled then. Any thread; does not block. */
-bool halo_ring_is_stuck(struct halo_ring *ring, int64_t from, struct halo_error *err);
+/* The loop's looks at a device, zeroed at first. A process that was stopped was not there to see a
+ * device answer: after a pause in looking everything has its time again. */
+struct halo_ring_watch {
+    int64_t looked, resumed; /* ns: when last, and when again after a long pause */
+};
+
+/* Now and then, one thread: whether the device is to be given up, with err filled. ring: NULL while
+ * it is being opened, then since `opening` (ns; 0: it is not yet). deadline: the ring's. */
+bool halo_ring_watch_is_stuck(struct halo_ring_watch *watch, struct halo_ring *ring,
+                              int64_t opening, double deadline, struct halo_error *err);
 
 /* After -EIO (or -ENOMEM: memory is full) in an acquired lane: with "auto" the lane goes on on the
  * CPU, which is said once, and its frame may be submitted again (0). Otherwise that code, with err

@@ -19,12 +19,9 @@
 
 enum {
     QUEUE_PACKETS = 512,
-    OPENING_PATIENCE = 12, /* -gpu_timeouts that the driver may take to start */
     MEBIBYTE = 1 << 20,
     WAKE_SIGNAL = SIGUSR2, /* interrupts a blocking read or write; its handler does nothing */
 };
-
-static const int64_t PAUSE = INT64_C(2000000000); /* ns between two looks that are far too long */
 
 static void do_nothing(int number)
 {
@@ -308,22 +305,12 @@ bool halo_stream_has_device(const struct halo_stream *s)
     return s && s->ring && halo_ring_ops(s->ring)->submit;
 }
 
-/* While it is running the ring is there. A process that was stopped was not there to see a device
- * answer: after a pause in looking everything has its time again. */
+/* While it is running the ring is there. */
 bool halo_stream_is_stuck(struct halo_stream *s, struct halo_error *err)
 {
-    const int64_t now = halo_now_ns();
-    if (s->looked && now - s->looked > PAUSE)
-        s->resumed = now;
-    s->looked = now;
-    if (atomic_load(&s->running))
-        return halo_ring_is_stuck(s->ring, s->resumed, err);
-    const double limit = OPENING_PATIENCE * s->settings->gpu_timeout;
-    const int64_t opening = atomic_load(&s->opening);
-    if (!opening || now - FFMAX(opening, s->resumed) < limit * 1e9)
-        return false;
-    halo_fail_device(err, "the driver has not started the GPU within %g seconds", limit);
-    return true;
+    struct halo_ring *ring = atomic_load(&s->running) ? s->ring : NULL;
+    return halo_ring_watch_is_stuck(&s->watch, ring, atomic_load(&s->opening),
+                                    s->settings->gpu_timeout, err);
 }
 
 bool halo_stream_done(const struct halo_stream *s)

@@ -38,8 +38,8 @@ struct halo_stream {
     atomic_int stop;  /* bits of enum halo_stop: source and sink do not wait any longer */
     atomic_bool done; /* all threads are over */
     atomic_bool running;
-    atomic_llong opening;    /* since when the device is opened: halo_now_ns(); 0: it is not */
-    int64_t looked, resumed; /* by the loop: when last, and when again after a long pause */
+    atomic_llong opening; /* since when the device is opened: halo_now_ns(); 0: it is not */
+    struct halo_ring_watch watch;
     atomic_llong frames, bytes, total, time_us, duration_us;
 
     pthread_mutex_t lock;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "kernels/backends.h"
+#include "kernels/clock.h"
 #include "pipeline/ring.h"
 #include "tests/unit/cmocka_all.h"
 
@@ -108,11 +109,50 @@ static void others_do_not(void **state)
     }
 }
 
+static int64_t ago(int seconds)
+{
+    return halo_now_ns() - INT64_C(1000000000) * seconds;
+}
+
+static void is_stuck(struct halo_ring_watch watch, struct halo_ring *ring, int64_t opening,
+                     bool wanted)
+{
+    struct halo_error err = {0};
+    assert_int_equal(halo_ring_watch_is_stuck(&watch, ring, opening, 1, &err), wanted);
+    assert_int_equal(err.device, wanted);
+}
+
+/* Who was stopped for a while has seen nothing of the device in that time. */
+static void looks(void **state)
+{
+    const struct halo_ring_watch first = {0}, after = {ago(1), 0}, stopped = {ago(3), 0},
+                                 before = {ago(1), ago(9)};
+    (void)state;
+    is_stuck(first, NULL, 0, false);
+    is_stuck(first, NULL, ago(11), false);
+    is_stuck(first, NULL, ago(13), true);
+    is_stuck(after, NULL, ago(13), true);
+    is_stuck(stopped, NULL, ago(13), false);
+    is_stuck(before, NULL, ago(13), false);
+    struct halo_ring *ring = create("cuda", 1);
+    struct halo_lane *lane = halo_ring_acquire(ring);
+    is_stuck(first, ring, ago(13), false); /* it is open */
+    atomic_store(&lane->waiting, ago(11));
+    is_stuck(first, ring, 0, true);
+    is_stuck(after, ring, 0, true);
+    is_stuck(stopped, ring, 0, false);
+    is_stuck(before, ring, 0, false);
+    atomic_store(&lane->waiting, ago(9));
+    is_stuck(first, ring, 0, false);
+    halo_ring_destroy(ring);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(falls_back_lane_by_lane),
         cmocka_unit_test(others_do_not),
+        cmocka_unit_test(looks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
