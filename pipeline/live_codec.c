@@ -39,8 +39,6 @@ static int gop_of(const struct halo_live *live, const struct halo_video_settings
 static struct halo_encoder_input input_of(const struct halo_live *live)
 {
     const struct halo_live_shape *shape = live->shape;
-    const bool on_device = halo_ring_ops(live->ring)->submit;
-    const int gpu = live->settings.gpu < 0 ? 0 : live->settings.gpu;
     return (struct halo_encoder_input){
         .format = shape->format,
         .width = shape->input.width,
@@ -49,7 +47,7 @@ static struct halo_encoder_input input_of(const struct halo_live *live)
         .framerate = shape->framerate,
         .aspect = shape->aspect,
         .hdr = shape->hdr,
-        .gpu = on_device ? halo_ring_device(live->ring) : gpu,
+        .gpu = halo_ring_gpu(live->ring, live->settings.gpu),
     };
 }
 

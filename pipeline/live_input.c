@@ -63,11 +63,10 @@ static int choose_streams(const struct halo_live *live, struct halo_live_input *
 static struct halo_decoder_settings decoder_settings(const struct halo_live *live)
 {
     const bool on_device = halo_ring_ops(live->ring)->submit != NULL;
-    const int gpu = live->settings.gpu < 0 ? 0 : live->settings.gpu;
     return (struct halo_decoder_settings){
         .memory = halo_ring_memory(live->ring),
         .hw = {.hwaccel = (enum halo_hwaccel)live->settings.hwaccel,
-               .gpu = on_device ? halo_ring_device(live->ring) : gpu,
+               .gpu = halo_ring_gpu(live->ring, live->settings.gpu),
                .on_device = on_device,
                .in_flight = on_device ? HALO_QUEUE_PICTURES + 2 + live->settings.depth : 1},
         .live = live->live && !live->local,

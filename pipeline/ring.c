@@ -210,6 +210,13 @@ int halo_ring_device(const struct halo_ring *ring)
     return ring->settings.device;
 }
 
+int halo_ring_gpu(const struct halo_ring *ring, int asked)
+{
+    if (ring->ops->submit)
+        return ring->settings.device;
+    return asked < 0 ? 0 : asked;
+}
+
 int halo_ring_depth(const struct halo_ring *ring)
 {
     return ring->depth;

@@ -64,6 +64,10 @@ int halo_ring_depth(const struct halo_ring *ring);  /* lanes */
 int halo_ring_device(const struct halo_ring *ring); /* number of the GPU, where it is one */
 struct halo_stats *halo_ring_stats(const struct halo_ring *ring);
 
+/* The GPU for a decoder or an encoder beside it: the one that the lanes are on; with lanes on the
+ * CPU the one asked for, or the first (negative). */
+int halo_ring_gpu(const struct halo_ring *ring, int asked);
+
 /* Whether its lanes can filter planes with this many interleaved channels so. */
 bool halo_ring_can(const struct halo_ring *ring, const struct halo_strategy *strategy,
                    const struct halo_conv *conv, int channels);

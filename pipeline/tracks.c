@@ -63,14 +63,6 @@ static void say_rotation_lost(const AVStream *in, const AVOutputFormat *containe
                  in->index, container->name, angle < 0 ? -angle : 360 - angle);
 }
 
-/* The one that the lanes are on; with lanes on the CPU the one that -gpu names, or the first. */
-static int gpu_of(const struct halo_run_settings *settings, const struct halo_ring *ring)
-{
-    if (halo_ring_ops(ring)->submit)
-        return halo_ring_device(ring);
-    return settings->gpu < 0 ? 0 : settings->gpu;
-}
-
 static int open_filtered(struct halo_track *t, const struct halo_run_settings *settings,
                          const struct halo_ring *ring, struct halo_source *source,
                          struct halo_sink *sink, struct halo_error *err)
@@ -89,7 +81,7 @@ static int open_filtered(struct halo_track *t, const struct halo_run_settings *s
         .stream = t->in,
         .framerate = av_guess_frame_rate(input, t->in, NULL),
         .aspect = av_guess_sample_aspect_ratio(input, t->in, NULL),
-        .gpu = gpu_of(settings, ring),
+        .gpu = halo_ring_gpu(ring, settings->gpu),
     };
     const struct halo_encoder_settings wish = {
         .bitrate = settings->bitrate, .crf = settings->crf, .preset = settings->preset};
@@ -171,7 +163,7 @@ static struct halo_decoder_settings decoder_settings(const struct halo_run_setti
     return (struct halo_decoder_settings){
         .memory = halo_ring_memory(ring),
         .hw = {.hwaccel = (enum halo_hwaccel)settings->hwaccel,
-               .gpu = gpu_of(settings, ring),
+               .gpu = halo_ring_gpu(ring, settings->gpu),
                .on_device = on_device,
                .in_flight = on_device ? HALO_QUEUE_PICTURES + 2 + settings->depth : 1},
     };
