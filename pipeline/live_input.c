@@ -8,6 +8,7 @@
 #include "pipeline/av.h"
 #include "pipeline/live_private.h"
 #include "pipeline/orient.h"
+#include "pipeline/tracks.h"
 
 /* Demuxers that make up times, from what they think the rate is. */
 #define TIMELESS "mpjpeg,mjpeg,mjpeg_2000,h264,hevc,m4v,image2pipe"
@@ -45,10 +46,9 @@ static int choose_streams(const struct halo_live *live, struct halo_live_input *
         return halo_fail(err, -ENODATA, "%s: has no video stream to filter", name);
     if (f->streams[video]->disposition & AV_DISPOSITION_ATTACHED_PIC)
         return halo_fail(err, -ENODATA, "%s: has no video stream to filter, only a picture", name);
-    const AVCodecParameters *par = f->streams[video]->codecpar;
-    if (par->format == AV_PIX_FMT_NONE || par->width <= 0 || par->height <= 0)
-        return halo_fail(err, -EBADMSG, "%s: stream %d: no picture could be found in it", name,
-                         video);
+    const int ret = halo_track_check(name, f->streams[video], err);
+    if (ret < 0)
+        return ret;
     in->video = f->streams[video];
     if (sound >= 0 && wants_sound(live))
         in->sound = f->streams[sound];
@@ -56,21 +56,6 @@ static int choose_streams(const struct halo_live *live, struct halo_live_input *
         if (f->streams[i] != in->video && f->streams[i] != in->sound)
             f->streams[i]->discard = AVDISCARD_ALL;
     return 0;
-}
-
-/* As many pictures as can be in flight: in the queue, in the hands of the threads at its ends, in
- * the lanes. */
-static struct halo_decoder_settings decoder_settings(const struct halo_live *live)
-{
-    const bool on_device = halo_ring_ops(live->ring)->submit != NULL;
-    return (struct halo_decoder_settings){
-        .memory = halo_ring_memory(live->ring),
-        .hw = {.hwaccel = (enum halo_hwaccel)live->settings.hwaccel,
-               .gpu = halo_ring_gpu(live->ring, live->settings.gpu),
-               .on_device = on_device,
-               .in_flight = on_device ? HALO_QUEUE_PICTURES + 2 + live->settings.depth : 1},
-        .live = live->live && !live->local,
-    };
 }
 
 static int open_file(struct halo_live *live, struct halo_live_input *in, struct halo_error *err)
@@ -84,7 +69,8 @@ static int open_file(struct halo_live *live, struct halo_live_input *in, struct 
     ret = choose_streams(live, in, err);
     if (ret < 0)
         return ret;
-    const struct halo_decoder_settings decoder = decoder_settings(live);
+    struct halo_decoder_settings decoder = halo_track_decoder(&live->run, live->ring);
+    decoder.live = live->live && !live->local;
     return halo_decoder_open(&in->decoder, live->name, in->video, &decoder, &live->damage, err);
 }
 

@@ -6,6 +6,7 @@
 
 #include "pipeline/live_private.h"
 #include "pipeline/privacy.h"
+#include "pipeline/tracks.h"
 
 enum { MADE_UP_WIDTH = 1280, MADE_UP_HEIGHT = 720, MADE_UP_RATE = 30 };
 
@@ -77,22 +78,16 @@ static int make_up(struct halo_live_shape *shape, const struct halo_live *live,
     AVStream *video = shape->like ? avformat_new_stream(shape->like, NULL) : NULL;
     if (!video)
         return halo_fail(err, -ENOMEM, "out of memory");
-    shape->input = (struct halo_gate_input){
-        .format = AV_PIX_FMT_YUV420P,
-        .width = MADE_UP_WIDTH,
-        .height = MADE_UP_HEIGHT,
-        .space = AVCOL_SPC_UNSPECIFIED,
-        .range = AVCOL_RANGE_MPEG,
-        .may_pass = live->settings.privacy == HALO_PRIVACY_OFF,
-    };
     AVCodecParameters *par = video->codecpar;
     par->codec_type = AVMEDIA_TYPE_VIDEO;
     par->codec_id = AV_CODEC_ID_RAWVIDEO;
-    par->format = shape->input.format;
-    par->width = shape->input.width;
-    par->height = shape->input.height;
-    par->color_range = shape->input.range;
+    par->format = AV_PIX_FMT_YUV420P;
+    par->width = MADE_UP_WIDTH;
+    par->height = MADE_UP_HEIGHT;
+    par->color_range = AVCOL_RANGE_MPEG;
+    par->color_space = AVCOL_SPC_UNSPECIFIED;
     video->time_base = HALO_LIVE_TIME;
+    shape->input = halo_track_gate_input(video, live->settings.privacy == HALO_PRIVACY_OFF);
     shape->framerate = (AVRational){MADE_UP_RATE, 1}; /* MPEG-4 cannot be without */
     shape->aspect = (AVRational){0, 1};
     shape->made_up = true;
@@ -102,7 +97,6 @@ static int make_up(struct halo_live_shape *shape, const struct halo_live *live,
 static int describe(struct halo_live_shape *shape, const struct halo_live *live,
                     const struct halo_live_input *in, struct halo_error *err)
 {
-    const AVCodecParameters *par = in->video->codecpar;
     shape->like = avformat_alloc_context();
     if (!shape->like || copy_stream(shape->like, in->video) < 0 ||
         (in->sound && copy_stream(shape->like, in->sound) < 0))
@@ -111,15 +105,7 @@ static int describe(struct halo_live_shape *shape, const struct halo_live *live,
     if (in->timeless)
         shape->framerate = (AVRational){0, 1};
     shape->aspect = av_guess_sample_aspect_ratio(in->format, in->video, NULL);
-    shape->input = (struct halo_gate_input){
-        .stream = in->video->index,
-        .format = par->format,
-        .width = par->width,
-        .height = par->height,
-        .space = par->color_space,
-        .range = par->color_range,
-        .may_pass = live->settings.privacy == HALO_PRIVACY_OFF,
-    };
+    shape->input = halo_track_gate_input(in->video, live->settings.privacy == HALO_PRIVACY_OFF);
     return in->source ? halo_hdr_find(&shape->hdr, in->source, in->video, err) : 0;
 }
 

@@ -26,22 +26,37 @@ static void say_alpha_lost(const AVStream *in)
                  in->index);
 }
 
-static int open_gate(struct halo_track *t, const char *name, const struct halo_chain *chain,
-                     struct halo_ring *ring, struct halo_error *err)
+int halo_track_check(const char *name, const AVStream *stream, struct halo_error *err)
 {
-    const AVCodecParameters *par = t->in->codecpar;
+    const AVCodecParameters *par = stream->codecpar;
     if (par->format == AV_PIX_FMT_NONE || par->width <= 0 || par->height <= 0)
         return halo_fail(err, -EBADMSG, "%s: stream %d: no picture could be found in it", name,
-                         t->in->index);
-    const struct halo_gate_input input = {
-        .stream = t->in->index,
+                         stream->index);
+    return 0;
+}
+
+struct halo_gate_input halo_track_gate_input(const AVStream *stream, bool may_pass)
+{
+    const AVCodecParameters *par = stream->codecpar;
+    return (struct halo_gate_input){
+        .stream = stream->index,
         .format = par->format,
         .width = par->width,
         .height = par->height,
         .space = par->color_space,
         .range = par->color_range,
-        .may_pass = true, /* -vf null says it openly */
+        .may_pass = may_pass,
     };
+}
+
+static int open_gate(struct halo_track *t, const char *name, const struct halo_chain *chain,
+                     struct halo_ring *ring, struct halo_error *err)
+{
+    const int ret = halo_track_check(name, t->in, err);
+    if (ret < 0)
+        return ret;
+    const bool may_pass = true; /* -vf null says it openly */
+    const struct halo_gate_input input = halo_track_gate_input(t->in, may_pass);
     say_alpha_lost(t->in);
     return halo_gate_create(&t->gate, chain, ring, &input, err);
 }
@@ -156,8 +171,8 @@ static int open_copied(struct halo_track *t, const struct halo_run_settings *set
 
 /* Pictures in flight: in the queue, one in the hands of each of the threads at its ends, and one in
  * each lane. */
-static struct halo_decoder_settings decoder_settings(const struct halo_run_settings *settings,
-                                                     const struct halo_ring *ring)
+struct halo_decoder_settings halo_track_decoder(const struct halo_run_settings *settings,
+                                                const struct halo_ring *ring)
 {
     const bool on_device = halo_ring_ops(ring)->submit != NULL;
     return (struct halo_decoder_settings){
@@ -180,7 +195,7 @@ static int open_track(struct halo_track *t, const struct halo_run_settings *sett
         return ret;
     if (t->role == HALO_ROLE_COPY)
         return open_copied(t, settings, sink, err);
-    const struct halo_decoder_settings decoder = decoder_settings(settings, ring);
+    const struct halo_decoder_settings decoder = halo_track_decoder(settings, ring);
     ret = halo_decoder_open(&t->decoder, settings->input, t->in, &decoder, damage, err);
     if (ret >= 0)
         ret = open_gate(t, settings->input, chain, ring, err);

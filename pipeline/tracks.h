@@ -38,6 +38,17 @@ struct halo_tracks {
     int count;
 };
 
+/* The settings of a decoder whose pictures go through HALO_QUEUE_PICTURES places to the ring's
+ * lanes. */
+struct halo_decoder_settings halo_track_decoder(const struct halo_run_settings *settings,
+                                                const struct halo_ring *ring);
+
+/* Whether the stream's pictures are known. 0, or -EBADMSG with err filled; name: of the input. */
+int halo_track_check(const char *name, const AVStream *stream, struct halo_error *err);
+
+/* Those, for a gate. */
+struct halo_gate_input halo_track_gate_input(const AVStream *stream, bool may_pass);
+
 /* Opens decoders, gates and encoders and adds the sink's streams, chapters and metadata; the sink
  * is not started. 0 or -errno with err filled. */
 int halo_tracks_open(struct halo_tracks *tracks, const struct halo_run_settings *settings,
