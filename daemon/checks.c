@@ -4,23 +4,11 @@
 #include "daemon/checks.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "pipeline/av.h"
 #include "pipeline/camera_find.h"
 #include "pipeline/encode_check.h"
-#include "pipeline/filter.h"
 #include "pipeline/privacy.h"
-
-static int check_chain(const char *text, enum halo_privacy privacy, struct halo_error *err)
-{
-    if (strlen(text) > HALO_MOST_CHAIN)
-        return halo_fail_usage(err, "the chain is longer than %d bytes", HALO_MOST_CHAIN);
-    struct halo_chain *chain = NULL;
-    const int code = halo_chain_admit(&chain, text, privacy, err);
-    halo_chain_destroy(chain);
-    return code;
-}
 
 static int check_encoder(const char *codec, bool audio, struct halo_error *err)
 {
@@ -30,7 +18,7 @@ static int check_encoder(const char *codec, bool audio, struct halo_error *err)
 }
 
 const struct halo_daemon_checks halo_checks = {
-    .filters = check_chain,
+    .filters = halo_chain_check,
     .encoder = check_encoder,
     .video = halo_encode_check,
     .camera = halo_camera_check,

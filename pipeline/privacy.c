@@ -53,3 +53,13 @@ int halo_chain_admit(struct halo_chain **ret, const char *text, enum halo_privac
     *ret = chain;
     return 0;
 }
+
+int halo_chain_check(const char *text, enum halo_privacy privacy, struct halo_error *err)
+{
+    if (strlen(text) > HALO_MOST_CHAIN)
+        return halo_fail_usage(err, "the chain is longer than %d bytes", HALO_MOST_CHAIN);
+    struct halo_chain *chain = NULL;
+    const int code = halo_chain_admit(&chain, text, privacy, err);
+    halo_chain_destroy(chain);
+    return code;
+}

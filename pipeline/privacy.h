@@ -17,6 +17,10 @@ bool halo_chain_is_open(const struct halo_chain *chain);
 int halo_chain_admit(struct halo_chain **ret, const char *text, enum halo_privacy privacy,
                      struct halo_error *err);
 
+/* The same for who does not need the chain, as struct halo_daemon_checks wants it: a text longer
+ * than HALO_MOST_CHAIN is refused, too. */
+int halo_chain_check(const char *text, enum halo_privacy privacy, struct halo_error *err);
+
 /* The refusal. -EINVAL. */
 int halo_privacy_refuse(struct halo_error *err);
 

@@ -70,6 +70,20 @@ static void wrong_chains(void **state)
     assert_int_equal(admit("", HALO_PRIVACY_OFF, NULL), -EINVAL);
 }
 
+static void long_chains(void **state)
+{
+    static const char chain[] = "sobel";
+    static char text[HALO_MOST_CHAIN + 2];
+    struct halo_error err = {0};
+    (void)state;
+    memset(text, ' ', HALO_MOST_CHAIN);
+    memcpy(text, chain, strlen(chain));
+    assert_int_equal(halo_chain_check(text, HALO_PRIVACY_STRICT, NULL), 0);
+    text[HALO_MOST_CHAIN] = ' ';
+    assert_int_equal(halo_chain_check(text, HALO_PRIVACY_STRICT, &err), -EINVAL);
+    assert_string_equal(err.text, "the chain is longer than 65536 bytes");
+}
+
 static int create(struct halo_live **ret, const char *filters, const char *rendition,
                   enum halo_privacy privacy, struct halo_error *err)
 {
@@ -148,7 +162,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(open_chains),  cmocka_unit_test(closed_chains),
         cmocka_unit_test(wrong_chains), cmocka_unit_test(live_streams),
-        cmocka_unit_test(gates),
+        cmocka_unit_test(gates),        cmocka_unit_test(long_chains),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,14 +9,6 @@
 #include "pipeline/privacy.h"
 #include "tests/unit/cmocka_all.h"
 
-static int check_chain(const char *text, enum halo_privacy privacy, struct halo_error *err)
-{
-    struct halo_chain *chain = NULL;
-    const int code = halo_chain_admit(&chain, text, privacy, err);
-    halo_chain_destroy(chain);
-    return code;
-}
-
 static int check_encoder(const char *codec, bool audio, struct halo_error *err)
 {
     if (!strcmp(codec, audio ? "aac" : "libx264"))
@@ -27,7 +19,7 @@ static int check_encoder(const char *codec, bool audio, struct halo_error *err)
 #define PASS "none, with privacy: off, passes pictures unchanged"
 
 static const struct halo_daemon_checks checks = {
-    .filters = check_chain, .encoder = check_encoder, .camera = halo_camera_check};
+    .filters = halo_chain_check, .encoder = check_encoder, .camera = halo_camera_check};
 
 /* Text is refused with exactly these lines, NULL at the end. */
 static void refuse_text(const char *text, size_t length, const char *const *lines)

@@ -10,14 +10,6 @@
 #include "pipeline/privacy.h"
 #include "tests/unit/cmocka_all.h"
 
-static int check_chain(const char *text, enum halo_privacy privacy, struct halo_error *err)
-{
-    struct halo_chain *chain = NULL;
-    const int code = halo_chain_admit(&chain, text, privacy, err);
-    halo_chain_destroy(chain);
-    return code;
-}
-
 static int check_encoder(const char *codec, bool audio, struct halo_error *err)
 {
     if (!strcmp(codec, audio ? "aac" : "libx264"))
@@ -25,7 +17,7 @@ static int check_encoder(const char *codec, bool audio, struct halo_error *err)
     return halo_fail(err, -EINVAL, "no such encoder (nearest: %s)", audio ? "aac" : "libx264");
 }
 
-static const struct halo_daemon_checks checks = {check_chain, check_encoder};
+static const struct halo_daemon_checks checks = {halo_chain_check, check_encoder};
 
 static struct halo_daemon_settings *load(const char *text)
 {
