@@ -257,17 +257,6 @@ const char *halo_nearest(const char *name, size_t length, const char *const *can
     return found;
 }
 
-const char *halo_nearest_words(char ret[HALO_NEAREST_WORDS], const char *name,
-                               const char *const *candidates, size_t count)
-{
-    const char *near = halo_nearest(name, strlen(name), candidates, count);
-    if (near)
-        snprintf(ret, HALO_NEAREST_WORDS, " (nearest: %s)", near);
-    else
-        ret[0] = '\0';
-    return ret;
-}
-
 const char *halo_option_nearest(const struct halo_option *table, const char *name, size_t length)
 {
     const char *candidates[64];
@@ -275,6 +264,27 @@ const char *halo_option_nearest(const struct halo_option *table, const char *nam
     for (const struct halo_option *row = table; row->name && count < 64; row++)
         candidates[count++] = row->name;
     return halo_nearest(name, length, candidates, count);
+}
+
+static const char *put_words(char ret[HALO_NEAREST_WORDS], const char *near)
+{
+    if (near)
+        snprintf(ret, HALO_NEAREST_WORDS, " (nearest: %s)", near);
+    else
+        ret[0] = '\0';
+    return ret;
+}
+
+const char *halo_nearest_words(char ret[HALO_NEAREST_WORDS], const char *name,
+                               const char *const *candidates, size_t count)
+{
+    return put_words(ret, halo_nearest(name, strlen(name), candidates, count));
+}
+
+const char *halo_option_nearest_words(char ret[HALO_NEAREST_WORDS], const struct halo_option *table,
+                                      const char *name, size_t length)
+{
+    return put_words(ret, halo_option_nearest(table, name, length));
 }
 
 /* "-crf N" or "sigma=X", without what an error needs. */

@@ -61,12 +61,14 @@ int halo_option_set(const struct halo_option *row, void *settings, const char *t
 /* The candidate nearest to name by edit distance, or NULL where none is near enough to be meant. */
 const char *halo_nearest(const char *name, size_t length, const char *const *candidates,
                          size_t count);
-/* The same for the end of a message, or "". Returns ret. */
+/* Same, over a table's names. */
+const char *halo_option_nearest(const struct halo_option *table, const char *name, size_t length);
+/* The same two for the end of a message, or "". Return ret. */
 enum { HALO_NEAREST_WORDS = 96 };
 const char *halo_nearest_words(char ret[HALO_NEAREST_WORDS], const char *name,
                                const char *const *candidates, size_t count);
-/* Same, over a table's names. */
-const char *halo_option_nearest(const struct halo_option *table, const char *name, size_t length);
+const char *halo_option_nearest_words(char ret[HALO_NEAREST_WORDS], const struct halo_option *table,
+                                      const char *name, size_t length);
 
 /* One line for each row: name, argument, help, range, default. prefix: "-" for a command line. */
 void halo_options_print(const struct halo_option *table, const char *prefix, FILE *to);

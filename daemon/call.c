@@ -76,10 +76,9 @@ static int refuse_unknown(const struct halo_method *method, const char *key, jso
     size_t count = 0;
     for (; method->in[count].name; count++)
         names[count] = method->in[count].name;
-    const char *near = halo_nearest(key, strlen(key), names, count);
-    char what[256];
-    snprintf(what, sizeof(what), "%s has no parameter '%.64s'%s%s%s", method->name, key,
-             near ? " (nearest: " : "", near ? near : "", near ? ")" : "");
+    char what[256], near[HALO_NEAREST_WORDS];
+    snprintf(what, sizeof(what), "%s has no parameter '%.64s'%s", method->name, key,
+             halo_nearest_words(near, key, names, count));
     *ret_error = halo_call_error(HALO_ERROR_PARAMETER, what, "parameter", key);
     return -EINVAL;
 }
@@ -128,9 +127,9 @@ static int unknown_method(const char *full, json_t **ret_error)
         *ret_error = halo_call_error(HALO_ERROR_INTERFACE, what, HALO_FIELD_INTERFACE, name);
         return -EINVAL;
     }
-    const char *near = halo_nearest(dot + 1, strlen(dot + 1), names, count);
-    snprintf(what, sizeof(what), "no method '%.64s'%s%s%s", dot + 1, near ? " (nearest: " : "",
-             near ? near : "", near ? ")" : "");
+    char near[HALO_NEAREST_WORDS];
+    snprintf(what, sizeof(what), "no method '%.64s'%s", dot + 1,
+             halo_nearest_words(near, dot + 1, names, count));
     *ret_error = halo_call_error(HALO_ERROR_METHOD, what, "method", dot + 1);
     return -EINVAL;
 }

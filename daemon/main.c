@@ -78,11 +78,9 @@ static int unknown_command(const char *word)
         names[count++] = c->name;
     for (const struct halo_command *c = halo_config_commands; c->name; c++)
         names[count++] = c->name;
-    const char *near = halo_nearest(word, strlen(word), names, count);
-    if (near)
-        halo_log(HALO_LOG_ERROR, "no command '%s' (nearest: %s): see halod --help", word, near);
-    else
-        halo_log(HALO_LOG_ERROR, "no command '%s': see halod --help", word);
+    char near[HALO_NEAREST_WORDS];
+    halo_log(HALO_LOG_ERROR, "no command '%s'%s: see halod --help", word,
+             halo_nearest_words(near, word, names, count));
     return HALO_EXIT_USAGE;
 }
 

@@ -55,18 +55,18 @@ static int check_word(AVCodecContext *c, const AVOption *o, const char *key, con
     for (size_t i = 0; i < count; i++)
         if (!strcmp(names[i], value))
             return 0;
-    const char *near = halo_nearest(value, strlen(value), names, count);
-    return halo_fail_usage(err, "%s: the encoder %s has no such %s%s%s%s", value, c->codec->name,
-                           key, near ? " (nearest: " : "", near ? near : "", near ? ")" : "");
+    char near[HALO_NEAREST_WORDS];
+    return halo_fail_usage(err, "%s: the encoder %s has no such %s%s", value, c->codec->name, key,
+                           halo_nearest_words(near, value, names, count));
 }
 
 static int check_preset(const AVCodec *codec, const char *value, struct halo_error *err)
 {
-    const char *near;
-    if (halo_encode_knows_preset(codec, value, &near))
+    char near[HALO_NEAREST_WORDS];
+    if (halo_encode_knows_preset(codec, value, near))
         return 0;
-    return halo_fail_usage(err, "%s: the encoder %s has no such preset%s%s%s", value, codec->name,
-                           near ? " (nearest: " : "", near ? near : "", near ? ")" : "");
+    return halo_fail_usage(err, "%s: the encoder %s has no such preset%s", value, codec->name,
+                           near);
 }
 
 static int check(AVCodecContext *c, const char *key, const char *value, struct halo_error *err)

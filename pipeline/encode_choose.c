@@ -169,13 +169,13 @@ int halo_encode_live_options(const AVCodecContext *c, const AVCodec *codec, AVDi
     return 0;
 }
 
-bool halo_encode_knows_preset(const AVCodec *codec, const char *preset, const char **ret_near)
+bool halo_encode_knows_preset(const AVCodec *codec, const char *preset,
+                              char ret_near[HALO_NEAREST_WORDS])
 {
     static const char *const presets[] = {"ultrafast", "superfast", "veryfast", "faster",
                                           "fast",      "medium",    "slow",     "slower",
                                           "veryslow",  "placebo"};
     const size_t count = sizeof presets / sizeof *presets;
-    *ret_near = NULL;
     if (!preset || !av_match_name(codec->name, "libx264,libx264rgb,libx265"))
         return true;
     for (size_t i = 0; i < count; i++)
@@ -183,15 +183,14 @@ bool halo_encode_knows_preset(const AVCodec *codec, const char *preset, const ch
             return true;
     if (strlen(preset) == 1 && *preset >= '0' && *preset <= '9') /* their numbers */
         return true;
-    *ret_near = halo_nearest(preset, strlen(preset), presets, count);
+    halo_nearest_words(ret_near, preset, presets, count);
     return false;
 }
 
 int halo_encode_check_preset(const AVCodec *codec, const char *preset, struct halo_error *err)
 {
-    const char *near;
-    if (halo_encode_knows_preset(codec, preset, &near))
+    char near[HALO_NEAREST_WORDS];
+    if (halo_encode_knows_preset(codec, preset, near))
         return 0;
-    return halo_fail_usage(err, "-preset %s: %s has no such preset%s%s%s", preset, codec->name,
-                           near ? " (nearest: " : "", near ? near : "", near ? ")" : "");
+    return halo_fail_usage(err, "-preset %s: %s has no such preset%s", preset, codec->name, near);
 }

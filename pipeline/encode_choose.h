@@ -6,6 +6,7 @@
 
 #include <libavcodec/avcodec.h>
 
+#include "config/option.h"
 #include "pipeline/encode.h"
 
 /* Size, format, colours, fields and time base of c, which is not open yet. */
@@ -23,7 +24,8 @@ int halo_encode_live_options(const AVCodecContext *c, const AVCodec *codec, AVDi
 /* x264 prints on standard error what it does not know, beside FFmpeg's log: so it is asked for
  * known presets only. 0 or a usage error; preset may be NULL. */
 int halo_encode_check_preset(const AVCodec *codec, const char *preset, struct halo_error *err);
-/* The same in other words: *ret_near is the nearest known one or NULL. */
-bool halo_encode_knows_preset(const AVCodec *codec, const char *preset, const char **ret_near);
+/* Whether it knows that; where not, ret_near is halo_nearest_words() of those it knows. */
+bool halo_encode_knows_preset(const AVCodec *codec, const char *preset,
+                              char ret_near[HALO_NEAREST_WORDS]);
 
 #endif

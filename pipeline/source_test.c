@@ -54,10 +54,10 @@ static int set_one(struct settings *set, char *word, struct halo_error *err)
     char *value = strchr(word, '=');
     const size_t length = value ? (size_t)(value - word) : strlen(word);
     const struct halo_option *row = halo_option_find(options, word, length);
-    const char *near = row ? NULL : halo_option_nearest(options, word, length);
+    char near[HALO_NEAREST_WORDS];
     if (!row)
-        return halo_fail_usage(err, "test: has no option %.*s%s%s%s", (int)length, word,
-                               near ? " (nearest: " : "", near ? near : "", near ? ")" : "");
+        return halo_fail_usage(err, "test: has no option %.*s%s", (int)length, word,
+                               halo_option_nearest_words(near, options, word, length));
     return halo_option_set(row, set, value ? value + 1 : "", err);
 }
 

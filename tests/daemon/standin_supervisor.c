@@ -59,8 +59,9 @@ static int find(const struct halo_supervisor *sv, const char *name, struct halo_
         if (!strcmp(names[i], name))
             return i;
     }
-    const char *near = halo_nearest(name, strlen(name), names, (size_t)sv->settings->streams);
-    return halo_fail(err, -ENOENT, "no stream '%.64s' (nearest: %s)", name, near ? near : "none");
+    char near[HALO_NEAREST_WORDS];
+    return halo_fail(err, -ENOENT, "no stream '%.64s'%s", name,
+                     halo_nearest_words(near, name, names, (size_t)sv->settings->streams));
 }
 
 static json_t *stage(double p50)

@@ -72,9 +72,9 @@ static int print_completion(void)
 
 static int unknown(const char *what, const char *word, const char *const *names, size_t count)
 {
-    const char *near = halo_nearest(word, strlen(word), names, count);
-    ctl_say("no %s '%s'%s%s%s: see haloctl --help", what, word, near ? " (nearest: " : "",
-            near ? near : "", near ? ")" : "");
+    char near[HALO_NEAREST_WORDS];
+    ctl_say("no %s '%s'%s: see haloctl --help", what, word,
+            halo_nearest_words(near, word, names, count));
     return HALO_EXIT_USAGE;
 }
 
