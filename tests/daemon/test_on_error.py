@@ -4,11 +4,9 @@
 in its engine; with "launch" the engine ends, at first so briefly that nobody sees a card, and later
 ones begin anew after pauses that grow."""
 import time
-import unittest
 
 from daemontest import PATIENCE, DaemonTest, Reader, main, wait_until
 import halotest
-from halotest import silent_clip
 
 FAULTS = ('alloc:250+', 'launch:60+')  # pictures, 25 a second
 GRAY, BLACK = range(100, 156), range(0, 32)
@@ -18,10 +16,7 @@ class OnError(DaemonTest):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        ran = halotest.run_halod('run', '-i', silent_clip(), '-vf', 'gblur', 'null:', '-backend',
-                                 'cpu', environment={'HALOD_FAULT': 'launch:1+'})
-        if ran.code == 0:
-            raise unittest.SkipTest('built without faults')
+        halotest.need_faults()
 
     def play(self, fault, **settings):
         """The daemon, and a viewer who has seen pictures by the time that the filter fails."""

@@ -474,12 +474,6 @@ class Swap(LiveTest):
                          run_reference(source, 'gblur=sigma=2'))
 
 
-def has_faults():
-    ran = halotest.run_halod('run', '-i', silent_clip(), '-vf', 'gblur', 'null:', '-backend', 'cpu',
-                             environment={'HALOD_FAULT': 'launch:1+'})
-    return ran.code != 0
-
-
 class Confirmed(LiveTest):
     """After the answer to a set no picture of older chains comes, wherever one was held up."""
     FIRST, SECOND = 'gblur=sigma=3', 'avgblur=sizeX=5'
@@ -497,8 +491,7 @@ class Confirmed(LiveTest):
 
     def test_while_the_filters_stall(self):
         """One picture takes longer than anybody waits for the next."""
-        if not has_faults():
-            self.skipTest('built without faults')
+        halotest.need_faults()
         other = 'rendition=a:gblur=sigma=1'
         for frame, more, chains in ((10, (), 1), (19, (other, *RAW, *RAW, 'rendition=a'), 2),
                                     (20, (other, *RAW, *RAW, 'rendition=a'), 2)):
@@ -558,8 +551,7 @@ class Confirmed(LiveTest):
 
     def test_when_it_fails_first(self):
         """It is not said to be in force when the end came before older pictures were out."""
-        if not has_faults():
-            self.skipTest('built without faults')
+        halotest.need_faults()
         live = self.live('slow=0:1000', test_input(rate=100), f'filters={self.FIRST}', *RAW,
                          environment={'HALOD_FAULT': 'launch:80+'})
         live.wait_packets(1)
@@ -887,8 +879,7 @@ class Cards(LiveTest):
 
     def test_a_filter_that_fails(self):
         """And what on_error says of it."""
-        if not has_faults():
-            self.skipTest('built without faults')
+        halotest.need_faults()
         for words, first in (([], 0), (['on_error=solid'], 0),
                              (['on_error=last', 'last_for=1.5'], 1.5), (['on_error=stop'], None)):
             with self.subTest(words):
@@ -916,8 +907,7 @@ class Cards(LiveTest):
 
     def test_one_picture_that_fails(self):
         """No card for what is over at once."""
-        if not has_faults():
-            self.skipTest('built without faults')
+        halotest.need_faults()
         live = self.live(test_input(rate=25, more=':duration=2'), *VIEWED,
                          environment={'HALOD_FAULT': 'alloc:30'})
         live.tell('watch 0 on')
@@ -960,8 +950,7 @@ class Faults(LiveTest):
 
     @classmethod
     def setUpClass(cls):
-        if not has_faults():
-            cls.skipTest(cls, 'built without faults')
+        halotest.need_faults()
 
     def run_with(self, fault, *words):
         live = self.live(test_input(rate=100, more=':duration=1'), 'filters=gblur=sigma=3',

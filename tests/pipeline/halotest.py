@@ -207,6 +207,14 @@ def silent_clip(suffix='.mkv', seconds=1, size='160x120', rate=25, codec=None, e
     return clip(suffix, *video_source(size, rate, seconds), *(codec or X264), *extra)
 
 
+def need_faults():
+    """Skips who calls where $HALOD was built without -Dfaults=true."""
+    run = run_halod('run', '-i', silent_clip(), '-vf', 'gblur', 'null:', '-backend', 'cpu',
+                    environment={'HALOD_FAULT': 'launch:1+'})
+    if run.code == 0:
+        raise unittest.SkipTest('built without faults')
+
+
 def raw_clip(frames, pixel_format, width, height, suffix='.nut', rate=25):
     """Given samples, wrapped so that the decoder gives them back unchanged."""
     path = clip(suffix, '-f', 'rawvideo', '-pixel_format', pixel_format, '-video_size',
