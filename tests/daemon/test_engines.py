@@ -94,7 +94,7 @@ class Engines(DaemonTest):
         for _ in range(2):
             for name in 'abcd':
                 daemon.wait_state(name, 'running')
-            os.kill(daemon.engines()['cpu']['pid'], signal.SIGKILL)
+            daemon.kill_engine_of('a')
             time.sleep(0.3)
         for name in 'abcd':
             daemon.wait_state(name, 'running')
@@ -109,7 +109,7 @@ class Engines(DaemonTest):
         daemon.wait_state('b', 'running')
         engines = daemon.engines()
         self.assertEqual(sorted(engines), ['cpu', 'cpu:b'])
-        os.kill(engines['cpu:b']['pid'], signal.SIGKILL)
+        daemon.kill_engine_of('b')
         self.assertTrue(wait_until(lambda: daemon.status('b')['restarts'] == 1))
         daemon.wait_state('b', 'running')
         self.assertEqual(daemon.status('a')['restarts'], 0)
