@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * A camera that is not there. v4l2.c stands before libc's calls (LD_PRELOAD, or linked),
- * v4l2_camera.c plays the driver.
+ * the other files play the driver (v4l2_private.h).
  *
  * With HALO_STANDIN_V4L2=FOLDER in the environment /dev/video*, /dev/v4l, /sys/class/video4linux
  * and the watch on /dev are those of FOLDER (FOLDER/dev, FOLDER/sys); a file FOLDER/dev/videoN is a
