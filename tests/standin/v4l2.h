@@ -14,8 +14,13 @@
  *   stall=1          no more pictures      error=1   pictures are flagged
  *   short=1          half of each          jpeg=FILE what MJPEG gives
  *   gone=1           unplugged: ENODEV, while the node may still be there
- *   clock=1          times of another clock; 2: times that jump back
- *   change=1         the input has changed: an event
+ *   clock=1          times of another clock; 2: times that jump back; 3: ones past all bounds
+ *   change=1         the input has changed: an event; 2: other events, without an end
+ *   timings=WxH      it is an input with timings, and these come in
+ *   interval=N/D     what S_PARM answers
+ *   lie=WORD         index: of a buffer that is none; used: more bytes than the buffer has;
+ *                    planes: memories that its format does not have; stride: less than a row;
+ *                    controls: a list without an end
  *   controls=brightness:0:255:1:128,gain:0:9:1:3     least, most, step, value
  *
  * FOLDER/log gets a line for each open, close, STREAMON and S_CTRL. */

@@ -115,7 +115,7 @@ static int set_fmt(struct standin_camera *c, struct v4l2_format *a)
         *p = (struct v4l2_pix_format){.width = (unsigned)c->now.width,
                                       .height = (unsigned)c->now.height,
                                       .pixelformat = c->now.fourcc,
-                                      .bytesperline = stride,
+                                      .bytesperline = standin_lies(c, "stride") ? 1 : stride,
                                       .sizeimage = (unsigned)c->size,
                                       .colorspace = V4L2_COLORSPACE_SRGB};
         return 0;
@@ -125,7 +125,7 @@ static int set_fmt(struct standin_camera *c, struct v4l2_format *a)
     mp->width = (unsigned)c->now.width;
     mp->height = (unsigned)c->now.height;
     mp->pixelformat = apart ? mp->pixelformat : c->now.fourcc;
-    mp->num_planes = (uint8_t)memories(c, size);
+    mp->num_planes = (uint8_t)(memories(c, size) - standin_lies(c, "planes"));
     for (int i = 0; i < mp->num_planes; i++) {
         mp->plane_fmt[i].bytesperline =
             i && c->now.fourcc == V4L2_PIX_FMT_YUV420 ? stride / 2 : stride;
@@ -189,6 +189,9 @@ static void set_time(struct standin_camera *c, struct v4l2_buffer *a, const stru
     }
     if (clock == 2)
         a->timestamp.tv_sec -= b->sequence % 3;
+    if (clock == 3)
+        a->timestamp = b->sequence % 2 ? (struct timeval){INT64_MAX, INT64_MAX}
+                                       : (struct timeval){INT64_MIN, INT64_MIN};
 }
 
 static int take(struct standin_camera *c, struct v4l2_buffer *a)
@@ -211,7 +214,9 @@ static int take(struct standin_camera *c, struct v4l2_buffer *a)
         a->flags |= V4L2_BUF_FLAG_ERROR;
     if (standin_number(c, "short") > 0)
         used /= 2;
-    a->bytesused = (unsigned)used;
+    if (standin_lies(c, "index"))
+        a->index = 1000;
+    a->bytesused = standin_lies(c, "used") ? UINT32_MAX : (unsigned)used;
     if (!is_planar(c))
         return 0;
     const int count = memories(c, size);
@@ -234,11 +239,14 @@ static int start(struct standin_camera *c)
     return full ? ENOSPC : 0;
 }
 
-static int set_parm(struct standin_camera *c, const struct v4l2_streamparm *a)
+static int set_parm(struct standin_camera *c, struct v4l2_streamparm *a)
 {
-    const struct v4l2_fract *f = &a->parm.capture.timeperframe;
+    struct v4l2_fract *f = &a->parm.capture.timeperframe;
+    char text[64];
     if (f->numerator && f->denominator)
         c->now.rate = (double)f->denominator / f->numerator;
+    if (standin_told(c, "interval", text, sizeof text))
+        sscanf(text, "%u/%u", &f->numerator, &f->denominator);
     return 0;
 }
 
@@ -267,6 +275,10 @@ static int query_control(struct standin_camera *c, struct v4l2_queryctrl *a)
 {
     const uint32_t wanted = a->id & ~(uint32_t)V4L2_CTRL_FLAG_NEXT_CTRL;
     const bool next = a->id & V4L2_CTRL_FLAG_NEXT_CTRL;
+    if (standin_lies(c, "controls")) {
+        a->flags = V4L2_CTRL_FLAG_DISABLED;
+        return 0;
+    }
     const uint32_t id = next ? (wanted < V4L2_CID_BASE ? V4L2_CID_BASE : wanted + 1) : wanted;
     if (id < V4L2_CID_BASE || !control_at(c, id - V4L2_CID_BASE, a))
         return EINVAL;
@@ -283,12 +295,31 @@ static int set_control(struct standin_camera *c, const struct v4l2_control *a)
 
 static int take_event(struct standin_camera *c, struct v4l2_event *a)
 {
+    char byte;
+    const int change = (int)standin_number(c, "change");
     memset(a, 0, sizeof *a);
-    if (!standin_number(c, "change") || c->changed)
+    a->pending = change == 2;
+    if (change == 2)
+        return 0;
+    if (!change || c->changed)
         return ENOENT;
     c->changed = true;
+    recv(c->fd, &byte, 1, MSG_OOB | MSG_DONTWAIT);
     a->type = V4L2_EVENT_SOURCE_CHANGE;
     a->u.src_change.changes = V4L2_EVENT_SRC_CH_RESOLUTION;
+    return 0;
+}
+
+static int input(struct standin_camera *c, unsigned long call, void *a)
+{
+    char text[64];
+    struct v4l2_bt_timings *bt = &((struct v4l2_dv_timings *)a)->bt;
+    if (!standin_told(c, "timings", text, sizeof text))
+        return ENOTTY;
+    if (call == VIDIOC_ENUMINPUT)
+        ((struct v4l2_input *)a)->capabilities = V4L2_IN_CAP_DV_TIMINGS;
+    if (call == VIDIOC_QUERY_DV_TIMINGS)
+        sscanf(text, "%ux%u", &bt->width, &bt->height);
     return 0;
 }
 
@@ -320,6 +351,11 @@ static int answer(struct standin_camera *c, unsigned long call, void *a)
     case VIDIOC_STREAMOFF:
         c->streaming = false;
         return 0;
+    case VIDIOC_G_INPUT:
+    case VIDIOC_ENUMINPUT:
+    case VIDIOC_QUERY_DV_TIMINGS:
+    case VIDIOC_S_DV_TIMINGS:
+        return input(c, call, a);
     case VIDIOC_QUERYCTRL:
         return query_control(c, a);
     case VIDIOC_G_CTRL:

@@ -52,11 +52,16 @@ static void *play(void *arg)
         t.tv_nsec = ns % 1000000000;
         pthread_cond_timedwait(&c->wake, &c->lock, &t);
         pthread_mutex_unlock(&c->lock);
-        const bool gone = standin_number(c, "gone") > 0, stalled = standin_number(c, "stall") > 0;
+        const bool gone = standin_number(c, "gone") > 0, stalled = standin_number(c, "stall") > 0,
+                   changes = standin_number(c, "change") > 0;
         pthread_mutex_lock(&c->lock);
         if (gone && !hung) {
             shutdown(c->other, SHUT_RDWR);
             hung = true;
+        }
+        if (c->streaming && changes && !c->raised) {
+            send(c->other, "", 1, MSG_OOB | MSG_NOSIGNAL); /* POLLPRI */
+            c->raised = true;
         }
         if (c->streaming && !gone && !stalled)
             produce(c);

@@ -34,7 +34,7 @@ struct standin_camera {
     pthread_t player;
     pthread_mutex_t lock;
     pthread_cond_t wake;
-    bool over, streaming, changed;
+    bool over, streaming, changed, raised;
     struct mode mode[MODES], now;
     int modes, planar; /* 2: memories apart */
     int control;       /* value of the first one */
@@ -52,6 +52,7 @@ struct standin_camera {
 /* The value of a key, its number (0: there is none). */
 bool standin_told(const struct standin_camera *c, const char *key, char *ret, size_t size);
 double standin_number(const struct standin_camera *c, const char *key);
+bool standin_lies(const struct standin_camera *c, const char *word);
 /* The errno that the call is to fail with now, or 0. */
 int standin_fault(const struct standin_camera *c, const char *call);
 void standin_read_modes(struct standin_camera *c);

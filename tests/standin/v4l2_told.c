@@ -49,6 +49,12 @@ double standin_number(const struct standin_camera *c, const char *key)
     return standin_told(c, key, text, sizeof text) ? atof(text) : 0;
 }
 
+bool standin_lies(const struct standin_camera *c, const char *word)
+{
+    char text[64];
+    return standin_told(c, "lie", text, sizeof text) && !strcmp(text, word);
+}
+
 void standin_note(const struct standin_camera *c, const char *what, int value)
 {
     char path[PATH_MAX];
