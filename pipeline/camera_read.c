@@ -10,13 +10,15 @@
 #include "pipeline/decode.h"
 #include "pipeline/raw_picture.h"
 
+enum { MOST_EVENTS = 64 }; /* at once: a driver whose queue does not end gets no more */
+
 static const int64_t SECOND = INT64_C(1000000000);
 
 /* Something that says more than the picture: 0, or HALO_V4L2_CHANGED. */
 static int take_events(const struct halo_camera *c, const struct halo_camera_fault *fault)
 {
     struct v4l2_event event = {.type = 0};
-    while (halo_v4l2_call(c->fd, VIDIOC_DQEVENT, &event) >= 0) {
+    for (int i = 0; i < MOST_EVENTS && halo_v4l2_call(c->fd, VIDIOC_DQEVENT, &event) >= 0; i++) {
         if (event.type == V4L2_EVENT_SOURCE_CHANGE &&
             (event.u.src_change.changes & V4L2_EVENT_SRC_CH_RESOLUTION))
             return halo_camera_fail_as(c, fault, HALO_V4L2_CHANGED, -ESTALE, "");
