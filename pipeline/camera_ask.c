@@ -9,8 +9,6 @@
 
 #include "pipeline/camera_private.h"
 
-enum { MOST_CONTROLS = 128 };
-
 static void copy_text(char *ret, size_t size, const void *text, size_t length)
 {
     snprintf(ret, size, "%.*s", (int)length, (const char *)text);
@@ -26,27 +24,21 @@ static int64_t value_of(int fd, uint32_t id)
 
 static int ask_controls(int fd, struct halo_camera_offer *ret)
 {
-    struct v4l2_queryctrl q = {.id = V4L2_CTRL_FLAG_NEXT_CTRL};
-    ret->control = calloc(MOST_CONTROLS, sizeof *ret->control);
+    struct v4l2_queryctrl q = {.id = 0};
+    ret->control = calloc(HALO_CAMERA_CONTROLS, sizeof *ret->control);
     if (!ret->control)
         return -ENOMEM;
-    for (int i = 0; i < 2 * MOST_CONTROLS && ret->controls < MOST_CONTROLS; i++) {
-        if (halo_v4l2_call(fd, VIDIOC_QUERYCTRL, &q) < 0)
-            break;
+    for (int i = 0; i < HALO_CAMERA_CONTROLS && halo_camera_next_control(fd, &q) == 0; i++) {
         struct halo_camera_control_offer *control = &ret->control[ret->controls];
-        const bool has_value = q.type == V4L2_CTRL_TYPE_INTEGER ||
-                               q.type == V4L2_CTRL_TYPE_BOOLEAN || q.type == V4L2_CTRL_TYPE_MENU ||
-                               q.type == V4L2_CTRL_TYPE_INTEGER_MENU;
-        if (has_value && !(q.flags & V4L2_CTRL_FLAG_DISABLED)) {
-            q.name[sizeof q.name - 1] = 0;
-            halo_camera_control_name((const char *)q.name, control->name, sizeof control->name);
-            control->least = q.minimum;
-            control->most = q.maximum;
-            control->step = q.step;
-            control->value = value_of(fd, q.id);
-            ret->controls++;
-        }
-        q.id |= V4L2_CTRL_FLAG_NEXT_CTRL;
+        if (q.type != V4L2_CTRL_TYPE_INTEGER && q.type != V4L2_CTRL_TYPE_BOOLEAN &&
+            q.type != V4L2_CTRL_TYPE_MENU && q.type != V4L2_CTRL_TYPE_INTEGER_MENU)
+            continue;
+        halo_camera_control_name((const char *)q.name, control->name, sizeof control->name);
+        control->least = q.minimum;
+        control->most = q.maximum;
+        control->step = q.step;
+        control->value = value_of(fd, q.id);
+        ret->controls++;
     }
     return 0;
 }

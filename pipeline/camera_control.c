@@ -10,7 +10,7 @@
 #include "config/option.h"
 #include "pipeline/camera_private.h"
 
-enum { MOST_CONTROLS = 128, NAME = 33 };
+enum { MOST_SKIPPED = 256, NAME = 33 };
 
 void halo_camera_control_name(const char *name, char *ret, size_t size)
 {
@@ -29,29 +29,39 @@ void halo_camera_control_name(const char *name, char *ret, size_t size)
     ret[length] = 0;
 }
 
-/* The control named so; -EINVAL: none, names (count of them) is all there are. */
-static int find(int fd, const char *name, struct v4l2_queryctrl *ret, char names[][NAME],
-                size_t *ret_count)
+int halo_camera_next_control(int fd, struct v4l2_queryctrl *q)
 {
-    *ret = (struct v4l2_queryctrl){.id = V4L2_CTRL_FLAG_NEXT_CTRL};
-    for (*ret_count = 0; *ret_count < MOST_CONTROLS; ret->id |= V4L2_CTRL_FLAG_NEXT_CTRL) {
-        const int r = halo_v4l2_call(fd, VIDIOC_QUERYCTRL, ret);
-        if (r < 0)
-            return r == -ENOTTY ? -EINVAL : r;
-        if ((ret->flags & V4L2_CTRL_FLAG_DISABLED) || ret->type == V4L2_CTRL_TYPE_CTRL_CLASS)
-            continue;
-        ret->name[sizeof ret->name - 1] = 0;
-        halo_camera_control_name((const char *)ret->name, names[*ret_count], NAME);
-        if (!strcmp(names[(*ret_count)++], name))
+    for (int i = 0; i < MOST_SKIPPED; i++) {
+        q->id |= V4L2_CTRL_FLAG_NEXT_CTRL;
+        const int ret = halo_v4l2_call(fd, VIDIOC_QUERYCTRL, q);
+        if (ret < 0)
+            return ret == -ENOTTY ? -EINVAL : ret;
+        q->name[sizeof q->name - 1] = 0;
+        if (!(q->flags & V4L2_CTRL_FLAG_DISABLED) && q->type != V4L2_CTRL_TYPE_CTRL_CLASS)
             return 0;
     }
     return -EINVAL;
 }
 
+/* The control named so; -EINVAL: none, names (count of them) is all there are. */
+static int find(int fd, const char *name, struct v4l2_queryctrl *ret, char names[][NAME],
+                size_t *ret_count)
+{
+    int r = 0;
+    *ret = (struct v4l2_queryctrl){.id = 0};
+    *ret_count = 0;
+    while (*ret_count < HALO_CAMERA_CONTROLS && (r = halo_camera_next_control(fd, ret)) == 0) {
+        halo_camera_control_name((const char *)ret->name, names[*ret_count], NAME);
+        if (!strcmp(names[(*ret_count)++], name))
+            return 0;
+    }
+    return r < 0 ? r : -EINVAL;
+}
+
 static int fail_unknown(const struct halo_camera *c, const char *name, char names[][NAME],
                         size_t count, struct halo_error *err)
 {
-    const char *candidates[MOST_CONTROLS];
+    const char *candidates[HALO_CAMERA_CONTROLS];
     for (size_t i = 0; i < count; i++)
         candidates[i] = names[i];
     const char *near = halo_nearest(name, strlen(name), candidates, count);
@@ -63,7 +73,7 @@ static int fail_unknown(const struct halo_camera *c, const char *name, char name
 int halo_camera_control(struct halo_camera *c, const char *name, int64_t value,
                         struct halo_error *err)
 {
-    char names[MOST_CONTROLS][NAME];
+    char names[HALO_CAMERA_CONTROLS][NAME];
     size_t count;
     struct v4l2_queryctrl q;
     int ret = find(c->fd, name, &q, names, &count);

@@ -24,6 +24,7 @@ enum {
     HALO_CAMERA_MOST = 32,    /* taken */
     HALO_CAMERA_PLANES = 3,   /* memories of a picture */
     HALO_CAMERA_MODES = 1024, /* looked at */
+    HALO_CAMERA_CONTROLS = 128,
 };
 
 /* What a call has come to: 0, or what halo_v4l2_fail() said. */
@@ -114,6 +115,8 @@ void halo_camera_unpack(const struct halo_camera *camera, const struct halo_came
 /* ---- camera_control.c ---- */
 /* Those of the settings. What the device does not take is said, and costs nothing else. */
 int halo_camera_set_all(struct halo_camera *camera, const struct halo_camera_fault *fault);
+/* The control behind *q (zeroed: the first) that can be set. 0; -EINVAL: there is none; -errno. */
+int halo_camera_next_control(int fd, struct v4l2_queryctrl *q);
 /* How the driver names it, as v4l2-ctl does: "Exposure, Auto" is exposure_auto. */
 void halo_camera_control_name(const char *name, char *ret, size_t size);
 
