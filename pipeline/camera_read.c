@@ -86,9 +86,12 @@ static int take_newest(struct halo_camera *c, struct halo_camera_taken *ret,
 static int64_t time_of(struct halo_camera *c, const struct halo_camera_taken *taken)
 {
     const int64_t now = halo_now_ns();
-    int64_t at = taken->time.tv_sec * SECOND + taken->time.tv_usec * 1000;
+    const int64_t s = taken->time.tv_sec, us = taken->time.tv_usec;
     const bool ours =
         (taken->flags & V4L2_BUF_FLAG_TIMESTAMP_MASK) == V4L2_BUF_FLAG_TIMESTAMP_MONOTONIC;
+    /* What lies far off need not even fit. */
+    int64_t at =
+        s >= 0 && s <= now / SECOND && us >= 0 && us < 1000000 ? s * SECOND + us * 1000 : 0;
     if (!ours || at > now || now - at > 2 * SECOND)
         at = now;
     return c->last = at > c->last ? at : c->last + 1;
