@@ -66,7 +66,8 @@ void halo_camera_counts(const struct halo_camera *camera, struct halo_camera_cou
 
 /* The next picture: either *ret_raw (times in ns of CLOCK_MONOTONIC) or, of coded formats, *ret_pkt
  * (references into pkt, pts likewise) is filled. 1; 0: woken; -errno with err and *ret_trouble
- * filled: the camera is to be closed. Waits settings->stall seconds at most: HALO_V4L2_STALLED. */
+ * filled: the camera is to be closed. A picture has settings->stall seconds to come, however often
+ * the wait for it is woken: else HALO_V4L2_STALLED. */
 int halo_camera_read(struct halo_camera *camera, struct halo_raw_picture **ret_raw,
                      AVPacket *ret_pkt, enum halo_v4l2_trouble *ret_trouble,
                      struct halo_error *err);

@@ -64,7 +64,8 @@ struct halo_camera {
     struct halo_camera_counts counts;
     bool counted; /* sequence is of a picture */
     uint32_t sequence;
-    int64_t last; /* ns, told */
+    int64_t last;     /* ns, told */
+    int64_t deadline; /* ns, of the picture that is waited for; 0: none is */
 };
 
 static inline bool halo_camera_is_planar(const struct halo_camera *camera)

@@ -29,11 +29,10 @@ static int take_events(const struct halo_camera *c, const struct halo_camera_fau
 }
 
 /* 1: something is ready; 2: an error is, which DQBUF says; 0: woken; -errno. */
-static int wait_for(const struct halo_camera *c, int64_t deadline,
-                    const struct halo_camera_fault *fault)
+static int wait_for(const struct halo_camera *c, const struct halo_camera_fault *fault)
 {
     struct pollfd on[] = {{c->fd, POLLIN | POLLPRI, 0}, {c->wake, POLLIN, 0}};
-    const int64_t left = deadline - halo_now_ns();
+    const int64_t left = c->deadline - halo_now_ns();
     if (left <= 0)
         return halo_camera_fail_as(c, fault, HALO_V4L2_STALLED, -ETIMEDOUT, "");
     const int ready = poll(on, 2, (int)(left / 1000000 + 1));
@@ -155,24 +154,34 @@ static int make_picture(struct halo_camera *c, const struct halo_camera_taken *t
     return 1;
 }
 
+/* 1: *ret is filled; 0: woken; -errno. */
+static int wait_for_newest(struct halo_camera *c, struct halo_camera_taken *ret,
+                           const struct halo_camera_fault *fault)
+{
+    for (bool error = false;;) {
+        int r = take_newest(c, ret, fault);
+        if (r != 0)
+            return r;
+        if (error) /* said, and then nothing came of it */
+            return halo_camera_fail(c, fault, HALO_V4L2_DQBUF, EIO);
+        r = wait_for(c, fault);
+        if (r <= 0)
+            return r;
+        error = r == 2;
+    }
+}
+
 int halo_camera_read(struct halo_camera *c, struct halo_raw_picture **ret_raw, AVPacket *ret_pkt,
                      enum halo_v4l2_trouble *ret_trouble, struct halo_error *err)
 {
     const struct halo_camera_fault fault = {ret_trouble, err};
-    const int64_t deadline = halo_now_ns() + (int64_t)(c->settings->stall * 1e9);
     struct halo_camera_taken taken;
     *ret_raw = NULL;
     *ret_trouble = HALO_V4L2_FINE;
-    for (bool error = false;;) {
-        int ret = take_newest(c, &taken, &fault);
-        if (ret > 0)
-            return make_picture(c, &taken, ret_raw, ret_pkt, &fault);
-        if (ret == 0 && error) /* said, and then nothing came of it */
-            return halo_camera_fail(c, &fault, HALO_V4L2_DQBUF, EIO);
-        if (ret == 0)
-            ret = wait_for(c, deadline, &fault);
-        if (ret <= 0)
-            return ret;
-        error = ret == 2;
-    }
+    if (!c->deadline) /* who was woken waits on for the same picture */
+        c->deadline = halo_now_ns() + (int64_t)(c->settings->stall * 1e9);
+    const int ret = wait_for_newest(c, &taken, &fault);
+    if (ret != 0)
+        c->deadline = 0;
+    return ret > 0 ? make_picture(c, &taken, ret_raw, ret_pkt, &fault) : ret;
 }
