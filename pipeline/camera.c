@@ -3,6 +3,7 @@
 #include "pipeline/camera.h"
 
 #include <errno.h>
+#include <libavutil/common.h>
 #include <libavutil/mem.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -66,8 +67,8 @@ static int set_timings(struct halo_camera *c, const struct halo_camera_fault *fa
                    ? 0
                    : halo_camera_fail(c, fault, HALO_V4L2_ENUM, ret);
     ret = halo_camera_call(c, fault, HALO_V4L2_S_FMT, VIDIOC_S_DV_TIMINGS, &timings);
-    c->form.width = (int)timings.bt.width;
-    c->form.height = (int)timings.bt.height;
+    c->form.width = (int)FFMIN(timings.bt.width, HALO_CAMERA_SIDE);
+    c->form.height = (int)FFMIN(timings.bt.height, HALO_CAMERA_SIDE);
     return ret;
 }
 

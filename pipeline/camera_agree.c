@@ -15,7 +15,6 @@ enum {
     RATE = 30,
     STEPS = 12,     /* down the ladder */
     LEAST_RATE = 5, /* on it */
-    MOST_SIDE = 16384,
 };
 
 struct agreement {
@@ -129,8 +128,8 @@ static void read_format(struct halo_camera *c, const struct v4l2_format *f)
     const bool planar = halo_camera_is_planar(c);
     c->fourcc = planar ? mp->pixelformat : pix->pixelformat;
     form->format = halo_v4l2_format_of(c->fourcc);
-    form->width = (int)FFMIN(planar ? mp->width : pix->width, MOST_SIDE + 1);
-    form->height = (int)FFMIN(planar ? mp->height : pix->height, MOST_SIDE + 1);
+    form->width = (int)FFMIN(planar ? mp->width : pix->width, HALO_CAMERA_SIDE + 1);
+    form->height = (int)FFMIN(planar ? mp->height : pix->height, HALO_CAMERA_SIDE + 1);
     c->memories = planar ? FFMIN(FFMAX(mp->num_planes, 1), HALO_CAMERA_PLANES) : 1;
     for (int i = 0; i < c->memories; i++)
         c->stride[i] = planar ? mp->plane_fmt[i].bytesperline : pix->bytesperline;
@@ -181,8 +180,8 @@ static int set_format(struct halo_camera *c, const struct agreement *a,
         return ret;
     if (!c->form.format || (a->format && strcmp(c->form.format->name, a->format) != 0))
         return fail_unfit(c, fault, "its driver gives a format that was not asked for");
-    if (c->form.width <= 0 || c->form.height <= 0 || c->form.width > MOST_SIDE ||
-        c->form.height > MOST_SIDE)
+    if (c->form.width <= 0 || c->form.height <= 0 || c->form.width > HALO_CAMERA_SIDE ||
+        c->form.height > HALO_CAMERA_SIDE)
         return fail_unfit(c, fault, "its driver gives no size");
     for (int i = 0; i < c->memories; i++)
         c->stride[i] = FFMAX(c->stride[i], least_stride(c, i));

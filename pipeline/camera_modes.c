@@ -55,7 +55,8 @@ static int find_rate(int fd, uint32_t fourcc, int width, int height, double *ret
 static int add(struct modes *m, uint32_t fourcc, unsigned width, unsigned height)
 {
     double rate;
-    if (m->count == HALO_CAMERA_MODES || !width || !height || width > 16384 || height > 16384)
+    if (m->count == HALO_CAMERA_MODES || !width || !height || width > HALO_CAMERA_SIDE ||
+        height > HALO_CAMERA_SIDE)
         return 0;
     const int r = find_rate(m->fd, fourcc, (int)width, (int)height, &rate);
     if (r < 0)

@@ -25,6 +25,7 @@ enum {
     HALO_CAMERA_PLANES = 3,   /* memories of a picture */
     HALO_CAMERA_MODES = 1024, /* looked at */
     HALO_CAMERA_CONTROLS = 128,
+    HALO_CAMERA_SIDE = 16384, /* pixels: more is no picture */
 };
 
 /* What a call has come to: 0, or what halo_v4l2_fail() said. */
