@@ -202,8 +202,9 @@ static int set_rate(struct halo_camera *c, const struct agreement *a,
         return halo_v4l2_judge(HALO_V4L2_S_PARM, -ret) == HALO_V4L2_FINE
                    ? 0
                    : halo_camera_fail(c, fault, HALO_V4L2_S_PARM, ret);
-    if (interval->numerator > 0 && interval->denominator > 0)
-        c->form.rate = (double)interval->denominator / interval->numerator;
+    const double rate = halo_camera_rate(interval);
+    if (rate > 0)
+        c->form.rate = rate;
     return 0;
 }
 

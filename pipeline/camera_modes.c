@@ -9,7 +9,10 @@ enum {
     MOST_FORMATS = 64, /* a driver whose lists do not end gets no more */
     MOST_SIZES = 256,
     MOST_RATES = 64,
+    MOST_RATE = 10000, /* pictures a second */
 };
+
+static const double LEAST_RATE = 0.001;
 
 struct modes {
     int fd;
@@ -24,9 +27,11 @@ static int enumerate(int fd, unsigned long request, void *argument)
     return ret < 0 && halo_v4l2_judge(HALO_V4L2_ENUM, -ret) == HALO_V4L2_FINE ? 1 : ret;
 }
 
-static double rate_of(const struct v4l2_fract *interval)
+double halo_camera_rate(const struct v4l2_fract *interval)
 {
-    return interval->numerator > 0 ? (double)interval->denominator / interval->numerator : 0;
+    const double rate =
+        interval->numerator > 0 ? (double)interval->denominator / interval->numerator : 0;
+    return rate >= LEAST_RATE && rate <= MOST_RATE ? rate : 0;
 }
 
 /* The highest; 0: it does not say. */
@@ -44,7 +49,7 @@ static int find_rate(int fd, uint32_t fourcc, int width, int height, double *ret
         if (r > 0)
             return 0;
         const bool discrete = e.type == V4L2_FRMIVAL_TYPE_DISCRETE;
-        const double rate = rate_of(discrete ? &e.discrete : &e.stepwise.min);
+        const double rate = halo_camera_rate(discrete ? &e.discrete : &e.stepwise.min);
         *ret = rate > *ret ? rate : *ret;
         if (!discrete)
             return 0;

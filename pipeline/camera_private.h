@@ -93,6 +93,9 @@ int halo_camera_call(const struct halo_camera *camera, const struct halo_camera_
 int halo_camera_modes(int fd, uint32_t type, int want_width, int want_height,
                       struct halo_camera_mode **ret);
 
+/* Pictures a second; 0: it does not say, or what cannot be. */
+double halo_camera_rate(const struct v4l2_fract *interval);
+
 /* ---- camera_agree.c ---- */
 
 /* Format, size, rate, buffers and STREAMON, down the ladder where the bus is full. */
