@@ -162,10 +162,7 @@ static int try_format(struct halo_camera *c, uint32_t fourcc, const struct halo_
 static int fail_unfit(const struct halo_camera *c, const struct halo_camera_fault *fault,
                       const char *what)
 {
-    *fault->trouble = HALO_V4L2_UNFIT;
-    return halo_fail(fault->err, -ENOTSUP, "%s: %s: %s; %s", c->id.node,
-                     halo_v4l2_states[HALO_V4L2_UNFIT].words, what,
-                     halo_v4l2_states[HALO_V4L2_UNFIT].advice);
+    return halo_camera_fail_as(c, fault, HALO_V4L2_UNFIT, -ENOTSUP, what);
 }
 
 /* What the driver gives holds, as long as it is a format that was asked for. */
