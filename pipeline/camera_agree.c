@@ -180,6 +180,8 @@ static int set_format(struct halo_camera *c, const struct agreement *a,
     if (c->form.width <= 0 || c->form.height <= 0 || c->form.width > HALO_CAMERA_SIDE ||
         c->form.height > HALO_CAMERA_SIDE)
         return fail_unfit(c, fault, "its driver gives no size");
+    if (!halo_camera_fits(c))
+        return fail_unfit(c, fault, "its driver gives memories that its format does not have");
     for (int i = 0; i < c->memories; i++)
         c->stride[i] = FFMAX(c->stride[i], least_stride(c, i));
     return 0;

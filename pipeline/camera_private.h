@@ -111,6 +111,8 @@ int halo_camera_give(struct halo_camera *camera, int index, const struct halo_ca
 
 /* ---- camera_unpack.c ---- */
 
+/* Whether its planes lie in as many memories as they can: in one, or each in its own. */
+bool halo_camera_fits(const struct halo_camera *camera);
 /* Whether all of the picture is there. */
 bool halo_camera_is_whole(const struct halo_camera *camera, const struct halo_camera_taken *taken);
 /* to: of the form's size and format. */

@@ -31,26 +31,33 @@ struct part {
     int rows;
 };
 
+/* Planes that it has in memory. */
+static int count_planes(const struct halo_camera *c)
+{
+    return chroma_rows(c) == 0 ? 1 : c->form.format->as == AV_PIX_FMT_NV12 ? 2 : 3;
+}
+
+bool halo_camera_fits(const struct halo_camera *c)
+{
+    return c->memories == 1 || c->memories >= count_planes(c);
+}
+
 /* Planes of the picture as the memories hold them; how many. One memory holds plane behind plane,
  * chroma of YU12 with half the stride. */
 static int find_parts(const struct halo_camera *c, struct part *ret)
 {
     const uint32_t width = (uint32_t)c->form.width, half = (width + 1) / 2;
-    const int height = c->form.height, below = chroma_rows(c);
-    const bool apart = c->memories > 1;
+    const int below = chroma_rows(c), planes = count_planes(c);
+    const bool apart = c->memories > 1, pairs = planes == 2;
     const uint32_t luma = c->form.format->bits == 16 ? half * 4 : width;
-    ret[0] = (struct part){0, 0, c->stride[0], luma, height};
-    if (!below)
-        return 1;
-    const bool pairs = c->form.format->as == AV_PIX_FMT_NV12;
-    const int planes = pairs ? 2 : 3;
-    size_t at = (size_t)c->stride[0] * (size_t)height;
+    ret[0] = (struct part){0, 0, c->stride[0], luma, c->form.height};
+    size_t at = (size_t)c->stride[0] * (size_t)c->form.height;
     for (int i = 1; i < planes; i++) {
-        const uint32_t stride = apart && i < c->memories ? c->stride[i]
-                                : pairs                  ? c->stride[0]
-                                                         : (c->stride[0] + 1) / 2;
-        ret[i] = (struct part){apart && i < c->memories ? i : 0, apart ? 0 : at, stride,
-                               pairs ? half * 2 : half, below};
+        const uint32_t stride = apart   ? c->stride[i]
+                                : pairs ? c->stride[0]
+                                        : (c->stride[0] + 1) / 2;
+        ret[i] =
+            (struct part){apart ? i : 0, apart ? 0 : at, stride, pairs ? half * 2 : half, below};
         at += (size_t)stride * (size_t)below;
     }
     return planes;
@@ -71,7 +78,7 @@ bool halo_camera_is_whole(const struct halo_camera *c, const struct halo_camera_
         return is_jpeg(taken->data[0], taken->size[0]);
     const int parts = find_parts(c, part);
     for (int i = 0; i < parts; i++)
-        if (part[i].memory >= c->memories || end_of(&part[i]) > taken->size[part[i].memory])
+        if (end_of(&part[i]) > taken->size[part[i].memory])
             return false;
     return true;
 }
