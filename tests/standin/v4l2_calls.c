@@ -223,7 +223,7 @@ static int take(struct standin_camera *c, struct v4l2_buffer *a)
     size_t at = 0;
     for (int i = 0; i < count; i++) {
         a->m.planes[i].data_offset = (unsigned)at;
-        a->m.planes[i].bytesused = (unsigned)(count > 1 ? at + size[i] : used);
+        a->m.planes[i].bytesused = count > 1 ? (unsigned)(at + size[i]) : a->bytesused;
         at += size[i];
     }
     return 0;

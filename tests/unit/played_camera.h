@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * For tests that open a camera (pipeline/camera.h) which tests/standin/v4l2.h plays: its folder, and
- * opening and reading it. */
+ * For tests that open a camera (pipeline/camera.h) which tests/standin/v4l2.h plays: its folder,
+ * and opening and reading it. */
 #ifndef HALO_TEST_PLAYED_CAMERA_H
 #define HALO_TEST_PLAYED_CAMERA_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Cameras whose drivers lie, never end, or answer what cannot be (pipeline/camera.h): nothing hangs,
- * nothing is read that is not the picture's. */
+ * Cameras whose drivers lie, never end, or answer what cannot be (pipeline/camera.h): nothing
+ * hangs, nothing is read that is not the picture's. */
 #include <errno.h>
 
 #include "kernels/clock.h"
