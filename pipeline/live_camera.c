@@ -237,10 +237,10 @@ int halo_live_camera_read(struct halo_live *live, struct halo_live_input *in,
         atomic_store(&live->camera.open, ret >= 0);
         if (ret < 0)
             atomic_store(&live->camera.trouble, trouble);
-        if (ret == 0) {
+        if (ret == 0)
             drain(live);
+        if (ret >= 0) /* a camera that is always ready does not wake us */
             set_controls(live, in->camera);
-        }
         if (ret < 0 || (ret > 0 && !may_rest(live)))
             return ret;
         if (ret > 0) {

@@ -135,6 +135,18 @@ class Pictures(CameraTest):
             self.played.unplug()
             self.played.forget()
 
+    def test_jpegs_larger_than_agreed(self):
+        """What their head says is no reason to make room for it."""
+        path = self.path('large.jpg')
+        ffmpeg('-f', 'lavfi', '-i', f'testsrc2=size={8 * WIDTH}x{8 * HEIGHT}', '-frames:v', '1', '-y',
+               path)
+        self.played.control(formats=f'mjpeg:{WIDTH}x{HEIGHT}@50', jpeg=path)
+        self.played.plug()
+        live = self.camera('filters=null', 'privacy=off')
+        self.wait_words(live, 'camera failed')
+        live.stop()
+        self.assertEqual(live.packets(), [])
+
     def test_torn_jpegs_are_never_shown(self):
         data = open(self.jpeg(), 'rb').read()
         for torn in (data[:-2], data[:len(data) // 2] + data[-2:],
@@ -212,6 +224,17 @@ class Away(CameraTest):
         live.wait_state('running', 2)
         live.stop()
         self.assert_filtered(live)
+
+    def test_stalled_while_somebody_comes_and_goes(self):
+        self.played.plug()
+        live = self.camera('filters=gblur=sigma=3')
+        live.wait_packets(10)
+        self.played.control(stall=1)
+        for turn in range(int(20 * PATIENCE)):
+            live.tell('watch 0 ' + ('on' if turn % 2 else 'off'))
+            time.sleep(0.1)
+        self.assertTrue(live.found('state', lambda f, rest: 'camera sends nothing' in rest))
+        live.stop()
 
     def test_flagged_and_short_pictures(self):
         self.played.plug()
@@ -344,6 +367,19 @@ class Controls(CameraTest):
         self.assertIn('has no control none', live.told())
         self.assertEqual(sorted(self.played.log('video1 S_CTRL')),
                          ['video1 S_CTRL 200', 'video1 S_CTRL 7'])
+
+    def test_camera_that_is_always_ready(self):
+        """Decoding is slower than it: its thread never waits."""
+        path = self.path('picture.jpg')
+        ffmpeg('-f', 'lavfi', '-i', 'testsrc2=size=3840x2160', '-frames:v', '1', '-q:v', '2', '-y',
+               path)
+        self.played.control(formats='mjpeg:3840x2160@1000', jpeg=path, controls='gain:0:9:1:3')
+        self.played.plug()
+        live = self.camera('filters=null', 'privacy=off', 'capture.fps=1000')
+        live.wait_packets(3)
+        live.tell('control 5 gain 7')
+        self.assertIn('ok', live.wait('set', timeout=5)[1])
+        live.stop()
 
     def test_no_camera(self):
         live = self.live('input=test:', *RAW)
