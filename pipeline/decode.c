@@ -96,6 +96,8 @@ static int open_codec(struct halo_decoder *d, struct halo_error *err)
     d->codec->thread_count = 0;
     d->codec->flags |= AV_CODEC_FLAG_UNALIGNED; /* else it crops less than the stream asks for */
     d->codec->opaque = &d->complaints;
+    if (d->settings.most_pixels)
+        d->codec->max_pixels = d->settings.most_pixels;
     const bool conceal =
         !d->settings.whole && (d->damage->keep_going ||
                                (d->traits & (d->hw ? HALO_FUSSY | HALO_FUSSY_ON_GPU : HALO_FUSSY)));

@@ -47,14 +47,23 @@ int halo_live_camera_describe(struct halo_live *live, struct halo_live_input *in
     return 0;
 }
 
+/* The camera's form, as decoders round it up: what the head of a JPEG says beyond it is no reason to
+ * make room for it. */
+static int64_t most_pixels(const struct halo_camera_form *form)
+{
+    return (int64_t)FFALIGN(form->width, 128) * FFALIGN(form->height, 32);
+}
+
 /* What the decoder will make of it, from the packet's head; nothing is decoded. */
-static int look_at_jpeg(struct halo_live_input *in, struct halo_error *err)
+static int look_at_jpeg(const struct halo_live *live, struct halo_live_input *in, int64_t most,
+                        struct halo_error *err)
 {
     AVCodecParameters *par = in->video->codecpar;
     AVCodecContext *c = avcodec_alloc_context3(avcodec_find_decoder(AV_CODEC_ID_MJPEG));
     if (!c)
         return halo_fail(err, -ENOMEM, "out of memory");
     c->skip_frame = AVDISCARD_ALL;
+    c->max_pixels = most;
     if (avcodec_open2(c, NULL, NULL) >= 0)
         avcodec_send_packet(c, in->pkt);
     const bool fine = c->pix_fmt != AV_PIX_FMT_NONE && c->width > 0 && c->height > 0;
@@ -65,7 +74,9 @@ static int look_at_jpeg(struct halo_live_input *in, struct halo_error *err)
     par->color_range = c->color_range;
     par->color_space = c->colorspace;
     avcodec_free_context(&c);
-    return fine ? 0 : halo_fail(err, -EBADMSG, "its JPEG cannot be read");
+    return fine ? 0
+                : halo_fail(err, -EBADMSG, "%s: %s: its JPEG cannot be read, or is too large",
+                            live->name, halo_v4l2_states[HALO_V4L2_BROKEN].words);
 }
 
 static int open_jpeg(struct halo_live *live, struct halo_live_input *in, struct halo_error *err)
@@ -76,12 +87,13 @@ static int open_jpeg(struct halo_live *live, struct halo_live_input *in, struct 
         .hw = {.hwaccel = HALO_HWACCEL_NONE, .in_flight = 1}, /* it does not tell of damage */
         .live = true,
         .whole = true,
+        .most_pixels = most_pixels(halo_camera_form(in->camera)),
     };
     int ret = halo_live_camera_read(live, in, &none, err);
     if (ret == 0)
         return halo_fail(err, -ECANCELED, "stopped");
     if (ret > 0)
-        ret = look_at_jpeg(in, err);
+        ret = look_at_jpeg(live, in, decoder.most_pixels, err);
     if (ret >= 0)
         ret = halo_decoder_open(&in->decoder, live->name, in->video, &decoder, &live->damage, err);
     if (ret >= 0)
