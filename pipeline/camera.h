@@ -61,6 +61,10 @@ int halo_camera_open(struct halo_camera **ret, const struct halo_camera_id *id,
                      int wake, enum halo_v4l2_trouble *ret_trouble, struct halo_error *err);
 void halo_camera_close(struct halo_camera *camera); /* NULL is nothing to do */
 
+/* What is asked for where the settings do not say: 1280x720, 30 pictures a second. */
+void halo_camera_wishes(const struct halo_capture_settings *settings, int *ret_width,
+                        int *ret_height, double *ret_rate);
+
 const struct halo_camera_form *halo_camera_form(const struct halo_camera *camera);
 void halo_camera_counts(const struct halo_camera *camera, struct halo_camera_counts *ret);
 

@@ -243,15 +243,26 @@ static int descend(struct halo_camera *c, struct agreement *a,
     }
 }
 
+void halo_camera_wishes(const struct halo_capture_settings *set, int *ret_width, int *ret_height,
+                        double *ret_rate)
+{
+    *ret_width = WIDTH;
+    *ret_height = HEIGHT;
+    if (set->size)
+        sscanf(set->size, "%dx%d", ret_width, ret_height);
+    *ret_rate = set->fps > 0 ? set->fps : RATE;
+}
+
 static void read_wishes(const struct halo_camera *c, struct agreement *a)
 {
     const struct halo_capture_settings *set = c->settings;
     a->format = set->format > 0 ? halo_capture_formats[set->format] : NULL;
-    a->width = c->form.width > 0 ? c->form.width : WIDTH; /* of an input with timings */
-    a->height = c->form.height > 0 ? c->form.height : HEIGHT;
-    if (set->size)
-        sscanf(set->size, "%dx%d", &a->width, &a->height);
-    a->rate = a->ask = set->fps > 0 ? set->fps : RATE;
+    halo_camera_wishes(set, &a->width, &a->height, &a->rate);
+    a->ask = a->rate;
+    if (!set->size && c->form.width > 0 && c->form.height > 0) { /* of an input with timings */
+        a->width = c->form.width;
+        a->height = c->form.height;
+    }
 }
 
 int halo_camera_agree(struct halo_camera *c, const struct halo_camera_fault *fault)

@@ -61,9 +61,13 @@ static int ask_open(int fd, struct halo_camera_offer *ret, struct halo_error *er
     ret->loopback = !strcmp(ret->id.driver, "v4l2 loopback");
     const bool single = caps & V4L2_CAP_VIDEO_CAPTURE;
     if (ret->capture) {
+        const struct halo_capture_settings none = {.size = NULL};
+        int width, height;
+        double rate;
+        halo_camera_wishes(&none, &width, &height, &rate);
         r = halo_camera_modes(
-            fd, single ? V4L2_BUF_TYPE_VIDEO_CAPTURE : V4L2_BUF_TYPE_VIDEO_CAPTURE_MPLANE, 1280,
-            720, &ret->mode);
+            fd, single ? V4L2_BUF_TYPE_VIDEO_CAPTURE : V4L2_BUF_TYPE_VIDEO_CAPTURE_MPLANE, width,
+            height, &ret->mode);
         if (r < 0)
             return halo_v4l2_fail(err, &ret->trouble, ret->id.node, HALO_V4L2_ENUM, -r);
         ret->modes = r;

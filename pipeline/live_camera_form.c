@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * What the pictures of a camera are: as it gives them, decoded where they are coded, and turned. */
 #include <errno.h>
-#include <stdio.h>
 
 #include "pipeline/live_private.h"
 #include "pipeline/orient.h"
@@ -31,10 +30,10 @@ int halo_live_camera_describe(struct halo_live *live, struct halo_live_input *in
                               struct halo_error *err)
 {
     const struct halo_capture_settings *set = &live->settings.capture;
-    int width = 1280, height = 720;
+    int width, height;
+    double rate;
     *in = (struct halo_live_input){.pkt = NULL};
-    if (set->size)
-        sscanf(set->size, "%dx%d", &width, &height);
+    halo_camera_wishes(set, &width, &height, &rate);
     const bool aside = set->rotate & 1;
     const int ret =
         describe(in, aside ? height : width, aside ? width : height, AV_PIX_FMT_YUV420P, err);
@@ -42,8 +41,7 @@ int halo_live_camera_describe(struct halo_live *live, struct halo_live_input *in
         return ret;
     in->video->codecpar->color_range = AVCOL_RANGE_MPEG;
     in->video->codecpar->color_space = AVCOL_SPC_SMPTE170M;
-    in->video->avg_frame_rate = in->video->r_frame_rate =
-        av_d2q(set->fps > 0 ? set->fps : 30, 1001000);
+    in->video->avg_frame_rate = in->video->r_frame_rate = av_d2q(rate, 1001000);
     return 0;
 }
 
