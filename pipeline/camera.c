@@ -37,17 +37,22 @@ int halo_camera_fail_as(const struct halo_camera *c, const struct halo_camera_fa
 
 /* ---- open ---- */
 
+uint32_t halo_camera_queue(uint32_t caps)
+{
+    return caps & V4L2_CAP_VIDEO_CAPTURE          ? V4L2_BUF_TYPE_VIDEO_CAPTURE
+           : caps & V4L2_CAP_VIDEO_CAPTURE_MPLANE ? V4L2_BUF_TYPE_VIDEO_CAPTURE_MPLANE
+                                                  : 0;
+}
+
 static int look_at_device(struct halo_camera *c, const struct halo_camera_fault *fault)
 {
     struct v4l2_capability cap;
     const int ret = halo_camera_call(c, fault, HALO_V4L2_QUERYCAP, VIDIOC_QUERYCAP, &cap);
     if (ret < 0)
         return ret;
-    const uint32_t caps =
-        cap.capabilities & V4L2_CAP_DEVICE_CAPS ? cap.device_caps : cap.capabilities;
-    c->type = caps & V4L2_CAP_VIDEO_CAPTURE ? V4L2_BUF_TYPE_VIDEO_CAPTURE
-                                            : V4L2_BUF_TYPE_VIDEO_CAPTURE_MPLANE;
-    if (!(caps & (V4L2_CAP_VIDEO_CAPTURE | V4L2_CAP_VIDEO_CAPTURE_MPLANE)))
+    const uint32_t caps = halo_v4l2_caps(&cap);
+    c->type = halo_camera_queue(caps);
+    if (!c->type)
         return halo_camera_fail_as(c, fault, HALO_V4L2_UNFIT, -ENOTSUP, "it gives no pictures");
     if (!(caps & V4L2_CAP_STREAMING))
         return halo_camera_fail_as(c, fault, HALO_V4L2_UNFIT, -ENOTSUP, "it does not stream");

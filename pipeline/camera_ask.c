@@ -43,35 +43,34 @@ static int ask_controls(int fd, struct halo_camera_offer *ret)
     return 0;
 }
 
+static int ask_modes(int fd, uint32_t type, struct halo_camera_offer *ret, struct halo_error *err)
+{
+    const struct halo_capture_settings none = {.size = NULL};
+    int width, height;
+    double rate;
+    halo_camera_wishes(&none, &width, &height, &rate);
+    const int r = halo_camera_modes(fd, type, width, height, &ret->mode);
+    if (r < 0)
+        return halo_v4l2_fail(err, &ret->trouble, ret->id.node, HALO_V4L2_ENUM, -r);
+    ret->modes = r;
+    return 0;
+}
+
 static int ask_open(int fd, struct halo_camera_offer *ret, struct halo_error *err)
 {
     struct v4l2_capability cap;
     int r = halo_v4l2_call(fd, VIDIOC_QUERYCAP, &cap);
     if (r < 0)
         return halo_v4l2_fail(err, &ret->trouble, ret->id.node, HALO_V4L2_QUERYCAP, -r);
-    const uint32_t caps =
-        cap.capabilities & V4L2_CAP_DEVICE_CAPS ? cap.device_caps : cap.capabilities;
-    const uint32_t in = V4L2_CAP_VIDEO_CAPTURE | V4L2_CAP_VIDEO_CAPTURE_MPLANE;
-    const uint32_t out = V4L2_CAP_VIDEO_OUTPUT | V4L2_CAP_VIDEO_OUTPUT_MPLANE;
+    const uint32_t caps = halo_v4l2_caps(&cap), type = halo_camera_queue(caps);
     copy_text(ret->id.driver, sizeof ret->id.driver, cap.driver, sizeof cap.driver);
     if (!ret->id.name[0])
         copy_text(ret->id.name, sizeof ret->id.name, cap.card, sizeof cap.card);
-    ret->capture = caps & in;
-    ret->output = caps & out;
+    ret->capture = type;
+    ret->output = caps & (V4L2_CAP_VIDEO_OUTPUT | V4L2_CAP_VIDEO_OUTPUT_MPLANE);
     ret->loopback = !strcmp(ret->id.driver, "v4l2 loopback");
-    const bool single = caps & V4L2_CAP_VIDEO_CAPTURE;
-    if (ret->capture) {
-        const struct halo_capture_settings none = {.size = NULL};
-        int width, height;
-        double rate;
-        halo_camera_wishes(&none, &width, &height, &rate);
-        r = halo_camera_modes(
-            fd, single ? V4L2_BUF_TYPE_VIDEO_CAPTURE : V4L2_BUF_TYPE_VIDEO_CAPTURE_MPLANE, width,
-            height, &ret->mode);
-        if (r < 0)
-            return halo_v4l2_fail(err, &ret->trouble, ret->id.node, HALO_V4L2_ENUM, -r);
-        ret->modes = r;
-    }
+    if (type && (r = ask_modes(fd, type, ret, err)) < 0)
+        return r;
     return ask_controls(fd, ret) < 0 ? halo_fail(err, -ENOMEM, "out of memory") : 0;
 }
 

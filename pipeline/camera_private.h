@@ -86,6 +86,9 @@ int halo_camera_fail_as(const struct halo_camera *camera, const struct halo_came
 int halo_camera_call(const struct halo_camera *camera, const struct halo_camera_fault *fault,
                      enum halo_v4l2_call call, unsigned long request, void *argument);
 
+/* The type of its queue, of what it can do; 0: it gives no pictures. */
+uint32_t halo_camera_queue(uint32_t caps);
+
 /* ---- camera_modes.c ---- */
 
 /* All that the device of type has, of formats that are known; malloc'ed. want: of ranges of sizes

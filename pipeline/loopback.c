@@ -76,13 +76,11 @@ static int look_at_device(const struct halo_loopback *l, const struct fault *f)
     const int ret = halo_v4l2_call(l->fd, VIDIOC_QUERYCAP, &cap);
     if (ret < 0)
         return fail(f, HALO_V4L2_QUERYCAP, ret, "it is no video device");
-    const uint32_t caps =
-        cap.capabilities & V4L2_CAP_DEVICE_CAPS ? cap.device_caps : cap.capabilities;
     cap.driver[sizeof cap.driver - 1] = '\0';
     if (strcmp((const char *)cap.driver, "v4l2 loopback") != 0)
         return fail_as(f, HALO_V4L2_UNFIT, -ENOTSUP, "it is no virtual camera");
     /* With exclusive_caps=1 it is an output until somebody writes to it. */
-    if (!(caps & V4L2_CAP_VIDEO_OUTPUT))
+    if (!(halo_v4l2_caps(&cap) & V4L2_CAP_VIDEO_OUTPUT))
         return fail_as(f, HALO_V4L2_BUSY, -EBUSY, "it takes no pictures now");
     return 0;
 }

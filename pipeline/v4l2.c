@@ -133,6 +133,11 @@ int halo_v4l2_call(int fd, unsigned long request, void *argument)
     return ret < 0 ? -errno : 0;
 }
 
+uint32_t halo_v4l2_caps(const struct v4l2_capability *cap)
+{
+    return cap->capabilities & V4L2_CAP_DEVICE_CAPS ? cap->device_caps : cap->capabilities;
+}
+
 /* 4:2:0 before 4:2:2: every viewer can decode what is encoded of it. Gray only where there is no
  * colour. */
 const struct halo_v4l2_format halo_v4l2_formats[] = {

@@ -62,6 +62,10 @@ int halo_v4l2_fail(struct halo_error *err, enum halo_v4l2_trouble *ret, const ch
 int halo_v4l2_open(const char *path);
 int halo_v4l2_call(int fd, unsigned long request, void *argument);
 
+/* What the node itself can do (V4L2_CAP_...), of what QUERYCAP says. */
+struct v4l2_capability;
+uint32_t halo_v4l2_caps(const struct v4l2_capability *cap);
+
 /* Formats of pictures, best first for the same size and rate. */
 struct halo_v4l2_format {
     uint32_t fourcc;
