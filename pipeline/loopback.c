@@ -91,9 +91,9 @@ static bool is_agreed(const struct v4l2_pix_format *pix, const struct halo_loopb
            (int)pix->height == l->form.height;
 }
 
-static int raw_size(const struct halo_loopback_form *form)
+size_t halo_loopback_size(const struct halo_loopback_form *form)
 {
-    return form->width * form->height * form->format->bits / 8;
+    return (size_t)form->width * (size_t)form->height * (size_t)form->format->bits / 8;
 }
 
 static int set_format(struct halo_loopback *l, const struct fault *f)
@@ -113,7 +113,7 @@ static int set_format(struct halo_loopback *l, const struct fault *f)
     if (!is_agreed(pix, l))
         return fail_as(f, HALO_V4L2_BUSY, -EBUSY, "it is held to another format or size");
     l->size = pix->sizeimage;
-    if (form->format->coded ? l->size == 0 : l->size != (size_t)raw_size(form))
+    if (form->format->coded ? l->size == 0 : l->size != halo_loopback_size(form))
         return fail_as(f, HALO_V4L2_UNFIT, -ENOTSUP, "its pictures have an unknown layout");
     return 0;
 }
@@ -187,11 +187,6 @@ void halo_loopback_close(struct halo_loopback *l)
 
 /* ---- pictures ---- */
 
-size_t halo_loopback_size(const struct halo_loopback *l)
-{
-    return l->size;
-}
-
 int halo_loopback_write(struct halo_loopback *l, const void *picture, size_t size,
                         enum halo_v4l2_trouble *ret_trouble, struct halo_error *err)
 {
@@ -225,9 +220,4 @@ int halo_loopback_readers(struct halo_loopback *l)
             l->readers = count > 0;
     }
     return l->readers;
-}
-
-int halo_loopback_descriptor(const struct halo_loopback *l)
-{
-    return l->fd;
 }

@@ -35,17 +35,15 @@ int halo_loopback_open(struct halo_loopback **ret, const char *path,
                        struct halo_error *err);
 void halo_loopback_close(struct halo_loopback *loopback); /* NULL is nothing to do */
 
-/* Bytes of a picture, rows without gaps. */
-size_t halo_loopback_size(const struct halo_loopback *loopback);
+/* Bytes of a raw picture, rows without gaps. */
+size_t halo_loopback_size(const struct halo_loopback_form *form);
 
-/* A whole picture (MJPEG: a whole image, of any size up to halo_loopback_size()). 0; -EAGAIN: not
- * now, it is dropped; else as halo_loopback_open(). */
+/* A whole picture (MJPEG: a whole image, as large as the device takes). 0; -EAGAIN: not now, it is
+ * dropped; else as halo_loopback_open(). */
 int halo_loopback_write(struct halo_loopback *loopback, const void *picture, size_t size,
                         enum halo_v4l2_trouble *ret_trouble, struct halo_error *err);
 
 /* Whether programs have it open: 1, 0, or -ENOTSUP where the module does not say (0.12.7). */
 int halo_loopback_readers(struct halo_loopback *loopback);
-/* For poll: POLLPRI when that may have changed. */
-int halo_loopback_descriptor(const struct halo_loopback *loopback);
 
 #endif

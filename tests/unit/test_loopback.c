@@ -158,7 +158,6 @@ static void test_written(void **state)
     (void)state;
     play();
     assert_int_equal(open_as(V4L2_PIX_FMT_YUYV), 0);
-    assert_int_equal(halo_loopback_size(loopback), sizeof picture);
     assert_true(played.rate == 30);
     for (size_t i = 0; i < sizeof picture; i++)
         picture[i] = (unsigned char)(i * 7);
