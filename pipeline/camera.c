@@ -141,8 +141,9 @@ int halo_camera_open(struct halo_camera **ret, const struct halo_camera_id *id,
     c->memory = memory;
     c->wake = wake;
     c->fd = halo_v4l2_open(id->node);
+    const int error = c->fd < 0 ? c->fd : halo_camera_is_still(id) ? 0 : -ENODEV;
     const int r =
-        c->fd < 0 ? halo_camera_fail(c, &fault, HALO_V4L2_OPEN, c->fd) : set_up(c, &fault);
+        error < 0 ? halo_camera_fail(c, &fault, HALO_V4L2_OPEN, error) : set_up(c, &fault);
     if (r < 0)
         halo_camera_close(c);
     else

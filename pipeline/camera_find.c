@@ -223,15 +223,31 @@ static bool fits(const struct halo_camera_id *id, const struct wish *wish)
            (!wish->name || strcasestr(id->name, wish->name));
 }
 
-/* The same camera, wherever: by serial, else by port. One of which nothing is known is no other. */
+/* Of the same make and with the same serial, if any; the same node of it. */
+static bool is_alike(const struct halo_camera_id *id, const struct halo_camera_id *known)
+{
+    return id->index == known->index && !strcmp(id->vendor, known->vendor) &&
+           !strcmp(id->product, known->product) && !strcmp(id->name, known->name) &&
+           !strcmp(id->serial, known->serial);
+}
+
+static bool is_at_port(const struct halo_camera_id *id, const struct halo_camera_id *known)
+{
+    return known->port[0] ? !strcmp(id->port, known->port) : !strcmp(id->node, known->node);
+}
+
+/* The same camera, wherever: by serial, else by port; what is nowhere plugged in, by number. */
 static bool is_same(const struct halo_camera_id *id, const struct halo_camera_id *known)
 {
-    if (!known->serial[0] && !known->port[0])
-        return false;
-    if (id->index != known->index || strcmp(id->vendor, known->vendor) != 0 ||
-        strcmp(id->product, known->product) != 0 || strcmp(id->name, known->name) != 0)
-        return false;
-    return known->serial[0] ? !strcmp(id->serial, known->serial) : !strcmp(id->port, known->port);
+    return is_alike(id, known) && ((known->serial[0] && !known->twin) || is_at_port(id, known));
+}
+
+bool halo_camera_is_still(const struct halo_camera_id *id)
+{
+    struct halo_camera_id now;
+    int number;
+    return sscanf(id->node, "/dev/video%9d", &number) == 1 && identify(&now, number) &&
+           is_alike(&now, id) && is_at_port(&now, id);
 }
 
 /* ---- finding ---- */
@@ -281,9 +297,7 @@ static int find_wish(struct halo_camera_id *ret, const char *input,
 /* How much alike they are, where several have the identity; 0: another camera. */
 static int likeness(const struct halo_camera_id *id, const struct halo_camera_id *known)
 {
-    return is_same(id, known)
-               ? 1 + 2 * !strcmp(id->port, known->port) + !strcmp(id->node, known->node)
-               : 0;
+    return is_same(id, known) ? 1 + 2 * is_at_port(id, known) + !strcmp(id->node, known->node) : 0;
 }
 
 /* One with the identity of before; here: at the same port only. */
@@ -292,7 +306,7 @@ static bool find_known(struct halo_camera_id *ret, const struct halo_camera_id *
 {
     int best = here ? 2 : 0;
     const struct halo_camera_id *found = NULL;
-    for (int i = 0; i < count && known; i++)
+    for (int i = 0; i < count; i++)
         if (likeness(&list[i], known) > best) {
             best = likeness(&list[i], known);
             found = &list[i];
@@ -302,6 +316,21 @@ static bool find_known(struct halo_camera_id *ret, const struct halo_camera_id *
     return found != NULL;
 }
 
+/* Where the link leads, as far as that can be what it led to: links are late, and lead to whoever
+ * has taken the number meanwhile. A port may get another camera, an id another port. */
+static bool find_link(struct halo_camera_id *ret, const char *input,
+                      const struct halo_camera_id *known, bool here)
+{
+    struct halo_camera_id id;
+    if (find_path(&id, input, NULL) < 0)
+        return false;
+    const bool fits = here ? id.index == known->index && is_at_port(&id, known)
+                           : is_alike(&id, known) && (!known->twin || is_at_port(&id, known));
+    if (fits)
+        *ret = id;
+    return fits;
+}
+
 /* A number names what was there first, wherever that is now; a link names itself, and where it is
  * late or missing, what it led to. */
 static int find_node(struct halo_camera_id *ret, const char *input,
@@ -309,22 +338,37 @@ static int find_node(struct halo_camera_id *ret, const char *input,
                      int count, struct halo_error *err)
 {
     const bool link = !strncmp(input, "/dev/v4l/", 9);
-    if (link && find_path(ret, input, NULL) == 0)
+    const bool here = strstr(input, "/by-path/") != NULL;
+    if (!known)
+        return find_path(ret, input, err);
+    if (link && find_link(ret, input, known, here))
         return 0;
-    if (find_known(ret, known, strstr(input, "/by-path/") != NULL, list, count))
+    if (find_known(ret, known, here, list, count))
         return 0;
-    return find_path(ret, input, err);
+    return halo_fail(err, -ENODEV, "%s: no camera: %s is away; halod devices lists what is", input,
+                     known->name[0] ? known->name : "the one that it meant");
+}
+
+static bool has_twin(const struct halo_camera_id *id, const struct halo_camera_id *list, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (is_alike(&list[i], id) && strcmp(list[i].node, id->node) != 0)
+            return true;
+    return false;
 }
 
 int halo_camera_find(struct halo_camera_id *ret, const char *input,
                      const struct halo_camera_id *known, struct halo_error *err)
 {
     struct halo_camera_id *list = NULL;
-    int r = halo_camera_list(&list);
-    if (r < 0)
-        return halo_fail(err, r, "%s: /dev cannot be listed: %s", input, strerror(-r));
-    r = !strncmp(input, WORDS, strlen(WORDS)) ? find_wish(ret, input, list, r, err)
-                                              : find_node(ret, input, known, list, r, err);
+    const int count = halo_camera_list(&list);
+    if (count < 0)
+        return halo_fail(err, count, "%s: /dev cannot be listed: %s", input, strerror(-count));
+    const int r = !strncmp(input, WORDS, strlen(WORDS))
+                      ? find_wish(ret, input, list, count, err)
+                      : find_node(ret, input, known, list, count, err);
+    if (r >= 0)
+        ret->twin = (known && known->twin && is_same(ret, known)) || has_twin(ret, list, count);
     free(list);
     return r;
 }

@@ -3,7 +3,7 @@
  * and /dev, without udev's database; where a link of /dev/v4l is missing (as after a fast replug),
  * sysfs says the same.
  *
- *   /dev/video0            this one; once opened, the same camera wherever it comes back
+ *   /dev/video0            this one; once opened, that camera wherever it comes back, and no other
  *   /dev/v4l/by-id/...     where the link leads; where it is missing, what it led to
  *   /dev/v4l/by-path/...   likewise, at that port only
  *   v4l2:serial=S          v4l2:path=PORT (ID_PATH or the USB port, "1-2.3")   v4l2:name=WORDS
@@ -28,17 +28,22 @@ struct halo_camera_id {
     char vendor[5], product[5];    /* USB, hexadecimal */
     char driver[HALO_DEVICE_TEXT]; /* "uvcvideo", "vivid", "v4l2 loopback" */
     int index;                     /* among the nodes of the device */
+    bool twin; /* one just like it, serial and all, was there too: only the port tells which */
 };
 
 /* 0 or a usage error for words after "v4l2:" that mean nothing, of an input that is a camera
  * (halo_is_camera() of config/daemon.h). Opens nothing. */
 int halo_camera_check(const char *input, struct halo_error *err);
 
-/* Finds the node that input means now. known: what it was when last opened, or NULL: then a number
- * is only looked at where no camera of that identity is there. 0 with *ret filled; -ENODEV: none
- * fits; -EEXIST: several do, err names them. */
+/* Finds the node that input means now. known: what it was when last opened, or NULL: a number then
+ * means that camera, and none where it is away, for another one shows another room. 0 with *ret
+ * filled; -ENODEV: none fits; -EEXIST: several do, err names them. */
 int halo_camera_find(struct halo_camera_id *ret, const char *input,
                      const struct halo_camera_id *known, struct halo_error *err);
+
+/* Whether id's node still is what it was found to be: once it is open, nobody else takes its
+ * number. False too where nothing can be read of it any more. */
+bool halo_camera_is_still(const struct halo_camera_id *id);
 
 /* All video nodes, by number; the caller frees. Returns how many, or -errno. */
 int halo_camera_list(struct halo_camera_id **ret);

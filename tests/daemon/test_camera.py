@@ -56,6 +56,30 @@ class Streams(CameraTest):
         self.assertTrue(wait_until(lambda: daemon.status('one')['opened'] == 11))
         self.assertLessEqual(daemon.descriptors(), before)
 
+    def test_a_stranger_takes_the_number(self):
+        """Another camera under the number of the one that is away shows another room: never opened."""
+        self.played.plug()
+        daemon = self.begin({'one': self.camera()})
+        daemon.wait_state('one', 'running')
+        watcher = self.watcher('one.ts')
+        self.assertIsNotNone(watcher.wait(card=False))
+        for turn in range(3):
+            begin = time.monotonic()
+            self.played.unplug(turn)
+            self.assertIsNotNone(watcher.wait(card=True, since=begin))
+            self.played.forget(turn)
+            self.played.plug(turn, port='1-7', serial='CD34')
+            daemon.wait_state('one', 'waiting')
+            time.sleep(1)
+            self.assertIn('no camera', daemon.status('one')['why'])
+            self.assertEqual(len(self.played.log(f'video{turn} open')), 1, self.played.log())
+            begin = time.monotonic()
+            self.played.plug(turn + 1)
+            self.assertIsNotNone(watcher.wait(card=False, since=begin))
+            daemon.wait_state('one', 'running')
+            self.played.unplug(turn)
+        self.assertEqual(daemon.status('one')['opened'], 4)
+
     def test_not_there_at_first(self):
         daemon = self.begin({'one': self.camera()})
         daemon.wait_state('one', 'waiting')

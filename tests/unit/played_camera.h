@@ -92,6 +92,7 @@ static inline int try_open(struct halo_camera **ret, const struct halo_capture_s
                            struct halo_error *err)
 {
     put("dev/video0", "");
+    put("sys/class/video4linux/video0/name", "played\n");
     put("control", control);
     return halo_camera_open(ret, &video0, set, memory, wake, trouble, err);
 }

@@ -433,8 +433,67 @@ static void finding(void **state)
     drop("dev/v4l");
     assert_found("/dev/v4l/by-id/usb-046d_0825_AB12-video-index0", &id, "/dev/video4");
     assert_found("/dev/v4l/by-path/pci-0000:00:14.0-usb-0:2.3:1.0-video-index0", &id, NULL);
+    /* Away, while another has its number: that is nobody, also for a link that is late. */
     unplug(4);
-    assert_found("/dev/video0", &id, "/dev/video0");
+    assert_found("/dev/video0", &id, NULL);
+    link_to("../../video0", "dev/v4l/by-id/usb-046d_0825_AB12-video-index0");
+    link_to("../../video0", "dev/v4l/by-path/pci-0000:00:14.0-usb-0:2.3:1.0-video-index0");
+    assert_found("/dev/v4l/by-id/usb-046d_0825_AB12-video-index0", &id, NULL);
+    assert_found("/dev/v4l/by-path/pci-0000:00:14.0-usb-0:2.3:1.0-video-index0", &id, NULL);
+    assert_false(halo_camera_is_still(&id));
+    unplug(0);
+    assert_false(halo_camera_is_still(&id));
+    plug(0, "Webcam C270\n", "1-2.3", "AB12\n", 0);
+    assert_true(halo_camera_is_still(&id));
+    /* Another one in the port that a link names is what it names. */
+    unplug(0);
+    plug(0, "Third Cam\n", "1-2.3", "CD34\n", 0);
+    assert_found("/dev/v4l/by-path/pci-0000:00:14.0-usb-0:2.3:1.0-video-index0", &id,
+                 "/dev/video0");
+    assert_found("/dev/v4l/by-id/usb-046d_0825_AB12-video-index0", &id, NULL);
+}
+
+/* Cameras whose maker gave all the same serial, or none, while one of them is away. */
+static void twins(void **state)
+{
+    (void)state;
+    const char *const serials[] = {"0001\n", NULL};
+    const char *const link = "/dev/v4l/by-id/usb-046d_0825-video-index0";
+    for (int i = 0; i < 2; i++) {
+        struct halo_camera_id id;
+        struct halo_error err = {0};
+        drop("dev");
+        drop("sys");
+        plug(0, "Webcam C270\n", "1-2", serials[i], 0);
+        plug(1, "Webcam C270\n", "1-3", serials[i], 0);
+        assert_int_equal(halo_camera_find(&id, "/dev/video0", NULL, &err), 0);
+        assert_true(id.twin);
+        unplug(0);
+        link_to("../../video1", link + 1);
+        assert_found("/dev/video0", &id, NULL);
+        assert_found(link, &id, NULL);
+        unplug(1);
+        plug(0, "Webcam C270\n", "1-3", serials[i], 0);
+        assert_found("/dev/video0", &id, NULL);
+        plug(1, "Webcam C270\n", "1-2", serials[i], 0);
+        assert_found("/dev/video0", &id, "/dev/video1");
+    }
+}
+
+/* Devices that are plugged in nowhere, such as v4l2loopback's. */
+static void nowhere(void **state)
+{
+    (void)state;
+    struct halo_camera_id id;
+    struct halo_error err = {0};
+    drop("dev");
+    drop("sys");
+    put("dev/video9", "");
+    put("sys/class/video4linux/video9/name", "Virtual\n");
+    assert_int_equal(halo_camera_find(&id, "/dev/video9", NULL, &err), 0);
+    assert_found("/dev/video9", &id, "/dev/video9");
+    put("sys/class/video4linux/video9/name", "Another\n");
+    assert_found("/dev/video9", &id, NULL);
 }
 
 static void watching(void **state)
@@ -460,7 +519,8 @@ int main(void)
         cmocka_unit_test(negotiation), cmocka_unit_test(ladder),   cmocka_unit_test(unpacking),
         cmocka_unit_test(newest_wins), cmocka_unit_test(damage),   cmocka_unit_test(times_grow),
         cmocka_unit_test(endings),     cmocka_unit_test(controls), cmocka_unit_test(matrix),
-        cmocka_unit_test(finding),     cmocka_unit_test(watching),
+        cmocka_unit_test(finding),     cmocka_unit_test(watching), cmocka_unit_test(twins),
+        cmocka_unit_test(nowhere),
     };
     return cmocka_run_group_tests(tests, begin, end);
 }
