@@ -96,6 +96,17 @@ size_t halo_loopback_size(const struct halo_loopback_form *form)
     return (size_t)form->width * (size_t)form->height * (size_t)form->format->bits / 8;
 }
 
+/* Rows without gaps. 0.12.7 tells the size of its buffer, in whole pages. */
+static bool is_as_expected(const struct v4l2_pix_format *pix, const struct halo_loopback_form *form)
+{
+    const size_t size = halo_loopback_size(form), more = pix->sizeimage - size;
+    const unsigned row = (unsigned)form->width * (form->format->bits == 16 ? 2 : 1);
+    if (form->format->coded)
+        return pix->sizeimage > 0;
+    return pix->sizeimage >= size && more < (size_t)sysconf(_SC_PAGESIZE) &&
+           pix->bytesperline == row;
+}
+
 static int set_format(struct halo_loopback *l, const struct fault *f)
 {
     const struct halo_loopback_form *form = &l->form;
@@ -112,8 +123,8 @@ static int set_format(struct halo_loopback *l, const struct fault *f)
     /* Who was there first, or has keep_format set, decides. */
     if (!is_agreed(pix, l))
         return fail_as(f, HALO_V4L2_BUSY, -EBUSY, "it is held to another format or size");
-    l->size = pix->sizeimage;
-    if (form->format->coded ? l->size == 0 : l->size != halo_loopback_size(form))
+    l->size = form->format->coded ? pix->sizeimage : halo_loopback_size(form);
+    if (!is_as_expected(pix, form))
         return fail_as(f, HALO_V4L2_UNFIT, -ENOTSUP, "its pictures have an unknown layout");
     return 0;
 }

@@ -135,7 +135,8 @@ static int set_format(int fd, struct v4l2_pix_format *pix)
     if (is_there("busy"))
         return fail(EBUSY);
     pix->bytesperline = pix->width * (packed ? 2 : 1);
-    pix->sizeimage = pix->width * pix->height * (packed ? 4 : 3) / 2;
+    /* As 0.12.7 does: the buffer's, in whole pages. */
+    pix->sizeimage = (pix->width * pix->height * (packed ? 4 : 3) / 2 + 4095) / 4096 * 4096;
     snprintf(text, sizeof text, "%.4s %ux%u", (char *)&pix->pixelformat, pix->width, pix->height);
     return send(fd, text, strlen(text), MSG_NOSIGNAL) < 0 ? -1 : 0;
 }

@@ -23,7 +23,7 @@ static struct {
     unsigned long fails; /* this request ... */
     int with;            /* ... with this errno */
     int opens_with;      /* errno of open(); 0: opens */
-    uint32_t width, size_more;
+    uint32_t width, size_more, row_more;
     bool tells;
     int waiting;      /* events */
     uint32_t readers; /* that they say */
@@ -59,6 +59,8 @@ static void answer_format(struct v4l2_pix_format *pix)
     pix->sizeimage = pix->pixelformat == V4L2_PIX_FMT_YUYV ? pix->width * pix->height * 2
                                                            : pix->width * pix->height * 3 / 2;
     pix->sizeimage += played.size_more;
+    pix->bytesperline =
+        pix->width * (pix->pixelformat == V4L2_PIX_FMT_YUYV ? 2 : 1) + played.row_more;
 }
 
 static int take_event(struct v4l2_event *event)
@@ -148,7 +150,9 @@ static void test_refused(void **state)
     refuse(HALO_V4L2_BUSY, "S_FMT: Device or resource busy");
     played.width = 640;
     refuse(HALO_V4L2_BUSY, "another format or size");
-    played.size_more = 64;
+    played.size_more = 4096;
+    refuse(HALO_V4L2_UNFIT, "layout");
+    played.row_more = 64;
     refuse(HALO_V4L2_UNFIT, "layout");
 }
 
@@ -157,6 +161,7 @@ static void test_written(void **state)
     unsigned char picture[WIDTH * HEIGHT * 2], read_back[sizeof picture];
     (void)state;
     play();
+    played.size_more = 1000; /* to the end of a page */
     assert_int_equal(open_as(V4L2_PIX_FMT_YUYV), 0);
     assert_true(played.rate == 30);
     for (size_t i = 0; i < sizeof picture; i++)
