@@ -210,27 +210,25 @@ static const char *words_of(const struct halo_live *live)
     return live->clock.last ? "no signal" : "connecting";
 }
 
-/* 0: the end, as asked for; -errno with err filled: to be tried again, or *ret_fatal. */
-static int hold_session(struct halo_live *live, double *pause, bool *ret_fatal,
-                        const char **ret_words, struct halo_error *err)
+/* 0: the end, as asked for; -errno with err filled: to be tried again, or *ret_fatal. The caller
+ * closes in. */
+static int hold_session(struct halo_live *live, struct halo_live_input *in, double *pause,
+                        bool *ret_fatal, struct halo_error *err)
 {
-    struct halo_live_input in;
-    int ret = halo_live_input_open(live, &in, err);
+    int ret = halo_live_input_open(live, in, err);
     if (ret >= 0) {
         halo_live_count(live, &live->stats.opened, 1);
         live->clock.set = false;
-        ret = start_all(live, &in, ret_fatal, err);
+        ret = start_all(live, in, ret_fatal, err);
     }
     if (ret >= 0)
-        ret = run_session(live, &in, err);
+        ret = run_session(live, in, err);
     if (ret == 0)
-        ret = say_end(live, in.pictures, err);
-    if (in.pictures > 0)
+        ret = say_end(live, in->pictures, err);
+    if (in->pictures > 0)
         *pause = 0;
     live->clock.joined = ret == 0 && !live->camera.is;
     atomic_store(&live->camera.open, false);
-    *ret_words = words_of(live);
-    halo_live_input_close(&in);
     return ret;
 }
 
@@ -287,29 +285,33 @@ static bool rest(struct halo_live *live)
     return halo_live_camera_rest(live);
 }
 
+/* A session has failed: true: for good. */
+static bool lose(struct halo_live *live, int code, bool fatal, struct halo_error *err)
+{
+    const char *words = words_of(live);
+    struct halo_error why = {0};
+    halo_fail(err, code, "%s: %s", live->name, strerror(-code));
+    if (!fatal && live->camera.is && form_early(live, &fatal, &why) < 0 && fatal)
+        *err = why;
+    if (fatal || halo_error_is_lost(err))
+        halo_live_fail(live, err);
+    else
+        halo_live_tell_away(live, words, err);
+    return fatal || halo_error_is_lost(err);
+}
+
 /* Sessions until the stream is to end. */
 static void live_on(struct halo_live *live)
 {
     double pause = 0;
     while (!rest(live)) {
+        struct halo_live_input in;
         struct halo_error err = {0};
         bool fatal = false;
-        const char *words;
-        const int ret = hold_session(live, &pause, &fatal, &words, &err);
-        if (is_over(live, ret))
-            return;
-        if (ret == 0)
-            continue;
-        halo_fail(&err, ret, "%s: %s", live->name, strerror(-ret));
-        struct halo_error why = {0};
-        if (!fatal && live->camera.is && form_early(live, &fatal, &why) < 0 && fatal)
-            err = why;
-        if (fatal || halo_error_is_lost(&err)) {
-            halo_live_fail(live, &err);
-            return;
-        }
-        halo_live_tell_away(live, words, &err);
-        if (wait_again(live, &pause))
+        const int ret = hold_session(live, &in, &pause, &fatal, &err);
+        const bool ends = is_over(live, ret) || (ret != 0 && lose(live, ret, fatal, &err));
+        halo_live_input_close(&in); /* only now: drivers take their time, cards do not wait */
+        if (ends || (ret != 0 && wait_again(live, &pause)))
             return;
     }
 }
