@@ -35,7 +35,7 @@ typedef void halo_camera_told(void *arg, const char *state, const char *why);
 int halo_camera_out_create(struct halo_camera_out **ret, uv_loop_t *loop,
                            const struct halo_output_settings *output, halo_camera_told *told,
                            void *arg, struct halo_error *err);
-/* Closes the device; memory goes when the loop has closed the handles. NULL is nothing to do. */
+/* Closes the device. NULL is nothing to do. */
 void halo_camera_out_destroy(struct halo_camera_out *out);
 
 /* Whether it is this output's: device, format, size and rate. */
@@ -49,9 +49,7 @@ void halo_camera_out_leave(struct halo_camera_out *out);
 /* The filters have changed: what came under the old ones is not written again. */
 void halo_camera_out_forget(struct halo_camera_out *out);
 
-/* {"state", "why", "pictures": written, "repeated": of them, "dropped_packets": not taken,
- * "opened", "failures", "readers": true, false, or null where it is not known}; a new reference,
- * NULL: no memory. */
+/* As halo_virtual_status(). */
 json_t *halo_camera_out_status(const struct halo_camera_out *out);
 
 #endif
