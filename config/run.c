@@ -28,7 +28,7 @@ const char *const halo_run_hwaccels[] = {
 
 const struct halo_option halo_run_options[] = {
     {"i", NULL, HALO_OPTION_STRING, AT(input), .argument = "IN",
-     .help = "file, URL or - (standard input) to filter"},
+     .help = "file, URL, - (standard input) or camera (/dev/video0, v4l2:name=WORDS) to filter"},
     {"vf", "filter:v", HALO_OPTION_STRING, AT(filters), .argument = "CHAIN",
      .help = "filters, as in \"gblur=sigma=5,avgblur=sizeX=3\"; null copies pictures"},
     {"c:v", "vcodec|codec:v", HALO_OPTION_STRING, AT(video_codec), .argument = "CODEC",
@@ -61,11 +61,13 @@ const struct halo_option halo_run_options[] = {
     {"copy_unfiltered", NULL, HALO_OPTION_FLAG, AT(copy_unfiltered),
      .help = "also keep data tracks, which no filter sees"},
     {"video_size", "s", HALO_OPTION_STRING, AT(video_size), .argument = "WxH",
-     .help = "of a raw IN: its picture size"},
+     .help = "of a raw IN: its picture size; of a camera: what it is asked for"},
     {"framerate", "r", HALO_OPTION_STRING, AT(framerate), .argument = "RATE",
-     .help = "of a raw IN: its frames per second, at most 10000"},
+     .help = "of a raw IN: its frames per second, at most 10000; of a camera: likewise"},
     {"pixel_format", NULL, HALO_OPTION_STRING, AT(pixel_format), .argument = "NAME",
      .help = "of a raw IN: its pixel format"},
+    {"input_format", NULL, HALO_OPTION_STRING, AT(capture_format), .argument = "NAME",
+     .help = "of a camera: how it sends pictures, such as yuyv422 or mjpeg"},
     {"backend", NULL, HALO_OPTION_CHOICE, AT(backend), 0, .choices = halo_run_backends,
      .argument = "NAME", .help = "where filters run; auto: on the GPU where there is one"},
     {"hwaccel", NULL, HALO_OPTION_CHOICE, AT(hwaccel), 0, .choices = halo_run_hwaccels,
@@ -258,12 +260,14 @@ void halo_run_print_help(void)
     halo_options_print(rows, "-", stdout);
     puts(
         "\n"
-        "OUT is a file, a URL or - (standard output, with -f). A file appears whole or not at "
-        "all.\n"
+        "OUT is a file, a URL, - (standard output, with -f) or, of a camera, a virtual camera\n"
+        "(/dev/video10, a device of v4l2loopback). A file appears whole or not at all.\n"
+        "halod devices lists cameras, and what they have.\n"
         "halod filters lists the filters, halod filter NAME the options of one.\n"
         "\n"
         "examples:\n"
         "  halod run -i in.mp4 -vf gblur=sigma=12 out.mp4\n"
+        "  halod run -i /dev/video0 -vf gblur=sigma=12 /dev/video10\n"
         "  halod run -i in.mkv -vf boxblur=lr=8:lp=2 -c:v libx264 -crf 20 -c:a copy -y out.mkv\n"
         "  halod run -i in.mp4 -vf \"convolution=0m='0 -1 0 -1 5 -1 0 -1 0'\" -f nut - | ffplay -");
 }

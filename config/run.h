@@ -34,7 +34,8 @@ struct halo_run_settings {
     char *map_metadata;  /* "-1" drops metadata and chapters */
     char *progress;      /* file, or "-" */
     char *stats_json, *trace;                    /* files */
-    char *video_size, *framerate, *pixel_format; /* for the demuxer */
+    char *video_size, *framerate, *pixel_format; /* for the demuxer; the first two: the camera */
+    char *capture_format;                        /* of a camera's pictures */
     double seek, duration;                       /* -ss, -t: seconds; negative where not given */
     bool no_audio, overwrite, never_overwrite, copy_unfiltered, keep_going, stats;
     int backend;        /* index into halo_run_backends */

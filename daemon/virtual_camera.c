@@ -340,6 +340,11 @@ bool halo_virtual_is_of(const struct halo_virtual *v, const struct halo_output_s
            v->form.rate == output->video.fps;
 }
 
+bool halo_virtual_is_open(const struct halo_virtual *v)
+{
+    return v->device != NULL;
+}
+
 enum halo_v4l2_trouble halo_virtual_trouble(const struct halo_virtual *v)
 {
     return v->trouble;

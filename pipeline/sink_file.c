@@ -138,6 +138,11 @@ bool halo_sink_discards(const struct halo_sink *sink)
     return sink->target.kind == HALO_TARGET_NULL && !sink->settings->video_codec;
 }
 
+bool halo_sink_is_file(const struct halo_sink *sink)
+{
+    return sink->target.kind == HALO_TARGET_FILE;
+}
+
 AVFormatContext *halo_sink_format(const struct halo_sink *sink)
 {
     return sink->format;

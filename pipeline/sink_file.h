@@ -37,6 +37,9 @@ void halo_sink_destroy(struct halo_sink *sink);
 /* OUT is null: and no encoder was asked for: nothing is encoded or copied. */
 bool halo_sink_discards(const struct halo_sink *sink);
 
+/* A file appears at the end; else somebody may read what comes when it comes. */
+bool halo_sink_is_file(const struct halo_sink *sink);
+
 /* Where streams, chapters and metadata are added before halo_sink_start. */
 AVFormatContext *halo_sink_format(const struct halo_sink *sink);
 

@@ -5,6 +5,9 @@
  * picture as one message. The first message is the format, as text. Where the other end was closed
  * the device is gone: ENODEV.
  *
+ * With cameras that are played, too (v4l2.h), this one is loaded first, FOLDER is the other's dev,
+ * and nodes in it that are no sockets are cameras.
+ *
  * FOLDER/busy: S_FMT fails with EBUSY. FOLDER/readers: has 0 or 1, and the module tells of readers;
  * without it, it does not. The watch on /dev is one on FOLDER, access() looks there, too. */
 #include <dlfcn.h>
@@ -20,6 +23,7 @@
 #include <sys/inotify.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -41,7 +45,9 @@ static const char *rewrite(const char *path, char *ret, size_t size)
     if (!folder() || strncmp(path, "/dev/video", 10) != 0)
         return NULL;
     snprintf(ret, size, "%s/%s", folder(), path + 5);
-    return ret;
+    struct stat st;
+    return !getenv("HALO_STANDIN_V4L2") || (stat(ret, &st) == 0 && S_ISSOCK(st.st_mode)) ? ret
+                                                                                         : NULL;
 }
 
 static bool is_there(const char *name)
