@@ -3,84 +3,17 @@
 """Programs that read the camera get pictures at its rate, whatever becomes of inputs and engines."""
 import os
 import signal
-import socket
 import struct
 import subprocess
-import threading
 import time
 import unittest
 
 from daemontest import PATIENCE, DaemonTest, is_sanitized, main, wait_until
 from halotest import FFMPEG, call
+from virtualtest import HEIGHT, WIDTH, Device, is_card, luma
 
 STANDIN = os.environ.get('HALO_STANDIN_LOOPBACK_LIBRARY', '')
-WIDTH, HEIGHT, RATE = 320, 240, 25
-
-
-class Device(threading.Thread):
-    """/dev/videoN as its readers see it: notes when which pictures came."""
-
-    def __init__(self, folder, name='video10', pause=0):
-        super().__init__(daemon=True)
-        self.path, self.pause = os.path.join(folder, name), pause
-        self.formats, self.pictures = [], []  # (time, bytes)
-        self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self.listener.bind(self.path)
-        self.listener.listen()
-        self.open = None
-        self.start()
-
-    def run(self):
-        while True:
-            try:
-                self.open, _ = self.listener.accept()
-            except OSError:
-                return
-            self.formats.append(self.open.recv(100).decode())
-            while self.take():
-                time.sleep(self.pause)
-
-    def take(self):
-        try:
-            picture = self.open.recv(1 << 22)
-        except OSError:
-            return False
-        if picture:
-            self.pictures.append((time.monotonic(), picture))
-        return bool(picture)
-
-    def unplug(self):
-        os.unlink(self.path)
-        self.listener.shutdown(socket.SHUT_RDWR)
-        self.listener.close()
-        if self.open:
-            self.open.shutdown(socket.SHUT_RDWR)
-            self.open.close()
-        self.join(5)
-
-    def since(self, when):
-        return [(t, p) for t, p in list(self.pictures) if t >= when]
-
-    def wait(self, card, since=0, timeout=15):
-        """When the first card, or picture that is none, came."""
-        def find():
-            return next((t for t, p in self.since(since) if is_card(p) == card), None)
-        wait_until(find, timeout)
-        return find()
-
-    def longest_gap(self, since):
-        times = [since] + [t for t, _ in self.since(since)]
-        return max(b - a for a, b in zip(times, times[1:]))
-
-
-def luma(picture):
-    return picture[::2] if len(picture) == WIDTH * HEIGHT * 2 else picture[:WIDTH * HEIGHT]
-
-
-def is_card(picture):
-    """Cards are of one colour above and below their words, test patterns are not."""
-    edges = luma(picture)[:8 * WIDTH] + luma(picture)[-8 * WIDTH:]
-    return max(edges) - min(edges) <= 4
+RATE = 25
 
 
 def size_of(form):
