@@ -47,6 +47,7 @@ static bool append(struct engine *engine, struct engine_note *note)
         *engine->last = note;
         engine->last = &note->next;
         engine->notes++;
+        engine->noted++;
     }
     pthread_mutex_unlock(&engine->lock);
     return room;
@@ -72,12 +73,34 @@ void engine_note(struct engine *engine, json_t *message, const int *fds, int cou
         uv_async_send(&engine->wake);
 }
 
+void engine_wait_sent(struct engine *engine)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec++;
+    pthread_mutex_lock(&engine->lock);
+    const int64_t wanted = engine->noted;
+    int r = 0;
+    while (engine->sent < wanted && !r)
+        r = pthread_cond_timedwait(&engine->passed, &engine->lock, &until);
+    pthread_mutex_unlock(&engine->lock);
+}
+
+static void note_sent(struct engine *engine, int count)
+{
+    pthread_mutex_lock(&engine->lock);
+    engine->sent += count;
+    pthread_cond_broadcast(&engine->passed);
+    pthread_mutex_unlock(&engine->lock);
+}
+
 void engine_send_notes(struct engine *engine)
 {
     pthread_mutex_lock(&engine->lock);
     struct engine_note *note = engine->first;
     engine->first = NULL;
     engine->last = &engine->first;
+    const int count = engine->notes;
     engine->notes = 0;
     pthread_mutex_unlock(&engine->lock);
     bool device = false;
@@ -89,6 +112,7 @@ void engine_send_notes(struct engine *engine)
         free_note(note);
         note = next;
     }
+    note_sent(engine, count);
     if (device)
         _exit(HALO_EXIT_TRY_AGAIN);
 }
@@ -230,6 +254,7 @@ static void on_begin(void *arg, int encoding, const struct halo_live_begin *begi
         if (ret < 0)
             halo_log(HALO_LOG_ERROR, "stream %s: viewers cannot be told what they get: %s",
                      stream->name, strerror(-ret));
+        engine_wait_sent(stream->engine); /* whoever ends this process finds the cards there */
     }
     for (int i = 0; i < stream->settings.outputs; i++)
         if (is_written_by(stream, i, encoding))

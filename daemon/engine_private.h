@@ -43,8 +43,10 @@ struct engine {
     bool quitting, closed;
     uint64_t quit_deadline;
     pthread_mutex_t lock; /* of the notes */
+    pthread_cond_t passed;
     struct engine_note *first, **last;
     int notes;
+    int64_t noted, sent;      /* of all times */
     struct engine_look *look; /* under way on a thread of libuv's; NULL */
     uint64_t looked;          /* when the last one began */
     struct halo_link_gpu gpu[HALO_LINK_GPUS];
@@ -106,6 +108,8 @@ void engine_stream_set(struct engine_stream *stream, json_t *message); /* borrow
 extern const struct halo_live_events engine_events; /* arg: struct engine_stream */
 /* message is taken over, fds are copied. Any thread. */
 void engine_note(struct engine *engine, json_t *message, const int *fds, int count, bool device);
+/* Returns when the loop has sent what was noted, or after a second. Not on the loop. */
+void engine_wait_sent(struct engine *engine);
 json_t *engine_tell(const char *what, const char *stream);
 void engine_tell_state(struct engine_stream *stream, enum halo_live_state state,
                        const struct halo_error *err);

@@ -187,6 +187,15 @@ static void on_ready(uv_poll_t *poll, int status, int events)
     }
 }
 
+void halo_link_drain(struct halo_link *link)
+{
+    enum { MOST = 4096 }; /* no socket holds as many; a heir of the other side's might go on */
+    link->told = true;
+    for (int i = 0; i < MOST && !link->broken && !link->destroyed; i++)
+        if (!receive(link))
+            break;
+}
+
 int halo_link_create(struct halo_link **ret, uv_loop_t *loop, int fd,
                      const struct halo_link_ops *ops, void *arg)
 {

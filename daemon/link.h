@@ -61,6 +61,9 @@ int halo_link_create(struct halo_link **ret, uv_loop_t *loop, int fd,
 /* Takes message over (NULL is -ENOMEM); fds stay the caller's (copies are sent). 0, -ENOMEM,
  * -EMSGSIZE, -EPIPE, -errno of a copy. May be called from ops. */
 int halo_link_send(struct halo_link *link, json_t *message, const int *fds, int count);
+/* Hands over what has come before the other side's end, of which it does not tell: ops->closed is
+ * not called. Not from ops. */
+void halo_link_drain(struct halo_link *link);
 void halo_link_close_fds(const int *fds, int count);
 /* No call of ops follows; memory goes when the loop has closed the handle. NULL: nothing. */
 void halo_link_destroy(struct halo_link *link);

@@ -54,6 +54,10 @@ static void on_exit_status(uv_process_t *handle, int64_t status, int number)
         forget(process);
         return;
     }
+    if (process->link && !process->closed)
+        halo_link_drain(process->link); /* cards may be in its last words */
+    if (!process->engine)
+        return; /* these were its end: it is forgotten */
     char why[160];
     describe_end(why, sizeof why, status, number);
     const bool device = process->device || (!number && status == HALO_EXIT_TRY_AGAIN);

@@ -5,6 +5,7 @@
  *     submit  a frame is refused               finish    a frame has failed
  *     hang    a frame never ends               memory    no page-locked memory is left
  *     stall   a frame waits for three seconds before it is submitted
+ *     kill    the process is killed with a frame
  *     open    the backend does not start       alloc     no device memory is left
  *     upload  poison  launch  download  event  such a call of the device fails
  *

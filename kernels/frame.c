@@ -3,6 +3,7 @@
 #include "frame.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -162,6 +163,8 @@ int halo_frame_submit(struct halo_backend *b, const struct halo_frame *frame)
         return -EINVAL;
     if (halo_fault(b->ops->name, "stall"))
         sleep(STALL_SECONDS);
+    if (halo_fault(b->ops->name, "kill"))
+        raise(SIGKILL);
     const int ret = halo_fault(b->ops->name, "submit") ? -EIO : submit(b, frame);
     b->busy = ret == 0;
     return ret;

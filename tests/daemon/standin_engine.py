@@ -6,6 +6,7 @@ import json
 import os
 import random
 import select
+import signal
 import socket
 import sys
 import time
@@ -93,6 +94,20 @@ class Engine:
         self.tell(tell='state', stream=self.stream, state='failed', why='the GPU is lost',
                   device=True)
         os._exit(75)
+
+    def last_words(self):
+        """So many that who reads them sees the end of the process before the last one."""
+        parent = os.getppid()
+        os.kill(parent, signal.SIGSTOP)
+        for _ in range(150):
+            self.tell(tell='stats', streams={})
+        self.tell(tell='state', stream=self.stream, state='failed', why='the GPU is lost',
+                  device=True)
+        self.link.close()
+        if os.fork() == 0:
+            time.sleep(0.3)
+            os.kill(parent, signal.SIGCONT)
+        os._exit(1)
 
     def status_75(self):
         os._exit(75)

@@ -176,7 +176,7 @@ class Hostile(DaemonTest):
 
     def test_a_gpu_that_fails(self):
         """After three ends with status 75 in a row: on the CPU, which is said."""
-        for end in ('device', 'status_75'):
+        for end in ('device', 'status_75', 'last_words'):
             daemon = self.hostile('hello,start,' + end, {'one': self.stream(backend='auto')})
             self.assertTrue(wait_until(lambda: daemon.status('one')['cpu_instead'], 20),
                             daemon.told())
