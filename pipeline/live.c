@@ -52,6 +52,14 @@ static int init_locks(struct halo_live *live)
     return 0;
 }
 
+/* Matroska and NUT say once, at their beginning, what is in them. */
+static bool is_rigid(const struct halo_output_settings *output)
+{
+    const char *dot = output->target ? strrchr(output->target, '.') : NULL;
+    return output->kind == HALO_OUTPUT_UNIX && dot &&
+           (!strcmp(dot, ".mkv") || !strcmp(dot, ".nut"));
+}
+
 static int init_queues(struct halo_live *live)
 {
     int of[HALO_MOST_OUTPUTS];
@@ -68,8 +76,11 @@ static int init_queues(struct halo_live *live)
         e->queue = halo_queue_create(HALO_QUEUE_PICTURES, SOUNDS);
         if (!e->queue)
             return -ENOMEM;
-        for (int o = 0; o < live->settings.outputs; o++)
-            e->pushes |= of[o] == i && live->settings.output[o].kind == HALO_OUTPUT_URL;
+        for (int o = 0; o < live->settings.outputs; o++) {
+            const struct halo_output_settings *output = &live->settings.output[o];
+            e->pushes |= of[o] == i && output->kind == HALO_OUTPUT_URL;
+            e->bound |= of[o] == i && is_rigid(output);
+        }
     }
     return 0;
 }

@@ -30,7 +30,8 @@
  * Where no preset is given, one that is fast enough for live pictures is taken.
  *
  * The shape of the first pictures holds for the stream's life: later ones of another size or format
- * are brought to it. Sound that changes its parameters is left out.
+ * are brought to it. (One that was made up: see below.) Sound that changes its parameters is left
+ * out.
  *
  * Epochs. A set of chains has a number. A new one is built aside (the gate of the present pictures'
  * shape) and takes over at a picture: that picture and all after it are filtered by it, in all
@@ -53,9 +54,15 @@
  * never the source's nor an error's text. A card comes with its own event: it is a key frame, and
  * what follows begins with one, so it may be left out; files do.
  *
- * A live input that cannot be opened within the first second gets a shape from the settings, so
- * that cards can be shown; its pictures are brought to it when they come. Not where a file or an
- * URL is written or sound is wanted: those are worth more with the source's own size and sound.
+ * begin, with cards for who dies, has been called for all encodings before the first picture goes
+ * into a filter, unless that takes longer than five seconds.
+ *
+ * A live input that cannot be opened within the first second gets a shape that is made up (a
+ * camera's: from the settings), so that cards can be shown. Not where a file or an URL is written,
+ * or sound is wanted: those are worth more with the source's own size and sound. When the source
+ * comes the stream is formed anew with the source's own shape, and begin is called again; unless
+ * somebody watches an encoding in Matroska or NUT, which cannot say that: then its pictures are
+ * brought to the shape that is there, until a session begins while nobody does. A camera's stays.
  *
  * Threads: calls belong to one thread (the loop's) and do not block, but for join and destroy.
  * Events come from the stream's threads; they must not call back. */
@@ -84,7 +91,8 @@ enum halo_live_state {
 };
 extern const char *const halo_live_state_names[HALO_LIVE_STATES + 1]; /* NULL-terminated */
 
-/* What viewers need before they can use packets, told each time that an encoder is opened. */
+/* What viewers need before they can use packets, told each time that an encoder is opened, and in
+ * advance. */
 struct halo_live_begin {
     const AVCodecParameters *video, *audio; /* audio NULL: none */
     AVRational framerate;                   /* of the source; 0/1 unknown */

@@ -150,6 +150,7 @@ static void take_up(struct halo_live *live, struct halo_lineup *asked)
         return;
     }
     const bool over = live->aside_over;
+    live->users++;
     pthread_mutex_unlock(&live->lock);
     if (over) {
         refuse_over(live, asked->id);
@@ -158,6 +159,7 @@ static void take_up(struct halo_live *live, struct halo_lineup *asked)
         install(live, asked);
     }
     pthread_mutex_lock(&live->lock);
+    halo_live_used(live);
 }
 
 /* One thing that can be done now; under the lock, which is let go of meanwhile. False: none. A
@@ -168,9 +170,11 @@ static bool do_one(struct halo_live *live)
     struct halo_live_asking asking;
     bool sure;
     if (take_snapshot(live, live->aside_over, &shot)) {
+        live->users++;
         pthread_mutex_unlock(&live->lock);
         end_snapshot(live, &shot);
         pthread_mutex_lock(&live->lock);
+        halo_live_used(live);
         return true;
     }
     if (take_asking(live, &asking, &sure)) {
@@ -182,7 +186,8 @@ static bool do_one(struct halo_live *live)
         pthread_mutex_lock(&live->lock);
         return true;
     }
-    struct halo_lineup *asked = live->asking_count < HALO_LIVE_REQUESTS ? take_asked(live) : NULL;
+    const bool may = live->asking_count < HALO_LIVE_REQUESTS && !live->turning;
+    struct halo_lineup *asked = may ? take_asked(live) : NULL;
     if (asked)
         take_up(live, asked);
     return asked;

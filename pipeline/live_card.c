@@ -73,6 +73,7 @@ static void make(struct halo_live *live)
     const int64_t pts = place(live);
     live->card_at = halo_now_ns();
     live->card_wanted = false;
+    live->users++;
     snprintf(words, sizeof words, "%s", live->words);
     pthread_mutex_unlock(&live->lock);
     const int ret =
@@ -80,6 +81,7 @@ static void make(struct halo_live *live)
             ? halo_gate_card(live->shape->blank[1], &(struct halo_card){.black = true}, pts, &card)
             : halo_live_card_draw(live, live->shape->blank[1], words, pts, &card);
     pthread_mutex_lock(&live->lock);
+    halo_live_used(live);
     if (ret < 0)
         return; /* for lack of memory: the next one */
     old = live->card;

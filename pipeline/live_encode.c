@@ -76,6 +76,14 @@ static int prepare(struct halo_live_encoding *e, struct halo_error *err)
     return ret;
 }
 
+static void say_described(struct halo_live_encoding *e)
+{
+    pthread_mutex_lock(&e->live->lock);
+    e->described = true;
+    pthread_cond_broadcast(&e->live->changed);
+    pthread_mutex_unlock(&e->live->lock);
+}
+
 /* 0: e can encode; -errno with err filled; -EAGAIN: not yet. */
 static int get_ready(struct halo_live_encoding *e, struct halo_error *err)
 {
@@ -271,6 +279,7 @@ static void run(struct halo_live_encoding *e, AVPacket *pkt)
     const int ret = prepare(e, &err);
     if (ret < 0)
         fail(e, ret, &err);
+    say_described(e);
     while (halo_queue_get(e->queue, &item) == 0) {
         if (item.kind == HALO_ITEM_END) {
             flush(e, pkt);

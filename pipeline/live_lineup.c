@@ -28,12 +28,19 @@ int halo_lineup_parse(struct halo_lineup **ret, const char *const *chains, int c
     return 0;
 }
 
+void halo_lineup_strip(struct halo_lineup *lineup)
+{
+    for (int i = 0; i < lineup->gates; i++)
+        halo_gate_destroy(lineup->gate[i]);
+    lineup->gates = 0;
+    lineup->next = NULL;
+}
+
 void halo_lineup_destroy(struct halo_lineup *lineup)
 {
     if (!lineup)
         return;
-    for (int i = 0; i < lineup->gates; i++)
-        halo_gate_destroy(lineup->gate[i]);
+    halo_lineup_strip(lineup);
     for (int i = 0; i < lineup->chains; i++)
         halo_chain_destroy(lineup->chain[i]);
     av_free(lineup);

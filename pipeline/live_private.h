@@ -3,6 +3,7 @@
  *
  *   live.c          the commands: create, start, set, watch, stop ...
  *   live_source.c   the source thread: the life of a stream, sessions, pauses
+ *   live_stages.c   the threads behind it, begun and ended
  *   live_input.c    one session: open, demux, decode
  *   live_camera.c   the same with a camera, and what is between sessions
  *   live_camera_form.c   what its pictures are
@@ -60,8 +61,8 @@ struct halo_lineup {
     struct halo_lineup *next; /* newer */
 };
 
-/* What pictures and sound are, once and for all: what comes later in another shape is brought to
- * this one. Const once made. */
+/* What pictures and sound are: what comes later in another shape is brought to this one. Const once
+ * made. */
 struct halo_live_shape {
     AVFormatContext *like; /* stream 0: the pictures, 1: the sound, if there is any; in
                               microseconds. It describes: nothing is read from it */
@@ -138,11 +139,13 @@ struct halo_live_encoding {
     struct halo_queue *queue;
     atomic_bool watched, key;
     bool pushes; /* an URL takes it */
+    bool bound;  /* viewers of it cannot be told other parameters */
     /* Under the stream's lock: pictures that it has not encoded and told yet, and the epoch of the
      * one that its thread took last. */
     int waiting;
     int64_t epoch;
-    int64_t cards; /* the number of the last one that it looked at */
+    int64_t cards;  /* the number of the last one that it looked at */
+    bool described; /* what viewers need has been told, or cannot be */
     /* Of the thread: */
     bool after_card;              /* the last picture that it sent was one */
     struct halo_encoder *encoder; /* CODED and JPEG, while open */
@@ -225,6 +228,8 @@ struct halo_live {
     struct halo_error error;
     int64_t away;        /* pictures decoded before this time say nothing of the present: ns */
     bool formed, shaped; /* shaped: cards can be made */
+    bool turning;        /* into another shape: nothing is begun with this one ... */
+    int users;           /* of the shape: threads that the source's does not join meanwhile */
     bool shown;          /* a picture came out */
     char words[HALO_LIVE_WORDS]; /* why nothing comes, for people who look at the picture */
     int64_t since;               /* when the state began, or the shape was there: ns */
@@ -271,6 +276,12 @@ static inline void halo_live_went_on(struct halo_live *live)
     if (live->asking_count)
         pthread_cond_broadcast(&live->changed);
 }
+/* One of `users` has done with the shape. Under the lock. */
+static inline void halo_live_used(struct halo_live *live)
+{
+    live->users--;
+    pthread_cond_broadcast(&live->changed);
+}
 /* Waits until then (ns), or a stop: true. */
 bool halo_live_wait(struct halo_live *live, int64_t until);
 static inline bool halo_live_stopped(const struct halo_live *live)
@@ -286,6 +297,18 @@ int halo_live_check(struct halo_live *live, struct halo_error *err);
 void *halo_live_source_main(void *arg);
 /* The shape as far as settings say what it is, where there is none yet. Card thread. */
 void halo_live_make_up(struct halo_live *live);
+
+/* ---- live_stages.c ---- */
+
+/* Where there is no shape yet, or one that was made up and may be given up: forms it and starts the
+ * threads. in NULL: nothing is known of the source. What fails once there is a shape fails again:
+ * *ret_fatal. Source and card thread. */
+int halo_live_begin_stages(struct halo_live *live, const struct halo_live_input *in,
+                           bool *ret_fatal, struct halo_error *err);
+/* Cards are told before the first picture enters a filter, and remain when that ends the process.
+ * Source thread; some seconds at most. */
+void halo_live_wait_described(struct halo_live *live);
+void halo_live_end_stages(struct halo_live *live); /* all pictures come out; source thread */
 
 /* ---- live_card.c ---- */
 void *halo_live_card_main(void *arg);
@@ -347,6 +370,7 @@ int64_t halo_live_clock_map(const struct halo_live_clock *clock, int64_t ts, AVR
 int halo_lineup_parse(struct halo_lineup **ret, const char *const *chains, int count,
                       enum halo_privacy privacy, struct halo_error *err);
 void halo_lineup_destroy(struct halo_lineup *lineup); /* NULL is nothing to do */
+void halo_lineup_strip(struct halo_lineup *lineup);   /* its gates go; no picture is in one */
 int halo_lineup_build(struct halo_lineup *lineup, struct halo_ring *ring,
                       const struct halo_gate_input *input, struct halo_error *err);
 /* in NULL: nothing is known of the source but the settings. */

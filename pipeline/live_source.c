@@ -29,51 +29,6 @@ static int open_ring(struct halo_live *live, struct halo_error *err)
     return ret;
 }
 
-/* What the stages' threads have, in the order in which they end. */
-static int start_stages(struct halo_live *live, struct halo_error *err)
-{
-    int ret = -pthread_create(&live->filter_thread, NULL, halo_live_filter_main, live);
-    if (ret < 0)
-        return halo_fail(err, ret, "no thread could be started: %s", strerror(-ret));
-    ret = -pthread_create(&live->collect_thread, NULL, halo_live_collect_main, live);
-    if (ret < 0) {
-        halo_queue_abort(live->to_filter);
-        pthread_join(live->filter_thread, NULL);
-        return halo_fail(err, ret, "no thread could be started: %s", strerror(-ret));
-    }
-    live->staged = true;
-    return 0;
-}
-
-static int start_encodings(struct halo_live *live, struct halo_error *err)
-{
-    for (int i = 0; i < live->encodings; i++) {
-        struct halo_live_encoding *e = &live->encoder[i];
-        const int ret = -pthread_create(&e->thread, NULL, halo_live_encode_main, e);
-        if (ret < 0)
-            return halo_fail(err, ret, "no thread could be started: %s", strerror(-ret));
-        e->running = true;
-    }
-    return 0;
-}
-
-/* With the first session. What fails once there is a shape fails again: that is the end. Before
- * that the source is read. */
-static int start_all(struct halo_live *live, const struct halo_live_input *in, bool *ret_fatal,
-                     struct halo_error *err)
-{
-    pthread_mutex_lock(&live->forming);
-    const bool needed = !live->shape;
-    int ret = needed ? halo_live_form(live, in, err) : 0;
-    if (ret >= 0 && needed)
-        ret = start_encodings(live, err);
-    if (ret >= 0 && needed)
-        ret = start_stages(live, err);
-    *ret_fatal = ret < 0 && live->shape;
-    pthread_mutex_unlock(&live->forming);
-    return ret;
-}
-
 static int start_cards(struct halo_live *live, struct halo_error *err)
 {
     if (!live->live)
@@ -98,17 +53,7 @@ static void end_cards(struct halo_live *live)
 static void end_all(struct halo_live *live)
 {
     end_cards(live);
-    if (live->staged) {
-        halo_queue_put(live->to_filter, (struct halo_item){.kind = HALO_ITEM_END});
-        pthread_join(live->filter_thread, NULL);
-        pthread_join(live->collect_thread, NULL);
-    }
-    for (int i = 0; i < live->encodings; i++)
-        if (live->encoder[i].running)
-            halo_queue_put(live->encoder[i].queue, (struct halo_item){.kind = HALO_ITEM_END});
-    for (int i = 0; i < live->encodings; i++)
-        if (live->encoder[i].running)
-            pthread_join(live->encoder[i].thread, NULL);
+    halo_live_end_stages(live);
     pthread_mutex_lock(&live->lock);
     live->aside_over = true;
     pthread_cond_broadcast(&live->changed);
@@ -219,10 +164,12 @@ static int hold_session(struct halo_live *live, struct halo_live_input *in, doub
     if (ret >= 0) {
         halo_live_count(live, &live->stats.opened, 1);
         live->clock.set = false;
-        ret = start_all(live, in, ret_fatal, err);
+        ret = halo_live_begin_stages(live, in, ret_fatal, err);
     }
-    if (ret >= 0)
+    if (ret >= 0) {
+        halo_live_wait_described(live);
         ret = run_session(live, in, err);
+    }
     if (ret == 0)
         ret = say_end(live, in->pictures, err);
     if (in->pictures > 0)
@@ -243,7 +190,7 @@ static int form_early(struct halo_live *live, bool *ret_fatal, struct halo_error
     struct halo_live_input in;
     int ret = halo_live_camera_describe(live, &in, err);
     if (ret >= 0)
-        ret = start_all(live, &in, ret_fatal, err);
+        ret = halo_live_begin_stages(live, &in, ret_fatal, err);
     halo_live_input_close(&in);
     return ret;
 }
@@ -253,8 +200,8 @@ void halo_live_make_up(struct halo_live *live)
     struct halo_error err = {0};
     bool fatal = false;
     live->may_make_up = false;
-    const int ret =
-        live->camera.is ? form_early(live, &fatal, &err) : start_all(live, NULL, &fatal, &err);
+    const int ret = live->camera.is ? form_early(live, &fatal, &err)
+                                    : halo_live_begin_stages(live, NULL, &fatal, &err);
     if (ret < 0 && fatal)
         halo_live_fail(live, &err);
 }

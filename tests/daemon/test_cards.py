@@ -8,10 +8,11 @@ import threading
 import time
 
 from daemontest import (FFMPEG, PATIENCE, DaemonTest, Reader, Watcher, free_port, main, wait_until)
-from halotest import raw_frames, silent_clip
+from halotest import FFPROBE, raw_frames, silent_clip
 
 
 SOON = ['-analyzeduration', '500k']  # no search for further streams
+SOURCE = 160, 120  # of silent_clip()
 
 
 class Keeper(Reader):
@@ -60,7 +61,7 @@ class Source:
         self.listener.close()
 
 
-class Cards(DaemonTest):
+class CardTest(DaemonTest):
     def decode(self, data, form, name):
         """The last picture of it, as PNG and as rows of luma."""
         with open(self.path(name + '.' + form), 'wb') as file:
@@ -84,6 +85,8 @@ class Cards(DaemonTest):
         self.assertGreater(bright, width * height // 200)
         self.assertLess(bright, width * height // 4)
 
+
+class Cards(CardTest):
     def test_away_from_the_start(self):
         """Viewers of every form have a stream within 500 ms, and see why."""
         port = free_port()
@@ -151,6 +154,97 @@ class Cards(DaemonTest):
         self.assertGreater(len(shown), 60)
         self.assertLessEqual(len(shown), status['filtered'])
         self.assertFalse([n for n, picture in enumerate(shown) if Watcher.is_card(picture)])
+
+    def wait_size(self, daemon, name, size):
+        def told():
+            status = daemon.status(name)
+            return (status['width'], status['height'])
+        self.assertTrue(wait_until(lambda: told() == size), f'{told()}\n{daemon.told()}')
+
+    def send(self, port, times=1):
+        """A source that comes now, of another shape than the one that was made up."""
+        with open(silent_clip('.ts', 2), 'rb') as file:
+            source = Source(port, file.read())
+        self.addCleanup(source.close)
+        for _ in range(times):
+            source.go.release()
+        return source
+
+    def test_a_source_that_comes_late(self):
+        """It gets its own shape: who sees cards in MPEG-TS goes on with it on the same connection,
+        and a change of filters that was asked for while it was away is in force."""
+        port = free_port()
+        daemon = self.start({'one': self.stream(input=f'tcp://127.0.0.1:{port}', outputs=[
+            {'unix': self.path('one.ts')}, {'unix': self.path('one.fd')}])})
+        self.wait_size(daemon, 'one', (1280, 720))
+        keeper = Keeper(self.path('one.ts'))
+        self.assertTrue(wait_until(lambda: keeper.size > 0), daemon.told())
+        daemon.control('Set', name='one', filters='pixelize=w=16:h=16')
+        width, height = SOURCE
+        self.send(port, 8)
+        self.wait_size(daemon, 'one', (width, height))
+        self.assertTrue(wait_until(lambda: daemon.status('one')['encoded'] > 20), daemon.told())
+        time.sleep(0.5)
+        self.assertFalse(keeper.ended)
+        status = daemon.status('one')
+        self.assertEqual((status['filters'], status['restarts']), ('pixelize=w=16:h=16', 0))
+        keeper.close()
+        sizes = [frame.split(',')[:2] for frame in subprocess.run(
+            [FFPROBE, '-v', 'error', '-f', 'mpegts', '-show_entries', 'frame=width,height', '-of',
+             'csv=p=0', '-'], input=keeper.data, capture_output=True, check=True
+        ).stdout.decode().split()]
+        self.assertEqual(sizes[0], ['1280', '720'])
+        self.assertEqual(sizes[-1], [str(width), str(height)])
+
+    def test_a_viewer_that_cannot_be_told(self):
+        """Matroska cannot say another size: its viewer keeps what it has, and the next one, when
+        nobody looks any more, gets the source's own."""
+        port = free_port()
+        daemon = self.start({'one': self.stream(input=f'tcp://127.0.0.1:{port}', outputs=[
+            {'unix': self.path('one.mkv')}])})
+        self.wait_size(daemon, 'one', (1280, 720))
+        keeper = Keeper(self.path('one.mkv'))
+        self.assertTrue(wait_until(lambda: keeper.size > 0), daemon.told())
+        source = self.send(port)
+        self.assertTrue(wait_until(lambda: daemon.status('one')['encoded'] > 20), daemon.told())
+        self.wait_size(daemon, 'one', (1280, 720))
+        self.assertFalse(keeper.ended)
+        keeper.close()
+        self.assertTrue(wait_until(lambda: not daemon.status('one')['viewers']))
+        source.go.release()
+        self.wait_size(daemon, 'one', SOURCE)
+        self.assertTrue(wait_until(lambda: daemon.state('one') == 'running'), daemon.told())
+
+
+class Dying(CardTest):
+    """Engines that end at their first picture, each time: viewers see cards all the same."""
+
+    def dies(self, fault):
+        slow = {'preset': 'slower', 'size': '1920x1080'}  # not described at once
+        daemon = self.start({'one': self.stream(outputs=[
+            {'unix': self.path('one.ts'), 'video': slow}, {'unix': self.path('one.nut')},
+            {'unix': self.path('raw.nut'), 'video': {'codec': 'raw'}}])},
+            environment={'HALOD_FAULT': fault})
+        keepers = {name: Keeper(self.path(name)) for name in ('one.ts', 'one.nut', 'raw.nut')}
+        for name, keeper in keepers.items():
+            self.assertTrue(wait_until(lambda k=keeper: k.size > 0, 10), f'{name}\n{daemon.told()}')
+        self.assertTrue(wait_until(lambda: daemon.status('one')['restarts'] > 1), daemon.told())
+        before = {name: keeper.size for name, keeper in keepers.items()}
+        time.sleep(1.5 * PATIENCE)
+        for name, keeper in keepers.items():
+            self.assertGreater(keeper.size, before[name], name)
+            self.assertFalse(keeper.ended, name)
+            keeper.close()
+            form = 'mpegts' if name.endswith('.ts') else 'nut'
+            self.assert_words(self.decode(keeper.data, form, 'dying-' + name))
+        status = daemon.status('one')
+        self.assertEqual((status['filtered'], status['card']), (0, False), 'nobody looks now')
+
+    def test_killed(self):
+        self.dies('kill:1')
+
+    def test_the_gpu_is_lost(self):
+        self.dies('submit:1+')
 
 
 if __name__ == '__main__':
