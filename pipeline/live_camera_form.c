@@ -45,8 +45,8 @@ int halo_live_camera_describe(struct halo_live *live, struct halo_live_input *in
     return 0;
 }
 
-/* The camera's form, as decoders round it up: what the head of a JPEG says beyond it is no reason to
- * make room for it. */
+/* The camera's form, as decoders round it up: what the head of a JPEG says beyond it is no reason
+ * to make room for it. */
 static int64_t most_pixels(const struct halo_camera_form *form)
 {
     return (int64_t)FFALIGN(form->width, 128) * FFALIGN(form->height, 32);
