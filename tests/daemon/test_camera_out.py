@@ -53,12 +53,14 @@ class VirtualCamera(DaemonTest):
         self.assertTrue(is_card(device.pictures[0][1]))
         begun = device.pictures[0][0]
         self.assertIsNotNone(device.wait(card=False), daemon.told())
-        for _ in range(3):
-            daemon.wait_state('one', 'running')
+        for number in range(3):
             time.sleep(0.5)
             killed = time.monotonic()
             daemon.kill_engine_of('one')
             before = {p for _, p in list(device.pictures)}
+            self.assertTrue(wait_until(lambda: daemon.status('one')['restarts'] > number),
+                            daemon.told())
+            daemon.wait_state('one', 'running')
             self.assertTrue(wait_until(
                 lambda: any(p not in before and not is_card(p) for _, p in device.since(killed)),
                 20), daemon.told())
