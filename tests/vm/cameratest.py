@@ -18,6 +18,7 @@ from daemontest import (FFMPEG, HALOD, PATIENCE, ROUNDS, DaemonTest, Reader,  # 
 from devices import detail, luma_of
 
 CHAIN = 'gblur=sigma=12'
+FPS = 15          # so that the emulator's queues are empty, mostly
 LEAK = 20          # detail() of what nobody has blurred is about 200 (160 from uvcsim)
 CARD_WITHIN = 0.5  # seconds of an unplug
 BACK_WITHIN = 3.0  # seconds of the guest's clock until filtered pictures come again
@@ -93,7 +94,7 @@ class CameraTest(DaemonTest):
         return self.stream(
             input=node, filters=CHAIN,
             capture={'size': f'{self.WIDTH}x{self.HEIGHT}', 'format': 'yuyv', 'stall': 1,
-                     **(capture or {})},
+                     'fps': FPS, **(capture or {})},
             outputs=[{'unix': self.path('one.nut'), 'video': {'codec': 'raw'}},
                      {'unix': self.path('one.ts'), 'video': {'preset': 'ultrafast'}}, *outputs],
             **more)

@@ -72,7 +72,8 @@ class VividTest(CameraTest):
             opened, since = self.opened(), time.monotonic()
             self.vivid.control(control)
             self.wait_opened(opened)
-            times.append(self.wait_first(since + 0.1, True))
+            again = time.monotonic()
+            times.append(self.wait_first(again, True) + again - since)
             before = before or self.costs()
         self.assert_soon(times, BACK_WITHIN, 'back after ' + what)
         self.assert_costs(before)
@@ -99,11 +100,13 @@ class VividTest(CameraTest):
         self.watch(self.vivid)
         cards, times = [], []
         for _ in range(ROUNDS):
+            since = time.monotonic()
             self.vivid.control('percentage_of_dropped_buffers', 100)
-            cards.append(self.wait_card(time.monotonic()))
+            cards.append(self.wait_card(since))
             self.wait_why('nothing')
+            since = time.monotonic()
             self.vivid.control('percentage_of_dropped_buffers', 0)
-            times.append(self.wait_pictures())
+            times.append(self.wait_first(since, True))
         self.assert_soon(cards, 1 + CARD_WITHIN, 'card in a stall')  # capture.stall is 1
         self.assert_soon(times, 5 + BACK_WITHIN, 'back after a stall')  # the longest pause, and open
 
@@ -162,10 +165,16 @@ class VividTest(CameraTest):
         if 'freezer' not in read('/sys/power/pm_test'):
             self.skipTest('this kernel rehearses no suspend')
         self.watch(self.vivid)
-        write('/sys/power/pm_test', 'devices')
+        # Not the devices: what these tests run from is a virtio device that no driver resumes.
+        write('/sys/power/pm_test', 'freezer')
         self.addCleanup(write, '/sys/power/pm_test', 'none')
-        write('/sys/power/state', 'freeze')
-        self.assert_soon([self.wait_pictures()], 2, 'back after a suspend')
+        times = []
+        for _ in range(min(ROUNDS, 3)):
+            begun = time.monotonic()
+            write('/sys/power/state', 'freeze')
+            self.assertGreater(time.monotonic() - begun, 4, 'nothing stood still')
+            times.append(self.wait_pictures())
+        self.assert_soon(times, 2, 'back after a suspend')
 
 
 @unittest.skipIf(NO_CAMERAS, NO_CAMERAS)
@@ -179,13 +188,17 @@ class HdmiTest(CameraTest):
         vivid.control('brightness', 70)
         v4l2_ctl(vivid.node, '--set-dv-bt-timings=index=0')
         self.watch(vivid)
-        for _ in range(min(ROUNDS, 5)):
+        cards, times = [], []
+        for _ in range(ROUNDS):
             since = time.monotonic()
             vivid.control('dv_timings_signal_mode', 1)
-            self.wait_card(since)
+            cards.append(self.wait_card(since))
             self.wait_why('signal')
+            since = time.monotonic()
             vivid.control('dv_timings_signal_mode', 0)
-            self.assert_soon([self.wait_pictures()], BACK_WITHIN, 'back after no signal')
+            times.append(self.wait_first(since, True))
+        self.assert_soon(cards, CARD_WITHIN, 'card after the signal went')
+        self.assert_soon(times, BACK_WITHIN, 'back after no signal')
 
     def test_timings(self):
         vivid = Vivid(HDMI)
@@ -200,6 +213,22 @@ class HdmiTest(CameraTest):
             self.wait_opened(opened)
             self.assertTrue(wait_until(lambda: reader.size > size + 1000))
             self.assertFalse(reader.ended)
+
+    def test_interlaced(self):
+        """It is said that this is nothing for halod, and over with the next timing."""
+        vivid = Vivid(HDMI)
+        self.addCleanup(vivid.close)
+        vivid.control('brightness', 70)
+        v4l2_ctl(vivid.node, '--set-dv-bt-timings=index=0')
+        self.watch(vivid)
+        vivid.control('dv_timings', 1)  # 720x480i
+        vivid.control('dv_timings_signal_mode', 4)
+        self.wait_card(time.monotonic())
+        self.wait_why('')
+        print(self.daemon.status('one')['why'])
+        vivid.control('dv_timings', 0)
+        vivid.control('dv_timings_signal_mode', 4)
+        self.wait_pictures()
 
 
 @unittest.skipIf(NO_CAMERAS, NO_CAMERAS)
@@ -219,8 +248,9 @@ class UsbTest(CameraTest):
             self.camera.unplug()
             cards.append(self.wait_card(since))
             self.wait_why('camera')
+            since = time.monotonic()
             self.camera.plug()
-            times.append(self.wait_pictures())
+            times.append(self.wait_first(since, True))
             if number == 0:  # the first round may keep what the others use again
                 before = self.costs()
         self.assert_soon(cards, CARD_WITHIN, 'card after an unplug')

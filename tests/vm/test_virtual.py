@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Virtual cameras: what programs find in a device of v4l2loopback that halod feeds.
 import os
+import subprocess
 import sys
 import time
 import unittest
@@ -8,10 +9,10 @@ import unittest
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import v4l2
-from cameratest import (CHAIN, LEAK, NO_VIRTUAL_CAMERAS, ROUNDS, CameraTest, descriptors, main,
+from cameratest import (CHAIN, FPS, LEAK, NO_VIRTUAL_CAMERAS, ROUNDS, CameraTest, descriptors, main,
                         wait_until)
 from devices import Loopback, UsbCamera, detail, ffmpeg_pictures, luma_of, node_name, v4l2_ctl
-from halotest import start_halod
+from halotest import FFMPEG, start_halod
 
 
 @unittest.skipIf(NO_VIRTUAL_CAMERAS, NO_VIRTUAL_CAMERAS)
@@ -26,7 +27,8 @@ class VirtualTest(CameraTest):
         self.level = self.level_of(self.camera.node)
 
     def output(self, **more):
-        return {'v4l2': self.loopback.node, 'format': 'yuyv', 'size': '320x240', 'fps': 15, **more}
+        return {'v4l2': self.loopback.node, 'format': 'yuyv',
+                'video': {'size': '320x240', 'fps': FPS}, **more}
 
     def serve(self, **more):
         self.daemon = self.start({'one': self.camera_stream(self.camera.node,
@@ -57,7 +59,7 @@ class VirtualTest(CameraTest):
         device = self.reader_of_device()
         self.next_picture(device, filtered=True)
         times = [device.read().seconds for _ in range(30)]
-        self.assertAlmostEqual((times[-1] - times[0]) / 29, 1 / 15, delta=0.02)
+        self.assertAlmostEqual((times[-1] - times[0]) / 29, 1 / FPS, delta=0.02)
         device.close()
         pictures = ffmpeg_pictures(self.loopback.node, 5, size='320x240')
         self.assertEqual(len(pictures), 5)
@@ -85,8 +87,9 @@ class VirtualTest(CameraTest):
         self.serve()
         device = self.reader_of_device()
         self.next_picture(device, filtered=True)
-        held = descriptors(self.daemon.process.pid)
-        for _ in range(min(ROUNDS, 5)):
+        mine, held = self.held_open(), None
+        self.assertEqual(len(mine), 1)
+        for _ in range(min(ROUNDS, 5) + 1):
             self.daemon.kill_engine_of('one')
             self.next_picture(device, filtered=False)
             self.next_picture(device, filtered=True)
@@ -94,7 +97,33 @@ class VirtualTest(CameraTest):
             self.next_picture(device, filtered=False)
             self.camera.plug()
             self.next_picture(device, filtered=True)
+            self.assertEqual(self.held_open(), mine, 'it was opened anew')
+            held = held or descriptors(self.daemon.process.pid)  # first there are no old rings
         self.assertTrue(wait_until(lambda: descriptors(self.daemon.process.pid) == held))
+
+    def held_open(self):
+        """The supervisor's descriptors of the device."""
+        folder = f'/proc/{self.daemon.process.pid}/fd/'
+        return [name for name in os.listdir(folder)
+                if os.readlink(folder + name) == self.loopback.node]
+
+    def test_second_writer(self):
+        """Nobody else gets pictures into a camera that halod feeds."""
+        for exclusive in (True, False):
+            self.begin(exclusive)
+            self.serve()
+            device = self.reader_of_device()
+            self.next_picture(device, filtered=True)
+            done = subprocess.run(
+                [FFMPEG, '-nostdin', '-v', 'error', '-f', 'lavfi', '-i',
+                 'color=white:size=320x240:rate=15', '-t', '2', '-pix_fmt', 'yuyv422', '-f', 'v4l2',
+                 self.loopback.node], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False)
+            self.assertNotEqual(done.returncode, 0, f'exclusive_caps={exclusive:d}')
+            for _ in range(FPS):
+                self.next_picture(device, filtered=True, timeout=0)
+            device.close()
+            self.doCleanups()
+            self.setUp()
 
     def test_run(self):
         """The recipe of one line."""
@@ -102,6 +131,10 @@ class VirtualTest(CameraTest):
         process = start_halod('run', '-i', self.camera.node, '-video_size', '320x240', '-vf', CHAIN,
                               self.loopback.node)
         self.addCleanup(process.stderr.close)
+        if wait_until(lambda: process.poll() is not None, 1):
+            told = process.stderr.read()
+            self.assertIn('a device', told)
+            self.skipTest(told.strip())
         self.addCleanup(process.stdout.close)
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)

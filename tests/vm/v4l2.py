@@ -4,6 +4,7 @@ import errno
 import fcntl
 import mmap
 import os
+import re
 import select
 import struct
 
@@ -26,6 +27,7 @@ QUERYBUF, QBUF, DQBUF = (number(BOTH, which, 88) for which in (9, 15, 17))
 STREAMON, STREAMOFF = number(WRITE, 18, 4), number(WRITE, 19, 4)
 DQEVENT, SUBSCRIBE = number(READ, 89, 136), number(WRITE, 90, 32)
 QUERY_TIMINGS = number(READ, 99, 132)
+QUERYCTRL, S_CTRL, NEXT = number(BOTH, 36, 68), number(BOTH, 28, 8), 0x80000000
 
 
 def fourcc(text):
@@ -121,6 +123,19 @@ class Device:
 
     def pictures(self, count):
         return [self.read() for _ in range(count)]
+
+    def control_ids(self):
+        """{name as v4l2-ctl has it: id}"""
+        found, last = {}, 0
+        while not self.fails(QUERYCTRL, struct.pack('=I64x', last | NEXT)):
+            told = self.call(QUERYCTRL, struct.pack('=I64x', last | NEXT))
+            last, _, name = struct.unpack_from('=2I32s', told)
+            words = re.findall('[a-z0-9]+', name.split(b'\0')[0].decode().lower())
+            found['_'.join(words)] = last
+        return found
+
+    def set_control(self, name, value):
+        self.call(S_CTRL, struct.pack('=Ii', self.control_ids()[name], value))
 
     def subscribe(self, event, which=0):
         self.call(SUBSCRIBE, struct.pack('=2I24x', event, which))
