@@ -73,11 +73,19 @@ struct halo_capture_settings {
 };
 extern const char *const halo_capture_formats[]; /* "auto", "yuyv" ...; NULL-terminated */
 
+/* How finely what is encoded has its colours. */
+enum halo_chroma {
+    HALO_CHROMA_AUTO, /* as every player has it, 4:2:0; in codecs that are not for players source */
+    HALO_CHROMA_420,
+    HALO_CHROMA_SOURCE, /* as the filters give them, as far as the encoder takes that */
+};
+
 /* One encoding. Equal ones of a rendition are computed once. */
 struct halo_video_settings {
     char *codec; /* an encoder's name; "raw": not encoded; NULL: libx264 */
     char *bitrate, *crf, *preset;
     char *size; /* "WxH", scaled after the filters; NULL: the input's */
+    int chroma; /* enum halo_chroma */
     double gop; /* seconds between key frames */
     double fps; /* at most; 0: every picture */
 };

@@ -35,6 +35,13 @@ static const char *const opens[] = {
     NULL,
 };
 
+static const char *const chromas[] = {
+    [HALO_CHROMA_AUTO] = "auto",
+    [HALO_CHROMA_420] = "420",
+    [HALO_CHROMA_SOURCE] = "source",
+    NULL,
+};
+
 static const char *const turns[] = {"0", "90", "180", "270", NULL};
 
 static const char *const mirrors[] = {
@@ -191,6 +198,9 @@ const struct halo_option halo_video_options[] = {
     {"size", NULL, HALO_OPTION_STRING, AT(size),
      .help = "scaled to this after the filters (default: the input's; v4l2: 1280x720)",
      .pattern = "^[1-9][0-9]{0,4}x[1-9][0-9]{0,4}$", .form = "WIDTHxHEIGHT such as 1280x720"},
+    {"chroma", NULL, HALO_OPTION_CHOICE, AT(chroma), 0, .choices = chromas,
+     .help = "420: colours of half the width and height, which all players have; source: as the "
+             "filters give them; auto: 420 but with codecs for editing and archives"},
     {"gop", NULL, HALO_OPTION_TIME, AT(gop), 1, 0.01, 3600, .help = "time between key frames"},
     {"fps", NULL, HALO_OPTION_RATIO, AT(fps), 0, 0, 1000,
      .help = "pictures a second at most; 0: every one; v4l2: exactly so many (default 30)"},

@@ -43,7 +43,7 @@ static bool is_same_video(const struct halo_video_settings *a, const struct halo
     return !strcmp(halo_video_codec(a), halo_video_codec(b)) &&
            halo_is_same_text(a->bitrate, b->bitrate) && halo_is_same_text(a->crf, b->crf) &&
            halo_is_same_text(a->preset, b->preset) && halo_is_same_text(a->size, b->size) &&
-           a->gop == b->gop && a->fps == b->fps;
+           a->chroma == b->chroma && a->gop == b->gop && a->fps == b->fps;
 }
 
 /* Raw pictures and images have a size and a rate, and no codec to differ in. */

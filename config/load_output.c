@@ -151,7 +151,7 @@ static void give(struct halo_loader *l, char **field, const char *text)
 static void finish_camera(struct halo_loader *l, struct halo_output_settings *output,
                           struct halo_node *node)
 {
-    static const char *const without[] = {"codec", "bitrate", "crf", "preset"};
+    static const char *const without[] = {"codec", "bitrate", "crf", "preset", "chroma"};
     struct halo_video_settings *video = &output->video;
     struct halo_node *map = halo_node_get(node, "video");
     int width = 2, height = 2, count = 0;

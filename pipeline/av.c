@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <libavcodec/avcodec.h>
 #include <libavutil/log.h>
+#include <libavutil/opt.h>
 #include <libavutil/pixdesc.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -160,13 +161,30 @@ static int scaler_matrix(struct halo_scaler_side side)
                                                                               : (int)side.space;
 }
 
+static bool halves(enum AVPixelFormat format)
+{
+    return av_pix_fmt_desc_get(format)->log2_chroma_w == 1;
+}
+
 struct SwsContext *halo_av_scaler(struct halo_scaler_side from, struct halo_scaler_side to)
 {
     const int flags = SWS_BICUBIC | SWS_ACCURATE_RND | SWS_FULL_CHR_H_INT | SWS_FULL_CHR_H_INP;
-    struct SwsContext *sws = sws_getContext(from.width, from.height, from.format, to.width,
-                                            to.height, to.format, flags, NULL, NULL, NULL);
+    struct SwsContext *sws = sws_alloc_context();
     if (!sws)
         return NULL;
+    av_opt_set_int(sws, "srcw", from.width, 0);
+    av_opt_set_int(sws, "srch", from.height, 0);
+    av_opt_set_int(sws, "src_format", from.format, 0);
+    av_opt_set_int(sws, "dstw", to.width, 0);
+    av_opt_set_int(sws, "dsth", to.height, 0);
+    av_opt_set_int(sws, "dst_format", to.format, 0);
+    av_opt_set_int(sws, "sws_flags", flags, 0);
+    if (to.left && halves(to.format) && !halves(from.format))
+        av_opt_set_int(sws, "dst_h_chr_pos", 0, 0);
+    if (sws_init_context(sws, NULL, NULL) < 0) {
+        sws_freeContext(sws);
+        return NULL;
+    }
     /* A palette becomes limited-range BT.601 inside swscale, whatever it is told. */
     if (av_pix_fmt_desc_get(from.format)->flags & AV_PIX_FMT_FLAG_PAL) {
         from.space = AVCOL_SPC_SMPTE170M;

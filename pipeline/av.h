@@ -7,6 +7,7 @@
 #include <libavutil/rational.h>
 #include <libswscale/swscale.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "config/error.h"
@@ -47,6 +48,9 @@ struct halo_scaler_side {
     enum AVPixelFormat format;
     enum AVColorSpace space;
     int full_range;
+    bool left; /* of `to`: colours that are halved across lie at the left of two pixels, as players
+                  take it where nothing is said; else, and where they were halved before, where
+                  swscale has them: between two, or where they were */
 };
 struct SwsContext *halo_av_scaler(struct halo_scaler_side from, struct halo_scaler_side to);
 

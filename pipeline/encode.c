@@ -38,7 +38,7 @@ struct halo_encoder {
     unsigned reordered; /* in_hardware: how many pictures a packet may overtake */
 };
 
-static int open_convert(struct halo_encoder *e, bool jpeg, struct halo_error *err)
+static int open_convert(struct halo_encoder *e, bool live, bool jpeg, struct halo_error *err)
 {
     const struct halo_encoder_input *in = &e->input;
     const bool same =
@@ -54,14 +54,19 @@ static int open_convert(struct halo_encoder *e, bool jpeg, struct halo_error *er
     const enum AVColorSpace space = e->codec->colorspace;
     e->convert = halo_av_scaler(
         (struct halo_scaler_side){in->width, in->height, in->format, space, from_rgb || was_full},
-        (struct halo_scaler_side){e->codec->width, e->codec->height, e->codec->pix_fmt, space,
-                                  full});
+        (struct halo_scaler_side){.width = e->codec->width,
+                                  .height = e->codec->height,
+                                  .format = e->codec->pix_fmt,
+                                  .space = space,
+                                  .full_range = full,
+                                  .left = live && !jpeg});
     if (!e->convert)
         return halo_fail(err, -ENOTSUP, "stream %d: cannot convert %s to %s", in->stream->index,
                          from, to);
     if (!same && !jpeg)
-        halo_log(HALO_LOG_INFO, "stream %d: filtered %s pictures are converted to %s for %s",
-                 in->stream->index, from, to, e->codec->codec->name);
+        halo_log(live ? HALO_LOG_DEBUG : HALO_LOG_INFO,
+                 "stream %d: filtered %s pictures are converted to %s for %s", in->stream->index,
+                 from, to, e->codec->codec->name);
     return 0;
 }
 
@@ -173,7 +178,7 @@ int halo_encoder_open(struct halo_encoder **ret, const AVCodec *codec,
     if (r >= 0)
         r = open_codec(e, codec, settings, err);
     if (r >= 0)
-        r = open_convert(e, settings->jpeg, err);
+        r = open_convert(e, settings->live, settings->jpeg, err);
     e->input.device = e->input.frames = NULL;
     e->in_hardware = halo_nvenc_is(codec);
     if (r < 0) {

@@ -31,8 +31,9 @@ struct halo_encoder_settings {
     const char *bitrate, *crf, *preset; /* as the user wrote them; NULL: the encoder's own */
     int width, height;                  /* of what it encodes; 0: the input's */
     int gop;                            /* pictures to the next key frame at most; 0: its own */
-    bool live; /* no picture waits for a later one; key frames are closed, and can be forced */
-    bool jpeg; /* in full range, as files of JPEG are */
+    bool live;  /* no picture waits for a later one; key frames are closed, and can be forced */
+    bool jpeg;  /* in full range, as files of JPEG are */
+    int chroma; /* enum halo_chroma of config/daemon.h; only where live is set */
 };
 
 /* Opens codec for the container, with the options in settings. 0; a usage error (an option that the

@@ -5,8 +5,10 @@
 #include <errno.h>
 #include <libavutil/avstring.h>
 #include <libavutil/opt.h>
+#include <libavutil/pixdesc.h>
 #include <string.h>
 
+#include "config/daemon.h"
 #include "config/option.h"
 #include "pipeline/container.h"
 #include "pipeline/format.h"
@@ -28,7 +30,71 @@ static enum AVPixelFormat choose_format(const enum AVPixelFormat *list, enum AVP
     return avcodec_find_best_pix_fmt_of_list(list, format, 0, NULL);
 }
 
-static void set_colours(AVCodecContext *c, const struct halo_encoder_input *in)
+static bool has(const enum AVPixelFormat *list, enum AVPixelFormat format)
+{
+    while (list && *list != AV_PIX_FMT_NONE && *list != format)
+        list++;
+    return !list || *list == format;
+}
+
+/* Players have 4:2:0 of the codecs that are made for them; those of single pictures and without
+ * loss are for other uses. Encoders take no odd sizes of it, but of 4:4:4. */
+static bool wants_420(const AVCodecContext *c, const AVCodec *codec,
+                      const struct halo_encoder_settings *settings)
+{
+    const AVCodecDescriptor *d = avcodec_descriptor_get(codec->id);
+    if (!settings->live || settings->chroma != HALO_CHROMA_AUTO)
+        return settings->live && settings->chroma == HALO_CHROMA_420;
+    return !((c->width | c->height) & 1) && d && (d->props & AV_CODEC_PROP_LOSSY) &&
+           !(d->props & AV_CODEC_PROP_INTRA_ONLY);
+}
+
+/* 4:2:0 of the same depth, or of the nearest that is in the list; NONE: it is that already, or
+ * there is none. */
+static enum AVPixelFormat choose_420(const enum AVPixelFormat *list, enum AVPixelFormat format)
+{
+    static const enum AVPixelFormat deep[] = {AV_PIX_FMT_YUV420P12, AV_PIX_FMT_YUV420P10,
+                                              AV_PIX_FMT_P010, AV_PIX_FMT_YUV420P};
+    const AVPixFmtDescriptor *d = av_pix_fmt_desc_get(format);
+    const bool yuv = !(d->flags & AV_PIX_FMT_FLAG_RGB) && d->nb_components >= 3;
+    if (yuv && d->log2_chroma_w == 1 && d->log2_chroma_h == 1)
+        return AV_PIX_FMT_NONE;
+    size_t at = d->comp[0].depth > 10 ? 0 : d->comp[0].depth > 8 ? 1 : 3;
+    while (at < FF_ARRAY_ELEMS(deep) && !has(list, deep[at]))
+        at++;
+    return at < FF_ARRAY_ELEMS(deep) ? deep[at] : AV_PIX_FMT_NONE;
+}
+
+static enum AVPixelFormat choose(const AVCodecContext *c, const AVCodec *codec,
+                                 const enum AVPixelFormat *list,
+                                 const struct halo_encoder_settings *settings,
+                                 enum AVPixelFormat format)
+{
+    const enum AVPixelFormat half =
+        wants_420(c, codec, settings) ? choose_420(list, format) : AV_PIX_FMT_NONE;
+    return half != AV_PIX_FMT_NONE ? half : choose_format(list, format);
+}
+
+/* Of 4:2:0 that is made of more: between the rows, and across where it was, or left
+ * (halo_av_scaler). */
+static enum AVChromaLocation place_chroma(const AVCodecContext *c,
+                                          const struct halo_encoder_settings *settings,
+                                          const struct halo_encoder_input *in)
+{
+    const AVPixFmtDescriptor *from = av_pix_fmt_desc_get(in->format);
+    const AVPixFmtDescriptor *to = av_pix_fmt_desc_get(c->pix_fmt);
+    const enum AVChromaLocation was = in->stream->codecpar->chroma_location;
+    if (!settings->live || settings->jpeg || to->log2_chroma_h != 1 || from->log2_chroma_h == 1)
+        return was;
+    if (from->log2_chroma_w == 0)
+        return AVCHROMA_LOC_LEFT;
+    return was == AVCHROMA_LOC_TOPLEFT ? AVCHROMA_LOC_LEFT
+           : was == AVCHROMA_LOC_TOP   ? AVCHROMA_LOC_CENTER
+                                       : was;
+}
+
+static void set_colours(AVCodecContext *c, const struct halo_encoder_settings *settings,
+                        const struct halo_encoder_input *in)
 {
     const AVCodecParameters *par = in->stream->codecpar;
     const bool was_rgb = halo_format_is_rgb(par->format);
@@ -37,7 +103,7 @@ static void set_colours(AVCodecContext *c, const struct halo_encoder_input *in)
     c->colorspace = par->color_space;
     c->color_primaries = par->color_primaries;
     c->color_trc = par->color_trc;
-    c->chroma_sample_location = par->chroma_location;
+    c->chroma_sample_location = place_chroma(c, settings, in);
     if (halo_format_plain(in->format) != in->format)
         c->color_range = AVCOL_RANGE_JPEG;
     if (was_rgb && !is_rgb) {
@@ -127,13 +193,13 @@ void halo_encode_choose(AVCodecContext *c, const AVCodec *codec, const AVOutputF
 {
     c->width = settings->width ? settings->width : input->width;
     c->height = settings->height ? settings->height : input->height;
-    c->pix_fmt = input->frames
-                     ? AV_PIX_FMT_CUDA
-                     : choose_format(halo_container_formats(container, codec), input->format);
+    c->pix_fmt = input->frames ? AV_PIX_FMT_CUDA
+                               : choose(c, codec, halo_container_formats(container, codec),
+                                        settings, input->format);
     c->sample_aspect_ratio = scale_aspect(input->aspect, c, input);
     c->framerate = input->framerate;
     c->time_base = choose_time_base(codec, container, input);
-    set_colours(c, input);
+    set_colours(c, settings, input);
     set_fields(c, codec, input->stream->codecpar);
     if (settings->gop)
         c->gop_size = settings->gop;

@@ -71,6 +71,7 @@ static int look_at_jpeg(const struct halo_live *live, struct halo_live_input *in
     par->height = fine ? c->height : par->height;
     par->color_range = c->color_range;
     par->color_space = c->colorspace;
+    par->chroma_location = c->chroma_sample_location;
     avcodec_free_context(&c);
     return fine ? 0
                 : halo_fail(err, -EBADMSG, "%s: %s: its JPEG cannot be read, or is too large",

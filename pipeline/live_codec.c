@@ -80,6 +80,7 @@ static int open_for(struct halo_live_encoding *e, struct halo_encoder **ret, str
     settings.crf = video->crf;
     settings.preset = video->preset;
     settings.gop = gop_of(e->live, video);
+    settings.chroma = video->chroma;
     return open_encoder(e->live, halo_video_codec(video), "matroska", &settings, ret, err);
 }
 

@@ -7,6 +7,7 @@ import subprocess
 import time
 
 from daemontest import (HALOD, PATIENCE, DaemonTest, Refused, halod_environment, main, wait_until)
+from halotest import ffmpeg, probe_video, raw_clip, raw_frames
 from played import HEIGHT, WIDTH, Played
 
 HALOCTL = os.environ['HALOCTL']
@@ -116,6 +117,72 @@ class Streams(CameraTest):
         watcher.close()
         self.assertTrue(wait_until(lambda: self.played.log('close'), 15))
         daemon.wait_state('one', 'waiting')
+
+
+class Chroma(CameraTest):
+    def record(self, form, **video):
+        """Pixel format and first picture of a file of each encoding."""
+        self.played.control(formats=f'{form}:{WIDTH}x{HEIGHT}@50', **video.pop('control', {}))
+        self.played.plug()
+        outputs = [{'file': self.path(name + '.mkv'), 'video': how} for name, how in video.items()]
+        daemon = self.begin({'one': self.camera(filters='null', privacy='off', outputs=outputs)})
+        self.assertTrue(wait_until(lambda: all(
+            output.get('packets', 0) > 20 for output in daemon.status('one')['outputs'])),
+            daemon.told())
+        self.end(daemon)
+        return {name: (probe_video(self.path(name + '.mkv')), raw_frames(self.path(name + '.mkv')))
+                for name in video}
+
+    def test_players(self):
+        """What players get has 4:2:0; archives and who asks for it has what the camera gave."""
+        made = self.record('yuyv', h264={'preset': 'ultrafast'}, archive={'codec': 'ffv1'},
+                           half={'codec': 'ffv1', 'chroma': '420'},
+                           whole={'preset': 'ultrafast', 'chroma': 'source'})
+        self.assertEqual({name: video['pix_fmt'] for name, (video, _) in made.items()},
+                         {'h264': 'yuv420p', 'archive': 'yuv422p', 'half': 'yuv420p',
+                          'whole': 'yuv422p'})
+        self.assertNotIn('4:2:2', made['h264'][0]['profile'])
+        across, pixels = WIDTH // 2, WIDTH * HEIGHT
+        of, to = made['archive'][1][pixels:], made['half'][1][pixels:]
+        seen = 0
+        for x in range(across):
+            for y in range(4, HEIGHT // 2 - 4):
+                rows = [of[x + across * r] for r in range(2 * y - 4, 2 * y + 6)]
+                if rows == sorted(rows):  # a ramp: between two rows is half of both
+                    self.assertEqual(2 * to[x + across * y], rows[4] + rows[5], (x, y))
+                    seen += 1
+        self.assertGreater(seen, 500)
+
+    def test_gray(self):
+        made = self.record('grey', h264={'preset': 'ultrafast'}, archive={'codec': 'ffv1'})
+        self.assertEqual({name: video['pix_fmt'] for name, (video, _) in made.items()},
+                         {'h264': 'yuv420p', 'archive': 'gray'})
+
+    def test_jpeg(self):
+        path = self.path('picture.jpg')
+        ffmpeg('-f', 'lavfi', '-i', f'testsrc2=size={WIDTH}x{HEIGHT}', '-frames:v', '1', '-pix_fmt',
+               'yuvj422p', '-y', path)
+        made = self.record('mjpeg', control={'jpeg': path}, h264={'preset': 'ultrafast'},
+                           archive={'codec': 'ffv1'})
+        video = made['h264'][0]
+        self.assertEqual((video['pix_fmt'], video['chroma_location']), ('yuvj420p', 'center'))
+        self.assertEqual(made['archive'][0]['pix_fmt'], 'yuv422p')
+
+
+    def test_more_colours(self):
+        """4:4:4 of a file becomes what players take 4:2:0 for: left of two pixels, between rows."""
+        size = WIDTH * HEIGHT
+        u = bytes(20 + 2 * x for x in range(WIDTH)) * HEIGHT
+        clip = raw_clip((bytes(range(64, 128)) * (size // 64) + u + u) * 25, 'yuv444p', WIDTH, HEIGHT)
+        out = self.path('half.mkv')
+        daemon = self.start({'one': {
+            'input': clip, 'loop': True, 'realtime': True, 'filters': 'null', 'privacy': 'off',
+            'backend': 'cpu', 'outputs': [{'file': out, 'video': {'codec': 'ffv1', 'chroma': 420}}]}})
+        self.assertTrue(wait_until(lambda: daemon.status('one')['outputs'][0].get('packets', 0) > 5))
+        self.end(daemon)
+        self.assertEqual(probe_video(out)['pix_fmt'], 'yuv420p')
+        made = raw_frames(out)[size:size + WIDTH // 2]
+        self.assertEqual(list(made[4:-4]), [20 + 4 * x for x in range(4, WIDTH // 2 - 4)])
 
 
 class Controls(CameraTest):
