@@ -14,11 +14,15 @@
 
 enum {
     CARD_MS = 500,         /* between cards */
+    HURRY_MS = 10,         /* likewise, for who has come anew ... */
+    HURRY_US = 2500000,    /* ... for so long; FFmpeg wants to know 7 s of pictures of MPEG-TS */
     KEY_MS = 500,          /* between wishes for a key frame */
     STOP_MS = 5000,        /* on_error: stop, for takers that have not seen anything yet */
     MOST_AHEAD = 10 << 20, /* us that a picture may be shown after it is decoded */
     STREAMS = 2,
 };
+
+static const int64_t NEVER = INT64_MIN / 2;
 
 /* Times are limited so that no sum of what an engine says overflows. */
 static const int64_t most_time = INT64_C(1) << 60, most_told = INT64_C(1) << 56;
@@ -38,7 +42,8 @@ struct halo_feed {
     int64_t shift;                 /* what is added to the engine's times, less origin */
     int64_t behind;                /* us from a packet's time to when it came */
     int64_t came; /* when the last picture or card came that could be shown; or the first taker */
-    int64_t card_since, key_asked;
+    int64_t card_since, card_at, key_asked; /* card_at: the last one for all takers */
+    int64_t newest; /* when the last taker came that has seen no picture yet */
     bool needs_key; /* nothing of the engine is taken before its next key frame */
     struct halo_feed_stats stats;
 };
@@ -75,9 +80,9 @@ static const AVPacket *choose_card(const struct halo_feed *feed)
     return begin->card ? begin->card : begin->solid;
 }
 
-/* To one taker, or to all (NULL). Its time is as far behind the clock as the pictures were, so that
- * these can go on after it on their own line. */
-static void send_card(struct halo_feed *feed, struct halo_feed_taker *taker)
+/* To one taker (NULL: to all) that began at `since` or later. Its time is as far behind the clock as
+ * the pictures were, so that these can go on after it on their own line. */
+static void send_card(struct halo_feed *feed, struct halo_feed_taker *taker, int64_t since)
 {
     const AVPacket *card = choose_card(feed);
     AVPacket *out = card ? av_packet_clone(card) : NULL;
@@ -96,7 +101,7 @@ static void send_card(struct halo_feed *feed, struct halo_feed_taker *taker)
     if (taker)
         halo_taker_give(taker, out);
     else
-        halo_takers_give(&feed->takers, out);
+        halo_takers_give_new(&feed->takers, since, out);
     av_packet_free(&out);
 }
 
@@ -121,16 +126,33 @@ static int64_t patience_of(const struct halo_feed *feed)
     return feed->said->data ? HALO_FEED_CARDS_MS : HALO_FEED_SILENCE_MS;
 }
 
-/* The silence may have lasted long enough by now. */
+/* Whether cards are to come often. Images and raw pictures need no search. */
+static bool hurries(const struct halo_feed *feed)
+{
+    const enum AVCodecID id = feed->begin->video->codec_id;
+    return feed->stats.card && halo_now_us() - feed->newest < HURRY_US &&
+           id != AV_CODEC_ID_RAWVIDEO && id != AV_CODEC_ID_MJPEG;
+}
+
+/* For the next card, which is due in `ms`. */
+static void set_card_timer(struct halo_feed *feed, int64_t ms)
+{
+    set_timer(feed, hurries(feed) && HURRY_MS < ms ? HURRY_MS : ms);
+}
+
+/* The silence may have lasted long enough by now, or somebody wants to see more of the card. */
 static void look(uv_timer_t *timer)
 {
     struct halo_feed *feed = timer->data;
     const int64_t patience = patience_of(feed);
-    const int64_t silent_ms = (halo_now_us() - feed->came) / 1000;
+    const int64_t now = halo_now_us(), silent_ms = (now - feed->came) / 1000;
     if (!feed->takers.count || !feed->begin)
         return;
-    if (silent_ms < patience) {
-        set_timer(feed, patience - silent_ms);
+    const int64_t left_ms = FFMAX(patience - silent_ms, CARD_MS - (now - feed->card_at) / 1000);
+    if (left_ms > 0) {
+        if (hurries(feed))
+            send_card(feed, NULL, now - HURRY_US);
+        set_card_timer(feed, left_ms);
         return;
     }
     av_packet_unref(feed->said);
@@ -141,8 +163,9 @@ static void look(uv_timer_t *timer)
     if (!feed->stats.card)
         feed->card_since = halo_now_us();
     feed->stats.card = true;
-    set_timer(feed, CARD_MS);
-    send_card(feed, NULL);
+    feed->card_at = now;
+    set_card_timer(feed, CARD_MS);
+    send_card(feed, NULL, INT64_MIN);
 }
 
 /* ---- from the engine ---- */
@@ -160,6 +183,7 @@ static void renew(struct halo_feed *feed, struct halo_live_begin *begin)
     if (!same) {
         av_packet_unref(feed->said);
         av_packet_unref(feed->last_key);
+        feed->newest = halo_now_us();
         halo_takers_begin(&feed->takers, begin);
         if (feed->takers.count)
             set_timer(feed, 0);
@@ -218,6 +242,9 @@ static void note_picture(struct halo_feed *feed, const AVPacket *pkt)
     feed->came = halo_now_us();
     feed->behind = feed->came - feed->origin - pkt->dts;
     feed->needs_key = false;
+    for (struct halo_feed_taker *t = feed->takers.first; t; t = t->next)
+        t->since = NEVER;
+    feed->newest = NEVER;
     av_packet_unref(feed->said);
     if (feed->stats.card && feed->takers.count)
         set_timer(feed, HALO_FEED_SILENCE_MS);
@@ -233,14 +260,14 @@ static void note_card(struct halo_feed *feed, const AVPacket *pkt)
 {
     av_packet_unref(feed->said);
     av_packet_ref(feed->said, pkt); /* a failure leaves it empty */
-    feed->came = halo_now_us();
+    feed->came = feed->card_at = halo_now_us();
     feed->needs_key = true;
     if (!feed->stats.card)
         feed->card_since = feed->came;
     feed->stats.card = true;
     feed->stats.cards++;
     if (feed->takers.count)
-        set_timer(feed, patience_of(feed));
+        set_card_timer(feed, patience_of(feed));
 }
 
 static bool is_card(const AVPacket *pkt)
@@ -304,6 +331,7 @@ void halo_feed_join(struct halo_feed *feed, struct halo_feed_taker *taker)
 {
     taker->feed = feed;
     taker->begun = taker->keyed = false;
+    taker->since = feed->newest = halo_now_us();
     halo_takers_add(&feed->takers, taker);
     if (feed->takers.count == 1)
         wake(feed);
@@ -313,10 +341,12 @@ void halo_feed_join(struct halo_feed *feed, struct halo_feed_taker *taker)
         if (feed->takers.first != taker)
             return; /* it has left */
     }
-    if (feed->stats.card)
-        send_card(feed, taker);
-    else
+    if (feed->stats.card) {
+        send_card(feed, taker, INT64_MIN);
+        set_card_timer(feed, CARD_MS);
+    } else {
         ask_key(feed, true);
+    }
 }
 
 void halo_feed_leave(struct halo_feed_taker *taker)

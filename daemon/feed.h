@@ -6,7 +6,8 @@
  *
  * The feed outlives engines. Its times are microseconds since it was made, on CLOCK_MONOTONIC, and
  * always grow. When packets stop (no engine, no source, a failed filter: the feed does not ask) for
- * longer than HALO_FEED_SILENCE_MS, it sends the card instead, twice a second; what the engine
+ * longer than HALO_FEED_SILENCE_MS, it sends the card instead, twice a second (to who has just come
+ * often, for players look at some seconds of pictures before they show one); what the engine
  * sends again is taken from the next key frame on. An engine that lives and knows why nothing comes
  * sends cards itself (HALO_PACKET_CARD): while they come the feed sends none. It never sends
  * anything else than what came out of a gate, and cards.
@@ -43,6 +44,7 @@ struct halo_feed_taker {
     struct halo_feed *feed;
     struct halo_feed_taker *next;
     bool begun, keyed;
+    int64_t since; /* us of the clock: when it began, or came */
 };
 
 /* When the first comes and when the last has gone: watched(arg, true or false). key(arg): a taker

@@ -2,6 +2,8 @@
  * The takers of a feed. */
 #include "daemon/takers.h"
 
+#include "kernels/clock.h"
+
 /* A walk that goes on while takers leave. */
 struct halo_takers_walk {
     struct halo_feed_taker *next;
@@ -53,6 +55,7 @@ void halo_takers_begin(struct halo_takers *takers, const struct halo_live_begin 
     while ((taker = walk_next(takers, &walk))) {
         taker->begun = true;
         taker->keyed = false;
+        taker->since = halo_now_us();
         taker->begin(taker, begin);
     }
 }
@@ -76,6 +79,16 @@ int halo_takers_give(struct halo_takers *takers, const AVPacket *pkt)
     for (taker = takers->first; taker; taker = taker->next)
         waiting += !taker->keyed;
     return waiting;
+}
+
+void halo_takers_give_new(struct halo_takers *takers, int64_t since, const AVPacket *pkt)
+{
+    struct halo_takers_walk walk;
+    struct halo_feed_taker *taker;
+    walk_begin(takers, &walk);
+    while ((taker = walk_next(takers, &walk)))
+        if (taker->since >= since)
+            halo_taker_give(taker, pkt);
 }
 
 void halo_takers_end(struct halo_takers *takers, bool keyed_only, const char *why)

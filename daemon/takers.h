@@ -23,6 +23,8 @@ void halo_takers_begin(struct halo_takers *takers, const struct halo_live_begin 
 /* Gives pkt to all, or to one, who can use it: after begin the first packet is a key frame of the
  * video. Returns how many wait for such a one. */
 int halo_takers_give(struct halo_takers *takers, const AVPacket *pkt);
+/* To those alone that began at `since` (us of the clock) or later. */
+void halo_takers_give_new(struct halo_takers *takers, int64_t since, const AVPacket *pkt);
 void halo_taker_give(struct halo_feed_taker *taker, const AVPacket *pkt);
 
 /* Makes them leave, all or those that have got something, and tells them. */

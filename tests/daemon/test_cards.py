@@ -85,6 +85,12 @@ class CardTest(DaemonTest):
         self.assertGreater(bright, width * height // 200)
         self.assertLess(bright, width * height // 4)
 
+    def wait_size(self, daemon, name, size):
+        def told():
+            status = daemon.status(name)
+            return (status['width'], status['height'])
+        self.assertTrue(wait_until(lambda: told() == size), f'{told()}\n{daemon.told()}')
+
 
 class Cards(CardTest):
     def test_away_from_the_start(self):
@@ -122,6 +128,17 @@ class Cards(CardTest):
         self.assertTrue(watcher.is_alive_process())
         keeper.close()
 
+    def test_players_without_options(self):
+        """ffmpeg looks at some seconds of pictures before it shows one: it gets so many soon."""
+        daemon = self.start({'one': self.stream(input=f'tcp://127.0.0.1:{free_port()}', outputs=[
+            {'unix': self.path('one.' + form)} for form in ('ts', 'mkv', 'nut')])})
+        self.wait_size(daemon, 'one', (1280, 720))
+        for form in ('ts', 'mkv', 'nut'):
+            begun = time.monotonic()
+            subprocess.run([FFMPEG, '-nostdin', '-v', 'error', '-i', 'unix:' + self.path('one.' + form),
+                            '-frames:v', '1', '-f', 'null', '-'], check=True, timeout=20 * PATIENCE)
+            self.assertLess(time.monotonic() - begun, 3 * PATIENCE, form)
+
     def test_files_have_none(self):
         """A recording of a source that comes, goes and comes: pictures alone, in one file."""
         port = free_port()
@@ -154,12 +171,6 @@ class Cards(CardTest):
         self.assertGreater(len(shown), 60)
         self.assertLessEqual(len(shown), status['filtered'])
         self.assertFalse([n for n, picture in enumerate(shown) if Watcher.is_card(picture)])
-
-    def wait_size(self, daemon, name, size):
-        def told():
-            status = daemon.status(name)
-            return (status['width'], status['height'])
-        self.assertTrue(wait_until(lambda: told() == size), f'{told()}\n{daemon.told()}')
 
     def send(self, port, times=1):
         """A source that comes now, of another shape than the one that was made up."""
