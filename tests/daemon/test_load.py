@@ -3,6 +3,7 @@
 """Needs a build with -Dfaults=true; HALO_STANDIN_LIBRARIES names stand-ins for the driver's."""
 import json
 import os
+import signal
 import time
 import unittest
 
@@ -88,6 +89,61 @@ class Late(LoadTest):
         self.wait_event(watch, 'recovered', 'heavy', 'late')
         self.lacks(daemon, 'heavy')
         self.assertEqual(daemon.status('heavy')['restarts'], 0)
+
+    def fast_clip(self):
+        """A million pictures a second: more than anybody decodes in that time."""
+        clip = self.path('fast.nut')
+        halotest.call([halotest.FFMPEG, '-nostdin', '-v', 'error', '-f', 'lavfi', '-i',
+                       'color=s=16x16:r=1000000:d=0.05', '-c:v', 'rawvideo', '-pix_fmt', 'gray', clip])
+        return clip
+
+    def test_decoding(self):
+        """Pictures that cannot be decoded as fast as they should be shown: the clock is put right
+        each second, and the stream is overloaded. One beside it is not."""
+        daemon = self.start_http({
+            'light': self.stream('light'),
+            'fast': self.stream('fast', input=self.fast_clip(), loop=True, realtime=True,
+                                privacy='off', filters='none', outputs=[{'null': True}])})
+        watch = self.follow(daemon)
+        why = self.wait_event(watch, 'degraded', 'fast', 'late-decoder')['why']
+        self.assertRegex(why, r'^\d+ seconds of \d+ were lost: pictures are not decoded in time$')
+        daemon.wait_state('fast', 'overloaded')
+        status = daemon.status('fast')
+        self.assertIn('late-decoder', status['degraded'])
+        self.assertTrue(status['overloaded'])
+        self.assertIn('were lost', status['why'] + status['degraded']['late-decoder'])
+        self.assertIn('halod_stream_degraded{stream="fast",reason="late-decoder"} 1',
+                      self.fetch('/metrics'))
+        self.assertIn('stream fast: degraded (late-decoder): ', daemon.told())
+        self.assertEqual((status['restarts'], daemon.state('light')), (0, 'running'))
+
+    def test_decoding_for_a_while(self):
+        """An engine that does not get its time, again and again: said, and over ten seconds after.
+        Once is nothing: machines sleep."""
+        daemon = self.start_http({'one': self.stream('one', outputs=[{'null': True}])})
+        daemon.wait_state('one', 'running')
+        watch = self.follow(daemon)
+        self.pause(daemon)
+        time.sleep(10.5)  # a whole window
+        self.lacks(daemon, 'one')
+        for _ in range(8):
+            self.pause(daemon)
+            time.sleep(0.6)
+            if daemon.status('one')['degraded']:
+                break
+        self.wait_event(watch, 'degraded', 'one', 'late-decoder')
+        self.lacks(daemon, 'one', 'late-decoder')
+        self.assertEqual(daemon.state('one'), 'overloaded')
+        self.wait_event(watch, 'recovered', 'one', 'late-decoder')
+        self.lacks(daemon, 'one')
+        daemon.wait_state('one', 'running')
+        self.assertEqual(daemon.status('one')['restarts'], 0)
+
+    def pause(self, daemon):
+        """Longer than a second, which is a slip, and shorter than an engine may be silent."""
+        daemon.kill_engine_of('one', signal.SIGSTOP)
+        time.sleep(1.4)
+        daemon.kill_engine_of('one', signal.SIGCONT)
 
     def test_an_encoding(self):
         """One encoding that is too slow says so; the stream's other one goes on."""
