@@ -147,10 +147,18 @@ static int set_at_once(struct sv_stream *stream, struct sv_request *request)
         swap(&stream->coming->filters, &coming);
         free(coming);
     }
-    sv_ring_close_all(stream, true); /* one that stops still writes under the old ones */
-    sv_request_fail_all(stream, "other filters were set meanwhile");
     set_is_in_force(stream, request);
     return 0;
+}
+
+/* To the engine. One that is to let go of the stream still writes files under the old filters, and
+ * to URLs: that is waited for. */
+static int pass_on(struct sv_stream *stream, struct sv_request *request)
+{
+    if (stream->phase == SV_IN)
+        return send_set(stream, request);
+    request->waits = stream->phase == SV_LEAVING;
+    return request->waits ? 0 : -EPIPE;
 }
 
 int sv_request_set(struct sv_stream *stream, const char *filters,
@@ -167,12 +175,15 @@ int sv_request_set(struct sv_stream *stream, const char *filters,
         return halo_fail(err, -ENOMEM, "out of memory");
     int done = fill_chains(request, filters, file);
     if (done == 0)
-        done = stream->phase == SV_IN ? send_set(stream, request) : -EPIPE;
+        done = pass_on(stream, request);
     if (done == 0)
         return 0;
     unlink_request(stream->sv, request);
-    if (done == -EPIPE)
+    if (done == -EPIPE) {
+        sv_ring_close_all(stream, true); /* of an engine that is as good as gone */
+        sv_request_fail_all(stream, "other filters were set meanwhile");
         done = set_at_once(stream, request);
+    }
     free_request(request);
     return done == 0 ? 0 : halo_fail(err, done, "the filters cannot be sent: %s", strerror(-done));
 }
@@ -300,8 +311,9 @@ void sv_request_answer(struct sv_stream *stream, enum sv_request_kind kind, uint
 static bool holds(const struct sv_request *request)
 {
     const struct sv_stream *stream = request->stream;
-    return request->kind == SV_SET && (request->of_file || !request->reply) && !stream->coming &&
-           !stream->removed && !stream->sv->stopping;
+    if (request->kind != SV_SET || stream->removed || stream->sv->stopping)
+        return false;
+    return request->waits || ((request->of_file || !request->reply) && !stream->coming);
 }
 
 void sv_request_fail_all(struct sv_stream *stream, const char *why)
@@ -315,12 +327,11 @@ void sv_request_fail_all(struct sv_stream *stream, const char *why)
             continue;
         }
         *at = request->next;
-        if (!held && holds(request)) {
-            set_is_in_force(stream, request);
+        if (!held && holds(request) && set_at_once(stream, request) == 0)
             held = true;
-        } else {
-            refuse(request, -EAGAIN, why);
-        }
+        else
+            refuse(request, -EAGAIN,
+                   held && request->waits ? "other filters were set meanwhile" : why);
         free_request(request);
         at = &stream->sv->requests; /* who was told may have asked again */
     }
@@ -335,7 +346,8 @@ void sv_request_tick(struct halo_supervisor *sv)
             continue;
         if (r->kind == SV_SET) { /* kept until the engine has said what became of it */
             refuse(r, -ETIMEDOUT,
-                   "no picture came in time: the filters change when the next one does");
+                   r->waits ? "the stream has not ended in time: it begins again with these filters"
+                            : "no picture came in time: the filters change when the next one does");
             continue;
         }
         unlink_request(sv, r);

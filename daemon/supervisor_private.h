@@ -168,6 +168,7 @@ struct sv_request {
     uint64_t id, deadline;
     char *chain[HALO_MOST_RENDITIONS + 1]; /* SET: the stream's own, then its renditions' */
     bool of_file;                          /* SET: what the settings file says */
+    bool waits;                            /* SET: for what the engine has to leave */
     char control[68];
     int64_t value; /* both CONTROL */
     char format[8];

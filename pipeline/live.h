@@ -42,7 +42,8 @@
  * one after it, through sessions of the source that follow, failures of filters and encodings that
  * are tried again, and the stop. However long a picture takes, that is waited for; it does not wait
  * for more than 1.5 s until a picture has passed all new filters, where none comes or they fail.
- * Whatever was told before, to viewers or to outputs, is theirs.
+ * Whatever was told before, to viewers or to outputs, is theirs: a file or an URL that is slow may
+ * write it later.
  *
  * Privacy: pictures leave through halo_gate_leave() (gate.h) alone. After a failure of a filter no
  * picture is made, the state is HALO_LIVE_WAITING (also while the GPU's memory is full) or FAILED,

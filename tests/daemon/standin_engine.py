@@ -29,6 +29,7 @@ class Engine:
         self.link = socket.socket(fileno=3)
         self.link.setblocking(True)
         self.stream = None
+        self.end_takes = 0
 
     def tell(self, *fds, **words):
         self.raw(json.dumps(words).encode(), fds)
@@ -68,6 +69,7 @@ class Engine:
                     print(message['settings'], file=file)
                 self.running()
             elif message['do'] == 'stop':
+                time.sleep(self.end_takes)
                 self.tell(tell='gone', stream=self.stream)
             elif message['do'] == 'set':
                 at_set(message)
@@ -77,6 +79,11 @@ class Engine:
                                              why='not these'))
 
     def serve_until_set(self):
+        self.serve(lambda message: os._exit(1))
+
+    def serve_slow_ends(self):
+        """As with a file on a slow disk."""
+        self.end_takes = 1.5
         self.serve(lambda message: os._exit(1))
 
     # ---- misdeeds ----

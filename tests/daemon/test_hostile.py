@@ -159,6 +159,29 @@ class Hostile(DaemonTest):
             'gblur=sigma=2', {'a': 'gblur=sigma=3', 'b': 'gblur=sigma=4'}, 'running'))
         self.assertEqual(len(self.settings()), 1)
 
+    def test_a_set_while_the_stream_ends(self):
+        """Its files may still get what the old filters made: answered when that is over."""
+        daemon = self.hostile('hello,serve_slow_ends', {
+            'one': self.chains('gblur=sigma=2', 'gblur=sigma=3', 'gblur=sigma=4')})
+        daemon.wait_state('one', 'running')
+        begun = time.monotonic()
+        daemon.control('Stop', name='one')
+        other = daemontest.Control(daemon.path)
+        self.addCleanup(other.close)
+        other.send('Set', {'name': 'one', 'filters': 'gblur=sigma=7'})
+        self.assertTrue(wait_until(lambda: daemon.status('one')['engine'] == 'cpu'))
+        daemon.control('Set', name='one', filters='gblur=sigma=5')
+        self.assertGreater(time.monotonic() - begun, 1.4)
+        with self.assertRaises(Refused) as refused:
+            other.receive()
+        self.assertIn('other filters were set', str(refused.exception))
+        self.assertEqual(daemon.status('one')['filters'], 'gblur=sigma=5')
+        daemon.control('Start', name='one')
+        self.assertTrue(wait_until(lambda: len(self.settings()) == 2, 10), daemon.told())
+        text = json.dumps(self.settings()[1])
+        self.assertIn('gblur=sigma=5', text)
+        self.assertNotIn('gblur=sigma=7', text)
+
     def test_streams_that_never_go(self):
         """Both are removed and the engine is alive, but tells of no end: it is killed, once."""
         daemon = self.hostile('hello,start,start,alive',
