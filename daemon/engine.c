@@ -166,6 +166,8 @@ static void on_message(void *arg, json_t *message, const int *fds, int count)
         return;
     if (!strcmp(what, "quit"))
         quit(engine);
+    else if (!strcmp(what, "gpus"))
+        engine_gpu_survey(engine);
     else if (!strcmp(what, "log"))
         halo_log_set_level((enum halo_log_level)halo_json_integer(message, "level", HALO_LOG_QUIET,
                                                                   HALO_LOG_DEBUG, HALO_LOG_INFO));
@@ -219,7 +221,7 @@ static void on_tick(uv_timer_t *timer)
         next = s->next;
         engine_stream_tick(s);
     }
-    if (engine->quitting && !engine->streams && !engine->look) {
+    if (engine->quitting && !engine->streams && !engine->look && !engine->survey) {
         close_all(engine);
         return;
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * How full the GPUs are that this engine's streams use. The driver is asked on a thread of libuv's:
- * it may answer late, or never, and a look that does not come back is the last one. */
+ * How full the GPUs are that this engine's streams use, and what others have to spare. The driver is
+ * asked on a thread of libuv's: it may answer late, or never, and a look that does not come back is
+ * the last one. */
 #include <stdlib.h>
 
 #include "daemon/engine_private.h"
@@ -72,6 +73,46 @@ void engine_gpu_tick(struct engine *engine)
     engine->looked = now;
     engine->look = look;
     uv_queue_work(&engine->loop, &look->work, ask, asked);
+}
+
+/* ---- all of the machine ---- */
+
+struct engine_survey {
+    uv_work_t work;
+    struct engine *engine;
+    struct halo_device_load load[HALO_LINK_GPUS];
+    int gpus;
+};
+
+static void survey(uv_work_t *work)
+{
+    struct engine_survey *survey = work->data;
+    survey->gpus = halo_device_loads(survey->load, HALO_LINK_GPUS);
+}
+
+static void surveyed(uv_work_t *work, int status)
+{
+    struct engine_survey *survey = work->data;
+    struct engine *engine = survey->engine;
+    (void)status;
+    engine->survey = NULL;
+    if (engine->link)
+        halo_link_send(engine->link,
+                       json_pack("{s:s, s:o}", "tell", "gpus", "gpus",
+                                 halo_link_loads_write(survey->load, survey->gpus)),
+                       NULL, 0);
+    free(survey);
+}
+
+void engine_gpu_survey(struct engine *engine)
+{
+    struct engine_survey *new = engine->survey ? NULL : calloc(1, sizeof *new);
+    if (!new)
+        return;
+    new->engine = engine;
+    new->work.data = new;
+    engine->survey = new;
+    uv_queue_work(&engine->loop, &new->work, survey, surveyed);
 }
 
 json_t *engine_gpu_tell(const struct engine *engine)

@@ -50,7 +50,8 @@ struct engine {
     struct engine_look *look; /* under way on a thread of libuv's; NULL */
     uint64_t looked;          /* when the last one began */
     struct halo_link_gpu gpu[HALO_LINK_GPUS];
-    int gpus; /* of them, as last seen */
+    int gpus;                     /* of them, as last seen */
+    struct engine_survey *survey; /* under way on a thread of libuv's; NULL */
 };
 
 enum engine_phase {
@@ -98,6 +99,8 @@ void engine_stream_record(struct engine_stream *stream, bool on);
 /* ---- engine_gpu.c ---- */
 /* By the clock: looks now and then, beside the loop, for a driver may not answer. */
 void engine_gpu_tick(struct engine *engine);
+/* Tells what all GPUs of the machine have to spare, as soon as the driver says it. */
+void engine_gpu_survey(struct engine *engine);
 /* The list for the link; empty where the last look has not come back. */
 json_t *engine_gpu_tell(const struct engine *engine);
 

@@ -15,6 +15,7 @@
  *   key       stream, encoding
  *   snapshot  stream, id, format
  *   record    stream, on
+ *   gpus      tell what they have to spare
  *   log       level
  *   quit      finish everything and exit 0
  * From the engine, "tell":
@@ -26,6 +27,7 @@
  *   snapshot  stream, id, why or nothing; descriptor: a memfd with the image
  *   stats     streams {NAME: {...}} (link_stats.h), a message for each, and one without streams
  *             that has gpus [...]: every half second, also as the sign of life
+ *   gpus      gpus [...]: what each of the machine has to spare, by number; once when asked
  *   gone      stream: stopped, everything of it is finished
  *
  * A start follows the gone of the start before it, so that what is told of a stream is of the

@@ -169,13 +169,17 @@ void halo_link_stats_read(struct halo_link_stats *ret, const json_t *from)
         read_output(&ret->output[ret->outputs++], json_array_get(outputs, i));
 }
 
+json_t *halo_link_gpu_write(const struct halo_link_gpu *gpu)
+{
+    return json_pack("{s:I, s:I, s:I}", "number", (json_int_t)gpu->number, "memory_used_bytes",
+                     (json_int_t)gpu->used, "memory_size_bytes", (json_int_t)gpu->size);
+}
+
 json_t *halo_link_gpus_write(const struct halo_link_gpu *gpu, int count)
 {
     json_t *to = json_array();
     for (int i = 0; i < count; i++)
-        json_array_append_new(to, json_pack("{s:I, s:I, s:I}", "number", (json_int_t)gpu[i].number,
-                                            "memory_used_bytes", (json_int_t)gpu[i].used,
-                                            "memory_size_bytes", (json_int_t)gpu[i].size));
+        json_array_append_new(to, halo_link_gpu_write(&gpu[i]));
     return to;
 }
 
@@ -203,4 +207,30 @@ int halo_link_gpus_read(struct halo_link_gpu *ret, const json_t *from)
             ret[count++] = gpu;
     }
     return count;
+}
+
+json_t *halo_link_loads_write(const struct halo_device_load *load, int count)
+{
+    json_t *to = json_array();
+    for (int i = 0; i < count; i++)
+        json_array_append_new(to, json_pack("{s:I, s:i}", "memory_free_bytes",
+                                            (json_int_t)load[i].free, "busy", load[i].busy));
+    return to;
+}
+
+int halo_link_loads_read(struct halo_device_load *ret, const json_t *from)
+{
+    const size_t count = json_array_size(from);
+    if (!json_is_array(from) || count > HALO_LINK_GPUS)
+        return -1;
+    for (size_t i = 0; i < count; i++) {
+        const json_t *one = json_array_get(from, i);
+        ret[i] = (struct halo_device_load){
+            .free = halo_json_integer(one, "memory_free_bytes", 0, INT64_MAX / 2, -1),
+            .busy = (int)halo_json_integer(one, "busy", 0, 100, -1),
+        };
+        if (ret[i].free < 0 || ret[i].busy < 0)
+            return -1;
+    }
+    return (int)count;
 }

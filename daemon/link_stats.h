@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "config/daemon.h"
+#include "kernels/device_memory.h"
 #include "pipeline/live.h"
 
 enum { HALO_LINK_GPUS = 16 };
@@ -45,10 +46,15 @@ struct halo_link_gpu {
     int64_t number, used, size; /* bytes of its memory, of all processes */
 };
 
-/* A list of them; a new reference. */
+/* One, and a list of them; new references. */
+json_t *halo_link_gpu_write(const struct halo_link_gpu *gpu);
 json_t *halo_link_gpus_write(const struct halo_link_gpu *gpu, int count);
 /* Into ret, HALO_LINK_GPUS long: how many. What makes no sense is left out. */
 int halo_link_gpus_read(struct halo_link_gpu *ret, const json_t *from);
+
+/* What all GPUs of the machine have to spare, by number; likewise. -1: it makes no sense. */
+json_t *halo_link_loads_write(const struct halo_device_load *load, int count);
+int halo_link_loads_read(struct halo_device_load *ret, const json_t *from);
 
 /* New references; NULL: no memory. All that goes over the link, and this less its outputs. */
 json_t *halo_link_stats_write(const struct halo_link_stats *stats);

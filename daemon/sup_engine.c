@@ -40,33 +40,74 @@ static bool wants_gpu(const struct sv_stream *stream)
     return !strcmp(backend, "auto") && !stream->on_cpu && cuda && cuda->strategies[0];
 }
 
-static void name_engine(const struct sv_stream *stream, bool gpu, char *ret, size_t size)
+/* gpu: its number; negative: none. */
+static void name_engine(const struct sv_stream *stream, bool on_gpu, int gpu, char *ret,
+                        size_t size)
 {
     char number[16] = "";
-    if (gpu && stream->settings.gpu >= 0)
-        snprintf(number, sizeof number, "%d", stream->settings.gpu);
+    if (on_gpu && gpu >= 0)
+        snprintf(number, sizeof number, "%d", gpu);
     const bool alone = stream->alone || stream->settings.own_engine;
-    snprintf(ret, size, "%s%s%s%s", gpu ? "gpu" : "cpu", number, alone ? ":" : "",
+    snprintf(ret, size, "%s%s%s%s", on_gpu ? "gpu" : "cpu", number, alone ? ":" : "",
              alone ? stream->name : "");
 }
 
-struct sv_engine *sv_engine_of(struct sv_stream *stream)
+static struct sv_engine *find(const struct halo_supervisor *sv, const char *name)
 {
-    struct halo_supervisor *sv = stream->sv;
-    char name[96];
-    name_engine(stream, wants_gpu(stream), name, sizeof name);
-    for (struct sv_engine *e = sv->engines; e; e = e->next)
-        if (!strcmp(e->name, name))
-            return e;
+    struct sv_engine *engine = sv->engines;
+    while (engine && strcmp(engine->name, name) != 0)
+        engine = engine->next;
+    return engine;
+}
+
+static struct sv_engine *make(struct halo_supervisor *sv, const char *name)
+{
     struct sv_engine *engine = calloc(1, sizeof *engine);
     if (!engine)
         return NULL;
     engine->sv = sv;
     engine->state = SV_ENGINE_PAUSED;
+    engine->gpu = -1;
     snprintf(engine->name, sizeof engine->name, "%s", name);
     engine->next = sv->engines;
     sv->engines = engine;
     return engine;
+}
+
+struct sv_engine *sv_engine_of(struct sv_stream *stream)
+{
+    struct halo_supervisor *sv = stream->sv;
+    const bool on_gpu = wants_gpu(stream);
+    const int wished = stream->settings.gpu;
+    const int gpu = !on_gpu ? SV_GPU_NONE : wished >= 0 ? wished : sv_gpu_choose(sv);
+    if (gpu == SV_GPU_WAIT)
+        return NULL; /* the clock asks again */
+    char name[96];
+    name_engine(stream, on_gpu, gpu, name, sizeof name);
+    struct sv_engine *engine = find(sv, name);
+    if (!engine) {
+        engine = make(sv, name);
+        if (!engine)
+            return NULL;
+        engine->gpu = gpu < 0 ? -1 : gpu;
+        engine->choosing = gpu == SV_GPU_UNKNOWN;
+    }
+    stream->given = sv_now(sv);
+    return engine;
+}
+
+void sv_engine_become(struct sv_engine *engine, struct sv_stream *stream)
+{
+    char name[96];
+    const int gpu = sv_gpu_choose(engine->sv);
+    name_engine(stream, true, gpu, name, sizeof name);
+    if (gpu < 0 || find(engine->sv, name))
+        return;
+    halo_log(HALO_LOG_DEBUG, "engine %s is %s from now on", engine->name, name);
+    snprintf(engine->name, sizeof engine->name, "%s", name);
+    engine->gpu = gpu;
+    stream->engine = engine;
+    stream->given = sv_now(engine->sv);
 }
 
 int sv_engine_streams(const struct sv_engine *engine)
@@ -81,8 +122,8 @@ int sv_engine_streams(const struct sv_engine *engine)
 
 bool sv_engine_is_ready(const struct sv_engine *engine)
 {
-    return engine->state == SV_ENGINE_RUNNING && engine->process && engine->process->link &&
-           !engine->process->closed;
+    return engine->state == SV_ENGINE_RUNNING && !engine->choosing && engine->process &&
+           engine->process->link && !engine->process->closed;
 }
 
 json_t *sv_do(const char *what, const struct sv_stream *stream)
@@ -106,6 +147,10 @@ void sv_engine_ready(struct sv_engine *engine)
     halo_log(HALO_LOG_INFO, "engine %s runs (process %d)", engine->name,
              engine->process->handle.pid);
     sv_event(sv, "engine", engine->name, "running", NULL);
+    if (engine->choosing) {
+        sv_gpu_ask(engine);
+        return;
+    }
     for (struct sv_stream *s = sv->streams, *next; s; s = next) {
         next = s->next;
         if (s->engine == engine)
@@ -141,6 +186,8 @@ static void note_failure(struct sv_engine *engine, const char *why, bool device)
     sv_backoff_failed(&engine->backoff, now);
     engine->state = SV_ENGINE_PAUSED;
     engine->gpus = 0;
+    engine->asked = 0;
+    engine->choosing = false; /* one that fails at that is not asked again */
     halo_log(HALO_LOG_ERROR, "engine %s: %s", engine->name, why);
     sv_event(engine->sv, "engine", engine->name, "failed", why);
 }
@@ -199,6 +246,7 @@ void sv_engine_drop(struct sv_engine *engine)
 void sv_engine_step(struct sv_engine *engine)
 {
     const uint64_t now = sv_now(engine->sv);
+    sv_gpu_step(engine);
     if (sv_engine_streams(engine) > 0)
         engine->idle_since = 0;
     else if (!engine->idle_since)

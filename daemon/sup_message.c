@@ -167,9 +167,11 @@ static void on_message(void *arg, json_t *message, const int *fds, int count)
     process->heard = sv_now(process->sv);
     if (!engine || !tell || (!process->said_hello && strcmp(tell, "hello") != 0)) {
         halo_link_close_fds(fds, count);
-    } else if (!strcmp(tell, "hello") || !strcmp(tell, "stats")) {
+    } else if (!strcmp(tell, "hello") || !strcmp(tell, "stats") || !strcmp(tell, "gpus")) {
         halo_link_close_fds(fds, count);
-        good = tell[0] == 'h' ? take_hello(process, message) : take_stats(engine, message);
+        good = tell[0] == 'h'   ? take_hello(process, message)
+               : tell[0] == 's' ? take_stats(engine, message)
+                                : sv_gpu_told(engine, message);
     } else {
         good = take_of_stream(process, tell, message, fds, count);
     }

@@ -107,6 +107,18 @@ static void add_place(json_t *to, const struct sv_stream *stream)
     json_object_set_new(to, "cpu_instead", json_boolean(stream->on_cpu));
 }
 
+/* Where its engine is; what its memory holds as that told last, or its number alone. */
+static json_t *gpu_of(const struct sv_stream *stream)
+{
+    const struct sv_engine *engine = stream->engine;
+    if (!engine || engine->gpu < 0)
+        return json_null();
+    for (int i = 0; i < engine->gpus; i++)
+        if (engine->gpu_memory[i].number == engine->gpu)
+            return halo_link_gpu_write(&engine->gpu_memory[i]);
+    return json_pack("{s:i}", "number", engine->gpu);
+}
+
 static json_t *stream_status(const struct sv_stream *stream)
 {
     json_t *to = halo_link_stats_numbers(&stream->stats);
@@ -118,6 +130,7 @@ static json_t *stream_status(const struct sv_stream *stream)
         set_text(to, "backend",
                  stream->on_cpu ? "cpu" : halo_run_backends[stream->settings.backend]);
     json_object_set_new(to, "degraded", halo_lacks_write(stream->lack));
+    json_object_set_new(to, "gpu", gpu_of(stream));
     add_place(to, stream);
     json_t *renditions = json_object(), *outputs = json_array();
     for (int i = 0; i < stream->settings.renditions; i++)

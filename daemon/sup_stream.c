@@ -176,6 +176,8 @@ static char *write_settings(const struct sv_stream *stream)
         for (now.backend = 0; strcmp(halo_run_backends[now.backend], "cpu") != 0;)
             now.backend++;
         now.hwaccel = HALO_HWACCEL_NONE;
+    } else if (stream->engine->gpu >= 0) {
+        now.gpu = stream->engine->gpu;
     }
     return halo_stream_settings_write(&now);
 }

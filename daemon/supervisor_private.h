@@ -6,6 +6,7 @@
  *   sup_feed.c       its feeds, viewers and rings
  *   sup_camera.c     its virtual cameras
  *   sup_engine.c     which engine a stream belongs to; how engines fail and come back
+ *   sup_gpu.c        which GPU a stream without a number goes to
  *   sup_process.c    their processes
  *   sup_message.c    what these say
  *   sup_request.c    questions to an engine that somebody waits for
@@ -43,6 +44,7 @@ enum {
     SV_REPLY_MS = 4500,      /* for an answer; with the clock's grain less than the five seconds */
     SV_CRASHES = 2,          /* with a stream active: it gets an engine of its own */
     SV_CRASHES_MS = 600000,  /* within that time */
+    SV_SURVEY_MS = 5000,     /* for a driver to say which GPUs there are */
     SV_MEMORY_MS = 3000,     /* without memory of the GPU, and a stream that may goes to the CPU */
     SV_PACKETS_AT_ONCE = 64, /* of one ring, before the others have their turn */
 };
@@ -85,7 +87,10 @@ enum sv_engine_state { SV_ENGINE_STARTING, SV_ENGINE_RUNNING, SV_ENGINE_PAUSED }
 struct sv_engine {
     struct halo_supervisor *sv;
     struct sv_engine *next;
-    char name[96];              /* "cpu", "gpu", "gpu1", "cpu:STREAM" */
+    char name[96];              /* "cpu", "gpu0", "cpu:STREAM"; "gpu": see below */
+    int gpu;                    /* its number; -1: of the CPU, or it is not known which */
+    bool choosing;              /* it is to say which GPUs there are, then it gets its number */
+    uint64_t asked;             /* for that, and it has not said it yet; 0: no */
     struct sv_process *process; /* NULL: PAUSED */
     enum sv_engine_state state;
     struct sv_backoff backoff;
@@ -142,6 +147,7 @@ struct sv_stream {
     enum sv_phase phase;
     uint64_t phase_since;
     struct sv_engine *engine; /* kept over its restarts; NULL: none */
+    uint64_t given;           /* when it got that */
     struct sv_backoff backoff;
     enum sv_state state;
     char why[600];
@@ -176,6 +182,13 @@ struct sv_request {
     void *arg;
 };
 
+/* What the machine's GPUs have to spare, as an engine saw it. */
+struct sv_gpus {
+    struct halo_device_load load[HALO_LINK_GPUS];
+    int count;
+    uint64_t known; /* when; 0: never */
+};
+
 struct halo_supervisor {
     uv_loop_t *loop;
     const char *program;
@@ -185,6 +198,7 @@ struct halo_supervisor {
     struct sv_process *processes;
     struct sv_request *requests;
     struct halo_listener *listeners;
+    struct sv_gpus gpus;
     uv_timer_t tick;
     uv_idle_t drain; /* runs while rings have more */
     AVPacket *packet;
@@ -263,6 +277,8 @@ void sv_camera_close(struct sv_stream *stream);
 /* ---- sup_engine.c ---- */
 struct sv_engine *sv_engine_of(
     struct sv_stream *stream); /* made where there is none; NULL: memory */
+/* Takes the name and the number of the engine that the stream should have, if there is none. */
+void sv_engine_become(struct sv_engine *engine, struct sv_stream *stream);
 bool sv_engine_is_ready(const struct sv_engine *engine);
 void sv_engine_step(struct sv_engine *engine); /* by the clock; may free it */
 void sv_engine_ready(struct sv_engine *engine);
@@ -272,6 +288,18 @@ void sv_engine_drop(struct sv_engine *engine); /* its process is asked to finish
 int sv_engine_send(struct sv_engine *engine, json_t *message);
 int sv_engine_streams(const struct sv_engine *engine);
 json_t *sv_do(const char *what, const struct sv_stream *stream); /* a message to build on */
+
+/* ---- sup_gpu.c ---- */
+enum {
+    SV_GPU_NONE = -1,    /* there is no GPU */
+    SV_GPU_UNKNOWN = -2, /* nobody has said which there are */
+    SV_GPU_WAIT = -3,    /* somebody has been asked, and says it soon */
+};
+int sv_gpu_choose(struct halo_supervisor *sv); /* a number, or one of these */
+void sv_gpu_ask(struct sv_engine *engine);     /* its process runs */
+/* An engine's answer; false: it makes no sense. */
+bool sv_gpu_told(struct sv_engine *engine, const json_t *message);
+void sv_gpu_step(struct sv_engine *engine); /* by the clock: an answer may have taken too long */
 
 /* ---- sup_process.c ---- */
 int sv_process_start(struct sv_engine *engine, struct halo_error *err);

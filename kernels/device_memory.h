@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * How full a GPU is. */
+ * How full a GPU is, and what all of them have to spare. */
 #ifndef HALO_DEVICE_MEMORY_H
 #define HALO_DEVICE_MEMORY_H
 
@@ -13,5 +13,14 @@ struct halo_device_memory {
  * CUDA, or it is lost), -EIO. Any thread; waits for the driver, which may take for ever where the
  * device hangs. */
 int halo_device_memory(int device, struct halo_device_memory *ret);
+
+struct halo_device_load {
+    int64_t free; /* bytes; 0: nobody knows */
+    int busy;     /* percent of the last moments */
+};
+
+/* Of the first `most` CUDA devices, by number: how many there are of these. Starts none of them, but
+ * the driver. Any thread; may take as long as above. */
+int halo_device_loads(struct halo_device_load *ret, int most);
 
 #endif

@@ -7,8 +7,13 @@
 #include <cuda_runtime_api.h>
 
 #include "kernels/cuda/lane.h"
+#include "kernels/device_memory.h"
 
-enum { NVML_SUCCESS = 0, NEAR = 256 << 20 }; /* bytes: no difference between two devices */
+enum {
+    NVML_SUCCESS = 0,
+    NEAR = 256 << 20, /* bytes: no difference between two devices */
+    MOST = 64,        /* devices that are looked at */
+};
 
 /* As NVML's own header has them. */
 typedef struct nvml_device *nvml_device;
@@ -43,12 +48,7 @@ static bool load(struct nvml *n)
     return n->init && n->shutdown && n->find && n->memory && n->use && n->init() == NVML_SUCCESS;
 }
 
-struct load {
-    unsigned long long free; /* bytes */
-    unsigned busy;           /* percent */
-};
-
-static bool ask(const struct nvml *n, int device, struct load *ret)
+static bool ask(const struct nvml *n, int device, struct halo_device_load *ret)
 {
     char bus[32];
     nvml_device found;
@@ -58,11 +58,32 @@ static bool ask(const struct nvml *n, int device, struct load *ret)
         n->find(bus, &found) != NVML_SUCCESS || n->memory(found, &memory) != NVML_SUCCESS)
         return false;
     (void)n->use(found, &use);
-    *ret = (struct load){memory.free, use.gpu};
+    *ret = (struct halo_device_load){(int64_t)memory.free, (int)use.gpu};
     return true;
 }
 
-static bool is_better(const struct load *a, const struct load *b)
+/* Of one device there is nothing to ask: it is the one. */
+int halo_device_loads(struct halo_device_load *ret, int most)
+{
+    int devices = 0;
+    struct nvml n = {NULL};
+    if (cudaGetDeviceCount(&devices) != cudaSuccess)
+        devices = 0;
+    devices = devices < most ? devices : most;
+    for (int i = 0; i < devices; i++)
+        ret[i] = (struct halo_device_load){0};
+    if (devices > 1 && load(&n)) {
+        for (int i = 0; i < devices; i++)
+            (void)ask(&n, i, &ret[i]);
+        n.shutdown();
+    }
+    (void)cudaGetLastError();
+    if (n.library)
+        dlclose(n.library);
+    return devices;
+}
+
+static bool is_better(const struct halo_device_load *a, const struct halo_device_load *b)
 {
     const bool near = a->free < b->free + NEAR && b->free < a->free + NEAR;
     return near ? a->busy < b->busy : a->free > b->free;
@@ -70,21 +91,13 @@ static bool is_better(const struct load *a, const struct load *b)
 
 int halo_cuda_least_loaded(void)
 {
-    int devices = 0, best = 0;
-    struct nvml n = {NULL};
-    struct load least = {0, 100};
-    if (cudaGetDeviceCount(&devices) == cudaSuccess && devices > 1 && load(&n)) {
-        for (int i = 0; i < devices; i++) {
-            struct load now;
-            if (ask(&n, i, &now) && is_better(&now, &least)) {
-                least = now;
-                best = i;
-            }
+    struct halo_device_load loads[MOST], least = {0, 100};
+    const int devices = halo_device_loads(loads, MOST);
+    int best = 0;
+    for (int i = 0; i < devices; i++)
+        if (loads[i].free && is_better(&loads[i], &least)) {
+            least = loads[i];
+            best = i;
         }
-        n.shutdown();
-    }
-    (void)cudaGetLastError();
-    if (n.library)
-        dlclose(n.library);
     return best;
 }

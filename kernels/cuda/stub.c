@@ -52,6 +52,13 @@ int halo_cuda_times(struct halo_backend *b, struct halo_frame_times *ret)
     return -ENOTSUP;
 }
 
+int halo_device_loads(struct halo_device_load *ret, int most)
+{
+    (void)ret;
+    (void)most;
+    return 0;
+}
+
 int halo_device_memory(int device, struct halo_device_memory *ret)
 {
     (void)device;

@@ -49,8 +49,15 @@ class Engine:
             if message['do'] == 'start':
                 self.stream = message['stream']
                 return
+            if message['do'] == 'gpus':
+                self.survey()
             if message['do'] == 'quit':
                 sys.exit(0)
+
+    def survey(self):
+        """The GPUs of the machine."""
+        for gpus in json.loads(os.environ.get('STANDIN_GPUS', '[[]]')):
+            self.tell(tell='gpus', gpus=gpus)
 
     # ---- what engines do, but for one thing ----
 
@@ -73,6 +80,8 @@ class Engine:
                 self.tell(tell='gone', stream=self.stream)
             elif message['do'] == 'set':
                 at_set(message)
+            elif message['do'] == 'gpus':
+                self.survey()
 
     def serve_without_sets(self):
         self.serve(lambda message: self.tell(tell='set', stream=self.stream, id=message['id'],

@@ -98,6 +98,11 @@ static json_t *stream_status(const struct halo_supervisor *sv, int i)
     json_object_set_new(status, "stages",
                         json_pack("{s:o, s:o, s:o, s:o}", "decode", stage(2), "filter", stage(4),
                                   "encode", stage(3), "total", stage(11)));
+    json_object_set_new(status, "gpu",
+                        i ? json_null()
+                          : json_pack("{s:i, s:I, s:I}", "number", 1, "memory_used_bytes",
+                                      (json_int_t)5000000001, "memory_size_bytes",
+                                      (json_int_t)80000000000));
     json_object_set_new(status, "outputs",
                         json_pack("[{s:s, s:s, s:i, s:i, s:i, s:i}, {s:s, s:s, s:i}, "
                                   "{s:s, s:s, s:i}, {s:s}]",
@@ -115,7 +120,7 @@ json_t *halo_supervisor_status(const struct halo_supervisor *sv)
         json_array_append_new(streams, stream_status(sv, i));
     return json_pack("{s:o, s:[{s:s, s:i, s:s, s:i}, {s:s, s:[{s:i, s:I, s:I}]}], s:f}", "streams",
                      streams, "engines", "name", "cpu", "pid", 1234, "state", "running", "restarts",
-                     1, "name", "gpu", "gpus", "number", 1, "memory_used_bytes",
+                     1, "name", "gpu1", "gpus", "number", 1, "memory_used_bytes",
                      (json_int_t)5000000001, "memory_size_bytes", (json_int_t)80000000000, "since",
                      1.7e9);
 }

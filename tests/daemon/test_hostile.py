@@ -212,6 +212,74 @@ class Hostile(DaemonTest):
             os.unlink(self.path('honest'))
             os.unlink(self.path('starts'))
 
+    def on_gpus(self, streams, *surveys):
+        """GPUs with so much free memory, as engines tell; names on each engine, by its name."""
+        lists = [[{'memory_free_bytes': free << 20, 'busy': busy} for free, busy in survey]
+                 for survey in surveys]
+        daemon = self.hostile('hello,serve_without_sets', streams, STANDIN_GPUS=json.dumps(lists))
+        for name in streams:
+            daemon.wait_state(name, 'running')
+        return daemon
+
+    def places(self, daemon):
+        return {engine['name']: sorted(engine['streams'])
+                for engine in daemon.status()['engines'] if engine['streams']}
+
+    def autos(self, *names, **more):
+        return {name: self.stream(name, backend='auto', **more) for name in names}
+
+    def test_streams_that_start_together(self):
+        """Two GPUs are as good as the same: as many on each, and each knows its number."""
+        daemon = self.on_gpus(self.autos(*'abcd'), [(40000, 0), (40100, 9)])
+        places = self.places(daemon)
+        self.assertEqual(sorted(places), ['gpu0', 'gpu1'])
+        self.assertEqual([len(names) for names in places.values()], [2, 2])
+        numbers = [re.findall(r'"gpu": (\d)', json.dumps(text)) for text in self.settings()]
+        self.assertEqual(sorted(numbers), [['0'], ['0'], ['1'], ['1']])
+        self.assertTrue(wait_until(lambda: len(daemon.status()['engines']) == 2), 'idle ones stay')
+        self.assertEqual(daemon.status('a')['gpu']['number'],
+                         int(daemon.status('a')['engine'][-1]))
+
+    def test_one_engine_for_a_gpu(self):
+        """Whether its number is asked for or chosen."""
+        daemon = self.on_gpus({**self.autos('a', 'b'), 'c': self.stream('c', backend='cuda', gpu=1),
+                               'd': self.stream('d')}, [(9000, 0), (70000, 50)])
+        self.assertEqual(self.places(daemon), {'gpu1': ['a', 'b', 'c'], 'cpu': ['d']})
+        self.assertIsNone(daemon.status('d')['gpu'])
+
+    def test_the_one_that_is_asked_for_counts(self):
+        """And so do streams with an engine of their own, whose engine has the number, too."""
+        daemon = self.on_gpus({'c': self.stream('c', backend='auto', gpu=0), **self.autos('a'),
+                               **self.autos('own', own_engine=True)},
+                              [(8000, 0), (8000, 0), (8000, 0)])
+        places = self.places(daemon)
+        self.assertEqual(places.pop('gpu0'), ['c'])
+        self.assertIn(places, ({'gpu1': ['a'], 'gpu2:own': ['own']},
+                               {'gpu2': ['a'], 'gpu1:own': ['own']}))
+
+    def test_one_that_comes_later(self):
+        """Running engines are asked again, and none is started for that."""
+        daemon = self.on_gpus(self.autos('a'), [(9000, 0), (8900, 0)])
+        self.assertEqual(self.places(daemon), {'gpu0': ['a']})
+        starts = len(self.starts())
+        daemon.write(self.autos('a', 'b'))
+        daemon.control('Reload')
+        daemon.wait_state('b', 'running')
+        self.assertEqual(self.places(daemon), {'gpu0': ['a'], 'gpu1': ['b']})
+        self.assertEqual(len(self.starts()), starts + 1)
+
+    def test_no_gpus(self):
+        """They go on as they can, which is the engine's to see."""
+        daemon = self.on_gpus(self.autos('a', 'b'), [])
+        self.assertEqual(self.places(daemon), {'gpu': ['a', 'b']})
+
+    def test_lies_about_gpus(self):
+        """As if nothing had been said, for which there is a limit."""
+        daemon = self.on_gpus(self.autos('a'), [(-5, 0)], [(5, 101)], [(1, 1)] * 17)
+        self.assertEqual(self.places(daemon), {'gpu': ['a']})
+        self.assertIn('which GPUs there are', daemon.told())
+        self.assertIn('makes no sense', daemon.told())
+
     def test_memory_of_gpus(self):
         """What an engine tells of it is checked, and goes with the engine."""
         daemon = self.hostile('hello,start,running,gpus,waits,status_75')

@@ -8,6 +8,7 @@
 
 #include "cmocka_all.h"
 #include "kernels/cuda/lane.h"
+#include "kernels/device_memory.h"
 
 enum { DEVICES = 4 };
 
@@ -135,11 +136,35 @@ static void test_choice(void **state)
     }
 }
 
+static void test_loads(void **state)
+{
+    (void)state;
+    struct halo_device_load got[DEVICES + 1];
+    memset(&machine, 0, sizeof machine);
+    assert_int_equal(halo_device_loads(got, DEVICES), 0);
+    machine.devices = 1;
+    assert_int_equal(halo_device_loads(got, DEVICES), 1);
+    assert_int_equal(got[0].free, 0);
+    assert_int_equal(machine.loads, 0); /* of one there is nothing to ask */
+    machine.devices = DEVICES;
+    machine.library = true;
+    for (int d = 0; d < DEVICES; d++) {
+        machine.device[d].free = d == 2 ? 0 : 1000 * (unsigned)(d + 1); /* 2: not known */
+        machine.device[d].busy = 10 * (unsigned)d;
+    }
+    assert_int_equal(halo_device_loads(got, 2), 2);
+    assert_int_equal(halo_device_loads(got, DEVICES + 1), DEVICES);
+    assert_true(got[0].free == (int64_t)(1000 * MIB) && got[0].busy == 0);
+    assert_true(got[2].free == 0 && got[2].busy == 0);
+    assert_true(got[3].free == (int64_t)(4000 * MIB) && got[3].busy == 30);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_nothing_to_choose),
         cmocka_unit_test(test_choice),
+        cmocka_unit_test(test_loads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

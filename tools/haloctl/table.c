@@ -5,12 +5,13 @@
 
 #include "tools/haloctl/haloctl.h"
 
-enum { COLUMNS = 10, CELL = 160, MOST_ROWS = 257 };
+enum { COLUMNS = 11, GPU = 9, CELL = 160, MOST_ROWS = 257 };
 
 typedef char cells[COLUMNS][CELL];
 
-static const char *const heads[COLUMNS] = {"NAME",    "STATE",   "FPS",     "SIZE",    "PICTURES",
-                                           "DROPPED", "LATENCY", "VIEWERS", "BACKEND", "WHY"};
+static const char *const heads[COLUMNS] = {"NAME",     "STATE",      "FPS",     "SIZE",
+                                           "PICTURES", "DROPPED",    "LATENCY", "VIEWERS",
+                                           "BACKEND",  "GPU MEMORY", "WHY"};
 
 static double sum_of(const json_t *object)
 {
@@ -26,6 +27,20 @@ static double sum_of(const json_t *object)
 static void write_ms(char *to, size_t size, double ms)
 {
     snprintf(to, size, ms < 10 ? "%.2f ms" : ms < 100 ? "%.1f ms" : "%.0f ms", ms);
+}
+
+/* The number of a stream's GPU, and how full it is; "" where it is on none. */
+static void write_gpu(char *to, size_t size, const json_t *stream, const char *format)
+{
+    static const double GIB = 1 << 30;
+    const json_t *gpu = json_object_get(stream, "gpu");
+    const double all = ctl_number(gpu, "memory_size_bytes");
+    to[0] = '\0';
+    if (json_is_object(gpu) && all > 0)
+        snprintf(to, size, format, ctl_number(gpu, "number"),
+                 ctl_number(gpu, "memory_used_bytes") / GIB, all / GIB);
+    else if (json_is_object(gpu))
+        snprintf(to, size, "%.0f", ctl_number(gpu, "number"));
 }
 
 static void fill_row(cells row, const json_t *stream)
@@ -44,7 +59,8 @@ static void fill_row(cells row, const json_t *stream)
     snprintf(row[7], CELL, "%.0f%s", ctl_number(stream, "viewers"),
              json_is_true(json_object_get(stream, "card")) ? " (card)" : "");
     snprintf(row[8], CELL, "%s", ctl_text(stream, "backend"));
-    snprintf(row[9], CELL, "%s", ctl_why(stream));
+    write_gpu(row[GPU], CELL, stream, "%.0f: %.1f/%.1f GiB");
+    snprintf(row[10], CELL, "%s", ctl_why(stream));
 }
 
 /* Columns of a terminal that text takes: characters, each as one. */
@@ -79,15 +95,26 @@ static const char *colour_of(const char *state)
     return "";
 }
 
+/* Whether nothing follows in the row. */
+static bool is_last(cells row, int at)
+{
+    while (++at < COLUMNS)
+        if (row[at][0])
+            return false;
+    return true;
+}
+
 static void print_row(cells row, const int *widths, int columns, bool colours, FILE *to)
 {
     int left = columns > 0 ? columns : 1 << 20;
     for (int c = 0; c < COLUMNS && left > 0; c++) {
+        if (!widths[c])
+            continue;
         const int width = width_of(row[c]), bytes = bytes_within(row[c], left);
         const char *colour = colours && c == 1 ? colour_of(row[c]) : "";
         fprintf(to, "%s%.*s%s", colour, bytes, row[c], *colour ? "\033[0m" : "");
         left -= width;
-        if (c + 1 == COLUMNS || !row[c + 1][0])
+        if (is_last(row, c))
             break;
         const int gap = widths[c] - width + 2;
         left -= gap;
@@ -104,10 +131,13 @@ void ctl_print_table(const json_t *streams, int columns, bool colours, FILE *to)
     cells *table = calloc(rows, sizeof(*table));
     if (!table)
         return;
-    for (int c = 0; c < COLUMNS; c++)
-        snprintf(table[0][c], CELL, "%s", heads[c]);
-    for (size_t r = 1; r < rows; r++)
+    bool gpus = false;
+    for (size_t r = 1; r < rows; r++) {
         fill_row(table[r], json_array_get(streams, r - 1));
+        gpus |= table[r][GPU][0];
+    }
+    for (int c = 0; c < COLUMNS; c++)
+        snprintf(table[0][c], CELL, "%s", c != GPU || gpus ? heads[c] : "");
     for (size_t r = 0; r < rows; r++)
         for (int c = 0; c < COLUMNS; c++)
             if (width_of(table[r][c]) > widths[c])
@@ -164,11 +194,15 @@ void ctl_print_stream(const json_t *stream, FILE *to)
     static const char *const texts[] = {"name",   "state",   "why",     "input",
                                         "engine", "backend", "filters", "privacy"};
     const char *reason;
+    char gpu[CELL];
     json_t *value;
     size_t i;
     for (size_t k = 0; k < sizeof(texts) / sizeof(texts[0]); k++)
         print_text(stream, texts[k], to);
     print_lacks(json_object_get(stream, "degraded"), to);
+    write_gpu(gpu, sizeof gpu, stream, "%.0f: %.1f of %.1f GiB used");
+    if (gpu[0])
+        fprintf(to, "%-10s %s\n", "gpu", gpu);
     fprintf(to, "%-10s %.0fx%.0f, %.1f a second\n", "pictures", ctl_number(stream, "width"),
             ctl_number(stream, "height"), ctl_number(stream, "rate"));
     fprintf(to, "%-10s %.0f decoded, %.0f filtered, %.0f encoded\n", "",
