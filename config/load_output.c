@@ -151,6 +151,7 @@ static void give(struct halo_loader *l, char **field, const char *text)
 static void finish_camera(struct halo_loader *l, struct halo_output_settings *output,
                           struct halo_node *node)
 {
+    enum { MOST_SIDE = 8192 }; /* of v4l2loopback, and the supervisor holds such a picture */
     static const char *const without[] = {"codec", "bitrate", "crf", "preset", "chroma"};
     struct halo_video_settings *video = &output->video;
     struct halo_node *map = halo_node_get(node, "video");
@@ -173,6 +174,9 @@ static void finish_camera(struct halo_loader *l, struct halo_output_settings *ou
         (width % 2 || height % 2))
         halo_loader_say_of(l, node, "video", "size: %s: of a virtual camera it is even",
                            video->size);
+    if (width > MOST_SIDE || height > MOST_SIDE)
+        halo_loader_say_of(l, node, "video", "size: %s: a virtual camera has %dx%d at most",
+                           video->size, MOST_SIDE, MOST_SIDE);
 }
 
 /* Keys that would have no effect with this kind. */

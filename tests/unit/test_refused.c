@@ -144,6 +144,8 @@ static void outputs(void **state)
            AT_OUT ".audio: has no effect with v4l2:", AT_OUT ".hook: has no effect with v4l2:",
            AT_OUT ".format: must be yuyv, yu12, nv12 or mjpeg",
            AT_OUT ".video: size: 641x360: of a virtual camera it is even");
+    REFUSE(OUT "{v4l2: /dev/video10, video: {size: 640x99998}}\n",
+           AT_OUT ".video: size: 640x99998: a virtual camera has 8192x8192 at most");
     REFUSE(OUT "{v4l2: /dev/video10, video: {codec: raw, crf: 3}}\n",
            AT_OUT ".video: codec: has no effect with v4l2:",
            AT_OUT ".video: crf: has no effect with v4l2:");
