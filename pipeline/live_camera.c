@@ -247,9 +247,10 @@ int halo_live_camera_read(struct halo_live *live, struct halo_live_input *in,
             halo_raw_picture_destroy(*ret_raw);
             av_packet_unref(in->pkt);
             *ret_raw = NULL;
+        }
+        if (ret > 0 || halo_live_stopped(live)) {
+            atomic_store(&live->camera.trouble, HALO_V4L2_FINE); /* it is let go of, nothing else */
             return 0;
         }
-        if (halo_live_stopped(live))
-            return 0;
     }
 }
