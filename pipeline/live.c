@@ -137,10 +137,10 @@ int halo_live_start(struct halo_live *live, struct halo_error *err)
 {
     const struct sigaction wake = {.sa_handler = do_nothing}; /* no SA_RESTART: it interrupts */
     sigaction(WAKE_SIGNAL, &wake, NULL);
-    const int ret = -pthread_create(&live->source_thread, NULL, halo_live_source_main, live);
+    const int ret = halo_live_thread(&live->source_thread, halo_live_source_main, live, err);
     if (ret < 0) {
         atomic_store(&live->done, true);
-        return halo_fail(err, ret, "no thread could be started: %s", strerror(-ret));
+        return ret;
     }
     live->started = true;
     return 0;

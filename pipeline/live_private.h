@@ -295,6 +295,8 @@ int halo_live_check(struct halo_live *live, struct halo_error *err);
 
 /* ---- live_source.c ---- */
 void *halo_live_source_main(void *arg);
+/* Starts a thread, to be joined. 0 or -errno. */
+int halo_live_thread(pthread_t *ret, void *(*run)(void *), void *arg, struct halo_error *err);
 /* The shape as far as settings say what it is, where there is none yet. Card thread. */
 void halo_live_make_up(struct halo_live *live);
 

@@ -35,9 +35,9 @@ static int start_cards(struct halo_live *live, struct halo_error *err)
         return 0;
     live->began = halo_now_ns();
     snprintf(live->words, sizeof live->words, "connecting");
-    const int ret = -pthread_create(&live->card_thread, NULL, halo_live_card_main, live);
+    const int ret = halo_live_thread(&live->card_thread, halo_live_card_main, live, err);
     live->carded = ret == 0;
-    return ret < 0 ? halo_fail(err, ret, "no thread could be started: %s", strerror(-ret)) : 0;
+    return ret;
 }
 
 static void end_cards(struct halo_live *live)
@@ -268,10 +268,8 @@ void *halo_live_source_main(void *arg)
     struct halo_live *live = arg;
     struct halo_error err = {0};
     halo_log_set_stream(live->settings.name);
-    const int ret = -pthread_create(&live->aside_thread, NULL, halo_live_aside_main, live);
+    const int ret = halo_live_thread(&live->aside_thread, halo_live_aside_main, live, &err);
     live->asided = ret == 0;
-    if (ret < 0)
-        halo_fail(&err, ret, "no thread could be started: %s", strerror(-ret));
     if (ret >= 0 && open_ring(live, &err) >= 0 && start_cards(live, &err) >= 0)
         live_on(live);
     else

@@ -8,16 +8,22 @@
 
 enum { DESCRIBE_S = 5 }; /* for encoders to be described, before pictures come without that */
 
+int halo_live_thread(pthread_t *ret, void *(*run)(void *), void *arg, struct halo_error *err)
+{
+    const int r = -pthread_create(ret, NULL, run, arg);
+    return r < 0 ? halo_fail(err, r, "no thread could be started: %s", strerror(-r)) : 0;
+}
+
 static int start_filters(struct halo_live *live, struct halo_error *err)
 {
-    int ret = -pthread_create(&live->filter_thread, NULL, halo_live_filter_main, live);
+    int ret = halo_live_thread(&live->filter_thread, halo_live_filter_main, live, err);
     if (ret < 0)
-        return halo_fail(err, ret, "no thread could be started: %s", strerror(-ret));
-    ret = -pthread_create(&live->collect_thread, NULL, halo_live_collect_main, live);
+        return ret;
+    ret = halo_live_thread(&live->collect_thread, halo_live_collect_main, live, err);
     if (ret < 0) {
         halo_queue_abort(live->to_filter);
         pthread_join(live->filter_thread, NULL);
-        return halo_fail(err, ret, "no thread could be started: %s", strerror(-ret));
+        return ret;
     }
     live->staged = true;
     return 0;
@@ -27,9 +33,9 @@ static int start_encodings(struct halo_live *live, struct halo_error *err)
 {
     for (int i = 0; i < live->encodings; i++) {
         struct halo_live_encoding *e = &live->encoder[i];
-        const int ret = -pthread_create(&e->thread, NULL, halo_live_encode_main, e);
+        const int ret = halo_live_thread(&e->thread, halo_live_encode_main, e, err);
         if (ret < 0)
-            return halo_fail(err, ret, "no thread could be started: %s", strerror(-ret));
+            return ret;
         e->running = true;
     }
     return 0;
