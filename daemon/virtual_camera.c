@@ -31,9 +31,9 @@ struct halo_virtual {
     struct halo_loopback *device; /* NULL: not open */
     enum halo_v4l2_trouble trouble;
     char why[400];
-    double pause;  /* seconds, before the next try */
-    int readers;   /* 1, 0, -ENOTSUP */
-    int64_t tried; /* ns */
+    double pause; /* seconds, before the next try */
+    int readers;  /* 1, 0, -ENOTSUP */
+    int64_t lost; /* ns: when it was, or could not be opened */
 
     AVPacket *picture; /* the newest; empty: none */
     AVPacket *card;    /* of coded pictures: what there is before; empty: none */
@@ -56,6 +56,7 @@ static void tell(struct halo_virtual *v, enum halo_v4l2_trouble trouble, const c
         return;
     v->trouble = trouble;
     snprintf(v->why, sizeof v->why, "%s", why);
+    halo_sanitise(v->why); /* it may be cut inside of a character */
     v->events->told(v->arg, trouble == HALO_V4L2_FINE ? "writing" : halo_v4l2_states[trouble].name,
                     v->why);
 }
@@ -78,9 +79,10 @@ void halo_virtual_clear(struct halo_virtual *v)
 static void lose(struct halo_virtual *v, enum halo_v4l2_trouble trouble, const char *why)
 {
     const struct halo_v4l2_state *state = &halo_v4l2_states[trouble];
-    const bool again = !v->device && trouble == v->trouble;
+    const bool again = trouble == v->trouble; /* FINE, once it was written */
     halo_loopback_close(v->device);
     v->device = NULL;
+    v->lost = halo_now_ns();
     v->pause = again ? 2 * v->pause : state->first_pause;
     if (v->pause > state->last_pause)
         v->pause = state->last_pause;
@@ -95,7 +97,6 @@ static void try_to_open(struct halo_virtual *v)
 {
     enum halo_v4l2_trouble trouble = HALO_V4L2_BROKEN;
     struct halo_error err = {0};
-    v->tried = halo_now_ns();
     if (halo_loopback_open(&v->device, v->path, &v->form, &trouble, &err) < 0) {
         lose(v, trouble, err.text);
         return;
@@ -103,7 +104,6 @@ static void try_to_open(struct halo_virtual *v)
     uv_poll_stop(&v->watch);
     v->opened++;
     v->due = v->written_at = halo_now_ns() - v->period;
-    tell(v, HALO_V4L2_FINE, "");
 }
 
 /* ---- pictures ---- */
@@ -132,6 +132,7 @@ static void write_one(struct halo_virtual *v)
         return;
     const int ret = halo_loopback_write(v->device, data, size, &trouble, &err);
     if (ret == 0) {
+        tell(v, HALO_V4L2_FINE, ""); /* not before: some open, and take nothing */
         v->pictures++;
         v->repeated += !v->fresh;
         if (v->fresh && v->taken)
@@ -180,7 +181,7 @@ static void turn(uv_timer_t *timer)
         tell_looked(v, halo_virtual_is_looked_at(v));
     if (v->device && halo_now_ns() >= time_of_next(v) - 500000)
         write_one(v);
-    set_timer(v, v->device ? time_of_next(v) : v->tried + (int64_t)(v->pause * 1e9));
+    set_timer(v, v->device ? time_of_next(v) : v->lost + (int64_t)(v->pause * 1e9));
 }
 
 /* Something came or changed where the device is to be. */
@@ -366,8 +367,8 @@ json_t *halo_virtual_status(const struct halo_virtual *v)
     json_t *readers = !v->device || v->readers < 0 ? json_null() : json_boolean(v->readers);
     const char *state = v->device ? "writing" : halo_v4l2_states[v->trouble].name;
     return json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:o, s:o}", "state",
-                     v->device || v->trouble ? state : "starting", "why", v->why, "pictures",
-                     (json_int_t)v->pictures, "repeated", (json_int_t)v->repeated,
+                     v->device || v->trouble ? state : "starting", "why", v->device ? "" : v->why,
+                     "pictures", (json_int_t)v->pictures, "repeated", (json_int_t)v->repeated,
                      "dropped_packets", (json_int_t)v->dropped, "opened", (json_int_t)v->opened,
                      "failures", (json_int_t)v->failures, "delay_ms", delay_status(&v->delay),
                      "readers", readers);

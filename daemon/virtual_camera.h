@@ -56,7 +56,7 @@ void halo_virtual_forget(struct halo_virtual *v);
 /* Whether it is open and programs have it open, or do not say. */
 bool halo_virtual_is_looked_at(struct halo_virtual *v);
 bool halo_virtual_is_open(const struct halo_virtual *v);
-/* Why it is not open; FINE while it is, and before the first try. */
+/* Why it is not written; FINE while it is, and before the first try. */
 enum halo_v4l2_trouble halo_virtual_trouble(const struct halo_virtual *v);
 
 /* ns from a picture's time to when it was written, of those that were written once and first. */

@@ -179,6 +179,23 @@ class VirtualCamera(DaemonTest):
         self.assertEqual(self.output(daemon)['failures'], 5)
         self.assertIn('virtual camera', daemon.told())
 
+    def test_opens_but_takes_nothing(self):
+        """One failure, said once, with pauses that grow: not one at every try."""
+        refuses = os.path.join(self.dev, 'refuses')
+        with open(refuses, 'w'):
+            pass
+        device = Device(self.dev)
+        daemon = self.play()
+        self.assertTrue(wait_until(lambda: self.output(daemon)['state'] == 'busy'), daemon.told())
+        time.sleep(3)
+        status = self.output(daemon)
+        self.assertEqual(status['failures'], 1)
+        self.assertLess(len(device.formats), 7)
+        self.assertEqual(daemon.told().count('virtual camera: '), 1, daemon.told())
+        os.unlink(refuses)
+        self.assertIsNotNone(device.wait(card=False), daemon.told())
+        self.assertIn('virtual camera: writing', daemon.told())
+
     def test_readers(self):
         """Where the module tells of readers, nothing is encoded for nobody."""
         readers = os.path.join(self.dev, 'readers')

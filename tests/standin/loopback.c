@@ -8,7 +8,7 @@
  * With cameras that are played, too (v4l2.h), this one is loaded first, FOLDER is the other's dev,
  * and nodes in it that are no sockets are cameras.
  *
- * FOLDER/busy: S_FMT fails with EBUSY. FOLDER/readers: has 0 or 1, and the module tells of readers;
+ * FOLDER/busy: S_FMT fails with EBUSY. FOLDER/refuses: write() fails so. FOLDER/readers: has 0 or 1, and the module tells of readers;
  * without it, it does not. The watch on /dev is one on FOLDER, access() looks there, too. */
 #include <dlfcn.h>
 #include <errno.h>
@@ -120,6 +120,10 @@ ssize_t write(int fd, const void *data, size_t size)
 {
     if (fd < 0 || fd >= MOST || !is_device[fd])
         return REAL(write)(fd, data, size);
+    if (is_there("refuses")) {
+        errno = EBUSY;
+        return -1;
+    }
     const ssize_t n = send(fd, data, size, MSG_NOSIGNAL);
     if (n < 0 && (errno == EPIPE || errno == ECONNRESET))
         errno = ENODEV;
