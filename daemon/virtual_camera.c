@@ -23,7 +23,7 @@ struct halo_virtual {
     uv_poll_t watch; /* of the device's folder, while it is not open */
     int folder;      /* inotify */
     int handles;     /* not closed yet */
-    char *path, *format, *size;
+    char *path;
     struct halo_loopback_form form;
     const struct halo_virtual_events *events;
     void *arg;
@@ -244,8 +244,6 @@ static void release(uv_handle_t *handle)
     av_packet_free(&v->card);
     free(v->gray);
     free(v->path);
-    free(v->format);
-    free(v->size);
     free(v);
 }
 
@@ -263,9 +261,8 @@ static int watch_folder(const char *path)
 }
 
 /* What the settings say; false: no device takes that. */
-static bool read_form(struct halo_virtual *v, const struct halo_output_settings *output)
+static bool read_form(struct halo_loopback_form *form, const struct halo_output_settings *output)
 {
-    struct halo_loopback_form *form = &v->form;
     const struct halo_v4l2_format *f = halo_v4l2_formats;
     while (f->fourcc && strcmp(f->name, output->format) != 0)
         f++;
@@ -277,20 +274,17 @@ static bool read_form(struct halo_virtual *v, const struct halo_output_settings 
 
 static bool fill(struct halo_virtual *v, const struct halo_output_settings *output)
 {
-    const struct halo_loopback_form *form = &v->form;
     v->path = strdup(output->target);
-    v->format = strdup(output->format);
-    v->size = strdup(output->video.size);
     v->picture = av_packet_alloc();
     v->card = av_packet_alloc();
-    if (!form->format->coded) {
-        v->gray_size = (size_t)form->width * (size_t)form->height * (size_t)form->format->bits / 8;
+    if (!v->form.format->coded) {
+        v->gray_size = halo_loopback_size(&v->form);
         v->gray = malloc(v->gray_size);
         if (!v->gray)
             return false;
         memset(v->gray, 128, v->gray_size); /* in each of the formats */
     }
-    return v->path && v->format && v->size && v->picture && v->card;
+    return v->path && v->picture && v->card;
 }
 
 int halo_virtual_create(struct halo_virtual **ret, uv_loop_t *loop,
@@ -303,7 +297,7 @@ int halo_virtual_create(struct halo_virtual **ret, uv_loop_t *loop,
     v->timer.data = v->watch.data = v;
     v->folder = -1;
     v->handles = 1; /* of release() below */
-    int code = read_form(v, output) ? 0 : -EINVAL;
+    int code = read_form(&v->form, output) ? 0 : -EINVAL;
     if (code == 0)
         code = fill(v, output) ? 0 : -ENOMEM;
     if (code == 0)
@@ -336,9 +330,11 @@ void halo_virtual_destroy(struct halo_virtual *v)
 
 bool halo_virtual_is_of(const struct halo_virtual *v, const struct halo_output_settings *output)
 {
+    const struct halo_loopback_form *has = &v->form;
+    struct halo_loopback_form form;
     return output->kind == HALO_OUTPUT_V4L2 && !strcmp(v->path, output->target) &&
-           !strcmp(v->format, output->format) && !strcmp(v->size, output->video.size) &&
-           v->form.rate == output->video.fps;
+           read_form(&form, output) && form.format == has->format && form.width == has->width &&
+           form.height == has->height && form.rate == has->rate;
 }
 
 bool halo_virtual_is_open(const struct halo_virtual *v)
