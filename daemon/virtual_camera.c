@@ -6,11 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/inotify.h>
 #include <unistd.h>
 
 #include "kernels/clock.h"
 #include "pipeline/loopback.h"
+#include "pipeline/watch.h"
 
 enum {
     SETTLE_MS = 50,  /* from a change in /dev to a try: a device gets its group after its name */
@@ -188,18 +188,10 @@ static void turn(uv_timer_t *timer)
 static void drain(uv_poll_t *watch, int status, int events)
 {
     struct halo_virtual *v = watch->data;
-    char seen[4096] __attribute__((aligned(__alignof__(struct inotify_event))));
-    const char *slash = strrchr(v->path, '/');
-    bool ours = false;
+    const char *const names[] = {strrchr(v->path, '/') + 1, NULL};
     (void)status;
     (void)events;
-    for (ssize_t n; (n = read(v->folder, seen, sizeof seen)) > 0;)
-        for (const char *at = seen; at < seen + n;) {
-            const struct inotify_event *event = (const struct inotify_event *)at;
-            ours |= !event->len || !strcmp(event->name, slash + 1);
-            at += sizeof *event + event->len;
-        }
-    if (ours)
+    if (halo_watch_drain(v->folder, names))
         set_timer(v, halo_now_ns() + SETTLE_MS * INT64_C(1000000));
 }
 
@@ -250,14 +242,10 @@ static void release(uv_handle_t *handle)
 /* The folder may not be there: then the slow tries are all there is. */
 static int watch_folder(const char *path)
 {
-    const int fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-    char *folder = strdup(path);
-    if (fd >= 0 && folder) {
-        *strrchr(folder, '/') = '\0';
-        (void)inotify_add_watch(fd, folder, IN_CREATE | IN_ATTRIB | IN_MOVED_TO);
-    }
+    char *folder = strndup(path, (size_t)(strrchr(path, '/') - path));
+    const int fd = folder ? halo_watch(folder) : -ENOMEM;
     free(folder);
-    return fd < 0 ? -errno : fd;
+    return fd;
 }
 
 /* What the settings say; false: no device takes that. */

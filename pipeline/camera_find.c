@@ -10,10 +10,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/inotify.h>
 #include <unistd.h>
 
 #include "config/option.h"
+#include "pipeline/watch.h"
 
 enum { MOST_NODES = 256 };
 
@@ -375,29 +375,11 @@ int halo_camera_find(struct halo_camera_id *ret, const char *input,
 
 int halo_camera_watch(void)
 {
-    const int fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-    if (fd < 0)
-        return -errno;
-    /* Attributes too: udev gives the group its rights after the node is there. */
-    if (inotify_add_watch(fd, "/dev", IN_CREATE | IN_DELETE | IN_ATTRIB) >= 0)
-        return fd;
-    const int ret = -errno;
-    close(fd);
-    return ret;
+    return halo_watch("/dev");
 }
 
 bool halo_camera_watch_drain(int watch)
 {
-    char events[4096] __attribute__((aligned(__alignof__(struct inotify_event))));
-    bool video = false;
-    ssize_t n;
-    while ((n = read(watch, events, sizeof events)) > 0)
-        for (ssize_t at = 0; at < n;) {
-            const struct inotify_event *event = (const void *)(events + at);
-            video |= (event->mask & IN_Q_OVERFLOW) ||
-                     (event->len &&
-                      (!strncmp(event->name, "video", 5) || !strncmp(event->name, "v4l", 3)));
-            at += (ssize_t)(sizeof *event + event->len);
-        }
-    return video;
+    static const char *const names[] = {"video", "v4l", NULL};
+    return halo_watch_drain(watch, names);
 }
