@@ -14,6 +14,7 @@
 #include "daemon/client.h"
 #include "daemon/listen.h"
 #include "daemon/methods.h"
+#include "daemon/passed.h"
 #include "daemon/varlink.h"
 
 enum { TICK_MS = 1000, HANDLES = 2, AT_ONCE = 16 };
@@ -112,6 +113,8 @@ static char *choose_path(const struct halo_control_settings *settings)
     char *path = NULL;
     if (settings->path)
         return strdup(settings->path);
+    if (halo_passed_path("control"))
+        return strdup(halo_passed_path("control"));
     if (runtime && *runtime && !strchr(runtime, ':'))
         return asprintf(&path, "%s/control.sock", runtime) < 0 ? NULL : path;
     if (geteuid() == 0) {

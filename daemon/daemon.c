@@ -15,6 +15,7 @@
 #include "daemon/control.h"
 #include "daemon/http.h"
 #include "daemon/notify.h"
+#include "daemon/passed.h"
 #include "daemon/supervisor.h"
 
 enum { FILES_MOST = 65536, SIGNALS = 3, STATUS_MS = 5000 };
@@ -204,7 +205,9 @@ static void raise_files(void)
 static int start(struct daemon *daemon, struct halo_daemon_settings *settings,
                  struct halo_error *err)
 {
-    int ret = halo_supervisor_create(&daemon->sv, &daemon->loop, daemon->program, settings, err);
+    int ret = halo_notify_take_sockets(err);
+    if (ret == 0)
+        ret = halo_supervisor_create(&daemon->sv, &daemon->loop, daemon->program, settings, err);
     if (ret < 0) {
         halo_daemon_settings_destroy(settings);
         return ret;
@@ -233,6 +236,7 @@ static void run(struct daemon *daemon, struct halo_daemon_settings *settings)
     } else {
         halo_log(HALO_LOG_INFO, "ready: %d stream%s, control at %s", settings->streams,
                  settings->streams == 1 ? "" : "s", halo_control_path(daemon->control));
+        halo_passed_tell_idle();
         halo_notify_ready();
     }
     uv_run(&daemon->loop, UV_RUN_DEFAULT);

@@ -3,6 +3,7 @@
 #include "daemon/http.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <microhttpd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -265,9 +266,10 @@ static int listen_at(struct halo_http *http, struct halo_error *err)
     } else {
         fd = halo_listen_open(&http->door, http->listen + 5, &why);
         if (fd == 0)
-            fd = http->door.fd;
+            fd = http->door.passed ? fcntl(http->door.fd, F_DUPFD_CLOEXEC, 0) : http->door.fd;
     }
-    http->door.fd = -1;
+    if (!http->door.passed)
+        http->door.fd = -1;
     return fd < 0 ? halo_fail(err, fd, "http: listen: %s", why.text) : fd;
 }
 

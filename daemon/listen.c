@@ -8,6 +8,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "daemon/passed.h"
+
 enum { BACKLOG = 128, MODE = 0660 };
 
 _Static_assert(sizeof(((struct halo_listen *)0)->path) ==
@@ -90,6 +92,13 @@ int halo_listen_open(struct halo_listen *ret, const char *path, struct halo_erro
         return halo_fail(err, -ENAMETOOLONG,
                          "%s: the path of a socket may have at most %zu bytes, this has %zu", path,
                          sizeof(made.path) - 1, strlen(path));
+    made.fd = halo_passed_take(path);
+    if (made.fd >= 0) {
+        made.passed = true;
+        memcpy(made.path, path, strlen(path) + 1);
+        *ret = made;
+        return 0;
+    }
     int status = make_room(path, err);
     if (status < 0)
         return status;
@@ -108,11 +117,14 @@ int halo_listen_open(struct halo_listen *ret, const char *path, struct halo_erro
 void halo_listen_close(struct halo_listen *listen)
 {
     struct stat st;
-    if (listen->path[0] && lstat(listen->path, &st) == 0 && st.st_dev == listen->device &&
-        st.st_ino == listen->inode)
+    if (!listen->passed && listen->path[0] && lstat(listen->path, &st) == 0 &&
+        st.st_dev == listen->device && st.st_ino == listen->inode)
         unlink(listen->path);
-    if (listen->fd >= 0)
+    if (listen->passed)
+        halo_passed_give_back(listen->fd);
+    else if (listen->fd >= 0)
         close(listen->fd);
+    listen->passed = false;
     listen->fd = -1;
     listen->path[0] = '\0';
 }

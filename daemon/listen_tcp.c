@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "config/number.h"
+#include "daemon/passed.h"
 
 enum { BACKLOG = 128 };
 
@@ -44,7 +45,15 @@ int halo_listen_tcp(const char *address, struct halo_error *err)
     const socklen_t length = parse_address(address, &where);
     if (length == 0)
         return halo_fail_usage(err, "%s: no address such as 127.0.0.1:8480 or [::1]:8480", address);
+    const int passed = halo_passed_take_address((const struct sockaddr *)&where, length);
+    if (passed >= 0)
+        return passed;
     const int fd = socket(where.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0 && errno == EAFNOSUPPORT)
+        return halo_fail(err, -errno,
+                         "%s: this process may not use the network: have the service manager pass "
+                         "the socket (halod-http.socket)",
+                         address);
     if (fd < 0)
         return halo_fail(err, -errno, "%s: no socket: %s", address, strerror(errno));
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));

@@ -4,7 +4,11 @@
 
 #include <stdio.h>
 #include <systemd/sd-daemon.h>
+#include <stdlib.h>
+#include <string.h>
 #include <time.h>
+
+#include "daemon/passed.h"
 
 void halo_notify_ready(void)
 {
@@ -32,6 +36,20 @@ void halo_notify_status(const char *text)
 void halo_notify_alive(void)
 {
     sd_notify(0, "WATCHDOG=1");
+}
+
+int halo_notify_take_sockets(struct halo_error *err)
+{
+    char **names = NULL;
+    const int count = sd_listen_fds_with_names(1, &names);
+    int ret =
+        count < 0 ? halo_fail(err, count, "the sockets that were passed: %s", strerror(-count)) : 0;
+    for (int i = 0; i < count && ret == 0; i++)
+        ret = halo_passed_add(SD_LISTEN_FDS_START + i, names[i], err);
+    for (int i = 0; names && names[i]; i++)
+        free(names[i]);
+    free(names);
+    return ret;
 }
 
 uint64_t halo_notify_watchdog_ms(void)
