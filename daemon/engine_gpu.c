@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * How full the GPUs are that this engine's streams use, and what others have to spare. The driver is
- * asked on a thread of libuv's: it may answer late, or never, and a look that does not come back is
- * the last one. */
+ * How full the GPUs are that this engine's streams use, and what others have to spare. The driver
+ * is asked on a thread of libuv's: it may answer late, or never, and a look that does not come back
+ * is the last one. */
 #include <stdlib.h>
 
 #include "daemon/engine_private.h"

@@ -80,8 +80,8 @@ static const AVPacket *choose_card(const struct halo_feed *feed)
     return begin->card ? begin->card : begin->solid;
 }
 
-/* To one taker (NULL: to all) that began at `since` or later. Its time is as far behind the clock as
- * the pictures were, so that these can go on after it on their own line. */
+/* To one taker (NULL: to all) that began at `since` or later. Its time is as far behind the clock
+ * as the pictures were, so that these can go on after it on their own line. */
 static void send_card(struct halo_feed *feed, struct halo_feed_taker *taker, int64_t since)
 {
     const AVPacket *card = choose_card(feed);

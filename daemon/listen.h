@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * A listening socket with a name in the file system. It is made, and removed, so that nothing else
- * is harmed; or it was passed to us (passed.h), and stays as it is. Blocks for no longer than the file system does. */
+ * is harmed; or it was passed to us (passed.h), and stays as it is. Blocks for no longer than the
+ * file system does. */
 #ifndef HALO_LISTEN_H
 #define HALO_LISTEN_H
 
@@ -17,9 +18,9 @@ struct halo_listen {
     bool passed; /* lent: neither is its name removed nor it closed */
 };
 
-/* One that was passed and has this path, else one of our own, mode 0660 whatever the umask. A socket that nobody serves is replaced. 0, or with err filled:
- * -EADDRINUSE: somebody serves it; -EEXIST: something else is there; -ENAMETOOLONG, -ENOENT,
- * -EACCES ... */
+/* One that was passed and has this path, else one of our own, mode 0660 whatever the umask. A
+ * socket that nobody serves is replaced. 0, or with err filled: -EADDRINUSE: somebody serves it;
+ * -EEXIST: something else is there; -ENAMETOOLONG, -ENOENT, -EACCES ... */
 int halo_listen_open(struct halo_listen *ret, const char *path, struct halo_error *err);
 
 /* Removes the name, unless it is another's by now. A passed one is given back. */

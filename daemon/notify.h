@@ -14,7 +14,8 @@ void halo_notify_stopping(void);
 void halo_notify_status(const char *text); /* one line */
 void halo_notify_alive(void);
 
-/* The listening sockets that it passed, into the table of passed.h. -errno with err filled. Once. */
+/* Once: the listening sockets that it passed, into the table of passed.h. 0, or -errno with err
+ * filled. */
 int halo_notify_take_sockets(struct halo_error *err);
 
 /* Milliseconds within which alive has to come again and again; 0: nobody watches. */

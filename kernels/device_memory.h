@@ -19,8 +19,8 @@ struct halo_device_load {
     int busy;     /* percent of the last moments */
 };
 
-/* Of the first `most` CUDA devices, by number: how many there are of these. Starts none of them, but
- * the driver. Any thread; may take as long as above. */
+/* Of the first `most` CUDA devices, by number: how many there are of these. Starts none of them,
+ * but the driver. Any thread; may take as long as above. */
 int halo_device_loads(struct halo_device_load *ret, int most);
 
 #endif

@@ -8,8 +8,9 @@
  * With cameras that are played, too (v4l2.h), this one is loaded first, FOLDER is the other's dev,
  * and nodes in it that are no sockets are cameras.
  *
- * FOLDER/busy: S_FMT fails with EBUSY. FOLDER/refuses: write() fails so. FOLDER/readers: has 0 or 1, and the module tells of readers;
- * without it, it does not. The watch on /dev is one on FOLDER, access() looks there, too. */
+ * FOLDER/busy: S_FMT fails with EBUSY. FOLDER/refuses: write() fails so. FOLDER/readers: has 0 or
+ * 1, and the module tells of readers; without it, it does not. The watch on /dev is one on FOLDER,
+ * access() looks there, too. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
