@@ -147,7 +147,8 @@ static void run_on_stream(struct engine *engine, const char *what, json_t *messa
     const char *settings = json_string_value(json_object_get(message, "settings"));
     struct engine_stream *stream = name ? find(engine, name) : NULL;
     if (name && !stream && settings && !strcmp(what, "start") && !engine->quitting)
-        engine_stream_start(engine, name, settings);
+        engine_stream_start(engine, name, settings,
+                            json_string_value(json_object_get(message, "camera")));
     if (name && !stream && !strcmp(what, "stop")) /* could not even begin */
         halo_link_send(engine->link, engine_tell("gone", name), NULL, 0);
     for (size_t i = 0; stream && i < sizeof requests / sizeof *requests; i++)

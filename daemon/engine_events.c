@@ -135,6 +135,14 @@ static void on_state(void *arg, enum halo_live_state state, const struct halo_er
     engine_tell_state(arg, state, err);
 }
 
+static void on_camera(void *arg, const char *id)
+{
+    struct engine_stream *stream = arg;
+    json_t *message = engine_tell("camera", stream->name);
+    json_object_set_new(message, "is", json_string(id));
+    engine_note(stream->engine, message, NULL, 0, false);
+}
+
 static void on_set(void *arg, uint64_t id, const struct halo_error *err)
 {
     struct engine_stream *stream = arg;
@@ -294,5 +302,6 @@ const struct halo_live_events engine_events = {
     .card = on_card,
     .failed = on_failed,
     .set = on_set,
+    .camera = on_camera,
     .snapshot = on_snapshot,
 };

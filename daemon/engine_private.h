@@ -72,6 +72,7 @@ struct engine_stream {
     struct engine_stream *next;
     char name[68];
     struct halo_stream_settings settings;
+    char *camera; /* that it is to find again, NULL */
     struct halo_encoding encoding[HALO_MOST_ENCODINGS];
     int of[HALO_MOST_OUTPUTS];
     int encodings;
@@ -90,7 +91,9 @@ struct engine_stream {
 };
 
 /* ---- engine_stream.c ---- */
-void engine_stream_start(struct engine *engine, const char *name, const char *settings);
+/* camera: of the engine before; NULL: none. */
+void engine_stream_start(struct engine *engine, const char *name, const char *settings,
+                         const char *camera);
 void engine_stream_stop(struct engine_stream *stream);
 void engine_stream_tick(struct engine_stream *stream); /* may free it */
 void engine_stream_tell_stats(struct engine_stream *stream);

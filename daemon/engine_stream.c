@@ -137,6 +137,8 @@ static void made(uv_work_t *work, int status)
         engine_stream_record(stream, stream->record);
         for (int i = 0; i < stream->encodings; i++)
             halo_live_watch(stream->live, i, stream->watched[i]);
+        if (stream->camera)
+            halo_live_know_camera(stream->live, stream->camera);
         halo_live_start(stream->live, &stream->error);
     }
     if (stream->error.code) {
@@ -158,7 +160,8 @@ static void refuse(struct engine *engine, const char *name, const char *why)
     halo_link_send(engine->link, message, NULL, 0);
 }
 
-void engine_stream_start(struct engine *engine, const char *name, const char *settings)
+void engine_stream_start(struct engine *engine, const char *name, const char *settings,
+                         const char *camera)
 {
     struct halo_error err = {0};
     struct engine_stream *stream = calloc(1, sizeof *stream);
@@ -170,6 +173,7 @@ void engine_stream_start(struct engine *engine, const char *name, const char *se
     stream->engine = engine;
     stream->record = true;
     stream->gpu = -1;
+    stream->camera = camera ? strdup(camera) : NULL;
     snprintf(stream->name, sizeof stream->name, "%s", name);
     stream->encodings = halo_encodings(&stream->settings, stream->encoding, stream->of);
     pthread_mutex_init(&stream->rings, NULL);
@@ -226,6 +230,7 @@ static void finished(uv_work_t *work, int status)
     for (int i = 0; i < stream->settings.outputs; i++)
         free(stream->refused[i]);
     json_decref(stream->late_set);
+    free(stream->camera);
     halo_stream_settings_finish(&stream->settings);
     pthread_mutex_destroy(&stream->rings);
     free(stream);

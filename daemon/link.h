@@ -7,7 +7,8 @@
  * side is dead.
  *
  * To the engine, "do":
- *   start     stream, settings (text of halo_stream_settings_write(), with the chains in force)
+ *   start     stream, settings (text of halo_stream_settings_write(), with the chains in force),
+ *             camera (what an engine before told of it, or absent: the same one, and no other)
  *   stop      stream
  *   set       stream, id, chains ["...", ...]: the stream's own, then its renditions'
  *   control   stream, id, control, value: of its camera; answered by set
@@ -22,6 +23,7 @@
  *   hello     version
  *   ring      stream, encoding; descriptors: memory, event; replaces the one before
  *   state     stream, state, why, device (the GPU failed), lack (a word of lack.h, or absent)
+ *   camera    stream, is (text of halo_camera_id_write()): it was opened
  *   encoding  stream, encoding, why (absent: it works): the others go on
  *   set       stream, id, why (absent: in force)
  *   snapshot  stream, id, why or nothing; descriptor: a memfd with the image

@@ -3,10 +3,12 @@
  * checked, what makes no sense is counted and ignored, and only its own streams are touched. */
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "daemon/supervisor_private.h"
 #include "kernels/version.h"
+#include "pipeline/camera_find.h"
 
 /* The stream of a message, if it is on this engine. */
 static struct sv_stream *stream_of(struct sv_engine *engine, const char *name)
@@ -96,6 +98,20 @@ static bool take_encoding(struct sv_stream *stream, const json_t *message)
     return true;
 }
 
+static bool take_camera(struct sv_stream *stream, const json_t *message)
+{
+    struct halo_camera_id id;
+    const char *is = json_string_value(json_object_get(message, "is"));
+    if (!is || halo_camera_id_read(&id, is) < 0)
+        return false;
+    char *copy = stream->phase == SV_IN ? strdup(is) : NULL;
+    if (copy) {
+        free(stream->camera_is);
+        stream->camera_is = copy;
+    }
+    return true;
+}
+
 static bool take_answer(struct sv_stream *stream, enum sv_request_kind kind, const json_t *message,
                         const int *fds, int count)
 {
@@ -149,6 +165,8 @@ static bool take_of_stream(struct sv_process *process, const char *tell, const j
         return take_answer(stream, SV_SET, message, NULL, 0);
     if (!strcmp(tell, "state"))
         return take_state(process, stream, message);
+    if (!strcmp(tell, "camera"))
+        return take_camera(stream, message);
     if (!strcmp(tell, "encoding"))
         return take_encoding(stream, message);
     if (!strcmp(tell, "gone")) {

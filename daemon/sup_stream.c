@@ -158,8 +158,18 @@ static void leave(struct sv_stream *stream)
     sv_engine_send(stream->engine, sv_do("stop", stream));
 }
 
+/* A number means what is there when it is next opened. */
+static void forget_camera(struct sv_stream *stream)
+{
+    free(stream->camera_is);
+    stream->camera_is = NULL;
+}
+
 static void take_coming(struct sv_stream *stream)
 {
+    const char *before = stream->settings.input, *now = stream->coming->input;
+    if (!before || !now || strcmp(before, now) != 0)
+        forget_camera(stream);
     sv_feed_close(stream, "its settings have changed");
     halo_stream_settings_finish(&stream->settings);
     stream->settings = *stream->coming;
@@ -188,6 +198,8 @@ static int send_start(struct sv_stream *stream)
     json_t *message = sv_do("start", stream);
     json_object_set_new(message, "settings", json_string(text ? text : ""));
     free(text);
+    if (stream->camera_is)
+        json_object_set_new(message, "camera", json_string(stream->camera_is));
     return sv_engine_send(stream->engine, message);
 }
 
@@ -287,6 +299,7 @@ void sv_stream_start(struct sv_stream *stream)
 void sv_stream_stop(struct sv_stream *stream)
 {
     rest(stream, SV_STOPPED, "");
+    forget_camera(stream);
     sv_stream_step(stream);
 }
 
@@ -297,6 +310,7 @@ void sv_stream_again(struct sv_stream *stream)
         return;
     }
     stream->again = stream->phase == SV_IN;
+    forget_camera(stream);
     stream->on_cpu = stream->for_memory = stream->alone = false;
     stream->crashes = 0;
     stream->backoff = (struct sv_backoff){0};
@@ -371,6 +385,7 @@ void sv_stream_destroy(struct sv_stream *stream)
     sv_camera_close(stream);
     sv_settings_free(stream->coming);
     halo_stream_settings_finish(&stream->settings);
+    forget_camera(stream);
     free(stream);
 }
 

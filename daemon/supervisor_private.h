@@ -131,6 +131,7 @@ struct sv_stream {
     char name[68];
     struct halo_stream_settings settings; /* in force, live changes too; its own */
     struct halo_stream_settings *coming;  /* replaces them once the stream is out; NULL */
+    char *camera_is; /* what its number meant when it was first opened (link.h), NULL */
     struct halo_encoding encoding[HALO_MOST_ENCODINGS];
     int of[HALO_MOST_OUTPUTS]; /* encoding of each output */
     int encodings;

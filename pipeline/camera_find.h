@@ -17,7 +17,7 @@
 
 #include "config/error.h"
 
-enum { HALO_DEVICE_TEXT = 128 };
+enum { HALO_DEVICE_TEXT = 128, HALO_CAMERA_ID_TEXT = 6 * HALO_DEVICE_TEXT };
 
 /* What a video node belongs to. Texts are made printable; "" where the device does not say. */
 struct halo_camera_id {
@@ -44,6 +44,11 @@ int halo_camera_find(struct halo_camera_id *ret, const char *input,
 /* Whether id's node still is what it was found to be: once it is open, nobody else takes its
  * number. False too where nothing can be read of it any more. */
 bool halo_camera_is_still(const struct halo_camera_id *id);
+
+/* As one line of text, for the process after this one: it has to find the same camera again. read:
+ * 0, or -EINVAL where it is no such line. */
+void halo_camera_id_write(const struct halo_camera_id *id, char ret[HALO_CAMERA_ID_TEXT]);
+int halo_camera_id_read(struct halo_camera_id *ret, const char *text);
 
 /* All video nodes, by number; the caller frees. Returns how many, or -errno. */
 int halo_camera_list(struct halo_camera_id **ret);

@@ -129,6 +129,8 @@ struct halo_live_events {
      * chains, see above. Else they have not come into force, or the stream ended before that was
      * sure. */
     void (*set)(void *arg, uint64_t id, const struct halo_error *err);
+    /* The camera that was opened, which another one is from now on (halo_camera_id_write()). */
+    void (*camera)(void *arg, const char *id);
     /* Answer to halo_live_snapshot(): a whole image file, or err. */
     void (*snapshot)(void *arg, uint64_t id, const AVPacket *image, const struct halo_error *err);
 };
@@ -163,6 +165,9 @@ struct halo_live_stats {
  * 0 or -errno with err filled; the caller owns *ret. Hooks of outputs are not looked at. */
 int halo_live_create(struct halo_live **ret, const struct halo_stream_settings *settings,
                      const struct halo_live_events *events, void *arg, struct halo_error *err);
+/* Before the start: the camera of the input is this one (events.camera of a stream before), and no
+ * other. */
+void halo_live_know_camera(struct halo_live *live, const char *id);
 int halo_live_start(struct halo_live *live, struct halo_error *err); /* -errno: no thread */
 
 /* New texts for all chains: chain[0] the stream's own, then its renditions, as many as there are.

@@ -192,6 +192,26 @@ double halo_live_camera_pauses(const struct halo_live *live, double *ret_last)
     return state->first_pause;
 }
 
+/* ---- which one it is ---- */
+
+void halo_live_know_camera(struct halo_live *live, const char *id)
+{
+    struct halo_live_camera *c = &live->camera;
+    c->known = c->is && halo_camera_id_read(&c->id, id) >= 0;
+}
+
+static void know(struct halo_live *live, const struct halo_camera_id *id)
+{
+    char before[HALO_CAMERA_ID_TEXT], now[HALO_CAMERA_ID_TEXT];
+    struct halo_live_camera *c = &live->camera;
+    halo_camera_id_write(&c->id, before);
+    halo_camera_id_write(id, now);
+    c->id = *id;
+    if (live->events->camera && (!c->known || strcmp(before, now) != 0))
+        live->events->camera(live->arg, now);
+    c->known = true;
+}
+
 /* ---- sessions ---- */
 
 int halo_live_camera_open(struct halo_live *live, struct halo_live_input *in,
@@ -213,8 +233,7 @@ int halo_live_camera_open(struct halo_live *live, struct halo_live_input *in,
     atomic_store(&c->open, ret >= 0);
     if (ret < 0)
         return ret;
-    c->id = id;
-    c->known = true;
+    know(live, &id);
     return halo_live_camera_agree(live, in, err);
 }
 

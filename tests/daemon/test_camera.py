@@ -79,7 +79,29 @@ class Streams(CameraTest):
             self.assertIsNotNone(watcher.wait(card=False, since=begin))
             daemon.wait_state('one', 'running')
             self.played.unplug(turn)
-        self.assertEqual(daemon.status('one')['opened'], 4)
+        self.assertTrue(wait_until(lambda: daemon.status('one')['opened'] == 4))
+
+    def test_a_stranger_takes_the_number_of_two(self):
+        """Nor is it when the engine has died meanwhile, or the stream got other filters; a restart that
+        was asked for looks anew."""
+        self.played.plug()
+        daemon = self.begin({'one': self.camera()})
+        daemon.wait_state('one', 'running')
+        self.played.unplug()
+        daemon.wait_state('one', 'waiting')
+        self.played.forget()
+        self.played.plug(0, port='1-7', serial='CD34')
+        daemon.kill_engine_of('one')
+        self.assertTrue(wait_until(lambda: daemon.status('one')['restarts'] == 1))
+        daemon.wait_state('one', 'waiting')
+        daemon.write({'one': self.camera(filters='gblur=sigma=3')})
+        daemon.control('Reload')
+        daemon.wait_state('one', 'waiting')
+        time.sleep(1)
+        self.assertIn('no camera', daemon.status('one')['why'])
+        self.assertEqual(len(self.played.log('open')), 1, self.played.log())
+        daemon.control('Restart', name='one')
+        daemon.wait_state('one', 'running')
 
     def test_not_there_at_first(self):
         daemon = self.begin({'one': self.camera()})

@@ -480,6 +480,24 @@ static void twins(void **state)
     }
 }
 
+static void texts(void **state)
+{
+    (void)state;
+    const char *const bad[] = {"", "a", "/dev/video0\t\t\t\t\t\t\t0", "a\t\t\t\t12345\t\t\t0\t0",
+                               "a\t\t\t\t\t\t\t0\t0\t"};
+    const struct halo_camera_id id = {"/dev/video3", "Desk: cam", "A B", "1-2.3", "046d",
+                                      "0825",        "uvcvideo",  2,     true};
+    struct halo_camera_id back;
+    char text[HALO_CAMERA_ID_TEXT], again[HALO_CAMERA_ID_TEXT];
+    halo_camera_id_write(&id, text);
+    assert_int_equal(halo_camera_id_read(&back, text), 0);
+    halo_camera_id_write(&back, again);
+    assert_string_equal(text, again);
+    assert_true(back.twin && back.index == 2 && !strcmp(back.serial, "A B"));
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_int_equal(halo_camera_id_read(&back, bad[i]), -EINVAL);
+}
+
 /* Devices that are plugged in nowhere, such as v4l2loopback's. */
 static void nowhere(void **state)
 {
@@ -520,7 +538,7 @@ int main(void)
         cmocka_unit_test(newest_wins), cmocka_unit_test(damage),   cmocka_unit_test(times_grow),
         cmocka_unit_test(endings),     cmocka_unit_test(controls), cmocka_unit_test(matrix),
         cmocka_unit_test(finding),     cmocka_unit_test(watching), cmocka_unit_test(twins),
-        cmocka_unit_test(nowhere),
+        cmocka_unit_test(nowhere),     cmocka_unit_test(texts),
     };
     return cmocka_run_group_tests(tests, begin, end);
 }
