@@ -331,7 +331,7 @@ void sv_request_fail_all(struct sv_stream *stream, const char *why)
             held = true;
         else
             refuse(request, -EAGAIN,
-                   held && request->waits ? "other filters were set meanwhile" : why);
+                   held && request->kind == SV_SET ? "other filters were set meanwhile" : why);
         free_request(request);
         at = &stream->sv->requests; /* who was told may have asked again */
     }
