@@ -166,10 +166,14 @@ class Hostile(DaemonTest):
         daemon.wait_state('one', 'running')
         begun = time.monotonic()
         daemon.control('Stop', name='one')
-        other = daemontest.Control(daemon.path)
+        other, events = daemontest.Control(daemon.path), daemontest.Control(daemon.path)
         self.addCleanup(other.close)
+        self.addCleanup(events.close)
+        events.send('Events', {}, more=True)
+        events.receive()
         other.send('Set', {'name': 'one', 'filters': 'gblur=sigma=7'})
-        self.assertTrue(wait_until(lambda: daemon.status('one')['engine'] == 'cpu'))
+        while events.receive().get('event', {}).get('event') != 'asked':
+            pass
         daemon.control('Set', name='one', filters='gblur=sigma=5')
         self.assertGreater(time.monotonic() - begun, 1.4)
         with self.assertRaises(Refused) as refused:
