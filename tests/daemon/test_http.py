@@ -199,8 +199,8 @@ class Pages(HttpTest):
         for number, written in (('1', 6), ('2', 7)):  # their targets differ in what is hidden
             self.assertEqual(value('output_bytes_total', stream='door', number=number,
                                    output='rtmp://a/live/***'), written)
-        self.assertEqual(value('gpu_memory_used_bytes', engine='gpu', gpu='1'), 5000000001)
-        self.assertEqual(value('gpu_memory_size_bytes', engine='gpu', gpu='1'), 80000000000)
+        self.assertEqual(value('gpu_memory_used_bytes', engine='gpu1', gpu='1'), 5000000001)
+        self.assertEqual(value('gpu_memory_size_bytes', engine='gpu1', gpu='1'), 80000000000)
         self.assertIsNone(value('gpu_memory_used_bytes', engine='cpu', gpu='0'))
 
     def test_pages_that_are_wrong(self):
