@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 #include <uv.h>
@@ -18,7 +19,7 @@
 #include "daemon/passed.h"
 #include "daemon/supervisor.h"
 
-enum { FILES_MOST = 65536, SIGNALS = 3, STATUS_MS = 5000 };
+enum { FILES_MOST = 65536, SIGNALS = 3, STATUS_MS = 1000, EXTEND_MS = 5000 };
 
 static const int numbers[SIGNALS] = {SIGTERM, SIGINT, SIGHUP};
 
@@ -32,7 +33,28 @@ struct daemon {
     const char *path, *program; /* of the settings, of engines */
     int code;
     bool stopping;
+    int reloading;  /* that have not been answered */
+    bool refused;   /* the settings file, as it was last read */
+    bool dead;      /* and said */
+    char told[400]; /* to the service manager */
 };
+
+/* ---- words ---- */
+
+/* By the clock, so at most once a second, but at the ends of things; only what is new. */
+static void tell_status(struct daemon *daemon)
+{
+    char text[sizeof daemon->told];
+    halo_supervisor_words(daemon->sv, text, sizeof text);
+    const size_t length = strlen(text);
+    if (daemon->refused && !daemon->stopping)
+        snprintf(text + length, sizeof text - length, "; %s is wrong, what was read before holds",
+                 daemon->path);
+    if (!strcmp(text, daemon->told))
+        return;
+    memcpy(daemon->told, text, sizeof text);
+    halo_notify_status(text);
+}
 
 /* ---- reload ---- */
 
@@ -75,14 +97,17 @@ static int reload(void *arg, bool taking, halo_reply *reply, void *reply_arg, js
     struct halo_error_list *errors = NULL;
     const int loaded = halo_daemon_load(&settings, daemon->path, &halo_checks, &errors);
     if (loaded < 0) {
+        daemon->refused |= taking;
         *ret_errors = texts_of(errors);
         const int count = halo_error_list_count(errors);
         halo_error_list_destroy(errors);
         return halo_fail(err, loaded, "%s: %d error%s: nothing has changed", daemon->path, count,
                          count == 1 ? "" : "s");
     }
-    if (taking)
+    if (taking) {
+        daemon->refused = false;
         return take(daemon, settings, reply, reply_arg, err);
+    }
     halo_daemon_settings_destroy(settings);
     reply(reply_arg, NULL, NULL);
     return 0;
@@ -96,28 +121,37 @@ static void log_errors(json_t *errors)
         halo_log(HALO_LOG_ERROR, "%s", json_string_value(text));
 }
 
+/* Of several at once the last is the end. */
+static void end_reload(struct daemon *daemon)
+{
+    if (--daemon->reloading == 0 && !daemon->stopping) {
+        tell_status(daemon);
+        halo_notify_ready();
+    }
+}
+
 /* What was refused is in the log already. */
 static void on_reloaded(void *arg, json_t *result, const struct halo_error *err)
 {
-    const struct daemon *daemon = arg;
+    struct daemon *daemon = arg;
     (void)result;
     (void)err;
     halo_log(HALO_LOG_INFO, "settings are loaded anew from %s", daemon->path);
-    if (!daemon->stopping)
-        halo_notify_ready();
+    end_reload(daemon);
 }
 
 static void reload_by_signal(struct daemon *daemon)
 {
     struct halo_error err = {0};
     json_t *errors = NULL;
+    daemon->reloading++;
     halo_notify_reloading();
     if (reload(daemon, true, on_reloaded, daemon, &errors, &err) == 0)
         return;
     log_errors(errors);
     halo_log(HALO_LOG_ERROR, "%s", err.text);
     json_decref(errors);
-    halo_notify_ready();
+    end_reload(daemon);
 }
 
 /* ---- end ---- */
@@ -138,6 +172,7 @@ static void stop(struct daemon *daemon, int code)
     daemon->stopping = true;
     daemon->code = code;
     halo_notify_stopping();
+    halo_notify_extend(EXTEND_MS);
     halo_supervisor_stop(daemon->sv, on_stopped, daemon);
 }
 
@@ -161,19 +196,26 @@ static void on_signal(uv_signal_t *handle, int number)
 
 static void on_watchdog(uv_timer_t *timer)
 {
-    (void)timer;
-    halo_notify_alive();
+    struct daemon *daemon = timer->data;
+    const bool alive = !daemon->sv || halo_supervisor_is_alive(daemon->sv);
+    if (alive)
+        halo_notify_alive();
+    else if (!daemon->dead)
+        halo_log(HALO_LOG_ERROR,
+                 "every stream stands, whatever is started anew: the service manager "
+                 "is no longer told that halod is alive");
+    daemon->dead = !alive;
 }
 
 static void on_status(uv_timer_t *timer)
 {
     struct daemon *daemon = timer->data;
-    int running, all;
-    char text[64];
     halo_log_flush();
-    halo_supervisor_count(daemon->sv, &running, &all);
-    snprintf(text, sizeof text, "%d of %d streams run", running, all);
-    halo_notify_status(text);
+    if (!daemon->sv)
+        return;
+    tell_status(daemon);
+    if (daemon->stopping && halo_supervisor_engines(daemon->sv) > 0)
+        halo_notify_extend(EXTEND_MS); /* they finish files */
 }
 
 static void start_handles(struct daemon *daemon)
@@ -185,11 +227,11 @@ static void start_handles(struct daemon *daemon)
     }
     uv_timer_init(&daemon->loop, &daemon->watchdog);
     uv_timer_init(&daemon->loop, &daemon->status);
-    daemon->status.data = daemon;
+    daemon->status.data = daemon->watchdog.data = daemon;
     const uint64_t watchdog = halo_notify_watchdog_ms();
     if (watchdog)
         uv_timer_start(&daemon->watchdog, on_watchdog, 0, watchdog / 2);
-    uv_timer_start(&daemon->status, on_status, 1000, STATUS_MS);
+    uv_timer_start(&daemon->status, on_status, STATUS_MS, STATUS_MS);
 }
 
 /* Each viewer is a descriptor, and each engine some: as many as the system lets us have. */
@@ -237,6 +279,7 @@ static void run(struct daemon *daemon, struct halo_daemon_settings *settings)
         halo_log(HALO_LOG_INFO, "ready: %d stream%s, control at %s", settings->streams,
                  settings->streams == 1 ? "" : "s", halo_control_path(daemon->control));
         halo_passed_tell_idle();
+        tell_status(daemon);
         halo_notify_ready();
     }
     uv_run(&daemon->loop, UV_RUN_DEFAULT);
@@ -244,6 +287,8 @@ static void run(struct daemon *daemon, struct halo_daemon_settings *settings)
 
 int halo_command_daemon(struct halo_daemon_settings *settings, const char *path)
 {
+    if (getenv("NOTIFY_SOCKET")) /* a service: engines, of the same user, are to leave it alone */
+        prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
     /* This inode, whatever is installed under its name meanwhile: engines are of our version. */
     return halo_run_daemon(settings, path, "/proc/self/exe");
 }

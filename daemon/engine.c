@@ -11,6 +11,7 @@
 
 #include "config/log.h"
 #include "daemon/commands.h"
+#include "daemon/confine.h"
 #include "daemon/engine_private.h"
 #include "kernels/version.h"
 #include "pipeline/av.h"
@@ -195,11 +196,10 @@ static void end_if_stuck(struct engine *engine)
         const bool away = s->phase == ENGINE_MAKING || s->phase == ENGINE_FINISHING;
         if (away || !s->live || !halo_live_is_stuck(s->live, &err))
             continue;
-        err.device = true;
         halo_log(HALO_LOG_ERROR, "stream %s: %s", s->name, err.text);
-        engine_tell_state(s, HALO_LIVE_FAILED, &err);
-        engine_send_notes(engine);  /* does not come back */
-        _exit(HALO_EXIT_TRY_AGAIN); /* unless there was no room for the words */
+        engine_tell_stands(s, &err);
+        engine_send_notes(engine);
+        _exit(err.device ? HALO_EXIT_TRY_AGAIN : HALO_EXIT_FAILED);
     }
 }
 
@@ -285,6 +285,16 @@ static void prepare_process(void)
     halo_av_init_log();
 }
 
+/* Before the first thread, for a filter is a thread's and its children's; before anything is read
+ * that others wrote. Devices are opened after it, by whoever comes to them: CUDA and decoders have
+ * threads of their own, which a later filter would have to find. */
+static void confine(bool programs)
+{
+    struct halo_error err = {0};
+    if (halo_confine(programs, &err) < 0)
+        halo_log(HALO_LOG_WARNING, "engines run unconfined: %s", err.text);
+}
+
 static bool has_link(void)
 {
     int type = 0;
@@ -302,6 +312,7 @@ int halo_command_engine(int argc, char **argv)
     if (argc > 0)
         halo_log_set_level((enum halo_log_level)atoi(argv[0]));
     prepare_process();
+    confine(argc > 1 && !strcmp(argv[1], HALO_ENGINE_PROGRAMS));
     struct engine *engine = calloc(1, sizeof *engine);
     const int ret = engine ? start(engine) : -ENOMEM;
     if (ret < 0) {

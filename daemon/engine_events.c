@@ -130,6 +130,16 @@ void engine_tell_state(struct engine_stream *stream, enum halo_live_state state,
     engine_note(stream->engine, message, NULL, 0, device);
 }
 
+void engine_tell_stands(struct engine_stream *stream, const struct halo_error *err)
+{
+    json_t *message = engine_tell("state", stream->name);
+    json_object_set_new(message, "state", json_string(halo_live_state_names[HALO_LIVE_FAILED]));
+    json_object_set_new(message, "why", json_string(words_of(err)));
+    json_object_set_new(message, "device", json_boolean(err->device));
+    json_object_set_new(message, "stands", json_boolean(!err->device));
+    engine_note(stream->engine, message, NULL, 0, false);
+}
+
 static void on_state(void *arg, enum halo_live_state state, const struct halo_error *err)
 {
     engine_tell_state(arg, state, err);

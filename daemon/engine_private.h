@@ -119,6 +119,8 @@ void engine_wait_sent(struct engine *engine);
 json_t *engine_tell(const char *what, const char *stream);
 void engine_tell_state(struct engine_stream *stream, enum halo_live_state state,
                        const struct halo_error *err);
+/* A stage of it stands, or the device does: the process ends. */
+void engine_tell_stands(struct engine_stream *stream, const struct halo_error *err);
 /* Loop thread. Does not come back where one of them is that the GPU failed: the process ends with
  * status 75, and nothing is freed, for no handler of a driver is waited for. */
 void engine_send_notes(struct engine *engine);

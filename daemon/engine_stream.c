@@ -4,9 +4,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ptrace.h>
 
 #include "config/log.h"
 #include "daemon/engine_private.h"
+#include "kernels/fault.h"
 
 /* ---- numbers ---- */
 
@@ -164,6 +166,8 @@ void engine_stream_start(struct engine *engine, const char *name, const char *se
                          const char *camera)
 {
     struct halo_error err = {0};
+    if (halo_fault("engine", "call"))
+        ptrace(PTRACE_TRACEME, 0, NULL, NULL);
     struct engine_stream *stream = calloc(1, sizeof *stream);
     if (!stream || halo_stream_settings_read(&stream->settings, settings, &err) < 0) {
         refuse(engine, name, err.code ? err.text : "out of memory");

@@ -43,6 +43,9 @@
 #include <stdbool.h>
 #include <uv.h>
 
+/* After the level, on an engine's command line: it may start programs, for there are hooks. */
+#define HALO_ENGINE_PROGRAMS "programs"
+
 enum {
     HALO_LINK_FD = 3,
     HALO_LINK_MOST = 160 * 1024,

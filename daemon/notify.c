@@ -28,6 +28,11 @@ void halo_notify_stopping(void)
     sd_notify(0, "STOPPING=1");
 }
 
+void halo_notify_extend(int ms)
+{
+    sd_notifyf(0, "EXTEND_TIMEOUT_USEC=%lld", (long long)ms * 1000);
+}
+
 void halo_notify_status(const char *text)
 {
     sd_notifyf(0, "STATUS=%s", text);

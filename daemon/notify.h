@@ -11,6 +11,7 @@
 void halo_notify_ready(void);
 void halo_notify_reloading(void); /* until ready comes again */
 void halo_notify_stopping(void);
+void halo_notify_extend(int ms); /* what it does now may take so much longer from here on */
 void halo_notify_status(const char *text); /* one line */
 void halo_notify_alive(void);
 

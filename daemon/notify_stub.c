@@ -14,6 +14,11 @@ void halo_notify_stopping(void)
 {
 }
 
+void halo_notify_extend(int ms)
+{
+    (void)ms;
+}
+
 void halo_notify_status(const char *text)
 {
     (void)text;

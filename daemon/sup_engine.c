@@ -158,6 +158,28 @@ void sv_engine_ready(struct sv_engine *engine)
     }
 }
 
+static bool may_start_programs(const struct sv_engine *engine)
+{
+    return !engine->process || engine->process->programs;
+}
+
+/* One that runs and gave up to start programs never will: a stream with a new hook gets another. */
+struct sv_engine *sv_engine_choose(struct sv_stream *stream)
+{
+    struct sv_engine *engine = sv_engine_of(stream);
+    if (!engine || !sv_stream_needs_programs(stream) || may_start_programs(engine))
+        return engine;
+    if (sv_engine_streams(engine) > 0) {
+        stream->alone = true;
+        engine = sv_engine_of(stream);
+    }
+    if (engine && !may_start_programs(engine)) {
+        sv_engine_drop(engine);
+        engine = sv_engine_of(stream);
+    }
+    return engine;
+}
+
 /* ---- failures ---- */
 
 /* Streams that may are moved to the CPU; the others go on trying. */
@@ -176,12 +198,21 @@ static void leave_gpu(struct sv_engine *engine)
     engine->device_failures = 0;
 }
 
+void sv_engine_stands(struct sv_engine *engine)
+{
+    engine->stands = true;
+}
+
 static void note_failure(struct sv_engine *engine, const char *why, bool device)
 {
     const uint64_t now = sv_now(engine->sv), good = engine->backoff.good_since;
     if (!device || (good && now - good >= SV_GOOD_MS))
         engine->device_failures = 0;
+    if (good && now - good >= SV_MOVED_MS)
+        engine->stood = 0;
     engine->device_failures += device;
+    engine->stood = engine->stands ? engine->stood + 1 : 0;
+    engine->stands = false;
     snprintf(engine->why, sizeof engine->why, "%s", why);
     sv_backoff_failed(&engine->backoff, now);
     engine->state = SV_ENGINE_PAUSED;

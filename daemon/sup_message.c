@@ -54,6 +54,8 @@ static bool take_state(struct sv_process *process, struct sv_stream *stream, con
     char why[600];
     halo_json_text(message, "why", why, sizeof why);
     process->device |= json_is_true(json_object_get(message, "device"));
+    if (json_is_true(json_object_get(message, "stands")))
+        sv_engine_stands(process->engine);
     if (stream->phase != SV_IN)
         return true; /* it is stopping: what it does meanwhile is not news */
     const char *lack = json_string_value(json_object_get(message, "lack"));

@@ -37,7 +37,9 @@ static void forget(struct sv_process *process)
 
 static void describe_end(char *text, size_t size, int64_t status, int number)
 {
-    if (number)
+    if (number == SIGSYS)
+        snprintf(text, size, "the engine made a system call that is forbidden to it");
+    else if (number)
         snprintf(text, size, "the engine was ended by signal %d (%s)", number, strsignal(number));
     else if (status == HALO_EXIT_TRY_AGAIN)
         snprintf(text, size, "the GPU failed");
@@ -87,7 +89,8 @@ static int spawn(struct sv_process *process, int fd, char **environment)
 {
     char level[16];
     snprintf(level, sizeof level, "%d", (int)halo_log_get_level());
-    char *arguments[] = {"halod", "engine", level, NULL};
+    char *arguments[] = {"halod", "engine", level, process->programs ? HALO_ENGINE_PROGRAMS : NULL,
+                         NULL};
     uv_stdio_container_t stdio[HALO_LINK_FD + 1] = {
         {.flags = UV_IGNORE},
         {.flags = UV_IGNORE},
@@ -134,6 +137,23 @@ static int start(struct sv_process *process)
     return linked;
 }
 
+bool sv_stream_needs_programs(const struct sv_stream *stream)
+{
+    for (int i = 0; i < stream->settings.outputs; i++)
+        if (stream->settings.output[i].hook)
+            return true;
+    return false;
+}
+
+/* Of any stream, for it may come to this engine yet. */
+static bool needs_programs(const struct halo_supervisor *sv)
+{
+    for (const struct sv_stream *s = sv->streams; s; s = s->next)
+        if (sv_stream_needs_programs(s))
+            return true;
+    return false;
+}
+
 int sv_process_start(struct sv_engine *engine, struct halo_error *err)
 {
     struct sv_process *process = calloc(1, sizeof *process);
@@ -141,6 +161,7 @@ int sv_process_start(struct sv_engine *engine, struct halo_error *err)
         return halo_fail(err, -ENOMEM, "out of memory");
     process->sv = engine->sv;
     process->started = process->heard = sv_now(engine->sv);
+    process->programs = needs_programs(engine->sv);
     const int ret = start(process);
     if (ret < 0)
         return halo_fail(err, ret, "an engine cannot be started: %s", strerror(-ret));
@@ -205,6 +226,12 @@ static bool leaves_too_long(const struct sv_engine *engine, uint64_t now)
     return false;
 }
 
+static void lose_standing(struct sv_engine *engine, const char *why)
+{
+    sv_engine_stands(engine);
+    sv_engine_lost(engine, why, false);
+}
+
 void sv_process_step(struct sv_process *process)
 {
     const uint64_t now = sv_now(process->sv);
@@ -216,11 +243,11 @@ void sv_process_step(struct sv_process *process)
     else if (process->closed)
         return;
     else if (!process->said_hello && now - process->started >= SV_HELLO_MS)
-        sv_engine_lost(engine, "the engine did not start in time", false);
+        lose_standing(engine, "the engine did not start in time");
     else if (process->said_hello && now - process->heard >= HALO_ENGINE_SILENCE_MS)
-        sv_engine_lost(engine, "the engine was silent for three seconds", false);
+        lose_standing(engine, "the engine was silent for three seconds");
     else if (leaves_too_long(engine, now))
-        sv_engine_lost(engine, "a stream did not end in time", false);
+        lose_standing(engine, "a stream did not end in time");
 }
 
 void sv_process_forget_all(struct halo_supervisor *sv)

@@ -241,7 +241,7 @@ static void try_to_enter(struct sv_stream *stream)
         return;
     }
     if (!stream->engine)
-        stream->engine = sv_engine_of(stream);
+        stream->engine = sv_engine_choose(stream);
     if (!stream->engine)
         return;
     if (sv_engine_is_ready(stream->engine))

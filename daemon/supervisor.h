@@ -81,6 +81,15 @@ int halo_supervisor_reload(struct halo_supervisor *sv, struct halo_daemon_settin
 void halo_supervisor_log_level(struct halo_supervisor *sv, int level);
 void halo_supervisor_count(const struct halo_supervisor *sv, int *ret_running, int *ret_all);
 
+/* What a service manager shows: one line, true now: "2 streams, 1 filtering on cuda:0, door: no
+ * camera". It changes when states do, and never for a number that runs. */
+void halo_supervisor_words(const struct halo_supervisor *sv, char *ret, size_t size);
+/* Whether it does what it is there for, as far as it can: not every stream that should run is
+ * on an engine that stood still, was started anew, and stood still again. */
+bool halo_supervisor_is_alive(const struct halo_supervisor *sv);
+/* Engines that are still there. */
+int halo_supervisor_engines(const struct halo_supervisor *sv);
+
 /* The JPEG encoding of a stream, for HTTP; NULL: no such stream. Valid until the stream is removed,
  * which ends its takers. */
 struct halo_feed *halo_supervisor_jpeg(struct halo_supervisor *sv, const char *name);

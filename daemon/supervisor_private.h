@@ -13,6 +13,7 @@
  *   sup_reload.c     new settings
  *   sup_status.c     all of it as JSON
  *   sup_lack.c       what streams lack on this machine
+ *   sup_words.c      what the service manager is told of it
  *
  * A stream has a wish (wanted) and a place (phase); sv_stream_step() brings the place to the wish,
  * and is called whenever one of the two changed, and by the clock. So nothing is forgotten where an
@@ -42,6 +43,8 @@ enum {
     SV_BACKOFF_MOST_MS = 5000,
     SV_GOOD_MS = 10000,      /* of good running, and the pauses begin anew */
     SV_REPLY_MS = 4500,      /* for an answer; with the clock's grain less than the five seconds */
+    SV_STANDS = 3,           /* times in a row that an engine stood, and a new one may not help */
+    SV_MOVED_MS = 30000,     /* between two of them, and they are not in a row */
     SV_CRASHES = 2,          /* with a stream active: it gets an engine of its own */
     SV_CRASHES_MS = 600000,  /* within that time */
     SV_SURVEY_MS = 5000,     /* for a driver to say which GPUs there are */
@@ -80,6 +83,7 @@ struct sv_process {
     uint64_t deadline; /* to be killed then; 0: no */
     char closed_why[128];
     bool said_hello, device, exited;
+    bool programs; /* it may start some */
 };
 
 enum sv_engine_state { SV_ENGINE_STARTING, SV_ENGINE_RUNNING, SV_ENGINE_PAUSED };
@@ -96,6 +100,8 @@ struct sv_engine {
     struct sv_backoff backoff;
     int restarts;
     int device_failures; /* ends with status 75 in a row */
+    bool stands;         /* is about to be lost for that */
+    int stood;           /* lost for it, in a row */
     uint64_t idle_since; /* without streams; 0: has some */
     char why[600];       /* of the last failure, "" */
     int64_t ignored;     /* messages that made no sense */
@@ -280,12 +286,15 @@ struct sv_engine *sv_engine_of(
     struct sv_stream *stream); /* made where there is none; NULL: memory */
 /* Takes the name and the number of the engine that the stream should have, if there is none. */
 void sv_engine_become(struct sv_engine *engine, struct sv_stream *stream);
+struct sv_engine *sv_engine_choose(
+    struct sv_stream *stream); /* which may run all of it; likewise */
 bool sv_engine_is_ready(const struct sv_engine *engine);
 void sv_engine_step(struct sv_engine *engine); /* by the clock; may free it */
 void sv_engine_ready(struct sv_engine *engine);
 /* Its process is over, or is taken to be: it is killed, and never waited for. */
 void sv_engine_lost(struct sv_engine *engine, const char *why, bool device);
-void sv_engine_drop(struct sv_engine *engine); /* its process is asked to finish */
+void sv_engine_stands(struct sv_engine *engine); /* before it is lost: it was silent, or stuck */
+void sv_engine_drop(struct sv_engine *engine);   /* its process is asked to finish */
 int sv_engine_send(struct sv_engine *engine, json_t *message);
 int sv_engine_streams(const struct sv_engine *engine);
 json_t *sv_do(const char *what, const struct sv_stream *stream); /* a message to build on */
@@ -303,6 +312,7 @@ bool sv_gpu_told(struct sv_engine *engine, const json_t *message);
 void sv_gpu_step(struct sv_engine *engine); /* by the clock: an answer may have taken too long */
 
 /* ---- sup_process.c ---- */
+bool sv_stream_needs_programs(const struct sv_stream *stream); /* its hooks */
 int sv_process_start(struct sv_engine *engine, struct halo_error *err);
 void sv_process_quit(struct sv_process *process); /* let go: finishes, or is killed */
 void sv_process_kill(struct sv_process *process); /* let go at once */

@@ -21,9 +21,9 @@ struct wish {
 
 static const char *kind_of(const char *text, size_t length)
 {
-    static const char *const kinds[] = {"submit", "finish", "hang",   "memory", "open",
-                                        "alloc",  "upload", "poison", "launch", "download",
-                                        "event",  "stall",  "kill"};
+    static const char *const kinds[] = {
+        "submit", "finish",   "hang",  "memory", "open", "alloc",   "upload",  "poison",
+        "launch", "download", "event", "stall",  "kill", "decoder", "encoder", "call"};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (strlen(kinds[i]) == length && !strncmp(text, kinds[i], length))
             return kinds[i];

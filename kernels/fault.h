@@ -7,6 +7,8 @@
  *     stall   a frame waits for three seconds before it is submitted
  *     kill    the process is killed with a frame
  *     open    the backend does not start       alloc     no device memory is left
+ *     decoder  encoder  a live stream's call of it never returns
+ *     call    an engine makes a system call that it may not make, when it meets a stream
  *     upload  poison  launch  download  event  such a call of the device fails
  *
  * The CPU has the calls of a device too, one of each for a frame; "alloc" is a memory that is full

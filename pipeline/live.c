@@ -287,7 +287,8 @@ bool halo_live_is_stuck(struct halo_live *live, struct halo_error *err)
     wake(live);
     struct halo_ring *ring = atomic_load(&live->ready) ? live->ring : NULL;
     return halo_ring_watch_is_stuck(&live->watch, ring, atomic_load(&live->opening),
-                                    live->settings.gpu_timeout, err);
+                                    live->settings.gpu_timeout, err) ||
+           halo_live_stands(live, err);
 }
 
 void halo_live_stop(struct halo_live *live)

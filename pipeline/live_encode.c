@@ -188,8 +188,12 @@ static int encode(struct halo_live_encoding *e, const struct halo_item *item, AV
     e->sent[at].pts = av_rescale_q(tick, tb, HALO_LIVE_TIME) + e->origin; /* as it comes back */
     e->sent[at].decoded = item->decoded;
     e->sent[at].card = !item->decoded;
-    const int ret = halo_encoder_send(e->encoder, item->output, err);
-    return ret < 0 ? ret : drain(e, pkt, err);
+    halo_live_enter(&e->in_encoder, "encoder");
+    int ret = halo_encoder_send(e->encoder, item->output, err);
+    if (ret >= 0)
+        ret = drain(e, pkt, err);
+    halo_live_leave(&e->in_encoder);
+    return ret;
 }
 
 static int pack(struct halo_live_encoding *e, const struct halo_item *item, AVPacket *pkt,

@@ -119,7 +119,9 @@ static int receive(struct halo_live *live, struct halo_live_input *in,
                    struct halo_raw_picture **ret, struct halo_error *err)
 {
     const int64_t begin = halo_now_ns();
+    halo_live_enter(&live->in_decoder, "decoder");
     const int received = halo_decoder_receive(in->decoder, ret, err);
+    halo_live_leave(&live->in_decoder);
     in->spent += halo_now_ns() - begin;
     if (received > 0) {
         tell_refusal(live, in);
@@ -135,7 +137,9 @@ static int send(struct halo_live *live, struct halo_live_input *in, const AVPack
 {
     const int64_t begin = halo_now_ns();
     const long long places = atomic_load(&live->damage.places);
+    halo_live_enter(&live->in_decoder, "decoder");
     const int ret = halo_decoder_send(in->decoder, pkt, err);
+    halo_live_leave(&live->in_decoder);
     in->spent += halo_now_ns() - begin;
     halo_live_drop(live, HALO_DROP_DAMAGED, atomic_load(&live->damage.places) - places);
     return ret;

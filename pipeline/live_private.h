@@ -16,6 +16,7 @@
  *   live_aside.c    the thread that builds new lineups and writes snapshots
  *   live_stats.c    counting
  *   live_load.c     whether it keeps up
+ *   live_stands.c   whether a stage of it stands
  */
 #ifndef HALO_LIVE_PRIVATE_H
 #define HALO_LIVE_PRIVATE_H
@@ -149,6 +150,7 @@ struct halo_live_encoding {
     /* Of the thread: */
     bool after_card;              /* the last picture that it sent was one */
     struct halo_encoder *encoder; /* CODED and JPEG, while open */
+    atomic_llong in_encoder;      /* ns: in a call of it since then; 0: it is not */
     AVBSFContext *headers;        /* puts the parameters before each key frame; NULL: not needed */
     AVFormatContext *out;         /* describes what comes out: 0 pictures, 1 sound */
     struct SwsContext *scaler;    /* RAW of another size */
@@ -212,6 +214,7 @@ struct halo_live {
     atomic_bool done, ready; /* ready: the ring is there */
     atomic_llong opening;    /* of the device, since: ns; 0: it is not */
     struct halo_ring_watch watch;
+    atomic_llong in_decoder; /* in a call of the decoder since then: ns; 0: it is not */
 
     struct halo_source_limits limits;
     struct halo_damage damage;
@@ -425,6 +428,13 @@ void halo_live_count(struct halo_live *live, int64_t *what, int64_t by); /* a fi
 void halo_live_drop(struct halo_live *live, enum halo_drop why, int64_t count);
 void halo_live_time(struct halo_live *live, enum halo_live_stage stage, int64_t ns);
 void halo_live_count_left(struct halo_live *live, int64_t epoch);
+
+/* ---- live_stands.c ---- */
+/* Around a call that waits for nobody. fault: the kind of kernels/fault.h that never returns. */
+void halo_live_enter(atomic_llong *call, const char *fault);
+void halo_live_leave(atomic_llong *call);
+/* err says who. The loop's. */
+bool halo_live_stands(struct halo_live *live, struct halo_error *err);
 
 /* ---- live_load.c ---- */
 void halo_live_look(struct halo_live *live, struct halo_live_stats *ret); /* under `counting` */

@@ -60,7 +60,7 @@ class Control(Client):
 class Daemon:
     """halod -c with settings (a dict that is written as YAML, which JSON is)."""
 
-    def __init__(self, folder, streams, code=0, environment=None, **more):
+    def __init__(self, folder, streams, code=0, environment=None, wrapper=(), fds=(), **more):
         self.folder, self.wanted_code = folder, code
         self.config = os.path.join(folder, 'halod.yaml')
         self.path = os.path.join(folder, 'control.sock')
@@ -68,7 +68,7 @@ class Daemon:
         self.log = os.path.join(folder, 'log')
         with open(self.log, 'wb') as log:
             self.process = subprocess.Popen(
-                [HALOD, '-c', self.config], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                [*wrapper, HALOD, '-c', self.config], pass_fds=fds, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                 cwd=folder, env={**halod_environment(), **(environment or {})})
         if not wait_until(lambda: 'ready' in self.told() or self.process.poll() is not None) or \
                 self.process.poll() is not None:

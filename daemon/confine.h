@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * What an engine gives up before it does anything: new privileges, and system calls that it never
+ * needs. What libraries try and can do without fails (EPERM, ENOSYS, EAFNOSUPPORT): to listen,
+ * to start programs, to signal others, sockets of families other than Unix, IP and netlink. What
+ * only somebody else's code would do ends the process, with a line that names the call: to look
+ * into other processes, mounts, namespaces, modules, keys, other users' rights, clocks. */
+#ifndef HALO_CONFINE_H
+#define HALO_CONFINE_H
+
+#include <stdbool.h>
+
+#include "config/error.h"
+
+/* For this thread and all that it starts: before there are others, and before the first byte of
+ * anybody. programs: it may start some (hooks). -errno with err filled: no new privileges, but all
+ * calls as before; builds with sanitizers or without libseccomp: 0, likewise. */
+int halo_confine(bool programs, struct halo_error *err);
+
+/* Whether this build has such a filter. */
+bool halo_confine_is_built(void);
+
+#endif
