@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * A listening socket with an address: one that was passed (passed.h), or our own. Any thread;
+ * A listening socket with an address: one that was passed (passed.h), or our own. Loop thread;
  * resolves no names and blocks for nothing. */
 #ifndef HALO_LISTEN_TCP_H
 #define HALO_LISTEN_TCP_H

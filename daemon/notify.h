@@ -15,8 +15,8 @@ void halo_notify_extend(int ms); /* what it does now may take so much longer fro
 void halo_notify_status(const char *text); /* one line */
 void halo_notify_alive(void);
 
-/* Once: the listening sockets that it passed, into the table of passed.h. 0, or -errno with err
- * filled. */
+/* The listening sockets that it passed, into the table of passed.h. -errno with err filled.
+ * Once. */
 int halo_notify_take_sockets(struct halo_error *err);
 
 /* Milliseconds within which alive has to come again and again; 0: nobody watches. */

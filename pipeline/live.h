@@ -193,8 +193,8 @@ int halo_live_snapshot(struct halo_live *live, uint64_t id, const char *format,
 /* Also judges whether the stream keeps up: once or more a second. */
 void halo_live_stats(struct halo_live *live, struct halo_live_stats *ret);
 
-/* As halo_stream_is_stuck(), where err is a device's; else its decoder or an encoder has been at one
- * picture for eight seconds. The process has to end by _exit(). At least once a second. */
+/* As halo_stream_is_stuck(), where err is a device's; else its decoder or an encoder has been at
+ * one picture for eight seconds. The process has to end by _exit(). At least once a second. */
 bool halo_live_is_stuck(struct halo_live *live, struct halo_error *err);
 
 /* Ends it: encoders are flushed, outputs finished. Comes back at once; done says when. */

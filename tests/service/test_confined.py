@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Engines that have given up what they do not need, in a daemon that goes on.
+"""$HALO_CONFINED is 1 where the build has a filter of system calls."""
+import os
+import shutil
+import unittest
+
+from managed import HALOD, ServiceTest, main, wait_until
+
+CONFINED = os.environ.get('HALO_CONFINED') == '1'
+
+
+def status_of(pid):
+    with open(f'/proc/{pid}/status') as file:
+        return dict(line.split(':\t', 1) for line in file.read().splitlines() if ':\t' in line)
+
+
+class Confined(ServiceTest):
+    def test_all_threads_of_engines(self):
+        """No new privileges in any; with a filter where the build has one."""
+        daemon = self.start()
+        self.reader('one.ts')
+        [pid] = daemon.pids()
+        threads = os.listdir(f'/proc/{pid}/task')
+        self.assertGreater(len(threads), 4)
+        for thread in threads:
+            told = status_of(f'{pid}/task/{thread}')
+            self.assertEqual(told['NoNewPrivs'], '1')
+            if CONFINED:
+                self.assertEqual(told['Seccomp'], '2')
+        self.assertNotIn('unconfined', daemon.told())
+
+    @unittest.skipUnless(CONFINED, 'a build with sanitizers, or without libseccomp')
+    def test_a_forbidden_call(self):
+        """The engine dies, the log names the call and the engine, viewers stay, and another one
+        begins; in the end with pauses."""
+        with open(HALOD, 'rb') as file:
+            if b'HALOD_FAULT' not in file.read():
+                self.skipTest('a build without -Dfaults=true')
+        daemon = self.start({'one': self.stream(), 'two': self.stream('two')},
+                            environment={'HALOD_FAULT': 'call:2'})
+        self.until(lambda: 'forbidden system call ptrace (' in daemon.told(), daemon.told)
+        self.until(lambda: 'engine cpu: the engine made a system call that is forbidden to it'
+                   in daemon.told(), daemon.told)
+        # Two streams on one engine are two calls; one that is alone makes one.
+        self.until(lambda: daemon.state('one') == daemon.state('two') == 'running', daemon.told)
+        self.assertTrue(any(':' in name for name in daemon.engines()), daemon.engines())
+        self.reader('one.ts')
+
+    def hook(self):
+        """A program that notes what it was started for."""
+        path = self.path('hook')
+        with open(path, 'w') as file:
+            file.write(f'#!/bin/sh\necho "$1" >> {self.path("hooked")}\n')
+        os.chmod(path, 0o755)
+        return path
+
+    def recorded(self, name, **more):
+        return self.stream(name, outputs=[{'unix': self.path(f'{name}.ts')}, {
+            'file': self.path(name + '-%H%M%S.mkv'), 'segment_time': '1s', **more}])
+
+    def was_started(self, name):
+        try:
+            with open(self.path('hooked')) as file:
+                return name in file.read()
+        except OSError:
+            return False
+
+    def test_hooks(self):
+        """Settings with a hook: engines may start programs, and nothing else is different."""
+        daemon = self.start({'one': self.recorded('one', hook=self.hook()),
+                             'two': self.stream('two')})
+        self.until(lambda: self.was_started('one-'), daemon.told)
+        self.assertEqual(list(daemon.engines()), ['cpu'])
+
+    def test_a_hook_that_comes(self):
+        """By a reload, to an engine that may start nothing: the stream gets one that may, and the
+        other stream does not notice."""
+        daemon = self.start({'one': self.recorded('one'), 'two': self.stream('two')})
+        daemon.wait_state('one', 'running')
+        reader = self.reader('two.ts')
+        restarts = daemon.status('two')['restarts']
+        for gop in ('1s', '0.5s'):  # the second time there is an engine of its own, which may
+            daemon.write({'one': self.recorded('one', hook=self.hook(), video={'gop': gop}),
+                          'two': self.stream('two')})
+            daemon.control('Reload')
+            self.until(lambda: self.was_started('one-'), daemon.told)
+            self.assertEqual(daemon.status('one')['engine'], 'cpu:one')
+            os.remove(self.path('hooked'))
+        self.assertEqual(daemon.status('two')['restarts'], restarts)
+        self.assertFalse(reader.ended)
+
+    @unittest.skipUnless(os.geteuid() == 0 and shutil.which('setpriv'), 'only root becomes another')
+    def test_the_supervisor_is_out_of_reach(self):
+        """As a service: what is in /proc of it is root's, so no engine, of the same user, can look
+        into it or change it."""
+        os.chmod(self.folder, 0o777)
+        manager = self.manager()
+        os.chmod(manager.path, 0o666)
+        daemon = self.start(wrapper=['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups'],
+                            environment={'NOTIFY_SOCKET': manager.path})
+        daemon.wait_state('one', 'running')
+        self.assertEqual(status_of(daemon.process.pid)['Uid'].split()[0], '65534')
+        self.assertEqual(os.stat(f'/proc/{daemon.process.pid}/mem').st_uid, 0)
+        self.assertTrue(wait_until(lambda: manager.times('READY')))
+
+
+if __name__ == '__main__':
+    main()
