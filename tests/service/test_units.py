@@ -93,6 +93,40 @@ class Units(unittest.TestCase):
                                   './halod.service')
         self.assertNotEqual(code, 0)
 
+    def calls(self, unit):
+        """What its SystemCallFilter= allows."""
+        sets, name = {}, None
+        _, told, _ = self.analyze('syscall-filter', '--no-pager')
+        for line in told.splitlines():
+            if line.startswith('@'):
+                name = line.strip()
+                sets[name] = []
+            elif name and line.strip() and not line.strip().startswith('#'):
+                sets[name].append(line.strip())
+
+        def resolve(word):
+            return set().union(*map(resolve, sets[word])) if word.startswith('@') else {word}
+        allowed = resolve('@default')
+        with open(os.path.join(self.folder, unit)) as file:
+            for line in file:
+                if line.startswith('SystemCallFilter='):
+                    words = line.split('=', 1)[1].strip()
+                    found = set().union(*map(resolve, words.lstrip('~').split()))
+                    allowed = allowed - found if words[0] == '~' else allowed | found
+        return allowed
+
+    def test_calls(self):
+        """What halod, FFmpeg's libraries and CUDA's driver make is allowed; of what engines give up
+        some is not the service's to begin with."""
+        for unit in ('halod.service', 'halod@.service', 'halod-user.service'):
+            allowed = self.calls(unit)
+            for name in ('seccomp', 'prctl', 'clone', 'execve', 'ioctl', 'memfd_create', 'mbind',
+                         'get_mempolicy', 'sched_setaffinity', 'mlock', 'eventfd2', 'recvmsg',
+                         'inotify_init1', 'fsync', 'rename', 'prlimit64', 'fchmod', 'syncfs'):
+                self.assertIn(name, allowed, unit)
+            for name in ('ptrace', 'mount', 'bpf', 'kexec_load', 'init_module'):
+                self.assertNotIn(name, allowed, unit)
+
     def test_drop_ins(self):
         for name in ('network.conf', 'recordings.conf'):
             folder = os.path.join(self.folder, 'halod.service.d')
