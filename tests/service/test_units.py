@@ -10,19 +10,11 @@ import sys
 import tempfile
 import unittest
 
-UNITS, FILES = os.environ.get('UNITS', ''), os.environ.get('SYSTEMD_FILES', '')
-OLDEST = 252      # what it knows, and how it counts, is of Debian 12's
+from units import OLDEST, UNITS, analyze, calls, version
+
+FILES = os.environ.get('SYSTEMD_FILES', '')
 MOST_EXPOSED = 6  # tenths
 SKIPPED = 77
-
-
-def version():
-    """Of systemd-analyze; 0: there is none."""
-    if not shutil.which('systemd-analyze'):
-        return 0
-    told = subprocess.run(['systemd-analyze', '--version'], capture_output=True, text=True)
-    found = re.match(r'systemd (\d+)', told.stdout)
-    return int(found[1]) if found else 0
 
 
 class Units(unittest.TestCase):
@@ -40,10 +32,7 @@ class Units(unittest.TestCase):
                 unit.write(text)
 
     def analyze(self, *arguments):
-        done = subprocess.run(['systemd-analyze', *arguments], cwd=self.folder, text=True,
-                              capture_output=True, timeout=60,
-                              env={**os.environ, 'LC_ALL': 'C.UTF-8', 'SYSTEMD_PAGER': ''})
-        return done.returncode, done.stdout, done.stderr
+        return analyze(*arguments, cwd=self.folder)
 
     def instance(self, template, name):
         made = template.replace('@', '@' + name)
@@ -93,33 +82,11 @@ class Units(unittest.TestCase):
                                   './halod.service')
         self.assertNotEqual(code, 0)
 
-    def calls(self, unit):
-        """What its SystemCallFilter= allows."""
-        sets, name = {}, None
-        _, told, _ = self.analyze('syscall-filter', '--no-pager')
-        for line in told.splitlines():
-            if line.startswith('@'):
-                name = line.strip()
-                sets[name] = []
-            elif name and line.strip() and not line.strip().startswith('#'):
-                sets[name].append(line.strip())
-
-        def resolve(word):
-            return set().union(*map(resolve, sets[word])) if word.startswith('@') else {word}
-        allowed = resolve('@default')
-        with open(os.path.join(self.folder, unit)) as file:
-            for line in file:
-                if line.startswith('SystemCallFilter='):
-                    words = line.split('=', 1)[1].strip()
-                    found = set().union(*map(resolve, words.lstrip('~').split()))
-                    allowed = allowed - found if words[0] == '~' else allowed | found
-        return allowed
-
     def test_calls(self):
         """What halod, FFmpeg's libraries and CUDA's driver make is allowed; of what engines give up
         some is not the service's to begin with."""
         for unit in ('halod.service', 'halod@.service', 'halod-user.service'):
-            allowed = self.calls(unit)
+            allowed = calls(os.path.join(self.folder, unit))
             for name in ('seccomp', 'prctl', 'clone', 'execve', 'ioctl', 'memfd_create', 'mbind',
                          'get_mempolicy', 'sched_setaffinity', 'mlock', 'eventfd2', 'recvmsg',
                          'inotify_init1', 'fsync', 'rename', 'prlimit64', 'fchmod', 'syncfs'):
