@@ -64,10 +64,9 @@ static int fail_unknown(const struct halo_camera *c, const char *name, char name
     const char *candidates[HALO_CAMERA_CONTROLS];
     for (size_t i = 0; i < count; i++)
         candidates[i] = names[i];
-    const char *near = halo_nearest(name, strlen(name), candidates, count);
-    return halo_fail(err, -EINVAL, "%s has no control %.64s%s%s%s: halod devices lists them",
-                     c->id.node, name, near ? " (nearest: " : "", near ? near : "",
-                     near ? ")" : "");
+    char near[HALO_NEAREST_WORDS];
+    return halo_fail(err, -EINVAL, "%s has no control %.64s%s: halod devices lists them",
+                     c->id.node, name, halo_nearest_words(near, name, candidates, count));
 }
 
 int halo_camera_control(struct halo_camera *c, const char *name, int64_t value,

@@ -165,10 +165,10 @@ static int parse_word(struct wish *wish, const char *word, struct halo_error *er
     const size_t length = value ? (size_t)(value - word) : strlen(word);
     const struct halo_option *row = halo_option_find(wishes, word, length);
     if (!row) {
-        const char *near = halo_option_nearest(wishes, word, length);
-        return halo_fail_usage(err, "%s has no word %.*s: serial=, path=, name= or index=%s%s%s",
-                               WORDS, (int)length, word, near ? " (nearest: " : "",
-                               near ? near : "", near ? ")" : "");
+        char near[HALO_NEAREST_WORDS];
+        return halo_fail_usage(err, "%s has no word %.*s: serial=, path=, name= or index=%s", WORDS,
+                               (int)length, word,
+                               halo_option_nearest_words(near, wishes, word, length));
     }
     if (!value || !value[1])
         return halo_fail_usage(err, "%s%s: its value is missing", WORDS, row->name);

@@ -55,7 +55,8 @@ size_t standin_paint(const struct standin_camera *c, uint8_t *to, unsigned n)
 {
     const struct mode *m = &c->now;
     if (m->fourcc == V4L2_PIX_FMT_MJPEG) {
-        memcpy(to, c->jpeg, c->jpeg_size < c->size ? c->jpeg_size : c->size);
+        if (c->jpeg)
+            memcpy(to, c->jpeg, c->jpeg_size < c->size ? c->jpeg_size : c->size);
         return c->jpeg_size;
     }
     if (m->fourcc == V4L2_PIX_FMT_YUYV || m->fourcc == V4L2_PIX_FMT_UYVY)
