@@ -6,19 +6,17 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "config/option.h"
+#include "pipeline/camera_wish.h"
 #include "pipeline/watch.h"
 
 enum { MOST_NODES = 256 };
 
 static const char CLASS[] = "/sys/class/video4linux";
-static const char WORDS[] = "v4l2:";
 
 /* ---- what a node is ---- */
 
@@ -130,98 +128,7 @@ int halo_camera_list(struct halo_camera_id **ret)
     return count;
 }
 
-/* ---- what is wished for ---- */
-
-struct wish {
-    char *serial, *path, *name;
-    int index;
-};
-
-static const struct halo_option wishes[] = {
-    {"serial", NULL, HALO_OPTION_STRING, offsetof(struct wish, serial),
-     .help = "of the USB device"},
-    {"path", NULL, HALO_OPTION_STRING, offsetof(struct wish, path),
-     .help = "where it is plugged in: a USB port such as 1-2.3, or ID_PATH"},
-    {"name", NULL, HALO_OPTION_STRING, offsetof(struct wish, name), .help = "words of its name"},
-    {"index", NULL, HALO_OPTION_INT, offsetof(struct wish, index), 0, 0, 255,
-     .help = "which of its nodes"},
-    {NULL},
-};
-
-/* At "word=" of our own words only: ID_PATH has colons itself. */
-static char *next_word(char *text)
-{
-    for (char *at = strchr(text, ':'); at; at = strchr(at + 1, ':')) {
-        const size_t length = strcspn(at + 1, "=:");
-        if (at[1 + length] == '=' && length > 0)
-            return at;
-    }
-    return NULL;
-}
-
-static int parse_word(struct wish *wish, const char *word, struct halo_error *err)
-{
-    const char *value = strchr(word, '=');
-    const size_t length = value ? (size_t)(value - word) : strlen(word);
-    const struct halo_option *row = halo_option_find(wishes, word, length);
-    if (!row) {
-        char near[HALO_NEAREST_WORDS];
-        return halo_fail_usage(err, "%s has no word %.*s: serial=, path=, name= or index=%s", WORDS,
-                               (int)length, word,
-                               halo_option_nearest_words(near, wishes, word, length));
-    }
-    if (!value || !value[1])
-        return halo_fail_usage(err, "%s%s: its value is missing", WORDS, row->name);
-    return halo_option_set(row, wish, value + 1, err);
-}
-
-static int parse(struct wish *wish, const char *input, struct halo_error *err)
-{
-    halo_options_init(wishes, wish);
-    char *copy = strdup(input + strlen(WORDS)), *word = copy;
-    int ret = copy ? 0 : halo_fail(err, -ENOMEM, "out of memory");
-    while (word && ret >= 0) {
-        char *end = next_word(word);
-        if (end)
-            *end++ = 0;
-        ret = parse_word(wish, word, err);
-        word = end;
-    }
-    free(copy);
-    if (ret >= 0 && !wish->serial && !wish->path && !wish->name)
-        ret = halo_fail_usage(err, "%s says which camera: serial=, path= or name=", WORDS);
-    return ret;
-}
-
-int halo_camera_check(const char *input, struct halo_error *err)
-{
-    struct wish wish;
-    if (strncmp(input, WORDS, strlen(WORDS)) != 0)
-        return 0;
-    const int ret = parse(&wish, input, err);
-    halo_options_finish(wishes, &wish);
-    return ret;
-}
-
-/* ID_PATH ends with the port: "pci-0000:00:14.0-usb-0:2.3:1.0" is port 1-2.3, whatever the bus. */
-static bool has_path(const struct halo_camera_id *id, const char *path)
-{
-    if (!strcmp(id->port, path))
-        return true;
-    const char *usb = strstr(path, "usb-"), *port = strchr(id->port, '-');
-    const char *begin = usb ? strchr(usb, ':') : NULL;
-    if (!begin || !port || !id->vendor[0])
-        return false;
-    const size_t length = strcspn(begin + 1, ":");
-    return strlen(port + 1) == length && !strncmp(port + 1, begin + 1, length);
-}
-
-static bool fits(const struct halo_camera_id *id, const struct wish *wish)
-{
-    return id->index == wish->index && (!wish->serial || !strcmp(id->serial, wish->serial)) &&
-           (!wish->path || has_path(id, wish->path)) &&
-           (!wish->name || strcasestr(id->name, wish->name));
-}
+/* ---- the same one ---- */
 
 /* Of the same make and with the same serial, if any; the same node of it. */
 static bool is_alike(const struct halo_camera_id *id, const struct halo_camera_id *known)
@@ -275,18 +182,18 @@ static int find_path(struct halo_camera_id *ret, const char *input, struct halo_
 static int find_wish(struct halo_camera_id *ret, const char *input,
                      const struct halo_camera_id *list, int count, struct halo_error *err)
 {
-    struct wish wish;
+    struct halo_camera_wish wish;
     const struct halo_camera_id *found = NULL;
-    int r = parse(&wish, input, err);
+    int r = halo_camera_wish_parse(&wish, input, err);
     for (int i = 0; i < count && r >= 0; i++) {
-        if (!fits(&list[i], &wish))
+        if (!halo_camera_wish_fits(&wish, &list[i]))
             continue;
         if (found)
             r = halo_fail(err, -EEXIST, "%s: fits %s and %s: say more, such as path=%s", input,
                           found->node, list[i].node, found->port);
         found = &list[i];
     }
-    halo_options_finish(wishes, &wish);
+    halo_camera_wish_finish(&wish);
     if (r >= 0 && !found)
         r = fail_absent(input, err);
     if (r >= 0)
@@ -364,9 +271,8 @@ int halo_camera_find(struct halo_camera_id *ret, const char *input,
     const int count = halo_camera_list(&list);
     if (count < 0)
         return halo_fail(err, count, "%s: /dev cannot be listed: %s", input, strerror(-count));
-    const int r = !strncmp(input, WORDS, strlen(WORDS))
-                      ? find_wish(ret, input, list, count, err)
-                      : find_node(ret, input, known, list, count, err);
+    const int r = halo_camera_wish_is(input) ? find_wish(ret, input, list, count, err)
+                                             : find_node(ret, input, known, list, count, err);
     if (r >= 0)
         ret->twin = (known && known->twin && is_same(ret, known)) || has_twin(ret, list, count);
     free(list);
