@@ -152,7 +152,7 @@ static void finish_camera(struct halo_loader *l, struct halo_output_settings *ou
                           struct halo_node *node)
 {
     enum { MOST_SIDE = 8192 }; /* of v4l2loopback, and the supervisor holds such a picture */
-    static const char *const without[] = {"codec", "bitrate", "crf", "preset", "chroma"};
+    static const char *const without[] = {"codec", "bitrate", "crf", "preset"};
     struct halo_video_settings *video = &output->video;
     struct halo_node *map = halo_node_get(node, "video");
     int width = 2, height = 2, count = 0;
@@ -161,6 +161,8 @@ static void finish_camera(struct halo_loader *l, struct halo_output_settings *ou
     for (size_t i = 0; i < sizeof(without) / sizeof(*without); i++)
         if (map && halo_node_get(map, without[i]))
             halo_loader_say_of(l, node, "video", "%s: has no effect with v4l2:", without[i]);
+    if (video->chroma != HALO_CHROMA_AUTO)
+        halo_loader_say_of(l, node, "video", "chroma: has no effect with v4l2:");
     give(l, &output->format, halo_camera_formats[0]);
     give(l, &video->size, "1280x720");
     if (video->fps <= 0)

@@ -26,6 +26,17 @@ static struct halo_link_stage stage_of(const struct halo_histogram *h)
     return ret;
 }
 
+static void copy_capture(struct halo_link_capture *ret, const struct halo_live_capture *capture)
+{
+    ret->failures = capture->failures;
+    ret->missed = capture->missed;
+    ret->damaged = capture->damaged;
+    ret->width = capture->width;
+    ret->height = capture->height;
+    ret->rate = capture->rate;
+    snprintf(ret->format, sizeof ret->format, "%s", capture->format);
+}
+
 static void copy_live(struct halo_link_stats *ret, const struct halo_live_stats *live)
 {
     ret->decoded = live->decoded;
@@ -43,6 +54,7 @@ static void copy_live(struct halo_link_stats *ret, const struct halo_live_stats 
     memcpy(ret->lack, live->lack, sizeof ret->lack);
     snprintf(ret->backend, sizeof ret->backend, "%s", live->backend);
     snprintf(ret->camera, sizeof ret->camera, "%s", live->camera);
+    copy_capture(&ret->capture, &live->capture);
     for (int i = 0; i < HALO_LIVE_STAGES; i++)
         ret->stage[i] = stage_of(&live->stage[i]);
 }

@@ -14,9 +14,10 @@ struct row {
     size_t at;
 };
 
-#define STATS(field)  #field, offsetof(struct halo_link_stats, field)
-#define STAGE(field)  #field, offsetof(struct halo_link_stage, field)
-#define OUTPUT(field) #field, offsetof(struct halo_link_output, field)
+#define STATS(field)   #field, offsetof(struct halo_link_stats, field)
+#define STAGE(field)   #field, offsetof(struct halo_link_stage, field)
+#define CAPTURE(field) #field, offsetof(struct halo_link_capture, field)
+#define OUTPUT(field)  #field, offsetof(struct halo_link_output, field)
 
 static const struct row counts[] = {
     {STATS(decoded)}, {STATS(filtered)}, {STATS(encoded)}, {STATS(bytes)},
@@ -25,6 +26,10 @@ static const struct row counts[] = {
 };
 static const struct row times[] = {
     {STAGE(sum)}, {STAGE(p50)}, {STAGE(p95)}, {STAGE(p99)}, {STAGE(most)}, {NULL, 0},
+};
+static const struct row capture_counts[] = {
+    {CAPTURE(failures)}, {CAPTURE(missed)}, {CAPTURE(damaged)},
+    {CAPTURE(width)},    {CAPTURE(height)}, {NULL, 0},
 };
 static const struct row output_counts[] = {
     {OUTPUT(packets)},  {OUTPUT(bytes)},    {OUTPUT(dropped)},
@@ -113,6 +118,22 @@ static void read_output(struct halo_link_output *ret, const json_t *from)
     halo_json_text(from, "path", ret->path, sizeof ret->path);
 }
 
+static json_t *write_capture(const struct halo_link_capture *capture)
+{
+    json_t *to = json_object();
+    write_counts(to, capture_counts, capture);
+    json_object_set_new(to, "format", json_string(capture->format));
+    json_object_set_new(to, "rate", json_real(isfinite(capture->rate) ? capture->rate : 0));
+    return to;
+}
+
+static void read_capture(struct halo_link_capture *ret, const json_t *from)
+{
+    read_counts(ret, capture_counts, from);
+    ret->rate = real_of(from, "rate");
+    halo_json_text(from, "format", ret->format, sizeof ret->format);
+}
+
 json_t *halo_lacks_write(const char lacks[HALO_LACKS][HALO_LACK_WORDS])
 {
     json_t *to = json_object();
@@ -132,6 +153,8 @@ json_t *halo_link_stats_numbers(const struct halo_link_stats *stats)
         json_object_set_new(stages, halo_live_stage_names[i], write_stage(&stats->stage[i]));
     json_object_set_new(to, "backend", json_string(stats->backend));
     json_object_set_new(to, "camera", json_string(stats->camera));
+    if (stats->camera[0])
+        json_object_set_new(to, "capture", write_capture(&stats->capture));
     json_object_set_new(to, "rate", json_real(isfinite(stats->rate) ? stats->rate : 0));
     json_object_set_new(to, "dropped", dropped);
     json_object_set_new(to, "degraded", halo_lacks_write(stats->lack));
@@ -155,6 +178,7 @@ void halo_link_stats_read(struct halo_link_stats *ret, const json_t *from)
     ret->rate = real_of(from, "rate");
     halo_json_text(from, "backend", ret->backend, sizeof ret->backend);
     halo_json_text(from, "camera", ret->camera, sizeof ret->camera);
+    read_capture(&ret->capture, json_object_get(from, "capture"));
     const json_t *dropped = json_object_get(from, "dropped");
     for (int i = 0; i < HALO_DROPS; i++)
         ret->dropped[i] = halo_json_integer(dropped, halo_drop_names[i], 0, INT64_MAX, 0);

@@ -26,6 +26,13 @@ struct halo_link_output {
     int64_t packets, bytes, dropped, segments, failures;
 };
 
+/* Of a camera (struct halo_live_capture). */
+struct halo_link_capture {
+    int64_t failures, missed, damaged, width, height;
+    char format[12];
+    double rate;
+};
+
 struct halo_link_stats {
     int64_t decoded, filtered, encoded, bytes, opened, damaged, epoch;
     int64_t dropped[HALO_DROPS];
@@ -34,6 +41,7 @@ struct halo_link_stats {
     int64_t ring_dropped;                   /* packets that the supervisor was too slow for */
     char backend[24];
     char camera[24]; /* in a word; "": the input is none */
+    struct halo_link_capture capture;
     int64_t width, height;
     double rate;
     struct halo_link_stage stage[HALO_LIVE_STAGES];

@@ -11,6 +11,7 @@
 #include "kernels/version.h"
 #include "pipeline/histogram.h"
 #include "pipeline/lack.h"
+#include "pipeline/v4l2.h"
 
 /* One family of samples: of each element of a list in the status, a number, or all of an object. */
 struct family {
@@ -207,6 +208,61 @@ static void write_privacy(FILE *to, const json_t *streams)
     }
 }
 
+/* Words of halo_live_camera_state(). */
+static void write_camera_states(FILE *to, const json_t *streams)
+{
+    json_t *stream;
+    size_t i;
+    write_head(to, "halod_camera_state", "gauge", "1 for the state that a stream's camera is in.");
+    json_array_foreach (streams, i, stream) {
+        const char *camera = json_string_value(json_object_get(stream, "camera"));
+        for (int k = 0; camera && *camera && k <= HALO_V4L2_TROUBLES; k++) {
+            const char *state = k == HALO_V4L2_FINE      ? "open"
+                                : k < HALO_V4L2_TROUBLES ? halo_v4l2_states[k].name
+                                                         : "closed";
+            fprintf(to, "halod_camera_state{stream=\"%s\",state=\"%s\"} %d\n", name_of(stream),
+                    state, !strcmp(camera, state));
+        }
+    }
+}
+
+static void write_cameras(FILE *to, const json_t *streams)
+{
+    static const struct {
+        const char *name, *key, *help;
+    } rows[] = {
+        {"halod_camera_failures_total", "failures", "Troubles that a camera came into."},
+        {"halod_camera_missed_total", "missed", "Pictures that a camera's driver lost."},
+        {"halod_camera_damaged_total", "damaged", "Pictures of a camera that were not whole."},
+    };
+    json_t *stream;
+    size_t i;
+    write_camera_states(to, streams);
+    for (size_t r = 0; r < sizeof(rows) / sizeof(rows[0]); r++) {
+        write_head(to, rows[r].name, "counter", rows[r].help);
+        json_array_foreach (streams, i, stream) {
+            const json_t *value = json_object_get(json_object_get(stream, "capture"), rows[r].key);
+            if (!json_is_number(value))
+                continue;
+            fprintf(to, "%s{stream=\"%s\"}", rows[r].name, name_of(stream));
+            write_value(to, value);
+        }
+    }
+    write_head(to, "halod_camera_format", "gauge", "Always 1; what a camera sends.");
+    json_array_foreach (streams, i, stream) {
+        const json_t *capture = json_object_get(stream, "capture");
+        const char *format = json_string_value(json_object_get(capture, "format"));
+        if (!format || !*format)
+            continue;
+        fprintf(to, "halod_camera_format{stream=\"%s\",", name_of(stream));
+        write_label(to, "format", format);
+        fprintf(to, ",size=\"%lldx%lld\",rate=\"%g\"} 1\n",
+                (long long)json_integer_value(json_object_get(capture, "width")),
+                (long long)json_integer_value(json_object_get(capture, "height")),
+                json_number_value(json_object_get(capture, "rate")));
+    }
+}
+
 /* What a GPU's own number says beside the engine that uses it. */
 static void write_gpus(FILE *to, const json_t *engines)
 {
@@ -308,6 +364,7 @@ char *halo_metrics_write(const json_t *status, const struct halo_http_numbers *h
     for (const struct family *f = families; f->name; f++)
         write_family(to, f, status);
     write_stages(to, streams);
+    write_cameras(to, streams);
     write_gpus(to, json_object_get(status, "engines"));
     write_outputs(to, streams);
     write_http(to, http);

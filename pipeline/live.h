@@ -144,6 +144,16 @@ enum halo_live_stage {
 };
 extern const char *const halo_live_stage_names[HALO_LIVE_STAGES + 1];
 
+/* Of a camera; all zero: the input is none. */
+struct halo_live_capture {
+    int64_t failures;  /* troubles that it came into, however often it was tried again meanwhile */
+    int64_t missed;    /* pictures that the driver has lost, by its own count */
+    int64_t damaged;   /* flagged by the driver, too short or torn: not shown */
+    char format[12];   /* what was agreed on last, as v4l2.h names it; "": nothing yet */
+    int width, height; /* as the camera sends it */
+    double rate;       /* pictures a second; 0: it does not say */
+};
+
 struct halo_live_stats {
     int64_t decoded, filtered, encoded, bytes; /* encoded, bytes, cards: of all encodings */
     int64_t cards;                             /* not among encoded */
@@ -153,8 +163,9 @@ struct halo_live_stats {
     int64_t epoch;      /* of the picture that left the gate last */
     int64_t moved_at;   /* ns of CLOCK_MONOTONIC when a picture left the gate last; 0: none did */
     const char *camera; /* "open", "closed" (on-demand), why it is away (v4l2.h), "": no camera's */
-    char backend[24];   /* where the filters run now (halo_ring_where); "": there is none yet */
-    int gpu;            /* number of the one that the stream's lanes were opened on; -1: none */
+    struct halo_live_capture capture;
+    char backend[24]; /* where the filters run now (halo_ring_where); "": there is none yet */
+    int gpu;          /* number of the one that the stream's lanes were opened on; -1: none */
     int width, height;
     double rate;                                   /* pictures a second, of the last seconds */
     struct halo_histogram stage[HALO_LIVE_STAGES]; /* ns */

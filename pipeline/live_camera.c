@@ -214,6 +214,17 @@ static void know(struct halo_live *live, const struct halo_camera_id *id)
 
 /* ---- sessions ---- */
 
+static void note_form(struct halo_live *live, const struct halo_camera_form *form)
+{
+    struct halo_live_capture *capture = &live->stats.capture;
+    pthread_mutex_lock(&live->counting);
+    snprintf(capture->format, sizeof capture->format, "%s", form->format->name);
+    capture->width = form->width;
+    capture->height = form->height;
+    capture->rate = form->rate;
+    pthread_mutex_unlock(&live->counting);
+}
+
 int halo_live_camera_open(struct halo_live *live, struct halo_live_input *in,
                           struct halo_error *err)
 {
@@ -234,7 +245,19 @@ int halo_live_camera_open(struct halo_live *live, struct halo_live_input *in,
     if (ret < 0)
         return ret;
     know(live, &id);
+    c->counted = HALO_V4L2_FINE;
+    note_form(live, halo_camera_form(in->camera));
     return halo_live_camera_agree(live, in, err);
+}
+
+void halo_live_camera_failed(struct halo_live *live)
+{
+    struct halo_live_camera *c = &live->camera;
+    const int trouble = atomic_load(&c->trouble);
+    if (!c->is || halo_live_stopped(live) || trouble == c->counted)
+        return;
+    c->counted = trouble;
+    halo_live_count(live, &live->stats.capture.failures, 1);
 }
 
 static void count(struct halo_live *live, struct halo_live_input *in)
@@ -243,6 +266,8 @@ static void count(struct halo_live *live, struct halo_live_input *in)
     halo_camera_counts(in->camera, &now);
     halo_live_drop(live, HALO_DROP_LATE, now.late - in->counted.late);
     halo_live_drop(live, HALO_DROP_DAMAGED, now.damaged - in->counted.damaged);
+    halo_live_count(live, &live->stats.capture.damaged, now.damaged - in->counted.damaged);
+    halo_live_count(live, &live->stats.capture.missed, now.missed - in->counted.missed);
     in->counted = now;
 }
 

@@ -108,6 +108,7 @@ struct halo_live_camera {
     int watch;
     bool known;
     struct halo_camera_id id; /* once it was open */
+    int counted;              /* enum halo_v4l2_trouble that is among the failures */
     atomic_int trouble;       /* enum halo_v4l2_trouble, of the last session; any thread */
     atomic_bool open, rests;  /* a session gives pictures; nobody looks */
     int64_t looked_at;        /* ns: when somebody did */
@@ -345,6 +346,8 @@ int halo_live_camera_open(struct halo_live *live, struct halo_live_input *in,
 /* 1: *ret_raw or, of coded formats, in->pkt is filled; 0: a stop, or nobody looks; -errno. */
 int halo_live_camera_read(struct halo_live *live, struct halo_live_input *in,
                           struct halo_raw_picture **ret_raw, struct halo_error *err);
+/* A session has failed, or none began. */
+void halo_live_camera_failed(struct halo_live *live);
 /* In a word, for halo_live_stats; any thread. */
 const char *halo_live_camera_state(const struct halo_live *live);
 /* Seconds of the first pause after what went wrong last, and of the longest. */

@@ -175,6 +175,8 @@ static int hold_session(struct halo_live *live, struct halo_live_input *in, doub
     if (in->pictures > 0)
         *pause = 0;
     live->clock.joined = ret == 0 && !live->camera.is;
+    if (ret < 0)
+        halo_live_camera_failed(live);
     atomic_store(&live->camera.open, false);
     return ret;
 }

@@ -207,6 +207,47 @@ class Chroma(CameraTest):
         self.assertEqual(list(made[4:-4]), [20 + 4 * x for x in range(4, WIDTH // 2 - 4)])
 
 
+class Numbers(CameraTest):
+    def test_told(self):
+        """What was agreed on, and what the camera came into, in the status and to Prometheus."""
+        self.played.control(formats=f'yuyv:{WIDTH}x{HEIGHT}@50')
+        self.played.plug()
+        daemon = self.start({'one': self.camera(), 'two': self.stream('two')},
+                            http={'listen': 'unix:' + self.path('http.sock')},
+                            environment=self.played.environment())
+        daemon.wait_state('one', 'running')
+        self.assertTrue(wait_until(
+            lambda: daemon.status('one').get('capture', {}).get('format') == 'yuyv'))
+        capture = daemon.status('one')['capture']
+        self.assertEqual((capture['width'], capture['height'], capture['rate'], capture['failures']),
+                         (WIDTH, HEIGHT, 30, 0))
+        self.assertNotIn('capture', daemon.status('two'))
+        self.played.control(formats=f'yuyv:{WIDTH}x{HEIGHT}@50', error=1)
+        self.assertTrue(wait_until(lambda: daemon.status('one')['capture']['failures'] == 1))
+        self.assertGreater(daemon.status('one')['capture']['damaged'], 1)
+        told = self.fetch('/metrics')
+        for line in ('halod_camera_state{stream="one",state="stalled"} 1',
+                     'halod_camera_state{stream="one",state="open"} 0',
+                     'halod_camera_failures_total{stream="one"} 1',
+                     'halod_camera_missed_total{stream="one"} 0',
+                     f'halod_camera_format{{stream="one",format="yuyv",size="{WIDTH}x{HEIGHT}",'
+                     'rate="30"} 1'):
+            self.assertIn(line, told)
+        self.assertNotIn('stream="two",state=', told)
+        self.played.unplug()
+        self.assertTrue(wait_until(lambda: daemon.status('one')['camera'] == 'absent'))
+        time.sleep(3)
+        self.assertEqual(daemon.status('one')['capture']['failures'], 2)
+        self.played.forget()
+        self.played.control(formats=f'yuyv:{WIDTH}x{HEIGHT}@50')
+        self.played.plug()
+        self.assertTrue(wait_until(lambda: 'halod_camera_state{stream="one",state="open"} 1' in
+                                   self.fetch('/metrics')))
+        found = subprocess.run([HALOCTL, '-s', self.path('control.sock'), 'status', 'one'],
+                               capture_output=True, text=True, timeout=30 * PATIENCE, check=True)
+        self.assertRegex(found.stdout, f'yuyv {WIDTH}x{HEIGHT}')
+
+
 class Controls(CameraTest):
     def haloctl(self, *words):
         return subprocess.run([HALOCTL, '-s', self.path('control.sock'), *words],

@@ -189,6 +189,22 @@ static void print_output(const json_t *output, FILE *to)
     fprintf(to, "%s%s\n", *failed ? "; its encoding fails: " : "", failed);
 }
 
+/* What it is, what it sends, and what it came into. */
+static void print_camera(const json_t *stream, FILE *to)
+{
+    const json_t *capture = json_object_get(stream, "capture");
+    const char *format = ctl_text(capture, "format");
+    if (!capture)
+        return;
+    fprintf(to, "%-10s %s", "camera", ctl_text(stream, "camera"));
+    if (*format)
+        fprintf(to, ", %s %.0fx%.0f, %.3g a second", format, ctl_number(capture, "width"),
+                ctl_number(capture, "height"), ctl_number(capture, "rate"));
+    fprintf(to, "\n%-10s %.0f failures, pictures: %.0f lost by its driver, %.0f damaged\n", "",
+            ctl_number(capture, "failures"), ctl_number(capture, "missed"),
+            ctl_number(capture, "damaged"));
+}
+
 void ctl_print_stream(const json_t *stream, FILE *to)
 {
     static const char *const texts[] = {"name",   "state",   "why",     "input",
@@ -203,6 +219,7 @@ void ctl_print_stream(const json_t *stream, FILE *to)
     write_gpu(gpu, sizeof gpu, stream, "%.0f: %.1f of %.1f GiB used");
     if (gpu[0])
         fprintf(to, "%-10s %s\n", "gpu", gpu);
+    print_camera(stream, to);
     fprintf(to, "%-10s %.0fx%.0f, %.1f a second\n", "pictures", ctl_number(stream, "width"),
             ctl_number(stream, "height"), ctl_number(stream, "rate"));
     fprintf(to, "%-10s %.0f decoded, %.0f filtered, %.0f encoded\n", "",
