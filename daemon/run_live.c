@@ -41,7 +41,7 @@ struct run {
     int encoding; /* of OUT; -1: nothing is encoded */
     bool looped, running, writing, closing, looked;
     int64_t began;               /* ns */
-    struct halo_histogram delay; /* ns: of OUT, when that is closed */
+    struct halo_histogram delay; /* ns, to when it was written; of OUT, once that is closed */
     atomic_int stop;
     atomic_llong first; /* us: the first picture's time; 0: none came */
 
@@ -116,6 +116,8 @@ static void write_packet(struct run *run, const AVPacket *pkt)
     struct halo_error err = {0};
     if (halo_live_sink_packet(run->sink, pkt, &err) < 0)
         fail(run, &err);
+    else if (run->settings->stats)
+        halo_histogram_add(&run->delay, halo_now_ns() - pkt->pts * 1000);
 }
 
 static void on_packet(void *arg, int encoding, const AVPacket *pkt)
@@ -434,8 +436,7 @@ static void report(struct run *run)
     for (int i = 0; i < HALO_LIVE_TOTAL; i++)
         print_times(halo_live_stage_names[i], &numbers.stage[i]);
     print_times("packet", &numbers.stage[HALO_LIVE_TOTAL]); /* from the camera's time on */
-    if (run->shown)
-        print_times("written", &run->delay);
+    print_times("written", &run->delay);
 }
 
 static void say_done(struct run *run, const struct halo_error *err)

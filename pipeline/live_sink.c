@@ -79,6 +79,8 @@ static int add_stream(struct halo_live_sink *s, const struct halo_live_begin *be
     st->sample_aspect_ratio = begin->video->sample_aspect_ratio;
     if (begin->framerate.num > 0)
         st->avg_frame_rate = begin->framerate;
+    if (!halo_sink_is_file(s->sink)) /* who reads it sees pictures when they come */
+        halo_sink_format(s->sink)->flags |= AVFMT_FLAG_FLUSH_PACKETS;
     return 0;
 }
 
