@@ -44,7 +44,9 @@ static void name_place(const struct sv_stream *stream, char *ret, size_t size)
 {
     const struct sv_engine *engine = stream->engine;
     const char *backend = stream->stats.backend[0] ? stream->stats.backend : "its way";
-    if (!strncmp(backend, "cuda", 4) && engine && engine->gpus == 1)
+    if (!strncmp(backend, "cuda", 4) && engine && engine->gpu >= 0)
+        snprintf(ret, size, "%s:%d", backend, engine->gpu);
+    else if (!strncmp(backend, "cuda", 4) && engine && engine->gpus == 1)
         snprintf(ret, size, "%s:%d", backend, (int)engine->gpu_memory[0].number);
     else
         snprintf(ret, size, "%s", backend);
