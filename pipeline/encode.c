@@ -38,8 +38,11 @@ struct halo_encoder {
     unsigned reordered; /* in_hardware: how many pictures a packet may overtake */
 };
 
-static int open_convert(struct halo_encoder *e, bool live, bool jpeg, struct halo_error *err)
+/* wished: the encoder would take the pictures as they are. */
+static int open_convert(struct halo_encoder *e, const struct halo_encoder_settings *settings,
+                        bool wished, struct halo_error *err)
 {
+    const bool jpeg = settings->jpeg;
     const struct halo_encoder_input *in = &e->input;
     const bool same =
         halo_format_plain(in->format) == e->codec->pix_fmt || in->format == e->codec->pix_fmt;
@@ -59,12 +62,12 @@ static int open_convert(struct halo_encoder *e, bool live, bool jpeg, struct hal
                                   .format = e->codec->pix_fmt,
                                   .space = space,
                                   .full_range = full,
-                                  .left = live && !jpeg});
+                                  .left = settings->live && !jpeg});
     if (!e->convert)
         return halo_fail(err, -ENOTSUP, "stream %d: cannot convert %s to %s", in->stream->index,
                          from, to);
     if (!same && !jpeg)
-        halo_log(live ? HALO_LOG_DEBUG : HALO_LOG_INFO,
+        halo_log(wished ? HALO_LOG_DEBUG : HALO_LOG_INFO,
                  "stream %d: filtered %s pictures are converted to %s for %s", in->stream->index,
                  from, to, e->codec->codec->name);
     return 0;
@@ -178,7 +181,7 @@ int halo_encoder_open(struct halo_encoder **ret, const AVCodec *codec,
     if (r >= 0)
         r = open_codec(e, codec, settings, err);
     if (r >= 0)
-        r = open_convert(e, settings->live, settings->jpeg, err);
+        r = open_convert(e, settings, halo_encode_takes(container, codec, input->format), err);
     e->input.device = e->input.frames = NULL;
     e->in_hardware = halo_nvenc_is(codec);
     if (r < 0) {

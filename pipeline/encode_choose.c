@@ -16,25 +16,26 @@
 #define INTERLACING "libx264,libx264rgb,mpeg2video,mpeg4"
 
 /* list: what the encoder takes; NULL: anything. */
-static enum AVPixelFormat choose_format(const enum AVPixelFormat *list, enum AVPixelFormat format)
-{
-    const enum AVPixelFormat plain = halo_format_plain(format);
-    if (!list)
-        return plain;
-    for (int i = 0; list[i] != AV_PIX_FMT_NONE; i++)
-        if (list[i] == plain)
-            return plain;
-    for (int i = 0; list[i] != AV_PIX_FMT_NONE; i++)
-        if (list[i] == format)
-            return format;
-    return avcodec_find_best_pix_fmt_of_list(list, format, 0, NULL);
-}
-
 static bool has(const enum AVPixelFormat *list, enum AVPixelFormat format)
 {
     while (list && *list != AV_PIX_FMT_NONE && *list != format)
         list++;
     return !list || *list == format;
+}
+
+static enum AVPixelFormat choose_format(const enum AVPixelFormat *list, enum AVPixelFormat format)
+{
+    const enum AVPixelFormat plain = halo_format_plain(format);
+    if (has(list, plain))
+        return plain;
+    return has(list, format) ? format : avcodec_find_best_pix_fmt_of_list(list, format, 0, NULL);
+}
+
+bool halo_encode_takes(const AVOutputFormat *container, const AVCodec *codec,
+                       enum AVPixelFormat format)
+{
+    const enum AVPixelFormat *list = halo_container_formats(container, codec);
+    return has(list, format) || has(list, halo_format_plain(format));
 }
 
 /* Players have 4:2:0 of the codecs that are made for them; those of single pictures and without

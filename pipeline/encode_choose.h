@@ -14,6 +14,10 @@ void halo_encode_choose(AVCodecContext *c, const AVCodec *codec, const AVOutputF
                         const struct halo_encoder_settings *settings,
                         const struct halo_encoder_input *input);
 
+/* Whether the encoder takes pictures of this format in the container as they are. */
+bool halo_encode_takes(const AVOutputFormat *container, const AVCodec *codec,
+                       enum AVPixelFormat format);
+
 /* Whether the pictures use the full range of their samples. */
 bool halo_encode_is_full(const struct halo_encoder_input *input);
 
