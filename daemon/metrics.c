@@ -21,6 +21,7 @@ struct family {
     const char *field;     /* of the element */
     const char *sub_label; /* the field is an object, whose keys are values of this label; NULL */
     const char *keys;      /* "a b c": the field is not there, these numbers of the element are */
+    const char *within;    /* an object of the element that has the field; NULL: the element has */
 };
 
 static const struct family families[] = {
@@ -42,6 +43,12 @@ static const struct family families[] = {
      "stream", "restarts", NULL, NULL},
     {"halod_viewers", "gauge", "Who looks at a stream.", "streams", "stream", "viewers", NULL,
      NULL},
+    {"halod_camera_failures_total", "counter", "Troubles that a camera came into.", "streams",
+     "stream", "failures", NULL, NULL, "capture"},
+    {"halod_camera_missed_total", "counter", "Pictures that a camera's driver lost.", "streams",
+     "stream", "missed", NULL, NULL, "capture"},
+    {"halod_camera_damaged_total", "counter", "Pictures of a camera that were not whole.",
+     "streams", "stream", "damaged", NULL, NULL, "capture"},
     {"halod_engine_restarts_total", "counter", "Times that an engine was started again.", "engines",
      "engine", "restarts", NULL, NULL},
     {"halod_engine_device_failures", "gauge", "Failures of the GPU in a row.", "engines", "engine",
@@ -114,7 +121,8 @@ static void write_family(FILE *to, const struct family *f, const json_t *status)
     size_t i;
     write_head(to, f->name, f->type, f->help);
     json_array_foreach (list, i, element) {
-        json_t *field = f->field ? json_object_get(element, f->field) : NULL;
+        const json_t *in = f->within ? json_object_get(element, f->within) : element;
+        json_t *field = f->field ? json_object_get(in, f->field) : NULL;
         if (f->keys) {
             write_keys(to, f, element);
         } else if (!f->sub_label) {
@@ -226,28 +234,10 @@ static void write_camera_states(FILE *to, const json_t *streams)
     }
 }
 
-static void write_cameras(FILE *to, const json_t *streams)
+static void write_camera_formats(FILE *to, const json_t *streams)
 {
-    static const struct {
-        const char *name, *key, *help;
-    } rows[] = {
-        {"halod_camera_failures_total", "failures", "Troubles that a camera came into."},
-        {"halod_camera_missed_total", "missed", "Pictures that a camera's driver lost."},
-        {"halod_camera_damaged_total", "damaged", "Pictures of a camera that were not whole."},
-    };
     json_t *stream;
     size_t i;
-    write_camera_states(to, streams);
-    for (size_t r = 0; r < sizeof(rows) / sizeof(rows[0]); r++) {
-        write_head(to, rows[r].name, "counter", rows[r].help);
-        json_array_foreach (streams, i, stream) {
-            const json_t *value = json_object_get(json_object_get(stream, "capture"), rows[r].key);
-            if (!json_is_number(value))
-                continue;
-            fprintf(to, "%s{stream=\"%s\"}", rows[r].name, name_of(stream));
-            write_value(to, value);
-        }
-    }
     write_head(to, "halod_camera_format", "gauge", "Always 1; what a camera sends.");
     json_array_foreach (streams, i, stream) {
         const json_t *capture = json_object_get(stream, "capture");
@@ -364,7 +354,8 @@ char *halo_metrics_write(const json_t *status, const struct halo_http_numbers *h
     for (const struct family *f = families; f->name; f++)
         write_family(to, f, status);
     write_stages(to, streams);
-    write_cameras(to, streams);
+    write_camera_states(to, streams);
+    write_camera_formats(to, streams);
     write_gpus(to, json_object_get(status, "engines"));
     write_outputs(to, streams);
     write_http(to, http);
