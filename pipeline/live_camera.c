@@ -245,7 +245,6 @@ int halo_live_camera_open(struct halo_live *live, struct halo_live_input *in,
     if (ret < 0)
         return ret;
     know(live, &id);
-    c->counted = HALO_V4L2_FINE;
     note_form(live, halo_camera_form(in->camera));
     return halo_live_camera_agree(live, in, err);
 }
@@ -281,6 +280,8 @@ int halo_live_camera_read(struct halo_live *live, struct halo_live_input *in,
         atomic_store(&live->camera.open, ret >= 0);
         if (ret < 0)
             atomic_store(&live->camera.trouble, trouble);
+        else if (ret > 0)
+            live->camera.counted = HALO_V4L2_FINE; /* one that opens and sends nothing is as ill */
         if (ret == 0)
             drain(live);
         if (ret >= 0) /* a camera that is always ready does not wake us */

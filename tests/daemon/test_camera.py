@@ -225,9 +225,13 @@ class Numbers(CameraTest):
         self.played.control(formats=f'yuyv:{WIDTH}x{HEIGHT}@50', error=1)
         self.assertTrue(wait_until(lambda: daemon.status('one')['capture']['failures'] == 1))
         self.assertGreater(daemon.status('one')['capture']['damaged'], 1)
+        self.assertTrue(wait_until(lambda: 'halod_camera_state{stream="one",state="stalled"} 1' in
+                                   self.fetch('/metrics')))
+        time.sleep(5)  # it is opened again meanwhile
+        self.assertTrue(wait_until(lambda: 'halod_camera_state{stream="one",state="stalled"} 1' in
+                                   self.fetch('/metrics')))
         told = self.fetch('/metrics')
-        for line in ('halod_camera_state{stream="one",state="stalled"} 1',
-                     'halod_camera_state{stream="one",state="open"} 0',
+        for line in ('halod_camera_state{stream="one",state="busy"} 0',
                      'halod_camera_failures_total{stream="one"} 1',
                      'halod_camera_missed_total{stream="one"} 0',
                      f'halod_camera_format{{stream="one",format="yuyv",size="{WIDTH}x{HEIGHT}",'
