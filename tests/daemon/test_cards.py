@@ -217,7 +217,7 @@ class Cards(CardTest):
         keeper = Keeper(self.path('one.mkv'))
         self.assertTrue(wait_until(lambda: keeper.size > 0), daemon.told())
         source = self.send(port)
-        self.assertTrue(wait_until(lambda: daemon.status('one')['encoded'] > 20), daemon.told())
+        self.assertTrue(wait_until(lambda: daemon.status('one')['encoded'] > 2), daemon.told())
         self.wait_size(daemon, 'one', (1280, 720))
         self.assertFalse(keeper.ended)
         keeper.close()
