@@ -40,7 +40,8 @@ static int64_t due(const struct halo_live *live)
         first = live->since + (int64_t)(set->last_for * (double)SECOND);
     if (live->card_wanted)
         return first;
-    return FFMAX(first, live->card_at + APART_MS * MS);
+    /* One of the time that it was away before holds none back. */
+    return live->card_at < live->since ? first : FFMAX(first, live->card_at + APART_MS * MS);
 }
 
 static bool is_black(const struct halo_live *live)
