@@ -79,10 +79,8 @@ static int look_at_device(const struct halo_loopback *l, const struct fault *f)
     cap.driver[sizeof cap.driver - 1] = '\0';
     if (strcmp((const char *)cap.driver, "v4l2 loopback") != 0)
         return fail_as(f, HALO_V4L2_UNFIT, -ENOTSUP, "it is no virtual camera");
-    /* With exclusive_caps=1 it is an output until somebody writes to it, then a camera, and with
-     * 0.12.7 neither once that writer has left. */
-    const uint32_t both = V4L2_CAP_VIDEO_OUTPUT | V4L2_CAP_VIDEO_CAPTURE;
-    if ((halo_v4l2_caps(&cap) & both) == V4L2_CAP_VIDEO_CAPTURE)
+    /* With exclusive_caps=1 it is an output until somebody writes to it. */
+    if (!(halo_v4l2_caps(&cap) & V4L2_CAP_VIDEO_OUTPUT))
         return fail_as(f, HALO_V4L2_BUSY, -EBUSY, "it takes no pictures now");
     return 0;
 }

@@ -156,16 +156,6 @@ static void test_refused(void **state)
     refuse(HALO_V4L2_UNFIT, "layout");
 }
 
-/* As 0.12.7 with exclusive_caps=1 is once its first writer has left. */
-static void test_left(void **state)
-{
-    (void)state;
-    play();
-    played.caps = V4L2_CAP_READWRITE;
-    assert_int_equal(open_as(V4L2_PIX_FMT_YUYV), 0);
-    end();
-}
-
 static void test_written(void **state)
 {
     unsigned char picture[WIDTH * HEIGHT * 2], read_back[sizeof picture];
@@ -238,11 +228,8 @@ static void test_readers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_left),
-        cmocka_unit_test(test_written),
-        cmocka_unit_test(test_full_and_gone),
-        cmocka_unit_test(test_images_of_any_size),
+        cmocka_unit_test(test_refused),       cmocka_unit_test(test_written),
+        cmocka_unit_test(test_full_and_gone), cmocka_unit_test(test_images_of_any_size),
         cmocka_unit_test(test_readers),
     };
     signal(SIGPIPE, SIG_IGN);
