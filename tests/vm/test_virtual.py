@@ -120,11 +120,10 @@ class VirtualTest(CameraTest):
         def state():
             return second.status('one')['outputs'][0]['state']
         self.assertTrue(wait_until(lambda: state() == 'busy'), state())
+        # That it comes in once the first has left is not to be had of 0.12.7, which is an output no
+        # more then.
         for _ in range(FPS):
             self.next_picture(device, filtered=True, timeout=0)
-        device.close()
-        self.daemon.stop()
-        self.assertTrue(wait_until(lambda: state() == 'writing'), state())
 
     def test_run(self):
         """The recipe of one line."""
