@@ -409,7 +409,7 @@ class Schemas(ConfigTest):
         open_text = re.sub(r'(?m)^  #  ', '    ', open_text)
         self.assertIn('\n  door:\n    input:', open_text)
         path = self.write(open_text)
-        self.check(path, 4, environment={'RTSP_PASSWORD': 'x'})
+        self.check(path, 5, environment={'RTSP_PASSWORD': 'x'})
         os.environ['RTSP_PASSWORD'] = 'x'
         self.assertEqual(self.errors_of(open_text), [])
 

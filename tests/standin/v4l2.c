@@ -107,6 +107,22 @@ ssize_t readlink(const char *restrict path, char *restrict ret, size_t size)
     return real(rewrite(path, buffer), ret, size);
 }
 
+/* What they are called in a program built with _FORTIFY_SOURCE, as packages are. */
+char *__realpath_chk(const char *path, char *ret, size_t room);
+ssize_t __readlink_chk(const char *path, char *ret, size_t size, size_t room);
+
+char *__realpath_chk(const char *path, char *ret, size_t room)
+{
+    (void)room;
+    return realpath(path, ret);
+}
+
+ssize_t __readlink_chk(const char *path, char *ret, size_t size, size_t room)
+{
+    (void)room;
+    return readlink(path, ret, size);
+}
+
 /* The folder itself is asked for by name only. */
 static const char *rewrite_dev(const char *path, char *buffer)
 {
