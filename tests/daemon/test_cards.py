@@ -235,8 +235,7 @@ class Dying(CardTest):
         daemon = self.start({'one': self.stream(outputs=[
             {'unix': self.path('one.ts'), 'video': slow}, {'unix': self.path('one.nut')},
             {'unix': self.path('raw.nut'), 'video': {'codec': 'raw'}}])},
-            environment={'HALOD_FAULT': fault, 'TSAN_OPTIONS': os.environ.get('TSAN_OPTIONS', '') +
-                         ' report_thread_leaks=0'})  # what _exit() leaves
+            environment={'HALOD_FAULT': fault})
         keepers = {name: Keeper(self.path(name)) for name in ('one.ts', 'one.nut', 'raw.nut')}
         for name, keeper in keepers.items():
             self.assertTrue(wait_until(lambda k=keeper: k.size > 0, 10), f'{name}\n{daemon.told()}')

@@ -8,9 +8,8 @@ import subprocess
 import threading
 import time
 
-import played
 from halotest import (FFMPEG, HALOD, PATIENCE, HaloTest, call, decodes_cleanly, ffprobe, frame_count,
-                      halod_environment, is_sanitized, main, packets, raw_frames, start_halod,
+                      halod_environment, main, packets, raw_frames, start_halod,
                       streams, wait_until)
 from played import HEIGHT, WIDTH, Played, draw
 from virtualtest import Device, is_card
@@ -39,12 +38,7 @@ class CameraTest(HaloTest):
         self.played.plug()
 
     def environment(self, **more):
-        ret = self.played.environment()
-        ret['LD_PRELOAD'] = played.first_libraries() + LOOPBACK + ' ' + played.LIBRARY
-        ret['HALO_STANDIN_LOOPBACK'] = self.dev
-        if is_sanitized():
-            ret['ASAN_OPTIONS'] = os.environ.get('ASAN_OPTIONS', '') + ':verify_asan_link_order=0'
-        return {**ret, **more}
+        return {**self.played.environment_with(LOOPBACK), **more}
 
     def run_for(self, seconds, *words, chain=CHAIN, **options):
         return self.halod('run', '-i', '/dev/video0', '-vf', chain, '-t', seconds, *words,

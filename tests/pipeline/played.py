@@ -6,6 +6,8 @@ import re
 import shutil
 import subprocess
 
+from halotest import is_sanitized
+
 HALOD = os.environ.get('HALOD', '')
 LIBRARY = os.environ.get('HALO_STANDIN_CAMERA', '')
 WIDTH, HEIGHT = 96, 64
@@ -26,6 +28,14 @@ class Played:
 
     def environment(self):
         return {'LD_PRELOAD': first_libraries() + LIBRARY, 'HALO_STANDIN_V4L2': self.folder}
+
+    def environment_with(self, loopback):
+        """With virtual cameras in the same folder, played by that library."""
+        ret = {**self.environment(), 'HALO_STANDIN_LOOPBACK': self.path('dev'),
+               'LD_PRELOAD': first_libraries() + loopback + ' ' + LIBRARY}
+        if is_sanitized():
+            ret['ASAN_OPTIONS'] = os.environ.get('ASAN_OPTIONS', '') + ':verify_asan_link_order=0'
+        return ret
 
     def path(self, *parts):
         return os.path.join(self.folder, *parts)
