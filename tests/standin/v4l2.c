@@ -18,8 +18,7 @@
 #include <unistd.h>
 
 #define REAL(type, name, ...)                                                                      \
-    static type (*real)(__VA_ARGS__);                                                              \
-    if (!real)                                                                                     \
+    type (*real)(__VA_ARGS__);                                                                     \
     *(void **)&real = dlsym(RTLD_NEXT, name)
 
 const char *standin_folder(void)
