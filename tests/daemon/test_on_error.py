@@ -75,12 +75,13 @@ class OnError(DaemonTest):
 
     def test_last(self):
         """The last filtered key frame, for last_for; then the card."""
-        daemon, watcher = self.play(FAULTS[0], on_error='last', last_for=3)
+        last_for = 3 * PATIENCE
+        daemon, watcher = self.play(FAULTS[0], on_error='last', last_for=last_for)
         when = self.failed(daemon)
-        card = watcher.wait(card=True, since=when - 1)
+        card = watcher.wait(card=True, since=when - 1, timeout=10 * PATIENCE)
         self.assertIsNotNone(card, daemon.told())
-        self.assertGreater(card - when, 2)
-        self.assertLess(card - when, 3 + 2 * PATIENCE)
+        self.assertGreater(card - when, last_for - 1)
+        self.assertLess(card - when, last_for + 2 * PATIENCE)
         stood = [p for t, p in watcher.pictures if when + 1 * PATIENCE < t < card]
         self.assertGreaterEqual(len(stood), 1)
         before = [p for t, p in watcher.pictures if t < when]
