@@ -773,8 +773,9 @@ class Cards(LiveTest):
         cards = self.wait_cards(live, 1)
         self.assertLess(cards[0]['now'] - state['now'], 400000 * PATIENCE)
         time.sleep(0.5 * PATIENCE)
-        serve().close()
-        live.wait_state('running', 2)
+        connection = serve()
+        live.wait_state('running', 2)  # which a session that is over at once may never say
+        connection.close()
         live.wait_state('waiting', 2)
         live.tell('stats')
         stats = live.stop()
