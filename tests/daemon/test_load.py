@@ -7,7 +7,7 @@ import signal
 import time
 import unittest
 
-from daemontest import PATIENCE, DaemonTest, main, wait_until
+from daemontest import PATIENCE, DaemonTest, is_sanitized, main, wait_until
 import halotest
 from halotest import silent_clip
 
@@ -65,6 +65,7 @@ class Late(LoadTest):
         time.sleep(seconds)
         return (daemon.status(name)['filtered'] - first) / (time.monotonic() - begun)
 
+    @unittest.skipIf(is_sanitized((b'__tsan_init',)), 'ThreadSanitizer makes all streams late')
     def test_filters(self):
         """A stream that is always late is overloaded; a light one beside it keeps its rate; the
         heavy one recovers when it gets a chain that can be carried."""
@@ -145,6 +146,7 @@ class Late(LoadTest):
         time.sleep(1.4)
         daemon.kill_engine_of('one', signal.SIGCONT)
 
+    @unittest.skipIf(is_sanitized((b'__tsan_init',)), 'ThreadSanitizer makes all streams late')
     def test_an_encoding(self):
         """One encoding that is too slow says so; the stream's other one goes on."""
         slow = {'unix': self.path('slow.ts'),
