@@ -583,3 +583,19 @@ int halo_conv_pixelize(struct halo_conv *ret, int block_w, int block_h, enum hal
     ret->mode = mode;
     return 0;
 }
+
+/* ---- one colour */
+
+int halo_conv_solid(struct halo_conv *ret, const int values[2],
+                    const struct halo_conv_target *target)
+{
+    if (!target_ok(target))
+        return -EINVAL;
+    for (int c = 0; c < 2; c++)
+        if (values[c] < 0 || values[c] > halo_sample_max(target->depth))
+            return -EINVAL;
+    *ret = begin(HALO_CONV_SOLID, target);
+    ret->mask[0] = values[0];
+    ret->mask[1] = values[1];
+    return 0;
+}

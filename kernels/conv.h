@@ -35,6 +35,8 @@
  *     The picture is cut into blocks of block_w by block_h from its upper left corner; those at the
  *     right and lower edges may be smaller. With the n samples of the block that holds x, y:
  *     out = floor((their sum + n / 2) / n), or their minimum, or their maximum
+ *   SOLID
+ *     out = mask[c] in channel c, whatever p is
  *   DECIMATED
  *     A Gaussian on a plane of nodes, step_x by step_y pixels apart. In each direction, with s its
  *     step, node k lies on the left (upper) edge of pixel k s. With w(j) = 2 j + 1 for j < s and
@@ -85,6 +87,7 @@ enum halo_conv_kind {
     HALO_CONV_GRADIENT,
     HALO_CONV_PIXELIZE,
     HALO_CONV_DECIMATED,
+    HALO_CONV_SOLID,
 };
 
 enum halo_pixelize { HALO_PIXELIZE_MEAN, HALO_PIXELIZE_MIN, HALO_PIXELIZE_MAX };
@@ -168,5 +171,10 @@ int halo_conv_gradient(struct halo_conv *ret, const int mx[9], const int my[9], 
  * pixel give COPY. */
 int halo_conv_pixelize(struct halo_conv *ret, int block_w, int block_h, enum halo_pixelize mode,
                        const struct halo_conv_target *target);
+
+/* One colour: the sample that each of the two channels, or the one, has everywhere; 0 .. 2^depth -
+ * 1. */
+int halo_conv_solid(struct halo_conv *ret, const int values[2],
+                    const struct halo_conv_target *target);
 
 #endif

@@ -14,7 +14,11 @@
 #include "fault.h"
 #include "gather.h"
 
-enum { ALIGNMENT = 256, STALL_SECONDS = 3 };
+enum {
+    ALIGNMENT = 256,
+    STALL_SECONDS = 3,
+    NOTHING = 0x100000, /* an address without memory */
+};
 
 int halo_frame_jobs(const struct halo_frame *frame, const struct halo_frame_places *places,
                     int step, struct halo_job *jobs)
@@ -28,6 +32,7 @@ int halo_frame_jobs(const struct halo_frame *frame, const struct halo_frame_plac
         jobs[count++] = (struct halo_job){
             .conv = plane->steps[step].conv,
             .strategy = plane->steps[step].strategy,
+            .region = plane->steps[step].region,
             .src = first ? places->src[p] : places->scratch[(step - 1) % 2][p],
             .dst = last ? places->dst[p] : places->scratch[step % 2][p],
         };
@@ -76,6 +81,7 @@ static bool frame_ok(const struct halo_backend *b, const struct halo_frame *fram
         for (int s = 0; s < plane->count; s++) {
             const struct halo_job job = {.conv = plane->steps[s].conv,
                                          .strategy = plane->steps[s].strategy,
+                                         .region = plane->steps[s].region,
                                          .src = gathered(plane),
                                          .dst = plane->dst};
             if (!halo_job_ok(b, &job))
@@ -120,6 +126,8 @@ static int place_scratch(struct halo_backend *b, const struct halo_frame *frame,
 
 static int run_at_once(struct halo_backend *b, const struct halo_frame *frame)
 {
+    if (halo_fault(b->ops->name, "skip"))
+        return 0;
     struct halo_frame_places places;
     int ret = place_scratch(b, frame, &places);
     for (int p = 0; p < frame->planes; p++) {
@@ -157,6 +165,18 @@ static int submit(struct halo_backend *b, const struct halo_frame *frame)
     return b->ops->submit(b, frame);
 }
 
+/* With nothing where the planes should be. On the device its kernels read there. */
+static int submit_illegal(struct halo_backend *b, const struct halo_frame *frame)
+{
+    struct halo_frame bad = *frame;
+    if (!b->ops->submit)
+        return -EIO;
+    bad.src_on_device = true;
+    for (int p = 0; p < bad.planes; p++)
+        bad.plane[p].src.data = (void *)(uintptr_t)NOTHING;
+    return submit(b, &bad);
+}
+
 int halo_frame_submit(struct halo_backend *b, const struct halo_frame *frame)
 {
     if (b->busy || !frame_ok(b, frame))
@@ -165,7 +185,9 @@ int halo_frame_submit(struct halo_backend *b, const struct halo_frame *frame)
         sleep(STALL_SECONDS);
     if (halo_fault(b->ops->name, "kill"))
         raise(SIGKILL);
-    const int ret = halo_fault(b->ops->name, "submit") ? -EIO : submit(b, frame);
+    const bool refused = halo_fault(b->ops->name, "submit");
+    const bool illegal = halo_fault(b->ops->name, "illegal");
+    const int ret = refused ? -EIO : illegal ? submit_illegal(b, frame) : submit(b, frame);
     b->busy = ret == 0;
     return ret;
 }

@@ -23,6 +23,7 @@
 struct halo_step {
     const struct halo_conv *conv;
     const struct halo_strategy *strategy; /* NULL: the backend chooses */
+    const struct halo_region *region;     /* NULL: everywhere. Its mask is on the host */
 };
 
 /* A plane and its way: src through 1 or more steps to dst. From and to host memory of

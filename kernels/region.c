@@ -2,6 +2,7 @@
  * Regions row by row: see region.h. */
 #include "region.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 static int least(int a, int b)
@@ -12,6 +13,12 @@ static int least(int a, int b)
 static int most(int a, int b)
 {
     return a > b ? a : b;
+}
+
+uint64_t halo_region_number(void)
+{
+    static atomic_ullong last;
+    return atomic_fetch_add(&last, 1) + 1;
 }
 
 static const uint8_t *mask_row(const struct halo_region *region, int y)

@@ -20,7 +20,7 @@
  * outwards: a sample that belongs to any hidden pixel is inside. Backends may filter more than the
  * region asks for, in tiles, and never show it.
  *
- * All functions are pure and may be called on any thread; none blocks. A region owns nothing. */
+ * All functions may be called on any thread; none blocks. A region owns nothing. */
 #ifndef HALO_REGION_H
 #define HALO_REGION_H
 
@@ -40,8 +40,14 @@ struct halo_region {
     /* Instead of rectangles, where data is not NULL: one channel of depth 8, as wide and high as
      * the plane, in the same kind of memory as src. Only read. */
     struct halo_plane mask;
+    /* Not 0: no other mask has this number, and the samples of this one never change, so that a
+     * device may keep them from frame to frame. halo_region_number() makes one. */
+    uint64_t number;
     bool invert;
 };
+
+/* A number that was never given before in this process. */
+uint64_t halo_region_number(void);
 
 static inline HALO_HOST_DEVICE unsigned halo_region_blend(unsigned filtered, unsigned source,
                                                           unsigned weight)

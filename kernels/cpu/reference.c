@@ -297,6 +297,7 @@ static int band(const struct halo_job *job, int y0, int y1, struct halo_cpu_scra
             for (int ch = 0; ch < job->src.channels; ch++)
                 put(job, x, y, ch,
                     kind == HALO_CONV_COPY       ? sample(job, x, y, ch)
+                    : kind == HALO_CONV_SOLID    ? job->conv->mask[ch]
                     : kind == HALO_CONV_GRADIENT ? gradient(job, x, y, ch)
                                                  : dense(job, x, y, ch));
         }

@@ -76,6 +76,17 @@ static int copy(const struct halo_job *job, int y0, int y1)
     return 0;
 }
 
+static int solid(const struct halo_job *job, int y0, int y1)
+{
+    const struct halo_plane *dst = &job->dst;
+    const int n = dst->width * dst->channels;
+    for (int i = 0; y0 < y1 && i < n; i++)
+        halo_row_put(dst, halo_plane_row(dst, y0), i, job->conv->mask[i % dst->channels]);
+    for (int y = y0 + 1; y < y1; y++)
+        memcpy(halo_plane_row(dst, y), halo_plane_row(dst, y0), halo_plane_row_bytes(dst));
+    return 0;
+}
+
 static size_t round_up(size_t n, size_t unit)
 {
     return (n + unit - 1) / unit * unit;
@@ -143,6 +154,8 @@ int BAND(HALO_ISA)(const struct halo_job *job, int y0, int y1, struct halo_cpu_s
 {
     if (job->conv->kind == HALO_CONV_COPY)
         return copy(job, y0, y1);
+    if (job->conv->kind == HALO_CONV_SOLID)
+        return solid(job, y0, y1);
     if (job->conv->kind == HALO_CONV_PIXELIZE)
         return pixelize(job, y0, y1, scratch);
 

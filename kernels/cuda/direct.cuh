@@ -158,7 +158,9 @@ static __device__ inline struct halo_raw_piece halo_load_near(const struct halo_
     const struct halo_plane &src = picture.plane;
     const struct halo_ghosts &ghosts = picture.ghosts;
     const int left = picture.elements - strip.e, y = strip.y + group * HALO_GROUP;
-    const bool beside = strip.g == 0 ? strip.e > 0 : strip.g == 7 && left > HALO_PIECE;
+    /* Not where the whole piece is right of the picture: that may be behind its memory. */
+    const bool beside =
+        left > 0 && (strip.g == 0 ? strip.e > 0 : strip.g == 7 && left > HALO_PIECE);
     const bool outside = y < 0 || y >= src.height;
     const bool constant = outside && picture.border == HALO_BORDER_CONSTANT;
     const int row = outside ? ghosts.slope * y + (y < 0 ? ghosts.above : ghosts.below) : y;

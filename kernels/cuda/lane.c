@@ -18,11 +18,12 @@
 #include "kernels/cuda/gather.h"
 #include "kernels/cuda/lane_clock.h"
 #include "kernels/cuda/plane_copies.h"
+#include "kernels/fault.h"
 
 enum {
     ALIGNMENT = 256, /* of planes */
     STEP = 16,       /* of rows: what kernels load at once */
-    POISON = 0xA5,
+    POISON = 0x80,   /* gray */
 };
 
 static size_t align(size_t bytes, size_t to)
@@ -197,15 +198,35 @@ static cudaError_t download(const struct halo_frame *frame, const struct lay *la
     return status == cudaSuccess ? halo_cuda_copy_end(&copies) : status;
 }
 
+/* A job with a mask gets *region, whose mask is on the device. */
+static int bring_mask(struct halo_backend *b, struct halo_job *job, struct halo_region *region)
+{
+    if (!job->region || !job->region->mask.data)
+        return 0;
+    *region = *job->region;
+    job->region = region;
+    return halo_cuda_check(b,
+                           halo_cuda_region_mask(&halo_cuda_lane_of(b)->masks, region->number,
+                                                 &region->mask, halo_cuda_stream(b)),
+                           "region");
+}
+
 static int enqueue_steps(struct halo_backend *b, const struct halo_frame *frame,
                          const struct halo_frame_places *places)
 {
     struct halo_job jobs[HALO_MAX_PLANES];
+    struct halo_region regions[HALO_MAX_PLANES];
     int ret = 0;
+    halo_cuda_lane_of(b)->masks.frame++;
+    if (halo_fault(b->ops->name, "skip"))
+        return 0;
     for (int step = 0, count; ret == 0; step++) {
         if ((count = halo_frame_jobs(frame, places, step, jobs)) == 0)
             break;
-        ret = halo_cuda_enqueue(b, jobs, count);
+        for (int i = 0; i < count && ret == 0; i++)
+            ret = bring_mask(b, &jobs[i], &regions[i]);
+        if (ret == 0)
+            ret = halo_cuda_enqueue(b, jobs, count);
     }
     return ret;
 }
@@ -305,6 +326,7 @@ void halo_cuda_lane_close(struct halo_cuda_lane *lane)
     if (lane->done)
         cudaEventDestroy(lane->done);
     cudaFree(lane->memory);
+    halo_cuda_region_masks_free(&lane->masks);
 }
 
 static atomic_int memory_device;

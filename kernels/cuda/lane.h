@@ -5,6 +5,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include "kernels/cuda/region_masks.h"
 #include "kernels/frame.h"
 
 /* Of each opened backend. */
@@ -14,6 +15,7 @@ struct halo_cuda_lane {
     size_t size;
     struct halo_cuda_clock *clock; /* NULL: nobody measures */
     bool mapped;                   /* kernels use page-locked memory of the host where it is */
+    struct halo_cuda_region_masks masks;
 };
 
 /* submit and finish of its ops. */

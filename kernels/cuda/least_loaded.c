@@ -11,8 +11,7 @@
 
 enum {
     NVML_SUCCESS = 0,
-    NEAR = 256 << 20, /* bytes: no difference between two devices */
-    MOST = 64,        /* devices that are looked at */
+    MOST = 64, /* devices that are looked at */
 };
 
 /* As NVML's own header has them. */
@@ -85,8 +84,7 @@ int halo_device_loads(struct halo_device_load *ret, int most)
 
 static bool is_better(const struct halo_device_load *a, const struct halo_device_load *b)
 {
-    const bool near = a->free < b->free + NEAR && b->free < a->free + NEAR;
-    return near ? a->busy < b->busy : a->free > b->free;
+    return halo_device_is_near(a->free, b->free) ? a->busy < b->busy : a->free > b->free;
 }
 
 int halo_cuda_least_loaded(void)

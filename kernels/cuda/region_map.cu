@@ -12,6 +12,7 @@
  * source (s). Strategies skip tiles without f. The merge copies patches without f (c), leaves those
  * without s alone, and takes or blends each sample of the others (b). What a strategy has written
  * outside of the patches with f is never read. All planes go in one launch. */
+#include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/patch.cuh"
 
 enum {
@@ -65,6 +66,7 @@ static __device__ inline void look_at_mask(struct halo_patch *p, const struct ha
 static __global__ void __launch_bounds__(THREADS)
     map_kernel(const __grid_constant__ struct map_launch launch)
 {
+    halo_wait_for_kernel_before();
     const struct map_plane &plane = halo_plane_of(launch);
     const int thread = ((int)blockIdx.x - plane.first_block) * THREADS + threadIdx.x;
     const int number = plane.mask.data ? thread / WARP : thread;
@@ -148,8 +150,7 @@ cudaError_t halo_cuda_region_map(struct halo_cuda_call *calls, int count)
         }
         if (launch.count == 0)
             return cudaSuccess;
-        map_kernel<<<blocks, THREADS, 0, calls->stream>>>(launch);
-        const cudaError_t status = cudaGetLastError();
+        const cudaError_t status = halo_launch(map_kernel, launch, blocks, THREADS, 0, calls);
         if (status != cudaSuccess)
             return status;
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Regions on the device: the merge, behind the strategy's kernels (region_map.cu has the sketch). A
  * warp takes a part of a patch: copies it, blends it in place, or leaves it as it is. */
+#include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/patch.cuh"
 
 enum {
@@ -249,6 +250,7 @@ static __device__ inline void merge_patch(const struct merge_plane &plane,
 static __global__ void __launch_bounds__(THREADS)
     merge_kernel(const __grid_constant__ struct merge_launch launch)
 {
+    halo_wait_for_kernel_before();
     const struct merge_plane &plane = halo_plane_of(launch);
     const int warp = ((int)blockIdx.x - plane.first_block) * WARPS + threadIdx.x / WARP;
     const int number = warp / PARTS;
@@ -286,6 +288,7 @@ cudaError_t halo_cuda_region_merge(const struct halo_cuda_call *calls, int count
     }
     if (blocks == 0)
         return cudaSuccess;
-    merge_kernel<<<blocks, THREADS, 0, calls->stream>>>(launch);
-    return cudaGetLastError();
+    struct halo_cuda_call after = *calls;
+    after.early = calls->chained; /* it follows a kernel of the strategy, always */
+    return halo_launch(merge_kernel, launch, blocks, THREADS, 0, &after);
 }

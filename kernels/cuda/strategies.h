@@ -121,6 +121,9 @@ cudaError_t halo_cuda_launch_copy(const struct halo_cuda_call *calls, int count)
 /* The same of HALO_CONV_PIXELIZE, for the strategies that take it. */
 cudaError_t halo_cuda_launch_pixelize(const struct halo_cuda_call *calls, int count);
 
+/* The same of HALO_CONV_SOLID. */
+cudaError_t halo_cuda_launch_solid(const struct halo_cuda_call *calls, int count);
+
 /* Around the launch of calls of which some have a region: the map sets what is wanted, the merge
  * takes what is not filtered from src. */
 size_t halo_cuda_region_bytes(const struct halo_region *region, const struct halo_plane *like);

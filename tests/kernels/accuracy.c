@@ -420,6 +420,8 @@ static void check_refusals(void)
         halo_conv_pixelize(&c, 0, 1, HALO_PIXELIZE_MEAN, &target),
         halo_conv_pixelize(&c, 1, 1025, HALO_PIXELIZE_MEAN, &target),
         halo_conv_pixelize(&c, 4, 4, (enum halo_pixelize)3, &target),
+        halo_conv_solid(&c, (const int[2]){0, 256}, &target),
+        halo_conv_solid(&c, (const int[2]){-1, 0}, &target),
     };
     for (size_t i = 0; i < sizeof(got) / sizeof(got[0]); i++)
         verdict(got[i] == -EINVAL && c.depth == 77, "%s %d: %.0f, not refused%.0f", "refusal",
@@ -493,6 +495,9 @@ static void check_by_hand(void)
     golden("blocks", &c, error, tens, blocks);
     error = halo_conv_pixelize(&c, 2, 2, HALO_PIXELIZE_MIN, &target);
     golden("blocks, least", &c, error, tens, least);
+    static const uint16_t sevens[9] = {7, 7, 7, 7, 7, 7, 7, 7, 7};
+    error = halo_conv_solid(&c, (const int[2]){7, 8}, &target);
+    golden("solid", &c, error, tens, sevens);
 }
 
 int main(void)

@@ -80,6 +80,11 @@ static int make_pixelize(struct halo_conv *ret, int p, const struct halo_conv_ta
                               target);
 }
 
+static int make_solid(struct halo_conv *ret, int p, const struct halo_conv_target *target)
+{
+    return halo_conv_solid(ret, (const int[2]){10 * p, halo_sample_max(target->depth) - p}, target);
+}
+
 /* A kind for each plane, and one that leaves it as it is: as planes= makes them. */
 static int make_mixed(struct halo_conv *ret, int p, const struct halo_conv_target *target)
 {
@@ -89,8 +94,8 @@ static int make_mixed(struct halo_conv *ret, int p, const struct halo_conv_targe
 }
 
 typedef int make_function(struct halo_conv *ret, int p, const struct halo_conv_target *target);
-static make_function *const makes[] = {make_gauss,    make_dense,    make_box,
-                                       make_gradient, make_pixelize, make_mixed};
+static make_function *const makes[] = {make_gauss,    make_dense, make_box,  make_gradient,
+                                       make_pixelize, make_solid, make_mixed};
 
 static struct frame *make_frame(make_function *make, int depth)
 {

@@ -15,8 +15,16 @@
 #include "kernels/gather.h"
 #include "masks.h"
 #include "picture.h"
+#include "regions.h"
 
-enum { LANES = 3, MOST_STEPS = 4, MOST_COST = 30000000 };
+enum {
+    LANES = 3,
+    MOST_STEPS = 4,
+    MOST_COST = 30000000,
+    KNOWN = 48, /* regions with a number: more than a lane keeps */
+    KNOWN_WIDTH = 208,
+    KNOWN_HEIGHT = 80,
+};
 
 static const struct format formats[] = {{8, 1, 0}, {8, 2, 0}, {10, 1, 0}, {10, 2, 6}, {12, 1, 0}};
 
@@ -29,6 +37,8 @@ struct plane_test {
     char *device_src, *device_dst; /* NULL: on the host */
     struct halo_conv conv[MOST_STEPS];
     struct halo_step step[MOST_STEPS];
+    struct test_region *own[MOST_STEPS];          /* a region that no other frame has; or NULL */
+    const struct test_region *region[MOST_STEPS]; /* NULL: everywhere */
     int steps;
 };
 
@@ -47,6 +57,7 @@ struct frame_test {
 static uint64_t state;
 static struct halo_backend *oracle;
 static long passed, failed;
+static struct test_region known[KNOWN];
 
 static int draw(int below)
 {
@@ -68,6 +79,26 @@ static double cost(const struct halo_conv *conv, int samples)
     return taps * samples;
 }
 
+/* A step in two has a region; one that is known where the plane is as large as those. */
+static void draw_region(struct plane_test *t, int s)
+{
+    const struct halo_plane *p = &t->src.plane;
+    t->own[s] = NULL;
+    t->region[s] = NULL;
+    if (draw(2))
+        return;
+    if (p->width == KNOWN_WIDTH && p->height == KNOWN_HEIGHT) {
+        t->region[s] = &known[draw(KNOWN)];
+    } else {
+        t->region[s] = t->own[s] = malloc(sizeof *t->own[s]);
+        if (!t->own[s])
+            exit(1);
+        test_region_draw(t->own[s], p->width, p->height, &state);
+        t->own[s]->region.number = draw(2) ? halo_region_number() : 0;
+    }
+    t->step[s].region = &t->region[s]->region;
+}
+
 static void draw_steps(struct plane_test *t)
 {
     const struct halo_plane *p = &t->src.plane;
@@ -79,7 +110,8 @@ static void draw_steps(struct plane_test *t)
         if (mask_make(conv, &masks[draw(mask_count)], &target) != 0 ||
             cost(conv, p->width * p->height * p->channels) > MOST_COST)
             continue;
-        t->step[t->steps++] = (struct halo_step){.conv = conv};
+        t->step[t->steps] = (struct halo_step){.conv = conv};
+        draw_region(t, t->steps++);
     }
 }
 
@@ -93,6 +125,8 @@ static void make_wanted(struct plane_test *t, struct format f, struct layout lay
         const struct halo_job job = {
             .conv = &t->conv[s], .strategy = reference, .src = now.plane, .dst = next.plane};
         expect(halo_backend_convolve(oracle, &job, 1) == 0, "a step on the CPU");
+        if (t->region[s])
+            test_region_apply(t->region[s], &now, &next);
         if (s > 0)
             picture_destroy(&now);
         now = next;
@@ -231,12 +265,15 @@ static void begin(struct frame_test *t, struct halo_backend *lane)
                                .after = t->stream};
     for (int p = 0; p < t->planes; p++) {
         struct plane_test *plane = &t->plane[p];
-        const int width = draw(2) ? 1 + draw(300) : 16 + 16 * draw(18);
+        const bool as_known = draw(3) == 0;
+        const int drawn = draw(2) ? 1 + draw(300) : 16 + 16 * draw(18);
+        const int width = as_known ? KNOWN_WIDTH : drawn;
+        const int height = as_known ? KNOWN_HEIGHT : 1 + draw(200);
         const struct layout src =
             t->src_on_device ? draw_device_layout(width, f) : draw_layout(width * f.channels);
         const struct layout dst =
             t->dst_on_device ? draw_device_layout(width, f) : draw_layout(width * f.channels);
-        plane->src = picture_create(width, 1 + draw(200), f, src);
+        plane->src = picture_create(width, height, f, src);
         draw_steps(plane);
         picture_fill(&plane->src, RANDOM, &plane->conv[0], &state);
         plane->gather = 0;
@@ -315,7 +352,8 @@ static void print_steps(const struct plane_test *t)
            p->height, p->channels, p->depth, p->shift, t->gather, t->device_src != NULL,
            t->device_dst != NULL);
     for (int s = 0; s < t->steps; s++)
-        printf(" kind %d radius %d, %d", t->conv[s].kind, t->conv[s].radius_x, t->conv[s].radius_y);
+        printf(" kind %d radius %d, %d, %s", t->conv[s].kind, t->conv[s].radius_x,
+               t->conv[s].radius_y, t->region[s] ? t->region[s]->name : "everywhere");
     printf("\n");
 }
 
@@ -379,6 +417,11 @@ static void end_plane(const struct frame_test *t, struct plane_test *plane)
         device_free(plane->device_dst);
     picture_destroy(&plane->src);
     picture_destroy(&plane->want);
+    for (int s = 0; s < plane->steps; s++)
+        if (plane->own[s]) {
+            test_region_finish(plane->own[s]);
+            free(plane->own[s]);
+        }
     if (plane->spread.memory)
         picture_destroy(&plane->spread);
     plane->spread.memory = NULL;
@@ -452,6 +495,10 @@ int main(int argc, char **argv)
         else if (!strcmp(argv[i], "--frames"))
             frames = atoi(argv[i + 1]);
     }
+    for (int i = 0; i < KNOWN; i++) {
+        test_region_draw(&known[i], KNOWN_WIDTH, KNOWN_HEIGHT, &state);
+        known[i].region.number = halo_region_number();
+    }
     const struct halo_backend_settings settings = {.threads = 1};
     if (halo_backend_open(halo_backends[0], &settings, &oracle))
         return 1;
@@ -469,6 +516,8 @@ int main(int argc, char **argv)
         }
     }
     halo_backend_close(oracle);
+    for (int i = 0; i < KNOWN; i++)
+        test_region_finish(&known[i]);
     printf("%ld passed, %ld failed, %d skipped\n", passed, failed, skipped);
     return failed ? 1 : passed ? 0 : 77;
 }

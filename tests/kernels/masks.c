@@ -77,6 +77,8 @@ const struct mask masks[] = {
     {"pixelize 37x61", PIXELIZE, 37, 61},
     {"pixelize 130x40 max", PIXELIZE, 130, 40, .mode = HALO_PIXELIZE_MAX},
     {"pixelize 1024", PIXELIZE, 1024, 1024},
+    {"solid 0 and 200", SOLID, 0, 200},
+    {"solid 255 and 3", SOLID, 255, 3},
     {"pixelize 1000x700 min", PIXELIZE, 1000, 700, .mode = HALO_PIXELIZE_MIN},
 };
 
@@ -137,6 +139,10 @@ int mask_make(struct halo_conv *ret, const struct mask *m, const struct halo_con
         return halo_conv_box(ret, (int)m->a, (int)m->b, target);
     if (m->kind == GRADIENT)
         return make_gradient(ret, m, target);
+    if (m->kind == SOLID) {
+        const int values[2] = {(int)m->a << (target->depth - 8), (int)m->b << (target->depth - 8)};
+        return halo_conv_solid(ret, values, target);
+    }
     if (m->kind == PIXELIZE)
         return halo_conv_pixelize(ret, (int)m->a, (int)m->b, m->mode, target);
 

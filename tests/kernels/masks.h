@@ -8,7 +8,7 @@
 struct mask {
     const char *name;
     /* Which constructor, and what it is given. */
-    enum { GAUSS, DENSE, BOX, COPY, GRADIENT, PIXELIZE } kind;
+    enum { GAUSS, DENSE, BOX, COPY, GRADIENT, PIXELIZE, SOLID } kind;
     double a, b; /* sigmas, radii, or width and height; scale and delta of a gradient */
     enum { MEAN, EDGES, SHARPEN, NOISE, LARGE, HUGE_SUMS, SPIKE, SOBEL, SCHARR } weights;
     double bias;

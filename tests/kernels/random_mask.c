@@ -141,6 +141,15 @@ static int pixelize(struct halo_conv *ret, const struct halo_conv_target *target
     return halo_conv_pixelize(ret, width, height, mode, target);
 }
 
+static int solid(struct halo_conv *ret, const struct halo_conv_target *target, uint64_t *state,
+                 char *text, size_t size)
+{
+    const int most = halo_sample_max(target->depth) + 1;
+    const int values[2] = {random_below(state, most), random_below(state, most)};
+    snprintf(text, size, "solid %d %d", values[0], values[1]);
+    return halo_conv_solid(ret, values, target);
+}
+
 static int copy(struct halo_conv *ret, const struct halo_conv_target *target, uint64_t *state,
                 char *text, size_t size)
 {
@@ -158,8 +167,9 @@ void random_mask(struct halo_conv *ret, const struct halo_conv_target *target, u
         dense, dense, dense, gauss, gauss, box, gradient, pixelize,
     };
     const int count = sizeof(kinds) / sizeof(kinds[0]);
-    if (random_below(state, 64) == 0) {
-        copy(ret, target, state, text, size);
+    const int rare = random_below(state, 64);
+    if (rare < 2) {
+        (rare ? solid : copy)(ret, target, state, text, size);
         return;
     }
     while (kinds[random_below(state, count)](ret, target, state, text, size))

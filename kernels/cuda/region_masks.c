@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Masks of regions, kept by their numbers (region_masks.h). A place that is taken for another mask
+ * may still be read: on one stream the copy comes after that. */
+#include "kernels/cuda/region_masks.h"
+
+#include "kernels/cuda/plane_copies.h"
+
+enum {
+    STEP = 16,  /* of rows: what kernels load at once */
+    RECENT = 4, /* frames: who shares a lane has its turn within */
+};
+
+/* Whether a is the better place for another mask: one that no recent frame used, for masks of
+ * each frame would fill all places otherwise; else an empty one; else the older one. */
+static bool is_better(const struct halo_cuda_region_masks *masks,
+                      const struct halo_cuda_region_mask *a, const struct halo_cuda_region_mask *b)
+{
+    const bool a_over = a->size && a->used + RECENT < masks->frame;
+    const bool b_over = b->size && b->used + RECENT < masks->frame;
+    return a_over != b_over ? a_over : a->used < b->used;
+}
+
+/* The one that has it, or else a place for it. */
+static struct halo_cuda_region_mask *find(struct halo_cuda_region_masks *masks, uint64_t number,
+                                          const struct halo_plane *like, bool *ret_found)
+{
+    struct halo_cuda_region_mask *best = &masks->kept[0];
+    for (int i = 0; i < HALO_KEPT_REGIONS; i++) {
+        struct halo_cuda_region_mask *m = &masks->kept[i];
+        *ret_found = number && m->number == number && m->plane.width == like->width &&
+                     m->plane.height == like->height;
+        if (*ret_found)
+            return m;
+        if (is_better(masks, m, best))
+            best = m;
+    }
+    return best;
+}
+
+static cudaError_t grow(struct halo_cuda_region_mask *m, size_t bytes)
+{
+    if (m->size >= bytes)
+        return cudaSuccess;
+    cudaFree(m->plane.data); /* waits for who reads it */
+    m->plane.data = NULL;
+    m->size = 0;
+    const cudaError_t status = cudaMalloc(&m->plane.data, bytes);
+    if (status == cudaSuccess)
+        m->size = bytes;
+    return status;
+}
+
+static cudaError_t bring(struct halo_cuda_region_mask *m, const struct halo_plane *mask,
+                         cudaStream_t stream)
+{
+    struct halo_cuda_plane_copies copies = {cudaMemcpyHostToDevice, stream};
+    struct halo_plane plane = *mask;
+    plane.stride = (mask->width + STEP - 1) / STEP * STEP;
+    m->number = 0;
+    cudaError_t status = grow(m, (size_t)plane.stride * (size_t)plane.height);
+    if (status != cudaSuccess)
+        return status;
+    plane.data = m->plane.data;
+    m->plane = plane;
+    status = halo_cuda_copy_plane(&copies, &plane, mask);
+    return status == cudaSuccess ? halo_cuda_copy_end(&copies) : status;
+}
+
+cudaError_t halo_cuda_region_mask(struct halo_cuda_region_masks *masks, uint64_t number,
+                                  struct halo_plane *mask, cudaStream_t stream)
+{
+    bool found;
+    struct halo_cuda_region_mask *m = find(masks, number, mask, &found);
+    const cudaError_t status = found ? cudaSuccess : bring(m, mask, stream);
+    if (status != cudaSuccess)
+        return status;
+    m->number = number;
+    m->used = masks->frame;
+    *mask = m->plane;
+    return cudaSuccess;
+}
+
+void halo_cuda_region_masks_free(struct halo_cuda_region_masks *masks)
+{
+    for (int i = 0; i < HALO_KEPT_REGIONS; i++)
+        cudaFree(masks->kept[i].plane.data);
+}
