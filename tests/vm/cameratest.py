@@ -24,7 +24,11 @@ LEAK = 20          # detail() of what nobody has blurred is about 200 (160 from 
 CARD_WITHIN = 0.5  # seconds of an unplug
 BACK_WITHIN = 3.0  # seconds of the guest's clock until filtered pictures come again
 
-MEMORY = 8192      # KiB that faults may cost
+# Threads have heaps of their own, which grow in steps until each has had the largest that it needs
+# at once: in two runs of unplugging that was over after 18 and 19 rounds, and 41 more cost nothing.
+# So costs are measured over ROUNDS that come after these, where there is time for that.
+WARM_UP = 30 if ROUNDS >= 20 else 1
+MEMORY = 1024 if WARM_UP > 1 else 8192  # KiB that ROUNDS faults may cost
 
 Seen = namedtuple('Seen', 'time mean detail')
 
@@ -215,5 +219,4 @@ class CameraTest(DaemonTest):
         self.assertEqual([d for d, _ in after], [d for d, _ in before], 'descriptors')
         print(f'descriptors and KiB of supervisor and engine: {before}, {ROUNDS} rounds later {after}')
         for (_, old), (_, new) in zip(before, after):
-            # heaps are warm after some 30 rounds; 100 more cost nothing then
             self.assertLess(new - old, MEMORY, f'memory, KiB: {before} {after}')

@@ -129,6 +129,11 @@ class UsbCamera:
         self.process.stdin.write(words + '\n')
         self.expect(words)
 
+    def sent(self):
+        """How many pictures the host has got of it."""
+        self.process.stdin.write('sent\n')
+        return int(self.process.stdout.readline().split()[1])
+
     def unplug(self):
         node = self.node
         self.tell('unplug')

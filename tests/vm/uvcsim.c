@@ -10,6 +10,7 @@
  *   short N     the next N pictures end half way
  *   torn N      the next N JPEGs have their middle overwritten with zeros
  *   stall S     no picture for S seconds
+ *   sent        answered by "sent N": the pictures that the host has got to their last byte
  *   unplug      as when the cable is pulled       plug    and put back
  *   quit        or the end of stdin */
 #include <errno.h>
@@ -38,7 +39,7 @@ struct camera {
     struct jpeg jpegs[UVC_SIZES][MOST_PICTURES];
     int error, shortened, torn; /* pictures still to be spoilt */
     int64_t next, stalled;      /* ns: when the next picture is due; until then none */
-    unsigned int number;        /* of pictures */
+    unsigned int number, whole; /* pictures that were begun; sent to the end */
     uint8_t payload[UVC_HEADER + MOST_BYTES];
     size_t size, sent; /* of the payload; sent == size and !sending: nothing to send */
     bool sending;
@@ -146,8 +147,10 @@ static int pump(struct camera *camera)
         if (result < 0)
             return result;
         camera->sent += size;
-        if (size < room || camera->sent == uvc_longest(&camera->uvc))
+        if (size < room || camera->sent == uvc_longest(&camera->uvc)) {
             camera->sending = false;
+            camera->whole++;
+        }
     }
     return 0;
 }
@@ -191,7 +194,7 @@ static int obey(struct camera *camera, const char *line)
         return plug(camera);
     else if (!strcmp(word, "unplug"))
         return camera->bus.socket >= 0 ? usbip_unplug(&camera->bus) : 0;
-    else
+    else if (strcmp(word, "sent") != 0)
         return -EINVAL;
     return 0;
 }
@@ -205,6 +208,8 @@ static bool read_command(struct camera *camera)
     line[strcspn(line, "\n")] = '\0';
     if (!strcmp(line, "quit"))
         return false;
+    if (!strcmp(line, "sent"))
+        snprintf(line, sizeof(line), "sent %u", camera->whole);
     int result = obey(camera, line);
     printf("%s%s%s\n", line, result < 0 ? ": " : "", result < 0 ? strerror(-result) : "");
     fflush(stdout);
