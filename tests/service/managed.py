@@ -79,6 +79,13 @@ def passing(sockets):
 
 
 class ServiceTest(DaemonTest):
+    def tcp(self):
+        listener = socket.socket()
+        self.addCleanup(listener.close)
+        listener.bind(('127.0.0.1', 0))
+        listener.listen(16)
+        return listener
+
     def manager(self):
         manager = Manager(self.path('notify'))
         self.addCleanup(manager.close)

@@ -5,7 +5,8 @@ import os
 import shutil
 import unittest
 
-from managed import HALOD, ServiceTest, main, wait_until
+from managed import ServiceTest, main, wait_until
+from halotest import need_faults
 
 CONFINED = os.environ.get('HALO_CONFINED') == '1'
 
@@ -34,9 +35,7 @@ class Confined(ServiceTest):
     def test_a_forbidden_call(self):
         """The engine dies, the log names the call and the engine, viewers stay, and another one
         begins; in the end with pauses."""
-        with open(HALOD, 'rb') as file:
-            if b'HALOD_FAULT' not in file.read():
-                self.skipTest('a build without -Dfaults=true')
+        need_faults()
         daemon = self.start({'one': self.stream(), 'two': self.stream('two')},
                             environment={'HALOD_FAULT': 'call:2'})
         self.until(lambda: 'forbidden system call ptrace (' in daemon.told(), daemon.told)
@@ -93,15 +92,16 @@ class Confined(ServiceTest):
     @unittest.skipUnless(os.geteuid() == 0 and shutil.which('setpriv'), 'only root becomes another')
     def test_the_supervisor_is_out_of_reach(self):
         """As a service: what is in /proc of it is root's, so no engine, of the same user, can look
-        into it or change it."""
+        into it or change it; nor of engines. No variable changes that."""
         os.chmod(self.folder, 0o777)
         manager = self.manager()
         os.chmod(manager.path, 0o666)
         daemon = self.start(wrapper=['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups'],
-                            environment={'NOTIFY_SOCKET': manager.path})
+                            environment={'NOTIFY_SOCKET': manager.path, 'HALOD_DEBUGGABLE': '1'})
         daemon.wait_state('one', 'running')
         self.assertEqual(status_of(daemon.process.pid)['Uid'].split()[0], '65534')
-        self.assertEqual(os.stat(f'/proc/{daemon.process.pid}/mem').st_uid, 0)
+        for pid in (daemon.process.pid, *daemon.pids()):
+            self.assertEqual(os.stat(f'/proc/{pid}/mem').st_uid, 0)
         self.assertTrue(wait_until(lambda: manager.times('READY')))
 
 

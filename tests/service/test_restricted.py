@@ -39,10 +39,7 @@ class Restricted(ServiceTest):
         reload and the end."""
         manager = self.manager()
         os.chmod(manager.path, 0o666)
-        listener = socket.socket()
-        self.addCleanup(listener.close)
-        listener.bind(('127.0.0.1', 0))
-        listener.listen(16)
+        listener = self.tcp()
         port = listener.getsockname()[1]
         outputs = [{'unix': self.path('one.ts')}, {'unix': self.path('one.fd')},
                    {'file': self.path('one-%H%M%S.mkv'), 'segment_time': '2s'}]
