@@ -20,6 +20,13 @@ enum {
     HALO_MOST_CHAIN = 65536,  /* bytes of a chain's text */
 };
 
+/* Pictures where neither settings nor a source says what they are. */
+enum {
+    HALO_DEFAULT_WIDTH = 1280,
+    HALO_DEFAULT_HEIGHT = 720,
+    HALO_DEFAULT_RATE = 30,
+};
+
 /* What viewers see while no filtered picture can be had. */
 enum halo_on_error {
     HALO_ON_ERROR_CARD,  /* gray, with the stream's name and, where that is known, why */
@@ -72,6 +79,14 @@ struct halo_capture_settings {
     char *controls; /* "name=value,name=value"; NULL: none */
 };
 extern const char *const halo_capture_formats[]; /* "auto", "yuyv" ...; NULL-terminated */
+
+/* What a detector tells of the stream's pictures (pipeline/region_feed.h). */
+struct halo_region_feed_settings {
+    bool on;       /* the stream has one */
+    double margin; /* 0.1: a tenth of a shape's width on each side, and of its height */
+    double hold;   /* seconds that a shape stays when it is not named any more */
+    double limit;  /* seconds without an update, and everything is hidden */
+};
 
 /* How finely what is encoded has its colours. */
 enum halo_chroma {
@@ -126,6 +141,7 @@ struct halo_stream_settings {
     double last_for;      /* seconds, of HALO_ON_ERROR_LAST */
     int restart;          /* enum halo_restart */
     struct halo_capture_settings capture; /* of cameras */
+    struct halo_region_feed_settings region_feed;
     struct halo_rendition_settings rendition[HALO_MOST_RENDITIONS];
     int renditions; /* beside the stream's own */
     struct halo_output_settings output[HALO_MOST_OUTPUTS];
@@ -178,6 +194,8 @@ void halo_error_list_destroy(struct halo_error_list *list); /* NULL is nothing t
 struct halo_daemon_checks {
     /* With HALO_PRIVACY_OFF it is the chain's form alone that is looked at. */
     int (*filters)(const char *chain, enum halo_privacy privacy, struct halo_error *err);
+    /* Of a chain for a stream without a region feed. */
+    int (*feed)(const char *chain, struct halo_error *err);
     int (*encoder)(const char *codec, bool audio, struct halo_error *err); /* not copy, off, raw */
     /* Whether the encoder takes this; key: "bitrate", "crf", "preset". */
     int (*video)(const char *codec, const char *key, const char *value, struct halo_error *err);

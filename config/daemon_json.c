@@ -119,6 +119,9 @@ json_t *halo_stream_to_json(const struct halo_stream_settings *stream)
     bool fine = halo_json_put(object, "filters", json_string(stream->filters));
     if (fine && stream->input && halo_is_camera(stream->input))
         fine = halo_json_put(object, "capture", capture_to_json(&stream->capture));
+    if (fine && stream->region_feed.on)
+        fine = halo_json_put(object, "region_feed",
+                             halo_rows_to_json(halo_region_feed_options, &stream->region_feed));
     if (fine && stream->renditions > 0)
         fine = halo_json_put(object, "renditions", renditions_to_json(stream));
     if (fine && stream->outputs > 0)

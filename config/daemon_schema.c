@@ -67,6 +67,9 @@ static json_t *type_of(const struct halo_option *row)
     case HALO_OPTION_BYTES:
         pattern = bytes_pattern;
         break;
+    case HALO_OPTION_PART:
+        pattern = "^[0-9]+([.][0-9]+)?%?$";
+        break;
     case HALO_OPTION_RATIO:
         pattern = "^[0-9]+([.][0-9]+)?(/[0-9]+([.][0-9]+)?)?$";
         break;
@@ -194,6 +197,7 @@ static json_t *stream(void)
     json_t *map = map_of(halo_stream_options);
     put_key(map, "filters", HALO_HELP_FILTERS, reference("filters"));
     put_key(map, "capture", HALO_HELP_CAPTURE, reference("capture"));
+    put_key(map, "region_feed", HALO_HELP_REGION_FEED, map_of(halo_region_feed_options));
     put_key(map, "renditions", HALO_HELP_RENDITIONS, names_of("rendition"));
     put_key(map, "outputs", HALO_HELP_OUTPUTS,
             json_pack("{s:s,s:i,s:o}", "type", "array", "maxItems", HALO_MOST_OUTPUTS, "items",

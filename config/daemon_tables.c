@@ -144,7 +144,8 @@ const struct halo_option halo_stream_options[] = {
 const struct halo_option halo_capture_options[] = {
     {"size", NULL, HALO_OPTION_STRING, AT(size),
      .help = "WIDTHxHEIGHT, or what the camera has nearest to it (default 1280x720)",
-     .pattern = "^[1-9][0-9]{0,4}x[1-9][0-9]{0,4}$", .form = "a size such as 1280x720"},
+     .pattern = "^[1-9][0-9]{0,3}x[1-9][0-9]{0,3}$",
+     .form = "a size such as 1280x720, neither side over 9999"},
     {"fps", NULL, HALO_OPTION_REAL, AT(fps), 0, 0.1, 1000,
      .help = "pictures a second (default: what the camera has, up to 30)"},
     {"format", NULL, HALO_OPTION_CHOICE, AT(format), 0, .choices = halo_capture_formats,
@@ -157,6 +158,19 @@ const struct halo_option halo_capture_options[] = {
      .help = "whether left and right, or top and bottom, trade places, before they are turned"},
     {"stall", NULL, HALO_OPTION_TIME, AT(stall), 2, 0.1, 3600,
      .help = "how long it may send no whole picture before it is opened anew"},
+    {NULL},
+};
+
+#undef AT
+#define AT(field) offsetof(struct halo_region_feed_settings, field)
+
+const struct halo_option halo_region_feed_options[] = {
+    {"margin", NULL, HALO_OPTION_PART, AT(margin), 0.1, 0, 1,
+     .help = "each region grows by this part of its size, on every side"},
+    {"hold", NULL, HALO_OPTION_TIME, AT(hold), 0.5, 0, 60,
+     .help = "how long a region stays that the detector does not tell any more"},
+    {"limit", NULL, HALO_OPTION_TIME, AT(limit), 1, 0.1, 60,
+     .help = "how long the detector may be silent, or late, before all of the picture is hidden"},
     {NULL},
 };
 
@@ -225,6 +239,7 @@ bool halo_option_is_given(const struct halo_option *row, const void *settings)
         break;
     case HALO_OPTION_REAL:
     case HALO_OPTION_RATIO:
+    case HALO_OPTION_PART:
     case HALO_OPTION_TIME:
         v = *(const double *)field;
         break;

@@ -12,6 +12,7 @@ extern const struct halo_option halo_http_options[];
 extern const struct halo_option halo_log_options[];
 extern const struct halo_option halo_stream_options[];
 extern const struct halo_option halo_capture_options[]; /* but controls */
+extern const struct halo_option halo_region_feed_options[];
 extern const struct halo_option halo_output_options[];
 extern const struct halo_option halo_video_options[];
 
@@ -31,6 +32,9 @@ extern const struct halo_output_place halo_output_places[HALO_OUTPUT_KINDS];
 #define HALO_HELP_CAPTURE    "how a camera is opened"
 #define HALO_HELP_CONTROLS                                                                         \
     "values of the camera's controls by name, as halod devices lists them: {brightness: 128}"
+#define HALO_HELP_REGION_FEED                                                                      \
+    "regions come from a detector, over the control socket, for filters with region=feed; {} is "  \
+    "enough"
 #define HALO_HELP_OUTPUTS "where the filtered pictures go"
 #define HALO_HELP_VIDEO   "how pictures are encoded"
 

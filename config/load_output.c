@@ -156,6 +156,7 @@ static void finish_camera(struct halo_loader *l, struct halo_output_settings *ou
     struct halo_video_settings *video = &output->video;
     struct halo_node *map = halo_node_get(node, "video");
     int width = 2, height = 2, count = 0;
+    char size[24];
     if (strncmp(output->target, "/dev/", 5) != 0)
         halo_loader_say_of(l, node, "v4l2", "must be a device such as /dev/video10");
     for (size_t i = 0; i < sizeof(without) / sizeof(*without); i++)
@@ -164,9 +165,10 @@ static void finish_camera(struct halo_loader *l, struct halo_output_settings *ou
     if (video->chroma != HALO_CHROMA_AUTO)
         halo_loader_say_of(l, node, "video", "chroma: has no effect with v4l2:");
     give(l, &output->format, halo_camera_formats[0]);
-    give(l, &video->size, "1280x720");
+    snprintf(size, sizeof(size), "%dx%d", HALO_DEFAULT_WIDTH, HALO_DEFAULT_HEIGHT);
+    give(l, &video->size, size);
     if (video->fps <= 0)
-        video->fps = 30;
+        video->fps = HALO_DEFAULT_RATE;
     while (halo_camera_formats[count] &&
            strcmp(halo_camera_formats[count], output->format ? output->format : "") != 0)
         count++;

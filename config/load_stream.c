@@ -86,6 +86,14 @@ static void load_outputs(struct halo_loader *l, void *settings, struct halo_node
     }
 }
 
+static void load_region_feed(struct halo_loader *l, void *settings, struct halo_node *node)
+{
+    static const struct halo_section section = {halo_region_feed_options, {{NULL}}};
+    struct halo_stream_settings *stream = settings;
+    stream->region_feed.on = true;
+    halo_loader_section(l, &section, &stream->region_feed, node, NULL);
+}
+
 static const struct halo_section stream_section = {
     halo_stream_options,
     {
@@ -93,6 +101,7 @@ static const struct halo_section stream_section = {
         {"renditions", load_renditions, NULL},
         {"outputs", load_outputs, NULL},
         {"capture", halo_load_capture, NULL},
+        {"region_feed", load_region_feed, NULL},
         {NULL},
     },
 };
@@ -152,7 +161,9 @@ static void check_open(struct halo_loader *l, const struct halo_stream_settings 
     struct halo_error err = {0};
     if (!chain || !node || !l->checks || !l->checks->filters)
         return;
-    const int code = l->checks->filters(chain, (enum halo_privacy)stream->privacy, &err);
+    int code = l->checks->filters(chain, (enum halo_privacy)stream->privacy, &err);
+    if (code == 0 && l->checks->feed && !stream->region_feed.on)
+        code = l->checks->feed(chain, &err);
     const size_t mark = halo_loader_enter(l, "filters", 0);
     halo_loader_passes(l, node, code, err.text);
     halo_loader_leave(l, mark);
@@ -190,6 +201,7 @@ void halo_load_stream(struct halo_loader *l, struct halo_stream_settings *stream
 {
     halo_options_init(halo_stream_options, stream);
     halo_options_init(halo_capture_options, &stream->capture);
+    halo_options_init(halo_region_feed_options, &stream->region_feed);
     if (!l->scratch)
         check_name(l, node);
     if (!halo_loader_is(l, node, HALO_NODE_MAP))

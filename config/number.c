@@ -85,6 +85,16 @@ int halo_parse_ratio(const char *text, double *ret)
     return 0;
 }
 
+int halo_parse_part(const char *text, double *ret)
+{
+    double v;
+    const char *end = real_prefix(text, &v);
+    if (!end || (*end && strcmp(end, "%") != 0))
+        return -EINVAL;
+    *ret = *end ? v / 100 : v;
+    return 0;
+}
+
 /* [HH:]MM:SS[.m]; only the first field may be 60 or more. */
 static int parse_clock(const char *s, double *ret)
 {

@@ -7,6 +7,7 @@
 int halo_parse_integer(const char *text, double *ret); /* "-3"; a huge one comes out about right */
 int halo_parse_real(const char *text, double *ret);    /* "0.5", "-1e3" */
 int halo_parse_ratio(const char *text, double *ret);   /* a real, or two as in "1/9" */
+int halo_parse_part(const char *text, double *ret);    /* a real, or one in percent: "10%" is 0.1 */
 /* Seconds, as FFmpeg writes them: [-][HH:]MM:SS[.m] or [-]S[.m][s|ms|us]. */
 int halo_parse_time(const char *text, double *ret);
 

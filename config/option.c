@@ -36,6 +36,7 @@ void halo_options_init(const struct halo_option *table, void *settings)
             break;
         case HALO_OPTION_REAL:
         case HALO_OPTION_RATIO:
+        case HALO_OPTION_PART:
         case HALO_OPTION_TIME:
             *(double *)field = row->value;
             break;
@@ -167,6 +168,8 @@ static int parse_number(const struct halo_option *row, const char *text, double 
     if (row->type == HALO_OPTION_RATIO && halo_parse_ratio(text, &v))
         return halo_fail(err, -EINVAL, "%s=%.*s: must be a number such as 3, 0.5 or 1/9", row->name,
                          SHOWN, text);
+    if (row->type == HALO_OPTION_PART && halo_parse_part(text, &v))
+        return fail_type(row, text, "must be a part such as 10% or 0.1", err);
     if (row->type == HALO_OPTION_TIME && halo_parse_time(text, &v))
         return fail_type(row, text, "must be a time such as 90, 1:30, 01:30:00.5 or 200ms", err);
     if (row->type == HALO_OPTION_BYTES && halo_parse_bytes(text, &v))
@@ -293,7 +296,7 @@ static void print_usage(const struct halo_option *row, const char *prefix, char 
     static const char *const placeholders[] = {
         [HALO_OPTION_FLAG] = "0|1",    [HALO_OPTION_INT] = "N",       [HALO_OPTION_REAL] = "X",
         [HALO_OPTION_RATIO] = "X",     [HALO_OPTION_TIME] = "TIME",   [HALO_OPTION_CHOICE] = "WORD",
-        [HALO_OPTION_BYTES] = "BYTES", [HALO_OPTION_STRING] = "TEXT",
+        [HALO_OPTION_BYTES] = "BYTES", [HALO_OPTION_STRING] = "TEXT", [HALO_OPTION_PART] = "PART",
     };
     const bool dash = *prefix == '-';
     const char *argument = row->argument ? row->argument : placeholders[row->type];

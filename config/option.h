@@ -18,6 +18,7 @@ enum halo_option_type {
     HALO_OPTION_INT,    /* int, min .. max */
     HALO_OPTION_REAL,   /* double, min .. max, finite */
     HALO_OPTION_RATIO,  /* double; "3", "0.5" or "1/9" */
+    HALO_OPTION_PART,   /* double; "10%" or "0.1" */
     HALO_OPTION_TIME,   /* double, seconds; "90", "1:30", "01:30:00.5", "200ms" as in FFmpeg */
     HALO_OPTION_CHOICE, /* int: index into choices */
     HALO_OPTION_BYTES,  /* int64_t; "20G", "512Ki": k M G T are powers of 1000, Ki ... of 1024 */
@@ -30,7 +31,7 @@ struct halo_option {
     enum halo_option_type type;
     size_t offset;              /* of the field in the settings struct */
     double value;               /* default; outside min .. max: "not given" (STRING: always NULL) */
-    double min, max;            /* INT, REAL, RATIO, TIME, BYTES */
+    double min, max;            /* INT, REAL, RATIO, PART, TIME, BYTES */
     const char *const *choices; /* CHOICE: NULL-terminated; numbers: one word for the default */
     const char *argument;       /* placeholder in --help, e.g. "SECONDS"; NULL: from the type */
     const char *help;           /* one line */

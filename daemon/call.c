@@ -10,7 +10,7 @@
 #include "daemon/methods.h"
 #include "daemon/varlink.h"
 
-static const char *const type_names[] = {"string", "float", "bool"};
+static const char *const type_names[] = {"string", "float", "bool", "int", "list"};
 
 json_t *halo_call_error(const char *name, const char *what, const char *key, const char *value)
 {
@@ -66,6 +66,14 @@ static int check_value(const struct halo_parameter *p, const json_t *value, json
             return 0;
         snprintf(range, sizeof(range), "%g and %g", p->min, p->max);
         return wrong_parameter(ret_error, p->name, "%s must be a number between %s", range);
+    case HALO_PARAMETER_INT:
+        return json_is_integer(value) && json_integer_value(value) >= 0
+                   ? 0
+                   : wrong_parameter(ret_error, p->name, "%s must be a whole number%s", "");
+    case HALO_PARAMETER_LIST:
+        return json_is_array(value)
+                   ? 0
+                   : wrong_parameter(ret_error, p->name, "%s must be a list%s", "");
     }
     return -EINVAL;
 }
@@ -226,7 +234,7 @@ static void describe_method(const struct halo_method *method, FILE *to)
     for (const struct halo_parameter *p = method->in; p->name; p++) {
         fprintf(to, "%s%s: %s", p == method->in ? "" : ", ", p->name, p->optional ? "?" : "");
         if (!p->choices) {
-            fputs(type_names[p->type], to);
+            fputs(p->form ? p->form : type_names[p->type], to);
             continue;
         }
         for (int i = 0; p->choices[i]; i++)

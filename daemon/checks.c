@@ -19,6 +19,7 @@ static int check_encoder(const char *codec, bool audio, struct halo_error *err)
 
 const struct halo_daemon_checks halo_checks = {
     .filters = halo_chain_check,
+    .feed = halo_chain_check_feed,
     .encoder = check_encoder,
     .video = halo_encode_check,
     .camera = halo_camera_check,

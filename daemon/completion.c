@@ -25,12 +25,11 @@ int halo_print_completion(const struct halo_command *commands)
         printf("%s ", c->name);
     puts("--help --version' ;;");
     puts("    run,*)\n        case $last in");
-    printf("        -vf | -filter:v) words='");
-    print_filters();
-    puts("' ;;");
     halo_completion_values(halo_run_options, "-", "        ", stdout);
     printf("        *) files=1 ;;\n        esac\n"
-           "        [[ $word != -* || $last == -i ]] || words='");
+           "        [[ $last != -vf && $last != -filter:v ]] || words='");
+    print_filters();
+    printf("'\n        [[ $word != -* || $last == -i ]] || words='");
     halo_completion_names(halo_run_options, "-", stdout);
     puts(" -f --help'\n        ;;");
     printf("    filter,2) words='");

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 #include <uv.h>
@@ -14,6 +13,7 @@
 #include "daemon/checks.h"
 #include "daemon/commands.h"
 #include "daemon/control.h"
+#include "daemon/hide.h"
 #include "daemon/http.h"
 #include "daemon/notify.h"
 #include "daemon/passed.h"
@@ -287,8 +287,12 @@ static void run(struct daemon *daemon, struct halo_daemon_settings *settings)
 
 int halo_command_daemon(struct halo_daemon_settings *settings, const char *path)
 {
-    if (getenv("NOTIFY_SOCKET")) /* a service: engines, of the same user, are to leave it alone */
-        prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+    struct halo_error err = {0};
+    if (halo_hide_memory(&err) < 0) { /* from engines, too, which are of the same user */
+        halo_log(HALO_LOG_ERROR, "%s", err.text);
+        halo_daemon_settings_destroy(settings);
+        return HALO_EXIT_FAILED;
+    }
     /* This inode, whatever is installed under its name meanwhile: engines are of our version. */
     return halo_run_daemon(settings, path, "/proc/self/exe");
 }

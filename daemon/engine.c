@@ -13,6 +13,8 @@
 #include "daemon/commands.h"
 #include "daemon/confine.h"
 #include "daemon/engine_private.h"
+#include "daemon/hide.h"
+#include "daemon/regions.h"
 #include "kernels/version.h"
 #include "pipeline/av.h"
 
@@ -116,6 +118,22 @@ static void do_record(struct engine_stream *stream, json_t *message)
     engine_stream_record(stream, json_is_true(json_object_get(message, "on")));
 }
 
+/* Of no use: counted by the feed. It is not answered, so a stream that has just begun says nothing:
+ * all of it is hidden until the next one. */
+static void do_regions(struct engine_stream *stream, json_t *message)
+{
+    static struct halo_regions regions; /* large for a stack */
+    const int64_t picture = halo_json_integer(message, "picture", 0, INT64_MAX, -1);
+    struct halo_error err = {0};
+    if (!is_running(stream) || picture < 0)
+        return;
+    int ret = halo_regions_read(&regions, json_object_get(message, "regions"), &err);
+    if (ret == 0)
+        ret = halo_live_regions(stream->live, picture, regions.told, regions.count, &err);
+    if (ret < 0)
+        halo_log(HALO_LOG_DEBUG, "stream %s: regions: %s", stream->name, err.text);
+}
+
 static void do_stop(struct engine_stream *stream, json_t *message)
 {
     (void)message;
@@ -126,8 +144,9 @@ static const struct {
     const char *name;
     void (*run)(struct engine_stream *stream, json_t *message);
 } requests[] = {
-    {"stop", do_stop},         {"set", engine_stream_set}, {"watch", do_watch},     {"key", do_key},
-    {"snapshot", do_snapshot}, {"record", do_record},      {"control", do_control},
+    {"stop", do_stop},       {"set", engine_stream_set}, {"watch", do_watch},
+    {"key", do_key},         {"snapshot", do_snapshot},  {"record", do_record},
+    {"control", do_control}, {"regions", do_regions},
 };
 
 static void quit(struct engine *engine)
@@ -312,6 +331,11 @@ int halo_command_engine(int argc, char **argv)
     if (argc > 0)
         halo_log_set_level((enum halo_log_level)atoi(argv[0]));
     prepare_process();
+    struct halo_error err = {0};
+    if (halo_hide_memory(&err) < 0) {
+        halo_log(HALO_LOG_ERROR, "the engine does not start: %s", err.text);
+        return HALO_EXIT_FAILED;
+    }
     confine(argc > 1 && !strcmp(argv[1], HALO_ENGINE_PROGRAMS));
     struct engine *engine = calloc(1, sizeof *engine);
     const int ret = engine ? start(engine) : -ENOMEM;

@@ -26,15 +26,17 @@ static struct halo_link_stage stage_of(const struct halo_histogram *h)
     return ret;
 }
 
-static void copy_capture(struct halo_link_capture *ret, const struct halo_live_capture *capture)
+static void copy_regions(struct halo_link_regions *ret, const struct halo_live_stats *live)
 {
-    ret->failures = capture->failures;
-    ret->missed = capture->missed;
-    ret->damaged = capture->damaged;
-    ret->width = capture->width;
-    ret->height = capture->height;
-    ret->rate = capture->rate;
-    snprintf(ret->format, sizeof ret->format, "%s", capture->format);
+    const struct halo_region_feed_stats *feed = &live->region_feed;
+    ret->known = live->has_region_feed;
+    ret->updates = feed->updates;
+    ret->refused = feed->refused;
+    ret->pictures = feed->pictures;
+    ret->whole = feed->whole;
+    ret->regions = feed->regions;
+    ret->age = feed->age;
+    snprintf(ret->why, sizeof ret->why, "%s", feed->why ? feed->why : "");
 }
 
 static void copy_live(struct halo_link_stats *ret, const struct halo_live_stats *live)
@@ -54,7 +56,8 @@ static void copy_live(struct halo_link_stats *ret, const struct halo_live_stats 
     memcpy(ret->lack, live->lack, sizeof ret->lack);
     snprintf(ret->backend, sizeof ret->backend, "%s", live->backend);
     snprintf(ret->camera, sizeof ret->camera, "%s", live->camera);
-    copy_capture(&ret->capture, &live->capture);
+    ret->capture = live->capture;
+    copy_regions(&ret->region_feed, live);
     for (int i = 0; i < HALO_LIVE_STAGES; i++)
         ret->stage[i] = stage_of(&live->stage[i]);
 }

@@ -94,7 +94,7 @@ static void send_card(struct halo_feed *feed, struct halo_feed_taker *taker, int
     out->pts = out->dts = feed->line[0] = at;
     out->duration = 0;
     out->stream_index = 0;
-    out->flags |= AV_PKT_FLAG_KEY;
+    out->flags |= AV_PKT_FLAG_KEY | HALO_PACKET_CARD;
     out->time_base = AV_TIME_BASE_Q;
     feed->needs_key = true;
     feed->stats.cards++;
@@ -295,10 +295,11 @@ void halo_feed_packet(struct halo_feed *feed, const AVPacket *pkt)
         return;
     if (place(feed, out)) {
         if (is_card(pkt)) {
-            out->flags &= ~HALO_PACKET_CARD;
             note_card(feed, out);
-        } else if (pkt->stream_index == 0) {
-            note_picture(feed, out);
+        } else {
+            out->flags &= ~HALO_PACKET_CARD;
+            if (pkt->stream_index == 0)
+                note_picture(feed, out);
         }
         if (halo_takers_give(&feed->takers, out) > 0)
             ask_key(feed, false);

@@ -37,11 +37,33 @@ static struct MHD_Response *metrics(const struct halo_supervisor *sv,
     return response;
 }
 
+/* {"status": "ok" or "degraded", "streams": {STATE: count}, "not_running": [NAME]}; a new
+ * reference. *ret_ok: every stream that should run does. */
+static json_t *describe_health(const json_t *status, bool *ret_ok)
+{
+    static const char *const bad[] = {"waiting", "restarting", "failed"};
+    json_t *states = json_object(), *names = json_array(), *stream;
+    size_t i;
+    json_array_foreach (json_object_get(status, "streams"), i, stream) {
+        const char *state = json_string_value(json_object_get(stream, "state"));
+        if (!state)
+            continue;
+        const json_int_t count = json_integer_value(json_object_get(states, state));
+        json_object_set_new(states, state, json_integer(count + 1));
+        for (size_t k = 0; k < sizeof(bad) / sizeof(bad[0]); k++)
+            if (!strcmp(state, bad[k]))
+                json_array_append(names, json_object_get(stream, "name"));
+    }
+    *ret_ok = json_array_size(names) == 0;
+    return json_pack("{s:s, s:o, s:o}", "status", *ret_ok ? "ok" : "degraded", "streams", states,
+                     "not_running", names);
+}
+
 static struct MHD_Response *health(const struct halo_supervisor *sv, int *status_code)
 {
     bool ok = false;
     json_t *status = halo_supervisor_status(sv);
-    json_t *health = halo_health_write(status, &ok);
+    json_t *health = describe_health(status, &ok);
     json_decref(status);
     *status_code = ok ? MHD_HTTP_OK : MHD_HTTP_SERVICE_UNAVAILABLE;
     return json_response(health);

@@ -280,6 +280,11 @@ int halo_link_send(struct halo_link *link, json_t *message, const int *fds, int 
     return ret;
 }
 
+bool halo_link_is_behind(const struct halo_link *link)
+{
+    return link->first;
+}
+
 static void free_link(uv_handle_t *handle)
 {
     free(handle->data);

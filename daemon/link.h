@@ -16,6 +16,7 @@
  *   key       stream, encoding
  *   snapshot  stream, id, format
  *   record    stream, on
+ *   regions   stream, picture (us), regions (regions.h); many, and not answered
  *   gpus      tell what they have to spare
  *   log       level
  *   quit      finish everything and exit 0
@@ -68,6 +69,8 @@ int halo_link_create(struct halo_link **ret, uv_loop_t *loop, int fd,
 /* Takes message over (NULL is -ENOMEM); fds stay the caller's (copies are sent). 0, -ENOMEM,
  * -EMSGSIZE, -EPIPE, -errno of a copy. May be called from ops. */
 int halo_link_send(struct halo_link *link, json_t *message, const int *fds, int count);
+/* Whether some of what was sent waits because the other side does not read. */
+bool halo_link_is_behind(const struct halo_link *link);
 /* Hands over what has come before the other side's end, of which it does not tell: ops->closed is
  * not called. Not from ops. */
 void halo_link_drain(struct halo_link *link);

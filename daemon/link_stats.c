@@ -16,7 +16,8 @@ struct row {
 
 #define STATS(field)   #field, offsetof(struct halo_link_stats, field)
 #define STAGE(field)   #field, offsetof(struct halo_link_stage, field)
-#define CAPTURE(field) #field, offsetof(struct halo_link_capture, field)
+#define CAPTURE(field) #field, offsetof(struct halo_live_capture, field)
+#define REGIONS(field) #field, offsetof(struct halo_link_regions, field)
 #define OUTPUT(field)  #field, offsetof(struct halo_link_output, field)
 
 static const struct row counts[] = {
@@ -28,8 +29,12 @@ static const struct row times[] = {
     {STAGE(sum)}, {STAGE(p50)}, {STAGE(p95)}, {STAGE(p99)}, {STAGE(most)}, {NULL, 0},
 };
 static const struct row capture_counts[] = {
-    {CAPTURE(failures)}, {CAPTURE(missed)}, {CAPTURE(damaged)},
+    {CAPTURE(failures)}, {CAPTURE(missed)}, {CAPTURE(late)}, {CAPTURE(damaged)},
     {CAPTURE(width)},    {CAPTURE(height)}, {NULL, 0},
+};
+static const struct row regions_counts[] = {
+    {REGIONS(updates)}, {REGIONS(refused)}, {REGIONS(pictures)},
+    {REGIONS(whole)},   {REGIONS(regions)}, {NULL, 0},
 };
 static const struct row output_counts[] = {
     {OUTPUT(packets)},  {OUTPUT(bytes)},    {OUTPUT(dropped)},
@@ -118,7 +123,7 @@ static void read_output(struct halo_link_output *ret, const json_t *from)
     halo_json_text(from, "path", ret->path, sizeof ret->path);
 }
 
-static json_t *write_capture(const struct halo_link_capture *capture)
+static json_t *write_capture(const struct halo_live_capture *capture)
 {
     json_t *to = json_object();
     write_counts(to, capture_counts, capture);
@@ -127,11 +132,32 @@ static json_t *write_capture(const struct halo_link_capture *capture)
     return to;
 }
 
-static void read_capture(struct halo_link_capture *ret, const json_t *from)
+static void read_capture(struct halo_live_capture *ret, const json_t *from)
 {
     read_counts(ret, capture_counts, from);
     ret->rate = real_of(from, "rate");
     halo_json_text(from, "format", ret->format, sizeof ret->format);
+}
+
+static json_t *write_regions(const struct halo_link_regions *regions)
+{
+    json_t *to = json_object();
+    write_counts(to, regions_counts, regions);
+    json_object_set_new(to, "age", json_real(isfinite(regions->age) ? regions->age : -1));
+    json_object_set_new(to, "why", json_string(regions->why));
+    return to;
+}
+
+/* An engine that makes no sense has hidden everything, as far as anybody knows. */
+static void read_regions(struct halo_link_regions *ret, const json_t *from)
+{
+    const json_t *age = json_object_get(from, "age"), *why = json_object_get(from, "why");
+    if (!json_is_number(age) || !json_is_string(why))
+        return;
+    read_counts(ret, regions_counts, from);
+    ret->known = true;
+    ret->age = isfinite(json_number_value(age)) ? json_number_value(age) : -1;
+    halo_json_text(from, "why", ret->why, sizeof ret->why);
 }
 
 json_t *halo_lacks_write(const char lacks[HALO_LACKS][HALO_LACK_WORDS])
@@ -167,6 +193,8 @@ json_t *halo_link_stats_write(const struct halo_link_stats *stats)
     json_t *to = halo_link_stats_numbers(stats), *outputs = json_array();
     for (int i = 0; i < stats->outputs; i++)
         json_array_append_new(outputs, write_output(&stats->output[i]));
+    if (stats->region_feed.known)
+        json_object_set_new(to, "region_feed", write_regions(&stats->region_feed));
     json_object_set_new(to, "outputs", outputs);
     return to;
 }
@@ -179,6 +207,7 @@ void halo_link_stats_read(struct halo_link_stats *ret, const json_t *from)
     halo_json_text(from, "backend", ret->backend, sizeof ret->backend);
     halo_json_text(from, "camera", ret->camera, sizeof ret->camera);
     read_capture(&ret->capture, json_object_get(from, "capture"));
+    read_regions(&ret->region_feed, json_object_get(from, "region_feed"));
     const json_t *dropped = json_object_get(from, "dropped");
     for (int i = 0; i < HALO_DROPS; i++)
         ret->dropped[i] = halo_json_integer(dropped, halo_drop_names[i], 0, INT64_MAX, 0);

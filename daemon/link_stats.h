@@ -26,11 +26,12 @@ struct halo_link_output {
     int64_t packets, bytes, dropped, segments, failures;
 };
 
-/* Of a camera (struct halo_live_capture). */
-struct halo_link_capture {
-    int64_t failures, missed, damaged, width, height;
-    char format[12];
-    double rate;
+/* Of a region feed (struct halo_region_feed_stats). */
+struct halo_link_regions {
+    int64_t updates, refused, pictures, whole, regions;
+    double age;   /* seconds; negative: none yet */
+    char why[24]; /* everything is hidden, "": it is not */
+    bool known;   /* the stream has one, and its engine has told of it */
 };
 
 struct halo_link_stats {
@@ -41,7 +42,8 @@ struct halo_link_stats {
     int64_t ring_dropped;                   /* packets that the supervisor was too slow for */
     char backend[24];
     char camera[24]; /* in a word; "": the input is none */
-    struct halo_link_capture capture;
+    struct halo_live_capture capture;
+    struct halo_link_regions region_feed;
     int64_t width, height;
     double rate;
     struct halo_link_stage stage[HALO_LIVE_STAGES];

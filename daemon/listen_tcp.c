@@ -45,7 +45,7 @@ int halo_listen_tcp(const char *address, struct halo_error *err)
     const socklen_t length = parse_address(address, &where);
     if (length == 0)
         return halo_fail_usage(err, "%s: no address such as 127.0.0.1:8480 or [::1]:8480", address);
-    const int passed = halo_passed_take_address((const struct sockaddr *)&where, length);
+    const int passed = halo_passed_take_address((const struct sockaddr *)&where);
     if (passed >= 0)
         return passed;
     const int fd = socket(where.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);

@@ -7,6 +7,7 @@
 
 #include "daemon/client.h"
 #include "daemon/methods_wait.h"
+#include "daemon/regions.h"
 #include "daemon/varlink.h"
 #include "kernels/version.h"
 
@@ -138,6 +139,18 @@ static void record(struct halo_client *client, json_t *parameters)
     answer_done(client, halo_supervisor_record(supervisor_of(client), name, on, &err), &err);
 }
 
+/* Many a second: whoever wants no answer says so ("oneway"). */
+static void regions(struct halo_client *client, json_t *parameters)
+{
+    struct halo_error err = {0};
+    const int64_t picture = json_integer_value(json_object_get(parameters, HALO_FIELD_PICTURE));
+    answer_done(client,
+                halo_supervisor_regions(supervisor_of(client), text_of(parameters, HALO_FIELD_NAME),
+                                        picture, json_object_get(parameters, HALO_FIELD_REGIONS),
+                                        &err),
+                &err);
+}
+
 static void events(struct halo_client *client, json_t *parameters)
 {
     (void)parameters;
@@ -203,6 +216,16 @@ const struct halo_method halo_methods[] = {
      HALO_ANSWERS_ONE,
      true,
      halo_method_control},
+    {HALO_VARLINK_CONTROL,
+     HALO_METHOD_REGIONS,
+     "What a detector found in the picture of that time: all of it, or nothing.",
+     {STREAM_NAME,
+      {HALO_FIELD_PICTURE, HALO_PARAMETER_INT},
+      {HALO_FIELD_REGIONS, HALO_PARAMETER_LIST, .form = HALO_REGIONS_FORM}},
+     "()",
+     HALO_ANSWERS_ONE,
+     false, /* it does change what is seen, up to 30 times a second */
+     regions},
     {HALO_VARLINK_CONTROL,
      HALO_METHOD_START,
      "Starts a stream that is stopped.",

@@ -14,6 +14,8 @@ enum halo_parameter_type {
     HALO_PARAMETER_STRING,
     HALO_PARAMETER_REAL, /* min .. max */
     HALO_PARAMETER_BOOL,
+    HALO_PARAMETER_INT,  /* not negative */
+    HALO_PARAMETER_LIST, /* of `form`; the method looks at what is in it */
 };
 
 struct halo_parameter {
@@ -22,6 +24,7 @@ struct halo_parameter {
     bool optional;
     double min, max;
     const char *const *choices; /* of a string; NULL: any */
+    const char *form;           /* of a list, as in the description: "[]float" */
 };
 
 enum { HALO_METHOD_PARAMETERS = 3 };

@@ -49,6 +49,20 @@ static const struct family families[] = {
      "stream", "missed", NULL, NULL, "capture"},
     {"halod_camera_damaged_total", "counter", "Pictures of a camera that were not whole.",
      "streams", "stream", "damaged", NULL, NULL, "capture"},
+    {"halod_region_feed_updates_total", "counter", "Updates of a detector.", "streams", "stream",
+     "updates", NULL, NULL, "region_feed"},
+    {"halod_region_feed_refused_total", "counter", "Updates of a detector that were of no use.",
+     "streams", "stream", "refused", NULL, NULL, "region_feed"},
+    {"halod_region_feed_regions", "gauge", "Regions that a detector told last.", "streams",
+     "stream", "regions", NULL, NULL, "region_feed"},
+    {"halod_region_feed_age_seconds", "gauge", "Since a detector told something.", "streams",
+     "stream", "age_s", NULL, NULL, "region_feed"},
+    {"halod_region_feed_pictures_total", "counter",
+     "Pictures whose regions a detector's were, each chain's own.", "streams", "stream", "pictures",
+     NULL, NULL, "region_feed"},
+    {"halod_region_feed_hidden_total", "counter",
+     "Those of them that were hidden whole for want of a detector.", "streams", "stream",
+     "pictures_hidden", NULL, NULL, "region_feed"},
     {"halod_engine_restarts_total", "counter", "Times that an engine was started again.", "engines",
      "engine", "restarts", NULL, NULL},
     {"halod_engine_device_failures", "gauge", "Failures of the GPU in a row.", "engines", "engine",
@@ -175,81 +189,91 @@ static void write_stages(FILE *to, const json_t *streams)
     }
 }
 
-static void write_states(FILE *to, const json_t *streams)
+/* ---- of a stream, where a row does not do ---- */
+
+static void write_up(FILE *to, const char *family, const json_t *stream)
 {
-    json_t *stream;
-    size_t i;
-    write_head(to, "halod_stream_up", "gauge", "1 where pictures pass.");
-    json_array_foreach (streams, i, stream) {
-        const char *state = json_string_value(json_object_get(stream, "state"));
-        fprintf(to, "halod_stream_up{stream=\"%s\"} %d\n", name_of(stream),
-                state && (!strcmp(state, "running") || !strcmp(state, "overloaded")));
-    }
+    const char *state = json_string_value(json_object_get(stream, "state"));
+    fprintf(to, "%s{stream=\"%s\"} %d\n", family, name_of(stream),
+            state && (!strcmp(state, "running") || !strcmp(state, "overloaded")));
+}
+
+static void write_privacy(FILE *to, const char *family, const json_t *stream)
+{
+    const char *privacy = json_string_value(json_object_get(stream, "privacy"));
+    if (privacy)
+        fprintf(to, "%s{stream=\"%s\"} %d\n", family, name_of(stream), !strcmp(privacy, "off"));
 }
 
 /* 0 too: an alert needs to see the end. */
-static void write_lacks(FILE *to, const json_t *streams)
+static void write_lacks(FILE *to, const char *family, const json_t *stream)
 {
-    json_t *stream;
-    size_t i;
-    write_head(to, "halod_stream_degraded", "gauge",
-               "1 where a stream goes on without something that the machine cannot give it.");
-    json_array_foreach (streams, i, stream) {
-        const json_t *lacks = json_object_get(stream, "degraded");
-        for (int k = 0; lacks && k < HALO_LACKS; k++)
-            fprintf(to, "halod_stream_degraded{stream=\"%s\",reason=\"%s\"} %d\n", name_of(stream),
-                    halo_lack_names[k], json_object_get(lacks, halo_lack_names[k]) != NULL);
-    }
+    const json_t *lacks = json_object_get(stream, "degraded");
+    for (int i = 0; lacks && i < HALO_LACKS; i++)
+        fprintf(to, "%s{stream=\"%s\",reason=\"%s\"} %d\n", family, name_of(stream),
+                halo_lack_names[i], json_object_get(lacks, halo_lack_names[i]) != NULL);
 }
 
-static void write_privacy(FILE *to, const json_t *streams)
+static void write_region_feed(FILE *to, const char *family, const json_t *stream)
 {
-    json_t *stream;
-    size_t i;
-    write_head(to, "halod_stream_privacy_off", "gauge",
-               "1 where the settings let raw pictures through.");
-    json_array_foreach (streams, i, stream) {
-        const char *privacy = json_string_value(json_object_get(stream, "privacy"));
-        if (privacy)
-            fprintf(to, "halod_stream_privacy_off{stream=\"%s\"} %d\n", name_of(stream),
-                    !strcmp(privacy, "off"));
-    }
+    const json_t *feed = json_object_get(stream, "region_feed");
+    if (feed)
+        fprintf(to, "%s{stream=\"%s\"} %d\n", family, name_of(stream),
+                !json_is_false(json_object_get(feed, "everything_hidden")));
 }
 
 /* Words of halo_live_camera_state(). */
-static void write_camera_states(FILE *to, const json_t *streams)
+static void write_camera_state(FILE *to, const char *family, const json_t *stream)
 {
-    json_t *stream;
-    size_t i;
-    write_head(to, "halod_camera_state", "gauge", "1 for the state that a stream's camera is in.");
-    json_array_foreach (streams, i, stream) {
-        const char *camera = json_string_value(json_object_get(stream, "camera"));
-        for (int k = 0; camera && *camera && k <= HALO_V4L2_TROUBLES; k++) {
-            const char *state = k == HALO_V4L2_FINE      ? "open"
-                                : k < HALO_V4L2_TROUBLES ? halo_v4l2_states[k].name
-                                                         : "closed";
-            fprintf(to, "halod_camera_state{stream=\"%s\",state=\"%s\"} %d\n", name_of(stream),
-                    state, !strcmp(camera, state));
-        }
+    const char *camera = json_string_value(json_object_get(stream, "camera"));
+    for (int i = 0; camera && *camera && i <= HALO_V4L2_TROUBLES; i++) {
+        const char *state = i == HALO_V4L2_FINE      ? "open"
+                            : i < HALO_V4L2_TROUBLES ? halo_v4l2_states[i].name
+                                                     : "closed";
+        fprintf(to, "%s{stream=\"%s\",state=\"%s\"} %d\n", family, name_of(stream), state,
+                !strcmp(camera, state));
     }
 }
 
-static void write_camera_formats(FILE *to, const json_t *streams)
+static void write_camera_format(FILE *to, const char *family, const json_t *stream)
 {
+    const json_t *capture = json_object_get(stream, "capture");
+    const char *format = json_string_value(json_object_get(capture, "format"));
+    if (!format || !*format)
+        return;
+    fprintf(to, "%s{stream=\"%s\",", family, name_of(stream));
+    write_label(to, "format", format);
+    fprintf(to, ",size=\"%lldx%lld\",rate=\"%g\"} 1\n",
+            (long long)json_integer_value(json_object_get(capture, "width")),
+            (long long)json_integer_value(json_object_get(capture, "height")),
+            json_number_value(json_object_get(capture, "rate")));
+}
+
+/* Its families are gauges. */
+static void write_streams(FILE *to, const json_t *streams)
+{
+    static const struct {
+        const char *name, *help;
+        void (*write)(FILE *to, const char *family, const json_t *stream);
+    } rows[] = {
+        {"halod_stream_up", "1 where pictures pass.", write_up},
+        {"halod_stream_privacy_off", "1 where the settings let raw pictures through.",
+         write_privacy},
+        {"halod_stream_degraded",
+         "1 where a stream goes on without something that the machine cannot give it.",
+         write_lacks},
+        {"halod_region_feed_silent",
+         "1 where everything is hidden because a detector does not tell regions.",
+         write_region_feed},
+        {"halod_camera_state", "1 for the state that a stream's camera is in.", write_camera_state},
+        {"halod_camera_format", "Always 1; what a camera sends.", write_camera_format},
+    };
     json_t *stream;
     size_t i;
-    write_head(to, "halod_camera_format", "gauge", "Always 1; what a camera sends.");
-    json_array_foreach (streams, i, stream) {
-        const json_t *capture = json_object_get(stream, "capture");
-        const char *format = json_string_value(json_object_get(capture, "format"));
-        if (!format || !*format)
-            continue;
-        fprintf(to, "halod_camera_format{stream=\"%s\",", name_of(stream));
-        write_label(to, "format", format);
-        fprintf(to, ",size=\"%lldx%lld\",rate=\"%g\"} 1\n",
-                (long long)json_integer_value(json_object_get(capture, "width")),
-                (long long)json_integer_value(json_object_get(capture, "height")),
-                json_number_value(json_object_get(capture, "rate")));
+    for (size_t r = 0; r < sizeof(rows) / sizeof(rows[0]); r++) {
+        write_head(to, rows[r].name, "gauge", rows[r].help);
+        json_array_foreach (streams, i, stream)
+            rows[r].write(to, rows[r].name, stream);
     }
 }
 
@@ -348,14 +372,10 @@ char *halo_metrics_write(const json_t *status, const struct halo_http_numbers *h
         fprintf(to, "halod_start_time_seconds %.3f\n",
                 json_number_value(json_object_get(status, "since")));
     }
-    write_states(to, streams);
-    write_privacy(to, streams);
-    write_lacks(to, streams);
+    write_streams(to, streams);
     for (const struct family *f = families; f->name; f++)
         write_family(to, f, status);
     write_stages(to, streams);
-    write_camera_states(to, streams);
-    write_camera_formats(to, streams);
     write_gpus(to, json_object_get(status, "engines"));
     write_outputs(to, streams);
     write_http(to, http);
@@ -364,24 +384,4 @@ char *halo_metrics_write(const json_t *status, const struct halo_http_numbers *h
         return NULL;
     }
     return text;
-}
-
-json_t *halo_health_write(const json_t *status, bool *ret_ok)
-{
-    static const char *const bad[] = {"waiting", "restarting", "failed"};
-    json_t *states = json_object(), *names = json_array(), *stream;
-    size_t i;
-    json_array_foreach (json_object_get(status, "streams"), i, stream) {
-        const char *state = json_string_value(json_object_get(stream, "state"));
-        if (!state)
-            continue;
-        const json_int_t count = json_integer_value(json_object_get(states, state));
-        json_object_set_new(states, state, json_integer(count + 1));
-        for (size_t k = 0; k < sizeof(bad) / sizeof(bad[0]); k++)
-            if (!strcmp(state, bad[k]))
-                json_array_append(names, json_object_get(stream, "name"));
-    }
-    *ret_ok = json_array_size(names) == 0;
-    return json_pack("{s:s, s:o, s:o}", "status", *ret_ok ? "ok" : "degraded", "streams", states,
-                     "not_running", names);
 }

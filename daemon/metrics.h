@@ -4,7 +4,6 @@
 #define HALO_METRICS_H
 
 #include <jansson.h>
-#include <stdbool.h>
 #include <stdint.h>
 
 struct halo_http_numbers {
@@ -14,9 +13,5 @@ struct halo_http_numbers {
 
 /* status as of halo_supervisor_status(); what it lacks is left out. malloc'ed, NULL: no memory. */
 char *halo_metrics_write(const json_t *status, const struct halo_http_numbers *http);
-
-/* {"status": "ok" or "degraded", "streams": {STATE: count}, "not_running": [NAME]}; a new
- * reference. *ret_ok: every stream that should run does. */
-json_t *halo_health_write(const json_t *status, bool *ret_ok);
 
 #endif

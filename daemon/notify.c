@@ -3,9 +3,9 @@
 #include "daemon/notify.h"
 
 #include <stdio.h>
-#include <systemd/sd-daemon.h>
 #include <stdlib.h>
 #include <string.h>
+#include <systemd/sd-daemon.h>
 #include <time.h>
 
 #include "daemon/passed.h"

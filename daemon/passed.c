@@ -101,9 +101,8 @@ static bool is_same_address(const struct sockaddr_storage *one, const struct soc
     return a->sin6_port == b->sin6_port && !memcmp(&a->sin6_addr, &b->sin6_addr, 16);
 }
 
-int halo_passed_take_address(const struct sockaddr *address, socklen_t length)
+int halo_passed_take_address(const struct sockaddr *address)
 {
-    (void)length;
     for (struct passed *s = sockets; s < sockets + count; s++) {
         if (s->path[0] || !is_same_address(&s->address, address))
             continue;

@@ -21,7 +21,7 @@ int halo_passed_take(const char *path);
 void halo_passed_give_back(int fd);
 
 /* A copy, for good, of the one that listens at this address: the caller's; -1: none. */
-int halo_passed_take_address(const struct sockaddr *address, socklen_t length);
+int halo_passed_take_address(const struct sockaddr *address);
 
 /* The path of the socket with this name; NULL: none. Stays valid. */
 const char *halo_passed_path(const char *name);

@@ -10,6 +10,7 @@
 #include "config/log.h"
 #include "config/run.h"
 #include "daemon/commands.h"
+#include "daemon/hide.h"
 #include "daemon/progress.h"
 #include "daemon/run_end.h"
 #include "daemon/run_live.h"
@@ -154,6 +155,10 @@ static int read_command(struct run *run, int argc, char **argv, struct halo_erro
     halo_av_init_log();
     struct halo_error inner = {0};
     ret = halo_chain_parse(&run->chain, run->settings.filters, &inner);
+    if (ret >= 0)
+        ret = halo_chain_refuse_feed(run->chain, &inner);
+    if (ret >= 0)
+        ret = halo_chain_load(run->chain, &inner);
     if (ret < 0)
         return halo_fail_usage(err, "-vf, %s", inner.text);
     if (run->settings.capture_format && !halo_is_camera(run->settings.input))
@@ -171,7 +176,7 @@ static int prepare(struct run *run, struct halo_error *err)
 
 static int run_command(struct run *run, int argc, char **argv, struct halo_error *err)
 {
-    if (read_command(run, argc, argv, err) < 0)
+    if (read_command(run, argc, argv, err) < 0 || halo_hide_memory(err) < 0)
         return halo_run_end_code(err);
     if (halo_run_live_is(&run->settings))
         return halo_run_live(&run->settings, run->chain);

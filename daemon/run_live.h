@@ -5,7 +5,9 @@
  *   loop: virtual camera, signals, clock       live stream's threads: camera -> gate -> packets
  *            ^------------------- newest picture, wake -------------------'  '--> file or pipe
  *
- *   run_live.c           the run, from its start to its status
+ *   run_live.c           the run, from its start to its status: the loop
+ *   run_live_events.c    what the stream's threads do
+ *   run_live_report.c    numbers, and what is said of them
  *   run_live_settings.c  the command line as settings of a stream
  */
 #ifndef HALO_RUN_LIVE_H

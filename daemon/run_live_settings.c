@@ -13,8 +13,6 @@
 #include "pipeline/path.h"
 #include "pipeline/privacy.h"
 
-enum { WIDTH = 1280, HEIGHT = 720, RATE = 30 }; /* where nothing says otherwise */
-
 bool halo_run_live_is(const struct halo_run_settings *run)
 {
     return halo_is_camera(run->input) || halo_is_camera(run->output);
@@ -205,16 +203,14 @@ static void fill_shown(struct halo_output_settings *output, const struct halo_ru
                        bool *failed)
 {
     char text[32];
-    int width = WIDTH, height = HEIGHT;
+    int width, height;
     const char *form = run->output_format;
-    if (capture->size)
-        sscanf(capture->size, "%dx%d", &width, &height);
+    halo_camera_wishes(capture, &width, &height, &output->video.fps);
     choose_size(&width, &height, capture, id);
     snprintf(text, sizeof text, "%dx%d", width > 2 ? width & ~1 : 2, height > 2 ? height & ~1 : 2);
     output->kind = HALO_OUTPUT_V4L2;
     output->format = copy(form && is_camera_format(form) ? form : halo_camera_formats[0], failed);
     output->video.size = copy(text, failed);
-    output->video.fps = capture->fps > 0 ? capture->fps : RATE;
 }
 
 static void fill_output(struct halo_output_settings *output, const struct halo_run_settings *run,

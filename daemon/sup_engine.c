@@ -74,7 +74,8 @@ static struct sv_engine *make(struct halo_supervisor *sv, const char *name)
     return engine;
 }
 
-struct sv_engine *sv_engine_of(struct sv_stream *stream)
+/* As sv_engine_choose(), but it may be one that starts no programs. */
+static struct sv_engine *engine_of(struct sv_stream *stream)
 {
     struct halo_supervisor *sv = stream->sv;
     const bool on_gpu = wants_gpu(stream);
@@ -139,6 +140,11 @@ int sv_engine_send(struct sv_engine *engine, json_t *message)
     return -EPIPE;
 }
 
+bool sv_engine_is_behind(const struct sv_engine *engine)
+{
+    return sv_engine_is_ready(engine) && halo_link_is_behind(engine->process->link);
+}
+
 void sv_engine_ready(struct sv_engine *engine)
 {
     struct halo_supervisor *sv = engine->sv;
@@ -166,16 +172,16 @@ static bool may_start_programs(const struct sv_engine *engine)
 /* One that runs and gave up to start programs never will: a stream with a new hook gets another. */
 struct sv_engine *sv_engine_choose(struct sv_stream *stream)
 {
-    struct sv_engine *engine = sv_engine_of(stream);
+    struct sv_engine *engine = engine_of(stream);
     if (!engine || !sv_stream_needs_programs(stream) || may_start_programs(engine))
         return engine;
     if (sv_engine_streams(engine) > 0) {
         stream->alone = true;
-        engine = sv_engine_of(stream);
+        engine = engine_of(stream);
     }
     if (engine && !may_start_programs(engine)) {
         sv_engine_drop(engine);
-        engine = sv_engine_of(stream);
+        engine = engine_of(stream);
     }
     return engine;
 }

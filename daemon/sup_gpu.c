@@ -11,7 +11,7 @@ enum {
     SETTLE_MS = 10000,  /* after which a stream is seen in the memory that is free */
 };
 
-static const int64_t NEAR = 256 << 20, STREAM = 512 << 20; /* bytes: as good as the same; guessed */
+static const int64_t STREAM = 512 << 20; /* bytes that one takes; guessed */
 
 struct spare {
     int64_t free;
@@ -34,7 +34,7 @@ static struct spare spare_of(const struct halo_supervisor *sv, int number)
 
 static bool is_better(const struct spare *a, const struct spare *b)
 {
-    if (a->free >= b->free + NEAR || b->free >= a->free + NEAR)
+    if (!halo_device_is_near(a->free, b->free))
         return a->free > b->free;
     return a->streams != b->streams ? a->streams < b->streams : a->busy < b->busy;
 }

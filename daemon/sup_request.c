@@ -167,7 +167,9 @@ int sv_request_set(struct sv_stream *stream, const char *filters,
 {
     /* Those that they are for. */
     const struct halo_stream_settings *next = stream->coming ? stream->coming : &stream->settings;
-    const int ret = halo_checks.filters(filters, (enum halo_privacy)next->privacy, err);
+    int ret = halo_checks.filters(filters, (enum halo_privacy)next->privacy, err);
+    if (ret == 0 && !next->region_feed.on)
+        ret = halo_checks.feed(filters, err);
     if (ret < 0)
         return ret;
     struct sv_request *request = add(stream, SV_SET, reply, arg);

@@ -131,6 +131,8 @@ static json_t *stream_status(const struct sv_stream *stream)
                  stream->on_cpu ? "cpu" : halo_run_backends[stream->settings.backend]);
     json_object_set_new(to, "degraded", halo_lacks_write(stream->lack));
     json_object_set_new(to, "gpu", gpu_of(stream));
+    if (stream->settings.region_feed.on)
+        json_object_set_new(to, "region_feed", sv_regions_status(stream));
     add_place(to, stream);
     json_t *renditions = json_object(), *outputs = json_array();
     for (int i = 0; i < stream->settings.renditions; i++)

@@ -75,7 +75,9 @@ int halo_supervisor_create(struct halo_supervisor **ret, uv_loop_t *loop, const 
     }
     uv_timer_init(loop, &sv->tick);
     uv_idle_init(loop, &sv->drain);
-    sv->tick.data = sv->drain.data = sv;
+    uv_timer_init(loop, &sv->regions);
+    sv->handles = 3;
+    sv->tick.data = sv->drain.data = sv->regions.data = sv;
     sv->settings = settings;
     *ret = sv;
     return 0;
@@ -97,9 +99,8 @@ int halo_supervisor_start(struct halo_supervisor *sv, struct halo_error *err)
 static void on_closed(uv_handle_t *handle)
 {
     struct halo_supervisor *sv = handle->data;
-    if (sv->closed && sv->stopped)
+    if (--sv->handles == 0 && sv->stopped)
         sv->stopped(sv->stopped_arg);
-    sv->closed = true; /* the second of two handles is the last */
 }
 
 static void finish_stop(struct halo_supervisor *sv)
@@ -111,6 +112,7 @@ static void finish_stop(struct halo_supervisor *sv)
         sv_stream_destroy(sv->streams);
     uv_close((uv_handle_t *)&sv->tick, on_closed);
     uv_close((uv_handle_t *)&sv->drain, on_closed);
+    uv_close((uv_handle_t *)&sv->regions, on_closed);
 }
 
 void halo_supervisor_stop(struct halo_supervisor *sv, void (*done)(void *arg), void *arg)
@@ -207,6 +209,13 @@ int halo_supervisor_record(struct halo_supervisor *sv, const char *name, bool on
         sv_stream_tell_recording(stream);
     sv_event(sv, "record", name, on ? "on" : "off", NULL);
     return 0;
+}
+
+int halo_supervisor_regions(struct halo_supervisor *sv, const char *name, int64_t picture_us,
+                            json_t *regions, struct halo_error *err)
+{
+    struct sv_stream *stream = sv_stream_find(sv, name, err);
+    return stream ? sv_regions_tell(stream, picture_us, regions, err) : -ENOENT;
 }
 
 void halo_supervisor_log_level(struct halo_supervisor *sv, int level)

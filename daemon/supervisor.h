@@ -70,6 +70,11 @@ int halo_supervisor_act(struct halo_supervisor *sv, const char *name, const char
                         struct halo_error *err);
 int halo_supervisor_record(struct halo_supervisor *sv, const char *name, bool on,
                            struct halo_error *err);
+/* What a detector found in the picture of that time (microseconds of CLOCK_MONOTONIC); regions is
+ * borrowed (regions.h). Done when it is on its way: of many the newest is. -EINVAL: it makes no
+ * sense, or the stream has no region_feed; -EAGAIN: it is not running. */
+int halo_supervisor_regions(struct halo_supervisor *sv, const char *name, int64_t picture_us,
+                            json_t *regions, struct halo_error *err);
 /* Takes new settings over (on success) and changes only the streams that differ. Then reply comes
  * once, when all new filters are in force or refused, in five seconds at most; its result says
  * which: {"added": [...], "removed": [...], "changed": [...], "set": [...], "refused": [...]}, the

@@ -2,6 +2,7 @@
  * What the supervisor's files share.
  *
  *   supervisor.c     its life, the clock, what others may ask for
+ *   sup_list.c       the streams that there are
  *   sup_stream.c     the states of a stream
  *   sup_feed.c       its feeds, viewers and rings
  *   sup_camera.c     its virtual cameras
@@ -12,6 +13,7 @@
  *   sup_request.c    questions to an engine that somebody waits for
  *   sup_reload.c     new settings
  *   sup_status.c     all of it as JSON
+ *   sup_regions.c    what detectors tell of its pictures
  *   sup_lack.c       what streams lack on this machine
  *   sup_words.c      what the service manager is told of it
  *
@@ -50,6 +52,8 @@ enum {
     SV_SURVEY_MS = 5000,     /* for a driver to say which GPUs there are */
     SV_MEMORY_MS = 3000,     /* without memory of the GPU, and a stream that may goes to the CPU */
     SV_PACKETS_AT_ONCE = 64, /* of one ring, before the others have their turn */
+    SV_REGIONS_MS = 4,       /* between two sendings of regions to an engine */
+    SV_REGIONS_LOG_MS = 10000,
 };
 
 enum sv_state {
@@ -166,6 +170,12 @@ struct sv_stream {
     int crashes;
     uint64_t crashed; /* the last one */
 
+    json_t *regions;         /* a list of what is to be sent; NULL: nothing */
+    uint64_t regions_sent;   /* when something was */
+    uint64_t regions_logged; /* when the log last had a word of its detector; 0 */
+    bool regions_told;       /* it does not hide everything for want of a detector */
+    bool regions_said;       /* what the log said of that last */
+
     struct halo_link_stats stats;
     char lack[HALO_LACKS][HALO_LACK_WORDS]; /* as it was told; "" */
     char no_memory[HALO_LACK_WORDS];        /* the GPU's is full, says the engine; "" */
@@ -207,11 +217,13 @@ struct halo_supervisor {
     struct halo_listener *listeners;
     struct sv_gpus gpus;
     uv_timer_t tick;
-    uv_idle_t drain; /* runs while rings have more */
+    uv_idle_t drain;    /* runs while rings have more */
+    uv_timer_t regions; /* runs while some wait */
+    int handles;        /* of these, that are not closed */
     AVPacket *packet;
     uint64_t ticked, next_id;
     double since; /* Unix time */
-    bool stopping, closed;
+    bool stopping;
     uint64_t stop_deadline;
     void (*stopped)(void *arg);
     void *stopped_arg;
@@ -226,11 +238,17 @@ static inline uint64_t sv_now(const struct halo_supervisor *sv)
 /* backoff of something that failed now: the first time it starts again at once. */
 void sv_backoff_failed(struct sv_backoff *backoff, uint64_t now);
 
-/* ---- sup_stream.c ---- */
+/* ---- sup_list.c ---- */
 int sv_stream_create(struct halo_supervisor *sv, const struct halo_stream_settings *settings,
                      struct halo_error *err);
 struct sv_stream *sv_stream_find(struct halo_supervisor *sv, const char *name,
                                  struct halo_error *err); /* NULL: none; err names the nearest */
+void sv_stream_destroy(struct sv_stream *stream);         /* unlinks it */
+struct halo_stream_settings *sv_settings_copy(const struct halo_stream_settings *from,
+                                              struct halo_error *err); /* NULL: err says why */
+void sv_settings_free(struct halo_stream_settings *settings);
+
+/* ---- sup_stream.c ---- */
 /* May free it, where it is removed, and no other one. */
 void sv_stream_step(struct sv_stream *stream);
 /* Tells log and listeners where this is new. */
@@ -244,20 +262,24 @@ void sv_stream_lost(struct sv_stream *stream, const char *why, bool crashed);
 void sv_stream_start(struct sv_stream *stream); /* by hand: failures so far are forgotten */
 void sv_stream_stop(struct sv_stream *stream);
 void sv_stream_again(struct sv_stream *stream);
-void sv_stream_remove(struct sv_stream *stream);  /* may free it */
-void sv_stream_destroy(struct sv_stream *stream); /* unlinks it */
+void sv_stream_remove(struct sv_stream *stream); /* may free it */
 /* Takes settings over as what replaces the present ones. */
 void sv_stream_replace(struct sv_stream *stream, struct halo_stream_settings *settings);
 void sv_stream_tell_recording(struct sv_stream *stream);
 void sv_stream_stats(struct sv_stream *stream, const json_t *from);
-struct halo_stream_settings *sv_settings_copy(const struct halo_stream_settings *from,
-                                              struct halo_error *err); /* NULL: err says why */
-void sv_settings_free(struct halo_stream_settings *settings);
 
 static inline bool sv_stream_is_up(const struct sv_stream *stream)
 {
     return stream->state == SV_RUNNING || stream->state == SV_OVERLOADED;
 }
+
+/* ---- sup_regions.c ---- */
+/* list: borrowed, of the control socket. 0, or -errno with err filled. */
+int sv_regions_tell(struct sv_stream *stream, int64_t picture_us, json_t *list,
+                    struct halo_error *err);
+void sv_regions_forget(struct sv_stream *stream); /* it is on no engine */
+void sv_regions_look(struct sv_stream *stream);   /* after its numbers have come */
+json_t *sv_regions_status(const struct sv_stream *stream);
 
 /* ---- sup_lack.c ---- */
 void sv_lack_look(struct sv_stream *stream); /* after anything that may have changed it */
@@ -282,12 +304,11 @@ void sv_camera_forget(struct sv_stream *stream); /* as sv_feed_forget() */
 void sv_camera_close(struct sv_stream *stream);
 
 /* ---- sup_engine.c ---- */
-struct sv_engine *sv_engine_of(
-    struct sv_stream *stream); /* made where there is none; NULL: memory */
+/* One that may run all of it, made where there is none. NULL: no memory, or its GPU is not known
+ * yet (SV_GPU_WAIT). */
+struct sv_engine *sv_engine_choose(struct sv_stream *stream);
 /* Takes the name and the number of the engine that the stream should have, if there is none. */
 void sv_engine_become(struct sv_engine *engine, struct sv_stream *stream);
-struct sv_engine *sv_engine_choose(
-    struct sv_stream *stream); /* which may run all of it; likewise */
 bool sv_engine_is_ready(const struct sv_engine *engine);
 void sv_engine_step(struct sv_engine *engine); /* by the clock; may free it */
 void sv_engine_ready(struct sv_engine *engine);
@@ -296,6 +317,7 @@ void sv_engine_lost(struct sv_engine *engine, const char *why, bool device);
 void sv_engine_stands(struct sv_engine *engine); /* before it is lost: it was silent, or stuck */
 void sv_engine_drop(struct sv_engine *engine);   /* its process is asked to finish */
 int sv_engine_send(struct sv_engine *engine, json_t *message);
+bool sv_engine_is_behind(const struct sv_engine *engine); /* what was sent still waits here */
 int sv_engine_streams(const struct sv_engine *engine);
 json_t *sv_do(const char *what, const struct sv_stream *stream); /* a message to build on */
 

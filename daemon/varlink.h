@@ -31,6 +31,7 @@
 #define HALO_METHOD_STATUS   "Status"
 #define HALO_METHOD_SET      "Set"
 #define HALO_METHOD_CONTROL  "SetControl"
+#define HALO_METHOD_REGIONS  "SetRegions"
 #define HALO_METHOD_START    "Start"
 #define HALO_METHOD_STOP     "Stop"
 #define HALO_METHOD_RESTART  "Restart"
@@ -45,6 +46,8 @@
 #define HALO_FIELD_FILTERS   "filters"   /* string: a chain, as after -vf */
 #define HALO_FIELD_CONTROL   "control"   /* string: of a camera, as halod devices calls it */
 #define HALO_FIELD_VALUE     "value"     /* a whole number */
+#define HALO_FIELD_PICTURE   "picture"   /* int: microseconds of CLOCK_MONOTONIC */
+#define HALO_FIELD_REGIONS   "regions"   /* array of objects (regions.h) */
 #define HALO_FIELD_FORMAT    "format"    /* string: "png" or "jpg" */
 #define HALO_FIELD_ON        "on"        /* bool */
 #define HALO_FIELD_CHECK     "check"     /* bool: only look */

@@ -10,7 +10,8 @@
  *   2 caps:           text, with its NUL
  *   3 end of stream
  *
- * Times are of CLOCK_MONOTONIC. The sound is not sent. */
+ * Times are of CLOCK_MONOTONIC. What stands for a picture while there is none has GStreamer's flag
+ * for a gap: programs that look at pictures must not take it for one. The sound is not sent. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,12 +20,14 @@
 #include "daemon/frames.h"
 #include "daemon/send_fds.h"
 #include "daemon/viewer.h"
+#include "pipeline/packet_ring.h"
 
 enum {
     NEW_BUFFER = 0,
     RELEASE_BUFFER = 1,
     CAPS = 2,
     END = 3,
+    GAP = 1 << 11,    /* GST_BUFFER_FLAG_GAP */
     HELD = 8,         /* pictures that a viewer may have at a time: more are dropped */
     MOST_SAID = 4096, /* bytes of a command that we do not know */
 };
@@ -104,6 +107,7 @@ static int send_picture(struct halo_viewer *viewer, const AVPacket *pkt)
         .duration = pkt->duration > 0 ? (uint64_t)pkt->duration * 1000 : UINT64_MAX,
         .offset = UINT64_MAX,
         .offset_end = UINT64_MAX,
+        .flags = pkt->flags & HALO_PACKET_CARD ? GAP : 0,
         .memories = 1,
         .memory_size = halo_frames_size(frames),
     };

@@ -14,6 +14,7 @@
 #include "daemon/viewer.h"
 #include "pipeline/av.h"
 #include "pipeline/begin_form.h"
+#include "pipeline/packet_ring.h"
 
 enum {
     LEAST_LIMIT = 4 << 20, /* bytes that may wait */
@@ -254,6 +255,7 @@ static int write_packet(struct mux *mux, const AVPacket *pkt)
     int status = av_packet_ref(work, pkt);
     if (status < 0)
         return status;
+    work->flags &= ~HALO_PACKET_CARD; /* no player may leave it out */
     if (set_times(mux, work)) {
         mux->current = pkt;
         status = av_write_frame(mux->format, work);

@@ -61,7 +61,7 @@ int halo_camera_open(struct halo_camera **ret, const struct halo_camera_id *id,
                      int wake, enum halo_v4l2_trouble *ret_trouble, struct halo_error *err);
 void halo_camera_close(struct halo_camera *camera); /* NULL is nothing to do */
 
-/* What is asked for where the settings do not say: 1280x720, 30 pictures a second. */
+/* What is asked for: HALO_DEFAULT_WIDTH and so on where the settings do not say. */
 void halo_camera_wishes(const struct halo_capture_settings *settings, int *ret_width,
                         int *ret_height, double *ret_rate);
 

@@ -10,9 +10,6 @@
 #include "pipeline/camera_private.h"
 
 enum {
-    WIDTH = 1280, /* where nothing is wished for */
-    HEIGHT = 720,
-    RATE = 30,
     STEPS = 12,     /* down the ladder */
     LEAST_RATE = 5, /* on it */
 };
@@ -246,11 +243,11 @@ static int descend(struct halo_camera *c, struct agreement *a,
 void halo_camera_wishes(const struct halo_capture_settings *set, int *ret_width, int *ret_height,
                         double *ret_rate)
 {
-    *ret_width = WIDTH;
-    *ret_height = HEIGHT;
+    *ret_width = HALO_DEFAULT_WIDTH;
+    *ret_height = HALO_DEFAULT_HEIGHT;
     if (set->size)
         sscanf(set->size, "%dx%d", ret_width, ret_height);
-    *ret_rate = set->fps > 0 ? set->fps : RATE;
+    *ret_rate = set->fps > 0 ? set->fps : HALO_DEFAULT_RATE;
 }
 
 static void read_wishes(const struct halo_camera *c, struct agreement *a)

@@ -173,10 +173,11 @@ static int check_device(const struct halo_decoder *d, struct halo_error *err)
 }
 
 /* 0 where damage is accepted; a device that is lost is none. */
-static int fail_damaged(const struct halo_decoder *d, int64_t ts, int averror,
-                        struct halo_error *err)
+static int fail_damaged(struct halo_decoder *d, int64_t ts, int averror, struct halo_error *err)
 {
     char clock[32], why[400];
+    if (d->settings.whole && d->settings.live) /* else some may be of packets after this one */
+        d->known_complaints = atomic_load(&d->complaints.lines);
     const int lost = check_device(d, err);
     if (lost < 0)
         return lost;

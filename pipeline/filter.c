@@ -10,22 +10,16 @@
 extern const struct halo_filter_kind halo_filter_avgblur, halo_filter_boxblur,
     halo_filter_convolution, halo_filter_discblur, halo_filter_gblur, halo_filter_laplacian,
     halo_filter_null, halo_filter_pixelize, halo_filter_prewitt, halo_filter_scharr,
-    halo_filter_sobel, halo_filter_unsharp;
+    halo_filter_sobel, halo_filter_solid, halo_filter_unsharp;
 
 const struct halo_filter_kind *const halo_filter_kinds[] = {
-    &halo_filter_avgblur,
-    &halo_filter_boxblur,
-    &halo_filter_convolution,
-    &halo_filter_discblur,
-    &halo_filter_gblur,
-    &halo_filter_laplacian,
-    &halo_filter_null,
-    &halo_filter_pixelize,
-    &halo_filter_prewitt,
-    &halo_filter_scharr,
-    &halo_filter_sobel,
-    &halo_filter_unsharp,
-    NULL,
+    &halo_filter_avgblur,     &halo_filter_boxblur,
+    &halo_filter_convolution, &halo_filter_discblur,
+    &halo_filter_gblur,       &halo_filter_laplacian,
+    &halo_filter_null,        &halo_filter_pixelize,
+    &halo_filter_prewitt,     &halo_filter_scharr,
+    &halo_filter_sobel,       &halo_filter_solid,
+    &halo_filter_unsharp,     NULL,
 };
 
 static const char *const border_names[] = {
@@ -45,6 +39,14 @@ static const struct halo_option common_options[] = {
      .help = "sample value for border=constant, in 8-bit steps"},
     {"strategy", NULL, HALO_OPTION_STRING, AT(strategy), .argument = "NAME",
      .help = "how to compute it (default auto); the result is the same"},
+    {"region", NULL, HALO_OPTION_STRING, AT(region), .argument = "SHAPES",
+     .help =
+         "where it applies: rect X Y W H, ellipse X Y W H, polygon X Y X Y X Y ..., in pixels or "
+         "as in 10%, joined by +; mask FILE; feed (default: everywhere)"},
+    {"invert", NULL, HALO_OPTION_FLAG, AT(invert), 0,
+     .help = "1: everywhere but in the region (default 0)"},
+    {"feather", NULL, HALO_OPTION_REAL, AT(feather), 0, 0, HALO_MOST_FEATHER,
+     .help = "luma pixels in which it fades, outside of what it hides"},
     {NULL},
 };
 
@@ -102,6 +104,8 @@ void halo_filter_finish(struct halo_filter *filter)
 {
     halo_options_finish(filter->kind->options, filter->settings);
     halo_options_finish(common_options, &filter->common);
+    halo_shapes_destroy(filter->shapes);
+    filter->shapes = NULL;
     free(filter->settings);
     filter->settings = NULL;
 }
@@ -134,11 +138,16 @@ int halo_filter_set(struct halo_filter *filter, const char *name, size_t length,
                     struct halo_error *err)
 {
     const struct halo_option *row = halo_option_find(filter->kind->options, name, length);
+    int code;
+    if (row && halo_filter_set_follow(filter, row, value, &code, err))
+        return code;
     if (row)
         return halo_option_set(row, filter->settings, value, err);
     row = halo_option_find(common_options, name, length);
     if (row) {
-        const int code = row->offset == AT(strategy) ? check_strategy(value, err) : 0;
+        code = row->offset == AT(strategy) ? check_strategy(value, err) : 0;
+        if (row->offset == AT(region))
+            code = halo_filter_set_region(filter, value, err);
         return code ? code : halo_option_set(row, &filter->common, value, err);
     }
     const int shown = length < 80 ? (int)length : 80;
@@ -153,7 +162,10 @@ int halo_filter_check(const struct halo_filter *filter, const struct halo_option
                       struct halo_error *err)
 {
     const struct halo_option *at = NULL;
-    const int code = filter->kind->check ? filter->kind->check(filter->settings, &at, err) : 0;
+    const char *name = NULL;
+    int code = filter->kind->check ? filter->kind->check(filter->settings, &at, err) : 0;
+    if (code == 0 && (code = halo_filter_check_region(filter, &name, err)) < 0 && name)
+        at = halo_option_find(common_options, name, strlen(name));
     if (ret_at)
         *ret_at = at;
     return code;
@@ -171,10 +183,13 @@ int halo_filter_plan(const struct halo_filter *filter, struct halo_plane_info pl
     struct halo_plane_plan plan = {.passes = 1};
     struct halo_error inner = {0};
     int code;
-    if (filter->common.planes >> plane.index & 1)
-        code = filter->kind->plan(filter->settings, &plane, &plan, &inner);
-    else
+    if (filter->common.planes >> plane.index & 1) {
+        void *settings = halo_filter_resolve(filter, &plane);
+        code = settings ? filter->kind->plan(settings, &plane, &plan, &inner) : -ENOMEM;
+        halo_filter_resolved_free(filter, settings);
+    } else {
         code = halo_conv_copy(&plan.conv, &plane.target);
+    }
     if (code) {
         if (err && !err->code)
             err->usage = true; /* the filter was written so */
@@ -222,6 +237,12 @@ int halo_filter_print(const char *name, FILE *to, struct halo_error *err)
         fputs("\nvalues without a name, in this order: ", to);
         for (int i = 0; kind->positional[i]; i++)
             fprintf(to, "%s%s", i ? ":" : "", kind->positional[i]);
+        fputc('\n', to);
+    }
+    if (kind->sizes) {
+        fputs("\nmay follow the region's width or height, as in 0.1*w: ", to);
+        for (int i = 0; kind->sizes[i]; i++)
+            fprintf(to, "%s%s", i ? ", " : "", kind->sizes[i]);
         fputc('\n', to);
     }
     if (kind->notes)

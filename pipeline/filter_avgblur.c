@@ -16,6 +16,8 @@ static const struct halo_option options[] = {
     {NULL},
 };
 
+static const char *const sizes[] = {"sizeX", "sizeY", NULL};
+
 static const char *const positional[] = {"sizeX", "planes", "sizeY", NULL};
 
 static int plan(const void *settings, const struct halo_plane_info *plane,
@@ -37,6 +39,7 @@ const struct halo_filter_kind halo_filter_avgblur = {
              "(FFmpeg uses the same radius on every plane).\n",
     .options = options,
     .positional = positional,
+    .sizes = sizes,
     .settings_size = sizeof(struct settings),
     .plan = plan,
 };

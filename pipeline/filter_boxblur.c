@@ -28,6 +28,8 @@ static const struct halo_option options[] = {
     {NULL},
 };
 
+static const char *const sizes[] = {"luma_radius", NULL};
+
 static const char *const positional[] = {
     "luma_radius", "luma_power", "chroma_radius", "chroma_power", "alpha_radius",
     "alpha_power", NULL};
@@ -58,6 +60,7 @@ const struct halo_filter_kind halo_filter_boxblur = {
     .notes = "Radii are numbers: FFmpeg's expressions such as min(w,h)/10 are not computed.\n",
     .options = options,
     .positional = positional,
+    .sizes = sizes,
     .settings_size = sizeof(struct settings),
     .plan = plan,
 };

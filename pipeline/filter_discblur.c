@@ -29,6 +29,8 @@ static const struct halo_option options[] = {
     {NULL},
 };
 
+static const char *const sizes[] = {"radius", "radiusV", NULL};
+
 static const char *const positional[] = {"radius", "planes", "radiusV", NULL};
 
 /* The area of the pixel at x, y that lies in the disc around 0, 0; x, y at least 0. */
@@ -92,6 +94,7 @@ const struct halo_filter_kind halo_filter_discblur = {
         "lies in one pixel and changes nothing.\n",
     .options = options,
     .positional = positional,
+    .sizes = sizes,
     .settings_size = sizeof(struct settings),
     .plan = plan,
 };

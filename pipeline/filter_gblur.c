@@ -22,6 +22,8 @@ static const struct halo_option options[] = {
     {NULL},
 };
 
+static const char *const sizes[] = {"sigma", "sigmaV", NULL};
+
 static const char *const positional[] = {"sigma", "steps", "planes", "sigmaV", NULL};
 
 static int check(const void *settings, const struct halo_option **ret_at, struct halo_error *err)
@@ -58,6 +60,7 @@ const struct halo_filter_kind halo_filter_gblur = {
         "Chroma planes that are smaller than luma get a sigma that is smaller in proportion.\n",
     .options = options,
     .positional = positional,
+    .sizes = sizes,
     .settings_size = sizeof(struct settings),
     .check = check,
     .plan = plan,

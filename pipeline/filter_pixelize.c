@@ -25,6 +25,8 @@ static const struct halo_option options[] = {
     {NULL},
 };
 
+static const char *const sizes[] = {"width", "height", NULL};
+
 static const char *const positional[] = {"width", "height", "mode", "planes", NULL};
 
 static int scaled(int size, int log2_sub)
@@ -56,6 +58,7 @@ const struct halo_filter_kind halo_filter_pixelize = {
         "the blocks of all planes in line.\n",
     .options = options,
     .positional = positional,
+    .sizes = sizes,
     .settings_size = sizeof(struct settings),
     .plan = plan,
 };

@@ -92,6 +92,33 @@ struct halo_plane_info halo_format_plane_info(enum AVPixelFormat native, int wid
     return info;
 }
 
+struct halo_plane_colours halo_format_colours(enum AVPixelFormat native, enum AVColorSpace space,
+                                              enum AVColorRange range)
+{
+    static const struct {
+        enum AVColorSpace space;
+        double kr, kb;
+    } matrices[] = {
+        {AVCOL_SPC_BT709, 0.2126, 0.0722},     {AVCOL_SPC_FCC, 0.30, 0.11},
+        {AVCOL_SPC_SMPTE240M, 0.212, 0.087},   {AVCOL_SPC_BT2020_NCL, 0.2627, 0.0593},
+        {AVCOL_SPC_BT2020_CL, 0.2627, 0.0593},
+    };
+    const bool gray = av_pix_fmt_desc_get(native)->nb_components == 1;
+    const bool told = halo_format_plain(native) != native || range == AVCOL_RANGE_JPEG;
+    struct halo_plane_colours ret = {
+        .rgb = halo_format_is_rgb(native),
+        .full = told || (gray && range == AVCOL_RANGE_UNSPECIFIED),
+        .kr = 0.299,
+        .kb = 0.114,
+    };
+    for (size_t i = 0; i < sizeof matrices / sizeof *matrices; i++)
+        if (matrices[i].space == space) {
+            ret.kr = matrices[i].kr;
+            ret.kb = matrices[i].kb;
+        }
+    return ret;
+}
+
 int halo_format_channels(enum AVPixelFormat native, int index)
 {
     return channels_of(av_pix_fmt_desc_get(native), index);

@@ -38,4 +38,8 @@ struct halo_plane halo_format_plane_as(const AVFrame *frame, enum AVPixelFormat 
 struct halo_plane_info halo_format_plane_info(enum AVPixelFormat native, int width, int height,
                                               int index);
 
+/* What colours its samples are, as the video says; halo_format_plane_info() leaves that open. */
+struct halo_plane_colours halo_format_colours(enum AVPixelFormat native, enum AVColorSpace space,
+                                              enum AVColorRange range);
+
 #endif

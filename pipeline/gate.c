@@ -3,15 +3,19 @@
 #include "pipeline/gate.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <libavutil/imgutils.h>
 #include <libavutil/mem.h>
 #include <stdatomic.h>
 #include <string.h>
 
+#include "kernels/fault.h"
 #include "pipeline/adapt.h"
 #include "pipeline/format.h"
 #include "pipeline/gate_plan.h"
+#include "pipeline/gate_regions.h"
 #include "pipeline/hw_frame.h"
+#include "pipeline/leak.h"
 #include "pipeline/picture_pool.h"
 #include "pipeline/privacy.h"
 #include "pipeline/raw_picture.h"
@@ -20,31 +24,38 @@
 /* Defined here only: nobody else can make one. */
 struct halo_output_picture {
     AVFrame *frame;
+    int64_t epoch;
 };
 
 struct halo_pending {
     struct halo_gate *gate;
+    int64_t epoch;          /* when it entered */
     struct halo_lane *lane; /* NULL: none is held */
     bool submitted;
     bool passed;     /* output is native by openly asked -vf null: no lane has it */
     AVFrame *native; /* raw: read by the lane until it is done */
     AVFrame *output; /* written by the lane until then */
+    struct halo_picture_regions *regions; /* NULL: the plan's will do */
 };
 
 struct halo_gate {
     struct halo_gate_plan plan;
     struct halo_ring *ring;
+    struct halo_gate_regions *regions; /* NULL: none is told */
     struct halo_adapter *adapter;
     struct halo_picture_pool *outputs; /* output pictures, and nothing else */
     bool on_device;                    /* that is where they are */
-    bool open;                         /* null is all that the chain says */
+    bool open;                         /* null is all that the chain says, and it may */
     atomic_bool warm; /* a picture has been through: all kernels have been loaded */
 };
 
-/* Chains that only say null ask for unfiltered pictures: those are the output then, without a copy,
- * which would cost a fast encoder some percent. A chain whose filters change nothing is none. */
-static bool is_open(const struct halo_chain *chain)
+/* Chains that only say null ask for unfiltered pictures: where that may be, those are the output
+ * then, without a copy, which would cost a fast encoder some percent. A chain whose filters change
+ * nothing is none. */
+static bool is_open(const struct halo_chain *chain, const struct halo_gate_input *input)
 {
+    if (!input->may_pass)
+        return false;
     for (int f = 0; f < chain->count; f++)
         if (strcmp(chain->filter[f].kind->name, "null") != 0)
             return false;
@@ -59,12 +70,16 @@ int halo_gate_create(struct halo_gate **ret, const struct halo_chain *chain, str
     if (!gate)
         return halo_fail(err, -ENOMEM, "out of memory");
     gate->ring = ring;
-    gate->open = is_open(chain) && !halo_ring_ops(ring)->submit; /* a GPU copies beside */
+    gate->open = is_open(chain, input) && !halo_ring_ops(ring)->submit; /* a GPU copies beside */
     r = halo_gate_plan_init(&gate->plan, chain, ring, input, err);
     if (r < 0)
         goto fail;
     if (!input->may_pass && halo_gate_plan_is_open(&gate->plan)) {
         r = halo_privacy_refuse(err);
+        goto fail;
+    }
+    if (gate->plan.feed && !(gate->regions = halo_gate_regions_create(&gate->plan))) {
+        r = halo_fail(err, -ENOMEM, "out of memory");
         goto fail;
     }
     const enum AVPixelFormat format = gate->plan.format;
@@ -91,8 +106,15 @@ void halo_gate_destroy(struct halo_gate *gate)
         return;
     halo_adapter_destroy(gate->adapter);
     halo_picture_pool_destroy(gate->outputs);
+    halo_gate_regions_destroy(gate->regions);
     halo_gate_plan_finish(&gate->plan);
     av_free(gate);
+}
+
+void halo_gate_set_feed(struct halo_gate *gate, struct halo_region_feed *feed)
+{
+    if (gate->regions)
+        halo_gate_regions_set_feed(gate->regions, feed);
 }
 
 enum AVPixelFormat halo_gate_format(const struct halo_gate *gate)
@@ -163,6 +185,14 @@ static int prepare_output(struct halo_pending *pending, const AVFrame *raw)
     return pending->output ? describe_output(pending->output, raw, pending->gate) : -ENOMEM;
 }
 
+static const struct halo_step *steps_of(const struct halo_pending *pending, int p, bool own)
+{
+    const struct halo_plane_steps *steps = &pending->gate->plan.steps[p];
+    if (pending->regions)
+        return halo_picture_regions_steps(pending->regions, p, own);
+    return own ? steps->own : steps->plain;
+}
+
 static int submit(struct halo_pending *pending)
 {
     const struct halo_gate *gate = pending->gate;
@@ -178,7 +208,7 @@ static int submit(struct halo_pending *pending)
     for (int p = 0; p < plan->planes; p++) {
         frame.plane[p] = (struct halo_frame_plane){
             .dst = halo_format_plane_as(pending->output, plan->format, p),
-            .steps = own ? plan->steps[p].own : plan->steps[p].plain,
+            .steps = steps_of(pending, p, own),
             .count = plan->steps[p].count,
         };
         if (from_device)
@@ -295,8 +325,18 @@ static int pass_samples(struct halo_pending *pending, const AVFrame *raw, struct
 /* Encoders read counted memory, from the top down. */
 static bool can_pass(const struct halo_gate *gate, const AVFrame *native)
 {
-    return gate->open && native->format == gate->plan.format && native->buf[0] &&
-           native->linesize[0] > 0;
+    return gate->open && gate->plan.input.may_pass && native->format == gate->plan.format &&
+           native->buf[0] && native->linesize[0] > 0;
+}
+
+/* What a detector says of this picture's time. */
+static int take_regions(struct halo_pending *pending, const AVFrame *raw)
+{
+    struct halo_gate *gate = pending->gate;
+    if (!gate->regions)
+        return 0;
+    pending->regions = halo_gate_regions_take(gate->regions, raw->pts);
+    return pending->regions ? 0 : -ENOMEM;
 }
 
 static int enter_lane(struct halo_pending *pending, const AVFrame *raw, struct halo_error *err)
@@ -311,6 +351,8 @@ static int enter_lane(struct halo_pending *pending, const AVFrame *raw, struct h
         return r;
     if ((r = prepare_output(pending, raw)) < 0)
         return halo_fail(err, r, "out of memory for an output picture");
+    if ((r = take_regions(pending, raw)) < 0)
+        return halo_fail(err, r, "out of memory for a picture's regions");
     r = submit(pending);
     if (r == -EIO || r == -ENOMEM)
         return submit_again(pending, r, err);
@@ -324,6 +366,7 @@ int halo_gate_enter(struct halo_gate *gate, const struct halo_raw_picture *raw,
     if (!pending)
         return halo_fail(err, -ENOMEM, "out of memory");
     pending->gate = gate;
+    pending->epoch = gate->plan.input.epoch;
     int r = adapt(pending, raw, err);
     if (r >= 0)
         r = can_pass(gate, pending->native) ? pass_samples(pending, raw->frame, err)
@@ -335,7 +378,21 @@ int halo_gate_enter(struct halo_gate *gate, const struct halo_raw_picture *raw,
     return r;
 }
 
-int halo_gate_leave(struct halo_pending *pending, struct halo_output_picture **ret,
+/* A picture that was filtered as somebody else's settings say, or older ones, is not what is
+ * asked for, however well it was filtered. */
+static int agree(const struct halo_pending *pending, int64_t epoch, struct halo_error *err)
+{
+    const struct halo_gate_input *input = &pending->gate->plan.input;
+    const bool fault = halo_fault("gate", "epoch");
+    if (pending->epoch == epoch && input->epoch == epoch && !fault)
+        return 0;
+    return halo_fail(err, -ESTALE,
+                     "stream %d: a picture of configuration %" PRId64
+                     " came out of that of %" PRId64 " as one of %" PRId64 "; nothing is shown",
+                     input->stream, pending->epoch, input->epoch, epoch);
+}
+
+int halo_gate_leave(struct halo_pending *pending, int64_t epoch, struct halo_output_picture **ret,
                     struct halo_error *err)
 {
     struct halo_output_picture *picture = av_mallocz(sizeof *picture);
@@ -349,12 +406,16 @@ int halo_gate_leave(struct halo_pending *pending, struct halo_output_picture **r
     }
     if (r >= 0)
         atomic_store(&pending->gate->warm, true);
+    if (r >= 0)
+        r = agree(pending, epoch, err);
     if (r < 0) {
         if (!pending->passed)
             fail_filter(pending, r, err);
         av_free(picture);
     } else {
+        halo_leak(pending->output, pending->native);
         picture->frame = pending->output;
+        picture->epoch = epoch;
         pending->output = NULL;
         *ret = picture;
     }
@@ -369,6 +430,8 @@ void halo_pending_destroy(struct halo_pending *pending)
     if (pending->submitted)
         (void)halo_ring_finish(pending->gate->ring, pending->lane); /* it still reads and writes */
     av_frame_free(&pending->native); /* before the next: decoders have few surfaces */
+    if (pending->regions)
+        halo_gate_regions_give(pending->gate->regions, pending->regions);
     if (pending->lane)
         halo_ring_release(pending->gate->ring, pending->lane);
     av_frame_free(&pending->output);
@@ -380,10 +443,19 @@ const AVFrame *halo_output_picture_frame(const struct halo_output_picture *pictu
     return picture->frame;
 }
 
+int64_t halo_output_picture_epoch(const struct halo_output_picture *picture)
+{
+    return picture->epoch;
+}
+
 struct halo_output_picture *halo_output_picture_ref(const struct halo_output_picture *picture)
 {
     struct halo_output_picture *ref = av_mallocz(sizeof *ref);
-    if (ref && !(ref->frame = av_frame_clone(picture->frame)))
+    if (!ref)
+        return NULL;
+    ref->epoch = picture->epoch;
+    ref->frame = av_frame_clone(picture->frame);
+    if (!ref->frame)
         av_freep(&ref);
     return ref;
 }

@@ -4,11 +4,11 @@
  *   raw --enter--> pending (in a lane of the ring: upload, filters, download) --leave--> output
  *
  * The three are different types. A sink takes halo_output_picture, which halo_gate_leave() alone
- * can make, and it makes one only when every filter of the chain has run on every plane and all of
- * it has come back. (Blank ones and cards, from halo_gate_blank() and halo_gate_card(), show
- * nothing of any input.) Raw, scratch and output memory come from different pools and never trade
- * places; output planes are gray before the filters run, so that a cell which no filter wrote shows
- * no older picture.
+ * can make, and it makes one only when every filter of the chain has run on every plane, all of it
+ * has come back, and the picture is of the configuration (epoch) that the caller takes it for.
+ * (Blank ones and cards, from halo_gate_blank() and halo_gate_card(), show nothing of any input.)
+ * Raw, scratch and output memory come from different pools and never trade places; output planes
+ * are gray before the filters run, so that a cell which no filter wrote shows no older picture.
  *
  * A gate serves one video stream. One thread enters, one leaves, in the same order. */
 #ifndef HALO_GATE_H
@@ -22,6 +22,7 @@
 #include "pipeline/ring.h"
 
 struct halo_raw_picture;
+struct halo_region_feed;
 struct halo_pending;
 struct halo_output_picture;
 struct halo_gate;
@@ -34,6 +35,7 @@ struct halo_gate_input {
     enum AVColorSpace space;
     enum AVColorRange range;
     bool may_pass; /* also as they are; else a chain that does nothing with them is refused */
+    int64_t epoch; /* number of the configuration that the chain is of; 0: there is but one */
 };
 
 /* Plans chain for every plane. chain and ring must outlive the gate. 0 or -errno with err filled
@@ -53,6 +55,11 @@ enum AVPixelFormat halo_gate_format(const struct halo_gate *gate);
  * after device NULL, output pictures lie in host memory. */
 int halo_gate_set_device(struct halo_gate *gate, AVBufferRef *device, AVBufferRef **ret_frames);
 
+/* Who tells the regions of filters with region=feed, from the next picture on; it must outlive the
+ * gate, and pictures' times are then microseconds as it has them. NULL, as at first: nobody, and
+ * such filters apply everywhere. The thread that enters, or before it begins. */
+void halo_gate_set_feed(struct halo_gate *gate, struct halo_region_feed *feed);
+
 /* Starts filtering a picture, in the next lane of the ring; blocks while that is busy. raw stays
  * the caller's. A picture of another size or format than the first is brought to the first's. On
  * success the caller owns *ret. 0, -ENOMEM, -EIO (a conversion or the device failed), -ECANCELED
@@ -60,9 +67,11 @@ int halo_gate_set_device(struct halo_gate *gate, AVBufferRef *device, AVBufferRe
 int halo_gate_enter(struct halo_gate *gate, const struct halo_raw_picture *raw,
                     struct halo_pending **ret, struct halo_error *err);
 
-/* Waits until the picture is filtered. Takes pending over, on failure too. On success the caller
- * owns *ret; on failure there is no output picture at all: -ENOMEM, -EIO, with err filled. */
-int halo_gate_leave(struct halo_pending *pending, struct halo_output_picture **ret,
+/* Waits until the picture is filtered. epoch: of the configuration whose picture the caller
+ * expects. Takes pending over, on failure too. On success the caller owns *ret; on failure there is
+ * no output picture at all: -ENOMEM, -EIO, -ESTALE (it entered under another epoch), with err
+ * filled. */
+int halo_gate_leave(struct halo_pending *pending, int64_t epoch, struct halo_output_picture **ret,
                     struct halo_error *err);
 
 /* Waits for its lane and drops it; any thread, when no other uses it; NULL is nothing to do. */
@@ -81,6 +90,8 @@ int halo_gate_card(const struct halo_output_picture *like, const struct halo_car
 /* The filtered picture, for encoders: read-only, valid until destroyed (its buffers are counted, so
  * an encoder may keep a reference). */
 const AVFrame *halo_output_picture_frame(const struct halo_output_picture *picture);
+/* Under which it was filtered; 0 of blank ones and cards, which are of none. */
+int64_t halo_output_picture_epoch(const struct halo_output_picture *picture);
 /* The same picture, for another owner; NULL: out of memory. */
 struct halo_output_picture *halo_output_picture_ref(const struct halo_output_picture *picture);
 void halo_output_picture_destroy(

@@ -5,22 +5,19 @@
 #include <errno.h>
 #include <libavutil/mem.h>
 #include <libavutil/pixdesc.h>
+#include <math.h>
 #include <string.h>
 
 #include "config/log.h"
 #include "pipeline/format.h"
-
-struct halo_planned_filter {
-    struct halo_plane_plan plane[HALO_MAX_PLANES];
-    const struct halo_strategy *strategy; /* NULL: auto */
-};
+#include "pipeline/mask_image.h"
 
 /* Only -vf null asks openly for no filter at all. */
 static void say_idle(const struct halo_gate_plan *plan, int f)
 {
     const char *name = plan->chain->filter[f].kind->name;
     for (int p = 0; p < plan->planes; p++)
-        if (plan->filter[f].plane[p].conv.kind != HALO_CONV_COPY)
+        if (plan->filter[f].level[0][p].conv.kind != HALO_CONV_COPY)
             return;
     if (strcmp(name, "null") != 0)
         halo_log(HALO_LOG_WARNING, "stream %d: filter %d, %s, changes nothing with these options",
@@ -41,38 +38,238 @@ static const struct halo_strategy *find_strategy(const struct halo_ring *ring,
     return found;
 }
 
+double halo_gate_plan_level(int level)
+{
+    return pow(0.5, level / 2.0);
+}
+
+int halo_gate_plan_canvas(const struct halo_gate_plan *plan, int p)
+{
+    const int width = plan->input.width, height = plan->input.height;
+    const struct halo_plane_info mine = halo_format_plane_info(plan->format, width, height, p);
+    for (int q = 0; q < p; q++) {
+        const struct halo_plane_info info = halo_format_plane_info(plan->format, width, height, q);
+        if (info.log2_sub_x == mine.log2_sub_x && info.log2_sub_y == mine.log2_sub_y)
+            return q;
+    }
+    return p;
+}
+
+struct halo_shape_canvas halo_gate_plan_canvas_of(const struct halo_gate_plan *plan, int f, int p)
+{
+    const struct halo_filter_common *common = &plan->chain->filter[f].common;
+    const struct halo_plane_info info =
+        halo_format_plane_info(plan->format, plan->input.width, plan->input.height, p);
+    return (struct halo_shape_canvas){
+        .picture_width = plan->input.width,
+        .picture_height = plan->input.height,
+        .log2_sub_x = info.log2_sub_x,
+        .log2_sub_y = info.log2_sub_y,
+        .width = info.width,
+        .height = info.height,
+        .feather = common->feather,
+        .invert = common->invert,
+    };
+}
+
+static struct halo_plane_info info_of(const struct halo_gate_plan *plan, int p)
+{
+    struct halo_plane_info info =
+        halo_format_plane_info(plan->format, plan->input.width, plan->input.height, p);
+    info.colours = halo_format_colours(plan->format, plan->input.space, plan->input.range);
+    return info;
+}
+
+/* How large what the filter hides is, at most: for all of a feed's levels but the first. */
+static void region_size(const struct halo_gate_plan *plan, int f, int level,
+                        struct halo_plane_info *info)
+{
+    const struct halo_filter *filter = &plan->chain->filter[f];
+    const int width = plan->input.width, height = plan->input.height;
+    const double part = halo_gate_plan_level(level);
+    info->region_width = width * part;
+    info->region_height = height * part;
+    if (filter->shapes && !filter->shapes->feed && !filter->common.invert)
+        halo_shapes_size(filter->shapes->shape, filter->shapes->count, width, height,
+                         &info->region_width, &info->region_height);
+}
+
+static int plan_level(struct halo_gate_plan *plan, int f, int level, struct halo_error *err)
+{
+    struct halo_planned_filter *planned = &plan->filter[f];
+    for (int p = 0; p < plan->planes; p++) {
+        struct halo_plane_info info = info_of(plan, p);
+        region_size(plan, f, level, &info);
+        const int ret = halo_filter_plan(planned->filter, info, &planned->level[level][p], err);
+        if (ret < 0)
+            return ret;
+    }
+    return 0;
+}
+
+/* Levels have the steps of the first, so that a picture's steps are those of the plan. */
+static bool is_alike(const struct halo_gate_plan *plan, const struct halo_planned_filter *planned,
+                     int level)
+{
+    bool alike = true;
+    for (int p = 0; p < plan->planes; p++) {
+        const struct halo_plane_plan *first = &planned->level[0][p],
+                                     *now = &planned->level[level][p];
+        alike &= now->passes == first->passes &&
+                 (now->conv.kind == HALO_CONV_COPY) == (first->conv.kind == HALO_CONV_COPY);
+    }
+    return alike;
+}
+
+/* A size that came out of a small region may leave nothing to do. */
+static int refuse_weak(const struct halo_gate_plan *plan, int f, struct halo_error *err)
+{
+    const struct halo_planned_filter *planned = &plan->filter[f];
+    for (int p = 0; p < plan->planes; p++)
+        if (planned->level[0][p].conv.kind != HALO_CONV_COPY)
+            return 0;
+    if (planned->filter->follows == 0)
+        return 0;
+    return halo_fail_usage(err,
+                           "stream %d: filter %d, %s: its region is so small that the part of its "
+                           "size filters nothing",
+                           plan->input.stream, f + 1, planned->filter->kind->name);
+}
+
+static int plan_filter(struct halo_gate_plan *plan, const struct halo_ring *ring, int f,
+                       struct halo_error *err)
+{
+    struct halo_planned_filter *planned = &plan->filter[f];
+    planned->filter = &plan->chain->filter[f];
+    planned->feed = planned->filter->shapes && planned->filter->shapes->feed;
+    planned->strategy = find_strategy(ring, planned->filter);
+    const bool several =
+        planned->feed && planned->filter->follows > 0 && !planned->filter->common.invert;
+    const int most = several ? HALO_PLAN_LEVELS : 1;
+    planned->level = av_calloc((size_t)most, sizeof *planned->level);
+    if (!planned->level)
+        return halo_fail(err, -ENOMEM, "out of memory");
+    int ret = 0;
+    for (int level = 0; level < most && ret == 0; level++) {
+        ret = plan_level(plan, f, level, err);
+        if (ret == 0 && !is_alike(plan, planned, level))
+            break;
+        planned->levels += ret == 0;
+    }
+    if (ret < 0)
+        return ret;
+    struct halo_plane_info luma = info_of(plan, 0);
+    region_size(plan, f, 0, &luma);
+    halo_filter_say_limits(planned->filter, &luma);
+    return refuse_weak(plan, f, err);
+}
+
 static int plan_filters(struct halo_gate_plan *plan, const struct halo_ring *ring,
                         struct halo_error *err)
 {
     for (int f = 0; f < plan->chain->count; f++) {
-        const struct halo_filter *filter = &plan->chain->filter[f];
-        plan->filter[f].strategy = find_strategy(ring, filter);
-        for (int p = 0; p < plan->planes; p++) {
-            const struct halo_plane_info info =
-                halo_format_plane_info(plan->format, plan->input.width, plan->input.height, p);
-            const int ret = halo_filter_plan(filter, info, &plan->filter[f].plane[p], err);
-            if (ret < 0)
-                return ret;
-        }
+        const int ret = plan_filter(plan, ring, f, err);
+        if (ret < 0)
+            return ret;
         say_idle(plan, f);
+        plan->feed |= plan->filter[f].feed;
     }
     return 0;
+}
+
+/* ---- regions ---- */
+
+static bool is_same_region(const struct halo_filter *a, const struct halo_filter *b)
+{
+    return a->shapes && b->shapes && !strcmp(a->common.region, b->common.region) &&
+           a->common.invert == b->common.invert && a->common.feather == b->common.feather;
+}
+
+static bool is_loaded(const struct halo_shapes *shapes)
+{
+    for (int i = 0; i < shapes->count; i++)
+        if (shapes->shape[i].kind == HALO_SHAPE_MASK && !shapes->shape[i].mask->weight)
+            return false;
+    return true;
+}
+
+static int draw_region(struct halo_gate_plan *plan, int f, struct halo_error *err)
+{
+    struct halo_planned_filter *planned = &plan->filter[f];
+    const struct halo_shapes *shapes = planned->filter->shapes;
+    const char *name = planned->filter->kind->name;
+    bool any = false;
+    if (!is_loaded(shapes))
+        return halo_fail(err, -EINVAL, "stream %d: filter %d, %s: its mask was not read",
+                         plan->input.stream, f + 1, name);
+    planned->drawn = av_calloc((size_t)plan->planes, sizeof *planned->drawn);
+    int ret = planned->drawn ? 0 : -ENOMEM;
+    for (int p = 0; p < plan->planes && ret == 0; p++) {
+        const struct halo_shape_canvas canvas = halo_gate_plan_canvas_of(plan, f, p);
+        bool hidden = false;
+        if (halo_gate_plan_canvas(plan, p) != p)
+            continue;
+        ret = halo_shapes_draw(shapes->shape, shapes->count, &canvas, &planned->drawn[p], &hidden);
+        planned->drawn[p].region.number = halo_region_number();
+        any |= hidden;
+    }
+    if (ret < 0)
+        return halo_fail(err, ret, "out of memory");
+    if (any)
+        return 0;
+    return halo_fail_usage(err,
+                           "stream %d: filter %d, %s: its region%s has no pixel of the picture, "
+                           "which is %dx%d",
+                           plan->input.stream, f + 1, name,
+                           planned->filter->common.invert ? ", inverted," : "", plan->input.width,
+                           plan->input.height);
+}
+
+static int plan_regions(struct halo_gate_plan *plan, struct halo_error *err)
+{
+    for (int f = 0; f < plan->chain->count; f++) {
+        struct halo_planned_filter *planned = &plan->filter[f];
+        planned->leader = f;
+        for (int other = 0; other < f && planned->leader == f; other++)
+            if (is_same_region(planned->filter, plan->filter[other].filter))
+                planned->leader = other;
+        const bool draw = planned->filter->shapes && !planned->feed && planned->leader == f;
+        const int ret = draw ? draw_region(plan, f, err) : 0;
+        if (ret < 0)
+            return ret;
+    }
+    return 0;
+}
+
+/* ---- steps ---- */
+
+static bool can_all(const struct halo_ring *ring, const struct halo_planned_filter *planned, int p,
+                    int channels)
+{
+    bool can = true;
+    for (int level = 0; level < planned->levels && can; level++)
+        can = halo_ring_can(ring, planned->strategy, &planned->level[level][p].conv, channels);
+    return can;
 }
 
 /* Appends a filter's passes; a copy among other steps changes nothing and is left out. */
 static void add_steps(struct halo_gate_plan *plan, const struct halo_ring *ring, int f, int p)
 {
     struct halo_plane_steps *steps = &plan->steps[p];
-    const struct halo_plane_plan *plane = &plan->filter[f].plane[p];
-    const struct halo_strategy *strategy = plan->filter[f].strategy;
-    const int channels = halo_format_channels(plan->format, p);
+    const struct halo_planned_filter *planned = &plan->filter[f];
+    const struct halo_plane_plan *plane = &planned->level[0][p];
+    const struct halo_drawn_region *drawn = plan->filter[planned->leader].drawn;
+    const struct halo_strategy *strategy = planned->strategy;
     if (plane->conv.kind == HALO_CONV_COPY)
         return;
-    if (strategy && !halo_ring_can(ring, strategy, &plane->conv, channels))
+    if (strategy && !can_all(ring, planned, p, halo_format_channels(plan->format, p)))
         strategy = NULL;
     for (int pass = 0; pass < plane->passes; pass++) {
-        steps->own[steps->count] = (struct halo_step){&plane->conv, strategy};
-        steps->plain[steps->count++] = (struct halo_step){&plane->conv, NULL};
+        const struct halo_region *region =
+            drawn ? &drawn[halo_gate_plan_canvas(plan, p)].region : NULL;
+        steps->filter[steps->count] = f;
+        steps->own[steps->count] = (struct halo_step){&plane->conv, strategy, region};
+        steps->plain[steps->count++] = (struct halo_step){&plane->conv, NULL, region};
     }
 }
 
@@ -81,20 +278,22 @@ static int plan_steps(struct halo_gate_plan *plan, const struct halo_ring *ring)
 {
     for (int p = 0; p < plan->planes; p++) {
         struct halo_plane_steps *steps = &plan->steps[p];
-        const struct halo_plane_info info =
-            halo_format_plane_info(plan->format, plan->input.width, plan->input.height, p);
+        const struct halo_plane_info info = info_of(plan, p);
         size_t most = 1;
         for (int f = 0; f < plan->chain->count; f++)
-            most += (size_t)plan->filter[f].plane[p].passes;
+            most += (size_t)plan->filter[f].level[0][p].passes;
         steps->own = av_calloc(most, sizeof *steps->own);
         steps->plain = av_calloc(most, sizeof *steps->plain);
-        if (!steps->own || !steps->plain ||
+        steps->filter = av_calloc(most, sizeof *steps->filter);
+        if (!steps->own || !steps->plain || !steps->filter ||
             halo_conv_copy(&plan->copy, &(struct halo_conv_target){.depth = info.target.depth}) < 0)
             return -ENOMEM;
         for (int f = 0; f < plan->chain->count; f++)
             add_steps(plan, ring, f, p);
-        if (steps->count == 0)
-            steps->own[steps->count++] = steps->plain[0] = (struct halo_step){&plan->copy, NULL};
+        if (steps->count > 0)
+            continue;
+        steps->filter[0] = -1;
+        steps->own[steps->count++] = steps->plain[0] = (struct halo_step){&plan->copy, NULL, NULL};
     }
     return 0;
 }
@@ -116,6 +315,8 @@ int halo_gate_plan_init(struct halo_gate_plan *plan, const struct halo_chain *ch
     if (!plan->filter)
         return halo_fail(err, -ENOMEM, "out of memory");
     int ret = plan_filters(plan, ring, err);
+    if (ret == 0)
+        ret = plan_regions(plan, err);
     if (ret < 0)
         return ret;
     ret = plan_steps(plan, ring);
@@ -127,6 +328,14 @@ void halo_gate_plan_finish(struct halo_gate_plan *plan)
     for (int p = 0; p < HALO_MAX_PLANES; p++) {
         av_free(plan->steps[p].own);
         av_free(plan->steps[p].plain);
+        av_free(plan->steps[p].filter);
+    }
+    for (int f = 0; plan->filter && f < plan->chain->count; f++) {
+        struct halo_planned_filter *planned = &plan->filter[f];
+        for (int p = 0; planned->drawn && p < plan->planes; p++)
+            halo_drawn_region_finish(&planned->drawn[p]);
+        av_free(planned->drawn);
+        av_free(planned->level);
     }
     av_free(plan->filter);
 }

@@ -12,7 +12,23 @@
  * is the same without strategies, for another backend than the ring began with. */
 struct halo_plane_steps {
     struct halo_step *own, *plain;
+    int *filter; /* whose step it is; negative: the copy's */
     int count;
+};
+
+enum { HALO_PLAN_LEVELS = 12 };
+
+/* A filter on each plane. Level 0 is made for its region's size, or, where a feed tells regions,
+ * for the whole picture; the others, in steps of one to the square root of 2, for smaller ones. */
+struct halo_planned_filter {
+    struct halo_plane_plan (*level)[HALO_MAX_PLANES];
+    int levels;
+    const struct halo_strategy *strategy; /* NULL: auto */
+    const struct halo_filter *filter;
+    bool feed;  /* its region is told for each picture */
+    int leader; /* the first filter with the same region */
+    /* Of leaders: what is drawn for the first plane of each canvas (halo_gate_plan_canvas()). */
+    struct halo_drawn_region *drawn;
 };
 
 /* Does not change once it is made: any thread may read it. */
@@ -23,17 +39,27 @@ struct halo_gate_plan {
     struct halo_plane_steps steps[HALO_MAX_PLANES];
 
     const struct halo_chain *chain;
-    struct halo_planned_filter *filter; /* one for each of the chain; known to gate_plan.c alone */
+    struct halo_planned_filter *filter; /* one for each of the chain */
+    bool feed;                          /* some region is told for each picture */
     struct halo_conv copy;              /* the step of a plane that no filter changes */
 };
 
 /* Caller's memory, zeroed, which must not move: the steps point into it. chain must outlive the
  * plan. Says which filters change nothing. 0 or -errno with err filled (-EINVAL: the chain does not
- * fit, -ENOTSUP: the pixel format, -ENOMEM); finish it then, too. */
+ * fit, or a region hides nothing, -ENOTSUP: the pixel format, -ENOMEM); finish it then, too. */
 int halo_gate_plan_init(struct halo_gate_plan *plan, const struct halo_chain *chain,
                         const struct halo_ring *ring, const struct halo_gate_input *input,
                         struct halo_error *err);
 void halo_gate_plan_finish(struct halo_gate_plan *plan);
+
+/* The first plane with the size and the samples' places of plane p: one drawing does for both. */
+int halo_gate_plan_canvas(const struct halo_gate_plan *plan, int p);
+
+/* Plane p as shapes are drawn on it for filter f. */
+struct halo_shape_canvas halo_gate_plan_canvas_of(const struct halo_gate_plan *plan, int f, int p);
+
+/* The size of level number `level`, as a part of the picture's. */
+double halo_gate_plan_level(int level);
 
 /* Whether it does nothing to any plane of these pictures. */
 bool halo_gate_plan_is_open(const struct halo_gate_plan *plan);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "pipeline/live_private.h"
+#include "pipeline/thread.h"
 
 enum {
     SOUNDS = 512,          /* packets of sound that wait for an encoding */
@@ -93,8 +94,9 @@ static int parse_own(struct halo_live *live, struct halo_error *err)
     for (int i = 0; i <= live->settings.renditions; i++)
         if (!chains[i])
             return halo_fail_usage(err, "the stream has no filters");
-    return halo_lineup_parse(&live->wanted, chains, live->settings.renditions + 1,
-                             (enum halo_privacy)live->settings.privacy, err);
+    const int ret = halo_lineup_parse(&live->wanted, chains, live->settings.renditions + 1,
+                                      (enum halo_privacy)live->settings.privacy, err);
+    return ret < 0 ? ret : halo_lineup_load(live->wanted, live->region_feed, err);
 }
 
 int halo_live_create(struct halo_live **ret, const struct halo_stream_settings *settings,
@@ -112,6 +114,8 @@ int halo_live_create(struct halo_live **ret, const struct halo_stream_settings *
         r = halo_stream_settings_copy(&live->settings, settings);
     if (r >= 0)
         r = init_queues(live);
+    if (r >= 0 && settings->region_feed.on)
+        r = halo_region_feed_create(&live->region_feed, &settings->region_feed);
     if (r >= 0 && settings->input && !(live->name = halo_hide_secrets(settings->input)))
         r = -ENOMEM;
     if (r < 0) {
@@ -137,7 +141,8 @@ int halo_live_start(struct halo_live *live, struct halo_error *err)
 {
     const struct sigaction wake = {.sa_handler = do_nothing}; /* no SA_RESTART: it interrupts */
     sigaction(WAKE_SIGNAL, &wake, NULL);
-    const int ret = halo_live_thread(&live->source_thread, halo_live_source_main, live, err);
+    const int ret =
+        halo_thread_start(&live->source_thread, "source", halo_live_source_main, live, err);
     if (ret < 0) {
         atomic_store(&live->done, true);
         return ret;
@@ -227,6 +232,14 @@ int halo_live_set(struct halo_live *live, uint64_t id, const char *const *chains
     if (ret < 0)
         halo_lineup_destroy(lineup);
     return ret;
+}
+
+int halo_live_regions(struct halo_live *live, int64_t picture_us,
+                      const struct halo_region_told *told, int count, struct halo_error *err)
+{
+    if (!live->region_feed)
+        return halo_fail(err, -ENOENT, "the stream has no region feed");
+    return halo_region_feed_update(live->region_feed, picture_us, told, count, halo_now_ns(), err);
 }
 
 void halo_live_watch(struct halo_live *live, int encoding, bool watched)
@@ -331,6 +344,7 @@ void halo_live_destroy(struct halo_live *live)
     halo_output_picture_destroy(live->card);
     halo_live_shape_destroy(live->shape);
     halo_ring_destroy(live->ring);
+    halo_region_feed_destroy(live->region_feed);
     halo_live_camera_finish(live);
     halo_stream_settings_finish(&live->settings);
     free(live->name);

@@ -78,6 +78,7 @@
 #include "config/encoding.h"
 #include "config/error.h"
 #include "pipeline/histogram.h"
+#include "pipeline/region_feed.h"
 #include "pipeline/lack.h"
 
 struct halo_live;
@@ -146,12 +147,13 @@ extern const char *const halo_live_stage_names[HALO_LIVE_STAGES + 1];
 
 /* Of a camera; all zero: the input is none. */
 struct halo_live_capture {
-    int64_t failures;  /* troubles that it came into, however often it was tried again meanwhile */
-    int64_t missed;    /* pictures that the driver has lost, by its own count */
-    int64_t damaged;   /* flagged by the driver, too short or torn: not shown */
-    char format[12];   /* what was agreed on last, as v4l2.h names it; "": nothing yet */
-    int width, height; /* as the camera sends it */
-    double rate;       /* pictures a second; 0: it does not say */
+    int64_t failures; /* troubles that it came into, however often it was tried again meanwhile */
+    int64_t missed;   /* pictures that the driver has lost, by its own count */
+    int64_t late;     /* whole, but a newer one was ready; among those dropped as late */
+    int64_t damaged;  /* flagged by the driver, too short or torn: not shown */
+    int64_t width, height; /* as the camera sends it */
+    char format[12];       /* what was agreed on last, as v4l2.h names it; "": nothing yet */
+    double rate;           /* pictures a second; 0: it does not say */
 };
 
 struct halo_live_stats {
@@ -170,6 +172,8 @@ struct halo_live_stats {
     double rate;                                   /* pictures a second, of the last seconds */
     struct halo_histogram stage[HALO_LIVE_STAGES]; /* ns */
     char lack[HALO_LACKS][HALO_LACK_WORDS];        /* why, in words; "": it does not lack that */
+    bool has_region_feed;
+    struct halo_region_feed_stats region_feed;
 };
 
 /* Checks settings and chains; opens nothing. events and arg must outlive it, settings are copied.
@@ -190,6 +194,13 @@ int halo_live_set(struct halo_live *live, uint64_t id, const char *const *chains
  * gets it when it is back. -EINVAL: the input is no camera; -EBUSY. */
 int halo_live_control(struct halo_live *live, uint64_t id, const char *name, int64_t value,
                       struct halo_error *err);
+
+/* What a detector found in the picture of that time, for filters with region=feed in any of the
+ * stream's chains; until the first such call, and in each session with the source, these filter all
+ * of the picture. As halo_region_feed_update(), with the present time; -ENOENT: the stream has no
+ * region feed. */
+int halo_live_regions(struct halo_live *live, int64_t picture_us,
+                      const struct halo_region_told *told, int count, struct halo_error *err);
 
 /* Whether somebody takes the encoding; nobody does at first. Ones that write (encoding.h) always
  * run. begin comes for all of them as soon as the shape of the pictures is known. */

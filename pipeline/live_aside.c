@@ -76,7 +76,11 @@ static void refuse_over(struct halo_live *live, uint64_t id)
 static void install(struct halo_live *live, struct halo_lineup *lineup)
 {
     struct halo_error err = {0};
-    const int ret = halo_lineup_build(lineup, live->ring, &live->shape->input, &err);
+    pthread_mutex_lock(&live->lock);
+    lineup->epoch = ++live->epochs; /* its gates know it; that of one that fails stays unused */
+    pthread_mutex_unlock(&live->lock);
+    const int ret =
+        halo_lineup_build(lineup, live->ring, &live->shape->input, live->region_feed, &err);
     if (ret < 0) {
         halo_fail(&err, ret, "the new filters do not start: %s", strerror(-ret));
         tell_set(live, lineup->id, &err);
@@ -85,7 +89,6 @@ static void install(struct halo_live *live, struct halo_lineup *lineup)
     }
     pthread_mutex_lock(&live->lock);
     struct halo_lineup *unused = live->next;
-    lineup->epoch = ++live->epochs;
     live->asking[live->asking_count++] = (struct halo_live_asking){
         .id = lineup->id,
         .epoch = lineup->epoch,
@@ -142,6 +145,21 @@ static bool take_snapshot(struct halo_live *live, bool all, struct halo_live_sna
     return false;
 }
 
+/* Reads what the first one that is asked for needs from files; refused, it is gone. Under the lock,
+ * which is let go of meanwhile: nothing that was known before holds. */
+static void load(struct halo_live *live, struct halo_lineup *asked)
+{
+    struct halo_error err = {0};
+    pthread_mutex_unlock(&live->lock);
+    const bool fine = halo_lineup_load(asked, live->region_feed, &err) >= 0;
+    if (!fine)
+        tell_set(live, asked->id, &err);
+    pthread_mutex_lock(&live->lock);
+    asked->loaded = fine;
+    if (!fine)
+        halo_lineup_destroy(take_asked(live)); /* others are behind it */
+}
+
 /* Under the lock, which is let go of meanwhile. */
 static void take_up(struct halo_live *live, struct halo_lineup *asked)
 {
@@ -186,11 +204,15 @@ static bool do_one(struct halo_live *live)
         pthread_mutex_lock(&live->lock);
         return true;
     }
-    const bool may = live->asking_count < HALO_LIVE_REQUESTS && !live->turning;
-    struct halo_lineup *asked = may ? take_asked(live) : NULL;
-    if (asked)
-        take_up(live, asked);
-    return asked;
+    const bool may = live->asking_count < HALO_LIVE_REQUESTS && live->asked_count;
+    if (may && !live->asked[0]->loaded) {
+        load(live, live->asked[0]);
+        return true;
+    }
+    if (!may || live->turning)
+        return false;
+    take_up(live, take_asked(live));
+    return true;
 }
 
 void *halo_live_aside_main(void *arg)

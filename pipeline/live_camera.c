@@ -264,6 +264,7 @@ static void count(struct halo_live *live, struct halo_live_input *in)
     struct halo_camera_counts now;
     halo_camera_counts(in->camera, &now);
     halo_live_drop(live, HALO_DROP_LATE, now.late - in->counted.late);
+    halo_live_count(live, &live->stats.capture.late, now.late - in->counted.late);
     halo_live_drop(live, HALO_DROP_DAMAGED, now.damaged - in->counted.damaged);
     halo_live_count(live, &live->stats.capture.damaged, now.damaged - in->counted.damaged);
     halo_live_count(live, &live->stats.capture.missed, now.missed - in->counted.missed);

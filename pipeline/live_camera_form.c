@@ -5,6 +5,10 @@
 #include "pipeline/live_private.h"
 #include "pipeline/orient.h"
 
+/* Pixels of a picture that is shown before there is a camera: a wish for the largest that a camera
+ * has, whatever that is, takes no memory. */
+enum { MOST_MADE_UP = 8192 * 4320 };
+
 static const AVRational NANOSECONDS = {1, 1000000000};
 
 static int describe(struct halo_live_input *in, int width, int height, enum AVPixelFormat format,
@@ -34,6 +38,8 @@ int halo_live_camera_describe(struct halo_live *live, struct halo_live_input *in
     double rate;
     *in = (struct halo_live_input){.pkt = NULL};
     halo_camera_wishes(set, &width, &height, &rate);
+    if ((int64_t)width * height > MOST_MADE_UP)
+        halo_camera_wishes(&(struct halo_capture_settings){.fps = rate}, &width, &height, &rate);
     const bool aside = set->rotate & 1;
     const int ret =
         describe(in, aside ? height : width, aside ? width : height, AV_PIX_FMT_YUV420P, err);
@@ -96,7 +102,7 @@ static int open_jpeg(struct halo_live *live, struct halo_live_input *in, struct 
     if (ret >= 0)
         ret = halo_decoder_open(&in->decoder, live->name, in->video, &decoder, &live->damage, err);
     if (ret >= 0)
-        ret = halo_decoder_send(in->decoder, in->pkt, err);
+        ret = halo_live_input_send(live, in, in->pkt, err);
     av_packet_unref(in->pkt);
     return ret;
 }

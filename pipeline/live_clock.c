@@ -59,6 +59,7 @@ void halo_live_clock_pass(struct halo_live *live, const struct halo_live_input *
         anchor(clock, ts, FFMAX(halo_now_us(), clock->last + 1));
     else if (!clock->set)
         anchor(clock, ts, begin(clock));
+    const bool first = !clock->set;
     clock->set = true;
     int64_t at = halo_live_clock_map(clock, pts, tb);
     if (!in->absolute && has_parted(live, at)) {
@@ -70,6 +71,8 @@ void halo_live_clock_pass(struct halo_live *live, const struct halo_live_input *
     if (clock->last && at <= clock->last)
         at = clock->last + 1;
     clock->last = at;
+    if (first && live->region_feed) /* a detector has seen nothing of this session */
+        halo_region_feed_begin(live->region_feed, at);
     clock->duration = duration_of(in);
     halo_raw_picture_move(raw, at, tb, HALO_LIVE_TIME);
     if (live->paced)

@@ -133,7 +133,7 @@ static void give_encoding(struct halo_live *live, struct halo_live_encoding *e,
                           const struct halo_item *item, const struct halo_output_picture *picture)
 {
     struct halo_item out = {.kind = HALO_ITEM_OUTPUT,
-                            .epoch = item->lineup->epoch,
+                            .epoch = halo_output_picture_epoch(picture),
                             .decoded = item->decoded,
                             .output = halo_output_picture_ref(picture)};
     if (!out.output) {
@@ -186,7 +186,7 @@ static void leave(struct halo_live *live, const struct halo_item *item)
     struct halo_error err = {0};
     struct halo_output_picture *picture;
     struct halo_lineup *lineup = item->lineup;
-    const int ret = halo_gate_leave(item->pending, &picture, &err);
+    const int ret = halo_gate_leave(item->pending, lineup->epoch, &picture, &err);
     forget_older(live, lineup);
     if (item->track == 0)
         lineup->failed = false;

@@ -114,15 +114,27 @@ static void tell_refusal(struct halo_live *live, struct halo_live_input *in)
     in->refused = why[0];
 }
 
+/* What the decoder has met since there were so many places. */
+static void count_damage(struct halo_live *live, const struct halo_live_input *in, long long places)
+{
+    const int64_t found = atomic_load(&live->damage.places) - places;
+    halo_live_drop(live, HALO_DROP_DAMAGED, found);
+    if (in->camera && found > 0)
+        halo_live_count(live, &live->stats.capture.damaged, found);
+}
+
 /* 1, 0, -errno as halo_decoder_receive(). */
 static int receive(struct halo_live *live, struct halo_live_input *in,
                    struct halo_raw_picture **ret, struct halo_error *err)
 {
     const int64_t begin = halo_now_ns();
+    const long long places = atomic_load(&live->damage.places);
     halo_live_enter(&live->in_decoder, "decoder");
     const int received = halo_decoder_receive(in->decoder, ret, err);
     halo_live_leave(&live->in_decoder);
     in->spent += halo_now_ns() - begin;
+    if (in->camera) /* of others such pictures may be shown */
+        count_damage(live, in, places);
     if (received > 0) {
         tell_refusal(live, in);
         in->pictures++;
@@ -132,8 +144,8 @@ static int receive(struct halo_live *live, struct halo_live_input *in,
     return received;
 }
 
-static int send(struct halo_live *live, struct halo_live_input *in, const AVPacket *pkt,
-                struct halo_error *err)
+int halo_live_input_send(struct halo_live *live, struct halo_live_input *in, const AVPacket *pkt,
+                         struct halo_error *err)
 {
     const int64_t begin = halo_now_ns();
     const long long places = atomic_load(&live->damage.places);
@@ -141,7 +153,7 @@ static int send(struct halo_live *live, struct halo_live_input *in, const AVPack
     const int ret = halo_decoder_send(in->decoder, pkt, err);
     halo_live_leave(&live->in_decoder);
     in->spent += halo_now_ns() - begin;
-    halo_live_drop(live, HALO_DROP_DAMAGED, atomic_load(&live->damage.places) - places);
+    count_damage(live, in, places);
     return ret;
 }
 
@@ -161,7 +173,7 @@ static int take_packet(struct halo_live *live, struct halo_live_input *in, AVPac
     }
     if (in->pkt->stream_index != in->video->index)
         return 1;
-    const int sent = send(live, in, in->pkt, err);
+    const int sent = halo_live_input_send(live, in, in->pkt, err);
     return sent < 0 ? sent : 1;
 }
 
@@ -182,7 +194,7 @@ static int take_camera(struct halo_live *live, struct halo_live_input *in,
         r = halo_live_camera_read(live, in, ret, err);
         if (r <= 0)
             return r;
-        r = send(live, in, in->pkt, err);
+        r = halo_live_input_send(live, in, in->pkt, err);
         av_packet_unref(in->pkt);
         if (r < 0)
             return r;
@@ -228,7 +240,7 @@ int halo_live_input_read(struct halo_live *live, struct halo_live_input *in,
             return ret;
         if (ret == 0) {
             in->draining = true;
-            if ((ret = send(live, in, NULL, err)) < 0)
+            if ((ret = halo_live_input_send(live, in, NULL, err)) < 0)
                 return ret;
         }
     }

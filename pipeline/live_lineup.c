@@ -8,8 +8,6 @@
 #include "pipeline/privacy.h"
 #include "pipeline/tracks.h"
 
-enum { MADE_UP_WIDTH = 1280, MADE_UP_HEIGHT = 720, MADE_UP_RATE = 30 };
-
 int halo_lineup_parse(struct halo_lineup **ret, const char *const *chains, int count,
                       enum halo_privacy privacy, struct halo_error *err)
 {
@@ -26,6 +24,18 @@ int halo_lineup_parse(struct halo_lineup **ret, const char *const *chains, int c
     }
     *ret = lineup;
     return 0;
+}
+
+int halo_lineup_load(struct halo_lineup *lineup, const struct halo_region_feed *feed,
+                     struct halo_error *err)
+{
+    int ret = 0;
+    for (int i = 0; i < lineup->chains && ret == 0; i++) {
+        ret = feed ? 0 : halo_chain_refuse_feed(lineup->chain[i], err);
+        if (ret == 0)
+            ret = halo_chain_load(lineup->chain[i], err);
+    }
+    return ret;
 }
 
 void halo_lineup_strip(struct halo_lineup *lineup)
@@ -47,8 +57,11 @@ void halo_lineup_destroy(struct halo_lineup *lineup)
 }
 
 int halo_lineup_build(struct halo_lineup *lineup, struct halo_ring *ring,
-                      const struct halo_gate_input *input, struct halo_error *err)
+                      const struct halo_gate_input *input, struct halo_region_feed *feed,
+                      struct halo_error *err)
 {
+    struct halo_gate_input own = *input;
+    own.epoch = lineup->epoch;
     for (int i = 0; i < lineup->chains; i++) {
         int same = 0;
         while (same < i && strcmp(lineup->chain[same]->text, lineup->chain[i]->text) != 0)
@@ -57,10 +70,10 @@ int halo_lineup_build(struct halo_lineup *lineup, struct halo_ring *ring,
         if (same < i)
             continue;
         const int ret =
-            halo_gate_create(&lineup->gate[lineup->gates], lineup->chain[i], ring, input, err);
+            halo_gate_create(&lineup->gate[lineup->gates], lineup->chain[i], ring, &own, err);
         if (ret < 0)
             return ret;
-        lineup->gates++;
+        halo_gate_set_feed(lineup->gate[lineup->gates++], feed);
     }
     return 0;
 }
@@ -89,13 +102,13 @@ static int make_up(struct halo_live_shape *shape, const struct halo_live *live,
     par->codec_type = AVMEDIA_TYPE_VIDEO;
     par->codec_id = AV_CODEC_ID_RAWVIDEO;
     par->format = AV_PIX_FMT_YUV420P;
-    par->width = MADE_UP_WIDTH;
-    par->height = MADE_UP_HEIGHT;
+    par->width = HALO_DEFAULT_WIDTH;
+    par->height = HALO_DEFAULT_HEIGHT;
     par->color_range = AVCOL_RANGE_MPEG;
     par->color_space = AVCOL_SPC_UNSPECIFIED;
     video->time_base = HALO_LIVE_TIME;
     shape->input = halo_track_gate_input(video, live->settings.privacy == HALO_PRIVACY_OFF);
-    shape->framerate = (AVRational){MADE_UP_RATE, 1}; /* MPEG-4 cannot be without */
+    shape->framerate = (AVRational){HALO_DEFAULT_RATE, 1}; /* MPEG-4 cannot be without */
     shape->aspect = (AVRational){0, 1};
     shape->made_up = true;
     return 0;
@@ -136,7 +149,7 @@ static int form(struct halo_live *live, struct halo_live_shape *shape, struct ha
     live->shape = shape;
     live->oldest = first;
     pthread_mutex_unlock(&live->lock);
-    int ret = halo_lineup_build(first, live->ring, &shape->input, err);
+    int ret = halo_lineup_build(first, live->ring, &shape->input, live->region_feed, err);
     if (ret < 0)
         return ret;
     shape->format = halo_gate_format(first->gate[0]);

@@ -59,6 +59,7 @@ struct halo_lineup {
     uint64_t id; /* of the halo_live_set() that asks for it */
     int inside;  /* its pictures in the gates or about to enter one; under the stream's lock */
     bool failed; /* a picture of it could not be filtered; the collect thread's */
+    bool loaded; /* what its chains need from files; the aside thread's */
     struct halo_lineup *next; /* newer */
 };
 
@@ -220,8 +221,9 @@ struct halo_live {
     struct halo_source_limits limits;
     struct halo_damage damage;
     struct halo_ring *ring;
-    pthread_mutex_t forming;       /* source and card thread may both want to */
-    struct halo_live_shape *shape; /* for other threads once `formed` */
+    struct halo_region_feed *region_feed; /* NULL: it has none; all gates ask it */
+    pthread_mutex_t forming;              /* source and card thread may both want to */
+    struct halo_live_shape *shape;        /* for other threads once `formed` */
     struct halo_live_clock clock;
     struct halo_queue *to_filter, *in_gate;
     struct halo_live_encoding encoder[HALO_MOST_ENCODINGS];
@@ -299,8 +301,6 @@ int halo_live_check(struct halo_live *live, struct halo_error *err);
 
 /* ---- live_source.c ---- */
 void *halo_live_source_main(void *arg);
-/* Starts a thread, to be joined. 0 or -errno. */
-int halo_live_thread(pthread_t *ret, void *(*run)(void *), void *arg, struct halo_error *err);
 /* The shape as far as settings say what it is, where there is none yet. Card thread. */
 void halo_live_make_up(struct halo_live *live);
 
@@ -329,6 +329,9 @@ struct halo_output_picture *halo_live_card_take(struct halo_live_encoding *e);
 int halo_live_input_open(struct halo_live *live, struct halo_live_input *in,
                          struct halo_error *err);
 void halo_live_input_close(struct halo_live_input *in); /* zeroed or half-open ones too */
+/* A packet to the session's decoder; the damage that it meets is counted. 0 or -errno. */
+int halo_live_input_send(struct halo_live *live, struct halo_live_input *in, const AVPacket *pkt,
+                         struct halo_error *err);
 /* 1: one of *ret_raw and *ret_sound is the caller's, the other NULL; 0: the end, a stop or the time
  * limit; -errno with err filled. */
 int halo_live_input_read(struct halo_live *live, struct halo_live_input *in,
@@ -377,10 +380,15 @@ int64_t halo_live_clock_map(const struct halo_live_clock *clock, int64_t ts, AVR
 /* ---- live_lineup.c ---- */
 int halo_lineup_parse(struct halo_lineup **ret, const char *const *chains, int count,
                       enum halo_privacy privacy, struct halo_error *err);
+/* Reads its masks; refuses regions of a feed where there is none. Blocks. */
+int halo_lineup_load(struct halo_lineup *lineup, const struct halo_region_feed *feed,
+                     struct halo_error *err);
 void halo_lineup_destroy(struct halo_lineup *lineup); /* NULL is nothing to do */
 void halo_lineup_strip(struct halo_lineup *lineup);   /* its gates go; no picture is in one */
+/* feed: NULL where the stream has none. */
 int halo_lineup_build(struct halo_lineup *lineup, struct halo_ring *ring,
-                      const struct halo_gate_input *input, struct halo_error *err);
+                      const struct halo_gate_input *input, struct halo_region_feed *feed,
+                      struct halo_error *err);
 /* in NULL: nothing is known of the source but the settings. */
 int halo_live_form(struct halo_live *live, const struct halo_live_input *in,
                    struct halo_error *err);

@@ -7,6 +7,7 @@
 
 #include "config/log.h"
 #include "pipeline/live_private.h"
+#include "pipeline/thread.h"
 
 enum { HELD = 256 }; /* packets of sound that come before the first picture */
 
@@ -35,7 +36,7 @@ static int start_cards(struct halo_live *live, struct halo_error *err)
         return 0;
     live->began = halo_now_ns();
     snprintf(live->words, sizeof live->words, "connecting");
-    const int ret = halo_live_thread(&live->card_thread, halo_live_card_main, live, err);
+    const int ret = halo_thread_start(&live->card_thread, "card", halo_live_card_main, live, err);
     live->carded = ret == 0;
     return ret;
 }
@@ -270,7 +271,8 @@ void *halo_live_source_main(void *arg)
     struct halo_live *live = arg;
     struct halo_error err = {0};
     halo_log_set_stream(live->settings.name);
-    const int ret = halo_live_thread(&live->aside_thread, halo_live_aside_main, live, &err);
+    const int ret =
+        halo_thread_start(&live->aside_thread, "aside", halo_live_aside_main, live, &err);
     live->asided = ret == 0;
     if (ret >= 0 && open_ring(live, &err) >= 0 && start_cards(live, &err) >= 0)
         live_on(live);

@@ -1,25 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * The threads between the source of a live stream and its packets: begun with the shape of the
  * pictures, and begun anew where that was made up and the source now says what they are. */
-#include <errno.h>
-#include <string.h>
-
 #include "pipeline/live_private.h"
+#include "pipeline/thread.h"
 
 enum { DESCRIBE_S = 5 }; /* for encoders to be described, before pictures come without that */
 
-int halo_live_thread(pthread_t *ret, void *(*run)(void *), void *arg, struct halo_error *err)
-{
-    const int r = -pthread_create(ret, NULL, run, arg);
-    return r < 0 ? halo_fail(err, r, "no thread could be started: %s", strerror(-r)) : 0;
-}
-
 static int start_filters(struct halo_live *live, struct halo_error *err)
 {
-    int ret = halo_live_thread(&live->filter_thread, halo_live_filter_main, live, err);
+    int ret = halo_thread_start(&live->filter_thread, "filter", halo_live_filter_main, live, err);
     if (ret < 0)
         return ret;
-    ret = halo_live_thread(&live->collect_thread, halo_live_collect_main, live, err);
+    ret = halo_thread_start(&live->collect_thread, "collect", halo_live_collect_main, live, err);
     if (ret < 0) {
         halo_queue_abort(live->to_filter);
         pthread_join(live->filter_thread, NULL);
@@ -33,7 +25,7 @@ static int start_encodings(struct halo_live *live, struct halo_error *err)
 {
     for (int i = 0; i < live->encodings; i++) {
         struct halo_live_encoding *e = &live->encoder[i];
-        const int ret = halo_live_thread(&e->thread, halo_live_encode_main, e, err);
+        const int ret = halo_thread_start(&e->thread, "encode", halo_live_encode_main, e, err);
         if (ret < 0)
             return ret;
         e->running = true;

@@ -79,10 +79,19 @@ static int look_at_device(const struct halo_loopback *l, const struct fault *f)
     cap.driver[sizeof cap.driver - 1] = '\0';
     if (strcmp((const char *)cap.driver, "v4l2 loopback") != 0)
         return fail_as(f, HALO_V4L2_UNFIT, -ENOTSUP, "it is no virtual camera");
-    /* With exclusive_caps=1 it is an output until somebody writes to it. */
-    if (!(halo_v4l2_caps(&cap) & V4L2_CAP_VIDEO_OUTPUT))
+    /* With exclusive_caps=1 it is an output until somebody writes to it, then a camera. */
+    const uint32_t caps = halo_v4l2_caps(&cap);
+    if (caps & V4L2_CAP_VIDEO_OUTPUT)
+        return 0;
+    if (caps & V4L2_CAP_VIDEO_CAPTURE)
         return fail_as(f, HALO_V4L2_BUSY, -EBUSY, "it takes no pictures now");
-    return 0;
+    /* 0.12.7 forgets what it is where a writer leaves that another program has asked for it. */
+    *f->trouble = HALO_V4L2_BUSY;
+    return halo_fail(
+        f->err, -EBUSY,
+        "%s: it takes no pictures and gives none: as root unload v4l2loopback (modprobe "
+        "-r v4l2loopback, once no program has it open) and load it as before",
+        f->path);
 }
 
 static bool is_agreed(const struct v4l2_pix_format *pix, const struct halo_loopback *l)

@@ -8,7 +8,12 @@
  * its ring given up (-EPROTO), and never more than the ring is read.
  *
  * A ring that is full drops: the writer goes on at the next key frame. An eventfd tells the reader
- * that there is something. */
+ * that there is something.
+ *
+ *   packet_writer.c   the engine's side
+ *   packet_reader.c   the supervisor's side
+ *   packet_memory.c   what both map
+ */
 #ifndef HALO_PACKET_RING_H
 #define HALO_PACKET_RING_H
 

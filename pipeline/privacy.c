@@ -54,6 +54,16 @@ int halo_chain_admit(struct halo_chain **ret, const char *text, enum halo_privac
     return 0;
 }
 
+int halo_chain_check_feed(const char *text, struct halo_error *err)
+{
+    struct halo_chain *chain = NULL;
+    if (halo_chain_parse(&chain, text, NULL) < 0)
+        return 0;
+    const int code = halo_chain_refuse_feed(chain, err);
+    halo_chain_destroy(chain);
+    return code;
+}
+
 int halo_chain_check(const char *text, enum halo_privacy privacy, struct halo_error *err)
 {
     if (strlen(text) > HALO_MOST_CHAIN)

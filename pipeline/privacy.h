@@ -21,6 +21,9 @@ int halo_chain_admit(struct halo_chain **ret, const char *text, enum halo_privac
  * than HALO_MOST_CHAIN is refused, too. */
 int halo_chain_check(const char *text, enum halo_privacy privacy, struct halo_error *err);
 
+/* halo_chain_refuse_feed() of a text; one that is no chain is not refused here. */
+int halo_chain_check_feed(const char *text, struct halo_error *err);
+
 /* The refusal. -EINVAL. */
 int halo_privacy_refuse(struct halo_error *err);
 

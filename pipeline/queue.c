@@ -19,7 +19,8 @@ struct halo_queue {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     struct node *head, **tail;
-    int count[2], limit[2]; /* packets, pictures */
+    struct node *nodes, *unused; /* all there are, made at once: no put may lack memory */
+    int count[2], limit[2];      /* packets, pictures */
     bool aborted;
 };
 
@@ -51,9 +52,16 @@ void halo_item_finish(struct halo_item *item)
 
 struct halo_queue *halo_queue_create(int pictures, int packets)
 {
+    const size_t nodes = (size_t)pictures + (size_t)packets;
     struct halo_queue *q = av_mallocz(sizeof *q);
-    if (!q)
+    if (!q || !(q->nodes = av_calloc(nodes, sizeof *q->nodes))) {
+        av_free(q);
         return NULL;
+    }
+    for (size_t i = 0; i < nodes; i++) {
+        q->nodes[i].next = q->unused;
+        q->unused = &q->nodes[i];
+    }
     pthread_mutex_init(&q->lock, NULL);
     pthread_cond_init(&q->changed, NULL);
     q->tail = &q->head;
@@ -70,15 +78,23 @@ void halo_queue_destroy(struct halo_queue *q)
         struct node *n = q->head;
         q->head = n->next;
         halo_item_finish(&n->item);
-        av_free(n);
     }
+    av_free(q->nodes);
     pthread_cond_destroy(&q->changed);
     pthread_mutex_destroy(&q->lock);
     av_free(q);
 }
 
+/* A node that is no longer in the queue, and what it held. */
+static struct halo_item give_back(struct halo_queue *q, struct node *n)
+{
+    n->next = q->unused;
+    q->unused = n;
+    return n->item;
+}
+
 /* Takes the oldest of a kind out; under the lock, and there is one. */
-static struct node *take_oldest(struct halo_queue *q, bool kind)
+static struct halo_item take_oldest(struct halo_queue *q, bool kind)
 {
     struct node **at = &q->head;
     while (is_picture(&(*at)->item) != kind)
@@ -88,39 +104,37 @@ static struct node *take_oldest(struct halo_queue *q, bool kind)
     if (q->tail == &n->next)
         q->tail = at;
     q->count[kind]--;
-    return n;
+    return give_back(q, n);
 }
 
 static int put(struct halo_queue *q, struct halo_item item, bool newest)
 {
     const bool kind = is_picture(&item);
-    struct node *n = av_mallocz(sizeof *n), *old = NULL;
-    if (!n) {
-        halo_item_finish(&item);
-        return -ENOMEM;
-    }
-    n->item = item;
+    struct halo_item oldest;
+    bool full = false;
     pthread_mutex_lock(&q->lock);
     while (!q->aborted && !newest && q->count[kind] >= q->limit[kind])
         pthread_cond_wait(&q->changed, &q->lock);
-    if (!q->aborted && q->count[kind] >= q->limit[kind])
-        old = take_oldest(q, kind);
     const bool aborted = q->aborted;
+    if (!aborted && q->count[kind] >= q->limit[kind]) {
+        full = true;
+        oldest = take_oldest(q, kind);
+    }
     if (!aborted) {
+        struct node *n = q->unused; /* there are as many as all limits allow */
+        q->unused = n->next;
+        *n = (struct node){.item = item};
         *q->tail = n;
         q->tail = &n->next;
         q->count[kind]++;
         pthread_cond_broadcast(&q->changed);
     }
     pthread_mutex_unlock(&q->lock);
-    const int dropped = old != NULL;
-    if (old)
-        halo_item_finish(&old->item);
-    av_free(old);
+    if (full)
+        halo_item_finish(&oldest);
     if (!aborted)
-        return dropped;
+        return full;
     halo_item_finish(&item);
-    av_free(n);
     return -ECANCELED;
 }
 
@@ -145,14 +159,11 @@ int halo_queue_get(struct halo_queue *q, struct halo_item *ret)
         if (!q->head)
             q->tail = &q->head;
         q->count[is_picture(&n->item)]--;
+        *ret = give_back(q, n);
         pthread_cond_broadcast(&q->changed);
     }
     pthread_mutex_unlock(&q->lock);
-    if (!n)
-        return -ECANCELED;
-    *ret = n->item;
-    av_free(n);
-    return 0;
+    return n ? 0 : -ECANCELED;
 }
 
 void halo_queue_abort(struct halo_queue *q)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * A raw picture: not filtered yet. Only what makes it (decode.c, source_test.c, camera_read.c),
- * what turns it (orient.c) and the gate (gate.c) include this header; a test holds to that. */
+ * what turns it (orient.c) and the gate (gate.c) include this header; tests/style/frames.py
+ * has the list. */
 #ifndef HALO_RAW_PICTURE_H
 #define HALO_RAW_PICTURE_H
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "config/option.h"
+#include "pipeline/canary.h"
 #include "pipeline/decode.h"
 #include "pipeline/picture_pool.h"
 #include "pipeline/raw_picture.h"
@@ -25,12 +26,14 @@ static const enum AVPixelFormat FORMAT = AV_PIX_FMT_YUV420P;
 struct settings {
     char *size, *rate;
     double duration; /* seconds; negative: no end */
+    int canary;      /* number of the first picture; negative: none is painted */
 };
 
 struct halo_test_source {
     int width, height;
     AVRational rate;
     int64_t next, count; /* count negative: no end */
+    int canary;          /* negative: none */
     struct halo_picture_pool *pool;
 };
 
@@ -41,6 +44,8 @@ static const struct halo_option options[] = {
      "pictures a second"},
     {"duration", "d", HALO_OPTION_TIME, offsetof(struct settings, duration), -1, 0, 1e9, NULL, NULL,
      "until it ends"},
+    {"canary", NULL, HALO_OPTION_INT, offsetof(struct settings, canary), -1, 0, 65535, NULL, "N",
+     "a code in every picture, from this number on, which leak checkers find"},
     {NULL},
 };
 
@@ -82,6 +87,7 @@ static int apply(struct halo_test_source *t, const struct settings *set, struct 
         av_cmp_q(t->rate, (AVRational){MOST_RATE, 1}) > 0)
         return halo_fail_usage(err, "test:rate=%.80s: must be above 0 and at most %d", set->rate,
                                MOST_RATE);
+    t->canary = set->canary;
     t->count = set->duration < 0 ? -1 : (int64_t)(set->duration * av_q2d(t->rate) + 0.5);
     return 0;
 }
@@ -160,6 +166,16 @@ static void draw_chroma(AVFrame *f, unsigned n)
     }
 }
 
+static void draw(const struct halo_test_source *t, AVFrame *f)
+{
+    if (t->canary >= 0) {
+        halo_canary_paint(f, (unsigned)(t->canary + t->next));
+        return;
+    }
+    draw_luma(f, (unsigned)t->next);
+    draw_chroma(f, (unsigned)t->next);
+}
+
 int halo_test_source_read(struct halo_test_source *t, struct halo_raw_picture **ret)
 {
     if (t->next == t->count)
@@ -170,8 +186,7 @@ int halo_test_source_read(struct halo_test_source *t, struct halo_raw_picture **
         av_free(raw);
         return -ENOMEM;
     }
-    draw_luma(f, (unsigned)t->next);
-    draw_chroma(f, (unsigned)t->next);
+    draw(t, f);
     f->color_range = AVCOL_RANGE_MPEG;
     f->colorspace = AVCOL_SPC_SMPTE170M;
     f->sample_aspect_ratio = (AVRational){1, 1};

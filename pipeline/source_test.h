@@ -3,7 +3,8 @@
  * have to pass the gate as any others; each sample differs from its neighbours, so that a picture
  * that no filter has seen is told by that.
  *
- * test:size=WxH:rate=N:duration=SECONDS, all optional (640x480, 25, without end). One thread. */
+ * test:size=WxH:rate=N:duration=SECONDS:canary=N, all optional (640x480, 25, without end, none).
+ * With canary the pictures are those of canary.h, from number N on. One thread. */
 #ifndef HALO_SOURCE_TEST_H
 #define HALO_SOURCE_TEST_H
 

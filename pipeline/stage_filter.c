@@ -26,7 +26,7 @@ static int leave_item(struct halo_stream *s, struct halo_item *item, struct halo
 {
     if (item->kind == HALO_ITEM_PENDING) {
         struct halo_output_picture *output;
-        const int ret = halo_gate_leave(item->pending, &output, err);
+        const int ret = halo_gate_leave(item->pending, 0, &output, err);
         if (ret < 0)
             return ret;
         item->kind = HALO_ITEM_OUTPUT;

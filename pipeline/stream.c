@@ -16,6 +16,7 @@
 #include "pipeline/raw_input.h"
 #include "pipeline/stats.h"
 #include "pipeline/stream_private.h"
+#include "pipeline/thread.h"
 
 enum {
     QUEUE_PACKETS = 512,
@@ -195,18 +196,18 @@ static void run_stages(struct halo_stream *s)
 {
     const struct {
         pthread_t *thread;
+        const char *name;
         void *(*main)(void *);
     } stages[] = {
-        {&s->filter_thread, halo_stream_filter_main},
-        {&s->collect_thread, halo_stream_collect_main},
-        {&s->encode_thread, halo_stream_encode_main},
+        {&s->filter_thread, "filter", halo_stream_filter_main},
+        {&s->collect_thread, "collect", halo_stream_collect_main},
+        {&s->encode_thread, "encode", halo_stream_encode_main},
     };
     struct halo_error err = {0};
     int ret = 0, running = 0;
     for (; running < 3 && ret == 0; running += ret == 0)
-        ret = -pthread_create(stages[running].thread, NULL, stages[running].main, s);
-    if (ret < 0)
-        halo_fail(&err, ret, "no thread could be started: %s", strerror(-ret));
+        ret = halo_thread_start(stages[running].thread, stages[running].name, stages[running].main,
+                                s, &err);
     if (ret >= 0) {
         halo_stats_running(s->stats, true);
         atomic_store(&s->running, true);
@@ -270,11 +271,9 @@ int halo_stream_start(struct halo_stream *s, struct halo_error *err)
 {
     const struct sigaction wake = {.sa_handler = do_nothing}; /* no SA_RESTART: it interrupts */
     sigaction(WAKE_SIGNAL, &wake, NULL);
-    const int ret = -pthread_create(&s->source_thread, NULL, source_main, s);
-    if (ret < 0)
-        return halo_fail(err, ret, "no thread could be started: %s", strerror(-ret));
-    s->started = true;
-    return 0;
+    const int ret = halo_thread_start(&s->source_thread, "source", source_main, s, err);
+    s->started = ret >= 0;
+    return ret;
 }
 
 void halo_stream_stop(struct halo_stream *s)

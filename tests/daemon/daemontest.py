@@ -68,8 +68,9 @@ class Daemon:
         self.log = os.path.join(folder, 'log')
         with open(self.log, 'wb') as log:
             self.process = subprocess.Popen(
-                [*wrapper, HALOD, '-c', self.config], pass_fds=fds, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                cwd=folder, env={**halod_environment(), **(environment or {})})
+                [*wrapper, HALOD, '-c', self.config], pass_fds=fds, stdin=subprocess.DEVNULL,
+                stdout=log, stderr=log, cwd=folder,
+                env={**halod_environment(), **(environment or {})})
         if not wait_until(lambda: 'ready' in self.told() or self.process.poll() is not None) or \
                 self.process.poll() is not None:
             raise AssertionError('the daemon does not start:\n' + self.told())

@@ -156,7 +156,8 @@ class Recorder(threading.Thread):
 # ---- frames by descriptor ----
 
 NEW_BUFFER, RELEASE_BUFFER, CAPS, END = range(4)
-Frame = namedtuple('Frame', 'id pts at size fd')
+Frame = namedtuple('Frame', 'id pts at size fd gap')
+GAP = 1 << 11  # of GStreamer's flags: no picture, but what stands for one
 
 
 class FrameClient:
@@ -205,9 +206,10 @@ class FrameClient:
                 (number, pts, dts, _, offset, offset_end, flags, memory, memories, none, size,
                  start) = struct.unpack('=QQQQQQIBBHQQ', payload)
                 assert dts == offset == offset_end == 2**64 - 1, payload
-                assert (flags, memory, memories, none, start) == (0, 0, 1, 0, 0), payload
+                assert flags in (0, GAP), payload
+                assert (memory, memories, none, start) == (0, 1, 0, 0), payload
                 self.frames += 1
-                return Frame(number, pts, time.monotonic(), size, fds[0])
+                return Frame(number, pts, time.monotonic(), size, fds[0], flags == GAP)
 
     def pixels(self, frame):
         with mmap.mmap(frame.fd, frame.size, mmap.MAP_SHARED, mmap.PROT_READ) as memory:

@@ -222,6 +222,18 @@ int halo_supervisor_control(struct halo_supervisor *sv, const char *name, const 
     return answer_later(sv, a);
 }
 
+int halo_supervisor_regions(struct halo_supervisor *sv, const char *name, int64_t picture_us,
+                            json_t *regions, struct halo_error *err)
+{
+    const int i = find(sv, name, err);
+    if (i < 0)
+        return i;
+    if (picture_us == 1)
+        return halo_fail_usage(err, "stream '%.64s' has no region_feed: in its settings", name);
+    sv->stream[i].frames += (json_int_t)json_array_size(regions); /* seen in the status */
+    return 0;
+}
+
 int halo_supervisor_snapshot(struct halo_supervisor *sv, const char *name, const char *format,
                              halo_reply *reply, void *arg, struct halo_error *err)
 {

@@ -143,7 +143,7 @@ class Streams(CameraTest):
 
 class Chroma(CameraTest):
     def record(self, form, **video):
-        """Pixel format and first picture of a file of each encoding."""
+        """Of a file of each encoding, by its name: what ffprobe says, and its pictures."""
         self.played.control(formats=f'{form}:{WIDTH}x{HEIGHT}@50', **video.pop('control', {}))
         self.played.plug()
         outputs = [{'file': self.path(name + '.mkv'), 'video': how} for name, how in video.items()]
@@ -189,7 +189,6 @@ class Chroma(CameraTest):
         video = made['h264'][0]
         self.assertEqual((video['pix_fmt'], video['chroma_location']), ('yuvj420p', 'center'))
         self.assertEqual(made['archive'][0]['pix_fmt'], 'yuv422p')
-
 
     def test_more_colours(self):
         """4:4:4 of a file becomes what players take 4:2:0 for: left of two pixels, between rows."""

@@ -8,7 +8,7 @@ import threading
 import time
 
 from daemontest import (FFMPEG, PATIENCE, DaemonTest, Reader, Watcher, free_port, main, wait_until)
-from halotest import FFPROBE, raw_frames, silent_clip
+from halotest import FFPROBE, need_faults, raw_frames, silent_clip
 
 
 SOON = ['-analyzeduration', '500k']  # no search for further streams
@@ -229,6 +229,11 @@ class Cards(CardTest):
 
 class Dying(CardTest):
     """Engines that end at their first picture, each time: viewers see cards all the same."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        need_faults()
 
     def dies(self, fault):
         slow = {'preset': 'slower', 'size': '1920x1080'}  # not described at once

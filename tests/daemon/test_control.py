@@ -56,7 +56,7 @@ class Methods(StandinTest):
                            interface=SERVICE)['parameters']['description']
         self.assertTrue(text.split('\n')[1].startswith('interface io.halod.Control'), text)
         for method in ('List', 'Status', 'Set', 'Start', 'Stop', 'Restart', 'Snapshot', 'Record',
-                       'Reload', 'Events', 'Facts', 'SetControl'):
+                       'Reload', 'Events', 'Facts', 'SetControl', 'SetRegions'):
             self.assertIn(f'\nmethod {method}(', text)
             answer = client.call(method, {'no such': 1}, more=True)
             self.assertEqual(answer['error'], SERVICE + 'InvalidParameter', method)
@@ -88,6 +88,25 @@ class Methods(StandinTest):
         self.assert_error(client.call('Set', {'name': 'dor', 'filters': 'sobel'}), 'NoSuchStream',
                           'door')
         self.assert_error(client.call('Set', {'name': 'door', 'filters': 'late'}), 'Failed')
+
+    def test_regions(self):
+        client = self.client()
+        self.assertEqual(client.call('SetRegions', {'name': 'door', 'picture': 5, 'regions': []}),
+                         {'parameters': {}})
+        self.assert_error(client.call('SetRegions', {'name': 'dor', 'picture': 5, 'regions': []}),
+                          'NoSuchStream', 'door')
+        self.assert_error(client.call('SetRegions', {'name': 'door', 'picture': 1, 'regions': []}),
+                          'Refused', 'region_feed')
+        for wrong in ('1', 1.5, -1, None, True):
+            self.assert_error(client.call('SetRegions', {'name': 'door', 'picture': wrong,
+                                                         'regions': []}),
+                              'InvalidParameter', 'whole number')
+        self.assert_error(client.call('SetRegions', {'name': 'door', 'picture': 5,
+                                                     'regions': {}}), 'InvalidParameter', 'list')
+        text = client.call('GetInterfaceDescription', {'interface': INTERFACE[:-1]},
+                           interface=SERVICE)['parameters']['description']
+        self.assertIn('method SetRegions(name: string, picture: int, regions: [](id: ?string, ',
+                      text)
 
     def test_parameters_are_checked(self):
         client = self.client()

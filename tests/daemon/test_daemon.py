@@ -8,7 +8,7 @@ import socket
 import subprocess
 import time
 
-from daemontest import (FFMPEG, HALOD, PATIENCE, ROUNDS, Control, DaemonTest, Refused,
+from daemontest import (FFMPEG, HALOCTL, HALOD, PATIENCE, ROUNDS, Control, DaemonTest, Refused,
                         call, costs_of, halod_environment, is_sanitized, main, wait_until)
 from halotest import plain_clip
 
@@ -203,6 +203,30 @@ class Changes(DaemonTest):
         self.assertIn('"privacy": "off"', self.fetch('/api/streams').replace('":"', '": "'))
         self.assertIn('stream two: privacy off', daemon.told())
         self.assertNotIn('stream one: privacy off', daemon.told())
+
+    def test_privacy_and_haloctl(self):
+        """It says which stream is open, in words and in JSON, and opens none."""
+        daemon = self.start({'one': self.stream('one'),
+                             'two': self.stream('two', filters='none', privacy='off')})
+        for name in ('one', 'two'):
+            daemon.wait_state(name, 'running')
+
+        def ctl(*words):
+            return subprocess.run([HALOCTL, '--socket', daemon.path, *words], text=True,
+                                  capture_output=True, timeout=20 * PATIENCE)
+        for words in (['list'], ['status']):
+            lines = ctl(*words).stdout.splitlines()
+            self.assertEqual([line.split()[0] for line in lines if 'privacy off' in line], ['two'])
+        self.assertRegex(ctl('status', 'two').stdout, r'(?m)^privacy +off$')
+        self.assertRegex(ctl('status', 'one').stdout, r'(?m)^privacy +strict$')
+        for name, said in (('one', 'strict'), ('two', 'off')):
+            self.assertIn(f'"privacy":"{said}"', ctl('status', name, '--json').stdout.replace(' ', ''))
+        for words in (['privacy=off'], ['filters=none'], ['filters=none', 'privacy=off']):
+            self.assertNotEqual(ctl('set', 'one', *words).returncode, 0, words)
+        with self.assertRaises(Refused):
+            daemon.control('Set', name='one', filters='none', privacy='off')
+        self.assertEqual(daemon.status('one')['privacy'], 'strict')
+        self.assertEqual(daemon.status('one')['filters'], 'gblur=sigma=2')
 
     def test_privacy_and_reload(self):
         """A file that would open a stream without saying so changes nothing; closing one does."""

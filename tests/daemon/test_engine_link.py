@@ -71,6 +71,35 @@ class EngineLink(HaloTest):
         self.do('stop', stream='one')
         self.wait('gone', stream='one')
 
+    def test_regions(self):
+        """The engine trusts nobody: what makes no sense changes nothing."""
+        self.start()
+        settings = json.loads(GOOD)
+        self.do('start', stream='one', settings=json.dumps({**settings, 'region_feed': {}}))
+        self.do('start', stream='two', settings=json.dumps(settings))
+        self.wait('state', stream='one', state='running')
+        rect = {'kind': 'rect', 'x': 1, 'y': 2, 'w': 3, 'h': 4}
+        now = time.monotonic_ns() // 1000
+        for wrong in ({}, {'picture': now}, {'picture': str(now), 'regions': []}, {'picture': now, 'regions': {}},
+                      {'picture': now, 'regions': [rect] * 65}, {'picture': now, 'regions': [{**rect, 'w': -1}]},
+                      {'picture': now, 'regions': [{**rect, 'x': 1e300}]}, {'picture': 1, 'regions': [rect]},
+                      {'picture': now, 'regions': [{'kind': 'polygon', 'corners': [[1, 2]] * 65}]},
+                      {'picture': -2**63, 'regions': []}, {'picture': now, 'regions': [None, 7]}):
+            self.do('regions', stream='one', **wrong)
+        self.do('regions', stream='two', picture=now, regions=[rect])
+        self.do('regions', stream='none', picture=now, regions=[rect])
+        time.sleep(0.6)
+        while (message := self.wait('stats')).get('streams', {}).keys() != {'one'}:
+            pass
+        self.assertEqual(message['streams']['one']['region_feed']['why'], 'none yet')
+        self.do('regions', stream='one', picture=time.monotonic_ns() // 1000, regions=[rect])
+        while not (feed := self.wait('stats')['streams'].get('one', {}).get('region_feed', {})).get('updates'):
+            pass
+        self.assertEqual((feed['updates'], feed['regions'], feed['why']), (1, 1, ''))
+        for name in ('one', 'two'):
+            self.do('stop', stream=name)
+            self.wait('gone', stream=name)
+
     def test_settings_that_are_none(self):
         """A stream that could not begin goes when it is asked to."""
         self.start()

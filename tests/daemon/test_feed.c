@@ -169,6 +169,15 @@ static void begin_as(int width, bool sound)
     av_packet_free(&solid);
 }
 
+/* With somebody who has been in it from the beginning. */
+static struct seen *make_taken(enum halo_on_error on_error, bool sound)
+{
+    make(on_error);
+    begin_as(16, sound);
+    halo_feed_join(scene->feed, &scene->seen[0].taker);
+    return &scene->seen[0];
+}
+
 /* What came, as letters. */
 static void check(const struct seen *seen, const char *letters)
 {
@@ -225,10 +234,7 @@ static void test_waits_for_begin(void **state)
 static void test_card_in_time(void **state)
 {
     (void)state;
-    make(HALO_ON_ERROR_CARD);
-    struct seen *a = &scene->seen[0], *b = &scene->seen[1];
-    begin_as(16, false);
-    halo_feed_join(scene->feed, &a->taker);
+    struct seen *a = make_taken(HALO_ON_ERROR_CARD, false), *b = &scene->seen[1];
     play('K');
     pass(250);
     play('P');
@@ -268,10 +274,7 @@ static void test_card_in_time(void **state)
 static void test_clock_behind(void **state)
 {
     (void)state;
-    make(HALO_ON_ERROR_CARD);
-    struct seen *a = &scene->seen[0];
-    begin_as(16, true);
-    halo_feed_join(scene->feed, &a->taker);
+    struct seen *a = make_taken(HALO_ON_ERROR_CARD, true);
     const int64_t start = us();
     play_at('A', start);
     play_at('K', start + 9000000);
@@ -295,10 +298,7 @@ static void test_clock_behind(void **state)
 static void test_card_keeps_the_delay(void **state)
 {
     (void)state;
-    make(HALO_ON_ERROR_CARD);
-    struct seen *a = &scene->seen[0];
-    begin_as(16, false);
-    halo_feed_join(scene->feed, &a->taker);
+    struct seen *a = make_taken(HALO_ON_ERROR_CARD, false);
     pass(250);
     const int64_t start = us() - 200000;
     play_at('K', start);
@@ -314,10 +314,7 @@ static void test_hostile_times(void **state)
     static const int64_t times[] = {
         INT64_MAX, INT64_MIN,        INT64_MIN + 1,      0, -1, 1, INT64_MAX / 2, INT64_MIN / 2,
         1 << 30,   INT64_C(1) << 56, -(INT64_C(1) << 56)};
-    make(HALO_ON_ERROR_CARD);
-    struct seen *a = &scene->seen[0];
-    begin_as(16, true);
-    halo_feed_join(scene->feed, &a->taker);
+    struct seen *a = make_taken(HALO_ON_ERROR_CARD, true);
     const int count = (int)(sizeof(times) / sizeof(*times));
     for (int i = 0; i < 60; i++) {
         AVPacket *pkt = new_packet("KPA"[i % 3], times[i * 7 % count], i % 3 != 1);
@@ -340,10 +337,7 @@ static void test_hostile_times(void **state)
 static void test_begin_anew(void **state)
 {
     (void)state;
-    make(HALO_ON_ERROR_CARD);
-    struct seen *a = &scene->seen[0];
-    begin_as(16, false);
-    halo_feed_join(scene->feed, &a->taker);
+    struct seen *a = make_taken(HALO_ON_ERROR_CARD, false);
     play('K');
     begin_as(16, false); /* the same: but the decoder needs a key frame */
     play('P');
@@ -363,10 +357,7 @@ static void test_begin_anew(void **state)
 static void test_last_then_card(void **state)
 {
     (void)state;
-    make(HALO_ON_ERROR_LAST);
-    struct seen *a = &scene->seen[0];
-    begin_as(16, false);
-    halo_feed_join(scene->feed, &a->taker);
+    struct seen *a = make_taken(HALO_ON_ERROR_LAST, false);
     play('K');
     play('P');
     pass(1500); /* at 400 and 900 ms the last one, which may be shown until 1100 */
@@ -386,21 +377,16 @@ static void test_last_then_card(void **state)
 static void test_solid(void **state)
 {
     (void)state;
-    make(HALO_ON_ERROR_SOLID);
-    begin_as(16, false);
-    halo_feed_join(scene->feed, &scene->seen[0].taker);
+    struct seen *a = make_taken(HALO_ON_ERROR_SOLID, false);
     pass(500);
-    check_hurry(&scene->seen[0], 'S', "");
+    check_hurry(a, 'S', "");
 }
 
 /* Who comes anew gets cards often, for 2.5 seconds; then two a second. */
 static void test_hurry(void **state)
 {
     (void)state;
-    make(HALO_ON_ERROR_CARD);
-    struct seen *a = &scene->seen[0];
-    begin_as(16, false);
-    halo_feed_join(scene->feed, &a->taker);
+    struct seen *a = make_taken(HALO_ON_ERROR_CARD, false);
     pass(2800);
     const int many = a->packets;
     check_hurry(a, 'C', "");
@@ -412,10 +398,7 @@ static void test_hurry(void **state)
 static void test_stop(void **state)
 {
     (void)state;
-    make(HALO_ON_ERROR_STOP);
-    struct seen *a = &scene->seen[0], *b = &scene->seen[1];
-    begin_as(16, false);
-    halo_feed_join(scene->feed, &a->taker);
+    struct seen *a = make_taken(HALO_ON_ERROR_STOP, false), *b = &scene->seen[1];
     play('K');
     halo_feed_join(scene->feed, &b->taker);
     pass(500);
@@ -462,11 +445,8 @@ static void test_leaving(void **state)
 static void test_cards_of_the_engine(void **state)
 {
     (void)state;
-    make(HALO_ON_ERROR_LAST);
-    struct seen *a = &scene->seen[0], *b = &scene->seen[1];
+    struct seen *a = make_taken(HALO_ON_ERROR_LAST, true), *b = &scene->seen[1];
     struct halo_feed_stats stats;
-    begin_as(16, true);
-    halo_feed_join(scene->feed, &a->taker);
     play('K');
     pass(100);
     for (int i = 0; i < 3; i++) {
@@ -495,10 +475,7 @@ static void test_cards_of_the_engine(void **state)
 static void test_cards_end(void **state)
 {
     (void)state;
-    make(HALO_ON_ERROR_CARD);
-    struct seen *a = &scene->seen[0];
-    begin_as(16, false);
-    halo_feed_join(scene->feed, &a->taker);
+    struct seen *a = make_taken(HALO_ON_ERROR_CARD, false);
     play('K');
     play('W');
     pass(HALO_FEED_CARDS_MS - 50 - SLACK_MS);

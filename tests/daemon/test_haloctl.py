@@ -14,7 +14,7 @@ import termios
 import time
 import unittest
 
-from standin import HALOCTL, PATIENCE, HaloctlMixin, StandinTest, wait_for
+from standin import HALOCTL, PATIENCE, HaloctlMixin, StandinTest
 
 COMMANDS = ('list', 'status', 'set', 'start', 'stop', 'restart', 'record', 'snapshot', 'reload',
             'events', 'doctor')

@@ -262,6 +262,7 @@ static void stats_survive_the_way(void **state)
                                   .camera = "absent",
                                   .capture = {.failures = 2,
                                               .missed = 7,
+                                              .late = 3,
                                               .damaged = 1,
                                               .width = 1280,
                                               .height = 720,

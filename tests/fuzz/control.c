@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Fuzz target: messages of the control socket, one after the other with NULs between. Built and run
  * as chain.c is. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "daemon/methods.h"
+#include "daemon/regions.h"
 #include "daemon/varlink.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -20,6 +22,19 @@ static void check_error(json_t *error)
     free(text);
 }
 
+static void check_list(const json_t *list)
+{
+    static struct halo_regions regions;
+    struct halo_error err = {0};
+    const int read = halo_regions_read(&regions, list, &err);
+    if (read < 0 && (read != -EINVAL || !err.text[0]))
+        abort();
+    if (read == 0 &&
+        halo_region_check(5000000000, regions.told, regions.count, 5000000000000, &err) < 0 &&
+        !err.text[0])
+        abort();
+}
+
 static void check_call(const struct halo_call *call)
 {
     for (const struct halo_parameter *p = call->method->in; p->name; p++) {
@@ -31,6 +46,10 @@ static void check_call(const struct halo_call *call)
             abort();
         } else if (p->type == HALO_PARAMETER_BOOL && !json_is_boolean(value)) {
             abort();
+        } else if (p->type == HALO_PARAMETER_INT && !json_is_integer(value)) {
+            abort();
+        } else if (p->type == HALO_PARAMETER_LIST) {
+            check_list(value);
         } else if (p->type == HALO_PARAMETER_REAL &&
                    !(json_number_value(value) >= p->min && json_number_value(value) <= p->max)) {
             abort();

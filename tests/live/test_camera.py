@@ -164,6 +164,20 @@ class Pictures(CameraTest):
             self.played.forget()
 
 
+    def test_every_other_jpeg_is_torn(self):
+        """What lies between is shown, and each of those is counted once."""
+        path = self.jpeg()
+        self.played.control(formats=f'mjpeg:{WIDTH}x{HEIGHT}@50', jpeg=path, torn=2)
+        self.played.plug()
+        live = self.camera('filters=null', 'privacy=off')
+        packets = live.wait_packets(20)
+        stats = live.stop()
+        raw = ffmpeg('-i', path, '-f', 'rawvideo', '-')
+        self.assertEqual({p['md5'] for p in packets}, {hashlib.md5(raw).hexdigest()})
+        self.assertGreater(stats['damaged'], 0)
+        self.assertEqual(stats['drop_damaged'], stats['damaged'])
+
+
 class Away(CameraTest):
     def test_unplugged_and_back_as_another_number(self):
         self.played.plug()
@@ -263,6 +277,14 @@ class Away(CameraTest):
         packets = live.wait_packets(before + 5)
         live.stop()
         self.assertEqual({p['size'] for p in packets}, {SIZE})
+
+
+    def test_a_wish_for_the_largest(self):
+        """It takes no memory while there is no camera that says how large that is."""
+        live = self.camera('filters=gblur=sigma=3', 'capture.size=9999x9999')
+        self.wait_words(live, 'camera')
+        live.wait('begin', lambda f, _: f['size'] == '1280x720')
+        live.stop()
 
 
 class Troubles(CameraTest):

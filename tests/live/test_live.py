@@ -12,11 +12,10 @@ import struct
 import subprocess
 import threading
 import time
-import unittest
 
 import halotest
-from halotest import (HALOD, HaloTest, PATIENCE, X264, X264_B, audio_source, clip, ffmpeg,
-                      plain_clip, raw_frames, silent_clip, video_source)
+from halotest import (HALOD, HaloTest, PATIENCE, X264_B, ffmpeg, plain_clip, raw_frames, silent_clip,
+                      video_source)
 
 PROBE = os.environ['LIVE_PROBE']
 WIDTH, HEIGHT, COUNT = 96, 64, 200

@@ -63,6 +63,8 @@ def halod_environment(cache='/nonexistent'):
     environment = dict(os.environ, LC_ALL='C.UTF-8')
     environment['TERM'] = 'xterm'  # a dumb one gets no bar
     environment['XDG_CACHE_HOME'] = cache  # by default nothing was measured on this machine
+    if os.geteuid():  # the tests count descriptors, as only root may otherwise
+        environment.setdefault('HALOD_DEBUGGABLE', '1')
     return environment
 
 
@@ -78,7 +80,8 @@ def run_halod(*arguments, data=None, cwd=None, timeout=RUN_TIMEOUT, cache='/none
 
 def start_halod(*arguments, cwd=None, stdin=subprocess.DEVNULL, environment=None):
     return subprocess.Popen(halod_command(*arguments), cwd=cwd, stdin=stdin,
-                            env={**halod_environment(), **(environment or {})}, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                            env={**halod_environment(), **(environment or {})},
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
 def wait_until(condition, timeout=20):
@@ -207,11 +210,15 @@ def silent_clip(suffix='.mkv', seconds=1, size='160x120', rate=25, codec=None, e
     return clip(suffix, *video_source(size, rate, seconds), *(codec or X264), *extra)
 
 
+def has_faults():
+    """Whether $HALOD was built with -Dfaults=true. Not asked by a fault: one that does no harm where
+    it should is what the tests are to find."""
+    with open(HALOD, 'rb') as file:
+        return b'HALOD_FAULT' in file.read()
+
+
 def need_faults():
-    """Skips who calls where $HALOD was built without -Dfaults=true."""
-    run = run_halod('run', '-i', silent_clip(), '-vf', 'gblur', 'null:', '-backend', 'cpu',
-                    environment={'HALOD_FAULT': 'launch:1+'})
-    if run.code == 0:
+    if not has_faults():
         raise unittest.SkipTest('built without faults')
 
 

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Encoding the sound anew (-c:a): it stays in its place in time, and whole."""
 import array
-import unittest
 from fractions import Fraction
 
 import halotest

@@ -27,6 +27,7 @@ streams:
     input: /dev/v4l/by-id/usb-046d_0825-video-index0
     capture: {size: 1280x720, fps: 30, format: mjpeg, open: on-demand, controls: {gain: 3}}
     filters: gblur
+    region_feed: {margin: 15%, hold: 500ms, limit: 2}
   door:
     input: "rtsp://viewer:${PASSWORD}@door.example/1"
     filters: "gblur=sigma=12"
@@ -409,7 +410,7 @@ class Schemas(ConfigTest):
         open_text = re.sub(r'(?m)^  #  ', '    ', open_text)
         self.assertIn('\n  door:\n    input:', open_text)
         path = self.write(open_text)
-        self.check(path, 5, environment={'RTSP_PASSWORD': 'x'})
+        self.check(path, 6, environment={'RTSP_PASSWORD': 'x'})
         os.environ['RTSP_PASSWORD'] = 'x'
         self.assertEqual(self.errors_of(open_text), [])
 
@@ -484,6 +485,7 @@ class Manual(ConfigTest):
         self.check_keys('STREAMS', defs['stream'])
         self.check_keys('OUTPUTS', defs['output'])
         self.check_keys('CAPTURE', defs['capture'])
+        self.check_keys('REGION FEED', defs['stream']['properties']['region_feed'])
         self.check_keys('VIDEO', defs['output']['properties']['video'])
 
 

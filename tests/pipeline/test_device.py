@@ -63,6 +63,16 @@ class Device(HaloTest):
         self.assertEqual(len(ran.err.splitlines()), lines, self.told(ran))
         self.assertTrue(ran.out == self.wanted, 'other bytes than those of the CPU')
 
+    def unwritten(self):
+        """Filters that write nothing and say that all is well: gray, and no older picture."""
+        for number in (1, 4, FRAMES):
+            ran = run(self.backend, fault=f'skip:{number}')
+            self.assertEqual(ran.code, 0, self.told(ran))
+            self.assertEqual(len(ran.out), len(self.wanted))
+            for n in range(FRAMES):
+                wanted = self.wanted[n * FRAME:(n + 1) * FRAME] if n + 1 != number else b'\x80' * FRAME
+                self.assertTrue(ran.out[n * FRAME:(n + 1) * FRAME] == wanted, f'picture {n}')
+
     def hangs(self, fault, *options, limit=1):
         """Ends in time, whatever the device does."""
         # The process ends with threads in it: ThreadSanitizer need not say so.
@@ -93,14 +103,18 @@ class WithoutGpu(Device):
             with self.subTest(kind):
                 self.assert_closed(f'{kind}:9+', most=9)
 
+    def test_filters_that_write_nothing(self):
+        self.unwritten()
+
     def test_a_misspelt_fault_is_refused(self):
         for fault in ('foo', 'submit', 'submit:', 'submit:0', 'submit:x', ':1', 'submit:1++',
                       'submit:-1', 'submit: 1', 'submit:1 ', 'sub:1', 'submit:9999999999'):
             with self.subTest(fault):
                 ran = run('cpu', fault=fault)
                 self.assertEqual((ran.code, ran.out), (64, b''), self.told(ran))
-                self.assertEqual(ran.err, f'HALOD_FAULT={fault}: must be KIND:N or KIND:N+, '
-                                 'as kernels/fault.h has them\n')
+                self.assertEqual(ran.err, f'HALOD_FAULT={fault}: must be KIND:N, KIND:N+, KIND:p=P '
+                                 'or KIND:/FILE, with commas between, as kernels/fault.h has '
+                                 'them\n')
 
     def test_no_start(self):
         self.assert_closed('open:1', words='does not start', most=1)
@@ -192,6 +206,9 @@ class Gpu(Device):
         if re.search(r'^cuda .*not usable here', version, re.M):
             cls.skipTest(cls, 'no GPU')
         super().setUpClass()
+
+    def test_filters_that_write_nothing(self):
+        self.unwritten()
 
     def test_same_bytes(self):
         self.assert_same(run('cuda'), 0)

@@ -13,6 +13,7 @@
  *   fault=CALL:ERRNO:N   that call fails the N-th time, 0: every time, since the line is new
  *   stall=1          no more pictures      error=1   pictures are flagged
  *   short=1          half of each          jpeg=FILE what MJPEG gives
+ *   torn=N           zeros in the middle of each N-th JPEG
  *   gone=1           unplugged: ENODEV, while the node may still be there
  *   clock=1          times of another clock; 2: times that jump back; 3: ones past all bounds
  *   change=1         the input has changed: an event; 2: other events, without an end

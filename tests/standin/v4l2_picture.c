@@ -55,8 +55,12 @@ size_t standin_paint(const struct standin_camera *c, uint8_t *to, unsigned n)
 {
     const struct mode *m = &c->now;
     if (m->fourcc == V4L2_PIX_FMT_MJPEG) {
+        const size_t size = c->jpeg_size < c->size ? c->jpeg_size : c->size;
+        const unsigned torn = (unsigned)standin_number(c, "torn");
         if (c->jpeg)
-            memcpy(to, c->jpeg, c->jpeg_size < c->size ? c->jpeg_size : c->size);
+            memcpy(to, c->jpeg, size);
+        if (torn && n % torn == torn - 1)
+            memset(to + size / 3, 0, size / 3);
         return c->jpeg_size;
     }
     if (m->fourcc == V4L2_PIX_FMT_YUYV || m->fourcc == V4L2_PIX_FMT_UYVY)

@@ -149,7 +149,6 @@ int main(void)
         cmocka_unit_test(odd_memories),
         cmocka_unit_test(rates_that_cannot_be),
         cmocka_unit_test(timings),
-
     };
     return cmocka_run_group_tests(tests, begin, end);
 }

@@ -143,7 +143,9 @@ static void test_refused(void **state)
     played.driver = "uvcvideo";
     refuse(HALO_V4L2_UNFIT, "no virtual camera");
     played.caps = V4L2_CAP_VIDEO_CAPTURE;
-    refuse(HALO_V4L2_BUSY, "takes no pictures now");
+    refuse(HALO_V4L2_BUSY, "takes no pictures now; another program writes to it");
+    played.caps = V4L2_CAP_READWRITE;
+    refuse(HALO_V4L2_BUSY, "modprobe -r v4l2loopback");
     played.fails = VIDIOC_QUERYCAP, played.with = ENOTTY;
     refuse(HALO_V4L2_UNFIT, "no video device");
     played.fails = VIDIOC_S_FMT, played.with = EBUSY;

@@ -146,6 +146,13 @@ static void reals(void **state)
     assert_int_equal(halo_parse_real("-3.", &v), 0);
     assert_true(v == -3);
     assert_int_equal(halo_parse_ratio("1/2/3", &v), -EINVAL);
+    assert_int_equal(halo_parse_part("10%", &v), 0);
+    assert_true(v == 0.1);
+    assert_int_equal(halo_parse_part("0.25", &v), 0);
+    assert_true(v == 0.25);
+    assert_int_equal(halo_parse_part("10 %", &v), -EINVAL);
+    assert_int_equal(halo_parse_part("%", &v), -EINVAL);
+    assert_int_equal(halo_parse_part("1%%", &v), -EINVAL);
     assert_int_equal(halo_parse_ratio("1/", &v), -EINVAL);
     assert_int_equal(halo_parse_ratio("/2", &v), -EINVAL);
     assert_int_equal(halo_parse_ratio("1e300/1e-300", &v), -EINVAL);

@@ -5,8 +5,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
-#include <limits.h>
 #include <libavutil/time.h>
+#include <limits.h>
 #include <math.h>
 #include <sched.h>
 #include <signal.h>

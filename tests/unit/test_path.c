@@ -2,8 +2,8 @@
  * Names of files: schemes, links, two names of one file, names of partial files. */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -227,7 +227,10 @@ static void cameras(void **state)
 {
     (void)state;
     REFUSE(CAMERA "x\n", AT_CAMERA ": must be a map of keys, not a single value");
-    REFUSE(CAMERA "{size: 1280}\n", AT_CAMERA ".size: 1280: must be a size such as 1280x720");
+    REFUSE(CAMERA "{size: 1280}\n", AT_CAMERA ".size: 1280: must be a size such as 1280x720, "
+                                              "neither side over 9999");
+    REFUSE(CAMERA "{size: 10000x720}\n",
+           AT_CAMERA ".size: 10000x720: must be a size such as 1280x720, neither side over 9999");
     REFUSE(CAMERA "{fps: 0}\n", AT_CAMERA ".fps: 0: must be between 0.1 and 1000");
     REFUSE(CAMERA "{format: yuv}\n", AT_CAMERA ".format: yuv: must be one of auto, yu12, nv12, "
                                                "yuyv, uyvy, mjpeg, grey (nearest: yuyv)");
@@ -238,6 +241,21 @@ static void cameras(void **state)
     REFUSE(CAMERA "{controls: {'a b': 1}}\n",
            AT_CAMERA ".controls.a b: controls have names such as brightness: see halod devices");
     REFUSE(CAMERA "{controls: [1]}\n", AT_CAMERA ".controls: must be a map of keys, not a list");
+}
+
+#define FEED    "streams:\n  a:\n    input: x\n    filters: sobel\n    region_feed: "
+#define AT_FEED "f:5: streams.a.region_feed"
+
+static void region_feeds(void **state)
+{
+    (void)state;
+    REFUSE(FEED "x\n", AT_FEED ": must be a map of keys, not a single value");
+    REFUSE(FEED "\n", AT_FEED ": has no value: a map of keys is expected");
+    REFUSE(FEED "{margin: 150%}\n", AT_FEED ".margin: 150%: must be between 0 and 1");
+    REFUSE(FEED "{margin: wide}\n", AT_FEED ".margin: wide: must be a part such as 10% or 0.1");
+    REFUSE(FEED "{hold: -1}\n", AT_FEED ".hold: -1: must be between 0 and 60");
+    REFUSE(FEED "{limit: 0}\n", AT_FEED ".limit: 0: must be between 0.1 and 60");
+    REFUSE(FEED "{limt: 1}\n", AT_FEED ".limt: unknown key (nearest: limit)");
 }
 
 static void names_and_inputs(void **state)
@@ -399,11 +417,13 @@ static void too_many(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(keys),     cmocka_unit_test(types),    cmocka_unit_test(chains),
-        cmocka_unit_test(outputs),  cmocka_unit_test(places),   cmocka_unit_test(names_and_inputs),
-        cmocka_unit_test(cameras),  cmocka_unit_test(defaults), cmocka_unit_test(from_outside),
-        cmocka_unit_test(sockets),  cmocka_unit_test(not_yaml), cmocka_unit_test(too_much),
-        cmocka_unit_test(too_many),
+        cmocka_unit_test(keys),         cmocka_unit_test(types),
+        cmocka_unit_test(chains),       cmocka_unit_test(outputs),
+        cmocka_unit_test(places),       cmocka_unit_test(names_and_inputs),
+        cmocka_unit_test(cameras),      cmocka_unit_test(defaults),
+        cmocka_unit_test(from_outside), cmocka_unit_test(sockets),
+        cmocka_unit_test(not_yaml),     cmocka_unit_test(too_much),
+        cmocka_unit_test(too_many),     cmocka_unit_test(region_feeds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,7 +17,8 @@ static int check_encoder(const char *codec, bool audio, struct halo_error *err)
     return halo_fail(err, -EINVAL, "no such encoder (nearest: %s)", audio ? "aac" : "libx264");
 }
 
-static const struct halo_daemon_checks checks = {halo_chain_check, check_encoder};
+static const struct halo_daemon_checks checks = {.filters = halo_chain_check,
+                                                 .encoder = check_encoder};
 
 static struct halo_daemon_settings *load(const char *text)
 {
@@ -127,6 +128,36 @@ static void cameras(void **state)
         halo_stream_settings_finish(&back);
         free(text);
     }
+    halo_daemon_settings_destroy(s);
+}
+
+static void region_feeds(void **state)
+{
+    (void)state;
+    struct halo_daemon_settings *s =
+        load("defaults: {region_feed: {hold: 2}}\n"
+             "streams:\n"
+             "  a: {input: x, filters: sobel, region_feed: {}}\n"
+             "  b: {input: x, filters: sobel, region_feed: {margin: 25%, hold: 0, limit: 300ms}}\n"
+             "  c: {input: x, filters: sobel}\n");
+    const struct halo_region_feed_settings *a = &s->stream[0].region_feed;
+    const struct halo_region_feed_settings *b = &s->stream[1].region_feed;
+    assert_true(a->on && a->margin == 0.1 && a->hold == 0.5 && a->limit == 1);
+    assert_true(b->on && b->margin == 0.25 && b->hold == 0 && b->limit == 0.3);
+    assert_true(s->stream[2].region_feed.on && s->stream[2].region_feed.hold == 2);
+    for (int i = 0; i < 2; i++) {
+        struct halo_stream_settings back;
+        char *text = halo_stream_settings_write(&s->stream[i]);
+        assert_int_equal(halo_stream_settings_read(&back, text, NULL), 0);
+        assert_int_equal(halo_stream_settings_compare(&s->stream[i], &back), HALO_CHANGE_NONE);
+        back.region_feed.on = false;
+        assert_int_equal(halo_stream_settings_compare(&s->stream[i], &back), HALO_CHANGE_REST);
+        halo_stream_settings_finish(&back);
+        free(text);
+    }
+    halo_daemon_settings_destroy(s);
+    s = load(STREAM);
+    assert_false(s->stream[0].region_feed.on);
     halo_daemon_settings_destroy(s);
 }
 
@@ -435,6 +466,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_usual),
         cmocka_unit_test(cameras),
+        cmocka_unit_test(region_feeds),
         cmocka_unit_test(defaults),
         cmocka_unit_test(from_text_to_engine),
         cmocka_unit_test(bad_texts_to_an_engine),

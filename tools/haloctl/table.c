@@ -205,6 +205,24 @@ static void print_camera(const json_t *stream, FILE *to)
             ctl_number(capture, "damaged"));
 }
 
+/* What its detector tells. */
+static void print_region_feed(const json_t *feed, FILE *to)
+{
+    const json_t *age = json_object_get(feed, "age_s");
+    const char *why = ctl_text(feed, "why");
+    if (!feed)
+        return;
+    if (*why)
+        fprintf(to, "%-10s everything is hidden: %s", "regions", why);
+    else
+        fprintf(to, "%-10s %.0f", "regions", ctl_number(feed, "regions"));
+    if (json_is_number(age))
+        fprintf(to, ", told %.1f s ago", json_number_value(age));
+    fprintf(to, "\n%-10s %.0f updates, %.0f refused; pictures: %.0f, %.0f of them hidden whole\n",
+            "", ctl_number(feed, "updates"), ctl_number(feed, "refused"),
+            ctl_number(feed, "pictures"), ctl_number(feed, "pictures_hidden"));
+}
+
 void ctl_print_stream(const json_t *stream, FILE *to)
 {
     static const char *const texts[] = {"name",   "state",   "why",     "input",
@@ -220,6 +238,7 @@ void ctl_print_stream(const json_t *stream, FILE *to)
     if (gpu[0])
         fprintf(to, "%-10s %s\n", "gpu", gpu);
     print_camera(stream, to);
+    print_region_feed(json_object_get(stream, "region_feed"), to);
     fprintf(to, "%-10s %.0fx%.0f, %.1f a second\n", "pictures", ctl_number(stream, "width"),
             ctl_number(stream, "height"), ctl_number(stream, "rate"));
     fprintf(to, "%-10s %.0f decoded, %.0f filtered, %.0f encoded\n", "",

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Shapes: what they own, and how large they are. */
+#include "pipeline/shapes.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "pipeline/mask_image.h"
+#include "pipeline/shapes_private.h"
+
+void halo_shape_finish(struct halo_shape *shape)
+{
+    free(shape->corner);
+    halo_mask_image_destroy(shape->mask);
+    shape->corner = NULL;
+    shape->mask = NULL;
+    shape->corners = 0;
+}
+
+void halo_shapes_destroy(struct halo_shapes *shapes)
+{
+    if (!shapes)
+        return;
+    for (int i = 0; i < shapes->count; i++)
+        halo_shape_finish(&shapes->shape[i]);
+    free(shapes->shape);
+    free(shapes);
+}
+
+int halo_shapes_load(struct halo_shapes *shapes, struct halo_error *err)
+{
+    int ret = 0;
+    for (int i = 0; i < shapes->count && ret == 0; i++)
+        if (shapes->shape[i].kind == HALO_SHAPE_MASK)
+            ret = halo_mask_image_load(shapes->shape[i].mask, err);
+    return ret;
+}
+
+double halo_shape_length(const struct halo_length *length, int whole)
+{
+    return length->relative ? length->value * whole : length->value;
+}
+
+struct halo_shape_box halo_shape_box(const struct halo_shape *shape, int width, int height)
+{
+    struct halo_shape_box box = {HUGE_VAL, HUGE_VAL, -HUGE_VAL, -HUGE_VAL};
+    if (shape->kind == HALO_SHAPE_MASK) {
+        const struct halo_mask_image *mask = shape->mask;
+        if (!mask->weight)
+            return (struct halo_shape_box){0, 0, width, height};
+        const double x = (double)width / mask->width, y = (double)height / mask->height;
+        return (struct halo_shape_box){mask->inside.x0 * x, mask->inside.y0 * y,
+                                       mask->inside.x1 * x, mask->inside.y1 * y};
+    }
+    if (shape->kind != HALO_SHAPE_POLYGON) {
+        box.x0 = halo_shape_length(&shape->x, width);
+        box.y0 = halo_shape_length(&shape->y, height);
+        box.x1 = box.x0 + halo_shape_length(&shape->width, width);
+        box.y1 = box.y0 + halo_shape_length(&shape->height, height);
+        return box;
+    }
+    for (int i = 0; i < shape->corners; i++) {
+        const double x = halo_shape_length(&shape->corner[i][0], width);
+        const double y = halo_shape_length(&shape->corner[i][1], height);
+        box.x0 = fmin(box.x0, x);
+        box.y0 = fmin(box.y0, y);
+        box.x1 = fmax(box.x1, x);
+        box.y1 = fmax(box.y1, y);
+    }
+    return box;
+}
+
+void halo_shapes_size(const struct halo_shape *shapes, int count, int picture_width,
+                      int picture_height, double *ret_width, double *ret_height)
+{
+    struct halo_shape_box all = {HUGE_VAL, HUGE_VAL, -HUGE_VAL, -HUGE_VAL};
+    for (int i = 0; i < count; i++) {
+        const struct halo_shape_box box = halo_shape_box(&shapes[i], picture_width, picture_height);
+        const double x0 = fmax(box.x0, 0), x1 = fmin(box.x1, picture_width);
+        const double y0 = fmax(box.y0, 0), y1 = fmin(box.y1, picture_height);
+        if (x0 >= x1 || y0 >= y1)
+            continue;
+        all = (struct halo_shape_box){fmin(all.x0, x0), fmin(all.y0, y0), fmax(all.x1, x1),
+                                      fmax(all.y1, y1)};
+    }
+    const bool some = all.x0 < all.x1;
+    *ret_width = some ? all.x1 - all.x0 : picture_width;
+    *ret_height = some ? all.y1 - all.y0 : picture_height;
+}
