@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Looks at what halod has written or sends (look.h). */
+#include "tests/proof/look.h"
+
+#include <libavformat/avformat.h>
+#include <stdio.h>
+
+#include "config/error.h"
+#include "tests/proof/eye.h"
+
+static int open_file(AVFormatContext **ret, const char *name)
+{
+    AVDictionary *options = NULL;
+    av_dict_set(&options, "probesize", "65536", 0);
+    av_dict_set(&options, "analyzeduration", "0", 0);
+    int r = avformat_open_input(ret, name, NULL, &options);
+    av_dict_free(&options);
+    if (r >= 0)
+        r = avformat_find_stream_info(*ret, NULL);
+    return r < 0 ? r : av_find_best_stream(*ret, AVMEDIA_TYPE_VIDEO, -1, -1, NULL, 0);
+}
+
+static void look_at(struct proof_tally *tally, const char *name)
+{
+    AVFormatContext *format = NULL;
+    AVPacket *pkt = av_packet_alloc();
+    const long seen = atomic_load(&tally->seen[PROOF_FILE]);
+    const long leaks = atomic_load(&tally->leaks);
+    const int stream = open_file(&format, name);
+    if (stream < 0 || !pkt) {
+        printf("%s: cannot be opened\n", name);
+        atomic_fetch_add(&tally->broken, 1);
+    } else {
+        struct proof_eye *eye = proof_eye_open(tally, PROOF_FILE);
+        proof_eye_begin(eye, format->streams[stream]->codecpar);
+        while (av_read_frame(format, pkt) >= 0) {
+            if (pkt->stream_index == stream)
+                proof_eye_take(eye, pkt, PROOF_FILE);
+            av_packet_unref(pkt);
+        }
+        proof_eye_close(eye);
+        printf("%s: %ld pictures, %ld leaks\n", name, atomic_load(&tally->seen[PROOF_FILE]) - seen,
+               atomic_load(&tally->leaks) - leaks);
+    }
+    fflush(stdout);
+    av_packet_free(&pkt);
+    avformat_close_input(&format);
+}
+
+int proof_look(int count, char **names, const char *folder)
+{
+    struct proof_tally *tally = proof_tally_create(folder);
+    if (!tally)
+        return HALO_EXIT_FAILED;
+    for (int i = 0; i < count; i++)
+        look_at(tally, names[i]);
+    proof_tally_print(tally, false);
+    return atomic_load(&tally->leaks) ? HALO_EXIT_FAILED : 0;
+}

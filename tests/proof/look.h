@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Looks at what halod has written or sends. */
+#ifndef HALO_PROOF_LOOK_H
+#define HALO_PROOF_LOOK_H
+
+/* Every picture of every one of these files (or unix:PATH, or any URL), to its end; a line for each
+ * of them, then figures. What cannot be opened or decoded counts as broken. The program's status:
+ * 1 for a leak. */
+int proof_look(int count, char **names, const char *folder);
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * A live stream (pipeline/live.h) of painted pictures, with eyes on all that it tells. One thread,
+ * but for what the stream's own threads do. */
+#ifndef HALO_PROOF_PLAYER_H
+#define HALO_PROOF_PLAYER_H
+
+#include "tests/proof/tally.h"
+
+struct proof_player;
+
+struct proof_chance {
+    unsigned long long state;
+};
+unsigned proof_chance(struct proof_chance *chance, unsigned below); /* 0 .. below - 1 */
+
+/* Chains that destroy the canary, NULL-terminated. */
+extern const char *const proof_chains[];
+
+/* Likewise, but in a region alone, and the area where they do: cells at its edges are left out, for
+ * encoders mix them with their neighbours. */
+extern const char *const proof_region_chains[];
+extern const struct halo_canary_area proof_region;
+
+struct proof_player_settings {
+    const char *clip; /* painted pictures in a file, played in a loop as fast as can be; or: */
+    int number;       /* of the first picture of test: */
+    int backend;      /* index into halo_run_backends */
+    double gpu_timeout;
+    bool region;  /* only in a region pictures are filtered */
+    bool sparing; /* nothing but bytes is encoded */
+};
+
+/* Its own outputs are chosen by chance. NULL where it does not start, as under faults it may. */
+struct proof_player *proof_player_open(const struct proof_player_settings *settings,
+                                       struct proof_tally *tally, struct proof_chance *chance);
+
+/* Other filters, a snapshot, a viewer more or less. */
+void proof_player_act(struct proof_player *p, struct proof_chance *chance);
+
+bool proof_player_done(struct proof_player *p);
+bool proof_player_is_stuck(struct proof_player *p); /* the process has to end by _exit() */
+void proof_player_stop(struct proof_player *p);     /* comes back at once */
+void proof_player_close(struct proof_player *p);    /* blocks; NULL: nothing to do */
+
+#endif

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Whether anything of a raw picture ever comes out of halod: the programs of tools/prove-privacy.
+ * */
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "config/error.h"
+#include "config/log.h"
+#include "config/run.h"
+#include "pipeline/av.h"
+#include "tests/proof/checker.h"
+#include "tests/proof/eye.h"
+#include "tests/proof/look.h"
+#include "tests/proof/rounds.h"
+
+static const char help[] =
+    "halo-prove checker [OPTION ...]   is the leak checker itself to be trusted?\n"
+    "halo-prove run [OPTION ...]       streams in this program's processes, under faults\n"
+    "halo-prove look FILE ...          pictures that halod has made: files, unix:PATH\n"
+    "\n"
+    "  --frames N    run: pictures to examine, at least (20000); checker: filtered ones\n"
+    "  --faults N    run: faults to inject, at least (200)\n"
+    "  --leaks N     checker: made in each way (1000)\n"
+    "  --points N    run: distinct points at which they are, at least (0)\n"
+    "  --seconds N   run: ends then in any case (0: not)\n"
+    "  --round N     run: seconds that an engine lasts (2)\n"
+    "  --workers N   run: engines at a time (as many as there are CPUs)\n"
+    "  --streams N   run: of each engine (4)\n"
+    "  --seed N      run: of everything that happens by chance (1)\n"
+    "  --wish LIST   run: HALOD_FAULT (kernels/fault.h) of every engine, not one by chance\n"
+    "  --backend B   cpu, cuda or auto (cpu)\n"
+    "  --out FOLDER  pictures that leak go there (.)\n"
+    "  --leak        run: with pictures that leak on purpose; all must be found\n"
+    "  --verbose     every point by its name\n"
+    "  --log         what halod logs, on standard error\n"
+    "\n"
+    "Painted pictures (pipeline/canary.h) go in. Exit status: 0, 1 a leak (or, in run, an engine\n"
+    "that crashed, or too little done), 64 usage.\n";
+
+struct wish {
+    struct proof_rounds rounds;
+    long leaks;
+    bool verbose, log;
+};
+
+static void fail_usage(const char *what)
+{
+    fprintf(stderr, "halo-prove: %s: see halo-prove --help\n", what);
+    exit(HALO_EXIT_USAGE);
+}
+
+static double number(const char *text, double most)
+{
+    char *end;
+    const double ret = strtod(text, &end);
+    if (!*text || *end || !(ret >= 0 && ret <= most))
+        fail_usage(text);
+    return ret;
+}
+
+static int backend_of(const char *name)
+{
+    for (int i = 0; halo_run_backends[i]; i++)
+        if (!strcmp(halo_run_backends[i], name))
+            return i;
+    fail_usage(name);
+    return 0;
+}
+
+static void parse(struct wish *w, int argc, char **argv)
+{
+    static const struct option rows[] = {{"frames", 1, NULL, 'f'},
+                                         {"faults", 1, NULL, 'F'},
+                                         {"leaks", 1, NULL, 'l'},
+                                         {"points", 1, NULL, 'p'},
+                                         {"seconds", 1, NULL, 't'},
+                                         {"round", 1, NULL, 'r'},
+                                         {"workers", 1, NULL, 'w'},
+                                         {"streams", 1, NULL, 's'},
+                                         {"seed", 1, NULL, 'S'},
+                                         {"backend", 1, NULL, 'b'},
+                                         {"out", 1, NULL, 'o'},
+                                         {"leak", 0, NULL, 'L'},
+                                         {"wish", 1, NULL, 'W'},
+                                         {"verbose", 0, NULL, 'v'},
+                                         {"help", 0, NULL, 'h'},
+                                         {"log", 0, NULL, 'g'},
+                                         {NULL}};
+    struct proof_rounds *r = &w->rounds;
+    for (int c; (c = getopt_long(argc, argv, "hv", rows, NULL)) != -1;) {
+        switch (c) {
+        case 'f':
+            r->pictures = (long)number(optarg, 1e12);
+            break;
+        case 'F':
+            r->faults = (long)number(optarg, 1e12);
+            break;
+        case 'l':
+            w->leaks = (long)number(optarg, 1e9);
+            break;
+        case 'p':
+            r->points = (long)number(optarg, 4000);
+            break;
+        case 't':
+            r->seconds = number(optarg, 1e9);
+            break;
+        case 'r':
+            r->round = number(optarg, 30);
+            break;
+        case 'w':
+            r->workers = (int)number(optarg, 64);
+            break;
+        case 's':
+            r->streams = (int)number(optarg, 32);
+            break;
+        case 'S':
+            r->seed = (unsigned)number(optarg, 4e9);
+            break;
+        case 'b':
+            r->backend = backend_of(optarg);
+            break;
+        case 'o':
+            r->folder = optarg;
+            break;
+        case 'W':
+            r->wish = optarg;
+            break;
+        case 'L':
+            r->leak = true;
+            break;
+        case 'v':
+            w->verbose = true;
+            break;
+        case 'g':
+            w->log = true;
+            break;
+        case 'h':
+            fputs(help, stdout);
+            exit(0);
+        default:
+            exit(HALO_EXIT_USAGE);
+        }
+    }
+    if (r->workers < 1 || r->streams < 1)
+        fail_usage("--workers and --streams are 1 or more");
+}
+
+/* Whether as much was done as was wanted, and well. */
+static bool judge(const struct wish *w, const struct proof_tally *t)
+{
+    int points;
+    const long faults = proof_tally_faults(t, &points), pictures = proof_tally_pictures(t);
+    const long leaks = atomic_load(&t->leaks);
+    bool ret = true;
+    if (w->rounds.leak) {
+        printf("%ld of %ld leaks found\n", leaks, pictures);
+        return leaks > 0 && leaks == pictures;
+    }
+    if (pictures < w->rounds.pictures)
+        printf("too few: %ld pictures of %ld\n", pictures, w->rounds.pictures), ret = false;
+    if (faults < w->rounds.faults)
+        printf("too few: %ld faults of %ld\n", faults, w->rounds.faults), ret = false;
+    if (points < w->rounds.points)
+        printf("too few: %d points of %ld\n", points, w->rounds.points), ret = false;
+    if (atomic_load(&t->failed))
+        printf("%ld engines crashed, or did not end\n", atomic_load(&t->failed)), ret = false;
+    return ret && leaks == 0;
+}
+
+static int run(const struct wish *w)
+{
+    struct proof_tally *tally = proof_tally_create(w->rounds.folder);
+    if (!tally || !proof_rounds_run(&w->rounds, tally))
+        return HALO_EXIT_FAILED;
+    proof_tally_print(tally, w->verbose);
+    return judge(w, tally) ? 0 : HALO_EXIT_FAILED;
+}
+
+int main(int argc, char **argv)
+{
+    struct wish wish = {.leaks = 1000,
+                        .rounds = {.pictures = 20000,
+                                   .faults = 200,
+                                   .round = 2,
+                                   .workers = (int)sysconf(_SC_NPROCESSORS_ONLN),
+                                   .streams = 4,
+                                   .seed = 1,
+                                   .backend = backend_of("cpu"),
+                                   .folder = "."}};
+    const char *what = argc > 1 ? argv[1] : "";
+    if (!strcmp(what, "--help") || !strcmp(what, "-h")) {
+        fputs(help, stdout);
+        return 0;
+    }
+    if (argc < 2)
+        fail_usage("what?");
+    parse(&wish, argc - 1, argv + 1);
+    argc -= 1 + optind, argv += 1 + optind;
+    halo_av_init_log();
+    halo_log_set_level(wish.log ? HALO_LOG_INFO : HALO_LOG_QUIET);
+    mkdir(wish.rounds.folder, 0777);
+    if (!strcmp(what, "look"))
+        return proof_look(argc, argv, wish.rounds.folder);
+    if (argc)
+        fail_usage(argv[0]);
+    if (!strcmp(what, "checker"))
+        return proof_checker_run(halo_run_backends[wish.rounds.backend], wish.rounds.pictures,
+                                 wish.leaks)
+                   ? 0
+                   : HALO_EXIT_FAILED;
+    if (strcmp(what, "run") != 0)
+        fail_usage(what);
+    return run(&wish);
+}

@@ -1,0 +1,356 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# The part of a proof (tools/prove-privacy) that asks the daemon itself, as its users meet it.
+"""A daemon with painted pictures and faults by chance; viewers of every kind of output, whose pictures
+halo-prove looks at; and somebody who changes filters, reloads, and kills and stops engines."""
+import array
+import json
+import mmap
+import os
+import random
+import re
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import threading
+import time
+
+WIDTH, HEIGHT, RATE = 96, 64, 200
+CHAINS = ('gblur=sigma=3', 'gblur=sigma=12', 'boxblur=lr=4:lp=2', 'pixelize=w=16:h=16',
+          'avgblur=sizeX=5', 'gblur=sigma=4,sobel')
+PLANS = ('heap:p=0.001,time:p=0.002', 'code:p=0.001', 'submit:p=0.001,finish:p=0.001',
+         'upload:p=0.001,download:p=0.001,launch:p=0.001', 'alloc:p=0.002,memory:p=0.01',
+         'heap:p=0.0005,code:p=0.0005,skip:p=0.01', 'kill:%d', 'hang:%d', 'illegal:p=0.001', '')
+NEW_BUFFER, RELEASE_BUFFER, CAPS, END = range(4)
+
+
+class Figures:
+    """Sums of what programs have printed, and faults by their points."""
+
+    def __init__(self):
+        self.pictures = self.cards = self.broken = self.leaks = 0
+        self.cell = self.block = 0.0
+        self.points, self.kinds = {}, {}
+
+    def add(self, text, kind='engine'):
+        """text: what halo-prove has printed; False where it has not come to its end."""
+        found = re.search(r'^figures: (.*)$', text, re.M)
+        if not found:
+            return False
+        values = dict(word.split('=') for word in found.group(1).split())
+        for name in ('pictures', 'cards', 'broken', 'leaks'):
+            setattr(self, name, getattr(self, name) + int(values[name]))
+        self.kinds[kind] = self.kinds.get(kind, 0) + int(values['pictures'])
+        self.cell = max(self.cell, float(values['cell']))
+        self.block = max(self.block, float(values['block']))
+        return True
+
+    def fault(self, point, count=1):
+        self.points[point] = self.points.get(point, 0) + count
+
+    def add_log(self, path):
+        if os.path.exists(path):
+            with open(path, encoding='utf-8') as file:
+                for line in file:
+                    self.fault(line.strip())
+
+    def faults(self):
+        return sum(self.points.values())
+
+
+class Eye(threading.Thread):
+    """halo-prove at an output, begun again whenever it ends, until close()."""
+
+    def __init__(self, proof, source):
+        super().__init__(daemon=True)
+        self.proof, self.source, self.closed, self.process = proof, source, False, None
+        self.start()
+
+    def run(self):
+        while not self.closed:
+            self.look()
+            time.sleep(0.05)
+
+    def look(self):
+        self.process = self.proof.looker(self.source)
+        self.proof.take(self.process.communicate()[0], self.source[-3:])
+
+    def close(self):
+        """Once the daemon has ended."""
+        self.closed = True
+        self.join(20)
+        if self.is_alive():
+            self.process.kill()
+            self.join()
+
+
+class PipedEye(Eye):
+    """One that gets pictures through this program, as YUV4MPEG2."""
+
+    FORM = 'C420mpeg2'
+
+    def look(self):
+        try:
+            self.pictures = self.connect()
+        except OSError:
+            return
+        self.process = self.proof.looker('pipe:0', stdin=subprocess.PIPE)
+        try:
+            self.process.stdin.write(
+                f'YUV4MPEG2 W{WIDTH} H{HEIGHT} F25:1 Ip A1:1 {self.FORM}\n'.encode())
+            for picture in self.pictures:
+                self.process.stdin.write(b'FRAME\n' + picture)
+        except OSError:
+            pass
+        self.proof.take(self.process.communicate()[0],
+                        'virtual camera' if self.FORM == 'C422' else '.fd')
+
+
+class FrameEye(PipedEye):
+    """A viewer of a .fd socket (halod-sockets(7))."""
+
+    def connect(self):
+        client = socket.socket(socket.AF_UNIX)
+        client.connect(self.source)
+        client.settimeout(20)
+        return self.frames(client)
+
+    @staticmethod
+    def exactly(client, size):
+        data = b''
+        while len(data) < size:
+            part = client.recv(size - len(data))
+            if not part:
+                raise EOFError
+            data += part
+        return data
+
+    def frames(self, client):
+        with client:
+            while True:
+                fds = array.array('i')
+                try:
+                    head, control, _, _ = client.recvmsg(8, socket.CMSG_SPACE(16))
+                    for _, _, data in control:
+                        fds.frombytes(data[:len(data) - len(data) % 4])
+                    kind, size = struct.unpack('=II', head + self.exactly(client, 8 - len(head)))
+                    payload = self.exactly(client, size)
+                except (OSError, EOFError):
+                    return
+                for fd in fds:
+                    number, length = struct.unpack('=Q', payload[:8])[0], os.fstat(fd).st_size
+                    with mmap.mmap(fd, length, mmap.MAP_SHARED, mmap.PROT_READ) as memory:
+                        picture = memory[:WIDTH * HEIGHT * 3 // 2]
+                    os.close(fd)
+                    client.sendall(struct.pack('=IIQ', RELEASE_BUFFER, 8, number))
+                    yield picture
+                if kind == END:
+                    return
+
+
+class CameraEye(PipedEye):
+    """A reader of a virtual camera that is played (tests/standin/loopback.c)."""
+
+    FORM = 'C422'
+
+    def __init__(self, proof, source):
+        self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.listener.bind(source)
+        self.listener.listen()
+        self.listener.settimeout(0.5)
+        super().__init__(proof, source)
+
+    def connect(self):
+        opened, _ = self.listener.accept()
+        opened.setblocking(True)
+        opened.recv(100)
+        return self.read(opened)
+
+    @staticmethod
+    def read(opened):
+        while picture := opened.recv(1 << 20):
+            if len(picture) == WIDTH * HEIGHT * 2:
+                yield picture[0::2] + picture[1::4] + picture[3::4]
+
+
+class Served:
+    """Rounds with a daemon. programs: finds halod, haloctl and halo-prove by their names."""
+
+    def __init__(self, programs, folder, seed=1, backend='cpu', loopback=None):
+        self.programs, self.folder, self.backend, self.loopback = programs, folder, backend, loopback
+        self.random, self.seed = random.Random(seed), seed
+        self.figures, self.failures, self.rounds = Figures(), [], 0
+        self.lock = threading.Lock()
+
+    # ---- halo-prove ----
+
+    def looker(self, source, **more):
+        return subprocess.Popen([self.programs('halo-prove'), 'look', '--out', self.folder, source],
+                                stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, **more)
+
+    def take(self, out, kind):
+        with self.lock:
+            self.figures.add(out.decode(errors='replace'), kind)
+            for line in out.decode(errors='replace').splitlines():
+                if line.startswith('LEAK'):
+                    print(line, flush=True)
+
+    # ---- the daemon ----
+
+    def path(self, name):
+        return os.path.join(self.place, name)
+
+    def stream(self, name, number, **more):
+        outputs = [{'unix': self.path(name + '.nut'), 'video': {'codec': 'raw'}},
+                   {'unix': self.path(name + '.fd')},
+                   {'unix': self.path(name + '.ts'), 'video': {'crf': '12', 'preset': 'ultrafast'}},
+                   {'file': self.path(name + '-%s.mkv'), 'segment_time': 2,
+                    'video': {'crf': '12', 'preset': 'ultrafast'}}]
+        if self.loopback:
+            outputs.append({'v4l2': f'/dev/video{number}',
+                            'video': {'size': f'{WIDTH}x{HEIGHT}', 'fps': 50}})
+        return {'input': f'test:size={WIDTH}x{HEIGHT}:rate={RATE}:canary={number * 4096}',
+                'filters': self.random.choice(CHAINS), 'backend': self.backend, 'gpu_timeout': 1,
+                'on_error': self.random.choice(('card', 'solid', 'last')), 'own_engine': True,
+                'outputs': outputs, **more}
+
+    def write(self):
+        settings = {'version': 1, 'control': {'path': self.path('control.sock')},
+                    'http': {'listen': 'unix:' + self.path('http.sock')},
+                    'streams': {name: self.stream(name, 10 + at) for at, name in enumerate(('a', 'b'))}}
+        with open(self.path('halod.yaml~'), 'w', encoding='utf-8') as file:
+            json.dump(settings, file)
+        os.rename(self.path('halod.yaml~'), self.path('halod.yaml'))
+
+    def haloctl(self, *words):
+        try:
+            return subprocess.run([self.programs('haloctl'), '-s', self.path('control.sock'), *words],
+                                  stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=10,
+                                  check=False).stdout.decode()
+        except subprocess.TimeoutExpired:
+            return ''
+
+    def engines(self):
+        try:
+            status = json.loads(self.haloctl('-j', 'status'))['status']
+        except (ValueError, KeyError):
+            return []
+        return [engine['pid'] for engine in status['engines'] if engine['pid']]
+
+    def fetch(self, path, name, seconds):
+        """Over HTTP, for as long."""
+        end = time.monotonic() + seconds
+        try:
+            with socket.socket(socket.AF_UNIX) as client, open(self.path(name), 'wb') as file:
+                client.settimeout(6)
+                client.connect(self.path('http.sock'))
+                client.sendall(f'GET {path} HTTP/1.0\r\nHost: localhost\r\n\r\n'.encode())
+                data = b''
+                while time.monotonic() < end and (part := client.recv(1 << 16)):
+                    data += part
+                file.write(data.split(b'\r\n\r\n', 1)[1] if b' 200 ' in data[:20] else b'')
+        except (OSError, IndexError):
+            pass
+
+    # ---- what happens to it ----
+
+    def act(self, number):
+        name = self.random.choice('ab')
+        what = self.random.randrange(8)
+        if what < 2:
+            self.haloctl('set', name, 'filters=' + self.random.choice(CHAINS))
+            self.figures.fault('set other filters, over the socket')
+        elif what == 2:
+            self.haloctl('snapshot', name, self.path(f'shot{number}.png'))
+        elif what == 3:
+            self.fetch(f'/{name}/snapshot.jpg', f'http{number}.jpg', 6)
+        elif what == 4:
+            self.fetch(f'/{name}/stream.mjpeg', f'http{number}.mjpeg', 1)
+        elif what == 5:
+            self.write()
+            self.haloctl('reload')
+            self.figures.fault('reload of the daemon')
+        elif pids := self.engines():
+            self.disturb(self.random.choice(pids), what == 6)
+
+    def disturb(self, pid, for_good):
+        try:
+            os.kill(pid, signal.SIGKILL if for_good else signal.SIGSTOP)
+            if not for_good:
+                time.sleep(0.6)
+                os.kill(pid, signal.SIGCONT)
+        except OSError:
+            return
+        self.figures.fault("killed by SIGKILL, the daemon's engine" if for_good
+                           else "stopped by SIGSTOP, the daemon's engine")
+
+    def eyes(self):
+        """A device has to be there before the daemon looks for it, other outputs come with it."""
+        ret = [CameraEye(self, self.path(f'video{10 + at}')) for at in range(2)
+               ] if self.loopback else []
+        yield ret
+        for name in 'ab':
+            ret += [Eye(self, f'unix:{self.path(name)}.nut'), Eye(self, f'unix:{self.path(name)}.ts'),
+                    FrameEye(self, f'{self.path(name)}.fd')]
+        yield ret
+
+    def environment(self):
+        plan = self.random.choice(PLANS)
+        plan = plan % self.random.randrange(100, 1500) if '%' in plan else plan
+        ret = {**os.environ, 'HALOD_FAULT': f'seed:{self.seed + self.rounds}' + (',' + plan if plan else ''),
+               'HALOD_FAULT_LOG': self.path('faults')}
+        if self.loopback:
+            ret |= {'LD_PRELOAD': self.loopback, 'HALO_STANDIN_LOOPBACK': self.place}
+        return ret
+
+    def round(self, seconds):
+        """One daemon, for so long."""
+        self.place = os.path.join(self.folder, 'served')
+        shutil.rmtree(self.place, ignore_errors=True)
+        os.makedirs(self.place)
+        self.rounds += 1
+        self.write()
+        eyes = self.eyes()
+        opened = next(eyes)
+        with open(self.path('log'), 'wb') as log:
+            daemon = subprocess.Popen([self.programs('halod'), '-c', self.path('halod.yaml')],
+                                      stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                                      env=self.environment(), start_new_session=True)
+        opened = next(eyes)
+        end, number = time.monotonic() + seconds, 0
+        time.sleep(min(1, seconds / 4))
+        while time.monotonic() < end and daemon.poll() is None:
+            number += 1
+            self.act(number)
+            time.sleep(0.1)
+        self.finish(daemon)
+        for eye in opened:
+            eye.close()
+        self.look_at_files()
+        self.figures.add_log(self.path('faults'))
+
+    def finish(self, daemon):
+        early = daemon.poll()
+        if early is None:
+            daemon.terminate()
+            try:
+                daemon.wait(30)
+            except subprocess.TimeoutExpired:
+                daemon.kill()
+                early = 'does not end'
+        daemon.wait()
+        if early is not None:
+            with open(self.path('log'), errors='replace', encoding='utf-8') as log:
+                self.failures.append(f'round {self.rounds}: the daemon ended by itself, {early}:\n' +
+                                     log.read()[-2000:])
+
+    def look_at_files(self):
+        for kind, suffix in (('snapshots', 'png'), ('HTTP', 'jpg'), ('HTTP', 'mjpeg'), ('files', 'mkv')):
+            files = [self.path(name) for name in os.listdir(self.place)
+                     if name.endswith('.' + suffix) and os.path.getsize(self.path(name))]
+            if files:
+                done = subprocess.run(
+                    [self.programs('halo-prove'), 'look', '--out', self.folder, *files],
+                    stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
+                self.take(done.stdout, kind)

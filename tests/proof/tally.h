@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * What a proof has counted, in memory that its processes share: what is counted there stays when
+ * one of them is killed. All calls from any thread of any of them. */
+#ifndef HALO_PROOF_TALLY_H
+#define HALO_PROOF_TALLY_H
+
+#include <libavutil/frame.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "pipeline/canary.h"
+
+enum proof_seen {
+    PROOF_RAW,      /* a picture as bytes */
+    PROOF_ENCODED,  /* decoded again */
+    PROOF_JPEG,     /* likewise, from a stream of such */
+    PROOF_SNAPSHOT, /* likewise, a file */
+    PROOF_CARD,     /* shown while nothing else can be, or told in advance */
+    PROOF_FILE,     /* of a file or an address that was given */
+    PROOF_KINDS,
+};
+
+enum { PROOF_POINTS = 4096 };
+
+/* A place where faults were injected; key 0: free. */
+struct proof_point {
+    atomic_ullong key;
+    char name[120];
+    atomic_long count;
+};
+
+struct proof_tally {
+    const char *folder; /* for pictures that leak; NULL: they are not saved */
+    int64_t begin;      /* ns */
+    atomic_long seen[PROOF_KINDS], plain, broken, leaks, saved;
+    atomic_int cell, block; /* the strongest of pictures that did not leak, in thousandths */
+    atomic_long streams, rounds, killed, gave_up, failed;
+    atomic_int most_points; /* of the source, passed by one process */
+    struct proof_point point[PROOF_POINTS];
+};
+
+/* NULL: no memory. Lasts as long as the program. */
+struct proof_tally *proof_tally_create(const char *folder);
+
+/* Pictures that were looked at: all kinds but cards; of cards. */
+long proof_tally_pictures(const struct proof_tally *t);
+
+/* A picture has been looked at; what leaks is saved. */
+void proof_tally_see(struct proof_tally *t, enum proof_seen kind, const AVFrame *frame,
+                     const struct halo_canary_look *look);
+
+/* A fault, or what stands for one; name: "KIND" or "KIND PLACE". */
+void proof_tally_fault(struct proof_tally *t, const char *name);
+long proof_tally_faults(const struct proof_tally *t, int *ret_points);
+
+void proof_tally_print(const struct proof_tally *t, bool points);
+
+#endif

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# The leak checker is to be trusted, and finds nothing: the short form of tools/prove-privacy.
+"""$HALO_PROVE, $HALOD and $HALOCTL are programs of a build with -Dfaults=true."""
+import os
+import re
+import subprocess
+
+from halotest import PATIENCE, HaloTest, is_sanitized, main
+from served import Served
+
+PROVE = os.environ['HALO_PROVE']
+PROGRAMS = {'halod': os.environ['HALOD'], 'haloctl': os.environ['HALOCTL'], 'halo-prove': PROVE}
+SHARE = 10 if is_sanitized() else 1  # of the work, one of so many
+
+
+def figure(text, name):
+    return float(re.search(rf'^figures: .*\b{name}=([0-9.]+)', text, re.M).group(1))
+
+
+class Proof(HaloTest):
+    def prove(self, *words, code=0):
+        done = subprocess.run([PROVE, *words, '--out', self.folder], stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, timeout=500, check=False)
+        out = done.stdout.decode()
+        self.assertEqual(done.returncode, code, out + done.stderr.decode(errors='replace')[-3000:])
+        return out
+
+    def saved(self):
+        return [name for name in os.listdir(self.folder) if name.startswith('leak-')]
+
+    def test_the_checker(self):
+        """No false alarm, and every leak is found."""
+        out = self.prove('checker', '--frames', str(16000 // SHARE), '--leaks', str(200 // SHARE))
+        self.assertIn('checker: sound', out)
+        self.assertIn(': 1000 of 1000 found', out)
+        alarms, *_ = out.split('leaks on purpose:\n')
+        self.assertLess(figure(alarms, 'cell'), 0.125, 'the margin to 0.25 is too small')
+        leaks = re.findall(r'(\d+) of (\d+) found, +(\d+) after (\w+)', out)
+        self.assertEqual(len(leaks), 3 * 16)
+        for now, of, coded, _ in leaks:
+            self.assertEqual({now, of, coded}, {str(200 // SHARE)})
+
+    def test_streams_that_leak(self):
+        """By a build that does so on purpose: all are found, and the pictures are saved."""
+        out = self.prove('run', '--leak', '--frames', str(2000 // SHARE), '--seconds',
+                         str(30 * PATIENCE), '--round', '1')
+        found, of = re.search(r'(\d+) of (\d+) leaks found', out).groups()
+        self.assertEqual(found, of)
+        self.assertGreaterEqual(int(found), 2000 // SHARE)
+        self.assertTrue(self.saved())
+
+    def test_streams_under_faults(self):
+        out = self.prove('run', '--frames', str(60000 // SHARE), '--faults', str(600 // SHARE),
+                         '--points', str(40 // SHARE), '--seconds', str(40 * PATIENCE), '--round',
+                         '1', '--seed', str(os.getpid()))
+        print(out)
+        self.assertEqual(figure(out, 'leaks'), 0)
+        self.assertEqual(self.saved(), [])
+
+    def test_the_daemon_under_faults(self):
+        served = Served(PROGRAMS.get, self.folder, os.getpid(),
+                        loopback=None if is_sanitized() else
+                        os.environ.get('HALO_STANDIN_LOOPBACK_LIBRARY'))
+        served.round(9)
+        self.assertEqual(served.failures, [])
+        self.assertEqual(served.figures.leaks, 0)
+        self.assertGreater(served.figures.pictures, 200)
+        print(served.figures.kinds)
+
+    def test_usage(self):
+        for words in ((), ('what',), ('run', '--frames', 'x'), ('run', 'more'),
+                      ('run', '--backend', 'none'), ('run', '--workers', '0')):
+            with self.subTest(words):
+                done = subprocess.run([PROVE, *words], stdout=subprocess.PIPE,
+                                      stderr=subprocess.PIPE, check=False)
+                self.assertEqual((done.returncode, done.stdout), (64, b''))
+                self.assertEqual(done.stderr.count(b'\n'), 1)
+
+
+if __name__ == '__main__':
+    main()
