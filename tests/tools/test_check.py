@@ -10,8 +10,9 @@ import tempfile
 import unittest
 
 ROOT = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), '../..'))
-SHORT = ['sanitized', 'plain', 'nocuda']
-LONG = ['gpu', 'random', 'aarch64', 'mutants', 'kernels', 'threads', 'full']
+SHORT = ['sanitized', 'plain', 'nocuda', 'vm']
+LONG = ['gpu', 'service', 'proof', 'random', 'aarch64', 'mutants', 'kernels', 'packages', 'threads',
+        'cameras', 'full']
 MESON = '''#!/bin/sh
 case $1,$2 in
 setup,--reconfigure) folder=$3 ;;
@@ -37,7 +38,7 @@ class Check(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.mkdtemp()
         self.addCleanup(shutil.rmtree, self.folder)
-        for name in ('bin', 'tools', 'tests/kernels', 'tests/gpu', 'tests/vm'):
+        for name in ('bin', 'tools', 'tests/kernels', 'tests/gpu', 'tests/vm', 'tests/tools'):
             os.makedirs(self.path(name))
         for name in ('check', 'test_results.py'):
             shutil.copy(os.path.join(ROOT, 'tools', name), self.path('tools'))
@@ -45,7 +46,11 @@ class Check(unittest.TestCase):
         self.program('bin/meson-program', '#!/bin/sh\necho 3 passed, 0 failed, 0 skipped\n')
         self.program('bin/cc', '#!/bin/sh\nexec cp /bin/true "$3"\n')
         self.program('tests/kernels/mutants.py', '#!/bin/sh\necho 2 passed\n')
+        self.program('tools/packages', '#!/bin/sh\nmkdir -p "$2/again"\n')
+        self.program('tests/tools/packages', '#!/bin/sh\necho 2 passed\n')
+        self.program('tests/vm/service-run', '#!/bin/sh\necho 2 passed, 0 failed, 0 skipped\n')
         self.program('tests/vm/run', '#!/bin/sh\necho 2 passed, 0 failed, 0 skipped\n')
+        self.program('tools/prove-privacy', '#!/bin/sh\necho proved\n')
         self.program('tests/gpu/run', '#!/bin/sh\necho no GPU\nexit 77\n')
         for name in ('bin/ninja', 'bin/ffmpeg', 'bin/nvcc', 'bin/aarch64-linux-gnu-gcc',
                      'bin/qemu-aarch64', 'tools/setup'):
@@ -86,12 +91,26 @@ class Check(unittest.TestCase):
     def test_parts(self):
         lines = self.check()
         self.assertEqual(self.parts(lines), SHORT)
-        self.assertEqual(lines[-1], '5 passed, 0 failed, 0 skipped')
+        self.assertEqual(lines[-1], '7 passed, 0 failed, 0 skipped')
         self.assertEqual(self.parts(self.check('mutants', 'plain')), ['mutants', 'plain'])
         lines = self.check('--long')
         self.assertEqual(self.parts(lines), SHORT + LONG)
         self.assertIn('skipped: tests/gpu/run: no GPU', lines)
         self.assertIn(', 0 failed, 1 skipped', lines[-1])
+
+    def test_no_virtual_machine(self):
+        self.program('tests/vm/run', '#!/bin/sh\necho boot: there is no network\nexit 77\n')
+        lines = self.check('vm')
+        self.assertIn('skipped: cameras in a virtual machine, 3 rounds: boot: there is no network',
+                      lines)
+        self.assertEqual(lines[-1], '0 passed, 0 failed, 1 skipped')
+
+    def test_rounds(self):
+        """The long form has each fault as often as is promised."""
+        self.program('tests/vm/run', '#!/bin/sh\necho $HALOTEST_ROUNDS passed, 0 failed, 0 skipped\n')
+        for part, rounds in (('vm', 3), ('cameras', 20)):
+            told = '\n'.join(self.check(part))
+            self.assertIn(f'virtual machine, {rounds} rounds: {rounds} passed, 0 failed', told)
 
     def test_failures(self):
         lines = self.check('--long', code=1, BAD='build-check')
@@ -105,7 +124,7 @@ class Check(unittest.TestCase):
         for part in LONG:
             self.assertIn(f'skipped: {part}: needs about {self.need(part)} minutes, 0 are left',
                           [line.replace(' 1 are', ' 0 are') for line in lines])
-        self.assertEqual(lines[-1], f'5 passed, 0 failed, {len(LONG)} skipped')
+        self.assertEqual(lines[-1], f'7 passed, 0 failed, {len(LONG)} skipped')
 
     def test_time_that_is_left_counts(self):
         minutes = max(map(self.need, LONG))
@@ -147,8 +166,8 @@ class Check(unittest.TestCase):
     def test_help(self):
         lines = self.check('--help')
         self.assertEqual(lines[0], 'tools/check [--long [--minutes N] | PART ...]')
-        self.assertEqual([line.split()[0] for line in lines if line.startswith('  ')],
-                         SHORT + LONG + ['vm', 'cameras'])
+        found = (re.match(r'  (\w+)  ', line) for line in lines)
+        self.assertEqual([match[1] for match in found if match], SHORT + LONG)
 
 
 class Setup(unittest.TestCase):
