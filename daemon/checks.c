@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Chains, encoders and cameras of the daemon's file. Nothing is opened: the supervisor asks, too.
- */
+ * Chains, encoders and cameras of the daemon's file. The supervisor asks, too: no device is opened,
+ * and of a mask's file only the beginning is read. */
 #include "daemon/checks.h"
 
 #include <errno.h>

@@ -61,6 +61,7 @@ void sv_stream_destroy(struct sv_stream *stream)
     sv_settings_free(stream->coming);
     halo_stream_settings_finish(&stream->settings);
     free(stream->camera_is);
+    json_decref(stream->masks);
     json_decref(stream->regions);
     free(stream);
 }

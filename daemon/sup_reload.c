@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * New settings: only streams that differ from what is in force are touched. */
+ * New settings: only streams that differ from what is in force are touched, those among them whose
+ * masks are in files that were changed. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,6 +82,17 @@ static int change_filters(struct sv_stream *stream, const struct halo_stream_set
     return 0;
 }
 
+/* Whether an engine has read other images than there are now: the same files, changed. */
+static bool has_old_masks(const struct sv_stream *stream, const struct halo_stream_settings *wanted)
+{
+    if (stream->phase != SV_IN || stream->coming)
+        return false;
+    json_t *masks = sv_masks_of(wanted);
+    const bool old = !json_equal(masks, stream->masks);
+    json_decref(masks);
+    return old;
+}
+
 static int change(struct sv_stream *stream, const struct halo_stream_settings *wanted,
                   struct reload *reload, struct halo_error *err)
 {
@@ -89,7 +101,7 @@ static int change(struct sv_stream *stream, const struct halo_stream_settings *w
         stream->removed ? HALO_CHANGE_REST : halo_stream_settings_compare(now, wanted);
     /* Others that are asked for and not in force yet are not what the file says. */
     const bool sets = !stream->coming && sv_request_sets(stream);
-    if (what == HALO_CHANGE_NONE && !sets)
+    if (what == HALO_CHANGE_NONE && !sets && !has_old_masks(stream, wanted))
         return 0;
     const bool only_filters = what != HALO_CHANGE_REST && !stream->coming;
     json_array_append_new(json_object_get(reload->result, only_filters ? "set" : "changed"),

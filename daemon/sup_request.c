@@ -23,6 +23,7 @@ static void free_request(struct sv_request *request)
 {
     for (size_t i = 0; i < sizeof request->chain / sizeof *request->chain; i++)
         free(request->chain[i]);
+    json_decref(request->masks);
     free(request);
 }
 
@@ -121,17 +122,22 @@ static void set_is_in_force(struct sv_stream *stream, struct sv_request *request
     swap(&now->filters, &request->chain[0]);
     for (int i = 0; i < now->renditions; i++)
         swap(&now->rendition[i].filters, &request->chain[i + 1]);
+    json_decref(stream->masks);
+    stream->masks = json_incref(request->masks);
     sv_feed_forget(stream);
     halo_log(HALO_LOG_INFO, "stream %s: filters are now %s", stream->name, now->filters);
     sv_event(stream->sv, "set", stream->name, NULL, now->filters);
     reply_with(request, json_pack("{s:s, s:s}", "name", stream->name, "filters", now->filters));
 }
 
-static int send_set(struct sv_stream *stream, const struct sv_request *request)
+static int send_set(struct sv_stream *stream, struct sv_request *request)
 {
     json_t *chains = json_array(), *message = sv_do("set", stream);
-    for (int i = 0; i <= stream->settings.renditions; i++)
+    request->masks = json_array();
+    for (int i = 0; i <= stream->settings.renditions; i++) {
         json_array_append_new(chains, json_string(request->chain[i]));
+        sv_masks_add(request->masks, request->chain[i]);
+    }
     json_object_set_new(message, "id", json_integer((json_int_t)request->id));
     json_object_set_new(message, "chains", chains);
     return sv_engine_send(stream->engine, message);

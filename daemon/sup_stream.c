@@ -181,6 +181,8 @@ static int send_start(struct sv_stream *stream)
     json_t *message = sv_do("start", stream);
     json_object_set_new(message, "settings", json_string(text ? text : ""));
     free(text);
+    json_decref(stream->masks);
+    stream->masks = sv_masks_of(&stream->settings);
     if (stream->camera_is)
         json_object_set_new(message, "camera", json_string(stream->camera_is));
     return sv_engine_send(stream->engine, message);

@@ -12,6 +12,7 @@
  *   sup_message.c    what these say
  *   sup_request.c    questions to an engine that somebody waits for
  *   sup_reload.c     new settings
+ *   sup_masks.c      the files of its masks
  *   sup_status.c     all of it as JSON
  *   sup_regions.c    what detectors tell of its pictures
  *   sup_lack.c       what streams lack on this machine
@@ -170,6 +171,7 @@ struct sv_stream {
     int crashes;
     uint64_t crashed; /* the last one */
 
+    json_t *masks;           /* sv_masks_of() what an engine has read; NULL: nothing */
     json_t *regions;         /* a list of what is to be sent; NULL: nothing */
     uint64_t regions_sent;   /* when something was */
     uint64_t regions_logged; /* when the log last had a word of its detector; 0 */
@@ -190,6 +192,7 @@ struct sv_request {
     struct sv_stream *stream;
     uint64_t id, deadline;
     char *chain[HALO_MOST_RENDITIONS + 1]; /* SET: the stream's own, then its renditions' */
+    json_t *masks;                         /* SET: sv_masks_of() them when it was sent, or NULL */
     bool of_file;                          /* SET: what the settings file says */
     bool waits;                            /* SET: for what the engine has to leave */
     char control[68];
@@ -280,6 +283,12 @@ int sv_regions_tell(struct sv_stream *stream, int64_t picture_us, json_t *list,
 void sv_regions_forget(struct sv_stream *stream); /* it is on no engine */
 void sv_regions_look(struct sv_stream *stream);   /* after its numbers have come */
 json_t *sv_regions_status(const struct sv_stream *stream);
+
+/* ---- sup_masks.c ---- */
+/* What the files are like that the masks of filters come from: equal to what was said before as
+ * long as none of them was changed. The caller owns it. May block on those files. */
+json_t *sv_masks_of(const struct halo_stream_settings *settings);
+void sv_masks_add(json_t *files, const char *filters); /* those of one chain */
 
 /* ---- sup_lack.c ---- */
 void sv_lack_look(struct sv_stream *stream); /* after anything that may have changed it */

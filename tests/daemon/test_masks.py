@@ -106,6 +106,25 @@ class Masks(DaemonTest):
         self.assertEqual(daemon.control('Reload')['set'], ['one'])
         self.assertEqual(daemon.status('one')['filters'], self.masked()['filters'])
 
+    def test_reload_after_the_image_changed(self):
+        """The same filters: what is read again is the file, and only where it is another one."""
+        pgm(self.mask)
+        daemon = self.start({'one': self.masked(), 'two': self.stream('two', filters=BLUR)})
+        for name in ('one', 'two'):
+            daemon.wait_state(name, 'running')
+        self.assertEqual(daemon.control('Reload')['set'], [])
+        pgm(self.mask, value=0)
+        answer = daemon.control('Reload')
+        self.assertEqual(answer['set'], [])
+        self.assertIn('no pixel of the picture', answer['refused'][0])
+        pgm(self.mask, value=0)  # still not what is wanted
+        self.assertNotEqual(daemon.control('Reload')['refused'], [])
+        pgm(self.path('other.pgm'), width=16)
+        os.rename(self.path('other.pgm'), self.mask)
+        self.assertEqual(daemon.control('Reload')['set'], ['one'])
+        self.assertEqual(daemon.control('Reload')['set'], [])
+        self.assertEqual(daemon.status('one')['restarts'], 0)
+
     def test_feed(self):
         code, said = self.check({'one': self.stream(filters=f'{BLUR}:region=feed')})
         self.assertEqual(code, 78)
