@@ -65,19 +65,33 @@ static const char *nearest_option(const struct halo_filter_kind *kind, const cha
     return halo_nearest(name, length, candidates, count);
 }
 
+static const struct halo_filter_kind *find_kind(const char *name, size_t length)
+{
+    for (int i = 0; halo_filter_kinds[i]; i++)
+        if (strlen(halo_filter_kinds[i]->name) == length &&
+            !memcmp(halo_filter_kinds[i]->name, name, length))
+            return halo_filter_kinds[i];
+    return NULL;
+}
+
 const struct halo_filter_kind *halo_filter_find(const char *name, size_t length,
                                                 struct halo_error *err)
 {
+    const struct halo_filter_kind *found = find_kind(name, length);
+    if (found)
+        return found;
     const char *names[MAX_CANDIDATES];
     size_t count = 0;
-    for (; halo_filter_kinds[count] && count < MAX_CANDIDATES; count++) {
+    for (; halo_filter_kinds[count] && count < MAX_CANDIDATES; count++)
         names[count] = halo_filter_kinds[count]->name;
-        if (strlen(names[count]) == length && !memcmp(names[count], name, length))
-            return halo_filter_kinds[count];
-    }
     const int shown = length < 80 ? (int)length : 80;
     const char *near = halo_nearest(name, length, names, count);
-    if (near)
+    const char *colon = memchr(name, ':', length);
+    found = colon ? find_kind(name, (size_t)(colon - name)) : NULL;
+    if (found)
+        halo_fail(err, -ENOENT, "unknown filter %.*s (options of %s follow a '=': %s=...)", shown,
+                  name, found->name, found->name);
+    else if (near)
         halo_fail(err, -ENOENT, "unknown filter %.*s (nearest: %s)", shown, name, near);
     else
         halo_fail(err, -ENOENT, "unknown filter %.*s (halod filters lists them)", shown, name);

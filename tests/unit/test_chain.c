@@ -109,6 +109,8 @@ static void refused(void **state)
         {"", "column 1: the chain is empty (null copies pictures openly)"},
         {" \t", "column 1: the chain is empty (null copies pictures openly)"},
         {"gblurr=5", "column 1: unknown filter gblurr (nearest: gblur)"},
+        {"gblur:sigma=5", "column 1: unknown filter gblur:sigma (options of gblur follow a '=': "
+                          "gblur=...)"},
         {"null, boxblu=5", "column 7: unknown filter boxblu (nearest: boxblur)"},
         {"drawtext", "column 1: unknown filter drawtext (halod filters lists them)"},
         {"gblur=simga=5", "column 7: gblur: unknown option simga (nearest: sigma)"},
