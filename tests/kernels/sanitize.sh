@@ -20,13 +20,13 @@ sanitizer=$(command -v compute-sanitizer || echo /usr/local/cuda/bin/compute-san
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 
-# The cases of one seed after another until the time is over. A seed may take as long again.
+# The cases of one seed after another until the time is over. The last one may take longer.
 seeds() { # NAME CASES-OF-A-SEED [COMMAND ...]
     local name=$1 cases=$2 end=$((SECONDS + seconds)) seed=0 status
     shift 2
     while ((SECONDS < end)); do
         seed=$((seed + 1))
-        timeout -k 5 $((seconds + 30)) "$@" "$check" --backend cuda --thin --random "$cases" \
+        timeout -k 5 $((seconds + 90)) "$@" "$check" --backend cuda --thin --random "$cases" \
             --seed "$seed" >"$log" 2>&1
         status=$?
         if ((status)); then
@@ -63,7 +63,7 @@ for tool in memcheck racecheck initcheck synccheck; do
     ran=$((ran + 1))
     case $tool in
     memcheck) seeds "$tool" 50 "$sanitizer" "${options[@]}" --leak-check full ;;
-    racecheck) seeds "$tool" 10 "$sanitizer" "${options[@]}" --racecheck-report all ;;
+    racecheck) seeds "$tool" 4 "$sanitizer" "${options[@]}" --racecheck-report all ;;
     *) seeds "$tool" 50 "$sanitizer" "${options[@]}" ;;
     esac
 done
