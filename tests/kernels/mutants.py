@@ -185,7 +185,7 @@ MUTANTS = [
     Mutant('the planes of a launch share one mask', CUDA + 'mask_slots.c',
            'ret_slots[i] = (next + i) % HALO_MASK_SLOTS;', 'ret_slots[i] = next;',
            'cuda/coarse-tile'),
-    Mutant('the planes of a launch share their scratch', CUDA + 'backend_cuda.c',
+    Mutant('the planes of a launch share their scratch', CUDA + 'enqueue.c',
            'wide += halo_cuda_scratch_bytes(job->conv, &job->src);', '', 'cuda/coarse-tile'),
     Mutant('the last line of nodes is not kept', CUDA + 'nodes.cu',
            'min(max(line, 0), lines - 1)', 'min(max(line, 0), lines - 2)', 'cuda/nodes'),
