@@ -5,7 +5,7 @@
 """Copies the tree, changes one place of one strategy, builds the kernel check and runs it until its
 first failure, which must be of that strategy, or of the backend's own choice, which may have been
 that one. A few cases come first, for most mutants fail in those. A mutant that lives is a hole in
-the check. The reference and what it shares with the strategies (conv.c, border.h) are not mutated:
+the check. The reference and what it shares with the strategies (conv*.c, border.h) are not mutated:
 the accuracy test holds those. With --cuda also strategies of CUDA, where nvcc and a device are.
 Where they are not on one machine, --build DIR leaves the kernel check of each CUDA mutant in DIR on
 the one, and --run DIR runs them on the other, which needs Python alone."""
