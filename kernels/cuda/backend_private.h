@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * What the files of the CUDA backend share: one device, one stream, and memory that grows and stays.
+ * What the files of the CUDA backend share: one device, one stream, memory that grows and stays.
  *
  *   backend_cuda.c   opening, closing and errors
  *   convolve.c       a call that waits, with planes in ordinary memory
