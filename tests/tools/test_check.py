@@ -7,6 +7,7 @@ import shutil
 import stat
 import subprocess
 import tempfile
+import time
 import unittest
 
 ROOT = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), '../..'))
@@ -97,6 +98,41 @@ class Check(unittest.TestCase):
         self.assertEqual(self.parts(lines), SHORT + LONG)
         self.assertIn('skipped: tests/gpu/run: no GPU', lines)
         self.assertIn(', 0 failed, 1 skipped', lines[-1])
+
+    def ninja(self, text):
+        """What is run in the folder of a build that is made ahead."""
+        self.program('bin/ninja', f'#!/bin/sh\n[ "$4" != build-plain ] || {text}\n')
+
+    def test_what_is_made_ahead(self):
+        """While the first tests run; what fails there counts where it is needed, once."""
+        self.ninja('{ ! mkdir once || exit 1; }')
+        self.assertEqual(self.check()[-1], '7 passed, 0 failed, 0 skipped')
+        self.assertTrue(os.path.isdir(self.path('once')))
+        self.ninja('exit 1')
+        self.program('tests/vm/run', '#!/bin/sh\n[ $1 != --prepare ] || exit 1\n'
+                     'echo 2 passed, 0 failed, 0 skipped\n')
+        lines = self.check(code=1)
+        self.assertEqual(lines[-1], '6 passed, 1 failed, 0 skipped')
+        self.assertIn('failed: build-plain: compile', lines)
+
+    def test_what_is_made_ahead_ends_with_it(self):
+        self.ninja('{ echo $$ >ninja; exec sleep 60; }')
+        environment = {**os.environ, 'PATH': self.path('bin') + ':' + os.environ['PATH']}
+        with subprocess.Popen([self.path('tools/check')], env=environment, text=True,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                              stderr=subprocess.STDOUT) as check:
+            self.assertTrue(self.wait(lambda: os.path.exists(self.path('ninja'))))
+            check.terminate()
+        with open(self.path('ninja'), encoding='utf-8') as file:
+            pid = file.read().strip()
+        self.assertTrue(self.wait(lambda: not os.path.exists(f'/proc/{pid}')))
+
+    @staticmethod
+    def wait(happens, seconds=20):
+        end = time.monotonic() + seconds
+        while not happens() and time.monotonic() < end:
+            time.sleep(0.02)
+        return happens()
 
     def test_no_virtual_machine(self):
         self.program('tests/vm/run', '#!/bin/sh\necho boot: there is no network\nexit 77\n')
