@@ -513,7 +513,8 @@ class Stuck(ViewerTest):
         saved = self.save(good, 'saved.nut')
         times = self.check_times(saved)
         gaps = [float(b - a) for a, b in zip(times, times[1:])]
-        self.assertLess(max(gaps), 0.1 * halotest.PATIENCE, 'the good one lost pictures')
+        # Held up by a stuck one it would be seconds; a busy machine may cost it some pictures.
+        self.assertLess(max(gaps), 0.4 * halotest.PATIENCE, 'the good one lost pictures')
         for client in stuck:
             client.close()
 
