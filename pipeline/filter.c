@@ -89,7 +89,7 @@ const struct halo_filter_kind *halo_filter_find(const char *name, size_t length,
     const char *colon = memchr(name, ':', length);
     found = colon ? find_kind(name, (size_t)(colon - name)) : NULL;
     if (found)
-        halo_fail(err, -ENOENT, "unknown filter %.*s (options of %s follow a '=': %s=...)", shown,
+        halo_fail(err, -ENOENT, "unknown filter %.*s (options of %s follow an '=': %s=...)", shown,
                   name, found->name, found->name);
     else if (near)
         halo_fail(err, -ENOENT, "unknown filter %.*s (nearest: %s)", shown, name, near);

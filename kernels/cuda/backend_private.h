@@ -11,6 +11,8 @@
 #ifndef HALO_BACKEND_PRIVATE_H
 #define HALO_BACKEND_PRIVATE_H
 
+#include <cuda_runtime_api.h>
+
 #include "kernels/cuda/enqueue.h"
 #include "kernels/cuda/lane.h"
 #include "kernels/cuda/strategies.h"

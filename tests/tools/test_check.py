@@ -26,6 +26,8 @@ for program in daemon/halod tests/kernels/kernels-check; do
     cp "$0-program" $folder/$program
 done
 [ $1 = test ] || exit 0
+[ $folder != build-check ] || timeout 20 sh -c "until [ -z '$AWAITED' ] || [ -s '$AWAITED' ]; do
+    sleep 0.05; done"
 log=$folder/meson-logs/check.json
 echo '{"name": "one", "result": "OK"}' >$log
 [ $folder != "$BAD" ] || echo '{"name": "two", "result": "FAIL"}' >>$log
@@ -105,9 +107,9 @@ class Check(unittest.TestCase):
 
     def test_what_is_made_ahead(self):
         """While the first tests run; what fails there counts where it is needed, once."""
-        self.ninja('{ ! mkdir once || exit 1; }')
-        self.assertEqual(self.check()[-1], '7 passed, 0 failed, 0 skipped')
-        self.assertTrue(os.path.isdir(self.path('once')))
+        self.ninja('{ [ -e made ] || { echo made >made; exit 1; }; }')
+        self.assertEqual(self.check(AWAITED='made')[-1], '7 passed, 0 failed, 0 skipped')
+        self.assertTrue(os.path.exists(self.path('made')))
         self.ninja('exit 1')
         self.program('tests/vm/run', '#!/bin/sh\n[ $1 != --prepare ] || exit 1\n'
                      'echo 2 passed, 0 failed, 0 skipped\n')
@@ -117,11 +119,13 @@ class Check(unittest.TestCase):
 
     def test_what_is_made_ahead_ends_with_it(self):
         self.ninja('{ echo $$ >ninja; exec sleep 60; }')
-        environment = {**os.environ, 'PATH': self.path('bin') + ':' + os.environ['PATH']}
+        environment = {**os.environ, 'PATH': self.path('bin') + ':' + os.environ['PATH'],
+                       'AWAITED': self.path('never')}
         with subprocess.Popen([self.path('tools/check')], env=environment, text=True,
                               stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                               stderr=subprocess.STDOUT) as check:
-            self.assertTrue(self.wait(lambda: os.path.exists(self.path('ninja'))))
+            self.assertTrue(self.wait(lambda: os.path.exists(self.path('ninja')) and
+                                      os.path.getsize(self.path('ninja'))))
             check.terminate()
         with open(self.path('ninja'), encoding='utf-8') as file:
             pid = file.read().strip()

@@ -109,7 +109,7 @@ static void refused(void **state)
         {"", "column 1: the chain is empty (null copies pictures openly)"},
         {" \t", "column 1: the chain is empty (null copies pictures openly)"},
         {"gblurr=5", "column 1: unknown filter gblurr (nearest: gblur)"},
-        {"gblur:sigma=5", "column 1: unknown filter gblur:sigma (options of gblur follow a '=': "
+        {"gblur:sigma=5", "column 1: unknown filter gblur:sigma (options of gblur follow an '=': "
                           "gblur=...)"},
         {"null, boxblu=5", "column 7: unknown filter boxblu (nearest: boxblur)"},
         {"drawtext", "column 1: unknown filter drawtext (halod filters lists them)"},
