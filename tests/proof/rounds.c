@@ -188,8 +188,7 @@ static bool may_hang(const struct proof_rounds *r, unsigned seed)
 {
     struct proof_chance chance;
     const char *faults = r->wish ? r->wish : plan_of(seed, r->seed, &chance)->faults;
-    return !r->leak && strstr(faults, "hang:") &&
-           strcmp(halo_run_backends[r->backend], "cpu") != 0;
+    return !r->leak && strstr(faults, "hang:") && strcmp(halo_run_backends[r->backend], "cpu") != 0;
 }
 
 static bool write_clip(const char *path)
