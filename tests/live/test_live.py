@@ -219,7 +219,11 @@ class Pictures(LiveTest):
         self.assertTrue(all(p['size'] == 48 * 32 * 3 // 2 for p in packets))
         self.assertLessEqual(len(packets), 21)
         self.assertGreater(len(packets), 10)
-        self.assertTrue(all(b['pts'] - a['pts'] > 80000 for a, b in zip(packets, packets[1:])))
+        # At most one in each tenth of a second. One that a busy machine has late is near the next.
+        times = [p['pts'] for p in packets]
+        gaps = sorted(b - a for a, b in zip(times, times[1:]))
+        self.assertGreater(gaps[len(gaps) // 2], 80000)
+        self.assertTrue(all(b - a > 180000 for a, b in zip(times, times[3:])), times)
         self.assertGreater(stats['drop_rate'], 40)
         self.assertIn('size=48x32', live.found('begin')[0][1] + live.found('begin')[1][1])
         found = halotest.probe_video(self.path('video1'))
