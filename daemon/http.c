@@ -30,6 +30,7 @@ struct halo_http {
     char *listen, *hosts;
     struct MHD_Daemon *daemon;
     struct halo_http_viewers viewers;
+    int connections;
     uv_poll_t poll;
     uv_timer_t timeout; /* libmicrohttpd's */
     uv_timer_t tick;
@@ -50,11 +51,17 @@ static void on_timeout(uv_timer_t *timer)
     run(timer->data);
 }
 
-/* Lets libmicrohttpd do what there is to do, and says when it wants to be called next. */
+/* Lets libmicrohttpd do what there is to do, and says when it wants to be called next. When it was
+ * full it accepts connections again only from its next call on, for which it does not ask: without
+ * that call nobody could connect after all have left at once. */
 static void run(struct halo_http *http)
 {
     MHD_UNSIGNED_LONG_LONG ms;
-    MHD_run(http->daemon);
+    int before;
+    do {
+        before = http->connections;
+        MHD_run(http->daemon);
+    } while (http->connections < before);
     if (MHD_get_timeout(http->daemon, &ms) == MHD_YES)
         uv_timer_start(&http->timeout, on_timeout, ms, 0);
     else
@@ -83,10 +90,8 @@ static void on_tick(uv_timer_t *timer)
 
 static struct MHD_Response *page(struct halo_http *http, enum halo_http_what what, int *status)
 {
-    const union MHD_DaemonInfo *info =
-        MHD_get_daemon_info(http->daemon, MHD_DAEMON_INFO_CURRENT_CONNECTIONS);
     const struct halo_http_numbers numbers = {
-        .connections = info ? (int)info->num_connections : 0,
+        .connections = http->connections,
         .viewers = http->viewers.count,
         .pictures = http->viewers.pictures,
         .dropped = http->viewers.dropped,
@@ -207,6 +212,17 @@ static void on_completed(void *arg, struct MHD_Connection *connection, void **st
     *state = NULL;
 }
 
+/* Counted here: MHD_get_daemon_info() counts too, but frees the connections that have ended, and
+ * within a request libmicrohttpd still goes through them. */
+static void on_connection(void *arg, struct MHD_Connection *connection, void **state,
+                          enum MHD_ConnectionNotificationCode what)
+{
+    struct halo_http *http = arg;
+    (void)connection;
+    (void)state;
+    http->connections += what == MHD_CONNECTION_NOTIFY_STARTED ? 1 : -1;
+}
+
 /* What clients do wrong is no news. */
 static void on_message(void *arg, const char *format, va_list arguments)
 {
@@ -235,8 +251,8 @@ static int start_daemon(struct halo_http *http, uv_loop_t *loop, int fd, struct 
         http, MHD_OPTION_EXTERNAL_LOGGER, on_message, NULL, MHD_OPTION_LISTEN_SOCKET, fd,
         MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT,
         (unsigned)IDLE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)MEMORY,
-        MHD_OPTION_NOTIFY_COMPLETED, on_completed, http, MHD_OPTION_STRICT_FOR_CLIENT, 1,
-        MHD_OPTION_END);
+        MHD_OPTION_NOTIFY_COMPLETED, on_completed, http, MHD_OPTION_NOTIFY_CONNECTION,
+        on_connection, http, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
     if (!http->daemon) {
         close(fd);
         return halo_fail(err, -ENOMEM, "http: %s: libmicrohttpd does not start", http->listen);

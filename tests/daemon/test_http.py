@@ -273,6 +273,18 @@ class Limits(HttpTest):
             client.close()
         self.assertTrue(wait_for(lambda: self.curl('/', timeout=2)[0] == 200))
 
+    def test_many_that_leave_at_once(self):
+        """No socket has anything to say after them, and the door has to be open again."""
+        clients = [self.connect() for _ in range(64)]
+        self.assertTrue(wait_for(lambda: descriptors(self.daemon.pid) > 64))
+        time.sleep(0.5)
+        self.daemon.send_signal(signal.SIGSTOP)
+        for client in clients:
+            client.close()
+        self.daemon.send_signal(signal.SIGCONT)
+        time.sleep(0.5)
+        self.assertEqual(self.curl('/', timeout=5)[0], 200)
+
     def test_large_headers(self):
         client = self.connect()
         try:
