@@ -5,9 +5,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <microhttpd.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "config/log.h"
@@ -22,7 +25,8 @@ enum {
     IDLE_S = 10,        /* without a byte in or out: cut */
     MEMORY = 64 * 1024, /* of a connection: headers, and what is about to be sent */
     TICK_MS = 1000,
-    HANDLES = 3,
+    AT_ONCE = 16, /* connections that are let in in one turn */
+    HANDLES = 5,
 };
 
 struct halo_http {
@@ -31,9 +35,12 @@ struct halo_http {
     struct MHD_Daemon *daemon;
     struct halo_http_viewers viewers;
     int connections;
-    uv_poll_t poll;
-    uv_timer_t timeout; /* libmicrohttpd's */
+    int fd; /* that is listened at; -1: none */
+    uv_poll_t listening, poll;
+    uv_timer_t timeout; /* libmicrohttpd's ... */
+    uv_idle_t again;    /* ... and where it wants to be called at once */
     uv_timer_t tick;
+    uv_handle_t *handle[HANDLES];
     int handles;
     struct halo_listen door; /* of unix: */
 };
@@ -51,28 +58,32 @@ static void on_timeout(uv_timer_t *timer)
     run(timer->data);
 }
 
-/* Lets libmicrohttpd do what there is to do, and says when it wants to be called next. When it was
- * full it accepts connections again only from its next call on, for which it does not ask: without
- * that call nobody could connect after all have left at once. */
+static void on_again(uv_idle_t *again)
+{
+    run(again->data);
+}
+
+/* Lets libmicrohttpd do what there is to do, and sees to it that it is called when it wants to be.
+ * Not by a timer of 0 ms: libuv before 1.49 runs one that starts itself again and again, and
+ * nothing else meanwhile, as long as a client has more requests in its socket. */
 static void run(struct halo_http *http)
 {
-    MHD_UNSIGNED_LONG_LONG ms;
-    int before;
-    do {
-        before = http->connections;
-        MHD_run(http->daemon);
-    } while (http->connections < before);
-    if (MHD_get_timeout(http->daemon, &ms) == MHD_YES)
+    MHD_UNSIGNED_LONG_LONG ms = 0;
+    MHD_run(http->daemon);
+    const bool wants = MHD_get_timeout(http->daemon, &ms) == MHD_YES;
+    uv_timer_stop(&http->timeout);
+    uv_idle_stop(&http->again);
+    if (wants && ms == 0)
+        uv_idle_start(&http->again, on_again);
+    else if (wants)
         uv_timer_start(&http->timeout, on_timeout, ms, 0);
-    else
-        uv_timer_stop(&http->timeout);
 }
 
 /* Without a thread of its own libmicrohttpd does not notice that a connection is resumed. */
 static void on_wake(void *arg)
 {
     struct halo_http *http = arg;
-    uv_timer_start(&http->timeout, on_timeout, 0, 0);
+    uv_idle_start(&http->again, on_again);
 }
 
 static void on_poll(uv_poll_t *poll, int status, int events)
@@ -82,11 +93,84 @@ static void on_poll(uv_poll_t *poll, int status, int events)
     run(poll->data);
 }
 
+/* ---- connections ---- */
+
+/* Who looks at a stream without pictures is sent nothing: that its machine is gone shows so. */
+static void keep_alive(int fd)
+{
+    const struct {
+        int level, name, value;
+    } options[] = {{SOL_SOCKET, SO_KEEPALIVE, 1},
+                   {IPPROTO_TCP, TCP_KEEPIDLE, 30},
+                   {IPPROTO_TCP, TCP_KEEPINTVL, 10},
+                   {IPPROTO_TCP, TCP_KEEPCNT, 3}};
+    for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
+        setsockopt(fd, options[i].level, options[i].name, &options[i].value, sizeof(int));
+}
+
+/* One is let in. Not by libmicrohttpd: where it is full, or could not accept one for want of
+ * descriptors, it listens again only when it is called after another has ended, and nobody would
+ * call it. False: nobody is there, or there is no room. */
+static bool let_in(struct halo_http *http)
+{
+    struct sockaddr_storage from;
+    socklen_t length = sizeof(from);
+    if (http->connections >= CONNECTIONS) {
+        uv_poll_stop(&http->listening); /* they wait where they are */
+        return false;
+    }
+    const int fd =
+        accept4(http->fd, (struct sockaddr *)&from, &length, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (fd < 0 && (errno == EAGAIN || errno == ECONNABORTED || errno == EINTR))
+        return false;
+    if (fd < 0) {
+        halo_log(HALO_LOG_WARNING, "http: no client can be let in: %s", strerror(errno));
+        uv_poll_stop(&http->listening); /* it stays readable: the tick listens again */
+        return false;
+    }
+    keep_alive(fd);
+    if (MHD_add_connection(http->daemon, fd, (struct sockaddr *)&from, length) != MHD_YES)
+        halo_log(HALO_LOG_WARNING, "http: no memory for a client"); /* its socket is closed */
+    return true;
+}
+
+static void on_connection(uv_poll_t *listening, int status, int events)
+{
+    struct halo_http *http = listening->data;
+    (void)status;
+    (void)events;
+    for (int i = 0; i < AT_ONCE && let_in(http); i++)
+        ;
+    run(http);
+}
+
+static void listen_again(struct halo_http *http)
+{
+    if (!uv_is_closing((uv_handle_t *)&http->listening))
+        uv_poll_start(&http->listening, UV_READABLE, on_connection);
+}
+
+/* Counted here: MHD_get_daemon_info() counts too, but frees the connections that have ended, and
+ * within a request libmicrohttpd still goes through them. */
+static void on_count(void *arg, struct MHD_Connection *connection, void **state,
+                     enum MHD_ConnectionNotificationCode what)
+{
+    struct halo_http *http = arg;
+    (void)connection;
+    (void)state;
+    http->connections += what == MHD_CONNECTION_NOTIFY_STARTED ? 1 : -1;
+    if (what == MHD_CONNECTION_NOTIFY_CLOSED)
+        listen_again(http);
+}
+
 static void on_tick(uv_timer_t *timer)
 {
     struct halo_http *http = timer->data;
     halo_http_viewers_check(&http->viewers, uv_now(timer->loop));
+    listen_again(http);
 }
+
+/* ---- answers ---- */
 
 static struct MHD_Response *page(struct halo_http *http, enum halo_http_what what, int *status)
 {
@@ -212,17 +296,6 @@ static void on_completed(void *arg, struct MHD_Connection *connection, void **st
     *state = NULL;
 }
 
-/* Counted here: MHD_get_daemon_info() counts too, but frees the connections that have ended, and
- * within a request libmicrohttpd still goes through them. */
-static void on_connection(void *arg, struct MHD_Connection *connection, void **state,
-                          enum MHD_ConnectionNotificationCode what)
-{
-    struct halo_http *http = arg;
-    (void)connection;
-    (void)state;
-    http->connections += what == MHD_CONNECTION_NOTIFY_STARTED ? 1 : -1;
-}
-
 /* What clients do wrong is no news. */
 static void on_message(void *arg, const char *format, va_list arguments)
 {
@@ -233,46 +306,69 @@ static void on_message(void *arg, const char *format, va_list arguments)
     halo_log(HALO_LOG_DEBUG, "http: %s", text);
 }
 
-static void free_closed(uv_handle_t *handle)
+/* ---- life ---- */
+
+static void finish(struct halo_http *http)
 {
-    struct halo_http *http = handle->data;
-    if (--http->handles > 0)
-        return;
-    MHD_stop_daemon(http->daemon); /* closes the listening socket as well */
+    if (http->daemon)
+        MHD_stop_daemon(http->daemon);
+    if (http->fd >= 0)
+        close(http->fd);
     free(http->listen);
     free(http->hosts);
     free(http);
 }
 
-static int start_daemon(struct halo_http *http, uv_loop_t *loop, int fd, struct halo_error *err)
+static void free_closed(uv_handle_t *handle)
+{
+    struct halo_http *http = handle->data;
+    if (--http->handles == 0)
+        finish(http);
+}
+
+static int start_daemon(struct halo_http *http, struct halo_error *err)
 {
     http->daemon = MHD_start_daemon(
-        MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0, NULL, NULL, on_request,
-        http, MHD_OPTION_EXTERNAL_LOGGER, on_message, NULL, MHD_OPTION_LISTEN_SOCKET, fd,
+        MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG | MHD_USE_NO_LISTEN_SOCKET, 0,
+        NULL, NULL, on_request, http, MHD_OPTION_EXTERNAL_LOGGER, on_message, NULL,
         MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT,
         (unsigned)IDLE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)MEMORY,
-        MHD_OPTION_NOTIFY_COMPLETED, on_completed, http, MHD_OPTION_NOTIFY_CONNECTION,
-        on_connection, http, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
-    if (!http->daemon) {
-        close(fd);
-        return halo_fail(err, -ENOMEM, "http: %s: libmicrohttpd does not start", http->listen);
-    }
+        MHD_OPTION_NOTIFY_COMPLETED, on_completed, http, MHD_OPTION_NOTIFY_CONNECTION, on_count,
+        http, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
+    return http->daemon
+               ? 0
+               : halo_fail(err, -ENOMEM, "http: %s: libmicrohttpd does not start", http->listen);
+}
+
+static void add_handle(struct halo_http *http, uv_handle_t *handle)
+{
+    handle->data = http;
+    http->handle[http->handles++] = handle;
+}
+
+static int start_handles(struct halo_http *http, uv_loop_t *loop, struct halo_error *err)
+{
     const int epoll = MHD_get_daemon_info(http->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
-    const int rc = uv_poll_init(loop, &http->poll, epoll);
-    if (rc) {
-        MHD_stop_daemon(http->daemon);
-        return halo_fail(err, rc, "http: %s", uv_strerror(rc));
+    int rc = uv_poll_init(loop, &http->poll, epoll);
+    if (rc == 0) {
+        add_handle(http, (uv_handle_t *)&http->poll);
+        rc = uv_poll_init(loop, &http->listening, http->fd);
     }
+    if (rc)
+        return halo_fail(err, rc, "http: %s: %s", http->listen, uv_strerror(rc));
+    add_handle(http, (uv_handle_t *)&http->listening);
     uv_timer_init(loop, &http->timeout);
+    add_handle(http, (uv_handle_t *)&http->timeout);
+    uv_idle_init(loop, &http->again);
+    add_handle(http, (uv_handle_t *)&http->again);
     uv_timer_init(loop, &http->tick);
-    http->poll.data = http->timeout.data = http->tick.data = http;
-    http->handles = HANDLES;
+    add_handle(http, (uv_handle_t *)&http->tick);
     uv_poll_start(&http->poll, UV_READABLE, on_poll);
+    uv_poll_start(&http->listening, UV_READABLE, on_connection);
     uv_timer_start(&http->tick, on_tick, TICK_MS, TICK_MS);
     return 0;
 }
 
-/* The descriptor, libmicrohttpd's then. */
 static int listen_at(struct halo_http *http, struct halo_error *err)
 {
     struct halo_error why = {0};
@@ -286,7 +382,10 @@ static int listen_at(struct halo_http *http, struct halo_error *err)
     }
     if (!http->door.passed)
         http->door.fd = -1;
-    return fd < 0 ? halo_fail(err, fd, "http: listen: %s", why.text) : fd;
+    if (fd < 0)
+        return halo_fail(err, fd, "http: listen: %s", why.text);
+    http->fd = fd;
+    return 0;
 }
 
 int halo_http_create(struct halo_http **ret, uv_loop_t *loop, struct halo_supervisor *sv,
@@ -300,20 +399,20 @@ int halo_http_create(struct halo_http **ret, uv_loop_t *loop, struct halo_superv
         return halo_fail(err, -ENOMEM, "out of memory");
     int rc = -ENOMEM;
     http->sv = sv;
-    http->door.fd = -1;
+    http->fd = http->door.fd = -1;
     http->viewers = (struct halo_http_viewers){.wake = on_wake, .arg = http};
     http->listen = strdup(settings->listen);
     http->hosts = settings->hosts ? strdup(settings->hosts) : NULL;
     if (http->listen && (http->hosts || !settings->hosts))
         rc = listen_at(http, err);
-    if (rc >= 0)
-        rc = start_daemon(http, loop, rc, err);
+    if (rc == 0)
+        rc = start_daemon(http, err);
+    if (rc == 0)
+        rc = start_handles(http, loop, err);
     if (rc < 0) {
-        halo_listen_close(&http->door);
-        free(http->listen);
-        free(http->hosts);
-        free(http);
-        return halo_fail(err, rc, "out of memory");
+        halo_fail(err, rc, "out of memory");
+        halo_http_destroy(http);
+        return rc;
     }
     *ret = http;
     return 0;
@@ -324,9 +423,11 @@ void halo_http_destroy(struct halo_http *http)
     if (!http)
         return;
     halo_http_viewers_end(&http->viewers);
-    MHD_run(http->daemon); /* resumed connections end: none may be suspended when it stops */
+    if (http->daemon)
+        MHD_run(http->daemon); /* resumed connections end: none may be suspended when it stops */
     halo_listen_close(&http->door); /* its name */
-    uv_close((uv_handle_t *)&http->poll, free_closed);
-    uv_close((uv_handle_t *)&http->timeout, free_closed);
-    uv_close((uv_handle_t *)&http->tick, free_closed);
+    for (int i = http->handles; i-- > 0;)
+        uv_close(http->handle[i], free_closed);
+    if (http->handles == 0)
+        finish(http);
 }
