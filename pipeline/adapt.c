@@ -23,10 +23,14 @@ struct halo_adapter {
     bool said_change;
 };
 
+bool halo_adapter_scales(const struct halo_adapter *a)
+{
+    return a->now.width != a->first.width || a->now.height != a->first.height;
+}
+
 static bool is_native(const struct halo_adapter *a)
 {
-    return a->now.format == a->native && a->now.width == a->first.width &&
-           a->now.height == a->first.height;
+    return a->now.format == a->native && !halo_adapter_scales(a);
 }
 
 /* A converter for what comes now. */

@@ -5,6 +5,7 @@
 #define HALO_ADAPT_H
 
 #include <libavutil/frame.h>
+#include <stdbool.h>
 
 #include "config/error.h"
 #include "pipeline/gate.h"
@@ -25,6 +26,9 @@ void halo_adapter_destroy(struct halo_adapter *a); /* NULL is nothing to do */
  * -ENOTSUP, -EIO with err filled. */
 int halo_adapter_pass(struct halo_adapter *a, const AVFrame *raw, enum AVPixelFormat format,
                       AVFrame **ret, struct halo_error *err);
+
+/* Whether the last picture came in another size than the first. */
+bool halo_adapter_scales(const struct halo_adapter *a);
 
 /* Brings a picture that it passed on to the host, where it is not there yet, in the native format.
  * 0, -ENOMEM, -EIO with err filled. */

@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "config/log.h"
 #include "kernels/fault.h"
 #include "pipeline/adapt.h"
 #include "pipeline/format.h"
@@ -41,11 +42,12 @@ struct halo_pending {
 struct halo_gate {
     struct halo_gate_plan plan;
     struct halo_ring *ring;
-    struct halo_gate_regions *regions; /* NULL: none is told */
+    struct halo_gate_regions *regions; /* NULL: the plan's always do */
     struct halo_adapter *adapter;
     struct halo_picture_pool *outputs; /* output pictures, and nothing else */
     bool on_device;                    /* that is where they are */
     bool open;                         /* null is all that the chain says, and it may */
+    bool said_scaled;
     atomic_bool warm; /* a picture has been through: all kernels have been loaded */
 };
 
@@ -78,7 +80,8 @@ int halo_gate_create(struct halo_gate **ret, const struct halo_chain *chain, str
         r = halo_privacy_refuse(err);
         goto fail;
     }
-    if (gate->plan.feed && !(gate->regions = halo_gate_regions_create(&gate->plan))) {
+    if ((gate->plan.feed || gate->plan.pixels) &&
+        !(gate->regions = halo_gate_regions_create(&gate->plan))) {
         r = halo_fail(err, -ENOMEM, "out of memory");
         goto fail;
     }
@@ -329,13 +332,30 @@ static bool can_pass(const struct halo_gate *gate, const AVFrame *native)
            native->buf[0] && native->linesize[0] > 0;
 }
 
-/* What a detector says of this picture's time. */
+static void say_scaled(struct halo_gate *gate)
+{
+    const struct halo_gate_input *in = &gate->plan.input;
+    if (!gate->said_scaled)
+        halo_log(HALO_LOG_WARNING,
+                 "stream %d: its regions have lengths in pixels, and its pictures come in another "
+                 "size than %dx%d, or than their settings say: all of each is filtered (lengths "
+                 "in %% hold for every size)",
+                 in->stream, in->width, in->height);
+    gate->said_scaled = true;
+}
+
+/* What a detector says of this picture's time; and where lengths in pixels may mean those of
+ * another size, which lie elsewhere in this one, no region. */
 static int take_regions(struct halo_pending *pending, const AVFrame *raw)
 {
     struct halo_gate *gate = pending->gate;
-    if (!gate->regions)
+    const struct halo_gate_plan *plan = &gate->plan;
+    const bool scaled = plan->pixels && (plan->input.unsure || halo_adapter_scales(gate->adapter));
+    if (!plan->feed && !scaled)
         return 0;
-    pending->regions = halo_gate_regions_take(gate->regions, raw->pts);
+    if (scaled)
+        say_scaled(gate);
+    pending->regions = halo_gate_regions_take(gate->regions, raw->pts, scaled);
     return pending->regions ? 0 : -ENOMEM;
 }
 

@@ -35,6 +35,7 @@ struct halo_gate_input {
     enum AVColorSpace space;
     enum AVColorRange range;
     bool may_pass; /* also as they are; else a chain that does nothing with them is refused */
+    bool unsure;   /* settings wish for another size: regions in pixels may mean that one */
     int64_t epoch; /* number of the configuration that the chain is of; 0: there is but one */
 };
 

@@ -136,12 +136,32 @@ static int refuse_weak(const struct halo_gate_plan *plan, int f, struct halo_err
                            plan->input.stream, f + 1, planned->filter->kind->name);
 }
 
+static bool is_pixels(const struct halo_length *length)
+{
+    return !length->relative && length->value != 0;
+}
+
+/* Whether it lies elsewhere in pictures of another size. */
+static bool has_pixels(const struct halo_shapes *shapes)
+{
+    bool has = false;
+    for (int i = 0; shapes && i < shapes->count; i++) {
+        const struct halo_shape *s = &shapes->shape[i];
+        has |=
+            is_pixels(&s->x) || is_pixels(&s->y) || is_pixels(&s->width) || is_pixels(&s->height);
+        for (int corner = 0; corner < s->corners; corner++)
+            has |= is_pixels(&s->corner[corner][0]) || is_pixels(&s->corner[corner][1]);
+    }
+    return has;
+}
+
 static int plan_filter(struct halo_gate_plan *plan, const struct halo_ring *ring, int f,
                        struct halo_error *err)
 {
     struct halo_planned_filter *planned = &plan->filter[f];
     planned->filter = &plan->chain->filter[f];
     planned->feed = planned->filter->shapes && planned->filter->shapes->feed;
+    planned->pixels = has_pixels(planned->filter->shapes);
     planned->strategy = find_strategy(ring, planned->filter);
     const bool several =
         planned->feed && planned->filter->follows > 0 && !planned->filter->common.invert;
@@ -173,6 +193,7 @@ static int plan_filters(struct halo_gate_plan *plan, const struct halo_ring *rin
             return ret;
         say_idle(plan, f);
         plan->feed |= plan->filter[f].feed;
+        plan->pixels |= plan->filter[f].pixels;
     }
     return 0;
 }

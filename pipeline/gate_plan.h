@@ -25,7 +25,8 @@ struct halo_planned_filter {
     int levels;
     const struct halo_strategy *strategy; /* NULL: auto */
     const struct halo_filter *filter;
-    bool feed;  /* its region is told for each picture */
+    bool feed;   /* its region is told for each picture */
+    bool pixels; /* its region has lengths in pixels, not told but written */
     int leader; /* the first filter with the same region */
     /* Of leaders: what is drawn for the first plane of each canvas (halo_gate_plan_canvas()). */
     struct halo_drawn_region *drawn;
@@ -40,7 +41,7 @@ struct halo_gate_plan {
 
     const struct halo_chain *chain;
     struct halo_planned_filter *filter; /* one for each of the chain */
-    bool feed;                          /* some region is told for each picture */
+    bool feed, pixels;                  /* so is some region */
     struct halo_conv copy;              /* the step of a plane that no filter changes */
 };
 

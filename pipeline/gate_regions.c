@@ -188,17 +188,31 @@ static bool ask(struct halo_gate_regions *regions, struct halo_picture_regions *
     return known;
 }
 
+/* Of a region that was written: as the plan has it, or everywhere. */
+static void set_written(const struct halo_gate_plan *plan, struct halo_picture_regions *picture,
+                        int f, bool everywhere)
+{
+    for (int p = 0; p < plan->planes; p++)
+        for (int s = 0; s < plan->steps[p].count; s++)
+            if (plan->steps[p].filter[s] == f)
+                picture->own[p][s].region = picture->plain[p][s].region =
+                    everywhere ? NULL : plan->steps[p].own[s].region;
+}
+
 struct halo_picture_regions *halo_gate_regions_take(struct halo_gate_regions *regions,
-                                                    int64_t picture_us)
+                                                    int64_t picture_us, bool scaled)
 {
     const struct halo_gate_plan *plan = regions->plan;
     struct halo_picture_regions *picture = get_picture(regions);
     if (!picture)
         return NULL;
-    const bool known = ask(regions, picture, picture_us);
-    for (int f = 0; f < plan->chain->count; f++)
+    const bool known = plan->feed && ask(regions, picture, picture_us);
+    for (int f = 0; f < plan->chain->count; f++) {
         if (plan->filter[f].feed)
             set_steps(regions, picture, f, known);
+        if (plan->filter[f].pixels)
+            set_written(plan, picture, f, scaled);
+    }
     return picture;
 }
 

@@ -30,6 +30,17 @@ static int describe(struct halo_live_input *in, int width, int height, enum AVPi
     return 0;
 }
 
+/* Whether the settings name another size than pictures have, once they are turned. */
+static bool is_other(const struct halo_capture_settings *set, const AVCodecParameters *par)
+{
+    int width, height;
+    double rate;
+    halo_camera_wishes(set, &width, &height, &rate);
+    const bool aside = set->rotate & 1;
+    return set->size &&
+           ((aside ? height : width) != par->width || (aside ? width : height) != par->height);
+}
+
 int halo_live_camera_describe(struct halo_live *live, struct halo_live_input *in,
                               struct halo_error *err)
 {
@@ -48,6 +59,7 @@ int halo_live_camera_describe(struct halo_live *live, struct halo_live_input *in
     in->video->codecpar->color_range = AVCOL_RANGE_MPEG;
     in->video->codecpar->color_space = AVCOL_SPC_SMPTE170M;
     in->video->avg_frame_rate = in->video->r_frame_rate = av_d2q(rate, 1001000);
+    in->unsure = is_other(set, in->video->codecpar);
     return 0;
 }
 
@@ -136,5 +148,9 @@ int halo_live_camera_agree(struct halo_live *live, struct halo_live_input *in,
         in->video->avg_frame_rate = in->video->r_frame_rate = av_d2q(form->rate, 1001000);
     if (form->format->coded)
         ret = open_jpeg(live, in, err);
-    return ret < 0 ? ret : turn(live, in, err);
+    if (ret >= 0)
+        ret = turn(live, in, err);
+    in->unsure =
+        ret >= 0 && (form->step > 0 || is_other(&live->settings.capture, in->video->codecpar));
+    return ret;
 }

@@ -126,6 +126,7 @@ static int describe(struct halo_live_shape *shape, const struct halo_live *live,
         shape->framerate = (AVRational){0, 1};
     shape->aspect = av_guess_sample_aspect_ratio(in->format, in->video, NULL);
     shape->input = halo_track_gate_input(in->video, live->settings.privacy == HALO_PRIVACY_OFF);
+    shape->input.unsure = in->unsure;
     return in->source ? halo_hdr_find(&shape->hdr, in->source, in->video, err) : 0;
 }
 

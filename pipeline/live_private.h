@@ -91,6 +91,7 @@ struct halo_live_input {
     bool timeless;    /* its times say nothing */
     bool refused;     /* by the GPU's decoder, and told */
     bool absolute;    /* its times are CLOCK_MONOTONIC's */
+    bool unsure;      /* as of halo_gate_input */
     bool draining;    /* the end was reached: the decoder gives what it holds */
     int64_t spent;    /* ns that the decoder took since the last picture */
     int64_t pictures; /* given */

@@ -76,14 +76,13 @@ void halo_shapes_size(const struct halo_shape *shapes, int count, int picture_wi
     struct halo_shape_box all = {HUGE_VAL, HUGE_VAL, -HUGE_VAL, -HUGE_VAL};
     for (int i = 0; i < count; i++) {
         const struct halo_shape_box box = halo_shape_box(&shapes[i], picture_width, picture_height);
-        const double x0 = fmax(box.x0, 0), x1 = fmin(box.x1, picture_width);
-        const double y0 = fmax(box.y0, 0), y1 = fmin(box.y1, picture_height);
-        if (x0 >= x1 || y0 >= y1)
-            continue;
-        all = (struct halo_shape_box){fmin(all.x0, x0), fmin(all.y0, y0), fmax(all.x1, x1),
-                                      fmax(all.y1, y1)};
+        if (fmax(box.x0, 0) >= fmin(box.x1, picture_width) ||
+            fmax(box.y0, 0) >= fmin(box.y1, picture_height))
+            continue; /* nothing of it is in the picture */
+        all = (struct halo_shape_box){fmin(all.x0, box.x0), fmin(all.y0, box.y0),
+                                      fmax(all.x1, box.x1), fmax(all.y1, box.y1)};
     }
     const bool some = all.x0 < all.x1;
-    *ret_width = some ? all.x1 - all.x0 : picture_width;
-    *ret_height = some ? all.y1 - all.y0 : picture_height;
+    *ret_width = some ? fmin(all.x1 - all.x0, picture_width) : picture_width;
+    *ret_height = some ? fmin(all.y1 - all.y0, picture_height) : picture_height;
 }

@@ -113,8 +113,9 @@ int halo_shapes_draw(const struct halo_shape *shapes, int count,
                      bool *ret_hidden);
 void halo_drawn_region_finish(struct halo_drawn_region *region);
 
-/* Width and height in luma pixels of the smallest box that holds them all, within the picture; for
- * strengths that follow a region's size. Of no shapes: the picture's. */
+/* Width and height in luma pixels of the smallest box that holds all of those that reach into the
+ * picture, and at most the picture's; for strengths that follow a region's size, and that shall not
+ * fade while it leaves the picture. Of no shapes: the picture's. */
 void halo_shapes_size(const struct halo_shape *shapes, int count, int picture_width,
                       int picture_height, double *ret_width, double *ret_height);
 

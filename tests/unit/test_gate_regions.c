@@ -21,6 +21,7 @@ struct fixture {
     struct halo_region_feed *feed;
     struct halo_raw_picture raw;
     int64_t now; /* us */
+    bool unsure;
 };
 
 static void begin(struct fixture *f, const char *chain)
@@ -29,7 +30,7 @@ static void begin(struct fixture *f, const char *chain)
     const struct halo_ring_settings settings = {
         .backend = backend ? backend : "cpu", .depth = 2, .deadline = 60, .locked = -1};
     const struct halo_gate_input input = {
-        .format = AV_PIX_FMT_YUV420P, .width = WIDTH, .height = HEIGHT};
+        .format = AV_PIX_FMT_YUV420P, .width = WIDTH, .height = HEIGHT, .unsure = f->unsure};
     const struct halo_region_feed_settings feed = {.on = true, .margin = 0, .hold = 0, .limit = 30};
     struct halo_error err = {0};
     assert_int_equal(halo_ring_create(&f->ring, &settings, &err), 0);
@@ -161,6 +162,77 @@ static void several_filters(void **state)
     end(&f);
 }
 
+/* A raw picture of twice the size. */
+static struct halo_raw_picture enlarge(const struct fixture *f)
+{
+    struct halo_raw_picture large = f->raw;
+    AVFrame *frame = large.frame = av_frame_alloc();
+    frame->format = AV_PIX_FMT_YUV420P;
+    frame->width = 2 * WIDTH;
+    frame->height = 2 * HEIGHT;
+    assert_int_equal(av_frame_get_buffer(frame, 0), 0);
+    for (int p = 0; p < 3; p++)
+        memset(frame->data[p], 100, (size_t)frame->linesize[p] * (size_t)(p ? HEIGHT : 2 * HEIGHT));
+    return large;
+}
+
+/* How much of luma is white. */
+static int count_white(struct fixture *f)
+{
+    struct halo_output_picture *picture = pass(f, f->now);
+    const AVFrame *out = halo_output_picture_frame(picture);
+    int count = 0;
+    for (int i = 0; i < WIDTH * HEIGHT; i++)
+        count += out->data[0][i / WIDTH * out->linesize[0] + i % WIDTH] > 200;
+    halo_output_picture_destroy(picture);
+    return count;
+}
+
+/* Pixels of one size say nothing of pictures in another: parts do. */
+static void scaled(void **state)
+{
+    static const struct {
+        const char *chain;
+        int same, other; /* white, of pictures of the plan's size and of another one */
+    } rows[] = {
+        {"solid=white:region=rect 10 4 12 10", 120, WIDTH * HEIGHT},
+        {"solid=white:region=polygon 0 0 10 0 10 10 0 10", 100, WIDTH * HEIGHT},
+        {"solid=white:region=rect 10 4 12 10:invert=1", WIDTH * HEIGHT - 120, WIDTH * HEIGHT},
+        {"solid=white:region=rect 0 0 50% 50%", WIDTH * HEIGHT / 4, WIDTH * HEIGHT / 4},
+        {"solid=white:region=rect 0 0 50% 50%,solid=white:region=rect 60 40 4 4",
+         WIDTH * HEIGHT / 4 + 16, WIDTH * HEIGHT},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct fixture f = {0};
+        begin(&f, rows[i].chain);
+        struct halo_raw_picture large = enlarge(&f), small = f.raw;
+        for (int p = 0; p < 3; p++)
+            memset(small.frame->data[p], 100,
+                   (size_t)small.frame->linesize[p] * (size_t)(p ? HEIGHT / 2 : HEIGHT));
+        assert_int_equal(count_white(&f), rows[i].same);
+        f.raw = large;
+        assert_int_equal(count_white(&f), rows[i].other);
+        f.raw = small;
+        assert_int_equal(count_white(&f), rows[i].same);
+        av_frame_free(&large.frame);
+        end(&f);
+    }
+}
+
+static void unsure(void **state)
+{
+    struct fixture f = {.unsure = true};
+    (void)state;
+    begin(&f, "solid=white:region=rect 10 4 12 10");
+    check(&f, f.now, all, true);
+    end(&f);
+    f = (struct fixture){.unsure = true};
+    begin(&f, "solid=white:region=rect 0 0 50% 50%");
+    check(&f, f.now, (struct halo_rect){0, 0, WIDTH / 2, HEIGHT / 2}, true);
+    end(&f);
+}
+
 static bool is_same(const AVFrame *a, const AVFrame *b, struct halo_rect r)
 {
     for (int y = r.y0; y < r.y1; y++)
@@ -207,6 +279,7 @@ static void strength(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(told), cmocka_unit_test(several_filters),
+                                       cmocka_unit_test(scaled), cmocka_unit_test(unsure),
                                        cmocka_unit_test(strength)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -462,9 +462,13 @@ static void sizes(void **state)
     halo_shapes_size(s->shape, s->count, 200, 100, &width, &height);
     assert_true(width == 110 && height == 60);
     halo_shapes_destroy(s);
-    s = parse("polygon -10 -10 50 50 0 500");
+    s = parse("polygon -10 -10 50 50 0 500"); /* what has left the picture counts, up to its size */
     halo_shapes_size(s->shape, s->count, 200, 100, &width, &height);
-    assert_true(width == 50 && height == 100);
+    assert_true(width == 60 && height == 100);
+    halo_shapes_destroy(s);
+    s = parse("rect -30 10 40 10 + rect 200 10 500 10");
+    halo_shapes_size(s->shape, s->count, 200, 100, &width, &height);
+    assert_true(width == 40 && height == 10);
     halo_shapes_destroy(s);
     halo_shapes_size(NULL, 0, 200, 100, &width, &height);
     assert_true(width == 200 && height == 100);
