@@ -44,7 +44,7 @@ static int64_t oldest_inside(const struct halo_live *live)
         if (l->inside)
             oldest = l->epoch;
     for (int i = 0; i < live->encodings; i++)
-        if (live->encoder[i].waiting)
+        if (live->encoder[i].waiting || live->encoder[i].holds)
             oldest = FFMIN(oldest, live->encoder[i].epoch);
     return oldest;
 }

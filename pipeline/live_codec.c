@@ -296,11 +296,17 @@ int halo_live_codec_receive(struct halo_live_encoding *e, AVPacket *pkt, struct 
     return ret > 0 ? finish_packet(e, e->encoder, pkt, err) : ret;
 }
 
-void halo_live_codec_rest(struct halo_live_encoding *e)
+void halo_live_codec_end(struct halo_live_encoding *e)
 {
     halo_encoder_close(e->encoder);
     e->encoder = NULL;
+    e->held = 0;
     note_instead(e);
+}
+
+void halo_live_codec_rest(struct halo_live_encoding *e)
+{
+    halo_live_codec_end(e);
     halo_audio_close(e->audio);
     e->audio = NULL;
 }

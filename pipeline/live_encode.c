@@ -158,6 +158,7 @@ static int drain(struct halo_live_encoding *e, AVPacket *pkt, struct halo_error 
     while ((ret = halo_live_codec_receive(e, pkt, err)) > 0) {
         bool card;
         const int64_t decoded = decoded_of(e, pkt->pts, &card);
+        e->held -= !card && e->held > 0;
         if (pkt->flags & AV_PKT_FLAG_KEY)
             e->last_key = pkt->pts;
         halo_live_encoding_tell(e, pkt, 0, card);
@@ -190,6 +191,7 @@ static int encode(struct halo_live_encoding *e, const struct halo_item *item, AV
     e->sent[at].card = !item->decoded;
     halo_live_enter(&e->in_encoder, "encoder");
     int ret = halo_encoder_send(e->encoder, item->output, err);
+    e->held += ret >= 0 && item->decoded;
     if (ret >= 0)
         ret = drain(e, pkt, err);
     halo_live_leave(&e->in_encoder);
@@ -208,6 +210,25 @@ static int pack(struct halo_live_encoding *e, const struct halo_item *item, AVPa
     return ret;
 }
 
+static void flush(struct halo_live_encoding *e, AVPacket *pkt)
+{
+    struct halo_error err = {0};
+    if (e->encoder && halo_encoder_send(e->encoder, NULL, &err) >= 0)
+        drain(e, pkt, &err);
+    if (err.code)
+        halo_log(HALO_LOG_WARNING, "%s", err.text);
+}
+
+/* What an encoder still has comes out before a picture of newer settings goes in, or a card: who
+ * was told that a change is in force sees nothing from before it any more. Most hold nothing. */
+static void settle(struct halo_live_encoding *e, AVPacket *pkt)
+{
+    if (e->held == 0)
+        return;
+    flush(e, pkt);
+    halo_live_codec_end(e);
+}
+
 /* Where there is one to show. */
 static void take_card(struct halo_live_encoding *e, AVPacket *pkt)
 {
@@ -215,6 +236,7 @@ static void take_card(struct halo_live_encoding *e, AVPacket *pkt)
     struct halo_item item = {.kind = HALO_ITEM_OUTPUT, .output = halo_live_card_take(e)};
     if (!item.output)
         return;
+    settle(e, pkt);
     int ret = get_ready(e, &err);
     if (ret >= 0)
         ret = e->encoder ? encode(e, &item, pkt, &err) : pack(e, &item, pkt, &err);
@@ -250,30 +272,26 @@ static void take_picture(struct halo_live_encoding *e, const struct halo_item *i
     halo_live_time(e->live, HALO_LIVE_ENCODE, halo_now_ns() - begin);
 }
 
-/* One more is taken, and older ones are not in the queue any more; then it is done with. */
-static void begin_taken(struct halo_live_encoding *e, int64_t epoch)
+/* One more is taken, and older ones are neither in the queue nor in the encoder any more; then it
+ * is done with. */
+static void begin_taken(struct halo_live_encoding *e, int64_t epoch, AVPacket *pkt)
 {
+    if (epoch != e->epoch)
+        settle(e, pkt);
     pthread_mutex_lock(&e->live->lock);
     e->epoch = epoch;
     halo_live_went_on(e->live);
     pthread_mutex_unlock(&e->live->lock);
 }
 
-static void end_taken(struct halo_live_encoding *e)
+/* pictures: how many. */
+static void end_taken(struct halo_live_encoding *e, int pictures)
 {
     pthread_mutex_lock(&e->live->lock);
-    e->waiting--;
+    e->waiting -= pictures;
+    e->holds = e->held > 0;
     halo_live_went_on(e->live);
     pthread_mutex_unlock(&e->live->lock);
-}
-
-static void flush(struct halo_live_encoding *e, AVPacket *pkt)
-{
-    struct halo_error err = {0};
-    if (e->encoder && halo_encoder_send(e->encoder, NULL, &err) >= 0)
-        drain(e, pkt, &err);
-    if (err.code)
-        halo_log(HALO_LOG_WARNING, "%s", err.text);
 }
 
 static void run(struct halo_live_encoding *e, AVPacket *pkt)
@@ -290,16 +308,18 @@ static void run(struct halo_live_encoding *e, AVPacket *pkt)
             break;
         }
         if (item.kind == HALO_ITEM_OUTPUT) {
-            begin_taken(e, item.epoch);
+            begin_taken(e, item.epoch, pkt);
             take_picture(e, &item, pkt);
             halo_item_finish(&item);
-            end_taken(e);
+            end_taken(e, 1);
         } else if (item.packet) {
             halo_live_sound_take(e, item.packet);
         } else if (halo_live_encoding_runs(e)) {
             take_card(e, pkt);
+            end_taken(e, 0);
         } else {
             halo_live_codec_rest(e);
+            end_taken(e, 0);
         }
     }
 }

@@ -147,6 +147,7 @@ struct halo_live_encoding {
     /* Under the stream's lock: pictures that it has not encoded and told yet, and the epoch of the
      * one that its thread took last. */
     int waiting;
+    bool holds; /* so does its encoder, of pictures of that epoch or older ones */
     int64_t epoch;
     int64_t cards;  /* the number of the last one that it looked at */
     bool described; /* what viewers need has been told, or cannot be */
@@ -173,6 +174,7 @@ struct halo_live_encoding {
         bool card;
     } sent[64]; /* a ring */
     unsigned sent_count;
+    int held; /* pictures in the encoder, cards left out */
     /* Under `counting`: */
     int64_t late, made; /* pictures that it was too slow for; that it took */
     struct halo_live_load load;
@@ -417,6 +419,8 @@ int halo_live_codec_receive(struct halo_live_encoding *e, AVPacket *pkt, struct 
 /* RAW: the picture as a packet. */
 int halo_live_codec_pack(struct halo_live_encoding *e, const struct halo_output_picture *picture,
                          AVPacket *pkt, struct halo_error *err);
+/* The encoder of pictures goes; the next one begins with a key frame. */
+void halo_live_codec_end(struct halo_live_encoding *e);
 /* Nobody takes it now: the encoders go, what describes them stays. */
 void halo_live_codec_rest(struct halo_live_encoding *e);
 void halo_live_codec_close(struct halo_live_encoding *e);

@@ -521,6 +521,26 @@ class Confirmed(LiveTest):
                 live.stop()
                 self.assert_confirmed(live, [self.SECOND])
 
+    def test_while_an_encoder_holds_pictures(self):
+        """It has those of the chain before in it when the first of the new one comes."""
+        if b' libsvtav1 ' not in subprocess.run([halotest.FFMPEG, '-hide_banner', '-encoders'],
+                                                stdout=subprocess.PIPE, check=True).stdout:
+            self.skipTest('FFmpeg has no libsvtav1')
+        live = self.live(test_input(rate=25), f'filters={self.FIRST}', *RAW, 'output=file',
+                         'codec=libsvtav1')
+        live.wait_packets(2, encoding=1, timeout=30)
+        live.tell(f'set 7 {self.SECOND}')
+        live.wait('set', timeout=20)
+        live.wait_packets(len(live.packets(1)) + 2, encoding=1, timeout=30)
+        live.stop(30)
+        known = reference(self.SECOND)
+        first = next(p['pts'] for p in live.packets() if p['md5'] in known)
+        lines = list(live.lines)
+        at = next(i for i, (kind, _, _) in enumerate(lines) if kind == 'set')
+        held = [first - f['pts'] for kind, f, _ in lines[at:]
+                if kind == 'packet' and f['enc'] == 1 and f['pts'] < first]
+        self.assertEqual(held, [], 'microseconds before the change')
+
     def slow_file(self):
         path = self.path('pattern.nut')
         ffmpeg('-f', 'rawvideo', '-pix_fmt', 'yuv420p', '-s', f'{WIDTH}x{HEIGHT}', '-r', '50', '-i',
