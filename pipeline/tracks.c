@@ -49,10 +49,35 @@ struct halo_gate_input halo_track_gate_input(const AVStream *stream, bool may_pa
     };
 }
 
+static bool has_region(const struct halo_chain *chain)
+{
+    bool has = false;
+    for (int f = 0; f < chain->count; f++)
+        has |= chain->filter[f].shapes != NULL;
+    return has;
+}
+
+/* Players turn such pictures, and who names a place means it as players show it. */
+static int refuse_turned(const AVStream *in, const char *name, const struct halo_chain *chain,
+                         struct halo_error *err)
+{
+    const int32_t *m =
+        (const int32_t *)av_stream_get_side_data(in, AV_PKT_DATA_DISPLAYMATRIX, NULL);
+    if (!m || (!m[1] && !m[3] && m[0] > 0 && m[4] > 0) || !has_region(chain))
+        return 0;
+    return halo_fail_usage(err,
+                           "%s: stream %d: its pictures are to be turned or mirrored to be shown, "
+                           "and a region would lie elsewhere than seen: turn them first (ffmpeg -i "
+                           "%s TURNED.mp4), or filter without a region",
+                           name, in->index, name);
+}
+
 static int open_gate(struct halo_track *t, const char *name, const struct halo_chain *chain,
                      struct halo_ring *ring, struct halo_error *err)
 {
-    const int ret = halo_track_check(name, t->in, err);
+    int ret = halo_track_check(name, t->in, err);
+    if (ret == 0)
+        ret = refuse_turned(t->in, name, chain, err);
     if (ret < 0)
         return ret;
     const bool may_pass = true; /* -vf null says it openly */
