@@ -27,7 +27,7 @@ struct halo_planned_filter {
     const struct halo_filter *filter;
     bool feed;   /* its region is told for each picture */
     bool pixels; /* its region has lengths in pixels, not told but written */
-    int leader; /* the first filter with the same region */
+    int leader;  /* the first filter with the same region */
     /* Of leaders: what is drawn for the first plane of each canvas (halo_gate_plan_canvas()). */
     struct halo_drawn_region *drawn;
 };
