@@ -3,6 +3,7 @@
 #include "daemon/client.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -101,7 +102,7 @@ int halo_client_send(struct halo_client *client, json_t *message, int fd)
     if (!out || !text || client->cut)
         goto fail;
     out->fd = -1;
-    if (fd >= 0 && (out->fd = dup(fd)) < 0)
+    if (fd >= 0 && (out->fd = fcntl(fd, F_DUPFD_CLOEXEC, 3)) < 0)
         goto fail;
     out->text = text;
     out->length = strlen(text) + 1;

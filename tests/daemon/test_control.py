@@ -2,6 +2,7 @@
 # The control socket: methods, errors, limits, and what hostile clients can do.
 import os
 import random
+import re
 import signal
 import socket
 import stat
@@ -142,6 +143,27 @@ class Methods(StandinTest):
         self.assertEqual(answer, {'format': 'jpg', 'size': len(self.jpeg)})
         self.assertEqual(len(client.fds), 1)
         self.assertEqual(os.pread(client.fds[0], answer['size'] + 1, 0), self.jpeg)
+
+    def test_a_snapshot_that_waits_is_no_engine_s(self):
+        """An engine that is started meanwhile does not get the image's descriptor."""
+        client = self.client()
+        for _ in range(100):  # more than the socket takes
+            client.send('GetInterfaceDescription', {'interface': INTERFACE[:-1]}, SERVICE)
+        client.send('Snapshot', {'name': 'door', 'format': 'jpg'})
+        self.assertTrue(wait_for(lambda: len(self.memory_files()) == 1), self.memory_files())
+        self.assertTrue(self.memory_files()[0] & os.O_CLOEXEC)
+
+    def memory_files(self):
+        """Flags of the daemon's descriptors of them."""
+        found, folder = [], f'/proc/{self.daemon.pid}/fd'
+        for fd in os.listdir(folder):
+            try:
+                if os.readlink(f'{folder}/{fd}').startswith('/memfd:'):
+                    with open(f'{folder}info/{fd}') as file:
+                        found.append(int(re.search(r'flags:\s*(\d+)', file.read())[1], 8))
+            except FileNotFoundError:
+                pass  # closed meanwhile
+        return found
 
     def test_facts(self):
         facts = self.client().call('Facts')['parameters']['facts']
