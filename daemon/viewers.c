@@ -80,7 +80,8 @@ static void remove_viewer(struct halo_viewer *viewer, const char *why)
     close(viewer->fd);
     if (--viewers->count > 0)
         return;
-    uv_timer_stop(&viewers->timer);
+    if (uv_is_active((uv_handle_t *)&viewers->poll)) /* else it is to listen again */
+        uv_timer_stop(&viewers->timer);
     halo_frames_trim(viewers->shared.frames);
 }
 
@@ -177,6 +178,8 @@ static void taker_end(struct halo_feed_taker *taker, const char *why)
 
 /* ---- they come ---- */
 
+static void came(uv_poll_t *poll, int status, int events);
+
 static void look(uv_timer_t *timer)
 {
     struct halo_viewers *viewers = timer->data;
@@ -194,6 +197,10 @@ static void look(uv_timer_t *timer)
                  viewers->listen.path, (int)viewer->peer.pid, STUCK_MS / 1000);
         remove_viewer(viewer, "it took nothing");
     }
+    if (!uv_is_active((uv_handle_t *)&viewers->poll))
+        uv_poll_start(&viewers->poll, UV_READABLE, came);
+    if (viewers->count == 0)
+        uv_timer_stop(timer);
 }
 
 static int add_viewer(struct halo_viewers *viewers, int fd)
@@ -232,18 +239,32 @@ static int add_viewer(struct halo_viewers *viewers, int fd)
     return 0;
 }
 
-/* No descriptor is left: who waits is sent away with the spare one, for else the loop would turn
- * and turn. */
-static void send_away(struct halo_viewers *viewers)
+/* No descriptor is left: who waits is sent away with the spare one. False: there is none. */
+static bool send_away(struct halo_viewers *viewers)
 {
-    close(viewers->spare);
+    if (viewers->spare >= 0)
+        close(viewers->spare);
     const int fd = accept4(viewers->listen.fd, NULL, NULL, SOCK_CLOEXEC);
     if (fd >= 0)
         close(fd);
     viewers->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
     viewers->refused++;
     halo_log(HALO_LOG_WARNING, "%s: a viewer was sent away: too many open files",
              viewers->listen.path);
+    return true;
+}
+
+/* Who waits can be neither let in nor sent away. The socket stays readable, so that the loop would
+ * turn and turn: the timer listens again. */
+static void rest(struct halo_viewers *viewers, int error)
+{
+    halo_log(HALO_LOG_WARNING, "%s: no viewer can be let in: %s", viewers->listen.path,
+             strerror(error));
+    uv_poll_stop(&viewers->poll);
+    if (!uv_is_active((uv_handle_t *)&viewers->timer))
+        uv_timer_start(&viewers->timer, look, LOOK_MS, LOOK_MS);
 }
 
 static void came(uv_poll_t *poll, int status, int events)
@@ -253,10 +274,14 @@ static void came(uv_poll_t *poll, int status, int events)
     if (status < 0)
         return;
     const int fd = accept4(viewers->listen.fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-    if (fd < 0 && (errno == EMFILE || errno == ENFILE))
-        send_away(viewers);
-    if (fd < 0)
+    if (fd < 0) {
+        const int error = errno;
+        if (error == EAGAIN || error == ECONNABORTED || error == EINTR)
+            return;
+        if ((error != EMFILE && error != ENFILE) || !send_away(viewers))
+            rest(viewers, error);
         return;
+    }
     if (viewers->count < MOST_VIEWERS && add_viewer(viewers, fd) == 0)
         return;
     close(fd);

@@ -3,6 +3,7 @@
 """The program under test is $FEED_PROBE."""
 import os
 import re
+import resource
 import shutil
 import signal
 import socket
@@ -600,6 +601,21 @@ class Stuck(ViewerTest):
         for client in clients:
             client.close()
         self.assertEqual(short(self.kinds(self.watch(path))), 'p')
+
+    def test_not_even_one_to_send_away_with(self):
+        """Who waits then is let in when there are some again, and the loop rests meanwhile."""
+        path = self.path('a.ts')
+        probe = self.begin(path)
+        limit = resource.prlimit(probe.process.pid, resource.RLIMIT_NOFILE)
+        resource.prlimit(probe.process.pid, resource.RLIMIT_NOFILE, (3, limit[1]))
+        client = connect(path)
+        client.settimeout(5 * halotest.PATIENCE)
+        self.assertTrue(wait_until(lambda: 'no viewer can be let in' in ''.join(probe.err), 5))
+        self.assertEqual(probe.socket()['refused'], 0)
+        resource.prlimit(probe.process.pid, resource.RLIMIT_NOFILE, limit)
+        self.assertNotEqual(client.recv(10), b'')
+        self.assertLess(''.join(probe.err).count('no viewer can be let in'), 10)
+        client.close()
 
 
 class Names(ViewerTest):
