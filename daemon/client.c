@@ -14,7 +14,7 @@
 #include "daemon/send_fds.h"
 #include "daemon/varlink.h"
 
-enum { READ = 65536, HANDLES = 2 };
+enum { READ = 65536, HANDLES = 3, CALLS_AT_ONCE = 4 };
 
 static void handle_closed(uv_handle_t *handle)
 {
@@ -65,6 +65,7 @@ void halo_client_cut(struct halo_client *client, const char *why)
     shutdown(client->fd, SHUT_RDWR); /* now, not when the handles are closed */
     uv_close((uv_handle_t *)&client->poll, handle_closed);
     uv_close((uv_handle_t *)&client->timer, handle_closed);
+    uv_close((uv_handle_t *)&client->rest, handle_closed);
 }
 
 /* Bytes of one message that went out, or -errno. Its descriptor goes with the first of them. */
@@ -125,6 +126,12 @@ void halo_client_check(struct halo_client *client)
         halo_client_cut(client, "it does not read");
 }
 
+/* A client that asks and does not take the answers is not listened to meanwhile. */
+static bool takes(const struct halo_client *client)
+{
+    return client->out_bytes < HALO_VARLINK_MOST;
+}
+
 static size_t waiting_calls(const struct halo_client *client)
 {
     size_t count = 0;
@@ -136,33 +143,48 @@ static size_t waiting_calls(const struct halo_client *client)
     return count;
 }
 
-/* Answers what is whole, until a call has to wait. */
-void halo_client_work(struct halo_client *client)
+/* Answers what is whole, until a call has to wait or others have their turn. Bytes that it used. */
+static size_t answer_some(struct halo_client *client)
 {
     size_t used = 0;
-    client->working = true;
-    while (!client->cut && !client->busy && used < client->in_length) {
+    for (int i = 0; i < CALLS_AT_ONCE && !client->cut && !client->busy && takes(client); i++) {
         const char *begin = client->in + used;
-        const char *end = memchr(begin, 0, client->in_length - used);
+        const char *end =
+            used < client->in_length ? memchr(begin, 0, client->in_length - used) : NULL;
         if (!end)
             break;
         used += (size_t)(end - begin) + 1;
         halo_client_begin_call(client, begin, (size_t)(end - begin));
     }
+    return used;
+}
+
+void halo_client_work(struct halo_client *client)
+{
+    client->working = true;
+    const size_t used = answer_some(client);
     client->working = false;
     if (client->cut)
         return;
     if (used > 0)
         memmove(client->in, client->in + used, client->in_length - used);
     client->in_length -= used;
-    if (waiting_calls(client) > HALO_VARLINK_CALLS)
+    const size_t waiting = waiting_calls(client);
+    client->more = waiting > 0 && !client->busy;
+    if (waiting > HALO_VARLINK_CALLS && client->busy)
         halo_client_cut(client, "too many calls are waiting");
-    else if (client->in_length >= HALO_VARLINK_MOST)
+    else if (client->in_length >= HALO_VARLINK_MOST && !client->more)
         halo_client_cut(client, "a message is too long");
     else
         halo_client_flush(client);
-    if (!client->cut && client->eof && (client->busy ? client->call.more : !client->out))
+    if (!client->cut && client->eof && !client->more &&
+        (client->busy ? client->call.more : !client->out))
         halo_client_cut(client, NULL); /* what it asked once is answered before */
+}
+
+static void on_rest(uv_idle_t *rest)
+{
+    halo_client_work(rest->data);
 }
 
 static int make_room(struct halo_client *client)
@@ -210,14 +232,17 @@ static void on_poll(uv_poll_t *poll, int status, int events)
     }
     if (!client->cut && (events & UV_READABLE) && !client->eof)
         read_some(client);
-    if (!client->cut && client->eof && !client->busy && !client->out)
+    if (!client->cut && client->eof && !client->busy && !client->more && !client->out)
         halo_client_cut(client, NULL);
 }
 
 void halo_client_poll(struct halo_client *client)
 {
-    /* A client that asks and does not take the answers is not listened to meanwhile. */
-    const bool listens = !client->eof && client->out_bytes < HALO_VARLINK_MOST;
+    const bool listens = !client->eof && !client->more && takes(client);
+    if (client->more && takes(client))
+        uv_idle_start(&client->rest, on_rest);
+    else
+        uv_idle_stop(&client->rest);
     const int events = (listens ? UV_READABLE : 0) | (client->out ? UV_WRITABLE : 0);
     if (events == client->events)
         return;
@@ -249,7 +274,8 @@ int halo_client_create(struct halo_clients *clients, int fd)
         return rc;
     }
     uv_timer_init(clients->loop, &client->timer);
-    client->poll.data = client->timer.data = client;
+    uv_idle_init(clients->loop, &client->rest);
+    client->poll.data = client->timer.data = client->rest.data = client;
     client->next = clients->first;
     clients->first = client;
     clients->count++;

@@ -24,6 +24,8 @@ struct halo_client {
     struct ucred peer;
     uv_poll_t poll;
     uv_timer_t timer; /* of a call that is answered again and again; between calls: of work */
+    uv_idle_t rest;   /* runs while calls that are there had to wait for the others' turn ... */
+    bool more;        /* ... and there are some */
     int handles;      /* that are not closed yet */
     int events;       /* that poll waits for */
     bool cut, eof, working;

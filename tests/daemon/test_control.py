@@ -326,6 +326,22 @@ class Limits(StandinTest):
         for _ in range(200):
             self.assertIn('streams', client.receive()['parameters'])
 
+    def test_others_have_their_turn(self):
+        """Between calls of one client that come at once and are answered at once."""
+        many, other = self.client(), self.client()
+        for client in (many, other):  # they are let in
+            client.call('List')
+        self.daemon.send_signal(signal.SIGSTOP)
+        many.send_bytes(b'{"method": "io.halod.Control.List"}\0' * 100)
+        many.socket.shutdown(socket.SHUT_WR)
+        other.send('Stop', {'name': 'door'})
+        self.daemon.send_signal(signal.SIGCONT)
+        answers = [many.receive()['parameters']['streams'] for _ in range(100)]
+        states = [streams[0]['state'] for streams in answers]
+        self.assertEqual(states, sorted(states))
+        self.assertEqual(set(states), {'running', 'stopped'})
+        self.assertIsNone(many.receive())
+
     def test_clients_are_limited(self):
         clients = [self.client() for _ in range(64)]
         for client in clients:
