@@ -4,8 +4,11 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "daemon/supervisor_private.h"
+
+enum { BYTES_AT_ONCE = 32 << 20 }; /* of one ring, as SV_PACKETS_AT_ONCE */
 
 /* ---- rings ---- */
 
@@ -14,12 +17,18 @@ static void free_ring(uv_handle_t *handle)
     free(handle->data);
 }
 
+static int64_t size_of_cards(const struct halo_live_begin *begin)
+{
+    return (begin->card ? begin->card->size : 0) + (begin->solid ? begin->solid->size : 0);
+}
+
 /* Reads until it is empty or others have their turn. -EPROTO: the engine is not to be trusted. */
-static int read_some(struct sv_ring *ring, int most)
+static int read_some(struct sv_ring *ring, int most, int64_t most_bytes)
 {
     AVPacket *packet = ring->outlet->stream->sv->packet;
+    int64_t bytes = 0;
     ring->more = true;
-    for (int i = 0; i < most; i++) {
+    for (int i = 0; i < most && bytes < most_bytes; i++) {
         struct halo_live_begin begin;
         const int kind = halo_packet_read(ring->reader, packet, &begin);
         if (kind < 0)
@@ -29,8 +38,10 @@ static int read_some(struct sv_ring *ring, int most)
             return 0;
         }
         if (kind == HALO_PACKET_BEGIN) {
+            bytes += size_of_cards(&begin);
             halo_feed_begin(ring->outlet->feed, &begin);
         } else {
+            bytes += packet->size;
             halo_feed_packet(ring->outlet->feed, packet);
             av_packet_unref(packet);
         }
@@ -52,7 +63,7 @@ static void close_ring(struct sv_outlet *outlet)
 static bool look(struct sv_ring *ring)
 {
     struct sv_stream *stream = ring->outlet->stream;
-    const int ret = read_some(ring, SV_PACKETS_AT_ONCE);
+    const int ret = read_some(ring, SV_PACKETS_AT_ONCE, BYTES_AT_ONCE);
     if (ret == 0)
         return true;
     struct sv_engine *engine = stream->engine;
@@ -96,6 +107,7 @@ void sv_ring_drain(uv_idle_t *idle)
 static int make_ring(struct sv_outlet *outlet, const int *fds, struct halo_error *err)
 {
     struct halo_packet_reader *reader;
+    struct stat memory;
     int ret = halo_packet_reader_create(&reader, fds[0], fds[1], err);
     if (ret < 0)
         return ret;
@@ -106,6 +118,7 @@ static int make_ring(struct sv_outlet *outlet, const int *fds, struct halo_error
     }
     ring->outlet = outlet;
     ring->reader = reader;
+    ring->size = fstat(fds[0], &memory) < 0 ? 0 : memory.st_size;
     ring->poll.data = ring;
     ret = uv_poll_init(outlet->stream->sv->loop, &ring->poll, halo_packet_reader_event(reader));
     if (ret < 0) {
@@ -118,11 +131,12 @@ static int make_ring(struct sv_outlet *outlet, const int *fds, struct halo_error
     return 0;
 }
 
-/* What the old ring still has goes first; more than a ring holds it cannot be. */
+/* What the old ring still has goes first. It is no more than a ring holds, but its writer may go on
+ * writing. */
 static void empty_ring(struct sv_ring *ring)
 {
     enum { MOST = 1 << 16 };
-    (void)read_some(ring, MOST);
+    (void)read_some(ring, MOST, ring->size);
 }
 
 void sv_ring_add(struct sv_stream *stream, int encoding, const int *fds)

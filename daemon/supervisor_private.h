@@ -127,7 +127,8 @@ struct sv_ring {
     uv_poll_t poll;
     struct sv_outlet *outlet;
     struct halo_packet_reader *reader;
-    bool more; /* has packets that had to wait for the others' turn */
+    int64_t size; /* of its memory, which cannot change */
+    bool more;    /* has packets that had to wait for the others' turn */
 };
 
 enum sv_phase {
