@@ -100,7 +100,7 @@ static int change(struct sv_stream *stream, const struct halo_stream_settings *w
     const enum halo_change what =
         stream->removed ? HALO_CHANGE_REST : halo_stream_settings_compare(now, wanted);
     /* Others that are asked for and not in force yet are not what the file says. */
-    const bool sets = !stream->coming && sv_request_sets(stream);
+    const bool sets = stream->coming ? sv_request_waits(stream) : sv_request_sets(stream);
     if (what == HALO_CHANGE_NONE && !sets && !has_old_masks(stream, wanted))
         return 0;
     const bool only_filters = what != HALO_CHANGE_REST && !stream->coming;

@@ -89,6 +89,28 @@ bool sv_request_sets(const struct sv_stream *stream)
     return next_set(stream, stream->sv->requests) != NULL;
 }
 
+static struct sv_request *waiting_set(const struct sv_stream *stream)
+{
+    struct sv_request *request = next_set(stream, stream->sv->requests);
+    while (request && !request->waits)
+        request = next_set(stream, request->next);
+    return request;
+}
+
+bool sv_request_waits(const struct sv_stream *stream)
+{
+    return waiting_set(stream) != NULL;
+}
+
+void sv_request_refuse_waiting(struct sv_stream *stream, const char *why)
+{
+    for (struct sv_request *request; (request = waiting_set(stream));) {
+        unlink_request(stream->sv, request);
+        refuse(request, -EAGAIN, why);
+        free_request(request);
+    }
+}
+
 /* All of them: the engine changes all or none. */
 static int fill_chains(struct sv_request *request, const char *filters,
                        const struct halo_stream_settings *file)

@@ -317,6 +317,7 @@ void sv_stream_replace(struct sv_stream *stream, struct halo_stream_settings *se
 {
     sv_settings_free(stream->coming);
     stream->coming = settings;
+    sv_request_refuse_waiting(stream, "other settings came meanwhile");
     stream->removed = false;
     stream->wanted = settings->enabled;
     stream->on_cpu = stream->for_memory = stream->alone = false;

@@ -29,7 +29,7 @@ class Engine:
         self.link = socket.socket(fileno=3)
         self.link.setblocking(True)
         self.stream = None
-        self.end_takes = 0
+        self.at_end = lambda: None
 
     def tell(self, *fds, **words):
         self.raw(json.dumps(words).encode(), fds)
@@ -76,7 +76,7 @@ class Engine:
                     print(message['settings'], file=file)
                 self.running()
             elif message['do'] == 'stop':
-                time.sleep(self.end_takes)
+                self.at_end()
                 self.tell(tell='gone', stream=self.stream)
             elif message['do'] == 'set':
                 at_set(message)
@@ -92,8 +92,18 @@ class Engine:
 
     def serve_slow_ends(self):
         """As with a file on a slow disk."""
-        self.end_takes = 1.5
+        self.at_end = lambda: time.sleep(1.5)
         self.serve(lambda message: os._exit(1))
+
+    def serve_held_ends(self):
+        """Until the test says so."""
+        self.at_end = self.wait_for_end
+        self.serve(lambda message: os._exit(1))
+
+    def wait_for_end(self):
+        while not os.path.exists(os.path.join(FOLDER, 'end')):
+            self.tell(tell='stats', streams={})
+            time.sleep(0.1)
 
     # ---- misdeeds ----
 

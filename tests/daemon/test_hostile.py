@@ -159,6 +159,37 @@ class Hostile(DaemonTest):
             'gblur=sigma=2', {'a': 'gblur=sigma=3', 'b': 'gblur=sigma=4'}, 'running'))
         self.assertEqual(len(self.settings()), 1)
 
+    def set_without_waiting(self, daemon, filters):
+        """Filters for 'one'. The connection, on which the answer is to come."""
+        other, events = daemontest.Control(daemon.path), daemontest.Control(daemon.path)
+        self.addCleanup(other.close)
+        self.addCleanup(events.close)
+        events.send('Events', {}, more=True)
+        events.receive()
+        other.send('Set', {'name': 'one', 'filters': filters})
+        while events.receive().get('event', {}).get('event') != 'asked':
+            pass
+        return other
+
+    def test_a_reload_is_newer_than_a_set_that_waits(self):
+        """What the file says holds, whether it says it for the first time or again."""
+        daemon = self.hostile('hello,serve_held_ends')
+        daemon.wait_state('one', 'running')
+        daemon.control('Restart', name='one')
+        daemon.write({'one': self.stream(filters='gblur=sigma=5', on_error='solid')})
+        for _ in range(2):
+            other = self.set_without_waiting(daemon, 'gblur=sigma=7')
+            self.assertEqual(daemon.control('Reload')['changed'], ['one'])
+            with self.assertRaises(Refused) as refused:
+                other.receive()
+            self.assertIn('other settings came', str(refused.exception))
+        with open(self.path('end'), 'w'):
+            pass
+        self.assertTrue(wait_until(lambda: len(self.settings()) == 2, 10), daemon.told())
+        text = json.dumps(self.settings()[1])
+        self.assertIn('gblur=sigma=5', text)
+        self.assertNotIn('gblur=sigma=7', text)
+
     def test_a_set_while_the_stream_ends(self):
         """Its files may still get what the old filters made: answered when that is over."""
         daemon = self.hostile('hello,serve_slow_ends', {
@@ -166,14 +197,7 @@ class Hostile(DaemonTest):
         daemon.wait_state('one', 'running')
         begun = time.monotonic()
         daemon.control('Stop', name='one')
-        other, events = daemontest.Control(daemon.path), daemontest.Control(daemon.path)
-        self.addCleanup(other.close)
-        self.addCleanup(events.close)
-        events.send('Events', {}, more=True)
-        events.receive()
-        other.send('Set', {'name': 'one', 'filters': 'gblur=sigma=7'})
-        while events.receive().get('event', {}).get('event') != 'asked':
-            pass
+        other = self.set_without_waiting(daemon, 'gblur=sigma=7')
         daemon.control('Set', name='one', filters='gblur=sigma=5')
         self.assertGreater(time.monotonic() - begun, 1.4)
         with self.assertRaises(Refused) as refused:
