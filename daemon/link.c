@@ -105,6 +105,15 @@ static void hand_over(struct halo_link *link, size_t length, const int *fds, int
     json_decref(message);
 }
 
+/* A message that the kernel has cut. Descriptors are cut where there were too many, and where this
+ * process has no number left for them. */
+static const char *what_is_cut(const struct msghdr *message, int fds)
+{
+    return (message->msg_flags & MSG_TRUNC) || fds == HALO_LINK_FDS
+               ? "it sent a message that is too large"
+               : "no descriptors are left for what it sent: too many open files";
+}
+
 /* Whether there may be more. */
 static bool receive(struct halo_link *link)
 {
@@ -129,7 +138,7 @@ static bool receive(struct halo_link *link)
     }
     if (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) {
         halo_link_close_fds(fds, count);
-        give_up(link, "it sent a message that is too large");
+        give_up(link, what_is_cut(&message, count));
         return false;
     }
     hand_over(link, (size_t)n, fds, count);

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -125,6 +126,24 @@ static void closes_more_descriptors_than_two(void **state)
     run(side);
     assert_int_equal(side->messages, 0);
     assert_int_equal(side->closed, 1);
+    assert_non_null(strstr(side->why, "too large"));
+    assert_int_equal(open_fds(), before);
+}
+
+static void says_that_no_descriptors_are_left(void **state)
+{
+    struct side *side = *state;
+    const int before = open_fds(), fds[] = {side->other, side->other};
+    struct rlimit limit;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    const struct rlimit few = {.rlim_cur = 3, .rlim_max = limit.rlim_max};
+    send_raw(side, "{\"n\": 1}", 8, fds, 2);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+    run(side);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    assert_int_equal(side->messages, 0);
+    assert_int_equal(side->closed, 1);
+    assert_non_null(strstr(side->why, "too many open files"));
     assert_int_equal(open_fds(), before);
 }
 
@@ -322,6 +341,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(takes_messages_and_descriptors, set_up, tear_down),
         cmocka_unit_test_setup_teardown(closes_more_descriptors_than_two, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(says_that_no_descriptors_are_left, set_up, tear_down),
         cmocka_unit_test(breaks_at_what_is_no_message),
         cmocka_unit_test_setup_teardown(breaks_at_one_that_is_too_large, set_up, tear_down),
         cmocka_unit_test_setup_teardown(refuses_to_send_what_is_too_large, set_up, tear_down),
