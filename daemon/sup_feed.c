@@ -59,12 +59,27 @@ static void close_ring(struct sv_outlet *outlet)
     halo_packet_reader_destroy(ring->reader);
 }
 
+/* Its packet stays there: sv_ring_tick() looks again. */
+static void starve(struct sv_ring *ring)
+{
+    if (!ring->starves)
+        halo_log(HALO_LOG_ERROR, "stream %s: out of memory for a packet",
+                 ring->outlet->stream->name);
+    ring->starves = true;
+    ring->more = false;
+    uv_poll_stop(&ring->poll);
+}
+
 /* Whether the ring is still there. */
 static bool look(struct sv_ring *ring)
 {
     struct sv_stream *stream = ring->outlet->stream;
     const int ret = read_some(ring, SV_PACKETS_AT_ONCE, BYTES_AT_ONCE);
-    if (ret == 0)
+    if (ret == -ENOMEM)
+        starve(ring);
+    else if (ret == 0)
+        ring->starves = false;
+    if (ret == 0 || ret == -ENOMEM)
         return true;
     struct sv_engine *engine = stream->engine;
     close_ring(ring->outlet);
@@ -102,6 +117,18 @@ void sv_ring_drain(uv_idle_t *idle)
         }
     if (!more)
         uv_idle_stop(idle);
+}
+
+void sv_ring_tick(struct sv_stream *stream)
+{
+    for (int i = 0; i < stream->encodings; i++) {
+        struct sv_ring *ring = stream->outlet[i].ring;
+        if (!ring || !ring->starves)
+            continue;
+        ring->more = true;
+        uv_poll_start(&ring->poll, UV_READABLE, on_ring);
+        uv_idle_start(&stream->sv->drain, sv_ring_drain);
+    }
 }
 
 static int make_ring(struct sv_outlet *outlet, const int *fds, struct halo_error *err)

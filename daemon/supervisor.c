@@ -48,6 +48,7 @@ static void on_tick(uv_timer_t *timer)
     }
     for (struct sv_stream *s = sv->streams, *next; s; s = next) {
         next = s->next;
+        sv_ring_tick(s);
         sv_stream_step(s);
     }
     sv_request_tick(sv);

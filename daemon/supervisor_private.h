@@ -129,6 +129,7 @@ struct sv_ring {
     struct halo_packet_reader *reader;
     int64_t size; /* of its memory, which cannot change */
     bool more;    /* has packets that had to wait for the others' turn */
+    bool starves; /* there was no memory for the next one */
 };
 
 enum sv_phase {
@@ -306,6 +307,7 @@ void sv_feed_watch_all(struct sv_stream *stream); /* tells a new engine what is 
 void sv_ring_add(struct sv_stream *stream, int encoding, const int *fds); /* takes both over */
 void sv_ring_close_all(struct sv_stream *stream, bool drain);
 void sv_ring_drain(uv_idle_t *idle);
+void sv_ring_tick(struct sv_stream *stream); /* by the clock: there may be memory again */
 
 /* ---- sup_camera.c ---- */
 int sv_camera_open(struct sv_stream *stream, struct halo_error *err); /* the feeds are there */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Rings as the supervisor reads them: no engine keeps its loop by writing much, or on and on. */
 #include <fcntl.h>
+#include <libavutil/mem.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -142,6 +144,31 @@ static void emptying_ends(void **state)
     assert_in_range(scene->taken, 10, SMALL / SMALL_PACKET + 10);
 }
 
+/* The picture waits until there is some again. */
+static void without_memory_it_waits(void **state)
+{
+    (void)state;
+    add_ring((size_t)PICTURES * (PICTURE + 4096));
+    write_packet(PICTURE);
+    av_max_alloc(PICTURE / 2);
+    for (int i = 0; i < 3; i++)
+        uv_run(&scene->loop, UV_RUN_NOWAIT);
+    sv_ring_tick(&scene->stream);
+    uv_run(&scene->loop, UV_RUN_NOWAIT);
+    av_max_alloc(INT_MAX);
+    assert_int_equal(scene->taken, 0);
+    assert_non_null(scene->stream.outlet[0].ring);
+    uv_run(&scene->loop, UV_RUN_NOWAIT);
+    assert_int_equal(scene->taken, 0); /* the loop does not turn for it */
+    sv_ring_tick(&scene->stream);
+    uv_run(&scene->loop, UV_RUN_NOWAIT);
+    assert_int_equal(scene->taken, 1);
+    write_packet(PICTURE);
+    uv_run(&scene->loop, UV_RUN_NOWAIT);
+    uv_run(&scene->loop, UV_RUN_NOWAIT);
+    assert_int_equal(scene->taken, 2);
+}
+
 #define A_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -149,6 +176,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         A_TEST(large_ones_come_in_turns),
         A_TEST(emptying_ends),
+        A_TEST(without_memory_it_waits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
