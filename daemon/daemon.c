@@ -32,11 +32,11 @@ struct daemon {
     struct halo_http *http;
     const char *path, *program; /* of the settings, of engines */
     int code;
-    bool stopping;
-    int reloading;  /* that have not been answered */
-    bool refused;   /* the settings file, as it was last read */
-    bool dead;      /* and said */
-    char told[400]; /* to the service manager */
+    bool stopping, stopped; /* stopped: all that is left is to close handles */
+    int reloading;          /* that have not been answered */
+    bool refused;           /* the settings file, as it was last read */
+    bool dead;              /* and said */
+    char told[400];         /* to the service manager */
 };
 
 /* ---- words ---- */
@@ -159,6 +159,7 @@ static void reload_by_signal(struct daemon *daemon)
 static void on_stopped(void *arg)
 {
     struct daemon *daemon = arg;
+    daemon->stopped = true;
     halo_control_destroy(daemon->control);
     halo_http_destroy(daemon->http);
     for (int i = 0; i < SIGNALS; i++)
@@ -264,6 +265,23 @@ static int start(struct daemon *daemon, struct halo_daemon_settings *settings,
     return ret;
 }
 
+static void found_handle(uv_handle_t *handle, void *arg)
+{
+    (void)handle;
+    *(bool *)arg = true;
+}
+
+/* Until nothing is left to do; or nothing but to wait for threads that hang on a disk. */
+static void turn(struct daemon *daemon)
+{
+    bool more = true;
+    while (more && uv_run(&daemon->loop, UV_RUN_ONCE)) {
+        more = !daemon->stopped;
+        if (daemon->stopped)
+            uv_walk(&daemon->loop, found_handle, &more);
+    }
+}
+
 static void run(struct daemon *daemon, struct halo_daemon_settings *settings)
 {
     struct halo_error err = {0};
@@ -282,7 +300,7 @@ static void run(struct daemon *daemon, struct halo_daemon_settings *settings)
         tell_status(daemon);
         halo_notify_ready();
     }
-    uv_run(&daemon->loop, UV_RUN_DEFAULT);
+    turn(daemon);
 }
 
 int halo_command_daemon(struct halo_daemon_settings *settings, const char *path)
@@ -313,8 +331,12 @@ int halo_run_daemon(struct halo_daemon_settings *settings, const char *path, con
     daemon->program = program;
     run(daemon, settings);
     halo_supervisor_destroy(daemon->sv);
-    uv_loop_close(&daemon->loop);
     const int code = daemon->code;
+    if (uv_loop_close(&daemon->loop) == UV_EBUSY) {
+        halo_log(HALO_LOG_WARNING, "a look at the disks is not over, and is not waited for");
+        halo_log_flush();
+        _exit(code); /* whose threads exit() would wait for */
+    }
     free(daemon);
     return code;
 }

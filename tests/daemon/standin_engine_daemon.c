@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * standin_engine_daemon -c FILE, with $STANDIN_ENGINE: the daemon with that program for its
- * engines, which may say and do what no engine of ours does. It believes that CUDA is built in. */
+ * engines, which may say and do what no engine of ours does. It believes that CUDA is built in.
+ * With $STANDIN_HANGS its disks hang, and the file of that name is made when one does. */
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
 
 #include "daemon/checks.h"
 #include "daemon/commands.h"
@@ -17,6 +21,25 @@ const struct halo_backend_ops *__wrap_halo_backend_find(const char *name)
     static const struct halo_strategy *const strategies[] = {(const void *)&strategies, NULL};
     static const struct halo_backend_ops cuda = {.name = "cuda", .strategies = strategies};
     return strcmp(name, cuda.name) ? NULL : &cuda;
+}
+
+int __wrap_statvfs(const char *path, struct statvfs *ret);
+int __wrap_statvfs64(const char *path, struct statvfs *ret);
+int __real_statvfs64(const char *path, struct statvfs *ret);
+
+int __wrap_statvfs64(const char *path, struct statvfs *ret)
+{
+    const char *said = getenv("STANDIN_HANGS");
+    if (!said)
+        return __real_statvfs64(path, ret);
+    close(open(said, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+    for (;;)
+        pause();
+}
+
+int __wrap_statvfs(const char *path, struct statvfs *ret)
+{
+    return __wrap_statvfs64(path, ret);
 }
 
 int main(int argc, char **argv)

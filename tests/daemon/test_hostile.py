@@ -308,6 +308,17 @@ class Hostile(DaemonTest):
         self.assertIn('which GPUs there are', daemon.told())
         self.assertIn('makes no sense', daemon.told())
 
+    def test_a_disk_that_hangs(self):
+        """It is not waited for at the end; what else there is to do then is done."""
+        daemon = self.hostile('hello,serve_until_set', STANDIN_HANGS=self.path('hangs'))
+        daemon.wait_state('one', 'running')
+        asks = daemontest.Control(daemon.path)
+        self.addCleanup(asks.close)
+        asks.send('Facts')
+        self.assertTrue(wait_until(lambda: os.path.exists(self.path('hangs'))), daemon.told())
+        self.assertEqual(daemon.stop(), 0, daemon.told())
+        self.assertFalse(os.path.exists(daemon.path))
+
     def test_memory_of_gpus(self):
         """What an engine tells of it is checked, and goes with the engine."""
         daemon = self.hostile('hello,start,running,gpus,waits,status_75')
