@@ -18,6 +18,7 @@ struct halo_client;
 struct halo_clients {
     uv_loop_t *loop;
     struct halo_control_host host;
+    struct halo_facts *facts;
     struct halo_client *first;
     int count;
 };

@@ -12,6 +12,7 @@
 
 #include "config/log.h"
 #include "daemon/client.h"
+#include "daemon/facts.h"
 #include "daemon/listen.h"
 #include "daemon/methods.h"
 #include "daemon/passed.h"
@@ -161,11 +162,14 @@ int halo_control_create(struct halo_control **ret, uv_loop_t *loop,
     control->clients.loop = loop;
     control->clients.host = *host;
     control->listen.fd = -1;
-    rc = listen_at(control, settings, err);
+    control->clients.facts = halo_facts_create(loop, HALO_FACTS_MS);
+    rc = control->clients.facts ? listen_at(control, settings, err)
+                                : halo_fail(err, -ENOMEM, "out of memory");
     if (!rc)
         rc = init_handles(control, loop, err);
     if (rc) {
         halo_listen_close(&control->listen);
+        halo_facts_destroy(control->clients.facts);
         free(control);
         return rc;
     }
@@ -182,6 +186,7 @@ void halo_control_destroy(struct halo_control *control)
     halo_supervisor_unlisten(control->clients.host.supervisor, &control->listener);
     while (control->clients.first)
         halo_client_cut(control->clients.first, NULL);
+    halo_facts_destroy(control->clients.facts);
     uv_close((uv_handle_t *)&control->poll, free_closed);
     uv_close((uv_handle_t *)&control->timer, free_closed);
     halo_listen_close(&control->listen);

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <glob.h>
 #include <libavcodec/avcodec.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,11 +18,26 @@
 #include "config/encoding.h"
 #include "config/run.h"
 
+struct waiting {
+    struct waiting *next;
+    halo_reply *reply;
+    void *arg;
+};
+
 struct gathering {
     uv_work_t work;
+    struct halo_facts *owner; /* NULL: is gone */
     json_t *facts;
-    void (*done)(void *arg, json_t *facts);
-    void *arg;
+    _Atomic(const char *) path; /* that it looks at; NULL: none */
+};
+
+struct halo_facts {
+    uv_loop_t *loop;
+    uv_timer_t timer;
+    int patience_ms;
+    struct gathering *running; /* NULL: none */
+    bool late;                 /* the running one, and it was said */
+    struct waiting *first;
 };
 
 static json_t *list_of(json_t *facts, const char *name)
@@ -146,37 +162,81 @@ static void look_at_devices(json_t *facts)
     globfree(&found);
 }
 
+static void look_at_input(json_t *input)
+{
+    add_error(input, access(json_string_value(json_object_get(input, "path")), R_OK));
+}
+
+static void look_at_all(struct gathering *g, const char *list, void (*look)(json_t *one))
+{
+    json_t *one;
+    size_t i;
+    json_array_foreach (json_object_get(g->facts, list), i, one) {
+        atomic_store(&g->path, json_string_value(json_object_get(one, "path")));
+        look(one);
+    }
+    atomic_store(&g->path, NULL);
+}
+
 static void look(uv_work_t *work)
 {
-    json_t *facts = ((struct gathering *)work->data)->facts, *one;
-    size_t i;
-    json_array_foreach (json_object_get(facts, "inputs"), i, one)
-        add_error(one, access(json_string_value(json_object_get(one, "path")), R_OK));
-    json_array_foreach (json_object_get(facts, "folders"), i, one)
-        look_at_folder(one);
-    json_array_foreach (json_object_get(facts, "virtual_cameras"), i, one)
-        look_at_camera(one);
-    look_at_devices(facts);
+    struct gathering *g = work->data;
+    look_at_all(g, "inputs", look_at_input);
+    look_at_all(g, "folders", look_at_folder);
+    look_at_all(g, "virtual_cameras", look_at_camera);
+    look_at_devices(g->facts);
+}
+
+static void answer_all(struct halo_facts *facts, json_t *result, const struct halo_error *err)
+{
+    while (facts->first) {
+        struct waiting *waiting = facts->first;
+        facts->first = waiting->next;
+        waiting->reply(waiting->arg, result, err);
+        free(waiting);
+    }
 }
 
 static void after(uv_work_t *work, int status)
 {
     struct gathering *g = work->data;
-    g->done(g->arg, status ? NULL : g->facts);
+    struct halo_facts *facts = g->owner;
+    const struct halo_error err = {.code = status, .text = "the look at the disks was called off"};
+    if (facts) {
+        facts->running = NULL;
+        uv_timer_stop(&facts->timer);
+        answer_all(facts, status ? NULL : g->facts, status ? &err : NULL);
+    }
     json_decref(g->facts);
     free(g);
 }
 
-int halo_facts_gather(uv_loop_t *loop, const struct halo_daemon_settings *settings, json_t *base,
-                      void (*done)(void *arg, json_t *facts), void *arg)
+static int say_what_hangs(const struct gathering *g, struct halo_error *err)
+{
+    const char *path = atomic_load(&g->path);
+    return halo_fail(err, -ETIMEDOUT,
+                     "%s does not answer: is it on a disk, or a mount, that hangs?",
+                     path ? path : "a device of the GPU");
+}
+
+static void on_late(uv_timer_t *timer)
+{
+    struct halo_facts *facts = timer->data;
+    struct halo_error err = {0};
+    say_what_hangs(facts->running, &err);
+    facts->late = true;
+    answer_all(facts, NULL, &err);
+}
+
+static int begin(struct halo_facts *facts, const struct halo_daemon_settings *settings,
+                 json_t *base)
 {
     struct gathering *g = calloc(1, sizeof(*g));
-    if (!g || !base) {
-        free(g);
-        json_decref(base);
+    if (!g)
         return -ENOMEM;
-    }
-    *g = (struct gathering){.work.data = g, .facts = base, .done = done, .arg = arg};
+    g->work.data = g;
+    g->owner = facts;
+    g->facts = json_incref(base);
     static const char *const lists[] = {"inputs",       "folders",  "sockets",        "devices",
                                         "cuda_streams", "encoders", "virtual_cameras"};
     for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
@@ -186,10 +246,60 @@ int halo_facts_gather(uv_loop_t *loop, const struct halo_daemon_settings *settin
     if (settings->http.listen)
         json_object_set_new(base, "http", json_string(settings->http.listen));
     add_memlock(base);
-    const int rc = uv_queue_work(loop, &g->work, look, after);
-    if (rc) {
-        json_decref(base);
-        free(g);
+    facts->running = g;
+    facts->late = false;
+    uv_timer_start(&facts->timer, on_late, (uint64_t)facts->patience_ms, 0);
+    uv_queue_work(facts->loop, &g->work, look, after); /* fails without `look` only */
+    return 0;
+}
+
+static int gather(struct halo_facts *facts, const struct halo_daemon_settings *settings,
+                  json_t *base, halo_reply *reply, void *arg, struct halo_error *err)
+{
+    if (facts->running && facts->late)
+        return say_what_hangs(facts->running, err);
+    struct waiting *waiting = base ? calloc(1, sizeof(*waiting)) : NULL;
+    if (!waiting || (!facts->running && begin(facts, settings, base) < 0)) {
+        free(waiting);
+        return halo_fail(err, -ENOMEM, "out of memory");
     }
-    return rc;
+    *waiting = (struct waiting){.next = facts->first, .reply = reply, .arg = arg};
+    facts->first = waiting;
+    return 0;
+}
+
+int halo_facts_gather(struct halo_facts *facts, const struct halo_daemon_settings *settings,
+                      json_t *base, halo_reply *reply, void *arg, struct halo_error *err)
+{
+    const int ret = gather(facts, settings, base, reply, arg, err);
+    json_decref(base);
+    return ret;
+}
+
+struct halo_facts *halo_facts_create(uv_loop_t *loop, int patience_ms)
+{
+    struct halo_facts *facts = calloc(1, sizeof(*facts));
+    if (!facts)
+        return NULL;
+    facts->loop = loop;
+    facts->patience_ms = patience_ms;
+    uv_timer_init(loop, &facts->timer);
+    facts->timer.data = facts;
+    return facts;
+}
+
+static void free_facts(uv_handle_t *handle)
+{
+    free(handle->data);
+}
+
+void halo_facts_destroy(struct halo_facts *facts)
+{
+    const struct halo_error err = {.code = -ESHUTDOWN, .text = "halod is stopping"};
+    if (!facts)
+        return;
+    if (facts->running)
+        facts->running->owner = NULL;
+    answer_all(facts, NULL, &err);
+    uv_close((uv_handle_t *)&facts->timer, free_facts);
 }

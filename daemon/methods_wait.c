@@ -109,13 +109,13 @@ void halo_method_reload(struct halo_client *client, json_t *parameters)
     halo_client_refuse_list(client, HALO_ERROR_CONFIG, err.text, HALO_ERROR_ERRORS, errors);
 }
 
-static void on_facts(void *arg, json_t *facts)
+static void on_facts(void *arg, json_t *facts, const struct halo_error *err)
 {
     struct halo_client *client = halo_pending_end(arg);
-    if (client && facts)
-        halo_client_answer(client, json_pack("{s:O}", HALO_FIELD_FACTS, facts), -1);
+    if (client && err)
+        halo_client_fail(client, err);
     else if (client)
-        halo_client_refuse(client, HALO_ERROR_FAILED, "out of memory", NULL, NULL);
+        halo_client_answer(client, json_pack("{s:O}", HALO_FIELD_FACTS, facts), -1);
 }
 
 void halo_method_facts(struct halo_client *client, json_t *parameters)
@@ -125,13 +125,16 @@ void halo_method_facts(struct halo_client *client, json_t *parameters)
     json_t *base = json_pack("{s:s, s:i, s:s, s:s, s:s}", "version", HALO_VERSION, "pid",
                              (int)getpid(), "config", all->host.config ? all->host.config : "",
                              "ffmpeg", av_version_info(), "cuda", HALO_CUDA_BUILD);
+    struct halo_error err = {0};
     struct halo_pending *pending = halo_client_wait(client);
-    if (pending && halo_facts_gather(all->loop, halo_supervisor_settings(all->host.supervisor),
-                                     base, on_facts, pending) == 0)
-        return;
-    if (pending)
-        halo_pending_end(pending);
-    else
+    if (!pending) {
         json_decref(base);
-    halo_client_refuse(client, HALO_ERROR_FAILED, "out of memory", NULL, NULL);
+        halo_client_refuse(client, HALO_ERROR_FAILED, "out of memory", NULL, NULL);
+        return;
+    }
+    if (halo_facts_gather(all->facts, halo_supervisor_settings(all->host.supervisor), base,
+                          on_facts, pending, &err) == 0)
+        return;
+    halo_pending_end(pending);
+    halo_client_fail(client, &err);
 }
