@@ -32,6 +32,8 @@ struct halo_link {
     struct waiting *first, **last;
     int waiting;
     const char *broken; /* why it is over, NULL while it is not */
+    bool mute;          /* nothing can be sent any more; what has come is read yet */
+    bool reset;         /* the other side left with something of ours unread */
     bool told;          /* ops->closed was called */
     bool destroyed;
     char buffer[HALO_LINK_MOST];
@@ -61,6 +63,14 @@ static void give_up(struct halo_link *link, const char *why)
     if (link->broken)
         return;
     link->broken = why;
+    free_waiting(link);
+    shutdown(link->fd, SHUT_RDWR);
+}
+
+/* The other side is gone: after its last words comes the end of the socket. */
+static void fall_silent(struct halo_link *link)
+{
+    link->mute = true;
     free_waiting(link);
     shutdown(link->fd, SHUT_RDWR);
 }
@@ -129,6 +139,10 @@ static bool receive(struct halo_link *link)
     const ssize_t n = recvmsg(link->fd, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return false;
+    if (n < 0 && errno == ECONNRESET && !link->reset) {
+        link->reset = true; /* said once, before what it sent can be read */
+        return true;
+    }
     int fds[HALO_LINK_FDS];
     const int count = n < 0 ? 0 : take_fds(&message, fds);
     if (n <= 0) {
@@ -153,7 +167,7 @@ static void flush(struct halo_link *link)
         if (ret == -EAGAIN)
             return;
         if (ret < 0) {
-            give_up(link, "the connection is closed");
+            fall_silent(link);
             return;
         }
         link->first = w->next;
@@ -176,15 +190,15 @@ static void watch(struct halo_link *link)
 static void on_ready(uv_poll_t *poll, int status, int events)
 {
     struct halo_link *link = poll->data;
+    bool more = true;
     (void)events;
-    if (status < 0)
-        give_up(link, "the connection is closed");
     flush(link);
-    for (int i = 0; i < MESSAGES_AT_ONCE && !link->broken && !link->destroyed; i++)
-        if (!receive(link))
-            break;
+    for (int i = 0; i < MESSAGES_AT_ONCE && more && !link->broken && !link->destroyed; i++)
+        more = receive(link);
     if (link->destroyed)
         return;
+    if (status < 0 && !more)
+        give_up(link, "the connection is closed");
     if (!link->broken) {
         watch(link);
         return;
@@ -270,13 +284,13 @@ static int send_text(struct halo_link *link, const char *text, const int *fds, i
     if (ret == -EAGAIN)
         return keep(link, text, length, fds, count);
     if (ret < 0)
-        give_up(link, "the connection is closed");
+        fall_silent(link);
     return ret < 0 ? -EPIPE : 0;
 }
 
 int halo_link_send(struct halo_link *link, json_t *message, const int *fds, int count)
 {
-    if (link->broken) {
+    if (link->broken || link->mute) {
         json_decref(message);
         return -EPIPE;
     }
@@ -292,6 +306,11 @@ int halo_link_send(struct halo_link *link, json_t *message, const int *fds, int 
 bool halo_link_is_behind(const struct halo_link *link)
 {
     return link->first;
+}
+
+bool halo_link_is_mute(const struct halo_link *link)
+{
+    return link->mute;
 }
 
 static void free_link(uv_handle_t *handle)

@@ -71,6 +71,8 @@ int halo_link_create(struct halo_link **ret, uv_loop_t *loop, int fd,
 int halo_link_send(struct halo_link *link, json_t *message, const int *fds, int count);
 /* Whether some of what was sent waits because the other side does not read. */
 bool halo_link_is_behind(const struct halo_link *link);
+/* Whether a send has found the other side gone: what comes now are its last words. */
+bool halo_link_is_mute(const struct halo_link *link);
 /* Hands over what has come before the other side's end, of which it does not tell: ops->closed is
  * not called. Not from ops. */
 void halo_link_drain(struct halo_link *link);

@@ -29,13 +29,14 @@ static bool take_hello(struct sv_process *process, const json_t *message)
     return true;
 }
 
-static bool take_ring(struct sv_stream *stream, const json_t *message, const int *fds, int count)
+static bool take_ring(const struct sv_process *process, struct sv_stream *stream,
+                      const json_t *message, const int *fds, int count)
 {
     const int64_t encoding = halo_json_integer(message, "encoding", 0, stream->encodings - 1, -1);
     const bool good = encoding >= 0 && count == 2 && stream->encoding[encoding].feeds;
     /* Not open, or not in: it is to stop, which the engine cannot know yet, and what comes may be
-     * under older filters. */
-    if (!good || !stream->open || stream->phase != SV_IN) {
+     * under older filters. So it may where the engine was gone when others were set. */
+    if (!good || !stream->open || stream->phase != SV_IN || halo_link_is_mute(process->link)) {
         halo_link_close_fds(fds, count);
         return good;
     }
@@ -157,7 +158,7 @@ static bool take_of_stream(struct sv_process *process, const char *tell, const j
     struct sv_stream *stream =
         stream_of(process->engine, json_string_value(json_object_get(message, "stream")));
     if (stream && !strcmp(tell, "ring"))
-        return take_ring(stream, message, fds, count);
+        return take_ring(process, stream, message, fds, count);
     if (stream && !strcmp(tell, "snapshot"))
         return take_answer(stream, SV_SNAPSHOT, message, fds, count);
     halo_link_close_fds(fds, count);

@@ -260,6 +260,48 @@ static void tells_that_the_other_side_is_gone(void **state)
     assert_int_equal(side->closed, 1);
 }
 
+/* It died before it read what was sent to it. */
+static void last_words_are_heard_of_one_that_has_not_read(void **state)
+{
+    struct side *side = *state;
+    assert_int_equal(halo_link_send(side->link, json_object(), NULL, 0), 0);
+    send_raw(side, "{\"n\": 7}", 8, NULL, 0);
+    close(side->other);
+    side->other = -1;
+    run(side);
+    assert_int_equal(side->last, 7);
+    assert_int_equal(side->closed, 1);
+}
+
+/* The same, where they are asked for before the loop hears of the end. */
+static void drained_of_one_that_has_not_read(void **state)
+{
+    struct side *side = *state;
+    assert_int_equal(halo_link_send(side->link, json_object(), NULL, 0), 0);
+    send_raw(side, "{\"n\": 7}", 8, NULL, 0);
+    close(side->other);
+    side->other = -1;
+    halo_link_drain(side->link);
+    assert_int_equal(side->last, 7);
+    assert_int_equal(side->closed, 0);
+}
+
+static void last_words_are_heard_after_a_send_that_failed(void **state)
+{
+    struct side *side = *state;
+    send_raw(side, "{\"n\": 7}", 8, NULL, 0);
+    close(side->other);
+    side->other = -1;
+    assert_false(halo_link_is_mute(side->link));
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(halo_link_send(side->link, json_object(), NULL, 0), -EPIPE);
+    assert_true(halo_link_is_mute(side->link));
+    assert_int_equal(side->closed, 0);
+    run(side);
+    assert_int_equal(side->last, 7);
+    assert_int_equal(side->closed, 1);
+}
+
 static void may_be_destroyed_in_a_message(void **state)
 {
     struct side *side = *state;
@@ -348,6 +390,11 @@ int main(void)
         cmocka_unit_test_setup_teardown(keeps_what_the_socket_does_not_take, set_up, tear_down),
         cmocka_unit_test_setup_teardown(gives_up_on_one_that_does_not_read, set_up, tear_down),
         cmocka_unit_test_setup_teardown(tells_that_the_other_side_is_gone, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(last_words_are_heard_of_one_that_has_not_read, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(drained_of_one_that_has_not_read, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(last_words_are_heard_after_a_send_that_failed, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(may_be_destroyed_in_a_message, set_up, tear_down),
         cmocka_unit_test(stats_survive_the_way),
         cmocka_unit_test(wrong_histograms_become_right_ones),
