@@ -24,8 +24,9 @@ enum {
 
 static const int64_t NEVER = INT64_MIN / 2;
 
-/* Times are limited so that no sum of what an engine says overflows. */
-static const int64_t most_time = INT64_C(1) << 60, most_told = INT64_C(1) << 56;
+/* Between the clock and what an engine says, or the line: no sum overflows, and a line that one
+ * engine has led astray is one on which the next can go on. */
+static const int64_t most_off = INT64_C(30) * 24 * 3600 * 1000000;
 
 struct halo_feed {
     uv_timer_t timer;
@@ -204,8 +205,8 @@ void halo_feed_begin(struct halo_feed *feed, const struct halo_live_begin *begin
 /* The engine's time on the feed's line, before shift; INT64_MIN: none that can be. */
 static int64_t told(const struct halo_feed *feed, int64_t time)
 {
-    return time == AV_NOPTS_VALUE || time > most_told || time < -most_told ? INT64_MIN
-                                                                           : time - feed->origin;
+    const int64_t now = halo_now_us();
+    return time > now + most_off || time < now - most_off ? INT64_MIN : time - feed->origin;
 }
 
 /* The line of a key frame that begins anew: the engine's own, unless that lies behind what was
@@ -228,7 +229,7 @@ static bool place(struct halo_feed *feed, AVPacket *pkt)
         (feed->needs_key || base + feed->shift <= *line))
         begin_line(feed, base);
     const int64_t dts = base + feed->shift, ahead = shown == INT64_MIN ? 0 : shown - base;
-    if (dts <= *line || dts > most_time)
+    if (dts <= *line || dts > halo_now_us() - feed->origin + most_off)
         return false;
     pkt->dts = *line = dts;
     pkt->pts = ahead >= 0 && ahead < MOST_AHEAD ? dts + ahead : dts;

@@ -311,9 +311,12 @@ static void test_card_keeps_the_delay(void **state)
 static void test_hostile_times(void **state)
 {
     (void)state;
-    static const int64_t times[] = {
-        INT64_MAX, INT64_MIN,        INT64_MIN + 1,      0, -1, 1, INT64_MAX / 2, INT64_MIN / 2,
-        1 << 30,   INT64_C(1) << 56, -(INT64_C(1) << 56)};
+    const int64_t times[] = {INT64_MAX,        INT64_MIN,
+                             INT64_MIN + 1,    us(),
+                             us() - 1,         us() + 1,
+                             INT64_MAX / 2,    INT64_MIN / 2,
+                             us() + (1 << 30), us() - (INT64_C(1) << 41),
+                             INT64_C(1) << 56, -(INT64_C(1) << 56)};
     struct seen *a = make_taken(HALO_ON_ERROR_CARD, true);
     const int count = (int)(sizeof(times) / sizeof(*times));
     for (int i = 0; i < 60; i++) {
@@ -332,6 +335,27 @@ static void test_hostile_times(void **state)
     AVPacket *empty = av_packet_alloc();
     halo_feed_packet(scene->feed, empty);
     av_packet_free(&empty);
+}
+
+/* An engine that means harm leaves a line on which the next one can go on. */
+static void test_times_that_climb(void **state)
+{
+    (void)state;
+    static const int64_t far[] = {INT64_C(29) * 24 * 3600 * 1000000, INT64_C(1) << 55};
+    const int64_t month = INT64_C(31) * 24 * 3600 * 1000000;
+    struct seen *a = make_taken(HALO_ON_ERROR_CARD, false);
+    for (int i = 0; i < 2; i++)
+        for (int k = 0; k < 40; k++)
+            play_at('K', us() + (k % 2 ? -far[i] : far[i]));
+    for (int i = 0; i < a->packets; i++)
+        assert_in_range(a->dts[i], 0, month);
+    const int before = a->packets;
+    begin_as(16, false);
+    play('K');
+    pass(40);
+    play('P');
+    assert_int_equal(a->packets, before + 2);
+    assert_in_range(a->dts[before + 1], a->dts[before] + 1, a->dts[before] + 1000000);
 }
 
 static void test_begin_anew(void **state)
@@ -491,12 +515,19 @@ static void test_cards_end(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        A_TEST(test_waits_for_begin), A_TEST(test_card_in_time),
-        A_TEST(test_clock_behind),    A_TEST(test_card_keeps_the_delay),
-        A_TEST(test_hostile_times),   A_TEST(test_begin_anew),
-        A_TEST(test_last_then_card),  A_TEST(test_solid),
-        A_TEST(test_hurry),           A_TEST(test_stop),
-        A_TEST(test_leaving),         A_TEST(test_cards_of_the_engine),
+        A_TEST(test_waits_for_begin),
+        A_TEST(test_card_in_time),
+        A_TEST(test_clock_behind),
+        A_TEST(test_card_keeps_the_delay),
+        A_TEST(test_hostile_times),
+        A_TEST(test_times_that_climb),
+        A_TEST(test_begin_anew),
+        A_TEST(test_last_then_card),
+        A_TEST(test_solid),
+        A_TEST(test_hurry),
+        A_TEST(test_stop),
+        A_TEST(test_leaving),
+        A_TEST(test_cards_of_the_engine),
         A_TEST(test_cards_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
