@@ -19,6 +19,7 @@ enum {
     KEY_MS = 500,          /* between wishes for a key frame */
     STOP_MS = 5000,        /* on_error: stop, for takers that have not seen anything yet */
     MOST_AHEAD = 10 << 20, /* us that a picture may be shown after it is decoded */
+    MOST_LATE = 10 << 20,  /* us that a raw picture may lie behind the line, and be dropped */
     STREAMS = 2,
 };
 
@@ -127,12 +128,16 @@ static int64_t patience_of(const struct halo_feed *feed)
     return feed->said->data ? HALO_FEED_CARDS_MS : HALO_FEED_SILENCE_MS;
 }
 
+static bool is_raw(const struct halo_feed *feed)
+{
+    return feed->begin->video->codec_id == AV_CODEC_ID_RAWVIDEO;
+}
+
 /* Whether cards are to come often. Images and raw pictures need no search. */
 static bool hurries(const struct halo_feed *feed)
 {
-    const enum AVCodecID id = feed->begin->video->codec_id;
-    return feed->stats.card && halo_now_us() - feed->newest < HURRY_US &&
-           id != AV_CODEC_ID_RAWVIDEO && id != AV_CODEC_ID_MJPEG;
+    return feed->stats.card && halo_now_us() - feed->newest < HURRY_US && !is_raw(feed) &&
+           feed->begin->video->codec_id != AV_CODEC_ID_MJPEG;
 }
 
 /* For the next card, which is due in `ms`. */
@@ -210,11 +215,13 @@ static int64_t told(const struct halo_feed *feed, int64_t time)
 }
 
 /* The line of a key frame that begins anew: the engine's own, unless that lies behind what was
- * sent. */
+ * sent. Detectors say by raw pictures' times where something was: those keep them, and while they
+ * lie behind a card they are left out. */
 static void begin_line(struct halo_feed *feed, int64_t dts)
 {
     const int64_t least = feed->line[0] > feed->line[1] ? feed->line[0] : feed->line[1];
-    feed->shift = dts > least ? 0 : least + 1 - dts;
+    const bool own = dts > least || (is_raw(feed) && dts > least - MOST_LATE);
+    feed->shift = own ? 0 : least + 1 - dts;
 }
 
 /* Sets the times of an engine's packet; false: it lies behind the line. */
@@ -229,6 +236,8 @@ static bool place(struct halo_feed *feed, AVPacket *pkt)
         (feed->needs_key || base + feed->shift <= *line))
         begin_line(feed, base);
     const int64_t dts = base + feed->shift, ahead = shown == INT64_MIN ? 0 : shown - base;
+    if (dts <= *line && pkt->stream_index == 0 && is_raw(feed)) /* cards come to lie there, too */
+        feed->behind = halo_now_us() - feed->origin - dts;
     if (dts <= *line || dts > halo_now_us() - feed->origin + most_off)
         return false;
     pkt->dts = *line = dts;
