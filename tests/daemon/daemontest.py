@@ -107,6 +107,20 @@ class Daemon:
             raise AssertionError(f'{name} has no engine: {self.status(name)}\n{self.told()}')
         os.kill(pid, number)
 
+    def filtered_anew(self, name):
+        """(pictures that were filtered, when that was told): numbers come every half second."""
+        before, end = self.status(name)['filtered'], time.monotonic() + 2 * PATIENCE
+        while (now := self.status(name)['filtered']) == before and time.monotonic() < end:
+            time.sleep(0.01)
+        return now, time.monotonic()
+
+    def rate(self, name, seconds):
+        """Pictures a second over at least these, from one telling to another."""
+        first, begun = self.filtered_anew(name)
+        time.sleep(seconds)
+        last, ended = self.filtered_anew(name)
+        return (last - first) / (ended - begun)
+
     def wait_state(self, name, state, timeout=20):
         if not wait_until(lambda: self.state(name) == state, timeout):
             raise AssertionError(f'{name} is not {state}: {self.status(name)}\n{self.told()}')

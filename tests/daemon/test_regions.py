@@ -371,12 +371,6 @@ class Told(RegionTest):
         self.assertTrue(self.feed_of(daemon)['everything_hidden'])
         self.assertTrue(wait_until(lambda: self.feed_of(daemon)['updates'] == 0))
 
-    def filtered_in(self, daemon, seconds):
-        """Pictures a second, on this machine with all that it has to do now."""
-        filtered, began = daemon.status('one')['filtered'], time.monotonic()
-        time.sleep(seconds)
-        return (daemon.status('one')['filtered'] - filtered) / (time.monotonic() - began)
-
     def test_an_engine_that_does_not_read(self):
         """Updates of thirty KiB each, far more than a socket holds: none waits but the newest."""
         daemon = self.start({'one': self.feed()})
@@ -404,7 +398,7 @@ class Told(RegionTest):
         reader = self.reader('one.ts')
         flooder = Control(daemon.path)
         self.addCleanup(flooder.close)
-        before = self.filtered_in(daemon, 2)
+        before = daemon.rate('one', 1.5)  # on this machine, with all that it has to do
         began, sent, memory = time.monotonic(), 0, daemon.memory()
         filtered = daemon.status('one')['filtered']
         while time.monotonic() - began < 3:
