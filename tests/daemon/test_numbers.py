@@ -61,6 +61,7 @@ class Metrics(NumbersTest):
             daemon.wait_state(name, 'stopped')
         for reader in readers:
             reader.close()
+        self.assertTrue(wait_until(lambda: not daemon.pids()))
         page = self.page()
         for name in ('one', 'two'):
             stages = daemon.status(name)['stages']
