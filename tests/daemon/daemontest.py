@@ -165,10 +165,13 @@ class Reader(threading.Thread):
             pass
         self.ended = True
 
-    def longest_gap(self, since=0):
+    def gaps(self, since=0):
         times = [t for t in list(self.times) if t >= since]
         times = [since] * bool(since) + times + [time.monotonic()]
-        return max(b - a for a, b in zip(times, times[1:]))
+        return [b - a for a, b in zip(times, times[1:])]
+
+    def longest_gap(self, since=0):
+        return max(self.gaps(since))
 
     def close(self):
         if self.socket.fileno() >= 0:

@@ -160,7 +160,7 @@ class Changes(DaemonTest):
         self.assertLess(sorted(answers)[len(answers) // 2], 0.5 * PATIENCE)
         self.assertEqual(after['restarts'], 0)
         self.assertEqual(after['dropped'].get('filter', 0), before['dropped'].get('filter', 0))
-        self.assertLess(reader.longest_gap(reader.times[0]), 0.4 * PATIENCE)
+        self.assert_no_gap(reader.gaps(reader.times[0]), 0.4 * PATIENCE)
 
     def test_a_wrong_set(self):
         daemon = self.start()

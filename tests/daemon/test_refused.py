@@ -63,7 +63,7 @@ class Beside(DaemonTest):
         before = daemon.status('good')['filtered']
         self.assertTrue(wait_until(lambda: daemon.status('good')['filtered'] > before + 20))
         self.assertFalse(reader.ended)
-        self.assertLess(reader.longest_gap(since), 0.5 * PATIENCE)
+        self.assert_no_gap(reader.gaps(since), 0.5 * PATIENCE)
 
     def test_a_pattern_that_is_nonsense(self):
         daemon, pid, reader = self.begin()

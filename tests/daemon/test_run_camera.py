@@ -98,7 +98,7 @@ class VirtualCamera(CameraTest):
         time.sleep(0.5)
         self.end(process)
         self.assertEqual(device.formats, [f'YU12 {WIDTH}x{HEIGHT}'])
-        self.assertLess(device.longest_gap(device.pictures[0][0]), 3 / 30 + 0.2 * PATIENCE)
+        self.assert_no_gap(device.gaps(device.pictures[0][0]), 3 / 30 + 0.2 * PATIENCE)
         known = reference(CHAIN)
         shown = [p for _, p in device.pictures if not is_card(p, SIZE)]
         self.assertGreater(len(shown), 15)

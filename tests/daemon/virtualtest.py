@@ -61,9 +61,9 @@ class Device(threading.Thread):
         wait_until(find, timeout)
         return find()
 
-    def longest_gap(self, since):
+    def gaps(self, since):
         times = [since] + [t for t, _ in self.since(since)]
-        return max(b - a for a, b in zip(times, times[1:]))
+        return [b - a for a, b in zip(times, times[1:])]
 
 
 def luma(picture, size=(WIDTH, HEIGHT)):
