@@ -51,7 +51,10 @@ class Engines(DaemonTest):
         time.sleep(1)
         for reader in readers:
             self.assertFalse(reader.ended, daemon.told())
-            self.assertLess(reader.longest_gap(killed), CARD_S)
+            gaps = reader.gaps(killed)
+            first = next((gap for gap in gaps if gap > 0.3), 0)  # to the card; another may follow
+            self.assertLess(first, CARD_S)
+            self.assertLess(max(gaps), CARD_S + 0.2 * PATIENCE)
         self.assertTrue(watcher.is_alive_process())
         self.assertIn('signal 9', daemon.told())
 
