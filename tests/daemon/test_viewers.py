@@ -217,7 +217,7 @@ class Silence(ViewerTest):
                 self.assertIn(letters.count('g'), (2, 3))
                 self.check_decodes(saved)
                 gaps = [float(b - a) for a, b in zip(times, times[1:])]
-                self.assertLess(max(gaps), 0.55)
+                self.assertLess(max(gaps), 0.85)  # cards are 0.5 apart; where one is missing, 0.9
                 self.assertAlmostEqual(float(times[-1]), 3.3, delta=0.5)
                 self.assertEqual(probe.status()['late'], 0)
                 probe.quit()
