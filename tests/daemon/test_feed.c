@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * A feed on a real loop with an engine that is played: when cards come, what becomes of times, who
- * gets what, and that engines cannot hurt. */
+ * A feed with an engine, a clock and a timer that are played: when cards come, what becomes of
+ * times, who gets what, and that engines cannot hurt. */
 #include <string.h>
+#include <time.h>
 
 #include "daemon/feed.h"
 #include "pipeline/packet_ring.h"
@@ -9,8 +10,7 @@
 
 enum {
     MOST = 512,
-    LEAST_HURRY = 5, /* in half a second, on a machine with other work */
-    SLACK_MS = 60,   /* of a machine with other work; the contract's 500 ms stay */
+    LEAST_HURRY = 9, /* in half a second, of which 400 ms are silence */
 };
 
 struct seen {
@@ -28,15 +28,62 @@ struct scene {
     struct halo_stream_settings settings;
     int watched, keys;
     struct seen seen[3];
-    uv_timer_t until;
+    uv_timer_t *timer; /* the feed's, where it is started */
+    uv_timer_cb look;
+    int64_t due;
 };
 
 static struct scene *scene;
 
+/* ---- time, which passes in pass() alone ---- */
+
+static int64_t now = 3600000700; /* us */
+
 static int64_t us(void)
 {
-    return (int64_t)(uv_hrtime() / 1000);
+    return now;
 }
+
+int __wrap_clock_gettime(clockid_t clock, struct timespec *ret);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *ret)
+{
+    (void)clock;
+    *ret = (struct timespec){.tv_sec = now / 1000000, .tv_nsec = now % 1000000 * 1000};
+    return 0;
+}
+
+/* Of libuv: the loop's time is in whole ms, so that timers come up to one too early. */
+int __wrap_uv_timer_start(uv_timer_t *timer, uv_timer_cb look, uint64_t ms, uint64_t repeat);
+int __wrap_uv_timer_start(uv_timer_t *timer, uv_timer_cb look, uint64_t ms, uint64_t repeat)
+{
+    assert_int_equal(repeat, 0);
+    scene->timer = timer;
+    scene->look = look;
+    scene->due = (now / 1000 + (int64_t)ms) * 1000;
+    return 0;
+}
+
+int __wrap_uv_timer_stop(uv_timer_t *timer);
+int __wrap_uv_timer_stop(uv_timer_t *timer)
+{
+    if (scene->timer == timer)
+        scene->timer = NULL;
+    return 0;
+}
+
+static void pass(int ms)
+{
+    const int64_t until = now + ms * 1000;
+    while (scene->timer && scene->due <= until) {
+        uv_timer_t *timer = scene->timer;
+        now = scene->due > now ? scene->due : now;
+        scene->timer = NULL;
+        scene->look(timer);
+    }
+    now = until;
+}
+
+/* ---- who takes ---- */
 
 static void saw_begin(struct halo_feed_taker *taker, const struct halo_live_begin *begin)
 {
@@ -96,31 +143,18 @@ static int set_up(void **state)
     (void)state;
     scene = calloc(1, sizeof(*scene));
     assert_non_null(scene);
-    return uv_loop_init(&scene->loop) || uv_timer_init(&scene->loop, &scene->until);
+    return uv_loop_init(&scene->loop);
 }
 
 static int tear_down(void **state)
 {
     (void)state;
     halo_feed_destroy(scene->feed, "the test is over");
-    uv_close((uv_handle_t *)&scene->until, NULL);
     uv_run(&scene->loop, UV_RUN_DEFAULT);
     const int left = uv_loop_close(&scene->loop);
     const int watched = scene->watched;
     free(scene);
     return left || watched;
-}
-
-static void over(uv_timer_t *timer)
-{
-    uv_stop(timer->loop);
-}
-
-static void pass(int ms)
-{
-    uv_update_time(&scene->loop);
-    uv_timer_start(&scene->until, over, (uint64_t)ms, 0);
-    uv_run(&scene->loop, UV_RUN_DEFAULT);
 }
 
 static AVPacket *new_packet(uint8_t what, int64_t time, bool key)
@@ -148,7 +182,6 @@ static void play_at(uint8_t what, int64_t time)
 static void play(uint8_t what)
 {
     static int64_t last;
-    const int64_t now = us();
     last = now > last ? now : last + 1;
     play_at(what, last);
 }
@@ -239,9 +272,9 @@ static void test_card_in_time(void **state)
     pass(250);
     play('P');
     const int64_t last = us() / 1000;
-    pass(450 + SLACK_MS);
+    pass(510);
     check(a, "KPC");
-    assert_in_range(a->at[2] - last, HALO_FEED_SILENCE_MS, 499);
+    assert_in_range(a->at[2] - last, HALO_FEED_SILENCE_MS, HALO_FEED_SILENCE_MS + 1);
     const int64_t line = a->dts[2] - a->dts[1];
     assert_in_range(line, 1000 * HALO_FEED_SILENCE_MS - 2000, 500000);
     halo_feed_join(scene->feed, &b->taker);
@@ -262,10 +295,10 @@ static void test_card_in_time(void **state)
     check(a, "KPCCCKP");
     check_hurry(b, 'C', "KP");
     /* As far from each other as the engine said: nothing was added. */
-    assert_in_range(a->at[5] - a->at[0] - (a->dts[5] - a->dts[0]) / 1000 + 5, 0, 10);
-    pass(399 - SLACK_MS);
+    assert_in_range(a->at[5] - a->at[0] - (a->dts[5] - a->dts[0]) / 1000 + 1, 0, 2);
+    pass(HALO_FEED_SILENCE_MS - 1);
     check(a, "KPCCCKP");
-    pass(100 + SLACK_MS);
+    pass(2);
     check(a, "KPCCCKPC"); /* the second silence is as short as the first */
     halo_feed_stats(scene->feed, &stats);
     assert_int_equal(stats.late, 0);
@@ -491,7 +524,7 @@ static void test_cards_of_the_engine(void **state)
     halo_feed_stats(scene->feed, &stats);
     assert_false(stats.card);
     check(a, "KWWWKAP");
-    pass(450 + SLACK_MS);
+    pass(450);
     check(b, "WKAPK"); /* on_error: last, and that is no card */
 }
 
@@ -502,9 +535,9 @@ static void test_cards_end(void **state)
     struct seen *a = make_taken(HALO_ON_ERROR_CARD, false);
     play('K');
     play('W');
-    pass(HALO_FEED_CARDS_MS - 50 - SLACK_MS);
+    pass(HALO_FEED_CARDS_MS - 1);
     check(a, "KW");
-    pass(100 + 2 * SLACK_MS);
+    pass(2);
     check(a, "KWC");
     pass(500);
     check(a, "KWCC");
