@@ -182,13 +182,13 @@ class Away(CameraTest):
     def test_unplugged_and_back_as_another_number(self):
         self.played.plug()
         live = self.camera('filters=gblur=sigma=3')
-        number = 0
+        number, away, back = 0, [], []
         for turn in range(1, 6):
             live.wait_packets(20 * turn)
             begin = time.monotonic()
             self.played.unplug(number)
             self.wait_words(live, 'no camera', turn)
-            self.assertLess(time.monotonic() - begin, 0.5 * PATIENCE)
+            away.append(time.monotonic() - begin)
             time.sleep(0.3)
             number = turn % 3 + 1
             if os.path.exists(self.played.path(f'control-video{number}')):
@@ -196,7 +196,9 @@ class Away(CameraTest):
             begin, before = time.monotonic(), len(live.packets())
             self.played.plug(number, port=f'1-{turn}')
             live.wait_packets(before + 1)
-            self.assertLess(time.monotonic() - begin, 1 * PATIENCE)
+            back.append(time.monotonic() - begin)
+        self.assert_no_gap(away, 0.5 * PATIENCE)
+        self.assert_no_gap(back, 1 * PATIENCE)
         live.wait_state('running', 6)
         stats = live.stop()
         self.assertEqual(stats['opened'], 6)
@@ -362,9 +364,7 @@ class OnDemand(CameraTest):
     def test_stop_while_closed(self):
         live = self.camera('filters=gblur=sigma=3', *self.WORDS, out=self.OUT)
         self.wait_words(live, 'closed until')
-        begin = time.monotonic()
-        live.stop()
-        self.assertLess(time.monotonic() - begin, 1 * PATIENCE)
+        self.assertLess(live.time_to_stop(), 1 * PATIENCE)
 
 
 class Controls(CameraTest):
