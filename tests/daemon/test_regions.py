@@ -248,14 +248,19 @@ class Seen(RegionTest):
         self.assertGreater(at, 20)
         left, right = (4, 180, 140, 50), (240, 180, 70, 50)
         seen = {}
-        for name in viewers:
+
+        def look(name):
+            """Whether anything is seen: all is hidden where this took too long."""
+            self.tell(daemon, rect(0, 170, 200, 70, id='left'))
             client = FrameClient(self.path(f'{name}.fd'))
             frame = client.frame()
             luma = client.pixels(frame)[:WIDTH * HEIGHT]
             client.release(frame)
             client.close()
             seen[name] = is_raw(luma, *left), is_raw(luma, *right)
-            self.tell(daemon, rect(0, 170, 200, 70, id='left'))
+            return any(seen[name])
+        for name in viewers:
+            wait_until(lambda name=name: look(name), 5)
         self.assertEqual(seen, {'one': (False, True), 'same': (False, True), 'other': (True, False),
                                 'mask': (False, True)})
 
@@ -363,8 +368,8 @@ class Told(RegionTest):
         """A new one begins with everything hidden."""
         daemon = self.start({'one': self.feed()})
         daemon.wait_state('one', 'running')
-        self.tell(daemon, rect(1, 2, 3, 4))
-        self.assertTrue(wait_until(lambda: self.feed_of(daemon)['state'] == 'told'))
+        self.assertTrue(wait_until(lambda: self.tell(daemon, rect(1, 2, 3, 4)) is not None and
+                                   self.feed_of(daemon)['state'] == 'told'))
         daemon.kill_engine_of('one')
         self.assertTrue(wait_until(lambda: self.feed_of(daemon)['why'] == 'none yet'))
         daemon.wait_state('one', 'running')
