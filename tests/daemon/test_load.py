@@ -53,7 +53,7 @@ class LoadTest(DaemonTest):
 
 
 class Late(LoadTest):
-    HEAVY = ','.join(['gblur=sigma=20'] * 6)
+    HEAVY = ','.join(['gblur=sigma=20'] * 16)  # more than half of the pictures are late anywhere
 
     def heavy(self, **more):
         return self.stream('heavy', input='test:size=1920x1080:rate=60', filters=self.HEAVY,
