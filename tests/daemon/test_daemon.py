@@ -655,7 +655,12 @@ class Rounds(DaemonTest):
         for name in 'abcd':
             self.assertTrue(wait_until(lambda: daemon.status(name)['viewers'] == 0))
         time.sleep(4)
-        return self.costs(daemon)
+        looks = [self.costs(daemon)]
+        for _ in range(5):  # a file that is just written is open in one, and not in the next
+            time.sleep(0.05)
+            looks.append(self.costs(daemon))
+        return {pid: {**found, 'descriptors': min(look[pid]['descriptors'] for look in looks)}
+                for pid, found in looks[0].items()}
 
     def rounds(self, daemon, count):
         for number in range(count):
