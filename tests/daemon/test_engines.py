@@ -84,8 +84,10 @@ class Engines(DaemonTest):
         daemon.wait_state('one', 'running')
         for _ in range(4):
             self.assertTrue(wait_until(daemon.pids, 10))
-            os.kill(daemon.pids()[0], signal.SIGKILL)
+            pid = daemon.pids()[0]
+            os.kill(pid, signal.SIGKILL)
             time.sleep(0.2)
+            self.assertTrue(wait_until(lambda pid=pid: pid not in daemon.pids()))
         begun = time.monotonic()
         self.assertTrue(wait_until(lambda: daemon.state('one') == 'running', 10), daemon.told())
         self.assertGreater(time.monotonic() - begun, 0.3)
@@ -94,11 +96,11 @@ class Engines(DaemonTest):
     def test_crashes_part_streams(self):
         """A stream that was active in two crashes gets an engine of its own."""
         daemon = self.start(self.four())
-        for _ in range(2):
+        for number in range(2):
             for name in 'abcd':
                 daemon.wait_state(name, 'running')
             daemon.kill_engine_of('a')
-            time.sleep(0.3)
+            self.assertTrue(wait_until(lambda: daemon.status('a')['restarts'] > number))
         for name in 'abcd':
             daemon.wait_state(name, 'running')
         engines = daemon.engines()
