@@ -30,6 +30,17 @@ def costs_of(pid):
             'threads': int(status['Threads']), 'KiB': int(status['RssAnon'].split()[0])}
 
 
+def links(pid):
+    """What its descriptors are, by number; those that are closed meanwhile are left out."""
+    found = {}
+    for number in os.listdir(f'/proc/{pid}/fd'):
+        try:
+            found[number] = os.readlink(f'/proc/{pid}/fd/{number}')
+        except OSError:
+            pass
+    return found
+
+
 class Refused(Exception):
     """An error that the daemon answered; .error is its name."""
 

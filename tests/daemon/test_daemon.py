@@ -9,19 +9,8 @@ import subprocess
 import time
 
 from daemontest import (FFMPEG, HALOCTL, HALOD, PATIENCE, ROUNDS, Control, DaemonTest, Refused,
-                        call, costs_of, halod_environment, is_sanitized, main, wait_until)
+                        call, costs_of, halod_environment, is_sanitized, links, main, wait_until)
 from halotest import plain_clip
-
-
-def links(pid):
-    """What its descriptors are."""
-    found = []
-    for number in os.listdir(f'/proc/{pid}/fd'):
-        try:
-            found.append(os.readlink(f'/proc/{pid}/fd/{number}'))
-        except OSError:
-            pass
-    return found
 
 
 class States(DaemonTest):
@@ -290,7 +279,7 @@ class Changes(DaemonTest):
         self.reader('one.ts')
 
         def rings():
-            return sum('halod packets' in link for link in links(daemon.process.pid))
+            return sum('halod packets' in link for link in links(daemon.process.pid).values())
         engine = daemon.pids()[0]
         other = Control(daemon.path)
         self.addCleanup(other.close)

@@ -5,7 +5,7 @@ import os
 import signal
 import time
 
-from daemontest import PATIENCE, DaemonTest, main, wait_until
+from daemontest import PATIENCE, DaemonTest, links, main, wait_until
 
 CARD_S = 0.5 * PATIENCE     # without anything to see
 BACK_S = 3 * PATIENCE       # until pictures are filtered again
@@ -170,8 +170,7 @@ class Engines(DaemonTest):
         self.assertTrue(wait_until(lambda: daemon.status('a')['restarts'] == 1))
         daemon.wait_state('a', 'running')
         pid = daemon.pids()[0]
-        for name in os.listdir(f'/proc/{pid}/fd'):
-            target = os.readlink(f'/proc/{pid}/fd/{name}')
+        for name, target in links(pid).items():
             self.assertNotIn(self.folder + '/a', target)
             if target.startswith('socket:'):
                 self.assertEqual(name, '3', target)

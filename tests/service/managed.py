@@ -11,7 +11,7 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'daemon'))
 
 from daemontest import (HALOD, PATIENCE, Control, DaemonTest, Reader, call,  # noqa: F401,E402
-                        free_port, halod_environment, main, wait_until)
+                        free_port, halod_environment, links, main, wait_until)
 
 
 class Manager(threading.Thread):

@@ -6,7 +6,8 @@ import socket
 import subprocess
 import time
 
-from managed import HALOD, Control, Reader, ServiceTest, free_port, halod_environment, main, passing
+from managed import (HALOD, Control, Reader, ServiceTest, free_port, halod_environment, links, main,
+                     passing)
 
 
 class Passed(ServiceTest):
@@ -163,7 +164,7 @@ class Passed(ServiceTest):
         listening.add(f'socket:[{os.fstat(http.fileno()).st_ino}]')
 
         def has(pid):
-            return listening & {os.readlink(fd.path) for fd in os.scandir(f'/proc/{pid}/fd')}
+            return listening & set(links(pid).values())
         self.assertEqual(len(has(daemon.process.pid)), 3)  # and the control socket
         self.assertTrue(daemon.pids())
         for pid in daemon.pids():
