@@ -109,9 +109,15 @@ class Commands(HaloctlTest):
         self.addCleanup(process.stdout.close)
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
-        time.sleep(0.5 * PATIENCE)
-        self.good('stop', 'road')
-        self.assertRegex(process.stdout.readline(), r'asked +road Stop by user \d+ \(process \d+\)')
+        for _ in range(40):  # until it listens
+            self.good('stop', 'road')
+            if select.select([process.stdout], [], [], 0.25 * PATIENCE)[0]:
+                break
+            self.good('start', 'road')
+        else:
+            self.fail('no event comes')
+        asked = next(line for line in process.stdout if 'Start' not in line and 'asked' in line)
+        self.assertRegex(asked, r'asked +road Stop by user \d+ \(process \d+\)')
         self.assertRegex(process.stdout.readline(), 'state +road stopped: asked for')
 
     def test_closed_output(self):
@@ -288,6 +294,14 @@ class Watch(HaloctlTest):
                     break
         return data.decode(errors='replace')
 
+    def read_begin(self, fd):
+        """Until it has a screen of its own, and all else that it needs."""
+        data, end = b'', time.monotonic() + 20 * PATIENCE
+        while b'\x1b[?1049h' not in data and time.monotonic() < end:
+            if select.select([fd], [], [], 0.05)[0]:
+                data += os.read(fd, 65536)
+        self.assertIn(b'\x1b[?1049h', data)
+
     def last_picture(self, text):
         picture = text.rsplit('\x1b[H', 1)[-1]
         return re.sub(r'\x1b\[[?0-9]*[A-Za-z]', '', picture)
@@ -310,14 +324,14 @@ class Watch(HaloctlTest):
         for act in (lambda pid, fd: os.write(fd, b'\x03'),
                     lambda pid, fd: os.kill(pid, signal.SIGTERM)):
             pid, fd = self.terminal(100, 24, 'door')
-            self.read_for(fd, 0.6)
+            self.read_begin(fd)
             act(pid, fd)
             self.assertIn('\x1b[?25h\x1b[?1049l', self.read_for(fd, 1))
             self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), 0)
 
     def test_a_daemon_that_ends(self):
         pid, fd = self.terminal(100, 24)
-        self.read_for(fd, 0.6)
+        self.read_begin(fd)
         self.stop()
         text = self.read_for(fd, 1)
         self.assertIn('closed the connection', text.split('\x1b[?1049l')[1])
