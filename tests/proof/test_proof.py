@@ -50,6 +50,7 @@ class Proof(HaloTest):
         self.assertTrue(self.saved())
 
     def test_streams_under_faults(self):
+        print('seed', os.getpid())
         out = self.prove('run', '--frames', str(60000 // SHARE), '--faults', str(600 // SHARE),
                          '--points', str(40 // SHARE), '--seconds', str(40 * PATIENCE), '--round',
                          '1', '--seed', str(os.getpid()))
@@ -58,6 +59,7 @@ class Proof(HaloTest):
         self.assertEqual(self.saved(), [])
 
     def test_the_daemon_under_faults(self):
+        print('seed', os.getpid())
         served = Served(PROGRAMS.get, self.folder, os.getpid(),
                         loopback=None if is_sanitized() else
                         os.environ.get('HALO_STANDIN_LOOPBACK_LIBRARY'))
