@@ -126,9 +126,12 @@ class Reload(ServiceTest):
 
 
 class Watchdog(ServiceTest):
-    def longest(self, manager, since):
+    def come_in_time(self, manager, since):
+        """Of two seconds: each one; and twice within them, on a machine with other work mostly."""
         times = [since, *manager.times('WATCHDOG', since), time.monotonic()]
-        return max(b - a for a, b in zip(times, times[1:]))
+        gaps = sorted(b - a for a, b in zip(times, times[1:]))
+        self.assertLess(gaps[-1], 2 * PATIENCE)
+        self.assertLess(gaps[len(gaps) // 2], 1.6 * PATIENCE)
 
     def test_comes_in_time(self):
         """Twice within the time, from the beginning, with viewers and reloads."""
@@ -139,7 +142,7 @@ class Watchdog(ServiceTest):
         reader = self.reader('one.ts')
         time.sleep(4)
         reader.close()
-        self.assertLess(self.longest(manager, since), 1.6 * PATIENCE)
+        self.come_in_time(manager, since)
 
     def test_nobody_asked(self):
         daemon, manager = self.managed()
@@ -169,7 +172,7 @@ class Watchdog(ServiceTest):
         self.until(lambda: daemon.pids() not in ([old], []) and daemon.state('one') == 'running',
                    daemon.told)
         self.assertLess(time.monotonic() - since, 12 * PATIENCE)  # WatchdogSec= + 2 s
-        self.assertLess(self.longest(manager, since), 1.6 * PATIENCE)
+        self.come_in_time(manager, since)
         self.assertIn('silent for three seconds', daemon.told())
 
     def test_a_stage_that_stands(self):
@@ -185,7 +188,7 @@ class Watchdog(ServiceTest):
         self.until(lambda: 0 < daemon.status('one')['encoded'] < 39, daemon.told)
         self.assertLess(time.monotonic() - stood, 12 * PATIENCE)
         self.assertFalse(reader.ended)
-        self.assertLess(self.longest(manager, stood), 1.6 * PATIENCE)
+        self.come_in_time(manager, stood)
         self.until(lambda: 'no longer told' in daemon.told(), daemon.told, 60)
         since = time.monotonic()
         time.sleep(4)
@@ -205,7 +208,7 @@ class Watchdog(ServiceTest):
         time.sleep(3)
         self.assertEqual(daemon.state('two'), 'running')
         self.assertNotIn('no longer told', daemon.told())
-        self.assertLess(self.longest(manager, since), 1.6 * PATIENCE)
+        self.come_in_time(manager, since)
 
 
 class End(ServiceTest):
