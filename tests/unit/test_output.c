@@ -132,6 +132,26 @@ static struct halo_output_stats wait_state(struct halo_output *output, enum halo
     return stats;
 }
 
+/* What was fed of these times, from the first key frame on. */
+static void wait_written(struct halo_output *output, double from, double to)
+{
+    const int64_t until = av_gettime_relative() + 5000000;
+    struct halo_output_stats stats;
+    int count = 0;
+    bool keyed = false;
+    for (int i = 0; i < clip->count; i++) {
+        const AVPacket *pkt = clip->pkt[i];
+        const double at = (pkt->dts - clip->pkt[0]->dts) / 1e6 + 1e-4;
+        keyed |= at >= from && pkt->stream_index == 0 && (pkt->flags & AV_PKT_FLAG_KEY);
+        count += keyed && at < to;
+    }
+    do {
+        usleep(5000);
+        halo_output_stats(output, &stats);
+    } while (stats.packets < count && av_gettime_relative() < until);
+    assert_int_equal(stats.packets, count);
+}
+
 static struct content read_all(const struct files *files)
 {
     static struct content content;
@@ -253,7 +273,7 @@ static void test_switch(void **state)
     halo_output_switch(output, true);
     feed(output, 1, 3, 0);
     wait_state(output, HALO_OUTPUT_WRITING, 5);
-    usleep(300000);
+    wait_written(output, 1, 3);
     halo_output_switch(output, false);
     const struct halo_output_stats stats = wait_state(output, HALO_OUTPUT_IDLE, 5);
     assert_int_equal(stats.segments, 1);
@@ -682,7 +702,10 @@ static void test_hook(void **state)
     assert_int_equal(begins, SEGMENTS);
     assert_int_equal(ends, SEGMENTS);
     assert_in_range(most, 1, 4);
-    usleep(100000);
+    siginfo_t left; /* WNOWAIT: the last one is for the hooks to reap */
+    for (int tries = 0; tries < 100 && !waitid(P_ALL, 0, &left, WEXITED | WNOHANG | WNOWAIT);
+         tries++)
+        usleep(10000);
     assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* nobody is left to be reaped */
     assert_int_equal(errno, ECHILD);
     remove_folder();
