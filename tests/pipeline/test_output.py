@@ -30,6 +30,13 @@ def start_shell(script, *arguments):
                             stderr=subprocess.PIPE, env=halotest.halod_environment())
 
 
+def catches(process, number):
+    """Whether it has a handler of its own: before that a signal is just its end."""
+    with open(f'/proc/{process.pid}/status', encoding='ascii') as file:
+        caught = next(line for line in file if line.startswith('SigCgt:'))
+    return int(caught.split()[1], 16) >> (number - 1) & 1
+
+
 class Interrupted(HaloTest):
     """halod reads a clip that never ends from stdin, so it is surely in the middle of its work."""
 
@@ -222,6 +229,7 @@ class Interrupted(HaloTest):
         self.addCleanup(self.end, process)
         self.addCleanup(process.stdin.close)
         halotest.time.sleep(1)
+        self.assertTrue(wait_until(lambda: catches(process, signal.SIGINT)))
         process.send_signal(signal.SIGINT)
         code, error = self.finish(process)
         self.assertEqual(code, 130, error)
@@ -238,6 +246,7 @@ class Opening(HaloTest):
         self.addCleanup(process.kill)
         halotest.time.sleep(1)
         self.assertIsNone(process.poll(), 'ended by itself')
+        self.assertTrue(wait_until(lambda: catches(process, number)))
         process.send_signal(number)
         try:
             self.assertEqual(process.wait(10 * halotest.PATIENCE), code)
@@ -305,6 +314,7 @@ class Unread(HaloTest):
 
     def test_second_interrupt_ends_at_once(self):
         process = self.begin()
+        self.assertTrue(any(b'interrupted: finishing' in line for line in process.stderr))
         halotest.time.sleep(1.2)
         self.assertIsNone(process.poll(), 'no time was left to the reader')
         process.send_signal(signal.SIGINT)
