@@ -186,11 +186,11 @@ static void play(uint8_t what)
     play_at(what, last);
 }
 
-static void begin_as(int width, bool sound)
+static void begin_coded(enum AVCodecID codec, int width, bool sound)
 {
     AVCodecParameters *video = avcodec_parameters_alloc(), *audio = avcodec_parameters_alloc();
     AVPacket *card = new_packet('C', 5, true), *solid = new_packet('S', 7, true);
-    video->codec_id = AV_CODEC_ID_H264;
+    video->codec_id = codec;
     video->width = video->height = width;
     audio->codec_id = AV_CODEC_ID_AAC;
     const struct halo_live_begin begin = {
@@ -200,6 +200,11 @@ static void begin_as(int width, bool sound)
     avcodec_parameters_free(&audio);
     av_packet_free(&card);
     av_packet_free(&solid);
+}
+
+static void begin_as(int width, bool sound)
+{
+    begin_coded(AV_CODEC_ID_H264, width, sound);
 }
 
 /* With somebody who has been in it from the beginning. */
@@ -339,6 +344,36 @@ static void test_card_keeps_the_delay(void **state)
     play_at('K', start + 480000);
     check(a, "KCK");
     assert_int_equal(a->dts[2] - a->dts[0], 480000);
+}
+
+/* Detectors say by them where something was. */
+static void test_raw_ones_keep_their_times(void **state)
+{
+    enum { STEP = 40, LATE = 600000, ROUNDS = 50 };
+    (void)state;
+    make(HALO_ON_ERROR_CARD);
+    struct seen *a = &scene->seen[0];
+    begin_coded(AV_CODEC_ID_RAWVIDEO, 16, false);
+    halo_feed_join(scene->feed, &a->taker);
+    const int64_t first = us();
+    play_at('K', first);
+    pass(500);
+    play_at('K', us() - 300000); /* behind the card: it would have to lie */
+    play_at('K', us());
+    check(a, "KCK");
+    assert_int_equal(a->dts[2] - a->dts[0], 500000);
+    int cards = 0;
+    for (int i = 0; i < ROUNDS; i++) { /* from here on all are late, and soon come all the same */
+        pass(STEP);
+        play_at('K', us() - LATE);
+    }
+    for (int i = 3; i < a->packets; i++) {
+        cards += a->first[i] == 'C';
+        if (a->first[i] == 'K') /* at: without what is less than a millisecond */
+            assert_in_range(a->dts[i] - a->dts[0] - (a->at[i] * 1000 - LATE - first), 0, 999);
+    }
+    assert_in_range(cards, 1, 2);
+    assert_in_range(a->packets, 3 + ROUNDS - LATE / 1000 / STEP - 1, MOST);
 }
 
 static void test_hostile_times(void **state)
@@ -552,6 +587,7 @@ int main(void)
         A_TEST(test_card_in_time),
         A_TEST(test_clock_behind),
         A_TEST(test_card_keeps_the_delay),
+        A_TEST(test_raw_ones_keep_their_times),
         A_TEST(test_hostile_times),
         A_TEST(test_times_that_climb),
         A_TEST(test_begin_anew),
