@@ -333,7 +333,8 @@ int halo_run_daemon(struct halo_daemon_settings *settings, const char *path, con
     halo_supervisor_destroy(daemon->sv);
     const int code = daemon->code;
     if (uv_loop_close(&daemon->loop) == UV_EBUSY) {
-        halo_log(HALO_LOG_WARNING, "a look at the disks is not over, and is not waited for");
+        halo_log(HALO_LOG_WARNING,
+                 "work on a thread (a look at the disks) is not over, and is not waited for");
         halo_log_flush();
         _exit(code); /* whose threads exit() would wait for */
     }

@@ -17,7 +17,7 @@ struct halo_facts;
 /* patience_ms: for one look at the disk. NULL: no memory. Loop thread only. */
 struct halo_facts *halo_facts_create(uv_loop_t *loop, int patience_ms);
 /* Who waits is refused; memory goes when the loop has closed the handle. A look at a disk that
- * hangs is left alone, and keeps the loop and the process from their end. NULL: nothing. */
+ * hangs is left alone; the loop cannot be closed before it. NULL: nothing. */
 void halo_facts_destroy(struct halo_facts *facts);
 
 /* reply comes later, on the loop thread, from a look at the disk on a thread of libuv's pool, of

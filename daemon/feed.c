@@ -20,6 +20,7 @@ enum {
     STOP_MS = 5000,        /* on_error: stop, for takers that have not seen anything yet */
     MOST_AHEAD = 10 << 20, /* us that a picture may be shown after it is decoded */
     MOST_LATE = 10 << 20,  /* us that a raw picture may lie behind the line, and be dropped */
+    LATE_FOR = 2 << 20,    /* us for which that may go on: their times are slower than the clock */
     STREAMS = 2,
 };
 
@@ -43,6 +44,7 @@ struct halo_feed {
     int64_t line[STREAMS];         /* the last dts that was sent; -1 before */
     int64_t shift;                 /* what is added to the engine's times, less origin */
     int64_t behind;                /* us from a packet's time to when it came */
+    int64_t late_since;            /* of raw pictures that were left out; 0: none was */
     int64_t came; /* when the last picture or card came that could be shown; or the first taker */
     int64_t card_since, card_at, key_asked; /* card_at: the last one for all takers */
     int64_t newest; /* when the last taker came that has seen no picture yet */
@@ -216,12 +218,17 @@ static int64_t told(const struct halo_feed *feed, int64_t time)
 
 /* The line of a key frame that begins anew: the engine's own, unless that lies behind what was
  * sent. Detectors say by raw pictures' times where something was: those keep them, and while they
- * lie behind a card they are left out. */
+ * lie behind a card they are left out, as long as that passes. */
 static void begin_line(struct halo_feed *feed, int64_t dts)
 {
     const int64_t least = feed->line[0] > feed->line[1] ? feed->line[0] : feed->line[1];
-    const bool own = dts > least || (is_raw(feed) && dts > least - MOST_LATE);
-    feed->shift = own ? 0 : least + 1 - dts;
+    if (dts > least)
+        feed->late_since = 0;
+    else if (!feed->late_since)
+        feed->late_since = halo_now_us();
+    const bool dropped =
+        is_raw(feed) && dts > least - MOST_LATE && halo_now_us() - feed->late_since < LATE_FOR;
+    feed->shift = dts > least || dropped ? 0 : least + 1 - dts;
 }
 
 /* Sets the times of an engine's packet; false: it lies behind the line. */

@@ -376,6 +376,26 @@ static void test_raw_ones_keep_their_times(void **state)
     assert_in_range(a->packets, 3 + ROUNDS - LATE / 1000 / STEP - 1, MOST);
 }
 
+/* A file that is filtered more slowly than it plays. */
+static void test_slow_raw_ones_come(void **state)
+{
+    enum { ROUNDS = 20, APART = 600, STEP = 33333 };
+    (void)state;
+    make(HALO_ON_ERROR_CARD);
+    struct seen *a = &scene->seen[0];
+    begin_coded(AV_CODEC_ID_RAWVIDEO, 16, false);
+    halo_feed_join(scene->feed, &a->taker);
+    const int64_t first = us();
+    int pictures = 0;
+    for (int64_t i = 0; i < ROUNDS; i++) {
+        play_at('K', first + i * STEP);
+        pass(APART);
+    }
+    for (int i = 0; i < a->packets; i++)
+        pictures += a->first[i] == 'K';
+    assert_in_range(pictures, ROUNDS - 5, ROUNDS); /* but for two seconds */
+}
+
 static void test_hostile_times(void **state)
 {
     (void)state;
@@ -588,6 +608,7 @@ int main(void)
         A_TEST(test_clock_behind),
         A_TEST(test_card_keeps_the_delay),
         A_TEST(test_raw_ones_keep_their_times),
+        A_TEST(test_slow_raw_ones_come),
         A_TEST(test_hostile_times),
         A_TEST(test_times_that_climb),
         A_TEST(test_begin_anew),
