@@ -65,6 +65,18 @@ static bool take_asking(struct halo_live *live, struct halo_live_asking *ret, bo
     return true;
 }
 
+/* Where no picture follows nothing else brings out what an encoder holds. Under the lock. */
+static void wake_holders(struct halo_live *live)
+{
+    for (int i = 0; i < live->encodings && halo_now_ns() >= live->asking[0].until; i++) {
+        struct halo_live_encoding *e = &live->encoder[i];
+        if (!e->holds || e->let_go || e->waiting || e->epoch >= live->asking[0].epoch)
+            continue;
+        e->let_go = true;
+        halo_queue_put_newest(e->queue, (struct halo_item){.kind = HALO_ITEM_PACKET});
+    }
+}
+
 static void refuse_over(struct halo_live *live, uint64_t id)
 {
     struct halo_error err = {0};
@@ -225,6 +237,8 @@ void *halo_live_aside_main(void *arg)
             continue;
         if (live->aside_over)
             break;
+        if (live->asking_count)
+            wake_holders(live);
         if (live->snapshots || live->asking_count)
             wait_until(live, halo_now_ns() + SECOND / 10);
         else

@@ -294,6 +294,27 @@ static void end_taken(struct halo_live_encoding *e, int pictures)
     pthread_mutex_unlock(&e->live->lock);
 }
 
+static bool is_to_let_go(struct halo_live_encoding *e)
+{
+    pthread_mutex_lock(&e->live->lock);
+    const bool ret = e->let_go;
+    e->let_go = false;
+    pthread_mutex_unlock(&e->live->lock);
+    return ret;
+}
+
+/* Something may have changed: a card, who watches, or what is waited for. */
+static void wake(struct halo_live_encoding *e, AVPacket *pkt)
+{
+    if (is_to_let_go(e))
+        settle(e, pkt);
+    if (halo_live_encoding_runs(e))
+        take_card(e, pkt);
+    else
+        halo_live_codec_rest(e);
+    end_taken(e, 0);
+}
+
 static void run(struct halo_live_encoding *e, AVPacket *pkt)
 {
     struct halo_error err = {0};
@@ -314,12 +335,8 @@ static void run(struct halo_live_encoding *e, AVPacket *pkt)
             end_taken(e, 1);
         } else if (item.packet) {
             halo_live_sound_take(e, item.packet);
-        } else if (halo_live_encoding_runs(e)) {
-            take_card(e, pkt);
-            end_taken(e, 0);
         } else {
-            halo_live_codec_rest(e);
-            end_taken(e, 0);
+            wake(e, pkt);
         }
     }
 }

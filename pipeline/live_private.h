@@ -147,7 +147,8 @@ struct halo_live_encoding {
     /* Under the stream's lock: pictures that it has not encoded and told yet, and the epoch of the
      * one that its thread took last. */
     int waiting;
-    bool holds; /* so does its encoder, of pictures of that epoch or older ones */
+    bool holds;  /* so does its encoder, of pictures of that epoch or older ones */
+    bool let_go; /* and is to give them: a change waits for that */
     int64_t epoch;
     int64_t cards;  /* the number of the last one that it looked at */
     bool described; /* what viewers need has been told, or cannot be */

@@ -532,11 +532,28 @@ class Confirmed(LiveTest):
                 live.stop()
                 self.assert_confirmed(live, [self.SECOND])
 
-    def test_while_an_encoder_holds_pictures(self):
-        """It has those of the chain before in it when the first of the new one comes."""
+    def need_held(self):
+        """An encoder that holds pictures."""
         if b' libsvtav1 ' not in subprocess.run([halotest.FFMPEG, '-hide_banner', '-encoders'],
                                                 stdout=subprocess.PIPE, check=True).stdout:
             self.skipTest('FFmpeg has no libsvtav1')
+
+    def test_where_an_encoder_holds_pictures_and_none_comes(self):
+        """Nobody watches it either, to whom a card would go: it writes a file."""
+        self.need_held()
+        os.symlink(silent_clip('.ts', 1), self.path('in.ts'))
+        live = self.live(f'input={self.path("in.ts")}', 'realtime=1', 'loop=1', 'filters=null',
+                         'privacy=off', *RAW, 'output=file', 'codec=libsvtav1')
+        live.wait_packets(10)
+        os.unlink(self.path('in.ts'))
+        live.wait_state('waiting')
+        live.tell('set 7 gblur=sigma=2')
+        self.assertTrue(live.wait('set', timeout=4)[1].endswith(' ok'))
+        live.stop(30)
+
+    def test_while_an_encoder_holds_pictures(self):
+        """It has those of the chain before in it when the first of the new one comes."""
+        self.need_held()
         live = self.live(test_input(rate=25), f'filters={self.FIRST}', *RAW, 'output=file',
                          'codec=libsvtav1')
         live.wait_packets(2, encoding=1, timeout=30)
