@@ -42,6 +42,7 @@ struct halo_camera_form {
     int width, height; /* as the camera gives it, before it is turned */
     double rate;       /* pictures a second; 0: it does not say */
     int step;          /* down the ladder for want of bandwidth; 0: as wished */
+    bool smaller;      /* by that */
     enum AVColorRange range;
     enum AVColorSpace space;
 };

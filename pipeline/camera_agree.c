@@ -221,12 +221,14 @@ static int try_step(struct halo_camera *c, const struct agreement *a,
 static int descend(struct halo_camera *c, struct agreement *a,
                    const struct halo_camera_fault *fault)
 {
+    const struct halo_camera_mode *wished = a->taken;
     struct halo_error first = {0};
     for (int step = 0;; step++) {
         struct halo_error err = {0};
         const struct halo_camera_fault one = {fault->trouble, &err};
         const int ret = try_step(c, a, &one);
         c->form.step = step;
+        c->form.smaller = a->taken->width != wished->width || a->taken->height != wished->height;
         if (ret >= 0) {
             *fault->trouble = HALO_V4L2_FINE;
             return 0;

@@ -89,7 +89,8 @@ static void region_size(const struct halo_gate_plan *plan, int f, int level,
     const double part = halo_gate_plan_level(level);
     info->region_width = width * part;
     info->region_height = height * part;
-    if (filter->shapes && !filter->shapes->feed && !filter->common.invert)
+    const bool everywhere = plan->input.unsure && plan->filter[f].pixels;
+    if (filter->shapes && !filter->shapes->feed && !filter->common.invert && !everywhere)
         halo_shapes_size(filter->shapes->shape, filter->shapes->count, width, height,
                          &info->region_width, &info->region_height);
 }
@@ -236,7 +237,7 @@ static int draw_region(struct halo_gate_plan *plan, int f, struct halo_error *er
     }
     if (ret < 0)
         return halo_fail(err, ret, "out of memory");
-    if (any)
+    if (any || (plan->input.unsure && planned->pixels)) /* it is not used then */
         return 0;
     return halo_fail_usage(err,
                            "stream %d: filter %d, %s: its region%s has no pixel of the picture, "

@@ -151,6 +151,6 @@ int halo_live_camera_agree(struct halo_live *live, struct halo_live_input *in,
     if (ret >= 0)
         ret = turn(live, in, err);
     in->unsure =
-        ret >= 0 && (form->step > 0 || is_other(&live->settings.capture, in->video->codecpar));
+        ret >= 0 && (form->smaller || is_other(&live->settings.capture, in->video->codecpar));
     return ret;
 }

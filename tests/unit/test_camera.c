@@ -77,6 +77,7 @@ static void ladder(void **state)
         struct halo_camera *camera = open_it(&set, control);
         assert_form(camera, cases[i].format, cases[i].width, cases[i].height);
         assert_int_equal(halo_camera_form(camera)->step, cases[i].step);
+        assert_int_equal(halo_camera_form(camera)->smaller, cases[i].width < 1280);
         halo_camera_close(camera);
     }
     refuse(&set, "formats=yuyv:1280x720@30,640x480@30\nroom=1000\n", HALO_V4L2_BANDWIDTH,

@@ -227,6 +227,10 @@ static void unsure(void **state)
     begin(&f, "solid=white:region=rect 10 4 12 10");
     check(&f, f.now, all, true);
     end(&f);
+    f = (struct fixture){.unsure = true}; /* in pictures of the other size it has pixels */
+    begin(&f, "solid=white:region=rect 210 104 12 10");
+    check(&f, f.now, all, true);
+    end(&f);
     f = (struct fixture){.unsure = true};
     begin(&f, "solid=white:region=rect 0 0 50% 50%");
     check(&f, f.now, (struct halo_rect){0, 0, WIDTH / 2, HEIGHT / 2}, true);
