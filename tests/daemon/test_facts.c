@@ -116,9 +116,10 @@ static void who_waits_for_one_that_hangs_is_told(void **state)
     assert_non_null(strstr(err.text, "/far/away"));
     scene.hangs = false;
     uv_sem_post(&scene.go_on);
-    while (ask(NULL) < 0)
+    while (scene.answers == 0) { /* on a busy machine another look may take too long, too */
+        (void)ask(NULL);
         uv_run(&scene.loop, UV_RUN_ONCE);
-    run_until(&scene.answers, 1);
+    }
     end();
 }
 
