@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Facts from a disk that hangs: who asks is told, nobody waits for it twice, and it may go on. */
 #include <errno.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/statvfs.h>
 
@@ -12,7 +13,7 @@ enum { LONG_MS = 60000, SHORT_MS = 50 };
 static struct scene {
     uv_loop_t loop;
     uv_sem_t go_on;
-    bool hangs;
+    atomic_bool hangs;
     struct halo_facts *facts;
     int answers, errors;
     json_t *last;
