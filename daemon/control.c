@@ -53,12 +53,12 @@ static void turn_away(int fd)
 /* Whether there may be another one. */
 static bool let_in(struct halo_control *control)
 {
-    const int fd = accept4(control->listen.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    if (fd < 0 && (errno == EAGAIN || errno == ECONNABORTED || errno == EINTR))
+    const int fd = halo_listen_accept(control->listen.fd, NULL, NULL);
+    if (fd == -EAGAIN)
         return false;
     if (fd < 0) {
         /* The socket stays readable: the timer listens again. */
-        halo_log(HALO_LOG_WARNING, "control: no client can be let in: %s", strerror(errno));
+        halo_log(HALO_LOG_WARNING, "control: no client can be let in: %s", strerror(-fd));
         uv_poll_stop(&control->poll);
         return false;
     }

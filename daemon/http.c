@@ -119,12 +119,11 @@ static bool let_in(struct halo_http *http)
         uv_poll_stop(&http->listening); /* they wait where they are */
         return false;
     }
-    const int fd =
-        accept4(http->fd, (struct sockaddr *)&from, &length, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    if (fd < 0 && (errno == EAGAIN || errno == ECONNABORTED || errno == EINTR))
+    const int fd = halo_listen_accept(http->fd, (struct sockaddr *)&from, &length);
+    if (fd == -EAGAIN)
         return false;
     if (fd < 0) {
-        halo_log(HALO_LOG_WARNING, "http: no client can be let in: %s", strerror(errno));
+        halo_log(HALO_LOG_WARNING, "http: no client can be let in: %s", strerror(-fd));
         uv_poll_stop(&http->listening); /* it stays readable: the tick listens again */
         return false;
     }

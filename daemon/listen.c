@@ -114,6 +114,14 @@ int halo_listen_open(struct halo_listen *ret, const char *path, struct halo_erro
     return 0;
 }
 
+int halo_listen_accept(int fd, struct sockaddr *from, socklen_t *length)
+{
+    const int client = accept4(fd, from, length, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (client >= 0)
+        return client;
+    return errno == ECONNABORTED || errno == EINTR ? -EAGAIN : -errno;
+}
+
 void halo_listen_close(struct halo_listen *listen)
 {
     struct stat st;

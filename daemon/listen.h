@@ -6,6 +6,7 @@
 #define HALO_LISTEN_H
 
 #include <stdbool.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 
 #include "config/error.h"
@@ -22,6 +23,11 @@ struct halo_listen {
  * socket that nobody serves is replaced. 0, or with err filled: -EADDRINUSE: somebody serves it;
  * -EEXIST: something else is there; -ENAMETOOLONG, -ENOENT, -EACCES ... */
 int halo_listen_open(struct halo_listen *ret, const char *path, struct halo_error *err);
+
+/* One who waits at fd, non-blocking; *from and *length: its address, NULL: it is not wanted.
+ * -EAGAIN: nobody waits. Other -errno: there is no room for one now, and fd stays readable: rest,
+ * and try again by the clock. */
+int halo_listen_accept(int fd, struct sockaddr *from, socklen_t *length);
 
 /* Removes the name, unless it is another's by now. A passed one is given back. */
 void halo_listen_close(struct halo_listen *listen);

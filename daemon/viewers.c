@@ -244,7 +244,7 @@ static bool send_away(struct halo_viewers *viewers)
 {
     if (viewers->spare >= 0)
         close(viewers->spare);
-    const int fd = accept4(viewers->listen.fd, NULL, NULL, SOCK_CLOEXEC);
+    const int fd = halo_listen_accept(viewers->listen.fd, NULL, NULL);
     if (fd >= 0)
         close(fd);
     viewers->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -273,13 +273,12 @@ static void came(uv_poll_t *poll, int status, int events)
     (void)events;
     if (status < 0)
         return;
-    const int fd = accept4(viewers->listen.fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    const int fd = halo_listen_accept(viewers->listen.fd, NULL, NULL);
+    if (fd == -EAGAIN)
+        return;
     if (fd < 0) {
-        const int error = errno;
-        if (error == EAGAIN || error == ECONNABORTED || error == EINTR)
-            return;
-        if ((error != EMFILE && error != ENFILE) || !send_away(viewers))
-            rest(viewers, error);
+        if ((fd != -EMFILE && fd != -ENFILE) || !send_away(viewers))
+            rest(viewers, -fd);
         return;
     }
     if (viewers->count < MOST_VIEWERS && add_viewer(viewers, fd) == 0)
