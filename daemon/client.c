@@ -147,11 +147,10 @@ static size_t waiting_calls(const struct halo_client *client)
 static size_t answer_some(struct halo_client *client)
 {
     size_t used = 0;
-    for (int i = 0; i < CALLS_AT_ONCE && !client->cut && !client->busy && takes(client); i++) {
+    for (int i = 0; i < CALLS_AT_ONCE && used < client->in_length; i++) {
         const char *begin = client->in + used;
-        const char *end =
-            used < client->in_length ? memchr(begin, 0, client->in_length - used) : NULL;
-        if (!end)
+        const char *end = memchr(begin, 0, client->in_length - used);
+        if (!end || client->cut || client->busy || !takes(client))
             break;
         used += (size_t)(end - begin) + 1;
         halo_client_begin_call(client, begin, (size_t)(end - begin));

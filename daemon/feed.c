@@ -210,42 +210,44 @@ void halo_feed_begin(struct halo_feed *feed, const struct halo_live_begin *begin
 }
 
 /* The engine's time on the feed's line, before shift; INT64_MIN: none that can be. */
-static int64_t told(const struct halo_feed *feed, int64_t time)
+static int64_t told(const struct halo_feed *feed, int64_t time, int64_t now)
 {
-    const int64_t now = halo_now_us();
     return time > now + most_off || time < now - most_off ? INT64_MIN : time - feed->origin;
 }
 
 /* The line of a key frame that begins anew: the engine's own, unless that lies behind what was
  * sent. Detectors say by raw pictures' times where something was: those keep them, and while they
  * lie behind a card they are left out, as long as that passes. */
-static void begin_line(struct halo_feed *feed, int64_t dts)
+static void begin_line(struct halo_feed *feed, int64_t dts, int64_t now)
 {
     const int64_t least = feed->line[0] > feed->line[1] ? feed->line[0] : feed->line[1];
-    if (dts > least)
+    feed->shift = 0;
+    if (dts > least) {
         feed->late_since = 0;
-    else if (!feed->late_since)
-        feed->late_since = halo_now_us();
-    const bool dropped =
-        is_raw(feed) && dts > least - MOST_LATE && halo_now_us() - feed->late_since < LATE_FOR;
-    feed->shift = dts > least || dropped ? 0 : least + 1 - dts;
+        return;
+    }
+    if (!feed->late_since)
+        feed->late_since = now;
+    if (!is_raw(feed) || dts <= least - MOST_LATE || now - feed->late_since >= LATE_FOR)
+        feed->shift = least + 1 - dts;
 }
 
 /* Sets the times of an engine's packet; false: it lies behind the line. */
 static bool place(struct halo_feed *feed, AVPacket *pkt)
 {
     int64_t *line = &feed->line[pkt->stream_index];
-    const int64_t base = told(feed, pkt->dts != AV_NOPTS_VALUE ? pkt->dts : pkt->pts);
-    const int64_t shown = told(feed, pkt->pts);
+    const int64_t now = halo_now_us();
+    const int64_t base = told(feed, pkt->dts != AV_NOPTS_VALUE ? pkt->dts : pkt->pts, now);
+    const int64_t shown = told(feed, pkt->pts, now);
     if (base == INT64_MIN)
         return false;
     if (pkt->stream_index == 0 && (pkt->flags & AV_PKT_FLAG_KEY) &&
         (feed->needs_key || base + feed->shift <= *line))
-        begin_line(feed, base);
+        begin_line(feed, base, now);
     const int64_t dts = base + feed->shift, ahead = shown == INT64_MIN ? 0 : shown - base;
     if (dts <= *line && pkt->stream_index == 0 && is_raw(feed)) /* cards come to lie there, too */
-        feed->behind = halo_now_us() - feed->origin - dts;
-    if (dts <= *line || dts > halo_now_us() - feed->origin + most_off)
+        feed->behind = now - feed->origin - dts;
+    if (dts <= *line || dts > now - feed->origin + most_off)
         return false;
     pkt->dts = *line = dts;
     pkt->pts = ahead >= 0 && ahead < MOST_AHEAD ? dts + ahead : dts;
