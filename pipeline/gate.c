@@ -350,11 +350,11 @@ static int take_regions(struct halo_pending *pending, const AVFrame *raw)
 {
     struct halo_gate *gate = pending->gate;
     const struct halo_gate_plan *plan = &gate->plan;
-    const bool scaled = plan->pixels && (plan->input.unsure || halo_adapter_scales(gate->adapter));
+    const bool scaled = plan->pixels && halo_adapter_scales(gate->adapter);
+    if (scaled || (plan->pixels && plan->input.unsure))
+        say_scaled(gate);
     if (!plan->feed && !scaled)
         return 0;
-    if (scaled)
-        say_scaled(gate);
     pending->regions = halo_gate_regions_take(gate->regions, raw->pts, scaled);
     return pending->regions ? 0 : -ENOMEM;
 }

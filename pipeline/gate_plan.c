@@ -80,6 +80,12 @@ static struct halo_plane_info info_of(const struct halo_gate_plan *plan, int p)
     return info;
 }
 
+/* Whether nobody knows which pixels its region means: it has none, then. */
+static bool is_everywhere(const struct halo_gate_plan *plan, int f)
+{
+    return plan->input.unsure && plan->filter[f].pixels;
+}
+
 /* How large what the filter hides is, at most: for all of a feed's levels but the first. */
 static void region_size(const struct halo_gate_plan *plan, int f, int level,
                         struct halo_plane_info *info)
@@ -89,8 +95,8 @@ static void region_size(const struct halo_gate_plan *plan, int f, int level,
     const double part = halo_gate_plan_level(level);
     info->region_width = width * part;
     info->region_height = height * part;
-    const bool everywhere = plan->input.unsure && plan->filter[f].pixels;
-    if (filter->shapes && !filter->shapes->feed && !filter->common.invert && !everywhere)
+    if (filter->shapes && !filter->shapes->feed && !filter->common.invert &&
+        !is_everywhere(plan, f))
         halo_shapes_size(filter->shapes->shape, filter->shapes->count, width, height,
                          &info->region_width, &info->region_height);
 }
@@ -237,7 +243,7 @@ static int draw_region(struct halo_gate_plan *plan, int f, struct halo_error *er
     }
     if (ret < 0)
         return halo_fail(err, ret, "out of memory");
-    if (any || (plan->input.unsure && planned->pixels)) /* it is not used then */
+    if (any)
         return 0;
     return halo_fail_usage(err,
                            "stream %d: filter %d, %s: its region%s has no pixel of the picture, "
@@ -255,7 +261,8 @@ static int plan_regions(struct halo_gate_plan *plan, struct halo_error *err)
         for (int other = 0; other < f && planned->leader == f; other++)
             if (is_same_region(planned->filter, plan->filter[other].filter))
                 planned->leader = other;
-        const bool draw = planned->filter->shapes && !planned->feed && planned->leader == f;
+        const bool draw = planned->filter->shapes && !planned->feed && planned->leader == f &&
+                          !is_everywhere(plan, f);
         const int ret = draw ? draw_region(plan, f, err) : 0;
         if (ret < 0)
             return ret;
