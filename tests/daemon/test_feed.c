@@ -346,15 +346,20 @@ static void test_card_keeps_the_delay(void **state)
     assert_int_equal(a->dts[2] - a->dts[0], 480000);
 }
 
+static struct seen *make_raw_taken(void)
+{
+    make(HALO_ON_ERROR_CARD);
+    begin_coded(AV_CODEC_ID_RAWVIDEO, 16, false);
+    halo_feed_join(scene->feed, &scene->seen[0].taker);
+    return &scene->seen[0];
+}
+
 /* Detectors say by them where something was. */
 static void test_raw_ones_keep_their_times(void **state)
 {
     enum { STEP = 40, LATE = 600000, ROUNDS = 50 };
     (void)state;
-    make(HALO_ON_ERROR_CARD);
-    struct seen *a = &scene->seen[0];
-    begin_coded(AV_CODEC_ID_RAWVIDEO, 16, false);
-    halo_feed_join(scene->feed, &a->taker);
+    struct seen *a = make_raw_taken();
     const int64_t first = us();
     play_at('K', first);
     pass(500);
@@ -381,10 +386,7 @@ static void test_slow_raw_ones_come(void **state)
 {
     enum { ROUNDS = 20, APART = 600, STEP = 33333 };
     (void)state;
-    make(HALO_ON_ERROR_CARD);
-    struct seen *a = &scene->seen[0];
-    begin_coded(AV_CODEC_ID_RAWVIDEO, 16, false);
-    halo_feed_join(scene->feed, &a->taker);
+    struct seen *a = make_raw_taken();
     const int64_t first = us();
     int pictures = 0;
     for (int64_t i = 0; i < ROUNDS; i++) {

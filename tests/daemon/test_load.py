@@ -17,10 +17,6 @@ WORDS = ('gpu', 'gpu-memory', 'decoder', 'encoder-sessions', 'encoder', 'late', 
 X264 = ('-c:v', 'libx264')
 
 
-def has_encoder(name):
-    return f' {name} ' in halotest.call([halotest.FFMPEG, '-hide_banner', '-encoders']).decode()
-
-
 class LoadTest(DaemonTest):
     def start_http(self, streams, **more):
         return self.start(streams, http={'listen': 'unix:' + self.path('http.sock')}, **more)
@@ -206,7 +202,7 @@ class Memory(LoadTest):
         self.assertIn('goes on on the CPU', daemon.told())
 
 
-@unittest.skipUnless(FOLDER and has_encoder('h264_nvenc'), 'no stand-in, or FFmpeg has no NVENC')
+@unittest.skipUnless(FOLDER and halotest.has_encoder('h264_nvenc'), 'no stand-in, or FFmpeg has no NVENC')
 class Driver(LoadTest):
     def nvenc(self, name, **more):
         return self.stream(name, outputs=[{'unix': self.path(name + '.ts'),

@@ -78,6 +78,10 @@ def run_halod(*arguments, data=None, cwd=None, timeout=RUN_TIMEOUT, cache='/none
     return Run(done.returncode, done.stdout, done.stderr.decode(errors='replace'), quoted(command))
 
 
+def has_encoder(name):
+    return f' {name} ' in call([FFMPEG, '-hide_banner', '-encoders']).decode()
+
+
 def start_halod(*arguments, cwd=None, stdin=subprocess.DEVNULL, environment=None):
     return subprocess.Popen(halod_command(*arguments), cwd=cwd, stdin=stdin,
                             env={**halod_environment(), **(environment or {})},
