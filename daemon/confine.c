@@ -4,7 +4,11 @@
  * service's unit has such a list (SystemCallFilter=) where somebody keeps it. */
 #include "daemon/confine.h"
 
+#include <asm/ioctls.h>
+#include <asm/sockios.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/ioprio.h>
 #include <sched.h>
 #include <seccomp.h>
 #include <signal.h>
@@ -13,6 +17,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -30,6 +35,7 @@ struct call {
 static const struct call forbidden[] = {
     /* other processes */
     CALL(ptrace), CALL(process_vm_readv), CALL(process_vm_writev), CALL(kcmp), CALL(pidfd_getfd),
+    CALL(process_madvise), CALL(process_mrelease),
     /* the view of the file system */
     CALL(mount), CALL(umount2), CALL(pivot_root), CALL(chroot), CALL(move_mount), CALL(open_tree),
     CALL(fsopen), CALL(fsmount), CALL(fsconfig), CALL(fspick), CALL(mount_setattr),
@@ -62,6 +68,7 @@ static const struct {
     {SCMP_SYS(adjtimex), EPERM},
     {SCMP_SYS(pidfd_open), EPERM},
     {SCMP_SYS(pidfd_send_signal), EPERM},
+    {SCMP_SYS(tkill), EPERM}, /* names a thread of any process; the C library takes tgkill */
     {SCMP_SYS(io_uring_setup), ENOSYS},
     {SCMP_SYS(io_uring_enter), ENOSYS},
     {SCMP_SYS(io_uring_register), ENOSYS},
@@ -109,15 +116,66 @@ static int deny_families(scmp_filter_ctx filter)
     return ret;
 }
 
-/* Signals to others, and what a terminal would take for typed. */
+/* SELF: the number of this process. */
+enum { SELF = -1 };
+enum comparison { IS, IS_NOT };
+
+/* What fails by one argument of the call: signals to others, sent or asked for with a descriptor;
+ * others' limits, priorities and processors; what a terminal would take for typed. Numbers of other
+ * threads of this process look like any others, so those calls are left only for the thread that
+ * makes them (0). */
+static const struct {
+    int number;
+    unsigned argument;
+    enum comparison compare;
+    int64_t value;
+} by_argument[] = {
+    {SCMP_SYS(kill), 0, IS_NOT, SELF},
+    {SCMP_SYS(tgkill), 0, IS_NOT, SELF},
+    {SCMP_SYS(rt_sigqueueinfo), 0, IS_NOT, SELF},
+    {SCMP_SYS(rt_tgsigqueueinfo), 0, IS_NOT, SELF},
+    {SCMP_SYS(fcntl), 1, IS, F_SETOWN},
+    {SCMP_SYS(fcntl), 1, IS, F_SETOWN_EX},
+    {SCMP_SYS(fcntl), 1, IS, F_SETSIG},
+    {SCMP_SYS(fcntl), 1, IS, F_SETLEASE}, /* lets others wait for a file */
+    {SCMP_SYS(ioctl), 1, IS, FIOSETOWN},
+    {SCMP_SYS(ioctl), 1, IS, SIOCSPGRP},
+    {SCMP_SYS(ioctl), 1, IS, TIOCSPGRP},
+    {SCMP_SYS(ioctl), 1, IS, TIOCSCTTY},
+    {SCMP_SYS(ioctl), 1, IS, TIOCSIG},
+    {SCMP_SYS(ioctl), 1, IS, TIOCSTI},
+    {SCMP_SYS(ioctl), 1, IS, TIOCLINUX},
+    {SCMP_SYS(prctl), 0, IS, PR_SCHED_CORE},
+    {SCMP_SYS(prlimit64), 0, IS_NOT, 0},
+    {SCMP_SYS(setpriority), 0, IS_NOT, PRIO_PROCESS},
+    {SCMP_SYS(setpriority), 1, IS_NOT, 0},
+    {SCMP_SYS(ioprio_set), 0, IS_NOT, IOPRIO_WHO_PROCESS},
+    {SCMP_SYS(ioprio_set), 1, IS_NOT, 0},
+    {SCMP_SYS(sched_setaffinity), 0, IS_NOT, 0},
+    {SCMP_SYS(sched_setscheduler), 0, IS_NOT, 0},
+    {SCMP_SYS(sched_setparam), 0, IS_NOT, 0},
+    {SCMP_SYS(sched_setattr), 0, IS_NOT, 0},
+    {SCMP_SYS(migrate_pages), 0, IS_NOT, 0},
+    {SCMP_SYS(move_pages), 0, IS_NOT, 0},
+};
+
+/* The kernel takes the lower half of each of these arguments, and libseccomp compares both: by a
+ * mask, or what is not the value in either half. */
+static struct scmp_arg_cmp compare(unsigned argument, enum comparison how, uint32_t value)
+{
+    return how == IS ? SCMP_CMP64(argument, SCMP_CMP_MASKED_EQ, UINT32_MAX, value)
+                     : SCMP_CMP64(argument, SCMP_CMP_NE, value);
+}
+
 static int deny_by_argument(scmp_filter_ctx filter)
 {
-    const uint32_t deny = SCMP_ACT_ERRNO(EPERM), self = (uint32_t)getpid();
-    int ret = seccomp_rule_add(filter, deny, SCMP_SYS(kill), 1, SCMP_A0_32(SCMP_CMP_NE, self));
-    if (ret == 0)
-        ret = seccomp_rule_add(filter, deny, SCMP_SYS(tgkill), 1, SCMP_A0_32(SCMP_CMP_NE, self));
-    if (ret == 0)
-        ret = seccomp_rule_add(filter, deny, SCMP_SYS(ioctl), 1, SCMP_A1_32(SCMP_CMP_EQ, TIOCSTI));
+    int ret = 0;
+    for (size_t i = 0; i < sizeof by_argument / sizeof *by_argument && ret == 0; i++) {
+        const int64_t value = by_argument[i].value == SELF ? getpid() : by_argument[i].value;
+        ret = seccomp_rule_add(
+            filter, SCMP_ACT_ERRNO(EPERM), by_argument[i].number, 1,
+            compare(by_argument[i].argument, by_argument[i].compare, (uint32_t)value));
+    }
     return ret == 0 ? deny_families(filter) : ret;
 }
 

@@ -14,6 +14,7 @@
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -68,6 +69,11 @@ static int do_read_other(void)
 static int do_mount(void)
 {
     return error_of(mount("none", "/nowhere", "tmpfs", 0, NULL));
+}
+
+static int do_madvise_other(void)
+{
+    return error_of(syscall(SYS_process_madvise, -1, NULL, 0, 0, 0));
 }
 
 static int do_unshare(void)
@@ -126,11 +132,17 @@ static void ends_with_its_name(void **state)
     static const struct {
         int (*act)(void);
         const char *name;
-    } calls[] = {{do_ptrace, "ptrace"},   {do_read_other, "process_vm_readv"},
-                 {do_mount, "mount"},     {do_unshare, "unshare"},
-                 {do_setns, "setns"},     {do_bpf, "bpf"},
-                 {do_setuid, "setuid"},   {do_keyctl, "keyctl"},
-                 {do_chroot, "chroot"},   {do_module, "init_module"},
+    } calls[] = {{do_ptrace, "ptrace"},
+                 {do_read_other, "process_vm_readv"},
+                 {do_mount, "mount"},
+                 {do_unshare, "unshare"},
+                 {do_setns, "setns"},
+                 {do_bpf, "bpf"},
+                 {do_setuid, "setuid"},
+                 {do_keyctl, "keyctl"},
+                 {do_chroot, "chroot"},
+                 {do_module, "init_module"},
+                 {do_madvise_other, "process_madvise"},
                  {do_in_thread, "ptrace"}};
     (void)state;
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
@@ -208,15 +220,167 @@ static int do_type(void)
     return error_of(ioctl(STDIN_FILENO, TIOCSTI, "x"));
 }
 
+/* ---- signals to others, each to the parent, and what changes others ---- */
+
+static int do_tkill_parent(void)
+{
+    return error_of(syscall(SYS_tkill, getppid(), 0));
+}
+
+static int do_tgkill_parent(void)
+{
+    return error_of(syscall(SYS_tgkill, getppid(), getppid(), 0));
+}
+
+static int do_queue_to_parent(void)
+{
+    siginfo_t info = {.si_signo = SIGURG, .si_code = SI_QUEUE};
+    return error_of(syscall(SYS_rt_sigqueueinfo, getppid(), SIGURG, &info));
+}
+
+static int do_queue_to_thread_of_parent(void)
+{
+    siginfo_t info = {.si_signo = SIGURG, .si_code = SI_QUEUE};
+    return error_of(syscall(SYS_rt_tgsigqueueinfo, getppid(), getppid(), SIGURG, &info));
+}
+
+static int on_pipe(int command, long value)
+{
+    int ends[2];
+    return pipe(ends) < 0 ? 1 : error_of(fcntl(ends[0], command, value));
+}
+
+static int do_own(void)
+{
+    return on_pipe(F_SETOWN, getppid());
+}
+
+static int do_own_ex(void)
+{
+    struct f_owner_ex owner = {F_OWNER_PID, getppid()};
+    return on_pipe(F_SETOWN_EX, (long)&owner);
+}
+
+static int do_choose_signal(void)
+{
+    return on_pipe(F_SETSIG, SIGKILL);
+}
+
+static int do_lease(void)
+{
+    const int fd = open("/proc/self/exe", O_RDONLY);
+    return fd < 0 ? 1 : error_of(fcntl(fd, F_SETLEASE, F_RDLCK));
+}
+
+static int on_socket(unsigned long request)
+{
+    const int fd = socket(AF_UNIX, SOCK_STREAM, 0), parent = getppid();
+    return fd < 0 ? 1 : error_of(ioctl(fd, request, &parent));
+}
+
+static int do_own_by_ioctl(void)
+{
+    return on_socket(FIOSETOWN);
+}
+
+static int do_group_by_ioctl(void)
+{
+    return on_socket(SIOCSPGRP);
+}
+
+/* A filter sees 64 bits of what the kernel takes 32 of. */
+static int do_own_with_high_bits(void)
+{
+    const int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+    return fd < 0 ? 1 : error_of(syscall(SYS_fcntl, fd, F_SETOWN | 1L << 32, getppid()));
+}
+
+static int do_type_with_high_bits(void)
+{
+    return error_of(syscall(SYS_ioctl, STDIN_FILENO, TIOCSTI | 1L << 32, "x"));
+}
+
+static int do_kill_with_high_bits(void)
+{
+    return error_of(syscall(SYS_kill, getppid() | 1L << 32, 0));
+}
+
+static int do_limit_parent(void)
+{
+    struct rlimit limit;
+    return error_of(prlimit(getppid(), RLIMIT_NOFILE, NULL, &limit));
+}
+
+static int do_nice_parent(void)
+{
+    return error_of(setpriority(PRIO_PROCESS, (id_t)getppid(), 19));
+}
+
+static int do_nice_all(void)
+{
+    return error_of(setpriority(PRIO_USER, 0, 19));
+}
+
+static int do_io_nice_parent(void)
+{
+    return error_of(syscall(SYS_ioprio_set, 1, getppid(), 3 << 13));
+}
+
+static int do_move_parent(void)
+{
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(0, &set);
+    return error_of(sched_setaffinity(getppid(), sizeof set, &set));
+}
+
+static int do_idle_parent(void)
+{
+    const struct sched_param param = {0};
+    return error_of(sched_setscheduler(getppid(), SCHED_IDLE, &param));
+}
+
+static int do_pages_of_parent(void)
+{
+    return error_of(syscall(SYS_move_pages, getppid(), 0, NULL, NULL, NULL, 0));
+}
+
 static void fails(void **state)
 {
     static const struct {
         int (*act)(void);
         int error;
-    } calls[] = {{do_accept, EPERM},     {do_packet, EAFNOSUPPORT}, {do_vsock, EAFNOSUPPORT},
-                 {do_x25, EAFNOSUPPORT}, {do_kill_parent, EPERM},   {do_kill_group, EPERM},
-                 {do_fork, EPERM},       {do_exec, EPERM},          {do_spawn, EPERM},
-                 {do_uring, ENOSYS},     {do_type, EPERM}};
+    } calls[] = {{do_accept, EPERM},
+                 {do_packet, EAFNOSUPPORT},
+                 {do_vsock, EAFNOSUPPORT},
+                 {do_x25, EAFNOSUPPORT},
+                 {do_kill_parent, EPERM},
+                 {do_kill_group, EPERM},
+                 {do_fork, EPERM},
+                 {do_exec, EPERM},
+                 {do_spawn, EPERM},
+                 {do_uring, ENOSYS},
+                 {do_type, EPERM},
+                 {do_tkill_parent, EPERM},
+                 {do_tgkill_parent, EPERM},
+                 {do_queue_to_parent, EPERM},
+                 {do_queue_to_thread_of_parent, EPERM},
+                 {do_own, EPERM},
+                 {do_own_ex, EPERM},
+                 {do_choose_signal, EPERM},
+                 {do_lease, EPERM},
+                 {do_own_by_ioctl, EPERM},
+                 {do_group_by_ioctl, EPERM},
+                 {do_own_with_high_bits, EPERM},
+                 {do_kill_with_high_bits, EPERM},
+                 {do_type_with_high_bits, EPERM},
+                 {do_limit_parent, EPERM},
+                 {do_nice_parent, EPERM},
+                 {do_nice_all, EPERM},
+                 {do_io_nice_parent, EPERM},
+                 {do_move_parent, EPERM},
+                 {do_idle_parent, EPERM},
+                 {do_pages_of_parent, EPERM}};
     (void)state;
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
         print_message("refused %zu\n", i);
@@ -254,7 +418,30 @@ static int do_daily_work(void)
     void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (page == MAP_FAILED || mlock(page, 4096) || sched_yield())
         return 4;
-    return prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1 ? 0 : 5;
+    siginfo_t info = {.si_signo = SIGUSR2, .si_code = SI_QUEUE};
+    if (pthread_kill(pthread_self(), SIGUSR2) || sigqueue(getpid(), SIGUSR2, info.si_value) ||
+        syscall(SYS_rt_tgsigqueueinfo, getpid(), gettid(), SIGUSR2, &info))
+        return 5;
+    struct rlimit limit;
+    cpu_set_t set;
+    if (getrlimit(RLIMIT_NOFILE, &limit) || setrlimit(RLIMIT_NOFILE, &limit) ||
+        sched_getaffinity(0, sizeof set, &set) || sched_setaffinity(0, sizeof set, &set) ||
+        setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0)))
+        return 6;
+    if (fcntl(pair[0], F_SETFL, O_NONBLOCK) || fcntl(pair[0], F_SETFD, FD_CLOEXEC))
+        return 7;
+    return prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1 ? 0 : 8;
+}
+
+static int do_abort(void)
+{
+    abort();
+}
+
+static void an_assertion_still_ends_it(void **state)
+{
+    (void)state;
+    assert_int_equal(in_child(do_abort, false), 1000 + SIGABRT);
 }
 
 static int work_without_usr2(void)
@@ -273,10 +460,9 @@ static void goes_on(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ends_with_its_name),
-        cmocka_unit_test(fails),
-        cmocka_unit_test(may_start_programs),
-        cmocka_unit_test(goes_on),
+        cmocka_unit_test(ends_with_its_name),         cmocka_unit_test(fails),
+        cmocka_unit_test(may_start_programs),         cmocka_unit_test(goes_on),
+        cmocka_unit_test(an_assertion_still_ends_it),
     };
     if (!halo_confine_is_built()) {
         print_message("a build with sanitizers, or without libseccomp\n");
