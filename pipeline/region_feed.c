@@ -14,6 +14,7 @@
 enum {
     THINGS = 2 * HALO_MOST_SHAPES, /* that were named last, and that are held */
     MINUTE_US = 60000000,
+    SKEW_US = 100000, /* of a detector's clock; as long as the shortest limit */
     MOST_TTL_S = 3600,
 };
 
@@ -36,6 +37,7 @@ struct halo_region_feed {
     struct thing thing[THINGS];
     int things;
     int64_t session;    /* us: its first picture */
+    int64_t newest;     /* us: the last one that was given out; INT64_MIN: none was */
     int64_t at, before; /* us: pictures of the last two updates of this session */
     int64_t came;       /* ns: when the last one did; 0: none has, in this session */
     int regions;        /* that it named */
@@ -53,7 +55,7 @@ int halo_region_feed_create(struct halo_region_feed **ret,
     feed->margin = settings->margin;
     feed->hold = (int64_t)(settings->hold * 1e6);
     feed->limit = (int64_t)(settings->limit * 1e9);
-    feed->session = INT64_MIN;
+    feed->session = feed->newest = INT64_MIN;
     *ret = feed;
     return 0;
 }
@@ -77,6 +79,13 @@ void halo_region_feed_begin(struct halo_region_feed *feed, int64_t picture_us)
     pthread_mutex_lock(&feed->lock);
     forget(feed);
     feed->session = picture_us;
+    pthread_mutex_unlock(&feed->lock);
+}
+
+void halo_region_feed_pass(struct halo_region_feed *feed, int64_t picture_us)
+{
+    pthread_mutex_lock(&feed->lock);
+    feed->newest = picture_us;
     pthread_mutex_unlock(&feed->lock);
 }
 
@@ -246,6 +255,8 @@ static int take(struct halo_region_feed *feed, int64_t picture_us,
                 const struct halo_region_told *told, int count, int64_t now)
 {
     const bool silent = !feed->came || now - feed->came > feed->limit;
+    if (picture_us - SKEW_US > feed->newest) /* it lies within a minute of now: no overflow */
+        return -ERANGE;
     if (picture_us < feed->session || (!silent && picture_us < feed->at))
         return -ESTALE;
     if (feed->came && picture_us < feed->at)
@@ -278,6 +289,8 @@ int halo_region_feed_update(struct halo_region_feed *feed, int64_t picture_us,
     pthread_mutex_unlock(&feed->lock);
     if (ret == -ESTALE)
         halo_fail(err, ret, "the picture is older than the one told of last, or than the session");
+    if (ret == -ERANGE)
+        halo_fail(err, ret, "the picture's time is ahead of the newest picture's");
     return ret;
 }
 

@@ -20,6 +20,8 @@
  *   lateness   so it is in pictures that are more than the limit behind the last one told of, and
  *              in those older than the update before
  *   begin      so it is before the first update about a picture of this session with the source
+ *   ahead      an update about a picture that has not been given out is refused: nothing was found
+ *              in what nobody can have seen
  *
  * Filters with invert hide all but what is told. For them less is told, not more: what the last
  * update named, in pictures not older than its own, smaller by the margin (polygons as they were).
@@ -63,6 +65,9 @@ void halo_region_feed_destroy(struct halo_region_feed *feed); /* NULL is nothing
 /* From this picture on another session with the source: what was told before is forgotten. */
 void halo_region_feed_begin(struct halo_region_feed *feed, int64_t picture_us);
 
+/* A picture of this session is given out: from now on it can be told of, and those before it. */
+void halo_region_feed_pass(struct halo_region_feed *feed, int64_t picture_us);
+
 /* What can be known of an update without a feed. 0, or -EINVAL with err filled: too many, a shape
  * that is none, an id twice, a time that lies more than a minute from now (ns of CLOCK_MONOTONIC).
  * Any thread. */
@@ -70,7 +75,8 @@ int halo_region_check(int64_t picture_us, const struct halo_region_told *told, i
                       int64_t now, struct halo_error *err);
 
 /* What was found in the picture of that time. told stays the caller's. 0, -EINVAL as above, -ESTALE
- * (older than the last one's picture, or than the session), both with err filled. */
+ * (older than the last one's picture, or than the session), -ERANGE (more than 100 ms ahead of the
+ * newest picture given out), all with err filled. */
 int halo_region_feed_update(struct halo_region_feed *feed, int64_t picture_us,
                             const struct halo_region_told *told, int count, int64_t now,
                             struct halo_error *err);

@@ -18,6 +18,11 @@ def now_us():
     return time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000
 
 
+def seen_us():
+    """The time of a picture that has been given out, on a busy machine too."""
+    return now_us() - 200_000
+
+
 def rect(x, y, w, h, **more):
     return {'kind': 'rect', 'x': x, 'y': y, 'w': w, 'h': h, **more}
 
@@ -27,11 +32,15 @@ class RegionTest(DaemonTest):
         return self.stream(region_feed={'margin': '20%', 'hold': '500ms', 'limit': '700ms'}, **more)
 
     def tell(self, daemon, *regions, name='one', picture=None):
-        return daemon.control('SetRegions', name=name, picture=picture or now_us(),
+        return daemon.control('SetRegions', name=name, picture=picture or seen_us(),
                               regions=list(regions))
 
     def feed_of(self, daemon, name='one'):
         return daemon.status(name)['region_feed']
+
+    def wait_seen(self, daemon, name='one'):
+        """Until the session has pictures as old as those of seen_us()."""
+        self.assertTrue(wait_until(lambda: daemon.status(name)['filtered'] > 10, 20), daemon.told())
 
 
 def is_raw(luma, x, y, w, h):
@@ -275,6 +284,7 @@ class Told(RegionTest):
         listener.send('Events', {}, more=True)
         listener.receive()
         self.assertNotIn('region_feed', daemon.status('two'))
+        self.wait_seen(daemon)
         feed = self.feed_of(daemon)
         self.assertEqual((feed['state'], feed['why'], feed['everything_hidden'], feed['age_s']),
                          ('silent', 'none yet', True, None))
@@ -350,6 +360,7 @@ class Told(RegionTest):
         self.assertEqual(caught.exception.error, 'Failed')
         self.assertEqual(self.feed_of(daemon)['updates'], 0)
         # The largest that is allowed reaches the engine.
+        self.wait_seen(daemon)
         self.tell(daemon, *[{'kind': 'polygon', 'id': 'x' * 30 + str(i), 'unit': 'relative', 'ttl': 0.123456789012345,
                              'corners': [[x / 7.1234567890123, y / -9e3] for x, y in corners]}
                             for i in range(10)], *[{**good, 'id': f'y{i}'} for i in range(54)])
@@ -358,11 +369,24 @@ class Told(RegionTest):
     def test_older_updates_are_counted(self):
         daemon = self.start({'one': self.feed()})
         daemon.wait_state('one', 'running')
-        at = now_us()
+        self.wait_seen(daemon)
+        at = seen_us()
         self.tell(daemon, picture=at)
-        time.sleep(0.05)
         self.tell(daemon, rect(1, 2, 3, 4), picture=at - 1000)
         self.assertTrue(wait_until(lambda: self.feed_of(daemon)['refused'] == 1), self.feed_of(daemon))
+        self.assertEqual(self.feed_of(daemon)['updates'], 1)
+
+    def test_updates_about_pictures_to_come_are_counted(self):
+        """Nobody has found nothing there: all stays hidden."""
+        daemon = self.start({'one': self.feed()})
+        daemon.wait_state('one', 'running')
+        self.wait_seen(daemon)
+        for count, ahead in enumerate((900_000, 2_000_000, 5_000_000, 55_000_000), 1):
+            self.tell(daemon, picture=now_us() + ahead)
+            self.assertTrue(wait_until(lambda count=count: self.feed_of(daemon)['refused'] == count),
+                            (ahead, self.feed_of(daemon)))
+        feed = self.feed_of(daemon)
+        self.assertEqual((feed['updates'], feed['everything_hidden'], feed['why']), (0, True, 'none yet'))
 
     def test_an_engine_that_is_killed(self):
         """A new one begins with everything hidden."""
@@ -382,6 +406,7 @@ class Told(RegionTest):
         daemon.wait_state('one', 'running')
         pid, memory = daemon.engines()['cpu']['pid'], daemon.memory()
         corners = [[i / 3, i * i / 7] for i in range(64)]
+        self.wait_seen(daemon)
         os.kill(pid, signal.SIGSTOP)
         try:
             began = time.monotonic()
@@ -410,7 +435,7 @@ class Told(RegionTest):
             batch = b''
             for _ in range(100):
                 call = {'method': INTERFACE + 'SetRegions', 'oneway': True, 'parameters': {
-                    'name': 'one', 'picture': now_us(), 'regions': [rect(sent % 100, 2, 30, 40, id='a')]}}
+                    'name': 'one', 'picture': seen_us(), 'regions': [rect(sent % 100, 2, 30, 40, id='a')]}}
                 batch += json.dumps(call).encode() + b'\0'
                 sent += 1
             flooder.socket.sendall(batch)

@@ -77,6 +77,7 @@ static void tell(struct fixture *f, int64_t time, enum halo_shape_kind kind, dou
         .id = "",
         .shape = {.kind = kind, .x = {x, 0}, .y = {y, 0}, .width = {size, 0}, .height = {size, 0}}};
     struct halo_error err = {0};
+    halo_region_feed_pass(f->feed, time);
     if (halo_region_feed_update(f->feed, time, &told, size > 0, halo_now_ns(), &err) < 0)
         fail_msg("%s", err.text);
 }

@@ -47,11 +47,12 @@ static struct halo_region_told rect(const char *id, double x, double y, double w
     return told_of(HALO_SHAPE_RECT, id, x, y, width, height);
 }
 
-/* At the time of the picture. */
+/* At the time of the picture, which has just been given out. */
 static int update(struct halo_region_feed *feed, int64_t at, const struct halo_region_told *told,
                   int count)
 {
     struct halo_error err = {0};
+    halo_region_feed_pass(feed, START + at);
     return halo_region_feed_update(feed, START + at, told, count, (START + at) * 1000, &err);
 }
 
@@ -196,6 +197,44 @@ static void test_older_pictures(void **state)
     halo_region_feed_stats(feed, (START + 21500 * MS) * 1000, &stats);
     assert_int_equal(stats.updates, 4);
     assert_int_equal(stats.refused, 1);
+    halo_region_feed_destroy(feed);
+}
+
+/* Nobody can have found nothing in pictures that do not exist yet. */
+static void test_pictures_to_come(void **state)
+{
+    (void)state;
+    struct halo_region_feed *feed = create(0);
+    struct halo_region_feed_stats stats;
+    const struct halo_region_told a = rect("a", 10, 20, 30, 40);
+    const int64_t ahead[] = {101 * MS, 900 * MS, 5 * (int64_t)SECOND, 59 * (int64_t)SECOND};
+    struct halo_error err = {0};
+    assert_int_equal(halo_region_feed_update(feed, START, NULL, 0, START * 1000, &err), -ERANGE);
+    assert_string_equal(why_at(feed, 0, 0), "none yet");
+    assert_int_equal(update(feed, 0, &a, 1), 0);
+    for (size_t i = 0; i < sizeof ahead / sizeof *ahead; i++) {
+        assert_int_equal(halo_region_feed_update(feed, START + ahead[i], NULL, 0,
+                                                 (START + 10 * MS) * 1000, &err),
+                         -ERANGE);
+        assert_non_null(strstr(err.text, "ahead of the newest picture"));
+    }
+    halo_region_feed_stats(feed, (START + 10 * MS) * 1000, &stats);
+    assert_int_equal(stats.refused, 5);
+    assert_int_equal(stats.updates, 1);
+    assert_null(why_at(feed, 999 * MS, 999 * MS)); /* as though they had not come */
+    assert_covered(&a.shape, 0, 0);
+    assert_string_equal(why_at(feed, 1001 * MS, 1001 * MS), "silent");
+    /* Clocks that differ a little, and the picture once it has come. */
+    assert_int_equal(halo_region_feed_update(feed, START + 100 * MS, &a, 1, START * 1000, &err), 0);
+    halo_region_feed_pass(feed, START + 900 * MS);
+    assert_int_equal(
+        halo_region_feed_update(feed, START + 900 * MS, NULL, 0, (START + 910 * MS) * 1000, &err),
+        0);
+    /* Another session: what has not come in it has not come. */
+    halo_region_feed_begin(feed, START + 3 * SECOND);
+    assert_int_equal(halo_region_feed_update(feed, START + 3 * SECOND, NULL, 0,
+                                             (START + 3 * SECOND) * 1000, &err),
+                     -ERANGE);
     halo_region_feed_destroy(feed);
 }
 
@@ -578,25 +617,16 @@ static void test_threads(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nothing_told),
-        cmocka_unit_test(test_silence),
-        cmocka_unit_test(test_sessions),
-        cmocka_unit_test(test_older_pictures),
-        cmocka_unit_test(test_margin),
-        cmocka_unit_test(test_hold_and_ttl),
-        cmocka_unit_test(test_way_of_rectangles),
-        cmocka_unit_test(test_way_of_ellipses),
-        cmocka_unit_test(test_shapes_that_stay),
-        cmocka_unit_test(test_growing),
-        cmocka_unit_test(test_appearing),
-        cmocka_unit_test(test_polygons),
-        cmocka_unit_test(test_many),
-        cmocka_unit_test(test_many_ids),
-        cmocka_unit_test(test_both_units),
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_shown),
-        cmocka_unit_test(test_shown_joined),
-        cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_nothing_told),     cmocka_unit_test(test_silence),
+        cmocka_unit_test(test_sessions),         cmocka_unit_test(test_older_pictures),
+        cmocka_unit_test(test_pictures_to_come), cmocka_unit_test(test_margin),
+        cmocka_unit_test(test_hold_and_ttl),     cmocka_unit_test(test_way_of_rectangles),
+        cmocka_unit_test(test_way_of_ellipses),  cmocka_unit_test(test_shapes_that_stay),
+        cmocka_unit_test(test_growing),          cmocka_unit_test(test_appearing),
+        cmocka_unit_test(test_polygons),         cmocka_unit_test(test_many),
+        cmocka_unit_test(test_many_ids),         cmocka_unit_test(test_both_units),
+        cmocka_unit_test(test_refused),          cmocka_unit_test(test_shown),
+        cmocka_unit_test(test_shown_joined),     cmocka_unit_test(test_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
