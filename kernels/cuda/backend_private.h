@@ -17,7 +17,9 @@
 #include "kernels/cuda/lane.h"
 #include "kernels/cuda/strategies.h"
 
-enum { HALO_CUDA_KEPT_MASKS = 16 }; /* more than the filters of a frame */
+enum { HALO_CUDA_KEPT_MASKS = 16 };
+/* Those of a launch are made ready one after the other, and then read together. */
+_Static_assert((int)HALO_CUDA_KEPT_MASKS >= (int)HALO_CUDA_MOST_PLANES, "a launch needs all masks");
 
 struct halo_cuda_buffer {
     void *data;

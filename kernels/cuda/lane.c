@@ -217,12 +217,12 @@ static int enqueue_steps(struct halo_backend *b, const struct halo_frame *frame,
     struct halo_job jobs[HALO_MAX_PLANES];
     struct halo_region regions[HALO_MAX_PLANES];
     int ret = 0;
-    halo_cuda_lane_of(b)->masks.frame++;
     if (halo_fault(b->ops->name, "skip"))
         return 0;
     for (int step = 0, count; ret == 0; step++) {
         if ((count = halo_frame_jobs(frame, places, step, jobs)) == 0)
             break;
+        halo_cuda_region_masks_step(&halo_cuda_lane_of(b)->masks, step == 0);
         for (int i = 0; i < count && ret == 0; i++)
             ret = bring_mask(b, &jobs[i], &regions[i]);
         if (ret == 0)

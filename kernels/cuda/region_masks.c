@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Masks of regions, kept by their numbers (region_masks.h). A place that is taken for another mask
- * may still be read: on one stream the copy comes after that. */
+ * may still be read by an earlier step: on one stream the copy comes after that. What the step at
+ * hand was given is not yet on the stream, so none of it is taken. */
 #include "kernels/cuda/region_masks.h"
 
 #include "kernels/cuda/plane_copies.h"
@@ -10,14 +11,25 @@ enum {
     RECENT = 4, /* frames: who shares a lane has its turn within */
 };
 
-/* Whether a is the better place for another mask: one that no recent frame used, for masks of
- * each frame would fill all places otherwise; else an empty one; else the older one. */
+/* One plane of a step can always have a place that none of the others was given. */
+_Static_assert((int)HALO_KEPT_REGIONS >= (int)HALO_MAX_PLANES, "a step needs all of its masks");
+
+static bool is_held(const struct halo_cuda_region_masks *masks,
+                    const struct halo_cuda_region_mask *m)
+{
+    return m->size && m->step == masks->step;
+}
+
+/* Whether a is the better place for another mask: one that this step does not need; among these one
+ * that no recent frame used, for masks of each frame would fill all places otherwise; else an empty
+ * one; else the older one. */
 static bool is_better(const struct halo_cuda_region_masks *masks,
                       const struct halo_cuda_region_mask *a, const struct halo_cuda_region_mask *b)
 {
+    const bool a_held = is_held(masks, a), b_held = is_held(masks, b);
     const bool a_over = a->size && a->used + RECENT < masks->frame;
     const bool b_over = b->size && b->used + RECENT < masks->frame;
-    return a_over != b_over ? a_over : a->used < b->used;
+    return a_held != b_held ? b_held : a_over != b_over ? a_over : a->used < b->used;
 }
 
 /* The one that has it, or else a place for it. */
@@ -37,14 +49,16 @@ static struct halo_cuda_region_mask *find(struct halo_cuda_region_masks *masks, 
     return best;
 }
 
-static cudaError_t grow(struct halo_cuda_region_mask *m, size_t bytes)
+static cudaError_t grow(struct halo_cuda_region_mask *m, size_t bytes, cudaStream_t stream)
 {
     if (m->size >= bytes)
         return cudaSuccess;
-    cudaFree(m->plane.data); /* waits for who reads it */
+    cudaError_t status = m->size ? cudaStreamSynchronize(stream) : cudaSuccess; /* its readers */
+    cudaFree(m->plane.data);
     m->plane.data = NULL;
     m->size = 0;
-    const cudaError_t status = cudaMalloc(&m->plane.data, bytes);
+    if (status == cudaSuccess)
+        status = cudaMalloc(&m->plane.data, bytes);
     if (status == cudaSuccess)
         m->size = bytes;
     return status;
@@ -57,7 +71,7 @@ static cudaError_t bring(struct halo_cuda_region_mask *m, const struct halo_plan
     struct halo_plane plane = *mask;
     plane.stride = (mask->width + STEP - 1) / STEP * STEP;
     m->number = 0;
-    cudaError_t status = grow(m, (size_t)plane.stride * (size_t)plane.height);
+    cudaError_t status = grow(m, (size_t)plane.stride * (size_t)plane.height, stream);
     if (status != cudaSuccess)
         return status;
     plane.data = m->plane.data;
@@ -76,8 +90,15 @@ cudaError_t halo_cuda_region_mask(struct halo_cuda_region_masks *masks, uint64_t
         return status;
     m->number = number;
     m->used = masks->frame;
+    m->step = masks->step;
     *mask = m->plane;
     return cudaSuccess;
+}
+
+void halo_cuda_region_masks_step(struct halo_cuda_region_masks *masks, bool first)
+{
+    masks->step++;
+    masks->frame += first;
 }
 
 void halo_cuda_region_masks_free(struct halo_cuda_region_masks *masks)

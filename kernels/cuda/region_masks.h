@@ -6,7 +6,7 @@
 
 #include <cuda_runtime_api.h>
 
-#include "kernels/region.h"
+#include "kernels/frame.h"
 
 enum { HALO_KEPT_REGIONS = 32 };
 
@@ -15,14 +15,18 @@ struct halo_cuda_region_masks {
         uint64_t number; /* of the mask (region.h); 0: none, or one that may have changed */
         struct halo_plane plane;
         size_t size;
-        uint64_t used;         /* the last frame that did */
+        uint64_t used, step;   /* the last frame and step that did */
     } kept[HALO_KEPT_REGIONS]; /* zeroed at first */
-    uint64_t frame;            /* counted by who begins one */
+    uint64_t frame, step;
 };
 
+/* Begins a step, which has at most one mask for each of HALO_MAX_PLANES planes; first: of a frame.
+ * What the steps before it were given may be taken for other masks. */
+void halo_cuda_region_masks_step(struct halo_cuda_region_masks *masks, bool first);
+
 /* Gives *mask, on the host, its place on the device; copied there on the stream where it is not yet
- * there. What the call returns holds for work that is put on the stream before the next call. The
- * host's memory must stay until then is done. */
+ * there. What the call returns holds for work that is put on the stream before the next step
+ * begins. The host's memory must stay until that work is done. */
 cudaError_t halo_cuda_region_mask(struct halo_cuda_region_masks *masks, uint64_t number,
                                   struct halo_plane *mask, cudaStream_t stream);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Frames in flight: chains of steps over several planes, on several lanes at once, against the
  * same steps one by one by the reference; the same samples, or it fails. On a GPU some frames begin
- * or end in its memory, aligned for kernels or not, and some planes are gathered from others.
+ * or end in its memory, aligned for kernels or not, and some planes are gathered from others. First
+ * come frames with as many masks of regions as a chain can have, in every subsampling.
  *
  *     kernels-lanes [--backend NAME] [--seed N] [--frames N] */
 #include <errno.h>
@@ -19,7 +20,8 @@
 
 enum {
     LANES = 3,
-    MOST_STEPS = 4,
+    MOST_STEPS = 32, /* the filters of a chain (HALO_MAX_FILTERS) */
+    FEW_STEPS = 4,
     MOST_COST = 30000000,
     KNOWN = 48, /* regions with a number: more than a lane keeps */
     KNOWN_WIDTH = 208,
@@ -37,7 +39,7 @@ struct plane_test {
     char *device_src, *device_dst; /* NULL: on the host */
     struct halo_conv conv[MOST_STEPS];
     struct halo_step step[MOST_STEPS];
-    struct test_region *own[MOST_STEPS];          /* a region that no other frame has; or NULL */
+    struct test_region *own[MOST_STEPS];          /* a region that ends with the frame; or NULL */
     const struct test_region *region[MOST_STEPS]; /* NULL: everywhere */
     int steps;
 };
@@ -104,7 +106,7 @@ static void draw_steps(struct plane_test *t)
     const struct halo_plane *p = &t->src.plane;
     const struct halo_conv_target target = {p->depth, (enum halo_border)draw(HALO_BORDER_COUNT),
                                             draw(1 << p->depth)};
-    const int wanted = 1 + draw(MOST_STEPS);
+    const int wanted = 1 + draw(FEW_STEPS);
     for (t->steps = 0; t->steps < wanted;) {
         struct halo_conv *conv = &t->conv[t->steps];
         if (mask_make(conv, &masks[draw(mask_count)], &target) != 0 ||
@@ -255,16 +257,40 @@ static void draw_places(struct frame_test *t, const struct halo_backend *lane)
     t->stream = t->src_on_device ? need(device_stream_create()) : NULL;
 }
 
+/* After its steps were drawn: the plane in the backend's memory, and what shall come out. */
+static void place_plane(struct frame_test *t, struct halo_frame *frame, struct format f,
+                        struct layout dst)
+{
+    struct plane_test *plane = &t->plane[frame->planes];
+    make_wanted(plane, f, dst);
+    place_src(t, plane);
+    place_dst(t, plane, f, dst);
+    frame->plane[frame->planes++] = (struct halo_frame_plane){.src = plane->at_src,
+                                                              .dst = plane->at_dst,
+                                                              .steps = plane->step,
+                                                              .count = plane->steps,
+                                                              .gather = plane->gather};
+}
+
+static void submit(struct frame_test *t, struct halo_backend *lane, struct halo_frame *frame)
+{
+    frame->src_on_device = t->src_on_device;
+    frame->dst_on_device = t->dst_on_device;
+    frame->after = t->stream;
+    t->planes = frame->planes;
+    t->begun = halo_now_ns();
+    const int error = halo_frame_submit(lane, frame);
+    expect(error == 0, "submit");
+    expect(halo_frame_submit(lane, frame) == -EINVAL, "a busy lane takes no frame");
+}
+
 static void begin(struct frame_test *t, struct halo_backend *lane)
 {
     const struct format f = formats[draw(sizeof formats / sizeof *formats)];
     draw_places(t, lane);
-    struct halo_frame frame = {.planes = t->planes = 1 + draw(HALO_MAX_PLANES),
-                               .src_on_device = t->src_on_device,
-                               .dst_on_device = t->dst_on_device,
-                               .after = t->stream};
-    for (int p = 0; p < t->planes; p++) {
-        struct plane_test *plane = &t->plane[p];
+    struct halo_frame frame = {0};
+    for (int planes = 1 + draw(HALO_MAX_PLANES); frame.planes < planes;) {
+        struct plane_test *plane = &t->plane[frame.planes];
         const bool as_known = draw(3) == 0;
         const int drawn = draw(2) ? 1 + draw(300) : 16 + 16 * draw(18);
         const int width = as_known ? KNOWN_WIDTH : drawn;
@@ -281,19 +307,9 @@ static void begin(struct frame_test *t, struct halo_backend *lane)
             draw_spread(plane, f);
         if (!t->src_on_device) /* the host's half of it was the test */
             plane->gather = 0;
-        make_wanted(plane, f, dst);
-        place_src(t, plane);
-        place_dst(t, plane, f, dst);
-        frame.plane[p] = (struct halo_frame_plane){.src = plane->at_src,
-                                                   .dst = plane->at_dst,
-                                                   .steps = plane->step,
-                                                   .count = plane->steps,
-                                                   .gather = plane->gather};
+        place_plane(t, &frame, f, dst);
     }
-    t->begun = halo_now_ns();
-    const int error = halo_frame_submit(lane, &frame);
-    expect(error == 0, "submit");
-    expect(halo_frame_submit(lane, &frame) == -EINVAL, "a busy lane takes no frame");
+    submit(t, lane, &frame);
 }
 
 /* Frames that a lane must not take; what it would read is on the host, if it read it. */
@@ -450,6 +466,119 @@ static void end(struct frame_test *t, struct halo_backend *lane)
         device_stream_destroy(t->stream);
 }
 
+/* ---- as many masks as a chain can have ---- */
+
+/* The planes of a picture, and in which directions those of chroma are half as large. */
+struct subsampling {
+    const char *name;
+    int planes, chroma_channels, half_x, half_y;
+};
+
+static const struct subsampling subsamplings[] = {
+    {"4:2:0", 3, 1, 1, 1}, {"4:2:2", 3, 1, 1, 0}, {"4:4:4", 3, 1, 0, 0},
+    {"gray", 1, 0, 0, 0},  {"nv12", 2, 2, 1, 1},
+};
+
+enum { MASKED_WIDTH = 80, MASKED_HEIGHT = 46, MASKED_FRAMES = 2, MASK_SETS = 2 };
+
+/* Of all steps of all planes: one set is for several frames, then comes the next. */
+static struct test_region masked[HALO_MAX_PLANES][MOST_STEPS];
+
+static struct format plane_format(const struct subsampling *s, int p)
+{
+    return (struct format){8, p > 0 ? s->chroma_channels : 1, 0};
+}
+
+static int plane_width(const struct subsampling *s, int p)
+{
+    return p > 0 ? MASKED_WIDTH >> s->half_x : MASKED_WIDTH;
+}
+
+static int plane_height(const struct subsampling *s, int p)
+{
+    return p > 0 ? MASKED_HEIGHT >> s->half_y : MASKED_HEIGHT;
+}
+
+/* Most have a number, so that a lane may keep them. */
+static void draw_masks(const struct subsampling *s)
+{
+    for (int p = 0; p < s->planes; p++)
+        for (int i = 0; i < MOST_STEPS; i++) {
+            do
+                test_region_draw(&masked[p][i], plane_width(s, p), plane_height(s, p), &state);
+            while (!masked[p][i].region.mask.data);
+            masked[p][i].region.number = draw(4) ? halo_region_number() : 0;
+        }
+}
+
+static void finish_masks(const struct subsampling *s)
+{
+    for (int p = 0; p < s->planes; p++)
+        for (int i = 0; i < MOST_STEPS; i++)
+            test_region_finish(&masked[p][i]);
+}
+
+/* Each step shifts the picture, around its edges: nothing evens out what a wrong mask did. */
+static void masked_steps(struct plane_test *t, const struct test_region *regions)
+{
+    static const double right[] = {1, 0, 0}, down[] = {1, 0, 0};
+    const struct halo_conv_target target = {t->src.plane.depth, HALO_BORDER_WRAP, 0};
+    for (t->steps = 0; t->steps < MOST_STEPS; t->steps++) {
+        struct halo_conv *conv = &t->conv[t->steps];
+        expect((t->steps % 2 ? halo_conv_dense(conv, down, 1, 3, 0, &target)
+                             : halo_conv_dense(conv, right, 3, 1, 0, &target)) == 0,
+               "a mask that shifts");
+        t->step[t->steps] = (struct halo_step){.conv = conv, .region = &regions[t->steps].region};
+        t->region[t->steps] = &regions[t->steps];
+        t->own[t->steps] = NULL;
+    }
+}
+
+static void begin_masked(struct frame_test *t, struct halo_backend *lane,
+                         const struct subsampling *s)
+{
+    struct halo_frame frame = {0};
+    draw_places(t, lane);
+    while (frame.planes < s->planes) {
+        const int p = frame.planes, width = plane_width(s, p);
+        const struct format f = plane_format(s, p);
+        struct plane_test *plane = &t->plane[p];
+        plane->src = picture_create(width, plane_height(s, p), f, draw_layout(width * f.channels));
+        masked_steps(plane, masked[p]);
+        picture_fill(&plane->src, RANDOM, &plane->conv[0], &state);
+        plane->gather = 0;
+        place_plane(t, &frame, f, draw_layout(width * f.channels));
+    }
+    submit(t, lane, &frame);
+}
+
+/* Frames whose chains have as many steps as can be, each with a mask of its own. */
+static void run_masked(const struct halo_backend_ops *ops)
+{
+    static struct frame_test test;
+    struct halo_backend *lane;
+    const struct halo_backend_settings settings = {.threads = 2};
+    if (halo_backend_open(ops, &settings, &lane)) {
+        printf("FAIL %s does not open\n", ops->name);
+        exit(1);
+    }
+    for (size_t i = 0; i < sizeof subsamplings / sizeof *subsamplings; i++) {
+        const struct subsampling *s = &subsamplings[i];
+        const long before = failed;
+        for (int frame = 0; frame < MASKED_FRAMES * MASK_SETS; frame++) {
+            if (frame % MASKED_FRAMES == 0)
+                draw_masks(s);
+            begin_masked(&test, lane, s);
+            end(&test, lane);
+            if (frame % MASKED_FRAMES == MASKED_FRAMES - 1)
+                finish_masks(s);
+        }
+        if (failed > before)
+            printf("FAIL %s: %d masked steps of %s\n", ops->name, MOST_STEPS, s->name);
+    }
+    halo_backend_close(lane);
+}
+
 /* One of the lanes is live; mapped: kernels take the host's planes where they are. */
 static void run(const struct halo_backend_ops *ops, bool mapped, int frames)
 {
@@ -507,6 +636,7 @@ int main(int argc, char **argv)
         if (backend && strcmp(backend, halo_backends[i]->name) != 0)
             continue;
         if (halo_backends[i]->describe(text, sizeof text) > 0) {
+            run_masked(halo_backends[i]);
             run(halo_backends[i], false, frames);
             if (halo_backends[i]->submit) /* the CPU knows no other memory */
                 run(halo_backends[i], true, frames);
