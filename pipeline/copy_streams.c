@@ -11,6 +11,7 @@
 #include "config/log.h"
 #include "pipeline/audio.h"
 #include "pipeline/container.h"
+#include "pipeline/embedded.h"
 #include "pipeline/subtitle.h"
 
 static const char *type_name(enum AVMediaType type)
@@ -28,11 +29,16 @@ static enum halo_role drop(const struct halo_run_settings *set, const AVStream *
     return HALO_ROLE_DROP;
 }
 
+/* The type that is declared, and the bytes. */
 static bool is_font(const AVStream *in)
 {
+    const AVCodecParameters *par = in->codecpar;
     const AVDictionaryEntry *mime = av_dict_get(in->metadata, "mimetype", NULL, 0);
-    return in->codecpar->codec_id == AV_CODEC_ID_TTF || in->codecpar->codec_id == AV_CODEC_ID_OTF ||
-           (mime && (strstr(mime->value, "font") || strstr(mime->value, "opentype")));
+    const bool declared =
+        par->codec_id == AV_CODEC_ID_TTF || par->codec_id == AV_CODEC_ID_OTF ||
+        (mime && (strstr(mime->value, "font") || strstr(mime->value, "opentype")));
+    return declared && par->extradata_size > 0 &&
+           halo_embedded_is_font(par->extradata, (size_t)par->extradata_size);
 }
 
 /* The text track that a MOV file keeps its chapters in: chapters are copied as such. */
@@ -134,21 +140,12 @@ static bool is_stale(const char *key)
            !av_strcasecmp(key, "alpha_mode");
 }
 
-/* A cover picture in a tag, as Ogg and FLAC files have them; other containers carry it on, some
- * with a prefix or a language. */
-static bool holds_picture(const char *key)
-{
-    const char *cover = av_stristr(key, "COVERART");
-    return av_stristr(key, "METADATA_BLOCK_PICTURE") ||
-           (cover && av_strncasecmp(cover, "COVERARTIST", 11) != 0);
-}
-
 static int copy_tags(const struct halo_run_settings *set, const AVDictionary *in,
                      AVDictionary **out, bool filtered)
 {
     const AVDictionaryEntry *e = NULL;
     while ((e = av_dict_get(in, "", e, AV_DICT_IGNORE_SUFFIX))) {
-        const bool picture = holds_picture(e->key);
+        const bool picture = halo_embedded_tag_is_picture(e->key, e->value);
         if (picture && strcmp(set->output, "null:") != 0)
             halo_log(HALO_LOG_INFO,
                      "the tag %s is dropped: a cover picture would show what the filters hide",
@@ -167,6 +164,8 @@ static int copy_side_data(const AVStream *in, AVStream *out, enum halo_role role
         /* Of a filtered stream only what says how to show it. */
         if (role == HALO_ROLE_FILTER && side->type != AV_PKT_DATA_DISPLAYMATRIX &&
             side->type != AV_PKT_DATA_STEREO3D && side->type != AV_PKT_DATA_SPHERICAL)
+            continue;
+        if (role == HALO_ROLE_COPY && !halo_embedded_side_data_is_plain(side->type))
             continue;
         uint8_t *data = av_stream_new_side_data(out, side->type, side->size);
         if (!data)

@@ -11,6 +11,7 @@
 #include "kernels/clock.h"
 #include "pipeline/av.h"
 #include "pipeline/damage.h"
+#include "pipeline/embedded.h"
 #include "pipeline/source_jumps.h"
 #include "pipeline/source_open.h"
 #include "pipeline/source_whole.h"
@@ -97,7 +98,10 @@ static int prepare_reading(struct halo_source *s, struct halo_error *err)
     s->whole = halo_whole_create(f);
     if (!s->whole || (!s->jumps && (f->iformat->flags & AVFMT_TS_DISCONT)))
         return halo_fail(err, -ENOMEM, "out of memory");
-    return 0;
+    int ret = 0;
+    for (int i = 0; i < s->known && ret >= 0; i++)
+        ret = halo_embedded_clean_stream(s->settings->input, f->streams[i], err);
+    return ret;
 }
 
 int halo_source_open(struct halo_source **ret, const struct halo_run_settings *settings,
@@ -250,16 +254,19 @@ static int check_torn(struct halo_source *s, const AVPacket *pkt, bool jumped,
 static int straighten(struct halo_source *s, AVPacket *pkt, struct halo_error *err)
 {
     static atomic_int said;
+    const AVStream *st = s->format->streams[pkt->stream_index];
     char clock[32];
     bool jumped = false;
     double step = 0;
     if (s->jumps)
-        jumped = halo_jumps_pass(s->jumps, s->format->streams[pkt->stream_index], pkt, &step);
+        jumped = halo_jumps_pass(s->jumps, st, pkt, &step);
     if (step != 0 && HALO_ONCE(said))
         halo_log(HALO_LOG_WARNING,
                  "%s: its clock jumps by %.3f s at %s: all streams go on without a gap",
                  s->settings->input, step,
                  halo_av_clock(halo_whole_end(s->whole), clock, sizeof clock));
+    if (st->codecpar->codec_type != AVMEDIA_TYPE_VIDEO)
+        halo_embedded_clean_packet(pkt);
     halo_whole_note(s->whole, pkt);
     const int ret = check_torn(s, pkt, jumped, err);
     return ret < 0 ? ret : 1;

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # What is in the file besides pictures: audio, subtitles, chapters, tags, attachments, data.
+import base64
 import os
+import struct
 from fractions import Fraction
 
 import halotest
@@ -398,6 +400,26 @@ class Subtitles(HaloTest):
         self.says_once(run, 'subtitle')
 
 
+def font(*tables):
+    """A TrueType file of these tables behind the one that all have; parsers ask no more of it."""
+    tables = ((b'head', bytes(12) + bytes.fromhex('5f0f3cf5') + bytes(38)), *tables)
+    directory, data = b'', b''
+    for name, content in tables:
+        place = 12 + 16 * len(tables) + len(data)
+        directory += name + struct.pack('>III', 0, place, len(content))
+        data += content + bytes(-len(content) % 4)
+    return struct.pack('>IHHHH', 0x10000, len(tables), 0, 0, 0) + directory + data
+
+
+def picture(size=4000):
+    """What begins as a picture and has a mark that is found wherever it comes out again."""
+    return b'\x89PNG\r\n\x1a\n' + (b'the raw picture ' * (size // 16))
+
+
+MARK = b'the raw picture the raw picture'
+MARK_64 = base64.b64encode(b'\0' * 8 + MARK)[12:36]  # as it is in base64 behind 8 bytes
+
+
 class Attachments(HaloTest):
     def attached(self, *files):
         source, command = self.path('attached.mkv'), ['-i', plain_clip('.mkv'), '-c', 'copy']
@@ -410,7 +432,7 @@ class Attachments(HaloTest):
         return source
 
     def test_font_is_kept(self):
-        content = bytes(range(256)) * 4
+        content = font((b'glyf', bytes(range(256))), (b'name', b'halo'))
         source = self.attached(('halo.ttf', 'application/x-truetype-font', content))
         need(streams(source, 'attachment')[0]['codec_name'] == 'ttf', 'a font', source)
         output = self.filtered(source, 'out.mkv', chain='gblur=sigma=2')
@@ -430,11 +452,29 @@ class Attachments(HaloTest):
         self.says_once(run, 'attach|notes.txt')
 
     def test_font_is_kept_where_another_is_dropped(self):
-        source = self.attached(('halo.otf', 'application/vnd.ms-opentype', b'OTTO' * 20),
+        source = self.attached(('halo.otf', 'application/vnd.ms-opentype', font()),
                                ('notes.txt', 'text/plain', b'the raw truth'))
         output = self.filtered(source, 'out.mkv', chain='gblur')
         self.assertEqual([s['tags']['filename'] for s in streams(output, 'attachment')],
                          ['halo.otf'])
+
+    def test_font_is_judged_by_its_bytes(self):
+        """What claims to be one may show what the filters hide; what is said of it is no proof."""
+        for mime in ('application/x-truetype-font', 'application/vnd.ms-opentype', 'font/woff2'):
+            for name, data in (('picture', picture()), ('behind a font', font() + picture()),
+                               ('text', b'the raw picture ' * 20)):
+                with self.subTest(f'{mime}: {name}'):
+                    source = self.attached(('halo.ttf', mime, data))
+                    need(len(streams(source, 'attachment')) == 1, 'an attachment', source)
+                    run = self.halod('run', '-y', '-i', source, '-vf', 'gblur=sigma=8',
+                                     self.path('out.mkv'))
+                    self.assertEqual(streams(self.path('out.mkv'), 'attachment'), [])
+                    self.says_once(run, 'an attachment may show')
+                    with open(self.path('out.mkv'), 'rb') as file:
+                        self.assertNotIn(b'the raw picture', file.read())
+                    self.halod('run', '-y', '-copy_unfiltered', '-i', source, '-vf', 'gblur',
+                               self.path('out.mkv'))
+                    self.assertEqual(len(streams(self.path('out.mkv'), 'attachment')), 1)
 
     def test_picture_attached_to_mkv_is_not_passed_on(self):
         picture = clip('.png', *video_source(), '-frames:v', '1')
@@ -486,6 +526,102 @@ class Attachments(HaloTest):
         found = probe(self.path('out.mkv'))
         self.assertEqual(found['format']['tags'].get('COVERARTIST'), 'Anna')
         self.assertEqual(probe_video(self.path('out.mkv'))['tags'].get('title'), 'Sunday')
+
+
+class PicturesInMetadata(HaloTest):
+    """In tags under any name, and in headers of codecs that are copied."""
+
+    def assert_gone(self, source, says, names=('out.mkv', 'out.mp4')):
+        """The picture is in the source, and in no output of it; a line names it."""
+        marks = (MARK, MARK_64, MARK.hex().encode())
+        with open(source, 'rb') as file:
+            data = file.read()
+        need(any(mark in data for mark in marks), 'a picture in its metadata', source)
+        for name in names:
+            run = self.halod('run', '-y', '-i', source, '-vf', 'gblur=sigma=8', self.path(name))
+            with open(self.path(name), 'rb') as file:
+                data = file.read()
+            for mark in marks:
+                self.assertNotIn(mark, data, name)
+            self.says_once(run, says)
+
+    def test_in_tags(self):
+        text = base64.b64encode(picture(1600)).decode()
+        for key, value in (('comment', text), ('comment', 'data:image/png;base64,' + text),
+                           ('thumbnail', 'JPEG: ' + text), ('comment', picture(1600).hex())):
+            tag = f'{key}={value}'
+            for place in ('-metadata', '-metadata:s:v', '-metadata:s:a'):
+                with self.subTest(f'{tag[:20]} {place}'):
+                    source = clip('.mkv', '-i', plain_clip(), '-map', '0', place, tag, '-c', 'copy')
+                    self.assert_gone(source, f'(?i)the tag {key} is dropped: a cover')
+
+    def test_in_tags_of_chapters(self):
+        text = base64.b64encode(picture(1600)).decode().rstrip('=')
+        chapters = self.path('chapters')
+        with open(chapters, 'w', encoding='ascii') as file:
+            file.write(';FFMETADATA1\n[CHAPTER]\nTIMEBASE=1/1\nSTART=0\nEND=1\ntitle=One\n'
+                       f'comment={text}\n')
+        source = self.path('chapters.mkv')
+        ffmpeg('-i', plain_clip(), '-i', chapters, '-map', '0', '-map_chapters', '1', '-c', 'copy',
+               source)
+        self.assert_gone(source, '(?i)the tag comment is dropped: a cover')
+
+    def test_other_long_tags_stay(self):
+        kept = {'comment': 'Im Garten, ' * 40, 'title': 'BMW M3', 'artist': 'RIFF Raff',
+                'checksum': '5d41402abc4b2a76b9719d911017c592' * 2,
+                'description': '/srv/videos/garden-of_the_house/summer-2026/first_afternoon.mkv' * 2}
+        source = clip('.mkv', '-i', plain_clip(), '-map', '0', '-c', 'copy',
+                      *(word for name, value in kept.items()
+                        for word in ('-metadata', f'{name}={value}')))
+        found = halotest.lower_tags(probe(self.filtered(source, 'out.mkv'))['format'])
+        for name, value in kept.items():
+            self.assertEqual(found.get(name, '').strip(), value.strip(), name)
+
+    def test_in_the_comments_of_vorbis(self):
+        """They travel in the headers of the codec, which every container copies."""
+        made = clip('.mkv', *video_source(), *audio_source(), *X264, '-c:a', 'libvorbis',
+                    '-write_crc32', '0')
+        vendor, secret = b'Xiph.Org libVorbis I ', b'METADATA_BLOCK_PICTURE='
+        with open(made, 'rb') as file:
+            data = bytearray(file.read())
+        at = data.find(vendor)
+        need(at > 0, 'the headers of Vorbis', made)
+        data[at:at + len(secret)] = secret
+        source = self.path('vorbis.mkv')
+        with open(source, 'wb') as file:
+            file.write(data)
+        run = self.halod('run', '-i', source, '-vf', 'gblur', self.path('out.mkv'))
+        with open(self.path('out.mkv'), 'rb') as file:
+            self.assertNotIn(secret, file.read())
+        self.says_once(run, r'\(vorbis\): a picture or file in its headers is dropped')
+        self.assertEqual(halotest.audio_samples_md5(self.path('out.mkv')),
+                         halotest.audio_samples_md5(source))
+
+    def test_in_the_script_of_subtitles(self):
+        """ASS scripts hold files: six bits and 33 for each character."""
+        bits = ''.join(f'{byte:08b}' for byte in picture(1200))
+        text = ''.join(chr(33 + int(bits[i:i + 6].ljust(6, '0'), 2))
+                       for i in range(0, len(bits), 6))
+        rows = '\n'.join(text[i:i + 80] for i in range(0, len(text), 80))
+        script = self.path('script.ass')
+        with open(script, 'w', encoding='ascii') as file:
+            file.write('[Script Info]\nScriptType: v4.00+\n\n[Graphics]\nfilename: raw.png\n'
+                       f'{rows}\n\n[V4+ Styles]\nFormat: Name, Fontname, Fontsize\n'
+                       'Style: Default,Arial,16\n\n[Events]\n'
+                       'Format: Layer, Start, End, Style, Text\n'
+                       'Dialogue: 0,0:00:00.00,0:00:01.00,Default,Hello\n')
+        source = self.path('script.mkv')
+        ffmpeg('-i', plain_clip(), '-i', script, '-map', '0:v', '-map', '1', '-c', 'copy', source)
+        mark = text[100:140].encode()
+        with open(source, 'rb') as file:
+            need(mark in file.read(), 'a picture in its subtitles', source)
+        run = self.halod('run', '-i', source, '-vf', 'gblur', self.path('out.mkv'))
+        with open(self.path('out.mkv'), 'rb') as file:
+            data = file.read()
+        self.assertNotIn(mark, data)
+        self.assertIn(b'Style: Default,Arial', data)
+        self.assertIn(b'Hello', data)
+        self.says_once(run, r'\(ass\): a picture or file in its headers is dropped')
 
 
 class Data(HaloTest):
