@@ -15,6 +15,7 @@
  *     open    the backend does not start       alloc     no device memory is left
  *     decoder  encoder  a live stream's call of it never returns
  *     skip    the filters of a frame write nothing, and say that all is well
+ *     step    one filter of a frame does so
  *     epoch   a picture leaves the gate for another configuration than it entered with
  *     call    an engine makes a system call that it may not make, when it meets a stream
  *     upload  poison  launch  download  event  such a call of the device fails

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "backends.h"
@@ -46,6 +47,13 @@ int halo_frame_scratch(const struct halo_frame *frame)
     for (int p = 0; p < frame->planes; p++)
         most = frame->plane[p].count - 1 > most ? frame->plane[p].count - 1 : most;
     return most < 2 ? most : 2;
+}
+
+const struct halo_plane *halo_frame_scratch_of(const struct halo_frame *frame,
+                                               const struct halo_frame_places *places, int step,
+                                               int p)
+{
+    return step < frame->plane[p].count - 1 ? &places->scratch[step % 2][p] : NULL;
 }
 
 /* src as the first step gets it. */
@@ -124,6 +132,17 @@ static int place_scratch(struct halo_backend *b, const struct halo_frame *frame,
     return 0;
 }
 
+/* Before each step, since what it is to write holds an older one's result. */
+static void poison_scratch(const struct halo_frame *frame, const struct halo_frame_places *places,
+                           int step)
+{
+    for (int p = 0; p < frame->planes; p++) {
+        const struct halo_plane *plane = halo_frame_scratch_of(frame, places, step, p);
+        if (plane)
+            memset(plane->data, HALO_POISON, (size_t)plane->stride * (size_t)plane->height);
+    }
+}
+
 static int run_at_once(struct halo_backend *b, const struct halo_frame *frame)
 {
     if (halo_fault(b->ops->name, "skip"))
@@ -138,7 +157,9 @@ static int run_at_once(struct halo_backend *b, const struct halo_frame *frame)
     for (int step = 0, count; ret == 0; step++) {
         if ((count = halo_frame_jobs(frame, &places, step, jobs)) == 0)
             break;
-        ret = b->ops->convolve(b, jobs, count);
+        poison_scratch(frame, &places, step);
+        if (!halo_fault(b->ops->name, "step"))
+            ret = b->ops->convolve(b, jobs, count);
     }
     return ret;
 }

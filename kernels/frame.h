@@ -99,6 +99,10 @@ void halo_backend_memory_cost(struct halo_memory_cost *ret); /* any thread */
 
 /* ---- for backends ---- */
 
+/* What every byte of a plane is before a step writes it: 8-bit gray. What a kernel has left out
+ * shows that then, and never an older picture. */
+enum { HALO_POISON = 0x80 };
+
 /* Where the planes of a frame are between their steps: planes of the frame's shapes. */
 struct halo_frame_places {
     struct halo_plane src[HALO_MAX_PLANES], dst[HALO_MAX_PLANES];
@@ -112,5 +116,10 @@ int halo_frame_jobs(const struct halo_frame *frame, const struct halo_frame_plac
 
 /* Scratch planes that the frame needs: 0 .. 2. */
 int halo_frame_scratch(const struct halo_frame *frame);
+
+/* The one that the step writes for plane p of the frame; NULL: it writes none. */
+const struct halo_plane *halo_frame_scratch_of(const struct halo_frame *frame,
+                                               const struct halo_frame_places *places, int step,
+                                               int p);
 
 #endif

@@ -5,9 +5,9 @@
  * Planes lie on the device with the strides that they have on the host wherever kernels can take
  * those: then a plane is one plain copy, not one for each row. Where the device has no memory of
  * its own a copy would be from the memory to itself: kernels read and write the host's planes then,
- * those that are page-locked and aligned. dst is poisoned before the kernels run, wherever it is: a
+ * those that are page-locked and aligned. What steps write is poisoned before the kernels run: a
  * cell that a kernel forgot is never an old picture. That comes before the upload, so that nothing
- * stands between copies. */
+ * stands between copies; only scratch that is written for the second time has to wait its turn. */
 #include "kernels/cuda/lane.h"
 
 #include <errno.h>
@@ -23,7 +23,7 @@
 enum {
     ALIGNMENT = 256, /* of planes */
     STEP = 16,       /* of rows: what kernels load at once */
-    POISON = 0x80,   /* gray */
+    SCRATCH = 2,     /* planes that steps take in turn */
 };
 
 static size_t align(size_t bytes, size_t to)
@@ -149,25 +149,51 @@ static cudaError_t wait_for(struct halo_cuda_lane *lane, cudaStream_t after, cud
     return status == cudaSuccess ? cudaStreamWaitEvent(stream, lane->done, 0) : status;
 }
 
-/* All of the planes in the lane's memory, those that follow each other at once, since each call
- * costs the host microseconds and the device a gap; of one that is the caller's, its rows. */
+/* Planes in the lane's memory; those that follow each other at once, since each call costs the host
+ * microseconds and the device a gap. */
+static cudaError_t fill(const struct halo_plane *const *planes, int count, cudaStream_t stream)
+{
+    cudaError_t status = cudaSuccess;
+    for (int i = 0; i < count && status == cudaSuccess; i++) {
+        char *data = planes[i]->data;
+        size_t bytes = plane_bytes(planes[i]);
+        while (i + 1 < count && planes[i + 1]->data == data + align(bytes, ALIGNMENT))
+            bytes = align(bytes, ALIGNMENT) + plane_bytes(planes[++i]);
+        status = cudaMemsetAsync(data, HALO_POISON, bytes, stream);
+    }
+    return status;
+}
+
+/* What the step will write in scratch. */
+static int find_scratch(const struct halo_frame *frame, const struct halo_frame_places *places,
+                        int step, const struct halo_plane **ret)
+{
+    int count = 0;
+    for (int p = 0; p < frame->planes; p++)
+        if ((ret[count] = halo_frame_scratch_of(frame, places, step, p)))
+            count++;
+    return count;
+}
+
+/* dst, and scratch as the first steps to use it will find it; of a dst that is the caller's only
+ * its rows. */
 static cudaError_t poison(const struct halo_frame *frame, const struct lay *lay,
                           cudaStream_t stream)
 {
+    const struct halo_plane *own[(1 + SCRATCH) * HALO_MAX_PLANES];
+    int count = 0;
     cudaError_t status = cudaSuccess;
     for (int p = 0; p < frame->planes && status == cudaSuccess; p++) {
         const struct halo_plane *dst = &lay->at.dst[p];
-        if (lay->dst_in_place[p]) {
-            status = cudaMemset2DAsync(dst->data, (size_t)dst->stride, POISON,
+        if (!lay->dst_in_place[p])
+            own[count++] = dst;
+        else
+            status = cudaMemset2DAsync(dst->data, (size_t)dst->stride, HALO_POISON,
                                        halo_plane_row_bytes(dst), (size_t)dst->height, stream);
-            continue;
-        }
-        size_t bytes = plane_bytes(dst);
-        while (p + 1 < frame->planes && !lay->dst_in_place[p + 1])
-            bytes = align(bytes, ALIGNMENT) + plane_bytes(&lay->at.dst[++p]);
-        status = cudaMemsetAsync(dst->data, POISON, bytes, stream);
     }
-    return status;
+    for (int step = 0; step < SCRATCH; step++)
+        count += find_scratch(frame, &lay->at, step, &own[count]);
+    return status == cudaSuccess ? fill(own, count, stream) : status;
 }
 
 static cudaError_t upload(const struct halo_frame *frame, const struct lay *lay,
@@ -211,6 +237,17 @@ static int bring_mask(struct halo_backend *b, struct halo_job *job, struct halo_
                            "region");
 }
 
+/* One that is poisoned with dst is not here. */
+static int poison_scratch(struct halo_backend *b, const struct halo_frame *frame,
+                          const struct halo_frame_places *places, int step)
+{
+    const struct halo_plane *scratch[HALO_MAX_PLANES];
+    if (step < SCRATCH)
+        return 0;
+    const int count = find_scratch(frame, places, step, scratch);
+    return halo_cuda_check(b, fill(scratch, count, halo_cuda_stream(b)), "poison");
+}
+
 static int enqueue_steps(struct halo_backend *b, const struct halo_frame *frame,
                          const struct halo_frame_places *places)
 {
@@ -222,6 +259,9 @@ static int enqueue_steps(struct halo_backend *b, const struct halo_frame *frame,
     for (int step = 0, count; ret == 0; step++) {
         if ((count = halo_frame_jobs(frame, places, step, jobs)) == 0)
             break;
+        ret = poison_scratch(b, frame, places, step);
+        if (halo_fault(b->ops->name, "step"))
+            continue;
         halo_cuda_region_masks_step(&halo_cuda_lane_of(b)->masks, step == 0);
         for (int i = 0; i < count && ret == 0; i++)
             ret = bring_mask(b, &jobs[i], &regions[i]);

@@ -4,7 +4,10 @@
  * or end in its memory, aligned for kernels or not, and some planes are gathered from others. First
  * come frames with as many masks of regions as a chain can have, in every subsampling.
  *
- *     kernels-lanes [--backend NAME] [--seed N] [--frames N] */
+ * With --skip-steps, in builds with faults and of one backend, instead: frames of which a step does
+ * not run.
+ *
+ *     kernels-lanes [--backend NAME] [--seed N] [--frames N] [--skip-steps] */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +15,7 @@
 
 #include "device_memory.h"
 #include "kernels/clock.h"
+#include "kernels/fault.h"
 #include "kernels/frame.h"
 #include "kernels/gather.h"
 #include "masks.h"
@@ -42,6 +46,7 @@ struct plane_test {
     struct test_region *own[MOST_STEPS];          /* a region that ends with the frame; or NULL */
     const struct test_region *region[MOST_STEPS]; /* NULL: everywhere */
     int steps;
+    int skipped; /* the step from 1 on that does not run; 0: none */
 };
 
 struct frame_test {
@@ -117,6 +122,14 @@ static void draw_steps(struct plane_test *t)
     }
 }
 
+/* What a step that did not run leaves behind. */
+static void poison(struct picture *p)
+{
+    for (int y = 0; y < p->plane.height; y++)
+        memset((char *)p->plane.data + y * p->plane.stride, HALO_POISON,
+               halo_plane_row_bytes(&p->plane));
+}
+
 /* The steps one by one. */
 static void make_wanted(struct plane_test *t, struct format f, struct layout layout)
 {
@@ -127,7 +140,9 @@ static void make_wanted(struct plane_test *t, struct format f, struct layout lay
         const struct halo_job job = {
             .conv = &t->conv[s], .strategy = reference, .src = now.plane, .dst = next.plane};
         expect(halo_backend_convolve(oracle, &job, 1) == 0, "a step on the CPU");
-        if (t->region[s])
+        if (s + 1 == t->skipped)
+            poison(&next);
+        else if (t->region[s])
             test_region_apply(t->region[s], &now, &next);
         if (s > 0)
             picture_destroy(&now);
@@ -579,6 +594,92 @@ static void run_masked(const struct halo_backend_ops *ops)
     halo_backend_close(lane);
 }
 
+#ifdef HALO_FAULTS
+/* ---- steps that do not run ---- */
+
+enum { CHAIN = 5 }; /* steps of the longest plane, so that scratch is used again and again */
+
+static const int chain_steps[] = {CHAIN, 3, 1}; /* of its planes */
+
+/* Shifts, so that no sample is lost, and the picture of a step is not that of another. */
+static void begin_chain(struct frame_test *t, struct halo_backend *lane, int depth, int skipped)
+{
+    static const double weights[] = {1, 0, 0};
+    const struct format f = {depth, 1, 0};
+    struct halo_frame frame = {0};
+    draw_places(t, lane);
+    t->dst_on_device = false;
+    while (frame.planes < (int)(sizeof chain_steps / sizeof *chain_steps)) {
+        struct plane_test *plane = &t->plane[frame.planes];
+        const struct halo_conv_target target = {depth, HALO_BORDER_WRAP, 0};
+        plane->src = picture_create(64, 20, f, draw_layout(64));
+        plane->steps = chain_steps[frame.planes];
+        plane->skipped = skipped > plane->steps ? 0 : skipped;
+        plane->gather = 0;
+        for (int s = 0; s < plane->steps; s++) {
+            expect(halo_conv_dense(&plane->conv[s], weights, 3, 1, 0, &target) == 0, "a shift");
+            plane->step[s] = (struct halo_step){.conv = &plane->conv[s]};
+            plane->region[s] = plane->own[s] = NULL;
+        }
+        picture_fill(&plane->src, RANDOM, &plane->conv[0], &state);
+        place_plane(t, &frame, f, draw_layout(64));
+        if (!lane->ops->submit) { /* there dst is poisoned by who asks for the frame */
+            struct picture dst = {.plane = plane->at_dst};
+            poison(&dst);
+        }
+    }
+    submit(t, lane, &frame);
+}
+
+enum { ROUNDS = 4 * CHAIN };
+
+/* Which calls of a step meet the fault: each step of every second frame in turn. A wish does not
+ * count the calls that one before it has met. Before the first backend opens. */
+static void wish_for_skips(void)
+{
+    static char list[ROUNDS * 12];
+    size_t at = 0;
+    for (int i = 0; i < ROUNDS; i++) {
+        const int call = 2 * CHAIN * i + CHAIN + i % CHAIN + 1;
+        at += (size_t)snprintf(list + at, sizeof list - at, "%sstep:%d", i ? "," : "", call - i);
+    }
+    halo_fault_begin(list, NULL);
+}
+
+/* A frame in which one step does nothing shows poison there, and nothing of the frame before. */
+static void run_skipped(const struct halo_backend_ops *ops)
+{
+    static struct frame_test test;
+    static const int depths[] = {8, 10};
+    for (int i = 0, mapped = 0; mapped < 2; mapped++) {
+        struct halo_backend *lane;
+        const struct halo_backend_settings settings = {
+            .threads = 2, .mapped = mapped ? HALO_MAPPED_ON : HALO_MAPPED_OFF};
+        if (halo_backend_open(ops, &settings, &lane)) {
+            printf("FAIL %s does not open\n", ops->name);
+            exit(1);
+        }
+        test.mapped = mapped;
+        for (int round = 0; round < ROUNDS / 2; round++, i++) {
+            begin_chain(&test, lane, depths[round % 2], 0);
+            end(&test, lane);
+            begin_chain(&test, lane, depths[round % 2], i % CHAIN + 1);
+            end(&test, lane);
+        }
+        halo_backend_close(lane);
+    }
+}
+#else
+static void wish_for_skips(void)
+{
+}
+
+static void run_skipped(const struct halo_backend_ops *ops)
+{
+    printf("skip %s: built without -Dfaults=true\n", ops->name);
+}
+#endif
+
 /* One of the lanes is live; mapped: kernels take the host's planes where they are. */
 static void run(const struct halo_backend_ops *ops, bool mapped, int frames)
 {
@@ -611,19 +712,33 @@ static void run(const struct halo_backend_ops *ops, bool mapped, int frames)
         halo_backend_close(lanes[i]);
 }
 
+static void run_all(const struct halo_backend_ops *ops, int frames)
+{
+    run_masked(ops);
+    run(ops, false, frames);
+    if (ops->submit) /* the CPU knows no other memory */
+        run(ops, true, frames);
+}
+
 int main(int argc, char **argv)
 {
     const char *backend = NULL;
+    bool steps = false;
     int frames = 60, skipped = 0;
     state = 1;
-    for (int i = 1; i + 1 < argc; i += 2) {
-        if (!strcmp(argv[i], "--backend"))
-            backend = argv[i + 1];
+    for (int i = 1; i < argc; i++) {
+        const char *value = i + 1 < argc ? argv[i + 1] : "";
+        if (!strcmp(argv[i], "--skip-steps"))
+            steps = true;
+        else if (!strcmp(argv[i], "--backend"))
+            backend = value;
         else if (!strcmp(argv[i], "--seed"))
-            state = strtoull(argv[i + 1], NULL, 0) | 1;
+            state = strtoull(value, NULL, 0) | 1;
         else if (!strcmp(argv[i], "--frames"))
-            frames = atoi(argv[i + 1]);
+            frames = atoi(value);
     }
+    if (steps)
+        wish_for_skips();
     for (int i = 0; i < KNOWN; i++) {
         test_region_draw(&known[i], KNOWN_WIDTH, KNOWN_HEIGHT, &state);
         known[i].region.number = halo_region_number();
@@ -636,10 +751,10 @@ int main(int argc, char **argv)
         if (backend && strcmp(backend, halo_backends[i]->name) != 0)
             continue;
         if (halo_backends[i]->describe(text, sizeof text) > 0) {
-            run_masked(halo_backends[i]);
-            run(halo_backends[i], false, frames);
-            if (halo_backends[i]->submit) /* the CPU knows no other memory */
-                run(halo_backends[i], true, frames);
+            if (steps)
+                run_skipped(halo_backends[i]);
+            else
+                run_all(halo_backends[i], frames);
         } else {
             printf("skip %s: %s\n", halo_backends[i]->name, text);
             skipped++;
