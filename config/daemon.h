@@ -151,6 +151,7 @@ struct halo_stream_settings {
 struct halo_http_settings {
     char *listen; /* ADDRESS:PORT or unix:PATH; NULL: off */
     char *hosts;  /* further names that Host: may say, with commas between */
+    char *embed;  /* origins whose pages may show pictures, with commas between */
 };
 
 struct halo_control_settings {

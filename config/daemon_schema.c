@@ -35,6 +35,9 @@ static json_t *text_of(const struct halo_option *row)
     free(one);
     json_t *text = row->pattern ? json_pack("{s:s,s:s}", "type", "string", "pattern", row->pattern)
                                 : json_pack("{s:s,s:i}", "type", "string", "minLength", 1);
+    if (row->list)
+        return json_pack("{s:[o,{s:s,s:o,s:i}]}", "anyOf", text, "type", "array", "items",
+                         json_deep_copy(text), "minItems", 1);
     return number ? json_pack("{s:[o,{s:s,s:i}]}", "anyOf", text, "type", "number", "minimum", 0)
                   : text;
 }

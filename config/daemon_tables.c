@@ -66,7 +66,8 @@ const struct halo_output_place halo_output_places[] = {
 
 #define PORT "([0-9]{1,4}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])"
 
-#define HOST "(\\[[0-9A-Fa-f:.]+\\]|[A-Za-z0-9._-]+)(:[0-9]+)?"
+#define HOST   "(\\[[0-9A-Fa-f:.]+\\]|[A-Za-z0-9._-]+)(:[0-9]+)?"
+#define ORIGIN "https?://" HOST
 
 const struct halo_option halo_daemon_options[] = {
     {"version", NULL, HALO_OPTION_INT, offsetof(struct halo_daemon_settings, version), 1, 1, 1,
@@ -88,7 +89,13 @@ const struct halo_option halo_http_options[] = {
      .form = "ADDRESS:PORT such as 127.0.0.1:8480, or unix:PATH"},
     {"hosts", NULL, HALO_OPTION_STRING, offsetof(struct halo_http_settings, hosts),
      .help = "further names that a browser may call this machine by",
-     .pattern = "^" HOST "( *, *" HOST ")*$", .form = "names with commas between"},
+     .pattern = "^" HOST "( *, *" HOST ")*$", .form = "names with commas between", .list = true},
+    {"embed", NULL, HALO_OPTION_STRING, offsetof(struct halo_http_settings, embed),
+     .help = "origins, such as https://wall.example, whose pages may show pictures and frames of "
+             "this one",
+     .pattern = "^" ORIGIN "( *, *" ORIGIN ")*$",
+     .form = "origins with commas between, such as https://wall.example: no path, no / at the end",
+     .list = true},
     {NULL},
 };
 

@@ -118,11 +118,37 @@ void halo_loader_string(struct halo_loader *l, char **field, struct halo_node *n
     }
 }
 
+/* A list becomes one text with commas between. */
+static void join_list(struct halo_loader *l, struct halo_node *node)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *to = open_memstream(&text, &size);
+    for (int i = 0; to && i < node->count; i++) {
+        const size_t mark = halo_loader_enter(l, NULL, i);
+        const char *one = halo_loader_text(l, node->child[i]);
+        halo_loader_leave(l, mark);
+        node->bad |= !one;
+        fprintf(to, "%s%s", i ? "," : "", one ? one : "");
+    }
+    if (!to || fclose(to)) {
+        l->no_memory = node->bad = true;
+        free(text);
+        return;
+    }
+    if (halo_node_is_expanded(node)) /* errors do not show what ${} brought */
+        node->written = strdup("[...]");
+    node->kind = HALO_NODE_SCALAR;
+    node->text = text;
+}
+
 /* The text as options have it, or NULL: said. */
 static const char *text_for(struct halo_loader *l, const struct halo_option *row,
                             struct halo_node *node)
 {
-    const char *text = halo_loader_text(l, node);
+    if (row->list && node->kind == HALO_NODE_LIST)
+        join_list(l, node);
+    const char *text = node->bad ? NULL : halo_loader_text(l, node);
     if (!text || row->type != HALO_OPTION_FLAG)
         return text;
     if (!strcmp(text, "true") || !strcmp(text, "false"))

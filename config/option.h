@@ -37,6 +37,7 @@ struct halo_option {
     const char *help;           /* one line */
     const char *pattern;        /* STRING: POSIX extended expression, anchored, or NULL */
     const char *form;           /* "must be FORM" where the pattern does not match */
+    bool list; /* STRING: several with commas between; in YAML a list means the same */
 };
 
 /* Tables end with a row whose name is NULL. */

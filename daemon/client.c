@@ -121,9 +121,28 @@ fail:
 
 void halo_client_check(struct halo_client *client)
 {
-    if (client->out &&
-        uv_now(client->clients->loop) - client->moved > (uint64_t)HALO_VARLINK_STUCK_MS)
+    const uint64_t now = uv_now(client->clients->loop);
+    const bool within = !client->called || client->in_length > 0;
+    if (client->out && now - client->moved > (uint64_t)HALO_VARLINK_STUCK_MS)
         halo_client_cut(client, "it does not read");
+    else if (client->busy || client->out || client->more)
+        client->heard = now;
+    else if (within && now - client->heard > (uint64_t)HALO_VARLINK_STUCK_MS)
+        halo_client_cut(client, "it sent no whole call in 10 seconds");
+    else if (now - client->heard > (uint64_t)HALO_VARLINK_IDLE_MS)
+        halo_client_cut(client, "it has been silent for 5 minutes");
+}
+
+bool halo_clients_make_room(struct halo_clients *clients)
+{
+    struct halo_client *oldest = NULL;
+    for (struct halo_client *client = clients->first; client; client = client->next)
+        if (!client->busy && !client->out && !client->more &&
+            (!oldest || client->heard <= oldest->heard))
+            oldest = client;
+    if (oldest)
+        halo_client_cut(oldest, "its place is needed: it has been silent longest");
+    return oldest;
 }
 
 /* A client that asks and does not take the answers is not listened to meanwhile. */
@@ -153,6 +172,8 @@ static size_t answer_some(struct halo_client *client)
         if (!end || client->cut || client->busy || !takes(client))
             break;
         used += (size_t)(end - begin) + 1;
+        client->called = true;
+        client->heard = uv_now(client->clients->loop);
         halo_client_begin_call(client, begin, (size_t)(end - begin));
     }
     return used;
@@ -263,6 +284,7 @@ int halo_client_create(struct halo_clients *clients, int fd)
     client->fd = fd;
     client->clients = clients;
     client->out_last = &client->out;
+    client->heard = uv_now(clients->loop);
     client->handles = HANDLES;
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &client->peer, &length))
         client->peer = (struct ucred){.uid = (uid_t)-1, .gid = (gid_t)-1};

@@ -35,6 +35,8 @@ struct halo_client {
     struct out *out, **out_last;
     size_t out_bytes;
     uint64_t moved; /* when bytes went out last, in ms of the loop */
+    uint64_t heard; /* when it came, or its last call was whole or answered */
+    bool called;    /* it has made a call */
 
     bool busy; /* call is being answered */
     struct halo_call call;

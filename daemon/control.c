@@ -53,16 +53,21 @@ static void turn_away(int fd)
 /* Whether there may be another one. */
 static bool let_in(struct halo_control *control)
 {
-    const int fd = halo_listen_accept(control->listen.fd, NULL, NULL);
+    const int fd = halo_listen_accept(control->listen.fd, HALO_LISTEN_SPARE_CONTROL, NULL, NULL);
     if (fd == -EAGAIN)
         return false;
+    if (fd == -EUSERS) {
+        halo_log(HALO_LOG_WARNING, "control: a client was sent away: too many open files");
+        return true;
+    }
     if (fd < 0) {
         /* The socket stays readable: the timer listens again. */
         halo_log(HALO_LOG_WARNING, "control: no client can be let in: %s", strerror(-fd));
         uv_poll_stop(&control->poll);
         return false;
     }
-    if (control->clients.count >= HALO_VARLINK_CLIENTS)
+    if (control->clients.count >= HALO_VARLINK_CLIENTS &&
+        !halo_clients_make_room(&control->clients))
         turn_away(fd);
     else if (halo_client_create(&control->clients, fd))
         halo_log(HALO_LOG_WARNING, "control: no memory for a client");

@@ -72,7 +72,8 @@ static void apply_rest(const struct halo_daemon_settings *now,
 {
     if (!halo_is_same_text(now->control.path, wanted->control.path) ||
         !halo_is_same_text(now->http.listen, wanted->http.listen) ||
-        !halo_is_same_text(now->http.hosts, wanted->http.hosts))
+        !halo_is_same_text(now->http.hosts, wanted->http.hosts) ||
+        !halo_is_same_text(now->http.embed, wanted->http.embed))
         halo_log(HALO_LOG_WARNING, "reload: control and http take effect when halod starts anew");
 }
 

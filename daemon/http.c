@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "config/log.h"
+#include "daemon/http_clients.h"
 #include "daemon/http_pages.h"
 #include "daemon/http_request.h"
 #include "daemon/http_viewer.h"
@@ -21,8 +22,10 @@
 #include "daemon/listen_tcp.h"
 
 enum {
-    CONNECTIONS = 64,
-    IDLE_S = 10,        /* without a byte in or out: cut */
+    VIEWERS = 64,      /* who look at pictures; */
+    CONNECTIONS = 128, /* the other half's are for pages: health and numbers */
+    CLOSING = 32, /* more that libmicrohttpd may have: those that are cut, until it has noticed */
+    IDLE_S = 10,  /* without a byte in or out: cut */
     MEMORY = 64 * 1024, /* of a connection: headers, and what is about to be sent */
     TICK_MS = 1000,
     AT_ONCE = 16, /* connections that are let in in one turn */
@@ -31,10 +34,12 @@ enum {
 
 struct halo_http {
     struct halo_supervisor *sv;
-    char *listen, *hosts;
+    uv_loop_t *loop;
+    char *listen, *hosts, *embed;
+    char *ancestors; /* the header that says who may have frames of this */
     struct MHD_Daemon *daemon;
+    struct halo_http_clients clients;
     struct halo_http_viewers viewers;
-    int connections;
     int fd; /* that is listened at; -1: none */
     uv_poll_t listening, poll;
     uv_timer_t timeout; /* libmicrohttpd's ... */
@@ -110,18 +115,24 @@ static void keep_alive(int fd)
 
 /* One is let in. Not by libmicrohttpd: where it is full, or could not accept one for want of
  * descriptors, it listens again only when it is called after another has ended, and nobody would
- * call it. False: nobody is there, or there is no room. */
+ * call it. False: nobody is there, or there is no room yet. */
 static bool let_in(struct halo_http *http)
 {
     struct sockaddr_storage from;
     socklen_t length = sizeof(from);
-    if (http->connections >= CONNECTIONS) {
-        uv_poll_stop(&http->listening); /* they wait where they are */
+    if (http->clients.count >= CONNECTIONS) {
+        uv_poll_stop(&http->listening); /* until one of them has left */
+        halo_http_clients_make_room(&http->clients);
         return false;
     }
-    const int fd = halo_listen_accept(http->fd, (struct sockaddr *)&from, &length);
+    const int fd =
+        halo_listen_accept(http->fd, HALO_LISTEN_SPARE_VIEWERS, (struct sockaddr *)&from, &length);
     if (fd == -EAGAIN)
         return false;
+    if (fd == -EUSERS) {
+        halo_log(HALO_LOG_WARNING, "http: a client was sent away: too many open files");
+        return true;
+    }
     if (fd < 0) {
         halo_log(HALO_LOG_WARNING, "http: no client can be let in: %s", strerror(-fd));
         uv_poll_stop(&http->listening); /* it stays readable: the tick listens again */
@@ -155,17 +166,19 @@ static void on_count(void *arg, struct MHD_Connection *connection, void **state,
                      enum MHD_ConnectionNotificationCode what)
 {
     struct halo_http *http = arg;
-    (void)connection;
-    (void)state;
-    http->connections += what == MHD_CONNECTION_NOTIFY_STARTED ? 1 : -1;
-    if (what == MHD_CONNECTION_NOTIFY_CLOSED)
+    if (what == MHD_CONNECTION_NOTIFY_STARTED) {
+        halo_http_client_came(&http->clients, connection, state, uv_now(http->loop));
+    } else {
+        halo_http_client_left(&http->clients, state);
         listen_again(http);
+    }
 }
 
 static void on_tick(uv_timer_t *timer)
 {
     struct halo_http *http = timer->data;
     halo_http_viewers_check(&http->viewers, uv_now(timer->loop));
+    halo_http_clients_check(&http->clients, uv_now(timer->loop));
     listen_again(http);
 }
 
@@ -174,7 +187,8 @@ static void on_tick(uv_timer_t *timer)
 static struct MHD_Response *page(struct halo_http *http, enum halo_http_what what, int *status)
 {
     const struct halo_http_numbers numbers = {
-        .connections = http->connections,
+        .connections = http->clients.count,
+        .cut = http->clients.cut + http->viewers.cut,
         .viewers = http->viewers.count,
         .pictures = http->viewers.pictures,
         .dropped = http->viewers.dropped,
@@ -201,6 +215,10 @@ static struct MHD_Response *picture(struct halo_http *http, struct MHD_Connectio
         if (!feed) {
             *status = MHD_HTTP_NOT_FOUND;
             return halo_http_text("text/plain", "no such stream: / has links to all\n");
+        }
+        if (http->viewers.count >= VIEWERS) {
+            *status = MHD_HTTP_SERVICE_UNAVAILABLE;
+            return halo_http_text("text/plain", "too many look at pictures: try again later\n");
         }
         if (halo_http_viewer_create(&request->viewer, &http->viewers, feed, connection))
             return NULL;
@@ -246,11 +264,28 @@ static struct request *begin_request(const struct halo_http *http,
         .action = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "action"),
         .host = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Host"),
         .origin = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Origin"),
+        .referer = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Referer"),
+        .fetch_site = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Sec-Fetch-Site"),
+        .fetch_dest = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Sec-Fetch-Dest"),
         .listen = http->listen,
         .hosts = http->hosts,
+        .embed = http->embed,
     };
     halo_http_route(&words, &request->route);
     return request;
+}
+
+/* The second and third are for browsers: who may show this on a page, and who in a frame. */
+static void add_headers(const struct halo_http *http, const struct request *request,
+                        struct MHD_Response *response, int status)
+{
+    MHD_add_response_header(response, "Cache-Control", "no-store");
+    MHD_add_response_header(response, "Cross-Origin-Resource-Policy",
+                            request->route.embedded ? "cross-origin" : "same-origin");
+    MHD_add_response_header(response, "Content-Security-Policy", http->ancestors);
+    MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+    if (status == MHD_HTTP_METHOD_NOT_ALLOWED)
+        MHD_add_response_header(response, "Allow", "GET, HEAD");
 }
 
 static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, const char *path,
@@ -270,13 +305,11 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, 
             return MHD_YES; /* called again when the request is whole */
     }
     *upload_size = 0;
+    halo_http_client_asks(connection, request->route.what == HALO_HTTP_STREAM, uv_now(http->loop));
     struct MHD_Response *response = make_response(http, connection, request, &status);
     if (!response)
         return status ? MHD_NO : MHD_YES;
-    MHD_add_response_header(response, "Cache-Control", "no-store");
-    MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
-    if (status == MHD_HTTP_METHOD_NOT_ALLOWED)
-        MHD_add_response_header(response, "Allow", "GET, HEAD");
+    add_headers(http, request, response, status);
     const enum MHD_Result rc = MHD_queue_response(connection, (unsigned)status, response);
     MHD_destroy_response(response);
     return rc;
@@ -285,10 +318,10 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, 
 static void on_completed(void *arg, struct MHD_Connection *connection, void **state,
                          enum MHD_RequestTerminationCode why)
 {
+    const struct halo_http *http = arg;
     struct request *request = *state;
-    (void)arg;
-    (void)connection;
     (void)why;
+    halo_http_client_is_answered(connection, uv_now(http->loop));
     if (request)
         halo_http_viewer_destroy(request->viewer);
     free(request);
@@ -315,6 +348,8 @@ static void finish(struct halo_http *http)
         close(http->fd);
     free(http->listen);
     free(http->hosts);
+    free(http->embed);
+    free(http->ancestors);
     free(http);
 }
 
@@ -330,10 +365,11 @@ static int start_daemon(struct halo_http *http, struct halo_error *err)
     http->daemon = MHD_start_daemon(
         MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG | MHD_USE_NO_LISTEN_SOCKET, 0,
         NULL, NULL, on_request, http, MHD_OPTION_EXTERNAL_LOGGER, on_message, NULL,
-        MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT,
-        (unsigned)IDLE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)MEMORY,
-        MHD_OPTION_NOTIFY_COMPLETED, on_completed, http, MHD_OPTION_NOTIFY_CONNECTION, on_count,
-        http, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
+        MHD_OPTION_CONNECTION_LIMIT, (unsigned)(CONNECTIONS + CLOSING),
+        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+        (size_t)MEMORY, MHD_OPTION_NOTIFY_COMPLETED, on_completed, http,
+        MHD_OPTION_NOTIFY_CONNECTION, on_count, http, MHD_OPTION_STRICT_FOR_CLIENT, 1,
+        MHD_OPTION_END);
     return http->daemon
                ? 0
                : halo_fail(err, -ENOMEM, "http: %s: libmicrohttpd does not start", http->listen);
@@ -387,6 +423,27 @@ static int listen_at(struct halo_http *http, struct halo_error *err)
     return 0;
 }
 
+static char *copy_text(const char *text, bool *fine)
+{
+    char *copy = text ? strdup(text) : NULL;
+    *fine &= copy || !text;
+    return copy;
+}
+
+static int copy_settings(struct halo_http *http, const struct halo_http_settings *settings)
+{
+    bool fine = true;
+    http->listen = copy_text(settings->listen, &fine);
+    http->hosts = copy_text(settings->hosts, &fine);
+    http->embed = copy_text(settings->embed, &fine);
+    if (asprintf(&http->ancestors, "frame-ancestors 'self' %s",
+                 settings->embed ? settings->embed : "") < 0)
+        http->ancestors = NULL;
+    for (char *at = http->ancestors; at && (at = strchr(at, ','));)
+        *at = ' ';
+    return fine && http->ancestors ? 0 : -ENOMEM;
+}
+
 int halo_http_create(struct halo_http **ret, uv_loop_t *loop, struct halo_supervisor *sv,
                      const struct halo_http_settings *settings, struct halo_error *err)
 {
@@ -400,9 +457,8 @@ int halo_http_create(struct halo_http **ret, uv_loop_t *loop, struct halo_superv
     http->sv = sv;
     http->fd = http->door.fd = -1;
     http->viewers = (struct halo_http_viewers){.wake = on_wake, .arg = http};
-    http->listen = strdup(settings->listen);
-    http->hosts = settings->hosts ? strdup(settings->hosts) : NULL;
-    if (http->listen && (http->hosts || !settings->hosts))
+    http->loop = loop;
+    if (copy_settings(http, settings) == 0)
         rc = listen_at(http, err);
     if (rc == 0)
         rc = start_daemon(http, err);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Paths, hosts and origins. A page of another site must not reach this machine's cameras by a name
- * that it points here: so only known names are served. */
+ * that it points here: so only known names are served. Nor may it show them: a browser that says
+ * whose page asks (Sec-Fetch-Site) is refused, and the others are told by headers of the answer
+ * (http.c) not to show it. */
 #include "daemon/http_request.h"
 
 #include <stddef.h>
@@ -31,6 +33,19 @@ static bool is_same(const char *a, size_t length, const char *b, size_t b_length
     return length == b_length && !strncasecmp(a, b, length);
 }
 
+/* Whether the word is one of a list with commas between. */
+static bool is_listed(const char *list, const char *word, size_t length)
+{
+    for (const char *at = list; at && *at;) {
+        at += strspn(at, ", ");
+        const size_t one = strcspn(at, ", ");
+        if (one > 0 && is_same(word, length, at, one))
+            return true;
+        at += one;
+    }
+    return false;
+}
+
 bool halo_http_is_host(const char *host, const char *listen, const char *hosts)
 {
     static const char *const own[] = {"localhost", "127.0.0.1", "[::1]"};
@@ -42,14 +57,29 @@ bool halo_http_is_host(const char *host, const char *listen, const char *hosts)
             return true;
     if (strncmp(listen, "unix:", 5) && is_same(host, length, listen, name_length(listen)))
         return true;
-    for (const char *at = hosts; at && *at;) {
-        at += strspn(at, ", ");
-        const size_t one = strcspn(at, ", ");
-        if (one > 0 && is_same(host, length, at, one))
-            return true;
-        at += one;
-    }
-    return false;
+    return is_listed(hosts, host, length);
+}
+
+/* Whether url lies in one of these origins. */
+static bool is_embedder(const char *origins, const char *url)
+{
+    const char *host = url ? strstr(url, "://") : NULL;
+    if (!host)
+        return false;
+    host += 3;
+    return is_listed(origins, url, (size_t)(host - url) + strcspn(host, "/?#"));
+}
+
+/* Whether a page of another origin asks, as far as the browser says so. A link that a person
+ * follows is no such page: what it leads to has a window of its own. The browser itself looks after
+ * frames: http.c names those who may have them. */
+static bool is_for_another(const struct halo_http_request *request)
+{
+    const char *site = request->fetch_site, *dest = request->fetch_dest;
+    if (!site || !strcmp(site, "same-origin") || !strcmp(site, "none"))
+        return false;
+    return !dest || (strcmp(dest, "document") &&
+                     !(request->embed && (!strcmp(dest, "iframe") || !strcmp(dest, "frame"))));
 }
 
 /* "http://HOST" of the very host that is asked. */
@@ -74,6 +104,10 @@ static bool is_allowed(const struct halo_http_request *request, struct halo_http
         fail(route, 403, "this host name is not known here: http: hosts: in the settings names it");
     else if (request->origin && !is_same_origin(request->origin, request->host))
         fail(route, 403, "pages of other sites are not served");
+    else if (!route->embedded && is_for_another(request))
+        fail(route, 403,
+             "a page of another origin may not show this: http: embed: in the settings names "
+             "those that may");
     return route->what != HALO_HTTP_ERROR;
 }
 
@@ -119,6 +153,7 @@ static enum halo_http_what find_picture(const struct halo_http_request *request,
 void halo_http_route(const struct halo_http_request *request, struct halo_http_route *ret)
 {
     struct halo_http_route route = {.what = HALO_HTTP_INDEX, .status = 200, .why = ""};
+    route.embedded = is_embedder(request->embed, request->referer);
     if (is_allowed(request, &route)) {
         route.what = request->action ? HALO_HTTP_ERROR : find_page(request->path);
         if (route.what == HALO_HTTP_ERROR)

@@ -17,10 +17,12 @@ enum halo_http_what {
 };
 
 struct halo_http_request {
-    const char *method, *path;  /* path without ?, escapes resolved */
-    const char *action;         /* value of ?action=; NULL: none */
-    const char *host, *origin;  /* headers; NULL: absent */
-    const char *listen, *hosts; /* of the settings; hosts may be NULL */
+    const char *method, *path; /* path without ?, escapes resolved */
+    const char *action;        /* value of ?action=; NULL: none */
+    /* Headers; NULL: absent. fetch_*: Sec-Fetch-Site and Sec-Fetch-Dest, in which browsers say
+     * whose page asks, and for what. */
+    const char *host, *origin, *referer, *fetch_site, *fetch_dest;
+    const char *listen, *hosts, *embed; /* of the settings; NULL but for listen: not given */
 };
 
 struct halo_http_route {
@@ -28,6 +30,7 @@ struct halo_http_route {
     int status;      /* 200, or of the error */
     const char *why; /* of the error, one line; static */
     char stream[65]; /* STREAM, SNAPSHOT: its name; "": the first one */
+    bool embedded;   /* a page of one of http: embed: asks, and may show the answer */
 };
 
 void halo_http_route(const struct halo_http_request *request, struct halo_http_route *ret);

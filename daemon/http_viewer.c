@@ -8,10 +8,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <time.h>
+
+#include "config/log.h"
 
 enum {
     SNAPSHOT_MS = 5000, /* for an engine to begin to encode */
+    PICTURE_MS = 30000, /* for a client to take one picture of a stream */
     BLOCK = 65536,
 };
 #define BOUNDARY "halodframe"
@@ -25,7 +29,7 @@ struct halo_http_viewer {
     struct timespec came;   /* of newest */
     char head[192];         /* of now, sent before it */
     size_t head_length, sent;
-    uint64_t deadline; /* of a snapshot, ms; 0: not known yet */
+    uint64_t deadline; /* of a snapshot, or of `now`, ms; 0: not known yet */
     bool suspended, over, snapshot;
 };
 
@@ -151,8 +155,10 @@ static size_t copy_part(struct halo_http_viewer *viewer, char *buffer, size_t mo
         }
         begin = end_at;
     }
-    if (viewer->sent == begin)
+    if (viewer->sent == begin) {
         av_packet_free(&viewer->now);
+        viewer->deadline = 0;
+    }
     return copied;
 }
 
@@ -209,13 +215,33 @@ struct MHD_Response *halo_http_viewer_snapshot(struct halo_http_viewer *viewer, 
     return response;
 }
 
-/* Nobody reads a suspended connection's socket: that its client left shows only here. */
-static bool has_left(const struct halo_http_viewer *viewer)
+static int client_fd(const struct halo_http_viewer *viewer)
 {
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(viewer->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-    struct pollfd pfd = {.fd = info ? info->connect_fd : -1, .events = POLLRDHUP};
+    return info ? info->connect_fd : -1;
+}
+
+/* Nobody reads a suspended connection's socket: that its client left shows only here. */
+static bool has_left(const struct halo_http_viewer *viewer)
+{
+    struct pollfd pfd = {.fd = client_fd(viewer), .events = POLLRDHUP};
     return poll(&pfd, 1, 0) > 0 && (pfd.revents & (POLLRDHUP | POLLHUP | POLLERR));
+}
+
+/* One that takes a byte now and then would hold its place and its picture for ever. */
+static void check_pace(struct halo_http_viewer *viewer, uint64_t now)
+{
+    if (!viewer->now)
+        return;
+    if (viewer->deadline == 0)
+        viewer->deadline = now + PICTURE_MS;
+    if (now < viewer->deadline)
+        return;
+    shutdown(client_fd(viewer), SHUT_RDWR);
+    viewer->deadline = UINT64_MAX;
+    viewer->viewers->cut++;
+    halo_log(HALO_LOG_WARNING, "http: a viewer is cut: it did not take a picture in 30 seconds");
 }
 
 void halo_http_viewers_check(struct halo_http_viewers *viewers, uint64_t now)
@@ -225,6 +251,7 @@ void halo_http_viewers_check(struct halo_http_viewers *viewers, uint64_t now)
             v->deadline = now + SNAPSHOT_MS;
         if (v->suspended && (has_left(v) || (v->snapshot && now >= v->deadline)))
             end(v);
+        check_pace(v, now);
     }
 }
 

@@ -13,7 +13,7 @@
 struct halo_http_viewers {
     struct halo_http_viewer *first;
     int count;
-    int64_t pictures, dropped, bytes;
+    int64_t pictures, dropped, bytes, cut;
     /* A connection was resumed: MHD_run() is wanted soon, and not from here. */
     void (*wake)(void *arg);
     void *arg;
@@ -32,7 +32,7 @@ struct MHD_Response *halo_http_viewer_stream(struct halo_http_viewer *viewer);
  * waiting for one. */
 struct MHD_Response *halo_http_viewer_snapshot(struct halo_http_viewer *viewer, bool *ret_wait);
 
-/* Once a second, now in ms: ends those whose client has gone, or who waited in vain. */
+/* Once a second, now in ms: ends those whose client has gone, is too slow, or waited in vain. */
 void halo_http_viewers_check(struct halo_http_viewers *viewers, uint64_t now);
 /* Ends all; MHD runs once after it. */
 void halo_http_viewers_end(struct halo_http_viewers *viewers);

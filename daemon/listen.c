@@ -3,7 +3,9 @@
 #include "daemon/listen.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -114,12 +116,26 @@ int halo_listen_open(struct halo_listen *ret, const char *path, struct halo_erro
     return 0;
 }
 
-int halo_listen_accept(int fd, struct sockaddr *from, socklen_t *length)
+/* The kernel gives the lowest number that is free, so as many as it says are in use. */
+static bool leaves_too_few(int fd, int spare)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur > INT_MAX)
+        return false;
+    const int most = (int)limit.rlim_cur;
+    return fd >= most - (spare < most / 4 ? spare : most / 4);
+}
+
+int halo_listen_accept(int fd, enum halo_listen_spare spare, struct sockaddr *from,
+                       socklen_t *length)
 {
     const int client = accept4(fd, from, length, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    if (client >= 0)
+    if (client < 0)
+        return errno == ECONNABORTED || errno == EINTR ? -EAGAIN : -errno;
+    if (!leaves_too_few(client, (int)spare))
         return client;
-    return errno == ECONNABORTED || errno == EINTR ? -EAGAIN : -errno;
+    close(client);
+    return -EUSERS;
 }
 
 void halo_listen_close(struct halo_listen *listen)

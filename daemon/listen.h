@@ -24,10 +24,19 @@ struct halo_listen {
  * -EEXIST: something else is there; -ENAMETOOLONG, -ENOENT, -EACCES ... */
 int halo_listen_open(struct halo_listen *ret, const char *path, struct halo_error *err);
 
+/* How many of the process's descriptors shall be left when a client has been let in. Viewers and
+ * HTTP leave some to those who look after the daemon: control clients, engines, snapshots. */
+enum halo_listen_spare {
+    HALO_LISTEN_SPARE_VIEWERS = 32, /* or a quarter of all, where that is less */
+    HALO_LISTEN_SPARE_CONTROL = 4,
+};
+
 /* One who waits at fd, non-blocking; *from and *length: its address, NULL: it is not wanted.
- * -EAGAIN: nobody waits. Other -errno: there is no room for one now, and fd stays readable: rest,
- * and try again by the clock. */
-int halo_listen_accept(int fd, struct sockaddr *from, socklen_t *length);
+ * -EAGAIN: nobody waits. -EUSERS: one was sent away, for no more than `spare` descriptors are left.
+ * Other -errno: there is no room for one now, and fd stays readable: rest, and try again by the
+ * clock. */
+int halo_listen_accept(int fd, enum halo_listen_spare spare, struct sockaddr *from,
+                       socklen_t *length);
 
 /* Removes the name, unless it is another's by now. A passed one is given back. */
 void halo_listen_close(struct halo_listen *listen);

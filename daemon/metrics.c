@@ -346,6 +346,9 @@ static void write_http(FILE *to, const struct halo_http_numbers *http)
 {
     write_head(to, "halod_http_connections", "gauge", "Open HTTP connections.");
     fprintf(to, "halod_http_connections %d\n", http->connections);
+    write_head(to, "halod_http_connections_cut_total", "counter",
+               "HTTP connections that were cut for being slow, or for room.");
+    fprintf(to, "halod_http_connections_cut_total %lld\n", (long long)http->cut);
     write_head(to, "halod_http_viewers", "gauge", "Who looks at pictures over HTTP.");
     fprintf(to, "halod_http_viewers %d\n", http->viewers);
     write_head(to, "halod_http_frames_total", "counter", "Pictures sent over HTTP.");

@@ -8,7 +8,7 @@
 
 struct halo_http_numbers {
     int connections, viewers;
-    int64_t pictures, dropped, bytes;
+    int64_t pictures, dropped, bytes, cut;
 };
 
 /* status as of halo_supervisor_status(); what it lacks is left out. malloc'ed, NULL: no memory. */

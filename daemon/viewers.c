@@ -3,7 +3,6 @@
 #include "daemon/viewers.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +30,7 @@ struct halo_viewers {
     const struct halo_viewer_ops *ops;
     struct halo_viewers_shared shared;
     struct halo_viewer *first;
-    int count, spare; /* spare: a descriptor for when there are no more */
+    int count;
     int64_t cut, refused, ended;
     int handles; /* of this struct, that are not closed yet; viewers count as one each */
 };
@@ -239,25 +238,14 @@ static int add_viewer(struct halo_viewers *viewers, int fd)
     return 0;
 }
 
-/* No descriptor is left: who waits is sent away with the spare one. False: there is none. */
-static bool send_away(struct halo_viewers *viewers)
+static void send_away(struct halo_viewers *viewers, enum halo_log_level level, const char *why)
 {
-    if (viewers->spare >= 0)
-        close(viewers->spare);
-    const int fd = halo_listen_accept(viewers->listen.fd, NULL, NULL);
-    if (fd >= 0)
-        close(fd);
-    viewers->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return false;
     viewers->refused++;
-    halo_log(HALO_LOG_WARNING, "%s: a viewer was sent away: too many open files",
-             viewers->listen.path);
-    return true;
+    halo_log(level, "%s: a viewer was sent away: %s", viewers->listen.path, why);
 }
 
-/* Who waits can be neither let in nor sent away. The socket stays readable, so that the loop would
- * turn and turn: the timer listens again. */
+/* Who waits can be neither let in nor sent away: no descriptor is left at all. The socket stays
+ * readable, so that the loop would turn and turn: the timer listens again. */
 static void rest(struct halo_viewers *viewers, int error)
 {
     halo_log(HALO_LOG_WARNING, "%s: no viewer can be let in: %s", viewers->listen.path,
@@ -273,20 +261,17 @@ static void came(uv_poll_t *poll, int status, int events)
     (void)events;
     if (status < 0)
         return;
-    const int fd = halo_listen_accept(viewers->listen.fd, NULL, NULL);
+    const int fd = halo_listen_accept(viewers->listen.fd, HALO_LISTEN_SPARE_VIEWERS, NULL, NULL);
     if (fd == -EAGAIN)
         return;
-    if (fd < 0) {
-        if ((fd != -EMFILE && fd != -ENFILE) || !send_away(viewers))
-            rest(viewers, -fd);
-        return;
-    }
-    if (viewers->count < MOST_VIEWERS && add_viewer(viewers, fd) == 0)
+    if (fd == -EUSERS)
+        send_away(viewers, HALO_LOG_WARNING, "too many open files");
+    else if (fd < 0)
+        rest(viewers, -fd);
+    if (fd < 0 || (viewers->count < MOST_VIEWERS && add_viewer(viewers, fd) == 0))
         return;
     close(fd);
-    viewers->refused++;
-    halo_log(HALO_LOG_DEBUG, "%s: a viewer was sent away: there are %d", viewers->listen.path,
-             viewers->count);
+    send_away(viewers, HALO_LOG_DEBUG, "there are too many");
 }
 
 /* ---- life ---- */
@@ -324,7 +309,6 @@ int halo_viewers_create(struct halo_viewers **ret, uv_loop_t *loop, struct halo_
     }
     viewers->shared.origin = halo_feed_origin(feed);
     viewers->feed = feed;
-    viewers->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
     uv_timer_init(loop, &viewers->timer);
     viewers->poll.data = viewers->timer.data = viewers;
     viewers->handles = 2;
@@ -349,8 +333,6 @@ void halo_viewers_destroy(struct halo_viewers *viewers, const char *why)
     uv_close((uv_handle_t *)&viewers->poll, own_closed);
     uv_close((uv_handle_t *)&viewers->timer, own_closed);
     halo_listen_close(&viewers->listen);
-    if (viewers->spare >= 0)
-        close(viewers->spare);
 }
 
 json_t *halo_viewers_status(const struct halo_viewers *viewers)

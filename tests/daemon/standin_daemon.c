@@ -112,6 +112,7 @@ int main(int argc, char **argv)
     settings.stream = make_streams(argv + 4, argc - 4);
     settings.http.listen = strcmp(argv[2], "-") ? argv[2] : NULL;
     settings.http.hosts = "cam.example,tv.example";
+    settings.http.embed = "https://wall.example, http://tv.example:3000";
     void *jpeg = read_file(argv[3], &size);
     uv_loop_init(&app.loop);
     app.sv = standin_create(&app.loop, &settings, jpeg, size);

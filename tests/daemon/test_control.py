@@ -343,14 +343,35 @@ class Limits(StandinTest):
         self.assertIsNone(many.receive())
 
     def test_clients_are_limited(self):
+        """Those whose call is being answered keep their places."""
         clients = [self.client() for _ in range(64)]
         for client in clients:
-            self.assertIn('parameters', client.call('List'))
+            self.assertEqual(client.call('Events', more=True)['parameters'], {})
         extra = self.client()
         self.assert_error(extra.receive(), 'Failed', 'too many')
         self.assertIsNone(extra.receive())
         clients.pop().close()
         self.assertTrue(wait_for(lambda: 'parameters' in (self.client().call('List') or {})))
+
+    def test_silent_ones_make_room(self):
+        clients = [self.client() for _ in range(64)]
+        for client in clients[1:]:
+            self.assertIn('parameters', client.call('List'))
+        self.assertIn('parameters', self.client().call('List'))
+        self.assertIsNone(clients[0].receive())  # it was silent longest
+        self.assertIn('parameters', clients[-1].call('List'))
+
+    def test_silent_ones_are_cut(self):
+        """One that never says anything, and one that stops within a call; not who waits."""
+        silent, half, waits = self.client(), self.client(), self.client()
+        self.assertIn('parameters', half.call('List'))
+        half.send_bytes(b'{"method": ')
+        self.assertEqual(waits.call('Events', more=True)['parameters'], {})
+        self.assertTrue(wait_for(lambda: self.said().count('no whole call') == 2, 25))
+        self.assertIsNone(silent.receive())
+        self.assertIsNone(half.receive())
+        self.assertIn('parameters', self.client().call('Stop', {'name': 'door'}))
+        self.assertIsNotNone(waits.receive())
 
     def test_one_who_does_not_read_is_cut(self):
         client = self.client()

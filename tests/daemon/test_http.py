@@ -261,6 +261,40 @@ class Access(HttpTest):
                        'http://localhost:1'):
             self.assertEqual(self.status_for(f'Origin: {origin}'), 403, origin)
 
+    def test_pages_of_other_origins(self):
+        """Sec-Fetch-*: what a browser says of the page that asks, which it cannot change."""
+        site, dest = 'Sec-Fetch-Site: {}'.format, 'Sec-Fetch-Dest: {}'.format
+        wall = 'Referer: https://wall.example'
+        for headers, status in (
+                ((site('none'), dest('document')), 200),
+                ((site('same-origin'), dest('image')), 200),
+                ((site('cross-site'), dest('document')), 200),  # a link that was followed
+                ((site('cross-site'), dest('image')), 403),
+                ((site('same-site'), dest('image')), 403),  # another port of this machine
+                ((site('cross-site'), dest('empty')), 403),
+                ((site('cross-site'),), 403),
+                ((site('whatever'), dest('image')), 403),
+                ((site('cross-site'), dest('image'), 'Referer: https://evil.example/'), 403),
+                ((site('cross-site'), dest('image'), f'{wall}.evil.example/'), 403),
+                ((site('cross-site'), dest('image'), wall.replace('https', 'http')), 403),
+                ((site('cross-site'), dest('image'), f'{wall}:444/'), 403),
+                ((site('cross-site'), dest('image'), f'{wall}/tv?a=1'), 200),
+                ((site('cross-site'), dest('image'), 'Referer: http://tv.example:3000'), 200),
+                ((site('cross-site'), dest('iframe')), 200),  # frame-ancestors decides
+                ((site('cross-site'), dest('object')), 403)):
+            self.assertEqual(self.status_for(*headers), status, headers)
+
+    def test_what_browsers_are_told(self):
+        for path in ('/', '/door/snapshot.jpg', '/metrics', '/nothing'):
+            _, headers, _ = self.curl(path)
+            self.assertEqual(headers['cross-origin-resource-policy'], 'same-origin', path)
+            self.assertEqual(headers['content-security-policy'].split(),
+                             ['frame-ancestors', "'self'", 'https://wall.example',
+                              'http://tv.example:3000'])
+        _, headers, _ = self.curl('/door/snapshot.jpg', '-H', 'Referer: https://wall.example/a')
+        self.assertEqual(headers['cross-origin-resource-policy'], 'cross-origin')
+        self.assertNotIn('access-control-allow-origin', headers)  # shown, and not read
+
     def test_methods(self):
         for method in ('POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH'):
             self.assertEqual(self.status_for(method=method), 405, method)
@@ -278,8 +312,8 @@ class Access(HttpTest):
 class Limits(HttpTest):
     def test_many_connections(self):
         clients = [self.ask('/door/stream.mjpeg') for _ in range(100)]
-        time.sleep(0.5)
-        self.assertLessEqual(descriptors(self.daemon.pid), 64 + 30)
+        self.assertTrue(wait_for(lambda: self.metric('halod_http_viewers') == 64))
+        self.assertLessEqual(descriptors(self.daemon.pid), 128 + 30)
         for client in clients:
             client.close()
         self.assertTrue(wait_for(lambda: self.curl('/', timeout=2)[0] == 200))
@@ -295,6 +329,62 @@ class Limits(HttpTest):
         self.daemon.send_signal(signal.SIGCONT)
         time.sleep(0.5)
         self.assertEqual(self.curl('/', timeout=5)[0], 200)
+
+    def trickle(self, clients, data):
+        """Sends a byte on each of them now and then, until the test is over."""
+        over = threading.Event()
+
+        def run():
+            for byte in data:
+                for client in clients:
+                    try:
+                        client.send(bytes([byte]))
+                    except OSError:
+                        pass  # was cut
+                if over.wait(0.3):
+                    return
+        thread = threading.Thread(target=run)
+        thread.start()
+        self.addCleanup(thread.join)
+        self.addCleanup(over.set)
+
+    def test_slow_clients_leave_room_for_health(self):
+        """193 were enough to keep all others out: more than there is room for, and in the kernel's
+        queue before it."""
+        clients = []
+        for _ in range(260):
+            client = socket.socket()
+            client.setblocking(False)
+            client.connect_ex(('127.0.0.1', self.port))
+            self.addCleanup(client.close)
+            clients.append(client)
+        self.trickle(clients, b'GET /metrics HTTP/1.1\r\nX-Slow: ' + b'y' * 100)
+        for _ in range(5):
+            for path, status in (('/healthz', 503), ('/metrics', 200)):
+                self.assertEqual(self.curl(path, timeout=5)[0], status)
+            time.sleep(0.3)
+        self.assertGreater(self.metric('halod_http_connections_cut_total'), 100)
+        self.assertLessEqual(self.metric('halod_http_connections'), 128)
+        self.assertTrue(wait_for(lambda: 'were cut: too many at once' in self.said()))
+        self.assertLess(self.said().count('\n'), 20)  # they are counted, not told one by one
+
+    def test_viewers_leave_room_for_health(self):
+        clients = [self.ask('/door/stream.mjpeg') for _ in range(64)]
+        self.assertTrue(wait_for(lambda: self.metric('halod_http_viewers') == 64))
+        code, _, body = self.curl('/door/snapshot.jpg')
+        self.assertEqual((code, b'too many' in body), (503, True))
+        idle = [self.connect() for _ in range(100)]
+        self.assertEqual(self.curl('/healthz')[0], 503)
+        self.assertEqual(self.metric('halod_http_viewers'), 64)  # none of them was cut for it
+        for client in clients + idle:
+            client.close()
+        self.assertTrue(wait_for(lambda: self.curl('/door/snapshot.jpg')[0] == 200))
+
+    def test_slow_requests_are_cut(self):
+        client = self.connect()
+        self.trickle([client], b'GET /metrics HTTP/1.1\r\nX-Slow: ' + b'y' * 1000)
+        self.assertTrue(wait_for(lambda: '1 client was cut: no whole request' in self.said(), 25))
+        self.assertEqual(self.curl('/')[0], 200)
 
     def test_without_descriptors(self):
         """A moment without them is over for HTTP, too, while somebody goes on looking."""

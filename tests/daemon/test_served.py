@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import threading
@@ -253,6 +254,31 @@ class Http(Served):
         self.assertLess(reader.longest_gap(begin), 1 * PATIENCE)
         self.assertLess(daemon.memory(), 300000 * PATIENCE)
         self.assertTrue(wait_until(lambda: daemon.status('one')['viewers'] == 2, 30))
+
+    def test_few_descriptors(self):
+        """Viewers of all kinds leave enough for those who look after the daemon, and for engines."""
+        daemon = self.serve({'one': self.stream()}, wrapper=['prlimit', '--nofile=64'])
+        daemon.wait_state('one', 'running')
+        daemon.control.close()
+        for i in range(120):
+            client = socket.socket(socket.AF_UNIX) if i % 2 else socket.socket()
+            self.addCleanup(client.close)
+            client.settimeout(10 * PATIENCE)
+            client.connect(self.path('one.ts') if i % 2 else ('127.0.0.1', self.port))
+            if i % 2 == 0:
+                client.sendall(b'GET /one/stream.mjpeg HTTP/1.1\r\nHost: localhost\r\n\r\n')
+        self.assertTrue(wait_until(lambda: 'sent away: too many open files' in daemon.told()))
+        before = time.monotonic()
+        for _ in range(3):
+            self.assertIn('one', self.good('list'))
+            self.good('snapshot', 'one', self.path('now.png'))
+        self.assertLess(time.monotonic() - before, 10 * PATIENCE)
+        engine = json.loads(self.good('status', '--json'))['status']['engines'][0]
+        os.kill(engine['pid'], signal.SIGKILL)
+        self.assertTrue(wait_until(lambda: json.loads(self.good('status', 'one', '--json'))['stream']
+                                   ['restarts'] == 1))
+        self.assertTrue(wait_until(lambda: json.loads(self.good('status', 'one', '--json'))['stream']
+                                   ['state'] == 'running'), daemon.told())
 
     def test_reload_of_what_is_watched(self):
         daemon = self.serve()

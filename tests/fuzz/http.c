@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Fuzz target: what a request asks for. The input's lines are method, path, action, Host, Origin,
- * the listen address and the further hosts; an empty one is an absent header. Built and run as
- * chain.c is. */
+ * the listen address, the further hosts, Referer, Sec-Fetch-Site, Sec-Fetch-Dest and who may embed;
+ * an empty one is an absent header. Built and run as chain.c is. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "daemon/http_request.h"
 #include "tests/fuzz/fuzz.h"
 
-enum { LINES = 7 };
+enum { LINES = 11 };
 
 static void check(const struct halo_http_request *request, const struct halo_http_route *route)
 {
@@ -24,6 +24,11 @@ static void check(const struct halo_http_request *request, const struct halo_htt
     if (strcmp(request->method, "GET") && strcmp(request->method, "HEAD"))
         abort();
     if (!request->host || !halo_http_is_host(request->host, request->listen, request->hosts))
+        abort();
+    if (route->embedded && (!request->embed || !request->referer))
+        abort();
+    const char *site = request->fetch_site, *dest = request->fetch_dest;
+    if (site && !strcmp(site, "cross-site") && dest && !strcmp(dest, "image") && !route->embedded)
         abort();
     if (strlen(route->stream) > 64 || strspn(route->stream, letters) != strlen(route->stream))
         abort();
@@ -45,6 +50,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         .origin = line[4] && *line[4] ? line[4] : NULL,
         .listen = line[5] ? line[5] : "127.0.0.1:8480",
         .hosts = line[6],
+        .referer = line[7] && *line[7] ? line[7] : NULL,
+        .fetch_site = line[8] && *line[8] ? line[8] : NULL,
+        .fetch_dest = line[9] && *line[9] ? line[9] : NULL,
+        .embed = line[10],
     };
     halo_http_route(&request, &route);
     check(&request, &route);

@@ -346,6 +346,8 @@ class Dump(ConfigTest):
 # What the schema must refuse, and halod too.
 WRONG = (
     'strems: {}\n', 'streams: []\n', 'streams:\n', 'version: 2\nstreams: {}\n', 'a\n',
+    'http: {embed: []}\nstreams: {}\n', 'http: {embed: [https://a/]}\nstreams: {}\n',
+    'http: {embed: wall.example}\nstreams: {}\n', 'http: {embed: [[https://a]]}\nstreams: {}\n',
     'http: {listen: 80}\nstreams: {}\n', 'http: {listen: "x:99999"}\nstreams: {}\n',
     'log: {level: loud}\nstreams: {}\n', 'streams: {"a b": {input: x, filters: sobel}}\n',
     'defaults: {dpth: 3}\nstreams: {}\n', 'control: x\nstreams: {}\n',
@@ -382,6 +384,8 @@ RIGHT = (
     CAMERA + '{}\n', CAMERA + '{size: 640x480, fps: 12.5, format: yuyv, open: on-demand}\n',
     CAMERA + '{rotate: 90, mirror: vertical, stall: 500ms, controls: {gain: 1, focus: -3}}\n',
     'http: {listen: "[::1]:80", hosts: "a, b.c:80"}\nstreams: {}\n',
+    'http: {hosts: [a, "b.c:80"], embed: [https://a.example, "http://[::1]:80"]}\nstreams: {}\n',
+    'http: {embed: "http://a:3000, https://b"}\nstreams: {}\n',
     'http: {listen: "unix:/run/x"}\ndefaults: {filters: sobel, depth: "${D}"}\nstreams: {}\n',
 )
 

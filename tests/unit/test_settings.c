@@ -43,7 +43,8 @@ static void the_usual(void **state)
     struct halo_daemon_settings *s =
         load("version: 1\n"
              "control: {path: /run/halod/control.sock}\n"
-             "http: {listen: 127.0.0.1:8480, hosts: \"door.local, [::1]\"}\n"
+             "http: {listen: 127.0.0.1:8480, hosts: \"door.local, [::1]\",\n"
+             "       embed: [https://wall, 'http://[::1]:3000']}\n"
              "log: {level: debug}\n"
              "streams:\n"
              "  door:\n"
@@ -70,6 +71,7 @@ static void the_usual(void **state)
     assert_int_equal(s->log.level, HALO_LOG_DEBUG);
     assert_string_equal(s->control.path, "/run/halod/control.sock");
     assert_string_equal(s->http.listen, "127.0.0.1:8480");
+    assert_string_equal(s->http.embed, "https://wall,http://[::1]:3000");
     assert_int_equal(s->streams, 3);
     const struct halo_stream_settings *door = &s->stream[0];
     assert_string_equal(door->name, "door");
