@@ -272,7 +272,7 @@ static int plan_regions(struct halo_gate_plan *plan, struct halo_error *err)
 
 /* ---- steps ---- */
 
-static bool can_all(const struct halo_ring *ring, const struct halo_planned_filter *planned, int p,
+static bool can_all(struct halo_ring *ring, const struct halo_planned_filter *planned, int p,
                     int channels)
 {
     bool can = true;
@@ -282,7 +282,7 @@ static bool can_all(const struct halo_ring *ring, const struct halo_planned_filt
 }
 
 /* Appends a filter's passes; a copy among other steps changes nothing and is left out. */
-static void add_steps(struct halo_gate_plan *plan, const struct halo_ring *ring, int f, int p)
+static void add_steps(struct halo_gate_plan *plan, struct halo_ring *ring, int f, int p)
 {
     struct halo_plane_steps *steps = &plan->steps[p];
     const struct halo_planned_filter *planned = &plan->filter[f];
@@ -303,7 +303,7 @@ static void add_steps(struct halo_gate_plan *plan, const struct halo_ring *ring,
 }
 
 /* After plan_filters: the plans stay where they are. */
-static int plan_steps(struct halo_gate_plan *plan, const struct halo_ring *ring)
+static int plan_steps(struct halo_gate_plan *plan, struct halo_ring *ring)
 {
     for (int p = 0; p < plan->planes; p++) {
         struct halo_plane_steps *steps = &plan->steps[p];
@@ -328,7 +328,7 @@ static int plan_steps(struct halo_gate_plan *plan, const struct halo_ring *ring)
 }
 
 int halo_gate_plan_init(struct halo_gate_plan *plan, const struct halo_chain *chain,
-                        const struct halo_ring *ring, const struct halo_gate_input *input,
+                        struct halo_ring *ring, const struct halo_gate_input *input,
                         struct halo_error *err)
 {
     plan->input = *input;

@@ -49,7 +49,7 @@ struct halo_gate_plan {
  * plan. Says which filters change nothing. 0 or -errno with err filled (-EINVAL: the chain does not
  * fit, or a region hides nothing, -ENOTSUP: the pixel format, -ENOMEM); finish it then, too. */
 int halo_gate_plan_init(struct halo_gate_plan *plan, const struct halo_chain *chain,
-                        const struct halo_ring *ring, const struct halo_gate_input *input,
+                        struct halo_ring *ring, const struct halo_gate_input *input,
                         struct halo_error *err);
 void halo_gate_plan_finish(struct halo_gate_plan *plan);
 

@@ -25,6 +25,7 @@ struct halo_ring {
     struct halo_lane lane[HALO_RING_MOST];
     int depth;
     int next; /* to be acquired */
+    /* Also for the lanes' backends: who holds a lane reads its own without. */
     pthread_mutex_t lock;
     pthread_cond_t released;
     bool aborted, fell_back, memory_full; /* memory_full: that is why */
@@ -232,10 +233,16 @@ struct halo_memory *halo_ring_memory(const struct halo_ring *ring)
     return ring->memory;
 }
 
-bool halo_ring_can(const struct halo_ring *ring, const struct halo_strategy *strategy,
+/* Those that are on the CPU now choose for themselves. */
+bool halo_ring_can(struct halo_ring *ring, const struct halo_strategy *strategy,
                    const struct halo_conv *conv, int channels)
 {
-    return halo_backend_can(ring->lane[0].backend, strategy, conv, channels);
+    bool ret = false;
+    pthread_mutex_lock(&ring->lock);
+    for (int i = 0; i < ring->depth && !ret; i++)
+        ret = halo_backend_can(ring->lane[i].backend, strategy, conv, channels);
+    pthread_mutex_unlock(&ring->lock);
+    return ret;
 }
 
 struct halo_lane *halo_ring_acquire(struct halo_ring *ring)
@@ -362,10 +369,13 @@ int halo_ring_fall_back(struct halo_ring *ring, struct halo_lane *lane, int code
     const int ret = open_lane(ring, cpu, &fresh);
     if (ret < 0)
         return halo_fail(err, ret, "the cpu backend does not start: %s", strerror(-ret));
-    atomic_store(&lane->waiting, halo_now_ns()); /* of the device, too */
-    halo_backend_close(lane->backend);
-    atomic_store(&lane->waiting, 0);
+    pthread_mutex_lock(&ring->lock);
+    struct halo_backend *failed = lane->backend;
     lane->backend = fresh.backend;
+    pthread_mutex_unlock(&ring->lock);
+    atomic_store(&lane->waiting, halo_now_ns()); /* of the device, too */
+    halo_backend_close(failed);
+    atomic_store(&lane->waiting, 0);
     atomic_fetch_add(&ring->fallen, 1);
     if (!note_fall(ring, code, why))
         halo_log(HALO_LOG_WARNING, "the %s backend failed: %s; going on on the CPU", ops->name,

@@ -68,8 +68,9 @@ struct halo_stats *halo_ring_stats(const struct halo_ring *ring);
  * CPU the one asked for, or the first (negative). */
 int halo_ring_gpu(const struct halo_ring *ring, int asked);
 
-/* Whether its lanes can filter planes with this many interleaved channels so. */
-bool halo_ring_can(const struct halo_ring *ring, const struct halo_strategy *strategy,
+/* Whether a lane of it, one that has not fallen back, can filter planes with this many interleaved
+ * channels so. Any thread. */
+bool halo_ring_can(struct halo_ring *ring, const struct halo_strategy *strategy,
                    const struct halo_conv *conv, int channels);
 
 /* The next lane; blocks until it is released. NULL after halo_ring_abort(). */

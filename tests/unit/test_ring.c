@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Where the lanes of a ring are, before and after failures of a device. */
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,11 +40,12 @@ static void identify(const struct halo_backend *b, char *text, size_t size)
     snprintf(text, size, "a device of the test's own");
 }
 
-static const struct halo_strategy *const no_strategies[] = {NULL};
+static const struct halo_strategy strategy = {.name = "one"};
+static const struct halo_strategy *const strategies[] = {&strategy, NULL};
 
 static const struct halo_backend_ops device = {
     .name = "cuda",
-    .strategies = no_strategies,
+    .strategies = strategies,
     .open = open_device,
     .close = close_device,
     .identify = identify,
@@ -92,6 +94,44 @@ static void falls_back_lane_by_lane(void **state)
     is_at(ring, "cpu");
     assert_ptr_equal(halo_ring_ops(ring), &device);
     halo_ring_destroy(ring);
+}
+
+struct asking {
+    struct halo_ring *ring;
+    bool can;
+};
+
+static void *ask(void *arg)
+{
+    static const struct halo_conv conv;
+    struct asking *asking = arg;
+    for (int i = 0; i < 1000 && asking->can; i++)
+        asking->can = halo_ring_can(asking->ring, &strategy, &conv, 1);
+    return NULL;
+}
+
+/* Chains are planned while lanes fall back, whose backends are closed then. ThreadSanitizer sees it
+ * if nothing keeps the two apart. */
+static void plans_meanwhile(void **state)
+{
+    struct asking asking = {create("auto", 3), true};
+    pthread_t thread;
+    (void)state;
+    assert_int_equal(pthread_create(&thread, NULL, ask, &asking), 0);
+    for (int i = 0; i < 2; i++) {
+        struct halo_error err = {0};
+        struct halo_lane *lane = halo_ring_acquire(asking.ring);
+        assert_int_equal(halo_ring_fall_back(asking.ring, lane, -EIO, &err), 0);
+        halo_ring_release(asking.ring, lane);
+    }
+    pthread_join(thread, NULL);
+    assert_true(asking.can); /* in the lane that is left */
+    struct halo_error err = {0};
+    assert_int_equal(halo_ring_fall_back(asking.ring, halo_ring_acquire(asking.ring), -EIO, &err),
+                     0);
+    ask(&asking);
+    assert_false(asking.can);
+    halo_ring_destroy(asking.ring);
 }
 
 static void others_do_not(void **state)
@@ -151,6 +191,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(falls_back_lane_by_lane),
+        cmocka_unit_test(plans_meanwhile),
         cmocka_unit_test(others_do_not),
         cmocka_unit_test(looks),
     };
