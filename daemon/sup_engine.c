@@ -209,9 +209,13 @@ void sv_engine_stands(struct sv_engine *engine)
     engine->stands = true;
 }
 
-static void note_failure(struct sv_engine *engine, const char *why, bool device)
+/* worked: its process had filtered frames, so this is no loop of crashes, and the next one begins
+ * at once. A device that fails may let a few frames pass each time. */
+static void note_failure(struct sv_engine *engine, const char *why, bool device, bool worked)
 {
     const uint64_t now = sv_now(engine->sv), good = engine->backoff.good_since;
+    if (worked && !device)
+        engine->backoff.failures = 0;
     if (!device || (good && now - good >= SV_GOOD_MS))
         engine->device_failures = 0;
     if (good && now - good >= SV_MOVED_MS)
@@ -234,11 +238,12 @@ void sv_engine_lost(struct sv_engine *engine, const char *why, bool device)
     struct halo_supervisor *sv = engine->sv;
     char words[600];
     snprintf(words, sizeof words, "%s", why); /* may be the process's own */
+    const bool worked = engine->process && engine->process->worked;
     if (engine->process)
         sv_process_kill(engine->process);
     if (sv->stopping)
         return;
-    note_failure(engine, words, device);
+    note_failure(engine, words, device, worked);
     for (struct sv_stream *s = sv->streams; s; s = s->next)
         if (s->engine == engine)
             sv_stream_lost(s, words, !device);
@@ -261,7 +266,7 @@ static void start_process(struct sv_engine *engine)
         halo_fail(&err, -EAGAIN, "%d engines hang in a driver: the machine has to be started anew",
                   sv->abandoned);
     if (err.code || sv_process_start(engine, &err) < 0) {
-        note_failure(engine, err.text, false);
+        note_failure(engine, err.text, false, false);
         return;
     }
     engine->state = SV_ENGINE_STARTING;

@@ -145,8 +145,10 @@ static bool take_stats(struct sv_engine *engine, const json_t *message)
     json_object_foreach (streams, name, value) {
         struct sv_stream *stream = stream_of(engine, name);
         good &= stream && json_is_object(value);
-        if (stream)
-            sv_stream_stats(stream, value);
+        if (!stream)
+            continue;
+        sv_stream_stats(stream, value);
+        engine->process->worked |= stream->stats.filtered > 0;
     }
     return good;
 }

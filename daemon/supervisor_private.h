@@ -88,6 +88,7 @@ struct sv_process {
     uint64_t deadline; /* to be killed then; 0: no */
     char closed_why[128];
     bool said_hello, device, exited;
+    bool worked;   /* a stream on it has filtered frames */
     bool programs; /* it may start some */
 };
 

@@ -93,6 +93,20 @@ class Engines(DaemonTest):
         self.assertGreater(time.monotonic() - begun, 0.3)
         self.assertGreaterEqual(daemon.engines()['cpu']['restarts'], 4)
 
+    def test_kills_while_it_works(self):
+        """An engine that filtered is started again at once, however often it is killed."""
+        daemon = self.start()
+        for number in range(6):  # with pauses that grow the sixth would come after four seconds
+            self.assertTrue(wait_until(lambda number=number: (
+                daemon.status('one')['restarts'] == number and
+                daemon.status('one')['filtered'] > 0)), daemon.told())
+            pid = daemon.pids()[0]
+            killed = time.monotonic()
+            os.kill(pid, signal.SIGKILL)
+            self.assertTrue(wait_until(lambda pid=pid: daemon.pids() not in ([], [pid])))
+            self.assertLess(time.monotonic() - killed, 1.5, daemon.told())
+        daemon.wait_state('one', 'running')
+
     def test_crashes_part_streams(self):
         """A stream that was active in two crashes gets an engine of its own."""
         daemon = self.start(self.four())
