@@ -49,6 +49,7 @@ static void copy_live(struct halo_link_stats *ret, const struct halo_live_stats 
     ret->opened = live->opened;
     ret->damaged = live->damaged;
     ret->epoch = live->epoch;
+    ret->turn = live->turn;
     ret->width = live->width;
     ret->height = live->height;
     ret->rate = live->rate;

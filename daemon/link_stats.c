@@ -23,7 +23,8 @@ struct row {
 static const struct row counts[] = {
     {STATS(decoded)}, {STATS(filtered)}, {STATS(encoded)}, {STATS(bytes)},
     {STATS(opened)},  {STATS(damaged)},  {STATS(epoch)},   {STATS(ring_dropped)},
-    {STATS(width)},   {STATS(height)},   {STATS(cards)},   {NULL, 0},
+    {STATS(width)},   {STATS(height)},   {STATS(cards)},   {STATS(turn)},
+    {NULL, 0},
 };
 static const struct row times[] = {
     {STAGE(sum)}, {STAGE(p50)}, {STAGE(p95)}, {STAGE(p99)}, {STAGE(most)}, {NULL, 0},

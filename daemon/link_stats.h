@@ -36,6 +36,7 @@ struct halo_link_regions {
 
 struct halo_link_stats {
     int64_t decoded, filtered, encoded, bytes, opened, damaged, epoch;
+    int64_t turn; /* as of halo_live_stats */
     int64_t dropped[HALO_DROPS];
     char lack[HALO_LACKS][HALO_LACK_WORDS]; /* "": it does not lack that */
     int64_t cards;                          /* of all encodings, not among encoded */

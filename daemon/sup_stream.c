@@ -7,6 +7,7 @@
  *    +---------------+------------------+  its engine died
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -332,9 +333,25 @@ void sv_stream_replace(struct sv_stream *stream, struct halo_stream_settings *se
 
 /* ---- numbers ---- */
 
+/* How it gets on is for status; the log has the first word of it. */
+static void look_at_turn(struct sv_stream *stream)
+{
+    const int64_t turn = stream->stats.turn;
+    char why[100] = "";
+    if (stream->state != SV_STARTING)
+        return;
+    if (turn)
+        snprintf(why, sizeof why, "waiting for its turn to start (%" PRId64 " before it)",
+                 turn - 1);
+    if (turn && !stream->why[0])
+        sv_stream_state(stream, SV_STARTING, why);
+    snprintf(stream->why, sizeof stream->why, "%s", why);
+}
+
 void sv_stream_stats(struct sv_stream *stream, const json_t *from)
 {
     halo_link_stats_read(&stream->stats, from);
+    look_at_turn(stream);
     sv_lack_look(stream);
     sv_regions_look(stream);
 }

@@ -205,6 +205,8 @@ int halo_decoder_send(struct halo_decoder *d, const AVPacket *pkt, struct halo_e
     if (pkt)
         d->packet_time = pkt->pts != AV_NOPTS_VALUE ? pkt->pts : pkt->dts;
     int r = avcodec_send_packet(d->codec, pkt);
+    if (d->hw && halo_decode_hw_opened(d->hw) < 0)
+        return halo_fail(err, -ECANCELED, "%s: stopped before its decoder was opened", d->name);
     if (d->hw && halo_decode_hw_refused(d->hw)) {
         snprintf(d->refusal, sizeof d->refusal, "%s", halo_decode_hw_refusal(d->hw));
         halo_decode_hw_destroy(d->hw);
@@ -260,6 +262,8 @@ int halo_decoder_receive(struct halo_decoder *d, struct halo_raw_picture **ret,
     int r, damaged = 0;
     do {
         r = avcodec_receive_frame(d->codec, d->frame);
+        if (d->hw && halo_decode_hw_opened(d->hw) < 0)
+            return halo_fail(err, -ECANCELED, "%s: stopped before its decoder was opened", d->name);
         if (r == AVERROR(EAGAIN) || r == AVERROR_EOF)
             return 0;
         if (r < 0 && d->tolerate)

@@ -22,6 +22,7 @@ struct halo_decode_hw {
     bool tried;   /* chosen while the present packet is decoded */
     bool working; /* chosen, and a packet has gone by since */
     bool gave_up, said;
+    bool opening, canceled; /* as wish->opening was told, or has said */
     char refusal[200];
 };
 
@@ -77,7 +78,11 @@ struct halo_decode_hw *halo_decode_hw_create(const struct halo_decode_hw_wish *w
         say(&said, wish, stream, "h264 without colour", "it does not know this form");
         return NULL;
     }
+    if (wish->opening && !wish->opening->begin(wish->opening->arg))
+        return NULL;
     AVBufferRef *device = halo_hw_device_get(wish->gpu, &err);
+    if (wish->opening)
+        wish->opening->end(wish->opening->arg);
     struct halo_decode_hw *hw = device ? av_mallocz(sizeof *hw) : NULL;
     if (!hw) {
         say(&said, wish, stream, avcodec_get_name(id), device ? "out of memory" : err.text);
@@ -110,6 +115,24 @@ int halo_decode_hw_prepare(const struct halo_decode_hw *hw, AVCodecContext *c)
     return c->hw_device_ctx ? 0 : -ENOMEM;
 }
 
+static enum AVPixelFormat open_on_gpu(struct halo_decode_hw *hw)
+{
+    const struct halo_opening *opening = hw->wish->opening;
+    if (opening && !hw->opening)
+        hw->opening = opening->begin(opening->arg);
+    hw->canceled = opening && !hw->opening;
+    hw->tried = !hw->canceled;
+    return hw->canceled ? AV_PIX_FMT_NONE : AV_PIX_FMT_CUDA;
+}
+
+int halo_decode_hw_opened(struct halo_decode_hw *hw)
+{
+    if (hw->opening)
+        hw->wish->opening->end(hw->wish->opening->arg);
+    hw->opening = false;
+    return hw->canceled ? -ECANCELED : 0;
+}
+
 /* "h264 (High 10), 1920x1080 yuv420p10le" */
 static void describe(const AVCodecContext *c, enum AVPixelFormat software, char *text, size_t size)
 {
@@ -133,10 +156,8 @@ enum AVPixelFormat halo_decode_hw_choose(struct halo_decode_hw *hw, const AVCode
     }
     /* Of JPEGs with an odd side the layout is not known. */
     const bool odd = c->codec_id == AV_CODEC_ID_MJPEG && (c->coded_width | c->coded_height) % 2;
-    if (has && !odd && halo_hw_format_known(software)) {
-        hw->tried = true;
-        return AV_PIX_FMT_CUDA;
-    }
+    if (has && !odd && halo_hw_format_known(software))
+        return open_on_gpu(hw);
     char what[200], why[400];
     describe(c, software, what, sizeof what);
     halo_av_last_line(why, sizeof why);

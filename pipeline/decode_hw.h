@@ -13,11 +13,20 @@
 #include "config/error.h"
 #include "config/run.h"
 
+/* Around what the driver opens; NULL: nobody has to wait for it. */
+struct halo_opening {
+    bool (*begin)(void *arg); /* may wait for its turn; false: it is not to be opened, end does not
+                                 follow */
+    void (*end)(void *arg);
+    void *arg;
+};
+
 struct halo_decode_hw_wish {
     enum halo_hwaccel hwaccel;
     int gpu;        /* number of the device */
     bool on_device; /* the lanes filter on that GPU: pictures need not come to the host */
     int in_flight;  /* pictures that may be held at once outside of the decoder */
+    const struct halo_opening *opening;
 };
 
 struct halo_decode_hw;
@@ -33,9 +42,12 @@ void halo_decode_hw_destroy(struct halo_decode_hw *hw); /* NULL is nothing to do
 const AVCodec *halo_decode_hw_codec(const struct halo_decode_hw *hw);
 int halo_decode_hw_prepare(const struct halo_decode_hw *hw, AVCodecContext *c);
 
-/* For get_format. */
+/* For get_format. The decoder opens what this returned, until halo_decode_hw_opened(). */
 enum AVPixelFormat halo_decode_hw_choose(struct halo_decode_hw *hw, const AVCodecContext *c,
                                          const enum AVPixelFormat *offered);
+
+/* After each call of the decoder. -ECANCELED: `opening` did not let it open. */
+int halo_decode_hw_opened(struct halo_decode_hw *hw);
 
 /* Why it does not decode this stream, which it could not know before it tried; "" where it does. */
 const char *halo_decode_hw_refusal(const struct halo_decode_hw *hw);

@@ -108,6 +108,7 @@ int halo_live_create(struct halo_live **ret, const struct halo_stream_settings *
     live->events = events;
     live->arg = arg;
     live->limits.stop = &live->stop;
+    live->gpu_opening = (struct halo_opening){halo_live_opening_begin, halo_live_opening_end, live};
     live->camera.wake = live->camera.watch = -1;
     int r = init_locks(live);
     if (r >= 0)
@@ -196,6 +197,7 @@ void halo_live_fail(struct halo_live *live, const struct halo_error *err)
         halo_queue_abort(live->encoder[i].queue);
     pthread_cond_broadcast(&live->changed);
     pthread_mutex_unlock(&live->lock);
+    halo_turns_look();
     halo_live_camera_wake(live);
 }
 
@@ -311,6 +313,7 @@ void halo_live_stop(struct halo_live *live)
     pthread_mutex_lock(&live->lock);
     pthread_cond_broadcast(&live->changed);
     pthread_mutex_unlock(&live->lock);
+    halo_turns_look();
     halo_live_camera_wake(live);
     wake(live);
 }

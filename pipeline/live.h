@@ -168,6 +168,8 @@ struct halo_live_stats {
     struct halo_live_capture capture;
     char backend[24]; /* where the filters run now (halo_ring_where); "": there is none yet */
     int gpu;          /* number of the one that the stream's lanes were opened on; -1: none */
+    int turn; /* its place among those that wait to open something on the GPU, 1: next; 0: it does
+                 not */
     int width, height;
     double rate;                                   /* pictures a second, of the last seconds */
     struct halo_histogram stage[HALO_LIVE_STAGES]; /* ns */
@@ -215,8 +217,9 @@ int halo_live_snapshot(struct halo_live *live, uint64_t id, const char *format,
 /* Also judges whether the stream keeps up: once or more a second. */
 void halo_live_stats(struct halo_live *live, struct halo_live_stats *ret);
 
-/* As halo_stream_is_stuck(), where err is a device's; else its decoder or an encoder has been at
- * one picture for eight seconds. The process has to end by _exit(). At least once a second. */
+/* As halo_stream_is_stuck(), if err is a device's, or the driver has not opened its decoder within
+ * 30 seconds; else its decoder or an encoder has been at one picture for eight. The process has to
+ * end by _exit(). At least once a second. */
 bool halo_live_is_stuck(struct halo_live *live, struct halo_error *err);
 
 /* Ends it: encoders are flushed, outputs finished. Comes back at once; done says when. */

@@ -38,6 +38,7 @@
 #include "pipeline/queue.h"
 #include "pipeline/source_file.h"
 #include "pipeline/source_test.h"
+#include "pipeline/turn.h"
 
 enum {
     HALO_LIVE_CHAINS = HALO_MOST_RENDITIONS + 1,
@@ -221,6 +222,10 @@ struct halo_live {
     atomic_llong opening;    /* of the device, since: ns; 0: it is not */
     struct halo_ring_watch watch;
     atomic_llong in_decoder; /* in a call of the decoder since then: ns; 0: it is not */
+    struct halo_turn turn;   /* to open something on the GPU; the source thread's */
+    atomic_llong in_opening; /* of the GPU's decoder, with its turn, since then: ns; 0: it is not */
+    bool was_in_decoder;     /* when that began */
+    struct halo_opening gpu_opening; /* for the decoder */
 
     struct halo_source_limits limits;
     struct halo_damage damage;
@@ -450,6 +455,10 @@ void halo_live_count_left(struct halo_live *live, int64_t epoch);
 /* Around a call that waits for nobody. fault: the kind of kernels/fault.h that never returns. */
 void halo_live_enter(atomic_llong *call, const char *fault);
 void halo_live_leave(atomic_llong *call);
+/* Waits for its turn to open something on the GPU; false: it was stopped, and end does not follow.
+ * As halo_opening, whose arg is the live stream. Source thread. */
+bool halo_live_opening_begin(void *arg);
+void halo_live_opening_end(void *arg);
 /* err says who. The loop's. */
 bool halo_live_stands(struct halo_live *live, struct halo_error *err);
 

@@ -23,9 +23,13 @@ static int open_ring(struct halo_live *live, struct halo_error *err)
                                             .live = live->live,
                                             .locked = -1,
                                             .deadline = set->gpu_timeout};
+    if (!halo_live_opening_begin(live))
+        return halo_fail(err, -ECANCELED, "stopped before it began");
+    atomic_store(&live->in_opening, 0); /* the ring has a watch of its own */
     atomic_store(&live->opening, halo_now_ns());
     const int ret = halo_ring_create(&live->ring, &ring, err);
     atomic_store(&live->opening, 0);
+    halo_live_opening_end(live);
     atomic_store(&live->ready, ret >= 0);
     return ret;
 }
@@ -276,7 +280,7 @@ void *halo_live_source_main(void *arg)
     live->asided = ret == 0;
     if (ret >= 0 && open_ring(live, &err) >= 0 && start_cards(live, &err) >= 0)
         live_on(live);
-    else
+    else if (!halo_live_stopped(live))
         halo_live_fail(live, &err);
     end_all(live);
     if (atomic_load(&live->stop) != 2)

@@ -6,8 +6,10 @@
  * and four times that, plus 1, at 10 bits. */
 #include "standin.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
+#include <time.h>
 
 enum {
     INVALID_VALUE = 1,
@@ -71,10 +73,23 @@ int cuvidGetDecoderCaps(struct caps *caps)
     return 0;
 }
 
+/* As the driver does: nobody else's begins meanwhile. */
+static void take_time(void)
+{
+    static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER;
+    const char *text = getenv("HALO_STANDIN_OPENING");
+    const long ms = text ? atol(text) : 0;
+    const struct timespec time = {ms / 1000, ms % 1000 * 1000000};
+    pthread_mutex_lock(&one);
+    nanosleep(&time, NULL);
+    pthread_mutex_unlock(&one);
+}
+
 int cuvidCreateDecoder(struct decoder **ret, const struct create_info *info)
 {
     if (standin_is("surfaces") || info->surfaces > MOST_SURFACES)
         return OUT_OF_MEMORY;
+    take_time();
     *ret = calloc(1, sizeof **ret);
     (*ret)->info = *info;
     (*ret)->info.target_width += info->target_width % 2;

@@ -9,6 +9,7 @@
  *   surfaces                    no decoder can be made
  *   lost                        the device is, at the tenth picture decoded, for every call
  *   refuses                     NVDEC refuses the tenth picture, and the device is well
+ * HALO_STANDIN_OPENING        ms that NVDEC takes to open a decoder, one after the other
  * HALO_STANDIN_LOG            a file that gets a line when libcuda or NVDEC's library is loaded
  * HALO_STANDIN_NVENC_VERSION  the API's version, major * 16 + minor (default: newer than any)
  * HALO_STANDIN_NVENC_OPEN     what opening a session returns (2: unsupported device, 10: out of
