@@ -128,6 +128,11 @@ class Archives(Bundle):
         code, out, err = run(os.path.join(top, 'gpu-tests/run'), '--seconds', 0, '--backend', 'cpu')
         self.assertEqual((code, err), (0, ''), out)
         self.assertIn('ok: yuv420p-640x360.mkv, null\n', out)
+        code, out, err = run(os.path.join(top, 'gpu-tests/many-streams'), '--streams', 2,
+                             '--seconds', 1, '--backend', 'cpu', '--hwaccel', 'none', '--filters',
+                             'pixelize=w=16')
+        self.assertEqual((code, err), (0, ''), out)
+        self.assertIn('running: 2 of 2', out)
 
 
 class Refusals(Bundle):
