@@ -276,6 +276,10 @@ static void start_process(struct sv_engine *engine)
 
 void sv_engine_drop(struct sv_engine *engine)
 {
+    if (engine->process)
+        halo_log(HALO_LOG_INFO, "engine %s (process %d): asked to finish: %s", engine->name,
+                 engine->process->handle.pid,
+                 engine->sv->stopping ? "halod is stopping" : "no stream is on it");
     struct sv_engine **at = &engine->sv->engines;
     while (*at != engine)
         at = &(*at)->next;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * What engines say. An engine reads hostile bytes, so it may be hostile itself: each field is
  * checked, what makes no sense is counted and ignored, and only its own streams are touched. */
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,9 +53,13 @@ static bool take_state(struct sv_process *process, struct sv_stream *stream, con
         return false;
     char why[600];
     halo_json_text(message, "why", why, sizeof why);
-    process->device |= json_is_true(json_object_get(message, "device"));
-    if (json_is_true(json_object_get(message, "stands")))
+    const bool device = json_is_true(json_object_get(message, "device"));
+    const bool stands = json_is_true(json_object_get(message, "stands"));
+    process->device |= device;
+    if (stands)
         sv_engine_stands(process->engine);
+    if ((device || stands) && !process->asked[0])
+        snprintf(process->asked, sizeof process->asked, "stream %s: %.200s", stream->name, why);
     if (stream->phase != SV_IN)
         return true; /* it is stopping: what it does meanwhile is not news */
     const char *lack = json_string_value(json_object_get(message, "lack"));
@@ -203,14 +206,13 @@ static void on_message(void *arg, json_t *message, const int *fds, int count)
                  process->engine->name);
 }
 
-/* Its status tells more, and comes in a moment; unless it has only closed the link. */
+/* Its status tells more, and comes in a moment; unless it has only closed the link, then the clock
+ * ends it. */
 static void on_closed(void *arg, const char *why)
 {
     struct sv_process *process = arg;
     process->closed = sv_now(process->sv);
-    snprintf(process->closed_why, sizeof process->closed_why, "the engine is gone: %s", why);
-    if (!process->exited)
-        uv_process_kill(&process->handle, SIGKILL);
+    snprintf(process->closed_why, sizeof process->closed_why, "%s", why);
 }
 
 const struct halo_link_ops sv_link_ops = {.message = on_message, .closed = on_closed};

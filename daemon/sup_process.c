@@ -42,9 +42,27 @@ static void describe_end(char *text, size_t size, int64_t status, int number)
     else if (number)
         snprintf(text, size, "the engine was ended by signal %d (%s)", number, strsignal(number));
     else if (status == HALO_EXIT_TRY_AGAIN)
-        snprintf(text, size, "the GPU failed");
+        snprintf(text, size, "the GPU failed (the engine ended with status %d)",
+                 HALO_EXIT_TRY_AGAIN);
     else
         snprintf(text, size, "the engine ended with status %lld", (long long)status);
+}
+
+/* Of one that was let go before. */
+static void say_end(const struct sv_process *process, int64_t status, int number)
+{
+    char why[160];
+    describe_end(why, sizeof why, status, number);
+    halo_log(HALO_LOG_INFO, "engine %s (process %d): %s", process->name, process->handle.pid, why);
+}
+
+/* The engine is lost; what happened, and which stream asked for it. */
+static void lose(struct sv_process *process, const char *what, bool device)
+{
+    char why[600];
+    snprintf(why, sizeof why, "%.250s%s%s", what, process->asked[0] ? "; asked for by " : "",
+             process->asked);
+    sv_engine_lost(process->engine, why, device);
 }
 
 static void on_exit_status(uv_process_t *handle, int64_t status, int number)
@@ -53,6 +71,7 @@ static void on_exit_status(uv_process_t *handle, int64_t status, int number)
     struct sv_engine *engine = process->engine;
     process->exited = true;
     if (!engine) {
+        say_end(process, status, number);
         forget(process);
         return;
     }
@@ -63,7 +82,7 @@ static void on_exit_status(uv_process_t *handle, int64_t status, int number)
     char why[160];
     describe_end(why, sizeof why, status, number);
     const bool device = process->device || (!number && status == HALO_EXIT_TRY_AGAIN);
-    sv_engine_lost(engine, why, device); /* forgets it */
+    lose(process, why, device); /* forgets it */
 }
 
 /* The environment less what is the supervisor's alone; its strings are borrowed. NULL: no
@@ -162,6 +181,7 @@ int sv_process_start(struct sv_engine *engine, struct halo_error *err)
     process->sv = engine->sv;
     process->started = process->heard = sv_now(engine->sv);
     process->programs = needs_programs(engine->sv);
+    snprintf(process->name, sizeof process->name, "%s", engine->name);
     const int ret = start(process);
     if (ret < 0)
         return halo_fail(err, ret, "an engine cannot be started: %s", strerror(-ret));
@@ -172,8 +192,10 @@ int sv_process_start(struct sv_engine *engine, struct halo_error *err)
 
 static void let_go(struct sv_process *process)
 {
-    if (process->engine)
+    if (process->engine) {
+        snprintf(process->name, sizeof process->name, "%s", process->engine->name);
         process->engine->process = NULL;
+    }
     process->engine = NULL;
 }
 
@@ -226,10 +248,22 @@ static bool leaves_too_long(const struct sv_engine *engine, uint64_t now)
     return false;
 }
 
-static void lose_standing(struct sv_engine *engine, const char *why)
+/* Ended by the supervisor. */
+static void lose_standing(struct sv_process *process, const char *why)
 {
-    sv_engine_stands(engine);
-    sv_engine_lost(engine, why, false);
+    char what[160];
+    snprintf(what, sizeof what, "killed, for %s", why);
+    sv_engine_stands(process->engine);
+    lose(process, what, false);
+}
+
+/* It has only closed its link, or takes its time to end. */
+static void lose_closed(struct sv_process *process)
+{
+    char what[300];
+    snprintf(what, sizeof what, "killed, for its link ended (%s) and it did not",
+             process->closed_why);
+    lose(process, what, process->device);
 }
 
 void sv_process_step(struct sv_process *process)
@@ -239,15 +273,15 @@ void sv_process_step(struct sv_process *process)
     if (!engine)
         step_leaving(process);
     else if (process->closed && now - process->closed >= SV_LAST_WORDS_MS)
-        sv_engine_lost(engine, process->closed_why, process->device);
+        lose_closed(process);
     else if (process->closed)
         return;
     else if (!process->said_hello && now - process->started >= SV_HELLO_MS)
-        lose_standing(engine, "the engine did not start in time");
+        lose_standing(process, "it did not start in time");
     else if (process->said_hello && now - process->heard >= HALO_ENGINE_SILENCE_MS)
-        lose_standing(engine, "the engine was silent for three seconds");
+        lose_standing(process, "it was silent for three seconds");
     else if (leaves_too_long(engine, now))
-        lose_standing(engine, "a stream did not end in time");
+        lose_standing(process, "a stream did not end in time");
 }
 
 void sv_process_forget_all(struct halo_supervisor *sv)

@@ -87,6 +87,8 @@ struct sv_process {
     uint64_t closed;   /* its link ended then; 0: no */
     uint64_t deadline; /* to be killed then; 0: no */
     char closed_why[128];
+    char asked[300]; /* who of it has asked for its end, and why; "": nobody */
+    char name[96];   /* the engine's, when it began, or was let go */
     bool said_hello, device, exited;
     bool worked;   /* a stream on it has filtered frames */
     bool programs; /* it may start some */

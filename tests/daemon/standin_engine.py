@@ -121,6 +121,14 @@ class Engine:
                   device=True)
         os._exit(75)
 
+    def killed(self):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    def stands(self):
+        self.tell(tell='state', stream=self.stream, state='failed', why='a stage stands',
+                  device=False, stands=True)
+        os._exit(1)
+
     def last_words(self):
         """So many that who reads them sees the end of the process before the last one."""
         parent = os.getppid()

@@ -225,6 +225,24 @@ class Hostile(DaemonTest):
         self.assertIsNone(daemon.process.poll(), daemon.told())
         self.be_honest(daemon)
 
+    def test_ends_in_words(self):
+        """Who asked for the end of an engine and why, and how it ended: in status and log."""
+        killed = 'killed, for its link ended (the connection is closed) and it did not'
+        for end, wanted in (
+                ('stands', 'the engine ended with status 1; asked for by stream one: a stage stands'),
+                ('device', 'the GPU failed (the engine ended with status 75); asked for by stream '
+                           'one: the GPU is lost'),
+                ('killed', 'the engine was ended by signal 9 (Killed)'), ('closes', killed)):
+            daemon = self.hostile('hello,start,running,' + end)
+            self.assertTrue(wait_until(lambda: any(
+                engine['last_failure'] for engine in daemon.status()['engines'])), daemon.told())
+            self.assertEqual(daemon.engines()['cpu']['last_failure'], wanted)
+            self.assertIn('engine cpu: ' + wanted, daemon.told())
+            self.assertIn('stream one: restarting: ' + wanted, daemon.told())
+            self.end(daemon)
+            os.unlink(self.path('starts'))
+            self.assertIn('asked to finish: halod is stopping', daemon.told())
+
     def test_a_gpu_that_fails(self):
         """After three ends with status 75 in a row: on the CPU, which is said."""
         for end in ('device', 'status_75', 'last_words'):
