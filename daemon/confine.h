@@ -2,9 +2,9 @@
  * What an engine gives up before it does anything: new privileges, and system calls that it never
  * needs. What libraries try and can do without fails (EPERM, ENOSYS, EAFNOSUPPORT): to take a
  * connection, to start programs, to signal others or have a descriptor do it, to change others'
- * limits, priorities and processors, sockets of families other than Unix, IP and netlink. What only somebody else's code would do ends the process, with a line that names the
- * call: to look into other processes, mounts, namespaces, modules, keys, other users' rights,
- * clocks. */
+ * limits, priorities and processors, sockets of families other than Unix, IP and netlink. What only
+ * somebody else's code would do ends the process, with a line that names the call: to look into
+ * other processes, mounts, namespaces, modules, keys, other users' rights, clocks. */
 #ifndef HALO_CONFINE_H
 #define HALO_CONFINE_H
 

@@ -50,12 +50,23 @@ static void turn_away(int fd)
     close(fd);
 }
 
+/* An engine has the daemon's user, and so passes the mode of the socket. */
+static bool is_an_engine(const struct halo_control *control, int fd)
+{
+    struct ucred peer;
+    socklen_t length = sizeof peer;
+    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 &&
+           halo_supervisor_is_engine(control->clients.host.supervisor, peer.pid);
+}
+
 /* Whether there may be another one. */
 static bool let_in(struct halo_control *control)
 {
     const int fd = halo_listen_accept(control->listen.fd, HALO_LISTEN_SPARE_CONTROL, NULL, NULL);
-    if (fd == -EAGAIN)
+    if (fd == -EAGAIN) {
+        halo_supervisor_forget_dead(control->clients.host.supervisor);
         return false;
+    }
     if (fd == -EUSERS) {
         halo_log(HALO_LOG_WARNING, "control: a client was sent away: too many open files");
         return true;
@@ -66,20 +77,27 @@ static bool let_in(struct halo_control *control)
         uv_poll_stop(&control->poll);
         return false;
     }
-    if (control->clients.count >= HALO_VARLINK_CLIENTS &&
-        !halo_clients_make_room(&control->clients))
+    if (is_an_engine(control, fd))
+        close(fd);
+    else if (control->clients.count >= HALO_VARLINK_CLIENTS &&
+             !halo_clients_make_room(&control->clients))
         turn_away(fd);
     else if (halo_client_create(&control->clients, fd))
         halo_log(HALO_LOG_WARNING, "control: no memory for a client");
     return true;
 }
 
+static void let_some_in(struct halo_control *control)
+{
+    for (int i = 0; i < AT_ONCE && let_in(control); i++)
+        ;
+}
+
 static void on_connection(uv_poll_t *poll, int status, int events)
 {
     (void)status;
     (void)events;
-    for (int i = 0; i < AT_ONCE && let_in(poll->data); i++)
-        ;
+    let_some_in(poll->data);
 }
 
 static void on_tick(uv_timer_t *timer)
@@ -92,6 +110,7 @@ static void on_tick(uv_timer_t *timer)
     }
     if (!uv_is_active((uv_handle_t *)&control->poll))
         uv_poll_start(&control->poll, UV_READABLE, on_connection);
+    let_some_in(control);
 }
 
 static void on_event(struct halo_listener *listener, json_t *event)

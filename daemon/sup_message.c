@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * What engines say. An engine reads hostile bytes, so it may be hostile itself: each field is
- * checked, what makes no sense is counted and ignored, and only its own streams are touched. */
+ * checked, what makes no sense is counted and ignored up to a limit, and only its own streams are
+ * touched. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -201,9 +202,8 @@ static void on_message(void *arg, json_t *message, const int *fds, int count)
     } else {
         good = take_of_stream(process, tell, message, fds, count);
     }
-    if (!good && process->engine && process->engine->ignored++ == 0)
-        halo_log(HALO_LOG_WARNING, "engine %s says what makes no sense: ignored",
-                 process->engine->name);
+    if (!good)
+        sv_process_strays(process, "says what makes no sense");
 }
 
 /* Its status tells more, and comes in a moment; unless it has only closed the link, then the clock

@@ -32,6 +32,7 @@ static void forget(struct sv_process *process)
     process->link = NULL;
     if (process->deadline == UINT64_MAX)
         process->sv->abandoned--;
+    sv_process_remember(process->sv, process->handle.pid);
     uv_close((uv_handle_t *)&process->handle, free_process);
 }
 

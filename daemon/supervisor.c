@@ -144,6 +144,7 @@ void halo_supervisor_destroy(struct halo_supervisor *sv)
         sv_stream_destroy(sv->streams);
     halo_daemon_settings_destroy(sv->settings);
     av_packet_free(&sv->packet);
+    free(sv->dead);
     free(sv);
 }
 

@@ -95,6 +95,12 @@ bool halo_supervisor_is_alive(const struct halo_supervisor *sv);
 /* Engines that are still there. */
 int halo_supervisor_engines(const struct halo_supervisor *sv);
 
+/* Whether a process that connected is an engine or started by one, as far as its parents are known;
+ * counted as a message that makes no sense. An engine that has died counts as one until
+ * halo_supervisor_forget_dead(): when no connection waits that it may have made. */
+bool halo_supervisor_is_engine(struct halo_supervisor *sv, pid_t pid);
+void halo_supervisor_forget_dead(struct halo_supervisor *sv);
+
 /* The JPEG encoding of a stream, for HTTP; NULL: no such stream. Valid until the stream is removed,
  * which ends its takers. */
 struct halo_feed *halo_supervisor_jpeg(struct halo_supervisor *sv, const char *name);

@@ -10,6 +10,7 @@
  *   sup_gpu.c        which GPU a stream without a number goes to
  *   sup_process.c    their processes
  *   sup_message.c    what these say
+ *   sup_stray.c      what they do that no engine does
  *   sup_request.c    questions to an engine that somebody waits for
  *   sup_reload.c     new settings
  *   sup_masks.c      the files of its masks
@@ -42,7 +43,9 @@ enum {
     SV_GONE_MS = 15000,     /* for a stream to finish */
     SV_LAST_WORDS_MS = 200, /* between the end of a link and the status of its process */
     SV_IDLE_MS = 2000,      /* an engine without streams is kept */
-    SV_BACKOFF_MS = 250,    /* doubles ... */
+    SV_STRAYS_MOST = 100,   /* senseless messages of an engine in ... */
+    SV_STRAYS_MS = 60000,
+    SV_BACKOFF_MS = 250, /* doubles ... */
     SV_BACKOFF_MOST_MS = 5000,
     SV_GOOD_MS = 10000,      /* of good running, and the pauses begin anew */
     SV_REPLY_MS = 4500,      /* for an answer; with the clock's grain less than the five seconds */
@@ -91,6 +94,8 @@ struct sv_process {
     char name[96];   /* the engine's, when it began, or was let go */
     bool said_hello, device, exited;
     bool worked;   /* a stream on it has filtered frames */
+    int senseless; /* messages, since senseless_since */
+    uint64_t senseless_since;
     bool programs; /* it may start some */
 };
 
@@ -112,7 +117,7 @@ struct sv_engine {
     int stood;           /* lost for it, in a row */
     uint64_t idle_since; /* without streams; 0: has some */
     char why[600];       /* of the last failure, "" */
-    int64_t ignored;     /* messages that made no sense */
+    int64_t ignored;     /* messages that made no sense, and connections */
     struct halo_link_gpu gpu_memory[HALO_LINK_GPUS];
     int gpus; /* of them, that it uses now */
 };
@@ -236,6 +241,8 @@ struct halo_supervisor {
     void (*stopped)(void *arg);
     void *stopped_arg;
     int abandoned; /* processes that did not die in time */
+    pid_t *dead;   /* engines that may have left a connection to the control socket */
+    int deads;
 };
 
 static inline uint64_t sv_now(const struct halo_supervisor *sv)
@@ -355,6 +362,13 @@ void sv_process_quit(struct sv_process *process); /* let go: finishes, or is kil
 void sv_process_kill(struct sv_process *process); /* let go at once */
 void sv_process_step(struct sv_process *process);
 void sv_process_forget_all(struct halo_supervisor *sv); /* those that do not die */
+
+/* ---- sup_stray.c ---- */
+/* It has done what no engine does ("says what makes no sense"): counted, and too much of it is the
+ * end of the process. */
+void sv_process_strays(struct sv_process *process, const char *what);
+/* What it wrote to the control socket may be read after its end. */
+void sv_process_remember(struct halo_supervisor *sv, pid_t pid);
 
 /* ---- sup_message.c ---- */
 extern const struct halo_link_ops sv_link_ops; /* arg: struct sv_process */

@@ -9,6 +9,7 @@ import select
 import signal
 import socket
 import sys
+import threading
 import time
 
 FOLDER = os.environ['STANDIN_FOLDER']
@@ -30,6 +31,8 @@ class Engine:
         self.link.setblocking(True)
         self.stream = None
         self.at_end = lambda: None
+        with open(os.path.join(FOLDER, 'starts')) as file:
+            self.number = len(file.readlines())
 
     def tell(self, *fds, **words):
         self.raw(json.dumps(words).encode(), fds)
@@ -146,12 +149,15 @@ class Engine:
     def status_75(self):
         os._exit(75)
 
-    def nonsense(self):
+    def little_nonsense(self):
+        self.nonsense(60)
+
+    def nonsense(self, count=3000):
         bad = [None, True, -1, 1 << 62, -(1 << 62), 1.5, '', 'x' * 5000, [], {}, [[]], {'a': {}}]
         tells = ['hello', 'ring', 'state', 'set', 'snapshot', 'stats', 'gone', 'encoding', 'x', '']
         keys = ['stream', 'encoding', 'state', 'why', 'device', 'id', 'streams', 'pid', 'version']
-        choose = random.Random(5)
-        for _ in range(3000):
+        choose = random.Random(self.number)
+        for _ in range(count):
             words = {'tell': choose.choice(tells + bad[:3])}
             for key in choose.sample(keys, choose.randrange(len(keys))):
                 words[key] = choose.choice(bad + [self.stream, 0, 1, 'running', 'failed'])
@@ -221,7 +227,59 @@ class Engine:
 
     def floods(self):
         while True:
-            self.bad_stats()
+            self.tell(tell='stats', streams={self.stream: {'decoded': -1, 'backend': 'x' * 999}})
+
+    # ---- to the control socket, and not over the link ----
+
+    def control(self, method, **parameters):
+        control = socket.socket(socket.AF_UNIX)
+        control.connect(os.path.join(FOLDER, 'control.sock'))
+        call = {'method': 'io.halod.Control.' + method, 'parameters': parameters}
+        try:
+            control.sendall(json.dumps(call).encode() + b'\0')
+            return control, control.recv(1 << 16)
+        except OSError:
+            return control, b''
+
+    def note_control(self, who):
+        with open(os.path.join(FOLDER, 'controlled'), 'a') as file:
+            print(who, len(self.control('Stop', name=self.stream)[1]), file=file)
+
+    def controls(self):
+        """By itself, by a thread, and by a child's child."""
+        self.note_control('engine')
+        thread = threading.Thread(target=self.note_control, args=['thread'])
+        thread.start()
+        thread.join()
+        child = os.fork()
+        if child == 0:
+            grandchild = os.fork()
+            if grandchild == 0:
+                self.note_control('grandchild')
+                os._exit(0)
+            os.waitpid(grandchild, 0)
+            os._exit(0)
+        os.waitpid(child, 0)
+
+    def controls_for_ever(self):
+        while True:
+            self.control('Status')
+
+    def controls_and_dies(self):
+        """So many connections that the supervisor learns of its end before it takes the last."""
+        parent = os.getppid()
+        if os.fork() == 0:
+            self.link.close()
+            time.sleep(0.5)
+            os.kill(parent, signal.SIGCONT)
+            os._exit(0)
+        os.kill(parent, signal.SIGSTOP)
+        controls = [socket.socket(socket.AF_UNIX) for _ in range(40)]
+        for control in controls:
+            control.connect(os.path.join(FOLDER, 'control.sock'))
+            control.sendall(json.dumps({'method': 'io.halod.Control.Stop',
+                                        'parameters': {'name': self.stream}}).encode() + b'\0')
+        os._exit(1)
 
 
 def main():

@@ -285,6 +285,18 @@ struct halo_feed *halo_supervisor_jpeg(struct halo_supervisor *sv, const char *n
     return i < 0 ? NULL : &sv->stream[i].feed;
 }
 
+bool halo_supervisor_is_engine(struct halo_supervisor *sv, pid_t pid)
+{
+    (void)sv;
+    (void)pid;
+    return false;
+}
+
+void halo_supervisor_forget_dead(struct halo_supervisor *sv)
+{
+    (void)sv;
+}
+
 void halo_supervisor_listen(struct halo_supervisor *sv, struct halo_listener *listener)
 {
     listener->next = sv->first;

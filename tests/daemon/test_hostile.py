@@ -59,8 +59,43 @@ class Hostile(DaemonTest):
         return daemon
 
     def test_nonsense(self):
-        daemon = self.outlived('hello,start,nonsense,bad_stats,alive', restarts=False)
+        daemon = self.outlived('hello,start,little_nonsense,bad_stats,alive', restarts=False)
         self.assertIn('makes no sense', daemon.told())
+
+    def test_much_nonsense(self):
+        """Other nonsense with each start."""
+        daemon = self.outlived('hello,start,nonsense,alive', restarts=True)
+        self.assertIn('it says what makes no sense, more than 100 times in a minute',
+                      daemon.told())
+
+    def controlled(self):
+        try:
+            with open(self.path('controlled')) as file:
+                return file.read().split('\n')[:-1]
+        except FileNotFoundError:
+            return []
+
+    def test_control(self):
+        """An engine has halod's user, and is not let in, nor who it starts."""
+        daemon = self.hostile('hello,start,running,controls,alive')
+        self.assertTrue(wait_until(lambda: len(self.controlled()) == 3), daemon.told())
+        self.assertEqual(self.controlled(), ['engine 0', 'thread 0', 'grandchild 0'])
+        self.assertEqual(daemon.told().count('wants to control halod: ignored'), 1, daemon.told())
+        self.assertEqual(daemon.state('one'), 'running', daemon.told())
+        self.assertEqual(daemon.engines()['cpu']['ignored_messages'], 3)
+        self.assertEqual(len(self.starts()), 1)
+        self.be_honest(daemon)
+
+    def test_control_for_ever(self):
+        daemon = self.outlived('hello,start,running,controls_for_ever', restarts=True)
+        self.assertIn('it wants to control halod, more than 100 times', daemon.told())
+
+    def test_control_by_one_that_has_died(self):
+        """Its call is read after its end was seen."""
+        daemon = self.hostile('hello,start,running,controls_and_dies')
+        self.assertTrue(wait_until(lambda: 'an engine that is over (' in daemon.told(), 15), daemon.told())
+        self.assertNotIn(daemon.state('one'), ('stopped', 'disabled'), daemon.told())
+        self.be_honest(daemon)
 
     def test_rings(self):
         self.outlived('hello,start,ring_out_of_range,alive', restarts=False)
