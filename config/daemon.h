@@ -134,6 +134,7 @@ struct halo_stream_settings {
     int hwaccel;         /* enum halo_hwaccel */
     int gpu;             /* negative: the one with most to spare */
     int depth, threads;
+    int max_pixels; /* of a picture that is decoded */
     double gpu_timeout;
     double input_timeout; /* seconds without a packet from a live input until it is opened again */
     int on_error;         /* enum halo_on_error */

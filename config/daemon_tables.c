@@ -2,6 +2,8 @@
  * The rows of the daemon's file. */
 #include "config/daemon_tables.h"
 
+#include <limits.h>
+
 #include "config/log.h"
 #include "config/run.h"
 
@@ -131,6 +133,8 @@ const struct halo_option halo_stream_options[] = {
     {"own_engine", NULL, HALO_OPTION_FLAG, AT(own_engine), .help = "runs in a process of its own"},
     {"gpu_timeout", NULL, HALO_OPTION_TIME, AT(gpu_timeout), 10, 0.1, 3600,
      .help = "how long the GPU may take for a frame"},
+    {"max_pixels", NULL, HALO_OPTION_INT, AT(max_pixels), HALO_MAX_PIXELS, 1, INT_MAX,
+     .help = "of a picture of the input; larger ones are not decoded"},
     {"input_timeout", NULL, HALO_OPTION_TIME, AT(input_timeout), 10, 0.1, 3600,
      .help = "how long a live input may be silent before it is opened again"},
     {"on_error", NULL, HALO_OPTION_CHOICE, AT(on_error), HALO_ON_ERROR_CARD, .choices = on_errors,

@@ -3,6 +3,7 @@
 #include "config/run.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -77,6 +78,8 @@ const struct halo_option halo_run_options[] = {
      .help = "number of the GPU, or auto (the default): the one with most to spare"},
     {"depth", NULL, HALO_OPTION_INT, AT(depth), 3, 1, 16,
      .help = "frames on their way through the GPU at once; 2 is double buffering"},
+    {"max_pixels", NULL, HALO_OPTION_INT, AT(max_pixels), HALO_MAX_PIXELS, 1, INT_MAX,
+     .help = "of a picture of IN; larger ones are not decoded"},
     {"gpu_timeout", NULL, HALO_OPTION_TIME, AT(gpu_timeout), 10, 0.1, 3600,
      .help = "how long the GPU may take for a frame before the run fails"},
     {"pinned_memory", NULL, HALO_OPTION_INT, AT(pinned_memory), -1, 0, 1 << 20, .argument = "MIB",

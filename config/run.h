@@ -20,6 +20,10 @@ enum halo_hwaccel {
     HALO_HWACCEL_NONE,
 };
 
+/* 8192x8192, twice what 8K has. A picture of 4:2:0 with 8 bits takes 96 MiB then, and a decoder
+ * keeps several. */
+enum { HALO_MAX_PIXELS = 1 << 26 };
+
 struct halo_run_settings {
     char *input;         /* -i */
     const char *url;     /* what is opened, where input only names it; not owned; NULL: input */
@@ -44,6 +48,7 @@ struct halo_run_settings {
     int gpu;            /* number of the device; negative: the one with most to spare */
     int depth;          /* frames in flight on it */
     int threads;        /* filter workers; 0: one for each CPU */
+    int max_pixels;     /* of a picture that is decoded */
     int pinned_memory;  /* MiB that may be page-locked; negative where not given */
     double gpu_timeout; /* seconds that a frame may take there */
     int log_level;      /* enum halo_log_level */

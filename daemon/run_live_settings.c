@@ -236,6 +236,7 @@ static void fill_stream(struct halo_stream_settings *ret, const struct halo_run_
     ret->depth = run->depth;
     ret->threads = run->threads;
     ret->gpu_timeout = run->gpu_timeout;
+    ret->max_pixels = run->max_pixels;
 }
 
 static int find(struct halo_camera_id *ret, const struct halo_run_settings *run,

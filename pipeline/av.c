@@ -39,19 +39,58 @@ int halo_av_errno(int averror)
     }
 }
 
-/* Frame threads have copies of the context, and with it of opaque. */
-static void count_complaint(void *avcl, const AVClass *class)
+static _Thread_local struct halo_complaints *probe;
+
+void halo_av_probe(struct halo_complaints *complaints)
 {
-    struct halo_complaints *to = NULL;
+    probe = complaints;
+}
+
+/* Frame threads have copies of the context, and with it of opaque. */
+static struct halo_complaints *complaints_of(void *avcl, const AVClass *class)
+{
     if (class == avcodec_get_class()) {
         const AVCodecContext *c = avcl;
-        to = c->codec && av_codec_is_decoder(c->codec) ? c->opaque : NULL;
-    } else if (class == avformat_get_class()) {
-        const AVFormatContext *f = avcl;
-        to = f->iformat ? f->opaque : NULL;
+        return c->codec && av_codec_is_decoder(c->codec) ? c->opaque : NULL;
     }
+    if (class == avformat_get_class()) {
+        const AVFormatContext *f = avcl;
+        return f->iformat ? f->opaque : NULL;
+    }
+    return NULL;
+}
+
+/* FFmpeg gives back the same error for this as for damage; the line is that of a part of the
+ * decoder's, its parent. */
+static void note_too_large(void *avcl, const AVClass *class, const char *text)
+{
+    unsigned width, height;
+    if (!class || !class->parent_log_context_offset ||
+        sscanf(text, "Picture size %ux%u exceeds specified max", &width, &height) != 2)
+        return;
+    void *parent = *(void **)((char *)avcl + class->parent_log_context_offset);
+    struct halo_complaints *to = parent ? complaints_of(parent, *(const AVClass **)parent) : NULL;
+    to = to ? to : probe;
     if (to)
-        atomic_fetch_add(&to->lines, 1);
+        atomic_store(&to->too_large, (long long)width << 32 | height);
+}
+
+int halo_av_check_size(const char *name, int64_t width, int64_t height, int64_t most,
+                       struct halo_error *err)
+{
+    if (!most || width <= 0 || height <= most / width)
+        return 0;
+    return halo_fail(err, -EFBIG,
+                     "%s: its pictures of %lldx%lld are larger than max_pixels allows (%lld): "
+                     "raise it where they are meant",
+                     name, (long long)width, (long long)height, (long long)most);
+}
+
+int halo_av_check_complaints(const char *name, const struct halo_complaints *complaints,
+                             int64_t most, struct halo_error *err)
+{
+    const int64_t size = atomic_load(&complaints->too_large);
+    return halo_av_check_size(name, size >> 32, size & UINT32_MAX, most, err);
 }
 
 /* Of hardware decoding that is not set up: the line before says why. */
@@ -65,8 +104,9 @@ static void keep_line(void *avcl, int level, const char *format, va_list args)
 {
     const enum halo_log_level shown = halo_log_get_level();
     const AVClass *class = avcl ? *(const AVClass **)avcl : NULL;
-    if (level <= AV_LOG_ERROR)
-        count_complaint(avcl, class);
+    struct halo_complaints *to = level <= AV_LOG_ERROR ? complaints_of(avcl, class) : NULL;
+    if (to)
+        atomic_fetch_add(&to->lines, 1);
     if (level > AV_LOG_ERROR && shown < HALO_LOG_DEBUG)
         return;
     if (level > AV_LOG_VERBOSE)
@@ -76,6 +116,7 @@ static void keep_line(void *avcl, int level, const char *format, va_list args)
     text[strcspn(text, "\n")] = 0;
     if (!*text)
         return;
+    note_too_large(avcl, class, text);
     const char *name = class ? class->item_name(avcl) : "ffmpeg";
     if (level <= AV_LOG_ERROR && !is_echo(text)) {
         pthread_mutex_lock(&log_lock);

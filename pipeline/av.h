@@ -30,7 +30,20 @@ void halo_av_init_log(void);
  * before it is opened. Those that conceal damage say so in no other way. */
 struct halo_complaints {
     atomic_int lines;
+    atomic_llong too_large; /* width << 32 | height of pictures that max_pixels refused; 0: none */
 };
+
+/* Where decoders without an opaque note what is too large, those of avformat_find_stream_info()
+ * on this thread; NULL: nowhere. */
+void halo_av_probe(struct halo_complaints *complaints);
+
+/* Whether that many pixels are more than `most` (0: no limit): -EFBIG with err filled, which names
+ * the key. */
+int halo_av_check_size(const char *name, int64_t width, int64_t height, int64_t most,
+                       struct halo_error *err);
+/* The same of what complaints have seen refused. */
+int halo_av_check_complaints(const char *name, const struct halo_complaints *complaints,
+                             int64_t most, struct halo_error *err);
 
 /* "00:01:02.345" of a time in seconds. Returns text. */
 const char *halo_av_clock(double seconds, char *text, size_t size);

@@ -136,7 +136,10 @@ int halo_decoder_open(struct halo_decoder **ret, const char *name, AVStream *str
     d->damage = damage;
     d->last_pts = d->packet_time = AV_NOPTS_VALUE;
     d->hw = halo_decode_hw_create(&d->settings.hw, stream);
-    const int r = open_codec(d, err);
+    int r = halo_av_check_size(name, stream->codecpar->width, stream->codecpar->height,
+                               settings->most_pixels, err);
+    if (r >= 0)
+        r = open_codec(d, err);
     if (r < 0)
         halo_decoder_close(d);
     else
@@ -182,6 +185,11 @@ static int fail_damaged(struct halo_decoder *d, int64_t ts, int averror, struct 
     if (lost < 0)
         return lost;
     const double time = ts == AV_NOPTS_VALUE ? 0 : ts * av_q2d(d->stream->time_base);
+    const int large = d->settings.whole ? 0
+                                        : halo_av_check_complaints(d->name, &d->complaints,
+                                                                   d->settings.most_pixels, err);
+    if (large < 0)
+        return large;
     const int ret =
         halo_fail(err, -EBADMSG, "%s: damaged at %s: stream %d (%s): %s", d->name,
                   halo_av_clock(time, clock, sizeof clock), d->stream->index,

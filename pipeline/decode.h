@@ -18,8 +18,10 @@ struct halo_decoder_settings {
     struct halo_memory *memory; /* what the pictures are decoded into on the host */
     struct halo_decode_hw_wish hw;
     bool live;           /* no picture is held back to decode others beside it */
-    int64_t most_pixels; /* of a picture, more is damage; 0: as FFmpeg has it */
-    bool whole; /* pictures with damage are dropped, whatever is accepted, and none is concealed */
+    int64_t most_pixels; /* of a picture, more is refused; 0: as FFmpeg has it */
+    bool
+        whole; /* pictures with damage are dropped, whatever is accepted, and none is concealed; one
+                   that is too large is damage */
 };
 
 /* 0; -ENOTSUP (no decoder), -errno, with err filled. name: of the input, for messages; it, stream,

@@ -37,6 +37,7 @@ static void fill_run(struct halo_live *live)
     run->gpu = set->gpu;
     run->depth = set->depth;
     run->threads = set->threads;
+    run->max_pixels = set->max_pixels;
 }
 
 static int init_locks(struct halo_live *live)

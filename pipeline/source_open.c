@@ -86,17 +86,41 @@ static int open_format(AVFormatContext **ret_f, const struct halo_run_settings *
     return ret;
 }
 
-static int find_streams(AVFormatContext *f, const char *name, bool longer, struct halo_error *err)
+/* Decodes pictures to look at them, as large as the decoder may. */
+static int probe_streams(AVFormatContext *f, int max_pixels, struct halo_complaints *complaints)
 {
+    const unsigned count = f->nb_streams; /* more may come meanwhile */
+    AVDictionary **options = av_calloc(count ? count : 1, sizeof *options);
+    if (!options)
+        return AVERROR(ENOMEM);
+    for (unsigned i = 0; i < count && max_pixels; i++)
+        av_dict_set_int(&options[i], "max_pixels", max_pixels, 0);
+    halo_av_probe(complaints);
+    const int ret = avformat_find_stream_info(f, options);
+    halo_av_probe(NULL);
+    for (unsigned i = 0; i < count; i++)
+        av_dict_free(&options[i]);
+    av_free(options);
+    return ret;
+}
+
+static int find_streams(AVFormatContext *f, const struct halo_run_settings *set, bool longer,
+                        struct halo_complaints *complaints, struct halo_error *err)
+{
+    const char *name = set->input;
     char why[400];
     if (longer) {
         f->probesize = LONG_PROBE;
         f->max_analyze_duration = LONG_ANALYSIS * (int64_t)AV_TIME_BASE;
     }
-    const int ret = avformat_find_stream_info(f, NULL);
+    const int ret = probe_streams(f, set->max_pixels, complaints);
     if (ret < 0)
         return halo_fail(err, halo_av_errno(ret), "%s: its streams cannot be read: %s", name,
                          halo_av_reason(ret, why, sizeof why));
+    for (unsigned i = 0; i < f->nb_streams; i++)
+        if (f->streams[i]->codecpar->codec_type == AVMEDIA_TYPE_VIDEO &&
+            f->streams[i]->codecpar->width <= 0)
+            return halo_av_check_complaints(name, complaints, set->max_pixels, err);
     return 0;
 }
 
@@ -127,12 +151,12 @@ int halo_source_open_format(AVFormatContext **ret, const struct halo_run_setting
     AVFormatContext *f = NULL;
     int r = open_format(&f, set, forced, interrupt, complaints, err);
     if (r >= 0)
-        r = find_streams(f, set->input, false, err);
+        r = find_streams(f, set, false, complaints, err);
     if (r >= 0 && waits_for_stream(f, set->no_audio)) {
         avformat_close_input(&f);
         r = open_format(&f, set, forced, interrupt, complaints, err);
         if (r >= 0)
-            r = find_streams(f, set->input, true, err);
+            r = find_streams(f, set, true, complaints, err);
     }
     if (r < 0)
         avformat_close_input(&f);

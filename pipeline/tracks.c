@@ -202,6 +202,7 @@ struct halo_decoder_settings halo_track_decoder(const struct halo_run_settings *
     const bool on_device = halo_ring_ops(ring)->submit != NULL;
     return (struct halo_decoder_settings){
         .memory = halo_ring_memory(ring),
+        .most_pixels = settings->max_pixels,
         .hw = {.hwaccel = (enum halo_hwaccel)settings->hwaccel,
                .gpu = halo_ring_gpu(ring, settings->gpu),
                .on_device = on_device,

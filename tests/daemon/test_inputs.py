@@ -181,6 +181,20 @@ class Inputs(DaemonTest):
         self.assertEqual(daemon.status('one')['restarts'], 0)
         self.assertNotIn('geheim', daemon.told() + json.dumps(daemon.status()))
 
+    def test_too_large(self):
+        """Said, and nothing is decoded; with another limit it runs."""
+        path = self.path('a.mkv')
+        subprocess.run([FFMPEG, '-nostdin', '-v', 'error', '-f', 'lavfi', '-i',
+                        'testsrc2=size=320x240:rate=25', '-t', '1', path], check=True)
+        stream = self.stream(input=path, loop=True, realtime=True, max_pixels=320 * 240 - 1)
+        daemon = self.start({'one': stream})
+        wanted = 'its pictures of 320x240 are larger than max_pixels allows (76799)'
+        self.assertTrue(wait_until(lambda: wanted in daemon.status('one')['why']), daemon.told())
+        self.assertEqual(daemon.status('one')['decoded'], 0)
+        daemon.write({'one': {**stream, 'max_pixels': 320 * 240}})
+        daemon.control('Reload')
+        daemon.wait_state('one', 'running')
+
     def test_nobody_is_there_yet(self):
         """A source that comes after the daemon; nobody sees anything before it."""
         port = free_port()

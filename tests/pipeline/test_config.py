@@ -460,7 +460,7 @@ class Manual(ConfigTest):
     def word_of(value):
         if isinstance(value, bool):
             return str(value).lower()
-        return re.escape(value) if isinstance(value, str) else f'{value:g}'
+        return re.escape(value) if isinstance(value, str) else f'{value:.10g}'
 
     def check_keys(self, section, schema):
         documented = set(re.findall(r'(?m)^\*([a-z0-9_]+):\*', self.sections()[section]))

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Healthy inputs that are not made like most: clocks that jump or begin below 0, edit lists, streams
 that begin late, formats that count or mark their frames in their own way."""
+import os
 import struct
 from fractions import Fraction
 
@@ -17,6 +18,42 @@ def content(path):
 def transport(*extra, seconds=4):
     return clip('.ts', *video_source(seconds=seconds), *audio_source(seconds), *X264, '-bf', '2',
                 '-g', '25', '-c:a', 'mp2', '-shortest', *extra)
+
+
+class Sizes(HaloTest):
+    """A picture is not decoded where it has more pixels than -max_pixels."""
+
+    def refused(self, source, size, *options):
+        run = self.halod('run', *options, '-i', source, '-vf', 'gblur=sigma=2', self.path('o.mkv'),
+                         code=1)
+        self.says_once(run, f'its pictures of {size} are larger than max_pixels allows')
+        self.assertFalse(os.path.exists(self.path('o.mkv')))
+
+    def test_large(self):
+        """Few bytes that want much memory, with a header that tells and with none."""
+        for ending in '.mjpeg', '.mkv':
+            with self.subTest(ending):
+                source = clip(ending, '-f', 'lavfi', '-i', 'color=gray:s=8200x8200', '-frames:v',
+                              '1', '-c:v', 'mjpeg', '-pix_fmt', 'yuvj420p')
+                self.refused(source, '8200x8200')
+
+    def test_limit(self):
+        for codec in (['-c:v', 'mjpeg', '-pix_fmt', 'yuvj420p'], X264):
+            source = clip('.mkv', *video_source('320x240'), *codec)
+            self.refused(source, '320x240', '-max_pixels', 320 * 240 - 1)
+            self.filtered(source, 'whole.mkv', '-max_pixels', 320 * 240)
+
+    def test_later(self):
+        """Small ones first; not even where damage is read past."""
+        small = clip('.mjpeg', *video_source('320x240'), '-c:v', 'mjpeg', '-pix_fmt',
+                     'yuvj420p')
+        large = clip('.mjpeg', *video_source('640x480'), '-c:v', 'mjpeg', '-pix_fmt',
+                     'yuvj420p')
+        grows = self.path('grows.mjpeg')
+        with open(grows, 'wb') as file:
+            file.write(content(small) + content(large))
+        for option in ([], ['-keep_going']):
+            self.refused(grows, '640x480', '-max_pixels', 100000, *option)
 
 
 class Clocks(HaloTest):

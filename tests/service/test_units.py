@@ -98,6 +98,14 @@ class Units(unittest.TestCase):
             for name in ('ptrace', 'mount', 'bpf', 'kexec_load', 'init_module'):
                 self.assertNotIn(name, allowed, unit)
 
+    def test_memory(self):
+        """All that run halod have a limit, beyond which one engine ends and the others go on."""
+        for unit in ('halod.service', 'halod@.service', 'halod-user.service'):
+            with open(os.path.join(self.folder, unit)) as file:
+                text = file.read()
+            self.assertRegex(text, r'(?m)^MemoryMax=75%$', unit)
+            self.assertRegex(text, r'(?m)^OOMPolicy=continue$', unit)
+
     def test_drop_ins(self):
         for name in ('network.conf', 'recordings.conf'):
             folder = os.path.join(self.folder, 'halod.service.d')

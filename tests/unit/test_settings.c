@@ -171,6 +171,7 @@ static void defaults(void **state)
     assert_true(a->enabled && !a->loop && !a->realtime && !a->own_engine);
     assert_true(a->backend == 0 && a->hwaccel == 0 && a->gpu < 0 && a->depth == 3);
     assert_true(a->gpu_timeout == 10 && a->input_timeout == 10 && a->last_for == 5);
+    assert_int_equal(a->max_pixels, 8192 * 8192);
     assert_int_equal(a->on_error, HALO_ON_ERROR_CARD);
     assert_int_equal(a->restart, HALO_RESTART_ON_FAILURE);
     assert_null(s->http.listen);
