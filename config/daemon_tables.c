@@ -71,6 +71,8 @@ const struct halo_output_place halo_output_places[] = {
 #define HOST   "(\\[[0-9A-Fa-f:.]+\\]|[A-Za-z0-9._-]+)(:[0-9]+)?"
 #define ORIGIN "https?://" HOST
 
+#define SIDE "[1-9][0-9]{0,4}"
+
 const struct halo_option halo_daemon_options[] = {
     {"version", NULL, HALO_OPTION_INT, offsetof(struct halo_daemon_settings, version), 1, 1, 1,
      .help = "of the file's format"},
@@ -221,8 +223,11 @@ const struct halo_option halo_video_options[] = {
     {"preset", NULL, HALO_OPTION_STRING, AT(preset), .help = "the encoder's preset",
      .pattern = "^[A-Za-z0-9_-]+$", .form = "a word such as fast"},
     {"size", NULL, HALO_OPTION_STRING, AT(size),
-     .help = "scaled to this after the filters (default: the input's; v4l2: 1280x720)",
-     .pattern = "^[1-9][0-9]{0,4}x[1-9][0-9]{0,4}$", .form = "WIDTHxHEIGHT such as 1280x720"},
+     .help =
+         "scaled to this after the filters (default: the input's; v4l2: 1280x720); a side of -1 "
+         "follows from the other, as the picture has it",
+     .pattern = "^" SIDE "x(-1|" SIDE ")$|^-1x" SIDE "$",
+     .form = "WIDTHxHEIGHT such as 1280x720, or 640x-1"},
     {"chroma", NULL, HALO_OPTION_CHOICE, AT(chroma), 0, .choices = chromas,
      .help = "420: colours of half the width and height, which all players have; source: as the "
              "filters give them; auto: 420 but with codecs for editing and archives"},

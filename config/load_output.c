@@ -174,8 +174,13 @@ static void finish_camera(struct halo_loader *l, struct halo_output_settings *ou
         count++;
     if (!halo_camera_formats[count])
         halo_loader_say_of(l, node, "format", "must be yuyv, yu12, nv12 or mjpeg");
-    if (video->size && sscanf(video->size, "%dx%d", &width, &height) == 2 &&
-        (width % 2 || height % 2))
+    if (video->size && strstr(video->size, "-1"))
+        halo_loader_say_of(l, node, "video",
+                           "size: %s: of a virtual camera both sides are given: programs see it "
+                           "before there is a picture",
+                           video->size);
+    else if (video->size && sscanf(video->size, "%dx%d", &width, &height) == 2 &&
+             (width % 2 || height % 2))
         halo_loader_say_of(l, node, "video", "size: %s: of a virtual camera it is even",
                            video->size);
     if (width > MOST_SIDE || height > MOST_SIDE)

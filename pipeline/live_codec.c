@@ -4,10 +4,10 @@
 #include <errno.h>
 #include <libavutil/imgutils.h>
 #include <libavutil/mem.h>
-#include <libavutil/parseutils.h>
 #include <libavutil/pixdesc.h>
 #include <string.h>
 
+#include "config/log.h"
 #include "pipeline/av.h"
 #include "pipeline/format.h"
 #include "pipeline/live_private.h"
@@ -17,14 +17,14 @@ enum {
     MOST_GOP = 600, /* pictures, where the rate is not known; MPEG-2 goes no further */
 };
 
-static int size_of(const struct halo_live *live, const struct halo_encoding *what, int *ret_width,
-                   int *ret_height)
+static void size_of(const struct halo_live *live, const struct halo_encoding *what, int *ret_width,
+                    int *ret_height)
 {
-    *ret_width = live->shape->input.width;
-    *ret_height = live->shape->input.height;
-    return what->video && what->video->size
-               ? av_parse_video_size(ret_width, ret_height, what->video->size)
-               : 0;
+    const struct halo_gate_input *input = &live->shape->input;
+    *ret_width = input->width;
+    *ret_height = input->height;
+    if (what->video && what->video->size) /* it was checked (live_settings.c) */
+        halo_live_size(what->video->size, input->width, input->height, ret_width, ret_height);
 }
 
 /* Key frames are asked for by time; this is the encoder's own limit. */
@@ -197,6 +197,17 @@ static int open_scaler(struct halo_live_encoding *e, const struct halo_scaler_si
                                  to.height);
 }
 
+/* Encoders tell players how wide a pixel is; programs that take raw frames do not ask. */
+static void say_stretched(const struct halo_live_shape *shape, const AVCodecParameters *par)
+{
+    const int w = shape->input.width, h = shape->input.height;
+    const int64_t a = (int64_t)par->width * h, b = (int64_t)par->height * w;
+    if (FFABS(a - b) * 50 > b) /* evenness alone is less */
+        halo_log(HALO_LOG_WARNING,
+                 "size: %dx%d stretches frames of %dx%d: a size of %dx-1 keeps their shape",
+                 par->width, par->height, w, h, par->width);
+}
+
 static int open_raw(struct halo_live_encoding *e, struct halo_error *err)
 {
     const struct halo_live_shape *shape = e->live->shape;
@@ -214,6 +225,7 @@ static int open_raw(struct halo_live_encoding *e, struct halo_error *err)
     par->format = e->what->format ? av_get_pix_fmt(e->what->format) : shape->format;
     par->codec_tag = avcodec_pix_fmt_to_codec_tag(par->format);
     size_of(e->live, e->what, &par->width, &par->height);
+    say_stretched(shape, par);
     if (e->what->format)
         be_like_a_camera(par);
     const int ret = open_scaler(e, &from, err);

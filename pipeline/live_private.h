@@ -307,6 +307,9 @@ static inline bool halo_live_stopped(const struct halo_live *live)
 /* ---- live_settings.c ---- */
 /* What can be known without opening anything. 0 or a usage error. */
 int halo_live_check(struct halo_live *live, struct halo_error *err);
+/* The size that "WxH", "Wx-1", "-1xH" or one of FFmpeg's names means for frames of width x height.
+ * 0, or -EINVAL: it is none. */
+int halo_live_size(const char *text, int width, int height, int *ret_width, int *ret_height);
 
 /* ---- live_source.c ---- */
 void *halo_live_source_main(void *arg);

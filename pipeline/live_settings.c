@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Settings of a live stream: what can be said of them beforehand. */
 #include <errno.h>
+#include <libavutil/mathematics.h>
 #include <libavutil/parseutils.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "pipeline/av.h"
@@ -9,13 +11,36 @@
 #include "pipeline/live_private.h"
 #include "pipeline/path.h"
 
+enum { MOST_SIDE = 65534 };
+
+/* A side that follows from the other, even as encoders of 4:2:0 want it. */
+static int follow(int other, int of, int to)
+{
+    const int64_t side = (av_rescale(other, to, of) + 1) / 2 * 2;
+    return (int)FFMIN(FFMAX(side, 2), MOST_SIDE);
+}
+
+int halo_live_size(const char *text, int width, int height, int *ret_width, int *ret_height)
+{
+    int w, h, end = 0;
+    if (sscanf(text, "%dx%d%n", &w, &h, &end) != 2 || text[end]) {
+        if (av_parse_video_size(&w, &h, text) < 0)
+            return -EINVAL;
+    } else if (w < -1 || h < -1 || w == 0 || h == 0 || w + h == -2) {
+        return -EINVAL;
+    }
+    *ret_width = w > 0 ? w : follow(h, height, width);
+    *ret_height = h > 0 ? h : follow(w, width, height);
+    return 0;
+}
+
 static int check_encoding(const struct halo_encoding *e, struct halo_error *err)
 {
     int width, height;
     if (e->rendition < 0)
         return halo_fail_usage(err, "an output shows a rendition that the stream does not have");
-    if (e->video && e->video->size && av_parse_video_size(&width, &height, e->video->size) < 0)
-        return halo_fail_usage(err, "size %.80s: must be a size such as 640x480 or hd720",
+    if (e->video && e->video->size && halo_live_size(e->video->size, 2, 2, &width, &height) < 0)
+        return halo_fail_usage(err, "size %.80s: must be a size such as 640x480, 640x-1 or hd720",
                                e->video->size);
     if (e->audio && strcmp(e->audio, "copy") != 0 && !halo_audio_find(e->audio, err))
         return -EINVAL;

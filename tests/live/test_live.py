@@ -239,6 +239,18 @@ class Pictures(LiveTest):
         self.assertEqual((found['width'], found['height']), (64, 48))
 
 
+    def test_a_side_that_follows(self):
+        """96x64: a raw frame of another shape is said, for who takes it cannot know."""
+        live = self.live(f'dump={self.folder}', test_input(more=':duration=1'), *RAW, 'size=48x-1',
+                         'output=file', 'size=-1x16', *RAW, 'size=48x48')
+        live.end()
+        self.assertEqual({p['size'] for p in live.packets(0)}, {48 * 32 * 3 // 2})
+        found = halotest.probe_video(self.path('video1'))
+        self.assertEqual((found['width'], found['height']), (24, 16))
+        self.assertEqual(live.told().count('stretches'), 1)
+        self.assertIn('48x48 stretches frames of 96x64: a size of 48x-1', live.told())
+
+
 class Files(LiveTest):
     def test_nothing_is_lost(self):
         path = silent_clip('.mkv', 2)

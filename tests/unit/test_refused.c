@@ -146,6 +146,9 @@ static void outputs(void **state)
            AT_OUT ".video: size: 641x360: of a virtual camera it is even");
     REFUSE(OUT "{v4l2: /dev/video10, video: {size: 640x99998}}\n",
            AT_OUT ".video: size: 640x99998: a virtual camera has 8192x8192 at most");
+    REFUSE(OUT "{v4l2: /dev/video10, video: {size: 640x-1}}\n",
+           AT_OUT ".video: size: 640x-1: of a virtual camera both sides are given: programs see it "
+                  "before there is a picture");
     REFUSE(OUT "{v4l2: /dev/video10, video: {codec: raw, crf: 3}}\n",
            AT_OUT ".video: codec: has no effect with v4l2:",
            AT_OUT ".video: crf: has no effect with v4l2:");
@@ -164,7 +167,7 @@ static void outputs(void **state)
            AT_OUT ".video.codec: no encoder libx265 (nearest: libx264)",
            AT_OUT ".audio: no encoder mp3 (nearest: aac)");
     REFUSE(OUT "{unix: a.ts, video: {size: 1280:720, bitrate: lots, crf: x, gop: 0}}\n",
-           AT_OUT ".video.size: 1280:720: must be WIDTHxHEIGHT such as 1280x720",
+           AT_OUT ".video.size: 1280:720: must be WIDTHxHEIGHT such as 1280x720, or 640x-1",
            AT_OUT ".video.bitrate: lots: must be bits per second such as 800k or 4M",
            AT_OUT ".video.crf: x: must be a number such as 23",
            AT_OUT ".video.gop: 0: must be between 0.01 and 3600");
