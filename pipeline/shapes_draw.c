@@ -92,9 +92,9 @@ static struct halo_rect box_of(const struct drawing *d, const struct halo_shape_
     span(fixed(box->x0), fixed(box->x1), d->unit_x, inner, d->canvas->width, &r.x0, &r.x1);
     span(fixed(box->y0), fixed(box->y1), d->unit_y, inner, d->canvas->height, &r.y0, &r.y1);
     /* What the last sample has outside of the picture is not shown by it. */
-    if (inner && box->x1 >= d->canvas->picture_width && r.x0 < r.x1)
+    if (inner && box->x1 >= d->canvas->picture_width)
         r.x1 = d->canvas->width;
-    if (inner && box->y1 >= d->canvas->picture_height && r.y0 < r.y1)
+    if (inner && box->y1 >= d->canvas->picture_height)
         r.y1 = d->canvas->height;
     return r;
 }

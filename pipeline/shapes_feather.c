@@ -107,7 +107,7 @@ static void shade_row(struct field *f, int y, const uint8_t *mask)
         const int q = f->at[k], down = row[q];
         const double d = sqrt(squared((x - q) * f->step_x) + squared(down * f->step_y));
         if (d < f->reach) {
-            const double weight = mask[(y + down) * f->stride + q] * (1 - d / f->reach);
+            const double weight = mask[(y + down) * f->stride + q] * (f->reach - d) / f->reach;
             to[x] = (uint8_t)weight;
             to[x] = (uint8_t)(to[x] + (to[x] < weight)); /* up */
         }

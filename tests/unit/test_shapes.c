@@ -355,6 +355,26 @@ static void nothing_and_everything(void **state)
 /* ---- feathers ---- */
 
 /* Every sample against the distances to all that are hidden. */
+/* What the last chroma sample of an odd size has outside of the picture, a rectangle need not hold,
+ * even if it holds no other sample. */
+static void last_samples(void **state)
+{
+    (void)state;
+    struct halo_shapes *s = parse("rect 12 10 1 1");
+    struct halo_shape_canvas c = canvas_of(13, 11, 1, 1, true);
+    struct halo_drawn_region region = {0};
+    uint8_t row[7];
+    bool hidden;
+    assert_int_equal(halo_shapes_draw(s->shape, s->count, &c, &region, &hidden), 0);
+    for (int y = 0; y < c.height; y++) {
+        halo_region_row(&region.region, y, c.width, row);
+        for (int x = 0; x < c.width; x++)
+            assert_int_equal(row[x], x == 6 && y == 5 ? 0 : 255);
+    }
+    halo_drawn_region_finish(&region);
+    halo_shapes_destroy(s);
+}
+
 static void check_feather(const char *text, const struct halo_shape_canvas *hard, double feather,
                           struct halo_drawn_region *region)
 {
@@ -377,7 +397,7 @@ static void check_feather(const char *text, const struct halo_shape_canvas *hard
                     if (from[v][u])
                         nearest = fmin(nearest, hypot((u - x) * (1 << hard->log2_sub_x),
                                                       (v - y) * (1 << hard->log2_sub_y)));
-            const double w = nearest == 0 ? 255 : ceil(255 * (1 - fmin(nearest / feather, 1)));
+            const double w = nearest == 0 ? 255 : ceil(255 * fmax(feather - nearest, 0) / feather);
             if (row[x] != (int)w)
                 fail_msg("%s, feather %g, %d, %d: %d, wanted %g", text, feather, x, y, row[x], w);
         }
@@ -484,7 +504,7 @@ int main(void)
         cmocka_unit_test(many),          cmocka_unit_test(drawn),
         cmocka_unit_test(random_shapes), cmocka_unit_test(nothing_and_everything),
         cmocka_unit_test(feathered),     cmocka_unit_test(masks),
-        cmocka_unit_test(sizes),
+        cmocka_unit_test(sizes),         cmocka_unit_test(last_samples),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
