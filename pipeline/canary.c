@@ -3,6 +3,7 @@
 #include "pipeline/canary.h"
 
 #include <libavutil/common.h>
+#include <libavutil/intreadwrite.h>
 #include <libavutil/pixdesc.h>
 #include <math.h>
 #include <stdint.h>
@@ -75,29 +76,84 @@ static int wave(int at)
     return place < 2 * SWING ? place - SWING : 3 * SWING - place;
 }
 
-static void paint_plane(AVFrame *f, int plane, int cell, unsigned number)
+/* The cell of a component that a sample lies in, or the samples of a row from x on do. */
+struct cell {
+    int mark, bit, wave;
+};
+
+/* Of the planes of RGB each is painted as luma is, so that the brightness of all has the marks. */
+static int look_of(const AVPixFmtDescriptor *d, int component)
 {
-    const int width = plane ? AV_CEIL_RSHIFT(f->width, 1) : f->width;
-    const int height = plane ? AV_CEIL_RSHIFT(f->height, 1) : f->height;
-    const struct strength s = of_plane[plane];
-    const unsigned word = word_of(number);
-    for (int y = 0; y < height; y++) {
-        uint8_t *row = f->data[plane] + (ptrdiff_t)y * f->linesize[plane];
-        for (int x0 = 0; x0 < width; x0 += cell) {
-            const int mark = s.mark * sign_of(plane, x0 / cell, y / cell);
-            const int bit = s.bit * bit_of(word, x0 / cell, y / cell);
-            for (int x = x0; x < width && x < x0 + cell; x++) {
-                const int ground = 128 + wave(x * 2 + y + (int)(number % 4096) * (3 + plane));
-                row[x] = (uint8_t)(ground + mark * mark_at(x, y) + bit * bit_at(x, y));
-            }
+    return d->flags & AV_PIX_FMT_FLAG_RGB ? 0 : component;
+}
+
+static bool is_chroma(const AVPixFmtDescriptor *d, int component)
+{
+    return look_of(d, component) > 0;
+}
+
+static int cell_width(const AVPixFmtDescriptor *d, int component)
+{
+    return is_chroma(d, component) ? CELL >> d->log2_chroma_w : CELL;
+}
+
+static int cell_height(const AVPixFmtDescriptor *d, int component)
+{
+    return is_chroma(d, component) ? CELL >> d->log2_chroma_h : CELL;
+}
+
+static struct cell cell_at(const AVPixFmtDescriptor *d, int component, int x, int y,
+                           unsigned number)
+{
+    const int look = look_of(d, component);
+    const int column = x / cell_width(d, component), row = y / cell_height(d, component);
+    return (struct cell){of_plane[look].mark * sign_of(look, column, row),
+                         of_plane[look].bit * bit_of(word_of(number), column, row),
+                         (int)(number % 4096) * (3 + component)};
+}
+
+/* Always odd: filters can be chosen whose samples are even. Below 8 bits it is chance. */
+static unsigned sample_of(const AVPixFmtDescriptor *d, struct cell cell, int x, int y)
+{
+    const int depth = d->comp[0].depth;
+    const unsigned value = (unsigned)(128 + wave(x * 2 + y + cell.wave) +
+                                      cell.mark * mark_at(x, y) + cell.bit * bit_at(x, y));
+    const unsigned low = (unsigned)(x * 37 + y * 101 + cell.wave) * 2654435761u >> 16;
+    return (value << (depth - 8)) | (low & ((1u << (depth - 8)) - 1)) | 1;
+}
+
+unsigned halo_canary_sample(enum AVPixelFormat format, int component, int x, int y, unsigned number)
+{
+    const AVPixFmtDescriptor *d = av_pix_fmt_desc_get(format);
+    return sample_of(d, cell_at(d, component, x, y, number), x, y);
+}
+
+static void paint_component(AVFrame *f, const AVPixFmtDescriptor *d, int component, unsigned number)
+{
+    const AVComponentDescriptor *c = &d->comp[component];
+    const int right = is_chroma(d, component) ? d->log2_chroma_w : 0;
+    const int down = is_chroma(d, component) ? d->log2_chroma_h : 0;
+    const int width = AV_CEIL_RSHIFT(f->width, right), cell = cell_width(d, component);
+    for (int y = 0; y < AV_CEIL_RSHIFT(f->height, down); y++) {
+        uint8_t *at = f->data[c->plane] + (ptrdiff_t)y * f->linesize[c->plane] + c->offset;
+        struct cell now = {0};
+        for (int x = 0; x < width; x++, at += c->step) {
+            if (x % cell == 0)
+                now = cell_at(d, component, x, y, number);
+            const unsigned value = sample_of(d, now, x, y);
+            if (c->depth > 8)
+                AV_WL16(at, value << c->shift);
+            else
+                *at = (uint8_t)value;
         }
     }
 }
 
 void halo_canary_paint(AVFrame *frame, unsigned number)
 {
-    for (int p = 0; p < HALO_CANARY_PLANES; p++)
-        paint_plane(frame, p, p ? CELL / 2 : CELL, number);
+    const AVPixFmtDescriptor *d = av_pix_fmt_desc_get(frame->format);
+    for (int c = 0; c < d->nb_components; c++)
+        paint_component(frame, d, c, number);
 }
 
 /* ---- looking ---- */
@@ -105,7 +161,8 @@ void halo_canary_paint(AVFrame *frame, unsigned number)
 /* The cells of a plane as a picture has them. */
 struct grid {
     const AVFrame *frame;
-    int plane, cell, columns, rows;
+    int plane, width, height; /* of a cell, in samples */
+    int columns, rows;
     const struct halo_canary_area *area;
 };
 
@@ -125,18 +182,18 @@ static void correlate(const struct grid *g, int column, int row, float *ret_mark
 {
     const ptrdiff_t step = g->frame->linesize[g->plane];
     const uint8_t *at =
-        g->frame->data[g->plane] + (ptrdiff_t)row * g->cell * step + column * g->cell;
+        g->frame->data[g->plane] + (ptrdiff_t)row * g->height * step + column * g->width;
     int mark = 0, bit = 0;
-    for (int y = 0; y < g->cell; y++, at += step) {
+    for (int y = 0; y < g->height; y++, at += step) {
         int even = 0, odd = 0;
-        for (int x = 0; x < g->cell; x += 2) {
+        for (int x = 0; x < g->width; x += 2) {
             even += at[x];
             odd += at[x + 1];
         }
         mark += y & 1 ? odd - even : even - odd;
         bit += y & 2 ? odd - even : even - odd;
     }
-    const float samples = (float)(g->cell * g->cell);
+    const float samples = (float)(g->width * g->height);
     *ret_mark = (float)mark / samples / (float)of_plane[g->plane].mark;
     *ret_bit = (float)bit / samples / (float)of_plane[g->plane].bit;
 }
@@ -148,8 +205,8 @@ static void look_at_cell(const struct grid *g, int column, int row, float mark,
         return;
     ret->cell = fabsf(mark);
     ret->plane = g->plane;
-    ret->x = column * g->cell;
-    ret->y = row * g->cell;
+    ret->x = column * g->width;
+    ret->y = row * g->height;
 }
 
 /* Cells, and blocks of those with the two of the row before. */
@@ -204,7 +261,8 @@ static void look_at_places(const struct grid *g, struct halo_canary_look *ret)
 
 static bool is_flat(const AVFrame *f, int plane, int from, int to)
 {
-    const int width = plane ? AV_CEIL_RSHIFT(f->width, 1) : f->width;
+    const AVPixFmtDescriptor *d = av_pix_fmt_desc_get(f->format);
+    const int width = AV_CEIL_RSHIFT(f->width, plane ? d->log2_chroma_w : 0);
     int least = 255, most = 0;
     for (int y = from; y < to; y++) {
         const uint8_t *row = f->data[plane] + (ptrdiff_t)y * f->linesize[plane];
@@ -217,28 +275,31 @@ static bool is_flat(const AVFrame *f, int plane, int from, int to)
 }
 
 /* Words are white on gray or black, and reach no edge. */
-static bool is_plain(const AVFrame *f, bool colours)
+static bool is_plain(const AVFrame *f)
 {
+    const AVPixFmtDescriptor *d = av_pix_fmt_desc_get(f->format);
     const int height = f->height;
     bool ret = height >= 2 * EDGE_ROWS && is_flat(f, 0, 0, EDGE_ROWS) &&
                is_flat(f, 0, height - EDGE_ROWS, height);
-    for (int p = 1; colours && ret && p < HALO_CANARY_PLANES; p++)
-        ret = is_flat(f, p, 0, AV_CEIL_RSHIFT(height, 1));
+    for (int p = 1; ret && p < d->nb_components; p++)
+        ret = is_flat(f, p, 0, AV_CEIL_RSHIFT(height, d->log2_chroma_h));
     return ret;
 }
 
 void halo_canary_look(const AVFrame *frame, const struct halo_canary_area *area,
                       struct halo_canary_look *ret)
 {
-    const AVPixFmtDescriptor *form = av_pix_fmt_desc_get(frame->format);
-    const bool colours =
-        form->nb_components >= 3 && form->log2_chroma_w == 1 && form->log2_chroma_h == 1;
+    const AVPixFmtDescriptor *d = av_pix_fmt_desc_get(frame->format);
     *ret = (struct halo_canary_look){.number = -1};
-    ret->plain = is_plain(frame, colours);
-    for (int p = 0; p < (colours ? HALO_CANARY_PLANES : 1); p++) {
-        const int cell = p ? CELL / 2 : CELL;
-        const struct grid grid = {
-            frame, p, cell, FFMIN(frame->width / CELL, MOST_COLUMNS), frame->height / CELL, area};
+    ret->plain = is_plain(frame);
+    for (int p = 0; p < d->nb_components; p++) {
+        const struct grid grid = {.frame = frame,
+                                  .plane = p,
+                                  .width = cell_width(d, p),
+                                  .height = cell_height(d, p),
+                                  .columns = FFMIN(frame->width / CELL, MOST_COLUMNS),
+                                  .rows = frame->height / CELL,
+                                  .area = area};
         look_at_cells(&grid, ret);
         look_at_places(&grid, ret);
     }

@@ -2,8 +2,9 @@
  * The canary: a code in every raw picture that no filtered picture can have, so that a checker sees
  * from any picture alone whether something of a raw one is in it.
  *
- * Each plane is a grid of cells: 8x8 samples of luma, 4x4 of subsampled chroma, the same grid for
- * all. In a cell two patterns of the finest frequencies lie over each other, on a smooth ground:
+ * Each plane is a grid of cells: 8x8 samples of luma, 4x4 of chroma in 4:2:0, the same grid for
+ * all; the planes of RGB are painted as luma is. In a cell two patterns of the finest frequencies
+ * lie over each other, on a smooth ground:
  *
  *     mark   a chequer of single samples, its sign by plane and place alone: known beforehand
  *     bit    columns of single samples that turn every other row, its sign one bit of a word
@@ -28,8 +29,14 @@
 
 enum { HALO_CANARY_PLACES = 5, HALO_CANARY_PLANES = 3 };
 
-/* Over the whole of a picture in yuv420p; the rest of number is its value modulo 65536. */
+/* Over the whole of a picture in a native format (format.h), whatever its depth; the rest of number
+ * is its value modulo 65536. Every sample is odd, so that no filter whose samples are even (black
+ * is in every format) leaves one that could be a raw one. */
 void halo_canary_paint(AVFrame *frame, unsigned number);
+
+/* One sample of it; component: as FFmpeg counts them. */
+unsigned halo_canary_sample(enum AVPixelFormat format, int component, int x, int y,
+                            unsigned number);
 
 struct halo_canary_look {
     float cell;      /* strength of the strongest cell */
@@ -47,9 +54,9 @@ struct halo_canary_area {
     bool outside; /* what is not in it is meant */
 };
 
-/* Of a picture in 8-bit planar 4:2:0, 4:4:4 (chroma is then left out) or gray. area: where
- * nothing may be, of which cells that lie wholly in it are looked at, and no words; NULL: anywhere.
- * Any thread. */
+/* Of a picture, YUV or gray, with a byte for each sample and a plane for each component. area:
+ * where nothing may be, of which cells that lie wholly in it are looked at, and no words; NULL:
+ * anywhere. Any thread. */
 void halo_canary_look(const AVFrame *frame, const struct halo_canary_area *area,
                       struct halo_canary_look *ret);
 

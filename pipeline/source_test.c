@@ -12,6 +12,7 @@
 #include "config/option.h"
 #include "pipeline/canary.h"
 #include "pipeline/decode.h"
+#include "pipeline/format.h"
 #include "pipeline/picture_pool.h"
 #include "pipeline/raw_picture.h"
 
@@ -21,20 +22,23 @@ enum {
     BARS = 8, /* of colour, across the picture */
 };
 
-static const enum AVPixelFormat FORMAT = AV_PIX_FMT_YUV420P;
-
 struct settings {
-    char *size, *rate;
+    char *size, *rate, *format, *other;
     double duration; /* seconds; negative: no end */
     int canary;      /* number of the first picture; negative: none is painted */
+    int every;       /* pictures of one size */
 };
 
+enum { SIZES = 2 };
+
 struct halo_test_source {
-    int width, height;
+    enum AVPixelFormat format;
+    int width[SIZES], height[SIZES]; /* the same twice, unless they take turns */
+    int every;
     AVRational rate;
     int64_t next, count; /* count negative: no end */
     int canary;          /* negative: none */
-    struct halo_picture_pool *pool;
+    struct halo_picture_pool *pool[SIZES];
 };
 
 static const struct halo_option options[] = {
@@ -46,6 +50,12 @@ static const struct halo_option options[] = {
      "until it ends"},
     {"canary", NULL, HALO_OPTION_INT, offsetof(struct settings, canary), -1, 0, 65535, NULL, "N",
      "a code in every picture, from this number on, which leak checkers find"},
+    {"format", NULL, HALO_OPTION_STRING, offsetof(struct settings, format), 0, 0, 0, NULL, "NAME",
+     "of the pixels, as FFmpeg names it; with canary, one that is filtered as it is"},
+    {"other", NULL, HALO_OPTION_STRING, offsetof(struct settings, other), 0, 0, 0, NULL, "WxH",
+     "another size of pictures, which takes turns with the first"},
+    {"every", NULL, HALO_OPTION_INT, offsetof(struct settings, every), 100, 1, 1e9, NULL, "N",
+     "after so many pictures of one size"},
     {NULL},
 };
 
@@ -77,17 +87,47 @@ static int parse(struct settings *set, const char *text, struct halo_error *err)
     return ret;
 }
 
+static int apply_size(struct halo_test_source *t, int i, const char *name, const char *size,
+                      struct halo_error *err)
+{
+    if (av_parse_video_size(&t->width[i], &t->height[i], size) < 0 || t->width[i] > MOST_SIDE ||
+        t->height[i] > MOST_SIDE)
+        return halo_fail_usage(err, "test:%s=%.80s: must be a size such as 640x480 or hd720", name,
+                               size);
+    return 0;
+}
+
+static int apply_format(struct halo_test_source *t, const struct settings *set,
+                        struct halo_error *err)
+{
+    t->format = set->format ? av_get_pix_fmt(set->format) : AV_PIX_FMT_YUV420P;
+    t->canary = set->canary;
+    if (!halo_format_is_native(t->format))
+        return halo_fail_usage(err, "test:format=%.80s: must be a format that is filtered as it is",
+                               set->format);
+    if (t->canary < 0 && t->format != AV_PIX_FMT_YUV420P)
+        return halo_fail_usage(err,
+                               "test:format=%.80s: other formats than yuv420p have pictures "
+                               "with canary=N alone",
+                               set->format);
+    return 0;
+}
+
 static int apply(struct halo_test_source *t, const struct settings *set, struct halo_error *err)
 {
-    if (av_parse_video_size(&t->width, &t->height, set->size ? set->size : "640x480") < 0 ||
-        t->width > MOST_SIDE || t->height > MOST_SIDE)
-        return halo_fail_usage(err, "test:size=%.80s: must be a size such as 640x480 or hd720",
-                               set->size);
-    if (av_parse_video_rate(&t->rate, set->rate ? set->rate : "25") < 0 ||
-        av_cmp_q(t->rate, (AVRational){MOST_RATE, 1}) > 0)
-        return halo_fail_usage(err, "test:rate=%.80s: must be above 0 and at most %d", set->rate,
-                               MOST_RATE);
-    t->canary = set->canary;
+    const char *size = set->size ? set->size : "640x480";
+    int ret = apply_size(t, 0, "size", size, err);
+    if (ret >= 0)
+        ret = apply_size(t, 1, "other", set->other ? set->other : size, err);
+    if (ret >= 0)
+        ret = apply_format(t, set, err);
+    if (ret >= 0 && (av_parse_video_rate(&t->rate, set->rate ? set->rate : "25") < 0 ||
+                     av_cmp_q(t->rate, (AVRational){MOST_RATE, 1}) > 0))
+        ret = halo_fail_usage(err, "test:rate=%.80s: must be above 0 and at most %d", set->rate,
+                              MOST_RATE);
+    if (ret < 0)
+        return ret;
+    t->every = set->every;
     t->count = set->duration < 0 ? -1 : (int64_t)(set->duration * av_q2d(t->rate) + 0.5);
     return 0;
 }
@@ -104,9 +144,12 @@ int halo_test_source_create(struct halo_test_source **ret, const char *input,
     if (r >= 0)
         r = apply(t, &set, err);
     halo_options_finish(options, &set);
-    if (r >= 0 && memory &&
-        !(t->pool = halo_picture_pool_create(memory, FORMAT, t->width, t->height)))
-        r = halo_fail(err, -ENOMEM, "out of memory for pictures of %dx%d", t->width, t->height);
+    for (int i = 0; i < SIZES && r >= 0 && memory; i++) {
+        t->pool[i] = halo_picture_pool_create(memory, t->format, t->width[i], t->height[i]);
+        if (!t->pool[i])
+            r = halo_fail(err, -ENOMEM, "out of memory for pictures of %dx%d", t->width[i],
+                          t->height[i]);
+    }
     if (r < 0)
         halo_test_source_destroy(t);
     else
@@ -118,8 +161,20 @@ void halo_test_source_destroy(struct halo_test_source *t)
 {
     if (!t)
         return;
-    halo_picture_pool_destroy(t->pool);
+    for (int i = 0; i < SIZES; i++)
+        halo_picture_pool_destroy(t->pool[i]);
     av_free(t);
+}
+
+static enum AVColorRange range_of(enum AVPixelFormat format)
+{
+    return halo_format_plain(format) != format || halo_format_is_rgb(format) ? AVCOL_RANGE_JPEG
+                                                                             : AVCOL_RANGE_MPEG;
+}
+
+static enum AVColorSpace space_of(enum AVPixelFormat format)
+{
+    return halo_format_is_rgb(format) ? AVCOL_SPC_RGB : AVCOL_SPC_SMPTE170M;
 }
 
 void halo_test_source_describe(const struct halo_test_source *t, AVStream *stream)
@@ -127,11 +182,11 @@ void halo_test_source_describe(const struct halo_test_source *t, AVStream *strea
     AVCodecParameters *par = stream->codecpar;
     par->codec_type = AVMEDIA_TYPE_VIDEO;
     par->codec_id = AV_CODEC_ID_RAWVIDEO;
-    par->format = FORMAT;
-    par->width = t->width;
-    par->height = t->height;
-    par->color_range = AVCOL_RANGE_MPEG;
-    par->color_space = AVCOL_SPC_SMPTE170M;
+    par->format = t->format;
+    par->width = t->width[0];
+    par->height = t->height[0];
+    par->color_range = range_of(t->format);
+    par->color_space = space_of(t->format);
     par->sample_aspect_ratio = stream->sample_aspect_ratio = (AVRational){1, 1};
     stream->time_base = av_inv_q(t->rate);
     stream->avg_frame_rate = stream->r_frame_rate = t->rate;
@@ -181,19 +236,19 @@ int halo_test_source_read(struct halo_test_source *t, struct halo_raw_picture **
     if (t->next == t->count)
         return 0;
     struct halo_raw_picture *raw = av_mallocz(sizeof *raw);
-    AVFrame *f = raw ? halo_picture_pool_get(t->pool, false) : NULL;
+    AVFrame *f = raw ? halo_picture_pool_get(t->pool[t->next / t->every % SIZES], false) : NULL;
     if (!f) {
         av_free(raw);
         return -ENOMEM;
     }
     draw(t, f);
-    f->color_range = AVCOL_RANGE_MPEG;
-    f->colorspace = AVCOL_SPC_SMPTE170M;
+    f->color_range = range_of(t->format);
+    f->colorspace = space_of(t->format);
     f->sample_aspect_ratio = (AVRational){1, 1};
     f->pts = t->next++;
     f->pkt_duration = 1;
     raw->frame = f;
-    raw->format = FORMAT;
+    raw->format = t->format;
     *ret = raw;
     return 1;
 }

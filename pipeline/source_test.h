@@ -3,8 +3,10 @@
  * have to pass the gate as any others; each sample differs from its neighbours, so that a picture
  * that no filter has seen is told by that.
  *
- * test:size=WxH:rate=N:duration=SECONDS:canary=N, all optional (640x480, 25, without end, none).
- * With canary the pictures are those of canary.h, from number N on. One thread. */
+ * test:size=WxH:rate=N:duration=SECONDS:canary=N:format=NAME:other=WxH:every=N, all optional
+ * (640x480, 25, without end, none, yuv420p, none, 100). With canary the pictures are those of
+ * canary.h, from number N on; format (one of format.h's native ones) wants that. With other every N
+ * pictures are of one size and then of the other: the numbers go on. One thread. */
 #ifndef HALO_SOURCE_TEST_H
 #define HALO_SOURCE_TEST_H
 

@@ -327,6 +327,5 @@ bool proof_checker_run(const char *backend, long pictures, long leaks)
         printf("leaks on purpose:\n");
         ret &= find_leaks(backend, codecs[c], leaks);
     }
-    printf("checker: %s\n", ret ? "sound" : "NOT sound");
     return ret;
 }

@@ -44,12 +44,6 @@ struct proof_player {
     bool region;
 };
 
-unsigned proof_chance(struct proof_chance *chance, unsigned below)
-{
-    chance->state = chance->state * 6364136223846793005u + 1442695040888963407u;
-    return (unsigned)(chance->state >> 33) % below;
-}
-
 /* ---- events ---- */
 
 static enum proof_seen kind_of(const struct proof_player *p, int encoding)

@@ -4,14 +4,10 @@
 #ifndef HALO_PROOF_PLAYER_H
 #define HALO_PROOF_PLAYER_H
 
+#include "tests/proof/spec.h"
 #include "tests/proof/tally.h"
 
 struct proof_player;
-
-struct proof_chance {
-    unsigned long long state;
-};
-unsigned proof_chance(struct proof_chance *chance, unsigned below); /* 0 .. below - 1 */
 
 /* Chains that destroy the canary, NULL-terminated. */
 extern const char *const proof_chains[];

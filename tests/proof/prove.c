@@ -13,18 +13,21 @@
 #include "config/run.h"
 #include "pipeline/av.h"
 #include "tests/proof/checker.h"
+#include "tests/proof/exact.h"
 #include "tests/proof/eye.h"
 #include "tests/proof/look.h"
 #include "tests/proof/rounds.h"
 
 static const char help[] =
     "halo-prove checker [OPTION ...]   is the leak checker itself to be trusted?\n"
+    "halo-prove exact [OPTION ...]     the filters alone, in every format, sample by sample\n"
     "halo-prove run [OPTION ...]       streams in this program's processes, under faults\n"
     "halo-prove look FILE ...          pictures that halod has made: files, unix:PATH\n"
     "\n"
     "  --frames N    run: pictures to examine, at least (20000); checker: filtered ones\n"
     "  --faults N    run: faults to inject, at least (200)\n"
     "  --leaks N     checker: made in each way (1000)\n"
+    "  --cases N     exact: formats, sizes and chains by chance (1000)\n"
     "  --points N    run: distinct points at which they are, at least (0)\n"
     "  --seconds N   run: ends then in any case (0: not)\n"
     "  --round N     run: seconds that an engine lasts (2)\n"
@@ -43,7 +46,7 @@ static const char help[] =
 
 struct wish {
     struct proof_rounds rounds;
-    long leaks;
+    long leaks, cases;
     bool verbose, log;
 };
 
@@ -73,23 +76,13 @@ static int backend_of(const char *name)
 
 static void parse(struct wish *w, int argc, char **argv)
 {
-    static const struct option rows[] = {{"frames", 1, NULL, 'f'},
-                                         {"faults", 1, NULL, 'F'},
-                                         {"leaks", 1, NULL, 'l'},
-                                         {"points", 1, NULL, 'p'},
-                                         {"seconds", 1, NULL, 't'},
-                                         {"round", 1, NULL, 'r'},
-                                         {"workers", 1, NULL, 'w'},
-                                         {"streams", 1, NULL, 's'},
-                                         {"seed", 1, NULL, 'S'},
-                                         {"backend", 1, NULL, 'b'},
-                                         {"out", 1, NULL, 'o'},
-                                         {"leak", 0, NULL, 'L'},
-                                         {"wish", 1, NULL, 'W'},
-                                         {"verbose", 0, NULL, 'v'},
-                                         {"help", 0, NULL, 'h'},
-                                         {"log", 0, NULL, 'g'},
-                                         {NULL}};
+    static const struct option rows[] = {
+        {"frames", 1, NULL, 'f'}, {"faults", 1, NULL, 'F'},  {"leaks", 1, NULL, 'l'},
+        {"cases", 1, NULL, 'c'},  {"points", 1, NULL, 'p'},  {"seconds", 1, NULL, 't'},
+        {"round", 1, NULL, 'r'},  {"workers", 1, NULL, 'w'}, {"streams", 1, NULL, 's'},
+        {"seed", 1, NULL, 'S'},   {"backend", 1, NULL, 'b'}, {"out", 1, NULL, 'o'},
+        {"leak", 0, NULL, 'L'},   {"wish", 1, NULL, 'W'},    {"verbose", 0, NULL, 'v'},
+        {"help", 0, NULL, 'h'},   {"log", 0, NULL, 'g'},     {NULL}};
     struct proof_rounds *r = &w->rounds;
     for (int c; (c = getopt_long(argc, argv, "hv", rows, NULL)) != -1;) {
         switch (c) {
@@ -101,6 +94,9 @@ static void parse(struct wish *w, int argc, char **argv)
             break;
         case 'l':
             w->leaks = (long)number(optarg, 1e9);
+            break;
+        case 'c':
+            w->cases = (long)number(optarg, 1e9);
             break;
         case 'p':
             r->points = (long)number(optarg, 4000);
@@ -180,9 +176,19 @@ static int run(const struct wish *w)
     return judge(w, tally) ? 0 : HALO_EXIT_FAILED;
 }
 
+static bool check(const struct wish *w)
+{
+    const bool cells =
+        proof_checker_run(halo_run_backends[w->rounds.backend], w->rounds.pictures, w->leaks);
+    const bool samples = proof_exact_check(w->rounds.seed, w->leaks, w->rounds.folder);
+    printf("checker: %s\n", cells && samples ? "sound" : "NOT sound");
+    return cells && samples;
+}
+
 int main(int argc, char **argv)
 {
     struct wish wish = {.leaks = 1000,
+                        .cases = 1000,
                         .rounds = {.pictures = 20000,
                                    .faults = 200,
                                    .round = 2,
@@ -208,8 +214,10 @@ int main(int argc, char **argv)
     if (argc)
         fail_usage(argv[0]);
     if (!strcmp(what, "checker"))
-        return proof_checker_run(halo_run_backends[wish.rounds.backend], wish.rounds.pictures,
-                                 wish.leaks)
+        return check(&wish) ? 0 : HALO_EXIT_FAILED;
+    if (!strcmp(what, "exact"))
+        return proof_exact_run(halo_run_backends[wish.rounds.backend], wish.rounds.seed, wish.cases,
+                               wish.rounds.folder)
                    ? 0
                    : HALO_EXIT_FAILED;
     if (strcmp(what, "run") != 0)

@@ -39,6 +39,18 @@ class Proof(HaloTest):
         self.assertEqual(len(leaks), 3 * 16)
         for now, of, coded, _ in leaks:
             self.assertEqual({now, of, coded}, {str(200 // SHARE)})
+        samples = re.findall(r'(\d+) of (\d+) found:', out)
+        self.assertEqual(len(samples), 16)
+        self.assertEqual(set(samples), {(str(200 // SHARE), str(200 // SHARE))})
+        self.assertIn('false alarms: 0\n', out)
+
+    def test_every_sample(self):
+        """Of the filters alone: every format, kind of region and size, with the edges."""
+        out = self.prove('exact', '--cases', str(1500 // SHARE), '--seed', str(os.getpid()))
+        print(out)
+        hidden, shown, soft = map(int, re.search(
+            r'(\d+) hidden, (\d+) shown, (\d+) between; wrong pictures: 0', out).groups())
+        self.assertGreater(min(hidden, shown, soft), 100000 // SHARE)
 
     def test_streams_that_leak(self):
         """By a build that does so on purpose: all are found, and the pictures are saved."""

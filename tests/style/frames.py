@@ -31,7 +31,7 @@ RAW = {
         plane_offset find_plane halo_hw_frame_plane halo_hw_frame_stream read_planes make_frame
         halo_hw_download'''),
     'canary.c': ('the code that leak checkers look for, into raw pictures of test:',
-                 'paint_plane halo_canary_paint'),
+                 'paint_component halo_canary_paint'),
     'leak.c': ('leaks on purpose, in builds with -Dfaults=true alone',
                'leak_plane halo_leak_make halo_leak'),
     'leak.h': ('the same, in other builds: nothing', 'halo_leak'),

@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Every sample is judged (judge.h). */
+#include "tests/proof/judge.h"
+
+#include <libavutil/common.h>
+#include <libavutil/intreadwrite.h>
+#include <libavutil/pixdesc.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "pipeline/canary.h"
+
+enum {
+    NUMBERS = 65536,
+    PROBES = 24, /* samples that are shown, of luma */
+    UNKNOWN = -1,
+};
+
+struct component {
+    int width, height, log2_x, log2_y, black;
+    uint8_t *weight[PROOF_STEPS];
+    int *now, *next; /* samples; UNKNOWN: nothing can be said */
+};
+
+struct proof_judge {
+    struct proof_spec spec;
+    enum AVPixelFormat format;
+    int width, height, components;
+    struct component component[PROOF_COMPONENTS];
+    int probe[PROBES][2], probes;
+};
+
+/* ---- samples in memory ---- */
+
+static bool is_chroma(const AVPixFmtDescriptor *d, int component)
+{
+    return component > 0 && !(d->flags & AV_PIX_FMT_FLAG_RGB);
+}
+
+static uint8_t *sample_at(const AVFrame *f, int component, int x, int y)
+{
+    const AVComponentDescriptor *c = &av_pix_fmt_desc_get(f->format)->comp[component];
+    return f->data[c->plane] + (ptrdiff_t)y * f->linesize[c->plane] + (ptrdiff_t)x * c->step +
+           c->offset;
+}
+
+int proof_sample_get(const AVFrame *f, int component, int x, int y)
+{
+    const AVComponentDescriptor *c = &av_pix_fmt_desc_get(f->format)->comp[component];
+    const uint8_t *at = sample_at(f, component, x, y);
+    return c->depth > 8 ? AV_RL16(at) >> c->shift : *at;
+}
+
+void proof_sample_set(AVFrame *f, int component, int x, int y, int value)
+{
+    const AVComponentDescriptor *c = &av_pix_fmt_desc_get(f->format)->comp[component];
+    uint8_t *at = sample_at(f, component, x, y);
+    if (c->depth > 8)
+        AV_WL16(at, (unsigned)value << c->shift);
+    else
+        *at = (uint8_t)value;
+}
+
+int proof_component_width(const AVFrame *f, int component)
+{
+    const AVPixFmtDescriptor *d = av_pix_fmt_desc_get(f->format);
+    return is_chroma(d, component) ? AV_CEIL_RSHIFT(f->width, d->log2_chroma_w) : f->width;
+}
+
+int proof_component_height(const AVFrame *f, int component)
+{
+    const AVPixFmtDescriptor *d = av_pix_fmt_desc_get(f->format);
+    return is_chroma(d, component) ? AV_CEIL_RSHIFT(f->height, d->log2_chroma_h) : f->height;
+}
+
+/* ---- what is asked for ---- */
+
+static bool is_full(enum AVPixelFormat format, enum AVColorRange range)
+{
+    return format == AV_PIX_FMT_YUVJ420P || format == AV_PIX_FMT_YUVJ422P ||
+           format == AV_PIX_FMT_YUVJ444P || range == AVCOL_RANGE_JPEG;
+}
+
+static int black_of(const AVPixFmtDescriptor *d, int component, bool full)
+{
+    const int depth = d->comp[0].depth;
+    return is_chroma(d, component)                  ? 1 << (depth - 1)
+           : full || d->flags & AV_PIX_FMT_FLAG_RGB ? 0
+                                                    : 16 << (depth - 8);
+}
+
+static void *room(size_t count, size_t size)
+{
+    void *ret = calloc(count, size);
+    if (!ret)
+        abort();
+    return ret;
+}
+
+static void open_component(struct proof_judge *j, int i, bool full)
+{
+    const AVPixFmtDescriptor *d = av_pix_fmt_desc_get(j->format);
+    struct component *c = &j->component[i];
+    c->log2_x = is_chroma(d, i) ? d->log2_chroma_w : 0;
+    c->log2_y = is_chroma(d, i) ? d->log2_chroma_h : 0;
+    c->width = AV_CEIL_RSHIFT(j->width, c->log2_x);
+    c->height = AV_CEIL_RSHIFT(j->height, c->log2_y);
+    c->black = black_of(d, i, full);
+    const size_t samples = (size_t)c->width * (size_t)c->height;
+    c->now = room(samples, sizeof *c->now);
+    c->next = room(samples, sizeof *c->next);
+    for (int s = 0; s < j->spec.count; s++) {
+        c->weight[s] = room(samples, 1);
+        proof_weights(&j->spec.step[s], j->width, j->height, c->log2_x, c->log2_y, c->weight[s]);
+    }
+}
+
+/* Samples of the first component that no step changes, from all over the picture. */
+static void choose_probes(struct proof_judge *j)
+{
+    const struct component *c = &j->component[0];
+    const int samples = c->width * c->height;
+    const int step = samples > 7919 ? 7919 : 1; /* prime */
+    for (int i = 0, at = 0; i < samples && j->probes < PROBES; i++, at = (at + step) % samples) {
+        bool shown = true;
+        for (int s = 0; s < j->spec.count; s++)
+            shown &= c->weight[s][at] == 0;
+        if (!shown)
+            continue;
+        j->probe[j->probes][0] = at % c->width;
+        j->probe[j->probes++][1] = at / c->width;
+    }
+}
+
+struct proof_judge *proof_judge_open(const struct proof_spec *spec, enum AVPixelFormat format,
+                                     enum AVColorRange range, int width, int height)
+{
+    struct proof_judge *j = room(1, sizeof *j);
+    j->spec = *spec;
+    j->format = format;
+    j->width = width;
+    j->height = height;
+    j->components = av_pix_fmt_desc_get(format)->nb_components;
+    for (int i = 0; i < j->components; i++)
+        open_component(j, i, is_full(format, range));
+    choose_probes(j);
+    return j;
+}
+
+void proof_judge_close(struct proof_judge *j)
+{
+    if (!j)
+        return;
+    for (int i = 0; i < j->components; i++) {
+        struct component *c = &j->component[i];
+        for (int s = 0; s < PROOF_STEPS; s++)
+            free(c->weight[s]);
+        free(c->now);
+        free(c->next);
+    }
+    free(j);
+}
+
+const uint8_t *proof_judge_weights(const struct proof_judge *j, int step, int component)
+{
+    return j->component[component].weight[step];
+}
+
+/* ---- filters ---- */
+
+/* The mean of a window, of which what lies out of the plane is the nearest in it; halves upward. */
+static int mean_of_box(const struct component *c, int x, int y, int across, int down)
+{
+    const int area = (2 * across + 1) * (2 * down + 1);
+    long sum = 0;
+    for (int v = y - down; v <= y + down; v++)
+        for (int u = x - across; u <= x + across; u++)
+            sum += c->now[av_clip(v, 0, c->height - 1) * c->width + av_clip(u, 0, c->width - 1)];
+    return (int)((sum + area / 2) / area);
+}
+
+/* The same of what the plane has of a block. */
+static int mean_of_block(const struct component *c, int x, int y, int across, int down)
+{
+    const int x0 = x / across * across, y0 = y / down * down;
+    const int x1 = FFMIN(x0 + across, c->width), y1 = FFMIN(y0 + down, c->height);
+    const int area = (x1 - x0) * (y1 - y0);
+    long sum = 0;
+    for (int v = y0; v < y1; v++)
+        for (int u = x0; u < x1; u++)
+            sum += c->now[v * c->width + u];
+    return (int)((sum + area / 2) / area);
+}
+
+static int filtered(const struct proof_step *step, const struct component *c, int x, int y)
+{
+    switch (step->filter) {
+    case PROOF_BLACK:
+        return c->black;
+    case PROOF_BLOCKS:
+        return mean_of_block(c, x, y, FFMAX(step->size >> c->log2_x, 1),
+                             FFMAX(step->size >> c->log2_y, 1));
+    default:
+        return mean_of_box(c, x, y, (step->size + c->log2_x) >> c->log2_x,
+                           (step->size + c->log2_y) >> c->log2_y);
+    }
+}
+
+static void filter(const struct proof_step *step, const uint8_t *weights, struct component *c)
+{
+    for (int y = 0; y < c->height; y++)
+        for (int x = 0; x < c->width; x++) {
+            const int at = y * c->width + x, m = weights[at];
+            const int f = m ? filtered(step, c, x, y) : 0;
+            c->next[at] = (m * f + (255 - m) * c->now[at] + 127) / 255;
+        }
+    FFSWAP(int *, c->now, c->next);
+}
+
+static void make(struct proof_judge *j, unsigned number)
+{
+    for (int i = 0; i < j->components; i++) {
+        struct component *c = &j->component[i];
+        for (int y = 0; y < c->height; y++)
+            for (int x = 0; x < c->width; x++)
+                c->now[y * c->width + x] = (int)halo_canary_sample(j->format, i, x, y, number);
+        for (int s = 0; s < j->spec.count; s++)
+            filter(&j->spec.step[s], c->weight[s], c);
+    }
+}
+
+/* Without the raw picture: what one colour hides is known, whatever has been there. */
+static void make_known(struct proof_judge *j)
+{
+    for (int i = 0; i < j->components; i++) {
+        struct component *c = &j->component[i];
+        for (int at = 0; at < c->width * c->height; at++) {
+            c->now[at] = UNKNOWN;
+            for (int s = 0; s < j->spec.count; s++) {
+                const struct proof_step *step = &j->spec.step[s];
+                const int m = proof_step_has_pixels(step) ? 255 : c->weight[s][at];
+                if (m)
+                    c->now[at] = m == 255 && step->filter == PROOF_BLACK ? c->black : UNKNOWN;
+            }
+        }
+    }
+}
+
+void proof_judge_make(struct proof_judge *j, unsigned number, AVFrame *ret)
+{
+    make(j, number);
+    for (int i = 0; i < j->components; i++) {
+        const struct component *c = &j->component[i];
+        for (int y = 0; y < c->height; y++)
+            for (int x = 0; x < c->width; x++)
+                proof_sample_set(ret, i, x, y, c->now[y * c->width + x]);
+    }
+}
+
+/* ---- judging ---- */
+
+static int most_weight(const struct proof_judge *j, const struct component *c, int at)
+{
+    int ret = 0;
+    for (int s = 0; s < j->spec.count; s++)
+        ret = FFMAX(ret, c->weight[s][at]);
+    return ret;
+}
+
+static void judge_sample(const struct proof_judge *j, int i, int x, int y, int got,
+                         struct proof_verdict *ret)
+{
+    const struct component *c = &j->component[i];
+    const int at = y * c->width + x, weight = most_weight(j, c, at), want = c->now[at];
+    if (want == UNKNOWN)
+        return;
+    ret->hidden += weight == 255;
+    ret->shown += weight == 0;
+    ret->soft += weight != 0 && weight != 255;
+    if (got == want || ret->wrong++)
+        return;
+    ret->component = i;
+    ret->x = x;
+    ret->y = y;
+    ret->got = got;
+    ret->want = want;
+    ret->weight = weight;
+}
+
+/* With what was made. */
+static void compare(const struct proof_judge *j, const AVFrame *frame, struct proof_verdict *ret)
+{
+    *ret = (struct proof_verdict){0};
+    if (frame->format != j->format || frame->width != j->width || frame->height != j->height) {
+        ret->wrong = 1;
+        return;
+    }
+    for (int i = 0; i < j->components; i++)
+        for (int y = 0; y < j->component[i].height; y++)
+            for (int x = 0; x < j->component[i].width; x++)
+                judge_sample(j, i, x, y, proof_sample_get(frame, i, x, y), ret);
+}
+
+void proof_judge_see(struct proof_judge *j, const AVFrame *frame, unsigned number,
+                     struct proof_verdict *ret)
+{
+    make(j, number);
+    compare(j, frame, ret);
+}
+
+void proof_judge_scaled(struct proof_judge *j, const AVFrame *frame, struct proof_verdict *ret)
+{
+    make_known(j);
+    compare(j, frame, ret);
+}
+
+static bool fits(const struct proof_judge *j, const AVFrame *frame, unsigned number)
+{
+    int same = 0;
+    for (int i = 0; i < j->probes; i++) {
+        const int x = j->probe[i][0], y = j->probe[i][1];
+        same += (unsigned)proof_sample_get(frame, 0, x, y) ==
+                halo_canary_sample(j->format, 0, x, y, number);
+        if (same + PROBES / 8 < i + 1)
+            return false; /* a few may be wrong, and are to be told of */
+    }
+    return true;
+}
+
+void proof_judge_find(struct proof_judge *j, const AVFrame *frame, unsigned *number,
+                      struct proof_verdict *ret)
+{
+    struct proof_verdict best = {.wrong = 1};
+    int tried = 0;
+    const unsigned first = *number;
+    for (unsigned i = 0; i < NUMBERS && tried < 8; i++) {
+        const unsigned n = (first + i) % NUMBERS;
+        if (!fits(j, frame, n))
+            continue;
+        proof_judge_see(j, frame, n, ret);
+        if (!tried++ || ret->wrong < best.wrong) {
+            best = *ret;
+            *number = n + 1;
+        }
+        if (!best.wrong)
+            break;
+    }
+    *ret = best;
+}

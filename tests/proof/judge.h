@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Judges every sample of a picture whose bytes nothing has touched since the filters: it must be
+ * what the chain (spec.h) makes of the raw sample, which is painted once more by its number
+ * (canary.h), to the last bit. Raw samples are odd and the filter of hidden ones is known, so one
+ * single sample that should be hidden and is not is found, at the very border of a region too. */
+#ifndef HALO_PROOF_JUDGE_H
+#define HALO_PROOF_JUDGE_H
+
+#include <libavutil/frame.h>
+
+#include "tests/proof/spec.h"
+
+enum { PROOF_COMPONENTS = 3 };
+
+struct proof_judge;
+
+/* Of pictures in a native format. Aborts without memory. */
+struct proof_judge *proof_judge_open(const struct proof_spec *spec, enum AVPixelFormat format,
+                                     enum AVColorRange range, int width, int height);
+void proof_judge_close(struct proof_judge *judge); /* NULL: nothing */
+
+struct proof_verdict {
+    long wrong;                             /* samples; 0: it is as it must be */
+    long hidden, shown, soft;               /* samples that were judged, by what they must be */
+    int component, x, y, got, want, weight; /* of the first wrong one */
+};
+
+/* The raw picture had that number. */
+void proof_judge_see(struct proof_judge *judge, const AVFrame *frame, unsigned number,
+                     struct proof_verdict *ret);
+
+/* It had one of the numbers from *number on, or any at all; the next to be looked for is left in
+ * it. Wrong where none explains the picture: the verdict is then of the one that does best of those
+ * that a look at some samples leaves. */
+void proof_judge_find(struct proof_judge *judge, const AVFrame *frame, unsigned *number,
+                      struct proof_verdict *ret);
+
+/* The raw picture was scaled to this size first: regions in pixels hide everything then. What is
+ * hidden by one colour is judged, and nothing else. */
+void proof_judge_scaled(struct proof_judge *judge, const AVFrame *frame, struct proof_verdict *ret);
+
+/* What has to come out of raw pictures of that number, into a picture of the judge's format. */
+void proof_judge_make(struct proof_judge *judge, unsigned number, AVFrame *ret);
+
+/* The weights of a component's samples by step i. */
+const uint8_t *proof_judge_weights(const struct proof_judge *judge, int step, int component);
+
+/* A sample of a native format, by component. */
+int proof_sample_get(const AVFrame *frame, int component, int x, int y);
+void proof_sample_set(AVFrame *frame, int component, int x, int y, int value);
+int proof_component_width(const AVFrame *frame, int component);
+int proof_component_height(const AVFrame *frame, int component);
+
+#endif

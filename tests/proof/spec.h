@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Chains with regions, made by chance, of which the proof knows by itself what they do: which
+ * samples each filter hides follows from the rules of docs/filters.md, written here once more and
+ * as plainly as can be. Nothing of pipeline/shapes.c or kernels/ is called.
+ *
+ * Shapes lie on borders of pixels, between them, out of the picture and over one another; filters
+ * are those whose samples are a line of arithmetic. Any thread. */
+#ifndef HALO_PROOF_SPEC_H
+#define HALO_PROOF_SPEC_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct proof_chance {
+    unsigned long long state;
+};
+unsigned proof_chance(struct proof_chance *chance, unsigned below); /* 0 .. below - 1 */
+
+enum {
+    PROOF_STEPS = 3,
+    PROOF_SHAPES = 4,
+    PROOF_CORNERS = 8,
+    PROOF_MASK = 24,   /* the longest side of a mask image */
+    PROOF_EIGHTHS = 8, /* of a picture's side */
+    PROOF_UNIT = 4096, /* of a luma pixel */
+    PROOF_MOST_PATH = 300,
+};
+
+enum proof_filter {
+    PROOF_BLACK,  /* solid=black */
+    PROOF_BLOCKS, /* pixelize: means of blocks */
+    PROOF_BOX,    /* avgblur */
+};
+
+enum proof_shape_kind { PROOF_RECT, PROOF_ELLIPSE, PROOF_POLYGON, PROOF_IMAGE };
+
+struct proof_length {
+    int value;     /* 1/4096 pixel; */
+    bool relative; /* or eighths of the picture */
+};
+
+struct proof_shape {
+    enum proof_shape_kind kind;
+    struct proof_length at[2], size[2];
+    struct proof_length corner[PROOF_CORNERS][2];
+    int corners;
+    int mask_width, mask_height;
+    uint8_t mask[PROOF_MASK * PROOF_MASK];
+};
+
+struct proof_step {
+    enum proof_filter filter;
+    int size;                               /* of blocks; radius */
+    struct proof_shape shape[PROOF_SHAPES]; /* count 0: everywhere */
+    int count;
+    bool invert;
+    int feather; /* luma pixels */
+};
+
+struct proof_spec {
+    struct proof_step step[PROOF_STEPS];
+    int count;
+    char text[2400];                         /* as halod reads it */
+    char mask[PROOF_STEPS][PROOF_MOST_PATH]; /* files that it reads; "": none */
+};
+
+/* The one of that number, for pictures of that size, which has no sample of which rounding could
+ * say either. Mask images are written into folder, under names of their own; NULL: they are not,
+ * and the text is for nobody. False: they cannot be. */
+bool proof_spec_make(struct proof_spec *ret, unsigned number, int width, int height,
+                     const char *folder);
+void proof_spec_finish(struct proof_spec *spec); /* removes them */
+
+/* Weights 0 .. 255 of a plane: 255 is hidden, 0 is shown. log2 of how many luma pixels a sample has
+ * each way. False: some sample is too near to a border to be told from its neighbour. */
+bool proof_weights(const struct proof_step *step, int picture_width, int picture_height, int log2_x,
+                   int log2_y, uint8_t *ret);
+
+/* Only shapes that are parts of the picture, or images, are known in one of another size. */
+bool proof_step_has_pixels(const struct proof_step *step);
+
+#endif
