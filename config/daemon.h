@@ -41,11 +41,14 @@ enum halo_restart {
     HALO_RESTART_NEVER,
 };
 
-/* Whether a chain may let the raw picture through ("null", "none", filters that do nothing). */
+/* What a chain may leave of the raw picture (pipeline/privacy.h). What is not strict only the file
+ * says, for one stream. */
 enum halo_privacy {
-    HALO_PRIVACY_STRICT, /* never */
-    HALO_PRIVACY_OFF,    /* it may; only the file says so, for one stream */
+    HALO_PRIVACY_STRICT,  /* a part of its detail, on every plane */
+    HALO_PRIVACY_CHANGED, /* all but the picture as it is: "null", filters that do nothing */
+    HALO_PRIVACY_OFF,     /* that, too */
 };
+extern const char *const halo_privacy_names[]; /* by enum halo_privacy; NULL-terminated */
 
 enum halo_output_kind {
     HALO_OUTPUT_UNIX, /* a socket: .ts .mkv .nut encoded; .nut with codec raw; .fd frames */

@@ -15,8 +15,9 @@ static const char *const on_errors[] = {
     NULL,
 };
 
-static const char *const privacies[] = {
+const char *const halo_privacy_names[] = {
     [HALO_PRIVACY_STRICT] = "strict",
+    [HALO_PRIVACY_CHANGED] = "changed",
     [HALO_PRIVACY_OFF] = "off",
     NULL,
 };
@@ -143,9 +144,10 @@ const struct halo_option halo_stream_options[] = {
      .help = "what viewers see while no filtered picture can be had"},
     {"last_for", NULL, HALO_OPTION_TIME, AT(last_for), 5, 0.1, 3600,
      .help = "how long on_error: last shows the last filtered picture"},
-    {"privacy", NULL, HALO_OPTION_CHOICE, AT(privacy), HALO_PRIVACY_STRICT, .choices = privacies,
-     .help = "strict: no chain may let the raw picture through; off: filters may be \"null\". Not "
-             "in defaults:"},
+    {"privacy", NULL, HALO_OPTION_CHOICE, AT(privacy), HALO_PRIVACY_STRICT,
+     .choices = halo_privacy_names,
+     .help = "strict: every chain takes detail from every plane; changed: it changes something; "
+             "off: filters may be \"null\". Not in defaults: but strict"},
     {"restart", NULL, HALO_OPTION_CHOICE, AT(restart), HALO_RESTART_ON_FAILURE, .choices = restarts,
      .help = "whether a stream that ended or failed is started again"},
     {NULL},

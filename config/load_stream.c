@@ -145,12 +145,13 @@ static void check_off(struct halo_loader *l, const struct halo_stream_settings *
                       struct halo_node *node)
 {
     struct halo_node *privacy = halo_node_get(node, "privacy");
-    if (!privacy || stream->privacy != HALO_PRIVACY_OFF || (!l->scratch && !privacy->written))
+    if (!privacy || stream->privacy == HALO_PRIVACY_STRICT || (!l->scratch && !privacy->written))
         return;
     const size_t mark = halo_loader_enter(l, "privacy", 0);
     halo_loader_say(l, privacy,
-                    l->scratch ? "off is for single streams: write it for each that needs it"
-                               : "off must stand in the file itself");
+                    l->scratch ? "%s is for single streams: write it for each that needs it"
+                               : "%s must stand in the file itself",
+                    halo_privacy_names[stream->privacy]);
     halo_loader_leave(l, mark);
 }
 

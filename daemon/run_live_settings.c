@@ -229,7 +229,7 @@ static void fill_stream(struct halo_stream_settings *ret, const struct halo_run_
     ret->name = copy("camera", failed);
     ret->input = copy(run->input, failed);
     ret->filters = copy(run->filters, failed);
-    ret->privacy = is_null(chain) ? HALO_PRIVACY_OFF : HALO_PRIVACY_STRICT;
+    ret->privacy = is_null(chain) ? HALO_PRIVACY_OFF : HALO_PRIVACY_CHANGED;
     ret->backend = run->backend;
     ret->hwaccel = run->hwaccel;
     ret->gpu = run->gpu;

@@ -125,7 +125,7 @@ static json_t *stream_status(const struct sv_stream *stream)
     set_text(to, "name", stream->name);
     set_hidden(to, "input", stream->settings.input);
     set_text(to, "filters", stream->settings.filters);
-    set_text(to, "privacy", stream->settings.privacy == HALO_PRIVACY_OFF ? "off" : "strict");
+    set_text(to, "privacy", halo_privacy_names[stream->settings.privacy]);
     if (!stream->stats.backend[0])
         set_text(to, "backend",
                  stream->on_cpu ? "cpu" : halo_run_backends[stream->settings.backend]);

@@ -18,7 +18,6 @@
 #include "pipeline/hw_frame.h"
 #include "pipeline/leak.h"
 #include "pipeline/picture_pool.h"
-#include "pipeline/privacy.h"
 #include "pipeline/raw_picture.h"
 #include "pipeline/stats.h"
 
@@ -56,7 +55,7 @@ struct halo_gate {
  * nothing is none. */
 static bool is_open(const struct halo_chain *chain, const struct halo_gate_input *input)
 {
-    if (!input->may_pass)
+    if (input->privacy != HALO_PRIVACY_OFF)
         return false;
     for (int f = 0; f < chain->count; f++)
         if (strcmp(chain->filter[f].kind->name, "null") != 0)
@@ -76,10 +75,9 @@ int halo_gate_create(struct halo_gate **ret, const struct halo_chain *chain, str
     r = halo_gate_plan_init(&gate->plan, chain, ring, input, err);
     if (r < 0)
         goto fail;
-    if (!input->may_pass && halo_gate_plan_is_open(&gate->plan)) {
-        r = halo_privacy_refuse(err);
+    r = halo_gate_plan_judge(&gate->plan, err);
+    if (r < 0)
         goto fail;
-    }
     if ((gate->plan.feed || gate->plan.pixels) &&
         !(gate->regions = halo_gate_regions_create(&gate->plan))) {
         r = halo_fail(err, -ENOMEM, "out of memory");
@@ -328,8 +326,8 @@ static int pass_samples(struct halo_pending *pending, const AVFrame *raw, struct
 /* Encoders read counted memory, from the top down. */
 static bool can_pass(const struct halo_gate *gate, const AVFrame *native)
 {
-    return gate->open && gate->plan.input.may_pass && native->format == gate->plan.format &&
-           native->buf[0] && native->linesize[0] > 0;
+    return gate->open && native->format == gate->plan.format && native->buf[0] &&
+           native->linesize[0] > 0;
 }
 
 static void say_scaled(struct halo_gate *gate)

@@ -16,6 +16,7 @@
 
 #include <libavutil/frame.h>
 
+#include "config/daemon.h"
 #include "config/error.h"
 #include "pipeline/card.h"
 #include "pipeline/filter.h"
@@ -34,14 +35,14 @@ struct halo_gate_input {
     int width, height;
     enum AVColorSpace space;
     enum AVColorRange range;
-    bool may_pass; /* also as they are; else a chain that does nothing with them is refused */
+    enum halo_privacy privacy; /* what the chain may leave of them; off: all (privacy.h) */
     bool unsure;   /* settings wish for another size: regions in pixels may mean that one */
     int64_t epoch; /* number of the configuration that the chain is of; 0: there is but one */
 };
 
 /* Plans chain for every plane. chain and ring must outlive the gate. 0 or -errno with err filled
- * (-EINVAL: the chain does not fit, or does nothing; -ENOTSUP: the pixel format). The caller owns
- * *ret. */
+ * (-EINVAL: the chain does not fit, or privacy refuses it; -ENOTSUP: the pixel format). The caller
+ * owns *ret. */
 int halo_gate_create(struct halo_gate **ret, const struct halo_chain *chain, struct halo_ring *ring,
                      const struct halo_gate_input *input, struct halo_error *err);
 void halo_gate_destroy(struct halo_gate *gate); /* NULL is nothing to do */

@@ -11,6 +11,7 @@
 #include "config/log.h"
 #include "pipeline/format.h"
 #include "pipeline/mask_image.h"
+#include "pipeline/privacy.h"
 
 /* Only -vf null asks openly for no filter at all. */
 static void say_idle(const struct halo_gate_plan *plan, int f)
@@ -369,13 +370,46 @@ void halo_gate_plan_finish(struct halo_gate_plan *plan)
     av_free(plan->filter);
 }
 
-bool halo_gate_plan_is_open(const struct halo_gate_plan *plan)
+/* ---- privacy ---- */
+
+struct judged {
+    const struct halo_gate_plan *plan;
+    int level;
+};
+
+static const struct halo_plane_plan *plan_at(void *arg, int f, int p)
 {
+    const struct judged *judged = arg;
+    const struct halo_planned_filter *planned = &judged->plan->filter[f];
+    const int last = planned->levels - 1;
+    return &planned->level[judged->level < last ? judged->level : last][p];
+}
+
+static int most_levels(const struct halo_gate_plan *plan)
+{
+    int most = 1;
+    for (int f = 0; f < plan->chain->count; f++)
+        if (plan->filter[f].levels > most)
+            most = plan->filter[f].levels;
+    return most;
+}
+
+int halo_gate_plan_judge(struct halo_gate_plan *plan, struct halo_error *err)
+{
+    struct judged judged = {.plan = plan};
+    struct halo_planned_chain planned = {
+        .chain = plan->chain, .planes = plan->planes, .plan = plan_at, .arg = &judged};
     for (int p = 0; p < plan->planes; p++)
-        for (int s = 0; s < plan->steps[p].count; s++)
-            if (plan->steps[p].own[s].conv != &plan->copy)
-                return false;
-    return true;
+        planned.info[p] = info_of(plan, p);
+    const enum halo_privacy privacy = plan->input.privacy;
+    const int code = halo_privacy_judge(&planned, privacy, err), most = most_levels(plan);
+    int good = 1;
+    for (judged.level = 1; code == 0 && judged.level < most; judged.level++)
+        good += good == judged.level && halo_privacy_judge(&planned, privacy, NULL) == 0;
+    for (int f = 0; code == 0 && f < plan->chain->count; f++)
+        if (plan->filter[f].levels > good)
+            plan->filter[f].levels = good;
+    return code;
 }
 
 /* What both the pool of the device and its encoders have, in whole samples of chroma: FFmpeg's

@@ -62,8 +62,9 @@ struct halo_shape_canvas halo_gate_plan_canvas_of(const struct halo_gate_plan *p
 /* The size of level number `level`, as a part of the picture's. */
 double halo_gate_plan_level(int level);
 
-/* Whether it does nothing to any plane of these pictures. */
-bool halo_gate_plan_is_open(const struct halo_gate_plan *plan);
+/* Whether its input's privacy allows it: 0, or as halo_privacy_judge(). Where a feed's smaller
+ * regions would be filtered too weakly, they get the weakest level that is allowed. */
+int halo_gate_plan_judge(struct halo_gate_plan *plan, struct halo_error *err);
 
 /* Whether the pictures can lie in the memory of a GPU whose encoders read them there. */
 bool halo_gate_plan_fits_device(const struct halo_gate_plan *plan);

@@ -6,49 +6,222 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PLANES = 3, SIDE = 4096 }; /* 4:4:4, where sizes shrink in no plane */
+#include "pipeline/remains.h"
 
-/* What cannot be planned here will say so where it is used; it is not open. */
-static bool is_idle(const struct halo_filter *filter, int index, struct halo_plane_plan *room)
+enum { PLANES = 3, SIDE = 4096 }; /* of pictures that nobody has seen yet */
+
+static const double most_detail = 0.25, most_of_small = 0.5, as_it_was = 0.99;
+
+/* ---- words ---- */
+
+static const char *plane_name(const struct halo_planned_chain *planned, int p)
 {
-    const struct halo_plane_info plane = {
-        .index = index, .chroma = index > 0, .width = SIDE, .height = SIDE, .target.depth = 8};
-    struct halo_error ignored = {0};
-    return halo_filter_plan(filter, plane, room, &ignored) == 0 &&
-           room->conv.kind == HALO_CONV_COPY;
+    static const char *const yuv[] = {"luma", "chroma (plane 1)", "chroma (plane 2)", "plane 3"};
+    static const char *const rgb[] = {"green", "blue", "red", "plane 3"};
+    return planned->info[p].colours.rgb ? rgb[p] : yuv[p];
 }
 
-bool halo_chain_is_open(const struct halo_chain *chain)
-{
-    struct halo_plane_plan *room = malloc(sizeof *room); /* large for a stack */
-    bool open = true;
-    for (int f = 0; f < chain->count && open; f++) {
-        if (!strcmp(chain->filter[f].kind->name, "null"))
-            continue;
-        for (int p = 0; p < PLANES && open; p++)
-            open = !room || is_idle(&chain->filter[f], p, room);
-    }
-    free(room);
-    return open;
-}
+#define INSTEAD                                                                                    \
+    " for this stream into the configuration file (changed: any change will do; off: none is "     \
+    "needed)"
 
-int halo_privacy_refuse(struct halo_error *err)
+static int refuse_open(struct halo_error *err)
 {
     return halo_fail_usage(err, "these filters let the raw picture through: use one that changes "
                                 "it, or write privacy: off for this stream into the "
                                 "configuration file");
 }
 
+/* f: whose region it is in; negative: everywhere. */
+static int refuse_weak(const struct halo_planned_chain *planned, int f, int p, double most,
+                       const struct halo_remains *remains, struct halo_error *err)
+{
+    const double detail = halo_remains_detail(remains);
+    char where[80] = "", what[120];
+    if (f >= 0)
+        snprintf(where, sizeof where, "in the region of filter %d, %s, ", f + 1,
+                 planned->chain->filter[f].kind->name);
+    if (!remains->changed)
+        snprintf(what, sizeof what, "passes as it is");
+    else if (remains->edges)
+        snprintf(what, sizeof what, "keeps its outlines");
+    else if (detail > 2 - as_it_was)
+        snprintf(what, sizeof what, "is sharpened, not hidden");
+    else if (detail > as_it_was)
+        snprintf(what, sizeof what, "keeps all its detail");
+    else
+        snprintf(what, sizeof what, "keeps %.0f %% of its fine detail, and may keep %.0f %%",
+                 100 * detail, 100 * most);
+    return halo_fail_usage(err,
+                           "%s%s %s: blur it more, or use pixelize or solid, on every plane; or "
+                           "write privacy: changed or privacy: off" INSTEAD,
+                           where, plane_name(planned, p), what);
+}
+
+/* ---- the judgement ---- */
+
+/* That a filter cannot be planned says nothing of it. */
+static bool is_idle(const struct halo_planned_chain *planned)
+{
+    for (int f = 0; f < planned->chain->count; f++) {
+        for (int p = 0; p < planned->planes; p++) {
+            const struct halo_plane_plan *plan = planned->plan(planned->arg, f, p);
+            if (!plan || plan->conv.kind != HALO_CONV_COPY)
+                return false;
+        }
+    }
+    return true;
+}
+
+/* The first filter with the same region, whatever its feather; -1: it has none. */
+static int place_of(const struct halo_chain *chain, int f)
+{
+    const struct halo_filter_common *mine = &chain->filter[f].common;
+    if (!chain->filter[f].shapes)
+        return -1;
+    for (int i = 0; i < f; i++) {
+        const struct halo_filter_common *other = &chain->filter[i].common;
+        if (chain->filter[i].shapes && !strcmp(other->region, mine->region) &&
+            other->invert == mine->invert)
+            return i;
+    }
+    return f;
+}
+
+struct judge {
+    const struct halo_planned_chain *planned;
+    int place[HALO_MAX_FILTERS];  /* of each filter */
+    int places[HALO_MAX_FILTERS]; /* all that are some filter's; -1 alone where none has a region */
+    int count;                    /* of places */
+    struct halo_response response; /* of one filter */
+    struct halo_remains remains[]; /* of a plane, in each place */
+};
+
+static void find_places(struct judge *j, const struct halo_chain *chain)
+{
+    for (int f = 0; f < chain->count; f++) {
+        j->place[f] = place_of(chain, f);
+        if (j->place[f] == f)
+            j->places[j->count++] = f;
+    }
+    if (j->count == 0)
+        j->places[j->count++] = -1;
+}
+
+static int judge_plane(struct judge *j, int p, struct halo_error *err)
+{
+    const struct halo_planned_chain *planned = j->planned;
+    const struct halo_plane_info *info = &planned->info[p];
+    for (int i = 0; i < j->count; i++)
+        halo_remains_begin(&j->remains[i], info->target.depth);
+    for (int f = 0; f < planned->chain->count; f++) {
+        const struct halo_plane_plan *plan = planned->plan(planned->arg, f, p);
+        if (!plan)
+            return 0;
+        if (plan->conv.kind == HALO_CONV_COPY)
+            continue;
+        halo_response_plan(&j->response, plan);
+        for (int i = 0; i < j->count; i++)
+            if (j->place[f] < 0 || j->place[f] == j->places[i])
+                halo_remains_add(&j->remains[i], plan, &j->response);
+    }
+    const bool is_small = info->chroma && info->log2_sub_x + info->log2_sub_y > 0;
+    const double most = is_small ? most_of_small : most_detail;
+    for (int i = 0; i < j->count; i++)
+        if (halo_remains_detail(&j->remains[i]) > most)
+            return refuse_weak(planned, j->places[i], p, most, &j->remains[i], err);
+    return 0;
+}
+
+static int judge_strictly(const struct halo_planned_chain *planned, struct halo_error *err)
+{
+    const size_t most = (size_t)planned->chain->count;
+    struct judge *j = calloc(1, sizeof *j + most * sizeof j->remains[0]);
+    int code = 0;
+    if (!j)
+        return halo_fail(err, -ENOMEM, "out of memory");
+    j->planned = planned;
+    find_places(j, planned->chain);
+    for (int p = 0; p < planned->planes && code == 0; p++)
+        code = judge_plane(j, p, err);
+    free(j);
+    return code;
+}
+
+int halo_privacy_judge(const struct halo_planned_chain *planned, enum halo_privacy privacy,
+                       struct halo_error *err)
+{
+    if (privacy == HALO_PRIVACY_OFF)
+        return 0;
+    if (is_idle(planned))
+        return refuse_open(err);
+    return privacy == HALO_PRIVACY_STRICT ? judge_strictly(planned, err) : 0;
+}
+
+/* ---- pictures that nobody has seen yet ---- */
+
+struct room {
+    const struct halo_planned_chain *planned;
+    struct halo_plane_plan plan; /* large for a stack */
+};
+
+static const struct halo_plane_plan *plan_one(void *arg, int f, int p)
+{
+    struct room *room = arg;
+    struct halo_error ignored = {0};
+    const struct halo_filter *filter = &room->planned->chain->filter[f];
+    struct halo_plane_info info = room->planned->info[p];
+    const struct halo_shapes *shapes = filter->shapes;
+    if (shapes && !shapes->feed && !filter->common.invert)
+        halo_shapes_size(shapes->shape, shapes->count, SIDE, SIDE, &info.region_width,
+                         &info.region_height);
+    return halo_filter_plan(filter, info, &room->plan, &ignored) == 0 ? &room->plan : NULL;
+}
+
+/* Sizes shrink in no plane of 4:4:4: what leaves all of those alone leaves any. */
+static int judge_unseen(const struct halo_chain *chain, enum halo_privacy privacy,
+                        struct halo_error *err)
+{
+    const int shift = privacy == HALO_PRIVACY_STRICT;
+    struct room *room = malloc(sizeof *room);
+    if (!room)
+        return halo_fail(err, -ENOMEM, "out of memory");
+    struct halo_planned_chain planned = {
+        .chain = chain, .planes = PLANES, .plan = plan_one, .arg = room};
+    for (int p = 0; p < PLANES; p++) {
+        const int sub = p > 0 ? shift : 0;
+        planned.info[p] = (struct halo_plane_info){.index = p,
+                                                   .chroma = p > 0,
+                                                   .log2_sub_x = sub,
+                                                   .log2_sub_y = sub,
+                                                   .width = SIDE >> sub,
+                                                   .height = SIDE >> sub,
+                                                   .target.depth = 8};
+    }
+    room->planned = &planned;
+    const int code = halo_privacy_judge(&planned, privacy, err);
+    free(room);
+    return code;
+}
+
+bool halo_chain_is_open(const struct halo_chain *chain)
+{
+    return judge_unseen(chain, HALO_PRIVACY_CHANGED, NULL) == -EINVAL;
+}
+
+/* ---- texts ---- */
+
 int halo_chain_admit(struct halo_chain **ret, const char *text, enum halo_privacy privacy,
                      struct halo_error *err)
 {
     struct halo_chain *chain;
-    const int code = halo_chain_parse(&chain, strcmp(text, "none") ? text : "null", err);
+    int code = halo_chain_parse(&chain, strcmp(text, "none") ? text : "null", err);
     if (code)
         return code;
-    if (privacy != HALO_PRIVACY_OFF && halo_chain_is_open(chain)) {
+    code = judge_unseen(chain, privacy, err);
+    if (code) {
         halo_chain_destroy(chain);
-        return halo_privacy_refuse(err);
+        return code;
     }
     *ret = chain;
     return 0;

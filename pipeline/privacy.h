@@ -8,12 +8,35 @@
 #include "config/daemon.h"
 #include "pipeline/filter.h"
 
+/* A chain that is planned for pictures of some kind. */
+struct halo_planned_chain {
+    const struct halo_chain *chain;
+    int planes;
+    struct halo_plane_info info[HALO_MAX_PLANES];
+    /* Filter f on plane p; valid until the next call. NULL: it cannot be planned, which is refused
+     * elsewhere, and is not judged here. */
+    const struct halo_plane_plan *(*plan)(void *arg, int f, int p);
+    void *arg;
+};
+
+/* Whether the chain may be one of a stream with this privacy: 0, or -EINVAL with a sentence for the
+ * user that names the plane and says what is left of it, or -ENOMEM.
+ *
+ * strict: on every plane, detail (remains.h) is at most a quarter of what it was, or half on planes
+ * of chroma that are smaller than luma. That is asked of the filters that apply everywhere, and of
+ * these with those of each region, for every region of the chain.
+ * changed: some filter changes some plane.
+ * off: all are. */
+int halo_privacy_judge(const struct halo_planned_chain *planned, enum halo_privacy privacy,
+                       struct halo_error *err);
+
 /* Whether pictures leave the chain as they enter it, on every plane, whatever they are: null, and
  * filters whose options leave nothing to do. Any thread. */
 bool halo_chain_is_open(const struct halo_chain *chain);
 
-/* halo_chain_parse(), where "none" alone is null, too; an open chain is refused in words for the
- * user, -EINVAL, unless privacy is off. */
+/* halo_chain_parse(), where "none" alone is null, too; a chain that privacy does not allow is
+ * refused in words for the user, -EINVAL. It is judged as for large 8-bit pictures, 4:2:0 where
+ * privacy is strict. */
 int halo_chain_admit(struct halo_chain **ret, const char *text, enum halo_privacy privacy,
                      struct halo_error *err);
 
@@ -23,8 +46,5 @@ int halo_chain_check(const char *text, enum halo_privacy privacy, struct halo_er
 
 /* halo_chain_refuse_feed() of a text; one that is no chain is not refused here. */
 int halo_chain_check_feed(const char *text, struct halo_error *err);
-
-/* The refusal. -EINVAL. */
-int halo_privacy_refuse(struct halo_error *err);
 
 #endif

@@ -35,7 +35,7 @@ int halo_track_check(const char *name, const AVStream *stream, struct halo_error
     return 0;
 }
 
-struct halo_gate_input halo_track_gate_input(const AVStream *stream, bool may_pass)
+struct halo_gate_input halo_track_gate_input(const AVStream *stream, enum halo_privacy privacy)
 {
     const AVCodecParameters *par = stream->codecpar;
     return (struct halo_gate_input){
@@ -45,7 +45,7 @@ struct halo_gate_input halo_track_gate_input(const AVStream *stream, bool may_pa
         .height = par->height,
         .space = par->color_space,
         .range = par->color_range,
-        .may_pass = may_pass,
+        .privacy = privacy,
     };
 }
 
@@ -80,8 +80,8 @@ static int open_gate(struct halo_track *t, const char *name, const struct halo_c
         ret = refuse_turned(t->in, name, chain, err);
     if (ret < 0)
         return ret;
-    const bool may_pass = true; /* -vf null says it openly */
-    const struct halo_gate_input input = halo_track_gate_input(t->in, may_pass);
+    const enum halo_privacy privacy = HALO_PRIVACY_OFF; /* -vf null says it openly */
+    const struct halo_gate_input input = halo_track_gate_input(t->in, privacy);
     say_alpha_lost(t->in);
     return halo_gate_create(&t->gate, chain, ring, &input, err);
 }

@@ -47,7 +47,7 @@ struct halo_decoder_settings halo_track_decoder(const struct halo_run_settings *
 int halo_track_check(const char *name, const AVStream *stream, struct halo_error *err);
 
 /* Those, for a gate. */
-struct halo_gate_input halo_track_gate_input(const AVStream *stream, bool may_pass);
+struct halo_gate_input halo_track_gate_input(const AVStream *stream, enum halo_privacy privacy);
 
 /* Opens decoders, gates and encoders and adds the sink's streams, chapters and metadata; the sink
  * is not started. 0 or -errno with err filled. */

@@ -259,7 +259,7 @@ class VirtualCamera(DaemonTest):
         source.send_signal(signal.SIGSTOP)
         time.sleep(1.5)
         self.assertFalse(is_card(device.pictures[-1][1]))  # the last one, as asked for
-        daemon.control('Set', name='one', filters='sobel')
+        daemon.control('Set', name='one', filters='solid')
         done = time.monotonic()
         time.sleep(1)
         self.assertTrue(device.since(done + 0.2))

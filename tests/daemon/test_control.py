@@ -79,14 +79,14 @@ class Methods(StandinTest):
     def test_set(self):
         client = self.client()
         before = time.monotonic()
-        self.assertEqual(client.call('Set', {'name': 'door', 'filters': 'sobel'}),
+        self.assertEqual(client.call('Set', {'name': 'door', 'filters': 'solid'}),
                          {'parameters': {}})
         self.assertGreater(time.monotonic() - before, 0.04)  # answered when it is in force
         self.assertEqual(client.call('Status', {'name': 'door'})['parameters']['stream']['filters'],
-                         'sobel')
+                         'solid')
         self.assert_error(client.call('Set', {'name': 'door', 'filters': 'bad'}), 'Refused',
                           'gblur')
-        self.assert_error(client.call('Set', {'name': 'dor', 'filters': 'sobel'}), 'NoSuchStream',
+        self.assert_error(client.call('Set', {'name': 'dor', 'filters': 'solid'}), 'NoSuchStream',
                           'door')
         self.assert_error(client.call('Set', {'name': 'door', 'filters': 'late'}), 'Failed')
 
@@ -175,13 +175,13 @@ class Methods(StandinTest):
         client.send('Stop', {'name': 'door'}, oneway=True)
         client.send('Stop', {'name': 'nobody'}, oneway=True)
         client.send('Nothing', oneway=True)
-        client.send('Set', {'name': 'road', 'filters': 'sobel'}, oneway=True)
+        client.send('Set', {'name': 'road', 'filters': 'solid'}, oneway=True)
         streams = client.call('List')['parameters']['streams']
         self.assertEqual(streams[0]['state'], 'stopped')
 
     def test_answers_keep_the_order_of_calls(self):
         client = self.client()
-        client.send('Set', {'name': 'door', 'filters': 'sobel'})
+        client.send('Set', {'name': 'door', 'filters': 'solid'})
         client.send('List')
         client.send('Snapshot', {'name': 'door', 'format': 'png'})
         client.send('Status', {'name': 'road'})
@@ -193,7 +193,7 @@ class Methods(StandinTest):
     def test_calls_in_pieces_and_a_closed_half(self):
         client = self.client()
         for byte in b'{"method": "io.halod.Control.Set", "parameters": ' \
-                    b'{"name": "door", "filters": "sobel"}}\0':
+                    b'{"name": "door", "filters": "solid"}}\0':
             client.send_bytes(bytes([byte]))
         client.socket.shutdown(socket.SHUT_WR)
         self.assertEqual(client.receive(), {'parameters': {}})
@@ -312,7 +312,7 @@ class Limits(StandinTest):
     def test_waiting_calls_are_limited(self):
         client = self.client()
         message = b'{"method": "io.halod.Control.Set", "parameters": ' \
-                  b'{"name": "door", "filters": "sobel"}}\0'
+                  b'{"name": "door", "filters": "solid"}}\0'
         client.send_bytes(message * 17)  # one is being answered
         for _ in range(17):
             self.assertEqual(client.receive(), {'parameters': {}})

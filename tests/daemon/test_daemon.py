@@ -193,6 +193,31 @@ class Changes(DaemonTest):
         self.assertIn('stream two: privacy off', daemon.told())
         self.assertNotIn('stream one: privacy off', daemon.told())
 
+    def test_strict(self):
+        """What hides nothing is refused, by whoever knows enough to see it first."""
+        effect = self.stream('two', filters='sobel', privacy='changed')
+        daemon = self.start({'one': self.stream('one'), 'two': effect})
+        for name in ('one', 'two'):
+            daemon.wait_state(name, 'running')
+        for chain, says in (('gblur=sigma=5:planes=4', 'luma passes as it is'),
+                            ('unsharp', 'luma is sharpened'),
+                            ('gblur=sigma=0.3:region=rect 0 0 9 9', 'in the region of filter 1'),
+                            # the settings do not know how small 4 % are: the engine does
+                            ('gblur=sigma=0.05*w:region=rect 0 0 4% 4%', 'chroma (plane 1)')):
+            with self.assertRaises(Refused) as refused:
+                daemon.control('Set', name='one', filters=chain)
+            self.assertIn(says, str(refused.exception))
+            self.assertIn('privacy: changed', str(refused.exception))
+            self.assertEqual(daemon.status('one')['filters'], 'gblur=sigma=2')
+            daemon.control('Set', name='two', filters=chain)
+            self.assertEqual(daemon.status('two')['filters'], chain)
+        with self.assertRaises(Refused):
+            daemon.control('Set', name='two', filters='null')
+        self.assertEqual([daemon.status(name)['privacy'] for name in ('one', 'two')],
+                         ['strict', 'changed'])
+        self.assertEqual([daemon.state(name) for name in ('one', 'two')], ['running'] * 2)
+        self.assertNotIn('privacy off', daemon.told())
+
     def test_privacy_and_haloctl(self):
         """It says which stream is open, in words and in JSON, and opens none."""
         daemon = self.start({'one': self.stream('one'),

@@ -62,15 +62,15 @@ class Commands(HaloctlTest):
         self.assertIn('11.0 ms (99 %: 22.0 ms, most: 33.0 ms)', one)
 
     def test_set(self):
-        self.assertEqual(self.good('set', 'door', 'filters=gblur=sigma=3,sobel'), '')
-        self.assertIn('gblur=sigma=3,sobel', self.good('status', 'door'))
+        self.assertEqual(self.good('set', 'door', 'filters=gblur=sigma=3,solid'), '')
+        self.assertIn('gblur=sigma=3,solid', self.good('status', 'door'))
         self.bad(1, 'gblur', 'set', 'door', 'filters=bad')
         self.bad(64, 'nearest: filters', 'set', 'door', 'filter=x')
         self.assertEqual(self.good('set', 'door', 'control.brightness=128'), '')
         self.bad(1, 'nearest: brightness', 'set', 'door', 'control.brightnes=128')
         self.bad(64, 'a whole number', 'set', 'door', 'control.brightness=much')
         self.bad(64, 'a whole number', 'set', 'door', 'control.=1')
-        self.bad(64, 'filters=CHAIN', 'set', 'door', 'sobel')
+        self.bad(64, 'filters=CHAIN', 'set', 'door', 'solid')
 
     def test_states(self):
         for command, state in (('stop', 'stopped'), ('start', 'running'), ('restart', 'running')):

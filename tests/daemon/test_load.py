@@ -75,7 +75,7 @@ class Late(LoadTest):
         self.assertGreater(daemon.rate('light', 4.5), 22 / PATIENCE)  # of 25, on a busy machine
         self.assertEqual(daemon.state('light'), 'running')
         self.assertEqual(daemon.status('light')['degraded'], {})
-        daemon.control('Set', name='heavy', filters='pixelize=w=8:planes=2')
+        daemon.control('Set', name='heavy', filters='pixelize=w=8:h=8')
         daemon.wait_state('heavy', 'running', 40)
         self.wait_event(watch, 'recovered', 'heavy', 'late')
         self.lacks(daemon, 'heavy')

@@ -238,7 +238,7 @@ static bool set_stream(struct halo_stream_settings *s, const char *key, char *va
     else if (!strcmp(key, "filters"))
         s->filters = value;
     else if (!strcmp(key, "privacy"))
-        s->privacy = !strcmp(value, "off") ? HALO_PRIVACY_OFF : HALO_PRIVACY_STRICT;
+        s->privacy = choice_of(halo_privacy_names, value);
     else if (!strcmp(key, "loop"))
         s->loop = atoi(value);
     else if (!strcmp(key, "realtime"))

@@ -14,7 +14,7 @@ ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..')
 EXAMPLE = os.path.join(ROOT, 'config', 'halod.yaml')
 YAML_JSON = os.environ.get('HALO_YAML_JSON')
 
-STREAM = 'streams:\n  a:\n    input: a.mkv\n    filters: sobel\n'
+STREAM = 'streams:\n  a:\n    input: a.mkv\n    filters: solid\n'
 CAMERA = STREAM.replace('a.mkv', '/dev/video0') + '    capture: '
 OUTPUT = STREAM + '    outputs:\n    - '
 
@@ -26,14 +26,14 @@ streams:
   desk:
     input: /dev/v4l/by-id/usb-046d_0825-video-index0
     capture: {size: 1280x720, fps: 30, format: mjpeg, open: on-demand, controls: {gain: 3}}
-    filters: gblur
+    filters: avgblur
     region_feed: {margin: 15%, hold: 500ms, limit: 2}
   door:
     input: "rtsp://viewer:${PASSWORD}@door.example/1"
     filters: "gblur=sigma=12"
     on_error: card
     renditions:
-      hard: {filters: [{gblur: {sigma: 40}}, {convolution: {0m: [[1, 2, 1], [2, 4, 2], [1, 2, 1]]}}, sobel]}
+      hard: {filters: [{gblur: {sigma: 40}}, {convolution: {0m: [[1, 2, 1], [2, 4, 2], [1, 2, 1]]}}, solid]}
     outputs:
       - unix: /run/halod/door.ts
         video: {codec: libx264, bitrate: 4M, gop: 1s, crf: 23, fps: 30000/1001, size: 640x360}
@@ -196,9 +196,9 @@ class Checking(ConfigTest):
 class Folder(ConfigTest):
     def test_merging(self):
         path = self.write(STREAM + '    depth: 2\n    outputs: [{unix: a.ts}, {unix: b.ts}]\n')
-        self.write('streams: {b: {input: b.mkv, filters: gblur}}\nlog: {level: error}\n',
+        self.write('streams: {b: {input: b.mkv, filters: avgblur}}\nlog: {level: error}\n',
                    'conf.d/20-b.yaml')
-        self.write('streams:\n  a: {filters: prewitt, outputs: [{null: true}]}\n'
+        self.write('streams:\n  a: {filters: avgblur, outputs: [{null: true}]}\n'
                    'log: {level: debug}\n', 'conf.d/10-a.yaml')
         self.write('wrong: x\n', 'conf.d/30.yml')
         self.write('wrong: x\n', 'conf.d/.30.yaml')
@@ -206,7 +206,7 @@ class Folder(ConfigTest):
         self.check(path, 2)
         text = self.halod('--dump-config', path).out.decode()
         self.assertIn('level: "error"', text)
-        self.assertIn('filters: "prewitt"', text)
+        self.assertIn('filters: "avgblur"', text)
         self.assertIn('depth: 2', text)
         self.assertIn('input: "a.mkv"', text)
         self.assertIn('- "null": true', text)
@@ -214,7 +214,7 @@ class Folder(ConfigTest):
 
     def test_errors_name_their_file(self):
         path = self.write(STREAM + '    dept: 2\n    outputs: [{unix: a.ts}]\n')
-        self.write('\nstreams: {b: {input: b, filters: sobel, outputs: [{unix: a.ts}]}, a: {gpu: x}}',
+        self.write('\nstreams: {b: {input: b, filters: solid, outputs: [{unix: a.ts}]}, a: {gpu: x}}',
                    'conf.d/b.yaml')
         self.wrong(path, 'FILE:5: streams.a.dept: unknown key (nearest: depth)',
                    'FOLDER/conf.d/b.yaml:2: streams.a.gpu: x: must be a whole number',
@@ -229,7 +229,7 @@ class Folder(ConfigTest):
 
     def test_file_in_the_working_folder(self):
         self.write(STREAM)
-        self.write('streams: {b: {input: b, filters: sobel}}\n', 'conf.d/b.yaml')
+        self.write('streams: {b: {input: b, filters: solid}}\n', 'conf.d/b.yaml')
         run = self.halod('--check-config', 'halod.yaml', cwd=self.folder)
         self.assertEqual(run.out, b'halod.yaml: ok, 2 streams\n')
 
@@ -264,23 +264,49 @@ class Privacy(ConfigTest):
     """A chain that lets the raw picture through needs the stream's own privacy: off."""
     RAW = ('these filters let the raw picture through: use one that changes it, or write '
            'privacy: off for this stream into the configuration file')
+    INSTEAD = (': blur it more, or use pixelize or solid, on every plane; or write privacy: changed '
+               'or privacy: off for this stream into the configuration file (changed: any change '
+               'will do; off: none is needed)')
 
     def test_strict(self):
         for chain in ('"null"', 'none', '["null"]', '"null,null"', '[none]', 'gblur=sigma=0',
                       '"gblur=sigma=3:planes=0"', '[{gblur: {sigma: 0}}, "null"]'):
             for more in ('', '    privacy: strict\n'):
                 with self.subTest(chain + more):
-                    path = self.write(STREAM.replace('sobel', chain) + more)
+                    path = self.write(STREAM.replace('solid', chain) + more)
                     for option in ('--check-config', '--dump-config', '-c'):
                         self.wrong(path, 'FILE:4: streams.a.filters: ' + self.RAW, option=option)
 
-    def test_off(self):
-        for chain in ('"null"', 'none', '["null"]', 'gblur=sigma=0', 'sobel'):
+    def test_weak(self):
+        """What hides nothing is no filter either; privacy: changed lets it pass."""
+        for chain, says in (('gblur=sigma=0.25', 'luma keeps all its detail'),
+                            ('gblur=sigma=5:planes=4', 'luma passes as it is'),
+                            ('[{gblur: {sigma: 5, planes: 3}}]',
+                             'chroma (plane 2) passes as it is'),
+                            ('unsharp', 'luma is sharpened, not hidden'),
+                            ('sobel', 'luma keeps its outlines'),
+                            ('\'gblur=sigma=5:region=feed,gblur=sigma=0.3:region=rect 0 0 9 9\'',
+                             'in the region of filter 2, gblur, luma keeps 97 % of its fine '
+                             'detail, and may keep 25 %')):
+            stream = STREAM.replace('solid', chain) + '    region_feed: {}\n'
             with self.subTest(chain):
-                self.check(self.write(STREAM.replace('sobel', chain) + '    privacy: off\n'), 1)
+                self.wrong(self.write(stream), 'FILE:4: streams.a.filters: ' + says + self.INSTEAD)
+                self.check(self.write(stream + '    privacy: changed\n'), 1)
+                self.check(self.write(stream + '    privacy: off\n'), 1)
+
+    def test_changed(self):
+        for chain in ('"null"', 'none', 'gblur=sigma=0'):
+            with self.subTest(chain):
+                path = self.write(STREAM.replace('solid', chain) + '    privacy: changed\n')
+                self.wrong(path, 'FILE:4: streams.a.filters: ' + self.RAW)
+
+    def test_off(self):
+        for chain in ('"null"', 'none', '["null"]', 'gblur=sigma=0', 'solid'):
+            with self.subTest(chain):
+                self.check(self.write(STREAM.replace('solid', chain) + '    privacy: off\n'), 1)
 
     def test_part_of_a_chain(self):
-        self.check(self.write(STREAM.replace('sobel', '["null", sobel]')), 1)
+        self.check(self.write(STREAM.replace('solid', '["null", solid]')), 1)
 
     def test_renditions(self):
         path = self.write(STREAM + '    renditions:\n      r: {filters: "null"}\n')
@@ -294,24 +320,27 @@ class Privacy(ConfigTest):
         self.wrong(path, 'FILE:1: streams.b.filters: ' + self.RAW)
 
     def test_not_for_all(self):
-        path = self.write('defaults: {privacy: off}\nstreams:\n  a: {input: x, filters: sobel}\n')
-        self.wrong(path, 'FILE:1: defaults.privacy: off is for single streams: write it for each '
-                   'that needs it')
+        for word in ('off', 'changed'):
+            path = self.write(f'defaults: {{privacy: {word}}}\n'
+                              'streams:\n  a: {input: x, filters: solid}\n')
+            self.wrong(path, f'FILE:1: defaults.privacy: {word} is for single streams: write it '
+                       'for each that needs it')
 
     def test_not_from_outside(self):
-        self.wrong(self.write(STREAM + '    privacy: ${P}\n'),
-                   'FILE:5: streams.a.privacy: off must stand in the file itself',
-                   environment={'P': 'off'})
+        for word in ('off', 'changed'):
+            self.wrong(self.write(STREAM + '    privacy: ${P}\n'),
+                       f'FILE:5: streams.a.privacy: {word} must stand in the file itself',
+                       environment={'P': word})
 
     def test_from_the_folder(self):
         """conf.d is the file, too."""
-        path = self.write(STREAM.replace('sobel', '"null"'))
+        path = self.write(STREAM.replace('solid', '"null"'))
         self.write('streams: {a: {privacy: off}}\n', 'conf.d/b.yaml')
         self.check(path, 1)
 
     def test_a_wrong_word_is_one_error(self):
-        self.wrong(self.write(STREAM.replace('sobel', '"null"') + '    privacy: of\n'),
-                   'FILE:5: streams.a.privacy: of: must be one of strict, off (nearest: off)')
+        self.wrong(self.write(STREAM.replace('solid', '"null"') + '    privacy: of\n'),
+                   'FILE:5: streams.a.privacy: of: must be one of strict, changed, off (nearest: off)')
 
     def test_missing_filters(self):
         self.wrong(self.write('streams: {a: {input: x, privacy: off}}\n'),
@@ -321,7 +350,7 @@ class Privacy(ConfigTest):
     def test_dump(self):
         text = self.halod('--dump-config', self.write(STREAM)).out.decode()
         self.assertIn('privacy: "strict"', text)
-        path = self.write(STREAM.replace('sobel', 'none') + '    privacy: off\n')
+        path = self.write(STREAM.replace('solid', 'none') + '    privacy: off\n')
         text = self.halod('--dump-config', path).out.decode()
         self.assertIn('privacy: "off"', text)
         self.check(self.write(text, 'again.yaml'), 1)
@@ -349,7 +378,7 @@ WRONG = (
     'http: {embed: []}\nstreams: {}\n', 'http: {embed: [https://a/]}\nstreams: {}\n',
     'http: {embed: wall.example}\nstreams: {}\n', 'http: {embed: [[https://a]]}\nstreams: {}\n',
     'http: {listen: 80}\nstreams: {}\n', 'http: {listen: "x:99999"}\nstreams: {}\n',
-    'log: {level: loud}\nstreams: {}\n', 'streams: {"a b": {input: x, filters: sobel}}\n',
+    'log: {level: loud}\nstreams: {}\n', 'streams: {"a b": {input: x, filters: solid}}\n',
     'defaults: {dpth: 3}\nstreams: {}\n', 'control: x\nstreams: {}\n',
     STREAM + '    filterz: x\n', STREAM + '    depth: 99\n', STREAM + '    depth: 1.5\n',
     STREAM + '    depth: deep\n', STREAM + '    loop: yes\n', STREAM + '    loop: 1\n',
@@ -357,10 +386,10 @@ WRONG = (
     STREAM + '    last_for: -1\n', STREAM + '    input_format: ""\n',
     STREAM + '    privacy: of\n', STREAM + '    privacy: false\n',
     STREAM + '    outputs: {unix: a.ts}\n', STREAM + '    renditions: {b: {}}\n',
-    STREAM + '    renditions: {b: {filters: sobel, x: 1}}\n',
-    STREAM.replace('sobel', 'null'), STREAM.replace('sobel', '[]'), STREAM.replace('sobel', '{}'),
-    STREAM.replace('sobel', '[{gblur: 3}]'), STREAM.replace('sobel', '[{a: {}, b: {}}]'),
-    STREAM.replace('sobel', '[[sobel]]'),
+    STREAM + '    renditions: {b: {filters: solid, x: 1}}\n',
+    STREAM.replace('solid', 'null'), STREAM.replace('solid', '[]'), STREAM.replace('solid', '{}'),
+    STREAM.replace('solid', '[{gblur: 3}]'), STREAM.replace('solid', '[{a: {}, b: {}}]'),
+    STREAM.replace('solid', '[[solid]]'),
     OUTPUT + '{}\n', OUTPUT + '{unix: a.ts, file: b.mkv}\n', OUTPUT + '{null: false}\n',
     OUTPUT + '{v4l2: true}\n', OUTPUT + '{unix: a.ts, video: {codec: copy}}\n',
     OUTPUT + '{unix: a.ts, video: {size: -1x-1}}\n', OUTPUT + '{unix: a.ts, video: {size: 0x-1}}\n',
@@ -376,9 +405,9 @@ WRONG = (
 
 RIGHT = (
     'streams: {}\n', FULL, STREAM, STREAM + '    gpu: 3\n', STREAM + '    gpu: auto\n',
-    STREAM.replace('sobel', '[sobel, {gblur: {sigma: 1.5}}, {prewitt: }]'),
-    STREAM.replace('sobel', '"null"') + '    privacy: off\n',
-    STREAM.replace('sobel', 'none') + '    privacy: "off"\n', STREAM + '    privacy: strict\n',
+    STREAM.replace('solid', '[solid, {gblur: {sigma: 1.5}}, {prewitt: }]'),
+    STREAM.replace('solid', '"null"') + '    privacy: off\n',
+    STREAM.replace('solid', 'none') + '    privacy: "off"\n', STREAM + '    privacy: strict\n',
     OUTPUT + '{file: "%s.mkv", segment_time: 1:30, keep_size: 2000000}\n',
     OUTPUT + '{file: "%s.mkv", segment_time: 90.5, keep_size: 1.5Gi, audio: off}\n',
     OUTPUT + '{unix: a.ts, video: {gop: 500ms, bitrate: 1500000, crf: 18.5, preset: 5, fps: 12.5}}\n',
@@ -388,7 +417,7 @@ RIGHT = (
     'http: {listen: "[::1]:80", hosts: "a, b.c:80"}\nstreams: {}\n',
     'http: {hosts: [a, "b.c:80"], embed: [https://a.example, "http://[::1]:80"]}\nstreams: {}\n',
     'http: {embed: "http://a:3000, https://b"}\nstreams: {}\n',
-    'http: {listen: "unix:/run/x"}\ndefaults: {filters: sobel, depth: "${D}"}\nstreams: {}\n',
+    'http: {listen: "unix:/run/x"}\ndefaults: {filters: solid, depth: "${D}"}\nstreams: {}\n',
 )
 
 

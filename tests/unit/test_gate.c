@@ -46,8 +46,11 @@ struct fixture {
 static void begin(struct fixture *f, const char *chain, enum AVPixelFormat format, int64_t epoch)
 {
     const struct halo_ring_settings settings = {.backend = "cpu", .depth = 1, .locked = -1};
-    const struct halo_gate_input input = {
-        .format = format, .width = WIDTH, .height = HEIGHT, .may_pass = true, .epoch = epoch};
+    const struct halo_gate_input input = {.format = format,
+                                          .width = WIDTH,
+                                          .height = HEIGHT,
+                                          .privacy = HALO_PRIVACY_OFF,
+                                          .epoch = epoch};
     struct halo_error err = {0};
     lanes = FILTER;
     assert_int_equal(halo_ring_create(&f->ring, &settings, &err), 0);

@@ -22,6 +22,7 @@ struct fixture {
     struct halo_raw_picture raw;
     int64_t now; /* us */
     bool unsure;
+    enum halo_privacy privacy;
 };
 
 static void begin(struct fixture *f, const char *chain)
@@ -29,8 +30,11 @@ static void begin(struct fixture *f, const char *chain)
     const char *backend = getenv("HALO_TEST_BACKEND"); /* by hand, where there is a GPU */
     const struct halo_ring_settings settings = {
         .backend = backend ? backend : "cpu", .depth = 2, .deadline = 60, .locked = -1};
-    const struct halo_gate_input input = {
-        .format = AV_PIX_FMT_YUV420P, .width = WIDTH, .height = HEIGHT, .unsure = f->unsure};
+    const struct halo_gate_input input = {.format = AV_PIX_FMT_YUV420P,
+                                          .width = WIDTH,
+                                          .height = HEIGHT,
+                                          .privacy = f->privacy,
+                                          .unsure = f->unsure};
     const struct halo_region_feed_settings feed = {.on = true, .margin = 0, .hold = 0, .limit = 30};
     struct halo_error err = {0};
     assert_int_equal(halo_ring_create(&f->ring, &settings, &err), 0);
@@ -253,7 +257,7 @@ static void strength(void **state)
     static const double sizes[] = {49, 40, 20, 17, 6, 1};
     (void)state;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        struct fixture f = {0}, plain = {0};
+        struct fixture f = {0}, plain = {.privacy = HALO_PRIVACY_OFF};
         char chain[60];
         begin(&f, "pixelize=w=0.5*w:h=0.5*w:region=feed");
         halo_gate_set_feed(f.gate, f.feed);
@@ -270,7 +274,7 @@ static void strength(void **state)
                 is_same(halo_output_picture_frame(picture), halo_output_picture_frame(other), r);
             halo_output_picture_destroy(other);
             end(&plain);
-            plain = (struct fixture){0};
+            plain = (struct fixture){.privacy = HALO_PRIVACY_OFF};
             if (found &&
                 block > sizes[i] / 2 * 1.5 + 4) /* a level more, that does something to chroma */
                 fail_msg("size %g: blocks of %d", sizes[i], block);
@@ -281,10 +285,41 @@ static void strength(void **state)
     }
 }
 
+/* The differences between neighbours of a row of chroma, a chequer, in a small region. */
+static int roughness(enum halo_privacy privacy)
+{
+    struct fixture f = {.privacy = privacy};
+    begin(&f, "gblur=sigma=0.08*w:region=feed");
+    AVFrame *raw = f.raw.frame;
+    for (int i = 0; i < raw->linesize[1] * HEIGHT / 2; i++)
+        raw->data[1][i] = (i + i / raw->linesize[1]) % 2 ? 50 : 200;
+    halo_gate_set_feed(f.gate, f.feed);
+    tell(&f, f.now, HALO_SHAPE_RECT, 8, 8, 8);
+    struct halo_output_picture *picture = pass(&f, f.now);
+    const AVFrame *frame = halo_output_picture_frame(picture);
+    const uint8_t *row = frame->data[1] + (ptrdiff_t)5 * frame->linesize[1];
+    int sum = 0;
+    for (int x = 4; x < 7; x++)
+        sum += abs(row[x] - row[x + 1]);
+    halo_output_picture_destroy(picture);
+    end(&f);
+    return sum;
+}
+
+/* However small a region is: strict asks for a sigma of more than 0.64 / 2 on chroma, too. */
+static void strict_strength(void **state)
+{
+    (void)state;
+    const int strict = roughness(HALO_PRIVACY_STRICT), changed = roughness(HALO_PRIVACY_CHANGED);
+    if (strict * 4 > changed * 3)
+        fail_msg("strict leaves %d, and without it %d are left", strict, changed);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(told), cmocka_unit_test(several_filters),
-                                       cmocka_unit_test(scaled), cmocka_unit_test(unsure),
-                                       cmocka_unit_test(strength)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(told),     cmocka_unit_test(several_filters),
+        cmocka_unit_test(scaled),   cmocka_unit_test(unsure),
+        cmocka_unit_test(strength), cmocka_unit_test(strict_strength)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

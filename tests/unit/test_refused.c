@@ -42,7 +42,7 @@ static void refuse_text(const char *text, size_t length, const char *const *line
 
 #define REFUSE(text, ...) refuse_text(text, strlen(text), (const char *const[]){__VA_ARGS__, NULL})
 
-#define STREAM "streams:\n  a:\n    input: a.mkv\n    filters: sobel\n    "
+#define STREAM "streams:\n  a:\n    input: a.mkv\n    filters: solid\n    "
 #define OUT    STREAM "outputs:\n    - "
 #define AT     "f:5: streams.a."
 #define AT_OUT "f:6: streams.a.outputs[0]"
@@ -60,7 +60,7 @@ static void keys(void **state)
            "f:8: streams.a.outputs[0].video.bitrat: unknown key (nearest: bitrate)");
     REFUSE("http: {listn: x}\nstreams: {}\n", "f:1: http.listn: unknown key (nearest: listen)");
     REFUSE(STREAM "input: b\n", "f:5: the key input is there already, in line 3");
-    REFUSE("streams:\n  a: {input: x, filters: sobel}\n  a: {input: y, filters: sobel}\n",
+    REFUSE("streams:\n  a: {input: x, filters: solid}\n  a: {input: y, filters: solid}\n",
            "f:3: the key a is there already, in line 2");
     REFUSE("streams:\n  a: {}\n",
            "f:2: streams.a.input: is missing: say what to read: a file, a URL or test:",
@@ -116,15 +116,15 @@ static void chains(void **state)
     REFUSE(CHAIN "{gblur: {sigma: 1}}\n",
            FILTERS ": must be a chain's text or a list, as in [{gblur: {sigma: 12}}]");
     REFUSE(CHAIN
-           "\n    - sobel\n    - gblur: {sigma: 900}\n    - {a: {}, b: {}}\n"
-           "    - gblur: 3\n    - \"a b\": {}\n    - gblur: {sigma: [[[1]]]}\n    - [sobel]\n",
+           "\n    - solid\n    - gblur: {sigma: 900}\n    - {a: {}, b: {}}\n"
+           "    - gblur: 3\n    - \"a b\": {}\n    - gblur: {sigma: [[[1]]]}\n    - [solid]\n",
            "f:6: streams.a.filters[1]: gblur: sigma=900: must be between 0 and 200",
            "f:7: streams.a.filters[2]: one filter in each map, as in - gblur: {sigma: 12}",
            "f:8: streams.a.filters[3].gblur: must be a map of keys, not a single value",
            "f:9: streams.a.filters[4].a b: a filter's name has letters, digits and _ only",
            "f:10: streams.a.filters[5].gblur.sigma: must be a single value, not a list",
            "f:11: streams.a.filters[6]: must be a single value, not a list");
-    REFUSE(STREAM "renditions: {b: {filters: x}, c: {}, 'd/e': {filters: sobel}, f: sobel}\n",
+    REFUSE(STREAM "renditions: {b: {filters: x}, c: {}, 'd/e': {filters: solid}, f: solid}\n",
            AT "renditions.b.filters: column 1: unknown filter x (halod filters lists them)",
            AT "renditions.c.filters: is missing: " PASS,
            AT "renditions.d/e: a name has 1 to 64 letters, digits, _ and -",
@@ -191,7 +191,7 @@ static void outputs(void **state)
            "f:7: streams.a.outputs[1].video: codec: raw is for sockets .nut and .fd");
     REFUSE(OUT "{url: /tmp/x}\n",
            AT_OUT ".url: must begin with its protocol, as in rtsp://HOST/PATH");
-    REFUSE(OUT "{unix: a.ts, rendition: hardd}\n    renditions: {hard: {filters: sobel}}\n",
+    REFUSE(OUT "{unix: a.ts, rendition: hardd}\n    renditions: {hard: {filters: solid}}\n",
            AT_OUT ".rendition: hardd: no such one in renditions: (nearest: hard)");
 }
 
@@ -199,9 +199,9 @@ static void places(void **state)
 {
     (void)state;
     REFUSE("control: {path: /c.ts}\nhttp: {listen: 'unix:/c.ts'}\nstreams:\n"
-           "  a: {input: x, filters: sobel, outputs: [{unix: /b.ts}, {unix: //./b.ts}]}\n"
-           "  b: {input: x, filters: sobel, outputs: [{file: /proc/../b.ts}, {unix: c.ts}]}\n"
-           "  d: {input: x, filters: sobel, outputs: [{url: 'srt://h:1'}, {url: 'srt://h:1'}]}\n",
+           "  a: {input: x, filters: solid, outputs: [{unix: /b.ts}, {unix: //./b.ts}]}\n"
+           "  b: {input: x, filters: solid, outputs: [{file: /proc/../b.ts}, {unix: c.ts}]}\n"
+           "  d: {input: x, filters: solid, outputs: [{url: 'srt://h:1'}, {url: 'srt://h:1'}]}\n",
            "f:2: http.listen: control.path has the same place (line 1)",
            "f:4: streams.a.outputs[1].unix: streams.a.outputs[0].unix has the same place (line 4)",
            "f:5: streams.b.outputs[0].file: streams.a.outputs[0].unix has the same place (line 4)",
@@ -216,14 +216,14 @@ static void sockets(void **state)
     path[105] = '\0';
     snprintf(text, sizeof(text),
              "control: {path: /%s.c}\nhttp: {listen: 'unix:/%s.h'}\nstreams:\n"
-             "  a: {input: x, filters: sobel, outputs: [{unix: %s.ts}, {unix: %.104s.ts}]}\n",
+             "  a: {input: x, filters: solid, outputs: [{unix: %s.ts}, {unix: %.104s.ts}]}\n",
              path, path, path, path);
     REFUSE(text, "f:1: control.path: a socket's path has at most 107 bytes",
            "f:2: http.listen: a socket's path has at most 107 bytes",
            "f:4: streams.a.outputs[0].unix: a socket's path has at most 107 bytes");
 }
 
-#define CAMERA    "streams:\n  a:\n    input: /dev/video0\n    filters: sobel\n    capture: "
+#define CAMERA    "streams:\n  a:\n    input: /dev/video0\n    filters: solid\n    capture: "
 #define AT_CAMERA "f:5: streams.a.capture"
 
 static void cameras(void **state)
@@ -246,7 +246,7 @@ static void cameras(void **state)
     REFUSE(CAMERA "{controls: [1]}\n", AT_CAMERA ".controls: must be a map of keys, not a list");
 }
 
-#define FEED    "streams:\n  a:\n    input: x\n    filters: sobel\n    region_feed: "
+#define FEED    "streams:\n  a:\n    input: x\n    filters: solid\n    region_feed: "
 #define AT_FEED "f:5: streams.a.region_feed"
 
 static void region_feeds(void **state)
@@ -264,18 +264,18 @@ static void region_feeds(void **state)
 static void names_and_inputs(void **state)
 {
     (void)state;
-    REFUSE("streams: {\"a b\": {input: x, filters: sobel}}\n",
+    REFUSE("streams: {\"a b\": {input: x, filters: solid}}\n",
            "f:1: streams.a b: a name has 1 to 64 letters, digits, _ and -");
-    REFUSE("streams: {'': {input: x, filters: sobel}}\n",
+    REFUSE("streams: {'': {input: x, filters: solid}}\n",
            "f:1: streams.: a name has 1 to 64 letters, digits, _ and -");
-    REFUSE("streams: {a: {input: x.mp4, filters: sobel, capture: {size: 1x1}}}\n",
+    REFUSE("streams: {a: {input: x.mp4, filters: solid, capture: {size: 1x1}}}\n",
            "f:1: streams.a.capture: the input is no camera");
-    REFUSE("streams: {a: {input: 'v4l2:nme=x', filters: sobel}}\n",
+    REFUSE("streams: {a: {input: 'v4l2:nme=x', filters: solid}}\n",
            "f:1: streams.a.input: v4l2: has no word nme: serial=, path=, name= or index= (nearest: "
            "name)");
-    REFUSE("streams: {a: {input: 'v4l2:index=1', filters: sobel}}\n",
+    REFUSE("streams: {a: {input: 'v4l2:index=1', filters: solid}}\n",
            "f:1: streams.a.input: v4l2: says which camera: serial=, path= or name=");
-    REFUSE("streams: {a: {input: '-', filters: sobel}}\n",
+    REFUSE("streams: {a: {input: '-', filters: solid}}\n",
            "f:1: streams.a.input: standard input is not for a daemon: name a file or a URL");
 }
 
@@ -304,7 +304,7 @@ static void from_outside(void **state)
            AT_OUT ".rendition: ${HUSH}: no such one in renditions:");
     REFUSE(OUT "{unix: a.ts, video: {codec: '${HUSH}'}, audio: '${HUSH}'}\n",
            AT_OUT ".video.codec: ${HUSH}: " WHY, AT_OUT ".audio: ${HUSH}: " WHY);
-    REFUSE(CHAIN "sobel,${HUSH}\n", FILTERS ": sobel,${HUSH}: " WHY);
+    REFUSE(CHAIN "solid,${HUSH}\n", FILTERS ": solid,${HUSH}: " WHY);
     REFUSE(CHAIN "\n    - ${HUSH}\n    - gblur: {strategy: '${HUSH}'}\n    - hash\n",
            "f:5: streams.a.filters[0]: ${HUSH}: " WHY, "f:6: streams.a.filters[1]: " WHY,
            "f:7: streams.a.filters[2]: column 1: unknown filter hash (halod filters lists them)");
@@ -394,7 +394,7 @@ static void too_many(void **state)
     assert_non_null(text);
     int used = sprintf(text, "streams:\n");
     for (int i = 0; i < 257; i++)
-        used += sprintf(text + used, "  a%d: {input: x, filters: sobel}\n", i);
+        used += sprintf(text + used, "  a%d: {input: x, filters: solid}\n", i);
     REFUSE(text, "f:2: streams: 257 streams: at most 256");
 
     used = sprintf(text, STREAM "outputs:\n");
@@ -404,7 +404,7 @@ static void too_many(void **state)
 
     used = sprintf(text, STREAM "renditions:\n");
     for (int i = 0; i < 9; i++)
-        used += sprintf(text + used, "      r%d: {filters: sobel}\n", i);
+        used += sprintf(text + used, "      r%d: {filters: solid}\n", i);
     REFUSE(text, "f:13: streams.a.renditions.r7: at most 7 renditions beside the stream's own");
 
     used = 0;

@@ -61,7 +61,7 @@ static int load(const char *text, struct halo_daemon_settings **s, long fail)
 
 static const char right[] =
     "http: {listen: 'unix:/a'}\n"
-    "defaults: {filters: [{gblur: {sigma: [1, 2]}}, sobel], depth: 3}\n"
+    "defaults: {filters: [{gblur: {sigma: [1, 2]}}, solid], depth: 3}\n"
     "streams:\n"
     "  a: {input: '${PATH}', renditions: {r: {filters: \"it's\"}},\n"
     "      outputs: [&o {unix: a.ts, rendition: r, video: {gop: 1}}, {null: true}]}\n"

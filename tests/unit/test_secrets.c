@@ -154,7 +154,7 @@ static void errors_keep_secrets(void **state)
     (void)state;
     setenv("HALO_ONE", "hush", 1);
     static const char text[] = "http: {listen: \"${HALO_ONE}\"}\n"
-                               "streams: {a: {input: x, filters: sobel, depth: '${HALO_ONE}'}}";
+                               "streams: {a: {input: x, filters: solid, depth: '${HALO_ONE}'}}";
     struct halo_daemon_settings *s = NULL;
     struct halo_error_list *errors = NULL;
     assert_int_equal(halo_daemon_load_text(&s, text, strlen(text), "f", NULL, &errors), -EINVAL);

@@ -34,7 +34,7 @@ static struct halo_daemon_settings *load(const char *text)
 }
 
 /* One stream with these lines, indented by four. */
-#define STREAM "streams:\n  a:\n    input: a.mkv\n    filters: sobel\n"
+#define STREAM "streams:\n  a:\n    input: a.mkv\n    filters: solid\n"
 #define OUT    STREAM "    outputs:\n    - "
 
 static void the_usual(void **state)
@@ -54,7 +54,7 @@ static void the_usual(void **state)
              "    last_for: 1:30\n"
              "    gpu: 1\n"
              "    enabled: false\n"
-             "    renditions: {hard: {filters: [{gblur: {sigma: 40}}, sobel]}}\n"
+             "    renditions: {hard: {filters: [{gblur: {sigma: 40}}, solid]}}\n"
              "    outputs:\n"
              "      - unix: /run/halod/door.ts\n"
              "        video: {codec: libx264, bitrate: 4M, crf: 23, gop: 2s, size: 640x360}\n"
@@ -80,7 +80,7 @@ static void the_usual(void **state)
     assert_int_equal(door->on_error, HALO_ON_ERROR_LAST);
     assert_true(door->last_for == 90 && door->gpu == 1 && !door->enabled);
     assert_int_equal(door->renditions, 1);
-    assert_string_equal(door->rendition[0].filters, "gblur=sigma=40,sobel");
+    assert_string_equal(door->rendition[0].filters, "gblur=sigma=40,solid");
     assert_int_equal(door->outputs, 2);
     assert_int_equal(door->output[0].kind, HALO_OUTPUT_UNIX);
     assert_string_equal(door->output[0].video.crf, "23");
@@ -100,10 +100,10 @@ static void cameras(void **state)
     (void)state;
     struct halo_daemon_settings *s = load(
         "streams:\n"
-        "  a: {input: /dev/video0, filters: sobel}\n"
+        "  a: {input: /dev/video0, filters: solid}\n"
         "  b:\n"
         "    input: v4l2:name=Webcam\n"
-        "    filters: sobel\n"
+        "    filters: solid\n"
         "    capture: {size: 1280x720, fps: 12.5, format: mjpeg, open: on-demand, rotate: 90,\n"
         "              mirror: horizontal, stall: 500ms,\n"
         "              controls: {exposure_auto: 1, brightness: -3, exposure_auto_2: 5}}\n");
@@ -139,9 +139,9 @@ static void region_feeds(void **state)
     struct halo_daemon_settings *s =
         load("defaults: {region_feed: {hold: 2}}\n"
              "streams:\n"
-             "  a: {input: x, filters: sobel, region_feed: {}}\n"
-             "  b: {input: x, filters: sobel, region_feed: {margin: 25%, hold: 0, limit: 300ms}}\n"
-             "  c: {input: x, filters: sobel}\n");
+             "  a: {input: x, filters: solid, region_feed: {}}\n"
+             "  b: {input: x, filters: solid, region_feed: {margin: 25%, hold: 0, limit: 300ms}}\n"
+             "  c: {input: x, filters: solid}\n");
     const struct halo_region_feed_settings *a = &s->stream[0].region_feed;
     const struct halo_region_feed_settings *b = &s->stream[1].region_feed;
     assert_true(a->on && a->margin == 0.1 && a->hold == 0.5 && a->limit == 1);
@@ -192,7 +192,8 @@ static void from_text_to_engine(void **state)
     struct halo_daemon_settings *s = load(
         OUT "{unix: /run/a.nut, video: {codec: raw, fps: 30000/1001}}\n    - {null: true}\n"
             "    - {file: \"/srv/\\\"%Y\\\" \\u00fc.mkv\", segment_time: 2.5, keep_size: 3Gi}\n"
-            "    renditions: {b: {filters: [{convolution: {0m: [1, 2, 1], 0mode: row}}]}}\n");
+            "    renditions: {b: {filters: [{convolution: {0m: [1, 2, 1], 0mode: row}}]}}\n"
+            "    privacy: changed\n");
     char *text = halo_stream_settings_write(&s->stream[0]);
     assert_non_null(text);
     struct halo_stream_settings copy;
@@ -240,24 +241,25 @@ static void comparing(void **state)
         const char *a, *b;
         enum halo_change change;
     } cases[] = {
-        {"filters: sobel", "filters: sobel", HALO_CHANGE_NONE},
-        {"filters: sobel", "filters: [sobel]", HALO_CHANGE_NONE},
-        {"filters: sobel", "filters: gblur", HALO_CHANGE_FILTERS},
-        {"filters: sobel", "filters: gblur\n    depth: 4", HALO_CHANGE_REST},
-        {"filters: sobel\n    renditions: {b: {filters: gblur}}",
-         "filters: sobel\n    renditions: {b: {filters: scharr}}", HALO_CHANGE_FILTERS},
-        {"filters: sobel\n    renditions: {b: {filters: gblur}}",
-         "filters: sobel\n    renditions: {c: {filters: gblur}}", HALO_CHANGE_REST},
-        {"filters: sobel\n    renditions: {b: {filters: gblur}, c: {filters: sobel}}",
-         "filters: sobel\n    renditions: {c: {filters: sobel}, b: {filters: gblur}}",
+        {"filters: solid", "filters: solid", HALO_CHANGE_NONE},
+        {"filters: solid", "filters: [solid]", HALO_CHANGE_NONE},
+        {"filters: solid", "filters: avgblur", HALO_CHANGE_FILTERS},
+        {"filters: solid", "filters: avgblur\n    depth: 4", HALO_CHANGE_REST},
+        {"filters: solid\n    renditions: {b: {filters: avgblur}}",
+         "filters: solid\n    renditions: {b: {filters: pixelize}}", HALO_CHANGE_FILTERS},
+        {"filters: solid\n    renditions: {b: {filters: avgblur}}",
+         "filters: solid\n    renditions: {c: {filters: avgblur}}", HALO_CHANGE_REST},
+        {"filters: solid\n    renditions: {b: {filters: avgblur}, c: {filters: solid}}",
+         "filters: solid\n    renditions: {c: {filters: solid}, b: {filters: avgblur}}",
          HALO_CHANGE_NONE},
-        {"filters: sobel\n    renditions: {b: {filters: gblur}, c: {filters: sobel}}",
-         "filters: sobel\n    renditions: {c: {filters: sobel}, b: {filters: scharr}}",
+        {"filters: solid\n    renditions: {b: {filters: avgblur}, c: {filters: solid}}",
+         "filters: solid\n    renditions: {c: {filters: solid}, b: {filters: pixelize}}",
          HALO_CHANGE_FILTERS},
-        {"filters: sobel\n    outputs: [{unix: a.ts}]", "filters: sobel\n    outputs: []",
+        {"filters: solid\n    outputs: [{unix: a.ts}]", "filters: solid\n    outputs: []",
          HALO_CHANGE_REST},
-        {"filters: sobel\n    outputs: [{unix: a.ts}]",
-         "filters: gblur\n    outputs: [{unix: a.ts, video: {gop: 1000ms}}]", HALO_CHANGE_FILTERS},
+        {"filters: solid\n    outputs: [{unix: a.ts}]",
+         "filters: avgblur\n    outputs: [{unix: a.ts, video: {gop: 1000ms}}]",
+         HALO_CHANGE_FILTERS},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         char text[2][400];
@@ -286,7 +288,7 @@ static void encodings(void **state)
                  "    - {v4l2: /dev/video10}\n    - {v4l2: /dev/video11, format: nv12}\n"
                  "    - {v4l2: /dev/video12, video: {size: 1280x720, fps: 30}}\n"
                  "    - {v4l2: /dev/video13, format: mjpeg, rendition: b}\n"
-                 "    renditions: {b: {filters: sobel}}\n");
+                 "    renditions: {b: {filters: solid}}\n");
     static const int wanted[] = {0, 0, 0, -1, 1, 2, 3, 3, 4, 5, 4, 6};
     struct halo_encoding encoding[HALO_MOST_ENCODINGS];
     int of[HALO_MOST_OUTPUTS];
@@ -312,10 +314,10 @@ static void chains_from_maps(void **state)
     static const struct {
         const char *yaml, *chain;
     } cases[] = {
-        {"[{gblur: {sigma: 12}}, sobel]", "gblur=sigma=12,sobel"},
-        {"[sobel, 'gblur=3,null']", "sobel,gblur=3,null"},
-        {"[{sobel: {}}, {null: }, {prewitt: {scale: 2.5, planes: 1}}]",
-         "sobel,null,prewitt=scale=2.5:planes=1"},
+        {"[{gblur: {sigma: 12}}, solid]", "gblur=sigma=12,solid"},
+        {"[solid, 'gblur=3,null']", "solid,gblur=3,null"},
+        {"[{solid: {}}, {null: }, {prewitt: {scale: 2.5, planes: 1}}]",
+         "solid,null,prewitt=scale=2.5:planes=1"},
         {"[{convolution: {0m: [[1, 2, 1], [2, 4, 2], [1, 2, 1]], 0rdiv: 1/16}}]",
          "convolution=0m='1 2 1 2 4 2 1 2 1':0rdiv=1/16"},
         {"[{gblur: {strategy: 'a:b'}}]", "gblur=strategy='a\\:b'"},
@@ -370,9 +372,9 @@ static void aliases(void **state)
     (void)state;
     struct halo_daemon_settings *s =
         load("streams:\n"
-             "  a: {input: x, filters: sobel, outputs: [{unix: a.ts, video: &v {gop: 3}}]}\n"
-             "  b: {input: &i y, filters: sobel, outputs: [{unix: b.ts, video: *v}]}\n"
-             "  c: {input: *i, filters: sobel}\n");
+             "  a: {input: x, filters: solid, outputs: [{unix: a.ts, video: &v {gop: 3}}]}\n"
+             "  b: {input: &i y, filters: solid, outputs: [{unix: b.ts, video: *v}]}\n"
+             "  c: {input: *i, filters: solid}\n");
     assert_true(s->stream[1].output[0].video.gop == 3);
     assert_string_equal(s->stream[2].input, "y");
     halo_daemon_settings_destroy(s);
@@ -381,17 +383,17 @@ static void aliases(void **state)
 static void defaults_of_streams(void **state)
 {
     (void)state;
-    struct halo_daemon_settings *s = load(
-        "defaults: {filters: gblur, depth: 5, on_error: stop, renditions: {r: {filters: sobel}}}\n"
-        "streams:\n"
-        "  a: {input: x}\n"
-        "  b: {input: y, filters: sobel, depth: 6,\n"
-        "      outputs: [{null: true, rendition: r}]}\n");
-    assert_string_equal(s->stream[0].filters, "gblur");
+    struct halo_daemon_settings *s = load("defaults: {filters: avgblur, depth: 5, on_error: stop, "
+                                          "renditions: {r: {filters: solid}}}\n"
+                                          "streams:\n"
+                                          "  a: {input: x}\n"
+                                          "  b: {input: y, filters: solid, depth: 6,\n"
+                                          "      outputs: [{null: true, rendition: r}]}\n");
+    assert_string_equal(s->stream[0].filters, "avgblur");
     assert_int_equal(s->stream[0].depth, 5);
     assert_int_equal(s->stream[0].on_error, HALO_ON_ERROR_STOP);
     assert_int_equal(s->stream[0].renditions, 1);
-    assert_string_equal(s->stream[1].filters, "sobel");
+    assert_string_equal(s->stream[1].filters, "solid");
     assert_int_equal(s->stream[1].depth, 6);
     assert_int_equal(s->stream[1].on_error, HALO_ON_ERROR_STOP);
     halo_daemon_settings_destroy(s);
@@ -418,9 +420,9 @@ static void dumps_load_again(void **state)
         "[::1]:8'}\n"
         "log: {level: quiet}\n"
         "streams:\n"
-        "  'null': {input: \"rtsp://u:p@h/\\u00e9 \\u2028\\ufeff\\x85\\ta\\nb\", filters: sobel}\n"
-        "  '1': {input: '$$${B} $ $$ ${', filters: 'sobel,\n  gblur'}\n"
-        "  yes: {input: \"#: - &a *b ? | > % @ ` {}[]\", filters: sobel, gpu: 3, last_for: 0.1,\n"
+        "  'null': {input: \"rtsp://u:p@h/\\u00e9 \\u2028\\ufeff\\x85\\ta\\nb\", filters: solid}\n"
+        "  '1': {input: '$$${B} $ $$ ${', filters: 'solid,\n  avgblur'}\n"
+        "  yes: {input: \"#: - &a *b ? | > % @ ` {}[]\", filters: solid, gpu: 3, last_for: 0.1,\n"
         "        outputs: [{url: 'rtmp://h/a/b', format: flv, audio: aac},\n"
         "                  {file: 'a-%s.mkv', segment_time: 604800, keep_size: 9000T}]}\n",
     };
@@ -450,7 +452,7 @@ static void dumps_hide_secrets(void **state)
 {
     (void)state;
     struct halo_daemon_settings *s =
-        load("streams: {a: {input: 'rtsp://me:hush@h/x', filters: sobel,\n"
+        load("streams: {a: {input: 'rtsp://me:hush@h/x', filters: solid,\n"
              "  outputs: [{url: 'srt://h:9?passphrase=hush&mode=caller'}, {url: "
              "'rtmp://h/live/hush'}]}}");
     char *open = dump(s, true), *hidden = dump(s, false);

@@ -22,7 +22,7 @@ class WitnessTest(CameraTest):
 
     def seen(self, chain):
         self.start({'one': self.stream(
-            input='test:size=320x180:rate=25', filters=chain,
+            input='test:size=320x180:rate=25', filters=chain, privacy='changed',
             outputs=[{'unix': self.path('one.nut'), 'video': {'codec': 'raw'}}])})
         eye = Viewer(320, 180, '-i', 'unix:' + self.path('one.nut'))
         self.addCleanup(eye.close)
