@@ -192,7 +192,7 @@ static int deny_beginnings(scmp_filter_ctx filter)
     return ret;
 }
 
-static int fill(scmp_filter_ctx filter, bool programs)
+static int fill(scmp_filter_ctx filter)
 {
     int ret = deny_by_argument(filter);
     for (size_t i = 0; i < sizeof forbidden / sizeof *forbidden && ret == 0; i++)
@@ -200,10 +200,10 @@ static int fill(scmp_filter_ctx filter, bool programs)
     for (size_t i = 0; i < sizeof refused / sizeof *refused && ret == 0; i++)
         ret = seccomp_rule_add(filter, SCMP_ACT_ERRNO((unsigned)refused[i].error),
                                refused[i].number, 0);
-    return ret == 0 && !programs ? deny_beginnings(filter) : ret;
+    return ret == 0 ? deny_beginnings(filter) : ret;
 }
 
-int halo_confine(bool programs, struct halo_error *err)
+int halo_confine(struct halo_error *err)
 {
     struct sigaction action = {.sa_sigaction = on_forbidden, .sa_flags = SA_SIGINFO | SA_NODEFER};
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
@@ -211,7 +211,7 @@ int halo_confine(bool programs, struct halo_error *err)
     priority = getenv("JOURNAL_STREAM") ? "<3>" : "";
     sigaction(SIGSYS, &action, NULL);
     scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
-    int ret = filter ? fill(filter, programs) : -ENOMEM;
+    int ret = filter ? fill(filter) : -ENOMEM;
     if (ret == 0)
         ret = seccomp_load(filter);
     seccomp_release(filter);

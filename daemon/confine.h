@@ -13,9 +13,9 @@
 #include "config/error.h"
 
 /* For this thread and all that it starts: before there are others, and before the first byte of
- * anybody. programs: it may start some (hooks). -errno with err filled: no new privileges, but all
+ * anybody. -errno with err filled: no new privileges, but all
  * calls as before; builds with sanitizers or without libseccomp: 0, likewise. */
-int halo_confine(bool programs, struct halo_error *err);
+int halo_confine(struct halo_error *err);
 
 /* Whether this build has such a filter. */
 bool halo_confine_is_built(void);

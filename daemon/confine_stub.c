@@ -5,9 +5,8 @@
 
 #include "daemon/confine.h"
 
-int halo_confine(bool programs, struct halo_error *err)
+int halo_confine(struct halo_error *err)
 {
-    (void)programs;
     return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0
                ? halo_fail(err, -errno, "new privileges cannot be given up")
                : 0;

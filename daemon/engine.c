@@ -307,10 +307,10 @@ static void prepare_process(void)
 /* Before the first thread, for a filter is a thread's and its children's; before anything is read
  * that others wrote. Devices are opened after it, by whoever comes to them: CUDA and decoders have
  * threads of their own, which a later filter would have to find. */
-static void confine(bool programs)
+static void confine(void)
 {
     struct halo_error err = {0};
-    if (halo_confine(programs, &err) < 0)
+    if (halo_confine(&err) < 0)
         halo_log(HALO_LOG_WARNING, "engines run unconfined: %s", err.text);
 }
 
@@ -336,7 +336,7 @@ int halo_command_engine(int argc, char **argv)
         halo_log(HALO_LOG_ERROR, "the engine does not start: %s", err.text);
         return HALO_EXIT_FAILED;
     }
-    confine(argc > 1 && !strcmp(argv[1], HALO_ENGINE_PROGRAMS));
+    confine();
     struct engine *engine = calloc(1, sizeof *engine);
     const int ret = engine ? start(engine) : -ENOMEM;
     if (ret < 0) {

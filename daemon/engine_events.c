@@ -208,6 +208,15 @@ static void on_failed(void *arg, int encoding, const struct halo_error *err)
     engine_note(stream->engine, message, NULL, 0, false);
 }
 
+void engine_tell_finished(void *arg, const char *path)
+{
+    const struct engine_finished *of = arg;
+    json_t *message = engine_tell("finished", of->stream->name);
+    json_object_set_new(message, "output", json_integer(of->output));
+    json_object_set_new(message, "path", json_string(path));
+    engine_note(of->stream->engine, message, NULL, 0, false);
+}
+
 static void tell_works(struct engine_stream *stream, int encoding)
 {
     json_t *message = engine_tell("encoding", stream->name);

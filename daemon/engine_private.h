@@ -84,6 +84,10 @@ struct engine_stream {
     uv_work_t work;
     struct halo_live *live; /* NULL: could not be made */
     struct halo_error error;
+    struct engine_finished {
+        struct engine_stream *stream;
+        int output;
+    } finished[HALO_MOST_OUTPUTS];                 /* who tells of finished files */
     struct halo_output *output[HALO_MOST_OUTPUTS]; /* NULL: another kind, or could not be made */
     char *refused[HALO_MOST_OUTPUTS];              /* why that was */
     pthread_mutex_t rings;                         /* of ring[]: threads write, the loop counts */
@@ -111,7 +115,8 @@ json_t *engine_gpu_tell(const struct engine *engine);
 void engine_stream_set(struct engine_stream *stream, json_t *message); /* borrowed */
 
 /* ---- engine_events.c ---- */
-extern const struct halo_live_events engine_events; /* arg: struct engine_stream */
+extern const struct halo_live_events engine_events;     /* arg: struct engine_stream */
+void engine_tell_finished(void *arg, const char *path); /* arg: struct engine_finished */
 /* message is taken over, fds are copied. Any thread. */
 void engine_note(struct engine *engine, json_t *message, const int *fds, int count, bool device);
 /* Returns when the loop has sent what was noted, or after a second. Not on the loop. */

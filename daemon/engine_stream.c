@@ -137,8 +137,12 @@ static void make(uv_work_t *work)
         if (output->kind != HALO_OUTPUT_FILE && output->kind != HALO_OUTPUT_URL)
             continue;
         struct halo_error err = {0};
-        if (halo_output_create(&stream->output[i], stream->name, output, &err) == 0)
+        if (halo_output_create(&stream->output[i], stream->name, output, &err) == 0) {
+            stream->finished[i] = (struct engine_finished){stream, i};
+            if (output->hook)
+                halo_output_listen(stream->output[i], engine_tell_finished, &stream->finished[i]);
             continue;
+        }
         stream->refused[i] = strdup(err.text);
         halo_log(HALO_LOG_ERROR, "stream %s: %s", stream->name, err.text);
     }

@@ -26,6 +26,7 @@
  *   state     stream, state, why, device (the GPU failed), lack (a word of lack.h, or absent)
  *   camera    stream, is (text of halo_camera_id_write()): it was opened
  *   encoding  stream, encoding, why (absent: it works): the others go on
+ *   finished  stream, output (its number), path: a file that its hook is to be started with
  *   set       stream, id, why (absent: in force)
  *   snapshot  stream, id, why or nothing; descriptor: a memfd with the image
  *   stats     streams {NAME: {...}} (link_stats.h), a message for each, and one without streams
@@ -43,9 +44,6 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <uv.h>
-
-/* After the level, on an engine's command line: it may start programs, for there are hooks. */
-#define HALO_ENGINE_PROGRAMS "programs"
 
 enum {
     HALO_LINK_FD = 3,

@@ -74,8 +74,7 @@ static struct sv_engine *make(struct halo_supervisor *sv, const char *name)
     return engine;
 }
 
-/* As sv_engine_choose(), but it may be one that starts no programs. */
-static struct sv_engine *engine_of(struct sv_stream *stream)
+struct sv_engine *sv_engine_choose(struct sv_stream *stream)
 {
     struct halo_supervisor *sv = stream->sv;
     const bool on_gpu = wants_gpu(stream);
@@ -162,28 +161,6 @@ void sv_engine_ready(struct sv_engine *engine)
         if (s->engine == engine)
             sv_stream_step(s);
     }
-}
-
-static bool may_start_programs(const struct sv_engine *engine)
-{
-    return !engine->process || engine->process->programs;
-}
-
-/* One that runs and gave up to start programs never will: a stream with a new hook gets another. */
-struct sv_engine *sv_engine_choose(struct sv_stream *stream)
-{
-    struct sv_engine *engine = engine_of(stream);
-    if (!engine || !sv_stream_needs_programs(stream) || may_start_programs(engine))
-        return engine;
-    if (sv_engine_streams(engine) > 0) {
-        stream->alone = true;
-        engine = engine_of(stream);
-    }
-    if (engine && !may_start_programs(engine)) {
-        sv_engine_drop(engine);
-        engine = engine_of(stream);
-    }
-    return engine;
 }
 
 /* ---- failures ---- */

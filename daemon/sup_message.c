@@ -192,7 +192,10 @@ static void on_message(void *arg, json_t *message, const int *fds, int count)
     const char *tell = json_string_value(json_object_get(message, "tell"));
     bool good = false;
     process->heard = sv_now(process->sv);
-    if (!engine || !tell || (!process->said_hello && strcmp(tell, "hello") != 0)) {
+    if (tell && !strcmp(tell, "finished")) { /* also while it ends */
+        halo_link_close_fds(fds, count);
+        good = sv_hooks_finished(process, message);
+    } else if (!engine || !tell || (!process->said_hello && strcmp(tell, "hello") != 0)) {
         halo_link_close_fds(fds, count);
     } else if (!strcmp(tell, "hello") || !strcmp(tell, "stats") || !strcmp(tell, "gpus")) {
         halo_link_close_fds(fds, count);

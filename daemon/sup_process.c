@@ -30,6 +30,7 @@ static void forget(struct sv_process *process)
     *at = process->next;
     halo_link_destroy(process->link);
     process->link = NULL;
+    sv_hooks_forget(process);
     if (process->deadline == UINT64_MAX)
         process->sv->abandoned--;
     sv_process_remember(process->sv, process->handle.pid);
@@ -71,13 +72,13 @@ static void on_exit_status(uv_process_t *handle, int64_t status, int number)
     struct sv_process *process = handle->data;
     struct sv_engine *engine = process->engine;
     process->exited = true;
+    if (process->link && !process->closed)
+        halo_link_drain(process->link); /* cards may be in its last words, and finished files */
     if (!engine) {
         say_end(process, status, number);
         forget(process);
         return;
     }
-    if (process->link && !process->closed)
-        halo_link_drain(process->link); /* cards may be in its last words */
     if (!process->engine)
         return; /* these were its end: it is forgotten */
     char why[160];
@@ -86,16 +87,16 @@ static void on_exit_status(uv_process_t *handle, int64_t status, int number)
     lose(process, why, device); /* forgets it */
 }
 
-/* The environment less what is the supervisor's alone; its strings are borrowed. NULL: no
- * memory. */
-static char **engine_environment(void)
+char **sv_process_environment(void)
 {
     static const char *const mine[] = {"NOTIFY_SOCKET=", "WATCHDOG_", "LISTEN_"};
+    static char **ret; /* hooks that wait outlive the supervisor */
     size_t count = 0;
     while (environ[count])
         count++;
-    char **ret = calloc(count + 1, sizeof *ret);
-    for (size_t i = 0, n = 0; ret && i < count; i++) {
+    if (ret || !(ret = calloc(count + 1, sizeof *ret)))
+        return ret;
+    for (size_t i = 0, n = 0; i < count; i++) {
         bool keep = true;
         for (size_t m = 0; m < sizeof mine / sizeof *mine; m++)
             keep &= strncmp(environ[i], mine[m], strlen(mine[m])) != 0;
@@ -109,8 +110,7 @@ static int spawn(struct sv_process *process, int fd, char **environment)
 {
     char level[16];
     snprintf(level, sizeof level, "%d", (int)halo_log_get_level());
-    char *arguments[] = {"halod", "engine", level, process->programs ? HALO_ENGINE_PROGRAMS : NULL,
-                         NULL};
+    char *arguments[] = {"halod", "engine", level, NULL};
     uv_stdio_container_t stdio[HALO_LINK_FD + 1] = {
         {.flags = UV_IGNORE},
         {.flags = UV_IGNORE},
@@ -132,16 +132,14 @@ static int start(struct sv_process *process)
 {
     int ends[2];
     process->handle.data = process;
-    char **environment = engine_environment();
+    char **environment = sv_process_environment();
     const int type = SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK;
     if (!environment || socketpair(AF_UNIX, type, 0, ends) < 0) {
         const int ret = environment ? -errno : -ENOMEM;
-        free(environment);
         free(process);
         return ret;
     }
     const int ret = spawn(process, ends[1], environment);
-    free(environment);
     close(ends[1]);
     if (ret < 0) { /* libuv has begun with the handle */
         close(ends[0]);
@@ -157,23 +155,6 @@ static int start(struct sv_process *process)
     return linked;
 }
 
-bool sv_stream_needs_programs(const struct sv_stream *stream)
-{
-    for (int i = 0; i < stream->settings.outputs; i++)
-        if (stream->settings.output[i].hook)
-            return true;
-    return false;
-}
-
-/* Of any stream, for it may come to this engine yet. */
-static bool needs_programs(const struct halo_supervisor *sv)
-{
-    for (const struct sv_stream *s = sv->streams; s; s = s->next)
-        if (sv_stream_needs_programs(s))
-            return true;
-    return false;
-}
-
 int sv_process_start(struct sv_engine *engine, struct halo_error *err)
 {
     struct sv_process *process = calloc(1, sizeof *process);
@@ -181,7 +162,6 @@ int sv_process_start(struct sv_engine *engine, struct halo_error *err)
         return halo_fail(err, -ENOMEM, "out of memory");
     process->sv = engine->sv;
     process->started = process->heard = sv_now(engine->sv);
-    process->programs = needs_programs(engine->sv);
     snprintf(process->name, sizeof process->name, "%s", engine->name);
     const int ret = start(process);
     if (ret < 0)

@@ -26,8 +26,7 @@ void sv_process_strays(struct sv_process *process, const char *what)
     if (process->senseless <= SV_STRAYS_MOST)
         return;
     char why[160];
-    snprintf(why, sizeof why, "it %s, more than %d times in a minute", what,
-             (int)SV_STRAYS_MOST);
+    snprintf(why, sizeof why, "it %s, more than %d times in a minute", what, (int)SV_STRAYS_MOST);
     sv_engine_lost(engine, why, false);
 }
 

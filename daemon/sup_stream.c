@@ -186,7 +186,10 @@ static int send_start(struct sv_stream *stream)
     stream->masks = sv_masks_of(&stream->settings);
     if (stream->camera_is)
         json_object_set_new(message, "camera", json_string(stream->camera_is));
-    return sv_engine_send(stream->engine, message);
+    const int ret = sv_engine_send(stream->engine, message);
+    if (ret >= 0)
+        sv_hooks_give(stream->engine->process, stream);
+    return ret;
 }
 
 void sv_stream_tell_recording(struct sv_stream *stream)

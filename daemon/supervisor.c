@@ -8,10 +8,12 @@
 
 #include "daemon/supervisor_private.h"
 #include "kernels/clock.h"
+#include "pipeline/output_hook.h"
 
 enum {
     STALL_MS = 1000, /* without a tick: the whole process stood still */
-    STOP_MS = 9500,  /* as the header promises: ten seconds in all */
+    STOP_MS = 9500,  /* as the header promises: ten seconds in all, */
+    HOOKS_MS = 300,  /* with this */
 };
 
 /* ---- the clock ---- */
@@ -109,6 +111,7 @@ static void finish_stop(struct halo_supervisor *sv)
     if (sv->processes && sv_now(sv) < sv->stop_deadline)
         return;
     sv_process_forget_all(sv);
+    halo_hook_wait_begun(HOOKS_MS);
     while (sv->streams)
         sv_stream_destroy(sv->streams);
     uv_close((uv_handle_t *)&sv->tick, on_closed);

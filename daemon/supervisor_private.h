@@ -10,6 +10,7 @@
  *   sup_gpu.c        which GPU a stream without a number goes to
  *   sup_process.c    their processes
  *   sup_message.c    what these say
+ *   sup_hook.c       programs for the files that they finished
  *   sup_stray.c      what they do that no engine does
  *   sup_request.c    questions to an engine that somebody waits for
  *   sup_reload.c     new settings
@@ -96,7 +97,7 @@ struct sv_process {
     bool worked;   /* a stream on it has filtered frames */
     int senseless; /* messages, since senseless_since */
     uint64_t senseless_since;
-    bool programs; /* it may start some */
+    struct sv_hook *hooks; /* that it may ask for */
 };
 
 enum sv_engine_state { SV_ENGINE_STARTING, SV_ENGINE_RUNNING, SV_ENGINE_PAUSED };
@@ -356,12 +357,22 @@ bool sv_gpu_told(struct sv_engine *engine, const json_t *message);
 void sv_gpu_step(struct sv_engine *engine); /* by the clock: an answer may have taken too long */
 
 /* ---- sup_process.c ---- */
-bool sv_stream_needs_programs(const struct sv_stream *stream); /* its hooks */
 int sv_process_start(struct sv_engine *engine, struct halo_error *err);
 void sv_process_quit(struct sv_process *process); /* let go: finishes, or is killed */
 void sv_process_kill(struct sv_process *process); /* let go at once */
 void sv_process_step(struct sv_process *process);
 void sv_process_forget_all(struct halo_supervisor *sv); /* those that do not die */
+
+/* The environment of what the supervisor starts, for ever: less what is its own. NULL: no
+ * memory. */
+char **sv_process_environment(void);
+
+/* ---- sup_hook.c ---- */
+/* The process is about to get this stream: its hooks may be asked for until the next such call for
+ * the stream, or the end of the process, also while it finishes files after it was let go. */
+void sv_hooks_give(struct sv_process *process, const struct sv_stream *stream);
+bool sv_hooks_finished(struct sv_process *process, const json_t *message); /* false: no sense */
+void sv_hooks_forget(struct sv_process *process); /* what runs or waits goes on */
 
 /* ---- sup_stray.c ---- */
 /* It has done what no engine does ("says what makes no sense"): counted, and too much of it is the

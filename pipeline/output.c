@@ -37,6 +37,8 @@ struct halo_output {
     /* Under the lock: */
     struct halo_output_queue queue;
     bool on, stop, ended, left;
+    void (*finished)(void *arg, const char *path);
+    void *finished_arg;
     struct halo_output_stats stats;
     /* The thread's: */
     struct halo_begin_copy begin;
@@ -252,7 +254,7 @@ static int create_place(struct halo_output *o, const struct halo_output_settings
         return halo_fail_usage(err, "an output without a target");
     switch (settings->kind) {
     case HALO_OUTPUT_FILE:
-        return halo_place_file_create(&o->place, o->name, settings, err);
+        return halo_place_file_create(&o->place, settings, err);
     case HALO_OUTPUT_URL:
         return halo_place_url_create(&o->place, o->name, settings, err);
     default:
@@ -297,6 +299,23 @@ int halo_output_create(struct halo_output **ret, const char *name,
     }
     *ret = o;
     return 0;
+}
+
+static void tell_finished(struct halo_output *o, const char *path)
+{
+    pthread_mutex_lock(&o->lock);
+    if (!o->left)
+        o->finished(o->finished_arg, path);
+    pthread_mutex_unlock(&o->lock);
+}
+
+void halo_output_listen(struct halo_output *o, void (*finished)(void *arg, const char *path),
+                        void *arg)
+{
+    o->finished = finished;
+    o->finished_arg = arg;
+    o->place->output = o;
+    o->place->finished = tell_finished;
 }
 
 int halo_output_begin(struct halo_output *o, const struct halo_live_begin *begin)

@@ -33,6 +33,11 @@ struct halo_output_stats {
 int halo_output_create(struct halo_output **ret, const char *name,
                        const struct halo_output_settings *settings, struct halo_error *err);
 
+/* FILE: told of each file that is finished and synced, on a thread of the output's, not after
+ * halo_output_destroy(); must not block. Before halo_output_begin(). */
+void halo_output_listen(struct halo_output *output, void (*finished)(void *arg, const char *path),
+                        void *arg);
+
 /* What the next packets are; a change of parameters closes a segment and begins a new one. The
  * structs are copied. Any thread, but one at a time with _packet. */
 int halo_output_begin(struct halo_output *output, const struct halo_live_begin *begin);

@@ -19,7 +19,6 @@
 #include "config/beside.h"
 #include "config/log.h"
 #include "pipeline/av.h"
-#include "pipeline/output_hook.h"
 #include "pipeline/output_mux.h"
 #include "pipeline/output_names.h"
 #include "pipeline/output_place.h"
@@ -34,7 +33,6 @@ struct file_place {
     char *pattern;
     double segment_time;
     int64_t keep_size;
-    struct halo_hook *hook;
     const AVOutputFormat *container;
     /* Of the present segment: */
     struct halo_mux mux;
@@ -203,8 +201,8 @@ static int close_file(struct halo_place *place, struct halo_error *err)
     if (r < 0)
         fail(f, r, NULL, err);
     halo_beside_sync_folder(f->path);
-    if (f->hook && access(f->path, F_OK) == 0)
-        halo_hook_start(f->hook, f->path);
+    if (place->finished && access(f->path, F_OK) == 0)
+        place->finished(place->output, f->path);
     if (f->keep_size > 0)
         halo_names_keep(f->pattern, f->keep_size, f->path);
     close_segment(f);
@@ -220,7 +218,6 @@ static const char *where_is_file(const struct halo_place *place)
 static void destroy_file(struct halo_place *place)
 {
     struct file_place *f = (struct file_place *)place;
-    halo_hook_destroy(f->hook);
     av_free(f->pattern);
     av_free(f);
 }
@@ -266,8 +263,8 @@ static int check_pattern(const struct file_place *f, struct halo_error *err)
     return 0;
 }
 
-int halo_place_file_create(struct halo_place **ret, const char *name,
-                           const struct halo_output_settings *settings, struct halo_error *err)
+int halo_place_file_create(struct halo_place **ret, const struct halo_output_settings *settings,
+                           struct halo_error *err)
 {
     struct file_place *f = av_mallocz(sizeof *f);
     if (!f)
@@ -277,10 +274,7 @@ int halo_place_file_create(struct halo_place **ret, const char *name,
     f->pattern = av_strdup(settings->target);
     f->segment_time = settings->segment_time;
     f->keep_size = settings->keep_size;
-    f->hook = settings->hook ? halo_hook_create(settings->hook, name) : NULL;
-    int r = 0;
-    if (!f->pattern || (settings->hook && !f->hook))
-        r = halo_fail(err, -ENOMEM, "out of memory");
+    int r = f->pattern ? 0 : halo_fail(err, -ENOMEM, "out of memory");
     if (r >= 0)
         r = choose_container(f, settings, err);
     if (r >= 0)

@@ -3,9 +3,11 @@
  * writing it again: only if that gives the same is it one of the pattern's. */
 #include "pipeline/output_names.h"
 
+#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <fnmatch.h>
 #include <libavutil/mem.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -110,6 +112,52 @@ bool halo_names_match(const char *pattern, const char *path)
         return false;
     snprintf(plain, sizeof plain, "%.*s%s", (int)at - 1, path, path + stem);
     return is_written_so(pattern, plain);
+}
+
+/* The end of a conversion of strftime, whose '%' is before it. */
+static const char *skip_conversion(const char *at)
+{
+    at += strspn(at, "_-0^#+");
+    at += strspn(at, "0123456789");
+    at += strspn(at, "EO");
+    return *at ? at + 1 : at;
+}
+
+/* With "-*" at `stem` of the pattern, if that is not behind it. */
+static void write_glob(char *ret, const char *pattern, size_t stem)
+{
+    for (const char *at = pattern; *at || at == pattern + stem;) {
+        if (at == pattern + stem) {
+            *ret++ = '-';
+            *ret++ = '*';
+            stem = SIZE_MAX;
+        } else if (*at == '%' && at[1] != '%') {
+            *ret++ = '*';
+            at = skip_conversion(at + 1);
+        } else {
+            at += *at == '%';
+            if (strchr("*?[]\\", *at))
+                *ret++ = '\\';
+            *ret++ = *at++;
+        }
+    }
+    *ret = 0;
+}
+
+bool halo_names_may_match(const char *pattern, const char *path)
+{
+    enum { FLAGS = FNM_PATHNAME | FNM_PERIOD };
+    char glob[2 * PATH_MAX + 8];
+    if (strlen(pattern) >= PATH_MAX || strlen(path) >= PATH_MAX)
+        return false;
+    for (const char *at = path; *at; at++)
+        if (iscntrl((unsigned char)*at))
+            return false;
+    write_glob(glob, pattern, SIZE_MAX);
+    if (fnmatch(glob, path, FLAGS) == 0)
+        return true;
+    write_glob(glob, pattern, stem_length(pattern));
+    return fnmatch(glob, path, FLAGS) == 0;
 }
 
 /* ---- kept ---- */

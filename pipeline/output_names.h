@@ -21,6 +21,10 @@ int halo_names_open(const char *pattern, time_t at, char ret[PATH_MAX]);
 /* Whether halo_names_open can have made path for the pattern. */
 bool halo_names_match(const char *pattern, const char *path);
 
+/* The same for patterns with any conversions: each may be anything but a slash, control characters,
+ * and a dot where a name begins. */
+bool halo_names_may_match(const char *pattern, const char *path);
+
 /* Removes the oldest files of the pattern (by their last change) until they have at most keep
  * bytes together, and folders of the pattern that are empty then; never the file current, which
  * may be NULL. How many were removed, or -ENOMEM. */

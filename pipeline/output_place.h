@@ -14,6 +14,7 @@
 #include "config/error.h"
 #include "pipeline/live.h"
 
+struct halo_output;
 struct halo_place;
 
 struct halo_place_ops {
@@ -34,14 +35,17 @@ struct halo_place_ops {
 
 struct halo_place {
     const struct halo_place_ops *ops;
+    /* Told of a finished file; NULL: nobody is. */
+    void (*finished)(struct halo_output *output, const char *path);
+    struct halo_output *output;
     /* us, monotonic: when the caller's patience ends; 0: not asked to stop. Any thread. */
     atomic_llong stop_by;
 };
 
 /* Check the settings and copy what they need; touch nothing outside. 0, -EINVAL with a usage
  * error, -ENOMEM. name: of the stream, for messages. */
-int halo_place_file_create(struct halo_place **ret, const char *name,
-                           const struct halo_output_settings *settings, struct halo_error *err);
+int halo_place_file_create(struct halo_place **ret, const struct halo_output_settings *settings,
+                           struct halo_error *err);
 int halo_place_url_create(struct halo_place **ret, const char *name,
                           const struct halo_output_settings *settings, struct halo_error *err);
 

@@ -229,6 +229,15 @@ class Engine:
         while True:
             self.tell(tell='stats', streams={self.stream: {'decoded': -1, 'backend': 'x' * 999}})
 
+    def finishes(self):
+        """Files of the second output, but for the last of others, which is no reason for a hook."""
+        good = os.path.join(FOLDER, 'v-120000.mkv')
+        for output, path in ((0, good), (2, good), (-1, good), (None, good), (1, '/bin/sh'), (1, 7),
+                             (1, os.path.join(FOLDER, 'v-../../x.mkv')), (1, good + '\n'), (1, '')):
+            self.tell(tell='finished', stream=self.stream, output=output, path=path)
+        self.tell(tell='finished', stream='other', output=1, path=good)
+        self.tell(tell='finished', stream=self.stream, output=1, path=good)
+
     # ---- to the control socket, and not over the link ----
 
     def control(self, method, **parameters):

@@ -68,6 +68,22 @@ class Hostile(DaemonTest):
         self.assertIn('it says what makes no sense, more than 100 times in a minute',
                       daemon.told())
 
+    def test_hooks(self):
+        """Are started for the files of their output, and for no others."""
+        hook = self.path('hook')
+        with open(hook, 'w') as file:
+            file.write(f'#!/bin/sh\necho "$1" >> {self.path("hooked")}\n')
+        os.chmod(hook, 0o755)
+        daemon = self.hostile('hello,start,running,finishes,alive', {'one': self.stream(outputs=[
+            {'unix': self.path('one.ts')},
+            {'file': self.path('v-%H%M%S.mkv'), 'segment_time': 1, 'hook': hook},
+            {'file': self.path('w-%H%M%S.mkv'), 'segment_time': 1}])})
+        self.assertTrue(wait_until(lambda: os.path.exists(self.path('hooked')), 15), daemon.told())
+        self.assertTrue(wait_until(lambda: daemon.engines()['cpu']['ignored_messages'] == 10),
+                        daemon.told())
+        with open(self.path('hooked')) as file:
+            self.assertEqual(file.read(), self.path('v-120000.mkv') + '\n')
+
     def controlled(self):
         try:
             with open(self.path('controlled')) as file:

@@ -50,7 +50,8 @@ class Confined(ServiceTest):
         """A program that notes what it was started for."""
         path = self.path('hook')
         with open(path, 'w') as file:
-            file.write(f'#!/bin/sh\necho "$1" >> {self.path("hooked")}\n')
+            file.write(f'#!/bin/sh\necho $PPID >> {self.path("parents")}\n'
+                       f'echo "$1" >> {self.path("hooked")}\n')
         os.chmod(path, 0o755)
         return path
 
@@ -66,26 +67,32 @@ class Confined(ServiceTest):
             return False
 
     def test_hooks(self):
-        """Settings with a hook: engines may start programs, and nothing else is different."""
+        """The engine that writes the files starts nothing: halod starts the hook."""
         daemon = self.start({'one': self.recorded('one', hook=self.hook()),
                              'two': self.stream('two')})
         self.until(lambda: self.was_started('one-'), daemon.told)
         self.assertEqual(list(daemon.engines()), ['cpu'])
+        with open(self.path('parents')) as file:
+            self.assertEqual(set(file.read().split()), {str(daemon.process.pid)})
+
+    def test_the_hook_of_the_last_file(self):
+        """That which halod finishes when it ends."""
+        daemon = self.start({'one': self.recorded('one', hook=self.hook(), segment_time='1:00:00')})
+        self.until(lambda: any(o.get('path') for o in daemon.status('one')['outputs']) and
+                   daemon.status('one')['encoded'] > 50, daemon.told)
+        self.assertEqual(daemon.stop(), 0)
+        self.until(lambda: self.was_started('one-'), daemon.told)
 
     def test_a_hook_that_comes(self):
-        """By a reload, to an engine that may start nothing: the stream gets one that may, and the
-        other stream does not notice."""
+        """By a reload, to the engine that is there; the other stream does not notice."""
         daemon = self.start({'one': self.recorded('one'), 'two': self.stream('two')})
         daemon.wait_state('one', 'running')
         reader = self.reader('two.ts')
         restarts = daemon.status('two')['restarts']
-        for gop in ('1s', '0.5s'):  # the second time there is an engine of its own, which may
-            daemon.write({'one': self.recorded('one', hook=self.hook(), video={'gop': gop}),
-                          'two': self.stream('two')})
-            daemon.control('Reload')
-            self.until(lambda: self.was_started('one-'), daemon.told)
-            self.assertEqual(daemon.status('one')['engine'], 'cpu:one')
-            os.remove(self.path('hooked'))
+        daemon.write({'one': self.recorded('one', hook=self.hook()), 'two': self.stream('two')})
+        daemon.control('Reload')
+        self.until(lambda: self.was_started('one-'), daemon.told)
+        self.assertEqual(list(daemon.engines()), ['cpu'])
         self.assertEqual(daemon.status('two')['restarts'], restarts)
         self.assertFalse(reader.ended)
 

@@ -21,6 +21,7 @@
 
 #include "config/log.h"
 #include "pipeline/output.h"
+#include "pipeline/output_hook.h"
 #include "pipeline/output_names.h"
 #include "tests/unit/clip.h"
 #include "tests/unit/cmocka_all.h"
@@ -221,6 +222,8 @@ static void test_reordered_pictures(void **state)
     clip_destroy(clip);
     clip = plain;
 }
+
+extern char **environ;
 
 static void test_names_that_are_taken(void **state)
 {
@@ -660,6 +663,44 @@ static void test_names(void **state)
     assert_int_equal(halo_names_format("", 0, path), -EINVAL);
 }
 
+static void test_names_that_may_match(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *pattern, *path;
+        bool matches;
+    } cases[] = {
+        {"/a/v-%Y-%A.mkv", "/a/v-2024-Monday.mkv", true},
+        {"/a/v-%Y-%A.mkv", "/a/v-2024-Monday-12.mkv", true},
+        {"/a/%-d_%10Y%Ex.mkv", "/a/1_000000202405.mkv", true},
+        {"/a/x.mkv", "/a/x.mkv", true},
+        {"/a/x.mkv", "/a/x-3.mkv", true},
+        {"/a/x", "/a/x-3", true},
+        {"/a/x.mkv", "/a/y.mkv", false},
+        {"/a/100%%-%H.mkv", "/a/100%-01.mkv", true},
+        {"/a/100%%-%H.mkv", "/a/100x-01.mkv", false},
+        {"/a/*[b]?-%H.mkv", "/a/*[b]?-01.mkv", true},
+        {"/a/*[b]?-%H.mkv", "/a/xxbx-01.mkv", false},
+        {"/a/%A/x.mkv", "/a/Monday/x.mkv", true},
+        {"/a/%A/x.mkv", "/a/../x.mkv", false},
+        {"/a/%A/x.mkv", "/a/b/c/x.mkv", false},
+        {"/a/%A.mkv", "/a/.hidden.mkv", false},
+        {"/a/%A.mkv", "/a/x\ny.mkv", false},
+        {"/a/%A.mkv", "/b/x.mkv", false},
+        {"/a/%A.mkv", "/a/x.mkv/", false},
+        {"/a/%A.mkv", "", false},
+        {"x%", "x", true},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        if (halo_names_may_match(cases[i].pattern, cases[i].path) != cases[i].matches)
+            fail_msg("%s, %s", cases[i].pattern, cases[i].path);
+}
+
+static void start_hook(void *arg, const char *path)
+{
+    halo_hook_start(arg, path);
+}
+
 static void test_hook(void **state)
 {
     (void)state;
@@ -674,12 +715,15 @@ static void test_hook(void **state)
     write_file(".hook", script);
     assert_int_equal(chmod(hook, 0700), 0);
     settings.segment_time = 1;
-    settings.hook = hook;
+    struct halo_hook *started = halo_hook_create(hook, "test", environ);
+    assert_non_null(started);
     struct halo_output *output = clip_open_output(clip, &settings);
+    halo_output_listen(output, start_hook, started);
     const int64_t began = av_gettime_relative();
     feed(output, 0, SECONDS, 0);
     halo_output_destroy(output);
     assert_true(av_gettime_relative() - began < 5000000);
+    halo_hook_destroy(started);
     int ends = 0, most = 0, running = 0, begins = 0;
     for (int tries = 0; tries < 100 && ends < SEGMENTS; tries++) {
         usleep(100000);
@@ -779,6 +823,7 @@ int main(void)
         cmocka_unit_test(test_full_disk_without_cuts),
         cmocka_unit_test(test_folder_that_cannot_be),
         cmocka_unit_test(test_keep_size),
+        cmocka_unit_test(test_names_that_may_match),
         cmocka_unit_test(test_hook),
         cmocka_unit_test(test_bounded),
     };
