@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "pipeline/av.h"
+#include "pipeline/container.h"
 
 enum {
     FREE_FRAME = 1024, /* samples, for encoders that take any number */
@@ -29,6 +30,7 @@ struct halo_audio {
     int skip;            /* samples to cut from frame */
     int64_t next;        /* time of the fifo's first sample, in samples */
     int64_t packet_time; /* of the last packet sent */
+    bool from_zero;      /* in the container, whose samples are counted */
     bool started;        /* next is set */
     bool held;           /* frame holds something */
     bool draining;       /* no more input */
@@ -136,6 +138,7 @@ int halo_audio_open(struct halo_audio **ret, const char *input, const AVStream *
         return halo_fail(err, -ENOMEM, "out of memory");
     a->input = input;
     a->in = in;
+    a->from_zero = halo_container_starts(container, codec->id) == HALO_STARTS_NOWHERE;
     int r = open_decoder(a);
     if (r < 0) {
         halo_fail(err, halo_av_errno(r), "%s: stream %d: its %s sound cannot be decoded: %s", input,
@@ -221,16 +224,15 @@ static void keep_time(struct halo_audio *a, int64_t pts)
     }
     const int64_t late = swr_get_delay(a->resampler, rate);
     const int64_t want = av_rescale_q(pts, a->in->time_base, a->encoder->time_base);
-    if (!a->started) {
-        a->started = true;
+    if (!a->started && !a->from_zero)
         a->next = want;
-        return;
-    }
     const int64_t drift = want - (a->next + av_audio_fifo_size(a->fifo) + late);
-    if (drift > (int64_t)rate * MAX_DRIFT_MS / 1000)
+    const int64_t most = a->started ? (int64_t)rate * MAX_DRIFT_MS / 1000 : 0;
+    if (drift > most)
         a->silence = drift;
-    else if (-drift > (int64_t)rate * MAX_DRIFT_MS / 1000)
+    else if (-drift > most)
         a->skip = (int)FFMIN(-drift, INT32_MAX / 2);
+    a->started |= a->skip < av_rescale(a->frame->nb_samples, rate, a->decoder->sample_rate);
 }
 
 /* frame NULL: what the resampler still holds. */

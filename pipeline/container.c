@@ -134,7 +134,32 @@ const enum AVPixelFormat *halo_container_formats(const AVOutputFormat *container
     return strcmp(container->name, "yuv4mpegpipe") ? encoder->pix_fmts : y4m;
 }
 
+enum halo_starts halo_container_starts(const AVOutputFormat *container, enum AVCodecID id)
+{
+    if (av_match_name(container->name, "mov,mp4,3gp,3g2,psp,ipod,f4v"))
+        return HALO_STARTS_HIDDEN;
+    if (av_match_name(container->name, "avi,mxf,mxf_opatom,gxf,swf,avm2,yuv4mpegpipe") ||
+        (id == AV_CODEC_ID_FLAC && av_match_name(container->name, "ogg,ogv,oga")))
+        return HALO_STARTS_NOWHERE;
+    return HALO_STARTS_LATER;
+}
+
+bool halo_container_skips(const AVOutputFormat *container, enum AVCodecID id)
+{
+    const bool mpeg = id == AV_CODEC_ID_MPEG1VIDEO || id == AV_CODEC_ID_MPEG2VIDEO;
+    return halo_container_starts(container, id) != HALO_STARTS_NOWHERE &&
+           !(mpeg && av_match_name(container->name, "mpeg,vcd,svcd,dvd,vob")) &&
+           id != AV_CODEC_ID_THEORA;
+}
+
+int halo_container_options(const AVOutputFormat *container, AVDictionary **ret)
+{
+    /* What is empty before a track is counted in these, and by default in milliseconds. */
+    const bool mov = halo_container_starts(container, AV_CODEC_ID_NONE) == HALO_STARTS_HIDDEN;
+    return mov ? av_dict_set(ret, "movie_timescale", "90000", 0) : 0;
+}
+
 bool halo_container_seeks(const AVOutputFormat *container)
 {
-    return av_match_name(container->name, "mov,mp4,3gp,3g2,psp,ipod,f4v");
+    return halo_container_starts(container, AV_CODEC_ID_NONE) == HALO_STARTS_HIDDEN;
 }

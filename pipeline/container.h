@@ -25,6 +25,22 @@ const AVCodec *halo_container_encoder(const AVOutputFormat *container,
 const enum AVPixelFormat *halo_container_formats(const AVOutputFormat *container,
                                                  const AVCodec *encoder);
 
+/* Where a stream may begin. */
+enum halo_starts {
+    HALO_STARTS_LATER,   /* at 0 or later */
+    HALO_STARTS_HIDDEN,  /* sound before 0, too, for edit lists hide what is there (MOV's family) */
+    HALO_STARTS_NOWHERE, /* at 0 alone: times are counted from there, in frames or samples */
+};
+/* Of this codec; AV_CODEC_ID_NONE: of most. */
+enum halo_starts halo_container_starts(const AVOutputFormat *container, enum AVCodecID id);
+
+/* A picture of this codec may come later than one frame after the last; else what lies between has
+ * to be filled with pictures, or all that follows would come too early. */
+bool halo_container_skips(const AVOutputFormat *container, enum AVCodecID id);
+
+/* What its muxer is asked for in files. 0 or an AVERROR code; the caller frees *ret. */
+int halo_container_options(const AVOutputFormat *container, AVDictionary **ret);
+
 /* Its muxer goes back to the beginning of the file when it ends. */
 bool halo_container_seeks(const AVOutputFormat *container);
 

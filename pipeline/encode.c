@@ -12,6 +12,7 @@
 
 #include "config/log.h"
 #include "pipeline/av.h"
+#include "pipeline/container.h"
 #include "pipeline/encode_choose.h"
 #include "pipeline/format.h"
 #include "pipeline/gate.h"
@@ -34,6 +35,8 @@ struct halo_encoder {
     struct timing pending[PENDING]; /* what encoders forget; a ring */
     unsigned sent, received;
     bool in_hardware, force_key;
+    bool fills, from_zero; /* no frame may be missing, after the first picture or after 0 */
+    AVFrame *shown;        /* fills: the latest, which stays where frames are missing */
     char instead[200];
     unsigned reordered; /* in_hardware: how many pictures a packet may overtake */
 };
@@ -184,6 +187,8 @@ int halo_encoder_open(struct halo_encoder **ret, const AVCodec *codec,
         r = open_convert(e, settings, halo_encode_takes(container, codec, input->format), err);
     e->input.device = e->input.frames = NULL;
     e->in_hardware = halo_nvenc_is(codec);
+    e->from_zero = halo_container_starts(container, codec->id) == HALO_STARTS_NOWHERE;
+    e->fills = !halo_container_skips(container, codec->id) && !settings->live;
     if (r < 0) {
         halo_encoder_close(e);
         return r;
@@ -197,6 +202,7 @@ void halo_encoder_close(struct halo_encoder *e)
     if (!e)
         return;
     sws_freeContext(e->convert);
+    av_frame_free(&e->shown);
     avcodec_free_context(&e->codec);
     av_free(e);
 }
@@ -306,29 +312,58 @@ static int fail_codec(const struct halo_encoder *e, int averror, struct halo_err
     return halo_fail(err, halo_av_errno(averror), "the encoder %s failed: %s", name, why);
 }
 
+/* When a picture is due of which none may be missing before it; own: its own time. */
+static int64_t next_time(const struct halo_encoder *e, int64_t own)
+{
+    if (!e->fills || (e->last_pts == AV_NOPTS_VALUE && !e->from_zero))
+        return own;
+    return FFMIN(own, e->last_pts == AV_NOPTS_VALUE ? 0 : e->last_pts + 1);
+}
+
+/* *ret: the picture; where one is missing before it, what was shown last. */
+static int choose_frame(struct halo_encoder *e, const AVFrame *picture, bool missing, AVFrame **ret)
+{
+    if (missing && e->shown)
+        return (*ret = av_frame_clone(e->shown)) ? 0 : -ENOMEM;
+    const int r = encoder_frame(e, picture, ret);
+    if (r < 0 || !e->fills)
+        return r;
+    av_frame_free(&e->shown);
+    e->shown = av_frame_clone(*ret);
+    return e->shown ? 0 : -ENOMEM;
+}
+
+/* 1: frame goes before the picture, which is still to come; 0: it is the picture; -errno. */
+static int prepare(struct halo_encoder *e, const AVFrame *picture, AVFrame **ret,
+                   struct halo_error *err)
+{
+    const AVRational from = e->input.stream->time_base, to = e->codec->time_base;
+    const int64_t own = av_rescale_q(picture->pts - e->origin, from, to);
+    int64_t pts = next_time(e, own);
+    const bool missing = pts < own;
+    int r = choose_frame(e, picture, missing, ret);
+    if (r < 0)
+        return halo_fail(err, r, "a picture cannot be converted to %s for the encoder: %s",
+                         av_get_pix_fmt_name(e->codec->pix_fmt), strerror(-r));
+    r = grow(e, &pts, err);
+    AVFrame *frame = *ret;
+    frame->pts = pts;
+    frame->pict_type = e->force_key ? AV_PICTURE_TYPE_I : AV_PICTURE_TYPE_NONE;
+    e->force_key = false;
+    frame->color_range = e->codec->color_range;
+    e->pending[e->sent++ % PENDING] =
+        (struct timing){pts, missing ? 1 : av_rescale_q(picture->pkt_duration, from, to)};
+    return r < 0 ? r : missing;
+}
+
 int halo_encoder_send(struct halo_encoder *e, const struct halo_output_picture *picture,
                       struct halo_error *err)
 {
     AVFrame *frame = NULL;
-    int r = 0;
-    if (picture) {
-        const int code = encoder_frame(e, halo_output_picture_frame(picture), &frame);
-        if (code < 0)
-            return halo_fail(err, code, "a picture cannot be converted to %s for the encoder: %s",
-                             av_get_pix_fmt_name(e->codec->pix_fmt), strerror(-code));
-        const AVRational from = e->input.stream->time_base, to = e->codec->time_base;
-        frame->pts = av_rescale_q(frame->pts - e->origin, from, to);
-        r = grow(e, &frame->pts, err);
-        frame->pict_type = e->force_key ? AV_PICTURE_TYPE_I : AV_PICTURE_TYPE_NONE;
-        e->force_key = false;
-        frame->color_range = e->codec->color_range;
-        e->pending[e->sent++ % PENDING] =
-            (struct timing){frame->pts, av_rescale_q(frame->pkt_duration, from, to)};
-    }
-    if (r >= 0)
-        r = avcodec_send_frame(e->codec, frame);
+    const int more = picture ? prepare(e, halo_output_picture_frame(picture), &frame, err) : 0;
+    const int r = more < 0 ? 0 : avcodec_send_frame(e->codec, frame);
     av_frame_free(&frame);
-    return r >= 0 || r == AVERROR_EOF ? 0 : fail_codec(e, r, err);
+    return r >= 0 || r == AVERROR_EOF ? more : fail_codec(e, r, err);
 }
 
 /* FFmpeg's NVENC takes a tick for a picture when it counts back from the first time to decode, and

@@ -63,7 +63,9 @@ void halo_encoder_count_from(struct halo_encoder *e, int64_t origin);
 void halo_encoder_force_key(struct halo_encoder *e);
 
 /* Feeds a picture, whose pts is in the input stream's time base, or NULL at the end. It stays the
- * caller's. 0 or -errno with err filled. Blocks while it encodes. */
+ * caller's. 0; 1 where the container counts frames and some are missing before it: one was sent in
+ * their place, and the picture is to be sent again; -errno with err filled. Blocks while it
+ * encodes. Live encoders leave nothing out. */
 int halo_encoder_send(struct halo_encoder *e, const struct halo_output_picture *picture,
                       struct halo_error *err);
 /* 1: a packet in the encoder's time base; 0: more pictures are needed, or the end; -errno. */

@@ -134,7 +134,7 @@ static AVRational choose_time_base(const AVCodec *codec, const AVOutputFormat *c
                                    const struct halo_encoder_input *in)
 {
     const bool counts_frames =
-        av_match_name(container->name, "avi,mxf,mxf_opatom,gxf,yuv4mpegpipe") ||
+        halo_container_starts(container, codec->id) == HALO_STARTS_NOWHERE ||
         codec->id == AV_CODEC_ID_MPEG1VIDEO || codec->id == AV_CODEC_ID_MPEG2VIDEO ||
         codec->id == AV_CODEC_ID_THEORA ||
         (codec->id == AV_CODEC_ID_MPEG4 && in->stream->time_base.den > 65535);

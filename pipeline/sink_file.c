@@ -227,7 +227,11 @@ int halo_sink_start(struct halo_sink *sink, struct halo_error *err)
     int ret = sink->target.kind == HALO_TARGET_NULL ? 0 : open_file(sink, err);
     if (ret < 0)
         return ret;
-    ret = avformat_write_header(sink->format, NULL);
+    AVDictionary *options = NULL;
+    ret = halo_container_options(sink->format->oformat, &options);
+    if (ret >= 0)
+        ret = avformat_write_header(sink->format, &options);
+    av_dict_free(&options);
     if (ret < 0)
         return fail_header(sink, ret, err);
     sink->started = true;

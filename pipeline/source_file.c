@@ -35,7 +35,8 @@ struct halo_source {
     int patience;     /* packets of it until that is damage */
     double torn_time; /* seconds */
     int64_t offset;   /* AV_TIME_BASE: subtracted from every time */
-    int64_t end;      /* AV_TIME_BASE, on the moved line; INT64_MAX without -t */
+    int64_t moved;    /* that part of offset which halo_source_move set */
+    int64_t end;      /* AV_TIME_BASE, on the line without moved; INT64_MAX without -t */
     AVPacket **ahead; /* read by halo_source_peek; the first ahead_taken are given out */
     int ahead_count, ahead_taken;
 };
@@ -323,32 +324,15 @@ int halo_source_check_whole(const struct halo_source *s, struct halo_error *err)
     return ret < 0 ? halo_damage_meet(s->damage, ret, err) : 0;
 }
 
-void halo_source_lift(struct halo_source *s)
+void halo_source_move(struct halo_source *s, int64_t offset)
 {
-    const bool primes = av_match_name("mov", s->format->iformat->name);
-    int64_t lowest = 0;
-    bool below = false;
-    for (int i = 0; i < s->known && s->settings->seek < 0; i++) {
-        const AVStream *st = s->format->streams[i];
-        const enum AVMediaType type = st->codecpar->codec_type;
-        if (st->start_time == AV_NOPTS_VALUE || st->start_time >= 0 ||
-            (type != AVMEDIA_TYPE_VIDEO && (type != AVMEDIA_TYPE_AUDIO || primes)))
-            continue;
-        below |= type == AVMEDIA_TYPE_VIDEO;
-        lowest = FFMIN(lowest, av_rescale_q(st->start_time, st->time_base, AV_TIME_BASE_Q));
-    }
-    if (!below)
-        return;
-    s->offset = lowest;
-    if (s->end != INT64_MAX)
-        s->end -= lowest;
-    halo_log(HALO_LOG_INFO, "%s: begins %.3f s before time 0: all streams are shifted by that",
-             s->settings->input, (double)-lowest / AV_TIME_BASE);
+    s->offset += offset;
+    s->moved += offset;
 }
 
 int64_t halo_source_end(const struct halo_source *s)
 {
-    return s->end;
+    return s->end == INT64_MAX ? s->end : s->end - s->moved;
 }
 
 int64_t halo_source_shift(const struct halo_source *s, int64_t ts, AVRational tb)
@@ -364,7 +348,8 @@ int halo_source_window(const struct halo_source *s, int64_t shifted, AVRational 
         return 0;
     if (s->settings->seek >= 0 && shifted < 0)
         return -1;
-    return s->end != INT64_MAX && av_compare_ts(shifted, tb, s->end, AV_TIME_BASE_Q) >= 0 ? 1 : 0;
+    const int64_t before = shifted + av_rescale_q(s->moved, AV_TIME_BASE_Q, tb);
+    return s->end != INT64_MAX && av_compare_ts(before, tb, s->end, AV_TIME_BASE_Q) >= 0 ? 1 : 0;
 }
 
 double halo_source_duration(const struct halo_source *s)

@@ -45,9 +45,8 @@ int halo_source_peek(struct halo_source *s, int index, const AVPacket **ret,
 /* After the end: is all there that the file declares? -EBADMSG with err filled where not. */
 int halo_source_check_whole(const struct halo_source *s, struct halo_error *err);
 
-/* For outputs that hide what lies below time 0 (MOV's edit lists): where pictures begin there, all
- * times are moved up by one constant. Before the first packet is read. */
-void halo_source_lift(struct halo_source *s);
+/* Subtracts offset (AV_TIME_BASE) from all times. Before the first packet is read. */
+void halo_source_move(struct halo_source *s, int64_t offset);
 
 /* Moves a time of the input onto the output's line: -ss becomes 0. ts in tb, AV_NOPTS_VALUE
  * passes. */

@@ -47,10 +47,11 @@ static int encode_picture(struct halo_stream *s, int index,
     int ret = 0;
     if (t->encoder && !pkt)
         ret = halo_fail(err, -ENOMEM, "out of memory");
-    if (ret >= 0 && t->encoder)
-        ret = send_picture(s, t->encoder, picture, err);
-    while (ret >= 0 && t->encoder && (ret = receive_packet(s, t->encoder, pkt, err)) > 0)
-        ret = write_packet(s, pkt, index, halo_encoder_time_base(t->encoder), err);
+    for (int more = 1; more > 0 && ret >= 0 && t->encoder;) {
+        ret = more = send_picture(s, t->encoder, picture, err);
+        while (ret >= 0 && (ret = receive_packet(s, t->encoder, pkt, err)) > 0)
+            ret = write_packet(s, pkt, index, halo_encoder_time_base(t->encoder), err);
+    }
     av_packet_free(&pkt);
     if (t->encoder && picture)
         halo_stats_frame(s->stats, HALO_STAGE_ENCODE);
@@ -99,6 +100,8 @@ static int copy_out(struct halo_stream *s, AVPacket *pkt, int index, struct halo
     const struct halo_track *t = &s->tracks.track[index];
     if (t->audio)
         return encode_audio(s, pkt, index, err);
+    if (t->from_zero && pkt->pts != AV_NOPTS_VALUE && pkt->pts + pkt->duration / 2 < 0)
+        return 0;
     const int ret = t->subtitle ? halo_subtitle_convert(t->subtitle, pkt, err) : 1;
     if (ret <= 0)
         return ret;

@@ -15,6 +15,7 @@
 #include "pipeline/container.h"
 #include "pipeline/nvenc.h"
 #include "pipeline/queue.h"
+#include "pipeline/starts.h"
 
 /* VP8 and VP9 keep their alpha beside the pictures, where FFmpeg's own decoders do not look. */
 static void say_alpha_lost(const AVStream *in)
@@ -88,7 +89,7 @@ static int open_gate(struct halo_track *t, const char *name, const struct halo_c
 
 static bool is_mov(const AVOutputFormat *container)
 {
-    return av_match_name(container->name, "mov,mp4,3gp,3g2,psp,ipod,f4v");
+    return halo_container_starts(container, AV_CODEC_ID_NONE) == HALO_STARTS_HIDDEN;
 }
 
 /* FFmpeg's muxers write the rotation into MOV's family only. */
@@ -154,9 +155,8 @@ static int64_t codec_delay(const AVCodecParameters *out, AVRational tb,
 }
 
 static int open_audio(struct halo_track *t, const struct halo_run_settings *settings,
-                      const AVOutputFormat *container, struct halo_error *err)
+                      const AVCodec *codec, const AVOutputFormat *container, struct halo_error *err)
 {
-    const AVCodec *codec = halo_audio_find(settings->audio_codec, err);
     if (!codec)
         return -EINVAL;
     const int ret = halo_audio_open(&t->audio, settings->input, t->in, codec, container, err);
@@ -168,18 +168,52 @@ static int open_audio(struct halo_track *t, const struct halo_run_settings *sett
     return 0;
 }
 
+/* The encoder of sound that cannot be copied because of where it begins. */
+static const AVCodec *find_refill(const AVStream *in, const AVOutputFormat *container,
+                                  struct halo_error *err)
+{
+    const char *name = avcodec_get_name(in->codecpar->codec_id);
+    const AVCodec *codec = avcodec_find_encoder(in->codecpar->codec_id);
+    if (codec)
+        halo_log(HALO_LOG_INFO,
+                 "stream %d: its %s sound is encoded again, with silence in front: in %s it would "
+                 "begin with the pictures",
+                 in->index, name, container->name);
+    else
+        halo_fail_usage(err,
+                        "stream %d: in %s its %s sound would begin too early, with the pictures: "
+                        "choose a codec with -c:a, or .mkv",
+                        in->index, container->name, name);
+    return codec;
+}
+
+static int open_sound(struct halo_track *t, const struct halo_run_settings *settings,
+                      const struct halo_source *source, const AVOutputFormat *container,
+                      struct halo_error *err)
+{
+    const AVCodecParameters *par = t->in->codecpar;
+    const int64_t start = halo_source_shift(source, t->in->start_time, t->in->time_base);
+    if (halo_audio_is_coded(settings))
+        return open_audio(t, settings, halo_audio_find(settings->audio_codec, err), container, err);
+    if (halo_starts_too_late(container, par, start, t->in->time_base))
+        return open_audio(t, settings, find_refill(t->in, container, err), container, err);
+    t->from_zero = halo_container_starts(container, par->codec_id) == HALO_STARTS_NOWHERE;
+    t->delay = codec_delay(t->out->codecpar, t->in->time_base, container);
+    return 0;
+}
+
 static int open_copied(struct halo_track *t, const struct halo_run_settings *settings,
-                       struct halo_sink *sink, struct halo_error *err)
+                       const struct halo_source *source, struct halo_sink *sink,
+                       struct halo_error *err)
 {
     AVFormatContext *output = halo_sink_format(sink);
     const enum AVCodecID from = t->in->codecpar->codec_id;
     t->out = avformat_new_stream(output, NULL);
     if (!t->out || halo_copy_stream(settings, t->in, t->out, HALO_ROLE_COPY) < 0)
         return halo_fail(err, -ENOMEM, "out of memory");
-    if (t->in->codecpar->codec_type == AVMEDIA_TYPE_AUDIO && halo_audio_is_coded(settings))
-        return open_audio(t, settings, output->oformat, err);
-    t->delay = codec_delay(t->out->codecpar, t->in->time_base, output->oformat);
     t->hides = is_mov(output->oformat);
+    if (t->in->codecpar->codec_type == AVMEDIA_TYPE_AUDIO)
+        return open_sound(t, settings, source, output->oformat, err);
     if (t->in->codecpar->codec_type != AVMEDIA_TYPE_SUBTITLE ||
         halo_container_holds(output->oformat, t->in->codecpar))
         return 0;
@@ -220,7 +254,7 @@ static int open_track(struct halo_track *t, const struct halo_run_settings *sett
     if (ret < 0 || t->role == HALO_ROLE_DROP)
         return ret;
     if (t->role == HALO_ROLE_COPY)
-        return open_copied(t, settings, sink, err);
+        return open_copied(t, settings, source, sink, err);
     const struct halo_decoder_settings decoder = halo_track_decoder(settings, ring);
     ret = halo_decoder_open(&t->decoder, settings->input, t->in, &decoder, damage, err);
     if (ret >= 0)
@@ -242,6 +276,21 @@ static void say_default(const struct halo_run_settings *settings, struct halo_si
                  codec->name, container->name);
 }
 
+enum { LITTLE_US = 50000 }; /* as by a codec's priming */
+
+static int move_starts(struct halo_source *source, const struct halo_run_settings *settings,
+                       const AVOutputFormat *container, struct halo_error *err)
+{
+    int64_t offset = 0;
+    const int ret = halo_starts_offset(source, container, settings, &offset, err);
+    halo_source_move(source, offset);
+    if (offset)
+        halo_log(FFABS(offset) < LITTLE_US ? HALO_LOG_DEBUG : HALO_LOG_INFO,
+                 "%s: all times are shifted by %.3f s, for %s can say no others", settings->input,
+                 -offset / 1e6, container->name);
+    return ret;
+}
+
 int halo_tracks_open(struct halo_tracks *tracks, const struct halo_run_settings *settings,
                      const struct halo_chain *chain, struct halo_ring *ring,
                      struct halo_source *source, struct halo_damage *damage, struct halo_sink *sink,
@@ -253,19 +302,17 @@ int halo_tracks_open(struct halo_tracks *tracks, const struct halo_run_settings 
     if (!tracks->track)
         return halo_fail(err, -ENOMEM, "out of memory");
     tracks->count = (int)input->nb_streams;
-    for (int i = 0; i < tracks->count; i++) {
+    int ret = move_starts(source, settings, halo_sink_format(sink)->oformat, err);
+    for (int i = 0; i < tracks->count && ret >= 0; i++) {
         tracks->track[i].in = input->streams[i];
-        const int ret =
-            open_track(&tracks->track[i], settings, chain, ring, source, damage, sink, err);
-        if (ret < 0)
-            return ret;
+        ret = open_track(&tracks->track[i], settings, chain, ring, source, damage, sink, err);
         filtered += tracks->track[i].role == HALO_ROLE_FILTER;
     }
+    if (ret < 0)
+        return ret;
     if (!filtered)
         return halo_fail(err, -ENODATA, "%s: has no video stream to filter", settings->input);
     say_default(settings, sink);
-    if (is_mov(halo_sink_format(sink)->oformat))
-        halo_source_lift(source);
     const AVRational us = AV_TIME_BASE_Q;
     const int64_t offset = -halo_source_shift(source, 0, us);
     if (halo_copy_descriptions(settings, input, halo_sink_format(sink), offset,

@@ -25,6 +25,7 @@ struct halo_track {
     struct halo_subtitle *subtitle; /* COPY, into another form; used by the encode thread */
     struct halo_audio *audio;       /* COPY, into another codec; used by the encode thread */
     int64_t delay;    /* added to a packet's times, in its time base (see codec_delay) */
+    bool from_zero;   /* COPY: packets before 0 have no place in the output */
     int64_t pictures; /* that left the decoder, inside the window */
     bool over;        /* past the end that -t asks for */
     /* COPY, used by the source thread: */

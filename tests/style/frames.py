@@ -48,7 +48,7 @@ OUTPUT = {
         halo_output_picture_frame halo_output_picture_epoch halo_output_picture_ref
         halo_output_picture_destroy halo_gate_blank allocate_card halo_gate_card'''),
     'card.c': ('words, into memory that showed nothing', 'is_full halo_card_draw'),
-    'encode.c': ('encoders', 'encoder_frame halo_encoder_send'),
+    'encode.c': ('encoders', 'encoder_frame choose_frame prepare halo_encoder_send'),
     'stage_encode.c': ('the encode stage of a run', 'send_picture encode_picture'),
     'live_card.c': ('cards, in the shape of a blank picture', 'halo_live_card_draw'),
     'live_codec.c': ('encodings of a live stream, raw ones too, and snapshots',

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Pictures and sound of what the daemon writes and serves stay together, in every segment and at
+# every viewer. HALOTEST_MATRIX=whole takes every container as the input.
+import glob
+import os
+import socket
+import threading
+
+from daemontest import Daemon, HaloTest, main
+from flashbeep import ONE_FRAME, SOURCES, at_once, is_whole, lead, source
+
+FILES = ('.mp4', '.mov', '.mkv', '.ts', '.nut')
+SOCKETS = ('.ts', '.mkv', '.nut')
+# Where copied sound fits all of these.
+COPIED = ('.mp4', '.mpg', '.avi', '.flv')
+
+
+class Viewer(threading.Thread):
+    """Keeps all that comes from an output socket."""
+
+    def __init__(self, path):
+        super().__init__(daemon=True)
+        self.path = path
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.connect(path)
+        self.start()
+
+    def run(self):
+        with open(self.path + '.seen' + os.path.splitext(self.path)[1], 'wb') as file:
+            while data := self.socket.recv(1 << 16):
+                file.write(data)
+        self.socket.close()
+
+
+class Daemons(HaloTest):
+    def streams(self, suffix):
+        """One stream from a clip with a flash in each second."""
+        sounds = ['aac', 'copy'] if suffix in COPIED else ['aac']
+        files = [{'file': self.path(f'{suffix[1:]}-{sound}-%s{end}'), 'segment_time': 2,
+                  'audio': sound} for sound in sounds for end in FILES]
+        sockets = [{'unix': self.path(f'{suffix[1:]}-{sound}{end}'), 'audio': sound}
+                   for sound in sounds for end in SOCKETS]
+        return {suffix[1:].replace('.', '-'): {
+            'input': source(suffix, moment=0, period=1, seconds=4), 'realtime': True,
+            'filters': 'gblur=sigma=1',
+            'outputs': [{**out, 'video': {'gop': 25}} for out in files + sockets]}}
+
+    def test_every_output(self):
+        names = [name for name in SOURCES if name != '.flac.mkv']
+        streams = {}
+        for suffix in names if is_whole() else ('.mp4', '.ts'):
+            streams.update(self.streams(suffix))
+        daemon = Daemon(self.folder, streams)
+        self.addCleanup(daemon.stop)
+        viewers = [Viewer(out['unix']) for s in streams.values() for out in s['outputs']
+                   if 'unix' in out]
+        for name in streams:
+            daemon.wait_state(name, 'ended', 60)
+        daemon.stop()
+        for viewer in viewers:
+            viewer.join(20)
+        made = glob.glob(self.path('*.seen.*'))
+        for stream in streams.values():
+            for out in stream['outputs']:
+                if 'file' in out:  # the last segment may be too short for a flash
+                    segments = sorted(glob.glob(out['file'].replace('%s', '*')))[:-1]
+                    self.assertGreater(len(segments), 0, out['file'])
+                    made += segments
+        self.assertGreater(len(made), len(viewers))
+        for path, off in at_once(lead, made):
+            with self.subTest(os.path.basename(path)):
+                self.assertLessEqual(abs(off), ONE_FRAME)
+
+
+if __name__ == '__main__':
+    main()
