@@ -40,16 +40,21 @@ static bool wants_gpu(const struct sv_stream *stream)
     return !strcmp(backend, "auto") && !stream->on_cpu && cuda && cuda->strategies[0];
 }
 
-/* gpu: its number; negative: none. */
-static void name_engine(const struct sv_stream *stream, bool on_gpu, int gpu, char *ret,
-                        size_t size)
+/* gpu: its number; negative: none. Streams of the same name share an engine. */
+static void name_engine(struct sv_stream *stream, bool on_gpu, int gpu, char *ret, size_t size)
 {
-    char number[16] = "";
+    struct halo_suspect *suspect = &stream->suspect;
+    const int device = !on_gpu ? SV_GPU_NONE : gpu >= 0 ? gpu : SV_GPU_UNKNOWN;
+    if (suspect->device != device) /* what it did there says nothing of another one */
+        *suspect = (struct halo_suspect){.device = device};
+    char number[16] = "", place[80] = "";
     if (on_gpu && gpu >= 0)
         snprintf(number, sizeof number, "%d", gpu);
-    const bool alone = stream->alone || stream->settings.own_engine;
-    snprintf(ret, size, "%s%s%s%s", on_gpu ? "gpu" : "cpu", number, alone ? ":" : "",
-             alone ? stream->name : "");
+    if (sv_stream_has_own_engine(stream))
+        snprintf(place, sizeof place, ":%s", stream->name);
+    else if (suspect->extra)
+        snprintf(place, sizeof place, "+%d", suspect->extra);
+    snprintf(ret, size, "%s%s%s", on_gpu ? "gpu" : "cpu", number, place);
 }
 
 static struct sv_engine *find(const struct halo_supervisor *sv, const char *name)
@@ -79,7 +84,10 @@ struct sv_engine *sv_engine_choose(struct sv_stream *stream)
     struct halo_supervisor *sv = stream->sv;
     const bool on_gpu = wants_gpu(stream);
     const int wished = stream->settings.gpu;
-    const int gpu = !on_gpu ? SV_GPU_NONE : wished >= 0 ? wished : sv_gpu_choose(sv);
+    const int gpu = !on_gpu                                                ? SV_GPU_NONE
+                    : wished >= 0                                          ? wished
+                    : stream->suspect.extra && stream->suspect.device >= 0 ? stream->suspect.device
+                                                                           : sv_gpu_choose(sv);
     if (gpu == SV_GPU_WAIT)
         return NULL; /* the clock asks again */
     char name[96];
@@ -216,14 +224,24 @@ void sv_engine_lost(struct sv_engine *engine, const char *why, bool device)
     char words[600];
     snprintf(words, sizeof words, "%s", why); /* may be the process's own */
     const bool worked = engine->process && engine->process->worked;
+    char asker[68] = "";
+    if (engine->process)
+        snprintf(asker, sizeof asker, "%s", engine->process->asker);
     if (engine->process)
         sv_process_kill(engine->process);
     if (sv->stopping)
         return;
     note_failure(engine, words, device, worked);
-    for (struct sv_stream *s = sv->streams; s; s = s->next)
-        if (s->engine == engine)
-            sv_stream_lost(s, words, !device);
+    const struct sv_stream *first = NULL;
+    for (struct sv_stream *s = sv->streams; s; s = s->next) {
+        if (s->engine != engine)
+            continue;
+        s->suspect.active = s->phase == SV_IN && !device && !sv_stream_has_own_engine(s);
+        first = s->suspect.active ? s : first;
+        sv_stream_lost(s, words);
+    }
+    if (first)
+        sv_suspect_engine_died(engine, first, asker);
     if (engine->device_failures >= HALO_GPU_FAILURES)
         leave_gpu(engine);
     for (struct sv_stream *s = sv->streams, *next; s; s = next) {

@@ -59,8 +59,10 @@ static bool take_state(struct sv_process *process, struct sv_stream *stream, con
     process->device |= device;
     if (stands)
         sv_engine_stands(process->engine);
-    if ((device || stands) && !process->asked[0])
-        snprintf(process->asked, sizeof process->asked, "stream %s: %.200s", stream->name, why);
+    if ((device || stands) && !process->asker[0]) {
+        snprintf(process->asker, sizeof process->asker, "%s", stream->name);
+        snprintf(process->asked, sizeof process->asked, "%.199s", why);
+    }
     if (stream->phase != SV_IN)
         return true; /* it is stopping: what it does meanwhile is not news */
     const char *lack = json_string_value(json_object_get(message, "lack"));

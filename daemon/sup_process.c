@@ -62,8 +62,11 @@ static void say_end(const struct sv_process *process, int64_t status, int number
 static void lose(struct sv_process *process, const char *what, bool device)
 {
     char why[600];
-    snprintf(why, sizeof why, "%.250s%s%s", what, process->asked[0] ? "; asked for by " : "",
-             process->asked);
+    if (process->asker[0])
+        snprintf(why, sizeof why, "%.250s; asked for by stream %s: %s", what, process->asker,
+                 process->asked);
+    else
+        snprintf(why, sizeof why, "%s", what);
     sv_engine_lost(process->engine, why, device);
 }
 

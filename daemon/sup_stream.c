@@ -83,23 +83,6 @@ void sv_stream_failed(struct sv_stream *stream, const char *why)
         sv_stream_step(stream);
 }
 
-static void count_crash(struct sv_stream *stream)
-{
-    const uint64_t now = sv_now(stream->sv);
-    if (stream->crashed && now - stream->crashed > SV_CRASHES_MS)
-        stream->crashes = 0;
-    stream->crashed = now;
-    stream->crashes++;
-    /* The last one there is alone without another engine. */
-    if (stream->crashes < SV_CRASHES || sv_engine_streams(stream->engine) < 2)
-        return;
-    stream->alone = true;
-    stream->engine = NULL;
-    halo_log(HALO_LOG_WARNING, "stream %s: was active in %d crashes: gets an engine of its own",
-             stream->name, stream->crashes);
-    sv_event(stream->sv, "alone", stream->name, NULL, "was active in two crashes");
-}
-
 static void leave_rings(struct sv_stream *stream, const char *why)
 {
     sv_ring_close_all(stream, true);
@@ -115,12 +98,9 @@ static void leave_rings(struct sv_stream *stream, const char *why)
     sv_regions_forget(stream);
 }
 
-void sv_stream_lost(struct sv_stream *stream, const char *why, bool crashed)
+void sv_stream_lost(struct sv_stream *stream, const char *why)
 {
-    const enum sv_phase phase = stream->phase;
     leave_rings(stream, why);
-    if (phase == SV_IN && crashed)
-        count_crash(stream);
     if (stream->wanted)
         fail(stream, why);
 }
@@ -278,8 +258,8 @@ void sv_stream_start(struct sv_stream *stream)
     if (stream->wanted && stream->state != SV_RESTARTING)
         return;
     stream->wanted = true;
-    stream->on_cpu = stream->for_memory = stream->alone = false;
-    stream->crashes = 0;
+    stream->on_cpu = stream->for_memory = false;
+    sv_suspect_forget(stream);
     stream->backoff = (struct sv_backoff){0};
     sv_stream_state(stream, SV_STARTING, "");
     sv_stream_step(stream);
@@ -300,8 +280,8 @@ void sv_stream_again(struct sv_stream *stream)
     }
     stream->again = stream->phase == SV_IN;
     forget_camera(stream);
-    stream->on_cpu = stream->for_memory = stream->alone = false;
-    stream->crashes = 0;
+    stream->on_cpu = stream->for_memory = false;
+    sv_suspect_forget(stream);
     stream->backoff = (struct sv_backoff){0};
     if (stream->phase == SV_OUT)
         stream->engine = NULL;
@@ -324,8 +304,8 @@ void sv_stream_replace(struct sv_stream *stream, struct halo_stream_settings *se
     sv_request_refuse_waiting(stream, "other settings came meanwhile");
     stream->removed = false;
     stream->wanted = settings->enabled;
-    stream->on_cpu = stream->for_memory = stream->alone = false;
-    stream->crashes = 0;
+    stream->on_cpu = stream->for_memory = false;
+    sv_suspect_forget(stream);
     sv_feed_close(stream, "its settings have changed");
     if (stream->wanted)
         sv_stream_state(stream, SV_RESTARTING, "its settings have changed");

@@ -8,8 +8,8 @@
  * It never touches CUDA or a decoder, and waits for no engine: all is messages (link.h). An engine
  * that dies, or says nothing for HALO_ENGINE_SILENCE_MS, is killed and started again after a pause
  * that grows; meanwhile feeds show cards. After HALO_GPU_FAILURES ends with status 75 in a row, its
- * streams with backend auto go on on the CPU, which is said. A stream that was active in two
- * crashes gets an engine of its own.
+ * streams with backend auto go on on the CPU, which is said. A stream that ends engines is searched
+ * for (suspects.h), and kept apart.
  *
  * Loop thread only. What control and HTTP show and ask for is here and nowhere else. */
 #ifndef HALO_SUPERVISOR_H

@@ -8,6 +8,7 @@
  *   sup_camera.c     its virtual cameras
  *   sup_engine.c     which engine a stream belongs to; how engines fail and come back
  *   sup_gpu.c        which GPU a stream without a number goes to
+ *   sup_suspects.c   which stream is the reason why engines end
  *   sup_process.c    their processes
  *   sup_message.c    what these say
  *   sup_hook.c       programs for the files that they finished
@@ -34,6 +35,7 @@
 #include "daemon/link.h"
 #include "daemon/link_stats.h"
 #include "daemon/supervisor.h"
+#include "daemon/suspects.h"
 #include "daemon/viewers.h"
 #include "pipeline/packet_ring.h"
 
@@ -52,8 +54,6 @@ enum {
     SV_REPLY_MS = 4500,      /* for an answer; with the clock's grain less than the five seconds */
     SV_STANDS = 3,           /* times in a row that an engine stood, and a new one may not help */
     SV_MOVED_MS = 30000,     /* between two of them, and they are not in a row */
-    SV_CRASHES = 2,          /* with a stream active: it gets an engine of its own */
-    SV_CRASHES_MS = 600000,  /* within that time */
     SV_SURVEY_MS = 5000,     /* for a driver to say which GPUs there are */
     SV_MEMORY_MS = 3000,     /* without memory of the GPU, and a stream that may goes to the CPU */
     SV_PACKETS_AT_ONCE = 64, /* of one ring, before the others have their turn */
@@ -91,7 +91,8 @@ struct sv_process {
     uint64_t closed;   /* its link ended then; 0: no */
     uint64_t deadline; /* to be killed then; 0: no */
     char closed_why[128];
-    char asked[300]; /* who of it has asked for its end, and why; "": nobody */
+    char asker[68];  /* the stream of it that has asked for its end ... */
+    char asked[200]; /* ... and why; "": none did */
     char name[96];   /* the engine's, when it began, or was let go */
     bool said_hello, device, exited;
     bool worked;   /* a stream on it has filtered frames */
@@ -178,9 +179,7 @@ struct sv_stream {
     int starts;       /* on an engine */
     bool on_cpu;      /* the GPU failed too often ... */
     bool for_memory;  /* ... or its memory was full for too long */
-    bool alone;       /* was active in crashes */
-    int crashes;
-    uint64_t crashed; /* the last one */
+    struct halo_suspect suspect;
 
     json_t *masks;           /* sv_masks_of() what an engine has read; NULL: nothing */
     json_t *regions;         /* a list of what is to be sent; NULL: nothing */
@@ -272,9 +271,8 @@ void sv_stream_state(struct sv_stream *stream, enum sv_state state, const char *
 void sv_stream_failed(struct sv_stream *stream,
                       const char *why); /* by itself: its policy decides */
 void sv_stream_ended(struct sv_stream *stream);
-void sv_stream_gone(struct sv_stream *stream); /* as the engine says */
-/* Its engine has died. crashed: in a way for which this stream may be the reason. */
-void sv_stream_lost(struct sv_stream *stream, const char *why, bool crashed);
+void sv_stream_gone(struct sv_stream *stream);                  /* as the engine says */
+void sv_stream_lost(struct sv_stream *stream, const char *why); /* its engine has died */
 void sv_stream_start(struct sv_stream *stream); /* by hand: failures so far are forgotten */
 void sv_stream_stop(struct sv_stream *stream);
 void sv_stream_again(struct sv_stream *stream);
@@ -288,6 +286,18 @@ static inline bool sv_stream_is_up(const struct sv_stream *stream)
 {
     return stream->state == SV_RUNNING || stream->state == SV_OVERLOADED;
 }
+
+static inline bool sv_stream_has_own_engine(const struct sv_stream *stream)
+{
+    return stream->settings.own_engine;
+}
+
+/* ---- sup_suspects.c ---- */
+void sv_suspect_forget(struct sv_stream *stream); /* somebody began it anew */
+/* In a way of which a stream may be the reason: first (any of it) and the others that were `active`
+ * in it. asker: the name of the one that asked for it, ""; those to be moved have no engine then. */
+void sv_suspect_engine_died(struct sv_engine *engine, const struct sv_stream *first,
+                            const char *asker);
 
 /* ---- sup_regions.c ---- */
 /* list: borrowed, of the control socket. 0, or -errno with err filled. */

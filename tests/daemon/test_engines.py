@@ -107,19 +107,48 @@ class Engines(DaemonTest):
             self.assertLess(time.monotonic() - killed, 1.5, daemon.told())
         daemon.wait_state('one', 'running')
 
-    def test_crashes_part_streams(self):
-        """A stream that was active in two crashes gets an engine of its own."""
-        daemon = self.start(self.four())
-        for number in range(2):
-            for name in 'abcd':
-                daemon.wait_state(name, 'running')
-            daemon.kill_engine_of('a')
-            self.assertTrue(wait_until(lambda: daemon.status('a')['restarts'] > number))
-        for name in 'abcd':
+    def all_run(self, daemon, names):
+        for name in names:
             daemon.wait_state(name, 'running')
+
+    def kill_and_wait(self, daemon, name, names):
+        before = daemon.status(name)['restarts']
+        daemon.kill_engine_of(name)
+        self.assertTrue(wait_until(lambda: daemon.status(name)['restarts'] > before))
+        self.all_run(daemon, names)
+
+    def test_the_reason_of_crashes(self):
+        """A stream that ends its engine again and again is found by halves, and kept apart from the
+        others, which share theirs."""
+        daemon = self.start(self.four())
+        self.all_run(daemon, 'abcd')
+        for _ in range(4):
+            self.assertNotIn('is kept apart', daemon.told())
+            self.kill_and_wait(daemon, 'c', 'abcd')
+        self.assertIn('stream c: engines ended when it was active: is kept apart', daemon.told())
+        self.assertTrue(wait_until(lambda: len(daemon.engines()) < 4), daemon.engines())
         engines = daemon.engines()
-        self.assertEqual(len(engines), 4, engines)
-        self.assertEqual(sorted(len(engine['streams']) for engine in engines.values()), [1] * 4)
+        self.assertEqual(engines[daemon.status('c')['engine']]['streams'], ['c'])
+        before = {name: daemon.status(name)['restarts'] for name in 'abd'}
+        self.kill_and_wait(daemon, 'c', 'abcd')
+        self.assertEqual({name: daemon.status(name)['restarts'] for name in 'abd'}, before)
+        daemon.control('Restart', name='c')  # by hand: nothing is held against it
+        self.assertTrue(wait_until(lambda: daemon.status('c')['engine'] == 'cpu'), daemon.told())
+
+    def test_crashes_that_all_share(self):
+        """Engines that end all at once, again and again: no stream is blamed, and no avalanche."""
+        names = [f's{i}' for i in range(8)]
+        daemon = self.start({name: self.stream(name, outputs=[{'null': True}]) for name in names})
+        for _ in range(5):
+            self.all_run(daemon, names)
+            pids = daemon.pids()
+            self.assertLess(len(pids), 4, daemon.engines())
+            for pid in pids:
+                os.kill(pid, signal.SIGKILL)
+            self.assertTrue(wait_until(lambda pids=pids: not set(pids) & set(daemon.pids())))
+        self.all_run(daemon, names)
+        self.assertNotIn('is kept apart', daemon.told())
+        self.assertIn('no stream is the reason', daemon.told())
 
     def test_own_engine(self):
         """own_engine: the others do not notice that it dies."""
