@@ -53,6 +53,7 @@ static void leave_gpu(struct sv_stream *stream)
     if (stream->on_cpu || strcmp(halo_run_backends[stream->settings.backend], "auto") != 0)
         return;
     stream->on_cpu = stream->for_memory = true;
+    stream->no_room = false;
     stream->again = stream->phase == SV_IN;
     if (stream->phase == SV_OUT)
         stream->engine = NULL;
@@ -83,6 +84,30 @@ void sv_lack_memory(struct sv_stream *stream, bool full, const char *why)
     if (!stream->no_memory[0])
         stream->no_memory_since = now;
     snprintf(stream->no_memory, sizeof stream->no_memory, "%s", why);
+}
+
+void sv_lack_wait(struct sv_stream *stream, const char *why)
+{
+    stream->no_room = true;
+    stream->again = stream->phase == SV_IN;
+    sv_stream_state(stream, SV_WAITING, why);
+    sv_stream_step(stream);
+}
+
+bool sv_lack_may_enter(struct sv_stream *stream)
+{
+    const struct halo_supervisor *sv = stream->sv;
+    const uint64_t now = sv_now(sv);
+    if (!stream->no_room)
+        return true;
+    if (now < stream->engine->room_after || now - stream->phase_since < SV_ROOM_MS)
+        return false;
+    for (const struct sv_stream *s = sv->streams; s; s = s->next)
+        if (s->engine == stream->engine && s->no_room && s->wanted && s->phase == SV_OUT &&
+            s->phase_since < stream->phase_since)
+            return false;
+    stream->engine->room_after = now + SV_ROOM_MS;
+    return true;
 }
 
 void sv_lack_words(const struct sv_stream *stream, char *ret, size_t size)

@@ -66,7 +66,8 @@ static bool take_state(struct sv_process *process, struct sv_stream *stream, con
     if (stream->phase != SV_IN)
         return true; /* it is stopping: what it does meanwhile is not news */
     const char *lack = json_string_value(json_object_get(message, "lack"));
-    sv_lack_memory(stream, lack && !strcmp(lack, halo_lack_names[HALO_LACK_GPU_MEMORY]), why);
+    const bool full = lack && !strcmp(lack, halo_lack_names[HALO_LACK_GPU_MEMORY]);
+    sv_lack_memory(stream, full, why);
     switch (which) {
     case HALO_LIVE_STARTING:
         sv_stream_state(stream, SV_STARTING, why);
@@ -81,7 +82,10 @@ static bool take_state(struct sv_process *process, struct sv_stream *stream, con
         sv_stream_ended(stream);
         break;
     case HALO_LIVE_FAILED:
-        sv_stream_failed(stream, why);
+        if (full && stream->settings.restart != HALO_RESTART_NEVER)
+            sv_lack_wait(stream, why);
+        else
+            sv_stream_failed(stream, why);
         break;
     }
     sv_lack_look(stream);

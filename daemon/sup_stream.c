@@ -39,8 +39,12 @@ void sv_stream_state(struct sv_stream *stream, enum sv_state state, const char *
     else if (state != SV_RUNNING && state != SV_OVERLOADED && state != SV_WAITING)
         stream->started = 0;
     stream->state = state;
-    if (state == SV_RUNNING || state == SV_STOPPED || state == SV_ENDED || state == SV_DISABLED)
+    if (state == SV_RUNNING || state == SV_STOPPED || state == SV_ENDED || state == SV_DISABLED) {
         stream->no_memory[0] = '\0';
+        stream->no_room = false;
+    }
+    if (state == SV_RUNNING && stream->engine)
+        stream->engine->room_after = 0; /* where this one fits the next may, too */
     snprintf(stream->why, sizeof stream->why, "%s", why);
     halo_log(level_of(state), "stream %s: %s%s%s", stream->name, sv_state_names[state],
              why[0] ? ": " : "", why);
@@ -213,7 +217,8 @@ static void try_to_enter(struct sv_stream *stream)
         stream->engine = sv_engine_choose(stream);
     if (!stream->engine)
         return;
-    if (sv_engine_is_ready(stream->engine))
+    if (sv_engine_is_ready(stream->engine) && sv_suspect_may_enter(stream) &&
+        sv_lack_may_enter(stream))
         enter(stream);
     else
         sv_engine_step(stream->engine);
@@ -253,13 +258,19 @@ void sv_stream_step(struct sv_stream *stream)
 
 /* ---- wishes ---- */
 
+/* What it met so far is over. */
+static void forgive(struct sv_stream *stream)
+{
+    stream->on_cpu = stream->for_memory = stream->no_room = false;
+    sv_suspect_forget(stream);
+}
+
 void sv_stream_start(struct sv_stream *stream)
 {
     if (stream->wanted && stream->state != SV_RESTARTING)
         return;
     stream->wanted = true;
-    stream->on_cpu = stream->for_memory = false;
-    sv_suspect_forget(stream);
+    forgive(stream);
     stream->backoff = (struct sv_backoff){0};
     sv_stream_state(stream, SV_STARTING, "");
     sv_stream_step(stream);
@@ -280,8 +291,7 @@ void sv_stream_again(struct sv_stream *stream)
     }
     stream->again = stream->phase == SV_IN;
     forget_camera(stream);
-    stream->on_cpu = stream->for_memory = false;
-    sv_suspect_forget(stream);
+    forgive(stream);
     stream->backoff = (struct sv_backoff){0};
     if (stream->phase == SV_OUT)
         stream->engine = NULL;
@@ -304,8 +314,7 @@ void sv_stream_replace(struct sv_stream *stream, struct halo_stream_settings *se
     sv_request_refuse_waiting(stream, "other settings came meanwhile");
     stream->removed = false;
     stream->wanted = settings->enabled;
-    stream->on_cpu = stream->for_memory = false;
-    sv_suspect_forget(stream);
+    forgive(stream);
     sv_feed_close(stream, "its settings have changed");
     if (stream->wanted)
         sv_stream_state(stream, SV_RESTARTING, "its settings have changed");

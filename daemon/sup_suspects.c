@@ -5,12 +5,19 @@
 
 #include "daemon/supervisor_private.h"
 
+bool sv_suspect_may_enter(const struct sv_stream *stream)
+{
+    const struct sv_process *process = stream->engine->process;
+    return !process || process->started >= stream->moved ||
+           sv_now(stream->sv) - stream->moved >= SV_SETTLE_MS;
+}
+
 void sv_suspect_forget(struct sv_stream *stream)
 {
     stream->suspect = (struct halo_suspect){.device = stream->suspect.device};
 }
 
-/* Of those that have to share an engine; the caller frees it. NULL: there are none, or no memory. */
+/* Of those that share engines; the caller frees it. NULL: there are none, or no memory. */
 static struct halo_suspect **collect(struct halo_supervisor *sv, int *ret_count)
 {
     int count = 0;
@@ -61,8 +68,10 @@ void sv_suspect_engine_died(struct sv_engine *engine, const struct sv_stream *fi
                                    sv_now(sv)));
     free(all);
     for (struct sv_stream *s = sv->streams; s; s = s->next) {
-        if (s->engine == engine && s->suspect.moved)
+        if (s->engine == engine && s->suspect.moved) {
             s->engine = NULL;
+            s->moved = sv_now(sv);
+        }
         s->suspect.moved = s->suspect.active = false;
     }
 }

@@ -55,6 +55,8 @@ enum {
     SV_STANDS = 3,           /* times in a row that an engine stood, and a new one may not help */
     SV_MOVED_MS = 30000,     /* between two of them, and they are not in a row */
     SV_SURVEY_MS = 5000,     /* for a driver to say which GPUs there are */
+    SV_SETTLE_MS = 2000,     /* before a suspect enters an engine that runs: it may be dying, too */
+    SV_ROOM_MS = 5000,       /* between two tries of streams that a GPU has no room for */
     SV_MEMORY_MS = 3000,     /* without memory of the GPU, and a stream that may goes to the CPU */
     SV_PACKETS_AT_ONCE = 64, /* of one ring, before the others have their turn */
     SV_REGIONS_MS = 4,       /* between two sendings of regions to an engine */
@@ -118,6 +120,7 @@ struct sv_engine {
     bool stands;         /* is about to be lost for that */
     int stood;           /* lost for it, in a row */
     uint64_t idle_since; /* without streams; 0: has some */
+    uint64_t room_after; /* when the next stream without room may try again */
     char why[600];       /* of the last failure, "" */
     int64_t ignored;     /* messages that made no sense, and connections */
     struct halo_link_gpu gpu_memory[HALO_LINK_GPUS];
@@ -180,6 +183,7 @@ struct sv_stream {
     bool on_cpu;      /* the GPU failed too often ... */
     bool for_memory;  /* ... or its memory was full for too long */
     struct halo_suspect suspect;
+    uint64_t moved; /* for that to another engine; 0: never */
 
     json_t *masks;           /* sv_masks_of() what an engine has read; NULL: nothing */
     json_t *regions;         /* a list of what is to be sent; NULL: nothing */
@@ -192,6 +196,7 @@ struct sv_stream {
     char lack[HALO_LACKS][HALO_LACK_WORDS]; /* as it was told; "" */
     char no_memory[HALO_LACK_WORDS];        /* the GPU's is full, says the engine; "" */
     uint64_t no_memory_since;
+    bool no_room; /* for it there was not enough to begin with: it waits, out of its engine */
 };
 
 enum sv_request_kind { SV_SET, SV_CONTROL, SV_SNAPSHOT };
@@ -294,8 +299,11 @@ static inline bool sv_stream_has_own_engine(const struct sv_stream *stream)
 
 /* ---- sup_suspects.c ---- */
 void sv_suspect_forget(struct sv_stream *stream); /* somebody began it anew */
-/* In a way of which a stream may be the reason: first (any of it) and the others that were `active`
- * in it. asker: the name of the one that asked for it, ""; those to be moved have no engine then. */
+/* Engines that share a reason die one after the other: a stream that was moved to one that runs
+ * waits whether that is among them, and is not suspected for it. */
+bool sv_suspect_may_enter(const struct sv_stream *stream);
+/* In a way of which a stream may be the reason: first, any of those that were `active` in it.
+ * asker: the name of the one that asked for it, "". Those to be moved have no engine then. */
 void sv_suspect_engine_died(struct sv_engine *engine, const struct sv_stream *first,
                             const char *asker);
 
@@ -317,6 +325,11 @@ void sv_masks_add(json_t *files, const char *filters); /* those of one chain */
 void sv_lack_look(struct sv_stream *stream); /* after anything that may have changed it */
 /* The engine's word with a state: of the GPU's memory, or NULL. */
 void sv_lack_memory(struct sv_stream *stream, bool full, const char *why);
+/* It could not begin for want of memory: waits until it is tried again. */
+void sv_lack_wait(struct sv_stream *stream, const char *why);
+/* Whether it may enter its engine now: of those that wait for room one at a time is tried, the one
+ * first whose last try is longest ago. */
+bool sv_lack_may_enter(struct sv_stream *stream);
 /* The first of what it lacks as "WORD: why", or "". */
 void sv_lack_words(const struct sv_stream *stream, char *ret, size_t size);
 

@@ -39,8 +39,8 @@ enum halo_verdict {
 };
 
 /* An engine of that device has died, now (ms), with those that are `active` and whose place it was.
- * all: of every stream that is wanted and shares an engine. asker: the one that asked for the death,
- * which then is the only one that it counts for; NULL: none. */
+ * all: of every stream that is wanted and shares an engine. asker: the one that asked for the
+ * death, which then is the only one that it counts for; NULL: none. */
 enum halo_verdict halo_suspects_died(struct halo_suspect *const *all, int count, int device,
                                      int extra, struct halo_suspect *asker, uint64_t now);
 

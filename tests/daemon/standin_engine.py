@@ -93,6 +93,27 @@ class Engine:
     def serve_until_set(self):
         self.serve(lambda message: os._exit(1))
 
+    def serve_one_at_a_time(self):
+        """As on a GPU with memory for one stream."""
+        inside = []
+        while True:
+            if not select.select([self.link], [], [], 0.3)[0]:
+                self.tell(tell='stats', streams={})
+                continue
+            message = json.loads(self.link.recv(1 << 18) or b'{"do": "quit"}')
+            stream = message.get('stream')
+            if message['do'] == 'quit':
+                sys.exit(0)
+            elif message['do'] == 'start' and inside:
+                self.tell(tell='state', stream=stream, state='failed', device=False,
+                          why="the GPU's memory is full", lack='gpu-memory')
+            elif message['do'] == 'start':
+                inside = [stream]
+                self.tell(tell='state', stream=stream, state='running', why='', device=False)
+            elif message['do'] == 'stop':
+                inside = [name for name in inside if name != stream]
+                self.tell(tell='gone', stream=stream)
+
     def serve_slow_ends(self):
         """As with a file on a slow disk."""
         self.at_end = lambda: time.sleep(1.5)

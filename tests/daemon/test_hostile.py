@@ -276,6 +276,29 @@ class Hostile(DaemonTest):
         self.assertIsNone(daemon.process.poll(), daemon.told())
         self.be_honest(daemon)
 
+    def test_no_room(self):
+        """Streams for which the GPU has no memory wait and say so, and come when there is some; the one
+        that runs is left alone."""
+        names = 'abc'
+        daemon = self.hostile('hello,serve_one_at_a_time', {
+            name: self.stream(name, outputs=[{'null': True}]) for name in names})
+
+        def states():
+            return sorted(daemon.state(name) for name in names)
+        self.assertTrue(wait_until(lambda: states() == ['running', 'waiting', 'waiting']),
+                        daemon.told())
+        first = next(name for name in names if daemon.state(name) == 'running')
+        for name in names.replace(first, ''):
+            self.assertEqual(daemon.status(name)['why'], "the GPU's memory is full")
+            self.assertIn('gpu-memory', daemon.status(name)['degraded'])
+        time.sleep(0.5)
+        self.assertEqual(states(), ['running', 'waiting', 'waiting'])  # and are not tried all the time
+        daemon.control('Stop', name=first)
+        self.assertTrue(wait_until(lambda: states() == ['running', 'stopped', 'waiting'], 8),
+                        daemon.told())
+        self.assertEqual(len(self.starts()), 1)
+        self.assertIn("stream b: waiting: the GPU's memory is full", daemon.told())
+
     def test_ends_in_words(self):
         """Who asked for the end of an engine and why, and how it ended: in status and log."""
         killed = 'killed, for its link ended (the connection is closed) and it did not'
