@@ -10,7 +10,7 @@
 #include <string.h>
 
 enum {
-    CELL = 8, /* samples of luma, both ways */
+    CELL = HALO_CANARY_CELL,
     ACROSS = 6,
     DOWN = 4,             /* cells of a place */
     BITS = ACROSS * DOWN, /* of a word */
@@ -169,13 +169,7 @@ struct grid {
 static bool is_meant(const struct grid *g, int column, int row)
 {
     const struct halo_canary_area *a = g->area;
-    const int x = column * CELL, y = row * CELL;
-    if (!a)
-        return true;
-    if (a->outside)
-        return x + CELL <= a->x || x >= a->x + a->width || y + CELL <= a->y ||
-               y >= a->y + a->height;
-    return x >= a->x && x + CELL <= a->x + a->width && y >= a->y && y + CELL <= a->y + a->height;
+    return !a || (column < a->columns && row < a->rows && a->meant[row * a->columns + column]);
 }
 
 static void correlate(const struct grid *g, int column, int row, float *ret_mark, float *ret_bit)

@@ -23,11 +23,16 @@
 
 #include <libavutil/frame.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #define HALO_CANARY_LEAK          0.25f
 #define HALO_CANARY_LEAKING_BLOCK 0.35f /* words on cards have 0.16 */
 
-enum { HALO_CANARY_PLACES = 5, HALO_CANARY_PLANES = 3 };
+enum {
+    HALO_CANARY_PLACES = 5,
+    HALO_CANARY_PLANES = 3,
+    HALO_CANARY_CELL = 8 /* samples of luma, both ways */
+};
 
 /* Over the whole of a picture in a native format (format.h), whatever its depth; the rest of number
  * is its value modulo 65536. Every sample is odd, so that no filter whose samples are even (black
@@ -48,15 +53,15 @@ struct halo_canary_look {
     bool leaks;
 };
 
-/* A rectangle, in samples of luma. */
+/* Cells of a picture, in rows. */
 struct halo_canary_area {
-    int x, y, width, height;
-    bool outside; /* what is not in it is meant */
+    const uint8_t *meant; /* not 0: there nothing may be */
+    int columns, rows;
 };
 
 /* Of a picture, YUV or gray, with a byte for each sample and a plane for each component. area:
- * where nothing may be, of which cells that lie wholly in it are looked at, and no words; NULL:
- * anywhere. Any thread. */
+ * cells where nothing may be; words are not looked at then. NULL: nothing may be anywhere. Any
+ * thread. */
 void halo_canary_look(const AVFrame *frame, const struct halo_canary_area *area,
                       struct halo_canary_look *ret);
 

@@ -188,6 +188,20 @@ static bool look_for_alarms(const char *backend, long pictures)
 
 /* ---- regions: nothing inside, and what is outside is seen ---- */
 
+#define REGION ":region=rect 16 16 64 32"
+static const char *const region_chains[] = {"gblur=sigma=3" REGION,
+                                            "gblur=sigma=12" REGION,
+                                            "boxblur=lr=4:lp=2" REGION,
+                                            "pixelize=w=16:h=16" REGION,
+                                            "discblur=radius=6" REGION,
+                                            "gblur=sigma=4" REGION ",avgblur=sizeX=3" REGION,
+                                            NULL};
+/* Its cells but for those at its edges. */
+static const uint8_t inner[HEIGHT / HALO_CANARY_CELL][WIDTH / HALO_CANARY_CELL] = {
+    [3] = {[3] = 1, 1, 1, 1, 1, 1}, [4] = {[3] = 1, 1, 1, 1, 1, 1}};
+static const struct halo_canary_area region = {&inner[0][0], WIDTH / HALO_CANARY_CELL,
+                                               HEIGHT / HALO_CANARY_CELL};
+
 struct regions {
     long left;
     struct proof_eye *inside, *all;
@@ -205,11 +219,11 @@ static bool look_at_regions(const char *backend, long pictures)
 {
     long wanted = 0;
     struct proof_tally *inside = proof_tally_create(NULL), *all = proof_tally_create(NULL);
-    for (int c = 0; proof_region_chains[c]; c++) {
+    for (int c = 0; region_chains[c]; c++) {
         struct regions r = {pictures, proof_eye_open(inside, PROOF_RAW),
                             proof_eye_open(all, PROOF_RAW)};
-        proof_eye_limit(r.inside, &proof_region);
-        filter(backend, proof_region_chains[c], look_both, &r);
+        proof_eye_limit(r.inside, &region);
+        filter(backend, region_chains[c], look_both, &r);
         proof_eye_close(r.inside);
         proof_eye_close(r.all);
         wanted += pictures;

@@ -52,7 +52,7 @@ static int side(struct proof_chance *chance)
     return 1 + (int)proof_chance(chance, (unsigned)most[proof_chance(chance, 4)]);
 }
 
-static enum AVColorRange range_of(enum AVPixelFormat format)
+enum AVColorRange proof_range(enum AVPixelFormat format)
 {
     return halo_format_is_rgb(format) ? AVCOL_RANGE_JPEG : AVCOL_RANGE_MPEG;
 }
@@ -65,11 +65,11 @@ static void open_example(struct example *e, unsigned number, const char *folder)
     e->height = side(&chance);
     e->other_width = side(&chance);
     e->other_height = side(&chance);
-    if (!proof_spec_make(&e->spec, number, e->width, e->height, folder)) {
+    if (!proof_spec_make(&e->spec, number, e->width, e->height, PROOF_ANY, folder)) {
         fprintf(stderr, "proof: %s: cannot be written\n", folder);
         exit(HALO_EXIT_FAILED);
     }
-    e->judge = proof_judge_open(&e->spec, e->format, range_of(e->format), e->width, e->height);
+    e->judge = proof_judge_open(&e->spec, e->format, proof_range(e->format), e->width, e->height);
 }
 
 static void close_example(struct example *e)
@@ -119,7 +119,7 @@ static bool leave(struct example *e, struct halo_pending *pending, int i, struct
     const bool other =
         i / EVERY % 2 && (e->other_width != e->width || e->other_height != e->height);
     if (other)
-        proof_judge_scaled(e->judge, halo_output_picture_frame(out), &v);
+        proof_judge_hidden(e->judge, halo_output_picture_frame(out), true, &v);
     else
         proof_judge_see(e->judge, halo_output_picture_frame(out), e->number % NUMBERS + (unsigned)i,
                         &v);
@@ -163,7 +163,7 @@ static bool run_example(struct example *e, struct halo_ring *ring, struct sums *
                                        .height = e->height,
                                        .space = halo_format_is_rgb(e->format) ? AVCOL_SPC_RGB
                                                                               : AVCOL_SPC_SMPTE170M,
-                                       .range = range_of(e->format)};
+                                       .range = proof_range(e->format)};
     snprintf(input, sizeof input, "test:size=%dx%d:format=%s:other=%dx%d:every=%d:canary=%u",
              e->width, e->height, av_get_pix_fmt_name(e->format), e->other_width, e->other_height,
              EVERY, e->number % NUMBERS);

@@ -16,7 +16,8 @@ bool proof_exact_run(const char *backend, unsigned seed, long cases, const char 
  * down to a single sample. cases: of each way. False: it is not to be trusted. */
 bool proof_exact_check(unsigned seed, long cases, const char *folder);
 
-/* Of that number; it is native to halod. */
+/* Of that number; it is native to halod. And what test: says of the range of its samples. */
 enum AVPixelFormat proof_format(unsigned number);
+enum AVColorRange proof_range(enum AVPixelFormat format);
 
 #endif

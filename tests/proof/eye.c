@@ -3,6 +3,7 @@
 #include "tests/proof/eye.h"
 
 #include <libavutil/imgutils.h>
+#include <libavutil/pixdesc.h>
 #include <libswscale/swscale.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,8 @@ struct proof_eye {
     struct proof_tally *tally;
     enum proof_seen kind;
     const struct halo_canary_area *area; /* NULL: everywhere */
+    struct proof_exam *exam;             /* NULL: none */
+    bool exact;
     AVCodecParameters *par;
     AVCodecContext *decoder; /* NULL: bytes, or nothing has begun */
     bool begun, raw;
@@ -37,15 +40,39 @@ void proof_eye_limit(struct proof_eye *eye, const struct halo_canary_area *area)
     eye->area = area;
 }
 
+void proof_eye_examine(struct proof_eye *eye, struct proof_exam *exam, bool exact)
+{
+    eye->exam = exam;
+    eye->exact = exact;
+}
+
+/* In which format the canary of a picture is looked for. */
+static enum AVPixelFormat look_format(enum AVPixelFormat format)
+{
+    static const enum AVPixelFormat planar[2][2] = {{AV_PIX_FMT_YUV444P, AV_PIX_FMT_NONE},
+                                                    {AV_PIX_FMT_YUV422P, AV_PIX_FMT_YUV420P}};
+    const AVPixFmtDescriptor *d = av_pix_fmt_desc_get(format);
+    const bool planes = d->flags & AV_PIX_FMT_FLAG_PLANAR, rgb = d->flags & AV_PIX_FMT_FLAG_RGB;
+    const bool known = planes && !rgb && d->log2_chroma_w < 2 && d->log2_chroma_h < 2;
+    const bool bytes = d->comp[0].depth == 8 && av_pix_fmt_count_planes(format) == d->nb_components;
+    if (d->nb_components < 3)
+        return AV_PIX_FMT_GRAY8;
+    if (planes && rgb) /* its last columns are lost on the way to 4:2:0, where the size is odd */
+        return AV_PIX_FMT_YUV444P;
+    if (known && bytes)
+        return format;
+    return known ? planar[d->log2_chroma_w][d->log2_chroma_h] : AV_PIX_FMT_YUV420P;
+}
+
 static const AVFrame *convert(struct proof_eye *eye, const AVFrame *f)
 {
-    if (f->format == AV_PIX_FMT_YUV420P || f->format == AV_PIX_FMT_YUVJ420P ||
-        f->format == AV_PIX_FMT_GRAY8)
+    const enum AVPixelFormat format = look_format(f->format);
+    if (f->format == (int)format)
         return f;
     eye->scaler = sws_getCachedContext(eye->scaler, f->width, f->height, f->format, f->width,
-                                       f->height, AV_PIX_FMT_YUV420P, SWS_AREA, NULL, NULL, NULL);
+                                       f->height, format, SWS_AREA, NULL, NULL, NULL);
     av_frame_unref(eye->converted);
-    eye->converted->format = AV_PIX_FMT_YUV420P;
+    eye->converted->format = format;
     eye->converted->width = f->width;
     eye->converted->height = f->height;
     if (!eye->scaler || av_frame_get_buffer(eye->converted, 0) < 0)
@@ -55,12 +82,40 @@ static const AVFrame *convert(struct proof_eye *eye, const AVFrame *f)
     return eye->converted;
 }
 
+static bool is_exact(const struct proof_eye *eye, const AVFrame *frame, enum proof_seen kind)
+{
+    if (!eye->exam || !eye->exact || kind == PROOF_CARD)
+        return false;
+    return eye->raw || proof_exam_fits(eye->exam, frame);
+}
+
+/* Where cells are looked at. */
+static const struct halo_canary_area *area_of(const struct proof_eye *eye, const AVFrame *frame,
+                                              enum proof_seen kind, struct halo_canary_area *room)
+{
+    if (kind == PROOF_CARD)
+        return NULL;
+    if (!eye->exam)
+        return eye->area;
+    proof_exam_area(eye->exam, frame, room);
+    return room;
+}
+
 void proof_eye_see(struct proof_eye *eye, const AVFrame *frame, enum proof_seen kind)
 {
     struct halo_canary_look look;
+    struct halo_canary_area room;
+    struct proof_verdict verdict;
+    if (is_exact(eye, frame, kind)) {
+        proof_exam_see(eye->exam, frame, &verdict);
+        proof_tally_judge(eye->tally, kind, &verdict);
+        return;
+    }
     const AVFrame *known = convert(eye, frame);
-    halo_canary_look(known, eye->area, &look);
+    halo_canary_look(known, area_of(eye, frame, kind, &room), &look);
     proof_tally_see(eye->tally, kind, known, &look);
+    if (look.leaks && eye->exam)
+        proof_exam_say(eye->exam, frame);
 }
 
 static void drain(struct proof_eye *eye, enum proof_seen kind)
@@ -103,6 +158,7 @@ static void take_bytes(struct proof_eye *eye, const AVPacket *pkt, enum proof_se
     f->format = par->format;
     f->width = par->width;
     f->height = par->height;
+    f->color_range = par->color_range;
     if (av_image_fill_arrays(f->data, f->linesize, pkt->data, par->format, par->width, par->height,
                              1) != pkt->size)
         atomic_fetch_add(&eye->tally->broken, 1);
@@ -130,6 +186,8 @@ void proof_eye_take_alone(struct proof_eye *eye, const AVCodecParameters *par, c
 {
     struct proof_eye *other = proof_eye_open(eye->tally, kind);
     other->area = eye->area;
+    other->exam = eye->exam;
+    other->exact = eye->exact;
     proof_eye_begin(other, par);
     proof_eye_take(other, pkt, kind);
     proof_eye_close(other);

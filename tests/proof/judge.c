@@ -12,7 +12,8 @@
 
 enum {
     NUMBERS = 65536,
-    PROBES = 24, /* samples that are shown, of luma */
+    PROBES = 24,     /* samples that are shown, of luma */
+    MOST_TRIED = 20, /* numbers */
     UNKNOWN = -1,
 };
 
@@ -115,20 +116,21 @@ static void open_component(struct proof_judge *j, int i, bool full)
     }
 }
 
-/* Samples of the first component that no step changes, from all over the picture. */
-static void choose_probes(struct proof_judge *j)
+/* Samples of luma from all over the picture that no step changes; frame: which are odd in that. */
+static void choose_probes(struct proof_judge *j, const AVFrame *frame)
 {
     const struct component *c = &j->component[0];
-    const int samples = c->width * c->height;
-    const int step = samples > 7919 ? 7919 : 1; /* prime */
+    const int samples = c->width * c->height, step = 2503 % samples; /* a prime */
+    j->probes = 0;
     for (int i = 0, at = 0; i < samples && j->probes < PROBES; i++, at = (at + step) % samples) {
-        bool shown = true;
+        const int x = at % c->width, y = at / c->width;
+        bool shown = !frame || proof_sample_get(frame, 0, x, y) % 2;
         for (int s = 0; s < j->spec.count; s++)
             shown &= c->weight[s][at] == 0;
         if (!shown)
             continue;
-        j->probe[j->probes][0] = at % c->width;
-        j->probe[j->probes++][1] = at / c->width;
+        j->probe[j->probes][0] = x;
+        j->probe[j->probes++][1] = y;
     }
 }
 
@@ -143,7 +145,7 @@ struct proof_judge *proof_judge_open(const struct proof_spec *spec, enum AVPixel
     j->components = av_pix_fmt_desc_get(format)->nb_components;
     for (int i = 0; i < j->components; i++)
         open_component(j, i, is_full(format, range));
-    choose_probes(j);
+    choose_probes(j, NULL);
     return j;
 }
 
@@ -230,7 +232,7 @@ static void make(struct proof_judge *j, unsigned number)
 }
 
 /* Without the raw picture: what one colour hides is known, whatever has been there. */
-static void make_known(struct proof_judge *j)
+static void make_known(struct proof_judge *j, bool scaled)
 {
     for (int i = 0; i < j->components; i++) {
         struct component *c = &j->component[i];
@@ -238,7 +240,8 @@ static void make_known(struct proof_judge *j)
             c->now[at] = UNKNOWN;
             for (int s = 0; s < j->spec.count; s++) {
                 const struct proof_step *step = &j->spec.step[s];
-                const int m = proof_step_has_pixels(step) ? 255 : c->weight[s][at];
+                const bool all = scaled && proof_step_has_pixels(step);
+                const int m = all ? 255 : c->weight[s][at];
                 if (m)
                     c->now[at] = m == 255 && step->filter == PROOF_BLACK ? c->black : UNKNOWN;
             }
@@ -275,7 +278,7 @@ static void judge_sample(const struct proof_judge *j, int i, int x, int y, int g
     if (want == UNKNOWN)
         return;
     ret->hidden += weight == 255;
-    ret->shown += weight == 0;
+    ret->shown += weight == 0 && want % 2; /* as raw samples are */
     ret->soft += weight != 0 && weight != 255;
     if (got == want || ret->wrong++)
         return;
@@ -291,7 +294,7 @@ static void judge_sample(const struct proof_judge *j, int i, int x, int y, int g
 static void compare(const struct proof_judge *j, const AVFrame *frame, struct proof_verdict *ret)
 {
     *ret = (struct proof_verdict){0};
-    if (frame->format != j->format || frame->width != j->width || frame->height != j->height) {
+    if (frame->format != (int)j->format || frame->width != j->width || frame->height != j->height) {
         ret->wrong = 1;
         return;
     }
@@ -308,42 +311,85 @@ void proof_judge_see(struct proof_judge *j, const AVFrame *frame, unsigned numbe
     compare(j, frame, ret);
 }
 
-void proof_judge_scaled(struct proof_judge *j, const AVFrame *frame, struct proof_verdict *ret)
+void proof_judge_hidden(struct proof_judge *j, const AVFrame *frame, bool scaled,
+                        struct proof_verdict *ret)
 {
-    make_known(j);
+    make_known(j, scaled);
     compare(j, frame, ret);
 }
 
-static bool fits(const struct proof_judge *j, const AVFrame *frame, unsigned number)
+/* wrong: of the probes that may be. */
+static bool fits(const struct proof_judge *j, const AVFrame *frame, unsigned number, int wrong)
 {
-    int same = 0;
-    for (int i = 0; i < j->probes; i++) {
+    for (int i = 0; i < j->probes && wrong >= 0; i++) {
         const int x = j->probe[i][0], y = j->probe[i][1];
-        same += (unsigned)proof_sample_get(frame, 0, x, y) ==
-                halo_canary_sample(j->format, 0, x, y, number);
-        if (same + PROBES / 8 < i + 1)
-            return false; /* a few may be wrong, and are to be told of */
+        wrong -= (unsigned)proof_sample_get(frame, 0, x, y) !=
+                 halo_canary_sample(j->format, 0, x, y, number);
     }
-    return true;
+    return wrong >= 0;
+}
+
+/* Where it is odd, and so is not the colour's. */
+static void make_least(struct proof_judge *j, const AVFrame *frame, unsigned number)
+{
+    for (int i = 0; i < j->components; i++) {
+        struct component *c = &j->component[i];
+        for (int y = 0; y < c->height; y++)
+            for (int x = 0; x < c->width; x++) {
+                const int at = y * c->width + x;
+                const bool raw = c->weight[0][at] == 0 && proof_sample_get(frame, i, x, y) % 2;
+                c->now[at] = raw ? (int)halo_canary_sample(j->format, i, x, y, number) : c->black;
+            }
+    }
+}
+
+/* Tries numbers that fit so well. False: none is right, and the best is in ret, if any fits. */
+static bool try_numbers(struct proof_judge *j, const AVFrame *frame, bool least, int wrong,
+                        unsigned *number, struct proof_verdict *ret)
+{
+    struct proof_verdict v;
+    const unsigned first = *number;
+    int tried = 0;
+    for (unsigned i = 0; i < NUMBERS && tried < MOST_TRIED; i++) {
+        const unsigned n = (first + i) % NUMBERS;
+        if (!fits(j, frame, n, wrong))
+            continue;
+        if (least)
+            make_least(j, frame, n);
+        else
+            make(j, n);
+        compare(j, frame, &v);
+        if (!tried++ || v.wrong < ret->wrong) {
+            *ret = v;
+            *number = n + 1;
+        }
+        if (!v.wrong)
+            return true;
+    }
+    return false;
+}
+
+/* First those by which all that is shown is right; then it is only told what is wrong. */
+static void find(struct proof_judge *j, const AVFrame *frame, bool least, unsigned *number,
+                 struct proof_verdict *ret)
+{
+    *ret = (struct proof_verdict){.wrong = 1};
+    if (!try_numbers(j, frame, least, 0, number, ret))
+        try_numbers(j, frame, least, PROBES / 8, number, ret);
 }
 
 void proof_judge_find(struct proof_judge *j, const AVFrame *frame, unsigned *number,
                       struct proof_verdict *ret)
 {
-    struct proof_verdict best = {.wrong = 1};
-    int tried = 0;
-    const unsigned first = *number;
-    for (unsigned i = 0; i < NUMBERS && tried < 8; i++) {
-        const unsigned n = (first + i) % NUMBERS;
-        if (!fits(j, frame, n))
-            continue;
-        proof_judge_see(j, frame, n, ret);
-        if (!tried++ || ret->wrong < best.wrong) {
-            best = *ret;
-            *number = n + 1;
-        }
-        if (!best.wrong)
-            break;
-    }
-    *ret = best;
+    find(j, frame, false, number, ret);
+}
+
+void proof_judge_least(struct proof_judge *j, const AVFrame *frame, unsigned *number,
+                       struct proof_verdict *ret)
+{
+    *ret = (struct proof_verdict){.wrong = 1};
+    if (frame->format != (int)j->format || frame->width != j->width || frame->height != j->height)
+        return;
+    choose_probes(j, frame);
+    find(j, frame, true, number, ret);
 }

@@ -35,9 +35,15 @@ void proof_judge_see(struct proof_judge *judge, const AVFrame *frame, unsigned n
 void proof_judge_find(struct proof_judge *judge, const AVFrame *frame, unsigned *number,
                       struct proof_verdict *ret);
 
-/* The raw picture was scaled to this size first: regions in pixels hide everything then. What is
- * hidden by one colour is judged, and nothing else. */
-void proof_judge_scaled(struct proof_judge *judge, const AVFrame *frame, struct proof_verdict *ret);
+/* Nothing is known of the raw picture: what one colour hides is judged, and nothing else. scaled:
+ * it was scaled to this size first, and regions in pixels hide everything. */
+void proof_judge_hidden(struct proof_judge *judge, const AVFrame *frame, bool scaled,
+                        struct proof_verdict *ret);
+
+/* Of one step with one colour, which may hide more than it must: other samples are hidden or raw,
+ * those of one number, which is looked for as above. */
+void proof_judge_least(struct proof_judge *judge, const AVFrame *frame, unsigned *number,
+                       struct proof_verdict *ret);
 
 /* What has to come out of raw pictures of that number, into a picture of the judge's format. */
 void proof_judge_make(struct proof_judge *judge, unsigned number, AVFrame *ret);

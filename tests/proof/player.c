@@ -2,6 +2,7 @@
  * A live stream with eyes on it (player.h). */
 #include "tests/proof/player.h"
 
+#include <libavutil/pixdesc.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,24 +10,15 @@
 
 #include "config/daemon_tables.h"
 #include "pipeline/live.h"
+#include "tests/proof/exact.h"
 #include "tests/proof/eye.h"
 
 const char *const proof_chains[] = {
     "gblur=sigma=3",       "gblur=sigma=12",    "boxblur=lr=4:lp=2",
     "pixelize=w=16:h=16",  "avgblur=sizeX=5",   "gblur=sigma=2.5,pixelize=w=8:h=8",
     "gblur=sigma=4,sobel", "discblur=radius=6", NULL};
-#define REGION ":region=rect 16 16 64 32"
-const char *const proof_region_chains[] = {"gblur=sigma=3" REGION,
-                                           "gblur=sigma=12" REGION,
-                                           "boxblur=lr=4:lp=2" REGION,
-                                           "pixelize=w=16:h=16" REGION,
-                                           "discblur=radius=6" REGION,
-                                           "gblur=sigma=4" REGION ",avgblur=sizeX=3" REGION,
-                                           NULL};
-const struct halo_canary_area proof_region = {24, 24, 48, 16, false};
 enum {
     CHAINS = sizeof proof_chains / sizeof *proof_chains - 1,
-    REGION_CHAINS = sizeof proof_region_chains / sizeof *proof_region_chains - 1,
 };
 
 struct proof_player {
@@ -35,13 +27,18 @@ struct proof_player {
     struct halo_stream_settings settings;
     struct halo_encoding encoding[HALO_MOST_ENCODINGS];
     int encodings;
-    char input[200], name[40];
+    char input[200], name[40], size[24];
     struct {
         pthread_mutex_t lock; /* the encoding's thread, and the one that makes snapshots */
         struct proof_eye *eye;
     } eye[HALO_MOST_ENCODINGS + 1];
     uint64_t asked;
-    bool region;
+    /* What the source is; exam: of each chain, NULL: they are of proof_chains. */
+    enum AVPixelFormat format;
+    int width, height;
+    struct proof_exam *exam[HALO_MOST_RENDITIONS + 1];
+    bool feed;
+    atomic_llong newest; /* us: of the pictures that came out */
 };
 
 /* ---- events ---- */
@@ -72,6 +69,7 @@ static void on_begin(void *arg, int encoding, const struct halo_live_begin *begi
 static void on_packet(void *arg, int encoding, const AVPacket *pkt)
 {
     struct proof_player *p = arg;
+    atomic_store(&p->newest, pkt->pts);
     pthread_mutex_lock(&p->eye[encoding].lock);
     proof_eye_take(p->eye[encoding].eye, pkt, kind_of(p, encoding));
     pthread_mutex_unlock(&p->eye[encoding].lock);
@@ -101,7 +99,16 @@ static void on_snapshot(void *arg, uint64_t id, const AVPacket *image, const str
     avcodec_parameters_free(&par);
 }
 
+static void on_set(void *arg, uint64_t id, const struct halo_error *err)
+{
+    struct proof_player *p = arg;
+    for (int i = 0; !err && i <= p->settings.renditions; i++)
+        if (p->exam[i])
+            proof_exam_confirm(p->exam[i], id);
+}
+
 static const struct halo_live_events events = {
+    .set = on_set,
     .begin = on_begin,
     .packet = on_packet,
     .card = on_card,
@@ -110,10 +117,16 @@ static const struct halo_live_events events = {
 
 /* ---- */
 
-static const char *choose_chain(const struct proof_player *p, struct proof_chance *chance)
+/* For chain i, 0: the stream's own. id: it is asked for under that; 0: it begins with it. */
+static const char *choose_chain(struct proof_player *p, int i, uint64_t id,
+                                struct proof_chance *chance)
 {
-    return p->region ? proof_region_chains[proof_chance(chance, REGION_CHAINS)]
-                     : proof_chains[proof_chance(chance, CHAINS)];
+    if (!p->exam[i])
+        return proof_chains[proof_chance(chance, CHAINS)];
+    const int which = id && !p->feed ? (int)proof_chance(chance, PROOF_POOL) : 0;
+    if (id)
+        proof_exam_ask(p->exam[i], id, which);
+    return proof_exam_spec(p->exam[i], which)->text;
 }
 
 static char *word(const char *text)
@@ -129,18 +142,8 @@ static struct halo_output_settings *add(struct proof_player *p, int kind, const 
     return o;
 }
 
-static void choose_outputs(struct proof_player *p, bool sparing, struct proof_chance *chance)
+static void add_encoded(struct proof_player *p, const char *codec)
 {
-    static const char *const codecs[] = {"libx264", "mpeg4", "mpeg2video", "ffv1"};
-    add(p, HALO_OUTPUT_FILE, "raw");
-    if (proof_chance(chance, 2)) {
-        struct halo_rendition_settings *r = &p->settings.rendition[p->settings.renditions++];
-        *r = (struct halo_rendition_settings){word("other"), word(choose_chain(p, chance))};
-        add(p, HALO_OUTPUT_FILE, "raw")->rendition = r->name;
-    }
-    if (sparing)
-        return;
-    const char *codec = codecs[proof_chance(chance, 4)];
     struct halo_output_settings *o = add(p, HALO_OUTPUT_FILE, codec);
     o->video.fps = 100;
     o->video.gop = 0.2;
@@ -150,11 +153,65 @@ static void choose_outputs(struct proof_player *p, bool sparing, struct proof_ch
         o->video.preset = word("ultrafast");
         o->video.crf = word("12");
     }
-    if (proof_chance(chance, 3) == 0) { /* as a virtual camera takes it */
-        o = add(p, HALO_OUTPUT_V4L2, "raw");
-        o->format = word(halo_camera_formats[0]);
-        o->video.size = word("96x64");
+}
+
+static void choose_outputs(struct proof_player *p, bool sparing, struct proof_chance *chance)
+{
+    static const char *const codecs[] = {"libx264", "mpeg4", "mpeg2video", "ffv1"};
+    const bool odd = (p->width | p->height) % 2; /* which one codec takes */
+    add(p, HALO_OUTPUT_FILE, "raw");
+    if (p->settings.renditions)
+        add(p, HALO_OUTPUT_FILE, "raw")->rendition = p->settings.rendition[0].name;
+    if (sparing)
+        return;
+    add_encoded(p, odd ? "ffv1" : codecs[proof_chance(chance, 4)]);
+    if (!odd && proof_chance(chance, 3) == 0) { /* as a virtual camera takes it */
+        struct halo_output_settings *o = add(p, HALO_OUTPUT_V4L2, "raw");
+        o->format = word(halo_camera_formats[proof_chance(chance, 3)]);
+        o->video.size = p->size;
         o->video.fps = 50;
+    }
+}
+
+static void choose_source(struct proof_player *p, const struct proof_player_settings *set,
+                          bool *ret_resized, struct proof_chance *chance)
+{
+    static const int sizes[][2] = {{96, 64}, {97, 65}, {130, 72}, {63, 81}};
+    const bool plain = set->clip || set->plain;
+    const int *size = sizes[plain ? 0 : proof_chance(chance, 4)];
+    p->width = size[0];
+    p->height = size[1];
+    p->format = plain ? AV_PIX_FMT_YUV420P : proof_format(proof_chance(chance, 1000));
+    *ret_resized = !plain && proof_chance(chance, 4) == 0;
+    snprintf(p->name, sizeof p->name, "proof%d", set->number);
+    snprintf(p->size, sizeof p->size, "%dx%d", p->width, p->height);
+    if (set->clip)
+        snprintf(p->input, sizeof p->input, "%s", set->clip);
+    else
+        snprintf(p->input, sizeof p->input, "test:size=%s:rate=1000:canary=%d:format=%s%s", p->size,
+                 set->number, av_get_pix_fmt_name(p->format),
+                 *ret_resized ? ":other=80x48:every=60" : "");
+}
+
+static void open_exams(struct proof_player *p, const struct proof_player_settings *settings,
+                       bool resized, int chains, struct proof_chance *chance)
+{
+    p->feed = proof_chance(chance, 4) == 0;
+    struct proof_exam_settings set = {
+        .format = p->format,
+        .range = proof_range(p->format),
+        .width = p->width,
+        .height = p->height,
+        .resized = resized,
+        .feed = p->feed,
+        .first = proof_chance(chance, 1000000),
+        .folder = settings->folder,
+        .number = settings->clip ? PROOF_CLIP : (unsigned)settings->number,
+    };
+    for (int i = 0; i < chains; i++) {
+        if (!(p->exam[i] = proof_exam_open(&set)))
+            abort();
+        set.first += p->feed ? 0 : PROOF_POOL; /* the shapes of a feed are all the stream's */
     }
 }
 
@@ -163,15 +220,15 @@ static void choose(struct proof_player *p, const struct proof_player_settings *s
 {
     static const int errors[] = {HALO_ON_ERROR_CARD, HALO_ON_ERROR_SOLID, HALO_ON_ERROR_LAST,
                                  HALO_ON_ERROR_STOP};
-    if (set->clip)
-        snprintf(p->input, sizeof p->input, "%s", set->clip);
-    else
-        snprintf(p->input, sizeof p->input, "test:size=96x64:rate=1000:canary=%d", set->number);
-    snprintf(p->name, sizeof p->name, "proof%d", set->number);
+    bool resized;
+    const int renditions = (int)proof_chance(chance, 2);
+    choose_source(p, set, &resized, chance);
+    if (set->region)
+        open_exams(p, set, resized, 1 + renditions, chance);
     p->settings = (struct halo_stream_settings){
         .name = p->name,
         .input = p->input,
-        .filters = word(choose_chain(p, chance)),
+        .filters = word(choose_chain(p, 0, 0, chance)),
         .loop = set->clip != NULL,
         .backend = set->backend,
         .depth = 1 + (int)proof_chance(chance, 4),
@@ -180,9 +237,26 @@ static void choose(struct proof_player *p, const struct proof_player_settings *s
         .input_timeout = 10,
         .on_error = errors[proof_chance(chance, 4)],
         .last_for = 0.5,
+        .region_feed = {.on = p->feed, .margin = 0, .hold = 0, .limit = 0.5},
+        .renditions = renditions,
     };
+    for (int i = 0; i < renditions; i++)
+        p->settings.rendition[i] = (struct halo_rendition_settings){
+            word("other"), word(choose_chain(p, 1 + i, 0, chance))};
     halo_options_init(halo_capture_options, &p->settings.capture);
     choose_outputs(p, set->sparing, chance);
+}
+
+/* Encoding -1: snapshots. */
+static void open_eye(struct proof_player *p, int i, int encoding)
+{
+    const struct halo_encoding *e = encoding < 0 ? NULL : &p->encoding[encoding];
+    struct proof_exam *exam = p->exam[e ? e->rendition : 0];
+    p->eye[i].eye = proof_eye_open(p->tally, e ? kind_of(p, encoding) : PROOF_SNAPSHOT);
+    const bool lossless = e && (e->kind == HALO_ENCODING_RAW ||
+                                (e->video && !strcmp(halo_video_codec(e->video), "ffv1")));
+    if (exam)
+        proof_eye_examine(p->eye[i].eye, exam, lossless && !e->format);
 }
 
 struct proof_player *proof_player_open(const struct proof_player_settings *settings,
@@ -194,16 +268,12 @@ struct proof_player *proof_player_open(const struct proof_player_settings *setti
     if (!p)
         abort();
     p->tally = tally;
-    p->region = settings->region;
     choose(p, settings, chance);
     p->encodings = halo_encodings(&p->settings, p->encoding, of);
     for (int i = 0; i <= HALO_MOST_ENCODINGS; i++) {
         pthread_mutex_init(&p->eye[i].lock, NULL);
         if (i < p->encodings || i == HALO_MOST_ENCODINGS)
-            p->eye[i].eye =
-                proof_eye_open(tally, i < p->encodings ? kind_of(p, i) : PROOF_SNAPSHOT);
-        if (p->region && p->eye[i].eye)
-            proof_eye_limit(p->eye[i].eye, &proof_region);
+            open_eye(p, i, i < p->encodings ? i : -1);
     }
     int ret = halo_live_create(&p->live, &p->settings, &events, p, &err);
     if (ret >= 0)
@@ -223,6 +293,45 @@ struct proof_player *proof_player_open(const struct proof_player_settings *setti
     return p;
 }
 
+/* In pixels all of it: a shape has one unit. */
+static struct halo_length length_of(const struct proof_length *length, int side)
+{
+    return (struct halo_length){length->relative ? (double)length->value * side / PROOF_EIGHTHS
+                                                 : (double)length->value / PROOF_UNIT,
+                                false};
+}
+
+static void tell_shape(const struct proof_player *p, const struct proof_shape *s,
+                       struct halo_length corners[][2], struct halo_region_told *ret)
+{
+    const int side[2] = {p->width, p->height};
+    static const enum halo_shape_kind kinds[] = {HALO_SHAPE_RECT, HALO_SHAPE_ELLIPSE,
+                                                 HALO_SHAPE_POLYGON};
+    *ret = (struct halo_region_told){.shape = {.kind = kinds[s->kind], .corners = s->corners}};
+    for (int i = 0; i < s->corners; i++)
+        for (int d = 0; d < 2; d++)
+            corners[i][d] = length_of(&s->corner[i][d], side[d]);
+    ret->shape.corner = corners;
+    ret->shape.x = length_of(&s->at[0], side[0]);
+    ret->shape.y = length_of(&s->at[1], side[1]);
+    ret->shape.width = length_of(&s->size[0], side[0]);
+    ret->shape.height = length_of(&s->size[1], side[1]);
+}
+
+void proof_player_tell(struct proof_player *p)
+{
+    const long long newest = atomic_load(&p->newest);
+    if (!p->feed || !newest)
+        return;
+    struct halo_region_told told[PROOF_SHAPES];
+    struct halo_length corners[PROOF_SHAPES][PROOF_CORNERS][2];
+    struct halo_error err = {0};
+    const struct proof_step *step = &proof_exam_spec(p->exam[0], 0)->step[0];
+    for (int i = 0; i < step->count; i++)
+        tell_shape(p, &step->shape[i], corners[i], &told[i]);
+    (void)halo_live_regions(p->live, newest, told, step->count, &err); /* late ones are refused */
+}
+
 void proof_player_act(struct proof_player *p, struct proof_chance *chance)
 {
     struct halo_error err = {0};
@@ -231,9 +340,10 @@ void proof_player_act(struct proof_player *p, struct proof_chance *chance)
     switch (proof_chance(chance, 6)) {
     case 0:
     case 1:
+        p->asked++;
         for (int i = 0; i <= p->settings.renditions; i++)
-            chains[i] = choose_chain(p, chance);
-        if (halo_live_set(p->live, ++p->asked, chains, &err) >= 0)
+            chains[i] = choose_chain(p, i, p->asked, chance);
+        if (halo_live_set(p->live, p->asked, chains, &err) >= 0)
             proof_tally_fault(p->tally, "set other filters, a new epoch");
         break;
     case 2:
@@ -277,5 +387,7 @@ void proof_player_close(struct proof_player *p)
         proof_eye_close(p->eye[i].eye);
         pthread_mutex_destroy(&p->eye[i].lock);
     }
+    for (int i = 0; i <= HALO_MOST_RENDITIONS; i++)
+        proof_exam_close(p->exam[i]);
     free(p);
 }

@@ -12,23 +12,25 @@ struct proof_player;
 /* Chains that destroy the canary, NULL-terminated. */
 extern const char *const proof_chains[];
 
-/* Likewise, but in a region alone, and the area where they do: cells at its edges are left out, for
- * encoders mix them with their neighbours. */
-extern const char *const proof_region_chains[];
-extern const struct halo_canary_area proof_region;
+enum { PROOF_CLIP = 60000 }; /* number of a clip's first picture */
 
 struct proof_player_settings {
     const char *clip; /* painted pictures in a file, played in a loop as fast as can be; or: */
     int number;       /* of the first picture of test: */
     int backend;      /* index into halo_run_backends */
     double gpu_timeout;
-    bool region;  /* only in a region pictures are filtered */
-    bool sparing; /* nothing but bytes is encoded */
+    bool region;        /* chains with regions, by chance: judged sample by sample (exam.h) */
+    const char *folder; /* for mask images */
+    bool plain;         /* of one size and format, which leaks on purpose are made for */
+    bool sparing;       /* nothing but bytes is encoded */
 };
 
 /* Its own outputs are chosen by chance. NULL where it does not start, as under faults it may. */
 struct proof_player *proof_player_open(const struct proof_player_settings *settings,
                                        struct proof_tally *tally, struct proof_chance *chance);
+
+/* What a detector finds, for those with a region feed. */
+void proof_player_tell(struct proof_player *p);
 
 /* Other filters, a snapshot, a viewer more or less. */
 void proof_player_act(struct proof_player *p, struct proof_chance *chance);

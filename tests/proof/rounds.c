@@ -123,7 +123,9 @@ static struct proof_player *open_player(const struct proof_rounds *r, const char
         .number = number % 16 * 4096,
         .backend = r->backend,
         .gpu_timeout = strcmp(halo_run_backends[r->backend], "cpu") != 0 ? 2 : 0.5,
-        .region = !r->leak && number % 5 == 0,
+        .region = !r->leak && number % 2 == 0,
+        .folder = r->folder,
+        .plain = r->leak,
         .sparing = number % 4 == 0,
     };
     return proof_player_open(&settings, shared, chance);
@@ -149,6 +151,8 @@ static void play(const struct proof_rounds *r, const char *clip, const struct pl
                 player[i] = open_player(r, clip, number++ / 3 * 4 + i, chance);
             else if (proof_chance(chance, 20) == 0)
                 proof_player_act(player[i], chance);
+            if (player[i] && proof_chance(chance, 4) == 0)
+                proof_player_tell(player[i]);
         }
         usleep(TICK);
     }
@@ -204,7 +208,7 @@ static bool write_clip(const char *path)
         return false;
     fprintf(to, "YUV4MPEG2 W%d H%d F1000:1 Ip A1:1 C420mpeg2\n", WIDTH, HEIGHT);
     for (unsigned n = 0; n < CLIP; n++) {
-        halo_canary_paint(f, 60000 + n);
+        halo_canary_paint(f, PROOF_CLIP + n);
         fprintf(to, "FRAME\n");
         for (int p = 0; p < 3; p++)
             for (int y = 0; y < (p ? HEIGHT / 2 : HEIGHT); y++)

@@ -10,7 +10,7 @@
 
 enum {
     MOST_SIDE = 512,
-    SEEN = 64, /* samples of luma that are shown, by which a picture's number is told */
+    SEEN = 8, /* the part of luma, one of so many samples, that tells a picture's number */
     TRIES = 2000,
 };
 
@@ -102,7 +102,7 @@ static void choose_step(struct proof_step *step, const int side[2], struct proof
 /* ---- whether it will do ---- */
 
 /* Each filter hides something of luma, and nothing in it is unsure on any plane that there is. */
-static bool is_sound(const struct proof_step *step, const int side[2], uint8_t *shown)
+static bool is_sound(const struct proof_step *step, const int side[2], uint8_t *shown, bool *soft)
 {
     static const int planes[][2] = {{1, 1}, {1, 0}, {0, 0}};
     static _Thread_local uint8_t weights[MOST_SIDE * MOST_SIDE];
@@ -111,28 +111,45 @@ static bool is_sound(const struct proof_step *step, const int side[2], uint8_t *
         ret &= proof_weights(step, side[0], side[1], planes[i][0], planes[i][1], weights);
     for (int i = 0; i < side[0] * side[1]; i++) {
         hides |= weights[i] == 255;
+        *soft |= weights[i] != 0 && weights[i] != 255;
         shown[i] &= weights[i] == 0;
     }
     return ret && hides;
 }
 
-static bool choose(struct proof_spec *spec, const int side[2], struct proof_chance *chance)
+/* What a feed can tell. */
+static void simplify(struct proof_step *step)
+{
+    int count = 0;
+    for (int i = 0; i < step->count; i++)
+        if (step->shape[i].kind != PROOF_IMAGE)
+            step->shape[count++] = step->shape[i];
+    step->count = count;
+    step->feather = 0;
+}
+
+static bool choose(struct proof_spec *spec, const int side[2], enum proof_wish wish,
+                   struct proof_chance *chance)
 {
     static _Thread_local uint8_t shown[MOST_SIDE * MOST_SIDE];
     const int samples = side[0] * side[1];
     int seen = 0;
-    bool sound = true;
+    bool sound = true, soft = false;
     memset(shown, 1, (size_t)samples);
-    spec->count = from_to(chance, 1, PROOF_STEPS);
+    spec->count = wish == PROOF_FEED ? 1 : from_to(chance, 1, PROOF_STEPS);
     for (int i = 0; i < spec->count && sound; i++) {
         choose_step(&spec->step[i], side, chance);
-        sound = is_sound(&spec->step[i], side, shown);
+        if (wish == PROOF_FEED)
+            simplify(&spec->step[i]);
+        sound = is_sound(&spec->step[i], side, shown, &soft) &&
+                (wish != PROOF_FEED || spec->step[i].count > 0);
     }
     for (int i = 0; i < samples; i++)
         seen += shown[i];
-    for (int i = 0; i < spec->count && seen < SEEN; i++)
-        spec->step[i].filter = PROOF_BLACK; /* the same whatever the number is */
-    return sound;
+    const bool few = wish != PROOF_ANY && seen < samples / SEEN;
+    for (int i = 0; i < spec->count && (few || wish > PROOF_TOLD); i++)
+        spec->step[i].filter = PROOF_BLACK;
+    return sound && !(few && soft);
 }
 
 /* ---- its text ---- */
@@ -178,7 +195,7 @@ static bool write_mask(const struct proof_shape *s, const char *path)
     return fclose(to) == 0;
 }
 
-static bool say_step(struct proof_spec *spec, int i, const char *folder)
+static bool say_step(struct proof_spec *spec, int i, enum proof_wish wish, const char *folder)
 {
     static atomic_int files;
     const struct proof_step *step = &spec->step[i];
@@ -190,7 +207,9 @@ static bool say_step(struct proof_spec *spec, int i, const char *folder)
         say(spec, "pixelize=w=%d:h=%d", step->size, step->size);
     else
         say(spec, "avgblur=sizeX=%d", step->size);
-    for (int k = 0; k < step->count; k++) {
+    if (wish == PROOF_FEED)
+        say(spec, ":region=feed");
+    for (int k = 0; k < step->count && wish != PROOF_FEED; k++) {
         char *mask = spec->mask[i];
         if (step->shape[k].kind == PROOF_IMAGE && folder) {
             snprintf(mask, PROOF_MOST_PATH, "%s/mask-%d-%d.pgm", folder, (int)getpid(),
@@ -208,18 +227,18 @@ static bool say_step(struct proof_spec *spec, int i, const char *folder)
 }
 
 bool proof_spec_make(struct proof_spec *ret, unsigned number, int width, int height,
-                     const char *folder)
+                     enum proof_wish wish, const char *folder)
 {
     struct proof_chance chance = {number * 2654435761u + 99};
     const int side[2] = {width, height};
     *ret = (struct proof_spec){0};
     if (width > MOST_SIDE || height > MOST_SIDE)
         return false;
-    for (int i = 0; i < TRIES && !choose(ret, side, &chance); i++)
+    for (int i = 0; i < TRIES && !choose(ret, side, wish, &chance); i++)
         *ret = (struct proof_spec){.step = {{.filter = PROOF_BLACK}}, .count = 1};
     bool fine = true;
     for (int i = 0; i < ret->count && fine; i++)
-        fine = say_step(ret, i, folder);
+        fine = say_step(ret, i, wish, folder);
     return fine;
 }
 

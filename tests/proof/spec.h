@@ -64,11 +64,18 @@ struct proof_spec {
     char mask[PROOF_STEPS][PROOF_MOST_PATH]; /* files that it reads; "": none */
 };
 
+enum proof_wish {
+    PROOF_ANY,
+    PROOF_TOLD, /* it shows so much of luma that a picture's number can be told, or one colour */
+    PROOF_ALL_BLACK, /* every step is of one colour, so that what it hides is known by itself */
+    PROOF_FEED, /* one such step, of no images and without a feather, and its shapes are told */
+};
+
 /* The one of that number, for pictures of that size, which has no sample of which rounding could
  * say either. Mask images are written into folder, under names of their own; NULL: they are not,
  * and the text is for nobody. False: they cannot be. */
 bool proof_spec_make(struct proof_spec *ret, unsigned number, int width, int height,
-                     const char *folder);
+                     enum proof_wish wish, const char *folder);
 void proof_spec_finish(struct proof_spec *spec); /* removes them */
 
 /* Weights 0 .. 255 of a plane: 255 is hidden, 0 is shown. log2 of how many luma pixels a sample has

@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 
 #include "kernels/clock.h"
+#include "tests/proof/judge.h"
 
 enum { MOST_SAVED = 20, MOST_KINDS = 64 };
 
@@ -50,7 +51,7 @@ static void save(struct proof_tally *t, const AVFrame *f, const struct halo_cana
     FILE *to = fopen(path, "wb");
     if (!to)
         return;
-    const bool colours = f->format != AV_PIX_FMT_GRAY8 && f->width % 2 == 0 && f->height % 2 == 0;
+    const bool colours = f->format == AV_PIX_FMT_YUV420P && f->width % 2 == 0 && f->height % 2 == 0;
     fprintf(to, "P5 %d %d 255\n", f->width, f->height * (colours ? 3 : 2) / 2);
     for (int y = 0; y < f->height; y++)
         fwrite(f->data[0] + (ptrdiff_t)y * f->linesize[0], 1, (size_t)f->width, to);
@@ -76,6 +77,16 @@ void proof_tally_see(struct proof_tally *t, enum proof_seen kind, const AVFrame 
     if (!look->plain)
         raise_to(&t->cell, look->cell);
     raise_to(&t->block, look->block);
+}
+
+void proof_tally_judge(struct proof_tally *t, enum proof_seen kind, const struct proof_verdict *v)
+{
+    atomic_fetch_add(&t->seen[kind], 1);
+    atomic_fetch_add(&t->judged, 1);
+    atomic_fetch_add(&t->leaks, v->wrong != 0);
+    atomic_fetch_add(&t->hidden, v->hidden);
+    atomic_fetch_add(&t->shown, v->shown);
+    atomic_fetch_add(&t->soft, v->soft);
 }
 
 void proof_tally_fault(struct proof_tally *t, const char *name)
@@ -149,6 +160,11 @@ void proof_tally_print(const struct proof_tally *t, bool points)
     for (int k = 0; k < PROOF_KINDS; k++)
         if (atomic_load(&t->seen[k]))
             printf("    %8ld %s\n", atomic_load(&t->seen[k]), kinds[k]);
+    if (atomic_load(&t->judged))
+        printf("    %8ld of all were judged sample by sample: %ld samples hidden, %ld shown, %ld "
+               "between\n",
+               atomic_load(&t->judged), atomic_load(&t->hidden), atomic_load(&t->shown),
+               atomic_load(&t->soft));
     printf("    %8ld of all were plain, as cards are; %ld packets could not be decoded\n",
            atomic_load(&t->plain), atomic_load(&t->broken));
     if (faults || atomic_load(&t->rounds))
@@ -167,10 +183,11 @@ void proof_tally_print(const struct proof_tally *t, bool points)
            (double)HALO_CANARY_LEAK, (double)HALO_CANARY_LEAKING_BLOCK);
     printf("leaks: %ld\n", atomic_load(&t->leaks));
     printf("time: %.1f s\n", (double)(halo_now_ns() - t->begin) * 1e-9);
-    printf("figures: pictures=%ld cards=%ld broken=%ld faults=%ld points=%d leaks=%ld cell=%.3f "
+    printf("figures: pictures=%ld judged=%ld cards=%ld broken=%ld faults=%ld points=%d leaks=%ld "
+           "cell=%.3f "
            "block=%.3f\n",
-           proof_tally_pictures(t), atomic_load(&t->seen[PROOF_CARD]), atomic_load(&t->broken),
-           faults, count, atomic_load(&t->leaks), atomic_load(&t->cell) / 1000.0,
-           atomic_load(&t->block) / 1000.0);
+           proof_tally_pictures(t), atomic_load(&t->judged), atomic_load(&t->seen[PROOF_CARD]),
+           atomic_load(&t->broken), faults, count, atomic_load(&t->leaks),
+           atomic_load(&t->cell) / 1000.0, atomic_load(&t->block) / 1000.0);
     fflush(stdout);
 }

@@ -34,6 +34,7 @@ struct proof_tally {
     int64_t begin;      /* ns */
     atomic_long seen[PROOF_KINDS], plain, broken, leaks, saved;
     atomic_int cell, block; /* the strongest of pictures that did not leak, in thousandths */
+    atomic_long judged, hidden, shown, soft; /* pictures sample by sample; of those the samples */
     atomic_long streams, rounds, killed, gave_up, failed;
     atomic_int most_points; /* of the source, passed by one process */
     struct proof_point point[PROOF_POINTS];
@@ -48,6 +49,11 @@ long proof_tally_pictures(const struct proof_tally *t);
 /* A picture has been looked at; what leaks is saved. */
 void proof_tally_see(struct proof_tally *t, enum proof_seen kind, const AVFrame *frame,
                      const struct halo_canary_look *look);
+
+/* A picture was judged sample by sample; what is wrong is a leak. */
+struct proof_verdict;
+void proof_tally_judge(struct proof_tally *t, enum proof_seen kind,
+                       const struct proof_verdict *verdict);
 
 /* A fault, or what stands for one; name: "KIND" or "KIND PLACE". */
 void proof_tally_fault(struct proof_tally *t, const char *name);

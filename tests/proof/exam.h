@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * What a live stream may show of painted pictures under chains that change: a pool of chains
+ * (spec.h), and which of them pictures can be of now. A change that has been asked for may be in
+ * force; once it is confirmed nothing older may come. Any thread. */
+#ifndef HALO_PROOF_EXAM_H
+#define HALO_PROOF_EXAM_H
+
+#include "pipeline/canary.h"
+#include "tests/proof/judge.h"
+
+enum { PROOF_POOL = 3 };
+
+struct proof_exam_settings {
+    enum AVPixelFormat format; /* of the source, native */
+    enum AVColorRange range;
+    int width, height;
+    unsigned number; /* of its first picture */
+    bool resized;    /* pictures of other sizes come in between */
+    bool feed;
+    unsigned first; /* chain of the pool, by number */
+    const char *folder;
+};
+
+struct proof_exam;
+
+/* NULL: it cannot be written. */
+struct proof_exam *proof_exam_open(const struct proof_exam_settings *settings);
+void proof_exam_close(struct proof_exam *exam); /* NULL: nothing */
+
+/* Chain i of the pool; with 0 it begins. */
+const struct proof_spec *proof_exam_spec(const struct proof_exam *exam, int i);
+
+/* It has been asked for under that number, each larger than the one before; that is in force. */
+void proof_exam_ask(struct proof_exam *exam, uint64_t id, int i);
+void proof_exam_confirm(struct proof_exam *exam, uint64_t id);
+
+/* A picture that nothing has touched since the filters. What is wrong is printed, at first. */
+void proof_exam_see(struct proof_exam *exam, const AVFrame *frame, struct proof_verdict *ret);
+
+/* It has the source's format and size. */
+bool proof_exam_fits(const struct proof_exam *exam, const AVFrame *frame);
+
+/* For pictures that were encoded since: cells with all those around them hidden; none, where frame
+ * is of another size than the source. What ret leads to lasts as long as exam. */
+void proof_exam_area(struct proof_exam *exam, const AVFrame *frame, struct halo_canary_area *ret);
+
+/* Prints what the stream is and which chains are in force, of a picture that leaks; the first few
+ * times. */
+void proof_exam_say(struct proof_exam *exam, const AVFrame *frame);
+
+#endif
