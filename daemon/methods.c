@@ -270,7 +270,8 @@ const struct halo_method halo_methods[] = {
      HALO_METHOD_RELOAD,
      "Reads the settings anew and changes the streams that differ; check: only reads them.",
      {{HALO_FIELD_CHECK, HALO_PARAMETER_BOOL, .optional = true}},
-     "(added: ?[]string, removed: ?[]string, changed: ?[]string, set: ?[]string)",
+     "(added: ?[]string, removed: ?[]string, changed: ?[]string, set: ?[]string, "
+     "refused: ?[]string)",
      HALO_ANSWERS_ONE,
      true,
      halo_method_reload},

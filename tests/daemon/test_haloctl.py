@@ -245,6 +245,9 @@ class Words(HaloctlTest):
         self.assertEqual(self.completions('set', 'door', 'f'), ['filters='])
         self.assertEqual(self.completions('record', 'road', ''), ['start', 'stop'])
         self.assertEqual(self.completions('--socket', 'x', 'record', 'road', 'sto'), ['stop'])
+        for words in (('--socket', self.socket), ('-s', self.socket), ('--socket', '=', self.socket)):
+            self.assertEqual(sorted(self.completions(*words, 'stop', '')), ['bad', 'door', 'road'])
+        self.assertEqual(self.completions('--socket', '/nobody', 'stop', ''), [])
         self.assertEqual(self.completions('--ch'), ['--check'])
         self.assertEqual(self.completions('list', ''), [])
 
@@ -318,6 +321,19 @@ class Watch(HaloctlTest):
         self.assertTrue(all(len(line) <= 30 for line in lines), lines)
         os.write(fd, b'q')
         self.assertIn('\x1b[?1049l', self.read_for(fd, 1))
+        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), 0)
+
+    def test_all_of_one_stream(self):
+        """What status NAME shows, cut to the terminal."""
+        whole = self.good('status', 'door').splitlines()
+        pid, fd = self.terminal(40, 60, 'door')
+        text = self.read_for(fd, 1)
+        drawn = self.last_picture(text.rsplit('\x1b[H', 1)[0])  # the last one may not be whole
+        lines = [line.rstrip('\r') for line in drawn.split('\n')]
+        names = [line[:10].strip() for line in lines if line[:10].strip()]
+        self.assertLessEqual({line[:10].strip() for line in whole} - {''}, set(names))
+        self.assertTrue(all(len(line) <= 40 for line in lines[:-1]), lines)
+        os.write(fd, b'q')
         self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), 0)
 
     def test_interrupts(self):

@@ -41,7 +41,7 @@ int ctl_doctor(struct ctl *ctl, char **words, int count)
             json_pack("{s:o, s:i, s:i}", "checks", list, "failed", failed, "warnings", warnings));
     } else {
         json_decref(list);
-        printf("%d failed, %d warnings\n", failed, warnings);
+        printf("%d failed, %d warning%s\n", failed, warnings, warnings == 1 ? "" : "s");
     }
     const int code = ctl_end_print();
     return code ? code : failed ? HALO_EXIT_FAILED : HALO_EXIT_OK;

@@ -183,6 +183,19 @@ static void folders(const json_t *seen, struct doctor_finding *f)
     find(f, DOCTOR_OK, "", "every folder for outputs can be written");
 }
 
+struct amount {
+    char text[24];
+};
+
+static struct amount amount_of(double bytes)
+{
+    struct amount ret;
+    const bool large = bytes >= GIB;
+    snprintf(ret.text, sizeof(ret.text), "%.1f %s", bytes / (large ? GIB : MIB),
+             large ? "GiB" : "MiB");
+    return ret;
+}
+
 static void disk(const json_t *seen, struct doctor_finding *f)
 {
     json_t *one;
@@ -195,8 +208,8 @@ static void disk(const json_t *seen, struct doctor_finding *f)
         if (size <= 0 || (left >= GIB && left >= size / 20) || left >= 50 * GIB)
             continue;
         find(f, left < 100 * MIB ? DOCTOR_FAILED : DOCTOR_WARNING,
-             "make room, or set keep_size: for its files", "%s: %.1f GiB of %.1f GiB are left",
-             ctl_text(one, "path"), left / GIB, size / GIB);
+             "make room, or set keep_size: for its files", "%s: %s of %s are left",
+             ctl_text(one, "path"), amount_of(left).text, amount_of(size).text);
     }
     find(f, DOCTOR_OK, "", "disks of outputs have room");
 }

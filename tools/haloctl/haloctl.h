@@ -84,6 +84,8 @@ int ctl_doctor(struct ctl *ctl, char **words, int count);
 /* All streams as a table no wider than `columns` (0: any); colours where `colours`. */
 void ctl_print_table(const json_t *streams, int columns, bool colours, FILE *to);
 void ctl_print_stream(const json_t *stream, FILE *to);
+/* Bytes of text that fit into so many columns of a terminal. */
+int ctl_bytes_within(const char *text, int columns);
 /* What of a stream's row is news: no counters. malloc'ed. */
 char *ctl_stream_news(const json_t *stream);
 

@@ -45,10 +45,12 @@ static void print_help(void)
 static int print_completion(void)
 {
     puts("# Completion of haloctl for bash; made by haloctl --completion.\n_haloctl() {\n"
-         "    local word=${COMP_WORDS[COMP_CWORD]} command='' words='' at=0 i\n"
+         "    local word=${COMP_WORDS[COMP_CWORD]} command='' words='' at=0 i socket=()\n"
          "    for ((i = 1; i < COMP_CWORD; i++)); do\n"
          "        case ${COMP_WORDS[i]} in\n"
-         "        -s | --socket | -n | --interval) ((i++)) ;;\n"
+         "        -s | --socket) [[ ${COMP_WORDS[i + 1]} != = ]] || ((i++)) # --socket=PATH\n"
+         "            socket=(--socket \"${COMP_WORDS[++i]}\") ;;\n"
+         "        -n | --interval) ((i++)) ;;\n"
          "        -*) ;;\n"
          "        *) if [[ $command ]]; then ((at++)); else command=${COMP_WORDS[i]}; fi ;;\n"
          "        esac\n    done\n    case $command in");
@@ -60,7 +62,7 @@ static int print_completion(void)
         printf("    %s) words='%s' ;;\n", c->name, c->complete);
     puts("    esac\n    if [[ $command ]]; then\n        read -ra words <<<\"$words\"\n"
          "        words=${words[at]-}\n    fi\n    case $words in\n"
-         "    stream) words=$(haloctl list 2>/dev/null | cut -d' ' -f1) ;;\n"
+         "    stream) words=$(haloctl \"${socket[@]}\" list 2>/dev/null | cut -d' ' -f1) ;;\n"
          "    FILE) compopt -o default ;;\n    esac\n    [[ $word != -* ]] || words='");
     for (int i = 0; i < OPTIONS; i++)
         printf("%s--%s", i ? " " : "", options[i].name);

@@ -87,8 +87,8 @@ static void close_screen(const struct screen *screen)
         close(screen->signals);
 }
 
-/* Lines that do not fit are cut, so that nothing scrolls. */
-static void draw(const struct ctl *ctl, const json_t *streams)
+/* All of one stream, or a table of many. Lines that do not fit are cut, so that nothing scrolls. */
+static void draw(const struct ctl *ctl, const json_t *streams, bool one)
 {
     struct winsize size = {.ws_row = 24, .ws_col = 80};
     char *text = NULL;
@@ -97,13 +97,17 @@ static void draw(const struct ctl *ctl, const json_t *streams)
     FILE *to = open_memstream(&text, &length);
     if (!to)
         return;
-    ctl_print_table(streams, size.ws_col, is_coloured(), to);
+    if (one)
+        ctl_print_stream(json_array_get(streams, 0), to);
+    else
+        ctl_print_table(streams, size.ws_col, is_coloured(), to);
     fclose(to);
     fputs("\033[H", stdout);
     const char *line = text;
     for (int row = 0; row + 1 < size.ws_row && line && *line; row++) {
         const int n = (int)strcspn(line, "\n");
-        printf("%.*s\033[K\r\n", n, line);
+        const int fits = one ? ctl_bytes_within(line, size.ws_col) : n;
+        printf("%.*s\033[K\r\n", fits < n ? fits : n, line);
         line += n + (line[n] == '\n');
     }
     const time_t now = time(NULL);
@@ -112,7 +116,7 @@ static void draw(const struct ctl *ctl, const json_t *streams)
     if (localtime_r(&now, &parts))
         strftime(clock, sizeof(clock), "%H:%M:%S", &parts);
     printf("%.*s\033[J", size.ws_col > 1 ? size.ws_col - 1 : 1,
-           *line ? "(more streams than lines)" : ctl->path);
+           *line ? one ? "(more than there are lines)" : "(more streams than lines)" : ctl->path);
     if (size.ws_col > strlen(ctl->path) + 24)
         printf("  %s  q: quit", clock);
     fflush(stdout);
@@ -172,7 +176,7 @@ static int take_answer(struct ctl *ctl, json_t **streams, json_t **ret_error)
     return 0;
 }
 
-static int watch_screen(struct ctl *ctl, int patience_ms)
+static int watch_screen(struct ctl *ctl, bool one, int patience_ms)
 {
     struct screen screen;
     json_t *streams = NULL, *error = NULL;
@@ -185,7 +189,7 @@ static int watch_screen(struct ctl *ctl, int patience_ms)
         else if (wake == WAKE_LATE)
             rc = -ETIMEDOUT;
         if (!rc && streams && (wake == WAKE_ANSWER || wake == WAKE_DRAW))
-            draw(ctl, streams);
+            draw(ctl, streams, one);
     }
     close_screen(&screen);
     if (error)
@@ -260,6 +264,6 @@ int ctl_status(struct ctl *ctl, char **words, int count)
     rc = ctl_send(ctl, HALO_METHOD_STATUS, asked, true);
     if (rc)
         return ctl_say_errno(ctl, rc);
-    return isatty(STDOUT_FILENO) && !ctl->json ? watch_screen(ctl, patience_ms)
+    return isatty(STDOUT_FILENO) && !ctl->json ? watch_screen(ctl, count > 0, patience_ms)
                                                : watch_lines(ctl, patience_ms);
 }

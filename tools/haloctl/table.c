@@ -72,8 +72,7 @@ static int width_of(const char *text)
     return width;
 }
 
-/* Bytes of text that fit into `columns`. */
-static int bytes_within(const char *text, int columns)
+int ctl_bytes_within(const char *text, int columns)
 {
     int at = 0;
     for (; text[at]; at++)
@@ -110,7 +109,7 @@ static void print_row(cells row, const int *widths, int columns, bool colours, F
     for (int c = 0; c < COLUMNS && left > 0; c++) {
         if (!widths[c])
             continue;
-        const int width = width_of(row[c]), bytes = bytes_within(row[c], left);
+        const int width = width_of(row[c]), bytes = ctl_bytes_within(row[c], left);
         const char *colour = colours && c == 1 ? colour_of(row[c]) : "";
         fprintf(to, "%s%.*s%s", colour, bytes, row[c], *colour ? "\033[0m" : "");
         left -= width;
