@@ -125,10 +125,12 @@ void halo_log(enum halo_log_level level, const char *format, ...)
         halo_hide_in_words(line, sizeof(line));
     halo_sanitise(line);
 
+    /* Threads of a live stream open its source again and again, and say the same of it. */
+    const bool counts = level <= (*of_stream ? HALO_LOG_INFO : HALO_LOG_WARNING);
     pthread_mutex_lock(&lock);
     if (is_service)
         halo_log_repeat_due(write_line);
-    if (!is_service || level > HALO_LOG_WARNING || halo_log_repeat_is_new(level, line, write_line))
+    if (!is_service || !counts || halo_log_repeat_is_new(level, line, write_line))
         write_line(level, line);
     pthread_mutex_unlock(&lock);
 }

@@ -263,6 +263,21 @@ static void make_ring(struct engine_stream *stream, int encoding, size_t size)
     engine_note(stream->engine, message, fds, 2, false);
 }
 
+/* What is to be served finds no place in a ring. */
+static void say_unserved(struct engine_stream *stream, int encoding,
+                         const struct halo_live_begin *begin, int code)
+{
+    struct halo_error err = {0};
+    if (code == -ENOMEM)
+        halo_fail(&err, code, "no memory to serve it to viewers");
+    else
+        halo_fail(&err, code,
+                  "frames of %dx%d are too large for viewers: give a smaller video: {size: ...}",
+                  begin->video->width, begin->video->height);
+    halo_log(HALO_LOG_ERROR, "stream %s: %s", stream->name, err.text);
+    on_failed(stream, encoding, &err);
+}
+
 static bool is_written_by(const struct engine_stream *stream, int output, int encoding)
 {
     return stream->output[output] && stream->of[output] == encoding;
@@ -277,10 +292,9 @@ static void on_begin(void *arg, int encoding, const struct halo_live_begin *begi
         const size_t size = ring_size(stream, encoding, begin);
         if (!ring->writer || size > ring->size)
             make_ring(stream, encoding, size);
-        const int ret = ring->writer ? halo_packet_write_begin(ring->writer, begin) : 0;
+        const int ret = ring->writer ? halo_packet_write_begin(ring->writer, begin) : -ENOMEM;
         if (ret < 0)
-            halo_log(HALO_LOG_ERROR, "stream %s: viewers cannot be told what they get: %s",
-                     stream->name, strerror(-ret));
+            say_unserved(stream, encoding, begin, ret);
         engine_wait_sent(stream->engine); /* whoever ends this process finds the cards there */
     }
     for (int i = 0; i < stream->settings.outputs; i++)

@@ -37,7 +37,8 @@ static bool wants_gpu(const struct sv_stream *stream)
         return true;
     /* A build without CUDA has no strategy for it: nothing to keep apart. */
     const struct halo_backend_ops *cuda = halo_backend_find("cuda");
-    return !strcmp(backend, "auto") && !stream->on_cpu && cuda && cuda->strategies[0];
+    const bool none = stream->sv->gpus.known && stream->sv->gpus.count == 0;
+    return !strcmp(backend, "auto") && !stream->on_cpu && !none && cuda && cuda->strategies[0];
 }
 
 /* gpu: its number; negative: none. Streams of the same name share an engine. */
@@ -107,13 +108,14 @@ struct sv_engine *sv_engine_choose(struct sv_stream *stream)
 void sv_engine_become(struct sv_engine *engine, struct sv_stream *stream)
 {
     char name[96];
-    const int gpu = sv_gpu_choose(engine->sv);
-    name_engine(stream, true, gpu, name, sizeof name);
-    if (gpu < 0 || find(engine->sv, name))
+    const bool on_gpu = wants_gpu(stream);
+    const int gpu = on_gpu ? sv_gpu_choose(engine->sv) : SV_GPU_NONE;
+    name_engine(stream, on_gpu, gpu, name, sizeof name);
+    if ((on_gpu && gpu < 0) || find(engine->sv, name))
         return;
     halo_log(HALO_LOG_DEBUG, "engine %s is %s from now on", engine->name, name);
     snprintf(engine->name, sizeof engine->name, "%s", name);
-    engine->gpu = gpu;
+    engine->gpu = on_gpu ? gpu : -1;
     stream->engine = engine;
     stream->given = sv_now(engine->sv);
 }

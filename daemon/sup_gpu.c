@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Which GPU a stream without a number goes to. Only an engine may ask the driver: the first one for
- * such streams says what there is before it gets its number ("gpu" until then), later any that is
- * on a GPU. What was given since is counted, for it is not seen yet in what they say. */
+ * such streams says what there is before it gets its number ("gpu" until then; "cpu" where there is
+ * none), later any that is on a GPU. What was given since is counted, for it is not seen yet in
+ * what they say. */
 #include "config/log.h"
 #include "daemon/supervisor_private.h"
 
@@ -83,7 +84,7 @@ static void settle(struct sv_engine *engine)
     struct halo_supervisor *sv = engine->sv;
     struct sv_stream *first = NULL;
     engine->choosing = false;
-    for (struct sv_stream *s = sv->streams; s && sv->gpus.count > 0; s = s->next) {
+    for (struct sv_stream *s = sv->streams; s; s = s->next) {
         if (s->engine != engine)
             continue;
         s->engine = NULL;

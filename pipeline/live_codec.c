@@ -27,6 +27,14 @@ static void size_of(const struct halo_live *live, const struct halo_encoding *wh
         halo_live_size(what->video->size, input->width, input->height, ret_width, ret_height);
 }
 
+AVRational halo_live_codec_rate(const struct halo_live_encoding *e)
+{
+    const AVRational source = e->live->shape->framerate;
+    const double fps = e->what->video ? e->what->video->fps : 0;
+    const bool all = fps <= 0 || (source.num > 0 && av_q2d(source) <= fps);
+    return all ? source : av_d2q(fps, 30000);
+}
+
 /* Key frames are asked for by time; this is the encoder's own limit. */
 static int gop_of(const struct halo_live *live, const struct halo_video_settings *video)
 {
@@ -277,7 +285,10 @@ int halo_live_codec_pack(struct halo_live_encoding *e, const struct halo_output_
     pkt->data = buffer->data;
     pkt->size = size;
     pkt->pts = pkt->dts = from->pts;
-    pkt->duration = from->pkt_duration;
+    const AVRational rate = halo_live_codec_rate(e);
+    pkt->duration = rate.num > 0 && av_cmp_q(rate, e->live->shape->framerate)
+                        ? av_rescale_q(1, av_inv_q(rate), HALO_LIVE_TIME)
+                        : from->pkt_duration;
     pkt->flags |= AV_PKT_FLAG_KEY;
     av_frame_free(&scaled);
     return 1;

@@ -21,7 +21,7 @@ static void tell_begin(struct halo_live_encoding *e)
     const struct halo_live_begin begin = {
         .video = e->out->streams[0]->codecpar,
         .audio = e->sound ? e->out->streams[1]->codecpar : NULL,
-        .framerate = live->shape->framerate,
+        .framerate = halo_live_codec_rate(e),
         .card = e->card[0],
         .solid = e->card[1],
     };

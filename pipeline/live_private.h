@@ -421,6 +421,8 @@ void halo_live_encoding_tell(struct halo_live_encoding *e, AVPacket *pkt, int st
 
 /* ---- live_codec.c; the encoding's thread ---- */
 int halo_live_codec_open(struct halo_live_encoding *e, struct halo_error *err);
+/* Frames a second at most: the source's, or fewer by fps:. 0/1 where neither is known. */
+AVRational halo_live_codec_rate(const struct halo_live_encoding *e);
 /* Codec parameters into e->out, and cards. */
 int halo_live_codec_prepare(struct halo_live_encoding *e, struct halo_error *err);
 /* 1: a packet of the open encoder, in microseconds; 0: none. */

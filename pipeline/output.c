@@ -25,7 +25,8 @@ enum {
     US = 1000000,
     PATIENCE_US = 4 * US, /* in which the thread ends what it does when it is asked to */
     DESTROY_US = 5 * US,  /* in which it has ended, or is left alone */
-    WELL_US = 5 * US,     /* of writing, after which a failure is over */
+    WRITES_US = 1 * US,   /* of writing after a failure, until the state says so */
+    WELL_US = 5 * US,     /* ..., until the failure is over, and the next one is news */
 };
 
 struct halo_output {
@@ -141,7 +142,10 @@ static bool open_place(struct halo_output *o)
     pthread_mutex_lock(&o->lock);
     o->stats.segments++;
     pthread_mutex_unlock(&o->lock);
-    set_state(o, HALO_OUTPUT_WRITING, o->said_code ? NULL : "");
+    if (o->said_code) /* a full disk lets files be opened, and fails again when they grow */
+        set_state(o, HALO_OUTPUT_FAILED, NULL);
+    else
+        set_state(o, HALO_OUTPUT_WRITING, "");
     o->keyed = !o->place->ops->live || !is_stale(o);
     return o->keyed;
 }
@@ -176,6 +180,8 @@ static void write_packet(struct halo_output *o, const AVPacket *pkt)
     const int64_t now = av_gettime_relative();
     if (!o->well_since)
         o->well_since = now;
+    if (now - o->well_since > WRITES_US && o->stats.state == HALO_OUTPUT_FAILED)
+        set_state(o, HALO_OUTPUT_WRITING, "");
     if (now - o->well_since > WELL_US)
         say_well(o);
 }

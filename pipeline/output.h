@@ -16,7 +16,8 @@ struct halo_output;
 enum halo_output_state {
     HALO_OUTPUT_IDLE, /* nothing has come yet, or it is switched off */
     HALO_OUTPUT_WRITING,
-    HALO_OUTPUT_FAILED, /* tried again with growing pauses; `why` says what */
+    HALO_OUTPUT_FAILED, /* tried again with growing pauses, until it wrote for a second; `why` says
+                           what */
 };
 
 struct halo_output_stats {

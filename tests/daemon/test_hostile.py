@@ -389,9 +389,13 @@ class Hostile(DaemonTest):
         self.assertEqual(len(self.starts()), starts + 1)
 
     def test_no_gpus(self):
-        """They go on as they can, which is the engine's to see."""
+        """An engine is not named after what is not there, and who insists is one of another."""
+        daemon = self.on_gpus({**self.autos('a', 'b'), 'c': self.stream('c', backend='cuda'),
+                               'd': self.stream('d')}, [], [])
+        self.assertEqual(self.places(daemon), {'cpu': ['a', 'b', 'd'], 'gpu': ['c']})
+        self.end(daemon)
         daemon = self.on_gpus(self.autos('a', 'b'), [])
-        self.assertEqual(self.places(daemon), {'gpu': ['a', 'b']})
+        self.assertEqual(self.places(daemon), {'cpu': ['a', 'b']})
 
     def test_lies_about_gpus(self):
         """As if nothing had been said, for which there is a limit."""

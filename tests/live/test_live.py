@@ -226,6 +226,9 @@ class Pictures(LiveTest):
         stats = live.end()
         packets = live.packets(0)
         self.assertTrue(all(p['size'] == 48 * 32 * 3 // 2 for p in packets))
+        self.assertEqual({p['dur'] for p in packets}, {100000})
+        rates = {f['enc']: re.search(r'rate=(\S+)', rest)[1] for f, rest in live.found('begin')}
+        self.assertEqual((rates[0], rates[1]), ('10/1', '50/1'))
         self.assertLessEqual(len(packets), 21)
         self.assertGreater(len(packets), 10)
         # At most one in each tenth of a second. One that a busy machine has late is near the next.

@@ -164,9 +164,14 @@ static void say_as_service(void)
         halo_log(HALO_LOG_WARNING, "rtsp://me:secret@cam/1?token=x: away");
     halo_log(HALO_LOG_INFO, "once");
     halo_log(HALO_LOG_INFO, "once");
+    halo_log_set_stream("loops");
+    for (int i = 0; i < 224; i++)
+        halo_log(HALO_LOG_INFO, "stream 1 (subrip) is dropped");
+    halo_log_set_stream(NULL);
 }
 
-/* What informs is said each time; passwords are not. */
+/* What informs is said each time, but for what a live stream says of its source again and again;
+ * passwords are not. */
 static void lines_of_a_service(void **state)
 {
     (void)state;
@@ -176,7 +181,10 @@ static void lines_of_a_service(void **state)
     with_stderr(ends[1], say_as_service);
     read_back(ends[0], text, sizeof(text));
     assert_string_equal(text, "halod: rtsp://me:***@cam/1?token=*** away\n"
-                              "halod: once\nhalod: once\n");
+                              "halod: once\nhalod: once\n"
+                              /* repeated_lines() has left no other place */
+                              "halod: rtsp://me:***@cam/1?token=*** away (2 times more)\n"
+                              "halod: stream loops: stream 1 (subrip) is dropped\n");
     close(ends[0]);
     close(ends[1]);
 }
