@@ -487,11 +487,17 @@ static void end(struct frame_test *t, struct halo_backend *lane)
 struct subsampling {
     const char *name;
     int planes, chroma_channels, half_x, half_y;
+    int luma; /* which plane that is */
 };
 
+/* In the first, places that were for chroma have to grow for luma, while they are read. */
 static const struct subsampling subsamplings[] = {
-    {"4:2:0", 3, 1, 1, 1}, {"4:2:2", 3, 1, 1, 0}, {"4:4:4", 3, 1, 0, 0},
-    {"gray", 1, 0, 0, 0},  {"nv12", 2, 2, 1, 1},
+    {"4:2:0, luma last", 3, 1, 1, 1, 2},
+    {"4:2:0", 3, 1, 1, 1},
+    {"4:2:2", 3, 1, 1, 0},
+    {"4:4:4", 3, 1, 0, 0},
+    {"gray", 1, 0, 0, 0},
+    {"nv12", 2, 2, 1, 1},
 };
 
 enum { MASKED_WIDTH = 80, MASKED_HEIGHT = 46, MASKED_FRAMES = 2, MASK_SETS = 2 };
@@ -501,17 +507,17 @@ static struct test_region masked[HALO_MAX_PLANES][MOST_STEPS];
 
 static struct format plane_format(const struct subsampling *s, int p)
 {
-    return (struct format){8, p > 0 ? s->chroma_channels : 1, 0};
+    return (struct format){8, p != s->luma ? s->chroma_channels : 1, 0};
 }
 
 static int plane_width(const struct subsampling *s, int p)
 {
-    return p > 0 ? MASKED_WIDTH >> s->half_x : MASKED_WIDTH;
+    return p != s->luma ? MASKED_WIDTH >> s->half_x : MASKED_WIDTH;
 }
 
 static int plane_height(const struct subsampling *s, int p)
 {
-    return p > 0 ? MASKED_HEIGHT >> s->half_y : MASKED_HEIGHT;
+    return p != s->luma ? MASKED_HEIGHT >> s->half_y : MASKED_HEIGHT;
 }
 
 /* Most have a number, so that a lane may keep them. */

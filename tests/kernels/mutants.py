@@ -11,16 +11,17 @@ Where they are not on one machine, --build DIR leaves the kernel check of each C
 the one, and --run DIR runs them on the other, which needs Python alone."""
 import argparse
 import os
-import shutil
 import subprocess
 import sys
-import tempfile
 from collections import namedtuple
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
+from mutation import run, tree, walk  # noqa: E402
+
 CPU = 'kernels/cpu/'
 CUDA = 'kernels/cuda/'
 TIME_LIMIT = 600  # seconds for one kernel check
+CHECK = 'tests/kernels/kernels-check'
 EXTENTS = (['--thin'], ['--random', '300'], [])  # the last is the whole list
 
 # A strategy that ends with a slash: any of that backend.
@@ -199,21 +200,6 @@ MUTANTS = [
 ]
 
 
-def run(*command, **options):
-    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                          errors='replace', **options)
-
-
-def build(tree, folder):
-    done = run('ninja', '-C', folder, 'tests/kernels/kernels-check')
-    if done.returncode:
-        sys.exit(f'mutants: does not build:\n{done.stdout[-3000:]}')
-
-
-def program_of(folder):
-    return os.path.join(folder, 'tests/kernels/kernels-check')
-
-
 def is_of(mutant, failure):
     """Whether a line of the kernel check tells of the mutant's strategy."""
     name = failure.split(': ')[0].removeprefix('FAIL ')
@@ -247,26 +233,9 @@ def verdict(program, mutant):
     return 'LIVES: the kernel check passes'
 
 
-def build_mutant(tree, folder, mutant):
-    """None where it was built, else what is wrong. The tree is then as it was."""
-    path = os.path.join(tree, mutant.file)
-    with open(path, encoding='utf-8') as file:
-        whole = file.read()
-    if whole.count(mutant.old) != 1:
-        return f'its place is there {whole.count(mutant.old)} times, not once'
-    with open(path, 'w', encoding='utf-8') as file:
-        file.write(whole.replace(mutant.old, mutant.new))
-    try:
-        build(tree, folder)
-    finally:
-        with open(path, 'w', encoding='utf-8') as file:
-            file.write(whole)
-    return None
-
-
-def try_mutant(tree, folder, mutant):
-    wrong = build_mutant(tree, folder, mutant)
-    return wrong or verdict(program_of(folder), mutant)
+def try_mutant(copy, mutant):
+    with copy.changed(mutant) as wrong:
+        return wrong or copy.build(CHECK) or verdict(copy.program(CHECK), mutant)
 
 
 def run_mutant(program, mutant):
@@ -275,45 +244,35 @@ def run_mutant(program, mutant):
     return verdict(program, mutant)
 
 
-def keep_mutant(tree, folder, mutant, kept):
-    wrong = build_mutant(tree, folder, mutant)
-    if not wrong:
-        run('strip', '-o', kept, program_of(folder))
+def keep_mutant(copy, mutant, kept):
+    with copy.changed(mutant) as wrong:
+        wrong = wrong or copy.build(CHECK)
+        if not wrong:
+            run('strip', '-o', kept, copy.program(CHECK))
     return wrong
 
 
-def walk(arguments, action, wanted='caught'):
-    """Applies action to the chosen mutants and reports; the exit status."""
-    failed = skipped = passed = 0
-    for number, mutant in enumerate(MUTANTS, 1):
+def walk_chosen(arguments, judge, wanted='caught'):
+    def action(number, mutant):
         cuda = mutant.strategy.startswith('cuda')
-        if arguments.numbers and number not in arguments.numbers:
-            continue
         if cuda and not arguments.cuda or not cuda and (arguments.build or arguments.run):
-            skipped += 1
-            continue
-        wrong = action(number, mutant)
-        print(f'{number}: {mutant.strategy}: {mutant.what}: {wrong or wanted}', flush=True)
-        failed += wrong is not None
-        passed += wrong is None
-    print(f'{passed} passed, {failed} failed, {skipped} skipped')
-    return 1 if failed else 0
+            return None, ''
+        wrong = judge(number, mutant)
+        return not wrong, wrong or wanted
+    return walk(MUTANTS, arguments.numbers, action, lambda mutant: mutant.strategy)
 
 
 def walk_tree(arguments):
-    with tempfile.TemporaryDirectory(prefix='halo-mutants-') as work:
-        tree, folder = os.path.join(work, 'tree'), os.path.join(work, 'build')
-        shutil.copytree(ROOT, tree, ignore=shutil.ignore_patterns('.git', 'build*', 'demo'))
-        done = run('meson', 'setup', folder, tree, '-Dbuildtype=release',
-                   '-Dcuda=' + ('enabled' if arguments.cuda else 'disabled'), '-Dgpu_archs=90')
-        if done.returncode:
-            sys.exit(f'mutants: {done.stdout[-2000:]}')
-        build(tree, folder)
+    with tree('-Dbuildtype=release', '-Dcuda=' + ('enabled' if arguments.cuda else 'disabled'),
+              '-Dgpu_archs=90') as copy:
+        wrong = copy.build(CHECK)
+        if wrong:
+            sys.exit(f'mutants: {wrong}')
         if not arguments.build:
-            return walk(arguments, lambda _, mutant: try_mutant(tree, folder, mutant))
+            return walk_chosen(arguments, lambda _, mutant: try_mutant(copy, mutant))
         os.makedirs(arguments.build, exist_ok=True)
-        return walk(arguments, lambda number, mutant: keep_mutant(
-            tree, folder, mutant, os.path.join(arguments.build, str(number))), 'built')
+        return walk_chosen(arguments, lambda number, mutant: keep_mutant(
+            copy, mutant, os.path.join(arguments.build, str(number))), 'built')
 
 
 def main():
@@ -326,7 +285,7 @@ def main():
     arguments = parser.parse_args()
     arguments.cuda |= bool(arguments.build or arguments.run)
     if arguments.run:
-        sys.exit(walk(arguments, lambda number, mutant: run_mutant(
+        sys.exit(walk_chosen(arguments, lambda number, mutant: run_mutant(
             os.path.join(arguments.run, str(number)), mutant)))
     sys.exit(walk_tree(arguments))
 

@@ -41,14 +41,15 @@ class Check(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.mkdtemp()
         self.addCleanup(shutil.rmtree, self.folder)
-        for name in ('bin', 'tools', 'tests/kernels', 'tests/gpu', 'tests/vm', 'tests/tools'):
+        for name in ('bin', 'tools', 'tests/kernels', 'tests/unit', 'tests/gpu', 'tests/vm', 'tests/tools'):
             os.makedirs(self.path(name))
         for name in ('check', 'test_results.py'):
             shutil.copy(os.path.join(ROOT, 'tools', name), self.path('tools'))
         self.program('bin/meson', MESON)
         self.program('bin/meson-program', '#!/bin/sh\necho 3 passed, 0 failed, 0 skipped\n')
         self.program('bin/cc', '#!/bin/sh\nexec cp /bin/true "$3"\n')
-        self.program('tests/kernels/mutants.py', '#!/bin/sh\necho 2 passed\n')
+        for name in ('tests/kernels/mutants.py', 'tests/unit/mutants.py'):
+            self.program(name, '#!/bin/sh\necho 2 passed\n')
         self.program('tools/packages', '#!/bin/sh\nmkdir -p "$2/again"\n')
         self.program('tests/tools/packages', '#!/bin/sh\necho 2 passed\n')
         self.program('tests/vm/service-run', '#!/bin/sh\necho 2 passed, 0 failed, 0 skipped\n')

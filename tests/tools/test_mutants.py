@@ -1,13 +1,28 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# tests/kernels/mutants.py: its verdict, from what kernel checks print.
+# Mutation runs: the verdict of tests/kernels/mutants.py, from what kernel checks print; that of
+# tests/unit/mutants.py, from tests that pass or fail; and that its table is of today's sources.
+import contextlib
+import importlib.util
+import io
 import os
 import stat
 import sys
 import tempfile
 import unittest
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '../kernels'))
-import mutants  # noqa: E402
+TESTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..')
+
+
+def table(name):
+    spec = importlib.util.spec_from_file_location(name + '_mutants',
+                                                  os.path.join(TESTS, name, 'mutants.py'))
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+mutants, privacy = table('kernels'), table('unit')
+import mutation  # noqa: E402
 
 
 class Verdict(unittest.TestCase):
@@ -49,6 +64,67 @@ class Verdict(unittest.TestCase):
         line = 'FAIL cpu/rows: case 7'
         for needs in ('--thin', '--random 300', '--backend cpu'):
             self.assertIsNone(self.of('cpu/rows', line, needs=needs), needs)
+
+
+class Copy(mutation.Tree):
+    """Of one source, whose build is a test that looks for a word in it."""
+    def __init__(self, folder):
+        self.source = self.folder = folder
+        self.write('gate.c', 'one two three\n')
+
+    def build(self, *targets):
+        with open(os.path.join(self.folder, 'gate.c'), encoding='utf-8') as file:
+            if 'broken' in file.read():
+                return 'does not build'
+        for target in targets:
+            os.makedirs(os.path.dirname(self.program(target)), exist_ok=True)
+            with open(self.program(target), 'w', encoding='utf-8') as file:
+                file.write(f'#!/bin/sh\ngrep -q two {self.folder}/gate.c && exit 0\n'
+                           'echo "[  FAILED  ] counts"\nexit 1\n')
+            os.chmod(self.program(target), stat.S_IRWXU)
+        return None
+
+
+class Privacy(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.copy = Copy(folder.name)
+        privacy.TESTS['gate.c'] = ('gate',)
+
+    def of(self, old, new):
+        result = privacy.try_mutant(self.copy, privacy.Mutant('', 'gate.c', old, new))
+        with open(os.path.join(self.copy.source, 'gate.c'), encoding='utf-8') as file:
+            self.assertEqual(file.read(), 'one two three\n')
+        return result
+
+    def test_verdicts(self):
+        self.assertEqual(self.of('two', 'zwei'), (True, 'caught by gate: counts'))
+        self.assertEqual(self.of('three', 'drei'), (False, 'LIVES: gate pass'))
+        self.assertEqual(self.of('one', 'broken'), (False, 'does not build'))
+        self.assertEqual(self.of('four', 'vier')[0], False)
+        self.assertIn('NOT FOUND', self.of('four', 'vier')[1])
+        self.assertIn('2 times in gate.c', self.of('t', 'T')[1])
+
+    def test_counts(self):
+        rows = [privacy.Mutant('', 'gate.c', old, 'x') for old in ('two', 'three', 'two')]
+        with contextlib.redirect_stdout(io.StringIO()) as out:
+            status = mutation.walk(rows, [1, 2],
+                                   lambda _, mutant: privacy.try_mutant(self.copy, mutant),
+                                   lambda mutant: mutant.file)
+        self.assertEqual(status, 1)
+        self.assertIn('1 passed, 1 failed, 0 skipped', out.getvalue())
+
+    def test_texts_are_there(self):
+        for number, mutant in enumerate(privacy.MUTANTS, 1):
+            with open(os.path.join(TESTS, '..', mutant.file), encoding='utf-8') as file:
+                self.assertEqual(file.read().count(mutant.old), 1,
+                                 f'{number}: {mutant.file}: {mutant.what}')
+            self.assertNotEqual(mutant.old, mutant.new)
+            self.assertIn(mutant.file, privacy.TESTS)
+        whats = [(mutant.file, mutant.what) for mutant in privacy.MUTANTS]
+        self.assertEqual(len(set(whats)), len(whats))
+        self.assertGreaterEqual(len(whats), 60)
 
 
 if __name__ == '__main__':

@@ -3,6 +3,7 @@
  * an output picture has of the raw one. */
 #include <errno.h>
 #include <libavutil/dict.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -170,7 +171,11 @@ static void nothing_else(void **state)
     AVFrame *raw = f.raw.frame;
     raw->pts = 5;
     assert_int_equal(av_dict_set(&raw->metadata, "face", "here", 0), 0);
-    assert_non_null(av_frame_new_side_data(raw, AV_FRAME_DATA_MOTION_VECTORS, 8));
+    static const enum AVFrameSideDataType hidden[] = {
+        AV_FRAME_DATA_MOTION_VECTORS, AV_FRAME_DATA_SEI_UNREGISTERED, AV_FRAME_DATA_ICC_PROFILE,
+        AV_FRAME_DATA_REGIONS_OF_INTEREST, AV_FRAME_DATA_DETECTION_BBOXES};
+    for (size_t i = 0; i < sizeof hidden / sizeof *hidden; i++)
+        assert_non_null(av_frame_new_side_data(raw, hidden[i], 8));
     assert_non_null(av_frame_new_side_data(raw, AV_FRAME_DATA_A53_CC, 8));
     raw->opaque_ref = av_buffer_alloc(8);
     assert_int_equal(pass(&f, 0, &picture, NULL), 0);
@@ -206,11 +211,38 @@ static void passed(void **state)
     }
 }
 
+/* What nobody filtered has nothing of what was filtered before it. */
+static void made_up(void **state)
+{
+    struct fixture f = {0};
+    struct halo_output_picture *picture, *card;
+    (void)state;
+    begin(&f, "gblur=sigma=2", AV_PIX_FMT_YUV420P, 0);
+    assert_int_equal(pass(&f, 0, &picture, NULL), 0);
+    const uint8_t *memory = halo_output_picture_frame(picture)->buf[0]->data;
+    halo_output_picture_destroy(picture);
+    assert_int_equal(halo_gate_blank(f.gate, false, &picture), 0);
+    assert_ptr_equal(halo_output_picture_frame(picture)->buf[0]->data, memory);
+    assert_true(is_all(halo_output_picture_frame(picture), GRAY));
+
+    /* Between the rows of a card, too; memory comes with another value for this. */
+    mallopt(M_PERTURB, 1);
+    assert_int_equal(halo_gate_card(picture, &(struct halo_card){.black = true}, 0, &card), 0);
+    mallopt(M_PERTURB, 0);
+    const AVFrame *frame = halo_output_picture_frame(card);
+    assert_true(frame->linesize[0] > WIDTH);
+    for (int y = 0; y < HEIGHT; y++)
+        assert_int_equal(frame->data[0][y * frame->linesize[0] + WIDTH], GRAY);
+    halo_output_picture_destroy(card);
+    halo_output_picture_destroy(picture);
+    end(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(unwritten),    cmocka_unit_test(failures), cmocka_unit_test(epochs),
-        cmocka_unit_test(nothing_else), cmocka_unit_test(passed),
+        cmocka_unit_test(nothing_else), cmocka_unit_test(passed),   cmocka_unit_test(made_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,17 +2,65 @@
  * Regions that are told for each picture, through the gate: hidden where they are, everything where
  * nobody knows. */
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "kernels/clock.h"
+#include "pipeline/format.h"
 #include "pipeline/gate.h"
+#include "pipeline/gate_plan.h"
 #include "pipeline/raw_picture.h"
 #include "pipeline/region_feed.h"
 #include "tests/unit/cmocka_all.h"
 
-enum { WIDTH = 70, HEIGHT = 50, SECOND = 1000000 };
+enum { WIDTH = 70, HEIGHT = 50, SECOND = 1000000, MOST_MASKS = 500 };
+
+/* ---- what goes to the lanes ---- */
+
+/* Every mask that was sent with a number, which means these samples and no others. */
+static struct {
+    uint64_t number;
+    int width, height;
+    uint8_t sample[WIDTH * HEIGHT];
+} masks[MOST_MASKS];
+static int mask_count;
+
+int __real_halo_frame_submit(struct halo_backend *b, const struct halo_frame *frame);
+int __wrap_halo_frame_submit(struct halo_backend *b, const struct halo_frame *frame);
+
+static void check_mask(const struct halo_region *region)
+{
+    const struct halo_plane *mask = &region->mask;
+    int i = 0;
+    while (i < mask_count && masks[i].number != region->number)
+        i++;
+    assert_true(i < MOST_MASKS);
+    assert_int_equal(mask->stride, mask->width);
+    const size_t size = (size_t)mask->width * (size_t)mask->height;
+    if (i < mask_count) {
+        assert_int_equal(masks[i].width, mask->width);
+        assert_int_equal(masks[i].height, mask->height);
+        assert_memory_equal(masks[i].sample, mask->data, size);
+        return;
+    }
+    masks[mask_count].number = region->number;
+    masks[mask_count].width = mask->width;
+    masks[mask_count].height = mask->height;
+    memcpy(masks[mask_count++].sample, mask->data, size);
+}
+
+int __wrap_halo_frame_submit(struct halo_backend *b, const struct halo_frame *frame)
+{
+    for (int p = 0; p < frame->planes; p++)
+        for (int s = 0; s < frame->plane[p].count; s++) {
+            const struct halo_region *region = frame->plane[p].steps[s].region;
+            if (region && region->mask.data && region->number)
+                check_mask(region);
+        }
+    return __real_halo_frame_submit(b, frame);
+}
+
+/* ---- pictures ---- */
 
 struct fixture {
     struct halo_ring *ring;
@@ -21,6 +69,7 @@ struct fixture {
     struct halo_region_feed *feed;
     struct halo_raw_picture raw;
     int64_t now; /* us */
+    double margin;
     bool unsure;
     enum halo_privacy privacy;
 };
@@ -35,7 +84,8 @@ static void begin(struct fixture *f, const char *chain)
                                           .height = HEIGHT,
                                           .privacy = f->privacy,
                                           .unsure = f->unsure};
-    const struct halo_region_feed_settings feed = {.on = true, .margin = 0, .hold = 0, .limit = 30};
+    const struct halo_region_feed_settings feed = {
+        .on = true, .margin = f->margin, .hold = 0, .limit = 30};
     struct halo_error err = {0};
     assert_int_equal(halo_ring_create(&f->ring, &settings, &err), 0);
     assert_int_equal(halo_chain_parse(&f->chain, chain, &err), 0);
@@ -74,16 +124,25 @@ static struct halo_output_picture *pass(struct fixture *f, int64_t time)
     return picture;
 }
 
-static void tell(struct fixture *f, int64_t time, enum halo_shape_kind kind, double x, double y,
-                 double size)
+/* Of no width: nothing is there. */
+static void tell_box(struct fixture *f, int64_t time, enum halo_shape_kind kind,
+                     struct halo_rect box)
 {
-    const struct halo_region_told told = {
-        .id = "",
-        .shape = {.kind = kind, .x = {x, 0}, .y = {y, 0}, .width = {size, 0}, .height = {size, 0}}};
+    const struct halo_region_told told = {.id = "",
+                                          .shape = {.kind = kind,
+                                                    .x = {box.x0, 0},
+                                                    .y = {box.y0, 0},
+                                                    .width = {box.x1 - box.x0, 0},
+                                                    .height = {box.y1 - box.y0, 0}}};
     struct halo_error err = {0};
     halo_region_feed_pass(f->feed, time);
-    if (halo_region_feed_update(f->feed, time, &told, size > 0, halo_now_ns(), &err) < 0)
+    if (halo_region_feed_update(f->feed, time, &told, box.x1 > box.x0, halo_now_ns(), &err) < 0)
         fail_msg("%s", err.text);
+}
+
+static void tell(struct fixture *f, int64_t time, enum halo_shape_kind kind, int x, int y, int size)
+{
+    tell_box(f, time, kind, (struct halo_rect){x, y, x + size, y + size});
 }
 
 /* Which samples are other than the raw ones: the box, and how many. */
@@ -148,6 +207,18 @@ static void told(void **state)
     end(&f);
 }
 
+/* How much of luma is white. */
+static int count_white(struct fixture *f)
+{
+    struct halo_output_picture *picture = pass(f, f->now);
+    const AVFrame *out = halo_output_picture_frame(picture);
+    int count = 0;
+    for (int i = 0; i < WIDTH * HEIGHT; i++)
+        count += out->data[0][i / WIDTH * out->linesize[0] + i % WIDTH] > 200;
+    halo_output_picture_destroy(picture);
+    return count;
+}
+
 static void several_filters(void **state)
 {
     struct fixture f = {0};
@@ -165,6 +236,12 @@ static void several_filters(void **state)
     tell(&f, f.now, HALO_SHAPE_ELLIPSE, 20, 10, 20);
     check(&f, f.now, all, true); /* what one leaves the other hides */
     end(&f);
+    f = (struct fixture){.margin = 0.25}; /* and of what is doubtful, both */
+    begin(&f, "solid=white:region=feed,solid=black:region=feed:invert=1");
+    halo_gate_set_feed(f.gate, f.feed);
+    tell(&f, f.now, HALO_SHAPE_RECT, 20, 10, 20);
+    assert_int_equal(count_white(&f), 10 * 10);
+    end(&f);
 }
 
 /* A raw picture of twice the size. */
@@ -181,18 +258,6 @@ static struct halo_raw_picture enlarge(const struct fixture *f)
     return large;
 }
 
-/* How much of luma is white. */
-static int count_white(struct fixture *f)
-{
-    struct halo_output_picture *picture = pass(f, f->now);
-    const AVFrame *out = halo_output_picture_frame(picture);
-    int count = 0;
-    for (int i = 0; i < WIDTH * HEIGHT; i++)
-        count += out->data[0][i / WIDTH * out->linesize[0] + i % WIDTH] > 200;
-    halo_output_picture_destroy(picture);
-    return count;
-}
-
 /* Pixels of one size say nothing of pictures in another: parts do. */
 static void scaled(void **state)
 {
@@ -202,7 +267,13 @@ static void scaled(void **state)
     } rows[] = {
         {"solid=white:region=rect 10 4 12 10", 120, WIDTH * HEIGHT},
         {"solid=white:region=polygon 0 0 10 0 10 10 0 10", 100, WIDTH * HEIGHT},
+        {"solid=white:region=polygon 0 0 10 0 10 50% 0 50%", 10 * HEIGHT / 2, WIDTH * HEIGHT},
+        {"solid=white:region=polygon 0 0 50% 0 50% 10 0 10", WIDTH / 2 * 10, WIDTH * HEIGHT},
         {"solid=white:region=rect 10 4 12 10:invert=1", WIDTH * HEIGHT - 120, WIDTH * HEIGHT},
+        {"solid=white:region=rect 0 0 12 50%", 12 * HEIGHT / 2, WIDTH * HEIGHT},
+        {"solid=white:region=rect 0 0 50% 10", WIDTH / 2 * 10, WIDTH * HEIGHT},
+        {"solid=white:region=rect 35 0 50% 50%", WIDTH * HEIGHT / 4, WIDTH * HEIGHT},
+        {"solid=white:region=rect 0 25 50% 50%", WIDTH * HEIGHT / 4, WIDTH * HEIGHT},
         {"solid=white:region=rect 0 0 50% 50%", WIDTH * HEIGHT / 4, WIDTH * HEIGHT / 4},
         {"solid=white:region=rect 0 0 50% 50%,solid=white:region=rect 60 40 4 4",
          WIDTH * HEIGHT / 4 + 16, WIDTH * HEIGHT},
@@ -254,7 +325,7 @@ static bool is_same(const AVFrame *a, const AVFrame *b, struct halo_rect r)
 /* Blocks not smaller than half of the region, and not much larger: 35 / 2^(k / 2). */
 static void strength(void **state)
 {
-    static const double sizes[] = {49, 40, 20, 17, 6, 1};
+    static const int sizes[] = {49, 40, 20, 17, 6, 1};
     (void)state;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         struct fixture f = {0}, plain = {.privacy = HALO_PRIVACY_OFF};
@@ -263,10 +334,9 @@ static void strength(void **state)
         halo_gate_set_feed(f.gate, f.feed);
         tell(&f, f.now, HALO_SHAPE_RECT, 10, 0, sizes[i]);
         struct halo_output_picture *picture = pass(&f, f.now);
-        const struct halo_rect r = {10, 0, 10 + (int)sizes[i], (int)sizes[i]};
+        const struct halo_rect r = {10, 0, 10 + sizes[i], sizes[i]};
         bool found = false;
-        for (int block = sizes[i] > 2 ? (int)ceil(sizes[i] / 2) : 2; block < 40 && !found;
-             block++) {
+        for (int block = sizes[i] > 2 ? (sizes[i] + 1) / 2 : 2; block < 40 && !found; block++) {
             snprintf(chain, sizeof chain, "pixelize=w=%d:h=%d", block, block);
             begin(&plain, chain);
             struct halo_output_picture *other = pass(&plain, 0);
@@ -276,8 +346,8 @@ static void strength(void **state)
             end(&plain);
             plain = (struct fixture){.privacy = HALO_PRIVACY_OFF};
             if (found &&
-                block > sizes[i] / 2 * 1.5 + 4) /* a level more, that does something to chroma */
-                fail_msg("size %g: blocks of %d", sizes[i], block);
+                block > sizes[i] / 2.0 * 1.5 + 4) /* a level more, that does something to chroma */
+                fail_msg("size %d: blocks of %d", sizes[i], block);
         }
         assert_true(found);
         halo_output_picture_destroy(picture);
@@ -315,11 +385,195 @@ static void strict_strength(void **state)
         fail_msg("strict leaves %d, and without it %d are left", strict, changed);
 }
 
+/* In luma it is what the other chain makes of the whole picture. */
+static void check_like(struct fixture *f, int64_t time, struct halo_rect r, const char *chain)
+{
+    struct fixture plain = {.privacy = HALO_PRIVACY_OFF};
+    begin(&plain, chain);
+    struct halo_output_picture *picture = pass(f, time), *other = pass(&plain, 0);
+    assert_true(is_same(halo_output_picture_frame(picture), halo_output_picture_frame(other), r));
+    halo_output_picture_destroy(picture);
+    halo_output_picture_destroy(other);
+    end(&plain);
+}
+
+/* As strong as for the whole picture: where one of two directions asks for it, where nothing is
+ * known any more, and around what is small. */
+static void full_strength(void **state)
+{
+    static const char both[] = "pixelize=w=0.5*w:h=0.5*h:region=feed",
+                      whole[] = "pixelize=w=35:h=25";
+    static const struct halo_rect high = {0, 0, 6, 49}, wide = {0, 0, 69, 6},
+                                  small = {10, 10, 14, 14};
+    static const struct halo_rect beside = {20, 0, WIDTH, HEIGHT};
+    struct fixture f = {0};
+    (void)state;
+    begin(&f, both);
+    halo_gate_set_feed(f.gate, f.feed);
+    tell_box(&f, f.now, HALO_SHAPE_RECT, high);
+    check_like(&f, f.now, high, whole);
+    tell_box(&f, f.now + SECOND, HALO_SHAPE_RECT, wide);
+    check_like(&f, f.now + SECOND, wide, whole);
+    tell_box(&f, f.now + 2 * SECOND, HALO_SHAPE_RECT, small);
+    check(&f, f.now + 2 * SECOND, small, false);
+    check_like(&f, f.now + 40 * SECOND, all, whole);
+    tell_box(&f, f.now + 41 * SECOND, HALO_SHAPE_RECT, small);
+    check(&f, f.now + 41 * SECOND, small, false);
+    halo_gate_set_feed(f.gate, NULL);
+    check_like(&f, f.now + 41 * SECOND, all, whole);
+    end(&f);
+
+    f = (struct fixture){0};
+    begin(&f, "solid=white:region=feed,pixelize=w=0.5*w:h=0.5*h:region=feed:invert=1");
+    halo_gate_set_feed(f.gate, f.feed);
+    tell_box(&f, f.now, HALO_SHAPE_RECT, small);
+    check_like(&f, f.now, (struct halo_rect){35, 25, WIDTH, HEIGHT}, whole);
+    end(&f);
+
+    f = (struct fixture){0};
+    begin(&f, "pixelize=w=0.5*w:h=0.5*h:region=feed:invert=1");
+    halo_gate_set_feed(f.gate, f.feed);
+    tell_box(&f, f.now, HALO_SHAPE_RECT, small);
+    check_like(&f, f.now, beside, whole);
+    end(&f);
+
+    f = (struct fixture){0};
+    begin(&f, "pixelize=w=0.5*w:h=0.5*h:region=rect 10 10 4 4:invert=1");
+    check_like(&f, f.now, beside, whole);
+    end(&f);
+}
+
+/* Half of next to nothing is nothing: then the last size that filters every plane is taken. */
+static void least_strength(void **state)
+{
+    (void)state;
+    for (int size = 1; size <= 3; size++) {
+        struct fixture f = {.privacy = HALO_PRIVACY_CHANGED};
+        begin(&f, "pixelize=w=0.5*w:h=0.5*w:region=feed");
+        halo_gate_set_feed(f.gate, f.feed);
+        tell(&f, f.now, HALO_SHAPE_RECT, 10, 10, size);
+        struct halo_output_picture *picture = pass(&f, f.now);
+        for (int p = 0; p < 3; p++) {
+            int count;
+            changed(&f, halo_output_picture_frame(picture), p, &count);
+            assert_true(count > 0);
+        }
+        halo_output_picture_destroy(picture);
+        end(&f);
+    }
+}
+
+/* Two passes are two filters. */
+static void passes(void **state)
+{
+    struct fixture f = {.privacy = HALO_PRIVACY_OFF};
+    (void)state;
+    begin(&f, "boxblur=lr=3:lp=2");
+    check_like(&f, f.now, all, "boxblur=lr=3:lp=1,boxblur=lr=3:lp=1");
+    end(&f);
+}
+
+/* Regions that look alike and are not the same, and some that are. */
+static void neighbours(void **state)
+{
+    struct fixture f = {0};
+    (void)state;
+    begin(&f, "solid=white:region=rect 10 4 12 10,solid=black:region=rect 10 4 12 10:invert=1");
+    check(&f, f.now, all, true);
+    end(&f);
+    f = (struct fixture){0};
+    begin(&f, "solid=white:region=rect 20 20 8 8,solid=black:region=rect 20 20 8 8:feather=6");
+    int count;
+    struct halo_output_picture *picture = pass(&f, f.now);
+    const struct halo_rect soft = changed(&f, halo_output_picture_frame(picture), 0, &count);
+    assert_true(soft.x0 < 18 && soft.y0 < 18 && soft.x1 > 30 && soft.y1 > 30);
+    halo_output_picture_destroy(picture);
+    end(&f);
+    f = (struct fixture){0};
+    begin(&f, "pixelize=w=2:h=2:region=feed,solid=white:region=feed");
+    halo_gate_set_feed(f.gate, f.feed);
+    tell(&f, f.now, HALO_SHAPE_RECT, 10, 4, 12);
+    check(&f, f.now, (struct halo_rect){10, 4, 22, 16}, true);
+    end(&f);
+}
+
+/* A mask has a number for as long as it is the same. */
+static void numbers(void **state)
+{
+    struct fixture f = {0};
+    (void)state;
+    begin(&f, "solid=white:region=feed,solid=black:region=ellipse 40 20 20 20,"
+              "solid=black:region=ellipse 10 20 20 20");
+    halo_gate_set_feed(f.gate, f.feed);
+    for (int i = 0; i < 5; i++) {
+        const int before = mask_count;
+        tell(&f, f.now + i * SECOND, HALO_SHAPE_ELLIPSE, 10 + 3 * i, 4, 12);
+        halo_output_picture_destroy(pass(&f, f.now + i * SECOND));
+        assert_int_equal(mask_count - before, i ? 2 : 6);
+    }
+    end(&f);
+}
+
+/* One drawing is for planes of one size alone. */
+static void canvases(void **state)
+{
+    static const enum AVPixelFormat formats[] = {AV_PIX_FMT_YUV420P, AV_PIX_FMT_YUV422P,
+                                                 AV_PIX_FMT_YUV440P, AV_PIX_FMT_YUV444P,
+                                                 AV_PIX_FMT_NV12,    AV_PIX_FMT_GRAY8};
+    (void)state;
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+        const struct halo_gate_plan plan = {.format = formats[i],
+                                            .input = {.width = WIDTH, .height = HEIGHT}};
+        for (int p = 0; p < halo_format_planes(formats[i]); p++) {
+            const int canvas = halo_gate_plan_canvas(&plan, p);
+            const struct halo_plane_info own = halo_format_plane_info(formats[i], WIDTH, HEIGHT, p),
+                                         other = halo_format_plane_info(formats[i], WIDTH, HEIGHT,
+                                                                        canvas);
+            assert_true(canvas <= p);
+            assert_int_equal(own.width, other.width);
+            assert_int_equal(own.height, other.height);
+        }
+    }
+}
+
+/* A region that hides nothing is no region, and a size of a small one may be none. */
+static void refused(void **state)
+{
+    static const char *const chains[] = {
+        "solid=white:region=rect 80 4 12 10",
+        "solid=white:region=rect 0 0 100% 100%:invert=1",
+        "pixelize=w=0.1*w:h=0.1*w:region=rect 10 10 4 4",
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof chains / sizeof *chains; i++) {
+        const struct halo_ring_settings settings = {.backend = "cpu", .depth = 1, .locked = -1};
+        const struct halo_gate_input input = {.format = AV_PIX_FMT_YUV420P,
+                                              .width = WIDTH,
+                                              .height = HEIGHT,
+                                              .privacy = HALO_PRIVACY_OFF};
+        struct halo_error err = {0};
+        struct halo_ring *ring;
+        struct halo_chain *chain;
+        struct halo_gate *gate = NULL;
+        assert_int_equal(halo_ring_create(&ring, &settings, &err), 0);
+        assert_int_equal(halo_chain_parse(&chain, chains[i], &err), 0);
+        assert_int_equal(halo_gate_create(&gate, chain, ring, &input, &err), -EINVAL);
+        assert_non_null(strstr(err.text, "its region"));
+        halo_chain_destroy(chain);
+        halo_ring_destroy(ring);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(told),     cmocka_unit_test(several_filters),
-        cmocka_unit_test(scaled),   cmocka_unit_test(unsure),
-        cmocka_unit_test(strength), cmocka_unit_test(strict_strength)};
+        cmocka_unit_test(told),          cmocka_unit_test(several_filters),
+        cmocka_unit_test(scaled),        cmocka_unit_test(unsure),
+        cmocka_unit_test(strength),      cmocka_unit_test(strict_strength),
+        cmocka_unit_test(full_strength), cmocka_unit_test(least_strength),
+        cmocka_unit_test(passes),        cmocka_unit_test(neighbours),
+        cmocka_unit_test(numbers),       cmocka_unit_test(canvases),
+        cmocka_unit_test(refused),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

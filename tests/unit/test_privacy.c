@@ -85,6 +85,8 @@ static const struct {
     {"gblur=sigma=0.25:region=feed", "in the region of filter 1, gblur, luma keeps all"},
     {"solid=region=rect 0 0 9 9,gblur=sigma=0.3:region=rect 5 5 9 9",
      "in the region of filter 2, gblur, luma keeps"},
+    {"gblur=sigma=0.3:region=rect 5 5 9 9,solid=region=rect 5 5 9 9:invert=1",
+     "in the region of filter 1, gblur, luma keeps"},
     {"gblur=sigma=0.1*w:region=rect 10% 10% 4 4", "luma keeps"},
     {"null,sobel,null", "luma keeps its outlines"},
 };

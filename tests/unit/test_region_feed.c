@@ -272,6 +272,52 @@ static void test_hold_and_ttl(void **state)
     halo_region_feed_destroy(feed);
 }
 
+/* A frame that comes late may be older than the update that no longer names a thing. */
+static void test_hold_in_late_frames(void **state)
+{
+    (void)state;
+    struct halo_region_feed *feed = create(0);
+    struct halo_region_told a = rect("a", 0, 0, 10, 10), b = rect("b", 50, 0, 10, 10);
+    const struct halo_region_told both[] = {a, b};
+    assert_int_equal(update(feed, 0, both, 2), 0);
+    assert_int_equal(update(feed, 100 * MS, &b, 1), 0);
+    for (int at = 0; at <= 600; at += 50) {
+        assert_null(why_at(feed, at * MS, 610 * MS));
+        assert_true(is_hidden(5, 5) && is_hidden(55, 5));
+    }
+    assert_null(why_at(feed, 601 * MS, 610 * MS));
+    assert_false(is_hidden(5, 5));
+    /* What has ended between two updates was there until then. */
+    assert_int_equal(update(feed, 500 * MS, &b, 1), 0);
+    assert_int_equal(update(feed, 700 * MS, &b, 1), 0);
+    assert_null(why_at(feed, 550 * MS, 710 * MS));
+    assert_true(is_hidden(5, 5));
+    assert_null(why_at(feed, 650 * MS, 710 * MS));
+    assert_false(is_hidden(5, 5));
+    halo_region_feed_destroy(feed);
+}
+
+/* One that was told longer is not cut short by a later, shorter one; nor in the same picture. */
+static void test_longest_ttl(void **state)
+{
+    (void)state;
+    struct halo_region_told a = rect("a", 0, 0, 10, 10);
+    for (int same = 0; same < 2; same++) {
+        struct halo_region_feed *feed = create(0);
+        a.ttl = 2;
+        assert_int_equal(update(feed, 0, &a, 1), 0);
+        a.ttl = 0;
+        assert_int_equal(update(feed, same ? 0 : 100 * MS, &a, 1), 0);
+        assert_int_equal(update(feed, 200 * MS, NULL, 0), 0);
+        assert_int_equal(update(feed, 1900 * MS, NULL, 0), 0);
+        assert_null(why_at(feed, 1950 * MS, 1950 * MS));
+        assert_true(is_hidden(5, 5));
+        assert_null(why_at(feed, 2050 * MS, 2050 * MS));
+        assert_false(is_hidden(5, 5));
+        halo_region_feed_destroy(feed);
+    }
+}
+
 /* From (0, 0) to (80, 40) in 100 ms. */
 static void check_way(enum halo_shape_kind kind)
 {
@@ -333,6 +379,47 @@ static void test_growing(void **state)
     assert_int_equal(update(feed, 200 * MS, &a, 1), 0);
     assert_null(why_at(feed, 240 * MS, 240 * MS));
     assert_covered(&a.shape, 0, 0);
+    halo_region_feed_destroy(feed);
+}
+
+/* On its way it is as large as it is at the larger end. */
+static void test_growing_ellipse(void **state)
+{
+    (void)state;
+    struct halo_region_feed *feed = create(0);
+    const struct halo_region_told a = told_of(HALO_SHAPE_ELLIPSE, "a", 10, 10, 20, 20);
+    const struct halo_region_told b = told_of(HALO_SHAPE_ELLIPSE, "a", 20, 10, 60, 60);
+    assert_int_equal(update(feed, 0, &a, 1), 0);
+    assert_int_equal(update(feed, 100 * MS, &b, 1), 0);
+    assert_null(why_at(feed, 50 * MS, 110 * MS));
+    assert_covered(&a.shape, 0, 0);
+    assert_covered(&b.shape, 0, 0);
+    halo_region_feed_destroy(feed);
+}
+
+/* What came nearer to its end does not vanish there. */
+static void test_shrinking(void **state)
+{
+    (void)state;
+    struct halo_region_feed *feed = create(0);
+    const struct halo_region_told a = rect("a", 0, 0, 40, 40), b = rect("a", 60, 10, 20, 20);
+    assert_int_equal(update(feed, 0, &a, 1), 0);
+    assert_int_equal(update(feed, 100 * MS, &b, 1), 0);
+    assert_null(why_at(feed, 200 * MS, 200 * MS));
+    assert_covered(&b.shape, 50, 0);
+    halo_region_feed_destroy(feed);
+}
+
+static void test_twice_in_one_picture(void **state)
+{
+    (void)state;
+    struct halo_region_feed *feed = create(0);
+    const struct halo_region_told a = rect("a", 0, 0, 10, 10), b = rect("a", 90, 90, 10, 10);
+    assert_int_equal(update(feed, 0, &a, 1), 0);
+    assert_int_equal(update(feed, 0, &b, 1), 0);
+    assert_null(why_at(feed, 0, 0));
+    assert_covered(&a.shape, 0, 0);
+    assert_covered(&b.shape, 0, 0);
     halo_region_feed_destroy(feed);
 }
 
@@ -428,6 +515,42 @@ static void test_many_ids(void **state)
         for (int i = 0; i < HALO_MOST_SHAPES; i++)
             assert_true(is_hidden(seen[u][i][0] + 10, seen[u][i][1] + 10));
     }
+    halo_region_feed_destroy(feed);
+}
+
+/* In pixels, as many as a feed can hold. */
+static struct halo_region_feed *create_full(void)
+{
+    static struct halo_region_told told[HALO_MOST_SHAPES];
+    struct halo_region_feed *feed = create(0);
+    for (int u = 0; u < 2; u++) {
+        for (int i = 0; i < HALO_MOST_SHAPES; i++)
+            told[i] = rect("", 30 * i, 30 * u, 20, 20);
+        assert_int_equal(update(feed, u * 10 * MS, told, HALO_MOST_SHAPES), 0);
+    }
+    return feed;
+}
+
+/* What finds no place of its own stays as long as it was told. */
+static void test_no_place(void **state)
+{
+    (void)state;
+    struct halo_region_feed *feed = create_full();
+    struct halo_region_told one = rect("one", 300, 500, 20, 20);
+    one.ttl = 3;
+    assert_int_equal(update(feed, 20 * MS, &one, 1), 0);
+    for (int at = 600; at <= 2400; at += 600)
+        assert_int_equal(update(feed, at * MS, NULL, 0), 0);
+    assert_null(why_at(feed, 2500 * MS, 2500 * MS));
+    assert_covered(&one.shape, 0, 0);
+    assert_false(is_hidden(1000, 10));
+    halo_region_feed_destroy(feed);
+    /* Nothing in its unit that it could join. */
+    feed = create_full();
+    one.shape.x = one.shape.y = one.shape.width = one.shape.height =
+        (struct halo_length){0.25, true};
+    assert_int_equal(update(feed, 20 * MS, &one, 1), 0);
+    assert_string_equal(why_at(feed, 20 * MS, 20 * MS), "none yet");
     halo_region_feed_destroy(feed);
 }
 
@@ -617,16 +740,32 @@ static void test_threads(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nothing_told),     cmocka_unit_test(test_silence),
-        cmocka_unit_test(test_sessions),         cmocka_unit_test(test_older_pictures),
-        cmocka_unit_test(test_pictures_to_come), cmocka_unit_test(test_margin),
-        cmocka_unit_test(test_hold_and_ttl),     cmocka_unit_test(test_way_of_rectangles),
-        cmocka_unit_test(test_way_of_ellipses),  cmocka_unit_test(test_shapes_that_stay),
-        cmocka_unit_test(test_growing),          cmocka_unit_test(test_appearing),
-        cmocka_unit_test(test_polygons),         cmocka_unit_test(test_many),
-        cmocka_unit_test(test_many_ids),         cmocka_unit_test(test_both_units),
-        cmocka_unit_test(test_refused),          cmocka_unit_test(test_shown),
-        cmocka_unit_test(test_shown_joined),     cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_nothing_told),
+        cmocka_unit_test(test_silence),
+        cmocka_unit_test(test_sessions),
+        cmocka_unit_test(test_older_pictures),
+        cmocka_unit_test(test_pictures_to_come),
+        cmocka_unit_test(test_margin),
+        cmocka_unit_test(test_hold_and_ttl),
+        cmocka_unit_test(test_hold_in_late_frames),
+        cmocka_unit_test(test_growing_ellipse),
+        cmocka_unit_test(test_shrinking),
+        cmocka_unit_test(test_twice_in_one_picture),
+        cmocka_unit_test(test_no_place),
+        cmocka_unit_test(test_longest_ttl),
+        cmocka_unit_test(test_way_of_rectangles),
+        cmocka_unit_test(test_way_of_ellipses),
+        cmocka_unit_test(test_shapes_that_stay),
+        cmocka_unit_test(test_growing),
+        cmocka_unit_test(test_appearing),
+        cmocka_unit_test(test_polygons),
+        cmocka_unit_test(test_many),
+        cmocka_unit_test(test_many_ids),
+        cmocka_unit_test(test_both_units),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_shown),
+        cmocka_unit_test(test_shown_joined),
+        cmocka_unit_test(test_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -312,6 +312,36 @@ static void random_shapes(void **state)
     halo_drawn_region_finish(&region);
 }
 
+/* In memory in which others were drawn before: as in memory of its own. */
+static void drawn_again(void **state)
+{
+    static const char *const before = "ellipse 2 2 9 7+polygon 30 20 40 20 35 30+ellipse 20 4 9 9";
+    static const char *const after = "ellipse 24 6 6 6";
+    (void)state;
+    for (int invert = 0; invert < 2; invert++) {
+        struct halo_shape_canvas c = canvas_of(50, 40, 1, 1, invert);
+        struct halo_shapes *many = parse(before), *one = parse(after);
+        struct halo_drawn_region again = {0}, fresh = {0};
+        uint8_t row[64], wanted_row[64];
+        bool hidden;
+        for (int feather = 0; feather < 8; feather += 5) {
+            c.feather = feather;
+            draw(many, &c, &again, &hidden);
+            draw(one, &c, &again, &hidden);
+            draw(one, &c, &fresh, &hidden);
+            for (int y = 0; y < c.height; y++) {
+                halo_region_row(&again.region, y, c.width, row);
+                halo_region_row(&fresh.region, y, c.width, wanted_row);
+                assert_memory_equal(row, wanted_row, (size_t)c.width);
+            }
+        }
+        halo_drawn_region_finish(&again);
+        halo_drawn_region_finish(&fresh);
+        halo_shapes_destroy(many);
+        halo_shapes_destroy(one);
+    }
+}
+
 static void nothing_and_everything(void **state)
 {
     struct halo_drawn_region region = {0};
@@ -500,11 +530,17 @@ static void sizes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(parsed),        cmocka_unit_test(refused),
-        cmocka_unit_test(many),          cmocka_unit_test(drawn),
-        cmocka_unit_test(random_shapes), cmocka_unit_test(nothing_and_everything),
-        cmocka_unit_test(feathered),     cmocka_unit_test(masks),
-        cmocka_unit_test(sizes),         cmocka_unit_test(last_samples),
+        cmocka_unit_test(parsed),
+        cmocka_unit_test(refused),
+        cmocka_unit_test(many),
+        cmocka_unit_test(drawn),
+        cmocka_unit_test(random_shapes),
+        cmocka_unit_test(drawn_again),
+        cmocka_unit_test(nothing_and_everything),
+        cmocka_unit_test(feathered),
+        cmocka_unit_test(masks),
+        cmocka_unit_test(sizes),
+        cmocka_unit_test(last_samples),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

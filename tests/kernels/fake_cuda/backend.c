@@ -42,6 +42,15 @@ int halo_cuda_check(struct halo_backend *b, cudaError_t status, const char *what
     return status == cudaErrorMemoryAllocation ? -ENOMEM : -EIO;
 }
 
+/* Real kernels would read it nowhere else. */
+static bool is_on_device(const struct halo_plane *plane)
+{
+    struct cudaPointerAttributes attributes;
+    return cudaPointerGetAttributes(&attributes, plane->data) == cudaSuccess &&
+           attributes.type == cudaMemoryTypeDevice && (uintptr_t)plane->data % 16 == 0 &&
+           plane->stride % 16 == 0;
+}
+
 struct launch {
     struct halo_backend *kernels;
     struct halo_job job;
@@ -60,6 +69,8 @@ int halo_cuda_enqueue(struct halo_backend *b, const struct halo_job *jobs, int c
 {
     struct fake_backend *fake = (struct fake_backend *)b;
     for (int i = 0; i < count; i++) {
+        if (jobs[i].region && jobs[i].region->mask.data && !is_on_device(&jobs[i].region->mask))
+            return halo_cuda_check(b, cudaErrorInvalidValue, "a mask that is not on the device");
         struct launch *launch = malloc(sizeof *launch);
         if (!launch)
             return -ENOMEM;

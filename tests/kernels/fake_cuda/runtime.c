@@ -82,6 +82,7 @@ static cudaError_t release(void *memory)
     if (!block || block->memory != memory)
         return cudaErrorInvalidValue;
     *at = block->next;
+    memset(block->memory, 0xA5, block->size); /* who still reads it sees that */
     free(block->memory);
     free(block);
     return cudaSuccess;
