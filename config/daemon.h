@@ -142,6 +142,7 @@ struct halo_stream_settings {
     double input_timeout; /* seconds without a packet from a live input until it is opened again */
     int on_error;         /* enum halo_on_error */
     int privacy;          /* enum halo_privacy */
+    double min_coverage;  /* 0 .. 1: part of every plane that its chains must hide */
     double last_for;      /* seconds, of HALO_ON_ERROR_LAST */
     int restart;          /* enum halo_restart */
     struct halo_capture_settings capture; /* of cameras */
@@ -199,6 +200,9 @@ void halo_error_list_destroy(struct halo_error_list *list); /* NULL is nothing t
 struct halo_daemon_checks {
     /* With HALO_PRIVACY_OFF it is the chain's form alone that is looked at. */
     int (*filters)(const char *chain, enum halo_privacy privacy, struct halo_error *err);
+    /* Whether the chain hides as much as the stream's min_coverage, as far as that is known. */
+    int (*coverage)(const char *chain, const struct halo_stream_settings *stream,
+                    struct halo_error *err);
     /* Of a chain for a stream without a region feed. */
     int (*feed)(const char *chain, struct halo_error *err);
     int (*encoder)(const char *codec, bool audio, struct halo_error *err); /* not copy, off, raw */

@@ -148,6 +148,8 @@ const struct halo_option halo_stream_options[] = {
      .choices = halo_privacy_names,
      .help = "strict: every chain takes detail from every plane; changed: it changes something; "
              "off: filters may be \"null\". Not in defaults: but strict"},
+    {"min_coverage", NULL, HALO_OPTION_PART, AT(min_coverage), 0, 0, 1,
+     .help = "part of every plane that chains with fixed regions must hide at least"},
     {"restart", NULL, HALO_OPTION_CHOICE, AT(restart), HALO_RESTART_ON_FAILURE, .choices = restarts,
      .help = "whether a stream that ended or failed is started again"},
     {NULL},

@@ -165,6 +165,8 @@ static void check_open(struct halo_loader *l, const struct halo_stream_settings 
     int code = l->checks->filters(chain, (enum halo_privacy)stream->privacy, &err);
     if (code == 0 && l->checks->feed && !stream->region_feed.on)
         code = l->checks->feed(chain, &err);
+    if (code == 0 && l->checks->coverage)
+        code = l->checks->coverage(chain, stream, &err);
     const size_t mark = halo_loader_enter(l, "filters", 0);
     halo_loader_passes(l, node, code, err.text);
     halo_loader_leave(l, mark);

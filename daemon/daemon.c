@@ -109,8 +109,10 @@ static int reload(void *arg, bool taking, halo_reply *reply, void *reply_arg, js
         daemon->refused = false;
         return take(daemon, settings, reply, reply_arg, err);
     }
+    json_t *result = json_pack("{s:o}", "coverage", halo_checks_coverage(settings));
     halo_daemon_settings_destroy(settings);
-    reply(reply_arg, NULL, NULL);
+    reply(reply_arg, result, NULL);
+    json_decref(result);
     return 0;
 }
 

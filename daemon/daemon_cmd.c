@@ -56,6 +56,15 @@ static int check_config(int argc, char **argv)
     if (!settings)
         return HALO_EXIT_CONFIG;
     printf("%s: ok, %d stream%s\n", path, settings->streams, settings->streams == 1 ? "" : "s");
+    json_t *coverage = halo_checks_coverage(settings), *row;
+    size_t i;
+    json_array_foreach (coverage, i, row) {
+        const char *rendition = json_string_value(json_object_get(row, "rendition"));
+        printf("stream %s%s%s: hides %s\n", json_string_value(json_object_get(row, "stream")),
+               rendition ? ", rendition " : "", rendition ? rendition : "",
+               json_string_value(json_object_get(json_object_get(row, "coverage"), "words")));
+    }
+    json_decref(coverage);
     halo_daemon_settings_destroy(settings);
     return halo_end_print();
 }

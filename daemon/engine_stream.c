@@ -55,6 +55,7 @@ static void copy_live(struct halo_link_stats *ret, const struct halo_live_stats 
     ret->rate = live->rate;
     memcpy(ret->dropped, live->dropped, sizeof ret->dropped);
     memcpy(ret->lack, live->lack, sizeof ret->lack);
+    memcpy(ret->coverage, live->coverage, sizeof ret->coverage);
     snprintf(ret->backend, sizeof ret->backend, "%s", live->backend);
     snprintf(ret->camera, sizeof ret->camera, "%s", live->camera);
     ret->capture = live->capture;

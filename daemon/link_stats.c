@@ -161,6 +161,26 @@ static void read_regions(struct halo_link_regions *ret, const json_t *from)
     halo_json_text(from, "why", ret->why, sizeof ret->why);
 }
 
+json_t *halo_coverage_write(const struct halo_coverage *coverage)
+{
+    char words[HALO_COVERAGE_WORDS];
+    json_t *planes = json_array();
+    halo_coverage_words(coverage, words, sizeof words);
+    for (int p = 0; p < coverage->planes; p++)
+        json_array_append_new(planes, json_real(coverage->part[p]));
+    return json_pack("{s:s, s:b, s:b, s:o}", "words", words, "known", coverage->known, "feed",
+                     coverage->feed, "planes", planes);
+}
+
+static void read_coverage(struct halo_coverage *ret, const json_t *from)
+{
+    const json_t *planes = json_object_get(from, "planes");
+    ret->known = json_is_true(json_object_get(from, "known"));
+    ret->feed = json_is_true(json_object_get(from, "feed"));
+    for (size_t p = 0; p < json_array_size(planes) && p < HALO_MAX_PLANES; p++)
+        ret->part[ret->planes++] = fmin(fmax(json_number_value(json_array_get(planes, p)), 0), 1);
+}
+
 json_t *halo_lacks_write(const char lacks[HALO_LACKS][HALO_LACK_WORDS])
 {
     json_t *to = json_object();
@@ -197,6 +217,10 @@ json_t *halo_link_stats_write(const struct halo_link_stats *stats)
     if (stats->region_feed.known)
         json_object_set_new(to, "region_feed", write_regions(&stats->region_feed));
     json_object_set_new(to, "outputs", outputs);
+    json_t *coverage = json_array();
+    for (int i = 0; i <= HALO_MOST_RENDITIONS && stats->coverage[i].known; i++)
+        json_array_append_new(coverage, halo_coverage_write(&stats->coverage[i]));
+    json_object_set_new(to, "coverage", coverage);
     return to;
 }
 
@@ -218,6 +242,9 @@ void halo_link_stats_read(struct halo_link_stats *ret, const json_t *from)
     const json_t *stages = json_object_get(from, "stages");
     for (int i = 0; i < HALO_LIVE_STAGES; i++)
         read_stage(&ret->stage[i], json_object_get(stages, halo_live_stage_names[i]));
+    const json_t *coverage = json_object_get(from, "coverage");
+    for (size_t i = 0; i < json_array_size(coverage) && i <= HALO_MOST_RENDITIONS; i++)
+        read_coverage(&ret->coverage[i], json_array_get(coverage, i));
     const json_t *outputs = json_object_get(from, "outputs");
     for (size_t i = 0; i < json_array_size(outputs) && i < HALO_MOST_OUTPUTS; i++)
         read_output(&ret->output[ret->outputs++], json_array_get(outputs, i));

@@ -46,6 +46,8 @@ struct halo_link_stats {
     struct halo_live_capture capture;
     struct halo_link_regions region_feed;
     int64_t width, height;
+    struct halo_coverage
+        coverage[HALO_MOST_RENDITIONS + 1]; /* of its chains: the own comes first */
     double rate;
     struct halo_link_stage stage[HALO_LIVE_STAGES];
     struct halo_link_output output[HALO_MOST_OUTPUTS];
@@ -72,6 +74,9 @@ json_t *halo_link_stats_write(const struct halo_link_stats *stats);
 json_t *halo_link_stats_numbers(const struct halo_link_stats *stats);
 /* What is absent, of another type or out of range becomes 0 or "": it may come from anybody. */
 void halo_link_stats_read(struct halo_link_stats *ret, const json_t *from);
+
+/* {"words": ..., "known": ..., "feed": ..., "planes": [...]}; a new reference. */
+json_t *halo_coverage_write(const struct halo_coverage *coverage);
 
 /* {WORD: why, ...}; a new reference. */
 json_t *halo_lacks_write(const char lacks[HALO_LACKS][HALO_LACK_WORDS]);

@@ -47,7 +47,7 @@ static void get_description(struct halo_client *client, json_t *parameters)
 
 static void list(struct halo_client *client, json_t *parameters)
 {
-    static const char *const shown[] = {"name", "state", "why", "privacy"};
+    static const char *const shown[] = {"name", "state", "why", "privacy", "coverage"};
     json_t *status = halo_supervisor_status(supervisor_of(client));
     json_t *streams = json_array(), *stream;
     size_t i;
@@ -185,7 +185,8 @@ const struct halo_method halo_methods[] = {
      HALO_METHOD_LIST,
      "Names and states of all streams.",
      {{0}},
-     "(streams: [](name: string, state: string, why: ?string, privacy: ?string))",
+     "(streams: [](name: string, state: string, why: ?string, privacy: ?string, "
+     "coverage: ?object))",
      HALO_ANSWERS_ONE,
      false,
      list},
@@ -271,7 +272,7 @@ const struct halo_method halo_methods[] = {
      "Reads the settings anew and changes the streams that differ; check: only reads them.",
      {{HALO_FIELD_CHECK, HALO_PARAMETER_BOOL, .optional = true}},
      "(added: ?[]string, removed: ?[]string, changed: ?[]string, set: ?[]string, "
-     "refused: ?[]string)",
+     "refused: ?[]string, coverage: ?[]object)",
      HALO_ANSWERS_ONE,
      true,
      halo_method_reload},

@@ -205,6 +205,26 @@ static void write_privacy(FILE *to, const char *family, const json_t *stream)
         fprintf(to, "%s{stream=\"%s\"} %d\n", family, name_of(stream), !strcmp(privacy, "off"));
 }
 
+static void write_planes(FILE *to, const char *family, const json_t *stream, const char *rendition,
+                         const json_t *coverage)
+{
+    const json_t *part;
+    size_t p;
+    json_array_foreach (json_object_get(coverage, "planes"), p, part)
+        fprintf(to, "%s{stream=\"%s\",rendition=\"%s\",plane=\"%zu\"} %.9g\n", family,
+                name_of(stream), rendition, p, json_number_value(part));
+}
+
+/* What a feed tells has none. */
+static void write_coverage(FILE *to, const char *family, const json_t *stream)
+{
+    const char *rendition;
+    json_t *coverage;
+    write_planes(to, family, stream, "", json_object_get(stream, "coverage"));
+    json_object_foreach (json_object_get(stream, "rendition_coverage"), rendition, coverage)
+        write_planes(to, family, stream, rendition, coverage);
+}
+
 /* 0 too: an alert needs to see the end. */
 static void write_lacks(FILE *to, const char *family, const json_t *stream)
 {
@@ -259,6 +279,9 @@ static void write_streams(FILE *to, const json_t *streams)
         {"halod_stream_up", "1 where pictures pass.", write_up},
         {"halod_stream_privacy_off", "1 where the settings let raw pictures through.",
          write_privacy},
+        {"halod_stream_coverage_ratio",
+         "Part of a plane's samples that a chain hides in every frame; plane 0 is luma.",
+         write_coverage},
         {"halod_stream_degraded",
          "1 where a stream goes on without something that the machine cannot give it.",
          write_lacks},

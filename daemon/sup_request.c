@@ -198,6 +198,8 @@ int sv_request_set(struct sv_stream *stream, const char *filters,
     int ret = halo_checks.filters(filters, (enum halo_privacy)next->privacy, err);
     if (ret == 0 && !next->region_feed.on)
         ret = halo_checks.feed(filters, err);
+    if (ret == 0)
+        ret = halo_checks.coverage(filters, next, err);
     if (ret < 0)
         return ret;
     struct sv_request *request = add(stream, SV_SET, reply, arg);

@@ -134,10 +134,17 @@ static json_t *stream_status(const struct sv_stream *stream)
     if (stream->settings.region_feed.on)
         json_object_set_new(to, "region_feed", sv_regions_status(stream));
     add_place(to, stream);
-    json_t *renditions = json_object(), *outputs = json_array();
-    for (int i = 0; i < stream->settings.renditions; i++)
-        set_text(renditions, stream->settings.rendition[i].name,
-                 stream->settings.rendition[i].filters);
+    json_t *renditions = json_object(), *outputs = json_array(), *parts = json_object();
+    const struct halo_coverage *coverage = stream->stats.coverage;
+    for (int i = 0; i < stream->settings.renditions; i++) {
+        const char *name = stream->settings.rendition[i].name;
+        set_text(renditions, name, stream->settings.rendition[i].filters);
+        if (coverage[i + 1].known)
+            json_object_set_new(parts, name, halo_coverage_write(&coverage[i + 1]));
+    }
+    if (coverage[0].known)
+        json_object_set_new(to, "coverage", halo_coverage_write(&coverage[0]));
+    json_object_set_new(to, "rendition_coverage", parts);
     for (int i = 0; i < stream->settings.outputs; i++)
         json_array_append_new(outputs, output_status(stream, i));
     json_object_set_new(to, "renditions", renditions);

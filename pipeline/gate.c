@@ -12,6 +12,7 @@
 #include "config/log.h"
 #include "kernels/fault.h"
 #include "pipeline/adapt.h"
+#include "pipeline/coverage.h"
 #include "pipeline/format.h"
 #include "pipeline/gate_plan.h"
 #include "pipeline/gate_regions.h"
@@ -40,6 +41,7 @@ struct halo_pending {
 
 struct halo_gate {
     struct halo_gate_plan plan;
+    struct halo_coverage coverage;
     struct halo_ring *ring;
     struct halo_gate_regions *regions; /* NULL: the plan's always do */
     struct halo_adapter *adapter;
@@ -76,6 +78,8 @@ int halo_gate_create(struct halo_gate **ret, const struct halo_chain *chain, str
     if (r < 0)
         goto fail;
     r = halo_gate_plan_judge(&gate->plan, err);
+    if (r == 0)
+        r = halo_gate_plan_cover(&gate->plan, &gate->coverage, err);
     if (r < 0)
         goto fail;
     if ((gate->plan.feed || gate->plan.pixels) &&
@@ -116,6 +120,11 @@ void halo_gate_set_feed(struct halo_gate *gate, struct halo_region_feed *feed)
 {
     if (gate->regions)
         halo_gate_regions_set_feed(gate->regions, feed);
+}
+
+const struct halo_coverage *halo_gate_coverage(const struct halo_gate *gate)
+{
+    return &gate->coverage;
 }
 
 enum AVPixelFormat halo_gate_format(const struct halo_gate *gate)

@@ -22,6 +22,7 @@
 #include "pipeline/filter.h"
 #include "pipeline/ring.h"
 
+struct halo_coverage;
 struct halo_raw_picture;
 struct halo_region_feed;
 struct halo_pending;
@@ -36,16 +37,20 @@ struct halo_gate_input {
     enum AVColorSpace space;
     enum AVColorRange range;
     enum halo_privacy privacy; /* what the chain may leave of them; off: all (privacy.h) */
+    double min_coverage;       /* part of each plane that it must hide at least (coverage.h) */
     bool unsure;   /* settings wish for another size: regions in pixels may mean that one */
     int64_t epoch; /* number of the configuration that the chain is of; 0: there is but one */
 };
 
 /* Plans chain for every plane. chain and ring must outlive the gate. 0 or -errno with err filled
- * (-EINVAL: the chain does not fit, or privacy refuses it; -ENOTSUP: the pixel format). The caller
- * owns *ret. */
+ * (-EINVAL: the chain does not fit, or privacy or min_coverage refuse it; -ENOTSUP: the pixel
+ * format). The caller owns *ret. */
 int halo_gate_create(struct halo_gate **ret, const struct halo_chain *chain, struct halo_ring *ring,
                      const struct halo_gate_input *input, struct halo_error *err);
 void halo_gate_destroy(struct halo_gate *gate); /* NULL is nothing to do */
+
+/* How much its chain hides; valid as long as the gate. Any thread. */
+const struct halo_coverage *halo_gate_coverage(const struct halo_gate *gate);
 
 /* The native format that leaves the gate. */
 enum AVPixelFormat halo_gate_format(const struct halo_gate *gate);

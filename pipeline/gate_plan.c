@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "config/log.h"
+#include "pipeline/coverage.h"
 #include "pipeline/format.h"
 #include "pipeline/mask_image.h"
 #include "pipeline/privacy.h"
@@ -144,32 +145,13 @@ static int refuse_weak(const struct halo_gate_plan *plan, int f, struct halo_err
                            plan->input.stream, f + 1, planned->filter->kind->name);
 }
 
-static bool is_pixels(const struct halo_length *length)
-{
-    return !length->relative && length->value != 0;
-}
-
-/* Whether it lies elsewhere in pictures of another size. */
-static bool has_pixels(const struct halo_shapes *shapes)
-{
-    bool has = false;
-    for (int i = 0; shapes && i < shapes->count; i++) {
-        const struct halo_shape *s = &shapes->shape[i];
-        has |=
-            is_pixels(&s->x) || is_pixels(&s->y) || is_pixels(&s->width) || is_pixels(&s->height);
-        for (int corner = 0; corner < s->corners; corner++)
-            has |= is_pixels(&s->corner[corner][0]) || is_pixels(&s->corner[corner][1]);
-    }
-    return has;
-}
-
 static int plan_filter(struct halo_gate_plan *plan, const struct halo_ring *ring, int f,
                        struct halo_error *err)
 {
     struct halo_planned_filter *planned = &plan->filter[f];
     planned->filter = &plan->chain->filter[f];
     planned->feed = planned->filter->shapes && planned->filter->shapes->feed;
-    planned->pixels = has_pixels(planned->filter->shapes);
+    planned->pixels = halo_shapes_in_pixels(planned->filter->shapes);
     planned->strategy = find_strategy(ring, planned->filter);
     const bool several =
         planned->feed && planned->filter->follows > 0 && !planned->filter->common.invert;
@@ -394,13 +376,36 @@ static int most_levels(const struct halo_gate_plan *plan)
     return most;
 }
 
+static struct halo_planned_chain planned_of(struct judged *judged)
+{
+    const struct halo_gate_plan *plan = judged->plan;
+    struct halo_planned_chain ret = {
+        .chain = plan->chain, .planes = plan->planes, .plan = plan_at, .arg = judged};
+    for (int p = 0; p < plan->planes; p++)
+        ret.info[p] = info_of(plan, p);
+    return ret;
+}
+
+static const struct halo_region *region_of(void *arg, int f, int p)
+{
+    const struct halo_gate_plan *plan = ((const struct judged *)arg)->plan;
+    const struct halo_drawn_region *drawn = plan->filter[plan->filter[f].leader].drawn;
+    return drawn ? &drawn[halo_gate_plan_canvas(plan, p)].region : NULL;
+}
+
+int halo_gate_plan_cover(const struct halo_gate_plan *plan, struct halo_coverage *ret,
+                         struct halo_error *err)
+{
+    struct judged judged = {.plan = plan};
+    const struct halo_planned_chain planned = planned_of(&judged);
+    const int code = halo_coverage_find(ret, &planned, region_of, err);
+    return code ? code : halo_coverage_check(ret, plan->input.min_coverage, err);
+}
+
 int halo_gate_plan_judge(struct halo_gate_plan *plan, struct halo_error *err)
 {
     struct judged judged = {.plan = plan};
-    struct halo_planned_chain planned = {
-        .chain = plan->chain, .planes = plan->planes, .plan = plan_at, .arg = &judged};
-    for (int p = 0; p < plan->planes; p++)
-        planned.info[p] = info_of(plan, p);
+    const struct halo_planned_chain planned = planned_of(&judged);
     const enum halo_privacy privacy = plan->input.privacy;
     const int code = halo_privacy_judge(&planned, privacy, err), most = most_levels(plan);
     int good = 1;

@@ -66,6 +66,11 @@ double halo_gate_plan_level(int level);
  * regions would be filtered too weakly, they get the weakest level that is allowed. */
 int halo_gate_plan_judge(struct halo_gate_plan *plan, struct halo_error *err);
 
+/* How much of its pictures it hides: 0, or -ENOMEM, or -EINVAL where that is less than the input's
+ * min_coverage, with err filled. */
+int halo_gate_plan_cover(const struct halo_gate_plan *plan, struct halo_coverage *ret,
+                         struct halo_error *err);
+
 /* Whether the pictures can lie in the memory of a GPU whose encoders read them there. */
 bool halo_gate_plan_fits_device(const struct halo_gate_plan *plan);
 

@@ -77,6 +77,7 @@
 #include "config/daemon.h"
 #include "config/encoding.h"
 #include "config/error.h"
+#include "pipeline/coverage.h"
 #include "pipeline/histogram.h"
 #include "pipeline/region_feed.h"
 #include "pipeline/lack.h"
@@ -160,9 +161,11 @@ struct halo_live_stats {
     int64_t decoded, filtered, encoded, bytes; /* encoded, bytes, cards: of all encodings */
     int64_t cards;                             /* not among encoded */
     int64_t dropped[HALO_DROPS];
-    int64_t opened;     /* times that the source was opened with success */
-    int64_t damaged;    /* places */
-    int64_t epoch;      /* of the picture that left the gate last */
+    int64_t opened;  /* times that the source was opened with success */
+    int64_t damaged; /* places */
+    int64_t epoch;   /* of the picture that left the gate last */
+    struct halo_coverage
+        coverage[HALO_MOST_RENDITIONS + 1]; /* of its chains: the own comes first */
     int64_t moved_at;   /* ns of CLOCK_MONOTONIC when a picture left the gate last; 0: none did */
     const char *camera; /* "open", "closed" (on-demand), why it is away (v4l2.h), "": no camera's */
     struct halo_live_capture capture;

@@ -199,7 +199,7 @@ static void leave(struct halo_live *live, const struct halo_item *item)
     }
     halo_live_time(live, HALO_LIVE_FILTER, halo_now_ns() - item->entered);
     if (item->track == 0) {
-        halo_live_count_left(live, lineup->epoch);
+        halo_live_count_left(live, lineup);
         give_snapshots(live, picture);
         note_place(live, picture);
     }

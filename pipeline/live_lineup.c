@@ -108,6 +108,7 @@ static int make_up(struct halo_live_shape *shape, const struct halo_live *live,
     par->color_space = AVCOL_SPC_UNSPECIFIED;
     video->time_base = HALO_LIVE_TIME;
     shape->input = halo_track_gate_input(video, (enum halo_privacy)live->settings.privacy);
+    shape->input.min_coverage = live->settings.min_coverage;
     shape->framerate = (AVRational){HALO_DEFAULT_RATE, 1}; /* MPEG-4 cannot be without */
     shape->aspect = (AVRational){0, 1};
     shape->made_up = true;
@@ -126,6 +127,7 @@ static int describe(struct halo_live_shape *shape, const struct halo_live *live,
         shape->framerate = (AVRational){0, 1};
     shape->aspect = av_guess_sample_aspect_ratio(in->format, in->video, NULL);
     shape->input = halo_track_gate_input(in->video, (enum halo_privacy)live->settings.privacy);
+    shape->input.min_coverage = live->settings.min_coverage;
     shape->input.unsure = in->unsure;
     return in->source ? halo_hdr_find(&shape->hdr, in->source, in->video, err) : 0;
 }

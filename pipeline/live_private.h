@@ -454,7 +454,7 @@ void *halo_live_aside_main(void *arg);
 void halo_live_count(struct halo_live *live, int64_t *what, int64_t by); /* a field of stats */
 void halo_live_drop(struct halo_live *live, enum halo_drop why, int64_t count);
 void halo_live_time(struct halo_live *live, enum halo_live_stage stage, int64_t ns);
-void halo_live_count_left(struct halo_live *live, int64_t epoch);
+void halo_live_count_left(struct halo_live *live, const struct halo_lineup *lineup);
 
 /* ---- live_stands.c ---- */
 /* Around a call that waits for nobody. fault: the kind of kernels/fault.h that never returns. */

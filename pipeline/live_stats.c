@@ -33,11 +33,13 @@ void halo_live_time(struct halo_live *live, enum halo_live_stage stage, int64_t 
     pthread_mutex_unlock(&live->counting);
 }
 
-void halo_live_count_left(struct halo_live *live, int64_t epoch)
+void halo_live_count_left(struct halo_live *live, const struct halo_lineup *lineup)
 {
     pthread_mutex_lock(&live->counting);
     live->stats.filtered++;
-    live->stats.epoch = epoch;
+    live->stats.epoch = lineup->epoch;
+    for (int i = 0; i < lineup->chains; i++)
+        live->stats.coverage[i] = *halo_gate_coverage(lineup->gate[lineup->of[i]]);
     live->stats.moved_at = halo_now_ns();
     live->left[live->left_count++ % HALO_LIVE_RATE] = live->stats.moved_at;
     pthread_mutex_unlock(&live->counting);

@@ -88,64 +88,96 @@ static int place_of(const struct halo_chain *chain, int f)
     return f;
 }
 
+/* Places of the picture, by what applies there: the filters of one region and those without any. */
 struct judge {
     const struct halo_planned_chain *planned;
-    int place[HALO_MAX_FILTERS];  /* of each filter */
-    int places[HALO_MAX_FILTERS]; /* all that are some filter's; -1 alone where none has a region */
-    int count;                    /* of places */
-    struct halo_response response; /* of one filter */
-    struct halo_remains remains[]; /* of a plane, in each place */
+    int place[HALO_MAX_FILTERS];      /* of each filter; -1: everywhere */
+    int places[HALO_MAX_FILTERS + 1]; /* the regions that there are, and at last -1 */
+    int regions;                      /* how many */
+    struct halo_response response;    /* of one filter */
+    struct halo_remains remains[];    /* of a plane, in each place */
 };
 
-static void find_places(struct judge *j, const struct halo_chain *chain)
+static struct judge *create_judge(const struct halo_planned_chain *planned, struct halo_error *err)
 {
+    const struct halo_chain *chain = planned->chain;
+    struct judge *j = calloc(1, sizeof *j + (size_t)(chain->count + 1) * sizeof j->remains[0]);
+    if (!j) {
+        halo_fail(err, -ENOMEM, "out of memory");
+        return NULL;
+    }
+    j->planned = planned;
     for (int f = 0; f < chain->count; f++) {
         j->place[f] = place_of(chain, f);
         if (j->place[f] == f)
-            j->places[j->count++] = f;
+            j->places[j->regions++] = f;
     }
-    if (j->count == 0)
-        j->places[j->count++] = -1;
+    j->places[j->regions] = -1;
+    return j;
+}
+
+/* What is left of plane p in each place; false: nobody can say. */
+static bool measure(struct judge *j, int p)
+{
+    const struct halo_planned_chain *planned = j->planned;
+    for (int i = 0; i <= j->regions; i++)
+        halo_remains_begin(&j->remains[i], planned->info[p].target.depth);
+    for (int f = 0; f < planned->chain->count; f++) {
+        const struct halo_plane_plan *plan = planned->plan(planned->arg, f, p);
+        if (!plan)
+            return false;
+        if (plan->conv.kind == HALO_CONV_COPY)
+            continue;
+        halo_response_plan(&j->response, plan);
+        for (int i = 0; i <= j->regions; i++)
+            if (j->place[f] < 0 || j->place[f] == j->places[i])
+                halo_remains_add(&j->remains[i], plan, &j->response);
+    }
+    return true;
+}
+
+static double most_of(const struct halo_plane_info *info)
+{
+    const bool is_small = info->chroma && info->log2_sub_x + info->log2_sub_y > 0;
+    return is_small ? most_of_small : most_detail;
 }
 
 static int judge_plane(struct judge *j, int p, struct halo_error *err)
 {
-    const struct halo_planned_chain *planned = j->planned;
-    const struct halo_plane_info *info = &planned->info[p];
-    for (int i = 0; i < j->count; i++)
-        halo_remains_begin(&j->remains[i], info->target.depth);
-    for (int f = 0; f < planned->chain->count; f++) {
-        const struct halo_plane_plan *plan = planned->plan(planned->arg, f, p);
-        if (!plan)
-            return 0;
-        if (plan->conv.kind == HALO_CONV_COPY)
-            continue;
-        halo_response_plan(&j->response, plan);
-        for (int i = 0; i < j->count; i++)
-            if (j->place[f] < 0 || j->place[f] == j->places[i])
-                halo_remains_add(&j->remains[i], plan, &j->response);
-    }
-    const bool is_small = info->chroma && info->log2_sub_x + info->log2_sub_y > 0;
-    const double most = is_small ? most_of_small : most_detail;
-    for (int i = 0; i < j->count; i++)
+    const double most = most_of(&j->planned->info[p]);
+    if (!measure(j, p))
+        return 0;
+    for (int i = 0; i < j->regions || i == 0; i++)
         if (halo_remains_detail(&j->remains[i]) > most)
-            return refuse_weak(planned, j->places[i], p, most, &j->remains[i], err);
+            return refuse_weak(j->planned, j->places[i], p, most, &j->remains[i], err);
     return 0;
 }
 
 static int judge_strictly(const struct halo_planned_chain *planned, struct halo_error *err)
 {
-    const size_t most = (size_t)planned->chain->count;
-    struct judge *j = calloc(1, sizeof *j + most * sizeof j->remains[0]);
-    int code = 0;
-    if (!j)
-        return halo_fail(err, -ENOMEM, "out of memory");
-    j->planned = planned;
-    find_places(j, planned->chain);
+    struct judge *j = create_judge(planned, err);
+    int code = j ? 0 : -ENOMEM;
     for (int p = 0; p < planned->planes && code == 0; p++)
         code = judge_plane(j, p, err);
     free(j);
     return code;
+}
+
+int halo_privacy_hides(const struct halo_planned_chain *planned, int p, bool *ret_all,
+                       bool *ret_regions, struct halo_error *err)
+{
+    struct judge *j = create_judge(planned, err);
+    if (!j)
+        return -ENOMEM;
+    const bool known = measure(j, p);
+    const double most = most_of(&planned->info[p]);
+    *ret_all = known && halo_remains_detail(&j->remains[j->regions]) <= most;
+    for (int f = 0; f < planned->chain->count; f++)
+        ret_regions[f] = false;
+    for (int i = 0; i < j->regions; i++)
+        ret_regions[j->places[i]] = known && halo_remains_detail(&j->remains[i]) <= most;
+    free(j);
+    return 0;
 }
 
 int halo_privacy_judge(const struct halo_planned_chain *planned, enum halo_privacy privacy,
@@ -172,35 +204,44 @@ static const struct halo_plane_plan *plan_one(void *arg, int f, int p)
     const struct halo_filter *filter = &room->planned->chain->filter[f];
     struct halo_plane_info info = room->planned->info[p];
     const struct halo_shapes *shapes = filter->shapes;
+    const struct halo_plane_info *luma = room->planned->info;
     if (shapes && !shapes->feed && !filter->common.invert)
-        halo_shapes_size(shapes->shape, shapes->count, SIDE, SIDE, &info.region_width,
-                         &info.region_height);
+        halo_shapes_size(shapes->shape, shapes->count, luma->width, luma->height,
+                         &info.region_width, &info.region_height);
     return halo_filter_plan(filter, info, &room->plan, &ignored) == 0 ? &room->plan : NULL;
+}
+
+int halo_chain_plan_unseen(struct halo_planned_chain *ret, const struct halo_chain *chain,
+                           int width, int height, bool small_chroma)
+{
+    struct room *room = malloc(sizeof *room);
+    if (!room)
+        return -ENOMEM;
+    *ret = (struct halo_planned_chain){
+        .chain = chain, .planes = PLANES, .plan = plan_one, .arg = room};
+    for (int p = 0; p < PLANES; p++) {
+        const int sub = p > 0 && small_chroma;
+        ret->info[p] = (struct halo_plane_info){.index = p,
+                                                .chroma = p > 0,
+                                                .log2_sub_x = sub,
+                                                .log2_sub_y = sub,
+                                                .width = (width + sub) >> sub,
+                                                .height = (height + sub) >> sub,
+                                                .target.depth = 8};
+    }
+    room->planned = ret;
+    return 0;
 }
 
 /* Sizes shrink in no plane of 4:4:4: what leaves all of those alone leaves any. */
 static int judge_unseen(const struct halo_chain *chain, enum halo_privacy privacy,
                         struct halo_error *err)
 {
-    const int shift = privacy == HALO_PRIVACY_STRICT;
-    struct room *room = malloc(sizeof *room);
-    if (!room)
+    struct halo_planned_chain planned;
+    if (halo_chain_plan_unseen(&planned, chain, SIDE, SIDE, privacy == HALO_PRIVACY_STRICT) < 0)
         return halo_fail(err, -ENOMEM, "out of memory");
-    struct halo_planned_chain planned = {
-        .chain = chain, .planes = PLANES, .plan = plan_one, .arg = room};
-    for (int p = 0; p < PLANES; p++) {
-        const int sub = p > 0 ? shift : 0;
-        planned.info[p] = (struct halo_plane_info){.index = p,
-                                                   .chroma = p > 0,
-                                                   .log2_sub_x = sub,
-                                                   .log2_sub_y = sub,
-                                                   .width = SIDE >> sub,
-                                                   .height = SIDE >> sub,
-                                                   .target.depth = 8};
-    }
-    room->planned = &planned;
     const int code = halo_privacy_judge(&planned, privacy, err);
-    free(room);
+    free(planned.arg);
     return code;
 }
 

@@ -30,6 +30,17 @@ struct halo_planned_chain {
 int halo_privacy_judge(const struct halo_planned_chain *planned, enum halo_privacy privacy,
                        struct halo_error *err);
 
+/* Of plane p: *ret_all, whether the filters that apply everywhere leave as little as strict wants,
+ * and of the first filter of each region whether these do with all of that region
+ * (ret_regions[chain->count]; false for all others). 0, or -ENOMEM with err filled. */
+int halo_privacy_hides(const struct halo_planned_chain *planned, int p, bool *ret_all,
+                       bool *ret_regions, struct halo_error *err);
+
+/* For pictures that nobody has seen: three planes of 8 bits, 4:2:0 or 4:4:4. *ret must not move;
+ * free(ret->arg) ends it. -ENOMEM. */
+int halo_chain_plan_unseen(struct halo_planned_chain *ret, const struct halo_chain *chain,
+                           int width, int height, bool small_chroma);
+
 /* Whether pictures leave the chain as they enter it, on every plane, whatever they are: null, and
  * filters whose options leave nothing to do. Any thread. */
 bool halo_chain_is_open(const struct halo_chain *chain);

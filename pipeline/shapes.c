@@ -86,3 +86,21 @@ void halo_shapes_size(const struct halo_shape *shapes, int count, int picture_wi
     *ret_width = some ? fmin(all.x1 - all.x0, picture_width) : picture_width;
     *ret_height = some ? fmin(all.y1 - all.y0, picture_height) : picture_height;
 }
+
+static bool is_pixels(const struct halo_length *length)
+{
+    return !length->relative && length->value != 0;
+}
+
+bool halo_shapes_in_pixels(const struct halo_shapes *shapes)
+{
+    bool has = false;
+    for (int i = 0; shapes && i < shapes->count; i++) {
+        const struct halo_shape *s = &shapes->shape[i];
+        has |=
+            is_pixels(&s->x) || is_pixels(&s->y) || is_pixels(&s->width) || is_pixels(&s->height);
+        for (int corner = 0; corner < s->corners; corner++)
+            has |= is_pixels(&s->corner[corner][0]) || is_pixels(&s->corner[corner][1]);
+    }
+    return has;
+}

@@ -80,6 +80,10 @@ int halo_shapes_load(struct halo_shapes *shapes, struct halo_error *err);
 void halo_shapes_destroy(struct halo_shapes *shapes); /* NULL is nothing to do */
 void halo_shape_finish(struct halo_shape *shape);     /* what one owns */
 
+/* Whether some length is in pixels, so that they lie elsewhere in pictures of another size; not of
+ * NULL. */
+bool halo_shapes_in_pixels(const struct halo_shapes *shapes);
+
 /* A plane of a picture, and how shapes are drawn into it. */
 struct halo_shape_canvas {
     int picture_width, picture_height; /* luma pixels */

@@ -8,8 +8,9 @@ import socket
 import subprocess
 import time
 
-from daemontest import (FFMPEG, HALOCTL, HALOD, PATIENCE, ROUNDS, Control, DaemonTest, Refused,
-                        call, costs_of, halod_environment, is_sanitized, links, main, wait_until)
+from daemontest import (FFMPEG, HALOCTL, HALOD, HEIGHT, PATIENCE, ROUNDS, WIDTH, Control,
+                        DaemonTest, Refused, call, costs_of, halod_environment, is_sanitized, links,
+                        main, wait_until)
 from halotest import plain_clip
 
 
@@ -217,6 +218,58 @@ class Changes(DaemonTest):
                          ['strict', 'changed'])
         self.assertEqual([daemon.state(name) for name in ('one', 'two')], ['running'] * 2)
         self.assertNotIn('privacy off', daemon.told())
+
+    def test_coverage(self):
+        """What is hidden is said everywhere, and too little is refused as soon as it is known."""
+        corner = 'solid=region=rect 0 0 10 10'
+        daemon = self.start({
+            'one': self.stream('one', filters=corner, renditions={
+                'half': {'filters': 'solid=region=rect 0 0 50% 100%'}}),
+            'two': self.stream('two', filters='gblur=sigma=9', min_coverage='50%')},
+            http={'listen': 'unix:' + self.path('http.sock')})
+        for name in ('one', 'two'):
+            daemon.wait_state(name, 'running')
+        part = 100 / (WIDTH * HEIGHT)
+        self.assertTrue(wait_until(lambda: 'coverage' in daemon.status('one')))
+        status = daemon.status('one')
+        self.assertEqual(status['coverage']['planes'], [part] * 3)
+        self.assertFalse(status['coverage']['feed'])
+        self.assertEqual(status['rendition_coverage']['half']['planes'], [0.5] * 3)
+        self.assertEqual([stream['coverage']['words'] for stream in
+                          daemon.control('List')['streams'] if stream['name'] == 'one'],
+                         ['0.13 % of every plane'])
+        metrics = self.fetch('/metrics')
+        self.assertIn('halod_stream_coverage_ratio{stream="one",rendition="half",plane="2"} 0.5',
+                      metrics)
+        self.assertRegex(metrics, r'ratio{stream="one",rendition="",plane="0"} 0\.001302')
+
+        def ctl(*words):
+            return subprocess.run([HALOCTL, '--socket', daemon.path, *words], text=True,
+                                  capture_output=True, timeout=20 * PATIENCE)
+        lines = {line.split()[0]: line for line in ctl('list').stdout.splitlines()}
+        self.assertIn('hides 0.13 % of every plane', lines['one'])
+        self.assertNotIn('hides', lines['two'])
+        self.assertRegex(ctl('status', 'two').stdout, r'(?m)^hides +100 % of every plane$')
+        self.assertEqual(ctl('reload', '--check').stdout.splitlines(), [
+            'stream one: hides a part that depends on the size of the frames or on a mask',
+            'stream one, rendition half: hides 50 % of every plane', 'the settings are right'])
+
+        for chain, says in (('solid=region=rect 0 0 50% 90%', 'hide 45 % of luma'),
+                            (corner, 'hide 0.13 % of luma')):  # the engine knows the size
+            with self.assertRaises(Refused) as refused:
+                daemon.control('Set', name='two', filters=chain)
+            self.assertIn(says + ', and min_coverage asks for 50 %', str(refused.exception))
+            self.assertEqual(daemon.status('two')['filters'], 'gblur=sigma=9')
+        wide = 'solid=region=rect 0 0 50% 100%'
+        daemon.control('Set', name='two', filters=wide)
+        self.assertTrue(wait_until(
+            lambda: daemon.status('two')['coverage']['planes'] == [0.5] * 3))
+        daemon.write({'one': self.stream('one', filters=corner, min_coverage=0.01),
+                      'two': self.stream('two', filters='gblur=sigma=9', min_coverage='50%')})
+        self.assertEqual(daemon.control('Reload')['changed'], ['one'])
+        self.assertTrue(wait_until(  # it is tried again and again, as is every failure
+            lambda: 'min_coverage asks for 1 %' in daemon.status('one')['why']), daemon.told())
+        self.assertEqual(daemon.status('one')['filtered'], 0)
 
     def test_privacy_and_haloctl(self):
         """It says which stream is open, in words and in JSON, and opens none."""

@@ -67,7 +67,10 @@ class ConfigTest(HaloTest):
     def check(self, path, streams, **options):
         run = self.halod('--check-config', path, **options)
         word = 'stream' if streams == 1 else 'streams'
-        self.assertEqual(run.out.decode(), f'{path}: ok, {streams} {word}\n', self.told(run))
+        first, *others = run.out.decode().splitlines()
+        self.assertEqual(first, f'{path}: ok, {streams} {word}', self.told(run))
+        for line in others:
+            self.assertRegex(line, r'^stream \w+(, rendition \w+)?: hides ')
         self.assertEqual(run.err, '', self.told(run))
 
     def wrong(self, path, *lines, option='--check-config', **options):
@@ -299,6 +302,33 @@ class Privacy(ConfigTest):
             with self.subTest(chain):
                 path = self.write(STREAM.replace('solid', chain) + '    privacy: changed\n')
                 self.wrong(path, 'FILE:4: streams.a.filters: ' + self.RAW)
+
+    def test_min_coverage(self):
+        """Regions in percent are judged at once, those in pixels where a camera's size is given."""
+        cases = (('solid=region=rect 0 0 10% 10%', '', '1 % of luma', '2'),
+                 ('solid=planes=1', '    privacy: changed\n', '0 % of plane 1', '2'),
+                 ('solid=region=rect 0 0 20 20', '    capture: {size: 100x200, rotate: 90}\n',
+                  '2 % of luma', '2.5'))
+        for chain, more, part, least in cases:
+            text = STREAM.replace('a.mkv', '/dev/video0' if 'capture' in more else 'a.mkv')
+            text = text.replace('solid', chain) + more + f'    min_coverage: {least}%\n'
+            with self.subTest(text):
+                self.wrong(self.write(text), f'FILE:4: streams.a.filters: these filters hide {part}'
+                           f', and min_coverage asks for {least} %: make their regions larger, or '
+                           'min_coverage smaller')
+        for chain in ('solid=region=rect 0 0 10 10', 'solid', 'solid=region=feed'):
+            text = STREAM.replace('solid', chain) + '    min_coverage: 100%\n    region_feed: {}\n'
+            self.halod('--check-config', self.write(text))
+
+    def test_coverage_is_said(self):
+        path = self.write(
+            STREAM.replace('solid', 'solid=region=feed') +
+            "    region_feed: {}\n    renditions: {r: {filters: 'solid=region=rect 0 0 10% 10%'},\n"
+            "                 s: {filters: gblur=sigma=9}}\n")
+        run = self.halod('--check-config', path)
+        self.assertEqual(run.out.decode(), f'{path}: ok, 1 stream\n'
+                         'stream a: hides what the region feed tells\n'
+                         'stream a, rendition r: hides 1 % of every plane\n')
 
     def test_off(self):
         for chain in ('"null"', 'none', '["null"]', 'gblur=sigma=0', 'solid'):

@@ -146,7 +146,7 @@ static int reload(struct ctl *ctl, char **words, int count)
     static const char *const kinds[] = {"added", "removed", "changed", "set"};
     json_t *result = NULL, *value;
     const char *key;
-    size_t changes = 0;
+    size_t changes = 0, row;
     (void)words;
     (void)count;
     const int rc = ctl_call(ctl, HALO_METHOD_RELOAD,
@@ -162,6 +162,12 @@ static int reload(struct ctl *ctl, char **words, int count)
         print_names(result, kinds[i]);
     json_object_foreach (result, key, value)
         changes += json_array_size(value);
+    json_array_foreach (json_object_get(result, "coverage"), row, value) {
+        const char *rendition = ctl_text(value, "rendition");
+        printf("stream %s%s%s: hides %s\n", ctl_text(value, "stream"),
+               *rendition ? ", rendition " : "", rendition,
+               ctl_text(json_object_get(value, "coverage"), "words"));
+    }
     if (ctl->check)
         puts("the settings are right");
     else if (!changes)

@@ -69,6 +69,9 @@ int ctl_end_print(void);
 /* Text of a field, "" where there is none; control characters are shown as '?'. Valid until the
  * eighth call after this one. */
 const char *ctl_text(const json_t *object, const char *key);
+/* How much its filters hide, in words, "" where it is not known; parts_only: and where it is all.
+ * Valid as ctl_text(). */
+const char *ctl_coverage(const json_t *stream, bool parts_only);
 /* What is to be said of a stream beside its state, or "". Valid until the second call after this
  * one. */
 const char *ctl_why(const json_t *stream);

@@ -232,6 +232,8 @@ void ctl_print_stream(const json_t *stream, FILE *to)
     size_t i;
     for (size_t k = 0; k < sizeof(texts) / sizeof(texts[0]); k++)
         print_text(stream, texts[k], to);
+    if (*ctl_coverage(stream, false))
+        fprintf(to, "%-10s %s\n", "hides", ctl_coverage(stream, false));
     print_lacks(json_object_get(stream, "degraded"), to);
     write_gpu(gpu, sizeof gpu, stream, "%.0f: %.1f of %.1f GiB used");
     if (gpu[0])

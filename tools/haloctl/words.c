@@ -46,15 +46,28 @@ const char *ctl_text(const json_t *object, const char *key)
     return text;
 }
 
+const char *ctl_coverage(const json_t *stream, bool parts_only)
+{
+    const json_t *coverage = json_object_get(stream, "coverage"), *part;
+    const json_t *planes = json_object_get(coverage, "planes");
+    bool whole = json_array_size(planes) > 0;
+    size_t i;
+    json_array_foreach (planes, i, part)
+        whole = whole && json_number_value(part) >= 1;
+    return parts_only && whole ? "" : ctl_text(coverage, "words");
+}
+
 const char *ctl_why(const json_t *stream)
 {
-    static char text[2][1100];
+    static char text[2][2200];
     static int next;
     const char *why = ctl_text(stream, "why");
     const bool off = !strcmp(ctl_text(stream, "privacy"), "off");
+    const char *hides = ctl_coverage(stream, true);
     char *ret = text[next++ % 2];
-    snprintf(ret, sizeof(text[0]), "%s%s%s", off ? "privacy off" : "", off && *why ? "; " : "",
-             why);
+    snprintf(ret, sizeof(text[0]), "%s%s%s%s%s%s", off ? "privacy off" : "",
+             off && (*hides || *why) ? "; " : "", *hides ? "hides " : "", hides,
+             *hides && *why ? "; " : "", why);
     return ret;
 }
 
