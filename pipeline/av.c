@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <libavcodec/avcodec.h>
+#include <libavutil/avstring.h>
 #include <libavutil/log.h>
 #include <libavutil/opt.h>
 #include <libavutil/pixdesc.h>
@@ -93,6 +94,36 @@ int halo_av_check_complaints(const char *name, const struct halo_complaints *com
     return halo_av_check_size(name, size >> 32, size & UINT32_MAX, most, err);
 }
 
+/* Pictures are repaired in a line of a lower level. */
+static bool is_complaint(const struct halo_complaints *c, int level, const char *format)
+{
+    if (level > AV_LOG_ERROR)
+        return av_strstart(format, "concealing ", NULL);
+    for (const char *const *line = c->harmless; line && *line; line++)
+        if (av_strstart(format, *line, NULL))
+            return false;
+    return true;
+}
+
+static void count_decoders(struct halo_complaints *to, int64_t time, int level, const char *format)
+{
+    if ((to->until && time >= to->until) || !is_complaint(to, level, format))
+        return;
+    long long latest = atomic_load(&to->latest);
+    while (latest < time && !atomic_compare_exchange_weak(&to->latest, &latest, time))
+        ;
+    atomic_fetch_add(&to->lines, 1); /* last: who sees it sees its time */
+}
+
+static void count_complaint(void *avcl, const AVClass *class, int level, const char *format)
+{
+    struct halo_complaints *to = complaints_of(avcl, class);
+    if (to && class == avcodec_get_class())
+        count_decoders(to, ((const AVCodecContext *)avcl)->reordered_opaque, level, format);
+    else if (to && level <= AV_LOG_ERROR)
+        atomic_fetch_add(&to->lines, 1);
+}
+
 /* Of hardware decoding that is not set up: the line before says why. */
 static bool is_echo(const char *text)
 {
@@ -104,9 +135,8 @@ static void keep_line(void *avcl, int level, const char *format, va_list args)
 {
     const enum halo_log_level shown = halo_log_get_level();
     const AVClass *class = avcl ? *(const AVClass **)avcl : NULL;
-    struct halo_complaints *to = level <= AV_LOG_ERROR ? complaints_of(avcl, class) : NULL;
-    if (to)
-        atomic_fetch_add(&to->lines, 1);
+    if (level <= AV_LOG_INFO)
+        count_complaint(avcl, class, level, format);
     if (level > AV_LOG_ERROR && shown < HALO_LOG_DEBUG)
         return;
     if (level > AV_LOG_VERBOSE)

@@ -27,10 +27,15 @@ const char *halo_av_last_line(char *text, size_t size);
 void halo_av_init_log(void);
 
 /* Counts the error lines of a decoder or a demuxer: set its context's opaque to one, a decoder's
- * before it is opened. Those that conceal damage say so in no other way. */
+ * before it is opened. Those that conceal damage say so in no other way; frames that they decode
+ * beside others have lost their error flags. Where a decoder's context has the time of its packet
+ * in reordered_opaque, that is kept: its threads have copies of it. */
 struct halo_complaints {
     atomic_int lines;
     atomic_llong too_large; /* width << 32 | height of pictures that max_pixels refused; 0: none */
+    atomic_llong latest;    /* time of a packet in a line; INT64_MIN: no line */
+    long long until;        /* lines of packets from this time on do not count; 0: all count */
+    const char *const *harmless; /* beginnings of lines that do not count, up to NULL; or NULL */
 };
 
 /* Where decoders without an opaque note what is too large, those of avformat_find_stream_info()

@@ -16,6 +16,7 @@
 #include "pipeline/raw_picture.h"
 
 enum {
+    EARLY = 64,         /* more than decoders hold back: 16 threads and 16 pictures to reorder */
     MAX_SKIPPED = 1000, /* packets: a demuxer that marks no key frames must not hide the stream */
 };
 
@@ -34,8 +35,13 @@ struct halo_decoder {
     struct halo_complaints complaints;
     int known_complaints; /* up to the last good picture */
     int traits;
-    int skipped; /* packets before the first key frame */
-    bool started, tolerate;
+    int skipped;               /* packets before the first key frame */
+    int64_t from;              /* of what counts: -ss, then the first picture delivered */
+    int64_t early[EARLY];      /* times of the newest packets before the first picture; a ring */
+    int64_t packets, pictures; /* of those times that count */
+    bool started, delivered, interlaced;
+    bool seeks;        /* from is -ss until the first picture is delivered */
+    bool begins_whole; /* its container has the headers, and begins with a picture to start at */
     char refusal[200]; /* of the hw that there was */
 };
 
@@ -134,6 +140,12 @@ int halo_decoder_open(struct halo_decoder **ret, const char *name, AVStream *str
     d->started = !(d->traits & HALO_STARTS_MIDWAY);
     d->stream = stream;
     d->damage = damage;
+    d->from = INT64_MIN;
+    d->begins_whole = (d->traits & HALO_ONE_FOR_ONE) && stream->codecpar->extradata_size > 0 &&
+                      stream->codecpar->extradata[0] == 1;
+    d->complaints.latest = INT64_MIN;
+    d->complaints.until = INT64_MAX;
+    d->complaints.harmless = halo_decode_harmless(stream->codecpar->codec_id);
     d->last_pts = d->packet_time = AV_NOPTS_VALUE;
     d->hw = halo_decode_hw_create(&d->settings.hw, stream);
     int r = halo_av_check_size(name, stream->codecpar->width, stream->codecpar->height,
@@ -164,9 +176,27 @@ const char *halo_decoder_refusal(const struct halo_decoder *d)
     return d->hw ? halo_decode_hw_refusal(d->hw) : d->refusal;
 }
 
-void halo_decoder_tolerate(struct halo_decoder *d, bool tolerate)
+void halo_decoder_set_window(struct halo_decoder *d, int64_t from, int64_t until)
 {
-    d->tolerate = tolerate;
+    d->from = from;
+    d->seeks = from != INT64_MIN;
+    d->complaints.until = until;
+}
+
+/* Since the last time the decoder complained of a packet that counts. Threads of frames are ahead
+ * of what is delivered, so it may be one of a later picture; at the end all have spoken. */
+static bool complains(struct halo_decoder *d)
+{
+    const int lines = atomic_load(&d->complaints.lines);
+    const bool more = lines != d->known_complaints;
+    d->known_complaints = lines;
+    return more && atomic_load(&d->complaints.latest) >= d->from;
+}
+
+/* A packet failed, one before -ss: which it was is not known, but the decoder complained. */
+static bool is_tolerated(const struct halo_decoder *d)
+{
+    return d->seeks && !d->delivered && atomic_load(&d->complaints.latest) < d->from;
 }
 
 /* No damage of the input's, whatever is tolerated: -EIO with err filled. */
@@ -197,6 +227,26 @@ static int fail_damaged(struct halo_decoder *d, int64_t ts, int averror, struct 
     return halo_damage_meet(d->damage, ret, err);
 }
 
+/* Packets that are shown, of times from the first picture on: leading ones lack references. */
+static void count_packet(struct halo_decoder *d, const AVPacket *pkt)
+{
+    if (d->begins_whole && d->from == INT64_MIN && d->packet_time != AV_NOPTS_VALUE)
+        d->from = d->packet_time;
+    if (pkt->flags & AV_PKT_FLAG_DISCARD)
+        return;
+    if (!d->delivered)
+        d->early[d->packets % EARLY] = d->packet_time;
+    d->packets += !d->delivered || d->packet_time == AV_NOPTS_VALUE || d->packet_time >= d->from;
+}
+
+static void count_early(struct halo_decoder *d)
+{
+    const int64_t early = FFMIN(d->packets, EARLY);
+    d->packets = 0;
+    for (int i = 0; i < early; i++)
+        d->packets += d->early[i] == AV_NOPTS_VALUE || d->early[i] >= d->from;
+}
+
 int halo_decoder_send(struct halo_decoder *d, const AVPacket *pkt, struct halo_error *err)
 {
     if (pkt && !d->started) {
@@ -205,13 +255,17 @@ int halo_decoder_send(struct halo_decoder *d, const AVPacket *pkt, struct halo_e
             d->skipped++;
             return 0;
         }
-        if (d->skipped && !d->tolerate)
+        if (d->skipped && !d->seeks)
             halo_log(HALO_LOG_WARNING,
                      "%s: stream %d begins with %d packets before its first key frame: skipped",
                      d->name, d->stream->index, d->skipped);
     }
     if (pkt)
         d->packet_time = pkt->pts != AV_NOPTS_VALUE ? pkt->pts : pkt->dts;
+    if (pkt)
+        count_packet(d, pkt);
+    d->codec->reordered_opaque =
+        d->packet_time == AV_NOPTS_VALUE ? d->complaints.until - 1 : d->packet_time;
     int r = avcodec_send_packet(d->codec, pkt);
     if (d->hw && halo_decode_hw_opened(d->hw) < 0)
         return halo_fail(err, -ECANCELED, "%s: stopped before its decoder was opened", d->name);
@@ -225,7 +279,7 @@ int halo_decoder_send(struct halo_decoder *d, const AVPacket *pkt, struct halo_e
     }
     if (r >= 0 || (r == AVERROR_EOF && !pkt))
         return 0;
-    return d->tolerate ? check_device(d, err) : fail_damaged(d, d->packet_time, r, err);
+    return is_tolerated(d) ? check_device(d, err) : fail_damaged(d, d->packet_time, r, err);
 }
 
 /* Every picture has a time: its own, or one frame after the picture before. */
@@ -239,6 +293,48 @@ static void set_time(struct halo_decoder *d, AVFrame *frame)
         pts = d->last_pts == AV_NOPTS_VALUE ? 0 : d->last_pts + FFMAX(d->last_duration, 1);
     d->last_pts = frame->pts = pts;
     d->last_duration = duration;
+}
+
+/* Where threads decode frames beside each other their error flags come and go by chance. */
+static bool has_flags(const struct halo_decoder *d)
+{
+    const bool by_chance = (d->traits & HALO_HONEST) && !d->settings.live &&
+                           (d->codec->codec->capabilities & AV_CODEC_CAP_FRAME_THREADS);
+    return !by_chance &&
+           (d->frame->decode_error_flags || (d->frame->flags & AV_FRAME_FLAG_CORRUPT));
+}
+
+/* Before the first picture that is shown, recordings that begin midway lack references. */
+static bool is_broken(struct halo_decoder *d)
+{
+    const int64_t pts = d->frame->pts;
+    if (!d->delivered && pts < d->from)
+        return false;
+    if (!d->delivered) {
+        d->from = d->begins_whole ? d->from : pts;
+        count_early(d);
+    }
+    d->delivered = true;
+    d->interlaced |= d->frame->interlaced_frame;
+    d->pictures++;
+    return has_flags(d) || ((d->traits & HALO_HONEST) && complains(d));
+}
+
+/* Where headers are damaged the decoder drops pictures as out of order and says nothing. Some are
+ * dropped where recordings are joined. */
+static bool lacks_pictures(const struct halo_decoder *d)
+{
+    const int64_t due = d->interlaced ? d->packets / 2 : d->packets;
+    return (d->traits & HALO_ONE_FOR_ONE) && d->delivered && (due - d->pictures) * 10 > due;
+}
+
+/* Once: what is asked again is whole. */
+static bool is_broken_at_end(struct halo_decoder *d)
+{
+    const bool broken =
+        d->delivered && (((d->traits & HALO_HONEST) && complains(d)) || lacks_pictures(d));
+    d->pictures = d->packets;
+    return broken;
 }
 
 /* What software would have decoded to; and to the host, where the lanes cannot take it. */
@@ -272,9 +368,11 @@ int halo_decoder_receive(struct halo_decoder *d, struct halo_raw_picture **ret,
         r = avcodec_receive_frame(d->codec, d->frame);
         if (d->hw && halo_decode_hw_opened(d->hw) < 0)
             return halo_fail(err, -ECANCELED, "%s: stopped before its decoder was opened", d->name);
+        if (r == AVERROR_EOF && is_broken_at_end(d))
+            return fail_damaged(d, d->last_pts, AVERROR_INVALIDDATA, err);
         if (r == AVERROR(EAGAIN) || r == AVERROR_EOF)
             return 0;
-        if (r < 0 && d->tolerate)
+        if (r < 0 && is_tolerated(d))
             return check_device(d, err);
         if (r < 0)
             damaged = fail_damaged(d, d->packet_time, r, err);
@@ -282,11 +380,8 @@ int halo_decoder_receive(struct halo_decoder *d, struct halo_raw_picture **ret,
     if (damaged < 0)
         return damaged;
     set_time(d, d->frame);
-    const int complaints = atomic_load(&d->complaints.lines);
-    const bool broken = d->frame->decode_error_flags || (d->frame->flags & AV_FRAME_FLAG_CORRUPT) ||
-                        (complaints != d->known_complaints && (d->traits & HALO_HONEST));
-    d->known_complaints = complaints;
-    if (broken && !d->tolerate)
+    const bool broken = is_broken(d);
+    if (broken)
         damaged = fail_damaged(d, d->frame->pts, AVERROR_INVALIDDATA, err);
     if (damaged < 0 || (broken && d->settings.whole)) {
         av_frame_unref(d->frame);

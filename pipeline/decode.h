@@ -52,7 +52,8 @@ void halo_raw_picture_move(struct halo_raw_picture *raw, int64_t pts, AVRational
                            AVRational to);
 void halo_raw_picture_destroy(struct halo_raw_picture *raw);
 
-/* Damage before -ss is not the user's: until this is told false, pictures with errors pass. */
-void halo_decoder_tolerate(struct halo_decoder *d, bool tolerate);
+/* Damage before -ss and behind -t is not the user's: only pictures of times from <= t < until count
+ * (in the stream's time base; INT64_MIN and INT64_MAX: all). Before the first packet. */
+void halo_decoder_set_window(struct halo_decoder *d, int64_t from, int64_t until);
 
 #endif

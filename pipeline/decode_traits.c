@@ -11,8 +11,8 @@ int halo_decode_traits(enum AVCodecID id)
         int traits;
     } known[] = {
         {AV_CODEC_ID_H264,
-         HALO_STARTS_MIDWAY | HALO_FUSSY | HALO_EXACT}, /* damage is in each frame's flags */
-        {AV_CODEC_ID_TIFF, HALO_FUSSY},                 /* unknown tags */
+         HALO_STARTS_MIDWAY | HALO_HONEST | HALO_FUSSY | HALO_EXACT | HALO_ONE_FOR_ONE},
+        {AV_CODEC_ID_TIFF, HALO_FUSSY}, /* unknown tags */
         {AV_CODEC_ID_HEVC, HALO_STARTS_MIDWAY | HALO_HONEST | HALO_EXACT},
         {AV_CODEC_ID_MPEG1VIDEO, HALO_STARTS_MIDWAY | HALO_HONEST | HALO_FUSSY_ON_GPU},
         {AV_CODEC_ID_MPEG2VIDEO, HALO_STARTS_MIDWAY | HALO_HONEST | HALO_FUSSY_ON_GPU},
@@ -23,6 +23,7 @@ int halo_decode_traits(enum AVCodecID id)
         {AV_CODEC_ID_VP9, HALO_STARTS_MIDWAY | HALO_HONEST | HALO_EXACT},
         {AV_CODEC_ID_AV1, HALO_STARTS_MIDWAY | HALO_HONEST | HALO_EXACT},
         {AV_CODEC_ID_THEORA, HALO_HONEST},
+        {AV_CODEC_ID_GIF, HALO_HONEST},
         {AV_CODEC_ID_FFV1, HALO_HONEST},
         {AV_CODEC_ID_HUFFYUV, HALO_HONEST},
         {AV_CODEC_ID_FFVHUFF, HALO_HONEST},
@@ -40,4 +41,20 @@ int halo_decode_traits(enum AVCodecID id)
         if (known[i].id == id)
             return known[i].traits;
     return 0;
+}
+
+/* What H.264 streams say about themselves, and references that are gone where they were to go. */
+const char *const *halo_decode_harmless(enum AVCodecID id)
+{
+    static const char *const h264[] = {"SEI type",
+                                       "Invalid SEI",
+                                       "Unsupported",
+                                       "Late SEI",
+                                       "Error processing",
+                                       "Picture timing SEI",
+                                       "mmco: unref",
+                                       "number of reference frames",
+                                       "non-existing SPS %d referenced in buffering period",
+                                       NULL};
+    return id == AV_CODEC_ID_H264 ? h264 : NULL;
 }

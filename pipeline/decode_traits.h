@@ -12,9 +12,14 @@ enum halo_decode_traits {
     HALO_EXACT = 8,         /* the standard fixes every bit of its pictures */
     HALO_FUSSY_ON_GPU = 16, /* so it does where the GPU decodes */
     HALO_BRITTLE = 32,      /* asked to stop at errors, its decoder aborts in threads of frames */
+    HALO_ONE_FOR_ONE = 64,  /* each packet is a picture, or a field of one */
 };
 
 /* A set of them; 0 for what is not known. Any thread. */
 int halo_decode_traits(enum AVCodecID id);
+
+/* Beginnings of an honest decoder's error lines that mean no damage to pictures, up to NULL; or
+ * NULL. Any thread. */
+const char *const *halo_decode_harmless(enum AVCodecID id);
 
 #endif

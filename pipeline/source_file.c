@@ -352,6 +352,15 @@ int halo_source_window(const struct halo_source *s, int64_t shifted, AVRational 
     return s->end != INT64_MAX && av_compare_ts(before, tb, s->end, AV_TIME_BASE_Q) >= 0 ? 1 : 0;
 }
 
+void halo_source_bounds(const struct halo_source *s, AVRational tb, int64_t *ret_from,
+                        int64_t *ret_until)
+{
+    *ret_from = s->settings->seek >= 0 ? av_rescale_q(s->offset, AV_TIME_BASE_Q, tb) : INT64_MIN;
+    *ret_until = s->end == INT64_MAX
+                     ? INT64_MAX
+                     : av_rescale_q_rnd(s->end + s->offset, AV_TIME_BASE_Q, tb, AV_ROUND_UP);
+}
+
 double halo_source_duration(const struct halo_source *s)
 {
     if (s->format->duration == AV_NOPTS_VALUE || s->format->duration <= 0)

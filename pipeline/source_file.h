@@ -55,6 +55,11 @@ int64_t halo_source_shift(const struct halo_source *s, int64_t ts, AVRational tb
 /* Where a moved time lies: -1 before -ss, 1 at or after the end that -t asks for, else 0. */
 int halo_source_window(const struct halo_source *s, int64_t shifted, AVRational tb);
 
+/* The times of the input, in tb, that lie inside: *ret_from <= ts < *ret_until; INT64_MIN and
+ * INT64_MAX without -ss and -t. After halo_source_lift. */
+void halo_source_bounds(const struct halo_source *s, AVRational tb, int64_t *ret_from,
+                        int64_t *ret_until);
+
 /* Where -t ends it on the moved line, in AV_TIME_BASE; INT64_MAX without -t. */
 int64_t halo_source_end(const struct halo_source *s);
 

@@ -104,6 +104,35 @@ static int64_t matroska_end(AVIOContext *pb)
     return size < 0 ? -1 : avio_tell(pb) + size;
 }
 
+/* Behind the beginning of a Matroska segment: elements that are known follow one another up to its
+ * end, those inside clusters too where `deep`. 0, or the place where none begins. */
+static int64_t broken_element(AVIOContext *pb, int64_t end, bool deep)
+{
+    enum { CLUSTER = 0x1F43B675 };
+    static const int64_t known[] = {CLUSTER,    0x114D9B74, 0x1549A966, 0x1654AE6B, 0x1C53BB6B,
+                                    0x1941A469, 0x1043A770, 0x1254C367, 0xEC,       0xBF,
+                                    0xE7,       0xA3,       0xA0,       0xAB,       0xA7,
+                                    0x5854,     0xAF};
+    int64_t cluster_end = -1, at;
+    while ((at = avio_tell(pb)) < end) {
+        const int64_t id = ebml_number(pb, true), size = ebml_number(pb, false);
+        const bool outer = id > 0xFFFF, any = id == 0xEC || id == 0xBF;
+        bool is_known = false;
+        for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+            is_known |= id == known[i];
+        if (!is_known || (size < 0 && id != CLUSTER) || (outer && at < cluster_end) ||
+            (!outer && !any && at == cluster_end))
+            return at;
+        if (id == CLUSTER && size < 0 && !deep)
+            return 0; /* nothing says where it ends */
+        if (id == CLUSTER)
+            cluster_end = size < 0 ? -1 : avio_tell(pb) + size;
+        if ((id != CLUSTER || !deep) && avio_skip(pb, size) < 0)
+            return at;
+    }
+    return at == end ? 0 : end;
+}
+
 /* Long AVI files are several RIFF chunks, one after the other. */
 static int64_t riff_end(AVIOContext *pb, int64_t size)
 {
@@ -127,11 +156,98 @@ static bool has_all_bytes(AVFormatContext *f)
     if (size <= 0 || avio_seek(pb, 0, SEEK_SET) < 0)
         return false;
     int64_t end = -1;
-    if (av_match_name("matroska", f->iformat->name))
-        end = matroska_end(pb);
-    else if (!strcmp(f->iformat->name, "avi"))
+    if (av_match_name("matroska", f->iformat->name) && (end = matroska_end(pb)) > 0 &&
+        broken_element(pb, end, true))
+        return false;
+    if (!strcmp(f->iformat->name, "avi"))
         end = riff_end(pb, size);
     return end > 0 && end <= size;
+}
+
+/* ---- pieces that follow one another ---- */
+
+/* The boxes of a fragmented MP4, whose header counts nothing: 0, or the place where none begins. */
+static int64_t broken_box(AVIOContext *pb, int64_t size)
+{
+    bool fragmented = false;
+    int64_t at = 0;
+    while (at + 8 <= size && avio_seek(pb, at, SEEK_SET) >= 0) {
+        int64_t length = avio_rb32(pb);
+        const uint32_t type = avio_rb32(pb);
+        if (length == 1)
+            length = (int64_t)avio_rb64(pb);
+        for (int shift = 0; shift < 32; shift += 8)
+            if ((type >> shift & 0xff) < ' ' || length < 0)
+                return fragmented ? at : 0;
+        fragmented |= type == MKBETAG('m', 'o', 'o', 'f');
+        if (length == 0) /* up to the end */
+            return 0;
+        if (length < 8 || length > size - at)
+            return fragmented ? at : 0;
+        at += length;
+    }
+    return 0;
+}
+
+/* The length of a GIF's colour table, from the byte that says it. */
+static int64_t gif_colours(int flags)
+{
+    return flags & 0x80 ? INT64_C(3) << ((flags & 7) + 1) : 0;
+}
+
+/* The blocks of a GIF up to its trailer: 0, or the place where none begins. */
+static int64_t broken_gif(AVIOContext *pb)
+{
+    enum { HEADER = 10, EXTENSION = 0x21, IMAGE = 0x2c, TRAILER = 0x3b };
+    avio_skip(pb, HEADER);
+    int flags = avio_r8(pb);
+    avio_skip(pb, 2 + gif_colours(flags));
+    for (;;) {
+        const int kind = avio_r8(pb);
+        if (kind == TRAILER)
+            return 0;
+        if ((kind != EXTENSION && kind != IMAGE && kind != 0) || avio_feof(pb))
+            return avio_tell(pb);
+        if (kind == 0) /* some writers pad */
+            continue;
+        if (kind == IMAGE) {
+            avio_skip(pb, 8);
+            flags = avio_r8(pb);
+            avio_skip(pb, gif_colours(flags));
+        }
+        avio_skip(pb, 1); /* what kind of extension; how the image is coded */
+        for (int length; (length = avio_r8(pb)) > 0 && !avio_feof(pb);)
+            avio_skip(pb, length);
+    }
+}
+
+static int64_t broken_matroska(AVIOContext *pb, int64_t size)
+{
+    const int64_t end = matroska_end(pb);
+    return end > 0 && end <= size ? broken_element(pb, end, false) : 0;
+}
+
+/* Demuxers look for the next piece where one does not follow the other, or end there. */
+static int check_pieces(const struct halo_whole *w, const char *name, struct halo_error *err)
+{
+    AVIOContext *pb = w->format->pb;
+    const int64_t size = pb && (pb->seekable & AVIO_SEEKABLE_NORMAL) ? avio_size(pb) : -1;
+    char clock[32];
+    int64_t at = 0;
+    if (size <= 0 || avio_seek(pb, 0, SEEK_SET) < 0)
+        return 0;
+    if (av_match_name("mov", w->format->iformat->name))
+        at = broken_box(pb, size);
+    else if (!strcmp(w->format->iformat->name, "gif"))
+        at = broken_gif(pb);
+    else if (av_match_name("matroska", w->format->iformat->name))
+        at = broken_matroska(pb, size);
+    if (at <= 0)
+        return 0;
+    return halo_fail(err, -EBADMSG,
+                     "%s: truncated or damaged at %s: what should follow byte %" PRId64
+                     " is not there",
+                     name, halo_av_clock(halo_whole_end(w), clock, sizeof clock), at);
 }
 
 /* ---- counts and lengths ---- */
@@ -192,12 +308,16 @@ static int check_length(const struct halo_whole *w, const char *name, struct hal
 
 int halo_whole_check(const struct halo_whole *w, const char *name, struct halo_error *err)
 {
-    if (has_all_bytes(w->format))
-        return 0;
-    for (int i = 0; i < w->count; i++) {
-        const int ret = check_count(w, w->format->streams[i], name, err);
-        if (ret < 0)
-            return ret;
-    }
-    return check_length(w, name, err);
+    const int pieces = check_pieces(w, name, err);
+    if (pieces < 0)
+        return pieces;
+    int ret = 0;
+    for (int i = 0; i < w->count && ret >= 0; i++)
+        ret = check_count(w, w->format->streams[i], name, err);
+    if (ret >= 0)
+        ret = check_length(w, name, err);
+    if (ret >= 0 || !has_all_bytes(w->format))
+        return ret;
+    *err = (struct halo_error){0};
+    return 0;
 }

@@ -44,7 +44,6 @@ static int drain_decoder(struct halo_stream *s, int index, struct halo_error *er
             halo_source_shift(s->source, halo_raw_picture_pts(raw), t->in->time_base);
         const int where = halo_source_window(s->source, pts, t->in->time_base);
         halo_raw_picture_set_pts(raw, pts);
-        halo_decoder_tolerate(t->decoder, where < 0);
         t->over |= where > 0;
         if (where != 0) {
             halo_raw_picture_destroy(raw);
@@ -144,8 +143,21 @@ static int check_pictures(const struct halo_stream *s, struct halo_error *err)
                      s->settings->seek > 0 ? " at or after -ss" : "");
 }
 
+/* Damage outside of what is asked for is not the user's. */
+static void set_windows(struct halo_stream *s)
+{
+    for (int i = 0; i < s->tracks.count; i++) {
+        const struct halo_track *t = &s->tracks.track[i];
+        int64_t from, until;
+        halo_source_bounds(s->source, t->in->time_base, &from, &until);
+        if (t->role == HALO_ROLE_FILTER)
+            halo_decoder_set_window(t->decoder, from, until);
+    }
+}
+
 int halo_stream_demux(struct halo_stream *s, struct halo_error *err)
 {
+    set_windows(s);
     AVPacket *pkt = av_packet_alloc();
     if (!pkt)
         return halo_fail(err, -ENOMEM, "out of memory");
