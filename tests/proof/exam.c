@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/proof/exact.h"
+
 enum {
     ASKED = 256,  /* that are not confirmed */
     BEHIND = 256, /* pictures that one encoding may be behind another */
@@ -28,6 +30,7 @@ struct proof_exam {
     int count;
     unsigned now, before; /* bits: chains that may be in force; that were until the last one was */
     unsigned number;
+    int last;            /* that a picture was of */
     uint8_t *area[SETS]; /* of cells, NULL: not needed yet */
 };
 
@@ -40,7 +43,7 @@ struct proof_exam *proof_exam_open(const struct proof_exam_settings *settings)
     if (!e)
         abort();
     e->set = *settings;
-    e->now = 1;
+    e->now = settings->foreign ? SETS - 1 : 1;
     e->number = settings->number + BEHIND;
     pthread_mutex_init(&e->lock, NULL);
     for (int i = 0; i < PROOF_POOL; i++)
@@ -119,11 +122,52 @@ static void see_other_shape(struct proof_exam *e, int i, const AVFrame *frame,
     proof_judge_close(j);
 }
 
-bool proof_exam_fits(const struct proof_exam *e, const AVFrame *frame)
+static bool fits(const struct proof_exam *e, const AVFrame *frame)
 {
     const struct proof_exam_settings *s = &e->set;
     return frame->format == (int)s->format && frame->width == s->width &&
            frame->height == s->height;
+}
+
+bool proof_exam_takes(const struct proof_exam *e, const AVFrame *frame, bool raw)
+{
+    return (raw && !e->set.foreign) || fits(e, frame);
+}
+
+static int shades(const AVFrame *frame, int component)
+{
+    const int first = proof_sample_get(frame, component, 0, 0);
+    int other = first;
+    for (int y = 0; y < proof_component_height(frame, component); y++)
+        for (int x = 0; x < proof_component_width(frame, component); x++) {
+            const int value = proof_sample_get(frame, component, x, y);
+            if (value != first && other != first && value != other)
+                return 3;
+            if (value != first)
+                other = value;
+        }
+    return other == first ? 1 : 2;
+}
+
+bool proof_exam_is_card(const struct proof_exam *e, const AVFrame *frame)
+{
+    const AVPixFmtDescriptor *d = av_pix_fmt_desc_get(frame->format);
+    bool ret = e->set.foreign && shades(frame, 0) <= 2;
+    for (int c = 1; ret && c < d->nb_components; c++)
+        ret = shades(frame, c) <= (d->flags & AV_PIX_FMT_FLAG_RGB ? 2 : 1);
+    return ret;
+}
+
+bool proof_exam_read(struct proof_exam_settings *ret, const char *text)
+{
+    char format[40];
+    ret->foreign = true;
+    if (sscanf(text, "%u:%39[a-z0-9]:%dx%d:%u", &ret->first, format, &ret->width, &ret->height,
+               &ret->number) != 5)
+        return false;
+    ret->format = av_get_pix_fmt(format);
+    ret->range = proof_range(ret->format);
+    return ret->format != AV_PIX_FMT_NONE && ret->width > 0 && ret->height > 0;
 }
 
 /* Whichever picture it is: one of the next, or, where the source began anew, of its first. */
@@ -146,7 +190,7 @@ static void see_number(struct proof_exam *e, int i, const AVFrame *frame, struct
 static void see_one(struct proof_exam *e, int i, const AVFrame *frame, struct proof_verdict *ret)
 {
     struct proof_verdict other;
-    if (!proof_exam_fits(e, frame)) {
+    if (!fits(e, frame)) {
         see_other_shape(e, i, frame, ret);
         return;
     }
@@ -210,13 +254,16 @@ void proof_exam_see(struct proof_exam *e, const AVFrame *frame, struct proof_ver
     struct proof_verdict v;
     bool seen = false;
     pthread_mutex_lock(&e->lock);
-    for (int i = 0; i < PROOF_POOL && !(seen && !ret->wrong); i++) {
+    for (int k = 0; k < PROOF_POOL && !(seen && !ret->wrong); k++) {
+        const int i = (e->last + k) % PROOF_POOL;
         if (!(e->now >> i & 1))
             continue;
         see_one(e, i, frame, &v);
         if (!seen || v.wrong < ret->wrong)
             *ret = v;
         seen = true;
+        if (!v.wrong)
+            e->last = i;
     }
     if (ret->wrong)
         say_wrong(e, frame, ret);

@@ -17,6 +17,8 @@ struct proof_exam_settings {
     unsigned number; /* of its first picture */
     bool resized;    /* pictures of other sizes come in between */
     bool feed;
+    bool foreign;   /* seen from outside: all of the pool may be in force at any time, what has not
+                   * the source's format was converted, and cards come in between */
     unsigned first; /* chain of the pool, by number */
     const char *folder;
 };
@@ -37,8 +39,14 @@ void proof_exam_confirm(struct proof_exam *exam, uint64_t id);
 /* A picture that nothing has touched since the filters. What is wrong is printed, at first. */
 void proof_exam_see(struct proof_exam *exam, const AVFrame *frame, struct proof_verdict *ret);
 
-/* It has the source's format and size. */
-bool proof_exam_fits(const struct proof_exam *exam, const AVFrame *frame);
+/* Whether a picture that was encoded without a loss is to be seen so. raw: it never was encoded. */
+bool proof_exam_takes(const struct proof_exam *exam, const AVFrame *frame, bool raw);
+
+/* It has no more than two shades and one colour, as cards have and nothing that is painted. */
+bool proof_exam_is_card(const struct proof_exam *exam, const AVFrame *frame);
+
+/* "FIRST:FORMAT:WxH:NUMBER" of a foreign one, into settings that are zeroed. */
+bool proof_exam_read(struct proof_exam_settings *ret, const char *text);
 
 /* For pictures that were encoded since: cells with all those around them hidden; none, where frame
  * is of another size than the source. What ret leads to lasts as long as exam. */

@@ -84,9 +84,8 @@ static const AVFrame *convert(struct proof_eye *eye, const AVFrame *f)
 
 static bool is_exact(const struct proof_eye *eye, const AVFrame *frame, enum proof_seen kind)
 {
-    if (!eye->exam || !eye->exact || kind == PROOF_CARD)
-        return false;
-    return eye->raw || proof_exam_fits(eye->exam, frame);
+    return eye->exam && eye->exact && kind != PROOF_CARD &&
+           proof_exam_takes(eye->exam, frame, eye->raw);
 }
 
 /* Where cells are looked at. */
@@ -106,6 +105,8 @@ void proof_eye_see(struct proof_eye *eye, const AVFrame *frame, enum proof_seen 
     struct halo_canary_look look;
     struct halo_canary_area room;
     struct proof_verdict verdict;
+    if (is_exact(eye, frame, kind) && proof_exam_is_card(eye->exam, frame))
+        kind = PROOF_CARD;
     if (is_exact(eye, frame, kind)) {
         proof_exam_see(eye->exam, frame, &verdict);
         proof_tally_judge(eye->tally, kind, &verdict);

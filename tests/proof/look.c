@@ -20,7 +20,7 @@ static int open_file(AVFormatContext **ret, const char *name)
     return r < 0 ? r : av_find_best_stream(*ret, AVMEDIA_TYPE_VIDEO, -1, -1, NULL, 0);
 }
 
-static void look_at(struct proof_tally *tally, const char *name)
+static void look_at(struct proof_tally *tally, struct proof_exam *exam, const char *name)
 {
     AVFormatContext *format = NULL;
     AVPacket *pkt = av_packet_alloc();
@@ -32,7 +32,12 @@ static void look_at(struct proof_tally *tally, const char *name)
         atomic_fetch_add(&tally->broken, 1);
     } else {
         struct proof_eye *eye = proof_eye_open(tally, PROOF_FILE);
-        proof_eye_begin(eye, format->streams[stream]->codecpar);
+        const AVCodecParameters *par = format->streams[stream]->codecpar;
+        if (exam)
+            proof_eye_examine(eye, exam,
+                              par->codec_id == AV_CODEC_ID_RAWVIDEO ||
+                                  par->codec_id == AV_CODEC_ID_FFV1);
+        proof_eye_begin(eye, par);
         while (av_read_frame(format, pkt) >= 0) {
             if (pkt->stream_index == stream)
                 proof_eye_take(eye, pkt, PROOF_FILE);
@@ -47,13 +52,13 @@ static void look_at(struct proof_tally *tally, const char *name)
     avformat_close_input(&format);
 }
 
-int proof_look(int count, char **names, const char *folder)
+int proof_look(int count, char **names, struct proof_exam *exam, const char *folder)
 {
     struct proof_tally *tally = proof_tally_create(folder);
     if (!tally)
         return HALO_EXIT_FAILED;
     for (int i = 0; i < count; i++)
-        look_at(tally, names[i]);
+        look_at(tally, exam, names[i]);
     proof_tally_print(tally, false);
     return atomic_load(&tally->leaks) ? HALO_EXIT_FAILED : 0;
 }

@@ -14,6 +14,7 @@
 #include "pipeline/av.h"
 #include "tests/proof/checker.h"
 #include "tests/proof/exact.h"
+#include "tests/proof/exam.h"
 #include "tests/proof/eye.h"
 #include "tests/proof/look.h"
 #include "tests/proof/rounds.h"
@@ -23,7 +24,9 @@ static const char help[] =
     "halo-prove exact [OPTION ...]     the filters alone, in every format, sample by sample\n"
     "halo-prove run [OPTION ...]       streams in this program's processes, under faults\n"
     "halo-prove look FILE ...          pictures that halod has made: files, unix:PATH\n"
+    "halo-prove chains [OPTION ...]    --exam's chains, one a line; their masks are in --out\n"
     "\n"
+    "  --exam E      look, chains: FIRST:FORMAT:WxH:NUMBER of the source and its chains (exam.h)\n"
     "  --frames N    run: pictures to examine, at least (20000); checker: filtered ones\n"
     "  --faults N    run: faults to inject, at least (200)\n"
     "  --leaks N     checker: made in each way (1000)\n"
@@ -47,6 +50,7 @@ static const char help[] =
 struct wish {
     struct proof_rounds rounds;
     long leaks, cases;
+    struct proof_exam_settings exam; /* width 0: none */
     bool verbose, log;
 };
 
@@ -74,15 +78,28 @@ static int backend_of(const char *name)
     return 0;
 }
 
+static const struct option rows[] = {{"frames", 1, NULL, 'f'},
+                                     {"faults", 1, NULL, 'F'},
+                                     {"leaks", 1, NULL, 'l'},
+                                     {"cases", 1, NULL, 'c'},
+                                     {"exam", 1, NULL, 'e'},
+                                     {"points", 1, NULL, 'p'},
+                                     {"seconds", 1, NULL, 't'},
+                                     {"round", 1, NULL, 'r'},
+                                     {"workers", 1, NULL, 'w'},
+                                     {"streams", 1, NULL, 's'},
+                                     {"seed", 1, NULL, 'S'},
+                                     {"backend", 1, NULL, 'b'},
+                                     {"out", 1, NULL, 'o'},
+                                     {"leak", 0, NULL, 'L'},
+                                     {"wish", 1, NULL, 'W'},
+                                     {"verbose", 0, NULL, 'v'},
+                                     {"help", 0, NULL, 'h'},
+                                     {"log", 0, NULL, 'g'},
+                                     {NULL}};
+
 static void parse(struct wish *w, int argc, char **argv)
 {
-    static const struct option rows[] = {
-        {"frames", 1, NULL, 'f'}, {"faults", 1, NULL, 'F'},  {"leaks", 1, NULL, 'l'},
-        {"cases", 1, NULL, 'c'},  {"points", 1, NULL, 'p'},  {"seconds", 1, NULL, 't'},
-        {"round", 1, NULL, 'r'},  {"workers", 1, NULL, 'w'}, {"streams", 1, NULL, 's'},
-        {"seed", 1, NULL, 'S'},   {"backend", 1, NULL, 'b'}, {"out", 1, NULL, 'o'},
-        {"leak", 0, NULL, 'L'},   {"wish", 1, NULL, 'W'},    {"verbose", 0, NULL, 'v'},
-        {"help", 0, NULL, 'h'},   {"log", 0, NULL, 'g'},     {NULL}};
     struct proof_rounds *r = &w->rounds;
     for (int c; (c = getopt_long(argc, argv, "hv", rows, NULL)) != -1;) {
         switch (c) {
@@ -94,6 +111,10 @@ static void parse(struct wish *w, int argc, char **argv)
             break;
         case 'l':
             w->leaks = (long)number(optarg, 1e9);
+            break;
+        case 'e':
+            if (!proof_exam_read(&w->exam, optarg))
+                fail_usage(optarg);
             break;
         case 'c':
             w->cases = (long)number(optarg, 1e9);
@@ -176,6 +197,27 @@ static int run(const struct wish *w)
     return judge(w, tally) ? 0 : HALO_EXIT_FAILED;
 }
 
+static int look(const struct wish *w, int count, char **names)
+{
+    struct proof_exam *exam = w->exam.width ? proof_exam_open(&w->exam) : NULL;
+    const int ret = proof_look(count, names, exam, w->rounds.folder);
+    proof_exam_close(exam);
+    return ret;
+}
+
+/* They are read later, so that masks stay. */
+static int print_chains(const struct wish *w)
+{
+    struct proof_spec spec;
+    for (unsigned i = 0; i < PROOF_POOL; i++) {
+        if (!w->exam.width || !proof_spec_make(&spec, w->exam.first + i, w->exam.width,
+                                               w->exam.height, PROOF_TOLD, w->rounds.folder))
+            fail_usage("chains: --exam and --out");
+        puts(spec.text);
+    }
+    return 0;
+}
+
 static bool check(const struct wish *w)
 {
     const bool cells =
@@ -210,9 +252,11 @@ int main(int argc, char **argv)
     halo_log_set_level(wish.log ? HALO_LOG_INFO : HALO_LOG_QUIET);
     mkdir(wish.rounds.folder, 0777);
     if (!strcmp(what, "look"))
-        return proof_look(argc, argv, wish.rounds.folder);
+        return look(&wish, argc, argv);
     if (argc)
         fail_usage(argv[0]);
+    if (!strcmp(what, "chains"))
+        return print_chains(&wish);
     if (!strcmp(what, "checker"))
         return check(&wish) ? 0 : HALO_EXIT_FAILED;
     if (!strcmp(what, "exact"))

@@ -16,20 +16,47 @@ import subprocess
 import threading
 import time
 
-WIDTH, HEIGHT, RATE = 96, 64, 200
+RATE = 200
 CHAINS = ('gblur=sigma=3', 'gblur=sigma=12', 'boxblur=lr=4:lp=2', 'pixelize=w=16:h=16',
           'avgblur=sizeX=5', 'gblur=sigma=4,sobel')
 PLANS = ('heap:p=0.001,time:p=0.002', 'code:p=0.001', 'submit:p=0.001,finish:p=0.001',
          'upload:p=0.001,download:p=0.001,launch:p=0.001', 'alloc:p=0.002,memory:p=0.01',
          'heap:p=0.0005,code:p=0.0005,skip:p=0.01', 'kill:%d', 'hang:%d', 'illegal:p=0.001', '')
+# Pixel formats as YUV4MPEG2 has them, bytes of a sample, log2 of luma pixels of a chroma sample.
+FORMATS = {'yuv420p': ('420mpeg2', 1, 1, 1), 'yuv422p': ('422', 1, 1, 0),
+           'yuv444p': ('444', 1, 0, 0), 'yuv420p10le': ('420p10', 2, 1, 1),
+           'yuv422p12le': ('422p12', 2, 1, 0), 'yuv444p10le': ('444p10', 2, 0, 0),
+           'gray': ('mono', 1, None, None)}
+SIZES = ((96, 64), (97, 65), (130, 72), (63, 81))
 NEW_BUFFER, RELEASE_BUFFER, CAPS, END = range(4)
+
+
+class Form:
+    """What a stream's pictures are, as their source has them; exam: for halo-prove, or None."""
+
+    def __init__(self, pixels='yuv420p', size=SIZES[0], exam=None):
+        self.pixels, (self.width, self.height), self.exam = pixels, size, exam
+        self.tag, self.sample, self.right, self.down = FORMATS[pixels]
+
+    def packed(self, memory):
+        """A picture without gaps, from one as halod-sockets(7) has it."""
+        ret, at = b'', 0
+        for plane in range(1 if self.right is None else 3):
+            line = self.sample * (-(-self.width >> self.right) if plane else self.width)
+            rows = -(-self.height >> self.down) if plane else self.height
+            stride = -(-line // 4) * 4
+            deep422 = self.right == 1 and self.down == 0 and self.sample > 1
+            even = deep422 or (plane == 0 and self.down == 1)
+            ret += b''.join(memory[at + y * stride:at + y * stride + line] for y in range(rows))
+            at += stride * (rows + rows % 2 if even else rows)
+        return ret
 
 
 class Figures:
     """Sums of what programs have printed, and faults by their points."""
 
     def __init__(self):
-        self.pictures = self.cards = self.broken = self.leaks = 0
+        self.pictures = self.judged = self.cards = self.broken = self.leaks = 0
         self.cell = self.block = 0.0
         self.points, self.kinds = {}, {}
 
@@ -39,7 +66,7 @@ class Figures:
         if not found:
             return False
         values = dict(word.split('=') for word in found.group(1).split())
-        for name in ('pictures', 'cards', 'broken', 'leaks'):
+        for name in ('pictures', 'judged', 'cards', 'broken', 'leaks'):
             setattr(self, name, getattr(self, name) + int(values[name]))
         self.kinds[kind] = self.kinds.get(kind, 0) + int(values['pictures'])
         self.cell = max(self.cell, float(values['cell']))
@@ -62,9 +89,10 @@ class Figures:
 class Eye(threading.Thread):
     """halo-prove at an output, begun again whenever it ends, until close()."""
 
-    def __init__(self, proof, source):
+    def __init__(self, proof, source, form):
         super().__init__(daemon=True)
         self.proof, self.source, self.closed, self.process = proof, source, False, None
+        self.form = form
         self.start()
 
     def run(self):
@@ -73,7 +101,7 @@ class Eye(threading.Thread):
             time.sleep(0.05)
 
     def look(self):
-        self.process = self.proof.looker(self.source)
+        self.process = self.proof.looker([self.source], self.form)
         self.proof.take(self.process.communicate()[0], self.source[-3:])
 
     def close(self):
@@ -88,23 +116,24 @@ class Eye(threading.Thread):
 class PipedEye(Eye):
     """One that gets pictures through this program, as YUV4MPEG2."""
 
-    FORM = 'C420mpeg2'
+    CAMERA = False
 
     def look(self):
         try:
             self.pictures = self.connect()
         except OSError:
             return
-        self.process = self.proof.looker('pipe:0', stdin=subprocess.PIPE)
+        self.process = self.proof.looker(['pipe:0'], self.form, stdin=subprocess.PIPE)
+        tag = '422' if self.CAMERA else self.form.tag
         try:
-            self.process.stdin.write(
-                f'YUV4MPEG2 W{WIDTH} H{HEIGHT} F25:1 Ip A1:1 {self.FORM}\n'.encode())
+            self.process.stdin.write(f'YUV4MPEG2 W{self.form.width} H{self.form.height} F25:1 Ip A1:1 '
+                                     f'C{tag}\n'.encode())
             for picture in self.pictures:
                 self.process.stdin.write(b'FRAME\n' + picture)
         except OSError:
             pass
         self.proof.take(self.process.communicate()[0],
-                        'virtual camera' if self.FORM == 'C422' else '.fd')
+                        'virtual camera' if self.CAMERA else '.fd')
 
 
 class FrameEye(PipedEye):
@@ -141,7 +170,7 @@ class FrameEye(PipedEye):
                 for fd in fds:
                     number, length = struct.unpack('=Q', payload[:8])[0], os.fstat(fd).st_size
                     with mmap.mmap(fd, length, mmap.MAP_SHARED, mmap.PROT_READ) as memory:
-                        picture = memory[:WIDTH * HEIGHT * 3 // 2]
+                        picture = self.form.packed(memory)
                     os.close(fd)
                     client.sendall(struct.pack('=IIQ', RELEASE_BUFFER, 8, number))
                     yield picture
@@ -152,14 +181,14 @@ class FrameEye(PipedEye):
 class CameraEye(PipedEye):
     """A reader of a virtual camera that is played (tests/standin/loopback.c)."""
 
-    FORM = 'C422'
+    CAMERA = True
 
-    def __init__(self, proof, source):
+    def __init__(self, proof, source, form):
         self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.listener.bind(source)
         self.listener.listen()
         self.listener.settimeout(0.5)
-        super().__init__(proof, source)
+        super().__init__(proof, source, form)
 
     def connect(self):
         opened, _ = self.listener.accept()
@@ -167,10 +196,9 @@ class CameraEye(PipedEye):
         opened.recv(100)
         return self.read(opened)
 
-    @staticmethod
-    def read(opened):
+    def read(self, opened):
         while picture := opened.recv(1 << 20):
-            if len(picture) == WIDTH * HEIGHT * 2:
+            if len(picture) == self.form.width * self.form.height * 2:
                 yield picture[0::2] + picture[1::4] + picture[3::4]
 
 
@@ -185,40 +213,58 @@ class Served:
 
     # ---- halo-prove ----
 
-    def looker(self, source, **more):
-        return subprocess.Popen([self.programs('halo-prove'), 'look', '--out', self.folder, source],
+    def looker(self, sources, form, **more):
+        return subprocess.Popen([self.programs('halo-prove'), 'look', '--out', self.folder,
+                                 *(['--exam', form.exam] if form.exam else []), *sources],
                                 stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, **more)
 
     def take(self, out, kind):
         with self.lock:
             self.figures.add(out.decode(errors='replace'), kind)
-            for line in out.decode(errors='replace').splitlines():
-                if line.startswith('LEAK'):
-                    print(line, flush=True)
+            for leak in re.findall(r'^LEAK.*\n(?: .*\n)*', out.decode(errors='replace'), re.M):
+                print(f'from {kind}: {leak}', end='', flush=True)
 
     # ---- the daemon ----
 
     def path(self, name):
         return os.path.join(self.place, name)
 
+    def choose_form(self):
+        """Of stream c, and its chains: with regions, so that its pictures are judged sample by
+        sample."""
+        pixels, size = self.random.choice(sorted(FORMATS)), self.random.choice(SIZES)
+        exam = f'{self.random.randrange(1000000)}:{pixels}:{size[0]}x{size[1]}:{12 * 4096}'
+        done = subprocess.run([self.programs('halo-prove'), 'chains', '--exam', exam, '--out',
+                               self.place], stdout=subprocess.PIPE, check=True)
+        self.chains = {'a': CHAINS, 'b': CHAINS, 'c': done.stdout.decode().splitlines()}
+        self.forms = {'a': Form(), 'b': Form(), 'c': Form(pixels, size, exam)}
+
     def stream(self, name, number, **more):
+        form = self.forms[name]
+        coded = ({'codec': 'ffv1'} if form.exam else {'crf': '12', 'preset': 'ultrafast'})
         outputs = [{'unix': self.path(name + '.nut'), 'video': {'codec': 'raw'}},
                    {'unix': self.path(name + '.fd')},
-                   {'unix': self.path(name + '.ts'), 'video': {'crf': '12', 'preset': 'ultrafast'}},
-                   {'file': self.path(name + '-%s.mkv'), 'segment_time': 2,
-                    'video': {'crf': '12', 'preset': 'ultrafast'}}]
-        if self.loopback:
+                   {'file': self.path(name + '-%s.mkv'), 'segment_time': 2, 'video': coded}]
+        if not form.exam:
+            outputs.append({'unix': self.path(name + '.ts'), 'video': coded})
+        if self.loopback and form.width % 2 == 0:
             outputs.append({'v4l2': f'/dev/video{number}',
-                            'video': {'size': f'{WIDTH}x{HEIGHT}', 'fps': 50}})
-        return {'input': f'test:size={WIDTH}x{HEIGHT}:rate={RATE}:canary={number * 4096}',
-                'filters': self.random.choice(CHAINS), 'backend': self.backend, 'gpu_timeout': 1,
+                            'video': {'size': f'{form.width}x{form.height}', 'fps': 50}})
+        source = f'test:size={form.width}x{form.height}:rate={RATE}:canary={number * 4096}'
+        if form.exam:
+            outputs.append({'unix': self.path(name + '2.nut'), 'video': {'codec': 'raw'},
+                            'rendition': 'other'})
+            more['renditions'] = {'other': {'filters': self.random.choice(self.chains[name])}}
+            source += ':format=' + form.pixels
+        return {'input': source, 'filters': self.random.choice(self.chains[name]),
+                'backend': self.backend, 'gpu_timeout': 1,
                 'on_error': self.random.choice(('card', 'solid', 'last')), 'own_engine': True,
                 'outputs': outputs, **more}
 
     def write(self):
         settings = {'version': 1, 'control': {'path': self.path('control.sock')},
                     'http': {'listen': 'unix:' + self.path('http.sock')},
-                    'streams': {name: self.stream(name, 10 + at) for at, name in enumerate(('a', 'b'))}}
+                    'streams': {name: self.stream(name, 10 + at) for at, name in enumerate('abc')}}
         with open(self.path('halod.yaml~'), 'w', encoding='utf-8') as file:
             json.dump(settings, file)
         os.rename(self.path('halod.yaml~'), self.path('halod.yaml'))
@@ -256,17 +302,17 @@ class Served:
     # ---- what happens to it ----
 
     def act(self, number):
-        name = self.random.choice('ab')
+        name = self.random.choice('abc')
         what = self.random.randrange(8)
         if what < 2:
-            self.haloctl('set', name, 'filters=' + self.random.choice(CHAINS))
+            self.haloctl('set', name, 'filters=' + self.random.choice(self.chains[name]))
             self.figures.fault('set other filters, over the socket')
         elif what == 2:
-            self.haloctl('snapshot', name, self.path(f'shot{number}.png'))
+            self.haloctl('snapshot', name, self.path(f'{name}-shot{number}.png'))
         elif what == 3:
-            self.fetch(f'/{name}/snapshot.jpg', f'http{number}.jpg', 6)
+            self.fetch(f'/{name}/snapshot.jpg', f'{name}-http{number}.jpg', 6)
         elif what == 4:
-            self.fetch(f'/{name}/stream.mjpeg', f'http{number}.mjpeg', 1)
+            self.fetch(f'/{name}/stream.mjpeg', f'{name}-http{number}.mjpeg', 1)
         elif what == 5:
             self.write()
             self.haloctl('reload')
@@ -287,12 +333,14 @@ class Served:
 
     def eyes(self):
         """A device has to be there before the daemon looks for it, other outputs come with it."""
-        ret = [CameraEye(self, self.path(f'video{10 + at}')) for at in range(2)
+        ret = [CameraEye(self, self.path(f'video{10 + at}'), self.forms[name])
+               for at, name in enumerate('abc') if self.forms[name].width % 2 == 0
                ] if self.loopback else []
         yield ret
-        for name in 'ab':
-            ret += [Eye(self, f'unix:{self.path(name)}.nut'), Eye(self, f'unix:{self.path(name)}.ts'),
-                    FrameEye(self, f'{self.path(name)}.fd')]
+        for name, form in self.forms.items():
+            ret += [Eye(self, f'unix:{self.path(name)}.nut', form),
+                    Eye(self, f'unix:{self.path(name)}' + ('2.nut' if form.exam else '.ts'), form),
+                    FrameEye(self, f'{self.path(name)}.fd', form)]
         yield ret
 
     def environment(self):
@@ -310,6 +358,7 @@ class Served:
         shutil.rmtree(self.place, ignore_errors=True)
         os.makedirs(self.place)
         self.rounds += 1
+        self.choose_form()
         self.write()
         eyes = self.eyes()
         opened = next(eyes)
@@ -347,10 +396,9 @@ class Served:
 
     def look_at_files(self):
         for kind, suffix in (('snapshots', 'png'), ('HTTP', 'jpg'), ('HTTP', 'mjpeg'), ('files', 'mkv')):
-            files = [self.path(name) for name in os.listdir(self.place)
-                     if name.endswith('.' + suffix) and os.path.getsize(self.path(name))]
-            if files:
-                done = subprocess.run(
-                    [self.programs('halo-prove'), 'look', '--out', self.folder, *files],
-                    stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
-                self.take(done.stdout, kind)
+            for stream, form in self.forms.items():
+                files = [self.path(name) for name in os.listdir(self.place)
+                         if name.startswith(stream + '-') and name.endswith('.' + suffix) and
+                         os.path.getsize(self.path(name))]
+                if files:
+                    self.take(self.looker(files, form).communicate()[0], kind)

@@ -87,7 +87,7 @@ class Proof(HaloTest):
         self.assertEqual(served.failures, [])
         self.assertEqual(served.figures.leaks, 0)
         self.assertGreater(served.figures.pictures, 200)
-        print(served.figures.kinds)
+        print(served.figures.kinds, 'sample by sample:', served.figures.judged)
 
     def test_usage(self):
         for words in ((), ('what',), ('run', '--frames', 'x'), ('run', 'more'),
