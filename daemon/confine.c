@@ -203,11 +203,12 @@ static int fill(scmp_filter_ctx filter)
     return ret == 0 ? deny_beginnings(filter) : ret;
 }
 
-int halo_confine(struct halo_error *err)
+int halo_confine(const struct halo_files *files, int count, struct halo_error *err)
 {
     struct sigaction action = {.sa_sigaction = on_forbidden, .sa_flags = SA_SIGINFO | SA_NODEFER};
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
         return halo_fail(err, -errno, "new privileges cannot be given up: %s", strerror(errno));
+    const int opened = files ? halo_confine_files(files, count, err) : 0;
     priority = getenv("JOURNAL_STREAM") ? "<3>" : "";
     sigaction(SIGSYS, &action, NULL);
     scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
@@ -215,7 +216,8 @@ int halo_confine(struct halo_error *err)
     if (ret == 0)
         ret = seccomp_load(filter);
     seccomp_release(filter);
-    return ret < 0 ? halo_fail(err, ret, "system calls cannot be given up: %s", strerror(-ret)) : 0;
+    return ret < 0 ? halo_fail(err, ret, "system calls cannot be given up: %s", strerror(-ret))
+                   : opened;
 }
 
 bool halo_confine_is_built(void)

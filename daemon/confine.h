@@ -10,12 +10,14 @@
 
 #include <stdbool.h>
 
+#include "daemon/confine_files.h"
 #include "config/error.h"
 
 /* For this thread and all that it starts: before there are others, and before the first byte of
- * anybody. -errno with err filled: no new privileges, but all
- * calls as before; builds with sanitizers or without libseccomp: 0, likewise. */
-int halo_confine(struct halo_error *err);
+ * anybody. files: all that it may open (confine_files.h); NULL: what it likes. -errno with err
+ * filled: no new privileges, but not all of this; builds with sanitizers or without libseccomp: 0,
+ * and no more than that. */
+int halo_confine(const struct halo_files *files, int count, struct halo_error *err);
 
 /* Whether this build has such a filter. */
 bool halo_confine_is_built(void);

@@ -5,8 +5,10 @@
 
 #include "daemon/confine.h"
 
-int halo_confine(struct halo_error *err)
+int halo_confine(const struct halo_files *files, int count, struct halo_error *err)
 {
+    (void)files;
+    (void)count;
     return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0
                ? halo_fail(err, -errno, "new privileges cannot be given up")
                : 0;

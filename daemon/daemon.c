@@ -12,6 +12,7 @@
 #include "config/log.h"
 #include "daemon/checks.h"
 #include "daemon/commands.h"
+#include "daemon/confine.h"
 #include "daemon/control.h"
 #include "daemon/hide.h"
 #include "daemon/http.h"
@@ -297,6 +298,9 @@ static void run(struct daemon *daemon, struct halo_daemon_settings *settings)
             on_stopped(daemon);
         daemon->code = HALO_EXIT_FAILED;
     } else {
+        const char *lack = halo_confine_is_built() ? halo_confine_files_lack() : NULL;
+        if (lack)
+            halo_log(HALO_LOG_INFO, "engines may open all files of halod's user: %s", lack);
         halo_log(HALO_LOG_INFO, "ready: %d stream%s, control at %s", settings->streams,
                  settings->streams == 1 ? "" : "s", halo_control_path(daemon->control));
         halo_passed_tell_idle();

@@ -17,6 +17,7 @@
 #include "daemon/regions.h"
 #include "kernels/version.h"
 #include "pipeline/av.h"
+#include "pipeline/mask_image.h"
 
 enum {
     LOOK_MS = 50,     /* whether a stream that was stopped has ended */
@@ -182,6 +183,11 @@ static void on_message(void *arg, json_t *message, const int *fds, int count)
 {
     struct engine *engine = arg;
     const char *what = json_string_value(json_object_get(message, "do"));
+    const char *path = json_string_value(json_object_get(message, "path"));
+    if (what && path && count == 1 && !strcmp(what, "mask")) {
+        halo_mask_image_give(path, fds[0]);
+        return;
+    }
     halo_link_close_fds(fds, count);
     if (!what)
         return;
@@ -306,12 +312,29 @@ static void prepare_process(void)
 
 /* Before the first thread, for a filter is a thread's and its children's; before anything is read
  * that others wrote. Devices are opened after it, by whoever comes to them: CUDA and decoders have
- * threads of their own, which a later filter would have to find. */
+ * threads of their own, which a later filter would have to find. Standard input says which files
+ * the streams need. */
 static void confine(void)
 {
     struct halo_error err = {0};
-    if (halo_confine(&err) < 0)
+    json_t *told = json_loadfd(STDIN_FILENO, 0, NULL);
+    const size_t count = json_array_size(told);
+    struct halo_files *files = calloc(count + 1, sizeof *files);
+    if (!files)
+        _exit(HALO_EXIT_FAILED);
+    for (size_t i = 0; i < count; i++) {
+        const json_t *one = json_array_get(told, i);
+        const char *path = json_string_value(json_array_get(one, 0));
+        files[i].path = path ? path : "";
+        files[i].how = (enum halo_files_how)json_integer_value(json_array_get(one, 1));
+    }
+    if (halo_confine(told ? files : NULL, (int)count, &err) < 0)
         halo_log(HALO_LOG_WARNING, "engines run unconfined: %s", err.text);
+    free(files);
+    json_decref(told);
+    const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    dup2(nothing, STDIN_FILENO);
+    close(nothing);
 }
 
 static bool has_link(void)

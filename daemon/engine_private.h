@@ -111,6 +111,9 @@ void engine_gpu_survey(struct engine *engine);
 /* The list for the link; empty where the last look has not come back. */
 json_t *engine_gpu_tell(const struct engine *engine);
 
+/* ---- engine_probe.c ---- */
+void engine_probe(void); /* on the loop; blocks */
+
 /* ---- engine.c ---- */
 void engine_stream_set(struct engine_stream *stream, json_t *message); /* borrowed */
 

@@ -189,6 +189,8 @@ void engine_stream_start(struct engine *engine, const char *name, const char *se
     struct halo_error err = {0};
     if (halo_fault("engine", "call"))
         ptrace(PTRACE_TRACEME, 0, NULL, NULL);
+    if (halo_fault("engine", "probe"))
+        engine_probe();
     struct engine_stream *stream = calloc(1, sizeof *stream);
     if (!stream || halo_stream_settings_read(&stream->settings, settings, &err) < 0) {
         refuse(engine, name, err.code ? err.text : "out of memory");

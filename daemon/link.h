@@ -9,6 +9,7 @@
  * To the engine, "do":
  *   start     stream, settings (text of halo_stream_settings_write(), with the chains in force),
  *             camera (what an engine before told of it, or absent: the same one, and no other)
+ *   mask      path; descriptor: its file, which the engine may not open; before what names it
  *   stop      stream
  *   set       stream, id, chains ["...", ...]: the stream's own, then its renditions'
  *   control   stream, id, control, value: of its camera; answered by set

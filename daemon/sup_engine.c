@@ -80,7 +80,8 @@ static struct sv_engine *make(struct halo_supervisor *sv, const char *name)
     return engine;
 }
 
-struct sv_engine *sv_engine_choose(struct sv_stream *stream)
+/* As sv_engine_choose(), but it may be one that cannot open all the files. */
+static struct sv_engine *engine_of(struct sv_stream *stream)
 {
     struct halo_supervisor *sv = stream->sv;
     const bool on_gpu = wants_gpu(stream);
@@ -171,6 +172,24 @@ void sv_engine_ready(struct sv_engine *engine)
         if (s->engine == engine)
             sv_stream_step(s);
     }
+}
+
+/* One that runs can never open more files than when it started: a stream that needs others gets
+ * another. */
+struct sv_engine *sv_engine_choose(struct sv_stream *stream)
+{
+    struct sv_engine *engine = engine_of(stream);
+    if (!engine || sv_files_cover(engine, &stream->settings))
+        return engine;
+    if (sv_engine_streams(engine) > 0) {
+        stream->apart = true;
+        engine = engine_of(stream);
+    }
+    if (engine && !sv_files_cover(engine, &stream->settings)) {
+        sv_engine_drop(engine);
+        engine = engine_of(stream);
+    }
+    return engine;
 }
 
 /* ---- failures ---- */

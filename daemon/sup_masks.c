@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * The files that a stream's masks come from, so that a reload can tell whether one was changed
- * under the same name. */
+ * under the same name; and their descriptors for engines, which may not open them. */
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "daemon/supervisor_private.h"
 #include "pipeline/filter.h"
@@ -31,6 +33,30 @@ void sv_masks_add(json_t *files, const char *filters)
                 add_file(files, shapes->shape[i].mask->path);
     }
     halo_chain_destroy(chain);
+}
+
+/* What is no file is not opened: some devices do something then. */
+static int open_mask(const char *path)
+{
+    struct stat is;
+    return stat(path, &is) == 0 && S_ISREG(is.st_mode)
+               ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+               : -1;
+}
+
+void sv_masks_send(struct sv_engine *engine, const json_t *masks)
+{
+    const json_t *mask;
+    size_t i;
+    json_array_foreach (masks, i, mask) {
+        const char *path = json_string_value(json_array_get(mask, 0));
+        const int fd = path && sv_engine_is_ready(engine) ? open_mask(path) : -1;
+        if (fd < 0)
+            continue; /* who reads it says so */
+        halo_link_send(engine->process->link, json_pack("{s:s, s:s}", "do", "mask", "path", path),
+                       &fd, 1);
+        close(fd);
+    }
 }
 
 json_t *sv_masks_of(const struct halo_stream_settings *settings)

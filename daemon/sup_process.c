@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -18,7 +19,9 @@ extern char **environ;
 
 static void free_process(uv_handle_t *handle)
 {
-    free(handle->data);
+    struct sv_process *process = handle->data;
+    json_decref(process->files);
+    free(process);
 }
 
 /* Its status is known, or nobody wants it any more. */
@@ -109,13 +112,25 @@ char **sv_process_environment(void)
     return ret;
 }
 
-static int spawn(struct sv_process *process, int fd, char **environment)
+/* What it may open, as its standard input. A descriptor or -errno. */
+static int write_files(const json_t *files)
+{
+    const int fd = memfd_create("files", MFD_CLOEXEC);
+    if (fd < 0)
+        return -errno;
+    if (json_dumpfd(files, fd, JSON_COMPACT) == 0 && lseek(fd, 0, SEEK_SET) == 0)
+        return fd;
+    close(fd);
+    return -ENOMEM;
+}
+
+static int spawn(struct sv_process *process, int files, int fd, char **environment)
 {
     char level[16];
     snprintf(level, sizeof level, "%d", (int)halo_log_get_level());
     char *arguments[] = {"halod", "engine", level, NULL};
     uv_stdio_container_t stdio[HALO_LINK_FD + 1] = {
-        {.flags = UV_IGNORE},
+        {.flags = UV_INHERIT_FD, .data.fd = files},
         {.flags = UV_IGNORE},
         {.flags = UV_INHERIT_FD, .data.fd = STDERR_FILENO},
         {.flags = UV_INHERIT_FD, .data.fd = fd},
@@ -137,12 +152,16 @@ static int start(struct sv_process *process)
     process->handle.data = process;
     char **environment = sv_process_environment();
     const int type = SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK;
-    if (!environment || socketpair(AF_UNIX, type, 0, ends) < 0) {
-        const int ret = environment ? -errno : -ENOMEM;
-        free(process);
+    const int files = environment ? write_files(process->files) : -ENOMEM;
+    if (files < 0 || socketpair(AF_UNIX, type, 0, ends) < 0) {
+        const int ret = files < 0 ? files : -errno;
+        if (files >= 0)
+            close(files);
+        free_process((uv_handle_t *)&process->handle);
         return ret;
     }
-    const int ret = spawn(process, ends[1], environment);
+    const int ret = spawn(process, files, ends[1], environment);
+    close(files);
     close(ends[1]);
     if (ret < 0) { /* libuv has begun with the handle */
         close(ends[0]);
@@ -166,6 +185,7 @@ int sv_process_start(struct sv_engine *engine, struct halo_error *err)
     process->sv = engine->sv;
     process->started = process->heard = sv_now(engine->sv);
     snprintf(process->name, sizeof process->name, "%s", engine->name);
+    process->files = sv_files_of(engine);
     const int ret = start(process);
     if (ret < 0)
         return halo_fail(err, ret, "an engine cannot be started: %s", strerror(-ret));

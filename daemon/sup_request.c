@@ -160,6 +160,7 @@ static int send_set(struct sv_stream *stream, struct sv_request *request)
         json_array_append_new(chains, json_string(request->chain[i]));
         sv_masks_add(request->masks, request->chain[i]);
     }
+    sv_masks_send(stream->engine, request->masks);
     json_object_set_new(message, "id", json_integer((json_int_t)request->id));
     json_object_set_new(message, "chains", chains);
     return sv_engine_send(stream->engine, message);

@@ -168,6 +168,7 @@ static int send_start(struct sv_stream *stream)
     free(text);
     json_decref(stream->masks);
     stream->masks = sv_masks_of(&stream->settings);
+    sv_masks_send(stream->engine, stream->masks);
     if (stream->camera_is)
         json_object_set_new(message, "camera", json_string(stream->camera_is));
     const int ret = sv_engine_send(stream->engine, message);
@@ -261,7 +262,7 @@ void sv_stream_step(struct sv_stream *stream)
 /* What it met so far is over. */
 static void forgive(struct sv_stream *stream)
 {
-    stream->on_cpu = stream->for_memory = stream->no_room = false;
+    stream->on_cpu = stream->for_memory = stream->no_room = stream->apart = false;
     sv_suspect_forget(stream);
 }
 
@@ -346,4 +347,5 @@ void sv_stream_stats(struct sv_stream *stream, const json_t *from)
     look_at_turn(stream);
     sv_lack_look(stream);
     sv_regions_look(stream);
+    sv_files_look(stream);
 }

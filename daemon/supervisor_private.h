@@ -11,6 +11,7 @@
  *   sup_suspects.c   which stream is the reason why engines end
  *   sup_process.c    their processes
  *   sup_message.c    what these say
+ *   sup_files.c      which files they may open
  *   sup_hook.c       programs for the files that they finished
  *   sup_stray.c      what they do that no engine does
  *   sup_request.c    questions to an engine that somebody waits for
@@ -100,6 +101,7 @@ struct sv_process {
     bool worked;   /* a stream on it has filtered frames */
     int senseless; /* messages, since senseless_since */
     uint64_t senseless_since;
+    json_t *files;         /* sv_files_of() its engine, when it started */
     struct sv_hook *hooks; /* that it may ask for */
 };
 
@@ -183,6 +185,7 @@ struct sv_stream {
     bool on_cpu;      /* the GPU failed too often ... */
     bool for_memory;  /* ... or its memory was full for too long */
     struct halo_suspect suspect;
+    bool apart;     /* the engine of its place may not open its files */
     uint64_t moved; /* for that to another engine; 0: never */
 
     json_t *masks;           /* sv_masks_of() what an engine has read; NULL: nothing */
@@ -294,7 +297,7 @@ static inline bool sv_stream_is_up(const struct sv_stream *stream)
 
 static inline bool sv_stream_has_own_engine(const struct sv_stream *stream)
 {
-    return stream->settings.own_engine;
+    return stream->settings.own_engine || stream->apart;
 }
 
 /* ---- sup_suspects.c ---- */
@@ -320,6 +323,8 @@ json_t *sv_regions_status(const struct sv_stream *stream);
  * long as none of them was changed. The caller owns it. May block on those files. */
 json_t *sv_masks_of(const struct halo_stream_settings *settings);
 void sv_masks_add(json_t *files, const char *filters); /* those of one chain */
+/* Before what names them is sent. May block on those files. */
+void sv_masks_send(struct sv_engine *engine, const json_t *masks);
 
 /* ---- sup_lack.c ---- */
 void sv_lack_look(struct sv_stream *stream); /* after anything that may have changed it */
@@ -389,6 +394,16 @@ void sv_process_forget_all(struct halo_supervisor *sv); /* those that do not die
 /* The environment of what the supervisor starts, for ever: less what is its own. NULL: no
  * memory. */
 char **sv_process_environment(void);
+
+/* ---- sup_files.c ---- */
+/* What the engine may open: all that the streams name that are on it or may come to it. The caller
+ * owns it. May block on those files. */
+json_t *sv_files_of(const struct sv_engine *engine);
+/* Whether the engine's process may open all that a stream with these settings names now, or has yet
+ * to start. May block. */
+bool sv_files_cover(const struct sv_engine *engine, const struct halo_stream_settings *settings);
+/* After its numbers have come: one that may not open what has been replaced gets another engine. */
+void sv_files_look(struct sv_stream *stream);
 
 /* ---- sup_hook.c ---- */
 /* The process is about to get this stream: its hooks may be asked for until the next such call for

@@ -18,6 +18,7 @@
  *     step    one filter of a frame does so
  *     epoch   a picture leaves the gate for another configuration than it entered with
  *     call    an engine makes a system call that it may not make, when it meets a stream
+ *     probe   an engine tries what it may not do, when it meets a stream (daemon/engine_probe.c)
  *     upload  poison  launch  download  event  such a call of the device fails
  *     heap  code  time  any call in pipeline/ of those that pipeline/fault_calls.h names: finds no
  *             memory, returns an error, or says that its time is over

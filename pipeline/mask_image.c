@@ -8,6 +8,7 @@
 #include <libavutil/mem.h>
 #include <libavutil/pixdesc.h>
 #include <libswscale/swscale.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -54,6 +55,55 @@ static const char *why_not(const struct stat *is)
                                                 : NULL;
 }
 
+/* ---- what was given ---- */
+
+static struct given {
+    struct given *next;
+    int fd;
+    char path[];
+} * all_given;
+static pthread_mutex_t giving = PTHREAD_MUTEX_INITIALIZER;
+
+/* Under the lock. */
+static struct given *find_given(const char *path)
+{
+    struct given *given = all_given;
+    while (given && strcmp(given->path, path) != 0)
+        given = given->next;
+    return given;
+}
+
+void halo_mask_image_give(const char *path, int fd)
+{
+    const size_t size = strlen(path) + 1;
+    pthread_mutex_lock(&giving);
+    struct given *given = find_given(path);
+    if (given) {
+        close(given->fd);
+        given->fd = fd;
+    } else if ((given = malloc(sizeof *given + size))) {
+        *given = (struct given){.next = all_given, .fd = fd};
+        memcpy(given->path, path, size);
+        all_given = given;
+    } else {
+        close(fd);
+    }
+    pthread_mutex_unlock(&giving);
+}
+
+/* A descriptor of its own, or -1 with errno. */
+static int open_given(const char *path)
+{
+    pthread_mutex_lock(&giving);
+    const struct given *given = find_given(path);
+    const int fd = given ? fcntl(given->fd, F_DUPFD_CLOEXEC, 0)
+                         : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    pthread_mutex_unlock(&giving);
+    return fd;
+}
+
+/* ---- files ---- */
+
 static int open_file(const char *path, size_t *ret_size, struct halo_error *err)
 {
     struct stat is;
@@ -61,7 +111,7 @@ static int open_file(const char *path, size_t *ret_size, struct halo_error *err)
         return no_file(path, -errno, err);
     if (why_not(&is))
         return no_image(path, why_not(&is), err);
-    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    const int fd = open_given(path);
     if (fd < 0)
         return no_file(path, -errno, err);
     const int code = fstat(fd, &is) < 0 ? no_file(path, -errno, err)
@@ -80,7 +130,7 @@ static ssize_t read_bytes(int fd, uint8_t *to, size_t size)
 {
     size_t have = 0;
     while (have < size) {
-        const ssize_t n = read(fd, to + have, size - have);
+        const ssize_t n = pread(fd, to + have, size - have, (off_t)have);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)

@@ -21,6 +21,10 @@ struct halo_mask_image {
     struct halo_rect inside; /* the smallest that holds all weights that are not 0 */
 };
 
+/* For a process that may not open the file: fd, taken over, is read whenever path is asked for,
+ * until another one is given for it. Any thread. */
+void halo_mask_image_give(const char *path, int fd);
+
 /* Looks whether the file is there, may be read and begins as an image does. 0, or with err filled
  * -errno, -EINVAL (no such image), -ENOMEM. The caller owns *ret. */
 int halo_mask_image_find(struct halo_mask_image **ret, const char *path, struct halo_error *err);

@@ -54,7 +54,7 @@ int halo_names_format(const char *pattern, time_t at, char ret[PATH_MAX])
     return strlen(ret) < PATH_MAX - 8 ? 0 : -ENAMETOOLONG;
 }
 
-static int make_folders(const char *path)
+int halo_names_make_folders(const char *path)
 {
     char folder[PATH_MAX];
     snprintf(folder, sizeof folder, "%s", path);
@@ -72,7 +72,7 @@ int halo_names_open(const char *pattern, time_t at, char ret[PATH_MAX])
     char name[PATH_MAX];
     int r = halo_names_format(pattern, at, name);
     if (r >= 0)
-        r = make_folders(name);
+        r = halo_names_make_folders(name);
     if (r < 0)
         return r;
     const int stem = (int)stem_length(name);

@@ -13,6 +13,9 @@
  * name; -ENAMETOOLONG. */
 int halo_names_format(const char *pattern, time_t at, char ret[PATH_MAX]);
 
+/* Makes the folders above path that are missing. 0 or -errno. */
+int halo_names_make_folders(const char *path);
+
 /* Makes missing folders and a new file of that name, or with -1, -2 ... before its ending where
  * the name is taken: never one that was there. Its descriptor, for reading and writing, with the
  * path in ret, or -errno. */

@@ -16,6 +16,7 @@
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -30,16 +31,15 @@ extern char **environ;
 static char told[512]; /* by the last child */
 
 /* What the child's end was: what `act` returned (an errno, 0), or 1000 + a signal. */
-static int in_child(int (*act)(void))
+static int as_child(int (*act)(void))
 {
     int ends[2], status;
     assert_int_equal(pipe(ends), 0);
     const pid_t child = fork();
     if (child == 0) {
-        struct halo_error err = {0};
         dup2(ends[1], STDERR_FILENO);
         unsetenv("JOURNAL_STREAM");
-        _exit(halo_confine(&err) < 0 ? CONFINE_FAILED : act());
+        _exit(act());
     }
     close(ends[1]);
     const ssize_t size = read(ends[0], told, sizeof(told) - 1);
@@ -47,6 +47,20 @@ static int in_child(int (*act)(void))
     close(ends[0]);
     assert_int_equal(waitpid(child, &status, 0), child);
     return WIFSIGNALED(status) ? 1000 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+static int (*confined_act)(void);
+
+static int confine_and_act(void)
+{
+    struct halo_error err = {0};
+    return halo_confine(NULL, 0, &err) < 0 ? CONFINE_FAILED : confined_act();
+}
+
+static int in_child(int (*act)(void))
+{
+    confined_act = act;
+    return as_child(confine_and_act);
 }
 
 static int error_of(long ret)
@@ -388,6 +402,83 @@ static void fails(void **state)
     }
 }
 
+/* ---- files ---- */
+
+static char allowed[64], written[64], hidden[64];
+
+static int error_of_open(const char *path, int flags)
+{
+    const int fd = open(path, flags | O_CLOEXEC, 0600);
+    if (fd >= 0)
+        close(fd);
+    return fd < 0 ? errno : 0;
+}
+
+static int in_folder(const char *folder, const char *name, int flags)
+{
+    char path[128];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return error_of_open(path, flags);
+}
+
+static int look_at_files(void)
+{
+    const struct halo_files files[] = {{allowed, HALO_FILES_READ}, {written, HALO_FILES_WRITE}};
+    struct halo_error err = {0};
+    char path[128];
+    if (halo_confine(files, 2, &err) < 0)
+        return CONFINE_FAILED;
+    if (in_folder(allowed, "a", O_RDONLY) || in_folder(written, "deep/new", O_RDWR | O_CREAT))
+        return 1;
+    if (in_folder(allowed, "a", O_WRONLY) != EACCES ||
+        in_folder(allowed, "new", O_WRONLY | O_CREAT) != EACCES)
+        return 2;
+    if (in_folder(hidden, "a", O_RDONLY) != EACCES || in_folder(hidden, "", O_RDONLY) != EACCES ||
+        in_folder(hidden, "new", O_WRONLY | O_CREAT) != EACCES)
+        return 3;
+    snprintf(path, sizeof path, "%s/deep/link", written);
+    if (symlink(hidden, path) == 0 || in_folder(written, "deep/../../x", O_RDONLY) == 0)
+        return 4;
+    snprintf(path, sizeof path, "%s/a", hidden);
+    if (unlink(path) == 0 || mkdir("/tmp/halo-confine-new", 0700) == 0)
+        return 5;
+    snprintf(path, sizeof path, "%s/deep/new", written);
+    if (unlink(path) < 0 || error_of_open("/dev/null", O_RDWR) ||
+        error_of_open("/proc/self/status", O_RDONLY) || error_of_open("/etc/shadow", O_RDONLY) == 0)
+        return 6;
+    snprintf(path, sizeof path, "/proc/%d/mem", getppid());
+    return error_of_open(path, O_RDONLY) == 0 ? 7 : 0;
+}
+
+static void opens_what_it_was_given(void **state)
+{
+    char path[128];
+    (void)state;
+    if (halo_confine_files_lack()) {
+        print_message("%s\n", halo_confine_files_lack());
+        skip();
+    }
+    for (int i = 0; i < 3; i++) {
+        char *folder = i == 0 ? allowed : i == 1 ? written : hidden;
+        snprintf(folder, sizeof allowed, "/tmp/halo-confine-XXXXXX");
+        assert_non_null(mkdtemp(folder));
+        snprintf(path, sizeof path, "%s/a", folder);
+        assert_int_equal(error_of_open(path, O_WRONLY | O_CREAT), 0);
+    }
+    snprintf(path, sizeof path, "%s/deep", written);
+    assert_int_equal(mkdir(path, 0700), 0);
+    const int ret = as_child(look_at_files);
+    for (int i = 0; i < 3; i++) {
+        const char *folder = i == 0 ? allowed : i == 1 ? written : hidden;
+        snprintf(path, sizeof path, "%s/a", folder);
+        unlink(path);
+        snprintf(path, sizeof path, "%s/deep", folder);
+        rmdir(path);
+        rmdir(folder);
+    }
+    assert_int_equal(ret, 0);
+}
+
 /* ---- what goes on ---- */
 
 static void *nothing(void *arg)
@@ -451,9 +542,8 @@ static void goes_on(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ends_with_its_name),
-        cmocka_unit_test(fails),
-        cmocka_unit_test(goes_on),
+        cmocka_unit_test(ends_with_its_name),         cmocka_unit_test(fails),
+        cmocka_unit_test(opens_what_it_was_given),    cmocka_unit_test(goes_on),
         cmocka_unit_test(an_assertion_still_ends_it),
     };
     if (!halo_confine_is_built()) {

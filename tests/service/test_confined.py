@@ -2,11 +2,13 @@
 # Engines that have given up what they do not need, in a daemon that goes on.
 """$HALO_CONFINED is 1 where the build has a filter of system calls."""
 import os
+import re
 import shutil
+import subprocess
 import unittest
 
 from managed import ServiceTest, main, wait_until
-from halotest import need_faults
+from halotest import FFMPEG, need_faults
 
 CONFINED = os.environ.get('HALO_CONFINED') == '1'
 
@@ -65,6 +67,67 @@ class Confined(ServiceTest):
                 return name in file.read()
         except OSError:
             return False
+
+    def clip(self, folder):
+        os.mkdir(self.path(folder))
+        path = self.path(f'{folder}/a.mkv')
+        subprocess.run([FFMPEG, '-nostdin', '-v', 'error', '-f', 'lavfi', '-i',
+                        'testsrc2=size=320x240:rate=25', '-t', '1', path], check=True)
+        return path
+
+    def played(self, path, *outputs):
+        return self.stream(input=path, loop=True, realtime=True,
+                           outputs=[{'unix': self.path('one.ts')}, *outputs])
+
+    def probed(self, daemon):
+        """What an engine tried, and what came of it."""
+        self.until(lambda: 'probe: exec: ' in daemon.told(), daemon.told)
+        return dict(re.findall(r'probe: (.*): (.*)', daemon.told()))
+
+    @unittest.skipUnless(CONFINED, 'a build with sanitizers, or without libseccomp')
+    def test_one_that_was_taken_over(self):
+        """It may open its stream's input and no file beside it, and reaches nobody."""
+        need_faults()
+        clip = self.clip('in')
+        with open(self.path('in/other'), 'w'):
+            pass
+        paths = [clip, self.path('in/other'), self.path('halod.yaml'), '/etc/shadow',
+                 self.path('control.sock')]
+        daemon = self.start({'one': self.played(clip)},
+                            environment={'HALOD_FAULT': 'probe:1', 'HALOD_PROBE': ':'.join(paths)})
+        probed = self.probed(daemon)
+        if 'has no Landlock' not in daemon.told():
+            self.assertEqual(probed['read ' + clip], 'done')
+            for path in paths[1:4]:
+                self.assertEqual(probed['read ' + path], 'Permission denied', path)
+        self.assertNotEqual(probed['control'], 'done')
+        for what in 'kill', 'tkill', 'prlimit', 'exec':
+            self.assertEqual(probed[what], 'Operation not permitted', what)
+        self.assertIn('wants to control halod', daemon.told())
+        daemon.wait_state('one', 'running')
+
+    def test_files_that_come(self):
+        """By a reload, or in the place of what was there: then another engine opens them, and the
+        other stream does not notice."""
+        first, second = self.clip('first'), self.clip('second')
+        daemon = self.start({'one': self.played(first), 'two': self.stream('two')})
+        daemon.wait_state('one', 'running')
+        reader = self.reader('two.ts')
+        restarts = daemon.status('two')['restarts']
+        recorded = {'file': self.path('rec/%H%M%S.mkv'), 'segment_time': 1}
+        daemon.write({'one': self.played(second, recorded), 'two': self.stream('two')})
+        daemon.control('Reload')
+        self.until(lambda: os.path.isdir(self.path('rec')) and os.listdir(self.path('rec')),
+                   daemon.told)
+        daemon.wait_state('one', 'running')
+        shutil.rmtree(self.path('rec'))
+        self.until(lambda: os.path.isdir(self.path('rec')) and os.listdir(self.path('rec')),
+                   daemon.told)
+        os.rename(first, second)
+        daemon.control('Restart', name='one')
+        self.until(lambda: daemon.state('one') == 'running', daemon.told)
+        self.assertEqual(daemon.status('two')['restarts'], restarts)
+        self.assertFalse(reader.ended)
 
     def test_hooks(self):
         """The engine that writes the files starts nothing: halod starts the hook."""

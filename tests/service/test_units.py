@@ -91,7 +91,8 @@ class Units(unittest.TestCase):
         some is not the service's to begin with."""
         for unit in ('halod.service', 'halod@.service', 'halod-user.service'):
             allowed = calls(os.path.join(self.folder, unit))
-            for name in ('seccomp', 'prctl', 'clone', 'execve', 'ioctl', 'memfd_create', 'mbind',
+            for name in ('seccomp', 'landlock_create_ruleset', 'landlock_add_rule',
+                         'landlock_restrict_self', 'prctl', 'clone', 'execve', 'ioctl', 'memfd_create', 'mbind',
                          'get_mempolicy', 'sched_setaffinity', 'mlock', 'eventfd2', 'recvmsg',
                          'inotify_init1', 'fsync', 'rename', 'prlimit64', 'fchmod', 'syncfs'):
                 self.assertIn(name, allowed, unit)
