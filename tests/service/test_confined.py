@@ -45,7 +45,7 @@ class Confined(ServiceTest):
                    in daemon.told(), daemon.told)
         # Two streams on one engine are two calls; one that is alone makes one.
         self.until(lambda: daemon.state('one') == daemon.state('two') == 'running', daemon.told)
-        self.assertTrue(any(':' in name for name in daemon.engines()), daemon.engines())
+        self.assertGreater(len(daemon.engines()), 1, daemon.engines())
         self.reader('one.ts')
 
     def hook(self):
