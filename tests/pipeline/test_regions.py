@@ -197,7 +197,7 @@ class Region(HaloTest):
             for x in range(WIDTH):
                 for y in range(HEIGHT):
                     dx, dy = max(30 - x, 0, x - 49), max(20 - y, 0, y - 29)
-                    m = math.ceil(255 * max(0, 1 - math.hypot(dx, dy) / feather))
+                    m = math.ceil(255 * max(0, feather - math.hypot(dx, dy)) / feather)
                     at = y * WIDTH + x
                     self.assertEqual(plane.samples[at], (m * full[0].samples[at] + (255 - m)
                                                          * before[0].samples[at] + 127) // 255)
