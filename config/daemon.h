@@ -209,6 +209,8 @@ struct halo_daemon_checks {
     /* Whether the encoder takes this; key: "bitrate", "crf", "preset". */
     int (*video)(const char *codec, const char *key, const char *value, struct halo_error *err);
     int (*camera)(const char *input, struct halo_error *err);
+    /* Whether the container of a file, URL or encoded socket holds the codecs that are named. */
+    int (*output)(const struct halo_output_settings *output, struct halo_error *err);
 };
 
 /* Reads path and, beside it, conf.d/ *.yaml in the order of their names (later files add streams

@@ -257,6 +257,7 @@ static void load_target(struct halo_loader *l, struct halo_output_settings *outp
 void halo_load_output(struct halo_loader *l, struct halo_output_settings *output,
                       struct halo_node *node)
 {
+    struct halo_error err = {0};
     if (!halo_loader_is(l, node, HALO_NODE_MAP))
         return;
     const int kind = find_kind(l, node);
@@ -286,4 +287,6 @@ void halo_load_output(struct halo_loader *l, struct halo_output_settings *output
     if (kind != HALO_OUTPUT_UNIX && kind != HALO_OUTPUT_V4L2 && output->video.codec &&
         !strcmp(output->video.codec, "raw"))
         say_raw(l, node);
+    else if (kind != HALO_OUTPUT_V4L2 && kind != HALO_OUTPUT_NULL && l->checks && l->checks->output)
+        halo_loader_passes(l, node, l->checks->output(output, &err), err.text);
 }

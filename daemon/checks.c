@@ -7,9 +7,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "config/daemon_tables.h"
+#include "config/encoding.h"
 #include "daemon/link_stats.h"
 #include "pipeline/av.h"
 #include "pipeline/camera_find.h"
+#include "pipeline/container.h"
 #include "pipeline/coverage.h"
 #include "pipeline/encode_check.h"
 #include "pipeline/privacy.h"
@@ -19,6 +22,28 @@ static int check_encoder(const char *codec, bool audio, struct halo_error *err)
     const enum AVMediaType type = audio ? AVMEDIA_TYPE_AUDIO : AVMEDIA_TYPE_VIDEO;
     const AVCodec *found = halo_av_find_encoder("encoder", codec, type, err);
     return found ? halo_encode_check_codec(found, err) : -EINVAL;
+}
+
+static int check_codec(const AVOutputFormat *container, const char *where, const char *encoder,
+                       struct halo_error *err)
+{
+    const AVCodec *codec = encoder ? avcodec_find_encoder_by_name(encoder) : NULL;
+    if (!codec)
+        return 0; /* said where it is named */
+    const AVCodecParameters par = {.codec_type = codec->type, .codec_id = codec->id};
+    return halo_container_check(container, where, &par, err);
+}
+
+/* An URL without a format has that of its protocol, and the engine checks it. */
+static int check_output(const struct halo_output_settings *output, struct halo_error *err)
+{
+    const char *name = output->kind == HALO_OUTPUT_URL ? "" : output->target;
+    const AVOutputFormat *container = halo_container_guess(output->format, name);
+    const char *where = halo_output_places[output->kind].key;
+    if (!container)
+        return 0; /* said elsewhere, or frames */
+    const int ret = check_codec(container, where, halo_video_codec(&output->video), err);
+    return ret < 0 ? ret : check_codec(container, where, output->audio, err);
 }
 
 /* Of a camera that is asked for a size the frames have that, turned as it says; of others nobody
@@ -94,6 +119,7 @@ const struct halo_daemon_checks halo_checks = {
     .coverage = check_coverage,
     .feed = halo_chain_check_feed,
     .encoder = check_encoder,
+    .output = check_output,
     .video = halo_encode_check,
     .camera = halo_camera_check,
 };

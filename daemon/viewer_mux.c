@@ -14,6 +14,7 @@
 #include "daemon/viewer.h"
 #include "pipeline/av.h"
 #include "pipeline/begin_form.h"
+#include "pipeline/container.h"
 #include "pipeline/packet_ring.h"
 
 enum {
@@ -207,6 +208,10 @@ static int mux_begin(struct halo_viewer *viewer, const struct halo_live_begin *b
         if (status < 0)
             return status;
     }
+    const AVOutputFormat *form = av_guess_format(viewer->shared->form, NULL, NULL);
+    if (halo_container_check(form, "the socket", video, err) < 0 ||
+        halo_container_check(form, "the socket", begin->audio, err) < 0)
+        return -ENOTSUP;
     struct halo_live_begin *copy = halo_begin_copy(begin);
     if (!copy)
         return halo_fail(err, -ENOMEM, "out of memory");

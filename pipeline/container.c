@@ -2,6 +2,7 @@
  * What containers hold, beyond what FFmpeg's muxers tell of themselves. */
 #include "pipeline/container.h"
 
+#include <errno.h>
 #include <libavutil/avstring.h>
 #include <string.h>
 
@@ -9,18 +10,25 @@
 
 #define ID(name) AV_CODEC_ID_##name
 
-/* Muxers that do not tell avformat_query_codec() and hold more, or less, than their default codecs.
- * Lists end with AV_CODEC_ID_NONE. */
+enum { MOST = 12 }; /* of a kind, and AV_CODEC_ID_NONE behind them */
+
+/* Muxers that do not tell avformat_query_codec() and hold more, or less, than their default
+ * codecs. MPEG-TS's takes all, but makes data of what is not here, and no player knows of what
+ * kind. */
 static const struct row {
     const char *names;
-    enum AVCodecID video[8], audio[8];
+    enum AVCodecID video[MOST], audio[MOST];
 } rows[] = {
+    {"mpegts,rtp_mpegts",
+     {ID(MPEG1VIDEO), ID(MPEG2VIDEO), ID(MPEG4), ID(H264), ID(HEVC), ID(CAVS), ID(DIRAC), ID(VC1)},
+     {ID(MP1), ID(MP2), ID(MP3), ID(AAC), ID(AAC_LATM), ID(AC3), ID(EAC3), ID(DTS), ID(OPUS),
+      ID(S302M)}},
     {"ogg,ogv", {ID(THEORA), ID(VP8)}, {ID(VORBIS), ID(OPUS), ID(FLAC), ID(SPEEX)}},
     {"mpeg,vcd,svcd,dvd,vob",
      {ID(MPEG1VIDEO), ID(MPEG2VIDEO), ID(MPEG4), ID(H264)},
      {ID(MP1), ID(MP2), ID(MP3), ID(AC3), ID(DTS), ID(PCM_DVD), ID(PCM_S16BE)}},
     {"mxf,mxf_opatom",
-     {ID(MPEG2VIDEO), ID(H264), ID(DNXHD), ID(DVVIDEO), ID(JPEG2000), ID(PRORES)},
+     {ID(MPEG2VIDEO), ID(H264), ID(DNXHD), ID(DVVIDEO), ID(JPEG2000)},
      {ID(PCM_S16LE), ID(PCM_S24LE)}},
     {"gxf", {ID(MPEG1VIDEO), ID(MPEG2VIDEO), ID(MJPEG), ID(DVVIDEO)}, {ID(PCM_S16LE)}},
     {"swf,avm2", {ID(FLV1), ID(VP6F), ID(FLASHSV), ID(MJPEG), ID(PNG)}, {ID(MP3)}},
@@ -29,9 +37,8 @@ static const struct row {
 };
 
 /* Those that do not tell and hold, or digest, anything. */
-static const char any[] =
-    "mpegts,rtp,rtp_mpegts,rtsp,sap,null,crc,framecrc,framehash,framemd5,hash,"
-    "md5,streamhash,uncodedframecrc";
+static const char any[] = "rtp,rtsp,sap,null,crc,framecrc,framehash,framemd5,hash,"
+                          "md5,streamhash,uncodedframecrc";
 
 static bool in_list(const enum AVCodecID *list, enum AVCodecID id)
 {
@@ -40,30 +47,42 @@ static bool in_list(const enum AVCodecID *list, enum AVCodecID id)
     return *list == id && id != AV_CODEC_ID_NONE;
 }
 
-static const struct row *find_row(const AVOutputFormat *container)
+/* What muxers take and readers do not get back: without times, or without what decoders need. */
+static const struct row broken[] = {
+    {"avi", {ID(NONE)}, {ID(VORBIS), ID(ADPCM_MS), ID(ADPCM_IMA_WAV), ID(ADPCM_SWF)}},
+    {"asf,asf_stream", {ID(NONE)}, {ID(FLAC)}},
+    {"nut", {ID(NONE)}, {ID(WMAV1), ID(WMAV2)}},
+    {"mov", {ID(RAWVIDEO)}, {ID(NONE)}},
+    {"mp4,ipod,3gp,3g2,psp", {ID(NONE)}, {ID(FLAC), ID(TRUEHD)}}, /* FFmpeg: experimental */
+};
+
+static const struct row *find_row(const struct row *list, size_t count,
+                                  const AVOutputFormat *container)
 {
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (av_match_name(container->name, rows[i].names))
-            return &rows[i];
+    for (size_t i = 0; i < count; i++)
+        if (av_match_name(container->name, list[i].names))
+            return &list[i];
     return NULL;
+}
+
+static bool holds(const AVOutputFormat *container, enum AVMediaType type, enum AVCodecID id)
+{
+    const bool video = type == AVMEDIA_TYPE_VIDEO;
+    const struct row *no = find_row(broken, FF_ARRAY_ELEMS(broken), container);
+    const struct row *row = find_row(rows, FF_ARRAY_ELEMS(rows), container);
+    if (no && in_list(video ? no->video : no->audio, id))
+        return false;
+    if (row)
+        return in_list(video ? row->video : row->audio, id);
+    const int known = avformat_query_codec(container, id, FF_COMPLIANCE_NORMAL);
+    return known >= 0 ? known
+                      : id == (video ? container->video_codec : container->audio_codec) ||
+                            av_match_name(container->name, any);
 }
 
 static bool holds_video(const AVOutputFormat *container, enum AVCodecID id)
 {
-    const struct row *row = find_row(container);
-    if (row)
-        return in_list(row->video, id);
-    const int known = avformat_query_codec(container, id, FF_COMPLIANCE_NORMAL);
-    return known >= 0 ? known : id == container->video_codec || av_match_name(container->name, any);
-}
-
-static bool holds_audio(const AVOutputFormat *container, enum AVCodecID id)
-{
-    const struct row *row = find_row(container);
-    if (row)
-        return in_list(row->audio, id);
-    const int known = avformat_query_codec(container, id, FF_COMPLIANCE_NORMAL);
-    return known >= 0 ? known : id == container->audio_codec || av_match_name(container->name, any);
+    return holds(container, AVMEDIA_TYPE_VIDEO, id);
 }
 
 bool halo_container_holds(const AVOutputFormat *container, const AVCodecParameters *par)
@@ -73,7 +92,7 @@ bool halo_container_holds(const AVOutputFormat *container, const AVCodecParamete
     case AVMEDIA_TYPE_VIDEO:
         return holds_video(container, par->codec_id);
     case AVMEDIA_TYPE_AUDIO:
-        return holds_audio(container, par->codec_id);
+        return holds(container, par->codec_type, par->codec_id);
     case AVMEDIA_TYPE_ATTACHMENT:
         return av_match_name("matroska", container->name);
     default:
@@ -85,6 +104,25 @@ bool halo_container_holds(const AVOutputFormat *container, const AVCodecParamete
         return container->subtitle_codec != AV_CODEC_ID_NONE ||
                container->codec_tag;                     /* it would have a tag for it */
     return av_match_name(container->name, "mpegts,nut"); /* data of any kind */
+}
+
+int halo_container_check(const AVOutputFormat *container, const char *where,
+                         const AVCodecParameters *par, struct halo_error *err)
+{
+    if (!par || halo_container_holds(container, par))
+        return 0;
+    const bool video = par->codec_type == AVMEDIA_TYPE_VIDEO;
+    return halo_fail(
+        err, -ENOTSUP, "%s: %s cannot hold %s %s: name another codec, or a container such as .mkv",
+        where, container->name, avcodec_get_name(par->codec_id), video ? "video" : "sound");
+}
+
+const AVOutputFormat *halo_container_guess(const char *format, const char *name)
+{
+    if (format)
+        return av_guess_format(format, NULL, NULL);
+    return av_match_ext(name, "m4v") ? av_guess_format("mp4", NULL, NULL)
+                                     : av_guess_format(NULL, name, NULL);
 }
 
 /* H.264 wherever it is one of several choices, else what the container is made for. */

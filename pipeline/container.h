@@ -14,6 +14,14 @@
 /* May the container hold this stream as it is? Only its type and codec are looked at. */
 bool halo_container_holds(const AVOutputFormat *container, const AVCodecParameters *par);
 
+/* The same of an output of the daemon; par NULL: no such stream. 0, or -ENOTSUP with one line that
+ * begins with where. */
+int halo_container_check(const AVOutputFormat *container, const char *where,
+                         const AVCodecParameters *par, struct halo_error *err);
+
+/* That of a file, by format (as -f) or, where it is NULL, the ending of name. NULL: none. */
+const AVOutputFormat *halo_container_guess(const char *format, const char *name);
+
 /* The video encoder that settings name. Where none: libx264 if the container holds H.264 as
  * anything else, otherwise the encoder of the container's own default codec. NULL with a usage
  * error that says the nearest name, or what the container does hold. */

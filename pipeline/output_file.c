@@ -19,6 +19,7 @@
 #include "config/beside.h"
 #include "config/log.h"
 #include "pipeline/av.h"
+#include "pipeline/container.h"
 #include "pipeline/output_mux.h"
 #include "pipeline/output_names.h"
 #include "pipeline/output_place.h"
@@ -129,6 +130,11 @@ static int open_file(struct halo_place *place, const struct halo_live_begin *beg
                      struct halo_error *err)
 {
     struct file_place *f = (struct file_place *)place;
+    int r = halo_container_check(f->container, f->pattern, begin->video, err);
+    if (r >= 0)
+        r = halo_container_check(f->container, f->pattern, begin->audio, err);
+    if (r < 0)
+        return r;
     f->error = 0;
     f->at = f->whole = f->header = 0;
     f->begun = false;
@@ -138,7 +144,7 @@ static int open_file(struct halo_place *place, const struct halo_live_begin *beg
         return fail(f, f->fd, NULL, err);
     AVFormatContext *format = NULL;
     AVDictionary *options = NULL;
-    int r = make_pb(f);
+    r = make_pb(f);
     if (r >= 0)
         r = halo_mux_options(f->container, &options);
     if (r >= 0)
@@ -237,9 +243,7 @@ static int choose_container(struct file_place *f, const struct halo_output_setti
                             struct halo_error *err)
 {
     const char *target = set->target;
-    f->container = set->format                   ? av_guess_format(set->format, NULL, NULL)
-                   : av_match_ext(target, "m4v") ? av_guess_format("mp4", NULL, NULL)
-                                                 : av_guess_format(NULL, target, NULL);
+    f->container = halo_container_guess(set->format, target);
     if (!f->container || !av_match_name(f->container->name, "matroska,webm,mp4,mov,mpegts,nut"))
         return halo_fail_usage(err,
                                "%s: no format for files that grow: use the ending .mkv, .mp4, .ts "

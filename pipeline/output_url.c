@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "pipeline/av.h"
+#include "pipeline/container.h"
 #include "pipeline/output_mux.h"
 #include "pipeline/output_place.h"
 
@@ -84,8 +85,13 @@ static int open_url(struct halo_place *place, const struct halo_live_begin *begi
 {
     struct url_place *u = (struct url_place *)place;
     AVDictionary *protocol = NULL, *muxer = NULL;
+    int r = halo_container_check(u->container, u->shown, begin->video, err);
+    if (r >= 0)
+        r = halo_container_check(u->container, u->shown, begin->audio, err);
+    if (r < 0)
+        return r;
     u->wait_until = av_gettime_relative() + CONNECT_US;
-    int r = set_options(u, &protocol, &muxer);
+    r = set_options(u, &protocol, &muxer);
     u->connecting = true;
     if (r >= 0)
         r = connect_to(u, begin, &protocol, &muxer);

@@ -173,7 +173,7 @@ static int fail_header(const struct halo_sink *sink, int averror, struct halo_er
                                "-f matroska or -f mpegts",
                                out, container);
     if (averror != AVERROR(EINVAL) && averror != AVERROR(EPERM) && averror != AVERROR_INVALIDDATA &&
-        averror != AVERROR_PATCHWELCOME)
+        averror != AVERROR_PATCHWELCOME && averror != AVERROR(ENOSYS))
         return fail_write(sink, averror, err);
     return halo_fail_usage(err,
                            "%s: %s refuses these streams: %s: choose others with -c:v and -c:a, "

@@ -71,6 +71,18 @@ class Daemons(HaloTest):
             with self.subTest(os.path.basename(path)):
                 self.assertLessEqual(abs(off), ONE_FRAME)
 
+    def test_copied_sound_that_a_container_cannot_hold(self):
+        """The line comes once, and the others go on."""
+        clip = source('.flac.mkv', moment=0, period=1, seconds=4)
+        outputs = [{'file': self.path('o.ts'), 'audio': 'copy'}, {'unix': self.path('u.ts'),
+                   'audio': 'copy'}, {'file': self.path('o.mkv'), 'audio': 'copy'}]
+        daemon = Daemon(self.folder, {'one': {'input': clip, 'filters': 'gblur=sigma=1',
+                                              'realtime': True, 'outputs': outputs}})
+        self.addCleanup(daemon.stop)
+        daemon.wait_state('one', 'ended', 60)
+        self.assertEqual(daemon.told().count('mpegts cannot hold flac sound'), 1, daemon.told())
+        self.assertLessEqual(abs(lead(self.path('o.mkv'))), ONE_FRAME)
+
 
 if __name__ == '__main__':
     main()
