@@ -85,7 +85,7 @@ static const char *own_parameters(const AVCodec *codec, enum AVFieldOrder fields
     if (av_match_name(codec->name, "libx264,libx264rgb")) {
         option = "x264-params";
         /* It takes the order from each frame, but writes its own into what players see first. */
-        if (fields == AV_FIELD_BB || fields == AV_FIELD_TB)
+        if (fields == AV_FIELD_BB)
             av_strlcat(text, "bff=1", size);
     } else if (!strcmp(codec->name, "libx265")) {
         option = "x265-params";

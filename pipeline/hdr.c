@@ -7,9 +7,7 @@
 #include <string.h>
 
 #include "config/log.h"
-#include "pipeline/source_file.h"
-
-enum { MOST_AHEAD = 300 }; /* packets of all streams, to find the first picture of one */
+#include "pipeline/first_picture.h"
 
 static void of_container(struct halo_hdr *hdr, const AVStream *st)
 {
@@ -51,31 +49,6 @@ static void say_dropped(const AVStream *st, const AVFrame *first)
                  st->index, vision ? "Dolby Vision" : "HDR10+");
 }
 
-/* The first picture of the stream, decoded for its side data alone. */
-static int first_picture(AVFrame *frame, struct halo_source *source, const AVStream *stream,
-                         struct halo_error *err)
-{
-    const AVCodec *codec = avcodec_find_decoder(stream->codecpar->codec_id);
-    AVCodecContext *c = avcodec_alloc_context3(codec);
-    int ret = c ? 0 : halo_fail(err, -ENOMEM, "out of memory");
-    bool open = ret == 0 && avcodec_parameters_to_context(c, stream->codecpar) >= 0;
-    if (open) {
-        c->thread_count = 1; /* no delay */
-        open = avcodec_open2(c, codec, NULL) >= 0;
-    }
-    const AVPacket *pkt;
-    for (int i = 0; open && i < MOST_AHEAD; i++) {
-        ret = halo_source_peek(source, i, &pkt, err);
-        if (ret <= 0)
-            break;
-        if (pkt->stream_index == stream->index && avcodec_send_packet(c, pkt) >= 0 &&
-            avcodec_receive_frame(c, frame) >= 0)
-            break;
-    }
-    avcodec_free_context(&c);
-    return ret < 0 ? ret : 0;
-}
-
 int halo_hdr_find(struct halo_hdr *ret, struct halo_source *source, const AVStream *stream,
                   struct halo_error *err)
 {
@@ -87,7 +60,7 @@ int halo_hdr_find(struct halo_hdr *ret, struct halo_source *source, const AVStre
     AVFrame *frame = av_frame_alloc();
     if (!frame)
         return halo_fail(err, -ENOMEM, "out of memory");
-    const int r = first_picture(frame, source, stream, err);
+    const int r = halo_first_picture(frame, source, stream, err);
     if (r >= 0) {
         of_picture(ret, frame);
         say_dropped(stream, frame);

@@ -4,6 +4,7 @@
 #include <libavutil/mem.h>
 #include <string.h>
 
+#include "pipeline/first_picture.h"
 #include "pipeline/live_private.h"
 #include "pipeline/privacy.h"
 #include "pipeline/tracks.h"
@@ -118,6 +119,9 @@ static int make_up(struct halo_live_shape *shape, const struct halo_live *live,
 static int describe(struct halo_live_shape *shape, const struct halo_live *live,
                     const struct halo_live_input *in, struct halo_error *err)
 {
+    const int ret = in->source ? halo_first_fields(in->source, in->video, err) : 0;
+    if (ret < 0)
+        return ret;
     shape->like = avformat_alloc_context();
     if (!shape->like || copy_stream(shape->like, in->video) < 0 ||
         (in->sound && copy_stream(shape->like, in->sound) < 0))

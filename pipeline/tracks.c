@@ -13,6 +13,7 @@
 #include "config/log.h"
 #include "pipeline/av.h"
 #include "pipeline/container.h"
+#include "pipeline/first_picture.h"
 #include "pipeline/nvenc.h"
 #include "pipeline/queue.h"
 #include "pipeline/starts.h"
@@ -127,6 +128,8 @@ static int open_filtered(struct halo_track *t, const struct halo_run_settings *s
     const struct halo_encoder_settings wish = {
         .bitrate = settings->bitrate, .crf = settings->crf, .preset = settings->preset};
     int ret = halo_hdr_find(&ein.hdr, source, t->in, err);
+    if (ret >= 0)
+        ret = halo_first_fields(source, t->in, err);
     if (ret >= 0)
         ret = halo_nvenc_is(codec)
                   ? halo_nvenc_open(&t->encoder, codec, t->gate, &wish, output->oformat, &ein, err)

@@ -16,8 +16,10 @@ RAW = {
     'camera_unpack.c': ('their samples into planes',
                         'halo_camera_is_whole unpack_pairs halo_camera_unpack'),
     'orient.c': ('turns raw pictures', 'part_of turn_planes halo_orient_pass'),
+    'first_picture.c': ('the first picture of a stream, for what it says of itself',
+                        'halo_first_picture'),
     'hdr.c': ('the first picture of a stream, for its light levels; it is freed there',
-              'of_picture say_dropped first_picture'),
+              'of_picture say_dropped'),
     'stage_source.c': ('from the decoder into the queue to the gate', 'receive_picture'),
     'live_camera.c': ('from the camera to the source thread', 'halo_live_camera_read'),
     'live_clock.c': ('the time of a raw picture', 'halo_live_clock_pass'),
@@ -87,7 +89,7 @@ FIELDS = '''live.c live_aside.c live_camera_form.c live_lineup.c live_sound.c li
 
 # Calls by which pictures come from FFmpeg, change owner or reach memory of other processes.
 CALLS = {
-    'avcodec_receive_frame': 'pipeline/audio.c pipeline/decode.c pipeline/hdr.c pipeline/mask_image.c',
+    'avcodec_receive_frame': 'pipeline/audio.c pipeline/decode.c pipeline/first_picture.c pipeline/mask_image.c',
     'avcodec_send_frame': 'pipeline/audio.c pipeline/encode.c',
     'avcodec_encode_video2': '',
     'av_frame_clone': 'pipeline/adapt.c pipeline/encode.c pipeline/gate.c pipeline/leak.c',
