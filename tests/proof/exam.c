@@ -158,6 +158,15 @@ bool proof_exam_is_card(const struct proof_exam *e, const AVFrame *frame)
     return ret;
 }
 
+/* Each plane is of one shade: filters that were skipped wrote nothing, and it shows nothing. */
+static bool is_blank(const AVFrame *frame)
+{
+    bool ret = true;
+    for (int c = 0; ret && c < av_pix_fmt_desc_get(frame->format)->nb_components; c++)
+        ret = shades(frame, c) == 1;
+    return ret;
+}
+
 bool proof_exam_read(struct proof_exam_settings *ret, const char *text)
 {
     char format[40];
@@ -252,7 +261,8 @@ void proof_exam_say(struct proof_exam *e, const AVFrame *frame)
 void proof_exam_see(struct proof_exam *e, const AVFrame *frame, struct proof_verdict *ret)
 {
     struct proof_verdict v;
-    bool seen = false;
+    bool seen = is_blank(frame);
+    *ret = (struct proof_verdict){0};
     pthread_mutex_lock(&e->lock);
     for (int k = 0; k < PROOF_POOL && !(seen && !ret->wrong); k++) {
         const int i = (e->last + k) % PROOF_POOL;
