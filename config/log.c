@@ -121,8 +121,7 @@ void halo_log(enum halo_log_level level, const char *format, ...)
     va_start(arguments, format);
     compose(line, sizeof(line), format, arguments);
     va_end(arguments);
-    if (is_service) /* its log is read by more people than its settings */
-        halo_hide_in_words(line, sizeof(line));
+    halo_hide_in_words(line, sizeof(line)); /* logs are read by more people than settings */
     halo_sanitise(line);
 
     /* Threads of a live stream open its source again and again, and say the same of it. */

@@ -144,6 +144,9 @@ static void keep_line(void *avcl, int level, const char *format, va_list args)
     char text[sizeof last_line];
     vsnprintf(text, sizeof text, format, args);
     text[strcspn(text, "\n")] = 0;
+    char *advice = strstr(text, ", add '-strict"); /* an option of FFmpeg's program */
+    if (advice)
+        *advice = 0;
     if (!*text)
         return;
     note_too_large(avcl, class, text);

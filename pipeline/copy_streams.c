@@ -122,7 +122,10 @@ int halo_role_of(const struct halo_run_settings *set, const AVStream *in,
     else if (!halo_container_holds(container, par) &&
              (par->codec_type != AVMEDIA_TYPE_SUBTITLE ||
               halo_subtitle_form(container, par->codec_id) == AV_CODEC_ID_NONE))
-        *ret = drop(set, in, "the output's container cannot hold it (.mkv holds nearly all)");
+        *ret = drop(set, in,
+                    av_match_name("matroska", container->name)
+                        ? "the output's container cannot hold it"
+                        : "the output's container cannot hold it (.mkv holds nearly all)");
     return 0;
 }
 

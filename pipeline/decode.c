@@ -92,8 +92,12 @@ static int open_codec(struct halo_decoder *d, struct halo_error *err)
         d->hw ? halo_decode_hw_codec(d->hw) : avcodec_find_decoder(par->codec_id);
     avcodec_free_context(&d->codec);
     if (!codec)
-        return halo_fail(err, -ENOTSUP, "%s: stream %d: FFmpeg has no decoder for %s", d->name,
-                         d->stream->index, avcodec_get_name(par->codec_id));
+        return par->codec_id == AV_CODEC_ID_NONE
+                   ? halo_fail(err, -ENOTSUP,
+                               "%s: stream %d: FFmpeg does not know the codec that is tagged %s",
+                               d->name, d->stream->index, av_fourcc2str(par->codec_tag))
+                   : halo_fail(err, -ENOTSUP, "%s: stream %d: FFmpeg has no decoder for %s",
+                               d->name, d->stream->index, avcodec_get_name(par->codec_id));
     d->codec = avcodec_alloc_context3(codec);
     if (!d->codec || set_memory(d, codec) < 0)
         return halo_fail(err, -ENOMEM, "out of memory");
@@ -249,6 +253,10 @@ static void count_early(struct halo_decoder *d)
 
 int halo_decoder_send(struct halo_decoder *d, const AVPacket *pkt, struct halo_error *err)
 {
+    if (pkt && av_packet_get_side_data(pkt, AV_PKT_DATA_ENCRYPTION_INFO, NULL))
+        return halo_fail(err, -ENOTSUP,
+                         "%s: stream %d is encrypted, and halod has no keys: decrypt it first",
+                         d->name, d->stream->index);
     if (pkt && !d->started) {
         d->started = (pkt->flags & AV_PKT_FLAG_KEY) || d->skipped >= MAX_SKIPPED;
         if (!d->started) {

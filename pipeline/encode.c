@@ -13,6 +13,7 @@
 #include "config/log.h"
 #include "pipeline/av.h"
 #include "pipeline/container.h"
+#include "pipeline/encode_check.h"
 #include "pipeline/encode_choose.h"
 #include "pipeline/format.h"
 #include "pipeline/gate.h"
@@ -163,6 +164,16 @@ static int set_device(AVCodecContext *c, const struct halo_encoder_input *input)
     return 0;
 }
 
+/* Others say it themselves, or cut it. */
+static int check_crf(const AVCodec *codec, const char *crf, struct halo_error *err)
+{
+    struct halo_error inner = {0};
+    if (!crf || strcmp(codec->name, "libx265"))
+        return 0;
+    const int ret = halo_encode_check(codec->name, "crf", crf, &inner);
+    return ret < 0 ? halo_fail_usage(err, "-crf %s", inner.text) : 0;
+}
+
 int halo_encoder_open(struct halo_encoder **ret, const AVCodec *codec,
                       const struct halo_encoder_settings *settings, const AVOutputFormat *container,
                       const struct halo_encoder_input *input, struct halo_error *err)
@@ -179,6 +190,8 @@ int halo_encoder_open(struct halo_encoder **ret, const AVCodec *codec,
     if (container->flags & AVFMT_GLOBALHEADER)
         c->flags |= AV_CODEC_FLAG_GLOBAL_HEADER;
     int r = halo_encode_check_preset(codec, settings->preset, err);
+    if (r >= 0)
+        r = check_crf(codec, settings->crf, err);
     if (r >= 0 && (r = set_device(c, input)) < 0)
         halo_fail(err, r, "out of memory");
     if (r >= 0)

@@ -208,6 +208,8 @@ void halo_encode_choose(AVCodecContext *c, const AVCodec *codec, const AVOutputF
         set_live(c, codec);
     if (settings->jpeg)
         set_jpeg(c, codec, input->format);
+    else if (!strcmp(codec->name, "mjpeg")) /* of limited range, too: it says so in a comment */
+        c->strict_std_compliance = FF_COMPLIANCE_UNOFFICIAL;
 }
 
 int halo_encode_live_options(const AVCodecContext *c, const AVCodec *codec, AVDictionary **options)

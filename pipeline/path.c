@@ -154,6 +154,11 @@ char *halo_path_partial(const char *path, int number)
         dot = path + strlen(path);
     if (number > 1)
         snprintf(suffix, sizeof suffix, "-%d", number);
-    const int length = (int)(dot - path);
+    int length = (int)(dot - path);
+    const int folder = (int)(name - path);
+    const int most = NAME_MAX - (int)(strlen(".partial") + strlen(suffix) + strlen(dot));
+    if (length - folder > most && most > 0) /* cut between characters */
+        for (length = folder + most; length > folder && (path[length] & 0xc0) == 0x80;)
+            length--;
     return asprintf(&all, "%.*s.partial%s%s", length, path, suffix, dot) < 0 ? NULL : all;
 }

@@ -28,7 +28,8 @@ int halo_path_descriptor(const char *path);
 /* Do both lead to one file, there already or not? NULL is no file. */
 bool halo_path_same(const char *a, const char *b);
 
-/* NAME.partial.EXT; from number 2 on NAME.partial-NUMBER.EXT. NULL: out of memory. */
+/* NAME.partial.EXT; from number 2 on NAME.partial-NUMBER.EXT; NAME is cut where that would be too
+ * long. NULL: out of memory. */
 char *halo_path_partial(const char *path, int number);
 
 #endif

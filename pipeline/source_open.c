@@ -36,6 +36,10 @@ static char *input_url(const char *input, struct halo_error *err)
         halo_fail(err, -ENOTSUP, "%s: is a device: halod run reads files, URLs and pipes", input);
         return NULL;
     }
+    if (S_ISREG(st.st_mode) && st.st_size == 0) {
+        halo_fail(err, -ENODATA, "%s: is empty: it has no bytes at all", input);
+        return NULL;
+    }
     return av_asprintf("file:%s", path);
 }
 

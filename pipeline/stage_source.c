@@ -140,7 +140,9 @@ static int check_pictures(const struct halo_stream *s, struct halo_error *err)
     if (atomic_load(&s->stop))
         return 0;
     return halo_fail(err, -ENODATA, "%s: no picture in it could be decoded%s", s->settings->input,
-                     s->settings->seek > 0 ? " at or after -ss" : "");
+                     s->settings->duration >= 0 ? ": -t ends before its first picture"
+                     : s->settings->seek > 0    ? " at or after -ss"
+                                                : "");
 }
 
 /* Damage outside of what is asked for is not the user's. */

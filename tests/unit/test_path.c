@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -40,6 +41,16 @@ static void test_partial(void **state)
     expect_partial("a.b/x", 1, "a.b/x.partial");
     expect_partial("a.b/.x", 2, "a.b/.x.partial-2");
     expect_partial("/a/x.y.mkv", 13, "/a/x.y.partial-13.mkv");
+
+    char name[300] = "/a/", wanted[300] = "/a/";
+    memset(name + 3, 'x', 251);
+    memset(wanted + 3, 'x', 255 - 12);
+    memcpy(name + 3 + 251, ".mp4", 5);
+    memcpy(wanted + 3 + 255 - 12, ".partial.mp4", 13);
+    expect_partial(name, 1, wanted);
+    memcpy(name + 3 + 255 - 13, "\xc3\xa4", 2); /* not one half of it */
+    memcpy(wanted + 3 + 255 - 13, ".partial.mp4", 13);
+    expect_partial(name, 1, wanted);
 }
 
 static void touch(const char *name)

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# What is refused says why, at once; and what only seems wrong is taken.
+import os
+
+import halotest
+from halotest import HaloTest, X264, audio_source, clip, ffmpeg, plain_clip, probe_video, video_source
+
+
+def content(path):
+    with open(path, 'rb') as file:
+        return file.read()
+
+
+def late_video():
+    return clip('.mkv', '-itsoffset', '2', *video_source(), *audio_source(3), *X264, '-c:a', 'aac')
+
+
+def encrypted():
+    return clip('.mp4', '-i', plain_clip(), '-an', '-c', 'copy', '-encryption_scheme',
+                'cenc-aes-ctr', '-encryption_key', '76a6c65c5ea762046bd749a2e632ccbb',
+                '-encryption_kid', 'a7e61c373e219033c21091fa607bf3b8')
+
+
+class Messages(HaloTest):
+    def source(self, data):
+        path = self.path('source.mp4')
+        with open(path, 'wb') as file:
+            file.write(data)
+        return path
+
+    def test_lines(self):
+        """Each row: IN, options, exit status, what the line says, what it must not say."""
+        silent = clip('.mp4', *video_source(), *X264)
+        rows = (
+            (self.source(content(silent).replace(b'avc1', b'zzzz')), (), 1, 'tagged zzzz', 'none'),
+            (encrypted(), (), 1, 'is encrypted', 'damaged'),
+            (late_video(), ('-t', '1'), 1, '-t ends before its first picture', 'decoded$'),
+            (silent, ('-c:v', 'libx265', '-crf', '51.5'), 64, '-crf 51.5: .* takes 0 to 51',
+             '-v debug'),
+            ('http://me:hunter2@127.0.0.1:1/x.mp4', (), 1, 'http://me:\\*\\*\\*@127', 'hunter2'),
+        )
+        for source, options, code, says, not_says in rows:
+            with self.subTest(says):
+                run = self.halod('run', '-i', source, '-vf', 'null', '-an', *options,
+                                 self.path('out.mkv'), code=code)
+                self.assertRegex(run.err, says)
+                self.assertNotRegex(run.err, not_says)
+                self.assertFalse(os.path.exists(self.path('out.mkv')))
+
+    def test_empty_file(self):
+        run = self.halod('run', '-i', self.source(b''), '-vf', 'null', self.path('out.mkv'), code=1)
+        self.says_once(run, 'is empty')
+
+    def test_names_that_are_too_long(self):
+        """Before the work, not after it."""
+        run = self.halod('run', '-i', plain_clip(), '-vf', 'null', self.path('a' * 252 + '.mkv'),
+                         code=1)
+        self.says_once(run, 'its name has 256 bytes')
+        self.assertEqual(os.listdir(self.folder), [])
+        self.filtered(plain_clip(), 'a' * 251 + '.mkv')
+
+    def test_what_matroska_cannot_hold(self):
+        """It is not recommended where it is the output."""
+        source = self.path('data.ts')
+        with open(self.path('data'), 'wb') as file:
+            file.write(b'data' * 20)
+        ffmpeg(*video_source(), '-f', 'data', '-i', self.path('data'), '-map', '0', '-map', '1',
+               '-c:v', 'mpeg2video', '-c:d', 'copy', source)
+        run = self.halod('run', '-i', source, '-vf', 'null', '-copy_unfiltered',
+                         self.path('out.mkv'))
+        self.assertNotIn('.mkv holds nearly all', run.err)
+        self.says_once(run, 'container cannot hold it')
+
+    def test_mjpeg_of_limited_range(self):
+        source = clip('.mkv', *video_source(), *X264, '-color_range', 'tv')
+        for name in ('out.avi', 'out.mkv', 'out.mov'):
+            output = self.filtered(source, name, '-c:v', 'mjpeg')
+            self.assertEqual(probe_video(output).get('color_range', 'tv'), 'tv')
+            self.assertEqual(halotest.frame_count(output), 25)
+
+
+if __name__ == '__main__':
+    halotest.main()
