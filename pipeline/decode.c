@@ -12,6 +12,7 @@
 #include "pipeline/damage.h"
 #include "pipeline/decode_memory.h"
 #include "pipeline/decode_traits.h"
+#include "pipeline/h264_sps.h"
 #include "pipeline/hw_frame.h"
 #include "pipeline/raw_picture.h"
 
@@ -129,6 +130,18 @@ static int open_codec(struct halo_decoder *d, struct halo_error *err)
                               d->stream->index, codec->name, halo_av_reason(r, why, sizeof why));
 }
 
+/* Of the stream's first packet nothing is known yet. */
+static void begin(struct halo_decoder *d)
+{
+    d->started = !(d->traits & HALO_STARTS_MIDWAY);
+    d->delivered = d->interlaced = d->seeks = false;
+    d->skipped = 0;
+    d->packets = d->pictures = d->last_duration = 0;
+    d->from = INT64_MIN;
+    atomic_store(&d->complaints.latest, INT64_MIN);
+    d->last_pts = d->packet_time = AV_NOPTS_VALUE;
+}
+
 int halo_decoder_open(struct halo_decoder **ret, const char *name, AVStream *stream,
                       const struct halo_decoder_settings *settings, struct halo_damage *damage,
                       struct halo_error *err)
@@ -141,16 +154,13 @@ int halo_decoder_open(struct halo_decoder **ret, const char *name, AVStream *str
     d->name = name;
     d->settings = *settings;
     d->traits = halo_decode_traits(stream->codecpar->codec_id);
-    d->started = !(d->traits & HALO_STARTS_MIDWAY);
     d->stream = stream;
     d->damage = damage;
-    d->from = INT64_MIN;
     d->begins_whole = (d->traits & HALO_ONE_FOR_ONE) && stream->codecpar->extradata_size > 0 &&
                       stream->codecpar->extradata[0] == 1;
-    d->complaints.latest = INT64_MIN;
     d->complaints.until = INT64_MAX;
     d->complaints.harmless = halo_decode_harmless(stream->codecpar->codec_id);
-    d->last_pts = d->packet_time = AV_NOPTS_VALUE;
+    begin(d);
     d->hw = halo_decode_hw_create(&d->settings.hw, stream);
     int r = halo_av_check_size(name, stream->codecpar->width, stream->codecpar->height,
                                settings->most_pixels, err);
@@ -161,6 +171,25 @@ int halo_decoder_open(struct halo_decoder **ret, const char *name, AVStream *str
     else
         *ret = d;
     return r;
+}
+
+/* Software may keep more than a flush empties, and costs little to open. */
+int halo_decoder_rewind(struct halo_decoder *d, struct halo_error *err)
+{
+    begin(d);
+    if (!d->hw)
+        return open_codec(d, err);
+    avcodec_flush_buffers(d->codec);
+    d->known_complaints = atomic_load(&d->complaints.lines);
+    return 0;
+}
+
+bool halo_decoder_goes_on(const struct halo_decoder *d, const AVPacket *first)
+{
+    const AVCodecParameters *par = d->stream->codecpar;
+    return d->hw && par->codec_id == AV_CODEC_ID_H264 &&
+           halo_h264_is_idr(par->extradata, (size_t)par->extradata_size, first->data,
+                            (size_t)first->size);
 }
 
 void halo_decoder_close(struct halo_decoder *d)

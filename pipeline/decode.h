@@ -31,6 +31,15 @@ int halo_decoder_open(struct halo_decoder **ret, const char *name, AVStream *str
                       struct halo_error *err);
 void halo_decoder_close(struct halo_decoder *d); /* NULL is nothing to do */
 
+/* After the end: for the packets of the same stream from its beginning again, which it decodes as
+ * it did the first time. 0 or -errno with err filled. */
+int halo_decoder_rewind(struct halo_decoder *d, struct halo_error *err);
+
+/* Whether it need not be rewound, and none of what it holds be taken out: first, with which the
+ * stream begins, may just follow the last packet. The GPU's decoder for H.264 is opened anew where
+ * it is rewound, which takes its time. */
+bool halo_decoder_goes_on(const struct halo_decoder *d, const AVPacket *first);
+
 /* Feeds a packet, or NULL at the end; then take every picture with halo_decoder_receive before the
  * next packet. Packets before the first key frame are skipped, since nothing can be made of them. 0
  * or -errno with err saying what is damaged at what time (0 where damage is accepted). */

@@ -3,6 +3,8 @@
 #include "pipeline/h264_sps.h"
 
 enum {
+    TYPE_SLICE = 1, /* of other pictures; the types up to 4 are parts of one */
+    TYPE_IDR = 5,
     TYPE_SPS = 7,
     MP4_HEAD = 8,   /* bytes in front of the first set: what MP4 says, and its length */
     HEAD = 4,       /* of the set: its type, profile, constraints, level */
@@ -73,4 +75,38 @@ bool halo_h264_is_monochrome(const uint8_t *extradata, size_t size)
         return false;
     struct bits bits = {set + HEAD, (left - HEAD) * 8, 0};
     return next_number(&bits) >= 0 && next_number(&bits) == 0;
+}
+
+/* Where the next unit begins, or size; in MP4's form a length of `length` bytes is before it. */
+static size_t next_unit(const uint8_t *data, size_t size, size_t at, size_t length, size_t *ret_end)
+{
+    size_t bytes = 0;
+    *ret_end = at;
+    if (!length) {
+        while (at + 3 < size && !(data[at] == 0 && data[at + 1] == 0 && data[at + 2] == 1))
+            at++;
+        *ret_end = at + 3;
+        return at + 3 < size ? at + 3 : size;
+    }
+    if (size - at < length)
+        return size;
+    for (size_t i = 0; i < length; i++)
+        bytes = bytes << 8 | data[at + i];
+    at += length;
+    *ret_end = bytes < size - at ? at + bytes : size;
+    return at;
+}
+
+bool halo_h264_is_idr(const uint8_t *extradata, size_t extradata_size, const uint8_t *packet,
+                      size_t size)
+{
+    const bool mp4 = extradata_size > 4 && extradata[0] == 1;
+    const size_t length = mp4 ? (size_t)(extradata[4] & 3) + 1 : 0;
+    size_t at, end = 0;
+    while ((at = next_unit(packet, size, end, length, &end)) < size) {
+        const int type = packet[at] & 31;
+        if (type >= TYPE_SLICE && type <= TYPE_IDR)
+            return type == TYPE_IDR;
+    }
+    return false;
 }

@@ -60,6 +60,7 @@ static int choose_streams(const struct halo_live *live, struct halo_live_input *
 
 static int open_file(struct halo_live *live, struct halo_live_input *in, struct halo_error *err)
 {
+    halo_live_loop_begin(live, in);
     int ret = halo_source_open(&in->source, &live->run, &live->damage, &live->limits, err);
     if (ret < 0)
         return ret;
@@ -168,12 +169,15 @@ static int take_packet(struct halo_live *live, struct halo_live_input *in, AVPac
         atomic_store(&live->limits.deadline, 0); /* the end: what the decoder holds has its time */
     if (ret <= 0)
         return ret;
+    halo_live_loop_shift(in, in->pkt);
     if (in->sound && in->pkt->stream_index == in->sound->index) {
         *ret_sound = av_packet_clone(in->pkt);
         return *ret_sound ? 1 : halo_fail(err, -ENOMEM, "out of memory");
     }
     if (in->pkt->stream_index != in->video->index)
         return 1;
+    if (!halo_live_loop_pass(live, in))
+        return 0;
     const int sent = halo_live_input_send(live, in, in->pkt, err);
     return sent < 0 ? sent : 1;
 }
@@ -239,6 +243,8 @@ int halo_live_input_read(struct halo_live *live, struct halo_live_input *in,
         ret = take_packet(live, in, ret_sound, err);
         if (ret < 0 || *ret_sound)
             return ret;
+        if (ret == 0 && halo_live_loop_on(live, in))
+            continue;
         if (ret == 0) {
             in->draining = true;
             if ((ret = halo_live_input_send(live, in, NULL, err)) < 0)

@@ -5,6 +5,7 @@
  *   live_source.c   the source thread: the life of a stream, sessions, pauses
  *   live_stages.c   the threads behind it, begun and ended
  *   live_input.c    one session: open, demux, decode
+ *   live_loop.c     files that begin again
  *   live_camera.c   the same with a camera, and what is between sessions
  *   live_camera_form.c   what its pictures are
  *   live_clock.c    its times on the stream's line, and when a picture is due
@@ -77,6 +78,19 @@ struct halo_live_shape {
     struct halo_output_picture *blank[2]; /* gray with words, black: for who dies */
 };
 
+/* By which a file that was rewound shows that it begins as it did. */
+struct halo_live_first {
+    bool known;
+    int64_t pts, dts;
+    int size, flags;
+};
+
+/* Which file has a name, and how it is; all zero: none. */
+struct halo_live_file {
+    uint64_t device, number;
+    int64_t size, changed; /* bytes; ns */
+};
+
 /* A session with the source: from opening it to its end. */
 struct halo_live_input {
     struct halo_source *source; /* NULL: test, or a camera */
@@ -89,13 +103,20 @@ struct halo_live_input {
     AVFormatContext *format;
     AVStream *video, *sound; /* sound NULL: none, or not wanted */
     AVPacket *pkt;
-    bool timeless;    /* its times say nothing */
-    bool refused;     /* by the GPU's decoder, and told */
-    bool absolute;    /* its times are CLOCK_MONOTONIC's */
-    bool unsure;      /* as of halo_gate_input */
-    bool draining;    /* the end was reached: the decoder gives what it holds */
-    int64_t spent;    /* ns that the decoder took since the last picture */
-    int64_t pictures; /* given */
+    bool timeless;                /* its times say nothing */
+    bool refused;                 /* by the GPU's decoder, and told */
+    bool absolute;                /* its times are CLOCK_MONOTONIC's */
+    bool unsure;                  /* as of halo_gate_input */
+    bool draining;                /* the end was reached: the decoder gives what it holds */
+    bool rewound;                 /* its first packet is still to be compared */
+    bool goes_on;                 /* its decoder can take that behind the last one */
+    struct halo_live_first first; /* packet of the pictures, when it was opened */
+    struct halo_live_file file;   /* that was opened */
+    int64_t shift;                /* added to times: in the pictures' time base */
+    int64_t turn, last; /* in the same: where this turn begins; the latest picture that was read */
+    int64_t before;     /* pictures given before this turn */
+    int64_t spent;      /* ns that the decoder took since the last picture */
+    int64_t pictures;   /* given */
 };
 
 struct halo_live_control {
@@ -126,6 +147,7 @@ struct halo_live_clock {
     int64_t origin;   /* ... and on the line */
     int64_t last;     /* of the pictures so far; 0: there was none */
     int64_t duration; /* of that one */
+    int64_t turn;     /* of a file that loops: its halo_live_input.turn */
 };
 
 /* How something keeps up (live_load.c); under `counting`. */
@@ -211,7 +233,8 @@ struct halo_live {
     bool local; /* a file, test: or a camera: no time limit of URLs holds */
     struct halo_live_camera camera;
 
-    bool may_make_up; /* a shape, where the source is away at first (live_settings.c) */
+    bool rewinds_badly; /* a file that has to be opened anew for each turn; the source thread's */
+    bool may_make_up;   /* a shape, where the source is away at first (live_settings.c) */
 
     pthread_t source_thread, filter_thread, collect_thread, aside_thread, card_thread;
     bool started;
@@ -271,7 +294,7 @@ struct halo_live {
     struct halo_live_stats stats;
     int64_t left[HALO_LIVE_RATE]; /* when pictures left the gate: ns; a ring */
     int64_t left_count;
-    int64_t slipped; /* times that decoding was a second behind the clock */
+    int64_t slipped; /* seconds that decoding was behind the clock, each time that it was */
     struct halo_live_load filters, decoding;
 };
 
@@ -349,6 +372,19 @@ int halo_live_input_send(struct halo_live *live, struct halo_live_input *in, con
 int halo_live_input_read(struct halo_live *live, struct halo_live_input *in,
                          struct halo_raw_picture **ret_raw, AVPacket **ret_sound,
                          struct halo_error *err);
+
+/* ---- live_loop.c; source thread ---- */
+
+/* Before it is opened: which file it is. */
+void halo_live_loop_begin(const struct halo_live *live, struct halo_live_input *in);
+/* Every packet that was read, then those of the pictures; false: the file does not begin as it did,
+ * and is at its end. */
+void halo_live_loop_shift(const struct halo_live_input *in, AVPacket *pkt);
+bool halo_live_loop_pass(struct halo_live *live, struct halo_live_input *in);
+/* At the end of the file: true: it has begun again, and the decoder goes on. */
+bool halo_live_loop_on(struct halo_live *live, struct halo_live_input *in);
+/* The same, once the decoder has given all; false: it has to be opened anew. */
+bool halo_live_loop_again(struct halo_live *live, struct halo_live_input *in);
 
 /* ---- live_camera.c; source thread, but for init, finish and wake ---- */
 

@@ -137,6 +137,18 @@ static int run_session(struct halo_live *live, struct halo_live_input *in, struc
     return FFMIN(ret, 0);
 }
 
+/* Files that loop go on without being opened anew, as long as that is possible. */
+static int run_turns(struct halo_live *live, struct halo_live_input *in, struct halo_error *err)
+{
+    int ret;
+    do {
+        live->clock.set = false;
+        ret = run_session(live, in, err);
+        live->clock.joined = true;
+    } while (ret == 0 && halo_live_loop_again(live, in));
+    return ret;
+}
+
 /* Why a session without an error of its own is over, where that is no end. */
 static int say_end(const struct halo_live *live, int64_t pictures, struct halo_error *err)
 {
@@ -168,12 +180,11 @@ static int hold_session(struct halo_live *live, struct halo_live_input *in, doub
     int ret = halo_live_input_open(live, in, err);
     if (ret >= 0) {
         halo_live_count(live, &live->stats.opened, 1);
-        live->clock.set = false;
         ret = halo_live_begin_stages(live, in, ret_fatal, err);
     }
     if (ret >= 0) {
         halo_live_wait_described(live);
-        ret = run_session(live, in, err);
+        ret = run_turns(live, in, err);
     }
     if (ret == 0)
         ret = say_end(live, in->pictures, err);

@@ -87,11 +87,10 @@ static int seek_to_start(struct halo_source *s, struct halo_error *err)
     return 0;
 }
 
-/* What is kept about each stream while it is read. */
-static int prepare_reading(struct halo_source *s, struct halo_error *err)
+/* What is kept about the way through the file. */
+static int begin_reading(struct halo_source *s, struct halo_error *err)
 {
     AVFormatContext *f = s->format;
-    s->known = (int)f->nb_streams;
     s->torn = -1;
     s->probed = f->pb ? avio_tell(f->pb) : -1;
     if (f->iformat->flags & AVFMT_TS_DISCONT)
@@ -99,7 +98,15 @@ static int prepare_reading(struct halo_source *s, struct halo_error *err)
     s->whole = halo_whole_create(f);
     if (!s->whole || (!s->jumps && (f->iformat->flags & AVFMT_TS_DISCONT)))
         return halo_fail(err, -ENOMEM, "out of memory");
-    int ret = 0;
+    return 0;
+}
+
+/* The same, and about each stream. */
+static int prepare_reading(struct halo_source *s, struct halo_error *err)
+{
+    AVFormatContext *f = s->format;
+    s->known = (int)f->nb_streams;
+    int ret = begin_reading(s, err);
     for (int i = 0; i < s->known && ret >= 0; i++)
         ret = halo_embedded_clean_stream(s->settings->input, f->streams[i], err);
     return ret;
@@ -140,6 +147,27 @@ void halo_source_close(struct halo_source *s)
         av_packet_free(&s->ahead[i]);
     av_free(s->ahead);
     av_free(s);
+}
+
+/* By bytes where the packets come one after the other: what has no index is not searched for a
+ * time. */
+int halo_source_rewind(struct halo_source *s)
+{
+    struct halo_error ignored = {0};
+    AVFormatContext *f = s->format;
+    const int64_t start = f->start_time == AV_NOPTS_VALUE ? 0 : f->start_time;
+    const bool blind = f->iformat->flags & (AVFMT_TS_DISCONT | AVFMT_NOTIMESTAMPS);
+    const bool bytes = blind && !(f->iformat->flags & AVFMT_NO_BYTE_SEEK);
+    const int r = avformat_seek_file(f, -1, INT64_MIN, bytes ? 0 : start, bytes ? 0 : start,
+                                     bytes ? AVSEEK_FLAG_BYTE : 0);
+    if (r < 0)
+        return halo_av_errno(r);
+    atomic_store(&s->complaints.lines, 0);
+    halo_whole_destroy(s->whole);
+    halo_jumps_destroy(s->jumps);
+    s->whole = NULL;
+    s->jumps = NULL;
+    return begin_reading(s, &ignored);
 }
 
 AVFormatContext *halo_source_format(const struct halo_source *s)

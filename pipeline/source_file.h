@@ -42,6 +42,10 @@ int halo_source_read(struct halo_source *s, AVPacket *pkt, struct halo_error *er
 int halo_source_peek(struct halo_source *s, int index, const AVPacket **ret,
                      struct halo_error *err);
 
+/* After the end: back to the beginning, for the same packets again. -errno: that format or input
+ * cannot; the source is only good for closing then. */
+int halo_source_rewind(struct halo_source *s);
+
 /* After the end: is all there that the file declares? -EBADMSG with err filled where not. */
 int halo_source_check_whole(const struct halo_source *s, struct halo_error *err);
 

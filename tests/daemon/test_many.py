@@ -50,6 +50,19 @@ class Many(DaemonTest):
         for why in told:
             self.assertRegex(why, TURN)
 
+    def test_a_loop(self):
+        """A file that begins again keeps its decoder."""
+        clip = self.path('short.mkv')
+        halotest.call([halotest.FFMPEG, '-nostdin', '-v', 'error', '-f', 'lavfi', '-i',
+                       'testsrc2=size=64x48:rate=25:duration=1', '-c:v', 'libx264', '-bf', '2', clip])
+        daemon = self.with_standin({'one': self.stream(
+            input=clip, loop=True, realtime=True, hwaccel='cuda', outputs=[{'null': True}])},
+            LOG='-')
+        self.assertTrue(wait_until(lambda: daemon.status('one')['decoded'] > 125), daemon.told())
+        status = daemon.status('one')
+        self.assertEqual((status['opened'], status['damaged'], status['restarts']), (1, 0, 0))
+        self.assertEqual(daemon.told().splitlines().count('decoder'), 1)
+
     def test_a_stop_in_the_line(self):
         """A stream that waits for its turn ends when it is told to; the others keep theirs."""
         daemon = self.with_standin(self.streams(7), OPENING=700)

@@ -273,6 +273,22 @@ class Files(LiveTest):
         self.assertEqual([p['md5'] for p in packets[:75]], known * 3)
         self.assert_steps(packets, 40000)
 
+    def test_loops_of_containers(self):
+        """Each turn is the same pictures, whether a file can be rewound or is opened again."""
+        for suffix, codec in (('.mkv', X264_B), ('.ts', X264_B), ('.h264', X264_B),
+                              ('.avi', ['-c:v', 'mpeg4']), ('.webm', ['-c:v', 'libvpx-vp9']),
+                              ('.gif', ['-c:v', 'gif']), ('.apng', ['-c:v', 'apng']),
+                              ('.mpg', ['-c:v', 'mpeg2video', '-bf', '2'])):
+            with self.subTest(suffix):
+                path = silent_clip(suffix, 1, codec=codec)
+                live = self.live(f'input={path}', 'loop=1', 'filters=gblur=sigma=2', *RAW)
+                packets = live.wait_packets(80)
+                live.stop()
+                md5s = [p['md5'] for p in packets]
+                self.assertEqual(len(set(md5s)), 25)
+                self.assertEqual(md5s[:75], md5s[:25] * 3)
+                self.assert_grow(packets)
+
     def test_loop_in_real_time(self):
         path = plain_clip('.mp4', 1)
         begin = time.monotonic()

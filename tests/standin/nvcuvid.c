@@ -89,6 +89,7 @@ int cuvidCreateDecoder(struct decoder **ret, const struct create_info *info)
 {
     if (standin_is("surfaces") || info->surfaces > MOST_SURFACES)
         return OUT_OF_MEMORY;
+    standin_log("decoder");
     take_time();
     *ret = calloc(1, sizeof **ret);
     (*ret)->info = *info;

@@ -10,7 +10,8 @@
  *   lost                        the device is, at the tenth picture decoded, for every call
  *   refuses                     NVDEC refuses the tenth picture, and the device is well
  * HALO_STANDIN_OPENING        ms that NVDEC takes to open a decoder, one after the other
- * HALO_STANDIN_LOG            a file that gets a line when libcuda or NVDEC's library is loaded
+ * HALO_STANDIN_LOG            a file that gets a line when libcuda or NVDEC's library is loaded,
+ *                             and "decoder" when NVDEC opens one; "-": standard error
  * HALO_STANDIN_NVENC_VERSION  the API's version, major * 16 + minor (default: newer than any)
  * HALO_STANDIN_NVENC_OPEN     what opening a session returns (2: unsupported device, 10: out of
  *                             memory)
@@ -27,6 +28,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { STANDIN_LOST = 700 };
 
@@ -43,7 +45,7 @@ static inline bool standin_is(const char *trouble)
 static inline void standin_log(const char *line)
 {
     const char *path = getenv("HALO_STANDIN_LOG");
-    FILE *file = path ? fopen(path, "a") : NULL;
+    FILE *file = !path ? NULL : !strcmp(path, "-") ? fdopen(dup(2), "a") : fopen(path, "a");
     if (!file)
         return;
     fprintf(file, "%s\n", line);
