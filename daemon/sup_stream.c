@@ -39,6 +39,7 @@ void sv_stream_state(struct sv_stream *stream, enum sv_state state, const char *
     else if (state != SV_RUNNING && state != SV_OVERLOADED && state != SV_WAITING)
         stream->started = 0;
     stream->state = state;
+    stream->in_line = false;
     if (state == SV_RUNNING || state == SV_STOPPED || state == SV_ENDED || state == SV_DISABLED) {
         stream->no_memory[0] = '\0';
         stream->no_room = false;
@@ -326,19 +327,24 @@ void sv_stream_replace(struct sv_stream *stream, struct halo_stream_settings *se
 
 /* ---- numbers ---- */
 
-/* How it gets on is for status; the log has the first word of it. */
+/* How it gets on is for status; the log has the first word of it. One that runs has to wait, too,
+ * where it opens its source again. */
 static void look_at_turn(struct sv_stream *stream)
 {
     const int64_t turn = stream->stats.turn;
+    const bool starts = stream->state == SV_STARTING, in_line = stream->in_line;
     char why[100] = "";
-    if (stream->state != SV_STARTING)
-        return;
     if (turn)
-        snprintf(why, sizeof why, "waiting for its turn to start (%" PRId64 " before it)",
-                 turn - 1);
-    if (turn && !stream->why[0])
-        sv_stream_state(stream, SV_STARTING, why);
-    snprintf(stream->why, sizeof stream->why, "%s", why);
+        snprintf(why, sizeof why, "waiting for its turn to %s (%" PRId64 " before it)",
+                 starts ? "start" : "go on", turn - 1);
+    if (turn && ((starts && !stream->why[0]) || sv_stream_is_up(stream))) {
+        sv_stream_state(stream, starts ? SV_STARTING : SV_WAITING, why);
+        stream->in_line = !starts;
+    } else if (starts || (turn && in_line)) {
+        snprintf(stream->why, sizeof stream->why, "%s", why);
+    } else if (in_line) {
+        sv_stream_state(stream, SV_RUNNING, "");
+    }
 }
 
 void sv_stream_stats(struct sv_stream *stream, const json_t *from)

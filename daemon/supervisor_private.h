@@ -180,6 +180,7 @@ struct sv_stream {
     struct sv_backoff backoff;
     enum sv_state state;
     char why[600];
+    bool in_line;     /* waits, for its turn to open its source again */
     uint64_t started; /* when it began to run, for uptime; 0 */
     int starts;       /* on an engine */
     bool on_cpu;      /* the GPU failed too often ... */

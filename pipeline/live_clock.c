@@ -40,6 +40,12 @@ static bool has_parted(const struct halo_live *live, int64_t at)
     return live->live && (ahead > AHEAD * SECOND || ahead < -BEHIND * SECOND);
 }
 
+/* Whole ones. More than two may be a machine's that was asleep. */
+static int64_t seconds_behind(int64_t at)
+{
+    return FFMIN((halo_now_us() - at) / SECOND, 2);
+}
+
 static int64_t duration_of(const struct halo_live_input *in)
 {
     const AVRational rate = in->video->avg_frame_rate;
@@ -59,12 +65,13 @@ void halo_live_clock_pass(struct halo_live *live, const struct halo_live_input *
         anchor(clock, ts, FFMAX(halo_now_us(), clock->last + 1));
     else if (!clock->set)
         anchor(clock, ts, begin(clock));
-    const bool first = !clock->set;
+    const bool first = !clock->set || (in->shift && pts >= in->turn && clock->turn != in->turn);
     clock->set = true;
+    clock->turn = first ? in->turn : clock->turn;
     int64_t at = halo_live_clock_map(clock, pts, tb);
     if (!in->absolute && has_parted(live, at)) {
         if (live->paced && (in->test || live->settings.realtime) && at < halo_now_us())
-            halo_live_count(live, &live->slipped, 1);
+            halo_live_count(live, &live->slipped, seconds_behind(at));
         at = FFMAX(halo_now_us(), clock->last + 1);
         anchor(clock, ts, at);
     }

@@ -34,7 +34,7 @@ static void say(struct halo_live_stats *ret, enum halo_lack lack, const struct h
                  load->of[0], load->of[1], what);
 }
 
-/* Each slip is a second that is lost. One may be a machine's that was asleep. */
+/* A few seconds, once, may be a machine's that was asleep. */
 static void judge_decoding(struct halo_live *live, int64_t now)
 {
     enum { MANY = 3 };
