@@ -119,13 +119,17 @@ int halo_mux_close(struct halo_mux *mux)
 int halo_mux_options(const AVOutputFormat *container, AVDictionary **ret)
 {
     int r = 0;
-    if (av_match_name(container->name, "mp4,mov,ipod")) /* frag_discont: fragments say their times,
-                                            for a header in front has no edit list that could */
+    if (av_match_name(container->name, "mp4,mov,ipod")) {
+        /* frag_discont: fragments say their times, for a header in front has no edit list that
+         * could; use_editlist: else reordered frames come late by its length. */
         r = av_dict_set(ret, "movflags", "frag_keyframe+empty_moov+default_base_moof+frag_discont",
                         0);
-    else if (av_match_name(container->name, "matroska,webm"))
+        if (r >= 0)
+            r = av_dict_set(ret, "use_editlist", "0", 0);
+    } else if (av_match_name(container->name, "matroska,webm")) {
         r = av_dict_set(ret, "cluster_time_limit", "1000", 0); /* ms that are kept in memory */
-    else if (av_match_name(container->name, "flv"))
+    } else if (av_match_name(container->name, "flv")) {
         r = av_dict_set(ret, "flvflags", "no_duration_filesize", 0);
+    }
     return r < 0 ? -ENOMEM : 0;
 }

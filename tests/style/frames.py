@@ -104,7 +104,8 @@ CALLS = {
     'halo_gate_leave': 'pipeline/gate.c pipeline/live_filter.c pipeline/stage_filter.c',
     # A camera's buffers, which are its driver's; packets; images of snapshots; finished pictures.
     'MAP_SHARED': 'daemon/frames.c pipeline/camera_buffers.c pipeline/packet_memory.c',
-    'memfd_create': 'daemon/engine_events.c daemon/frames.c pipeline/packet_writer.c',
+    'memfd_create': 'daemon/engine_events.c daemon/frames.c daemon/sup_process.c '
+                    'pipeline/packet_writer.c',
     'shm_open': '',
     'shmget': '',
     'vmsplice': '',
