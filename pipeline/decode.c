@@ -15,6 +15,7 @@
 #include "pipeline/h264_sps.h"
 #include "pipeline/hw_frame.h"
 #include "pipeline/raw_picture.h"
+#include "pipeline/display.h"
 
 enum {
     EARLY = 64,         /* more than decoders hold back: 16 threads and 16 pictures to reorder */
@@ -43,6 +44,8 @@ struct halo_decoder {
     bool started, delivered, interlaced;
     bool seeks;        /* from is -ss until the first picture is delivered */
     bool begins_whole; /* its container has the headers, and begins with a picture to start at */
+    int turn;          /* of the stream's pictures */
+    bool differs;      /* some of them have said otherwise */
     char refusal[200]; /* of the hw that there was */
 };
 
@@ -155,6 +158,7 @@ int halo_decoder_open(struct halo_decoder **ret, const char *name, AVStream *str
     d->settings = *settings;
     d->traits = halo_decode_traits(stream->codecpar->codec_id);
     d->stream = stream;
+    d->turn = halo_display_of_stream(stream);
     d->damage = damage;
     d->begins_whole = (d->traits & HALO_ONE_FOR_ONE) && stream->codecpar->extradata_size > 0 &&
                       stream->codecpar->extradata[0] == 1;
@@ -374,6 +378,24 @@ static bool is_broken_at_end(struct halo_decoder *d)
     return broken;
 }
 
+/* What a picture says itself is meant, where its stream says nothing. Players differ in what they
+ * make of two different words, and in how long the word of a picture holds. */
+static int find_turn(struct halo_decoder *d, const AVFrame *frame)
+{
+    const int own = halo_display_of_frame(frame);
+    if (own < 0)
+        return d->differs ? HALO_DISPLAY_UNKNOWN : d->turn;
+    if (own == d->turn)
+        return own;
+    if (!d->differs)
+        halo_log(HALO_LOG_WARNING,
+                 "stream %d: its pictures say that they are to be %s to be shown: that is not "
+                 "written, and regions are meant in pictures as players show them",
+                 d->stream->index, halo_display_words(own));
+    d->differs = true;
+    return d->turn == 0 ? own : HALO_DISPLAY_UNKNOWN;
+}
+
 /* What software would have decoded to; and to the host, where the lanes cannot take it. */
 static int settle_picture(struct halo_decoder *d, struct halo_raw_picture *raw,
                           struct halo_error *err)
@@ -429,6 +451,7 @@ int halo_decoder_receive(struct halo_decoder *d, struct halo_raw_picture **ret,
         halo_raw_picture_destroy(raw);
         return halo_fail(err, -ENOMEM, "out of memory for a picture");
     }
+    raw->turn = find_turn(d, d->frame);
     av_frame_move_ref(raw->frame, d->frame);
     r = settle_picture(d, raw, err);
     if (r < 0) {

@@ -12,10 +12,8 @@
 #include "config/log.h"
 #include "kernels/fault.h"
 #include "pipeline/adapt.h"
-#include "pipeline/coverage.h"
 #include "pipeline/format.h"
-#include "pipeline/gate_plan.h"
-#include "pipeline/gate_regions.h"
+#include "pipeline/gate_ways.h"
 #include "pipeline/hw_frame.h"
 #include "pipeline/leak.h"
 #include "pipeline/picture_pool.h"
@@ -30,6 +28,7 @@ struct halo_output_picture {
 
 struct halo_pending {
     struct halo_gate *gate;
+    const struct halo_gate_way *way;
     int64_t epoch;          /* when it entered */
     struct halo_lane *lane; /* NULL: none is held */
     bool submitted;
@@ -40,15 +39,13 @@ struct halo_pending {
 };
 
 struct halo_gate {
-    struct halo_gate_plan plan;
-    struct halo_coverage coverage;
+    struct halo_gate_ways ways;
+    const struct halo_gate_plan *plan; /* of the first way, for what all of them share */
     struct halo_ring *ring;
-    struct halo_gate_regions *regions; /* NULL: the plan's always do */
     struct halo_adapter *adapter;
     struct halo_picture_pool *outputs; /* output pictures, and nothing else */
     bool on_device;                    /* that is where they are */
     bool open;                         /* null is all that the chain says, and it may */
-    bool said_scaled;
     atomic_bool warm; /* a picture has been through: all kernels have been loaded */
 };
 
@@ -74,20 +71,11 @@ int halo_gate_create(struct halo_gate **ret, const struct halo_chain *chain, str
         return halo_fail(err, -ENOMEM, "out of memory");
     gate->ring = ring;
     gate->open = is_open(chain, input) && !halo_ring_ops(ring)->submit; /* a GPU copies beside */
-    r = halo_gate_plan_init(&gate->plan, chain, ring, input, err);
+    gate->plan = &gate->ways.first.plan;
+    r = halo_gate_ways_open(&gate->ways, chain, ring, input, err);
     if (r < 0)
         goto fail;
-    r = halo_gate_plan_judge(&gate->plan, err);
-    if (r == 0)
-        r = halo_gate_plan_cover(&gate->plan, &gate->coverage, err);
-    if (r < 0)
-        goto fail;
-    if ((gate->plan.feed || gate->plan.pixels) &&
-        !(gate->regions = halo_gate_regions_create(&gate->plan))) {
-        r = halo_fail(err, -ENOMEM, "out of memory");
-        goto fail;
-    }
-    const enum AVPixelFormat format = gate->plan.format;
+    const enum AVPixelFormat format = gate->plan->format;
     gate->outputs =
         halo_picture_pool_create(halo_ring_memory(ring), format, input->width, input->height);
     if (!gate->outputs) {
@@ -111,30 +99,28 @@ void halo_gate_destroy(struct halo_gate *gate)
         return;
     halo_adapter_destroy(gate->adapter);
     halo_picture_pool_destroy(gate->outputs);
-    halo_gate_regions_destroy(gate->regions);
-    halo_gate_plan_finish(&gate->plan);
+    halo_gate_ways_close(&gate->ways);
     av_free(gate);
 }
 
 void halo_gate_set_feed(struct halo_gate *gate, struct halo_region_feed *feed)
 {
-    if (gate->regions)
-        halo_gate_regions_set_feed(gate->regions, feed);
+    halo_gate_ways_set_feed(&gate->ways, feed);
 }
 
 const struct halo_coverage *halo_gate_coverage(const struct halo_gate *gate)
 {
-    return &gate->coverage;
+    return &gate->ways.first.coverage;
 }
 
 enum AVPixelFormat halo_gate_format(const struct halo_gate *gate)
 {
-    return gate->plan.format;
+    return gate->plan->format;
 }
 
 int halo_gate_set_device(struct halo_gate *gate, AVBufferRef *device, AVBufferRef **ret_frames)
 {
-    const struct halo_gate_plan *plan = &gate->plan;
+    const struct halo_gate_plan *plan = gate->plan;
     const struct halo_backend_ops *ops = halo_ring_ops(gate->ring);
     if (device && (!ops->submit || !halo_gate_plan_fits_device(plan)))
         return -ENOTSUP;
@@ -166,7 +152,7 @@ static int describe_output(AVFrame *out, const AVFrame *raw, const struct halo_g
     out->chroma_location = raw->chroma_location;
     out->interlaced_frame = raw->interlaced_frame;
     out->top_field_first = raw->top_field_first;
-    if (gate->plan.format != gate->plan.input.format && halo_format_is_rgb(gate->plan.format))
+    if (gate->plan->format != gate->plan->input.format && halo_format_is_rgb(gate->plan->format))
         out->colorspace = AVCOL_SPC_RGB;
     static const enum AVFrameSideDataType kept[] = {AV_FRAME_DATA_A53_CC,
                                                     AV_FRAME_DATA_MASTERING_DISPLAY_METADATA,
@@ -197,7 +183,7 @@ static int prepare_output(struct halo_pending *pending, const AVFrame *raw)
 
 static const struct halo_step *steps_of(const struct halo_pending *pending, int p, bool own)
 {
-    const struct halo_plane_steps *steps = &pending->gate->plan.steps[p];
+    const struct halo_plane_steps *steps = &pending->way->plan.steps[p];
     if (pending->regions)
         return halo_picture_regions_steps(pending->regions, p, own);
     return own ? steps->own : steps->plain;
@@ -206,7 +192,7 @@ static const struct halo_step *steps_of(const struct halo_pending *pending, int 
 static int submit(struct halo_pending *pending)
 {
     const struct halo_gate *gate = pending->gate;
-    const struct halo_gate_plan *plan = &gate->plan;
+    const struct halo_gate_plan *plan = &pending->way->plan;
     const bool own = pending->lane->backend->ops == halo_ring_ops(gate->ring);
     const bool from_device = halo_hw_frame_is(pending->native);
     if ((gate->on_device || from_device) && !own)
@@ -241,7 +227,7 @@ static int fail_filter(const struct halo_pending *pending, int code, struct halo
 {
     return halo_fail(
         err, code, "stream %d: a filter failed on the %s backend (%s); nothing is shown",
-        pending->gate->plan.input.stream, pending->lane->backend->ops->name, strerror(-code));
+        pending->gate->plan->input.stream, pending->lane->backend->ops->name, strerror(-code));
 }
 
 /* A picture that the lost device alone has, or whose encoder it has. */
@@ -254,7 +240,7 @@ static int fail_with_device(const struct halo_pending *pending, int code, struct
         return halo_fail_scarce(err, "the GPU's memory is full (%s); nothing is shown", why);
     if (pending->gate->on_device)
         return halo_fail_device(err, "stream %d: the GPU that filters and encodes failed: %s",
-                                pending->gate->plan.input.stream, why);
+                                pending->gate->plan->input.stream, why);
     return halo_fail_device(err,
                             "the %s backend failed: %s; the picture was on that GPU only: nothing "
                             "unfiltered is written (-hwaccel none keeps pictures on the host)",
@@ -335,38 +321,26 @@ static int pass_samples(struct halo_pending *pending, const AVFrame *raw, struct
 /* Encoders read counted memory, from the top down. */
 static bool can_pass(const struct halo_gate *gate, const AVFrame *native)
 {
-    return gate->open && native->format == gate->plan.format && native->buf[0] &&
+    return gate->open && native->format == gate->plan->format && native->buf[0] &&
            native->linesize[0] > 0;
 }
 
-static void say_scaled(struct halo_gate *gate)
-{
-    const struct halo_gate_input *in = &gate->plan.input;
-    if (!gate->said_scaled)
-        halo_log(HALO_LOG_WARNING,
-                 "stream %d: its regions have lengths in pixels, and its pictures come in another "
-                 "size than %dx%d, or than their settings say: all of each is filtered (lengths "
-                 "in %% hold for every size)",
-                 in->stream, in->width, in->height);
-    gate->said_scaled = true;
-}
-
-/* What a detector says of this picture's time; and where lengths in pixels may mean those of
- * another size, which lie elsewhere in this one, no region. */
-static int take_regions(struct halo_pending *pending, const AVFrame *raw)
+/* What a detector says of this picture's time; and where nobody knows where written regions lie in
+ * it, none. */
+static int take_regions(struct halo_pending *pending, const struct halo_raw_picture *raw)
 {
     struct halo_gate *gate = pending->gate;
-    const struct halo_gate_plan *plan = &gate->plan;
-    const bool scaled = plan->pixels && halo_adapter_scales(gate->adapter);
-    if (scaled || (plan->pixels && plan->input.unsure))
-        say_scaled(gate);
-    if (!plan->feed && !scaled)
+    enum halo_gate_known known;
+    pending->way =
+        halo_gate_ways_choose(&gate->ways, raw->turn, halo_adapter_scales(gate->adapter), &known);
+    if (!gate->plan->feed && known == HALO_KNOWN)
         return 0;
-    pending->regions = halo_gate_regions_take(gate->regions, raw->pts, scaled);
+    pending->regions = halo_gate_regions_take(pending->way->regions, raw->frame->pts, known);
     return pending->regions ? 0 : -ENOMEM;
 }
 
-static int enter_lane(struct halo_pending *pending, const AVFrame *raw, struct halo_error *err)
+static int enter_lane(struct halo_pending *pending, const struct halo_raw_picture *raw,
+                      struct halo_error *err)
 {
     pending->lane = halo_ring_acquire(pending->gate->ring);
     if (!pending->lane)
@@ -376,7 +350,7 @@ static int enter_lane(struct halo_pending *pending, const AVFrame *raw, struct h
         r = halo_adapter_to_host(pending->gate->adapter, &pending->native, err);
     if (r < 0)
         return r;
-    if ((r = prepare_output(pending, raw)) < 0)
+    if ((r = prepare_output(pending, raw->frame)) < 0)
         return halo_fail(err, r, "out of memory for an output picture");
     if ((r = take_regions(pending, raw)) < 0)
         return halo_fail(err, r, "out of memory for a picture's regions");
@@ -393,11 +367,11 @@ int halo_gate_enter(struct halo_gate *gate, const struct halo_raw_picture *raw,
     if (!pending)
         return halo_fail(err, -ENOMEM, "out of memory");
     pending->gate = gate;
-    pending->epoch = gate->plan.input.epoch;
+    pending->epoch = gate->plan->input.epoch;
     int r = adapt(pending, raw, err);
     if (r >= 0)
         r = can_pass(gate, pending->native) ? pass_samples(pending, raw->frame, err)
-                                            : enter_lane(pending, raw->frame, err);
+                                            : enter_lane(pending, raw, err);
     if (r < 0)
         halo_pending_destroy(pending);
     else
@@ -409,7 +383,7 @@ int halo_gate_enter(struct halo_gate *gate, const struct halo_raw_picture *raw,
  * asked for, however well it was filtered. */
 static int agree(const struct halo_pending *pending, int64_t epoch, struct halo_error *err)
 {
-    const struct halo_gate_input *input = &pending->gate->plan.input;
+    const struct halo_gate_input *input = &pending->gate->plan->input;
     const bool fault = halo_fault("gate", "epoch");
     if (pending->epoch == epoch && input->epoch == epoch && !fault)
         return 0;
@@ -458,7 +432,7 @@ void halo_pending_destroy(struct halo_pending *pending)
         (void)halo_ring_finish(pending->gate->ring, pending->lane); /* it still reads and writes */
     av_frame_free(&pending->native); /* before the next: decoders have few surfaces */
     if (pending->regions)
-        halo_gate_regions_give(pending->gate->regions, pending->regions);
+        halo_gate_regions_give(pending->way->regions, pending->regions);
     if (pending->lane)
         halo_ring_release(pending->gate->ring, pending->lane);
     av_frame_free(&pending->output);
@@ -489,14 +463,14 @@ struct halo_output_picture *halo_output_picture_ref(const struct halo_output_pic
 
 int halo_gate_blank(struct halo_gate *gate, bool black, struct halo_output_picture **ret)
 {
-    const struct halo_gate_input *in = &gate->plan.input;
+    const struct halo_gate_input *in = &gate->plan->input;
     struct halo_output_picture *picture = av_mallocz(sizeof *picture);
     AVFrame *frame = picture ? halo_picture_pool_get(gate->outputs, true) : NULL;
     ptrdiff_t linesize[4] = {0};
     for (int p = 0; frame && p < 4; p++)
         linesize[p] = frame->linesize[p];
-    if (!frame || (black && av_image_fill_black(frame->data, linesize, gate->plan.format, in->range,
-                                                in->width, in->height) < 0)) {
+    if (!frame || (black && av_image_fill_black(frame->data, linesize, gate->plan->format,
+                                                in->range, in->width, in->height) < 0)) {
         av_frame_free(&frame);
         av_free(picture);
         return -ENOMEM;

@@ -39,6 +39,7 @@ struct halo_gate_input {
     enum halo_privacy privacy; /* what the chain may leave of them; off: all (privacy.h) */
     double min_coverage;       /* part of each plane that it must hide at least (coverage.h) */
     bool unsure;   /* settings wish for another size: regions in pixels may mean that one */
+    int turn;      /* how most pictures are to be shown (display.h) */
     int64_t epoch; /* number of the configuration that the chain is of; 0: there is but one */
 };
 

@@ -10,6 +10,7 @@
 
 #include "config/log.h"
 #include "pipeline/coverage.h"
+#include "pipeline/display.h"
 #include "pipeline/format.h"
 #include "pipeline/mask_image.h"
 #include "pipeline/privacy.h"
@@ -88,17 +89,27 @@ static bool is_everywhere(const struct halo_gate_plan *plan, int f)
     return plan->input.unsure && plan->filter[f].pixels;
 }
 
-/* How large what the filter hides is, at most: for all of a feed's levels but the first. */
+/* Of the picture as it is shown. */
+static void shown_size(const struct halo_gate_plan *plan, int *ret_width, int *ret_height)
+{
+    const bool aside = plan->input.turn & HALO_DISPLAY_ASIDE;
+    *ret_width = aside ? plan->input.height : plan->input.width;
+    *ret_height = aside ? plan->input.width : plan->input.height;
+}
+
+/* How large what the filter hides is, at most: for all of a feed's levels but the first. Of a
+ * written region, in the picture as it is shown. */
 static void region_size(const struct halo_gate_plan *plan, int f, int level,
                         struct halo_plane_info *info)
 {
     const struct halo_filter *filter = &plan->chain->filter[f];
-    const int width = plan->input.width, height = plan->input.height;
     const double part = halo_gate_plan_level(level);
+    int width = plan->input.width, height = plan->input.height;
+    if (plan->filter[f].written)
+        shown_size(plan, &width, &height);
     info->region_width = width * part;
     info->region_height = height * part;
-    if (filter->shapes && !filter->shapes->feed && !filter->common.invert &&
-        !is_everywhere(plan, f))
+    if (plan->filter[f].written && !filter->common.invert && !is_everywhere(plan, f))
         halo_shapes_size(filter->shapes->shape, filter->shapes->count, width, height,
                          &info->region_width, &info->region_height);
 }
@@ -151,6 +162,7 @@ static int plan_filter(struct halo_gate_plan *plan, const struct halo_ring *ring
     struct halo_planned_filter *planned = &plan->filter[f];
     planned->filter = &plan->chain->filter[f];
     planned->feed = planned->filter->shapes && planned->filter->shapes->feed;
+    planned->written = planned->filter->shapes && !planned->feed;
     planned->pixels = halo_shapes_in_pixels(planned->filter->shapes);
     planned->strategy = find_strategy(ring, planned->filter);
     const bool several =
@@ -183,6 +195,7 @@ static int plan_filters(struct halo_gate_plan *plan, const struct halo_ring *rin
             return ret;
         say_idle(plan, f);
         plan->feed |= plan->filter[f].feed;
+        plan->written |= plan->filter[f].written;
         plan->pixels |= plan->filter[f].pixels;
     }
     return 0;
@@ -210,11 +223,18 @@ static int draw_region(struct halo_gate_plan *plan, int f, struct halo_error *er
     const struct halo_shapes *shapes = planned->filter->shapes;
     const char *name = planned->filter->kind->name;
     bool any = false;
+    int ret = 0, width, height;
     if (!is_loaded(shapes))
         return halo_fail(err, -EINVAL, "stream %d: filter %d, %s: its mask was not read",
                          plan->input.stream, f + 1, name);
+    if (plan->input.turn) {
+        ret = halo_shapes_store(&planned->stored, shapes, plan->input.turn, plan->input.width,
+                                plan->input.height);
+        shapes = planned->stored;
+    }
     planned->drawn = av_calloc((size_t)plan->planes, sizeof *planned->drawn);
-    int ret = planned->drawn ? 0 : -ENOMEM;
+    if (!planned->drawn)
+        ret = -ENOMEM;
     for (int p = 0; p < plan->planes && ret == 0; p++) {
         const struct halo_shape_canvas canvas = halo_gate_plan_canvas_of(plan, f, p);
         bool hidden = false;
@@ -228,12 +248,13 @@ static int draw_region(struct halo_gate_plan *plan, int f, struct halo_error *er
         return halo_fail(err, ret, "out of memory");
     if (any)
         return 0;
+    shown_size(plan, &width, &height);
     return halo_fail_usage(err,
                            "stream %d: filter %d, %s: its region%s has no pixel of the picture, "
-                           "which is %dx%d",
+                           "which is %dx%d%s",
                            plan->input.stream, f + 1, name,
-                           planned->filter->common.invert ? ", inverted," : "", plan->input.width,
-                           plan->input.height);
+                           planned->filter->common.invert ? ", inverted," : "", width, height,
+                           plan->input.turn ? " as players show it" : "");
 }
 
 static int plan_regions(struct halo_gate_plan *plan, struct halo_error *err)
@@ -244,8 +265,7 @@ static int plan_regions(struct halo_gate_plan *plan, struct halo_error *err)
         for (int other = 0; other < f && planned->leader == f; other++)
             if (is_same_region(planned->filter, plan->filter[other].filter))
                 planned->leader = other;
-        const bool draw = planned->filter->shapes && !planned->feed && planned->leader == f &&
-                          !is_everywhere(plan, f);
+        const bool draw = planned->written && planned->leader == f && !is_everywhere(plan, f);
         const int ret = draw ? draw_region(plan, f, err) : 0;
         if (ret < 0)
             return ret;
@@ -347,6 +367,7 @@ void halo_gate_plan_finish(struct halo_gate_plan *plan)
         for (int p = 0; planned->drawn && p < plan->planes; p++)
             halo_drawn_region_finish(&planned->drawn[p]);
         av_free(planned->drawn);
+        halo_shapes_destroy(planned->stored);
         av_free(planned->level);
     }
     av_free(plan->filter);

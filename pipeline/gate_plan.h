@@ -25,9 +25,11 @@ struct halo_planned_filter {
     int levels;
     const struct halo_strategy *strategy; /* NULL: auto */
     const struct halo_filter *filter;
-    bool feed;   /* its region is told for each picture */
-    bool pixels; /* its region has lengths in pixels, not told but written */
-    int leader;  /* the first filter with the same region */
+    bool feed;    /* its region is told for each picture */
+    bool written; /* its region is not told but written, in pictures as they are shown */
+    bool pixels;  /* it is written with lengths in pixels */
+    int leader;   /* the first filter with the same region */
+    struct halo_shapes *stored; /* what is written, as it lies in the stored picture; owned */
     /* Of leaders: what is drawn for the first plane of each canvas (halo_gate_plan_canvas()). */
     struct halo_drawn_region *drawn;
 };
@@ -41,7 +43,7 @@ struct halo_gate_plan {
 
     const struct halo_chain *chain;
     struct halo_planned_filter *filter; /* one for each of the chain */
-    bool feed, pixels;                  /* so is some region */
+    bool feed, written, pixels;         /* so is some region */
     struct halo_conv copy;              /* the step of a plane that no filter changes */
 };
 

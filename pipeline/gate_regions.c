@@ -200,7 +200,8 @@ static void set_written(const struct halo_gate_plan *plan, struct halo_picture_r
 }
 
 struct halo_picture_regions *halo_gate_regions_take(struct halo_gate_regions *regions,
-                                                    int64_t picture_us, bool scaled)
+                                                    int64_t picture_us,
+                                                    enum halo_gate_known written)
 {
     const struct halo_gate_plan *plan = regions->plan;
     struct halo_picture_regions *picture = get_picture(regions);
@@ -210,8 +211,10 @@ struct halo_picture_regions *halo_gate_regions_take(struct halo_gate_regions *re
     for (int f = 0; f < plan->chain->count; f++) {
         if (plan->filter[f].feed)
             set_steps(regions, picture, f, known);
-        if (plan->filter[f].pixels)
-            set_written(plan, picture, f, scaled);
+        if (plan->filter[f].written)
+            set_written(plan, picture, f,
+                        written == HALO_KNOWN_NOTHING ||
+                            (written == HALO_KNOWN_PARTS && plan->filter[f].pixels));
     }
     return picture;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Regions that are other than the plan's: told for each picture, which a gate (gate.h) draws when
- * one enters, in memory that is the picture's until it has left; and in pixels, of a picture that
- * came in another size. Where nothing is known the whole picture is filtered.
+ * one enters, in memory that is the picture's until it has left; and written ones, of a picture
+ * where nobody knows what they mean. Where nothing is known the whole picture is filtered.
  *
  * One thread takes, another gives back. */
 #ifndef HALO_GATE_REGIONS_H
@@ -20,11 +20,17 @@ void halo_gate_regions_destroy(struct halo_gate_regions *regions); /* NULL is no
 /* Who knows regions from the next picture on; must outlive regions. NULL: nobody, as at first. */
 void halo_gate_regions_set_feed(struct halo_gate_regions *regions, struct halo_region_feed *feed);
 
-/* The regions of a picture of that time, microseconds as the feed has them; scaled: it came in
- * another size than the plan's. NULL: out of memory. Nothing is allocated once as many pictures
- * have been in the gate as ever are at one time. */
+/* Of a picture's written regions. */
+enum halo_gate_known {
+    HALO_KNOWN,
+    HALO_KNOWN_PARTS,  /* but those with lengths in pixels: it came in another size */
+    HALO_KNOWN_NOTHING /* nor is it known how the picture is to be shown */
+};
+
+/* The regions of a picture of that time, microseconds as the feed has them. NULL: out of memory.
+ * Nothing is allocated once as many pictures have been in the gate as ever are at one time. */
 struct halo_picture_regions *halo_gate_regions_take(struct halo_gate_regions *regions,
-                                                    int64_t picture_us, bool scaled);
+                                                    int64_t picture_us, enum halo_gate_known known);
 void halo_gate_regions_give(struct halo_gate_regions *regions,
                             struct halo_picture_regions *picture); /* NULL is nothing to do */
 

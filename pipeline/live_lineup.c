@@ -4,10 +4,12 @@
 #include <libavutil/mem.h>
 #include <string.h>
 
+#include "config/log.h"
 #include "pipeline/first_picture.h"
 #include "pipeline/live_private.h"
 #include "pipeline/privacy.h"
 #include "pipeline/tracks.h"
+#include "pipeline/display.h"
 
 int halo_lineup_parse(struct halo_lineup **ret, const char *const *chains, int count,
                       enum halo_privacy privacy, struct halo_error *err)
@@ -116,6 +118,16 @@ static int make_up(struct halo_live_shape *shape, const struct halo_live *live,
     return 0;
 }
 
+/* Raw outputs, and most containers of streams, cannot say it. */
+static void say_turned(int turn)
+{
+    if (turn != 0)
+        halo_log(HALO_LOG_WARNING,
+                 "its pictures are to be %s to be shown: outputs show them as they are stored, and "
+                 "regions are meant in pictures as players show the input",
+                 halo_display_words(turn));
+}
+
 static int describe(struct halo_live_shape *shape, const struct halo_live *live,
                     const struct halo_live_input *in, struct halo_error *err)
 {
@@ -133,6 +145,7 @@ static int describe(struct halo_live_shape *shape, const struct halo_live *live,
     shape->input = halo_track_gate_input(in->video, (enum halo_privacy)live->settings.privacy);
     shape->input.min_coverage = live->settings.min_coverage;
     shape->input.unsure = in->unsure;
+    say_turned(shape->input.turn);
     return in->source ? halo_hdr_find(&shape->hdr, in->source, in->video, err) : 0;
 }
 

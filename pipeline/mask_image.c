@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "pipeline/av.h"
+#include "pipeline/display.h"
 
 static const struct {
     const char *begin;
@@ -308,9 +309,44 @@ static void find_inside(struct halo_mask_image *image)
     image->inside = in.x0 < in.x1 ? in : (struct halo_rect){0};
 }
 
+/* Weights of a picture of width x height that are to be stored; NULL: out of memory. */
+static uint8_t *turn_weights(const uint8_t *shown, int width, int height, int turn)
+{
+    const bool aside = turn & HALO_DISPLAY_ASIDE;
+    const int across = aside ? height : width, down = aside ? width : height;
+    uint8_t *stored = malloc((size_t)width * (size_t)height), *to = stored;
+    for (int y = 0; stored && y < down; y++)
+        for (int x = 0; x < across; x++) {
+            const int i = turn & HALO_DISPLAY_X ? across - 1 - x : x;
+            const int k = turn & HALO_DISPLAY_Y ? down - 1 - y : y;
+            *to++ = shown[(size_t)(aside ? i : k) * (size_t)width + (size_t)(aside ? k : i)];
+        }
+    return stored;
+}
+
+int halo_mask_image_store(struct halo_mask_image **ret, const struct halo_mask_image *shown,
+                          int turn)
+{
+    const bool aside = turn & HALO_DISPLAY_ASIDE;
+    struct halo_mask_image *image = calloc(1, sizeof *image);
+    if (image)
+        image->weight = turn_weights(shown->weight, shown->width, shown->height, turn);
+    if (!image || !image->weight) {
+        halo_mask_image_destroy(image);
+        return -ENOMEM;
+    }
+    image->width = aside ? shown->height : shown->width;
+    image->height = aside ? shown->width : shown->height;
+    find_inside(image);
+    *ret = image;
+    return 0;
+}
+
 static int take_weights(struct halo_mask_image *image, const AVFrame *frame, struct halo_error *err)
 {
     const size_t width = (size_t)frame->width, height = (size_t)frame->height;
+    const int turn = halo_display_back(FFMAX(halo_display_of_frame(frame), 0));
+    const bool aside = turn & HALO_DISPLAY_ASIDE;
     uint8_t *weight = malloc(width * height);
     int ret = weight ? 0 : -ENOMEM;
     if (ret == 0 && is_gray(frame))
@@ -318,6 +354,12 @@ static int take_weights(struct halo_mask_image *image, const AVFrame *frame, str
             memcpy(weight + y * width, frame->data[0] + (ptrdiff_t)y * frame->linesize[0], width);
     else if (ret == 0)
         ret = convert(frame, weight);
+    if (ret == 0 && turn) { /* who painted it saw it so */
+        uint8_t *stored = weight;
+        weight = turn_weights(stored, frame->width, frame->height, turn);
+        ret = weight ? 0 : -ENOMEM;
+        free(stored);
+    }
     if (ret < 0) {
         free(weight);
         return ret == -ENOMEM ? halo_fail(err, ret, "out of memory")
@@ -325,8 +367,8 @@ static int take_weights(struct halo_mask_image *image, const AVFrame *frame, str
     }
     free(image->weight);
     image->weight = weight;
-    image->width = frame->width;
-    image->height = frame->height;
+    image->width = aside ? frame->height : frame->width;
+    image->height = aside ? frame->width : frame->height;
     find_inside(image);
     return 0;
 }

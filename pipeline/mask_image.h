@@ -30,6 +30,10 @@ void halo_mask_image_give(const char *path, int fd);
 int halo_mask_image_find(struct halo_mask_image **ret, const char *path, struct halo_error *err);
 /* Reads and decodes it; what was there stays where that fails. Blocks. Errors as above. */
 int halo_mask_image_load(struct halo_mask_image *image, struct halo_error *err);
+/* The image as it lies in the stored picture, where it is meant in the shown one (display.h). 0 or
+ * -ENOMEM; the caller owns *ret. */
+int halo_mask_image_store(struct halo_mask_image **ret, const struct halo_mask_image *shown,
+                          int turn);
 void halo_mask_image_destroy(struct halo_mask_image *image); /* NULL is nothing to do */
 
 #endif

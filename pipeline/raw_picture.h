@@ -7,10 +7,11 @@
 
 #include <libavutil/frame.h>
 
-/* Heap; one owner at a time. */
+/* Heap, zeroed; one owner at a time. */
 struct halo_raw_picture {
     AVFrame *frame; /* pts in the input stream's time base; it may be on a device (hw_frame.h) */
     enum AVPixelFormat format; /* in which software decoding delivers it: the frame's on the host */
+    int turn;                  /* how it is to be shown (display.h) */
 };
 
 #endif

@@ -2,11 +2,13 @@
  * Shapes: what they own, and how large they are. */
 #include "pipeline/shapes.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "pipeline/mask_image.h"
 #include "pipeline/shapes_private.h"
+#include "pipeline/display.h"
 
 void halo_shape_finish(struct halo_shape *shape)
 {
@@ -103,4 +105,83 @@ bool halo_shapes_in_pixels(const struct halo_shapes *shapes)
             has |= is_pixels(&s->corner[corner][0]) || is_pixels(&s->corner[corner][1]);
     }
     return has;
+}
+
+/* ---- from the shown picture to the stored one ---- */
+
+struct turning {
+    int turn;
+    int width, height;             /* of the stored picture, luma pixels */
+    int shown_width, shown_height; /* likewise */
+};
+
+static struct halo_length pixels(double value)
+{
+    return (struct halo_length){.value = value};
+}
+
+static struct halo_shape_box store_box(const struct turning *t, const struct halo_shape_box *shown)
+{
+    struct halo_shape_box box = *shown;
+    if (t->turn & HALO_DISPLAY_ASIDE)
+        box = (struct halo_shape_box){shown->y0, shown->x0, shown->y1, shown->x1};
+    if (t->turn & HALO_DISPLAY_X)
+        box = (struct halo_shape_box){t->width - box.x1, box.y0, t->width - box.x0, box.y1};
+    if (t->turn & HALO_DISPLAY_Y)
+        box = (struct halo_shape_box){box.x0, t->height - box.y1, box.x1, t->height - box.y0};
+    return box;
+}
+
+static int store_polygon(const struct turning *t, const struct halo_shape *shown,
+                         struct halo_shape *ret)
+{
+    ret->corner = calloc((size_t)shown->corners, sizeof *ret->corner);
+    if (!ret->corner)
+        return -ENOMEM;
+    ret->corners = shown->corners;
+    for (int i = 0; i < shown->corners; i++) {
+        const double x = halo_shape_length(&shown->corner[i][0], t->shown_width);
+        const double y = halo_shape_length(&shown->corner[i][1], t->shown_height);
+        const struct halo_shape_box at = store_box(t, &(struct halo_shape_box){x, y, x, y});
+        ret->corner[i][0] = pixels(at.x0);
+        ret->corner[i][1] = pixels(at.y0);
+    }
+    return 0;
+}
+
+static int store_shape(const struct turning *t, const struct halo_shape *shown,
+                       struct halo_shape *ret)
+{
+    ret->kind = shown->kind;
+    if (shown->kind == HALO_SHAPE_MASK)
+        return halo_mask_image_store(&ret->mask, shown->mask, t->turn);
+    if (shown->kind == HALO_SHAPE_POLYGON)
+        return store_polygon(t, shown, ret);
+    const struct halo_shape_box box = halo_shape_box(shown, t->shown_width, t->shown_height);
+    const struct halo_shape_box at = store_box(t, &box);
+    ret->x = pixels(at.x0);
+    ret->y = pixels(at.y0);
+    ret->width = pixels(at.x1 - at.x0);
+    ret->height = pixels(at.y1 - at.y0);
+    return 0;
+}
+
+int halo_shapes_store(struct halo_shapes **ret, const struct halo_shapes *shown, int turn,
+                      int width, int height)
+{
+    const bool aside = turn & HALO_DISPLAY_ASIDE;
+    const struct turning t = {turn, width, height, aside ? height : width, aside ? width : height};
+    struct halo_shapes *shapes = calloc(1, sizeof *shapes);
+    if (shapes)
+        shapes->shape = calloc((size_t)shown->count, sizeof *shapes->shape);
+    int code = shapes && shapes->shape ? 0 : -ENOMEM;
+    for (int i = 0; i < shown->count && code == 0; i++) {
+        code = store_shape(&t, &shown->shape[i], &shapes->shape[i]);
+        shapes->count++;
+    }
+    if (code < 0)
+        halo_shapes_destroy(shapes);
+    else
+        *ret = shapes;
+    return code;
 }

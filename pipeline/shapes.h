@@ -9,10 +9,10 @@
  *   region=mask /etc/halod/door.png        an image: white is inside; the last of the list
  *   region=feed                            what a detector tells (region_feed.h); alone
  *
- * Shapes are joined by + or by blanks alone. Lengths are luma pixels of the picture that is
- * filtered (a camera's after rotation), or with a % parts of its width (x, w) or height (y, h).
- * They are taken to the nearest 1/4096 of a pixel, from where on all is exact. Shapes may reach out
- * of the picture.
+ * Shapes are joined by + or by blanks alone. Lengths are luma pixels of the picture as players show
+ * it, turned as it says (display.h; a camera's after rotate:), or with a % parts of its width (x,
+ * w) or height (y, h). A feed's are those of the stored picture. They are taken to the nearest
+ * 1/4096 of a pixel, from where on all is exact. Shapes may reach out of the picture.
  *
  * Hidden is what a filter applies to: the shapes, or with invert all but them. Nothing rounds that
  * towards showing more. A sample has the full weight, 255, if any part of its pixel's area, of
@@ -20,7 +20,7 @@
  * straight line, lies outside of what is hidden. With invert a sample is shown only where one shape
  * alone holds all of its area. A mask's grays are weights of their own, and a mask of another size
  * is scaled so that no hidden pixel becomes less hidden; its feather falls from the nearest weight
- * that is not 0.
+ * that is not 0, of several as near the largest.
  *
  * Shapes are immutable once parsed; any thread may draw them. */
 #ifndef HALO_SHAPES_H
@@ -83,6 +83,11 @@ void halo_shape_finish(struct halo_shape *shape);     /* what one owns */
 /* Whether some length is in pixels, so that they lie elsewhere in pictures of another size; not of
  * NULL. */
 bool halo_shapes_in_pixels(const struct halo_shapes *shapes);
+
+/* What shapes in the shown picture are in the stored one, which is width x height; loaded ones. 0
+ * or -ENOMEM; the caller owns *ret. */
+int halo_shapes_store(struct halo_shapes **ret, const struct halo_shapes *shown, int turn,
+                      int width, int height);
 
 /* A plane of a picture, and how shapes are drawn into it. */
 struct halo_shape_canvas {

@@ -33,6 +33,17 @@ void *halo_shapes_room(void **memory, size_t *size, size_t bytes)
     return *memory;
 }
 
+/* Of a row, how far up the nearest is, and in *bottom how far down: the less of both; of two that
+ * are as near the stronger one. */
+static int16_t nearer(const struct field *f, int x, int y, int up)
+{
+    const int down = f->bottom[x];
+    const uint8_t *mask = f->mask + x;
+    if (up == down && up < FAR && up > 0)
+        return (int16_t)(mask[(y - up) * f->stride] < mask[(y + down) * f->stride] ? down : -up);
+    return (int16_t)(up <= down ? -up : down);
+}
+
 /* How far up the nearest is, then how far down where that is less. Rows of FAR stand outside. */
 static void scan_columns(struct field *f)
 {
@@ -56,7 +67,7 @@ static void scan_columns(struct field *f)
             const int below = bottom[x] + 1 > FAR ? FAR : bottom[x] + 1;
             const int down = row[x] ? 0 : below;
             bottom[x] = (int16_t)down;
-            to[x] = (int16_t)(to[x] <= down ? -to[x] : down);
+            to[x] = nearer(f, x, y, to[x]);
         }
     }
 }
@@ -82,7 +93,7 @@ static int build_envelope(struct field *f, const int16_t *row)
             const int q = f->at[count - 1];
             const double other = squared(row[q] * f->step_y);
             from = ((height + scale * x * x) - (other + scale * q * q)) / (2 * scale * (x - q));
-            if (from > f->from[count - 1])
+            if (from >= f->from[count - 1])
                 break;
             count--;
         }
@@ -91,6 +102,19 @@ static int build_envelope(struct field *f, const int16_t *row)
         count++;
     }
     return count;
+}
+
+/* How strong the nearest to sample x is, column k of the envelope; of those as near the strongest.
+ */
+static uint8_t strongest(const struct field *f, const int16_t *row, const uint8_t *mask, int x,
+                         int k, int count)
+{
+    uint8_t most = mask[row[f->at[k]] * f->stride + f->at[k]];
+    for (k++; k < count && f->from[k] <= x; k++) {
+        const uint8_t other = mask[row[f->at[k]] * f->stride + f->at[k]];
+        most = other > most ? other : most;
+    }
+    return most;
 }
 
 /* Writes what lies outside of all that was hidden before, so that it never counts as hidden. */
@@ -107,7 +131,9 @@ static void shade_row(struct field *f, int y, const uint8_t *mask)
         const int q = f->at[k], down = row[q];
         const double d = sqrt(squared((x - q) * f->step_x) + squared(down * f->step_y));
         if (d < f->reach) {
-            const double weight = mask[(y + down) * f->stride + q] * (f->reach - d) / f->reach;
+            const uint8_t *here = mask + y * f->stride;
+            const uint8_t most = strongest(f, row, here, x, k, count);
+            const double weight = most * (f->reach - d) / f->reach;
             to[x] = (uint8_t)weight;
             to[x] = (uint8_t)(to[x] + (to[x] < weight)); /* up */
         }

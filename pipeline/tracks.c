@@ -13,6 +13,7 @@
 #include "config/log.h"
 #include "pipeline/av.h"
 #include "pipeline/container.h"
+#include "pipeline/display.h"
 #include "pipeline/first_picture.h"
 #include "pipeline/nvenc.h"
 #include "pipeline/queue.h"
@@ -48,38 +49,14 @@ struct halo_gate_input halo_track_gate_input(const AVStream *stream, enum halo_p
         .space = par->color_space,
         .range = par->color_range,
         .privacy = privacy,
+        .turn = halo_display_of_stream(stream),
     };
-}
-
-static bool has_region(const struct halo_chain *chain)
-{
-    bool has = false;
-    for (int f = 0; f < chain->count; f++)
-        has |= chain->filter[f].shapes != NULL;
-    return has;
-}
-
-/* Players turn such pictures, and who names a place means it as players show it. */
-static int refuse_turned(const AVStream *in, const char *name, const struct halo_chain *chain,
-                         struct halo_error *err)
-{
-    const int32_t *m =
-        (const int32_t *)av_stream_get_side_data(in, AV_PKT_DATA_DISPLAYMATRIX, NULL);
-    if (!m || (!m[1] && !m[3] && m[0] > 0 && m[4] > 0) || !has_region(chain))
-        return 0;
-    return halo_fail_usage(err,
-                           "%s: stream %d: its pictures are to be turned or mirrored to be shown, "
-                           "and a region would lie elsewhere than seen: turn them first (ffmpeg -i "
-                           "%s TURNED.mp4), or filter without a region",
-                           name, in->index, name);
 }
 
 static int open_gate(struct halo_track *t, const char *name, const struct halo_chain *chain,
                      struct halo_ring *ring, struct halo_error *err)
 {
     int ret = halo_track_check(name, t->in, err);
-    if (ret == 0)
-        ret = refuse_turned(t->in, name, chain, err);
     if (ret < 0)
         return ret;
     const enum halo_privacy privacy = HALO_PRIVACY_OFF; /* -vf null says it openly */

@@ -274,6 +274,31 @@ class Seen(RegionTest):
                                 'mask': (False, True)})
 
 
+class Turned(RegionTest):
+    def test_a_clip_that_players_turn(self):
+        """A phone's: the region is the upper quarter of what players show, which is stored on the right. Frames
+        are as stored."""
+        flat, path = self.path('flat.mp4'), self.path('clip.mp4')
+        for words in (['-f', 'lavfi', '-i', 'color=white:size=64x48:rate=10', '-t', '1', '-c:v', 'libx264', flat],
+                      ['-i', flat, '-c', 'copy', '-metadata:s:v', 'rotate=90', path]):
+            subprocess.run(['ffmpeg', '-nostdin', '-v', 'error', *words], check=True)
+        daemon = self.start({'one': self.stream(
+            input=path, loop=True, realtime=True, filters='solid=black:region=rect 0 0 100% 25%',
+            outputs=[{'unix': self.path('one.fd'), 'video': {'codec': 'raw'}}])})
+        daemon.wait_state('one', 'running')
+        client = FrameClient(self.path('one.fd'))
+        self.addCleanup(client.close)
+        frame = client.frame()
+        while frame.gap:
+            client.release(frame)
+            frame = client.frame()
+        luma = client.pixels(frame)[:64 * 48]
+        dark = {(at % 64 // 16) for at, sample in enumerate(luma) if sample < 100}
+        light = {(at % 64 // 16) for at, sample in enumerate(luma) if sample > 150}
+        self.assertEqual((dark, light), ({3}, {0, 1, 2}))
+        self.assertEqual(daemon.told().count('turned by 270 degrees clockwise'), 1, daemon.told())
+
+
 class Told(RegionTest):
     def test_status_events_and_metrics(self):
         daemon = self.start({'one': self.feed(), 'two': self.stream('two')},

@@ -286,11 +286,6 @@ class Tags(HaloTest):
                 self.assertEqual((found['width'], found['height']), (160, 120))
                 lost = self.halod('run', '-i', source, '-vf', 'null', self.path(degrees + '.mkv'))
                 self.says_once(lost, f'{-halotest.rotation(wanted) % 360} degrees clockwise')
-                output = self.path('region.mp4')
-                refused = self.halod('run', '-i', source, '-vf',
-                                     'gblur=sigma=2:region=rect 0 0 50% 50%', output, code=64)
-                self.says_once(refused, 'turned or mirrored')
-                self.assertFalse(os.path.exists(output))
 
     def tagged(self, suffix):
         lines = (';FFMETADATA1\ntitle=A walk: half = done\nartist=Jos\u00e9\ncomment=two\\\nlines\n'

@@ -5,7 +5,7 @@
 # Before the gate, and in it. Nothing here may hand a picture to anybody but the next one here.
 RAW = {
     'decode.c': ('decoders make raw pictures', '''
-        get_buffer set_time settle_picture halo_decoder_receive halo_raw_picture_pts
+        get_buffer set_time find_turn settle_picture halo_decoder_receive halo_raw_picture_pts
         halo_raw_picture_set_pts halo_raw_picture_move halo_raw_picture_destroy'''),
     'decode_memory.c': ('memory that decoders write into', 'lay_out halo_decode_memory_get'),
     'source_test.c': ('test: draws raw pictures', 'draw_luma draw_chroma draw halo_test_source_read'),
@@ -15,6 +15,7 @@ RAW = {
         halo_camera_read'''),
     'camera_unpack.c': ('their samples into planes',
                         'halo_camera_is_whole unpack_pairs halo_camera_unpack'),
+    'display.c': ('how a raw picture is to be shown', 'halo_display_of_frame'),
     'orient.c': ('turns raw pictures', 'part_of turn_planes halo_orient_pass'),
     'first_picture.c': ('the first picture of a stream, for what it says of itself',
                         'halo_first_picture'),

@@ -7,6 +7,7 @@
 
 #include "kernels/clock.h"
 #include "pipeline/format.h"
+#include "pipeline/display.h"
 #include "pipeline/gate.h"
 #include "pipeline/gate_plan.h"
 #include "pipeline/raw_picture.h"
@@ -296,6 +297,40 @@ static void scaled(void **state)
     }
 }
 
+/* A region lies where the picture as it is shown has it. */
+static void turned(void **state)
+{
+    static const struct halo_rect stored[] = {
+        [0] = {10, 4, 22, 14},
+        [HALO_DISPLAY_X] = {48, 4, 60, 14},
+        [HALO_DISPLAY_Y] = {10, 36, 22, 46},
+        [HALO_DISPLAY_X | HALO_DISPLAY_Y] = {48, 36, 60, 46},
+        [HALO_DISPLAY_ASIDE] = {4, 10, 14, 22},
+        [HALO_DISPLAY_ASIDE | HALO_DISPLAY_X] = {56, 10, 66, 22},
+        [HALO_DISPLAY_ASIDE | HALO_DISPLAY_Y] = {4, 28, 14, 40},
+        [HALO_DISPLAY_ASIDE | HALO_DISPLAY_X | HALO_DISPLAY_Y] = {56, 28, 66, 40},
+        [HALO_DISPLAY_UNKNOWN] = {0, 0, WIDTH, HEIGHT},
+    };
+    struct fixture f = {0};
+    (void)state;
+    begin(&f, "solid=white:region=rect 10 4 12 10");
+    for (int round = 0; round < 2; round++)
+        for (int turn = 0; turn <= HALO_DISPLAY_UNKNOWN; turn++) {
+            f.raw.turn = turn;
+            check(&f, f.now, stored[turn], true);
+        }
+    end(&f);
+    f = (struct fixture){0};
+    begin(&f, "solid=white:region=rect 54 0 10 10"); /* beyond the right edge of what stands */
+    for (int round = 0; round < 2; round++) {
+        f.raw.turn = HALO_DISPLAY_ASIDE;
+        check(&f, f.now, all, true);
+        f.raw.turn = 0;
+        check(&f, f.now, (struct halo_rect){54, 0, 64, 10}, true);
+    }
+    end(&f);
+}
+
 static void unsure(void **state)
 {
     struct fixture f = {.unsure = true};
@@ -567,12 +602,19 @@ static void refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(told),          cmocka_unit_test(several_filters),
-        cmocka_unit_test(scaled),        cmocka_unit_test(unsure),
-        cmocka_unit_test(strength),      cmocka_unit_test(strict_strength),
-        cmocka_unit_test(full_strength), cmocka_unit_test(least_strength),
-        cmocka_unit_test(passes),        cmocka_unit_test(neighbours),
-        cmocka_unit_test(numbers),       cmocka_unit_test(canvases),
+        cmocka_unit_test(told),
+        cmocka_unit_test(several_filters),
+        cmocka_unit_test(scaled),
+        cmocka_unit_test(unsure),
+        cmocka_unit_test(turned),
+        cmocka_unit_test(strength),
+        cmocka_unit_test(strict_strength),
+        cmocka_unit_test(full_strength),
+        cmocka_unit_test(least_strength),
+        cmocka_unit_test(passes),
+        cmocka_unit_test(neighbours),
+        cmocka_unit_test(numbers),
+        cmocka_unit_test(canvases),
         cmocka_unit_test(refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
