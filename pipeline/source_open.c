@@ -50,6 +50,26 @@ static bool complains_of_damage(const AVInputFormat *format)
     return av_match_name("matroska", format->name) || av_match_name(format->name, "flv,nut,ogg");
 }
 
+/* Of MP4 and MOV whose index comes last: an input that cannot seek goes back within its buffer. */
+static int check_index(AVFormatContext *f, const char *name, struct halo_error *err)
+{
+    if (!f->pb || f->pb->seekable & AVIO_SEEKABLE_NORMAL || !av_match_name("mp4", f->iformat->name))
+        return 0;
+    const int64_t here = avio_tell(f->pb);
+    for (unsigned i = 0; i < f->nb_streams; i++) {
+        const AVIndexEntry *first = avformat_index_get_entry(f->streams[i], 0);
+        if (!first || first->pos >= here || f->streams[i]->discard == AVDISCARD_ALL)
+            continue;
+        if (avio_seek(f->pb, first->pos, SEEK_SET) < 0 || avio_seek(f->pb, here, SEEK_SET) < 0)
+            return halo_fail(err, -EBADMSG,
+                             "%s: its index (moov) is at the end, and this input cannot be read "
+                             "back from there: name the file itself, or make it with ffmpeg's "
+                             "-movflags +faststart",
+                             name);
+    }
+    return 0;
+}
+
 static int open_format(AVFormatContext **ret_f, const struct halo_run_settings *set,
                        const AVInputFormat *forced, AVIOInterruptCB interrupt,
                        struct halo_complaints *complaints, struct halo_error *err)
@@ -83,6 +103,8 @@ static int open_format(AVFormatContext **ret_f, const struct halo_run_settings *
     if (ret >= 0 && !forced && !strcmp(f->iformat->name, "tty"))
         ret = halo_fail(err, -EBADMSG, "%s: is text, not a video (-f tty reads it as ANSI art)",
                         set->input);
+    if (ret >= 0)
+        ret = check_index(f, set->input, err);
     if (ret < 0)
         avformat_close_input(&f);
     else

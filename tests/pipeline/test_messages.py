@@ -47,6 +47,18 @@ class Messages(HaloTest):
                 self.assertNotRegex(run.err, not_says)
                 self.assertFalse(os.path.exists(self.path('out.mkv')))
 
+    def test_index_at_the_end_of_a_pipe(self):
+        large = ('-i', plain_clip(), '-vf', 'noise=alls=80', '-c:v', 'mpeg4', '-q:v', '1')
+        late, early = clip('.mp4', *large), clip('.mp4', *large, '-movflags', '+faststart')
+        self.assertGreater(content(late).index(b'moov'), 1 << 17)  # more than is kept to go back
+        options = '-vf', 'null', '-c:v', 'mpeg4', self.path('out.mkv')
+        run = self.halod('run', '-i', '-', *options, data=content(late), code=1)
+        self.says_once(run, 'its index .moov. is at the end, .* -movflags .faststart')
+        self.halod('run', '-i', late, *options)
+        self.halod('run', '-y', '-i', '-', *options, data=content(early))
+        small = clip('.mp4', '-i', plain_clip(), '-an', '-frames:v', '2', '-c:v', 'mpeg4')
+        self.halod('run', '-y', '-i', '-', *options, data=content(small))
+
     def test_empty_file(self):
         run = self.halod('run', '-i', self.source(b''), '-vf', 'null', self.path('out.mkv'), code=1)
         self.says_once(run, 'is empty')
@@ -73,8 +85,8 @@ class Messages(HaloTest):
 
     def test_mjpeg_of_limited_range(self):
         source = clip('.mkv', *video_source(), *X264, '-color_range', 'tv')
-        for name in ('out.avi', 'out.mkv', 'out.mov'):
-            output = self.filtered(source, name, '-c:v', 'mjpeg')
+        for codec, name in (('mjpeg', 'out.avi'), ('mjpeg', 'out.mkv'), ('mjpeg', 'out.mov')):
+            output = self.filtered(source, name, '-c:v', codec)
             self.assertEqual(probe_video(output).get('color_range', 'tv'), 'tv')
             self.assertEqual(halotest.frame_count(output), 25)
 
