@@ -131,6 +131,21 @@ static bool is_echo(const char *text)
            strstr(text, "Failed loading nvcuvid") == text;
 }
 
+/* Cuts the clause that names an option of FFmpeg's own program, and what follows it. */
+static void cut_advice(char *text)
+{
+    static const char *const named[] = {" -strict", "'-strict", "vstrict=", "set strict ",
+                                        "strict_std_compliance"};
+    for (size_t i = 0; i < sizeof named / sizeof *named; i++) {
+        char *at = strstr(text, named[i]);
+        if (!at)
+            continue;
+        while (at > text && strncmp(at, ", ", 2) && strncmp(at, ". ", 2))
+            at--;
+        *at = 0;
+    }
+}
+
 static void keep_line(void *avcl, int level, const char *format, va_list args)
 {
     const enum halo_log_level shown = halo_log_get_level();
@@ -144,9 +159,7 @@ static void keep_line(void *avcl, int level, const char *format, va_list args)
     char text[sizeof last_line];
     vsnprintf(text, sizeof text, format, args);
     text[strcspn(text, "\n")] = 0;
-    char *advice = strstr(text, ", add '-strict"); /* an option of FFmpeg's program */
-    if (advice)
-        *advice = 0;
+    cut_advice(text);
     if (!*text)
         return;
     note_too_large(avcl, class, text);

@@ -134,6 +134,11 @@ static const AVCodec *default_encoder(const AVOutputFormat *container)
     return holds_video(container, id) ? avcodec_find_encoder(id) : NULL;
 }
 
+const char *halo_container_advice(const AVOutputFormat *container, const char *advice)
+{
+    return strcmp(container->name, "matroska") ? advice : "";
+}
+
 const AVCodec *halo_container_encoder(const AVOutputFormat *container,
                                       const struct halo_run_settings *settings,
                                       struct halo_error *err)
@@ -151,10 +156,10 @@ const AVCodec *halo_container_encoder(const AVOutputFormat *container,
     if (codec && holds_video(container, codec->id))
         return codec;
     if (own)
-        halo_fail_usage(err,
-                        "%s cannot hold %s video: -c:v %s would fit, or another container (.mkv "
-                        "holds nearly all)",
-                        container->name, avcodec_get_name(codec->id), own->name);
+        halo_fail_usage(
+            err, "%s cannot hold %s video: -c:v %s would fit%s", container->name,
+            avcodec_get_name(codec->id), own->name,
+            halo_container_advice(container, ", or another container (.mkv holds nearly all)"));
     else
         halo_fail_usage(err, "%s holds no video that could be encoded: use .mp4, .mkv, .ts ...",
                         container->name);

@@ -29,6 +29,9 @@ const AVCodec *halo_container_encoder(const AVOutputFormat *container,
                                       const struct halo_run_settings *settings,
                                       struct halo_error *err);
 
+/* Advice that names .mkv, or "" if the container is that. */
+const char *halo_container_advice(const AVOutputFormat *container, const char *advice);
+
 /* The pixel formats that the container takes of the encoder, up to AV_PIX_FMT_NONE; NULL: all. */
 const enum AVPixelFormat *halo_container_formats(const AVOutputFormat *container,
                                                  const AVCodec *encoder);

@@ -6,6 +6,7 @@
 #include <libavcodec/avcodec.h>
 #include <libavutil/avstring.h>
 #include <libavutil/mem.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "config/log.h"
@@ -27,6 +28,15 @@ static enum halo_role drop(const struct halo_run_settings *set, const AVStream *
                  type_name(in->codecpar->codec_type), avcodec_get_name(in->codecpar->codec_id),
                  why);
     return HALO_ROLE_DROP;
+}
+
+static enum halo_role drop_unheld(const struct halo_run_settings *set, const AVStream *in,
+                                  const AVOutputFormat *container)
+{
+    char why[100];
+    snprintf(why, sizeof why, "the output's container cannot hold it%s",
+             halo_container_advice(container, " (.mkv holds nearly all)"));
+    return drop(set, in, why);
 }
 
 /* The type that is declared, and the bytes. */
@@ -66,10 +76,13 @@ static int check_audio(const struct halo_run_settings *set, const AVStream *in,
     }
     if (halo_container_holds(container, &par))
         return 0;
-    return halo_fail_usage(err,
-                           "stream %d: %s cannot hold %s audio: choose a codec with -c:a, another "
-                           "container (.mkv holds nearly all), or leave it out with -an",
-                           in->index, container->name, avcodec_get_name(par.codec_id));
+    return halo_fail_usage(
+        err,
+        "stream %d: %s cannot hold %s audio: choose %s codec with -c:a,%s or "
+        "leave it out with -an",
+        in->index, container->name, avcodec_get_name(par.codec_id),
+        set->audio_codec ? "another" : "a",
+        halo_container_advice(container, " another container (.mkv holds nearly all),"));
 }
 
 int halo_role_of(const struct halo_run_settings *set, const AVStream *in,
@@ -122,10 +135,7 @@ int halo_role_of(const struct halo_run_settings *set, const AVStream *in,
     else if (!halo_container_holds(container, par) &&
              (par->codec_type != AVMEDIA_TYPE_SUBTITLE ||
               halo_subtitle_form(container, par->codec_id) == AV_CODEC_ID_NONE))
-        *ret = drop(set, in,
-                    av_match_name("matroska", container->name)
-                        ? "the output's container cannot hold it"
-                        : "the output's container cannot hold it (.mkv holds nearly all)");
+        *ret = drop_unheld(set, in, container);
     return 0;
 }
 

@@ -208,7 +208,7 @@ void halo_encode_choose(AVCodecContext *c, const AVCodec *codec, const AVOutputF
         set_live(c, codec);
     if (settings->jpeg)
         set_jpeg(c, codec, input->format);
-    else if (!strcmp(codec->name, "mjpeg")) /* of limited range, too: it says so in a comment */
+    else if (av_match_name(codec->name, "mjpeg,ljpeg")) /* limited range: said in a comment */
         c->strict_std_compliance = FF_COMPLIANCE_UNOFFICIAL;
 }
 

@@ -175,10 +175,12 @@ static int fail_header(const struct halo_sink *sink, int averror, struct halo_er
     if (averror != AVERROR(EINVAL) && averror != AVERROR(EPERM) && averror != AVERROR_INVALIDDATA &&
         averror != AVERROR_PATCHWELCOME && averror != AVERROR(ENOSYS))
         return fail_write(sink, averror, err);
-    return halo_fail_usage(err,
-                           "%s: %s refuses these streams: %s: choose others with -c:v and -c:a, "
-                           "leave the sound out with -an, or use .mkv, which holds nearly all",
-                           out, container, halo_av_reason(averror, why, sizeof why));
+    return halo_fail_usage(
+        err, "%s: %s refuses these streams: %s: choose %s%s", out, container,
+        halo_av_reason(averror, why, sizeof why),
+        sink->settings->no_audio ? "another codec with -c:v"
+                                 : "others with -c:v and -c:a, or leave the sound out with -an",
+        halo_container_advice(sink->format->oformat, ", or use .mkv, which holds nearly all"));
 }
 
 static int make_beside(struct halo_sink *sink, struct halo_error *err)

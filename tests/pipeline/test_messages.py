@@ -3,7 +3,8 @@
 import os
 
 import halotest
-from halotest import HaloTest, X264, audio_source, clip, ffmpeg, plain_clip, probe_video, video_source
+from halotest import (HaloTest, X264, audio_source, clip, ffmpeg, plain_clip, probe_video,
+                      run_halod, video_source)
 
 
 def content(path):
@@ -59,6 +60,31 @@ class Messages(HaloTest):
         small = clip('.mp4', '-i', plain_clip(), '-an', '-frames:v', '2', '-c:v', 'mpeg4')
         self.halod('run', '-y', '-i', '-', *options, data=content(small))
 
+    def test_advice(self):
+        """Each row: output, options, what the line ends with; not what is used, nor FFmpeg's."""
+        def source(size):
+            return clip('.mkv', *video_source(size, 23, '0.2'), '-f', 'lavfi', '-i',
+                        'sine=sample_rate=8000:duration=0.2', *X264, '-c:a', 'libmp3lame')
+
+        rows = (
+            ('out.mkv', ('-an', '-c:v', 'gif'), '-c:v libx264 would fit'),
+            ('out.webm', ('-an', '-c:v', 'gif'), 'or another container .*mkv.*'),
+            ('out.mkv', ('-c:a', 'wmav2'), 'another codec with -c:a, or leave it out with -an'),
+            ('out.mkv', ('-c:v', 'rv10'), 'with -c:v and -c:a, or leave the sound out with -an'),
+            ('out.mkv', ('-an', '-c:v', 'rv10'), 'rv10.: choose another codec with -c:v'),
+            ('out.mp4', (), 'mp3 at 8000hz is not standard.: choose .*mkv.*'),
+            ('out.mxf', ('-an', '-c:v', 'libx264'), 'frame rate 23/1.: choose .*mkv.*'),
+            ('out.avi', ('-an', '-c:v', 'amv'), 'Heights .* with some decoders.'),
+        )
+        for name, options, says in rows:
+            with self.subTest(name, options=options):
+                run = run_halod('run', '-v', 'warning', '-i',
+                                source('64x50' if 'amv' in options else '64x48'), '-vf', 'null',
+                                *options, self.path(name))
+                self.assertNotEqual(run.code, 0)
+                self.assertRegex(run.err, says + '\n$')
+                self.assertNotIn('strict', run.err)
+
     def test_empty_file(self):
         run = self.halod('run', '-i', self.source(b''), '-vf', 'null', self.path('out.mkv'), code=1)
         self.says_once(run, 'is empty')
@@ -85,7 +111,8 @@ class Messages(HaloTest):
 
     def test_mjpeg_of_limited_range(self):
         source = clip('.mkv', *video_source(), *X264, '-color_range', 'tv')
-        for codec, name in (('mjpeg', 'out.avi'), ('mjpeg', 'out.mkv'), ('mjpeg', 'out.mov')):
+        for codec, name in (('mjpeg', 'out.avi'), ('mjpeg', 'out.mkv'), ('mjpeg', 'out.mov'),
+                            ('ljpeg', 'lossless.avi')):
             output = self.filtered(source, name, '-c:v', codec)
             self.assertEqual(probe_video(output).get('color_range', 'tv'), 'tv')
             self.assertEqual(halotest.frame_count(output), 25)
