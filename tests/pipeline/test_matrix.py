@@ -62,12 +62,12 @@ PICTURES = {'.webm': 'libvpx', '.ogv': 'libtheora', '.mxf': 'mpeg2video', '.flv'
 # What has to be right and not refused.
 HELD = {
     '.mp4': 'h264 hevc mpeg4 av1 vp9 aac mp3 ac3 eac3 opus alac',
-    '.mov': 'h264 hevc prores aac mp3 ac3 alac pcm_s16le pcm_s24le',
+    '.mov': 'h264 hevc prores mjpeg aac mp3 ac3 alac pcm_s16le pcm_s24le',
     '.mkv': 'h264 hevc vp8 vp9 av1 ffv1 mpeg4 aac mp3 ac3 flac opus vorbis pcm_s16le',
     '.webm': 'vp8 vp9 av1 opus vorbis',
     '.ts': 'h264 hevc mpeg2video mpeg4 aac mp2 mp3 ac3 eac3 opus dts',
     '.mpg': 'mpeg1video mpeg2video mp2 mp3 ac3',
-    '.avi': 'mpeg4 h264 ffv1 mp3 ac3 pcm_s16le',
+    '.avi': 'mpeg4 h264 mjpeg ffv1 mp3 ac3 pcm_s16le',
     '.flv': 'h264 flv1 aac mp3',
     '.nut': 'h264 ffv1 rawvideo aac mp3 flac opus vorbis pcm_s16le',
     '.ogv': 'theora vp8 vorbis opus flac',
