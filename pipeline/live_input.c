@@ -68,6 +68,8 @@ static int open_file(struct halo_live *live, struct halo_live_input *in, struct 
     in->timeless = live->live && !live->settings.realtime &&
                    av_match_name(in->format->iformat->name, TIMELESS);
     ret = choose_streams(live, in, err);
+    if (ret >= 0)
+        ret = halo_live_sound_open(live, in, err);
     if (ret < 0)
         return ret;
     struct halo_decoder_settings decoder = halo_track_decoder(&live->run, live->ring);
@@ -100,6 +102,7 @@ void halo_live_input_close(struct halo_live_input *in)
     halo_decoder_close(in->decoder);
     halo_camera_close(in->camera);
     halo_orient_destroy(in->orient);
+    av_bsf_free(&in->adts);
     halo_source_close(in->source);
     halo_test_source_destroy(in->test);
     avformat_free_context(in->own);

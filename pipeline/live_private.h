@@ -102,6 +102,8 @@ struct halo_live_input {
     AVFormatContext *own; /* of test and cameras: describes */
     AVFormatContext *format;
     AVStream *video, *sound; /* sound NULL: none, or not wanted */
+    AVBSFContext *adts;      /* takes the headers off copied AAC; NULL: it has none */
+    uint8_t header[4];       /* of its first packet, what has to stay the same */
     AVPacket *pkt;
     bool timeless;                /* its times say nothing */
     bool refused;                 /* by the GPU's decoder, and told */
@@ -477,6 +479,11 @@ int halo_live_codec_image(const struct halo_live *live, const char *codec,
                           struct halo_error *err);
 
 /* ---- live_sound.c ---- */
+/* Source thread, before the first packet is read: outputs of copied sound have to know its
+ * parameters before they begin. ADTS, of MPEG-TS, repeats AAC's in each packet instead: sets the
+ * extradata of in->sound from the first one. 0, or -errno with err filled. */
+int halo_live_sound_open(const struct halo_live *live, struct halo_live_input *in,
+                         struct halo_error *err);
 int halo_live_sound_prepare(struct halo_live_encoding *e, struct halo_error *err);
 void halo_live_sound_take(struct halo_live_encoding *e, AVPacket *pkt);
 /* Source thread: a packet of the input, times on the line, to every encoding that has sound. */

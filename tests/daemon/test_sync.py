@@ -8,11 +8,12 @@ import threading
 
 from daemontest import Daemon, HaloTest, main
 from flashbeep import ONE_FRAME, SOURCES, at_once, is_whole, lead, source
+from halotest import audio_source, clip, ffmpeg, frame_hashes, video_source
 
 FILES = ('.mp4', '.mov', '.mkv', '.ts', '.nut')
 SOCKETS = ('.ts', '.mkv', '.nut')
 # Where copied sound fits all of these.
-COPIED = ('.mp4', '.mpg', '.avi', '.flv')
+COPIED = ('.mp4', '.mpg', '.avi', '.flv', '.ts')
 
 
 class Viewer(threading.Thread):
@@ -83,6 +84,30 @@ class Daemons(HaloTest):
         daemon.wait_state('one', 'ended', 60)
         self.assertEqual(daemon.told().count('mpegts cannot hold flac sound'), 1, daemon.told())
         self.assertLessEqual(abs(lead(self.path('o.mkv'))), ONE_FRAME)
+
+    def test_copied_sound_that_changes_its_parameters(self):
+        """AAC of MPEG-TS says them in each packet, of MP4 and Matroska once: what does not fit is
+        left out, and what is encoded goes on."""
+        parts = [clip('.ts', *video_source(seconds=2), *audio_source(2, rate=rate), '-output_ts_offset',
+                      at, *SOURCES['.ts']) for rate, at in ((48000, 0), (44100, 2))]
+        joint = self.path('joint.ts')
+        with open(joint, 'wb') as file:
+            for part in parts:
+                with open(part, 'rb') as one:
+                    file.write(one.read())
+        outputs = [{'file': self.path(name), 'audio': sound} for name, sound in
+                   (('o.mp4', 'copy'), ('o.mkv', 'copy'), ('encoded.mkv', 'aac'))]
+        daemon = Daemon(self.folder, {'one': {'input': joint, 'filters': 'gblur=sigma=1',
+                                              'outputs': outputs}})
+        self.addCleanup(daemon.stop)
+        daemon.wait_state('one', 'ended', 60)
+        frames = [len(frame_hashes(out['file'], '0:a')) for out in outputs]
+        part = 2 * 48000 / 1024
+        for count in frames[:2]:
+            self.assertLess(abs(count - part), part / 4, frames)
+        self.assertGreater(frames[2], part * 7 / 4, frames)
+        for out in outputs:
+            ffmpeg('-xerror', '-i', out['file'], '-map', '0:a', '-f', 'null', '-')
 
 
 if __name__ == '__main__':
