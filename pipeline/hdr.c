@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <libavutil/avstring.h>
+#include <libavutil/dovi_meta.h>
 #include <string.h>
 
 #include "config/log.h"
@@ -38,15 +39,26 @@ static void of_picture(struct halo_hdr *hdr, const AVFrame *frame)
     }
 }
 
-static void say_dropped(const AVStream *st, const AVFrame *first)
+/* What the pictures are without it: those of some profiles of Dolby Vision are SDR, or in colours
+ * that only it explains. */
+static const char *rest_of(const AVStream *st, bool hdr)
+{
+    size_t size;
+    const uint8_t *data = av_stream_get_side_data(st, AV_PKT_DATA_DOVI_CONF, &size);
+    const AVDOVIDecoderConfigurationRecord *conf = (const void *)data;
+    if (data && size >= sizeof *conf && conf->dv_bl_signal_compatibility_id == 0)
+        return "players show the output in wrong colours without it";
+    return hdr ? "the output is plain HDR" : "the output is SDR";
+}
+
+static void say_dropped(const AVStream *st, const AVFrame *first, bool hdr)
 {
     const bool plus = first && av_frame_get_side_data(first, AV_FRAME_DATA_DYNAMIC_HDR_PLUS);
     const bool vision = av_stream_get_side_data(st, AV_PKT_DATA_DOVI_CONF, NULL);
     if (plus || vision)
         halo_log(HALO_LOG_WARNING,
-                 "stream %d: its %s metadata describes unfiltered pictures and is left out: the "
-                 "output is plain HDR",
-                 st->index, vision ? "Dolby Vision" : "HDR10+");
+                 "stream %d: its %s metadata describes unfiltered pictures and is left out: %s",
+                 st->index, vision ? "Dolby Vision" : "HDR10+", rest_of(st, hdr));
 }
 
 int halo_hdr_find(struct halo_hdr *ret, struct halo_source *source, const AVStream *stream,
@@ -55,15 +67,17 @@ int halo_hdr_find(struct halo_hdr *ret, struct halo_source *source, const AVStre
     const enum AVColorTransferCharacteristic transfer = stream->codecpar->color_trc;
     *ret = (struct halo_hdr){0};
     of_container(ret, stream);
-    if (transfer != AVCOL_TRC_SMPTE2084 && transfer != AVCOL_TRC_ARIB_STD_B67)
+    if (transfer != AVCOL_TRC_SMPTE2084 && transfer != AVCOL_TRC_ARIB_STD_B67) {
+        say_dropped(stream, NULL, false);
         return 0;
+    }
     AVFrame *frame = av_frame_alloc();
     if (!frame)
         return halo_fail(err, -ENOMEM, "out of memory");
     const int r = halo_first_picture(frame, source, stream, err);
     if (r >= 0) {
         of_picture(ret, frame);
-        say_dropped(stream, frame);
+        say_dropped(stream, frame, true);
     }
     av_frame_free(&frame);
     return r;
@@ -132,16 +146,31 @@ static void append_display(char *text, size_t size, const struct dialect *d,
     append_pair(text, size, "L", levels, LUMINANCE, d->units);
 }
 
+static const struct dialect *dialect_of(const AVCodec *codec)
+{
+    for (size_t i = 0; i < sizeof dialects / sizeof *dialects; i++)
+        if (av_match_name(codec->name, dialects[i].encoders))
+            return &dialects[i];
+    return NULL;
+}
+
 void halo_hdr_append(const struct halo_hdr *hdr, const AVCodec *codec, char *text, size_t size)
 {
-    for (size_t i = 0; i < sizeof dialects / sizeof *dialects; i++) {
-        const struct dialect *d = &dialects[i];
-        if (!av_match_name(codec->name, d->encoders))
-            continue;
-        if (hdr->has_display && hdr->display.has_primaries && hdr->display.has_luminance)
-            append_display(text, size, d, &hdr->display);
-        if (hdr->has_light)
-            av_strlcatf(text, size, "%s%s=%u,%u", *text ? ":" : "", d->light, hdr->light.MaxCLL,
-                        hdr->light.MaxFALL);
-    }
+    const struct dialect *d = dialect_of(codec);
+    if (d && hdr->has_display && hdr->display.has_primaries && hdr->display.has_luminance)
+        append_display(text, size, d, &hdr->display);
+    if (d && hdr->has_light)
+        av_strlcatf(text, size, "%s%s=%u,%u", *text ? ":" : "", d->light, hdr->light.MaxCLL,
+                    hdr->light.MaxFALL);
+}
+
+void halo_hdr_say_lost(const struct halo_hdr *hdr, const AVCodec *codec, const AVStream *out,
+                       const AVOutputFormat *container)
+{
+    if ((hdr->has_display || hdr->has_light) && !dialect_of(codec) &&
+        !av_match_name(container->name, "matroska,webm,mov,mp4"))
+        halo_log(HALO_LOG_WARNING,
+                 "stream %d: %s in %s cannot say its mastering display and light levels (HDR10), "
+                 "which are left out: libx264, libx265 and .mkv can",
+                 out->index, codec->name, container->name);
 }

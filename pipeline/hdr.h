@@ -30,6 +30,10 @@ int halo_hdr_find(struct halo_hdr *ret, struct halo_source *source, const AVStre
 /* Into the container. 0 or -ENOMEM. */
 int halo_hdr_describe(const struct halo_hdr *hdr, AVStream *out);
 
+/* One line where neither codec nor container can say it. */
+void halo_hdr_say_lost(const struct halo_hdr *hdr, const AVCodec *codec, const AVStream *out,
+                       const AVOutputFormat *container);
+
 /* Into the encoder: appends "key=value:..." for the parameters of codec to text, which may be empty
  * or hold others. Unchanged where codec takes none. */
 void halo_hdr_append(const struct halo_hdr *hdr, const AVCodec *codec, char *text, size_t size);

@@ -18,6 +18,7 @@
 #include "pipeline/av.h"
 #include "pipeline/container.h"
 #include "pipeline/path.h"
+#include "pipeline/tags.h"
 #include "pipeline/target.h"
 
 enum {
@@ -231,6 +232,8 @@ int halo_sink_start(struct halo_sink *sink, struct halo_error *err)
         return ret;
     AVDictionary *options = NULL;
     ret = halo_container_options(sink->format->oformat, &options);
+    if (ret >= 0)
+        ret = halo_tags_options(sink->format, &options);
     if (ret >= 0)
         ret = avformat_write_header(sink->format, &options);
     av_dict_free(&options);

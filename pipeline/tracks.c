@@ -18,6 +18,7 @@
 #include "pipeline/nvenc.h"
 #include "pipeline/queue.h"
 #include "pipeline/starts.h"
+#include "pipeline/tags.h"
 
 /* VP8 and VP9 keep their alpha beside the pictures, where FFmpeg's own decoders do not look. */
 static void say_alpha_lost(const AVStream *in)
@@ -120,6 +121,7 @@ static int open_filtered(struct halo_track *t, const struct halo_run_settings *s
         halo_copy_stream(settings, t->in, t->out, HALO_ROLE_FILTER) < 0)
         return halo_fail(err, -ENOMEM, "out of memory");
     say_rotation_lost(t->in, output->oformat);
+    halo_hdr_say_lost(&ein.hdr, codec, t->out, output->oformat);
     return 0;
 }
 
@@ -296,7 +298,8 @@ int halo_tracks_open(struct halo_tracks *tracks, const struct halo_run_settings 
     const AVRational us = AV_TIME_BASE_Q;
     const int64_t offset = -halo_source_shift(source, 0, us);
     if (halo_copy_descriptions(settings, input, halo_sink_format(sink), offset,
-                               halo_source_end(source)) < 0)
+                               halo_source_end(source)) < 0 ||
+        (!halo_sink_discards(sink) && halo_tags_fit(halo_sink_format(sink)) < 0))
         return halo_fail(err, -ENOMEM, "out of memory");
     return 0;
 }

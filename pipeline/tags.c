@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * What containers hold of tags (tags.h). */
+#include "pipeline/tags.h"
+
+#include <errno.h>
+#include <libavutil/avstring.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "config/log.h"
+
+#define ITUNES                                                                                     \
+    "album,album_artist,artist,comment,compilation,composer,copyright,creation_time,date,"         \
+    "description,disc,episode_id,gapless_playback,genre,grouping,hd_video,keywords,location,"      \
+    "lyrics,media_type,network,season_number,show,synopsis,timecode,title,track"
+#define QUICKTIME                                                                                  \
+    "album,artist,comment,copyright,creation_time,date,genre,location,make,model,timecode,title"
+#define THREEGPP "album,artist,comment,copyright,creation_time,date,genre,location,title"
+#define TRACK    "handler_name,language,timecode,title"
+
+/* What FFmpeg's muxers write, separated by commas. Those that are not here write none. */
+static const struct row {
+    const char *containers;
+    const char *file, *streams, *chapters; /* NULL: any key; chapters "": no chapters either */
+    bool keys; /* QuickTime's metadata keys, any of them, may replace the file's form */
+} rows[] = {
+    {"matroska,nut", NULL, NULL, NULL, false},
+    {"webm", NULL, NULL, "title", false},
+    {"mp4,ipod,f4v", ITUNES, TRACK, "title", true},
+    {"mov", QUICKTIME, TRACK, "title", true},
+    {"3gp,3g2", THREEGPP, TRACK, "title", false},
+    {"psp", "creation_time,timecode", TRACK, "", false},
+    {"mpegts", "service_name,service_provider,title", "language", "", false},
+    {"avi", "album,artist,comment,copyright,date,encoded_by,genre,language,title,track", "title",
+     "", false},
+    {"flv", NULL, "", "", false},
+    {"ogg,ogv", NULL, NULL, "title", false},
+    {"asf,asf_stream", NULL, "language", "title", false},
+    {"null,crc,framecrc,framehash,framemd5,hash,md5,streamhash,uncodedframecrc", NULL, NULL, NULL,
+     false},
+};
+
+static const struct row *row_of(const AVOutputFormat *container)
+{
+    static const struct row none = {"", "", "", "", false};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (av_match_name(container->name, rows[i].containers))
+            return &rows[i];
+    return &none;
+}
+
+/* Words of muxers about themselves, and what only says that nothing is known. */
+static bool says_nothing(const AVDictionaryEntry *e)
+{
+    static const char technical[] = "handler_name,vendor_id,encoder,duration,variant_bitrate,"
+                                    "filename,mimetype";
+    return !*e->value || av_match_name(e->key, technical) ||
+           av_stristart(e->key, "duration-", NULL) || av_stristart(e->key, "_STATISTICS_", NULL) ||
+           av_stristart(e->key, "BPS", NULL) || av_stristart(e->key, "NUMBER_OF_", NULL) ||
+           (!av_strcasecmp(e->key, "language") && !strcmp(e->value, "und"));
+}
+
+/* FFmpeg's readers give a tag with a language twice, as KEY and as KEY-LANGUAGE. */
+static bool is_twin(const AVDictionary *tags, const AVDictionaryEntry *e)
+{
+    char base[64];
+    const char *dash = strrchr(e->key, '-');
+    if (!dash || strlen(dash) != 4 || (size_t)(dash - e->key) >= sizeof base)
+        return false;
+    av_strlcpy(base, e->key, (size_t)(dash - e->key) + 1);
+    const AVDictionaryEntry *plain = av_dict_get(tags, base, NULL, 0);
+    return plain && !strcmp(plain->value, e->value);
+}
+
+static bool is_lost(const char *held, const AVDictionary *tags, const AVDictionaryEntry *e)
+{
+    return held && !says_nothing(e) && !av_match_name(e->key, held) && !is_twin(tags, e);
+}
+
+static bool any_lost(const char *held, const AVDictionary *tags)
+{
+    const AVDictionaryEntry *e = NULL;
+    while ((e = av_dict_get(tags, "", e, AV_DICT_IGNORE_SUFFIX)))
+        if (is_lost(held, tags, e))
+            return true;
+    return false;
+}
+
+/* FFmpeg writes those of Ogg among the tags of Opus alone. */
+static bool holds_chapters(const AVFormatContext *out, const struct row *row)
+{
+    if (!av_match_name(out->oformat->name, "ogg,ogv"))
+        return !row->chapters || *row->chapters;
+    for (unsigned i = 0; i < out->nb_streams; i++)
+        if (out->streams[i]->codecpar->codec_id == AV_CODEC_ID_OPUS)
+            return true;
+    return false;
+}
+
+struct list {
+    char text[640];
+    int count;
+};
+
+enum { MOST_NAMED = 10, LONGEST = 40 /* bytes of a name */ };
+
+static void add(struct list *list, const char *name, const char *whose, int index)
+{
+    if (++list->count > MOST_NAMED)
+        return;
+    av_strlcatf(list->text, sizeof list->text, "%s%.*s", list->count > 1 ? ", " : "", LONGEST,
+                name);
+    if (whose)
+        av_strlcatf(list->text, sizeof list->text, " (%s %d)", whose, index);
+}
+
+static void add_lost(struct list *list, const char *held, const AVDictionary *tags,
+                     const char *whose, int index)
+{
+    const AVDictionaryEntry *e = NULL;
+    while ((e = av_dict_get(tags, "", e, AV_DICT_IGNORE_SUFFIX)))
+        if (is_lost(held, tags, e))
+            add(list, e->key, whose, index);
+}
+
+static void say_lost(const AVFormatContext *out)
+{
+    const struct row *row = row_of(out->oformat);
+    struct list list = {.count = 0};
+    add_lost(&list, row->keys ? NULL : row->file, out->metadata, NULL, 0);
+    for (unsigned i = 0; i < out->nb_streams; i++)
+        add_lost(&list, row->streams, out->streams[i]->metadata, "stream", (int)i);
+    const bool chapters = holds_chapters(out, row);
+    if (!chapters && out->nb_chapters)
+        add(&list, "all chapters", NULL, 0);
+    for (unsigned i = 0; i < out->nb_chapters && chapters; i++)
+        add_lost(&list, row->chapters, out->chapters[i]->metadata, "chapter", (int)i);
+    if (!list.count)
+        return;
+    char more[40] = "";
+    if (list.count > MOST_NAMED)
+        snprintf(more, sizeof more, " and %d more", list.count - MOST_NAMED);
+    halo_log(HALO_LOG_WARNING, "%s cannot hold this metadata, which is left out: %s%s (.mkv can)",
+             out->oformat->name, list.text, more);
+}
+
+/* FFmpeg writes a title where few readers look, its own not: they show the handler's name. */
+static int name_tracks(const AVFormatContext *out)
+{
+    for (unsigned i = 0; i < out->nb_streams; i++) {
+        AVDictionary **tags = &out->streams[i]->metadata;
+        const AVDictionaryEntry *title = av_dict_get(*tags, "title", NULL, 0);
+        const AVDictionaryEntry *handler = av_dict_get(*tags, "handler_name", NULL, 0);
+        const bool given = handler && !av_stristr(handler->value, "handler");
+        if (title && !given && av_dict_set(tags, "handler_name", title->value, 0) < 0)
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+int halo_tags_fit(AVFormatContext *out)
+{
+    const char *streams = row_of(out->oformat)->streams;
+    say_lost(out);
+    return streams && av_match_name("handler_name", streams) ? name_tracks(out) : 0;
+}
+
+int halo_tags_options(const AVFormatContext *out, AVDictionary **ret)
+{
+    const struct row *row = row_of(out->oformat);
+    return row->keys && any_lost(row->file, out->metadata)
+               ? av_dict_set(ret, "movflags", "use_metadata_tags", 0)
+               : 0;
+}
