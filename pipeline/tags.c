@@ -50,6 +50,20 @@ static const struct row *row_of(const AVOutputFormat *container)
     return &none;
 }
 
+/* ISO 639-2's codes that FFmpeg has numbers for in MOV: in a few cases of two for one language the
+ * other one. */
+static const char mov_languages[] =
+    "alb,amh,ara,arm,asm,aym,aze,baq,bel,ben,bul,bur,cat,ces,chi,dan,dut,dzo,eng,epo,est,fin,fra,"
+    "geo,ger,gre,grn,guj,heb,hin,hun,ice,ind,ita,jav,jpn,kan,kas,kaz,khm,kin,kir,kor,kur,lao,lat,"
+    "lav,lit,mac,mal,mar,may,mlg,mlt,mon,nep,nor,nya,ori,orm,per,pol,por,pus,que,ron,run,rus,san,"
+    "sin,slk,slv,smi,snd,som,spa,swa,tam,tat,tel,tgk,tgl,tha,tib,tir,tuk,tur,uig,ukr,urd,uzb,vie,"
+    "wel,yid";
+static const char *const same_languages[][2] = {
+    {"sqi", "alb"}, {"hye", "arm"}, {"eus", "baq"}, {"mya", "bur"}, {"cze", "ces"},
+    {"zho", "chi"}, {"nld", "dut"}, {"fre", "fra"}, {"kat", "geo"}, {"deu", "ger"},
+    {"ell", "gre"}, {"isl", "ice"}, {"mkd", "mac"}, {"msa", "may"}, {"fas", "per"},
+    {"rum", "ron"}, {"slo", "slk"}, {"bod", "tib"}, {"cym", "wel"}};
+
 /* Words of muxers about themselves, and what only says that nothing is known. */
 static bool says_nothing(const AVDictionaryEntry *e)
 {
@@ -98,6 +112,11 @@ static bool holds_chapters(const AVFormatContext *out, const struct row *row)
     return false;
 }
 
+static bool is_mov(const AVFormatContext *out)
+{
+    return !strcmp(out->oformat->name, "mov");
+}
+
 struct list {
     char text[640];
     int count;
@@ -129,8 +148,13 @@ static void say_lost(const AVFormatContext *out)
     const struct row *row = row_of(out->oformat);
     struct list list = {.count = 0};
     add_lost(&list, row->keys ? NULL : row->file, out->metadata, NULL, 0);
-    for (unsigned i = 0; i < out->nb_streams; i++)
-        add_lost(&list, row->streams, out->streams[i]->metadata, "stream", (int)i);
+    for (unsigned i = 0; i < out->nb_streams; i++) {
+        const AVDictionary *tags = out->streams[i]->metadata;
+        add_lost(&list, row->streams, tags, "stream", (int)i);
+        const AVDictionaryEntry *e = av_dict_get(tags, "language", NULL, 0);
+        if (is_mov(out) && e && !says_nothing(e) && !av_match_name(e->value, mov_languages))
+            add(&list, e->key, "stream", (int)i);
+    }
     const bool chapters = holds_chapters(out, row);
     if (!chapters && out->nb_chapters)
         add(&list, "all chapters", NULL, 0);
@@ -143,6 +167,21 @@ static void say_lost(const AVFormatContext *out)
         snprintf(more, sizeof more, " and %d more", list.count - MOST_NAMED);
     halo_log(HALO_LOG_WARNING, "%s cannot hold this metadata, which is left out: %s%s (.mkv can)",
              out->oformat->name, list.text, more);
+}
+
+static int name_languages(const AVFormatContext *out)
+{
+    for (unsigned i = 0; i < out->nb_streams; i++) {
+        AVDictionary **tags = &out->streams[i]->metadata;
+        const AVDictionaryEntry *e = av_dict_get(*tags, "language", NULL, 0);
+        for (size_t n = 0; e && n < sizeof same_languages / sizeof *same_languages; n++)
+            if (!strcmp(e->value, same_languages[n][0])) {
+                if (av_dict_set(tags, "language", same_languages[n][1], 0) < 0)
+                    return -ENOMEM;
+                break;
+            }
+    }
+    return 0;
 }
 
 /* FFmpeg writes a title where few readers look, its own not: they show the handler's name. */
@@ -162,6 +201,9 @@ static int name_tracks(const AVFormatContext *out)
 int halo_tags_fit(AVFormatContext *out)
 {
     const char *streams = row_of(out->oformat)->streams;
+    const int ret = is_mov(out) ? name_languages(out) : 0;
+    if (ret < 0)
+        return ret;
     say_lost(out);
     return streams && av_match_name("handler_name", streams) ? name_tracks(out) : 0;
 }

@@ -121,6 +121,17 @@ class Tags(HaloTest):
         self.assertIn(b'mdirappl', content)
         self.assertNotIn(b'mdta', content)
 
+    def test_languages_in_mov(self):
+        """It has numbers for some, each under one of two codes."""
+        for given, held in (('deu', 'ger'), ('ger', 'ger'), ('fre', 'fra'), ('swe', None)):
+            output = self.path(given + '.mov')
+            run = self.halod('run', '-i', source({}, '.nut', {'language': given}), '-vf', 'null',
+                             output)
+            sound = ffprobe(output, '-show_streams', '-select_streams', 'a')['streams'][0]
+            self.assertEqual(sound['tags'].get('language'), held)
+            self.assertEqual(named(run), ([] if held else ['language (stream 1)'], 0),
+                             self.told(run))
+
     def test_nothing_to_say(self):
         """What muxers write about themselves is no loss."""
         for suffix, output in (('.mp4', 'out.ts'), ('.mkv', 'out.avi'), ('.mov', 'out.flv')):
