@@ -134,12 +134,13 @@ static void add(struct list *list, const char *name, const char *whose, int inde
         av_strlcatf(list->text, sizeof list->text, " (%s %d)", whose, index);
 }
 
+/* The time of creation of a stream is its file's: it is named once. */
 static void add_lost(struct list *list, const char *held, const AVDictionary *tags,
                      const char *whose, int index)
 {
     const AVDictionaryEntry *e = NULL;
     while ((e = av_dict_get(tags, "", e, AV_DICT_IGNORE_SUFFIX)))
-        if (is_lost(held, tags, e))
+        if (is_lost(held, tags, e) && !(whose && !av_strcasecmp(e->key, "creation_time")))
             add(list, e->key, whose, index);
 }
 

@@ -140,6 +140,13 @@ class Tags(HaloTest):
                              self.path(output))
             self.assertEqual(named(run), ([], 0), self.told(run))
 
+    def test_time_of_creation(self):
+        """Streams have their file's."""
+        given = source({'creation_time': '2020-02-03T04:05:06Z'}, '.mp4')
+        for output, lost in (('out.mp4', []), ('out.mkv', []), ('out.ts', ['creation_time'])):
+            run = self.halod('run', '-i', given, '-vf', 'null', self.path(output))
+            self.assertEqual(named(run), (lost, 0), self.told(run))
+
     def test_names_from_outside(self):
         """Long and hostile names neither fill the line nor reach the terminal."""
         tags = {'k' * 300: 'x', 'red\x1b[31m'.encode().decode('unicode_escape'): 'y'}
@@ -175,7 +182,7 @@ class Hdr(HaloTest):
             self.assertEqual(run.err.count('mastering display'), lost, self.told(run))
 
     def test_dolby_vision(self):
-        """Of every profile: 5 has a transfer of its own, and colours that only its metadata says."""
+        """Of every profile; 5 has its own transfer, and colours that only its metadata says."""
         for profile, compatible, transfer, says in (
                 (5, 0, 'unknown', 'wrong colours'), (5, 0, 'smpte2084', 'wrong colours'),
                 (8, 1, 'smpte2084', 'plain HDR'), (8, 2, 'bt709', 'SDR'),
