@@ -127,8 +127,8 @@ void halo_client_check(struct halo_client *client)
         halo_client_cut(client, "it does not read");
     else if (client->busy || client->out || client->more)
         client->heard = now;
-    else if (within && now - client->heard > (uint64_t)HALO_VARLINK_STUCK_MS)
-        halo_client_cut(client, "it sent no whole call in 10 seconds");
+    else if (within && now - client->heard > (uint64_t)HALO_VARLINK_CALL_MS)
+        halo_client_cut(client, "it sent no whole call in 30 seconds");
     else if (now - client->heard > (uint64_t)HALO_VARLINK_IDLE_MS)
         halo_client_cut(client, "it has been silent for 5 minutes");
 }

@@ -29,7 +29,7 @@ int halo_client_create(struct halo_clients *clients, int fd);
  * log, NULL: it left by itself. */
 void halo_client_cut(struct halo_client *client, const char *why);
 /* Once a second: cuts it where nothing of what waits went out for HALO_VARLINK_STUCK_MS, where no
- * call has come whole for so long, or none at all for HALO_VARLINK_IDLE_MS. */
+ * call has come whole for HALO_VARLINK_CALL_MS, or none at all for HALO_VARLINK_IDLE_MS. */
 void halo_client_check(struct halo_client *client);
 /* Cuts the one that has been silent longest, of those that wait for no answer. False: all do. */
 bool halo_clients_make_room(struct halo_clients *clients);

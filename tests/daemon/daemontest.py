@@ -86,6 +86,7 @@ class Daemon:
                 self.process.poll() is not None:
             raise AssertionError('the daemon does not start:\n' + self.told())
         self.control = Control(self.path)
+        self.control('List')  # those that never call are cut
 
     def write(self, streams, **more):
         with open(self.config + '.new', 'w') as file:

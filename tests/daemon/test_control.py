@@ -367,7 +367,7 @@ class Limits(StandinTest):
         self.assertIn('parameters', half.call('List'))
         half.send_bytes(b'{"method": ')
         self.assertEqual(waits.call('Events', more=True)['parameters'], {})
-        self.assertTrue(wait_for(lambda: self.said().count('no whole call') == 2, 25))
+        self.assertTrue(wait_for(lambda: self.said().count('no whole call') == 2, 50))
         self.assertIsNone(silent.receive())
         self.assertIsNone(half.receive())
         self.assertIn('parameters', self.client().call('Stop', {'name': 'door'}))
