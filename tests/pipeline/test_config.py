@@ -139,14 +139,14 @@ class Checking(ConfigTest):
             encoder = re.search(r'codec: (\w+[-\w]*)', words)
             if encoder and not has_encoder(encoder[1]):
                 continue
-            text = OUTPUT + f'{{unix: a.ts, video: {{{words}}}}}\n'
+            text = OUTPUT + f'{{unix: a.mkv, video: {{{words}}}}}\n'
             run = self.halod('--check-config', self.write(text), code=78)
             said = run.err.strip().splitlines()
             self.assertEqual(len(said), 1, self.told(run))
             where, _, text = said[0].partition(' streams.a.outputs[0].video.')
             self.assertTrue(where.endswith(':6:'), self.told(run))
             self.assertTrue(text.startswith(told), self.told(run))
-        path = self.write(OUTPUT + '{unix: a.ts, audio: vorbis}\n')
+        path = self.write(OUTPUT + '{unix: a.mkv, audio: vorbis}\n')
         if has_encoder('vorbis'):
             self.wrong(path, 'FILE:6: streams.a.outputs[0].audio: vorbis: is experimental, and '
                              'FFmpeg does not open it')
@@ -159,7 +159,7 @@ class Checking(ConfigTest):
                       'codec: hevc_nvenc, preset: llhq', 'size: 161x121', 'codec: h264'):
             encoder = re.search(r'codec: (\w+[-\w]*)', words)
             if not encoder or has_encoder(encoder[1]):
-                self.check(self.write(OUTPUT + f'{{unix: a.ts, video: {{{words}}}}}\n'), 1)
+                self.check(self.write(OUTPUT + f'{{unix: a.mkv, video: {{{words}}}}}\n'), 1)
 
     def test_encoders_of_the_wrong_kind(self):
         for words in ('video: {codec: aac}', 'audio: libx264', 'video: {codec: h2645555555}'):
