@@ -3,6 +3,7 @@
 #include "pipeline/first_picture.h"
 
 #include <errno.h>
+#include <libavcodec/avcodec.h>
 
 enum { MOST_AHEAD = 300 }; /* packets of all streams */
 

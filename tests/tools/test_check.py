@@ -12,8 +12,8 @@ import unittest
 
 ROOT = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), '../..'))
 SHORT = ['sanitized', 'plain', 'nocuda', 'vm']
-LONG = ['gpu', 'service', 'proof', 'random', 'aarch64', 'mutants', 'kernels', 'packages', 'threads',
-        'cameras', 'full']
+LONG = ['gpu', 'service', 'proof', 'damage', 'random', 'aarch64', 'mutants', 'kernels', 'packages',
+        'threads', 'cameras', 'full']
 MESON = '''#!/bin/sh
 case $1,$2 in
 setup,--reconfigure) folder=$3 ;;
@@ -41,14 +41,16 @@ class Check(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.mkdtemp()
         self.addCleanup(shutil.rmtree, self.folder)
-        for name in ('bin', 'tools', 'tests/kernels', 'tests/unit', 'tests/gpu', 'tests/vm', 'tests/tools'):
+        for name in ('bin', 'tools', 'tests/kernels', 'tests/unit', 'tests/gpu', 'tests/vm',
+                     'tests/tools', 'tests/pipeline'):
             os.makedirs(self.path(name))
         for name in ('check', 'test_results.py'):
             shutil.copy(os.path.join(ROOT, 'tools', name), self.path('tools'))
         self.program('bin/meson', MESON)
         self.program('bin/meson-program', '#!/bin/sh\necho 3 passed, 0 failed, 0 skipped\n')
         self.program('bin/cc', '#!/bin/sh\nexec cp /bin/true "$3"\n')
-        for name in ('tests/kernels/mutants.py', 'tests/unit/mutants.py'):
+        for name in ('tests/kernels/mutants.py', 'tests/unit/mutants.py',
+                     'tests/pipeline/test_damage_matrix.py'):
             self.program(name, '#!/bin/sh\necho 2 passed\n')
         self.program('tools/packages', '#!/bin/sh\nmkdir -p "$2/again"\n')
         self.program('tests/tools/packages', '#!/bin/sh\necho 2 passed\n')

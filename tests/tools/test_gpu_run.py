@@ -13,6 +13,12 @@ while [ $# -gt 0 ]; do
     case $1 in
     --version) echo "cuda         {version}"; exit 0 ;;
     --help) echo "options: {hwaccel}"; exit 0 ;;
+    -c)
+        mkdir "${{2%/*}}/files"
+        touch "${{2%/*}}/files/1.mkv" "${{2%/*}}/files/2.mkv"
+        echo "engine gpu0 runs (process 1)"
+        echo "stream clip: running"
+        exec sleep 60 ;;
     -backend) backend=$2; shift ;;
     -hwaccel) [ "$2" = none ] || backend=nvdec; shift ;;
     -i) clip=$2; shift ;;
@@ -75,7 +81,7 @@ class Run(unittest.TestCase):
     def test_all_is_well(self):
         code, lines = self.run_with()
         self.assertEqual(code, 0, lines)
-        self.assertEqual(lines[-1], '49 passed, 0 failed, 3 skipped')
+        self.assertEqual(lines[-1], '50 passed, 0 failed, 3 skipped')
         self.assertIn('ok: nv12-322x180.nut, sobel', lines)
 
     def test_no_gpu(self):
