@@ -3,7 +3,7 @@
 #ifndef HALO_BEGIN_H
 #define HALO_BEGIN_H
 
-#include "pipeline/live.h"
+#include "pipeline/begin_form.h"
 
 /* A copy with everything that it points to, the caller's; packets share their memory. NULL: out of
  * memory. begin->video must be there. */

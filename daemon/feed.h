@@ -21,7 +21,7 @@
 #include <uv.h>
 
 #include "config/daemon.h"
-#include "pipeline/live.h"
+#include "pipeline/begin_form.h"
 
 enum {
     HALO_FEED_SILENCE_MS = 400,

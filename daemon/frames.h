@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "config/error.h"
-#include "pipeline/live.h"
+#include "pipeline/begin_form.h"
 
 struct halo_frames;
 

@@ -9,11 +9,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "pipeline/live.h"
-
 enum {
     HALO_MOST_EXTRADATA = 65536,                      /* bytes */
     HALO_MOST_BEGIN = 2 * HALO_MOST_EXTRADATA + 4096, /* bytes of the form, without cards */
+};
+
+/* What viewers need before they can use packets, told each time that an encoder is opened, and in
+ * advance. */
+struct halo_live_begin {
+    const AVCodecParameters *video, *audio; /* audio NULL: none */
+    AVRational framerate;                   /* of the source; 0/1 unknown */
+    /* Closed key frames of one encoder with the same settings, for while nothing comes from here:
+     * gray with the stream's name, and black. */
+    const AVPacket *card, *solid;
 };
 
 /* Owns what it points to; zeroed is empty. */

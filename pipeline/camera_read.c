@@ -7,8 +7,7 @@
 
 #include "kernels/clock.h"
 #include "pipeline/camera_private.h"
-#include "pipeline/decode.h"
-#include "pipeline/raw_picture.h"
+#include "pipeline/raw_picture_private.h"
 
 enum { MOST_EVENTS = 64 }; /* at once: a driver whose queue does not end gets no more */
 

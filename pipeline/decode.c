@@ -14,7 +14,7 @@
 #include "pipeline/decode_traits.h"
 #include "pipeline/h264_sps.h"
 #include "pipeline/hw_frame.h"
-#include "pipeline/raw_picture.h"
+#include "pipeline/raw_picture_private.h"
 #include "pipeline/display.h"
 
 enum {
@@ -460,29 +460,4 @@ int halo_decoder_receive(struct halo_decoder *d, struct halo_raw_picture **ret,
     }
     *ret = raw;
     return 1;
-}
-
-int64_t halo_raw_picture_pts(const struct halo_raw_picture *raw)
-{
-    return raw->frame->pts;
-}
-
-void halo_raw_picture_set_pts(struct halo_raw_picture *raw, int64_t pts)
-{
-    raw->frame->pts = pts;
-}
-
-void halo_raw_picture_move(struct halo_raw_picture *raw, int64_t pts, AVRational from,
-                           AVRational to)
-{
-    raw->frame->pts = pts;
-    raw->frame->pkt_duration = av_rescale_q(raw->frame->pkt_duration, from, to);
-}
-
-void halo_raw_picture_destroy(struct halo_raw_picture *raw)
-{
-    if (!raw)
-        return;
-    av_frame_free(&raw->frame);
-    av_free(raw);
 }

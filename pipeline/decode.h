@@ -52,15 +52,6 @@ int halo_decoder_receive(struct halo_decoder *d, struct halo_raw_picture **ret,
 /* Why the CPU decodes what the GPU's decoder was to, and would not; "" where that is not so. */
 const char *halo_decoder_refusal(const struct halo_decoder *d);
 
-/* All that others may do with a raw picture: its time in the stream's time base, and freeing it
- * (any thread; NULL is nothing to do). Its samples are for the gate alone. */
-int64_t halo_raw_picture_pts(const struct halo_raw_picture *raw);
-void halo_raw_picture_set_pts(struct halo_raw_picture *raw, int64_t pts);
-/* Another time base for it: at pts there, its duration the same. */
-void halo_raw_picture_move(struct halo_raw_picture *raw, int64_t pts, AVRational from,
-                           AVRational to);
-void halo_raw_picture_destroy(struct halo_raw_picture *raw);
-
 /* Damage before -ss and behind -t is not the user's: only pictures of times from <= t < until count
  * (in the stream's time base; INT64_MIN and INT64_MAX: all). Before the first packet. */
 void halo_decoder_set_window(struct halo_decoder *d, int64_t from, int64_t until);

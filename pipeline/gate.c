@@ -17,7 +17,7 @@
 #include "pipeline/hw_frame.h"
 #include "pipeline/leak.h"
 #include "pipeline/picture_pool.h"
-#include "pipeline/raw_picture.h"
+#include "pipeline/raw_picture_private.h"
 #include "pipeline/stats.h"
 
 /* Defined here only: nobody else can make one. */

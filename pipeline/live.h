@@ -83,6 +83,7 @@
 #include "pipeline/lack.h"
 
 struct halo_live;
+struct halo_live_begin; /* begin_form.h */
 
 enum halo_live_state {
     HALO_LIVE_STARTING, /* nothing has come through yet */
@@ -93,16 +94,6 @@ enum halo_live_state {
     HALO_LIVE_STATES,
 };
 extern const char *const halo_live_state_names[HALO_LIVE_STATES + 1]; /* NULL-terminated */
-
-/* What viewers need before they can use packets, told each time that an encoder is opened, and in
- * advance. */
-struct halo_live_begin {
-    const AVCodecParameters *video, *audio; /* audio NULL: none */
-    AVRational framerate;                   /* of the source; 0/1 unknown */
-    /* Closed key frames of one encoder with the same settings, for while nothing comes from here:
-     * gray with the stream's name, and black. */
-    const AVPacket *card, *solid;
-};
 
 enum halo_drop {
     HALO_DROP_LATE,    /* came while the one before it was still waiting for the filters */

@@ -8,6 +8,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "pipeline/raw_picture.h"
+
 #include "pipeline/live_private.h"
 
 static const int64_t SECOND = INT64_C(1000000000);

@@ -2,6 +2,8 @@
  * Times of a source on the stream's line, which is CLOCK_MONOTONIC in microseconds. */
 #include "pipeline/live_private.h"
 
+#include "pipeline/raw_picture.h"
+
 enum {
     SECOND = 1000000,
     AHEAD = 1,        /* seconds: of a live source that says more, the clock has jumped */

@@ -7,6 +7,7 @@
 
 #include "config/log.h"
 #include "pipeline/live_private.h"
+#include "pipeline/begin_form.h"
 
 enum {
     KEY_APART = 500000, /* microseconds between two key frames that are asked for */

@@ -8,6 +8,7 @@
 #include "pipeline/av.h"
 #include "pipeline/live_private.h"
 #include "pipeline/orient.h"
+#include "pipeline/raw_picture.h"
 #include "pipeline/tracks.h"
 
 /* Demuxers that make up times, from what they think the rate is. */

@@ -14,7 +14,7 @@
 
 #include "config/error.h"
 #include "config/run.h"
-#include "pipeline/live.h"
+#include "pipeline/begin_form.h"
 
 struct halo_live_sink;
 

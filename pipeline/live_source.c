@@ -7,6 +7,7 @@
 
 #include "config/log.h"
 #include "pipeline/live_private.h"
+#include "pipeline/raw_picture.h"
 #include "pipeline/thread.h"
 
 enum { HELD = 256 }; /* packets of sound that come before the first picture */

@@ -8,9 +8,8 @@
 #include <string.h>
 
 #include "config/daemon.h"
-#include "pipeline/decode.h"
 #include "pipeline/picture_pool.h"
-#include "pipeline/raw_picture.h"
+#include "pipeline/raw_picture_private.h"
 
 enum { TILE = 32 }; /* samples: columns are read, so a tile stays in the cache */
 

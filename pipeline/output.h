@@ -9,7 +9,7 @@
 
 #include "config/daemon.h"
 #include "config/error.h"
-#include "pipeline/live.h"
+#include "pipeline/begin_form.h"
 
 struct halo_output;
 

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "pipeline/live.h"
+#include "pipeline/begin_form.h"
 
 /* Zeroed is closed. Its errors are AVERROR codes. */
 struct halo_mux {

@@ -21,7 +21,7 @@
 #include <stdint.h>
 
 #include "config/error.h"
-#include "pipeline/live.h"
+#include "pipeline/begin_form.h"
 
 struct halo_packet_writer;
 struct halo_packet_reader;

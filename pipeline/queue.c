@@ -7,8 +7,8 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-#include "pipeline/decode.h"
 #include "pipeline/gate.h"
+#include "pipeline/raw_picture.h"
 
 struct node {
     struct halo_item item;

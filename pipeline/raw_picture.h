@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * A raw picture: not filtered yet. Only what makes it (decode.c, source_test.c, camera_read.c),
- * what turns it (orient.c) and the gate (gate.c) include this header; tests/style/frames.py
- * has the list. */
+ * Raw pictures, as all but their makers and the gate see them: opaque. */
 #ifndef HALO_RAW_PICTURE_H
 #define HALO_RAW_PICTURE_H
 
-#include <libavutil/frame.h>
+#include <libavutil/rational.h>
+#include <stdint.h>
 
-/* Heap, zeroed; one owner at a time. */
-struct halo_raw_picture {
-    AVFrame *frame; /* pts in the input stream's time base; it may be on a device (hw_frame.h) */
-    enum AVPixelFormat format; /* in which software decoding delivers it: the frame's on the host */
-    int turn;                  /* how it is to be shown (display.h) */
-};
+struct halo_raw_picture;
+
+/* All that others may do with a raw picture: its time in the stream's time base, and freeing it
+ * (any thread; NULL is nothing to do). Its samples are for the gate alone. */
+int64_t halo_raw_picture_pts(const struct halo_raw_picture *raw);
+void halo_raw_picture_set_pts(struct halo_raw_picture *raw, int64_t pts);
+/* Another time base for it: at pts there, its duration the same. */
+void halo_raw_picture_move(struct halo_raw_picture *raw, int64_t pts, AVRational from,
+                           AVRational to);
+void halo_raw_picture_destroy(struct halo_raw_picture *raw);
 
 #endif

@@ -14,7 +14,7 @@
 #include "pipeline/decode.h"
 #include "pipeline/format.h"
 #include "pipeline/picture_pool.h"
-#include "pipeline/raw_picture.h"
+#include "pipeline/raw_picture_private.h"
 
 enum {
     MOST_RATE = 1000, /* pictures a second */

@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "pipeline/raw_picture.h"
+
 #include "pipeline/stream_private.h"
 
 /* Starts filtering a picture; the rest goes by. */

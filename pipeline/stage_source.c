@@ -2,6 +2,8 @@
  * The source stage: packets from the input, and pictures from the decoders, to the filter stage. */
 #include <errno.h>
 
+#include "pipeline/raw_picture.h"
+
 #include "pipeline/stream_private.h"
 
 static int receive_picture(struct halo_stream *s, struct halo_decoder *decoder,

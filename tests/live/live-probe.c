@@ -28,6 +28,7 @@
 #include "pipeline/av.h"
 #include "pipeline/encode.h"
 #include "pipeline/live.h"
+#include "pipeline/begin_form.h"
 
 static const char *folder;
 static long slow_encoding = -1, slow_ms, fail_at;

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "kernels/fault.h"
-#include "pipeline/decode.h"
+#include "pipeline/raw_picture.h"
 #include "pipeline/gate.h"
 #include "pipeline/leak.h"
 #include "pipeline/source_test.h"

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "pipeline/canary.h"
-#include "pipeline/decode.h"
+#include "pipeline/raw_picture.h"
 #include "pipeline/format.h"
 #include "pipeline/gate.h"
 #include "pipeline/source_test.h"

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "config/daemon_tables.h"
+#include "pipeline/begin_form.h"
 #include "pipeline/live.h"
 #include "tests/proof/exact.h"
 #include "tests/proof/eye.h"

@@ -5,8 +5,10 @@
 # Before the gate, and in it. Nothing here may hand a picture to anybody but the next one here.
 RAW = {
     'decode.c': ('decoders make raw pictures', '''
-        get_buffer set_time find_turn settle_picture halo_decoder_receive halo_raw_picture_pts
-        halo_raw_picture_set_pts halo_raw_picture_move halo_raw_picture_destroy'''),
+        get_buffer set_time find_turn settle_picture halo_decoder_receive'''),
+    'raw_picture.c': ('their times, and their end', '''
+        halo_raw_picture_pts halo_raw_picture_set_pts halo_raw_picture_move
+        halo_raw_picture_destroy'''),
     'decode_memory.c': ('memory that decoders write into', 'lay_out halo_decode_memory_get'),
     'source_test.c': ('test: draws raw pictures', 'draw_luma draw_chroma draw halo_test_source_read'),
     'camera_buffers.c': ('mapped buffers of a camera', 'look_at halo_camera_take'),
@@ -81,7 +83,7 @@ EITHER = {
 
 # Who may know what is in a raw picture; tests put them before what they test.
 INCLUDES = '''pipeline/camera_read.c pipeline/decode.c pipeline/gate.c pipeline/orient.c
-    pipeline/source_test.c tests/unit/test_gate.c tests/unit/test_gate_regions.c'''
+    pipeline/raw_picture.c pipeline/source_test.c tests/unit/test_gate.c tests/unit/test_gate_regions.c'''
 
 # Files with such words and no function that takes one: fields, items of sound and of the end, and
 # memory for pictures.

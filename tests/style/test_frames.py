@@ -119,11 +119,11 @@ class Tree:
     def types(self):
         may = set(frames.INCLUDES.split())
         for name, text in self.text.items():
-            if re.search(r'#[ \t]*include[^\n]*\braw_picture\.h"', text) and name not in may:
+            if re.search(r'#[ \t]*include[^\n]*\braw_picture_private\.h"', text) and name not in may:
                 yield f'{name}: raw pictures are for the gate alone'
             if re.search(r'\bstruct halo_raw_picture\s*\{', plain(text)) and \
-                    name != 'pipeline/raw_picture.h':
-                yield f'{name}: a raw picture is defined in pipeline/raw_picture.h'
+                    name != 'pipeline/raw_picture_private.h':
+                yield f'{name}: a raw picture is defined in pipeline/raw_picture_private.h'
             if re.search(r'\bstruct halo_output_picture\s*\{', plain(text)) and \
                     name != 'pipeline/gate.c':
                 yield f'{name}: only the gate makes output pictures'
@@ -183,7 +183,7 @@ ADDED = (
     ('daemon/engine_stream.c', 'struct look {\n    const AVFrame *frame;\n};\n', 'knows of pictures'),
     ('pipeline/live.h', 'struct more {\n    void (*seen)(void *arg, const AVFrame *frame);\n};\n',
      'seen points to'),
-    ('pipeline/trace.c', '#include "pipeline/raw_picture.h"\n', 'raw pictures are for the gate'),
+    ('pipeline/trace.c', '#include "pipeline/raw_picture_private.h"\n', 'raw pictures are for the gate'),
     ('pipeline/queue.h', '#define PICTURE AVFrame\n', 'macro'),
     ('pipeline/queue.h', 'typedef struct halo_raw_picture picture;\n', 'another name'),
     ('pipeline/card.c', 'struct halo_output_picture {\n    int x;\n};\n', 'only the gate makes'),

@@ -14,7 +14,7 @@
 
 #include "kernels/frame.h"
 #include "pipeline/camera_private.h"
-#include "pipeline/decode.h"
+#include "pipeline/raw_picture.h"
 #include "pipeline/memory.h"
 #include "tests/unit/cmocka_all.h"
 

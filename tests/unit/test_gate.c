@@ -9,7 +9,7 @@
 
 #include "kernels/frame.h"
 #include "pipeline/gate.h"
-#include "pipeline/raw_picture.h"
+#include "pipeline/raw_picture_private.h"
 #include "tests/unit/cmocka_all.h"
 
 enum { WIDTH = 70, HEIGHT = 50, GRAY = 0x80 };

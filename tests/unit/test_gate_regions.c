@@ -10,7 +10,7 @@
 #include "pipeline/display.h"
 #include "pipeline/gate.h"
 #include "pipeline/gate_plan.h"
-#include "pipeline/raw_picture.h"
+#include "pipeline/raw_picture_private.h"
 #include "pipeline/region_feed.h"
 #include "tests/unit/cmocka_all.h"
 
