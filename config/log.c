@@ -183,3 +183,11 @@ void halo_log_set_status(const char *line)
     }
     pthread_mutex_unlock(&lock);
 }
+
+int halo_end_print(void)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return HALO_EXIT_OK;
+    halo_log(HALO_LOG_ERROR, "standard output cannot be written: %s", strerror(errno));
+    return HALO_EXIT_FAILED;
+}

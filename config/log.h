@@ -39,6 +39,10 @@ void halo_log_flush(void);
 /* A status line that stays at the bottom of a terminal: log lines go above it. NULL removes it. */
 void halo_log_set_status(const char *line);
 
+/* After the last line on standard output: the exit code, with an error logged if it cannot be
+ * written. */
+int halo_end_print(void);
+
 /* For what is said once in a process: true the first time. */
 #define HALO_ONCE(flag) (!atomic_exchange(&(flag), 1))
 

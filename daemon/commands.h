@@ -12,10 +12,7 @@ struct halo_command {
     int (*run)(int argc, char **argv);
 };
 
-int halo_command_run(int argc, char **argv);
 int halo_command_devices(int argc, char **argv);
-/* For the daemon alone, which starts it: engine_private.h. */
-int halo_command_engine(int argc, char **argv);
 
 /* -c and its like: NULL-terminated. */
 extern const struct halo_command halo_config_commands[];
@@ -29,9 +26,5 @@ int halo_run_daemon(struct halo_daemon_settings *settings, const char *path, con
 void halo_print_version(void);
 /* For packagers. commands: main's, NULL-terminated. Returns the exit code. */
 int halo_print_completion(const struct halo_command *commands);
-
-/* After the last line on standard output: the exit code, with an error said where it cannot be
- * written. */
-int halo_end_print(void);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * halod --completion: a script for bash, from the tables of commands, options and filters. */
+#include "config/log.h"
 #include "config/completion.h"
 
 #include <stdio.h>

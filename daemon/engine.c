@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "config/log.h"
-#include "daemon/commands.h"
+#include "daemon/engine.h"
 #include "daemon/confine.h"
 #include "daemon/engine_private.h"
 #include "daemon/hide.h"

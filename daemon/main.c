@@ -10,16 +10,9 @@
 #include "config/log.h"
 #include "config/option.h"
 #include "daemon/commands.h"
+#include "daemon/engine.h"
+#include "daemon/run.h"
 #include "pipeline/filter.h"
-
-/* What a command printed has reached standard output, or an error has been said. */
-int halo_end_print(void)
-{
-    if (fflush(stdout) == 0 && !ferror(stdout))
-        return HALO_EXIT_OK;
-    halo_log(HALO_LOG_ERROR, "standard output cannot be written: %s", strerror(errno));
-    return HALO_EXIT_FAILED;
-}
 
 static int list_filters(int argc, char **argv)
 {

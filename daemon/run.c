@@ -9,9 +9,9 @@
 
 #include "config/log.h"
 #include "config/run.h"
-#include "daemon/commands.h"
 #include "daemon/hide.h"
 #include "daemon/progress.h"
+#include "daemon/run.h"
 #include "daemon/run_end.h"
 #include "daemon/run_live.h"
 #include "pipeline/av.h"
