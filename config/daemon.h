@@ -41,7 +41,7 @@ enum halo_restart {
     HALO_RESTART_NEVER,
 };
 
-/* What a chain may leave of the raw picture (pipeline/privacy.h). What is not strict only the file
+/* What a chain may leave of the raw picture (pipeline: privacy.h). What is not strict only the file
  * says, for one stream. */
 enum halo_privacy {
     HALO_PRIVACY_STRICT,  /* a part of its detail, on every plane */
@@ -70,7 +70,7 @@ enum halo_mirror {
     HALO_MIRROR_VERTICAL,
 };
 
-/* What a camera is asked for (pipeline/camera.h says what becomes of that). */
+/* What a camera is asked for (pipeline/camera/camera.h says what becomes of that). */
 struct halo_capture_settings {
     char *size;     /* "WxH"; NULL: 1280x720, or what lies nearest */
     double fps;     /* 0: what the camera has, at most 30 where there is a choice */
@@ -83,7 +83,7 @@ struct halo_capture_settings {
 };
 extern const char *const halo_capture_formats[]; /* "auto", "yuyv" ...; NULL-terminated */
 
-/* What a detector tells of the stream's pictures (pipeline/region_feed.h). */
+/* What a detector tells of the stream's pictures (pipeline/region/region_feed.h). */
 struct halo_region_feed_settings {
     bool on;       /* the stream has one */
     double margin; /* 0.1: a tenth of a shape's width on each side, and of its height */

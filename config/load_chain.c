@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Chains in YAML: one text, or a list whose maps become FFmpeg's syntax, in which quotes and
- * backslashes are read twice (pipeline/chain.c). */
+ * backslashes are read twice (pipeline/filter/chain.c). */
 #include <stdlib.h>
 #include <string.h>
 

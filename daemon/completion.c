@@ -7,7 +7,7 @@
 
 #include "config/run.h"
 #include "daemon/commands.h"
-#include "pipeline/filter.h"
+#include "pipeline/filter/filter.h"
 
 static void print_filters(void)
 {

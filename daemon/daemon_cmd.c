@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "config/log.h"
-#include "daemon/checks.h"
+#include "daemon/supervisor/checks.h"
 #include "daemon/commands.h"
 
 /* NULL: everything has been said. */

@@ -7,7 +7,7 @@
 
 #include "config/log.h"
 #include "daemon/commands.h"
-#include "pipeline/camera.h"
+#include "pipeline/camera/camera.h"
 
 static const char *kind_of(const struct halo_camera_offer *offer)
 {

@@ -10,9 +10,9 @@
 #include "config/log.h"
 #include "config/option.h"
 #include "daemon/commands.h"
-#include "daemon/engine.h"
-#include "daemon/run.h"
-#include "pipeline/filter.h"
+#include "daemon/engine/engine.h"
+#include "daemon/run/run.h"
+#include "pipeline/filter/filter.h"
 
 static int list_filters(int argc, char **argv)
 {

@@ -8,7 +8,7 @@
 #include <systemd/sd-daemon.h>
 #include <time.h>
 
-#include "daemon/passed.h"
+#include "daemon/view/passed.h"
 
 void halo_notify_ready(void)
 {

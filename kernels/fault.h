@@ -18,11 +18,11 @@
  *     step    one filter of a frame does so
  *     epoch   a picture leaves the gate for another configuration than it entered with
  *     call    an engine makes a system call that it may not make, when it meets a stream
- *     probe   an engine tries what it may not do, when it meets a stream (daemon/engine_probe.c)
+ *     probe   an engine tries what it may not do, when it meets a stream (engine_probe.c)
  *     upload  poison  launch  download  event  such a call of the device fails
- *     heap  code  time  any call in pipeline/ of those that pipeline/fault_calls.h names: finds no
+ *     heap  code  time  any call in pipeline/ of those that base/fault_calls.h names: finds no
  *             memory, returns an error, or says that its time is over
- *     leak    something of a raw picture is put into an output picture (pipeline/leak.c): for the
+ *     leak    something of a raw picture is put into an output picture (gate/leak.c): for the
  *             tests of leak checkers
  *
  * The CPU has the calls of a device too, one of each for a frame; "alloc" is a memory that is full

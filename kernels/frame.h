@@ -5,7 +5,7 @@
  *   finish:  waits until dst is whole
  *
  * An opened backend is a lane: it holds one frame at a time, on a stream and in memory of its own.
- * Frames in several lanes overlap, copies with kernels; a ring of them (pipeline/ring.h) keeps
+ * Frames in several lanes overlap, copies with kernels; a ring of them (pipeline/gate/ring.h) keeps
  * their order. The CPU's submit does the work before it returns.
  *
  * submit and finish may be called by two threads, one after the other: what orders them is the
@@ -56,7 +56,7 @@ int halo_frame_submit(struct halo_backend *b, const struct halo_frame *frame);
 
 /* Blocks until the submitted frame is done. 0: every dst is whole. -EIO: none may be shown.
  * -EINVAL: nothing was submitted. The lane is idle then. A device that never answers blocks it for
- * ever: who must not wait so long watches from another thread (pipeline/ring.h) and ends the
+ * ever: who must not wait so long watches from another thread (pipeline/gate/ring.h) and ends the
  * process, since nothing else ends the device's writing. */
 int halo_frame_finish(struct halo_backend *b);
 

@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #include "config/log.h"
-#include "daemon/viewers.h"
+#include "daemon/view/viewers.h"
 
 enum { MOST_SOCKETS = 8, LINE = 256, RATE_OF_SOUND = 48000 };
 

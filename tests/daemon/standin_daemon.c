@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "config/log.h"
-#include "daemon/control.h"
-#include "daemon/http.h"
+#include "daemon/control/control.h"
+#include "daemon/control/http.h"
 #include "tests/daemon/standin_supervisor.h"
 
 enum { FLOOD = 20000, SIGNALS = 3 };

@@ -9,7 +9,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "daemon/checks.h"
+#include "daemon/supervisor/checks.h"
 #include "daemon/commands.h"
 #include "kernels/backend.h"
 

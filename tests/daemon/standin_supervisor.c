@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "config/option.h"
-#include "pipeline/histogram.h"
+#include "pipeline/base/histogram.h"
 
 enum { FRAME_MS = 40, ANSWER_MS = 60 };
 

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <uv.h>
 
-#include "daemon/supervisor.h"
+#include "daemon/supervisor/supervisor.h"
 
 /* jpeg: borrowed; NULL: no pictures come. */
 struct halo_supervisor *standin_create(uv_loop_t *loop, struct halo_daemon_settings *settings,

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "config/error.h"
-#include "daemon/engine_private.h"
+#include "daemon/engine/engine_private.h"
 
 enum { WENT_ON = 3 };
 

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/statvfs.h>
 
-#include "daemon/facts.h"
+#include "daemon/control/facts.h"
 #include "tests/unit/cmocka_all.h"
 
 enum { LONG_MS = 60000, SHORT_MS = 50 };

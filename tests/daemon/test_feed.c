@@ -4,8 +4,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "daemon/feed.h"
-#include "pipeline/packet_ring.h"
+#include "daemon/view/feed.h"
+#include "pipeline/output/packet_ring.h"
 #include "tests/unit/cmocka_all.h"
 
 enum {

@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "daemon/link.h"
-#include "daemon/link_stats.h"
+#include "daemon/link/link.h"
+#include "daemon/link/link_stats.h"
 #include "tests/unit/cmocka_all.h"
 
 struct side {

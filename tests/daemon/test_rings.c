@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/supervisor_private.h"
+#include "daemon/supervisor/supervisor_private.h"
 #include "tests/unit/cmocka_all.h"
 
 enum { PICTURE = 10 << 20, PICTURES = 8, SMALL = 65536, SMALL_PACKET = 1000 };

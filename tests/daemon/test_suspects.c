@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/suspects.h"
+#include "daemon/supervisor/suspects.h"
 #include "tests/unit/cmocka_all.h"
 
 enum { MOST = 256, CPU = -1 };

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "config/log.h"
-#include "pipeline/filter.h"
+#include "pipeline/filter/filter.h"
 #include "tests/fuzz/fuzz.h"
 
 enum { PLANNED = 4 }; /* filters of a chain; more would only be slow */

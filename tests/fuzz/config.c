@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "config/daemon.h"
-#include "pipeline/privacy.h"
+#include "pipeline/filter/privacy.h"
 #include "tests/fuzz/fuzz.h"
 
 static const char json_head[] = "#json\n";

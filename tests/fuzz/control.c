@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/methods.h"
-#include "daemon/regions.h"
-#include "daemon/varlink.h"
+#include "daemon/control/methods.h"
+#include "daemon/link/regions.h"
+#include "daemon/control/varlink.h"
 #include "tests/fuzz/fuzz.h"
 
 /* What goes back must be one clean line and fit for the wire. */

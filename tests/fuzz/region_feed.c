@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pipeline/region_feed.h"
+#include "pipeline/region/region_feed.h"
 #include "tests/fuzz/fuzz.h"
 
 struct bytes {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pipeline/shapes.h"
+#include "pipeline/region/shapes.h"
 #include "tests/fuzz/fuzz.h"
 
 static const struct halo_shape_canvas canvases[] = {

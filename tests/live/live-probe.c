@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Drives a live stream (pipeline/live.h) for the tests: settings as words, commands from standard
+ * Drives a live stream (live/live.h) for the tests: settings as words, commands from standard
  * input, events as lines on standard output.
  *
  *     live-probe [dump=FOLDER] KEY=VALUE ... [output=file codec=raw ...]
@@ -25,10 +25,10 @@
 #include "config/log.h"
 #include "config/run.h"
 #include "kernels/clock.h"
-#include "pipeline/av.h"
-#include "pipeline/encode.h"
-#include "pipeline/live.h"
-#include "pipeline/begin_form.h"
+#include "pipeline/base/av.h"
+#include "pipeline/output/encode.h"
+#include "pipeline/live/live.h"
+#include "pipeline/output/begin_form.h"
 
 static const char *folder;
 static long slow_encoding = -1, slow_ms, fail_at;

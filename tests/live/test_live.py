@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Live streams (pipeline/live.h), driven by live-probe: times, drops, swaps, faults, and that nothing
+# Live streams (pipeline/live/live.h), driven by live-probe: times, drops, swaps, faults, and that nothing
 # comes out which no filter has seen.
 import contextlib
 import functools
@@ -22,7 +22,7 @@ WIDTH, HEIGHT, COUNT = 96, 64, 200
 
 
 def draw(n, width=WIDTH, height=HEIGHT):
-    """Picture number n of test:, as pipeline/source_test.c says."""
+    """Picture number n of test:, as pipeline/input/source_test.c says."""
     luma = b''.join(bytes(16 + (((x + 2 * n) ^ (y + n)) & 127) + ((x ^ y ^ n) & 1) * 80
                           for x in range(width)) for y in range(height))
     u, v = (128, 16, 166, 54, 202, 90, 240, 128), (128, 146, 16, 34, 222, 240, 110, 128)

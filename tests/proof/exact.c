@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pipeline/canary.h"
-#include "pipeline/raw_picture.h"
-#include "pipeline/format.h"
-#include "pipeline/gate.h"
-#include "pipeline/source_test.h"
+#include "pipeline/base/canary.h"
+#include "pipeline/picture/raw_picture.h"
+#include "pipeline/picture/format.h"
+#include "pipeline/gate/gate.h"
+#include "pipeline/input/source_test.h"
 #include "tests/proof/judge.h"
 
 enum {

@@ -5,7 +5,7 @@
 #ifndef HALO_PROOF_EXAM_H
 #define HALO_PROOF_EXAM_H
 
-#include "pipeline/canary.h"
+#include "pipeline/base/canary.h"
 #include "tests/proof/judge.h"
 
 enum { PROOF_POOL = 3 };

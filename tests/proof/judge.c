@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pipeline/canary.h"
+#include "pipeline/base/canary.h"
 
 enum {
     NUMBERS = 65536,

@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "config/daemon_tables.h"
-#include "pipeline/begin_form.h"
-#include "pipeline/live.h"
+#include "pipeline/output/begin_form.h"
+#include "pipeline/live/live.h"
 #include "tests/proof/exact.h"
 #include "tests/proof/eye.h"
 

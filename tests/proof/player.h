@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * A live stream (pipeline/live.h) of painted pictures, with eyes on all that it tells. One thread,
+ * A live stream (live/live.h) of painted pictures, with eyes on all that it tells. One thread,
  * but for what the stream's own threads do. */
 #ifndef HALO_PROOF_PLAYER_H
 #define HALO_PROOF_PLAYER_H

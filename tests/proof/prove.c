@@ -11,7 +11,7 @@
 #include "config/error.h"
 #include "config/log.h"
 #include "config/run.h"
-#include "pipeline/av.h"
+#include "pipeline/base/av.h"
 #include "tests/proof/checker.h"
 #include "tests/proof/exact.h"
 #include "tests/proof/exam.h"
@@ -44,7 +44,8 @@ static const char help[] =
     "  --verbose     every point by its name\n"
     "  --log         what halod logs, on standard error\n"
     "\n"
-    "Painted pictures (pipeline/canary.h) go in. Exit status: 0, 1 a leak (or, in run, an engine\n"
+    "Painted pictures (pipeline/base/canary.h) go in. Exit status: 0, 1 a leak (or, in run, an "
+    "engine\n"
     "that crashed, or too little done), 64 usage.\n";
 
 struct wish {

@@ -16,7 +16,7 @@
 #include "config/run.h"
 #include "kernels/clock.h"
 #include "kernels/fault.h"
-#include "pipeline/canary.h"
+#include "pipeline/base/canary.h"
 #include "tests/proof/player.h"
 
 enum {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Chains with regions, made by chance, of which the proof knows by itself what they do: which
  * samples each filter hides follows from the rules of docs/filters.md, written here once more and
- * as plainly as can be. Nothing of pipeline/shapes.c or kernels/ is called.
+ * as plainly as can be. Nothing of pipeline/region/shapes.c or kernels/ is called.
  *
  * Shapes lie on borders of pixels, between them, out of the picture and over one another; filters
  * are those whose samples are a line of arithmetic. Any thread. */

@@ -8,7 +8,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-#include "pipeline/canary.h"
+#include "pipeline/base/canary.h"
 
 enum proof_seen {
     PROOF_RAW,      /* a picture as bytes */

@@ -21,7 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "daemon/confine.h"
+#include "daemon/engine/confine.h"
 #include "tests/unit/cmocka_all.h"
 
 enum { FINE = 0, CONFINE_FAILED = 200 };

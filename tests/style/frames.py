@@ -4,43 +4,43 @@
 
 # Before the gate, and in it. Nothing here may hand a picture to anybody but the next one here.
 RAW = {
-    'decode.c': ('decoders make raw pictures', '''
+    'input/decode.c': ('decoders make raw pictures', '''
         get_buffer set_time find_turn settle_picture halo_decoder_receive'''),
-    'raw_picture.c': ('their times, and their end', '''
+    'picture/raw_picture.c': ('their times, and their end', '''
         halo_raw_picture_pts halo_raw_picture_set_pts halo_raw_picture_move
         halo_raw_picture_destroy'''),
-    'decode_memory.c': ('memory that decoders write into', 'lay_out halo_decode_memory_get'),
-    'source_test.c': ('test: draws raw pictures', 'draw_luma draw_chroma draw halo_test_source_read'),
-    'camera_buffers.c': ('mapped buffers of a camera', 'look_at halo_camera_take'),
-    'camera_read.c': ('a camera\'s buffers become raw pictures, or packets for a decoder', '''
+    'picture/decode_memory.c': ('memory that decoders write into', 'lay_out halo_decode_memory_get'),
+    'input/source_test.c': ('test: draws raw pictures', 'draw_luma draw_chroma draw halo_test_source_read'),
+    'camera/camera_buffers.c': ('mapped buffers of a camera', 'look_at halo_camera_take'),
+    'camera/camera_read.c': ('a camera\'s buffers become raw pictures, or packets for a decoder', '''
         count_sequence take_newest time_of make_raw make_packet make_picture wait_for_newest
         halo_camera_read'''),
-    'camera_unpack.c': ('their samples into planes',
+    'camera/camera_unpack.c': ('their samples into planes',
                         'halo_camera_is_whole unpack_pairs halo_camera_unpack'),
-    'display.c': ('how a raw picture is to be shown', 'halo_display_of_frame'),
-    'orient.c': ('turns raw pictures', 'part_of turn_planes halo_orient_pass'),
-    'first_picture.c': ('the first picture of a stream, for what it says of itself',
+    'base/display.c': ('how a raw picture is to be shown', 'halo_display_of_frame'),
+    'picture/orient.c': ('turns raw pictures', 'part_of turn_planes halo_orient_pass'),
+    'input/first_picture.c': ('the first picture of a stream, for what it says of itself',
                         'halo_first_picture'),
-    'hdr.c': ('the first picture of a stream, for its light levels; it is freed there',
+    'input/hdr.c': ('the first picture of a stream, for its light levels; it is freed there',
               'of_picture say_dropped'),
-    'stage_source.c': ('from the decoder into the queue to the gate', 'receive_picture'),
-    'live_camera.c': ('from the camera to the source thread', 'halo_live_camera_read'),
-    'live_clock.c': ('the time of a raw picture', 'halo_live_clock_pass'),
-    'live_input.c': ('from decoder, camera or test: to the source thread',
+    'run/stage_source.c': ('from the decoder into the queue to the gate', 'receive_picture'),
+    'live/live_camera.c': ('from the camera to the source thread', 'halo_live_camera_read'),
+    'live/live_clock.c': ('the time of a raw picture', 'halo_live_clock_pass'),
+    'live/live_input.c': ('from decoder, camera or test: to the source thread',
                      'receive take_camera read_camera halo_live_input_read'),
-    'live_source.c': ('into the queue to the gate', 'take_picture'),
-    'adapt.c': ('raw pictures into the gate\'s format, for gate.c alone', '''
+    'live/live_source.c': ('into the queue to the gate', 'take_picture'),
+    'gate/adapt.c': ('raw pictures into the gate\'s format, for gate.c alone', '''
         width_of height_of change convert download halo_adapter_to_host halo_adapter_pass'''),
-    'hw_frame.c': ('raw pictures in a device\'s memory', '''
+    'picture/hw_frame.c': ('raw pictures in a device\'s memory', '''
         frames_of halo_hw_frame_is halo_hw_frame_format halo_hw_frame_width halo_hw_frame_height
         plane_offset find_plane halo_hw_frame_plane halo_hw_frame_stream read_planes make_frame
         halo_hw_download'''),
-    'canary.c': ('the code that leak checkers look for, into raw pictures of test:',
+    'base/canary.c': ('the code that leak checkers look for, into raw pictures of test:',
                  'paint_component halo_canary_paint'),
-    'leak.c': ('leaks on purpose, in builds with -Dfaults=true alone',
+    'gate/leak.c': ('leaks on purpose, in builds with -Dfaults=true alone',
                'leak_plane halo_leak_make halo_leak'),
-    'leak.h': ('the same, in other builds: nothing', 'halo_leak'),
-    'gate.c': ('the gate', '''
+    'gate/leak.h': ('the same, in other builds: nothing', 'halo_leak'),
+    'gate/gate.c': ('the gate', '''
         describe_output prepare_output steps_of submit fail_filter fail_with_device submit_again
         adapt finish take_regions
         pass_samples can_pass enter_lane halo_gate_enter agree halo_gate_leave
@@ -49,70 +49,77 @@ RAW = {
 
 # Behind the gate: they take halo_output_picture, or the AVFrame that one has lent them.
 OUTPUT = {
-    'gate.c': ('what others may do with an output picture, and cards', '''
+    'gate/gate.c': ('what others may do with an output picture, and cards', '''
         halo_output_picture_frame halo_output_picture_epoch halo_output_picture_ref
         halo_output_picture_destroy halo_gate_blank allocate_card halo_gate_card'''),
-    'card.c': ('words, into memory that showed nothing', 'is_full halo_card_draw'),
-    'encode.c': ('encoders', 'encoder_frame choose_frame prepare halo_encoder_send'),
-    'stage_encode.c': ('the encode stage of a run', 'send_picture encode_picture'),
-    'live_card.c': ('cards, in the shape of a blank picture', 'halo_live_card_draw'),
-    'live_codec.c': ('encodings of a live stream, raw ones too, and snapshots',
+    'picture/card.c': ('words, into memory that showed nothing', 'is_full halo_card_draw'),
+    'output/encode.c': ('encoders', 'encoder_frame choose_frame prepare halo_encoder_send'),
+    'run/stage_encode.c': ('the encode stage of a run', 'send_picture encode_picture'),
+    'live/live_card.c': ('cards, in the shape of a blank picture', 'halo_live_card_draw'),
+    'live/live_codec.c': ('encodings of a live stream, raw ones too, and snapshots',
                      'encode_one scale halo_live_codec_pack halo_live_codec_image'),
-    'live_filter.c': ('what left the gate, to encodings and snapshots',
+    'live/live_filter.c': ('what left the gate, to encodings and snapshots',
                       'give_snapshots give_encoding give_encodings note_place'),
 }
 
 # They see no samples, or both sides need them; or a frame of sound.
 EITHER = {
-    'av.c': ('a scaler: of raw pictures in adapt.c, of output pictures in encode.c and live_codec.c',
+    'base/av.c': ('a scaler: of raw pictures in adapt.c, of output pictures in encode.c and live_codec.c',
              'halo_av_scale'),
-    'format.c': ('where the planes of a picture are', 'halo_format_plane halo_format_plane_as'),
-    'canary.c': ('whether a picture has that code', 'is_flat is_plain halo_canary_look'),
-    'stats.c': ('counts bytes by the shape', 'halo_stats_copied'),
-    'audio.c': ('sound', 'resample'),
-    'mask_image.c': ('mask images: files that the settings name, and no picture of an input',
+    'picture/format.c': ('where the planes of a picture are', 'halo_format_plane halo_format_plane_as'),
+    'base/canary.c': ('whether a picture has that code', 'is_flat is_plain halo_canary_look'),
+    'base/stats.c': ('counts bytes by the shape', 'halo_stats_copied'),
+    'output/audio.c': ('sound', 'resample'),
+    'region/mask_image.c': ('mask images: files that the settings name, and no picture of an input',
                      'convert decode is_gray take_weights'),
-    'queue.c': ('items pass as they are: who gets one out sees the type that its kind says',
+    'gate/queue.c': ('items pass as they are: who gets one out sees the type that its kind says',
                 'is_picture halo_item_finish put halo_queue_put halo_queue_put_newest halo_queue_get'),
-    'stream_private.h': ('the same, with the time taken', 'halo_stage_put halo_stage_get'),
-    'stage_filter.c': ('items into the gate and out of it', 'enter_item leave_item pass_all'),
-    'live_filter.c': ('the same', 'enter_all leave'),
-    'live_encode.c': ('items that are output pictures', 'encode pack take_picture'),
-    'stage_encode.c': ('the same', 'encode_item'),
+    'run/stream_private.h': ('the same, with the time taken', 'halo_stage_put halo_stage_get'),
+    'run/stage_filter.c': ('items into the gate and out of it', 'enter_item leave_item pass_all'),
+    'live/live_filter.c': ('the same', 'enter_all leave'),
+    'live/live_encode.c': ('items that are output pictures', 'encode pack take_picture'),
+    'run/stage_encode.c': ('the same', 'encode_item'),
 }
 
 # Who may know what is in a raw picture; tests put them before what they test.
-INCLUDES = '''pipeline/camera_read.c pipeline/decode.c pipeline/gate.c pipeline/orient.c
-    pipeline/raw_picture.c pipeline/source_test.c tests/unit/test_gate.c tests/unit/test_gate_regions.c'''
+INCLUDES = '''pipeline/camera/camera_read.c pipeline/input/decode.c pipeline/gate/gate.c
+    pipeline/picture/orient.c pipeline/picture/raw_picture.c pipeline/input/source_test.c
+    tests/unit/test_gate.c tests/unit/test_gate_regions.c'''
 
 # Files with such words and no function that takes one: fields, items of sound and of the end, and
 # memory for pictures.
-FIELDS = '''live.c live_aside.c live_camera_form.c live_lineup.c live_sound.c live_stages.c
-    picture_pool.c stream.c'''
+FIELDS = '''live/live.c live/live_aside.c live/live_camera_form.c live/live_lineup.c live/live_sound.c
+    live/live_stages.c picture/picture_pool.c run/stream.c'''
 
 # Calls by which pictures come from FFmpeg, change owner or reach memory of other processes.
 CALLS = {
-    'avcodec_receive_frame': 'pipeline/audio.c pipeline/decode.c pipeline/first_picture.c pipeline/mask_image.c',
-    'avcodec_send_frame': 'pipeline/audio.c pipeline/encode.c',
+    'avcodec_receive_frame': '''pipeline/output/audio.c pipeline/input/decode.c
+        pipeline/input/first_picture.c pipeline/region/mask_image.c''',
+    'avcodec_send_frame': 'pipeline/output/audio.c pipeline/output/encode.c',
     'avcodec_encode_video2': '',
-    'av_frame_clone': 'pipeline/adapt.c pipeline/encode.c pipeline/gate.c pipeline/leak.c',
+    'av_frame_clone': '''pipeline/gate/adapt.c pipeline/output/encode.c pipeline/gate/gate.c
+        pipeline/gate/leak.c''',
     'av_frame_ref': '',
-    'av_frame_move_ref': 'pipeline/decode.c',
+    'av_frame_move_ref': 'pipeline/input/decode.c',
     'av_hwframe_transfer_data': '',
     'av_hwframe_map': '',
-    'sws_scale': 'pipeline/av.c pipeline/mask_image.c',
+    'sws_scale': 'pipeline/base/av.c pipeline/region/mask_image.c',
     'sws_scale_frame': '',
-    'halo_av_scale': 'pipeline/adapt.c pipeline/av.c pipeline/encode.c pipeline/live_codec.c',
-    'halo_gate_enter': 'pipeline/gate.c pipeline/live_filter.c pipeline/stage_filter.c',
-    'halo_gate_leave': 'pipeline/gate.c pipeline/live_filter.c pipeline/stage_filter.c',
+    'halo_av_scale': '''pipeline/gate/adapt.c pipeline/base/av.c pipeline/output/encode.c
+        pipeline/live/live_codec.c''',
+    'halo_gate_enter': '''pipeline/gate/gate.c pipeline/live/live_filter.c
+        pipeline/run/stage_filter.c''',
+    'halo_gate_leave': '''pipeline/gate/gate.c pipeline/live/live_filter.c
+        pipeline/run/stage_filter.c''',
     # A camera's buffers, which are its driver's; packets; images of snapshots; finished pictures.
-    'MAP_SHARED': 'daemon/frames.c pipeline/camera_buffers.c pipeline/packet_memory.c',
-    'memfd_create': 'daemon/engine_events.c daemon/frames.c daemon/sup_process.c '
-                    'pipeline/packet_writer.c',
+    'MAP_SHARED': '''daemon/view/frames.c pipeline/camera/camera_buffers.c
+        pipeline/output/packet_memory.c''',
+    'memfd_create': 'daemon/engine/engine_events.c daemon/view/frames.c daemon/supervisor/sup_process.c '
+                    'pipeline/output/packet_writer.c',
     'shm_open': '',
     'shmget': '',
     'vmsplice': '',
-    'process_vm_writev': 'daemon/confine.c',
+    'process_vm_writev': 'daemon/engine/confine.c',
     'cudaIpcGetMemHandle': '',
     'cudaMemExportToShareableHandle': '',
     'cuMemExportToShareableHandle': '',

@@ -36,7 +36,7 @@ def heads(text):
 
 
 def listed(table):
-    return {(name if '/' in name else 'pipeline/' + name, function)
+    return {(name if name.startswith(FOLDERS) else 'pipeline/' + name, function)
             for name, (_, functions) in table.items() for function in functions.split()}
 
 
@@ -93,7 +93,7 @@ class Tree:
         for name, function in sorted(declared):
             if function not in functions:
                 yield f'{name}: {function}() takes pictures, and nobody defines it'
-        for name, pointer in sorted(self.pointers() - {('pipeline/stage_filter.c', 'pass')}):
+        for name, pointer in sorted(self.pointers() - {('pipeline/run/stage_filter.c', 'pass')}):
             yield f'{name}: {pointer} points to functions that take pictures: call them by name'
         yield from self.words({name for name, _ in known})
         yield from self.types()
@@ -122,10 +122,10 @@ class Tree:
             if re.search(r'#[ \t]*include[^\n]*\braw_picture_private\.h"', text) and name not in may:
                 yield f'{name}: raw pictures are for the gate alone'
             if re.search(r'\bstruct halo_raw_picture\s*\{', plain(text)) and \
-                    name != 'pipeline/raw_picture_private.h':
-                yield f'{name}: a raw picture is defined in pipeline/raw_picture_private.h'
+                    name != 'pipeline/picture/raw_picture_private.h':
+                yield f'{name}: a raw picture is defined in pipeline/picture/raw_picture_private.h'
             if re.search(r'\bstruct halo_output_picture\s*\{', plain(text)) and \
-                    name != 'pipeline/gate.c':
+                    name != 'pipeline/gate/gate.c':
                 yield f'{name}: only the gate makes output pictures'
 
     def calls(self):
@@ -151,10 +151,11 @@ class Frames(unittest.TestCase):
 
     def test_leaks_on_purpose(self):
         """Only tests build them: Meson knows them by one name, which is empty without faults."""
-        with open(os.path.join(ROOT, 'pipeline', 'meson.build'), encoding='utf-8') as file:
+        with open(os.path.join(ROOT, 'pipeline', 'gate', 'meson.build'), encoding='utf-8') as file:
             lines = [line for line in file if re.search(r'\bleak', line)]
         self.assertRegex(lines[0], r"^leak_sources = get_option\('faults'\) \? files\('leak.c'\) : \[\]$")
-        self.assertEqual([line.strip() for line in lines[1:]], ['leak_sources,'])
+        self.assertEqual([line.strip() for line in lines[1:]],
+                         ["pipeline_sources += {'gate': leak_sources + files("])
 
     def test_sides(self):
         """A function is on one side; what reads raw samples by name is not behind the gate."""
@@ -172,24 +173,24 @@ class Frames(unittest.TestCase):
 
 # What somebody might add, and words of the breach.
 ADDED = (
-    ('pipeline/live_sink.c', 'void tap(const struct halo_raw_picture *raw)\n{\n}\n', r'tap\(\) takes'),
-    ('pipeline/output.c', 'static int\nput(int x,\n    const AVFrame *f)\n{\n    return x;\n}\n',
+    ('pipeline/output/live_sink.c', 'void tap(const struct halo_raw_picture *raw)\n{\n}\n', r'tap\(\) takes'),
+    ('pipeline/output/output.c', 'static int\nput(int x,\n    const AVFrame *f)\n{\n    return x;\n}\n',
      r'put\(\) takes'),
-    ('pipeline/encode.c', 'static void peek(int (*f)(void), AVFrame *p)\n{\n}\n', r'peek\(\) takes'),
-    ('pipeline/encode.h', 'int halo_encoder_raw(struct halo_raw_picture *raw);\n',
+    ('pipeline/output/encode.c', 'static void peek(int (*f)(void), AVFrame *p)\n{\n}\n', r'peek\(\) takes'),
+    ('pipeline/output/encode.h', 'int halo_encoder_raw(struct halo_raw_picture *raw);\n',
      'nobody defines'),
-    ('pipeline/gate.c', 'int halo_gate_raw(struct halo_pending *p)\n{\n    return 0;\n}\n',
+    ('pipeline/gate/gate.c', 'int halo_gate_raw(struct halo_pending *p)\n{\n    return 0;\n}\n',
      r'halo_gate_raw\(\) takes'),
-    ('daemon/engine_stream.c', 'struct look {\n    const AVFrame *frame;\n};\n', 'knows of pictures'),
-    ('pipeline/live.h', 'struct more {\n    void (*seen)(void *arg, const AVFrame *frame);\n};\n',
+    ('daemon/engine/engine_stream.c', 'struct look {\n    const AVFrame *frame;\n};\n', 'knows of pictures'),
+    ('pipeline/live/live.h', 'struct more {\n    void (*seen)(void *arg, const AVFrame *frame);\n};\n',
      'seen points to'),
-    ('pipeline/trace.c', '#include "pipeline/raw_picture_private.h"\n', 'raw pictures are for the gate'),
-    ('pipeline/queue.h', '#define PICTURE AVFrame\n', 'macro'),
-    ('pipeline/queue.h', 'typedef struct halo_raw_picture picture;\n', 'another name'),
-    ('pipeline/card.c', 'struct halo_output_picture {\n    int x;\n};\n', 'only the gate makes'),
-    ('pipeline/decode.c', 'static int x(void)\n{\n    return memfd_create("x", 0);\n}\n',
+    ('pipeline/base/trace.c', '#include "pipeline/picture/raw_picture_private.h"\n', 'raw pictures are for the gate'),
+    ('pipeline/gate/queue.h', '#define PICTURE AVFrame\n', 'macro'),
+    ('pipeline/gate/queue.h', 'typedef struct halo_raw_picture picture;\n', 'another name'),
+    ('pipeline/picture/card.c', 'struct halo_output_picture {\n    int x;\n};\n', 'only the gate makes'),
+    ('pipeline/input/decode.c', 'static int x(void)\n{\n    return memfd_create("x", 0);\n}\n',
      'memfd_create may be in'),
-    ('pipeline/live_codec.c', 'static int x(void *c)\n{\n    return avcodec_receive_frame(c, 0);\n}\n',
+    ('pipeline/live/live_codec.c', 'static int x(void *c)\n{\n    return avcodec_receive_frame(c, 0);\n}\n',
      'avcodec_receive_frame may be in'),
 )
 
@@ -213,7 +214,7 @@ class Added(unittest.TestCase):
                 self.assertTrue(all(name in line for line in breaches), breaches)
 
     def test_what_goes(self):
-        breaches = self.change('pipeline/card.c', lambda text: text.replace('AVFrame', 'AVPacket'))
+        breaches = self.change('pipeline/picture/card.c', lambda text: text.replace('AVFrame', 'AVPacket'))
         self.assertTrue(any('has no halo_card_draw()' in line for line in breaches), breaches)
 
 

@@ -228,7 +228,7 @@ class Setup(unittest.TestCase):
 class Documents(unittest.TestCase):
     def test_protocol(self):
         """Every method and error that is on the wire is in the page of it and in the manual."""
-        with open(os.path.join(ROOT, 'daemon/varlink.h')) as file:
+        with open(os.path.join(ROOT, 'daemon/control/varlink.h')) as file:
             words = re.findall(
                 r'^#define HALO_(?:METHOD|ERROR)_\w+ +(?:HALO_VARLINK_\w+ )?"\.?([A-Z]\w+)"',
                 file.read(), re.M)

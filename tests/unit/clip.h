@@ -7,8 +7,8 @@
 #include <libavcodec/avcodec.h>
 #include <stdint.h>
 
-#include "pipeline/live.h"
-#include "pipeline/output.h"
+#include "pipeline/live/live.h"
+#include "pipeline/output/output.h"
 
 enum {
     CLIP_RATE = 25, /* pictures a second; a key frame each second */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * For tests that open a camera (pipeline/camera.h) which tests/standin/v4l2.h plays: its folder,
+ * For tests that open a camera (camera/camera.h) which tests/standin/v4l2.h plays: its folder,
  * and opening and reading it. */
 #ifndef HALO_TEST_PLAYED_CAMERA_H
 #define HALO_TEST_PLAYED_CAMERA_H
@@ -13,9 +13,9 @@
 #include <unistd.h>
 
 #include "kernels/frame.h"
-#include "pipeline/camera_private.h"
-#include "pipeline/raw_picture.h"
-#include "pipeline/memory.h"
+#include "pipeline/camera/camera_private.h"
+#include "pipeline/picture/raw_picture.h"
+#include "pipeline/picture/memory.h"
 #include "tests/unit/cmocka_all.h"
 
 static char folder[] = "/tmp/halo-camera-XXXXXX";

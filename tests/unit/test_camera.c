@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * An open camera (pipeline/camera.h) and how it is found, with cameras that tests/standin/v4l2.h
+ * An open camera (camera/camera.h) and how it is found, with cameras that tests/standin/v4l2.h
  * plays. */
 #include <dirent.h>
 #include <errno.h>

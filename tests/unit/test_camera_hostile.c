@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Cameras whose drivers lie, never end, or answer what cannot be (pipeline/camera.h): nothing
+ * Cameras whose drivers lie, never end, or answer what cannot be (camera/camera.h): nothing
  * hangs, nothing is read that is not the picture's. */
 #include <errno.h>
 

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pipeline/card.h"
-#include "pipeline/format.h"
+#include "pipeline/picture/card.h"
+#include "pipeline/picture/format.h"
 #include "tests/unit/cmocka_all.h"
 
 enum { GUARD = 0x5a };

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pipeline/filter.h"
+#include "pipeline/filter/filter.h"
 #include "tests/unit/cmocka_all.h"
 
 static struct halo_chain *parse(const char *text)

@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "pipeline/coverage.h"
-#include "pipeline/gate.h"
+#include "pipeline/filter/coverage.h"
+#include "pipeline/gate/gate.h"
 #include "tests/unit/cmocka_all.h"
 
 static struct halo_coverage guess(const char *text, int width, int height)

@@ -5,7 +5,7 @@
 #include <libavutil/mem.h>
 
 #include "config/log.h"
-#include "pipeline/embedded.h"
+#include "pipeline/input/embedded.h"
 #include "tests/unit/cmocka_all.h"
 
 #define PNG "\x89PNG\r\n\x1a\n and the rest of it"

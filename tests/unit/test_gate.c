@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "kernels/frame.h"
-#include "pipeline/gate.h"
-#include "pipeline/raw_picture_private.h"
+#include "pipeline/gate/gate.h"
+#include "pipeline/picture/raw_picture_private.h"
 #include "tests/unit/cmocka_all.h"
 
 enum { WIDTH = 70, HEIGHT = 50, GRAY = 0x80 };

@@ -6,12 +6,12 @@
 #include <string.h>
 
 #include "kernels/clock.h"
-#include "pipeline/format.h"
-#include "pipeline/display.h"
-#include "pipeline/gate.h"
-#include "pipeline/gate_plan.h"
-#include "pipeline/raw_picture_private.h"
-#include "pipeline/region_feed.h"
+#include "pipeline/picture/format.h"
+#include "pipeline/base/display.h"
+#include "pipeline/gate/gate.h"
+#include "pipeline/gate/gate_plan.h"
+#include "pipeline/picture/raw_picture_private.h"
+#include "pipeline/region/region_feed.h"
 #include "tests/unit/cmocka_all.h"
 
 enum { WIDTH = 70, HEIGHT = 50, SECOND = 1000000, MOST_MASKS = 500 };

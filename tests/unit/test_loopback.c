@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The virtual camera against a device that is played here: the calls of pipeline/v4l2.c are this
+ * The virtual camera against a device that is played here: the calls of camera/v4l2.c are this
  * file's (ld --wrap), write() goes into a pipe. */
 #include <errno.h>
 #include <fcntl.h>
@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "cmocka_all.h"
-#include "pipeline/loopback.h"
+#include "pipeline/camera/loopback.h"
 
 enum { WIDTH = 64, HEIGHT = 36, USAGE = 0x10E00001 };
 

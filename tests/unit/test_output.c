@@ -20,9 +20,9 @@
 #include <unistd.h>
 
 #include "config/log.h"
-#include "pipeline/output.h"
-#include "pipeline/output_hook.h"
-#include "pipeline/output_names.h"
+#include "pipeline/output/output.h"
+#include "pipeline/output/output_hook.h"
+#include "pipeline/output/output_names.h"
 #include "tests/unit/clip.h"
 #include "tests/unit/cmocka_all.h"
 

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "config/log.h"
-#include "pipeline/output.h"
+#include "pipeline/output/output.h"
 #include "tests/unit/clip.h"
 #include "tests/unit/cmocka_all.h"
 

@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "pipeline/packet_ring.h"
+#include "pipeline/output/packet_ring.h"
 #include "tests/unit/cmocka_all.h"
 
 enum { RING = 65536, PAGE = 4096, MANY = 4000 };

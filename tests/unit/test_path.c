@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "pipeline/path.h"
+#include "pipeline/base/path.h"
 #include "tests/unit/cmocka_all.h"
 
 static void test_url(void **state)

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "pipeline/filter.h"
+#include "pipeline/filter/filter.h"
 #include "tests/unit/cmocka_all.h"
 
 static const struct halo_plane_info luma = {.width = 64, .height = 48, .target.depth = 8};

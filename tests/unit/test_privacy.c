@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pipeline/gate.h"
-#include "pipeline/live.h"
-#include "pipeline/privacy.h"
+#include "pipeline/gate/gate.h"
+#include "pipeline/live/live.h"
+#include "pipeline/filter/privacy.h"
 #include "tests/unit/cmocka_all.h"
 
 static int admit(const char *text, enum halo_privacy privacy, struct halo_error *err)

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "config/daemon.h"
-#include "pipeline/camera_find.h"
-#include "pipeline/privacy.h"
+#include "pipeline/camera/camera_find.h"
+#include "pipeline/filter/privacy.h"
 #include "tests/unit/cmocka_all.h"
 
 static int check_encoder(const char *codec, bool audio, struct halo_error *err)

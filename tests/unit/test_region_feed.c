@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pipeline/region_feed.h"
+#include "pipeline/region/region_feed.h"
 #include "tests/unit/cmocka_all.h"
 
 enum { MS = 1000, SECOND = 1000000 };

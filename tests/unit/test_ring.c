@@ -8,7 +8,7 @@
 
 #include "kernels/backends.h"
 #include "kernels/clock.h"
-#include "pipeline/ring.h"
+#include "pipeline/gate/ring.h"
 #include "tests/unit/cmocka_all.h"
 
 static const struct halo_backend_ops device;

@@ -7,7 +7,7 @@
 #include "config/daemon.h"
 #include "config/encoding.h"
 #include "config/log.h"
-#include "pipeline/privacy.h"
+#include "pipeline/filter/privacy.h"
 #include "tests/unit/cmocka_all.h"
 
 static int check_encoder(const char *codec, bool audio, struct halo_error *err)

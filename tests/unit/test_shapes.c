@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pipeline/mask_image.h"
-#include "pipeline/shapes.h"
+#include "pipeline/region/mask_image.h"
+#include "pipeline/region/shapes.h"
 #include "tests/unit/cmocka_all.h"
 
 static struct halo_shapes *parse(const char *text)

@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "config/log.h"
-#include "pipeline/histogram.h"
-#include "pipeline/stats_private.h"
+#include "pipeline/base/histogram.h"
+#include "pipeline/base/stats_private.h"
 #include "tests/unit/cmocka_all.h"
 
 enum { MANY = 20 * 1024 };

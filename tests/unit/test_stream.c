@@ -13,10 +13,10 @@
 
 #include "config/log.h"
 #include "config/run.h"
-#include "pipeline/av.h"
-#include "pipeline/filter.h"
-#include "pipeline/sink_file.h"
-#include "pipeline/stream.h"
+#include "pipeline/base/av.h"
+#include "pipeline/filter/filter.h"
+#include "pipeline/output/sink_file.h"
+#include "pipeline/run/stream.h"
 #include "tests/unit/cmocka_all.h"
 
 enum { BYTES = 32 * 16 * 6 }; /* whole pictures in all formats of the tests */

@@ -3,7 +3,7 @@
 #include <pthread.h>
 #include <sched.h>
 
-#include "pipeline/turn.h"
+#include "pipeline/base/turn.h"
 #include "tests/unit/cmocka_all.h"
 
 enum { MANY = 12 };

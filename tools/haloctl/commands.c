@@ -10,7 +10,7 @@
 #include "config/beside.h"
 #include "config/error.h"
 #include "config/option.h"
-#include "daemon/varlink.h"
+#include "daemon/control/varlink.h"
 #include "tools/haloctl/haloctl.h"
 
 /* An answer without words of its own. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The connection to the daemon, in Varlink's wire format (daemon/varlink.h). */
+ * The connection to the daemon, in Varlink's wire format (daemon/control/varlink.h). */
 #include <errno.h>
 #include <grp.h>
 #include <poll.h>
@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "config/error.h"
-#include "daemon/varlink.h"
+#include "daemon/control/varlink.h"
 #include "kernels/clock.h"
 #include "tools/haloctl/haloctl.h"
 

@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "daemon/varlink.h"
+#include "daemon/control/varlink.h"
 #include "tools/haloctl/doctor.h"
 
 static const char default_port[] = "127.0.0.1:8480"; /* of the example settings */

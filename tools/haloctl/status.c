@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "config/error.h"
-#include "daemon/varlink.h"
+#include "daemon/control/varlink.h"
 #include "tools/haloctl/haloctl.h"
 
 enum { PATIENCE_MS = 10000 }; /* beyond the interval, for the next look */

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Inside of a client: for client.c (bytes) and client_answers.c (calls) alone. */
+#ifndef HALO_CLIENT_STATE_H
+#define HALO_CLIENT_STATE_H
+
+#include <stdint.h>
+#include <sys/socket.h>
+
+#include "daemon/control/client.h"
+#include "daemon/control/methods.h"
+#include "daemon/control/varlink.h"
+
+struct out {
+    struct out *next;
+    char *text;
+    size_t length, sent;
+    int fd;
+};
+
+struct halo_client {
+    struct halo_clients *clients;
+    struct halo_client *next;
+    int fd;
+    struct ucred peer;
+    uv_poll_t poll;
+    uv_timer_t timer; /* of a call that is answered again and again; between calls: of work */
+    uv_idle_t rest;   /* runs while calls that are there had to wait for the others' turn ... */
+    bool more;        /* ... and there are some */
+    int handles;      /* that are not closed yet */
+    int events;       /* that poll waits for */
+    bool cut, eof, working;
+
+    char *in;
+    size_t in_length, in_size;
+    struct out *out, **out_last;
+    size_t out_bytes;
+    uint64_t moved; /* when bytes went out last, in ms of the loop */
+    uint64_t heard; /* when it came, or its last call was whole or answered */
+    bool called;    /* it has made a call */
+
+    bool busy; /* call is being answered */
+    struct halo_call call;
+    struct halo_pending *pending;
+    void (*tick)(struct halo_client *client);
+
+    bool subscribed;
+    json_t *waiting[HALO_VARLINK_EVENTS]; /* a ring of events */
+    int waiting_first, waiting_count;
+    int64_t lost;
+};
+
+/* client.c: */
+void halo_client_work(struct halo_client *client);
+void halo_client_flush(struct halo_client *client);
+void halo_client_poll(struct halo_client *client);
+int halo_client_send(struct halo_client *client, json_t *message, int fd); /* takes message over */
+
+/* client_answers.c: */
+void halo_client_begin_call(struct halo_client *client, const char *text, size_t length);
+void halo_client_end_call(struct halo_client *client);
+void halo_client_drained(struct halo_client *client); /* there is room again for what waits */
+
+#endif

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Paths, hosts and origins. A page of another site must not reach this machine's cameras by a name
+ * that it points here: so only known names are served. Nor may it show them: a browser that says
+ * whose page asks (Sec-Fetch-Site) is refused, and the others are told by headers of the answer
+ * (http.c) not to show it. */
+#include "daemon/control/http_request.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "config/daemon.h"
+
+/* Length of the name in "NAME" or "NAME:PORT"; an IPv6 address keeps its brackets. 0: malformed. */
+static size_t name_length(const char *host)
+{
+    size_t length = strcspn(host, ":");
+    if (host[0] == '[') {
+        const char *end = strchr(host, ']');
+        if (!end)
+            return 0;
+        length = (size_t)(end - host) + 1;
+    }
+    if (!host[length])
+        return length;
+    const char *port = host + length + 1;
+    return host[length] == ':' && strspn(port, "0123456789") == strlen(port) ? length : 0;
+}
+
+static bool is_same(const char *a, size_t length, const char *b, size_t b_length)
+{
+    return length == b_length && !strncasecmp(a, b, length);
+}
+
+/* Whether the word is one of a list with commas between. */
+static bool is_listed(const char *list, const char *word, size_t length)
+{
+    for (const char *at = list; at && *at;) {
+        at += strspn(at, ", ");
+        const size_t one = strcspn(at, ", ");
+        if (one > 0 && is_same(word, length, at, one))
+            return true;
+        at += one;
+    }
+    return false;
+}
+
+bool halo_http_is_host(const char *host, const char *listen, const char *hosts)
+{
+    static const char *const own[] = {"localhost", "127.0.0.1", "[::1]"};
+    const size_t length = name_length(host);
+    if (length == 0)
+        return false;
+    for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+        if (is_same(host, length, own[i], strlen(own[i])))
+            return true;
+    if (strncmp(listen, "unix:", 5) && is_same(host, length, listen, name_length(listen)))
+        return true;
+    return is_listed(hosts, host, length);
+}
+
+/* Whether url lies in one of these origins. */
+static bool is_embedder(const char *origins, const char *url)
+{
+    const char *host = url ? strstr(url, "://") : NULL;
+    if (!host)
+        return false;
+    host += 3;
+    return is_listed(origins, url, (size_t)(host - url) + strcspn(host, "/?#"));
+}
+
+/* Whether a page of another origin asks, as far as the browser says so. A link that a person
+ * follows is no such page: what it leads to has a window of its own. The browser itself looks after
+ * frames: http.c names those who may have them. */
+static bool is_for_another(const struct halo_http_request *request)
+{
+    const char *site = request->fetch_site, *dest = request->fetch_dest;
+    if (!site || !strcmp(site, "same-origin") || !strcmp(site, "none"))
+        return false;
+    return !dest || (strcmp(dest, "document") &&
+                     !(request->embed && (!strcmp(dest, "iframe") || !strcmp(dest, "frame"))));
+}
+
+/* "http://HOST" of the very host that is asked. */
+static bool is_same_origin(const char *origin, const char *host)
+{
+    const char *begin = strstr(origin, "://");
+    return begin && !strcasecmp(begin + 3, host);
+}
+
+static void fail(struct halo_http_route *route, int status, const char *why)
+{
+    route->what = HALO_HTTP_ERROR;
+    route->status = status;
+    route->why = why;
+}
+
+static bool is_allowed(const struct halo_http_request *request, struct halo_http_route *route)
+{
+    if (strcmp(request->method, "GET") && strcmp(request->method, "HEAD"))
+        fail(route, 405, "only GET and HEAD: streams are changed by haloctl");
+    else if (!request->host || !halo_http_is_host(request->host, request->listen, request->hosts))
+        fail(route, 403, "this host name is not known here: http: hosts: in the settings names it");
+    else if (request->origin && !is_same_origin(request->origin, request->host))
+        fail(route, 403, "pages of other sites are not served");
+    else if (!route->embedded && is_for_another(request))
+        fail(route, 403,
+             "a page of another origin may not show this: http: embed: in the settings names "
+             "those that may");
+    return route->what != HALO_HTTP_ERROR;
+}
+
+/* Pages without a stream. */
+static enum halo_http_what find_page(const char *path)
+{
+    static const struct {
+        const char *path;
+        enum halo_http_what what;
+    } pages[] = {
+        {"/", HALO_HTTP_INDEX},
+        {"/metrics", HALO_HTTP_METRICS},
+        {"/healthz", HALO_HTTP_HEALTH},
+        {"/api/streams", HALO_HTTP_STATUS},
+    };
+    for (size_t i = 0; i < sizeof(pages) / sizeof(pages[0]); i++)
+        if (!strcmp(path, pages[i].path))
+            return pages[i].what;
+    return HALO_HTTP_ERROR;
+}
+
+/* "/NAME/FILE", and as mjpg-streamer has it "/NAME/?action=" and "/?action=". */
+static enum halo_http_what find_picture(const struct halo_http_request *request, char stream[65])
+{
+    const char *name = request->path + (request->path[0] == '/');
+    const size_t length = strcspn(name, "/");
+    const char *file = name + length;
+    const char *action = request->action;
+    if (length > 0 && (!halo_is_name(name, length) || *file++ != '/'))
+        return HALO_HTTP_ERROR;
+    snprintf(stream, 65, "%.*s", (int)length, name);
+    if (!*file)
+        return action && !strcmp(action, "stream")     ? HALO_HTTP_STREAM
+               : action && !strcmp(action, "snapshot") ? HALO_HTTP_SNAPSHOT
+                                                       : HALO_HTTP_ERROR;
+    if (length == 0)
+        return HALO_HTTP_ERROR;
+    return !strcmp(file, "stream.mjpeg")   ? HALO_HTTP_STREAM
+           : !strcmp(file, "snapshot.jpg") ? HALO_HTTP_SNAPSHOT
+                                           : HALO_HTTP_ERROR;
+}
+
+void halo_http_route(const struct halo_http_request *request, struct halo_http_route *ret)
+{
+    struct halo_http_route route = {.what = HALO_HTTP_INDEX, .status = 200, .why = ""};
+    route.embedded = is_embedder(request->embed, request->referer);
+    if (is_allowed(request, &route)) {
+        route.what = request->action ? HALO_HTTP_ERROR : find_page(request->path);
+        if (route.what == HALO_HTTP_ERROR)
+            route.what = find_picture(request, route.stream);
+        if (route.what == HALO_HTTP_ERROR)
+            fail(&route, 404, "no such page: / has links to all");
+    }
+    *ret = route;
+}

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Pictures to HTTP clients. A connection that has nothing to send is suspended, and resumed by the
+ * next picture; one whose socket is full is libmicrohttpd's to wait for, and to cut. */
+#include "daemon/control/http_viewer.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+
+#include "config/log.h"
+
+enum {
+    SNAPSHOT_MS = 5000, /* for an engine to begin to encode */
+    PICTURE_MS = 30000, /* for a client to take one picture of a stream */
+    BLOCK = 65536,
+};
+#define BOUNDARY "halodframe"
+
+struct halo_http_viewer {
+    struct halo_feed_taker taker; /* first: the feed's pointer is ours */
+    struct halo_http_viewers *viewers;
+    struct halo_http_viewer *next;
+    struct MHD_Connection *connection;
+    AVPacket *now, *newest; /* NULL: none */
+    struct timespec came;   /* of newest */
+    char head[192];         /* of now, sent before it */
+    size_t head_length, sent;
+    uint64_t deadline; /* of a snapshot, or of `now`, ms; 0: not known yet */
+    bool suspended, over, snapshot;
+};
+
+static void resume(struct halo_http_viewer *viewer)
+{
+    if (!viewer->suspended)
+        return;
+    viewer->suspended = false;
+    MHD_resume_connection(viewer->connection);
+    viewer->viewers->wake(viewer->viewers->arg);
+}
+
+static void wait_for_picture(struct halo_http_viewer *viewer)
+{
+    viewer->suspended = true;
+    MHD_suspend_connection(viewer->connection);
+}
+
+static void on_begin(struct halo_feed_taker *taker, const struct halo_live_begin *begin)
+{
+    (void)taker;
+    (void)begin;
+}
+
+static void on_packet(struct halo_feed_taker *taker, const AVPacket *pkt)
+{
+    struct halo_http_viewer *viewer = (struct halo_http_viewer *)taker;
+    if (pkt->stream_index != 0 || pkt->size <= 0)
+        return;
+    AVPacket *copy = av_packet_clone(pkt);
+    if (!copy)
+        return;
+    if (viewer->newest)
+        viewer->viewers->dropped++;
+    av_packet_free(&viewer->newest);
+    viewer->newest = copy;
+    clock_gettime(CLOCK_REALTIME, &viewer->came);
+    resume(viewer);
+}
+
+static void end(struct halo_http_viewer *viewer)
+{
+    viewer->over = true;
+    resume(viewer);
+}
+
+static void on_end(struct halo_feed_taker *taker, const char *why)
+{
+    (void)why;
+    end((struct halo_http_viewer *)taker);
+}
+
+int halo_http_viewer_create(struct halo_http_viewer **ret, struct halo_http_viewers *viewers,
+                            struct halo_feed *feed, struct MHD_Connection *connection)
+{
+    struct halo_http_viewer *viewer = calloc(1, sizeof(*viewer));
+    if (!viewer)
+        return -ENOMEM;
+    *viewer = (struct halo_http_viewer){
+        .taker = {.begin = on_begin, .packet = on_packet, .end = on_end},
+        .viewers = viewers,
+        .next = viewers->first,
+        .connection = connection,
+    };
+    viewers->first = viewer;
+    viewers->count++;
+    halo_feed_join(feed, &viewer->taker);
+    *ret = viewer;
+    return 0;
+}
+
+void halo_http_viewer_destroy(struct halo_http_viewer *viewer)
+{
+    if (!viewer)
+        return;
+    struct halo_http_viewer **at = &viewer->viewers->first;
+    while (*at != viewer)
+        at = &(*at)->next;
+    *at = viewer->next;
+    viewer->viewers->count--;
+    halo_feed_leave(&viewer->taker);
+    av_packet_free(&viewer->now);
+    av_packet_free(&viewer->newest);
+    free(viewer);
+}
+
+/* The newest picture becomes the one that is sent. A part ends with the boundary of the next one,
+ * so that a client shows it without waiting for that. */
+static void take_newest(struct halo_http_viewer *viewer)
+{
+    const bool first = viewer->head_length == 0;
+    viewer->now = viewer->newest;
+    viewer->newest = NULL;
+    viewer->sent = 0;
+    viewer->head_length = (size_t)snprintf(
+        viewer->head, sizeof(viewer->head),
+        "%sContent-Type: image/jpeg\r\nContent-Length: %d\r\nX-Timestamp: %lld.%06ld\r\n\r\n",
+        first ? "--" BOUNDARY "\r\n" : "", viewer->now->size, (long long)viewer->came.tv_sec,
+        viewer->came.tv_nsec / 1000);
+}
+
+/* Copies from the part's head, picture and tail, whichever `sent` is in. */
+static size_t copy_part(struct halo_http_viewer *viewer, char *buffer, size_t most)
+{
+    static const char tail[] = "\r\n--" BOUNDARY "\r\n";
+    const struct {
+        const void *data;
+        size_t size;
+    } pieces[] = {
+        {viewer->head, viewer->head_length},
+        {viewer->now->data, (size_t)viewer->now->size},
+        {tail, sizeof(tail) - 1},
+    };
+    size_t copied = 0, begin = 0;
+    for (size_t i = 0; i < sizeof(pieces) / sizeof(pieces[0]); i++) {
+        const size_t end_at = begin + pieces[i].size;
+        if (viewer->sent < end_at && copied < most) {
+            size_t n = end_at - viewer->sent;
+            n = n < most - copied ? n : most - copied;
+            memcpy(buffer + copied, (const char *)pieces[i].data + (viewer->sent - begin), n);
+            viewer->sent += n;
+            copied += n;
+        }
+        begin = end_at;
+    }
+    if (viewer->sent == begin) {
+        av_packet_free(&viewer->now);
+        viewer->deadline = 0;
+    }
+    return copied;
+}
+
+static ssize_t read_stream(void *arg, uint64_t position, char *buffer, size_t most)
+{
+    struct halo_http_viewer *viewer = arg;
+    (void)position;
+    if (!viewer->now && viewer->newest) {
+        take_newest(viewer);
+        viewer->viewers->pictures++;
+    }
+    if (viewer->now) {
+        const size_t n = copy_part(viewer, buffer, most);
+        viewer->viewers->bytes += (int64_t)n;
+        return (ssize_t)n;
+    }
+    if (viewer->over)
+        return MHD_CONTENT_READER_END_OF_STREAM;
+    wait_for_picture(viewer);
+    return 0;
+}
+
+struct MHD_Response *halo_http_viewer_stream(struct halo_http_viewer *viewer)
+{
+    struct MHD_Response *response =
+        MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK, read_stream, viewer, NULL);
+    if (response) {
+        MHD_add_response_header(response, "Content-Type",
+                                "multipart/x-mixed-replace; boundary=" BOUNDARY);
+        MHD_add_response_header(response, "Connection", "close"); /* clients wait for its end */
+    }
+    return response;
+}
+
+struct MHD_Response *halo_http_viewer_snapshot(struct halo_http_viewer *viewer, bool *ret_wait)
+{
+    char stamp[48];
+    *ret_wait = !viewer->newest && !viewer->over;
+    viewer->snapshot = true;
+    if (*ret_wait)
+        wait_for_picture(viewer);
+    if (!viewer->newest)
+        return NULL;
+    halo_feed_leave(&viewer->taker); /* one picture is all it wants */
+    struct MHD_Response *response = MHD_create_response_from_buffer(
+        (size_t)viewer->newest->size, viewer->newest->data, MHD_RESPMEM_MUST_COPY);
+    snprintf(stamp, sizeof(stamp), "%lld.%06ld", (long long)viewer->came.tv_sec,
+             viewer->came.tv_nsec / 1000);
+    if (response) {
+        MHD_add_response_header(response, "Content-Type", "image/jpeg");
+        MHD_add_response_header(response, "X-Timestamp", stamp);
+    }
+    viewer->viewers->pictures++;
+    return response;
+}
+
+static int client_fd(const struct halo_http_viewer *viewer)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(viewer->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    return info ? info->connect_fd : -1;
+}
+
+/* Nobody reads a suspended connection's socket: that its client left shows only here. */
+static bool has_left(const struct halo_http_viewer *viewer)
+{
+    struct pollfd pfd = {.fd = client_fd(viewer), .events = POLLRDHUP};
+    return poll(&pfd, 1, 0) > 0 && (pfd.revents & (POLLRDHUP | POLLHUP | POLLERR));
+}
+
+/* One that takes a byte now and then would hold its place and its picture for ever. */
+static void check_pace(struct halo_http_viewer *viewer, uint64_t now)
+{
+    if (!viewer->now)
+        return;
+    if (viewer->deadline == 0)
+        viewer->deadline = now + PICTURE_MS;
+    if (now < viewer->deadline)
+        return;
+    shutdown(client_fd(viewer), SHUT_RDWR);
+    viewer->deadline = UINT64_MAX;
+    viewer->viewers->cut++;
+    halo_log(HALO_LOG_WARNING, "http: a viewer is cut: it did not take a picture in 30 seconds");
+}
+
+void halo_http_viewers_check(struct halo_http_viewers *viewers, uint64_t now)
+{
+    for (struct halo_http_viewer *v = viewers->first; v; v = v->next) {
+        if (v->snapshot && v->deadline == 0)
+            v->deadline = now + SNAPSHOT_MS;
+        if (v->suspended && (has_left(v) || (v->snapshot && now >= v->deadline)))
+            end(v);
+        check_pace(v, now);
+    }
+}
+
+void halo_http_viewers_end(struct halo_http_viewers *viewers)
+{
+    for (struct halo_http_viewer *v = viewers->first; v; v = v->next) {
+        halo_feed_leave(&v->taker);
+        end(v);
+    }
+}

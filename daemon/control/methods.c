@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * The table of methods, and what each does: ask the supervisor, and answer. */
+#include "daemon/control/methods.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "daemon/control/client.h"
+#include "daemon/control/methods_wait.h"
+#include "daemon/link/regions.h"
+#include "daemon/control/varlink.h"
+#include "kernels/version.h"
+
+enum { INTERVAL_MS = 1000 };
+
+static struct halo_supervisor *supervisor_of(const struct halo_client *client)
+{
+    return halo_client_all(client)->host.supervisor;
+}
+
+static const char *text_of(const json_t *parameters, const char *name)
+{
+    return json_string_value(json_object_get(parameters, name));
+}
+
+static void get_info(struct halo_client *client, json_t *parameters)
+{
+    (void)parameters;
+    halo_client_answer(client,
+                       json_pack("{s:s, s:s, s:s, s:s, s:[s, s]}", "vendor", "halod", "product",
+                                 "halod", "version", HALO_VERSION, "url", "", "interfaces",
+                                 HALO_VARLINK_SERVICE, HALO_VARLINK_CONTROL),
+                       -1);
+}
+
+static void get_description(struct halo_client *client, json_t *parameters)
+{
+    const char *name = text_of(parameters, HALO_FIELD_INTERFACE);
+    char *text = halo_interface_description(name);
+    if (text)
+        halo_client_answer(client, json_pack("{s:s}", "description", text), -1);
+    else
+        halo_client_refuse(client, HALO_ERROR_INTERFACE, "no such interface", HALO_FIELD_INTERFACE,
+                           name);
+    free(text);
+}
+
+static void list(struct halo_client *client, json_t *parameters)
+{
+    static const char *const shown[] = {"name", "state", "why", "privacy", "coverage"};
+    json_t *status = halo_supervisor_status(supervisor_of(client));
+    json_t *streams = json_array(), *stream;
+    size_t i;
+    (void)parameters;
+    json_array_foreach (json_object_get(status, "streams"), i, stream) {
+        json_t *row = json_object();
+        for (size_t k = 0; k < sizeof(shown) / sizeof(shown[0]); k++)
+            if (json_object_get(stream, shown[k]))
+                json_object_set(row, shown[k], json_object_get(stream, shown[k]));
+        json_array_append_new(streams, row);
+    }
+    json_decref(status);
+    halo_client_answer(client, json_pack("{s:o}", HALO_FIELD_STREAMS, streams), -1);
+}
+
+/* {"status": ...} or {"stream": ...}; NULL: was refused. */
+static json_t *look(struct halo_client *client)
+{
+    struct halo_supervisor *sv = supervisor_of(client);
+    struct halo_error err = {0};
+    const char *name = text_of(halo_client_parameters(client), HALO_FIELD_NAME);
+    json_t *status = name ? halo_supervisor_stream(sv, name, &err) : halo_supervisor_status(sv);
+    json_t *ret =
+        status ? json_pack("{s:o}", name ? HALO_FIELD_STREAM : HALO_FIELD_STATUS, status) : NULL;
+    if (!ret) {
+        halo_fail(&err, -ENOMEM, "out of memory"); /* unless there is no such stream */
+        halo_client_fail(client, &err);
+    }
+    return ret;
+}
+
+static void repeat_status(struct halo_client *client)
+{
+    json_t *status = look(client);
+    if (status)
+        halo_client_continue(client, status);
+}
+
+static void status(struct halo_client *client, json_t *parameters)
+{
+    const json_t *interval = json_object_get(parameters, HALO_FIELD_INTERVAL);
+    const int ms =
+        json_is_number(interval) ? (int)(json_number_value(interval) * 1000) : INTERVAL_MS;
+    if (halo_client_wants_more(client)) {
+        halo_client_repeat(client, repeat_status, ms);
+        return;
+    }
+    json_t *now = look(client);
+    if (now)
+        halo_client_answer(client, now, -1);
+}
+
+/* Answers a call that ended at once. */
+static void answer_done(struct halo_client *client, int rc, const struct halo_error *err)
+{
+    if (rc)
+        halo_client_fail(client, err);
+    else
+        halo_client_answer(client, NULL, -1);
+}
+
+static void act(struct halo_client *client, const json_t *parameters, const char *action)
+{
+    struct halo_error err = {0};
+    const char *name = text_of(parameters, HALO_FIELD_NAME);
+    answer_done(client, halo_supervisor_act(supervisor_of(client), name, action, &err), &err);
+}
+
+static void start(struct halo_client *client, json_t *parameters)
+{
+    act(client, parameters, "start");
+}
+
+static void stop(struct halo_client *client, json_t *parameters)
+{
+    act(client, parameters, "stop");
+}
+
+static void restart(struct halo_client *client, json_t *parameters)
+{
+    act(client, parameters, "restart");
+}
+
+static void record(struct halo_client *client, json_t *parameters)
+{
+    struct halo_error err = {0};
+    const char *name = text_of(parameters, HALO_FIELD_NAME);
+    const bool on = json_is_true(json_object_get(parameters, HALO_FIELD_ON));
+    answer_done(client, halo_supervisor_record(supervisor_of(client), name, on, &err), &err);
+}
+
+/* Many a second: whoever wants no answer says so ("oneway"). */
+static void regions(struct halo_client *client, json_t *parameters)
+{
+    struct halo_error err = {0};
+    const int64_t picture = json_integer_value(json_object_get(parameters, HALO_FIELD_PICTURE));
+    answer_done(client,
+                halo_supervisor_regions(supervisor_of(client), text_of(parameters, HALO_FIELD_NAME),
+                                        picture, json_object_get(parameters, HALO_FIELD_REGIONS),
+                                        &err),
+                &err);
+}
+
+static void events(struct halo_client *client, json_t *parameters)
+{
+    (void)parameters;
+    halo_client_subscribe(client);
+}
+
+static const char *const image_formats[] = {"png", "jpg", NULL};
+
+#define STREAM_NAME                                                                                \
+    {                                                                                              \
+        HALO_FIELD_NAME, HALO_PARAMETER_STRING                                                     \
+    }
+
+const struct halo_method halo_methods[] = {
+    {HALO_VARLINK_SERVICE,
+     HALO_METHOD_INFO,
+     "Who this is.",
+     {{0}},
+     "(vendor: string, product: string, version: string, url: string, interfaces: []string)",
+     HALO_ANSWERS_ONE,
+     false,
+     get_info},
+    {HALO_VARLINK_SERVICE,
+     HALO_METHOD_DESCRIPTION,
+     "An interface in Varlink's language.",
+     {{HALO_FIELD_INTERFACE, HALO_PARAMETER_STRING}},
+     "(description: string)",
+     HALO_ANSWERS_ONE,
+     false,
+     get_description},
+    {HALO_VARLINK_CONTROL,
+     HALO_METHOD_LIST,
+     "Names and states of all streams.",
+     {{0}},
+     "(streams: [](name: string, state: string, why: ?string, privacy: ?string, "
+     "coverage: ?object))",
+     HALO_ANSWERS_ONE,
+     false,
+     list},
+    {HALO_VARLINK_CONTROL,
+     HALO_METHOD_STATUS,
+     "All numbers, of one stream if it is named; with more, at each change and interval.",
+     {{HALO_FIELD_NAME, HALO_PARAMETER_STRING, .optional = true},
+      {HALO_FIELD_INTERVAL, HALO_PARAMETER_REAL, .optional = true, .min = 0.1, .max = 3600}},
+     "(status: ?object, stream: ?object)",
+     HALO_ANSWERS_MAYBE,
+     false,
+     status},
+    {HALO_VARLINK_CONTROL,
+     HALO_METHOD_SET,
+     "Other filters from one picture to the next; answered when they are in force.",
+     {STREAM_NAME, {HALO_FIELD_FILTERS, HALO_PARAMETER_STRING}},
+     "()",
+     HALO_ANSWERS_ONE,
+     true,
+     halo_method_set},
+    {HALO_VARLINK_CONTROL,
+     HALO_METHOD_CONTROL,
+     "A control of the stream's camera; answered when it is set.",
+     {STREAM_NAME,
+      {HALO_FIELD_CONTROL, HALO_PARAMETER_STRING},
+      {HALO_FIELD_VALUE, HALO_PARAMETER_REAL, .min = INT32_MIN, .max = INT32_MAX}},
+     "()",
+     HALO_ANSWERS_ONE,
+     true,
+     halo_method_control},
+    {HALO_VARLINK_CONTROL,
+     HALO_METHOD_REGIONS,
+     "What a detector found in the picture of that time: all of it, or nothing.",
+     {STREAM_NAME,
+      {HALO_FIELD_PICTURE, HALO_PARAMETER_INT},
+      {HALO_FIELD_REGIONS, HALO_PARAMETER_LIST, .form = HALO_REGIONS_FORM}},
+     "()",
+     HALO_ANSWERS_ONE,
+     false, /* it does change what is seen, up to 30 times a second */
+     regions},
+    {HALO_VARLINK_CONTROL,
+     HALO_METHOD_START,
+     "Starts a stream that is stopped.",
+     {STREAM_NAME},
+     "()",
+     HALO_ANSWERS_ONE,
+     true,
+     start},
+    {HALO_VARLINK_CONTROL,
+     HALO_METHOD_STOP,
+     "Stops a stream until it is started.",
+     {STREAM_NAME},
+     "()",
+     HALO_ANSWERS_ONE,
+     true,
+     stop},
+    {HALO_VARLINK_CONTROL,
+     HALO_METHOD_RESTART,
+     "Stops and starts a stream.",
+     {STREAM_NAME},
+     "()",
+     HALO_ANSWERS_ONE,
+     true,
+     restart},
+    {HALO_VARLINK_CONTROL,
+     HALO_METHOD_SNAPSHOT,
+     "The next filtered picture, as a file in a descriptor beside the answer.",
+     {STREAM_NAME, {HALO_FIELD_FORMAT, HALO_PARAMETER_STRING, .choices = image_formats}},
+     "(format: string, size: int)",
+     HALO_ANSWERS_ONE,
+     false,
+     halo_method_snapshot},
+    {HALO_VARLINK_CONTROL,
+     HALO_METHOD_RECORD,
+     "Turns a stream's files on or off.",
+     {STREAM_NAME, {HALO_FIELD_ON, HALO_PARAMETER_BOOL}},
+     "()",
+     HALO_ANSWERS_ONE,
+     true,
+     record},
+    {HALO_VARLINK_CONTROL,
+     HALO_METHOD_RELOAD,
+     "Reads the settings anew and changes the streams that differ; check: only reads them.",
+     {{HALO_FIELD_CHECK, HALO_PARAMETER_BOOL, .optional = true}},
+     "(added: ?[]string, removed: ?[]string, changed: ?[]string, set: ?[]string, "
+     "refused: ?[]string, coverage: ?[]object)",
+     HALO_ANSWERS_ONE,
+     true,
+     halo_method_reload},
+    {HALO_VARLINK_CONTROL,
+     HALO_METHOD_EVENTS,
+     "Changes as they happen, after a first answer without any; lost: so many are missing here.",
+     {{0}},
+     "(event: ?object, lost: ?int)",
+     HALO_ANSWERS_SEVERAL,
+     false,
+     events},
+    {HALO_VARLINK_CONTROL,
+     HALO_METHOD_FACTS,
+     "What haloctl doctor judges.",
+     {{0}},
+     "(facts: object)",
+     HALO_ANSWERS_ONE,
+     false,
+     halo_method_facts},
+    {0},
+};

@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Metrics: rows that say where in the status a number is. Names and units are Prometheus's: base
+ * units, _total for what only grows; labels that have few values. */
+#include "daemon/control/metrics.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "daemon/build.h"
+#include "kernels/version.h"
+#include "pipeline/base/histogram.h"
+#include "pipeline/base/lack.h"
+#include "pipeline/camera/v4l2.h"
+
+/* One family of samples: of each element of a list in the status, a number, or all of an object. */
+struct family {
+    const char *name, *type, *help;
+    const char *list;      /* "streams" or "engines" */
+    const char *label;     /* that has the element's name */
+    const char *field;     /* of the element */
+    const char *sub_label; /* the field is an object, whose keys are values of this label; NULL */
+    const char *keys;      /* "a b c": the field is not there, these numbers of the element are */
+    const char *within;    /* an object of the element that has the field; NULL: the element has */
+};
+
+static const struct family families[] = {
+    {"halod_frames_total", "counter", "Pictures that passed a stage.", "streams", "stream", NULL,
+     "stage", "decoded filtered encoded"},
+    {"halod_frames_dropped_total", "counter", "Pictures that were dropped, by reason.", "streams",
+     "stream", "dropped", "reason", NULL},
+    {"halod_cards_total", "counter", "Cards in the place of pictures, of all encodings.", "streams",
+     "stream", "cards", NULL, NULL},
+    {"halod_encoded_bytes_total", "counter", "Bytes of all encodings.", "streams", "stream",
+     "bytes", NULL, NULL},
+    {"halod_source_opened_total", "counter", "Times that the source was opened.", "streams",
+     "stream", "opened", NULL, NULL},
+    {"halod_damaged_total", "counter", "Damaged places in the source.", "streams", "stream",
+     "damaged", NULL, NULL},
+    {"halod_ring_dropped_packets_total", "counter", "Packets that the supervisor was too slow for.",
+     "streams", "stream", "ring_dropped", NULL, NULL},
+    {"halod_stream_restarts_total", "counter", "Times that a stream was started again.", "streams",
+     "stream", "restarts", NULL, NULL},
+    {"halod_viewers", "gauge", "Who looks at a stream.", "streams", "stream", "viewers", NULL,
+     NULL},
+    {"halod_camera_failures_total", "counter", "Troubles that a camera came into.", "streams",
+     "stream", "failures", NULL, NULL, "capture"},
+    {"halod_camera_missed_total", "counter", "Pictures that a camera's driver lost.", "streams",
+     "stream", "missed", NULL, NULL, "capture"},
+    {"halod_camera_damaged_total", "counter", "Pictures of a camera that were not whole.",
+     "streams", "stream", "damaged", NULL, NULL, "capture"},
+    {"halod_region_feed_updates_total", "counter", "Updates of a detector.", "streams", "stream",
+     "updates", NULL, NULL, "region_feed"},
+    {"halod_region_feed_refused_total", "counter", "Updates of a detector that were of no use.",
+     "streams", "stream", "refused", NULL, NULL, "region_feed"},
+    {"halod_region_feed_regions", "gauge", "Regions that a detector told last.", "streams",
+     "stream", "regions", NULL, NULL, "region_feed"},
+    {"halod_region_feed_age_seconds", "gauge", "Since a detector told something.", "streams",
+     "stream", "age_s", NULL, NULL, "region_feed"},
+    {"halod_region_feed_pictures_total", "counter",
+     "Pictures whose regions a detector's were, each chain's own.", "streams", "stream", "pictures",
+     NULL, NULL, "region_feed"},
+    {"halod_region_feed_hidden_total", "counter",
+     "Those of them that were hidden whole for want of a detector.", "streams", "stream",
+     "pictures_hidden", NULL, NULL, "region_feed"},
+    {"halod_engine_restarts_total", "counter", "Times that an engine was started again.", "engines",
+     "engine", "restarts", NULL, NULL},
+    {"halod_engine_device_failures", "gauge", "Failures of the GPU in a row.", "engines", "engine",
+     "device_failures", NULL, NULL},
+    {NULL},
+};
+
+static const char *name_of(const json_t *element)
+{
+    const char *name = json_string_value(json_object_get(element, "name"));
+    return name ? name : "";
+}
+
+static void write_label(FILE *to, const char *label, const char *value)
+{
+    fprintf(to, "%s=\"", label);
+    for (; *value; value++) {
+        if (*value == '\n')
+            fputs("\\n", to);
+        else
+            fprintf(to, "%s%c", *value == '"' || *value == '\\' ? "\\" : "", *value);
+    }
+    fputc('"', to);
+}
+
+static void write_head(FILE *to, const char *name, const char *type, const char *help)
+{
+    fprintf(to, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
+}
+
+/* Whole numbers stay whole: a double would round large counters. */
+static void write_value(FILE *to, const json_t *value)
+{
+    if (json_is_integer(value))
+        fprintf(to, " %lld\n", (long long)json_integer_value(value));
+    else
+        fprintf(to, " %.9g\n", json_number_value(value));
+}
+
+static void write_sample(FILE *to, const struct family *f, const char *name, const char *sub,
+                         const json_t *value)
+{
+    if (!json_is_number(value))
+        return;
+    fprintf(to, "%s{", f->name);
+    write_label(to, f->label, name);
+    if (sub) {
+        fputc(',', to);
+        write_label(to, f->sub_label, sub);
+    }
+    fputc('}', to);
+    write_value(to, value);
+}
+
+static void write_keys(FILE *to, const struct family *f, const json_t *element)
+{
+    char key[32];
+    for (const char *at = f->keys; *at;) {
+        const size_t length = strcspn(at, " ");
+        snprintf(key, sizeof(key), "%.*s", (int)length, at);
+        write_sample(to, f, name_of(element), key, json_object_get(element, key));
+        at += length + (at[length] != '\0');
+    }
+}
+
+static void write_family(FILE *to, const struct family *f, const json_t *status)
+{
+    json_t *list = json_object_get(status, f->list), *element, *value;
+    const char *key;
+    size_t i;
+    write_head(to, f->name, f->type, f->help);
+    json_array_foreach (list, i, element) {
+        const json_t *in = f->within ? json_object_get(element, f->within) : element;
+        json_t *field = f->field ? json_object_get(in, f->field) : NULL;
+        if (f->keys) {
+            write_keys(to, f, element);
+        } else if (!f->sub_label) {
+            write_sample(to, f, name_of(element), NULL, field);
+        } else {
+            json_object_foreach (field, key, value)
+                write_sample(to, f, name_of(element), key, value);
+        }
+    }
+}
+
+/* Of a stream, and of a stage of it where that is not NULL. Their names are letters, digits, '-'
+ * and '_' alone: nothing to escape. */
+static void write_histogram(FILE *to, const char *family, const char *stream, const char *stage,
+                            const json_t *times)
+{
+    char labels[160];
+    snprintf(labels, sizeof(labels), "stream=\"%s\"%s%s%s", stream, stage ? ",stage=\"" : "",
+             stage ? stage : "", stage ? "\"" : "");
+    const json_t *below = json_object_get(times, "below");
+    for (int i = 0; i < HALO_HISTOGRAM_EDGES; i++) {
+        const long long edge = halo_histogram_edge(i), second = 1000000000;
+        fprintf(to, "%s_bucket{%s,le=\"%lld.%09lld\"} %lld\n", family, labels, edge / second,
+                edge % second, (long long)json_integer_value(json_array_get(below, (size_t)i)));
+    }
+    const long long count = json_integer_value(json_object_get(times, "count"));
+    fprintf(to, "%s_bucket{%s,le=\"+Inf\"} %lld\n", family, labels, count);
+    fprintf(to, "%s_sum{%s} %.9f\n", family, labels,
+            json_number_value(json_object_get(times, "sum")) / 1000);
+    fprintf(to, "%s_count{%s} %lld\n", family, labels, count);
+}
+
+/* The whole way is no stage: who adds the stages up must not find it among them. */
+static void write_stages(FILE *to, const json_t *streams)
+{
+    static const char stages[] = "halod_stage_duration_seconds", all[] = "halod_latency_seconds";
+    json_t *stream, *times;
+    const char *stage;
+    size_t i;
+    write_head(to, stages, "histogram", "How long a picture is in a stage.");
+    json_array_foreach (streams, i, stream)
+        json_object_foreach (json_object_get(stream, "stages"), stage, times)
+            if (strcmp(stage, "total") != 0)
+                write_histogram(to, stages, name_of(stream), stage, times);
+    write_head(to, all, "histogram", "From a picture that was decoded to its packet.");
+    json_array_foreach (streams, i, stream) {
+        times = json_object_get(json_object_get(stream, "stages"), "total");
+        if (times)
+            write_histogram(to, all, name_of(stream), NULL, times);
+    }
+}
+
+/* ---- of a stream, where a row does not do ---- */
+
+static void write_up(FILE *to, const char *family, const json_t *stream)
+{
+    const char *state = json_string_value(json_object_get(stream, "state"));
+    fprintf(to, "%s{stream=\"%s\"} %d\n", family, name_of(stream),
+            state && (!strcmp(state, "running") || !strcmp(state, "overloaded")));
+}
+
+static void write_privacy(FILE *to, const char *family, const json_t *stream)
+{
+    const char *privacy = json_string_value(json_object_get(stream, "privacy"));
+    if (privacy)
+        fprintf(to, "%s{stream=\"%s\"} %d\n", family, name_of(stream), !strcmp(privacy, "off"));
+}
+
+static void write_planes(FILE *to, const char *family, const json_t *stream, const char *rendition,
+                         const json_t *coverage)
+{
+    const json_t *part;
+    size_t p;
+    json_array_foreach (json_object_get(coverage, "planes"), p, part)
+        fprintf(to, "%s{stream=\"%s\",rendition=\"%s\",plane=\"%zu\"} %.9g\n", family,
+                name_of(stream), rendition, p, json_number_value(part));
+}
+
+/* What a feed tells has none. */
+static void write_coverage(FILE *to, const char *family, const json_t *stream)
+{
+    const char *rendition;
+    json_t *coverage;
+    write_planes(to, family, stream, "", json_object_get(stream, "coverage"));
+    json_object_foreach (json_object_get(stream, "rendition_coverage"), rendition, coverage)
+        write_planes(to, family, stream, rendition, coverage);
+}
+
+/* 0 too: an alert needs to see the end. */
+static void write_lacks(FILE *to, const char *family, const json_t *stream)
+{
+    const json_t *lacks = json_object_get(stream, "degraded");
+    for (int i = 0; lacks && i < HALO_LACKS; i++)
+        fprintf(to, "%s{stream=\"%s\",reason=\"%s\"} %d\n", family, name_of(stream),
+                halo_lack_names[i], json_object_get(lacks, halo_lack_names[i]) != NULL);
+}
+
+static void write_region_feed(FILE *to, const char *family, const json_t *stream)
+{
+    const json_t *feed = json_object_get(stream, "region_feed");
+    if (feed)
+        fprintf(to, "%s{stream=\"%s\"} %d\n", family, name_of(stream),
+                !json_is_false(json_object_get(feed, "everything_hidden")));
+}
+
+/* Words of halo_live_camera_state(). */
+static void write_camera_state(FILE *to, const char *family, const json_t *stream)
+{
+    const char *camera = json_string_value(json_object_get(stream, "camera"));
+    for (int i = 0; camera && *camera && i <= HALO_V4L2_TROUBLES; i++) {
+        const char *state = i == HALO_V4L2_FINE      ? "open"
+                            : i < HALO_V4L2_TROUBLES ? halo_v4l2_states[i].name
+                                                     : "closed";
+        fprintf(to, "%s{stream=\"%s\",state=\"%s\"} %d\n", family, name_of(stream), state,
+                !strcmp(camera, state));
+    }
+}
+
+static void write_camera_format(FILE *to, const char *family, const json_t *stream)
+{
+    const json_t *capture = json_object_get(stream, "capture");
+    const char *format = json_string_value(json_object_get(capture, "format"));
+    if (!format || !*format)
+        return;
+    fprintf(to, "%s{stream=\"%s\",", family, name_of(stream));
+    write_label(to, "format", format);
+    fprintf(to, ",size=\"%lldx%lld\",rate=\"%g\"} 1\n",
+            (long long)json_integer_value(json_object_get(capture, "width")),
+            (long long)json_integer_value(json_object_get(capture, "height")),
+            json_number_value(json_object_get(capture, "rate")));
+}
+
+/* Its families are gauges. */
+static void write_streams(FILE *to, const json_t *streams)
+{
+    static const struct {
+        const char *name, *help;
+        void (*write)(FILE *to, const char *family, const json_t *stream);
+    } rows[] = {
+        {"halod_stream_up", "1 where pictures pass.", write_up},
+        {"halod_stream_privacy_off", "1 where the settings let raw pictures through.",
+         write_privacy},
+        {"halod_stream_coverage_ratio",
+         "Part of a plane's samples that a chain hides in every frame; plane 0 is luma.",
+         write_coverage},
+        {"halod_stream_degraded",
+         "1 where a stream goes on without something that the machine cannot give it.",
+         write_lacks},
+        {"halod_region_feed_silent",
+         "1 where everything is hidden because a detector does not tell regions.",
+         write_region_feed},
+        {"halod_camera_state", "1 for the state that a stream's camera is in.", write_camera_state},
+        {"halod_camera_format", "Always 1; what a camera sends.", write_camera_format},
+    };
+    json_t *stream;
+    size_t i;
+    for (size_t r = 0; r < sizeof(rows) / sizeof(rows[0]); r++) {
+        write_head(to, rows[r].name, "gauge", rows[r].help);
+        json_array_foreach (streams, i, stream)
+            rows[r].write(to, rows[r].name, stream);
+    }
+}
+
+/* What a GPU's own number says beside the engine that uses it. */
+static void write_gpus(FILE *to, const json_t *engines)
+{
+    static const struct {
+        const char *name, *key, *help;
+    } rows[] = {
+        {"halod_gpu_memory_used_bytes", "memory_used_bytes", "Device memory in use, by whomever."},
+        {"halod_gpu_memory_size_bytes", "memory_size_bytes", "Device memory that there is."},
+    };
+    json_t *engine, *gpu;
+    size_t i, k;
+    for (size_t r = 0; r < sizeof(rows) / sizeof(rows[0]); r++) {
+        write_head(to, rows[r].name, "gauge", rows[r].help);
+        json_array_foreach (engines, i, engine) {
+            json_array_foreach (json_object_get(engine, "gpus"), k, gpu) {
+                fprintf(to, "%s{", rows[r].name);
+                write_label(to, "engine", name_of(engine));
+                fprintf(to, ",gpu=\"%lld\"}",
+                        (long long)json_integer_value(json_object_get(gpu, "number")));
+                write_value(to, json_object_get(gpu, rows[r].key));
+            }
+        }
+    }
+}
+
+/* Of all outputs of a stream. Their targets have no secrets in status, and two that differ in these
+ * alone are told apart by their place in the settings. */
+static void write_outputs(FILE *to, const json_t *streams)
+{
+    static const struct {
+        const char *key, *name, *type, *help;
+    } rows[] = {
+        {"viewers", "halod_output_viewers", "gauge", "Viewers of an output."},
+        {"sent_bytes", "halod_output_sent_bytes_total", "counter", "Bytes to an output's viewers."},
+        {"bytes", "halod_output_bytes_total", "counter", "Bytes that an output wrote."},
+        {"dropped_packets", "halod_output_dropped_packets_total", "counter",
+         "Packets that slow viewers missed."},
+        {"pictures", "halod_output_pictures_total", "counter",
+         "Pictures written to a virtual camera."},
+        {"repeated", "halod_output_repeated_pictures_total", "counter",
+         "Pictures that a virtual camera got again, or of gray."},
+        {"cut", "halod_output_cut_total", "counter", "Viewers that did not read and were cut."},
+        {"failures", "halod_output_failures_total", "counter", "Failures of an output."},
+    };
+    json_t *stream, *output;
+    size_t i, k;
+    for (size_t r = 0; r < sizeof(rows) / sizeof(rows[0]); r++) {
+        write_head(to, rows[r].name, rows[r].type, rows[r].help);
+        json_array_foreach (streams, i, stream) {
+            json_array_foreach (json_object_get(stream, "outputs"), k, output) {
+                const json_t *value = json_object_get(output, rows[r].key);
+                const char *target = json_string_value(json_object_get(output, "target"));
+                if (!json_is_number(value))
+                    continue;
+                fprintf(to, "%s{", rows[r].name);
+                write_label(to, "stream", name_of(stream));
+                fprintf(to, ",number=\"%zu\",", k);
+                write_label(to, "output", target ? target : "null");
+                fputc('}', to);
+                write_value(to, value);
+            }
+        }
+    }
+}
+
+static void write_http(FILE *to, const struct halo_http_numbers *http)
+{
+    write_head(to, "halod_http_connections", "gauge", "Open HTTP connections.");
+    fprintf(to, "halod_http_connections %d\n", http->connections);
+    write_head(to, "halod_http_connections_cut_total", "counter",
+               "HTTP connections that were cut for being slow, or for room.");
+    fprintf(to, "halod_http_connections_cut_total %lld\n", (long long)http->cut);
+    write_head(to, "halod_http_viewers", "gauge", "Who looks at pictures over HTTP.");
+    fprintf(to, "halod_http_viewers %d\n", http->viewers);
+    write_head(to, "halod_http_frames_total", "counter", "Pictures sent over HTTP.");
+    fprintf(to, "halod_http_frames_total %lld\n", (long long)http->pictures);
+    write_head(to, "halod_http_frames_dropped_total", "counter",
+               "Pictures that a newer one replaced before a slow client took them.");
+    fprintf(to, "halod_http_frames_dropped_total %lld\n", (long long)http->dropped);
+    write_head(to, "halod_http_sent_bytes_total", "counter", "Bytes of pictures sent over HTTP.");
+    fprintf(to, "halod_http_sent_bytes_total %lld\n", (long long)http->bytes);
+}
+
+char *halo_metrics_write(const json_t *status, const struct halo_http_numbers *http)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *to = open_memstream(&text, &size);
+    if (!to)
+        return NULL;
+    const json_t *streams = json_object_get(status, "streams");
+    write_head(to, "halod_build_info", "gauge", "Always 1; what runs.");
+    fprintf(to, "halod_build_info{version=\"%s\",cuda=\"%s\"} 1\n", HALO_VERSION, HALO_CUDA_BUILD);
+    if (json_is_number(json_object_get(status, "since"))) {
+        write_head(to, "halod_start_time_seconds", "gauge", "When it was started, Unix time.");
+        fprintf(to, "halod_start_time_seconds %.3f\n",
+                json_number_value(json_object_get(status, "since")));
+    }
+    write_streams(to, streams);
+    for (const struct family *f = families; f->name; f++)
+        write_family(to, f, status);
+    write_stages(to, streams);
+    write_gpus(to, json_object_get(status, "engines"));
+    write_outputs(to, streams);
+    write_http(to, http);
+    if (fclose(to)) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Confinement by seccomp: all is allowed but what these tables name. A list of what is allowed
+ * instead would be the C library's, FFmpeg's and the GPU driver's to break with each update; the
+ * service's unit has such a list (SystemCallFilter=) where somebody keeps it. */
+#include "daemon/engine/confine.h"
+
+#include <asm/ioctls.h>
+#include <asm/sockios.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/ioprio.h>
+#include <sched.h>
+#include <seccomp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+struct call {
+    int number;
+    const char *name;
+};
+
+#define CALL(name)                                                                                 \
+    {                                                                                              \
+        SCMP_SYS(name), #name                                                                      \
+    }
+
+/* What ends the process. */
+static const struct call forbidden[] = {
+    /* other processes */
+    CALL(ptrace), CALL(process_vm_readv), CALL(process_vm_writev), CALL(kcmp), CALL(pidfd_getfd),
+    CALL(process_madvise), CALL(process_mrelease),
+    /* the view of the file system */
+    CALL(mount), CALL(umount2), CALL(pivot_root), CALL(chroot), CALL(move_mount), CALL(open_tree),
+    CALL(fsopen), CALL(fsmount), CALL(fsconfig), CALL(fspick), CALL(mount_setattr),
+    CALL(open_by_handle_at), CALL(fanotify_init), CALL(swapon), CALL(swapoff), CALL(quotactl),
+    CALL(unshare), CALL(setns),
+    /* the kernel */
+    CALL(init_module), CALL(finit_module), CALL(delete_module), CALL(kexec_load),
+    CALL(kexec_file_load), CALL(reboot), CALL(bpf), CALL(iopl), CALL(ioperm), CALL(modify_ldt),
+    CALL(acct), CALL(syslog), CALL(vhangup),
+    /* rights and keys */
+    CALL(setuid), CALL(setgid), CALL(setreuid), CALL(setregid), CALL(setresuid), CALL(setresgid),
+    CALL(setfsuid), CALL(setfsgid), CALL(setgroups), CALL(capset), CALL(add_key), CALL(request_key),
+    CALL(keyctl),
+    /* the machine's clock and name */
+    CALL(settimeofday), CALL(clock_settime), CALL(sethostname), CALL(setdomainname)};
+
+/* What fails: libraries ask for these and go on without. */
+static const struct {
+    int number, error;
+} refused[] = {
+    {SCMP_SYS(accept), EPERM}, /* not listen: without it CUDA does not start */
+    {SCMP_SYS(accept4), EPERM},
+    {SCMP_SYS(mknod), EPERM},
+    {SCMP_SYS(mknodat), EPERM},
+    {SCMP_SYS(personality), EPERM},
+    {SCMP_SYS(perf_event_open), EPERM},
+    {SCMP_SYS(userfaultfd), EPERM},
+    {SCMP_SYS(name_to_handle_at), EPERM},
+    {SCMP_SYS(clock_adjtime), EPERM},
+    {SCMP_SYS(adjtimex), EPERM},
+    {SCMP_SYS(pidfd_open), EPERM},
+    {SCMP_SYS(pidfd_send_signal), EPERM},
+    {SCMP_SYS(tkill), EPERM}, /* names a thread of any process; the C library takes tgkill */
+    {SCMP_SYS(io_uring_setup), ENOSYS},
+    {SCMP_SYS(io_uring_enter), ENOSYS},
+    {SCMP_SYS(io_uring_register), ENOSYS},
+};
+
+/* To begin another program, or a second process of this one. */
+static const int beginnings[] = {SCMP_SYS(execve), SCMP_SYS(execveat), SCMP_SYS(fork),
+                                 SCMP_SYS(vfork)};
+
+static const char *priority = ""; /* of a line for the journal */
+
+/* On the stack of whoever made the call, so only what a signal handler may do. */
+static void on_forbidden(int signal_number, siginfo_t *info, void *context)
+{
+    char line[96];
+    const char *name = "";
+    (void)context;
+    for (size_t i = 0; i < sizeof forbidden / sizeof *forbidden; i++)
+        if (forbidden[i].number == info->si_syscall)
+            name = forbidden[i].name;
+    const int length =
+        snprintf(line, sizeof line, "%shalod: engine %d: forbidden system call %s (%d)\n", priority,
+                 (int)getpid(), name, info->si_syscall);
+    if (write(STDERR_FILENO, line, (size_t)length) < 0)
+        name = "";
+    signal(signal_number, SIG_DFL);
+    raise(signal_number);
+    _exit(128 + signal_number);
+}
+
+static int deny_families(scmp_filter_ctx filter)
+{
+    static const int allowed[] = {AF_UNIX, AF_INET, AF_INET6, AF_NETLINK};
+    const uint32_t deny = SCMP_ACT_ERRNO(EAFNOSUPPORT);
+    int ret =
+        seccomp_rule_add(filter, deny, SCMP_SYS(socket), 1, SCMP_A0_32(SCMP_CMP_GT, AF_NETLINK));
+    for (uint32_t family = 0; family < AF_NETLINK && ret == 0; family++) {
+        bool wanted = false;
+        for (size_t i = 0; i < sizeof allowed / sizeof *allowed; i++)
+            wanted |= family == (uint32_t)allowed[i];
+        if (!wanted)
+            ret = seccomp_rule_add(filter, deny, SCMP_SYS(socket), 1,
+                                   SCMP_A0_32(SCMP_CMP_EQ, family));
+    }
+    return ret;
+}
+
+/* SELF: the number of this process. */
+enum { SELF = -1 };
+enum comparison { IS, IS_NOT };
+
+/* What fails by one argument of the call: signals to others, sent or asked for with a descriptor;
+ * others' limits, priorities and processors; what a terminal would take for typed. Numbers of other
+ * threads of this process look like any others, so those calls are left only for the thread that
+ * makes them (0). */
+static const struct {
+    int number;
+    unsigned argument;
+    enum comparison compare;
+    int64_t value;
+} by_argument[] = {
+    {SCMP_SYS(kill), 0, IS_NOT, SELF},
+    {SCMP_SYS(tgkill), 0, IS_NOT, SELF},
+    {SCMP_SYS(rt_sigqueueinfo), 0, IS_NOT, SELF},
+    {SCMP_SYS(rt_tgsigqueueinfo), 0, IS_NOT, SELF},
+    {SCMP_SYS(fcntl), 1, IS, F_SETOWN},
+    {SCMP_SYS(fcntl), 1, IS, F_SETOWN_EX},
+    {SCMP_SYS(fcntl), 1, IS, F_SETSIG},
+    {SCMP_SYS(fcntl), 1, IS, F_SETLEASE}, /* lets others wait for a file */
+    {SCMP_SYS(ioctl), 1, IS, FIOSETOWN},
+    {SCMP_SYS(ioctl), 1, IS, SIOCSPGRP},
+    {SCMP_SYS(ioctl), 1, IS, TIOCSPGRP},
+    {SCMP_SYS(ioctl), 1, IS, TIOCSCTTY},
+    {SCMP_SYS(ioctl), 1, IS, TIOCSIG},
+    {SCMP_SYS(ioctl), 1, IS, TIOCSTI},
+    {SCMP_SYS(ioctl), 1, IS, TIOCLINUX},
+    {SCMP_SYS(prctl), 0, IS, PR_SCHED_CORE},
+    {SCMP_SYS(prlimit64), 0, IS_NOT, 0},
+    {SCMP_SYS(setpriority), 0, IS_NOT, PRIO_PROCESS},
+    {SCMP_SYS(setpriority), 1, IS_NOT, 0},
+    {SCMP_SYS(ioprio_set), 0, IS_NOT, IOPRIO_WHO_PROCESS},
+    {SCMP_SYS(ioprio_set), 1, IS_NOT, 0},
+    {SCMP_SYS(sched_setaffinity), 0, IS_NOT, 0},
+    {SCMP_SYS(sched_setscheduler), 0, IS_NOT, 0},
+    {SCMP_SYS(sched_setparam), 0, IS_NOT, 0},
+    {SCMP_SYS(sched_setattr), 0, IS_NOT, 0},
+    {SCMP_SYS(migrate_pages), 0, IS_NOT, 0},
+    {SCMP_SYS(move_pages), 0, IS_NOT, 0},
+};
+
+/* The kernel takes the lower half of each of these arguments, and libseccomp compares both: by a
+ * mask, or what is not the value in either half. */
+static struct scmp_arg_cmp compare(unsigned argument, enum comparison how, uint32_t value)
+{
+    return how == IS ? SCMP_CMP64(argument, SCMP_CMP_MASKED_EQ, UINT32_MAX, value)
+                     : SCMP_CMP64(argument, SCMP_CMP_NE, value);
+}
+
+static int deny_by_argument(scmp_filter_ctx filter)
+{
+    int ret = 0;
+    for (size_t i = 0; i < sizeof by_argument / sizeof *by_argument && ret == 0; i++) {
+        const int64_t value = by_argument[i].value == SELF ? getpid() : by_argument[i].value;
+        ret = seccomp_rule_add(
+            filter, SCMP_ACT_ERRNO(EPERM), by_argument[i].number, 1,
+            compare(by_argument[i].argument, by_argument[i].compare, (uint32_t)value));
+    }
+    return ret == 0 ? deny_families(filter) : ret;
+}
+
+/* clone3 has its flags in memory, where no filter sees them; the C library then takes clone. */
+static int deny_beginnings(scmp_filter_ctx filter)
+{
+    const uint32_t deny = SCMP_ACT_ERRNO(EPERM);
+    int ret = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
+    if (ret == 0)
+        ret = seccomp_rule_add(filter, deny, SCMP_SYS(clone), 1,
+                               SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0));
+    for (size_t i = 0; i < sizeof beginnings / sizeof *beginnings && ret == 0; i++)
+        ret = seccomp_rule_add(filter, deny, beginnings[i], 0);
+    return ret;
+}
+
+static int fill(scmp_filter_ctx filter)
+{
+    int ret = deny_by_argument(filter);
+    for (size_t i = 0; i < sizeof forbidden / sizeof *forbidden && ret == 0; i++)
+        ret = seccomp_rule_add(filter, SCMP_ACT_TRAP, forbidden[i].number, 0);
+    for (size_t i = 0; i < sizeof refused / sizeof *refused && ret == 0; i++)
+        ret = seccomp_rule_add(filter, SCMP_ACT_ERRNO((unsigned)refused[i].error),
+                               refused[i].number, 0);
+    return ret == 0 ? deny_beginnings(filter) : ret;
+}
+
+int halo_confine(const struct halo_files *files, int count, struct halo_error *err)
+{
+    struct sigaction action = {.sa_sigaction = on_forbidden, .sa_flags = SA_SIGINFO | SA_NODEFER};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+        return halo_fail(err, -errno, "new privileges cannot be given up: %s", strerror(errno));
+    const int opened = files ? halo_confine_files(files, count, err) : 0;
+    priority = getenv("JOURNAL_STREAM") ? "<3>" : "";
+    sigaction(SIGSYS, &action, NULL);
+    scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
+    int ret = filter ? fill(filter) : -ENOMEM;
+    if (ret == 0)
+        ret = seccomp_load(filter);
+    seccomp_release(filter);
+    return ret < 0 ? halo_fail(err, ret, "system calls cannot be given up: %s", strerror(-ret))
+                   : opened;
+}
+
+bool halo_confine_is_built(void)
+{
+    return true;
+}

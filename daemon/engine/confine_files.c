@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Landlock by its raw calls (confine_files.h). Rights that came after ABI 1 are left alone: all
+ * that this takes away is there since Linux 5.13. */
+#include "daemon/engine/confine_files.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/landlock.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "config/cache.h"
+
+enum {
+    FS_EXECUTE = LANDLOCK_ACCESS_FS_EXECUTE,
+    FS_WRITE = LANDLOCK_ACCESS_FS_WRITE_FILE,
+    FS_READ = LANDLOCK_ACCESS_FS_READ_FILE,
+    FS_LIST = LANDLOCK_ACCESS_FS_READ_DIR,
+    FS_MAKE = LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_MAKE_REG |
+              LANDLOCK_ACCESS_FS_REMOVE_DIR | LANDLOCK_ACCESS_FS_REMOVE_FILE,
+    FS_OTHER = LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_SOCK |
+               LANDLOCK_ACCESS_FS_MAKE_FIFO | LANDLOCK_ACCESS_FS_MAKE_BLOCK |
+               LANDLOCK_ACCESS_FS_MAKE_SYM,
+    FS_ALL = FS_EXECUTE | FS_WRITE | FS_READ | FS_LIST | FS_MAKE | FS_OTHER,
+    FS_OF_A_FILE = FS_EXECUTE | FS_WRITE | FS_READ,
+};
+
+static const int rights[HALO_FILES_HOW] = {
+    [HALO_FILES_READ] = FS_READ | FS_LIST,
+    [HALO_FILES_WRITE] = FS_READ | FS_WRITE | FS_LIST | FS_MAKE,
+    [HALO_FILES_DEVICE] = FS_READ | FS_WRITE | FS_LIST,
+    [HALO_FILES_RUN] = FS_READ | FS_LIST | FS_EXECUTE,
+};
+
+/* What libraries and drivers open. In /proc the kernel keeps the memory and the files of other
+ * processes from those that are confined so. */
+static const struct halo_files common[] = {
+    {"/usr", HALO_FILES_RUN},
+    {"/lib", HALO_FILES_RUN},
+    {"/lib32", HALO_FILES_RUN},
+    {"/lib64", HALO_FILES_RUN},
+    {"/opt", HALO_FILES_RUN},
+    {"/nix/store", HALO_FILES_RUN},
+    {"/gnu/store", HALO_FILES_RUN},
+    {"/etc/ld.so.cache", HALO_FILES_READ},
+    {"/etc/ld.so.conf", HALO_FILES_READ},
+    {"/etc/ld.so.conf.d", HALO_FILES_READ},
+    {"/etc/localtime", HALO_FILES_READ},
+    {"/etc/ssl", HALO_FILES_READ},
+    {"/etc/pki", HALO_FILES_READ},
+    {"/etc/ca-certificates", HALO_FILES_READ},
+    {"/var/lib/ca-certificates", HALO_FILES_READ},
+    {"/etc/crypto-policies", HALO_FILES_READ},
+    {"/etc/gnutls", HALO_FILES_READ},
+    {"/etc/nvidia", HALO_FILES_READ},
+    {"/etc/nsswitch.conf", HALO_FILES_READ},
+    {"/etc/passwd", HALO_FILES_READ},
+    {"/etc/group", HALO_FILES_READ},
+    {"/proc", HALO_FILES_DEVICE},
+    {"/sys", HALO_FILES_READ},
+    {"/dev/null", HALO_FILES_DEVICE},
+    {"/dev/zero", HALO_FILES_DEVICE},
+    {"/dev/full", HALO_FILES_DEVICE},
+    {"/dev/random", HALO_FILES_READ},
+    {"/dev/urandom", HALO_FILES_READ},
+    {"/dev/dri", HALO_FILES_DEVICE},
+    {"/dev/dxg", HALO_FILES_DEVICE},
+};
+
+static int abi(void)
+{
+    return (int)syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
+}
+
+const char *halo_confine_files_lack(void)
+{
+    return abi() >= 1 ? NULL : "this kernel has no Landlock, or it is switched off (lsm=)";
+}
+
+static void make_folders(const char *path)
+{
+    char folder[PATH_MAX];
+    const size_t length = strlen(path);
+    if (length >= sizeof folder)
+        return;
+    memcpy(folder, path, length + 1);
+    for (size_t i = 1; i <= length; i++)
+        if (path[i] == '/' || !path[i]) {
+            folder[i] = '\0';
+            mkdir(folder, 0777);
+            folder[i] = path[i];
+        }
+}
+
+/* What cannot be opened now cannot be later either, and who tries says why. */
+static void add(int ruleset, const char *path, enum halo_files_how how)
+{
+    struct stat st;
+    if (how == HALO_FILES_WRITE)
+        make_folders(path);
+    const int fd = open(path, O_PATH | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    struct landlock_path_beneath_attr rule = {.parent_fd = fd,
+                                              .allowed_access = (unsigned)rights[how]};
+    if (fstat(fd, &st) == 0 && !S_ISDIR(st.st_mode))
+        rule.allowed_access &= FS_OF_A_FILE;
+    syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0);
+    close(fd);
+}
+
+/* The driver's nodes, and the folders in which it keeps what it compiled and shares memory. */
+static void add_nvidia(int ruleset)
+{
+    char path[PATH_MAX];
+    const char *cache = getenv("CUDA_CACHE_PATH"), *home = getenv("HOME");
+    const char *pipes = getenv("CUDA_MPS_PIPE_DIRECTORY");
+    bool found = false;
+    DIR *dir = opendir("/dev");
+    for (struct dirent *e; dir && (e = readdir(dir));)
+        if (!strncmp(e->d_name, "nv", 2) && strncmp(e->d_name, "nvme", 4) != 0 &&
+            strncmp(e->d_name, "nvram", 5) != 0) {
+            snprintf(path, sizeof path, "/dev/%s", e->d_name);
+            add(ruleset, path, HALO_FILES_DEVICE);
+            found = true;
+        }
+    if (dir)
+        closedir(dir);
+    if (!found)
+        return;
+    add(ruleset, "/dev/shm", HALO_FILES_WRITE);
+    add(ruleset, pipes ? pipes : "/tmp/nvidia-mps", HALO_FILES_DEVICE);
+    if (cache && *cache)
+        add(ruleset, cache, HALO_FILES_WRITE);
+    else if (home && snprintf(path, sizeof path, "%s/.nv", home) < (int)sizeof path)
+        add(ruleset, path, HALO_FILES_WRITE);
+}
+
+static void add_libraries(int ruleset)
+{
+    char *list = strdup(getenv("LD_LIBRARY_PATH") ? getenv("LD_LIBRARY_PATH") : ""), *at = NULL;
+    for (char *one = list ? strtok_r(list, ":", &at) : NULL; one; one = strtok_r(NULL, ":", &at))
+        add(ruleset, one, HALO_FILES_RUN);
+    free(list);
+}
+
+/* Where halod tune has left its choices. */
+static void add_tuning(int ruleset)
+{
+    char path[PATH_MAX];
+    if (halo_cache_tuning_path(path, sizeof path, "cpu", 0) < 0)
+        return;
+    *strrchr(path, '/') = '\0';
+    add(ruleset, path, HALO_FILES_READ);
+}
+
+int halo_confine_files(const struct halo_files *files, int count, struct halo_error *err)
+{
+    const struct landlock_ruleset_attr all = {.handled_access_fs = FS_ALL};
+    if (halo_confine_files_lack())
+        return 0;
+    const int ruleset = (int)syscall(SYS_landlock_create_ruleset, &all, sizeof all, 0);
+    if (ruleset < 0)
+        return halo_fail(err, -errno, "Landlock: %s", strerror(errno));
+    for (size_t i = 0; i < sizeof common / sizeof *common; i++)
+        add(ruleset, common[i].path, common[i].how);
+    add_nvidia(ruleset);
+    add_libraries(ruleset);
+    add_tuning(ruleset);
+    for (int i = 0; i < count; i++)
+        add(ruleset, files[i].path, files[i].how);
+    const int ret = syscall(SYS_landlock_restrict_self, ruleset, 0) < 0 ? -errno : 0;
+    close(ruleset);
+    return ret < 0 ? halo_fail(err, ret, "Landlock: %s", strerror(-ret)) : 0;
+}

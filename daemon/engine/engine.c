@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * halod engine: runs live streams for the supervisor that started it, and nothing without one. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "config/log.h"
+#include "daemon/engine/engine.h"
+#include "daemon/engine/confine.h"
+#include "daemon/engine/engine_private.h"
+#include "daemon/engine/hide.h"
+#include "daemon/link/regions.h"
+#include "kernels/version.h"
+#include "pipeline/base/av.h"
+#include "pipeline/region/mask_image.h"
+
+enum {
+    LOOK_MS = 50,     /* whether a stream that was stopped has ended */
+    STATS_EVERY = 10, /* looks: half a second */
+    QUIT_MS = 7000,   /* then it ends with what there is */
+};
+
+static void on_wake(uv_async_t *wake)
+{
+    engine_send_notes(wake->data);
+}
+
+/* ---- what the supervisor asks for ---- */
+
+static struct engine_stream *find(struct engine *engine, const char *name)
+{
+    struct engine_stream *stream = engine->streams;
+    while (stream && strcmp(stream->name, name) != 0)
+        stream = stream->next;
+    return stream;
+}
+
+static bool is_running(const struct engine_stream *stream)
+{
+    return stream->phase == ENGINE_RUNNING && stream->live;
+}
+
+static int encoding_of(const struct engine_stream *stream, const json_t *message)
+{
+    return (int)halo_json_integer(message, "encoding", 0, stream->encodings - 1, -1);
+}
+
+static void do_watch(struct engine_stream *stream, json_t *message)
+{
+    const int encoding = encoding_of(stream, message);
+    if (encoding < 0)
+        return;
+    stream->watched[encoding] = json_is_true(json_object_get(message, "on"));
+    if (is_running(stream))
+        halo_live_watch(stream->live, encoding, stream->watched[encoding]);
+}
+
+static void do_key(struct engine_stream *stream, json_t *message)
+{
+    const int encoding = encoding_of(stream, message);
+    if (encoding >= 0 && is_running(stream))
+        halo_live_key_frame(stream->live, encoding);
+}
+
+void engine_stream_set(struct engine_stream *stream, json_t *message)
+{
+    if (stream->phase == ENGINE_MAKING && !stream->late_set) {
+        stream->late_set = json_incref(message);
+        return;
+    }
+    const json_t *list = json_object_get(message, "chains");
+    const uint64_t id = (uint64_t)halo_json_integer(message, "id", 0, INT64_MAX, 0);
+    const char *chains[HALO_MOST_RENDITIONS + 1];
+    struct halo_error err = {0};
+    const int count = stream->settings.renditions + 1;
+    int ret = is_running(stream) && json_array_size(list) == (size_t)count ? 0 : -EAGAIN;
+    for (int i = 0; i < count && ret == 0; i++)
+        if (!(chains[i] = json_string_value(json_array_get(list, (size_t)i))))
+            ret = -EINVAL;
+    if (ret == 0)
+        ret = halo_live_set(stream->live, id, chains, &err);
+    if (ret < 0) {
+        halo_fail(&err, -EAGAIN, "the stream has just begun"); /* unless it says more */
+        engine_events.set(stream, id, &err);
+    }
+}
+
+static void do_control(struct engine_stream *stream, json_t *message)
+{
+    const uint64_t id = (uint64_t)halo_json_integer(message, "id", 0, INT64_MAX, 0);
+    const int64_t value = halo_json_integer(message, "value", INT32_MIN, INT32_MAX, 0);
+    const char *control = json_string_value(json_object_get(message, "control"));
+    struct halo_error err = {0};
+    if (!control || !is_running(stream) ||
+        halo_live_control(stream->live, id, control, value, &err) < 0) {
+        halo_fail(&err, -EAGAIN, "the stream has just begun");
+        engine_events.set(stream, id, &err);
+    }
+}
+
+static void do_snapshot(struct engine_stream *stream, json_t *message)
+{
+    const uint64_t id = (uint64_t)halo_json_integer(message, "id", 0, INT64_MAX, 0);
+    const char *format = json_string_value(json_object_get(message, "format"));
+    struct halo_error err = {0};
+    if (!format || !is_running(stream) || halo_live_snapshot(stream->live, id, format, &err) < 0) {
+        halo_fail(&err, -EAGAIN, "the stream has just begun");
+        engine_events.snapshot(stream, id, NULL, &err);
+    }
+}
+
+static void do_record(struct engine_stream *stream, json_t *message)
+{
+    engine_stream_record(stream, json_is_true(json_object_get(message, "on")));
+}
+
+/* Of no use: counted by the feed. It is not answered, so a stream that has just begun says nothing:
+ * all of it is hidden until the next one. */
+static void do_regions(struct engine_stream *stream, json_t *message)
+{
+    static struct halo_regions regions; /* large for a stack */
+    const int64_t picture = halo_json_integer(message, "picture", 0, INT64_MAX, -1);
+    struct halo_error err = {0};
+    if (!is_running(stream) || picture < 0)
+        return;
+    int ret = halo_regions_read(&regions, json_object_get(message, "regions"), &err);
+    if (ret == 0)
+        ret = halo_live_regions(stream->live, picture, regions.told, regions.count, &err);
+    if (ret < 0)
+        halo_log(HALO_LOG_DEBUG, "stream %s: regions: %s", stream->name, err.text);
+}
+
+static void do_stop(struct engine_stream *stream, json_t *message)
+{
+    (void)message;
+    engine_stream_stop(stream);
+}
+
+static const struct {
+    const char *name;
+    void (*run)(struct engine_stream *stream, json_t *message);
+} requests[] = {
+    {"stop", do_stop},       {"set", engine_stream_set}, {"watch", do_watch},
+    {"key", do_key},         {"snapshot", do_snapshot},  {"record", do_record},
+    {"control", do_control}, {"regions", do_regions},
+};
+
+static void quit(struct engine *engine)
+{
+    if (engine->quitting)
+        return;
+    engine->quitting = true;
+    engine->quit_deadline = uv_now(&engine->loop) + QUIT_MS;
+    for (struct engine_stream *s = engine->streams, *next; s; s = next) {
+        next = s->next;
+        engine_stream_stop(s);
+    }
+}
+
+static void run_on_stream(struct engine *engine, const char *what, json_t *message)
+{
+    const char *name = json_string_value(json_object_get(message, "stream"));
+    const char *settings = json_string_value(json_object_get(message, "settings"));
+    struct engine_stream *stream = name ? find(engine, name) : NULL;
+    if (name && !stream && settings && !strcmp(what, "start") && !engine->quitting)
+        engine_stream_start(engine, name, settings,
+                            json_string_value(json_object_get(message, "camera")));
+    if (name && !stream && !strcmp(what, "stop")) /* could not even begin */
+        halo_link_send(engine->link, engine_tell("gone", name), NULL, 0);
+    for (size_t i = 0; stream && i < sizeof requests / sizeof *requests; i++)
+        if (!strcmp(requests[i].name, what)) {
+            requests[i].run(stream, message);
+            return;
+        }
+}
+
+static void on_message(void *arg, json_t *message, const int *fds, int count)
+{
+    struct engine *engine = arg;
+    const char *what = json_string_value(json_object_get(message, "do"));
+    const char *path = json_string_value(json_object_get(message, "path"));
+    if (what && path && count == 1 && !strcmp(what, "mask")) {
+        halo_mask_image_give(path, fds[0]);
+        return;
+    }
+    halo_link_close_fds(fds, count);
+    if (!what)
+        return;
+    if (!strcmp(what, "quit"))
+        quit(engine);
+    else if (!strcmp(what, "gpus"))
+        engine_gpu_survey(engine);
+    else if (!strcmp(what, "log"))
+        halo_log_set_level((enum halo_log_level)halo_json_integer(message, "level", HALO_LOG_QUIET,
+                                                                  HALO_LOG_DEBUG, HALO_LOG_INFO));
+    else
+        run_on_stream(engine, what, message);
+}
+
+/* The supervisor is gone: nobody is there to serve, but files can still be ended well. */
+static void on_closed(void *arg, const char *why)
+{
+    struct engine *engine = arg;
+    (void)why;
+    halo_link_destroy(engine->link);
+    engine->link = NULL;
+    quit(engine);
+}
+
+/* ---- the process ---- */
+
+static void end_if_stuck(struct engine *engine)
+{
+    for (struct engine_stream *s = engine->streams; s; s = s->next) {
+        struct halo_error err = {0};
+        const bool away = s->phase == ENGINE_MAKING || s->phase == ENGINE_FINISHING;
+        if (away || !s->live || !halo_live_is_stuck(s->live, &err))
+            continue;
+        halo_log(HALO_LOG_ERROR, "stream %s: %s", s->name, err.text);
+        engine_tell_stands(s, &err);
+        engine_send_notes(engine);
+        _exit(err.device ? HALO_EXIT_TRY_AGAIN : HALO_EXIT_FAILED);
+    }
+}
+
+static void close_all(struct engine *engine)
+{
+    if (engine->closed)
+        return;
+    engine->closed = true;
+    halo_link_destroy(engine->link);
+    engine->link = NULL;
+    uv_close((uv_handle_t *)&engine->wake, NULL);
+    uv_close((uv_handle_t *)&engine->tick, NULL);
+}
+
+static void on_tick(uv_timer_t *timer)
+{
+    struct engine *engine = timer->data;
+    static unsigned looks;
+    for (struct engine_stream *s = engine->streams, *next; s; s = next) {
+        next = s->next;
+        engine_stream_tick(s);
+    }
+    if (engine->quitting && !engine->streams && !engine->look && !engine->survey) {
+        close_all(engine);
+        return;
+    }
+    if (engine->quitting && uv_now(&engine->loop) >= engine->quit_deadline)
+        _exit(HALO_EXIT_OK); /* nothing is freed, and no handler of a driver is waited for */
+    if (looks++ % STATS_EVERY != 0)
+        return;
+    halo_log_flush();
+    end_if_stuck(engine);
+    if (!engine->link)
+        return;
+    for (struct engine_stream *s = engine->streams; s; s = s->next)
+        engine_stream_tell_stats(s);
+    engine_gpu_tick(engine);
+    halo_link_send(
+        engine->link,
+        json_pack("{s:s, s:{}, s:o}", "tell", "stats", "streams", "gpus", engine_gpu_tell(engine)),
+        NULL, 0);
+}
+
+static int start(struct engine *engine)
+{
+    static const struct halo_link_ops ops = {.message = on_message, .closed = on_closed};
+    engine->last = &engine->first;
+    pthread_condattr_t clock;
+    pthread_condattr_init(&clock);
+    pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+    pthread_mutex_init(&engine->lock, NULL);
+    pthread_cond_init(&engine->passed, &clock);
+    pthread_condattr_destroy(&clock);
+    int ret = uv_loop_init(&engine->loop);
+    if (ret >= 0)
+        ret = uv_async_init(&engine->loop, &engine->wake, on_wake);
+    if (ret >= 0)
+        ret = uv_timer_init(&engine->loop, &engine->tick);
+    engine->wake.data = engine->tick.data = engine;
+    if (ret >= 0)
+        ret = uv_timer_start(&engine->tick, on_tick, 0, LOOK_MS);
+    if (ret >= 0)
+        ret = halo_link_create(&engine->link, &engine->loop, HALO_LINK_FD, &ops, engine);
+    if (ret >= 0)
+        ret = halo_link_send(engine->link,
+                             json_pack("{s:s, s:s}", "tell", "hello", "version", HALO_VERSION),
+                             NULL, 0);
+    return ret;
+}
+
+/* Signals of the terminal or of the service go to the supervisor too, which asks us to end. */
+static void prepare_process(void)
+{
+    static const int ignored[] = {SIGINT, SIGTERM, SIGHUP};
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    prctl(PR_SET_NAME, "halod-engine");
+    for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++)
+        signal(ignored[i], SIG_IGN);
+    fcntl(HALO_LINK_FD, F_SETFD, FD_CLOEXEC);
+    halo_log_be_service();
+    setenv("UV_THREADPOOL_SIZE", "16", 0); /* a disk that hangs must not hold up the others */
+    json_object_seed(0);                   /* before there are threads */
+    halo_av_init_log();
+}
+
+/* Before the first thread, for a filter is a thread's and its children's; before anything is read
+ * that others wrote. Devices are opened after it, by whoever comes to them: CUDA and decoders have
+ * threads of their own, which a later filter would have to find. Standard input says which files
+ * the streams need. */
+static void confine(void)
+{
+    struct halo_error err = {0};
+    json_t *told = json_loadfd(STDIN_FILENO, 0, NULL);
+    const size_t count = json_array_size(told);
+    struct halo_files *files = calloc(count + 1, sizeof *files);
+    if (!files)
+        _exit(HALO_EXIT_FAILED);
+    for (size_t i = 0; i < count; i++) {
+        const json_t *one = json_array_get(told, i);
+        const char *path = json_string_value(json_array_get(one, 0));
+        files[i].path = path ? path : "";
+        files[i].how = (enum halo_files_how)json_integer_value(json_array_get(one, 1));
+    }
+    if (halo_confine(told ? files : NULL, (int)count, &err) < 0)
+        halo_log(HALO_LOG_WARNING, "engines run unconfined: %s", err.text);
+    free(files);
+    json_decref(told);
+    const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    dup2(nothing, STDIN_FILENO);
+    close(nothing);
+}
+
+static bool has_link(void)
+{
+    int type = 0;
+    socklen_t size = sizeof type;
+    return getsockopt(HALO_LINK_FD, SOL_SOCKET, SO_TYPE, &type, &size) == 0 &&
+           type == SOCK_SEQPACKET;
+}
+
+int halo_command_engine(int argc, char **argv)
+{
+    if (!has_link()) {
+        halo_log(HALO_LOG_ERROR, "engine is for the daemon to start: see halod --help");
+        return HALO_EXIT_USAGE;
+    }
+    if (argc > 0)
+        halo_log_set_level((enum halo_log_level)atoi(argv[0]));
+    prepare_process();
+    struct halo_error err = {0};
+    if (halo_hide_memory(&err) < 0) {
+        halo_log(HALO_LOG_ERROR, "the engine does not start: %s", err.text);
+        return HALO_EXIT_FAILED;
+    }
+    confine();
+    struct engine *engine = calloc(1, sizeof *engine);
+    const int ret = engine ? start(engine) : -ENOMEM;
+    if (ret < 0) {
+        halo_log(HALO_LOG_ERROR, "the engine does not start: %s", strerror(-ret));
+        free(engine);
+        return HALO_EXIT_FAILED;
+    }
+    uv_run(&engine->loop, UV_RUN_DEFAULT);
+    uv_loop_close(&engine->loop);
+    pthread_cond_destroy(&engine->passed);
+    pthread_mutex_destroy(&engine->lock);
+    free(engine);
+    return HALO_EXIT_OK;
+}

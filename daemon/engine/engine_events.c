@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * From the threads of live streams: packets into rings and outputs, words to the loop. */
+#include <errno.h>
+#include <fcntl.h>
+#include <libavutil/imgutils.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "config/log.h"
+#include "daemon/engine/engine_private.h"
+
+enum {
+    RING_CODED = 8 << 20,
+    RING_PICTURES = 8, /* of raw ones */
+    RING_MOST = 1 << 30,
+    RING_ROOM = 64 << 10, /* for heads */
+    NOTES_MOST = 4096,    /* a loop that is so far behind is lost anyway */
+};
+
+/* ---- words ---- */
+
+json_t *engine_tell(const char *what, const char *stream)
+{
+    return json_pack("{s:s, s:s}", "tell", what, "stream", stream);
+}
+
+/* A live stream has one video: its number in the input says nothing beside the stream's name. */
+static const char *words_of(const struct halo_error *err)
+{
+    return err && err->code ? halo_log_skip_number(err->text) : "";
+}
+
+static void free_note(struct engine_note *note)
+{
+    halo_link_close_fds(note->fds, note->count);
+    json_decref(note->message);
+    free(note);
+}
+
+static bool append(struct engine *engine, struct engine_note *note)
+{
+    pthread_mutex_lock(&engine->lock);
+    const bool room = engine->notes < NOTES_MOST;
+    if (room) {
+        *engine->last = note;
+        engine->last = &note->next;
+        engine->notes++;
+        engine->noted++;
+    }
+    pthread_mutex_unlock(&engine->lock);
+    return room;
+}
+
+void engine_note(struct engine *engine, json_t *message, const int *fds, int count, bool device)
+{
+    struct engine_note *note = calloc(1, sizeof *note);
+    if (!note) {
+        json_decref(message);
+        return;
+    }
+    note->message = message;
+    note->device = device;
+    for (; note->count < count; note->count++) {
+        note->fds[note->count] = fcntl(fds[note->count], F_DUPFD_CLOEXEC, HALO_LINK_FD);
+        if (note->fds[note->count] < 0)
+            break;
+    }
+    if (note->count < count || !append(engine, note))
+        free_note(note);
+    else
+        uv_async_send(&engine->wake);
+}
+
+void engine_wait_sent(struct engine *engine)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec++;
+    pthread_mutex_lock(&engine->lock);
+    const int64_t wanted = engine->noted;
+    int r = 0;
+    while (engine->sent < wanted && !r)
+        r = pthread_cond_timedwait(&engine->passed, &engine->lock, &until);
+    pthread_mutex_unlock(&engine->lock);
+}
+
+static void note_sent(struct engine *engine, int count)
+{
+    pthread_mutex_lock(&engine->lock);
+    engine->sent += count;
+    pthread_cond_broadcast(&engine->passed);
+    pthread_mutex_unlock(&engine->lock);
+}
+
+void engine_send_notes(struct engine *engine)
+{
+    pthread_mutex_lock(&engine->lock);
+    struct engine_note *note = engine->first;
+    engine->first = NULL;
+    engine->last = &engine->first;
+    const int count = engine->notes;
+    engine->notes = 0;
+    pthread_mutex_unlock(&engine->lock);
+    bool device = false;
+    while (note) {
+        struct engine_note *next = note->next;
+        device |= note->device;
+        if (engine->link)
+            halo_link_send(engine->link, json_incref(note->message), note->fds, note->count);
+        free_note(note);
+        note = next;
+    }
+    note_sent(engine, count);
+    if (device)
+        _exit(HALO_EXIT_TRY_AGAIN);
+}
+
+void engine_tell_state(struct engine_stream *stream, enum halo_live_state state,
+                       const struct halo_error *err)
+{
+    const bool device = err && halo_error_is_lost(err) && state == HALO_LIVE_FAILED;
+    json_t *message = engine_tell("state", stream->name);
+    json_object_set_new(message, "state", json_string(halo_live_state_names[state]));
+    json_object_set_new(message, "why", json_string(words_of(err)));
+    json_object_set_new(message, "device", json_boolean(device));
+    if (err && err->scarce)
+        json_object_set_new(message, "lack", json_string(halo_lack_names[HALO_LACK_GPU_MEMORY]));
+    engine_note(stream->engine, message, NULL, 0, device);
+}
+
+void engine_tell_stands(struct engine_stream *stream, const struct halo_error *err)
+{
+    json_t *message = engine_tell("state", stream->name);
+    json_object_set_new(message, "state", json_string(halo_live_state_names[HALO_LIVE_FAILED]));
+    json_object_set_new(message, "why", json_string(words_of(err)));
+    json_object_set_new(message, "device", json_boolean(err->device));
+    json_object_set_new(message, "stands", json_boolean(!err->device));
+    engine_note(stream->engine, message, NULL, 0, false);
+}
+
+static void on_state(void *arg, enum halo_live_state state, const struct halo_error *err)
+{
+    engine_tell_state(arg, state, err);
+}
+
+static void on_camera(void *arg, const char *id)
+{
+    struct engine_stream *stream = arg;
+    json_t *message = engine_tell("camera", stream->name);
+    json_object_set_new(message, "is", json_string(id));
+    engine_note(stream->engine, message, NULL, 0, false);
+}
+
+static void on_set(void *arg, uint64_t id, const struct halo_error *err)
+{
+    struct engine_stream *stream = arg;
+    json_t *message = engine_tell("set", stream->name);
+    json_object_set_new(message, "id", json_integer((json_int_t)id));
+    if (err && err->code)
+        json_object_set_new(message, "why", json_string(words_of(err)));
+    engine_note(stream->engine, message, NULL, 0, false);
+}
+
+/* A sealed memfd with the bytes, or -errno. */
+static int seal(const uint8_t *data, size_t size)
+{
+    const int fd = memfd_create("snapshot", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (fd < 0)
+        return -errno;
+    size_t done = 0;
+    while (done < size) {
+        const ssize_t n = write(fd, data + done, size - done);
+        if (n <= 0)
+            break;
+        done += (size_t)n;
+    }
+    const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL;
+    if (done == size && fcntl(fd, F_ADD_SEALS, seals) == 0)
+        return fd;
+    const int ret = errno ? -errno : -EIO;
+    close(fd);
+    return ret;
+}
+
+static void on_snapshot(void *arg, uint64_t id, const AVPacket *image, const struct halo_error *err)
+{
+    struct engine_stream *stream = arg;
+    json_t *message = engine_tell("snapshot", stream->name);
+    json_object_set_new(message, "id", json_integer((json_int_t)id));
+    const int fd = image ? seal(image->data, (size_t)image->size) : -1;
+    if (fd < 0)
+        json_object_set_new(message, "why",
+                            json_string(err && err->code ? words_of(err) : strerror(-fd)));
+    engine_note(stream->engine, message, &fd, fd >= 0, false);
+    if (fd >= 0)
+        close(fd);
+}
+
+/* One encoding alone: what else the stream gives goes on. */
+static void on_failed(void *arg, int encoding, const struct halo_error *err)
+{
+    struct engine_stream *stream = arg;
+    json_t *message = engine_tell("encoding", stream->name);
+    json_object_set_new(message, "encoding", json_integer(encoding));
+    json_object_set_new(message, "why", json_string(words_of(err)));
+    engine_note(stream->engine, message, NULL, 0, false);
+}
+
+void engine_tell_finished(void *arg, const char *path)
+{
+    const struct engine_finished *of = arg;
+    json_t *message = engine_tell("finished", of->stream->name);
+    json_object_set_new(message, "output", json_integer(of->output));
+    json_object_set_new(message, "path", json_string(path));
+    engine_note(of->stream->engine, message, NULL, 0, false);
+}
+
+static void tell_works(struct engine_stream *stream, int encoding)
+{
+    json_t *message = engine_tell("encoding", stream->name);
+    json_object_set_new(message, "encoding", json_integer(encoding));
+    engine_note(stream->engine, message, NULL, 0, false);
+}
+
+/* ---- packets ---- */
+
+static size_t ring_size(const struct engine_stream *stream, int encoding,
+                        const struct halo_live_begin *begin)
+{
+    if (stream->encoding[encoding].kind != HALO_ENCODING_RAW)
+        return RING_CODED;
+    const int picture = av_image_get_buffer_size(begin->video->format, begin->video->width,
+                                                 begin->video->height, 1);
+    if (picture <= 0)
+        return RING_CODED;
+    const size_t size = RING_PICTURES * ((size_t)picture + 256) + RING_ROOM;
+    return size < RING_CODED ? RING_CODED : size > RING_MOST ? RING_MOST : size;
+}
+
+/* Larger pictures need a larger ring: the supervisor takes a new one in the place of the old. */
+static void make_ring(struct engine_stream *stream, int encoding, size_t size)
+{
+    struct engine_ring *ring = &stream->ring[encoding];
+    struct halo_packet_writer *writer;
+    struct halo_error err = {0};
+    if (halo_packet_writer_create(&writer, size, &err) < 0) {
+        halo_log(HALO_LOG_ERROR, "stream %s: no memory to serve it: %s", stream->name, err.text);
+        return;
+    }
+    struct halo_packet_writer *old = ring->writer;
+    pthread_mutex_lock(&stream->rings);
+    if (old)
+        ring->dropped += halo_packet_writer_dropped(old);
+    ring->writer = writer;
+    ring->size = size;
+    pthread_mutex_unlock(&stream->rings);
+    halo_packet_writer_destroy(old);
+    json_t *message = engine_tell("ring", stream->name);
+    json_object_set_new(message, "encoding", json_integer(encoding));
+    const int fds[] = {halo_packet_writer_memory(writer), halo_packet_writer_event(writer)};
+    engine_note(stream->engine, message, fds, 2, false);
+}
+
+/* What is to be served finds no place in a ring. */
+static void say_unserved(struct engine_stream *stream, int encoding,
+                         const struct halo_live_begin *begin, int code)
+{
+    struct halo_error err = {0};
+    if (code == -ENOMEM)
+        halo_fail(&err, code, "no memory to serve it to viewers");
+    else
+        halo_fail(&err, code,
+                  "frames of %dx%d are too large for viewers: give a smaller video: {size: ...}",
+                  begin->video->width, begin->video->height);
+    halo_log(HALO_LOG_ERROR, "stream %s: %s", stream->name, err.text);
+    on_failed(stream, encoding, &err);
+}
+
+static bool is_written_by(const struct engine_stream *stream, int output, int encoding)
+{
+    return stream->output[output] && stream->of[output] == encoding;
+}
+
+static void on_begin(void *arg, int encoding, const struct halo_live_begin *begin)
+{
+    struct engine_stream *stream = arg;
+    struct engine_ring *ring = &stream->ring[encoding];
+    tell_works(stream, encoding);
+    if (stream->encoding[encoding].feeds) {
+        const size_t size = ring_size(stream, encoding, begin);
+        if (!ring->writer || size > ring->size)
+            make_ring(stream, encoding, size);
+        const int ret = ring->writer ? halo_packet_write_begin(ring->writer, begin) : -ENOMEM;
+        if (ret < 0)
+            say_unserved(stream, encoding, begin, ret);
+        engine_wait_sent(stream->engine); /* whoever ends this process finds the cards there */
+    }
+    for (int i = 0; i < stream->settings.outputs; i++)
+        if (is_written_by(stream, i, encoding))
+            halo_output_begin(stream->output[i], begin);
+}
+
+static void on_packet(void *arg, int encoding, const AVPacket *pkt)
+{
+    struct engine_stream *stream = arg;
+    if (stream->ring[encoding].writer)
+        halo_packet_write(stream->ring[encoding].writer, pkt); /* it counts what it drops */
+    for (int i = 0; i < stream->settings.outputs; i++)
+        if (is_written_by(stream, i, encoding))
+            halo_output_packet(stream->output[i], pkt);
+}
+
+/* To viewers marked as one, and to URLs; recordings have pictures alone. */
+static void on_card(void *arg, int encoding, const AVPacket *pkt)
+{
+    struct engine_stream *stream = arg;
+    AVPacket *card = stream->ring[encoding].writer ? av_packet_clone(pkt) : NULL;
+    if (card) {
+        card->flags |= HALO_PACKET_CARD;
+        halo_packet_write(stream->ring[encoding].writer, card);
+    }
+    av_packet_free(&card);
+    for (int i = 0; i < stream->settings.outputs; i++)
+        if (is_written_by(stream, i, encoding) &&
+            stream->settings.output[i].kind == HALO_OUTPUT_URL)
+            halo_output_packet(stream->output[i], pkt);
+}
+
+const struct halo_live_events engine_events = {
+    .state = on_state,
+    .begin = on_begin,
+    .packet = on_packet,
+    .card = on_card,
+    .failed = on_failed,
+    .set = on_set,
+    .camera = on_camera,
+    .snapshot = on_snapshot,
+};

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * How full the GPUs are that this engine's streams use, and what others have to spare. The driver
+ * is asked on a thread of libuv's: it may answer late, or never, and a look that does not come back
+ * is the last one. */
+#include <stdlib.h>
+
+#include "daemon/engine/engine_private.h"
+
+enum {
+    EVERY_MS = 2000,
+    LATE_MS = 4000, /* then nobody knows */
+};
+
+struct engine_look {
+    uv_work_t work;
+    struct engine *engine;
+    struct halo_link_gpu gpu[HALO_LINK_GPUS];
+    int gpus;
+};
+
+static void note_gpu(struct engine_look *look, int number)
+{
+    for (int i = 0; i < look->gpus; i++)
+        if (look->gpu[i].number == number)
+            return;
+    if (number >= 0 && look->gpus < HALO_LINK_GPUS)
+        look->gpu[look->gpus++].number = number;
+}
+
+/* Those that do not answer are left out. */
+static void ask(uv_work_t *work)
+{
+    struct engine_look *look = work->data;
+    int known = 0;
+    for (int i = 0; i < look->gpus; i++) {
+        struct halo_device_memory memory;
+        if (halo_device_memory((int)look->gpu[i].number, &memory) == 0)
+            look->gpu[known++] = (struct halo_link_gpu){
+                .number = look->gpu[i].number, .used = memory.used, .size = memory.size};
+    }
+    look->gpus = known;
+}
+
+static void asked(uv_work_t *work, int status)
+{
+    struct engine_look *look = work->data;
+    struct engine *engine = look->engine;
+    (void)status;
+    engine->gpus = look->gpus;
+    for (int i = 0; i < look->gpus; i++)
+        engine->gpu[i] = look->gpu[i];
+    engine->look = NULL;
+    free(look);
+}
+
+void engine_gpu_tick(struct engine *engine)
+{
+    const uint64_t now = uv_now(&engine->loop);
+    if (engine->look || engine->quitting || (engine->looked && now - engine->looked < EVERY_MS))
+        return;
+    struct engine_look *look = calloc(1, sizeof *look);
+    if (!look)
+        return;
+    for (const struct engine_stream *s = engine->streams; s; s = s->next)
+        note_gpu(look, s->gpu);
+    engine->gpus = look->gpus ? engine->gpus : 0;
+    if (!look->gpus) {
+        free(look);
+        return;
+    }
+    look->engine = engine;
+    look->work.data = look;
+    engine->looked = now;
+    engine->look = look;
+    uv_queue_work(&engine->loop, &look->work, ask, asked);
+}
+
+/* ---- all of the machine ---- */
+
+struct engine_survey {
+    uv_work_t work;
+    struct engine *engine;
+    struct halo_device_load load[HALO_LINK_GPUS];
+    int gpus;
+};
+
+static void survey(uv_work_t *work)
+{
+    struct engine_survey *survey = work->data;
+    survey->gpus = halo_device_loads(survey->load, HALO_LINK_GPUS);
+}
+
+static void surveyed(uv_work_t *work, int status)
+{
+    struct engine_survey *survey = work->data;
+    struct engine *engine = survey->engine;
+    (void)status;
+    engine->survey = NULL;
+    if (engine->link)
+        halo_link_send(engine->link,
+                       json_pack("{s:s, s:o}", "tell", "gpus", "gpus",
+                                 halo_link_loads_write(survey->load, survey->gpus)),
+                       NULL, 0);
+    free(survey);
+}
+
+void engine_gpu_survey(struct engine *engine)
+{
+    struct engine_survey *new = engine->survey ? NULL : calloc(1, sizeof *new);
+    if (!new)
+        return;
+    new->engine = engine;
+    new->work.data = new;
+    engine->survey = new;
+    uv_queue_work(&engine->loop, &new->work, survey, surveyed);
+}
+
+json_t *engine_gpu_tell(const struct engine *engine)
+{
+    const bool late = engine->look && uv_now(&engine->loop) - engine->looked > LATE_MS;
+    return halo_link_gpus_write(engine->gpu, late ? 0 : engine->gpus);
+}

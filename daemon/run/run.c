@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * halod run: one stream in the foreground, on a libuv loop that has the signals and the clock. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <uv.h>
+
+#include "config/log.h"
+#include "config/run.h"
+#include "daemon/engine/hide.h"
+#include "daemon/run/progress.h"
+#include "daemon/run/run.h"
+#include "daemon/run/run_end.h"
+#include "daemon/run/run_live.h"
+#include "pipeline/base/av.h"
+#include "pipeline/filter/filter.h"
+#include "pipeline/run/stream.h"
+
+enum { TICK_MS = 500 };
+
+/* All of it belongs to the loop thread. */
+struct run {
+    struct halo_run_settings settings;
+    struct halo_chain *chain;
+    struct halo_stream *stream;
+    struct halo_progress *progress;
+    uv_loop_t loop;
+    uv_async_t look;
+    uv_timer_t tick;
+    struct halo_run_end end;
+};
+
+static void close_handle(uv_handle_t *handle, void *arg)
+{
+    (void)arg;
+    if (!uv_is_closing(handle))
+        uv_close(handle, NULL);
+}
+
+static void on_look(uv_async_t *async)
+{
+    struct run *run = async->data;
+    if (halo_stream_done(run->stream))
+        uv_walk(&run->loop, close_handle, NULL);
+    else
+        halo_stream_wake(run->stream);
+}
+
+/* From a stream thread: the only libuv call that may come from there. */
+static void wake_loop(void *arg)
+{
+    struct run *run = arg;
+    uv_async_send(&run->look);
+}
+
+/* A device that is silent may still write into our memory, and the driver's own end would wait for
+ * it: the process ends here and now. */
+static void end_if_stuck(struct run *run)
+{
+    struct halo_error err = {0};
+    if (!halo_stream_is_stuck(run->stream, &err))
+        return;
+    halo_log_set_status(NULL);
+    halo_log(HALO_LOG_ERROR, "%s", err.text);
+    halo_stream_abandon(run->stream);
+    _exit(HALO_EXIT_TRY_AGAIN);
+}
+
+static void on_tick(uv_timer_t *timer)
+{
+    struct run *run = timer->data;
+    end_if_stuck(run);
+    struct halo_stream_stats stats;
+    halo_stream_stats(run->stream, &stats);
+    halo_progress_show(run->progress, &stats, false);
+    halo_stream_wake(run->stream); /* again: it may have begun to wait since */
+}
+
+static void stop(void *arg)
+{
+    struct run *run = arg;
+    halo_stream_stop(run->stream);
+}
+
+static void abandon(void *arg)
+{
+    struct run *run = arg;
+    halo_stream_abandon(run->stream);
+}
+
+static int start_loop(struct run *run, struct halo_error *err)
+{
+    int ret = uv_loop_init(&run->loop);
+    if (ret >= 0)
+        ret = uv_async_init(&run->loop, &run->look, on_look);
+    run->look.data = run;
+    if (ret >= 0)
+        ret = halo_run_end_watch(&run->end, &run->loop);
+    if (ret >= 0)
+        ret = uv_timer_init(&run->loop, &run->tick);
+    run->tick.data = run;
+    if (ret >= 0)
+        ret = uv_timer_start(&run->tick, on_tick, TICK_MS, TICK_MS);
+    return ret < 0 ? halo_fail(err, ret, "the event loop does not start: %s", uv_strerror(ret)) : 0;
+}
+
+static void say_done(const struct run *run, const struct halo_stream_result *result)
+{
+    char bytes[24], damaged[64] = "";
+    struct halo_stream_stats stats;
+    halo_stream_stats(run->stream, &stats);
+    halo_progress_show(run->progress, &stats, true);
+    if (stats.damaged)
+        snprintf(damaged, sizeof damaged, ", %lld damaged place%s in the input passed over",
+                 (long long)stats.damaged, stats.damaged == 1 ? "" : "s");
+    if (result->error.code)
+        return;
+    const char *name = !result->interrupted ? run->settings.output : result->path;
+    halo_log(HALO_LOG_INFO, "%s: %lld frame%s at %.1f fps, %s%s%s", name ? name : "interrupted",
+             (long long)stats.frames, stats.frames == 1 ? "" : "s",
+             halo_progress_rate(run->progress, &stats),
+             halo_progress_size(stats.bytes, bytes, sizeof bytes),
+             result->interrupted && result->path ? ", up to the interruption" : "", damaged);
+}
+
+static int run_stream(struct run *run, struct halo_error *err)
+{
+    if (start_loop(run, err) < 0 || halo_stream_start(run->stream, err) < 0)
+        return halo_run_end_code(err);
+    uv_run(&run->loop, UV_RUN_DEFAULT);
+    uv_loop_close(&run->loop);
+    struct halo_stream_result result;
+    halo_stream_join(run->stream, &result);
+    say_done(run, &result);
+    halo_stream_report(run->stream);
+    if (run->end.by && result.error.code == -EINTR)
+        halo_log(HALO_LOG_WARNING, "%s", result.error.text);
+    else if (result.error.code) {
+        *err = result.error;
+        return halo_run_end_code(err);
+    }
+    return run->end.by ? 128 + run->end.by : HALO_EXIT_OK;
+}
+
+static int read_command(struct run *run, int argc, char **argv, struct halo_error *err)
+{
+    int ret = halo_run_parse(&run->settings, argc, argv, err);
+    if (ret < 0) {
+        err->usage = true;
+        return ret;
+    }
+    halo_log_set_level(run->settings.log_level);
+    halo_av_init_log();
+    struct halo_error inner = {0};
+    ret = halo_chain_parse(&run->chain, run->settings.filters, &inner);
+    if (ret >= 0)
+        ret = halo_chain_refuse_feed(run->chain, &inner);
+    if (ret >= 0)
+        ret = halo_chain_load(run->chain, &inner);
+    if (ret < 0)
+        return halo_fail_usage(err, "-vf, %s", inner.text);
+    if (run->settings.capture_format && !halo_is_camera(run->settings.input))
+        return halo_fail_usage(err, "-input_format is for cameras: %s is none",
+                               run->settings.input);
+    return 0;
+}
+
+static int prepare(struct run *run, struct halo_error *err)
+{
+    const int ret =
+        halo_stream_create(&run->stream, &run->settings, run->chain, wake_loop, run, err);
+    return ret < 0 ? ret : halo_progress_open(&run->progress, run->settings.progress, err);
+}
+
+static int run_command(struct run *run, int argc, char **argv, struct halo_error *err)
+{
+    if (read_command(run, argc, argv, err) < 0 || halo_hide_memory(err) < 0)
+        return halo_run_end_code(err);
+    if (halo_run_live_is(&run->settings))
+        return halo_run_live(&run->settings, run->chain);
+    return prepare(run, err) < 0 ? halo_run_end_code(err) : run_stream(run, err);
+}
+
+int halo_command_run(int argc, char **argv)
+{
+    for (int i = 0; i < argc; i++)
+        if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) {
+            halo_run_print_help();
+            return halo_end_print();
+        }
+    struct run *run = calloc(1, sizeof *run);
+    struct halo_error err = {0};
+    if (!run) {
+        halo_log(HALO_LOG_ERROR, "out of memory");
+        return HALO_EXIT_FAILED;
+    }
+    run->end = (struct halo_run_end){.stop = stop, .abandon = abandon, .arg = run};
+    const int code = run_command(run, argc, argv, &err);
+    if (err.code)
+        halo_log(HALO_LOG_ERROR, "%s", err.text);
+    const bool device = halo_stream_has_device(run->stream);
+    if (device) {
+        halo_stream_abandon(run->stream); /* what is finished stays */
+        halo_run_end_limit(run->settings.gpu_timeout, code);
+    }
+    halo_stream_destroy(run->stream);
+    halo_progress_close(run->progress);
+    halo_chain_destroy(run->chain);
+    halo_run_finish(&run->settings);
+    free(run);
+    if (device)
+        halo_run_end_now(code);
+    return code;
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * How halod run ends (run_end.h). */
+#include "daemon/run/run_end.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "config/log.h"
+
+enum { ECHO_MS = 1000 };
+
+static const int stop_signals[] = {SIGINT, SIGTERM, SIGHUP};
+
+static void on_signal(uv_signal_t *handle, int number)
+{
+    struct halo_run_end *end = handle->data;
+    if (end->by) {
+        /* timeout(1) signals its child and then the child's group: two signals, one wish. */
+        if (uv_hrtime() - end->at < ECHO_MS * UINT64_C(1000000))
+            return;
+        halo_log_set_status(NULL);
+        end->abandon(end->arg);
+        _exit(128 + number);
+    }
+    end->by = number;
+    end->at = uv_hrtime();
+    halo_log(HALO_LOG_INFO, "%s: finishing what there is (once more ends at once)",
+             number == SIGINT   ? "interrupted"
+             : number == SIGHUP ? "hung up"
+                                : "terminated");
+    end->stop(end->arg);
+}
+
+/* nohup(1) asks that a hang-up means nothing. */
+static bool is_wanted(int number)
+{
+    struct sigaction now;
+    return number != SIGHUP || sigaction(number, NULL, &now) < 0 || now.sa_handler != SIG_IGN;
+}
+
+int halo_run_end_watch(struct halo_run_end *end, uv_loop_t *loop)
+{
+    int ret = 0;
+    for (size_t i = 0; i < sizeof stop_signals / sizeof *stop_signals && ret >= 0; i++) {
+        if (!is_wanted(stop_signals[i]))
+            continue;
+        ret = uv_signal_init(loop, &end->signals[i]);
+        end->signals[i].data = end;
+        if (ret >= 0)
+            ret = uv_signal_start(&end->signals[i], on_signal, stop_signals[i]);
+    }
+    return ret;
+}
+
+int halo_run_end_code(const struct halo_error *err)
+{
+    return err->usage ? HALO_EXIT_USAGE : err->device ? HALO_EXIT_TRY_AGAIN : HALO_EXIT_FAILED;
+}
+
+static volatile sig_atomic_t code_when_late;
+
+static void end_late(int number)
+{
+    (void)number;
+    _exit(code_when_late);
+}
+
+void halo_run_end_limit(double seconds, int code)
+{
+    code_when_late = code;
+    signal(SIGALRM, end_late);
+    alarm((unsigned)seconds + 1);
+}
+
+void halo_run_end_now(int code)
+{
+    fflush(NULL);
+    _exit(code);
+}

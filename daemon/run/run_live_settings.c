@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * The command line of halod run with a camera, as settings of a stream (run_live.h). */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/daemon_tables.h"
+#include "config/encoding.h"
+#include "daemon/run/run_live.h"
+#include "pipeline/camera/camera.h"
+#include "pipeline/camera/camera_find.h"
+#include "pipeline/base/path.h"
+#include "pipeline/filter/privacy.h"
+
+bool halo_run_live_is(const struct halo_run_settings *run)
+{
+    return halo_is_camera(run->input) || halo_is_camera(run->output);
+}
+
+bool halo_run_live_shows(const struct halo_run_settings *run)
+{
+    return halo_is_camera(run->output);
+}
+
+/* ---- what does not go together ---- */
+
+static int check_options(const struct halo_run_settings *run, struct halo_error *err)
+{
+    const struct {
+        const char *name;
+        bool given;
+    } without[] = {
+        {"-ss", run->seek > 0},
+        {"-c:a", run->audio_codec != NULL},
+        {"-pixel_format", run->pixel_format != NULL},
+        {"-copy_unfiltered", run->copy_unfiltered},
+        {"-pinned_memory", run->pinned_memory >= 0},
+        {"-stats_json", run->stats_json != NULL},
+        {"-trace", run->trace != NULL},
+    };
+    for (size_t i = 0; i < sizeof without / sizeof *without; i++)
+        if (without[i].given)
+            return halo_fail_usage(err, "%s has no effect with a camera: leave it out",
+                                   without[i].name);
+    if (run->input_format && strcmp(run->input_format, "v4l2") != 0 &&
+        strcmp(run->input_format, "video4linux2") != 0)
+        return halo_fail_usage(err,
+                               "-f %s before -i: %s is a camera (its pictures' format is "
+                               "-input_format)",
+                               run->input_format, run->input);
+    return 0;
+}
+
+static bool is_camera_format(const char *name)
+{
+    for (int i = 0; halo_camera_formats[i]; i++)
+        if (!strcmp(halo_camera_formats[i], name))
+            return true;
+    return false;
+}
+
+static int check_shown(const struct halo_run_settings *run, struct halo_error *err)
+{
+    const char *const without[][2] = {{"-c:v", run->video_codec},
+                                      {"-b:v", run->bitrate},
+                                      {"-crf", run->crf},
+                                      {"-preset", run->preset}};
+    const char *form = run->output_format;
+    if (!halo_is_camera(run->input))
+        return halo_fail_usage(err,
+                               "%s is a virtual camera: IN has to be a camera, too (the "
+                               "daemon plays files and URLs into one: v4l2: in halod.yaml(5))",
+                               run->output);
+    if (!strncmp(run->output, "v4l2:", 5))
+        return halo_fail_usage(err,
+                               "%s: name the virtual camera by its device, such as "
+                               "/dev/video10",
+                               run->output);
+    for (size_t i = 0; i < sizeof without / sizeof *without; i++)
+        if (without[i][1])
+            return halo_fail_usage(err,
+                                   "%s: %s is a virtual camera, which takes pictures as they "
+                                   "are: leave it out",
+                                   without[i][0], run->output);
+    if (form && strcmp(form, "v4l2") != 0 && !is_camera_format(form))
+        return halo_fail_usage(err,
+                               "-f %s: a virtual camera's is yuyv (the default), yu12, nv12 "
+                               "or mjpeg",
+                               form);
+    return 0;
+}
+
+/* null alone says openly that pictures pass; what comes to the same by accident does not. */
+static bool is_null(const struct halo_chain *chain)
+{
+    for (int i = 0; i < chain->count; i++)
+        if (strcmp(chain->filter[i].kind->name, "null") != 0)
+            return false;
+    return true;
+}
+
+int halo_run_live_check(const struct halo_run_settings *run, const struct halo_chain *chain,
+                        struct halo_error *err)
+{
+    int ret = halo_run_live_shows(run) ? check_shown(run, err) : 0;
+    if (ret >= 0)
+        ret = check_options(run, err);
+    if (ret >= 0)
+        ret = halo_camera_check(run->input, err);
+    if (ret >= 0 && !is_null(chain) && halo_chain_is_open(chain))
+        ret = halo_fail_usage(err,
+                              "-vf %s lets the raw picture through: use a filter that "
+                              "changes it, or say so openly with -vf null",
+                              run->filters);
+    return ret;
+}
+
+/* ---- what the camera is asked for ---- */
+
+static const char *format_of(const char *name)
+{
+    static const char *const names[][2] = {{"yuyv422", "yuyv"},
+                                           {"uyvy422", "uyvy"},
+                                           {"yuv420p", "yu12"},
+                                           {"gray", "grey"},
+                                           {"jpeg", "mjpeg"}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strcmp(names[i][0], name))
+            return names[i][1];
+    return name;
+}
+
+static int set(const struct halo_option *rows, const char *key, const char *option,
+               const char *value, void *settings, struct halo_error *err)
+{
+    struct halo_error inner = {0};
+    const struct halo_option *row = halo_option_find(rows, key, strlen(key));
+    const int ret = halo_option_set(row, settings, value, &inner);
+    const char *what = strstr(inner.text, ": ");
+    if (ret == -ENOMEM)
+        return halo_fail(err, ret, "out of memory");
+    return ret < 0 ? halo_fail_usage(err, "%s %.80s%s", option, value, what ? what : "") : 0;
+}
+
+static int read_capture(struct halo_capture_settings *capture, const struct halo_run_settings *run,
+                        struct halo_error *err)
+{
+    static const struct halo_option rates[] = {
+        {"fps", NULL, HALO_OPTION_RATIO, offsetof(struct halo_capture_settings, fps), 0, 0.1, 1000},
+        {NULL},
+    };
+    int ret = 0;
+    if (run->video_size)
+        ret = set(halo_capture_options, "size", "-video_size", run->video_size, capture, err);
+    if (ret >= 0 && run->framerate)
+        ret = set(rates, "fps", "-framerate", run->framerate, capture, err);
+    if (ret >= 0 && run->capture_format)
+        ret = set(halo_capture_options, "format", "-input_format", format_of(run->capture_format),
+                  capture, err);
+    return ret;
+}
+
+/* ---- what OUT is ---- */
+
+static bool is_nearer(const struct halo_camera_mode *mode, const struct halo_camera_mode *best,
+                      int width, int height)
+{
+    return !best || abs(mode->width - width) + abs(mode->height - height) <
+                        abs(best->width - width) + abs(best->height - height);
+}
+
+/* Programs do not follow a change of size, so the one that the camera will come to is looked up. It
+ * may be in use: then what is wished for. */
+static void choose_size(int *width, int *height, const struct halo_capture_settings *capture,
+                        const struct halo_camera_id *id)
+{
+    struct halo_camera_offer offer;
+    struct halo_error ignored = {0};
+    const struct halo_camera_mode *best = NULL;
+    const char *form = capture->format ? halo_capture_formats[capture->format] : NULL;
+    if (halo_camera_ask(&offer, id, &ignored) >= 0)
+        for (int i = 0; i < offer.modes; i++)
+            if ((!form || !strcmp(offer.mode[i].format->name, form)) &&
+                is_nearer(&offer.mode[i], best, *width, *height))
+                best = &offer.mode[i];
+    if (best) {
+        *width = best->width;
+        *height = best->height;
+    }
+    halo_camera_offer_finish(&offer);
+}
+
+static char *copy(const char *text, bool *failed)
+{
+    char *ret = text ? strdup(text) : NULL;
+    *failed |= text && !ret;
+    return ret;
+}
+
+static void fill_shown(struct halo_output_settings *output, const struct halo_run_settings *run,
+                       const struct halo_capture_settings *capture, const struct halo_camera_id *id,
+                       bool *failed)
+{
+    char text[32];
+    int width, height;
+    const char *form = run->output_format;
+    halo_camera_wishes(capture, &width, &height, &output->video.fps);
+    choose_size(&width, &height, capture, id);
+    snprintf(text, sizeof text, "%dx%d", width > 2 ? width & ~1 : 2, height > 2 ? height & ~1 : 2);
+    output->kind = HALO_OUTPUT_V4L2;
+    output->format = copy(form && is_camera_format(form) ? form : halo_camera_formats[0], failed);
+    output->video.size = copy(text, failed);
+}
+
+static void fill_output(struct halo_output_settings *output, const struct halo_run_settings *run,
+                        const char *codec, bool is_file, bool *failed)
+{
+    output->kind = !codec ? HALO_OUTPUT_NULL : is_file ? HALO_OUTPUT_FILE : HALO_OUTPUT_URL;
+    output->video.codec = copy(codec, failed);
+    output->video.bitrate = copy(run->bitrate, failed);
+    output->video.crf = copy(run->crf, failed);
+    output->video.preset = copy(run->preset, failed);
+}
+
+static void fill_stream(struct halo_stream_settings *ret, const struct halo_run_settings *run,
+                        const struct halo_chain *chain, bool *failed)
+{
+    ret->name = copy("camera", failed);
+    ret->input = copy(run->input, failed);
+    ret->filters = copy(run->filters, failed);
+    ret->privacy = is_null(chain) ? HALO_PRIVACY_OFF : HALO_PRIVACY_CHANGED;
+    ret->backend = run->backend;
+    ret->hwaccel = run->hwaccel;
+    ret->gpu = run->gpu;
+    ret->depth = run->depth;
+    ret->threads = run->threads;
+    ret->gpu_timeout = run->gpu_timeout;
+    ret->max_pixels = run->max_pixels;
+}
+
+static int find(struct halo_camera_id *ret, const struct halo_run_settings *run,
+                struct halo_error *err)
+{
+    struct halo_error inner = {0};
+    const int code = halo_camera_find(ret, run->input, NULL, &inner);
+    if (code == -EEXIST)
+        return halo_fail_usage(err, "%s", inner.text);
+    if (code < 0)
+        return halo_fail_device(err, "%s (halod devices lists what is there)", inner.text);
+    if (!strcmp(ret->node, run->output) || halo_path_same(ret->node, run->output))
+        return halo_fail_usage(err, "%s: OUT is the camera that IN is: name another", run->output);
+    return 0;
+}
+
+int halo_run_live_settings(struct halo_stream_settings *ret, const struct halo_run_settings *run,
+                           const struct halo_chain *chain, const char *codec, bool is_file,
+                           struct halo_error *err)
+{
+    struct halo_output_settings *output = &ret->output[0];
+    struct halo_camera_id id;
+    bool failed = false;
+    memset(ret, 0, sizeof *ret);
+    halo_options_init(halo_stream_options, ret);
+    halo_options_init(halo_capture_options, &ret->capture);
+    halo_options_init(halo_output_options, output);
+    halo_options_init(halo_video_options, &output->video);
+    ret->outputs = 1;
+    int code = read_capture(&ret->capture, run, err);
+    if (code >= 0)
+        code = find(&id, run, err);
+    if (code < 0)
+        return code;
+    fill_stream(ret, run, chain, &failed);
+    output->target = copy(run->output, &failed);
+    if (halo_run_live_shows(run))
+        fill_shown(output, run, &ret->capture, &id, &failed);
+    else
+        fill_output(output, run, codec, is_file, &failed);
+    return failed ? halo_fail(err, -ENOMEM, "out of memory") : 0;
+}

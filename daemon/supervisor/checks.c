@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Chains, encoders and cameras of the daemon's file. The supervisor asks, too: no device is opened,
+ * and of a mask's file only the beginning is read. */
+#include "daemon/supervisor/checks.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "config/daemon_tables.h"
+#include "config/encoding.h"
+#include "daemon/link/link_stats.h"
+#include "pipeline/base/av.h"
+#include "pipeline/camera/camera_find.h"
+#include "pipeline/output/container.h"
+#include "pipeline/filter/coverage.h"
+#include "pipeline/output/encode_check.h"
+#include "pipeline/filter/privacy.h"
+
+static int check_encoder(const char *codec, bool audio, struct halo_error *err)
+{
+    const enum AVMediaType type = audio ? AVMEDIA_TYPE_AUDIO : AVMEDIA_TYPE_VIDEO;
+    const AVCodec *found = halo_av_find_encoder("encoder", codec, type, err);
+    return found ? halo_encode_check_codec(found, err) : -EINVAL;
+}
+
+static int check_codec(const AVOutputFormat *container, const char *where, const char *encoder,
+                       struct halo_error *err)
+{
+    const AVCodec *codec = encoder ? avcodec_find_encoder_by_name(encoder) : NULL;
+    if (!codec)
+        return 0; /* said where it is named */
+    const AVCodecParameters par = {.codec_type = codec->type, .codec_id = codec->id};
+    return halo_container_check(container, where, &par, err);
+}
+
+/* An URL without a format has that of its protocol, and the engine checks it. */
+static int check_output(const struct halo_output_settings *output, struct halo_error *err)
+{
+    const char *name = output->kind == HALO_OUTPUT_URL ? "" : output->target;
+    const AVOutputFormat *container = halo_container_guess(output->format, name);
+    const char *where = halo_output_places[output->kind].key;
+    if (!container)
+        return 0; /* said elsewhere, or frames */
+    const int ret = check_codec(container, where, halo_video_codec(&output->video), err);
+    return ret < 0 ? ret : check_codec(container, where, output->audio, err);
+}
+
+/* Of a camera that is asked for a size the frames have that, turned as it says; of others nobody
+ * knows it yet. */
+static void find_size(const struct halo_stream_settings *stream, int *ret_width, int *ret_height)
+{
+    const struct halo_capture_settings *capture = &stream->capture;
+    int width, height;
+    const bool known = halo_is_camera(stream->input) && capture->size &&
+                       sscanf(capture->size, "%dx%d", &width, &height) == 2;
+    const bool turned = capture->rotate % 2;
+    *ret_width = !known ? 0 : turned ? height : width;
+    *ret_height = !known ? 0 : turned ? width : height;
+}
+
+static int guess(struct halo_coverage *ret, const char *text,
+                 const struct halo_stream_settings *stream, struct halo_error *err)
+{
+    struct halo_chain *chain;
+    int width, height;
+    int code = halo_chain_parse(&chain, strcmp(text, "none") ? text : "null", err);
+    if (code)
+        return code;
+    find_size(stream, &width, &height);
+    code = halo_coverage_guess(ret, chain, width, height, err);
+    halo_chain_destroy(chain);
+    return code;
+}
+
+static int check_coverage(const char *chain, const struct halo_stream_settings *stream,
+                          struct halo_error *err)
+{
+    struct halo_coverage coverage;
+    if (stream->min_coverage <= 0 || !stream->input)
+        return 0;
+    const int code = guess(&coverage, chain, stream, err);
+    return code ? code : halo_coverage_check(&coverage, stream->min_coverage, err);
+}
+
+/* Appends a chain that does not hide all of every frame. */
+static void add_coverage(json_t *to, const struct halo_stream_settings *stream,
+                         const char *rendition, const char *chain)
+{
+    struct halo_coverage coverage;
+    bool whole = true;
+    if (guess(&coverage, chain, stream, NULL) < 0)
+        return;
+    for (int p = 0; p < coverage.planes; p++)
+        whole &= coverage.part[p] >= 1;
+    if (whole && coverage.planes > 0)
+        return;
+    json_t *row =
+        json_pack("{s:s, s:o}", "stream", stream->name, "coverage", halo_coverage_write(&coverage));
+    if (rendition)
+        json_object_set_new(row, "rendition", json_string(rendition));
+    json_array_append_new(to, row);
+}
+
+json_t *halo_checks_coverage(const struct halo_daemon_settings *settings)
+{
+    json_t *to = json_array();
+    for (int i = 0; i < settings->streams; i++) {
+        const struct halo_stream_settings *stream = &settings->stream[i];
+        add_coverage(to, stream, NULL, stream->filters);
+        for (int r = 0; r < stream->renditions; r++)
+            add_coverage(to, stream, stream->rendition[r].name, stream->rendition[r].filters);
+    }
+    return to;
+}
+
+const struct halo_daemon_checks halo_checks = {
+    .filters = halo_chain_check,
+    .coverage = check_coverage,
+    .feed = halo_chain_check_feed,
+    .encoder = check_encoder,
+    .output = check_output,
+    .video = halo_encode_check,
+    .camera = halo_camera_check,
+};

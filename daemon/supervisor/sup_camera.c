@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * The virtual cameras of a stream. They outlive its engines, and its settings where these leave the
+ * camera as it is: programs that have it open see no end of it. */
+#include <errno.h>
+#include <string.h>
+
+#include "daemon/supervisor/supervisor_private.h"
+
+static void told(void *arg, const char *state, const char *why)
+{
+    struct sv_stream *stream = arg;
+    const bool fine = !strcmp(state, "writing");
+    halo_log(fine ? HALO_LOG_INFO : HALO_LOG_WARNING, "stream %s: virtual camera: %s", stream->name,
+             fine ? state : why);
+    sv_event(stream->sv, "virtual-camera", stream->name, state, why);
+}
+
+/* Takes the one of this output out of `from`; NULL: there is none. */
+static struct halo_camera_out *find(struct halo_camera_out **from,
+                                    const struct halo_output_settings *output)
+{
+    for (int i = 0; i < HALO_MOST_OUTPUTS; i++)
+        if (from[i] && halo_camera_out_is_of(from[i], output)) {
+            struct halo_camera_out *ret = from[i];
+            from[i] = NULL;
+            return ret;
+        }
+    return NULL;
+}
+
+int sv_camera_open(struct sv_stream *stream, struct halo_error *err)
+{
+    struct halo_camera_out *old[HALO_MOST_OUTPUTS];
+    memcpy(old, stream->camera, sizeof old);
+    memset(stream->camera, 0, sizeof stream->camera);
+    for (int i = 0; i < stream->settings.outputs; i++)
+        stream->camera[i] = find(old, &stream->settings.output[i]);
+    for (int i = 0; i < HALO_MOST_OUTPUTS; i++)
+        halo_camera_out_destroy(old[i]); /* its device may be another one's now */
+    for (int i = 0; i < stream->settings.outputs; i++) {
+        const struct halo_output_settings *output = &stream->settings.output[i];
+        struct halo_error inner = {0};
+        int ret = 0;
+        if (output->kind != HALO_OUTPUT_V4L2)
+            continue;
+        if (!stream->camera[i])
+            ret = halo_camera_out_create(&stream->camera[i], stream->sv->loop, output, told, stream,
+                                         &inner);
+        if (ret < 0)
+            return halo_fail(err, ret, "stream %s: %s", stream->name, inner.text);
+        halo_camera_out_join(stream->camera[i], stream->outlet[stream->of[i]].feed);
+    }
+    return 0;
+}
+
+void sv_camera_leave(struct sv_stream *stream)
+{
+    for (int i = 0; i < HALO_MOST_OUTPUTS; i++)
+        if (stream->camera[i])
+            halo_camera_out_leave(stream->camera[i]);
+}
+
+void sv_camera_forget(struct sv_stream *stream)
+{
+    for (int i = 0; i < HALO_MOST_OUTPUTS; i++)
+        if (stream->camera[i])
+            halo_camera_out_forget(stream->camera[i]);
+}
+
+void sv_camera_close(struct sv_stream *stream)
+{
+    for (int i = 0; i < HALO_MOST_OUTPUTS; i++) {
+        halo_camera_out_destroy(stream->camera[i]);
+        stream->camera[i] = NULL;
+    }
+}

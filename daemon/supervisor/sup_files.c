@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * The files that engines may open (confine_files.h): what their streams name. An engine gets them
+ * when it starts, and never more: a stream that needs others gets another engine. Masks come as
+ * descriptors (sup_masks.c). */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "daemon/engine/confine_files.h"
+#include "daemon/supervisor/supervisor_private.h"
+#include "pipeline/output/output.h"
+#include "pipeline/output/output_names.h"
+#include "pipeline/base/path.h"
+#include "pipeline/input/source_test.h"
+
+/* [path, how, device, inode]: equal as long as the path leads to the same place. */
+static void add(json_t *files, const char *path, enum halo_files_how how)
+{
+    struct stat st;
+    if (stat(path, &st) < 0)
+        st = (struct stat){0};
+    json_t *one =
+        json_pack("[s, i, I, I]", path, (int)how, (json_int_t)st.st_dev, (json_int_t)st.st_ino);
+    size_t i;
+    json_t *other;
+    json_array_foreach (files, i, other)
+        if (json_equal(one, other)) {
+            json_decref(one);
+            return;
+        }
+    json_array_append_new(files, one);
+}
+
+/* The folder that holds path; never all of the machine. */
+static void add_folder_of(json_t *files, const char *path, enum halo_files_how how)
+{
+    char *folder = strdup(path), *slash = folder ? strrchr(folder, '/') : NULL;
+    if (slash && slash != folder) {
+        *slash = '\0';
+        add(files, folder, how);
+    } else if (folder && !slash) {
+        add(files, ".", how);
+    }
+    free(folder);
+}
+
+/* For names: what changes by being replaced. */
+static void add_network(json_t *files)
+{
+    char *resolver = realpath("/etc/resolv.conf", NULL);
+    add(files, "/etc", HALO_FILES_READ);
+    if (resolver)
+        add_folder_of(files, resolver, HALO_FILES_READ);
+    free(resolver);
+}
+
+/* One that opens others beside it: a playlist, numbered images, a description. */
+static bool names_others(const struct halo_stream_settings *set, const char *path)
+{
+    static const char *const endings[] = {".m3u8", ".m3u", ".mpd", ".ffconcat", ".txt",
+                                          ".sdp",  ".idx", ".cue", ".ifo"};
+    const char *dot = strrchr(path, '.');
+    for (size_t i = 0; dot && i < sizeof endings / sizeof *endings; i++)
+        if (!strcmp(dot, endings[i]))
+            return true;
+    return set->input_format || strchr(path, '%');
+}
+
+static void add_input(json_t *files, const struct halo_stream_settings *set)
+{
+    struct stat st;
+    if (!set->input || halo_test_source_is(set->input))
+        return;
+    if (halo_is_camera(set->input)) {
+        add(files, "/dev", HALO_FILES_DEVICE); /* it may come back under another number */
+        return;
+    }
+    if (halo_path_is_url(set->input)) {
+        add_network(files);
+        return;
+    }
+    const char *path = halo_path_of(set->input);
+    if (stat(path, &st) == 0 && S_ISREG(st.st_mode) && !names_others(set, path))
+        add(files, path, HALO_FILES_READ);
+    else
+        add_folder_of(files, path, HALO_FILES_READ);
+}
+
+/* A pattern's folder, up to the first part that changes; made where it is missing, for an engine
+ * can open what is there when it starts. */
+static void add_output(json_t *files, const struct halo_output_settings *output)
+{
+    if (output->kind == HALO_OUTPUT_URL)
+        add_network(files);
+    if (!output->target || (output->kind != HALO_OUTPUT_FILE &&
+                            (output->kind != HALO_OUTPUT_URL || halo_path_is_url(output->target))))
+        return;
+    char *plain = strdup(halo_path_of(output->target));
+    if (plain) {
+        plain[strcspn(plain, "%")] = '\0';
+        halo_names_make_folders(plain); /* what fails here the engine says */
+        add_folder_of(files, plain, HALO_FILES_WRITE);
+    }
+    free(plain);
+}
+
+static void add_stream(json_t *files, const struct halo_stream_settings *set)
+{
+    add_input(files, set);
+    for (int i = 0; i < set->outputs; i++)
+        add_output(files, &set->output[i]);
+}
+
+/* Those of the tests' stand-ins. */
+static void add_tests(json_t *files)
+{
+#ifdef HALO_FAULTS
+    static const char *const variables[] = {"HALO_STANDIN_V4L2", "HALOD_FAULT_LOG",
+                                            "HALO_STANDIN_NVENC_DUMP", "HALOD_CUDA_CALLS"};
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
+        if (getenv(variables[i])) {
+            add(files, getenv(variables[i]), HALO_FILES_DEVICE);
+            add_folder_of(files, getenv(variables[i]), HALO_FILES_WRITE);
+        }
+#else
+    (void)files;
+#endif
+}
+
+json_t *sv_files_of(const struct sv_engine *engine)
+{
+    json_t *files = json_array();
+    const bool shared = !strchr(engine->name, ':');
+    for (const struct sv_stream *s = engine->sv->streams; s; s = s->next) {
+        const bool may_come = shared && !sv_stream_has_own_engine(s) && !s->removed;
+        if (s->engine != engine && !may_come)
+            continue;
+        add_stream(files, &s->settings);
+        if (s->coming)
+            add_stream(files, s->coming);
+    }
+    add_tests(files);
+    return files;
+}
+
+/* A folder that is gone cannot be made again where none may be made. */
+static bool says_denied(const char *why)
+{
+    return strstr(why, strerror(EACCES)) || strstr(why, strerror(ENOENT));
+}
+
+static bool is_denied(const struct sv_stream *stream)
+{
+    bool denied = says_denied(stream->why);
+    for (int i = 0; i < stream->stats.outputs; i++)
+        denied |= stream->stats.output[i].state == HALO_OUTPUT_FAILED &&
+                  says_denied(stream->stats.output[i].why);
+    return denied;
+}
+
+void sv_files_look(struct sv_stream *stream)
+{
+    if (stream->phase != SV_IN || !is_denied(stream) ||
+        sv_files_cover(stream->engine, &stream->settings))
+        return;
+    halo_log(HALO_LOG_INFO,
+             "stream %s: its files or folders have been replaced: it gets another engine",
+             stream->name);
+    stream->again = true;
+    sv_stream_step(stream);
+}
+
+bool sv_files_cover(const struct sv_engine *engine, const struct halo_stream_settings *settings)
+{
+    json_t *needs = json_array(), *need, *has;
+    bool all = true;
+    size_t i, n;
+    if (engine->process && engine->process->files)
+        add_stream(needs, settings);
+    json_array_foreach (needs, i, need) {
+        bool found = false;
+        json_array_foreach (engine->process->files, n, has)
+            found |= json_equal(need, has);
+        all &= found;
+    }
+    json_decref(needs);
+    return all;
+}

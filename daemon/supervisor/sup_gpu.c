@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Which GPU a stream without a number goes to. Only an engine may ask the driver: the first one for
+ * such streams says what there is before it gets its number ("gpu" until then; "cpu" where there is
+ * none), later any that is on a GPU. What was given since is counted, for it is not seen yet in
+ * what they say. */
+#include "config/log.h"
+#include "daemon/supervisor/supervisor_private.h"
+
+enum {
+    FRESH_MS = 10000,   /* what was said is true for so long */
+    PATIENCE_MS = 1000, /* for an engine that works; then what was said before has to do */
+    SETTLE_MS = 10000,  /* after which a stream is seen in the memory that is free */
+};
+
+static const int64_t STREAM = 512 << 20; /* bytes that one takes; guessed */
+
+struct spare {
+    int64_t free;
+    int streams, busy;
+};
+
+static struct spare spare_of(const struct halo_supervisor *sv, int number)
+{
+    const struct halo_device_load *load = &sv->gpus.load[number];
+    struct spare ret = {.free = load->free, .busy = load->busy};
+    for (const struct sv_stream *s = sv->streams; s; s = s->next) {
+        if (!s->engine || s->engine->gpu != number)
+            continue;
+        ret.streams++;
+        if (s->given + SETTLE_MS > sv->gpus.known)
+            ret.free -= STREAM;
+    }
+    return ret;
+}
+
+static bool is_better(const struct spare *a, const struct spare *b)
+{
+    if (!halo_device_is_near(a->free, b->free))
+        return a->free > b->free;
+    return a->streams != b->streams ? a->streams < b->streams : a->busy < b->busy;
+}
+
+/* One that can be asked, or has been; NULL: none. */
+static struct sv_engine *find_witness(const struct halo_supervisor *sv)
+{
+    struct sv_engine *engine = sv->engines;
+    while (engine && (engine->gpu < 0 || !sv_engine_is_ready(engine)))
+        engine = engine->next;
+    return engine;
+}
+
+int sv_gpu_choose(struct halo_supervisor *sv)
+{
+    const uint64_t now = sv_now(sv);
+    struct sv_engine *witness = find_witness(sv);
+    const bool fresh = sv->gpus.known && now - sv->gpus.known < FRESH_MS;
+    if (!fresh && !witness)
+        return SV_GPU_UNKNOWN;
+    if (!fresh && !witness->asked)
+        sv_gpu_ask(witness);
+    if (!fresh && (!sv->gpus.known || now - witness->asked < PATIENCE_MS))
+        return now - witness->asked < SV_SURVEY_MS ? SV_GPU_WAIT : SV_GPU_UNKNOWN;
+    int best = SV_GPU_NONE;
+    struct spare most = {0};
+    for (int i = 0; i < sv->gpus.count; i++) {
+        const struct spare this = spare_of(sv, i);
+        if (best >= 0 && !is_better(&this, &most))
+            continue;
+        most = this;
+        best = i;
+    }
+    return best;
+}
+
+void sv_gpu_ask(struct sv_engine *engine)
+{
+    engine->asked = sv_now(engine->sv);
+    halo_link_send(engine->process->link, json_pack("{s:s}", "do", "gpus"), NULL, 0);
+}
+
+/* Its streams go where they should, with it or without it. */
+static void settle(struct sv_engine *engine)
+{
+    struct halo_supervisor *sv = engine->sv;
+    struct sv_stream *first = NULL;
+    engine->choosing = false;
+    for (struct sv_stream *s = sv->streams; s; s = s->next) {
+        if (s->engine != engine)
+            continue;
+        s->engine = NULL;
+        first = first ? first : s;
+    }
+    if (first)
+        sv_engine_become(engine, first);
+    for (struct sv_stream *s = sv->streams, *next; s; s = next) {
+        next = s->next;
+        sv_stream_step(s);
+    }
+}
+
+bool sv_gpu_told(struct sv_engine *engine, const json_t *message)
+{
+    struct halo_device_load load[HALO_LINK_GPUS];
+    struct halo_supervisor *sv = engine->sv;
+    const int count = halo_link_loads_read(load, json_object_get(message, "gpus"));
+    if (!engine->asked || count < 0)
+        return false;
+    engine->asked = 0;
+    for (int i = 0; i < count; i++)
+        sv->gpus.load[i] = load[i];
+    sv->gpus.count = count;
+    sv->gpus.known = sv_now(sv);
+    if (engine->choosing)
+        settle(engine);
+    return true;
+}
+
+void sv_gpu_step(struct sv_engine *engine)
+{
+    if (!engine->choosing || !engine->asked || sv_now(engine->sv) - engine->asked < SV_SURVEY_MS)
+        return;
+    halo_log(HALO_LOG_WARNING, "engine %s: the driver does not say which GPUs there are",
+             engine->name);
+    engine->choosing = false; /* its streams choose for themselves */
+    sv_engine_ready(engine);
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * What streams lack on this machine and go on without (base/lack.h): told by their engines, or
+ * known here; said in events, log and status as soon as it changes. */
+#include <stdio.h>
+#include <string.h>
+
+#include "config/run.h"
+#include "daemon/supervisor/supervisor_private.h"
+
+static bool is_late(enum halo_lack lack)
+{
+    return lack == HALO_LACK_LATE || lack == HALO_LACK_LATE_DECODER ||
+           lack == HALO_LACK_LATE_ENCODER;
+}
+
+/* Why, of what is known now; "". */
+static const char *find(const struct sv_stream *stream, enum halo_lack lack)
+{
+    if (lack == HALO_LACK_GPU_MEMORY && stream->no_memory[0])
+        return stream->no_memory;
+    if (stream->on_cpu && lack == (stream->for_memory ? HALO_LACK_GPU_MEMORY : HALO_LACK_GPU))
+        return stream->for_memory ? "filters on the CPU: the GPU's memory was full"
+                                  : "filters on the CPU: the GPU failed too often";
+    return stream->stats.lack[lack];
+}
+
+static void tell(struct sv_stream *stream, enum halo_lack lack, const char *why)
+{
+    const char *word = halo_lack_names[lack];
+    if (why[0])
+        halo_log(HALO_LOG_WARNING, "stream %s: degraded (%s): %s", stream->name, word, why);
+    else
+        halo_log(HALO_LOG_INFO, "stream %s: no longer degraded (%s)", stream->name, word);
+    sv_event(stream->sv, why[0] ? "degraded" : "recovered", stream->name, word, why);
+}
+
+/* Runs and keeps up, or runs and does not. */
+static void place(struct sv_stream *stream)
+{
+    const char *why = NULL;
+    for (int i = 0; i < HALO_LACKS && !why; i++)
+        if (is_late((enum halo_lack)i) && stream->lack[i][0])
+            why = stream->lack[i];
+    if (why && stream->state == SV_RUNNING)
+        sv_stream_state(stream, SV_OVERLOADED, why);
+    else if (!why && stream->state == SV_OVERLOADED)
+        sv_stream_state(stream, SV_RUNNING, "");
+}
+
+/* Who may goes to the CPU; the others wait until some memory is free. */
+static void leave_gpu(struct sv_stream *stream)
+{
+    if (stream->on_cpu || strcmp(halo_run_backends[stream->settings.backend], "auto") != 0)
+        return;
+    stream->on_cpu = stream->for_memory = true;
+    stream->no_room = false;
+    stream->again = stream->phase == SV_IN;
+    if (stream->phase == SV_OUT)
+        stream->engine = NULL;
+    sv_event(stream->sv, "cpu", stream->name, NULL, "the GPU's memory is full");
+    sv_stream_state(stream, SV_RESTARTING, "the GPU's memory is full: goes on on the CPU");
+}
+
+void sv_lack_look(struct sv_stream *stream)
+{
+    for (int i = 0; i < HALO_LACKS; i++) {
+        const char *why = find(stream, (enum halo_lack)i);
+        const bool was = stream->lack[i][0], is = why[0];
+        snprintf(stream->lack[i], sizeof stream->lack[i], "%s", why);
+        if (was != is)
+            tell(stream, (enum halo_lack)i, stream->lack[i]);
+    }
+    if (stream->phase == SV_IN)
+        place(stream);
+    if (stream->no_memory[0] && sv_now(stream->sv) - stream->no_memory_since >= SV_MEMORY_MS)
+        leave_gpu(stream);
+}
+
+void sv_lack_memory(struct sv_stream *stream, bool full, const char *why)
+{
+    const uint64_t now = sv_now(stream->sv);
+    if (!full)
+        return;
+    if (!stream->no_memory[0])
+        stream->no_memory_since = now;
+    snprintf(stream->no_memory, sizeof stream->no_memory, "%s", why);
+}
+
+void sv_lack_wait(struct sv_stream *stream, const char *why)
+{
+    stream->no_room = true;
+    stream->again = stream->phase == SV_IN;
+    sv_stream_state(stream, SV_WAITING, why);
+    sv_stream_step(stream);
+}
+
+bool sv_lack_may_enter(struct sv_stream *stream)
+{
+    const struct halo_supervisor *sv = stream->sv;
+    const uint64_t now = sv_now(sv);
+    if (!stream->no_room)
+        return true;
+    if (now < stream->engine->room_after || now - stream->phase_since < SV_ROOM_MS)
+        return false;
+    for (const struct sv_stream *s = sv->streams; s; s = s->next)
+        if (s->engine == stream->engine && s->no_room && s->wanted && s->phase == SV_OUT &&
+            s->phase_since < stream->phase_since)
+            return false;
+    stream->engine->room_after = now + SV_ROOM_MS;
+    return true;
+}
+
+void sv_lack_words(const struct sv_stream *stream, char *ret, size_t size)
+{
+    ret[0] = '\0';
+    for (int i = 0; i < HALO_LACKS && !ret[0]; i++)
+        if (stream->lack[i][0])
+            snprintf(ret, size, "%s: %s", halo_lack_names[i], stream->lack[i]);
+}

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * What engines say. An engine reads hostile bytes, so it may be hostile itself: each field is
+ * checked, what makes no sense is counted and ignored up to a limit, and only its own streams are
+ * touched. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "daemon/supervisor/supervisor_private.h"
+#include "kernels/version.h"
+#include "pipeline/camera/camera_find.h"
+
+/* The stream of a message, if it is on this engine. */
+static struct sv_stream *stream_of(struct sv_engine *engine, const char *name)
+{
+    for (struct sv_stream *s = engine->sv->streams; name && s; s = s->next)
+        if (s->engine == engine && s->phase != SV_OUT && !strcmp(s->name, name))
+            return s;
+    return NULL;
+}
+
+static bool take_hello(struct sv_process *process, const json_t *message)
+{
+    const char *version = json_string_value(json_object_get(message, "version"));
+    if (process->said_hello || !version || strcmp(version, HALO_VERSION) != 0)
+        return false;
+    process->said_hello = true;
+    sv_engine_ready(process->engine);
+    return true;
+}
+
+static bool take_ring(const struct sv_process *process, struct sv_stream *stream,
+                      const json_t *message, const int *fds, int count)
+{
+    const int64_t encoding = halo_json_integer(message, "encoding", 0, stream->encodings - 1, -1);
+    const bool good = encoding >= 0 && count == 2 && stream->encoding[encoding].feeds;
+    /* Not open, or not in: it is to stop, which the engine cannot know yet, and what comes may be
+     * under older filters. So it may where the engine was gone when others were set. */
+    if (!good || !stream->open || stream->phase != SV_IN || halo_link_is_mute(process->link)) {
+        halo_link_close_fds(fds, count);
+        return good;
+    }
+    sv_ring_add(stream, (int)encoding, fds);
+    return true;
+}
+
+static bool take_state(struct sv_process *process, struct sv_stream *stream, const json_t *message)
+{
+    const char *state = json_string_value(json_object_get(message, "state"));
+    int which = 0;
+    while (which < HALO_LIVE_STATES && (!state || strcmp(halo_live_state_names[which], state)))
+        which++;
+    if (which == HALO_LIVE_STATES)
+        return false;
+    char why[600];
+    halo_json_text(message, "why", why, sizeof why);
+    const bool device = json_is_true(json_object_get(message, "device"));
+    const bool stands = json_is_true(json_object_get(message, "stands"));
+    process->device |= device;
+    if (stands)
+        sv_engine_stands(process->engine);
+    if ((device || stands) && !process->asker[0]) {
+        snprintf(process->asker, sizeof process->asker, "%s", stream->name);
+        snprintf(process->asked, sizeof process->asked, "%.199s", why);
+    }
+    if (stream->phase != SV_IN)
+        return true; /* it is stopping: what it does meanwhile is not news */
+    const char *lack = json_string_value(json_object_get(message, "lack"));
+    const bool full = lack && !strcmp(lack, halo_lack_names[HALO_LACK_GPU_MEMORY]);
+    sv_lack_memory(stream, full, why);
+    switch (which) {
+    case HALO_LIVE_STARTING:
+        sv_stream_state(stream, SV_STARTING, why);
+        break;
+    case HALO_LIVE_RUNNING:
+        sv_stream_state(stream, SV_RUNNING, why);
+        break;
+    case HALO_LIVE_WAITING:
+        sv_stream_state(stream, SV_WAITING, why);
+        break;
+    case HALO_LIVE_ENDED:
+        sv_stream_ended(stream);
+        break;
+    case HALO_LIVE_FAILED:
+        if (full && stream->settings.restart != HALO_RESTART_NEVER)
+            sv_lack_wait(stream, why);
+        else
+            sv_stream_failed(stream, why);
+        break;
+    }
+    sv_lack_look(stream);
+    return true;
+}
+
+static bool take_encoding(struct sv_stream *stream, const json_t *message)
+{
+    const int64_t encoding = halo_json_integer(message, "encoding", 0, stream->encodings - 1, -1);
+    if (encoding < 0)
+        return false;
+    struct sv_outlet *outlet = &stream->outlet[encoding];
+    char why[600];
+    halo_json_text(message, "why", why, sizeof why);
+    if (!strcmp(why, outlet->why))
+        return true;
+    snprintf(outlet->why, sizeof outlet->why, "%s", why);
+    if (why[0])
+        halo_log(HALO_LOG_ERROR, "stream %s: one of its encodings: %s", stream->name, why);
+    else
+        halo_log(HALO_LOG_INFO, "stream %s: that encoding works again", stream->name);
+    sv_event(stream->sv, "encoding", stream->name, why[0] ? "failed" : "running", why);
+    return true;
+}
+
+static bool take_camera(struct sv_stream *stream, const json_t *message)
+{
+    struct halo_camera_id id;
+    const char *is = json_string_value(json_object_get(message, "is"));
+    if (!is || halo_camera_id_read(&id, is) < 0)
+        return false;
+    char *copy = stream->phase == SV_IN ? strdup(is) : NULL;
+    if (copy) {
+        free(stream->camera_is);
+        stream->camera_is = copy;
+    }
+    return true;
+}
+
+static bool take_answer(struct sv_stream *stream, enum sv_request_kind kind, const json_t *message,
+                        const int *fds, int count)
+{
+    const int64_t id = halo_json_integer(message, "id", 0, INT64_MAX, -1);
+    const int fd = count == 1 ? fds[0] : -1;
+    if (count > 1)
+        halo_link_close_fds(fds, count);
+    if (id < 0) {
+        halo_link_close_fds(&fd, fd >= 0);
+        return false;
+    }
+    char why[600];
+    halo_json_text(message, "why", why, sizeof why);
+    sv_request_answer(stream, kind, (uint64_t)id, why[0] ? why : NULL, fd);
+    return true;
+}
+
+static bool take_stats(struct sv_engine *engine, const json_t *message)
+{
+    const char *name;
+    json_t *value, *streams = json_object_get(message, "streams");
+    if (!json_is_object(streams))
+        return false;
+    bool good = true;
+    const json_t *gpus = json_object_get(message, "gpus");
+    if (gpus)
+        engine->gpus = halo_link_gpus_read(engine->gpu_memory, gpus);
+    json_object_foreach (streams, name, value) {
+        struct sv_stream *stream = stream_of(engine, name);
+        good &= stream && json_is_object(value);
+        if (!stream)
+            continue;
+        sv_stream_stats(stream, value);
+        engine->process->worked |= stream->stats.filtered > 0;
+    }
+    return good;
+}
+
+/* Of messages that are about one stream; takes the descriptors. */
+static bool take_of_stream(struct sv_process *process, const char *tell, const json_t *message,
+                           const int *fds, int count)
+{
+    struct sv_stream *stream =
+        stream_of(process->engine, json_string_value(json_object_get(message, "stream")));
+    if (stream && !strcmp(tell, "ring"))
+        return take_ring(process, stream, message, fds, count);
+    if (stream && !strcmp(tell, "snapshot"))
+        return take_answer(stream, SV_SNAPSHOT, message, fds, count);
+    halo_link_close_fds(fds, count);
+    if (!stream)
+        return false;
+    if (!strcmp(tell, "set"))
+        return take_answer(stream, SV_SET, message, NULL, 0);
+    if (!strcmp(tell, "state"))
+        return take_state(process, stream, message);
+    if (!strcmp(tell, "camera"))
+        return take_camera(stream, message);
+    if (!strcmp(tell, "encoding"))
+        return take_encoding(stream, message);
+    if (!strcmp(tell, "gone")) {
+        sv_stream_gone(stream);
+        return true;
+    }
+    return false;
+}
+
+static void on_message(void *arg, json_t *message, const int *fds, int count)
+{
+    struct sv_process *process = arg;
+    struct sv_engine *engine = process->engine;
+    const char *tell = json_string_value(json_object_get(message, "tell"));
+    bool good = false;
+    process->heard = sv_now(process->sv);
+    if (tell && !strcmp(tell, "finished")) { /* also while it ends */
+        halo_link_close_fds(fds, count);
+        good = sv_hooks_finished(process, message);
+    } else if (!engine || !tell || (!process->said_hello && strcmp(tell, "hello") != 0)) {
+        halo_link_close_fds(fds, count);
+    } else if (!strcmp(tell, "hello") || !strcmp(tell, "stats") || !strcmp(tell, "gpus")) {
+        halo_link_close_fds(fds, count);
+        good = tell[0] == 'h'   ? take_hello(process, message)
+               : tell[0] == 's' ? take_stats(engine, message)
+                                : sv_gpu_told(engine, message);
+    } else {
+        good = take_of_stream(process, tell, message, fds, count);
+    }
+    if (!good)
+        sv_process_strays(process, "says what makes no sense");
+}
+
+/* Its status tells more, and comes in a moment; unless it has only closed the link, then the clock
+ * ends it. */
+static void on_closed(void *arg, const char *why)
+{
+    struct sv_process *process = arg;
+    process->closed = sv_now(process->sv);
+    snprintf(process->closed_why, sizeof process->closed_why, "%s", why);
+}
+
+const struct halo_link_ops sv_link_ops = {.message = on_message, .closed = on_closed};

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * What detectors tell, on its way to the engines, in the order in which it came. Of what comes
+ * faster than MOST of a stream in SV_REGIONS_MS, or than an engine takes it, the newest go on. And
+ * what engines say of it, for events and the log. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "daemon/link/regions.h"
+#include "daemon/supervisor/supervisor_private.h"
+#include "kernels/clock.h"
+
+/* Large for a stack. Loop thread only. */
+static struct halo_regions regions;
+
+enum { MOST = 4 }; /* updates of a stream that wait */
+
+static void on_timer(uv_timer_t *timer);
+
+static void send_soon(struct halo_supervisor *sv)
+{
+    if (!uv_is_active((uv_handle_t *)&sv->regions) && !sv->stopping)
+        uv_timer_start(&sv->regions, on_timer, SV_REGIONS_MS, 0);
+}
+
+/* All of them now, if it is time and the engine has taken all that was sent before. */
+static void send_now(struct sv_stream *stream)
+{
+    const uint64_t now = sv_now(stream->sv);
+    if (!stream->regions || stream->phase != SV_IN)
+        return;
+    if (now - stream->regions_sent < SV_REGIONS_MS || sv_engine_is_behind(stream->engine)) {
+        send_soon(stream->sv);
+        return;
+    }
+    json_t *waiting = stream->regions, *message;
+    size_t i;
+    stream->regions = NULL;
+    stream->regions_sent = now;
+    json_array_foreach (waiting, i, message) /* an engine that is gone begins with all hidden */
+        sv_engine_send(stream->engine, json_incref(message));
+    json_decref(waiting);
+}
+
+static void on_timer(uv_timer_t *timer)
+{
+    struct halo_supervisor *sv = timer->data;
+    for (struct sv_stream *s = sv->streams; s; s = s->next)
+        send_now(s);
+}
+
+int sv_regions_tell(struct sv_stream *stream, int64_t picture_us, json_t *list,
+                    struct halo_error *err)
+{
+    if (!stream->settings.region_feed.on)
+        return halo_fail_usage(err, "stream '%s' has no region_feed: in its settings",
+                               stream->name);
+    int ret = halo_regions_read(&regions, list, err);
+    if (ret == 0)
+        ret = halo_region_check(picture_us, regions.told, regions.count, halo_now_ns(), err);
+    if (ret < 0)
+        return ret;
+    if (stream->phase != SV_IN)
+        return halo_fail(err, -EAGAIN, "stream '%s' is not running", stream->name);
+    json_t *message = sv_do("regions", stream);
+    json_object_set_new(message, "picture", json_integer((json_int_t)picture_us));
+    json_object_set(message, "regions", list);
+    if (!stream->regions)
+        stream->regions = json_array();
+    if (json_array_append_new(stream->regions, message) < 0)
+        return halo_fail(err, -ENOMEM, "out of memory");
+    if (json_array_size(stream->regions) > MOST)
+        json_array_remove(stream->regions, 0);
+    send_now(stream);
+    return 0;
+}
+
+/* "" where pictures show what the detector does not hide. */
+static const char *why_hidden(const struct sv_stream *stream)
+{
+    const struct halo_link_regions *feed = &stream->stats.region_feed;
+    return feed->known ? feed->why : "none yet";
+}
+
+void sv_regions_forget(struct sv_stream *stream)
+{
+    json_decref(stream->regions);
+    stream->regions = NULL;
+    memset(&stream->stats.region_feed, 0, sizeof stream->stats.region_feed);
+    if (stream->regions_told) /* the log has a word of the stream itself */
+        sv_event(stream->sv, "region-feed", stream->name, "silent", why_hidden(stream));
+    stream->regions_told = stream->regions_said = false;
+}
+
+void sv_regions_look(struct sv_stream *stream)
+{
+    const char *why = why_hidden(stream);
+    const uint64_t now = sv_now(stream->sv);
+    const bool told = !why[0];
+    if (!stream->settings.region_feed.on)
+        return;
+    if (told != stream->regions_told) {
+        stream->regions_told = told;
+        sv_event(stream->sv, "region-feed", stream->name, told ? "told" : "silent", why);
+    }
+    if (told == stream->regions_said ||
+        (stream->regions_logged && now - stream->regions_logged < SV_REGIONS_LOG_MS))
+        return;
+    stream->regions_said = told;
+    stream->regions_logged = now;
+    if (told)
+        halo_log(HALO_LOG_INFO, "stream %s: its detector tells regions", stream->name);
+    else
+        halo_log(HALO_LOG_WARNING,
+                 "stream %s: its detector does not tell regions (%s): everything is hidden",
+                 stream->name, why);
+}
+
+static json_t *number_or_null(double number)
+{
+    return number < 0 ? json_null() : json_real(number);
+}
+
+json_t *sv_regions_status(const struct sv_stream *stream)
+{
+    const struct halo_link_regions *feed = &stream->stats.region_feed;
+    const char *why = why_hidden(stream);
+    return json_pack("{s:s, s:s, s:b, s:I, s:I, s:I, s:o, s:I, s:I}", "state",
+                     why[0] ? "silent" : "told", "why", why, "everything_hidden", why[0] != '\0',
+                     "regions", (json_int_t)feed->regions, "updates", (json_int_t)feed->updates,
+                     "refused", (json_int_t)feed->refused, "age_s",
+                     number_or_null(feed->known ? feed->age : -1), "pictures",
+                     (json_int_t)feed->pictures, "pictures_hidden", (json_int_t)feed->whole);
+}

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * New settings: only streams that differ from what is in force are touched, those among them whose
+ * masks are in files that were changed. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "daemon/supervisor/supervisor_private.h"
+
+static const struct halo_stream_settings *find(const struct halo_daemon_settings *settings,
+                                               const char *name)
+{
+    for (int i = 0; i < settings->streams; i++)
+        if (!strcmp(settings->stream[i].name, name))
+            return &settings->stream[i];
+    return NULL;
+}
+
+/* What a reload is answered with, when the last of those it waits for has spoken. */
+struct reload {
+    struct halo_supervisor *sv;
+    json_t *result;
+    int waits;
+    halo_reply *reply;
+    void *arg;
+};
+
+/* Filters of one stream, on their way. */
+struct change {
+    struct reload *reload;
+    char name[68];
+};
+
+static void release(struct reload *reload)
+{
+    if (--reload->waits > 0)
+        return;
+    reload->reply(reload->arg, reload->result, NULL);
+    json_decref(reload->result);
+    free(reload);
+}
+
+static void refused(struct reload *reload, const char *name, const char *why)
+{
+    json_t *set = json_object_get(reload->result, "set");
+    for (size_t i = json_array_size(set); i-- > 0;)
+        if (!strcmp(json_string_value(json_array_get(set, i)), name))
+            json_array_remove(set, i);
+    halo_log(HALO_LOG_WARNING, "reload: stream %s keeps its filters: %s", name, why);
+    sv_event(reload->sv, "refused", name, NULL, why);
+    json_array_append_new(json_object_get(reload->result, "refused"),
+                          json_sprintf("stream %s keeps its filters: %s", name, why));
+}
+
+static void on_set(void *arg, json_t *result, const struct halo_error *err)
+{
+    struct change *change = arg;
+    (void)result;
+    if (err && err->code == -ETIMEDOUT)
+        halo_log(HALO_LOG_WARNING, "reload: stream %s: %s", change->name, err->text);
+    else if (err)
+        refused(change->reload, change->name, err->text);
+    release(change->reload);
+    free(change);
+}
+
+/* Refused, it keeps the old ones, and the next reload asks again. */
+static int change_filters(struct sv_stream *stream, const struct halo_stream_settings *wanted,
+                          struct reload *reload, struct halo_error *err)
+{
+    struct change *change = calloc(1, sizeof *change);
+    if (!change)
+        return halo_fail(err, -ENOMEM, "out of memory");
+    change->reload = reload;
+    snprintf(change->name, sizeof change->name, "%s", stream->name);
+    reload->waits++;
+    struct halo_error why = {0};
+    const int ret = sv_request_set(stream, wanted->filters, wanted, on_set, change, &why);
+    if (ret < 0)
+        on_set(change, NULL, &why);
+    return 0;
+}
+
+/* Whether an engine has read other images than there are now: the same files, changed. */
+static bool has_old_masks(const struct sv_stream *stream, const struct halo_stream_settings *wanted)
+{
+    if (stream->phase != SV_IN || stream->coming)
+        return false;
+    json_t *masks = sv_masks_of(wanted);
+    const bool old = !json_equal(masks, stream->masks);
+    json_decref(masks);
+    return old;
+}
+
+static int change(struct sv_stream *stream, const struct halo_stream_settings *wanted,
+                  struct reload *reload, struct halo_error *err)
+{
+    const struct halo_stream_settings *now = stream->coming ? stream->coming : &stream->settings;
+    const enum halo_change what =
+        stream->removed ? HALO_CHANGE_REST : halo_stream_settings_compare(now, wanted);
+    /* Others that are asked for and not in force yet are not what the file says. */
+    const bool sets = stream->coming ? sv_request_waits(stream) : sv_request_sets(stream);
+    if (what == HALO_CHANGE_NONE && !sets && !has_old_masks(stream, wanted))
+        return 0;
+    const bool only_filters = what != HALO_CHANGE_REST && !stream->coming;
+    json_array_append_new(json_object_get(reload->result, only_filters ? "set" : "changed"),
+                          json_string(stream->name));
+    if (only_filters)
+        return change_filters(stream, wanted, reload, err);
+    struct halo_stream_settings *copy = sv_settings_copy(wanted, err);
+    if (!copy)
+        return -ENOMEM;
+    sv_stream_replace(stream, copy);
+    return 0;
+}
+
+static struct sv_stream *any_of_name(struct halo_supervisor *sv, const char *name)
+{
+    struct sv_stream *stream = sv->streams;
+    while (stream && strcmp(stream->name, name) != 0)
+        stream = stream->next;
+    return stream;
+}
+
+static int add(struct halo_supervisor *sv, const struct halo_stream_settings *wanted,
+               json_t *result, struct halo_error *err)
+{
+    const int ret = sv_stream_create(sv, wanted, err);
+    if (ret < 0)
+        return ret;
+    json_array_append_new(json_object_get(result, "added"), json_string(wanted->name));
+    sv_event(sv, "added", wanted->name, NULL, NULL);
+    sv_stream_step(any_of_name(sv, wanted->name));
+    return 0;
+}
+
+/* First what goes, so that its sockets and devices are free for what comes. */
+static void remove_old(struct halo_supervisor *sv, const struct halo_daemon_settings *settings,
+                       json_t *result)
+{
+    for (struct sv_stream *s = sv->streams, *next; s; s = next) {
+        next = s->next;
+        if (s->removed || find(settings, s->name))
+            continue;
+        json_array_append_new(json_object_get(result, "removed"), json_string(s->name));
+        halo_log(HALO_LOG_INFO, "stream %s: removed", s->name);
+        sv_event(sv, "removed", s->name, NULL, NULL);
+        sv_stream_remove(s);
+    }
+}
+
+static struct reload *create(struct halo_supervisor *sv, halo_reply *reply, void *arg)
+{
+    struct reload *ret = calloc(1, sizeof *ret);
+    if (!ret)
+        return NULL;
+    *ret = (struct reload){.sv = sv, .waits = 1, .reply = reply, .arg = arg};
+    ret->result = json_pack("{s:[], s:[], s:[], s:[], s:[]}", "added", "removed", "changed", "set",
+                            "refused");
+    if (ret->result)
+        return ret;
+    free(ret);
+    return NULL;
+}
+
+int halo_supervisor_reload(struct halo_supervisor *sv, struct halo_daemon_settings *settings,
+                           halo_reply *reply, void *arg, struct halo_error *err)
+{
+    if (sv->stopping)
+        return halo_fail(err, -ESHUTDOWN, "halod is stopping");
+    struct reload *reload = create(sv, reply, arg);
+    if (!reload)
+        return halo_fail(err, -ENOMEM, "out of memory");
+    remove_old(sv, settings, reload->result);
+    struct halo_error first = {0};
+    for (int i = 0; i < settings->streams; i++) {
+        const struct halo_stream_settings *wanted = &settings->stream[i];
+        struct sv_stream *stream = any_of_name(sv, wanted->name);
+        struct halo_error *of_one = first.code ? NULL : &first;
+        (void)(stream ? change(stream, wanted, reload, of_one)
+                      : add(sv, wanted, reload->result, of_one));
+    }
+    if (first.code)
+        halo_log(HALO_LOG_ERROR, "reload: %s", first.text);
+    halo_daemon_settings_destroy(sv->settings);
+    sv->settings = settings;
+    sv_event(sv, "reload", NULL, NULL, NULL);
+    release(reload);
+    return 0;
+}

@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Questions to an engine that somebody waits for. Each is answered once: by the engine, by its end,
+ * or by the clock. A change of filters that comes into force after its time still counts.
+ *
+ * A change has the texts of all chains, which become the stream's settings once it is in force. A
+ * reload's is the wish of the file: where the engine goes away meanwhile, it holds at the next
+ * start. So does one of which somebody was told that it will. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "daemon/supervisor/checks.h"
+#include "daemon/supervisor/supervisor_private.h"
+
+enum { IMAGE_MOST = 64 << 20 };
+
+static void free_request(struct sv_request *request)
+{
+    for (size_t i = 0; i < sizeof request->chain / sizeof *request->chain; i++)
+        free(request->chain[i]);
+    json_decref(request->masks);
+    free(request);
+}
+
+static void unlink_request(struct halo_supervisor *sv, struct sv_request *request)
+{
+    struct sv_request **at = &sv->requests;
+    while (*at != request)
+        at = &(*at)->next;
+    *at = request->next;
+}
+
+static void refuse(struct sv_request *request, int code, const char *why)
+{
+    halo_reply *reply = request->reply;
+    request->reply = NULL;
+    if (!reply)
+        return;
+    struct halo_error err = {0};
+    halo_fail(&err, code, "%s", why);
+    reply(request->arg, NULL, &err);
+}
+
+static void reply_with(struct sv_request *request, json_t *result)
+{
+    if (!result)
+        refuse(request, -ENOMEM, "out of memory");
+    else if (request->reply)
+        request->reply(request->arg, result, NULL);
+    json_decref(result);
+}
+
+static struct sv_request *add(struct sv_stream *stream, enum sv_request_kind kind,
+                              halo_reply *reply, void *arg)
+{
+    struct halo_supervisor *sv = stream->sv;
+    struct sv_request *request = calloc(1, sizeof *request);
+    if (!request)
+        return NULL;
+    *request = (struct sv_request){
+        .kind = kind,
+        .stream = stream,
+        .id = ++sv->next_id,
+        .deadline = sv_now(sv) + SV_REPLY_MS,
+        .reply = reply,
+        .arg = arg,
+        .next = sv->requests,
+    };
+    sv->requests = request;
+    return request;
+}
+
+/* ---- set ---- */
+
+static struct sv_request *next_set(const struct sv_stream *stream, struct sv_request *from)
+{
+    while (from && (from->kind != SV_SET || from->stream != stream))
+        from = from->next;
+    return from;
+}
+
+bool sv_request_sets(const struct sv_stream *stream)
+{
+    return next_set(stream, stream->sv->requests) != NULL;
+}
+
+static struct sv_request *waiting_set(const struct sv_stream *stream)
+{
+    struct sv_request *request = next_set(stream, stream->sv->requests);
+    while (request && !request->waits)
+        request = next_set(stream, request->next);
+    return request;
+}
+
+bool sv_request_waits(const struct sv_stream *stream)
+{
+    return waiting_set(stream) != NULL;
+}
+
+void sv_request_refuse_waiting(struct sv_stream *stream, const char *why)
+{
+    for (struct sv_request *request; (request = waiting_set(stream));) {
+        unlink_request(stream->sv, request);
+        refuse(request, -EAGAIN, why);
+        free_request(request);
+    }
+}
+
+/* All of them: the engine changes all or none. */
+static int fill_chains(struct sv_request *request, const char *filters,
+                       const struct halo_stream_settings *file)
+{
+    const struct halo_stream_settings *now = &request->stream->settings;
+    const struct sv_request *before = next_set(request->stream, request->next);
+    request->of_file = file;
+    if (!(request->chain[0] = strdup(filters)))
+        return -ENOMEM;
+    for (int i = 0; i < now->renditions; i++) {
+        const int at = file ? halo_rendition_find(file, now->rendition[i].name) : -1;
+        const char *wanted = at >= 0  ? file->rendition[at].filters
+                             : before ? before->chain[i + 1] /* what was asked for last */
+                                      : now->rendition[i].filters;
+        if (!(request->chain[i + 1] = strdup(wanted)))
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+static void swap(char **a, char **b)
+{
+    char *kept = *a;
+    *a = *b;
+    *b = kept;
+}
+
+static void set_is_in_force(struct sv_stream *stream, struct sv_request *request)
+{
+    struct halo_stream_settings *now = &stream->settings;
+    swap(&now->filters, &request->chain[0]);
+    for (int i = 0; i < now->renditions; i++)
+        swap(&now->rendition[i].filters, &request->chain[i + 1]);
+    json_decref(stream->masks);
+    stream->masks = json_incref(request->masks);
+    sv_feed_forget(stream);
+    halo_log(HALO_LOG_INFO, "stream %s: filters are now %s", stream->name, now->filters);
+    sv_event(stream->sv, "set", stream->name, NULL, now->filters);
+    reply_with(request, json_pack("{s:s, s:s}", "name", stream->name, "filters", now->filters));
+}
+
+static int send_set(struct sv_stream *stream, struct sv_request *request)
+{
+    json_t *chains = json_array(), *message = sv_do("set", stream);
+    request->masks = json_array();
+    for (int i = 0; i <= stream->settings.renditions; i++) {
+        json_array_append_new(chains, json_string(request->chain[i]));
+        sv_masks_add(request->masks, request->chain[i]);
+    }
+    sv_masks_send(stream->engine, request->masks);
+    json_object_set_new(message, "id", json_integer((json_int_t)request->id));
+    json_object_set_new(message, "chains", chains);
+    return sv_engine_send(stream->engine, message);
+}
+
+/* Nobody is there: they are in force for whatever comes. */
+static int set_at_once(struct sv_stream *stream, struct sv_request *request)
+{
+    char *coming = stream->coming ? strdup(request->chain[0]) : NULL;
+    if (stream->coming && !coming)
+        return -ENOMEM;
+    if (coming) {
+        swap(&stream->coming->filters, &coming);
+        free(coming);
+    }
+    set_is_in_force(stream, request);
+    return 0;
+}
+
+/* To the engine. One that is to let go of the stream still writes files under the old filters, and
+ * to URLs: that is waited for. */
+static int pass_on(struct sv_stream *stream, struct sv_request *request)
+{
+    if (stream->phase == SV_IN)
+        return send_set(stream, request);
+    request->waits = stream->phase == SV_LEAVING;
+    return request->waits ? 0 : -EPIPE;
+}
+
+int sv_request_set(struct sv_stream *stream, const char *filters,
+                   const struct halo_stream_settings *file, halo_reply *reply, void *arg,
+                   struct halo_error *err)
+{
+    /* Those that they are for. */
+    const struct halo_stream_settings *next = stream->coming ? stream->coming : &stream->settings;
+    int ret = halo_checks.filters(filters, (enum halo_privacy)next->privacy, err);
+    if (ret == 0 && !next->region_feed.on)
+        ret = halo_checks.feed(filters, err);
+    if (ret == 0)
+        ret = halo_checks.coverage(filters, next, err);
+    if (ret < 0)
+        return ret;
+    struct sv_request *request = add(stream, SV_SET, reply, arg);
+    if (!request)
+        return halo_fail(err, -ENOMEM, "out of memory");
+    int done = fill_chains(request, filters, file);
+    if (done == 0)
+        done = pass_on(stream, request);
+    if (done == 0)
+        return 0;
+    unlink_request(stream->sv, request);
+    if (done == -EPIPE) {
+        sv_ring_close_all(stream, true); /* of an engine that is as good as gone */
+        sv_request_fail_all(stream, "other filters were set meanwhile");
+        done = set_at_once(stream, request);
+    }
+    free_request(request);
+    return done == 0 ? 0 : halo_fail(err, done, "the filters cannot be sent: %s", strerror(-done));
+}
+
+/* ---- controls of a camera ---- */
+
+static void control_is_set(struct sv_stream *stream, struct sv_request *request)
+{
+    struct halo_capture_settings *capture = &stream->settings.capture;
+    char what[100], *all = halo_controls_put(capture->controls, request->control, request->value);
+    if (!all) {
+        refuse(request, -ENOMEM, "out of memory");
+        return;
+    }
+    free(capture->controls);
+    capture->controls = all;
+    snprintf(what, sizeof what, "%s=%" PRId64, request->control, request->value);
+    halo_log(HALO_LOG_INFO, "stream %s: its camera has %s", stream->name, what);
+    sv_event(stream->sv, "control", stream->name, NULL, what);
+    reply_with(request, json_pack("{s:s}", "name", stream->name));
+}
+
+int sv_request_control(struct sv_stream *stream, const char *control, int64_t value,
+                       halo_reply *reply, void *arg, struct halo_error *err)
+{
+    if (!halo_is_camera(stream->settings.input))
+        return halo_fail_usage(err, "the input of '%s' is no camera", stream->name);
+    if (!halo_is_name(control, strlen(control)))
+        return halo_fail_usage(err, "controls have names such as brightness: see halod devices");
+    struct sv_request *request = add(stream, SV_CONTROL, reply, arg);
+    if (!request)
+        return halo_fail(err, -ENOMEM, "out of memory");
+    snprintf(request->control, sizeof request->control, "%s", control);
+    request->value = value;
+    json_t *message = sv_do("control", stream);
+    json_object_set_new(message, "id", json_integer((json_int_t)request->id));
+    json_object_set_new(message, "control", json_string(control));
+    json_object_set_new(message, "value", json_integer((json_int_t)value));
+    if (stream->phase == SV_IN && sv_engine_send(stream->engine, message) == 0)
+        return 0;
+    if (stream->phase != SV_IN)
+        json_decref(message);
+    unlink_request(stream->sv, request);
+    control_is_set(stream, request); /* when it is opened */
+    free_request(request);
+    return 0;
+}
+
+/* ---- snapshot ---- */
+
+int sv_request_snapshot(struct sv_stream *stream, const char *format, halo_reply *reply, void *arg,
+                        struct halo_error *err)
+{
+    if (strcmp(format, "png") != 0 && strcmp(format, "jpg") != 0)
+        return halo_fail_usage(err, "a snapshot is png or jpg, not '%s'", format);
+    if (stream->phase != SV_IN)
+        return halo_fail(err, -EAGAIN, "stream '%s' is not running", stream->name);
+    struct sv_request *request = add(stream, SV_SNAPSHOT, reply, arg);
+    if (!request)
+        return halo_fail(err, -ENOMEM, "out of memory");
+    snprintf(request->format, sizeof request->format, "%s", format);
+    json_t *message = sv_do("snapshot", stream);
+    json_object_set_new(message, "id", json_integer((json_int_t)request->id));
+    json_object_set_new(message, "format", json_string(format));
+    if (sv_engine_send(stream->engine, message) == 0)
+        return 0;
+    unlink_request(stream->sv, request);
+    free_request(request);
+    return halo_fail(err, -EAGAIN, "the engine of '%s' is away", stream->name);
+}
+
+/* Bytes of an image in sealed memory, so that nobody changes it while it is read; or -1. */
+static int64_t image_size(int fd)
+{
+    const int seals = fcntl(fd, F_GET_SEALS), wanted = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
+    struct stat found;
+    if (seals < 0 || (seals & wanted) != wanted || fstat(fd, &found) < 0)
+        return -1;
+    return found.st_size > 0 && found.st_size <= IMAGE_MOST ? found.st_size : -1;
+}
+
+static void answer_snapshot(struct sv_request *request, int fd)
+{
+    const int64_t size = fd < 0 ? -1 : image_size(fd);
+    if (size < 0)
+        refuse(request, -EPROTO, "the engine sent no image");
+    else
+        reply_with(request, json_pack("{s:s, s:I, s:i}", "format", request->format, "size",
+                                      (json_int_t)size, "fd", fd));
+}
+
+/* ---- ends ---- */
+
+static void take_answer(struct sv_stream *stream, struct sv_request *request, const char *why,
+                        int fd)
+{
+    if (why)
+        refuse(request, -EIO, why);
+    else if (request->kind == SV_SET)
+        set_is_in_force(stream, request);
+    else if (request->kind == SV_CONTROL)
+        control_is_set(stream, request);
+    else
+        answer_snapshot(request, fd);
+}
+
+void sv_request_answer(struct sv_stream *stream, enum sv_request_kind kind, uint64_t id,
+                       const char *why, int fd)
+{
+    struct sv_request *request = stream->sv->requests;
+    while (request && (request->id != id || request->stream != stream ||
+                       (request->kind != kind && !(request->kind == SV_CONTROL && kind == SV_SET))))
+        request = request->next;
+    if (request) {
+        unlink_request(stream->sv, request);
+        take_answer(stream, request, why, fd);
+        free_request(request);
+    }
+    if (fd >= 0)
+        close(fd);
+}
+
+/* At the next start: the file says so, or somebody was told that they come with the next
+ * picture. */
+static bool holds(const struct sv_request *request)
+{
+    const struct sv_stream *stream = request->stream;
+    if (request->kind != SV_SET || stream->removed || stream->sv->stopping)
+        return false;
+    return request->waits || ((request->of_file || !request->reply) && !stream->coming);
+}
+
+void sv_request_fail_all(struct sv_stream *stream, const char *why)
+{
+    bool held = false; /* the latest comes first */
+    struct sv_request **at = &stream->sv->requests;
+    while (*at) {
+        struct sv_request *request = *at;
+        if (request->stream != stream) {
+            at = &request->next;
+            continue;
+        }
+        *at = request->next;
+        if (!held && holds(request) && set_at_once(stream, request) == 0)
+            held = true;
+        else
+            refuse(request, -EAGAIN,
+                   held && request->kind == SV_SET ? "other filters were set meanwhile" : why);
+        free_request(request);
+        at = &stream->sv->requests; /* who was told may have asked again */
+    }
+}
+
+void sv_request_tick(struct halo_supervisor *sv)
+{
+    const uint64_t now = sv_now(sv);
+    for (struct sv_request *r = sv->requests, *next; r; r = next) {
+        next = r->next;
+        if (now < r->deadline)
+            continue;
+        if (r->kind == SV_SET) { /* kept until the engine has said what became of it */
+            refuse(r, -ETIMEDOUT,
+                   r->waits ? "the stream has not ended in time: it begins again with these filters"
+                            : "no picture came in time: the filters change when the next one does");
+            continue;
+        }
+        unlink_request(sv, r);
+        refuse(r, -ETIMEDOUT,
+               r->kind == SV_CONTROL ? "the camera has not answered in time"
+                                     : "no picture came in time");
+        free_request(r);
+    }
+}

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * The supervisor as JSON: docs/control.md lists the fields. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/daemon_tables.h"
+#include "config/run.h"
+#include "daemon/supervisor/supervisor_private.h"
+#include "kernels/clock.h"
+#include "pipeline/output/output.h"
+
+static void set_text(json_t *to, const char *key, const char *text)
+{
+    json_object_set_new(to, key, json_string(text ? text : ""));
+}
+
+static void set_number(json_t *to, const char *key, int64_t number)
+{
+    json_object_set_new(to, key, json_integer(number));
+}
+
+static void set_hidden(json_t *to, const char *key, const char *url)
+{
+    char *text = url ? halo_hide_secrets(url) : NULL;
+    set_text(to, key, text);
+    free(text);
+}
+
+/* ---- outputs ---- */
+
+static void add_written(json_t *to, const struct halo_link_output *output)
+{
+    static const char *const states[] = {
+        [HALO_OUTPUT_IDLE] = "idle",
+        [HALO_OUTPUT_WRITING] = "writing",
+        [HALO_OUTPUT_FAILED] = "failed",
+    };
+    set_text(to, "state", states[output->state]);
+    set_text(to, "why", output->why);
+    set_text(to, "path", output->path);
+    set_number(to, "packets", output->packets);
+    set_number(to, "bytes", output->bytes);
+    set_number(to, "dropped_packets", output->dropped);
+    set_number(to, "segments", output->segments);
+    set_number(to, "failures", output->failures);
+}
+
+static json_t *output_status(const struct sv_stream *stream, int index)
+{
+    const struct halo_output_settings *output = &stream->settings.output[index];
+    json_t *to = NULL;
+    if (stream->viewers[index])
+        to = halo_viewers_status(stream->viewers[index]);
+    if (stream->camera[index] && halo_camera_out_is_of(stream->camera[index], output))
+        to = halo_camera_out_status(stream->camera[index]);
+    if (!to)
+        to = json_object();
+    set_text(to, "kind", halo_output_places[output->kind].key);
+    if (output->kind != HALO_OUTPUT_NULL)
+        set_hidden(to, "target", output->target);
+    if (output->rendition)
+        set_text(to, "rendition", output->rendition);
+    const int encoding = stream->open ? stream->of[index] : -1;
+    if (encoding >= 0 && stream->outlet[encoding].why[0])
+        set_text(to, "encoding_failed", stream->outlet[encoding].why);
+    const bool written = output->kind == HALO_OUTPUT_FILE || output->kind == HALO_OUTPUT_URL;
+    if (written && index < stream->stats.outputs)
+        add_written(to, &stream->stats.output[index]);
+    return to;
+}
+
+/* Who takes anything of it, HTTP's clients too. */
+static int count_takers(const struct sv_stream *stream, bool *ret_card)
+{
+    int count = 0;
+    *ret_card = false;
+    for (int i = 0; stream->open && i < stream->encodings; i++) {
+        struct halo_feed_stats stats;
+        if (!stream->outlet[i].feed)
+            continue;
+        halo_feed_stats(stream->outlet[i].feed, &stats);
+        count += stats.takers;
+        *ret_card |= stats.takers > 0 && stats.card;
+    }
+    return count;
+}
+
+/* ---- streams ---- */
+
+static void add_place(json_t *to, const struct sv_stream *stream)
+{
+    const uint64_t now = sv_now(stream->sv);
+    bool card;
+    set_text(to, "state", sv_state_names[stream->state]);
+    char lack[HALO_LACK_WORDS + 32];
+    sv_lack_words(stream, lack, sizeof lack);
+    set_text(to, "why", stream->why[0] ? stream->why : lack);
+    set_text(to, "engine", stream->engine ? stream->engine->name : "");
+    set_number(to, "restarts", stream->starts > 1 ? stream->starts - 1 : 0);
+    json_object_set_new(to, "uptime_s",
+                        json_real(stream->started ? (double)(now - stream->started) / 1e3 : 0));
+    set_number(to, "viewers", count_takers(stream, &card));
+    json_object_set_new(to, "card", json_boolean(card));
+    json_object_set_new(to, "recording", json_boolean(stream->recording));
+    json_object_set_new(to, "overloaded", json_boolean(stream->state == SV_OVERLOADED));
+    json_object_set_new(to, "cpu_instead", json_boolean(stream->on_cpu));
+}
+
+/* Where its engine is; what its memory holds as that told last, or its number alone. */
+static json_t *gpu_of(const struct sv_stream *stream)
+{
+    const struct sv_engine *engine = stream->engine;
+    if (!engine || engine->gpu < 0)
+        return json_null();
+    for (int i = 0; i < engine->gpus; i++)
+        if (engine->gpu_memory[i].number == engine->gpu)
+            return halo_link_gpu_write(&engine->gpu_memory[i]);
+    return json_pack("{s:i}", "number", engine->gpu);
+}
+
+static json_t *stream_status(const struct sv_stream *stream)
+{
+    json_t *to = halo_link_stats_numbers(&stream->stats);
+    set_text(to, "name", stream->name);
+    set_hidden(to, "input", stream->settings.input);
+    set_text(to, "filters", stream->settings.filters);
+    set_text(to, "privacy", halo_privacy_names[stream->settings.privacy]);
+    if (!stream->stats.backend[0])
+        set_text(to, "backend",
+                 stream->on_cpu ? "cpu" : halo_run_backends[stream->settings.backend]);
+    json_object_set_new(to, "degraded", halo_lacks_write(stream->lack));
+    json_object_set_new(to, "gpu", gpu_of(stream));
+    if (stream->settings.region_feed.on)
+        json_object_set_new(to, "region_feed", sv_regions_status(stream));
+    add_place(to, stream);
+    json_t *renditions = json_object(), *outputs = json_array(), *parts = json_object();
+    const struct halo_coverage *coverage = stream->stats.coverage;
+    for (int i = 0; i < stream->settings.renditions; i++) {
+        const char *name = stream->settings.rendition[i].name;
+        set_text(renditions, name, stream->settings.rendition[i].filters);
+        if (coverage[i + 1].known)
+            json_object_set_new(parts, name, halo_coverage_write(&coverage[i + 1]));
+    }
+    if (coverage[0].known)
+        json_object_set_new(to, "coverage", halo_coverage_write(&coverage[0]));
+    json_object_set_new(to, "rendition_coverage", parts);
+    for (int i = 0; i < stream->settings.outputs; i++)
+        json_array_append_new(outputs, output_status(stream, i));
+    json_object_set_new(to, "renditions", renditions);
+    json_object_set_new(to, "outputs", outputs);
+    return to;
+}
+
+static json_t *engine_status(const struct sv_engine *engine)
+{
+    static const char *const states[] = {"starting", "running", "paused"};
+    json_t *to = json_object(), *streams = json_array();
+    set_text(to, "name", engine->name);
+    set_text(to, "state", states[engine->state]);
+    set_text(to, "why", engine->state == SV_ENGINE_RUNNING ? "" : engine->why);
+    set_text(to, "last_failure", engine->why);
+    set_number(to, "pid", engine->process ? engine->process->handle.pid : 0);
+    set_number(to, "restarts", engine->restarts);
+    set_number(to, "device_failures", engine->device_failures);
+    set_number(to, "ignored_messages", engine->ignored);
+    json_object_set_new(to, "gpus", halo_link_gpus_write(engine->gpu_memory, engine->gpus));
+    for (const struct sv_stream *s = engine->sv->streams; s; s = s->next)
+        if (s->engine == engine)
+            json_array_append_new(streams, json_string(s->name));
+    json_object_set_new(to, "streams", streams);
+    return to;
+}
+
+json_t *halo_supervisor_status(const struct halo_supervisor *sv)
+{
+    json_t *streams = json_array(), *engines = json_array();
+    for (const struct sv_stream *s = sv->streams; s; s = s->next)
+        if (!s->removed)
+            json_array_append_new(streams, stream_status(s));
+    for (const struct sv_engine *e = sv->engines; e; e = e->next)
+        json_array_append_new(engines, engine_status(e));
+    return json_pack("{s:o, s:o, s:f, s:i}", "streams", streams, "engines", engines, "since",
+                     sv->since, "abandoned", sv->abandoned);
+}
+
+json_t *halo_supervisor_stream(struct halo_supervisor *sv, const char *name, struct halo_error *err)
+{
+    const struct sv_stream *stream = sv_stream_find(sv, name, err);
+    return stream ? stream_status(stream) : NULL;
+}
+
+/* ---- events ---- */
+
+void sv_event(struct halo_supervisor *sv, const char *event, const char *stream, const char *state,
+              const char *why)
+{
+    if (!sv->listeners)
+        return;
+    json_t *to = json_object();
+    json_object_set_new(to, "time", json_real(halo_unix_time()));
+    set_text(to, "event", event);
+    set_text(to, strcmp(event, "engine") ? "stream" : "engine", stream);
+    set_text(to, "state", state);
+    set_text(to, "why", why);
+    for (struct halo_listener *l = sv->listeners, *next; l; l = next) {
+        next = l->next;
+        l->event(l, to);
+    }
+    json_decref(to);
+}

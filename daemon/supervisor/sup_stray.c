@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * What engines do that no engine does: messages that make no sense, and a hand on the control
+ * socket. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "daemon/supervisor/supervisor_private.h"
+
+void sv_process_strays(struct sv_process *process, const char *what)
+{
+    const uint64_t now = sv_now(process->sv);
+    struct sv_engine *engine = process->engine;
+    if (!engine)
+        return;
+    engine->ignored++;
+    if (now - process->senseless_since >= SV_STRAYS_MS) {
+        process->senseless = 0;
+        process->senseless_since = now;
+    }
+    if (process->senseless++ == 0)
+        halo_log(HALO_LOG_WARNING, "engine %s (process %d) %s: ignored", engine->name,
+                 process->handle.pid, what);
+    if (process->senseless <= SV_STRAYS_MOST)
+        return;
+    char why[160];
+    snprintf(why, sizeof why, "it %s, more than %d times in a minute", what, (int)SV_STRAYS_MOST);
+    sv_engine_lost(engine, why, false);
+}
+
+/* ---- the control socket ---- */
+
+void sv_process_remember(struct halo_supervisor *sv, pid_t pid)
+{
+    pid_t *dead = realloc(sv->dead, ((size_t)sv->deads + 1) * sizeof *dead);
+    if (!dead)
+        return;
+    sv->dead = dead;
+    sv->dead[sv->deads++] = pid;
+}
+
+void halo_supervisor_forget_dead(struct halo_supervisor *sv)
+{
+    sv->deads = 0;
+}
+
+/* 0: nobody knows. */
+static pid_t parent_of(pid_t pid)
+{
+    char path[32], text[256];
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const ssize_t size = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+    int parent = 0;
+    if (fd >= 0)
+        close(fd);
+    text[size > 0 ? size : 0] = '\0';
+    const char *name_end = strrchr(text, ')'); /* a name may have any signs */
+    return name_end && sscanf(name_end, ") %*c %d", &parent) == 1 ? parent : 0;
+}
+
+static bool was_engine(const struct halo_supervisor *sv, pid_t pid)
+{
+    for (int i = 0; i < sv->deads; i++)
+        if (sv->dead[i] == pid)
+            return true;
+    return false;
+}
+
+static struct sv_process *process_of(const struct halo_supervisor *sv, pid_t pid)
+{
+    struct sv_process *process = sv->processes;
+    while (process && process->handle.pid != pid)
+        process = process->next;
+    return process;
+}
+
+bool halo_supervisor_is_engine(struct halo_supervisor *sv, pid_t pid)
+{
+    enum { MOST_PARENTS = 64 };
+    for (int i = 0; i < MOST_PARENTS && pid > 1 && pid != getpid(); i++, pid = parent_of(pid)) {
+        struct sv_process *process = process_of(sv, pid);
+        if (!process && !was_engine(sv, pid))
+            continue;
+        if (process && process->engine)
+            sv_process_strays(process, "wants to control halod");
+        else
+            halo_log(HALO_LOG_WARNING,
+                     "an engine that is over (process %d) wants to control halod: refused",
+                     (int)pid);
+        return true;
+    }
+    return false;
+}

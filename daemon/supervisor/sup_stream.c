@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * A stream between what it is wanted to be and where it is.
+ *
+ *          enter            leave          gone
+ *   OUT ----------> IN ------------> LEAVING ----> OUT
+ *    ^               |                  |
+ *    +---------------+------------------+  its engine died
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/run.h"
+#include "daemon/supervisor/supervisor_private.h"
+
+const char *const sv_state_names[] = {"starting", "running", "overloaded", "waiting", "restarting",
+                                      "ended",    "failed",  "stopped",    "disabled"};
+
+/* ---- states ---- */
+
+static enum halo_log_level level_of(enum sv_state state)
+{
+    return state == SV_FAILED ? HALO_LOG_ERROR
+           : state == SV_WAITING || state == SV_RESTARTING || state == SV_OVERLOADED
+               ? HALO_LOG_WARNING
+               : HALO_LOG_INFO;
+}
+
+void sv_stream_state(struct sv_stream *stream, enum sv_state state, const char *why)
+{
+    why = why ? why : "";
+    if (stream->state == state && !strcmp(stream->why, why))
+        return;
+    const uint64_t now = sv_now(stream->sv);
+    if (state == SV_RUNNING && !sv_stream_is_up(stream))
+        stream->started = stream->backoff.good_since = now;
+    else if (state != SV_RUNNING && state != SV_OVERLOADED && state != SV_WAITING)
+        stream->started = 0;
+    stream->state = state;
+    stream->in_line = false;
+    if (state == SV_RUNNING || state == SV_STOPPED || state == SV_ENDED || state == SV_DISABLED) {
+        stream->no_memory[0] = '\0';
+        stream->no_room = false;
+    }
+    if (state == SV_RUNNING && stream->engine)
+        stream->engine->room_after = 0; /* where this one fits the next may, too */
+    snprintf(stream->why, sizeof stream->why, "%s", why);
+    halo_log(level_of(state), "stream %s: %s%s%s", stream->name, sv_state_names[state],
+             why[0] ? ": " : "", why);
+    sv_event(stream->sv, "state", stream->name, sv_state_names[state], why);
+}
+
+/* It is over, and stays over until somebody starts it. */
+static void rest(struct sv_stream *stream, enum sv_state state, const char *why)
+{
+    stream->wanted = false;
+    sv_stream_state(stream, state, why);
+}
+
+void sv_stream_ended(struct sv_stream *stream)
+{
+    if (stream->settings.restart == HALO_RESTART_ALWAYS) {
+        stream->again = true;
+        stream->backoff.not_before = sv_now(stream->sv) + SV_BACKOFF_MS;
+        sv_stream_state(stream, SV_RESTARTING, "its input has ended");
+    } else {
+        rest(stream, SV_ENDED, "");
+    }
+    sv_stream_step(stream);
+}
+
+static void fail(struct sv_stream *stream, const char *why)
+{
+    if (stream->settings.restart == HALO_RESTART_NEVER)
+        rest(stream, SV_FAILED, why);
+    else
+        sv_stream_state(stream, SV_RESTARTING, why);
+}
+
+void sv_stream_failed(struct sv_stream *stream, const char *why)
+{
+    stream->again = stream->phase == SV_IN;
+    sv_backoff_failed(&stream->backoff, sv_now(stream->sv));
+    fail(stream, why);
+    if (stream->phase == SV_IN)
+        sv_stream_step(stream);
+}
+
+static void leave_rings(struct sv_stream *stream, const char *why)
+{
+    sv_ring_close_all(stream, true);
+    sv_request_fail_all(stream, why);
+    stream->phase = SV_OUT;
+    stream->stats.rate = 0;
+    stream->stats.backend[0] = '\0'; /* nobody filters now */
+    stream->stats.outputs = 0;       /* nor writes them */
+    memset(stream->stats.lack, 0, sizeof stream->stats.lack);
+    for (int i = 0; i < stream->encodings; i++)
+        stream->outlet[i].why[0] = '\0';
+    sv_lack_look(stream);
+    sv_regions_forget(stream);
+}
+
+void sv_stream_lost(struct sv_stream *stream, const char *why)
+{
+    leave_rings(stream, why);
+    if (stream->wanted)
+        fail(stream, why);
+}
+
+void sv_stream_gone(struct sv_stream *stream)
+{
+    if (stream->phase != SV_LEAVING)
+        return; /* nobody asked it to go: its engine's next words will tell */
+    leave_rings(stream, "the stream was stopped");
+    sv_stream_step(stream);
+}
+
+/* ---- steps ---- */
+
+static void leave(struct sv_stream *stream)
+{
+    stream->phase = SV_LEAVING;
+    stream->phase_since = sv_now(stream->sv);
+    sv_engine_send(stream->engine, sv_do("stop", stream));
+}
+
+/* A number means what is there when it is next opened. */
+static void forget_camera(struct sv_stream *stream)
+{
+    free(stream->camera_is);
+    stream->camera_is = NULL;
+}
+
+static void take_coming(struct sv_stream *stream)
+{
+    const char *before = stream->settings.input, *now = stream->coming->input;
+    if (!before || !now || strcmp(before, now) != 0)
+        forget_camera(stream);
+    sv_feed_close(stream, "its settings have changed");
+    halo_stream_settings_finish(&stream->settings);
+    stream->settings = *stream->coming;
+    free(stream->coming);
+    stream->coming = NULL;
+    stream->engine = NULL; /* may be another one now */
+    stream->backoff = (struct sv_backoff){0};
+}
+
+static char *write_settings(const struct sv_stream *stream)
+{
+    struct halo_stream_settings now = stream->settings; /* its strings are borrowed */
+    if (stream->on_cpu) {
+        for (now.backend = 0; strcmp(halo_run_backends[now.backend], "cpu") != 0;)
+            now.backend++;
+        now.hwaccel = HALO_HWACCEL_NONE;
+    } else if (stream->engine->gpu >= 0) {
+        now.gpu = stream->engine->gpu;
+    }
+    return halo_stream_settings_write(&now);
+}
+
+static int send_start(struct sv_stream *stream)
+{
+    char *text = write_settings(stream);
+    json_t *message = sv_do("start", stream);
+    json_object_set_new(message, "settings", json_string(text ? text : ""));
+    free(text);
+    json_decref(stream->masks);
+    stream->masks = sv_masks_of(&stream->settings);
+    sv_masks_send(stream->engine, stream->masks);
+    if (stream->camera_is)
+        json_object_set_new(message, "camera", json_string(stream->camera_is));
+    const int ret = sv_engine_send(stream->engine, message);
+    if (ret >= 0)
+        sv_hooks_give(stream->engine->process, stream);
+    return ret;
+}
+
+void sv_stream_tell_recording(struct sv_stream *stream)
+{
+    json_t *message = sv_do("record", stream);
+    json_object_set_new(message, "on", json_boolean(stream->recording));
+    sv_engine_send(stream->engine, message);
+}
+
+static void enter(struct sv_stream *stream)
+{
+    const int ret = send_start(stream);
+    if (ret == -EMSGSIZE)
+        rest(stream, SV_FAILED, "its settings are too long for an engine");
+    if (ret < 0)
+        return; /* the engine is about to be lost, and it comes again */
+    stream->phase = SV_IN;
+    stream->phase_since = sv_now(stream->sv);
+    stream->starts++;
+    memset(&stream->stats, 0, sizeof stream->stats);
+    if (stream->settings.privacy == HALO_PRIVACY_OFF)
+        halo_log(HALO_LOG_WARNING, "stream %s: privacy off: raw pictures may leave it",
+                 stream->name);
+    sv_stream_state(stream, SV_STARTING, "");
+    sv_feed_watch_all(stream);
+    if (!stream->recording)
+        sv_stream_tell_recording(stream);
+}
+
+/* On no engine, and wanted on one. */
+static void try_to_enter(struct sv_stream *stream)
+{
+    if (sv_now(stream->sv) < stream->backoff.not_before)
+        return;
+    struct halo_error err = {0};
+    if (sv_feed_open(stream, &err) < 0) {
+        sv_stream_failed(stream, err.text);
+        return;
+    }
+    if (!stream->engine)
+        stream->engine = sv_engine_choose(stream);
+    if (!stream->engine)
+        return;
+    if (sv_engine_is_ready(stream->engine) && sv_suspect_may_enter(stream) &&
+        sv_lack_may_enter(stream))
+        enter(stream);
+    else
+        sv_engine_step(stream->engine);
+}
+
+void sv_stream_step(struct sv_stream *stream)
+{
+    if (stream->sv->stopping)
+        return;
+    const bool stays = stream->wanted && !stream->removed && !stream->coming && !stream->again;
+    if (stream->phase == SV_LEAVING)
+        return; /* gone comes, or the end of the engine */
+    if (stream->phase == SV_IN) {
+        if (!stays)
+            leave(stream);
+        return;
+    }
+    if (stream->again)
+        stream->engine = NULL; /* may be another one now */
+    stream->again = false;
+    if (stream->removed) {
+        sv_stream_destroy(stream);
+        return;
+    }
+    if (stream->coming)
+        take_coming(stream);
+    if (stream->wanted) {
+        try_to_enter(stream);
+        return;
+    }
+    stream->engine = NULL;
+    if (stream->state == SV_FAILED && stream->settings.on_error != HALO_ON_ERROR_STOP)
+        return;
+    sv_feed_close(stream, stream->state == SV_ENDED ? "it has ended" : "it was stopped");
+    sv_camera_close(stream);
+}
+
+/* ---- wishes ---- */
+
+/* What it met so far is over. */
+static void forgive(struct sv_stream *stream)
+{
+    stream->on_cpu = stream->for_memory = stream->no_room = stream->apart = false;
+    sv_suspect_forget(stream);
+}
+
+void sv_stream_start(struct sv_stream *stream)
+{
+    if (stream->wanted && stream->state != SV_RESTARTING)
+        return;
+    stream->wanted = true;
+    forgive(stream);
+    stream->backoff = (struct sv_backoff){0};
+    sv_stream_state(stream, SV_STARTING, "");
+    sv_stream_step(stream);
+}
+
+void sv_stream_stop(struct sv_stream *stream)
+{
+    rest(stream, SV_STOPPED, "");
+    forget_camera(stream);
+    sv_stream_step(stream);
+}
+
+void sv_stream_again(struct sv_stream *stream)
+{
+    if (!stream->wanted) {
+        sv_stream_start(stream);
+        return;
+    }
+    stream->again = stream->phase == SV_IN;
+    forget_camera(stream);
+    forgive(stream);
+    stream->backoff = (struct sv_backoff){0};
+    if (stream->phase == SV_OUT)
+        stream->engine = NULL;
+    sv_stream_state(stream, SV_RESTARTING, "asked for");
+    sv_stream_step(stream);
+}
+
+void sv_stream_remove(struct sv_stream *stream)
+{
+    stream->removed = true;
+    sv_feed_close(stream, "it was removed");
+    sv_camera_close(stream);
+    sv_stream_step(stream);
+}
+
+void sv_stream_replace(struct sv_stream *stream, struct halo_stream_settings *settings)
+{
+    sv_settings_free(stream->coming);
+    stream->coming = settings;
+    sv_request_refuse_waiting(stream, "other settings came meanwhile");
+    stream->removed = false;
+    stream->wanted = settings->enabled;
+    forgive(stream);
+    sv_feed_close(stream, "its settings have changed");
+    if (stream->wanted)
+        sv_stream_state(stream, SV_RESTARTING, "its settings have changed");
+    else
+        sv_stream_state(stream, SV_DISABLED, "");
+    sv_stream_step(stream);
+}
+
+/* ---- numbers ---- */
+
+/* How it gets on is for status; the log has the first word of it. One that runs has to wait, too,
+ * where it opens its source again. */
+static void look_at_turn(struct sv_stream *stream)
+{
+    const int64_t turn = stream->stats.turn;
+    const bool starts = stream->state == SV_STARTING, in_line = stream->in_line;
+    char why[100] = "";
+    if (turn)
+        snprintf(why, sizeof why, "waiting for its turn to %s (%" PRId64 " before it)",
+                 starts ? "start" : "go on", turn - 1);
+    if (turn && ((starts && !stream->why[0]) || sv_stream_is_up(stream))) {
+        sv_stream_state(stream, starts ? SV_STARTING : SV_WAITING, why);
+        stream->in_line = !starts;
+    } else if (starts || (turn && in_line)) {
+        snprintf(stream->why, sizeof stream->why, "%s", why);
+    } else if (in_line) {
+        sv_stream_state(stream, SV_RUNNING, "");
+    }
+}
+
+void sv_stream_stats(struct sv_stream *stream, const json_t *from)
+{
+    halo_link_stats_read(&stream->stats, from);
+    look_at_turn(stream);
+    sv_lack_look(stream);
+    sv_regions_look(stream);
+    sv_files_look(stream);
+}

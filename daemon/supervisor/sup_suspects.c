@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * The search for the stream that ends engines (suspects.h): who takes part, and what is said. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "daemon/supervisor/supervisor_private.h"
+
+bool sv_suspect_may_enter(const struct sv_stream *stream)
+{
+    const struct sv_process *process = stream->engine->process;
+    return !process || process->started >= stream->moved ||
+           sv_now(stream->sv) - stream->moved >= SV_SETTLE_MS;
+}
+
+void sv_suspect_forget(struct sv_stream *stream)
+{
+    stream->suspect = (struct halo_suspect){.device = stream->suspect.device};
+}
+
+/* Of those that share engines; the caller frees it. NULL: there are none, or no memory. */
+static struct halo_suspect **collect(struct halo_supervisor *sv, int *ret_count)
+{
+    int count = 0;
+    for (const struct sv_stream *s = sv->streams; s; s = s->next)
+        count++;
+    struct halo_suspect **ret = count ? calloc((size_t)count, sizeof *ret) : NULL;
+    *ret_count = 0;
+    for (struct sv_stream *s = sv->streams; s && ret; s = s->next)
+        if (s->wanted && !sv_stream_has_own_engine(s))
+            ret[(*ret_count)++] = &s->suspect;
+    return ret;
+}
+
+static void say(const struct sv_engine *engine, enum halo_verdict verdict)
+{
+    int moved = 0;
+    struct halo_supervisor *sv = engine->sv;
+    for (const struct sv_stream *s = sv->streams; s; s = s->next) {
+        moved += s->engine == engine && s->suspect.moved;
+        if (s->engine != engine || !s->suspect.blamed || verdict != HALO_VERDICT_FOUND)
+            continue;
+        halo_log(HALO_LOG_WARNING, "stream %s: engines ended when it was active: is kept apart",
+                 s->name);
+        sv_event(sv, "alone", s->name, NULL, "engines ended when it was active");
+    }
+    if (verdict == HALO_VERDICT_HALVED)
+        halo_log(HALO_LOG_WARNING,
+                 "engine %s: ended %d times: %d of its %d streams go to another engine, to find "
+                 "the one that is the reason",
+                 engine->name, HALO_SUSPECT_DEATHS, moved, sv_engine_streams(engine));
+    if (verdict == HALO_VERDICT_SHARED)
+        halo_log(HALO_LOG_WARNING, "engine %s: no stream is the reason why engines end",
+                 engine->name);
+}
+
+void sv_suspect_engine_died(struct sv_engine *engine, const struct sv_stream *first,
+                            const char *asker)
+{
+    struct halo_supervisor *sv = engine->sv;
+    int count;
+    struct halo_suspect **all = collect(sv, &count), *one = NULL;
+    if (!all)
+        return;
+    for (struct sv_stream *s = sv->streams; s; s = s->next)
+        if (s->suspect.active && !strcmp(s->name, asker))
+            one = &s->suspect;
+    say(engine, halo_suspects_died(all, count, first->suspect.device, first->suspect.extra, one,
+                                   sv_now(sv)));
+    free(all);
+    for (struct sv_stream *s = sv->streams; s; s = s->next) {
+        if (s->engine == engine && s->suspect.moved) {
+            s->engine = NULL;
+            s->moved = sv_now(sv);
+        }
+        s->suspect.moved = s->suspect.active = false;
+    }
+}

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * The supervisor's life, its clock, and what others may ask for. */
+#include "daemon/supervisor/supervisor.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "daemon/supervisor/supervisor_private.h"
+#include "kernels/clock.h"
+#include "pipeline/output/output_hook.h"
+
+enum {
+    STALL_MS = 1000, /* without a tick: the whole process stood still */
+    STOP_MS = 9500,  /* as the header promises: ten seconds in all, */
+    HOOKS_MS = 300,  /* with this */
+};
+
+/* ---- the clock ---- */
+
+/* Whoever stopped this process may have stopped the engines as well: their silence counts from
+ * now. */
+static void forgive(struct halo_supervisor *sv, uint64_t now)
+{
+    if (now - sv->ticked < STALL_MS)
+        return;
+    for (struct sv_process *p = sv->processes; p; p = p->next)
+        p->heard = now;
+}
+
+static void finish_stop(struct halo_supervisor *sv);
+
+static void on_tick(uv_timer_t *timer)
+{
+    struct halo_supervisor *sv = timer->data;
+    const uint64_t now = sv_now(sv);
+    forgive(sv, now);
+    sv->ticked = now;
+    for (struct sv_process *p = sv->processes, *next; p; p = next) {
+        next = p->next;
+        sv_process_step(p);
+    }
+    if (sv->stopping) {
+        finish_stop(sv);
+        return;
+    }
+    for (struct sv_engine *e = sv->engines, *next; e; e = next) {
+        next = e->next;
+        sv_engine_step(e);
+    }
+    for (struct sv_stream *s = sv->streams, *next; s; s = next) {
+        next = s->next;
+        sv_ring_tick(s);
+        sv_stream_step(s);
+    }
+    sv_request_tick(sv);
+}
+
+/* ---- life ---- */
+
+int halo_supervisor_create(struct halo_supervisor **ret, uv_loop_t *loop, const char *program,
+                           struct halo_daemon_settings *settings, struct halo_error *err)
+{
+    struct halo_supervisor *sv = calloc(1, sizeof *sv);
+    if (!sv || !(sv->packet = av_packet_alloc())) {
+        free(sv);
+        return halo_fail(err, -ENOMEM, "out of memory");
+    }
+    sv->since = halo_unix_time();
+    sv->loop = loop;
+    sv->program = program;
+    for (int i = 0; i < settings->streams; i++) {
+        const int made = sv_stream_create(sv, &settings->stream[i], err);
+        if (made < 0) {
+            halo_supervisor_destroy(sv);
+            return made;
+        }
+    }
+    uv_timer_init(loop, &sv->tick);
+    uv_idle_init(loop, &sv->drain);
+    uv_timer_init(loop, &sv->regions);
+    sv->handles = 3;
+    sv->tick.data = sv->drain.data = sv->regions.data = sv;
+    sv->settings = settings;
+    *ret = sv;
+    return 0;
+}
+
+int halo_supervisor_start(struct halo_supervisor *sv, struct halo_error *err)
+{
+    for (struct sv_stream *s = sv->streams; s; s = s->next) {
+        const int ret = s->wanted ? sv_feed_open(s, err) : 0;
+        if (ret < 0)
+            return ret;
+    }
+    uv_update_time(sv->loop);
+    sv->ticked = sv_now(sv);
+    uv_timer_start(&sv->tick, on_tick, 0, SV_TICK_MS);
+    return 0;
+}
+
+static void on_closed(uv_handle_t *handle)
+{
+    struct halo_supervisor *sv = handle->data;
+    if (--sv->handles == 0 && sv->stopped)
+        sv->stopped(sv->stopped_arg);
+}
+
+static void finish_stop(struct halo_supervisor *sv)
+{
+    if (sv->processes && sv_now(sv) < sv->stop_deadline)
+        return;
+    sv_process_forget_all(sv);
+    halo_hook_wait_begun(HOOKS_MS);
+    while (sv->streams)
+        sv_stream_destroy(sv->streams);
+    uv_close((uv_handle_t *)&sv->tick, on_closed);
+    uv_close((uv_handle_t *)&sv->drain, on_closed);
+    uv_close((uv_handle_t *)&sv->regions, on_closed);
+}
+
+void halo_supervisor_stop(struct halo_supervisor *sv, void (*done)(void *arg), void *arg)
+{
+    if (sv->stopping)
+        return;
+    sv->stopping = true;
+    sv->stopped = done;
+    sv->stopped_arg = arg;
+    sv->stop_deadline = sv_now(sv) + STOP_MS;
+    for (struct sv_stream *s = sv->streams; s; s = s->next) {
+        sv_request_fail_all(s, "halod is stopping");
+        sv_feed_close(s, "halod is stopping");
+        sv_camera_close(s);
+        s->phase = SV_OUT;
+        s->engine = NULL;
+    }
+    while (sv->engines)
+        sv_engine_drop(sv->engines);
+    uv_timer_start(&sv->tick, on_tick, 0, SV_TICK_MS);
+}
+
+void halo_supervisor_destroy(struct halo_supervisor *sv)
+{
+    if (!sv)
+        return;
+    while (sv->streams)
+        sv_stream_destroy(sv->streams);
+    halo_daemon_settings_destroy(sv->settings);
+    av_packet_free(&sv->packet);
+    free(sv->dead);
+    free(sv);
+}
+
+/* ---- for control, HTTP and signals ---- */
+
+const struct halo_daemon_settings *halo_supervisor_settings(const struct halo_supervisor *sv)
+{
+    return sv->settings;
+}
+
+int halo_supervisor_set(struct halo_supervisor *sv, const char *name, const char *filters,
+                        halo_reply *reply, void *arg, struct halo_error *err)
+{
+    struct sv_stream *stream = sv_stream_find(sv, name, err);
+    return stream ? sv_request_set(stream, filters, NULL, reply, arg, err) : -ENOENT;
+}
+
+int halo_supervisor_control(struct halo_supervisor *sv, const char *name, const char *control,
+                            int64_t value, halo_reply *reply, void *arg, struct halo_error *err)
+{
+    struct sv_stream *stream = sv_stream_find(sv, name, err);
+    return stream ? sv_request_control(stream, control, value, reply, arg, err) : -ENOENT;
+}
+
+int halo_supervisor_snapshot(struct halo_supervisor *sv, const char *name, const char *format,
+                             halo_reply *reply, void *arg, struct halo_error *err)
+{
+    struct sv_stream *stream = sv_stream_find(sv, name, err);
+    return stream ? sv_request_snapshot(stream, format, reply, arg, err) : -ENOENT;
+}
+
+int halo_supervisor_act(struct halo_supervisor *sv, const char *name, const char *action,
+                        struct halo_error *err)
+{
+    static const struct {
+        const char *name;
+        void (*act)(struct sv_stream *stream);
+    } actions[] = {
+        {"start", sv_stream_start}, {"stop", sv_stream_stop}, {"restart", sv_stream_again}};
+    struct sv_stream *stream = sv_stream_find(sv, name, err);
+    if (!stream)
+        return -ENOENT;
+    for (size_t i = 0; i < sizeof actions / sizeof *actions; i++)
+        if (!strcmp(actions[i].name, action)) {
+            actions[i].act(stream);
+            return 0;
+        }
+    return halo_fail_usage(err, "no action '%s': start, stop or restart", action);
+}
+
+int halo_supervisor_record(struct halo_supervisor *sv, const char *name, bool on,
+                           struct halo_error *err)
+{
+    struct sv_stream *stream = sv_stream_find(sv, name, err);
+    if (!stream)
+        return -ENOENT;
+    bool writes = false;
+    for (int i = 0; i < stream->settings.outputs; i++)
+        writes |= stream->settings.output[i].kind == HALO_OUTPUT_FILE;
+    if (!writes)
+        return halo_fail_usage(err, "stream '%s' has no output of kind file", name);
+    stream->recording = on;
+    if (stream->phase == SV_IN)
+        sv_stream_tell_recording(stream);
+    sv_event(sv, "record", name, on ? "on" : "off", NULL);
+    return 0;
+}
+
+int halo_supervisor_regions(struct halo_supervisor *sv, const char *name, int64_t picture_us,
+                            json_t *regions, struct halo_error *err)
+{
+    struct sv_stream *stream = sv_stream_find(sv, name, err);
+    return stream ? sv_regions_tell(stream, picture_us, regions, err) : -ENOENT;
+}
+
+void halo_supervisor_log_level(struct halo_supervisor *sv, int level)
+{
+    if ((int)halo_log_get_level() == level)
+        return;
+    halo_log_set_level((enum halo_log_level)level);
+    for (struct sv_engine *e = sv->engines; e; e = e->next)
+        sv_engine_send(e, json_pack("{s:s, s:i}", "do", "log", "level", level));
+}
+
+void halo_supervisor_count(const struct halo_supervisor *sv, int *ret_running, int *ret_all)
+{
+    *ret_running = *ret_all = 0;
+    for (const struct sv_stream *s = sv->streams; s; s = s->next) {
+        *ret_running += sv_stream_is_up(s);
+        *ret_all += !s->removed;
+    }
+}
+
+struct halo_feed *halo_supervisor_jpeg(struct halo_supervisor *sv, const char *name)
+{
+    struct halo_error ignored = {0};
+    struct sv_stream *stream = sv_stream_find(sv, name, &ignored);
+    return stream && stream->open ? stream->outlet[stream->encodings - 1].feed : NULL;
+}
+
+void halo_supervisor_listen(struct halo_supervisor *sv, struct halo_listener *listener)
+{
+    listener->next = sv->listeners;
+    sv->listeners = listener;
+}
+
+void halo_supervisor_unlisten(struct halo_supervisor *sv, struct halo_listener *listener)
+{
+    for (struct halo_listener **at = &sv->listeners; *at; at = &(*at)->next)
+        if (*at == listener) {
+            *at = listener->next;
+            return;
+        }
+}

@@ -1,0 +1,451 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * What the supervisor's files share.
+ *
+ *   supervisor.c     its life, the clock, what others may ask for
+ *   sup_list.c       the streams that there are
+ *   sup_stream.c     the states of a stream
+ *   sup_feed.c       its feeds, viewers and rings
+ *   sup_camera.c     its virtual cameras
+ *   sup_engine.c     which engine a stream belongs to; how engines fail and come back
+ *   sup_gpu.c        which GPU a stream without a number goes to
+ *   sup_suspects.c   which stream is the reason why engines end
+ *   sup_process.c    their processes
+ *   sup_message.c    what these say
+ *   sup_files.c      which files they may open
+ *   sup_hook.c       programs for the files that they finished
+ *   sup_stray.c      what they do that no engine does
+ *   sup_request.c    questions to an engine that somebody waits for
+ *   sup_reload.c     new settings
+ *   sup_masks.c      the files of its masks
+ *   sup_status.c     all of it as JSON
+ *   sup_regions.c    what detectors tell of its pictures
+ *   sup_lack.c       what streams lack on this machine
+ *   sup_words.c      what the service manager is told of it
+ *
+ * A stream has a wish (wanted) and a place (phase); sv_stream_step() brings the place to the wish,
+ * and is called whenever one of the two changed, and by the clock. So nothing is forgotten where an
+ * engine dies between two steps.
+ *
+ * Times are milliseconds of CLOCK_MONOTONIC (uv_now). Loop thread only. */
+#ifndef HALO_SUPERVISOR_PRIVATE_H
+#define HALO_SUPERVISOR_PRIVATE_H
+
+#include "config/encoding.h"
+#include "config/log.h"
+#include "daemon/view/camera_out.h"
+#include "daemon/link/link.h"
+#include "daemon/link/link_stats.h"
+#include "daemon/supervisor/supervisor.h"
+#include "daemon/supervisor/suspects.h"
+#include "daemon/view/viewers.h"
+#include "pipeline/output/packet_ring.h"
+
+enum {
+    SV_TICK_MS = 50,
+    SV_HELLO_MS = 10000,    /* to load its libraries, on a machine that is busy */
+    SV_QUIT_MS = 8000,      /* for an engine to finish files */
+    SV_GONE_MS = 15000,     /* for a stream to finish */
+    SV_LAST_WORDS_MS = 200, /* between the end of a link and the status of its process */
+    SV_IDLE_MS = 2000,      /* an engine without streams is kept */
+    SV_STRAYS_MOST = 100,   /* senseless messages of an engine in ... */
+    SV_STRAYS_MS = 60000,
+    SV_BACKOFF_MS = 250, /* doubles ... */
+    SV_BACKOFF_MOST_MS = 5000,
+    SV_GOOD_MS = 10000,      /* of good running, and the pauses begin anew */
+    SV_REPLY_MS = 4500,      /* for an answer; with the clock's grain less than the five seconds */
+    SV_STANDS = 3,           /* times in a row that an engine stood, and a new one may not help */
+    SV_MOVED_MS = 30000,     /* between two of them, and they are not in a row */
+    SV_SURVEY_MS = 5000,     /* for a driver to say which GPUs there are */
+    SV_SETTLE_MS = 2000,     /* before a suspect enters an engine that runs: it may be dying, too */
+    SV_ROOM_MS = 5000,       /* between two tries of streams that a GPU has no room for */
+    SV_MEMORY_MS = 3000,     /* without memory of the GPU, and a stream that may goes to the CPU */
+    SV_PACKETS_AT_ONCE = 64, /* of one ring, before the others have their turn */
+    SV_REGIONS_MS = 4,       /* between two sendings of regions to an engine */
+    SV_REGIONS_LOG_MS = 10000,
+};
+
+enum sv_state {
+    SV_STARTING,
+    SV_RUNNING,
+    SV_OVERLOADED, /* runs, but does not keep up */
+    SV_WAITING,
+    SV_RESTARTING,
+    SV_ENDED,
+    SV_FAILED,
+    SV_STOPPED,
+    SV_DISABLED,
+};
+extern const char *const sv_state_names[];
+
+/* What grows with each failure and is forgotten after good running. */
+struct sv_backoff {
+    int failures;
+    uint64_t not_before; /* no start earlier than this */
+    uint64_t good_since; /* 0: is not running */
+};
+
+struct sv_process {
+    uv_process_t handle;
+    struct halo_supervisor *sv;
+    struct sv_process *next;
+    struct sv_engine *engine; /* NULL: given up, or asked to quit for good */
+    struct halo_link *link;   /* NULL: over */
+    uint64_t started, heard;
+    uint64_t closed;   /* its link ended then; 0: no */
+    uint64_t deadline; /* to be killed then; 0: no */
+    char closed_why[128];
+    char asker[68];  /* the stream of it that has asked for its end ... */
+    char asked[200]; /* ... and why; "": none did */
+    char name[96];   /* the engine's, when it began, or was let go */
+    bool said_hello, device, exited;
+    bool worked;   /* a stream on it has filtered frames */
+    int senseless; /* messages, since senseless_since */
+    uint64_t senseless_since;
+    json_t *files;         /* sv_files_of() its engine, when it started */
+    struct sv_hook *hooks; /* that it may ask for */
+};
+
+enum sv_engine_state { SV_ENGINE_STARTING, SV_ENGINE_RUNNING, SV_ENGINE_PAUSED };
+
+struct sv_engine {
+    struct halo_supervisor *sv;
+    struct sv_engine *next;
+    char name[96];              /* "cpu", "gpu0", "cpu:STREAM"; "gpu": see below */
+    int gpu;                    /* its number; -1: of the CPU, or it is not known which */
+    bool choosing;              /* it is to say which GPUs there are, then it gets its number */
+    uint64_t asked;             /* for that, and it has not said it yet; 0: no */
+    struct sv_process *process; /* NULL: PAUSED */
+    enum sv_engine_state state;
+    struct sv_backoff backoff;
+    int restarts;
+    int device_failures; /* ends with status 75 in a row */
+    bool stands;         /* is about to be lost for that */
+    int stood;           /* lost for it, in a row */
+    uint64_t idle_since; /* without streams; 0: has some */
+    uint64_t room_after; /* when the next stream without room may try again */
+    char why[600];       /* of the last failure, "" */
+    int64_t ignored;     /* messages that made no sense, and connections */
+    struct halo_link_gpu gpu_memory[HALO_LINK_GPUS];
+    int gpus; /* of them, that it uses now */
+};
+
+struct sv_outlet {
+    struct sv_stream *stream;
+    int encoding;
+    struct halo_feed *feed; /* NULL: nobody can take it */
+    struct sv_ring *ring;   /* NULL: the engine has not given one yet */
+    bool watched;
+    char why[600]; /* it does not work, "" */
+};
+
+struct sv_ring {
+    uv_poll_t poll;
+    struct sv_outlet *outlet;
+    struct halo_packet_reader *reader;
+    int64_t size; /* of its memory, which cannot change */
+    bool more;    /* has packets that had to wait for the others' turn */
+    bool starves; /* there was no memory for the next one */
+};
+
+enum sv_phase {
+    SV_OUT,     /* no engine knows it */
+    SV_IN,      /* start was sent */
+    SV_LEAVING, /* stop was sent, gone is awaited */
+};
+
+struct sv_stream {
+    struct halo_supervisor *sv;
+    struct sv_stream *next;
+    char name[68];
+    struct halo_stream_settings settings; /* in force, live changes too; its own */
+    struct halo_stream_settings *coming;  /* replaces them once the stream is out; NULL */
+    char *camera_is; /* what its number meant when it was first opened (link.h), NULL */
+    struct halo_encoding encoding[HALO_MOST_ENCODINGS];
+    int of[HALO_MOST_OUTPUTS]; /* encoding of each output */
+    int encodings;
+    struct sv_outlet outlet[HALO_MOST_ENCODINGS];
+    struct halo_viewers *viewers[HALO_MOST_OUTPUTS];
+    /* Stay while it is restarted, and may be those of settings before; NULL: none. */
+    struct halo_camera_out *camera[HALO_MOST_OUTPUTS];
+    bool open; /* feeds and viewers are there */
+
+    bool wanted;    /* to run */
+    bool removed;   /* goes away once it is out */
+    bool again;     /* has to leave its engine once, and comes back */
+    bool recording; /* haloctl record */
+    enum sv_phase phase;
+    uint64_t phase_since;
+    struct sv_engine *engine; /* kept over its restarts; NULL: none */
+    uint64_t given;           /* when it got that */
+    struct sv_backoff backoff;
+    enum sv_state state;
+    char why[600];
+    bool in_line;     /* waits, for its turn to open its source again */
+    uint64_t started; /* when it began to run, for uptime; 0 */
+    int starts;       /* on an engine */
+    bool on_cpu;      /* the GPU failed too often ... */
+    bool for_memory;  /* ... or its memory was full for too long */
+    struct halo_suspect suspect;
+    bool apart;     /* the engine of its place may not open its files */
+    uint64_t moved; /* for that to another engine; 0: never */
+
+    json_t *masks;           /* sv_masks_of() what an engine has read; NULL: nothing */
+    json_t *regions;         /* a list of what is to be sent; NULL: nothing */
+    uint64_t regions_sent;   /* when something was */
+    uint64_t regions_logged; /* when the log last had a word of its detector; 0 */
+    bool regions_told;       /* it does not hide everything for want of a detector */
+    bool regions_said;       /* what the log said of that last */
+
+    struct halo_link_stats stats;
+    char lack[HALO_LACKS][HALO_LACK_WORDS]; /* as it was told; "" */
+    char no_memory[HALO_LACK_WORDS];        /* the GPU's is full, says the engine; "" */
+    uint64_t no_memory_since;
+    bool no_room; /* for it there was not enough to begin with: it waits, out of its engine */
+};
+
+enum sv_request_kind { SV_SET, SV_CONTROL, SV_SNAPSHOT };
+
+struct sv_request {
+    struct sv_request *next;
+    enum sv_request_kind kind;
+    struct sv_stream *stream;
+    uint64_t id, deadline;
+    char *chain[HALO_MOST_RENDITIONS + 1]; /* SET: the stream's own, then its renditions' */
+    json_t *masks;                         /* SET: sv_masks_of() them when it was sent, or NULL */
+    bool of_file;                          /* SET: what the settings file says */
+    bool waits;                            /* SET: for what the engine has to leave */
+    char control[68];
+    int64_t value; /* both CONTROL */
+    char format[8];
+    halo_reply *reply; /* NULL: was told that it is late, or nobody asked */
+    void *arg;
+};
+
+/* What the machine's GPUs have to spare, as an engine saw it. */
+struct sv_gpus {
+    struct halo_device_load load[HALO_LINK_GPUS];
+    int count;
+    uint64_t known; /* when; 0: never */
+};
+
+struct halo_supervisor {
+    uv_loop_t *loop;
+    const char *program;
+    struct halo_daemon_settings *settings;
+    struct sv_stream *streams;
+    struct sv_engine *engines;
+    struct sv_process *processes;
+    struct sv_request *requests;
+    struct halo_listener *listeners;
+    struct sv_gpus gpus;
+    uv_timer_t tick;
+    uv_idle_t drain;    /* runs while rings have more */
+    uv_timer_t regions; /* runs while some wait */
+    int handles;        /* of these, that are not closed */
+    AVPacket *packet;
+    uint64_t ticked, next_id;
+    double since; /* Unix time */
+    bool stopping;
+    uint64_t stop_deadline;
+    void (*stopped)(void *arg);
+    void *stopped_arg;
+    int abandoned; /* processes that did not die in time */
+    pid_t *dead;   /* engines that may have left a connection to the control socket */
+    int deads;
+};
+
+static inline uint64_t sv_now(const struct halo_supervisor *sv)
+{
+    return uv_now(sv->loop);
+}
+
+/* backoff of something that failed now: the first time it starts again at once. */
+void sv_backoff_failed(struct sv_backoff *backoff, uint64_t now);
+
+/* ---- sup_list.c ---- */
+int sv_stream_create(struct halo_supervisor *sv, const struct halo_stream_settings *settings,
+                     struct halo_error *err);
+struct sv_stream *sv_stream_find(struct halo_supervisor *sv, const char *name,
+                                 struct halo_error *err); /* NULL: none; err names the nearest */
+void sv_stream_destroy(struct sv_stream *stream);         /* unlinks it */
+struct halo_stream_settings *sv_settings_copy(const struct halo_stream_settings *from,
+                                              struct halo_error *err); /* NULL: err says why */
+void sv_settings_free(struct halo_stream_settings *settings);
+
+/* ---- sup_stream.c ---- */
+/* May free it, where it is removed, and no other one. */
+void sv_stream_step(struct sv_stream *stream);
+/* Tells log and listeners where this is new. */
+void sv_stream_state(struct sv_stream *stream, enum sv_state state, const char *why);
+void sv_stream_failed(struct sv_stream *stream,
+                      const char *why); /* by itself: its policy decides */
+void sv_stream_ended(struct sv_stream *stream);
+void sv_stream_gone(struct sv_stream *stream);                  /* as the engine says */
+void sv_stream_lost(struct sv_stream *stream, const char *why); /* its engine has died */
+void sv_stream_start(struct sv_stream *stream); /* by hand: failures so far are forgotten */
+void sv_stream_stop(struct sv_stream *stream);
+void sv_stream_again(struct sv_stream *stream);
+void sv_stream_remove(struct sv_stream *stream); /* may free it */
+/* Takes settings over as what replaces the present ones. */
+void sv_stream_replace(struct sv_stream *stream, struct halo_stream_settings *settings);
+void sv_stream_tell_recording(struct sv_stream *stream);
+void sv_stream_stats(struct sv_stream *stream, const json_t *from);
+
+static inline bool sv_stream_is_up(const struct sv_stream *stream)
+{
+    return stream->state == SV_RUNNING || stream->state == SV_OVERLOADED;
+}
+
+static inline bool sv_stream_has_own_engine(const struct sv_stream *stream)
+{
+    return stream->settings.own_engine || stream->apart;
+}
+
+/* ---- sup_suspects.c ---- */
+void sv_suspect_forget(struct sv_stream *stream); /* somebody began it anew */
+/* Engines that share a reason die one after the other: a stream that was moved to one that runs
+ * waits whether that is among them, and is not suspected for it. */
+bool sv_suspect_may_enter(const struct sv_stream *stream);
+/* In a way of which a stream may be the reason: first, any of those that were `active` in it.
+ * asker: the name of the one that asked for it, "". Those to be moved have no engine then. */
+void sv_suspect_engine_died(struct sv_engine *engine, const struct sv_stream *first,
+                            const char *asker);
+
+/* ---- sup_regions.c ---- */
+/* list: borrowed, of the control socket. 0, or -errno with err filled. */
+int sv_regions_tell(struct sv_stream *stream, int64_t picture_us, json_t *list,
+                    struct halo_error *err);
+void sv_regions_forget(struct sv_stream *stream); /* it is on no engine */
+void sv_regions_look(struct sv_stream *stream);   /* after its numbers have come */
+json_t *sv_regions_status(const struct sv_stream *stream);
+
+/* ---- sup_masks.c ---- */
+/* What the files are like that the masks of filters come from: equal to what was said before as
+ * long as none of them was changed. The caller owns it. May block on those files. */
+json_t *sv_masks_of(const struct halo_stream_settings *settings);
+void sv_masks_add(json_t *files, const char *filters); /* those of one chain */
+/* Before what names them is sent. May block on those files. */
+void sv_masks_send(struct sv_engine *engine, const json_t *masks);
+
+/* ---- sup_lack.c ---- */
+void sv_lack_look(struct sv_stream *stream); /* after anything that may have changed it */
+/* The engine's word with a state: of the GPU's memory, or NULL. */
+void sv_lack_memory(struct sv_stream *stream, bool full, const char *why);
+/* It could not begin for want of memory: waits until it is tried again. */
+void sv_lack_wait(struct sv_stream *stream, const char *why);
+/* Whether it may enter its engine now: of those that wait for room one at a time is tried, the one
+ * first whose last try is longest ago. */
+bool sv_lack_may_enter(struct sv_stream *stream);
+/* The first of what it lacks as "WORD: why", or "". */
+void sv_lack_words(const struct sv_stream *stream, char *ret, size_t size);
+
+/* ---- sup_feed.c ---- */
+int sv_feed_open(struct sv_stream *stream, struct halo_error *err);
+void sv_feed_close(struct sv_stream *stream, const char *why);
+void sv_feed_forget(struct sv_stream *stream);    /* what was shown under other filters */
+void sv_feed_watch_all(struct sv_stream *stream); /* tells a new engine what is watched */
+void sv_ring_add(struct sv_stream *stream, int encoding, const int *fds); /* takes both over */
+void sv_ring_close_all(struct sv_stream *stream, bool drain);
+void sv_ring_drain(uv_idle_t *idle);
+void sv_ring_tick(struct sv_stream *stream); /* by the clock: there may be memory again */
+
+/* ---- sup_camera.c ---- */
+int sv_camera_open(struct sv_stream *stream, struct halo_error *err); /* the feeds are there */
+void sv_camera_leave(struct sv_stream *stream);  /* its feeds: gray until they are opened again */
+void sv_camera_forget(struct sv_stream *stream); /* as sv_feed_forget() */
+void sv_camera_close(struct sv_stream *stream);
+
+/* ---- sup_engine.c ---- */
+/* One that may run all of it, made where there is none. NULL: no memory, or its GPU is not known
+ * yet (SV_GPU_WAIT). */
+struct sv_engine *sv_engine_choose(struct sv_stream *stream);
+/* Takes the name and the number of the engine that the stream should have, if there is none. */
+void sv_engine_become(struct sv_engine *engine, struct sv_stream *stream);
+bool sv_engine_is_ready(const struct sv_engine *engine);
+void sv_engine_step(struct sv_engine *engine); /* by the clock; may free it */
+void sv_engine_ready(struct sv_engine *engine);
+/* Its process is over, or is taken to be: it is killed, and never waited for. */
+void sv_engine_lost(struct sv_engine *engine, const char *why, bool device);
+void sv_engine_stands(struct sv_engine *engine); /* before it is lost: it was silent, or stuck */
+void sv_engine_drop(struct sv_engine *engine);   /* its process is asked to finish */
+int sv_engine_send(struct sv_engine *engine, json_t *message);
+bool sv_engine_is_behind(const struct sv_engine *engine); /* what was sent still waits here */
+int sv_engine_streams(const struct sv_engine *engine);
+json_t *sv_do(const char *what, const struct sv_stream *stream); /* a message to build on */
+
+/* ---- sup_gpu.c ---- */
+enum {
+    SV_GPU_NONE = -1,    /* there is no GPU */
+    SV_GPU_UNKNOWN = -2, /* nobody has said which there are */
+    SV_GPU_WAIT = -3,    /* somebody has been asked, and says it soon */
+};
+int sv_gpu_choose(struct halo_supervisor *sv); /* a number, or one of these */
+void sv_gpu_ask(struct sv_engine *engine);     /* its process runs */
+/* An engine's answer; false: it makes no sense. */
+bool sv_gpu_told(struct sv_engine *engine, const json_t *message);
+void sv_gpu_step(struct sv_engine *engine); /* by the clock: an answer may have taken too long */
+
+/* ---- sup_process.c ---- */
+int sv_process_start(struct sv_engine *engine, struct halo_error *err);
+void sv_process_quit(struct sv_process *process); /* let go: finishes, or is killed */
+void sv_process_kill(struct sv_process *process); /* let go at once */
+void sv_process_step(struct sv_process *process);
+void sv_process_forget_all(struct halo_supervisor *sv); /* those that do not die */
+
+/* The environment of what the supervisor starts, for ever: less what is its own. NULL: no
+ * memory. */
+char **sv_process_environment(void);
+
+/* ---- sup_files.c ---- */
+/* What the engine may open: all that the streams name that are on it or may come to it. The caller
+ * owns it. May block on those files. */
+json_t *sv_files_of(const struct sv_engine *engine);
+/* Whether the engine's process may open all that a stream with these settings names now, or has yet
+ * to start. May block. */
+bool sv_files_cover(const struct sv_engine *engine, const struct halo_stream_settings *settings);
+/* After its numbers have come: one that may not open what has been replaced gets another engine. */
+void sv_files_look(struct sv_stream *stream);
+
+/* ---- sup_hook.c ---- */
+/* The process is about to get this stream: its hooks may be asked for until the next such call for
+ * the stream, or the end of the process, also while it finishes files after it was let go. */
+void sv_hooks_give(struct sv_process *process, const struct sv_stream *stream);
+bool sv_hooks_finished(struct sv_process *process, const json_t *message); /* false: no sense */
+void sv_hooks_forget(struct sv_process *process); /* what runs or waits goes on */
+
+/* ---- sup_stray.c ---- */
+/* It has done what no engine does ("says what makes no sense"): counted, and too much of it is the
+ * end of the process. */
+void sv_process_strays(struct sv_process *process, const char *what);
+/* What it wrote to the control socket may be read after its end. */
+void sv_process_remember(struct halo_supervisor *sv, pid_t pid);
+
+/* ---- sup_message.c ---- */
+extern const struct halo_link_ops sv_link_ops; /* arg: struct sv_process */
+
+/* ---- sup_request.c ---- */
+/* file: settings whose renditions take effect too, and which hold at the stream's next start where
+ * they cannot before; NULL: renditions stay as they are. */
+int sv_request_set(struct sv_stream *stream, const char *filters,
+                   const struct halo_stream_settings *file, halo_reply *reply, void *arg,
+                   struct halo_error *err);
+bool sv_request_sets(const struct sv_stream *stream); /* filters that are not in force yet */
+/* Those that will be when the engine has left the stream. */
+bool sv_request_waits(const struct sv_stream *stream);
+void sv_request_refuse_waiting(struct sv_stream *stream, const char *why);
+int sv_request_control(struct sv_stream *stream, const char *control, int64_t value,
+                       halo_reply *reply, void *arg, struct halo_error *err);
+int sv_request_snapshot(struct sv_stream *stream, const char *format, halo_reply *reply, void *arg,
+                        struct halo_error *err);
+/* SET is the answer to CONTROL, too. fd: taken over, or -1. */
+void sv_request_answer(struct sv_stream *stream, enum sv_request_kind kind, uint64_t id,
+                       const char *why, int fd);
+void sv_request_fail_all(struct sv_stream *stream, const char *why);
+void sv_request_tick(struct halo_supervisor *sv);
+
+/* ---- sup_status.c ---- */
+/* stream: or the engine's name, where the event is "engine"; NULL: of the whole. */
+void sv_event(struct halo_supervisor *sv, const char *event, const char *stream, const char *state,
+              const char *why);
+
+#endif

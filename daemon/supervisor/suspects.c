@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Which stream is the reason why engines die (suspects.h). */
+#include "daemon/supervisor/suspects.h"
+
+#include <stddef.h>
+
+enum {
+    MOST_SEARCHED = 2, /* extra engines of a device for suspects */
+    MOST_CELLS = 3,    /* of all devices for those that are blamed: one is left to search with */
+    NO_ENGINE = -1,
+};
+
+/* An engine's death. */
+struct death {
+    struct halo_suspect *const *all;
+    int count, device, extra;
+};
+
+static bool is_here(const struct death *d, const struct halo_suspect *m)
+{
+    return m->device == d->device && m->extra == d->extra && m->active;
+}
+
+static void move(struct halo_suspect *m, int extra)
+{
+    m->moved |= m->extra != extra;
+    m->extra = extra;
+}
+
+static void count_death(struct halo_suspect *m, uint64_t now)
+{
+    if (now - m->died > HALO_SUSPECT_MS)
+        m->deaths = 0;
+    m->died = now;
+    m->deaths++;
+}
+
+/* Nothing is held against those that are not blamed. */
+static void forget(const struct death *d)
+{
+    for (int i = 0; i < d->count; i++)
+        if (d->all[i]->device == d->device && !d->all[i]->blamed) {
+            d->all[i]->suspected = false;
+            d->all[i]->deaths = 0;
+        }
+}
+
+/* Those that are neither suspected nor blamed go back to the engine of the device: they begin anew
+ * anyway. */
+static void send_home(const struct death *d)
+{
+    for (int i = 0; i < d->count; i++)
+        if (is_here(d, d->all[i]) && !d->all[i]->suspected && !d->all[i]->blamed)
+            move(d->all[i], 0);
+}
+
+/* ---- extra engines ---- */
+
+enum use { FREE, SEARCHED, CELL };
+
+static enum use use_of(const struct death *d, int extra, bool *ret_own)
+{
+    enum use ret = FREE;
+    *ret_own = true;
+    for (int i = 0; i < d->count; i++) {
+        const struct halo_suspect *m = d->all[i];
+        if (m->extra != extra)
+            continue;
+        *ret_own = m->device == d->device;
+        ret = m->blamed || ret == CELL ? CELL : SEARCHED;
+    }
+    return ret;
+}
+
+/* How many are used so: of this device, or of all. */
+static int count_used(const struct death *d, enum use use, bool of_all)
+{
+    int count = 0;
+    bool own;
+    for (int i = 1; i <= HALO_EXTRA_ENGINES; i++)
+        count += use_of(d, i, &own) == use && (of_all || own);
+    return count;
+}
+
+/* One of this device that is used so, other than the one that died. */
+static int find(const struct death *d, enum use use)
+{
+    bool own;
+    for (int i = 1; i <= HALO_EXTRA_ENGINES; i++)
+        if (i != d->extra && use_of(d, i, &own) == use && own)
+            return i;
+    return NO_ENGINE;
+}
+
+/* For the half that leaves: best one where those that are cleared are not disturbed. */
+static int find_for_half(const struct death *d)
+{
+    int ret = find(d, SEARCHED);
+    if (ret == NO_ENGINE && count_used(d, SEARCHED, false) < MOST_SEARCHED)
+        ret = find(d, FREE);
+    return ret == NO_ENGINE && d->extra ? 0 : ret;
+}
+
+/* It shares with others that are blamed where there would be none left to search with. */
+static int find_for_blamed(const struct death *d)
+{
+    const bool full = count_used(d, CELL, true) >= MOST_CELLS;
+    int ret = full ? find(d, CELL) : d->extra ? d->extra : find(d, FREE);
+    if (ret == NO_ENGINE)
+        ret = d->extra ? d->extra : find(d, SEARCHED);
+    return ret;
+}
+
+/* ---- what a death says ---- */
+
+/* On an extra engine it stays, and the others leave that. */
+static enum halo_verdict blame(const struct death *d, struct halo_suspect *m)
+{
+    const int place = find_for_blamed(d);
+    forget(d);
+    m->blamed = true;
+    m->suspected = false;
+    send_home(d);
+    if (place != NO_ENGINE)
+        move(m, place);
+    return HALO_VERDICT_FOUND;
+}
+
+static enum halo_verdict halve(const struct death *d, int suspected)
+{
+    const int place = find_for_half(d);
+    if (place == NO_ENGINE) {
+        forget(d); /* as many as may be are being looked at already */
+        return HALO_VERDICT_NONE;
+    }
+    send_home(d);
+    for (int i = 0, nth = 0; i < d->count; i++) {
+        struct halo_suspect *m = d->all[i];
+        if (is_here(d, m) && m->suspected && nth++ >= suspected / 2)
+            move(m, place);
+    }
+    return HALO_VERDICT_HALVED;
+}
+
+static int count_here(const struct death *d)
+{
+    int count = 0;
+    for (int i = 0; i < d->count; i++)
+        count += is_here(d, d->all[i]);
+    return count;
+}
+
+static bool is_searched(const struct death *d)
+{
+    for (int i = 0; i < d->count; i++)
+        if (d->all[i]->device == d->device && d->all[i]->suspected)
+            return true;
+    return false;
+}
+
+/* How many of this engine are suspected now, with one of them. Where nobody was, those that have
+ * died often enough; else it is none of those elsewhere. */
+static int suspect(const struct death *d, struct halo_suspect **ret_one)
+{
+    const bool searched = is_searched(d);
+    int count = 0;
+    for (int i = 0; i < d->count; i++) {
+        struct halo_suspect *m = d->all[i];
+        if (m->device != d->device)
+            continue;
+        if (!is_here(d, m))
+            m->suspected = false;
+        else if (!searched)
+            m->suspected = !m->blamed && m->deaths >= HALO_SUSPECT_DEATHS;
+        count += m->suspected;
+        *ret_one = m->suspected ? m : *ret_one;
+    }
+    return count;
+}
+
+enum halo_verdict halo_suspects_died(struct halo_suspect *const *all, int count, int device,
+                                     int extra, struct halo_suspect *asker, uint64_t now)
+{
+    const struct death d = {all, count, device, extra};
+    struct halo_suspect *one = NULL;
+    for (int i = 0; i < count; i++) {
+        all[i]->moved = false;
+        if (is_here(&d, all[i]) && (!asker || asker == all[i]))
+            count_death(all[i], now);
+    }
+    if (asker) {
+        const bool parts = asker->deaths >= HALO_SUSPECT_DEATHS && !asker->blamed;
+        return parts && count_here(&d) > 1 ? blame(&d, asker) : HALO_VERDICT_NONE;
+    }
+    const bool searched = is_searched(&d);
+    const int suspected = suspect(&d, &one);
+    if (suspected == 0) {
+        if (searched)
+            forget(&d);
+        return searched ? HALO_VERDICT_SHARED : HALO_VERDICT_NONE;
+    }
+    if (suspected > 1)
+        return halve(&d, suspected);
+    if (searched || count_here(&d) > 1)
+        return blame(&d, one);
+    forget(&d); /* nobody else is there who would suffer */
+    return HALO_VERDICT_NONE;
+}

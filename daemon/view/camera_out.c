@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * A virtual camera of the supervisor (camera_out.h). */
+#include "daemon/view/camera_out.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "daemon/view/virtual_camera.h"
+#include "kernels/clock.h"
+
+enum { REJOIN_US = 500000 }; /* after on_error: stop */
+
+struct halo_camera_out {
+    struct halo_feed_taker taker; /* first: it is found by it */
+    struct halo_virtual *device;
+    halo_camera_told *told;
+    void *arg;
+    struct halo_feed *feed; /* to be in while somebody may look; NULL: none */
+    int64_t left;           /* us: ended by the feed then; 0: no */
+};
+
+static void step_out(struct halo_camera_out *out)
+{
+    halo_feed_leave(&out->taker);
+    halo_virtual_clear(out->device);
+    out->left = 0;
+}
+
+static void told(void *arg, const char *state, const char *why)
+{
+    struct halo_camera_out *out = arg;
+    out->told(out->arg, state, why);
+}
+
+/* In the feed while somebody may look. */
+static void looked(void *arg, bool somebody)
+{
+    struct halo_camera_out *out = arg;
+    const bool wanted = out->feed && somebody;
+    if (!wanted && out->taker.feed)
+        step_out(out);
+    else if (wanted && !out->taker.feed && halo_now_us() - out->left >= REJOIN_US)
+        halo_feed_join(out->feed, &out->taker);
+}
+
+static const struct halo_virtual_events events = {.told = told, .looked = looked};
+
+static void taker_begin(struct halo_feed_taker *taker, const struct halo_live_begin *begin)
+{
+    struct halo_camera_out *out = (struct halo_camera_out *)taker;
+    halo_virtual_card(out->device, begin->card);
+}
+
+static void taker_packet(struct halo_feed_taker *taker, const AVPacket *pkt)
+{
+    struct halo_camera_out *out = (struct halo_camera_out *)taker;
+    if (pkt->stream_index == 0)
+        halo_virtual_put(out->device, pkt, pkt->pts + halo_feed_origin(taker->feed));
+}
+
+static void taker_end(struct halo_feed_taker *taker, const char *why)
+{
+    struct halo_camera_out *out = (struct halo_camera_out *)taker;
+    (void)why;
+    step_out(out);
+    out->left = halo_now_us();
+}
+
+void halo_camera_out_join(struct halo_camera_out *out, struct halo_feed *feed)
+{
+    halo_camera_out_leave(out);
+    out->feed = feed;
+    looked(out, halo_virtual_is_looked_at(out->device));
+}
+
+void halo_camera_out_leave(struct halo_camera_out *out)
+{
+    step_out(out);
+    out->feed = NULL;
+}
+
+void halo_camera_out_forget(struct halo_camera_out *out)
+{
+    halo_virtual_forget(out->device);
+}
+
+int halo_camera_out_create(struct halo_camera_out **ret, uv_loop_t *loop,
+                           const struct halo_output_settings *output, halo_camera_told *told_to,
+                           void *arg, struct halo_error *err)
+{
+    struct halo_camera_out *out = calloc(1, sizeof *out);
+    if (!out)
+        return halo_fail(err, -ENOMEM, "out of memory");
+    out->taker =
+        (struct halo_feed_taker){.begin = taker_begin, .packet = taker_packet, .end = taker_end};
+    out->told = told_to;
+    out->arg = arg;
+    const int code = halo_virtual_create(&out->device, loop, output, &events, out, err);
+    if (code < 0) {
+        free(out);
+        return code;
+    }
+    *ret = out;
+    return 0;
+}
+
+void halo_camera_out_destroy(struct halo_camera_out *out)
+{
+    if (!out)
+        return;
+    halo_camera_out_leave(out);
+    halo_virtual_destroy(out->device);
+    free(out);
+}
+
+bool halo_camera_out_is_of(const struct halo_camera_out *out,
+                           const struct halo_output_settings *output)
+{
+    return halo_virtual_is_of(out->device, output);
+}
+
+json_t *halo_camera_out_status(const struct halo_camera_out *out)
+{
+    return halo_virtual_status(out->device);
+}

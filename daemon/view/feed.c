@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Feeds: the line of times, the silence, and who takes what from where (feed.h). */
+#include "daemon/view/feed.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "config/log.h"
+#include "daemon/view/begin.h"
+#include "daemon/view/takers.h"
+#include "kernels/clock.h"
+#include "pipeline/output/begin_form.h"
+#include "pipeline/output/packet_ring.h"
+
+enum {
+    CARD_MS = 500,         /* between cards */
+    HURRY_MS = 10,         /* likewise, for who has come anew ... */
+    HURRY_US = 2500000,    /* ... for so long; FFmpeg wants to know 7 s of pictures of MPEG-TS */
+    KEY_MS = 500,          /* between wishes for a key frame */
+    STOP_MS = 5000,        /* on_error: stop, for takers that have not seen anything yet */
+    MOST_AHEAD = 10 << 20, /* us that a picture may be shown after it is decoded */
+    MOST_LATE = 10 << 20,  /* us that a raw picture may lie behind the line, and be dropped */
+    LATE_FOR = 2 << 20,    /* us for which that may go on: their times are slower than the clock */
+    STREAMS = 2,
+};
+
+static const int64_t NEVER = INT64_MIN / 2;
+
+/* Between the clock and what an engine says, or the line: no sum overflows, and a line that one
+ * engine has led astray is one on which the next can go on. */
+static const int64_t most_off = INT64_C(30) * 24 * 3600 * 1000000;
+
+struct halo_feed {
+    uv_timer_t timer;
+    const struct halo_feed_wishes *wishes;
+    void *arg;
+    enum halo_on_error on_error;
+    int64_t last_for; /* us */
+    struct halo_takers takers;
+    struct halo_live_begin *begin; /* in force; NULL: nothing has begun */
+    AVPacket *last_key;            /* on_error: last; empty where there is none */
+    AVPacket *said;                /* the engine's present card; empty where there is none */
+    int64_t origin;                /* us, of the clock */
+    int64_t line[STREAMS];         /* the last dts that was sent; -1 before */
+    int64_t shift;                 /* what is added to the engine's times, less origin */
+    int64_t behind;                /* us from a packet's time to when it came */
+    int64_t late_since;            /* of raw pictures that were left out; 0: none was */
+    int64_t came; /* when the last picture or card came that could be shown; or the first taker */
+    int64_t card_since, card_at, key_asked; /* card_at: the last one for all takers */
+    int64_t newest; /* when the last taker came that has seen no picture yet */
+    bool needs_key; /* nothing of the engine is taken before its next key frame */
+    struct halo_feed_stats stats;
+};
+
+int64_t halo_feed_origin(const struct halo_feed *feed)
+{
+    return feed->origin;
+}
+
+/* A taker that comes asks at once, one that goes on waiting now and then: the engine says how often
+ * is too often. */
+static void ask_key(struct halo_feed *feed, bool at_once)
+{
+    const int64_t at = halo_now_us();
+    if (!at_once && at - feed->key_asked < KEY_MS * 1000)
+        return;
+    feed->key_asked = at;
+    feed->wishes->key(feed->arg);
+}
+
+/* ---- cards ---- */
+
+/* What stands for the picture now; NULL: nothing can. */
+static const AVPacket *choose_card(const struct halo_feed *feed)
+{
+    const struct halo_live_begin *begin = feed->begin;
+    if (feed->said->data)
+        return feed->said;
+    if (feed->on_error == HALO_ON_ERROR_LAST && feed->last_key->data &&
+        halo_now_us() - feed->card_since < feed->last_for)
+        return feed->last_key;
+    if (feed->on_error == HALO_ON_ERROR_SOLID && begin->solid)
+        return begin->solid;
+    return begin->card ? begin->card : begin->solid;
+}
+
+/* To one taker (NULL: to all) that began at `since` or later. Its time is as far behind the clock
+ * as the pictures were, so that these can go on after it on their own line. */
+static void send_card(struct halo_feed *feed, struct halo_feed_taker *taker, int64_t since)
+{
+    const AVPacket *card = choose_card(feed);
+    AVPacket *out = card ? av_packet_clone(card) : NULL;
+    if (!out)
+        return;
+    int64_t at = halo_now_us() - feed->origin - feed->behind;
+    if (at <= feed->line[0])
+        at = feed->line[0] + 1;
+    out->pts = out->dts = feed->line[0] = at;
+    out->duration = 0;
+    out->stream_index = 0;
+    out->flags |= AV_PKT_FLAG_KEY | HALO_PACKET_CARD;
+    out->time_base = AV_TIME_BASE_Q;
+    feed->needs_key = true;
+    feed->stats.cards++;
+    if (taker)
+        halo_taker_give(taker, out);
+    else
+        halo_takers_give_new(&feed->takers, since, out);
+    av_packet_free(&out);
+}
+
+static void look(uv_timer_t *timer);
+
+static void set_timer(struct halo_feed *feed, int64_t ms)
+{
+    uv_timer_start(&feed->timer, look, (uint64_t)ms, 0);
+}
+
+/* on_error: stop. Who has seen nothing may have come before the engine could begin. */
+static void stop(struct halo_feed *feed, int64_t silent_ms)
+{
+    const bool patient = silent_ms < STOP_MS;
+    halo_takers_end(&feed->takers, patient, "no filtered picture came, and on_error says stop");
+    if (feed->takers.count)
+        set_timer(feed, patient ? STOP_MS - silent_ms : CARD_MS);
+}
+
+static int64_t patience_of(const struct halo_feed *feed)
+{
+    return feed->said->data ? HALO_FEED_CARDS_MS : HALO_FEED_SILENCE_MS;
+}
+
+static bool is_raw(const struct halo_feed *feed)
+{
+    return feed->begin->video->codec_id == AV_CODEC_ID_RAWVIDEO;
+}
+
+/* Whether cards are to come often. Images and raw pictures need no search. */
+static bool hurries(const struct halo_feed *feed)
+{
+    return feed->stats.card && halo_now_us() - feed->newest < HURRY_US && !is_raw(feed) &&
+           feed->begin->video->codec_id != AV_CODEC_ID_MJPEG;
+}
+
+/* For the next card, which is due in `ms`. */
+static void set_card_timer(struct halo_feed *feed, int64_t ms)
+{
+    set_timer(feed, hurries(feed) && HURRY_MS < ms ? HURRY_MS : ms);
+}
+
+/* The silence may have lasted long enough by now, or somebody wants to see more of the card. */
+static void look(uv_timer_t *timer)
+{
+    struct halo_feed *feed = timer->data;
+    const int64_t patience = patience_of(feed);
+    const int64_t now = halo_now_us(), silent_ms = (now - feed->came) / 1000;
+    if (!feed->takers.count || !feed->begin)
+        return;
+    const int64_t left_ms = FFMAX(patience - silent_ms, CARD_MS - (now - feed->card_at) / 1000);
+    if (left_ms > 0) {
+        if (hurries(feed))
+            send_card(feed, NULL, now - HURRY_US);
+        set_card_timer(feed, left_ms);
+        return;
+    }
+    av_packet_unref(feed->said);
+    if (feed->on_error == HALO_ON_ERROR_STOP) {
+        stop(feed, silent_ms);
+        return;
+    }
+    if (!feed->stats.card)
+        feed->card_since = halo_now_us();
+    feed->stats.card = true;
+    feed->card_at = now;
+    set_card_timer(feed, CARD_MS);
+    send_card(feed, NULL, INT64_MIN);
+}
+
+/* ---- from the engine ---- */
+
+/* Takes begin over. */
+static void renew(struct halo_feed *feed, struct halo_live_begin *begin)
+{
+    struct halo_live_begin *old = feed->begin;
+    const bool same = old && halo_begin_is_same(old->video, begin->video) &&
+                      halo_begin_is_same(old->audio, begin->audio);
+    feed->begin = begin;
+    feed->needs_key = true;
+    if (!old)
+        feed->came = halo_now_us();
+    if (!same) {
+        av_packet_unref(feed->said);
+        av_packet_unref(feed->last_key);
+        feed->newest = halo_now_us();
+        halo_takers_begin(&feed->takers, begin);
+        if (feed->takers.count)
+            set_timer(feed, 0);
+    }
+    halo_begin_destroy(old);
+}
+
+void halo_feed_begin(struct halo_feed *feed, const struct halo_live_begin *begin)
+{
+    struct halo_live_begin *copy = begin->video ? halo_begin_copy(begin) : NULL;
+    if (copy)
+        renew(feed, copy);
+    else
+        halo_log(HALO_LOG_WARNING, "a feed cannot begin: %s",
+                 begin->video ? "out of memory" : "there is no video");
+}
+
+/* The engine's time on the feed's line, before shift; INT64_MIN: none that can be. */
+static int64_t told(const struct halo_feed *feed, int64_t time, int64_t now)
+{
+    return time > now + most_off || time < now - most_off ? INT64_MIN : time - feed->origin;
+}
+
+/* The line of a key frame that begins anew: the engine's own, unless that lies behind what was
+ * sent. Detectors say by raw pictures' times where something was: those keep them, and while they
+ * lie behind a card they are left out, as long as that passes. */
+static void begin_line(struct halo_feed *feed, int64_t dts, int64_t now)
+{
+    const int64_t least = feed->line[0] > feed->line[1] ? feed->line[0] : feed->line[1];
+    feed->shift = 0;
+    if (dts > least) {
+        feed->late_since = 0;
+        return;
+    }
+    if (!feed->late_since)
+        feed->late_since = now;
+    if (!is_raw(feed) || dts <= least - MOST_LATE || now - feed->late_since >= LATE_FOR)
+        feed->shift = least + 1 - dts;
+}
+
+/* Sets the times of an engine's packet; false: it lies behind the line. */
+static bool place(struct halo_feed *feed, AVPacket *pkt)
+{
+    int64_t *line = &feed->line[pkt->stream_index];
+    const int64_t now = halo_now_us();
+    const int64_t base = told(feed, pkt->dts != AV_NOPTS_VALUE ? pkt->dts : pkt->pts, now);
+    const int64_t shown = told(feed, pkt->pts, now);
+    if (base == INT64_MIN)
+        return false;
+    if (pkt->stream_index == 0 && (pkt->flags & AV_PKT_FLAG_KEY) &&
+        (feed->needs_key || base + feed->shift <= *line))
+        begin_line(feed, base, now);
+    const int64_t dts = base + feed->shift, ahead = shown == INT64_MIN ? 0 : shown - base;
+    if (dts <= *line && pkt->stream_index == 0 && is_raw(feed)) /* cards come to lie there, too */
+        feed->behind = now - feed->origin - dts;
+    if (dts <= *line || dts > now - feed->origin + most_off)
+        return false;
+    pkt->dts = *line = dts;
+    pkt->pts = ahead >= 0 && ahead < MOST_AHEAD ? dts + ahead : dts;
+    pkt->time_base = AV_TIME_BASE_Q;
+    return true;
+}
+
+/* A picture came that can be shown: the silence is over. */
+static void note_picture(struct halo_feed *feed, const AVPacket *pkt)
+{
+    feed->came = halo_now_us();
+    feed->behind = feed->came - feed->origin - pkt->dts;
+    feed->needs_key = false;
+    for (struct halo_feed_taker *t = feed->takers.first; t; t = t->next)
+        t->since = NEVER;
+    feed->newest = NEVER;
+    av_packet_unref(feed->said);
+    if (feed->stats.card && feed->takers.count)
+        set_timer(feed, HALO_FEED_SILENCE_MS);
+    feed->stats.card = false;
+    if (feed->on_error == HALO_ON_ERROR_LAST && (pkt->flags & AV_PKT_FLAG_KEY)) {
+        av_packet_unref(feed->last_key);
+        av_packet_ref(feed->last_key, pkt); /* a failure leaves it empty */
+    }
+}
+
+/* The engine says why there is no picture. */
+static void note_card(struct halo_feed *feed, const AVPacket *pkt)
+{
+    av_packet_unref(feed->said);
+    av_packet_ref(feed->said, pkt); /* a failure leaves it empty */
+    feed->came = feed->card_at = halo_now_us();
+    feed->needs_key = true;
+    if (!feed->stats.card)
+        feed->card_since = feed->came;
+    feed->stats.card = true;
+    feed->stats.cards++;
+    if (feed->takers.count)
+        set_card_timer(feed, patience_of(feed));
+}
+
+static bool is_card(const AVPacket *pkt)
+{
+    return pkt->stream_index == 0 && (pkt->flags & AV_PKT_FLAG_KEY) &&
+           (pkt->flags & HALO_PACKET_CARD);
+}
+
+static bool is_wanted(struct halo_feed *feed, const AVPacket *pkt)
+{
+    const bool video = pkt->stream_index == 0, key = pkt->flags & AV_PKT_FLAG_KEY;
+    if (!feed->begin || !pkt->data || pkt->size <= 0)
+        return false;
+    if (!video && (pkt->stream_index != 1 || !feed->begin->audio))
+        return false;
+    if (feed->needs_key && video && !key && feed->takers.count)
+        ask_key(feed, false);
+    return !feed->needs_key || (video && key);
+}
+
+void halo_feed_packet(struct halo_feed *feed, const AVPacket *pkt)
+{
+    AVPacket *out = is_wanted(feed, pkt) ? av_packet_clone(pkt) : NULL;
+    if (!out)
+        return;
+    if (place(feed, out)) {
+        if (is_card(pkt)) {
+            note_card(feed, out);
+        } else {
+            out->flags &= ~HALO_PACKET_CARD;
+            if (pkt->stream_index == 0)
+                note_picture(feed, out);
+        }
+        if (halo_takers_give(&feed->takers, out) > 0)
+            ask_key(feed, false);
+    } else {
+        feed->stats.late++;
+        feed->needs_key |= pkt->stream_index == 0; /* what follows may refer to it */
+    }
+    av_packet_free(&out);
+}
+
+void halo_feed_forget(struct halo_feed *feed)
+{
+    av_packet_unref(feed->last_key);
+}
+
+/* ---- takers ---- */
+
+/* The first one: the engine begins to encode only now, and has the time of a silence for it. */
+static void wake(struct halo_feed *feed)
+{
+    feed->came = halo_now_us();
+    feed->stats.card = false;
+    av_packet_unref(feed->said);
+    if (feed->begin)
+        set_timer(feed, HALO_FEED_SILENCE_MS);
+    feed->wishes->watched(feed->arg, true);
+}
+
+void halo_feed_join(struct halo_feed *feed, struct halo_feed_taker *taker)
+{
+    taker->feed = feed;
+    taker->begun = taker->keyed = false;
+    taker->since = feed->newest = halo_now_us();
+    halo_takers_add(&feed->takers, taker);
+    if (feed->takers.count == 1)
+        wake(feed);
+    if (feed->begin) {
+        taker->begun = true;
+        taker->begin(taker, feed->begin);
+        if (feed->takers.first != taker)
+            return; /* it has left */
+    }
+    if (feed->stats.card) {
+        send_card(feed, taker, INT64_MIN);
+        set_card_timer(feed, CARD_MS);
+    } else {
+        ask_key(feed, true);
+    }
+}
+
+void halo_feed_leave(struct halo_feed_taker *taker)
+{
+    struct halo_feed *feed = taker->feed;
+    if (!feed)
+        return;
+    taker->feed = NULL;
+    halo_takers_remove(&feed->takers, taker);
+    if (feed->takers.count)
+        return;
+    uv_timer_stop(&feed->timer);
+    feed->wishes->watched(feed->arg, false);
+}
+
+/* ---- life ---- */
+
+static void timer_closed(uv_handle_t *handle)
+{
+    struct halo_feed *feed = handle->data;
+    halo_begin_destroy(feed->begin);
+    av_packet_free(&feed->last_key);
+    av_packet_free(&feed->said);
+    free(feed);
+}
+
+int halo_feed_create(struct halo_feed **ret, uv_loop_t *loop,
+                     const struct halo_stream_settings *stream,
+                     const struct halo_feed_wishes *wishes, void *arg)
+{
+    struct halo_feed *feed = calloc(1, sizeof(*feed));
+    if (!feed)
+        return -ENOMEM;
+    feed->last_key = av_packet_alloc();
+    feed->said = av_packet_alloc();
+    if (!feed->last_key || !feed->said) {
+        av_packet_free(&feed->last_key);
+        av_packet_free(&feed->said);
+        free(feed);
+        return -ENOMEM;
+    }
+    feed->wishes = wishes;
+    feed->arg = arg;
+    feed->on_error = stream->on_error;
+    feed->last_for = (int64_t)(stream->last_for * 1e6);
+    feed->origin = feed->came = halo_now_us();
+    feed->line[0] = feed->line[1] = -1;
+    feed->needs_key = true;
+    uv_timer_init(loop, &feed->timer);
+    feed->timer.data = feed;
+    *ret = feed;
+    return 0;
+}
+
+void halo_feed_destroy(struct halo_feed *feed, const char *why)
+{
+    if (!feed)
+        return;
+    halo_takers_end(&feed->takers, false, why);
+    uv_close((uv_handle_t *)&feed->timer, timer_closed);
+}
+
+void halo_feed_stats(const struct halo_feed *feed, struct halo_feed_stats *ret)
+{
+    *ret = feed->stats;
+    ret->takers = feed->takers.count;
+}

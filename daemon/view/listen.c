@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Listening sockets in the file system. */
+#include "daemon/view/listen.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "daemon/view/passed.h"
+
+enum { BACKLOG = 128, MODE = 0660 };
+
+_Static_assert(sizeof(((struct halo_listen *)0)->path) ==
+                   sizeof(((struct sockaddr_un *)0)->sun_path),
+               "a path that fits into one fits into the other");
+
+static struct sockaddr_un address_of(const char *path)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    memcpy(address.sun_path, path, strlen(path));
+    return address;
+}
+
+/* 0: somebody does. */
+static int try_connect(const char *path)
+{
+    const struct sockaddr_un address = address_of(path);
+    const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return -errno;
+    const int ret =
+        connect(fd, (const struct sockaddr *)&address, sizeof(address)) < 0 ? -errno : 0;
+    close(fd);
+    return ret;
+}
+
+/* Makes the name free, where that takes nothing from anybody. */
+static int make_room(const char *path, struct halo_error *err)
+{
+    struct stat st;
+    if (lstat(path, &st) < 0)
+        return errno == ENOENT ? 0 : halo_fail(err, -errno, "%s: %s", path, strerror(errno));
+    if (!S_ISSOCK(st.st_mode))
+        return halo_fail(err, -EEXIST, "%s: is there already and no socket: remove it yourself",
+                         path);
+    const int ret = try_connect(path);
+    if (ret == -ENOENT)
+        return 0;
+    /* Refused: its process is gone. All else (it is busy, of another kind, not ours) is alive. */
+    if (ret != -ECONNREFUSED)
+        return halo_fail(err, -EADDRINUSE, "%s: another process serves this socket", path);
+    if (unlink(path) < 0 && errno != ENOENT)
+        return halo_fail(err, -errno, "%s: nobody serves it, but it cannot be replaced: %s", path,
+                         strerror(errno));
+    return 0;
+}
+
+static int say_why(struct halo_error *err, const char *path, int error)
+{
+    if (error == ENOENT || error == ENOTDIR)
+        return halo_fail(err, -error, "%s: its folder is not there: make it, or choose another",
+                         path);
+    return halo_fail(err, -error, "%s: cannot listen there: %s", path, strerror(error));
+}
+
+/* The mode is set before there is a name, and again after, for umask takes bits away. */
+static int bind_to(struct halo_listen *ret, const char *path, struct halo_error *err)
+{
+    const struct sockaddr_un address = address_of(path);
+    struct stat st;
+    fchmod(ret->fd, MODE);
+    if (bind(ret->fd, (const struct sockaddr *)&address, sizeof(address)) < 0)
+        return say_why(err, path, errno);
+    if (lstat(path, &st) < 0)
+        return say_why(err, path, errno);
+    memcpy(ret->path, path, strlen(path) + 1);
+    ret->device = st.st_dev;
+    ret->inode = st.st_ino;
+    if (chmod(path, MODE) < 0 || listen(ret->fd, BACKLOG) < 0)
+        return say_why(err, path, errno);
+    return 0;
+}
+
+int halo_listen_open(struct halo_listen *ret, const char *path, struct halo_error *err)
+{
+    struct halo_listen made = {.fd = -1};
+    if (!*path)
+        return halo_fail(err, -EINVAL, "a socket needs a path");
+    if (strlen(path) >= sizeof(made.path))
+        return halo_fail(err, -ENAMETOOLONG,
+                         "%s: the path of a socket may have at most %zu bytes, this has %zu", path,
+                         sizeof(made.path) - 1, strlen(path));
+    made.fd = halo_passed_take(path);
+    if (made.fd >= 0) {
+        made.passed = true;
+        memcpy(made.path, path, strlen(path) + 1);
+        *ret = made;
+        return 0;
+    }
+    int status = make_room(path, err);
+    if (status < 0)
+        return status;
+    made.fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (made.fd < 0)
+        return say_why(err, path, errno);
+    status = bind_to(&made, path, err);
+    if (status < 0) {
+        halo_listen_close(&made);
+        return status;
+    }
+    *ret = made;
+    return 0;
+}
+
+/* The kernel gives the lowest number that is free, so as many as it says are in use. */
+static bool leaves_too_few(int fd, int spare)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur > INT_MAX)
+        return false;
+    const int most = (int)limit.rlim_cur;
+    return fd >= most - (spare < most / 4 ? spare : most / 4);
+}
+
+int halo_listen_accept(int fd, enum halo_listen_spare spare, struct sockaddr *from,
+                       socklen_t *length)
+{
+    const int client = accept4(fd, from, length, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (client < 0)
+        return errno == ECONNABORTED || errno == EINTR ? -EAGAIN : -errno;
+    if (!leaves_too_few(client, (int)spare))
+        return client;
+    close(client);
+    return -EUSERS;
+}
+
+void halo_listen_close(struct halo_listen *listen)
+{
+    struct stat st;
+    if (!listen->passed && listen->path[0] && lstat(listen->path, &st) == 0 &&
+        st.st_dev == listen->device && st.st_ino == listen->inode)
+        unlink(listen->path);
+    if (listen->passed)
+        halo_passed_give_back(listen->fd);
+    else if (listen->fd >= 0)
+        close(listen->fd);
+    listen->passed = false;
+    listen->fd = -1;
+    listen->path[0] = '\0';
+}

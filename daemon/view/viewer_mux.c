@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * A viewer with a muxer of FFmpeg's: MPEG-TS, Matroska or NUT into a queue of bytes. */
+#include <errno.h>
+#include <libavcodec/bsf.h>
+#include <libavformat/avformat.h>
+#include <libavutil/imgutils.h>
+#include <libavutil/mem.h>
+#include <libavutil/opt.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "daemon/view/begin.h"
+#include "daemon/link/bytes.h"
+#include "daemon/view/viewer.h"
+#include "pipeline/base/av.h"
+#include "pipeline/output/begin_form.h"
+#include "pipeline/output/container.h"
+#include "pipeline/output/packet_ring.h"
+
+enum {
+    LEAST_LIMIT = 4 << 20, /* bytes that may wait */
+    PICTURES = 3,          /* raw ones that may wait, where that is more */
+    IO_BUFFER = 16 << 10,
+    STREAMS = 2,
+};
+
+struct mux {
+    AVFormatContext *format; /* NULL until the first key frame */
+    struct halo_live_begin *begin;
+    struct halo_bytes bytes;
+    AVPacket *work;
+    const AVPacket *current; /* what is being muxed: large pieces of it are shared */
+    size_t limit;
+    int64_t base;          /* us of the feed: the viewer's time 0 */
+    int64_t last[STREAMS]; /* dts, in the muxer's time base; -1 before */
+    bool skips;            /* up to the next key frame */
+};
+
+/* ---- bytes ---- */
+
+#if LIBAVFORMAT_VERSION_MAJOR >= 61
+static int write_bytes(void *opaque, const uint8_t *data, int size)
+#else
+static int write_bytes(void *opaque, uint8_t *data, int size)
+#endif
+{
+    struct mux *mux = opaque;
+    const AVPacket *pkt = mux->current;
+    const bool inside = pkt && pkt->buf && data >= pkt->data && data < pkt->data + pkt->size &&
+                        size <= pkt->data + pkt->size - data;
+    return halo_bytes_put(&mux->bytes, data, (size_t)size, inside ? pkt->buf : NULL) < 0
+               ? AVERROR(ENOMEM)
+               : size;
+}
+
+static int mux_flush(struct halo_viewer *viewer, struct halo_error *err)
+{
+    struct mux *mux = viewer->form;
+    const int sent = halo_bytes_send(&mux->bytes, viewer->fd);
+    if (sent < 0)
+        return halo_fail(err, sent, "%s", strerror(-sent));
+    viewer->shared->sent += sent;
+    viewer->wants_write = mux->bytes.count > 0;
+    halo_viewer_waits(viewer, viewer->wants_write, sent > 0);
+    return 0;
+}
+
+/* ---- the header ---- */
+
+/* Parameter sets that the encoder has in its key frames only, for forms that want them in front. */
+static int take_extradata(AVCodecParameters *par, const AVPacket *key)
+{
+    const AVBitStreamFilter *filter = av_bsf_get_by_name("extract_extradata");
+    AVBSFContext *bsf = NULL;
+    AVPacket *pkt = av_packet_clone(key);
+    size_t size = 0;
+    int status = !filter || !pkt ? AVERROR(ENOMEM) : av_bsf_alloc(filter, &bsf);
+    if (status >= 0)
+        status = avcodec_parameters_copy(bsf->par_in, par);
+    if (status >= 0)
+        status = av_bsf_init(bsf);
+    if (status >= 0)
+        status = av_bsf_send_packet(bsf, pkt);
+    if (status >= 0)
+        status = av_bsf_receive_packet(bsf, pkt);
+    const uint8_t *data =
+        status >= 0 ? av_packet_get_side_data(pkt, AV_PKT_DATA_NEW_EXTRADATA, &size) : NULL;
+    if (data && size > 0 && size < INT32_MAX / 2)
+        par->extradata = av_mallocz(size + AV_INPUT_BUFFER_PADDING_SIZE);
+    if (data && par->extradata) {
+        memcpy(par->extradata, data, size);
+        par->extradata_size = (int)size;
+    }
+    av_packet_free(&pkt);
+    av_bsf_free(&bsf);
+    return status;
+}
+
+static bool keeps_extradata_in_packets(enum AVCodecID id)
+{
+    return id == AV_CODEC_ID_H264 || id == AV_CODEC_ID_HEVC || id == AV_CODEC_ID_AV1;
+}
+
+static int add_stream(struct mux *mux, const AVCodecParameters *par, const AVPacket *key)
+{
+    AVStream *st = avformat_new_stream(mux->format, NULL);
+    if (!st || avcodec_parameters_copy(st->codecpar, par) < 0)
+        return AVERROR(ENOMEM);
+    AVCodecParameters *own = st->codecpar;
+    own->codec_tag =
+        own->codec_id == AV_CODEC_ID_RAWVIDEO ? avcodec_pix_fmt_to_codec_tag(own->format) : 0;
+    st->time_base = AV_TIME_BASE_Q;
+    if (own->codec_type != AVMEDIA_TYPE_VIDEO)
+        return 0;
+    st->sample_aspect_ratio = own->sample_aspect_ratio;
+    if (mux->begin->framerate.num > 0 && mux->begin->framerate.den > 0)
+        st->avg_frame_rate = mux->begin->framerate;
+    if (!own->extradata_size && keeps_extradata_in_packets(own->codec_id))
+        take_extradata(own, key); /* the form does without, or says what it misses */
+    return 0;
+}
+
+/* The options that keep a muxer's memory flat and its output without delay. */
+static int write_header(struct mux *mux)
+{
+    AVDictionary *options = NULL;
+    av_dict_set(&options, "pes_payload_size", "0", 0); /* mpegts: sound is not collected */
+    av_dict_set(&options, "live", "1", 0);             /* matroska: nothing is patched later */
+    av_dict_set(&options, "write_index", "0", 0);      /* nut */
+    const int status = avformat_write_header(mux->format, &options);
+    av_dict_free(&options); /* those of the other forms are left */
+    return status;
+}
+
+static void close_format(struct mux *mux)
+{
+    if (!mux->format)
+        return;
+    AVIOContext *io = mux->format->pb;
+    if (io)
+        av_freep(&io->buffer);
+    avio_context_free(&io);
+    mux->format->pb = NULL;
+    avformat_free_context(mux->format);
+    mux->format = NULL;
+}
+
+static int open_format(struct halo_viewer *viewer, const AVPacket *key)
+{
+    struct mux *mux = viewer->form;
+    int status = avformat_alloc_output_context2(&mux->format, NULL, viewer->shared->form, NULL);
+    uint8_t *buffer = status < 0 ? NULL : av_malloc(IO_BUFFER);
+    AVIOContext *io =
+        buffer ? avio_alloc_context(buffer, IO_BUFFER, 1, mux, NULL, write_bytes, NULL) : NULL;
+    if (!io) {
+        av_free(buffer);
+        return AVERROR(ENOMEM);
+    }
+    io->seekable = 0;
+    io->direct = AVIO_FLAG_DIRECT; /* so that large pieces come as they lie in the packet */
+    mux->format->pb = io;
+    mux->format->flags |= AVFMT_FLAG_CUSTOM_IO | AVFMT_FLAG_BITEXACT;
+    mux->format->avoid_negative_ts = 0;
+    mux->format->max_delay = 0;
+    status = add_stream(mux, mux->begin->video, key);
+    if (status >= 0 && mux->begin->audio)
+        status = add_stream(mux, mux->begin->audio, NULL);
+    if (status >= 0)
+        status = write_header(mux);
+    mux->base = key->dts;
+    mux->last[0] = mux->last[1] = -1;
+    return status;
+}
+
+/* ---- from the feed ---- */
+
+static int fail_av(struct halo_error *err, const char *what, int averror)
+{
+    char text[200];
+    return halo_fail(err, halo_av_errno(averror), "%s: %s", what,
+                     halo_av_reason(averror, text, sizeof(text)));
+}
+
+/* MPEG-TS says new parameters in its packets, as long as the codecs stay. */
+static int go_on(struct halo_viewer *viewer, const struct halo_live_begin *begin,
+                 struct halo_error *err)
+{
+    struct mux *mux = viewer->form;
+    const struct halo_live_begin *old = mux->begin;
+    if (strcmp(viewer->shared->form, "mpegts") != 0 ||
+        old->video->codec_id != begin->video->codec_id ||
+        !halo_begin_is_same(old->audio, begin->audio))
+        return halo_fail(err, -EPIPE,
+                         "the stream's parameters have changed, which %s cannot say: open it again",
+                         viewer->shared->form);
+    const int status = avcodec_parameters_copy(mux->format->streams[0]->codecpar, begin->video);
+    mux->format->streams[0]->codecpar->codec_tag = 0;
+    return status < 0 ? fail_av(err, "new parameters", status) : 0;
+}
+
+static int mux_begin(struct halo_viewer *viewer, const struct halo_live_begin *begin,
+                     struct halo_error *err)
+{
+    struct mux *mux = viewer->form;
+    const AVCodecParameters *video = begin->video;
+    if (mux->format) {
+        const int status = go_on(viewer, begin, err);
+        if (status < 0)
+            return status;
+    }
+    const AVOutputFormat *form = av_guess_format(viewer->shared->form, NULL, NULL);
+    if (halo_container_check(form, "the socket", video, err) < 0 ||
+        halo_container_check(form, "the socket", begin->audio, err) < 0)
+        return -ENOTSUP;
+    struct halo_live_begin *copy = halo_begin_copy(begin);
+    if (!copy)
+        return halo_fail(err, -ENOMEM, "out of memory");
+    halo_begin_destroy(mux->begin);
+    mux->begin = copy;
+    const int picture =
+        video->codec_id == AV_CODEC_ID_RAWVIDEO
+            ? av_image_get_buffer_size(video->format, video->width, video->height, 1)
+            : 0;
+    mux->limit = LEAST_LIMIT;
+    if (picture > LEAST_LIMIT / PICTURES)
+        mux->limit = (size_t)picture * PICTURES + LEAST_LIMIT / PICTURES;
+    return 0;
+}
+
+/* Whether the queue has room for pkt, or it waits for the key frame after one that had none. */
+static bool has_room(struct mux *mux, const AVPacket *pkt)
+{
+    const bool key = pkt->stream_index == 0 && (pkt->flags & AV_PKT_FLAG_KEY);
+    const size_t count = mux->bytes.count;
+    mux->skips = (mux->skips && !key) || (count > 0 && count + (size_t)pkt->size > mux->limit);
+    return !mux->skips;
+}
+
+/* Times of the muxer's base that begin with 0 and grow; false: before the viewer's time. */
+static bool set_times(struct mux *mux, AVPacket *pkt)
+{
+    const int index = pkt->stream_index;
+    const AVRational base = mux->format->streams[index]->time_base;
+    if (pkt->dts < mux->base)
+        return false;
+    pkt->dts = av_rescale_q(pkt->dts - mux->base, AV_TIME_BASE_Q, base);
+    pkt->pts = av_rescale_q(pkt->pts - mux->base, AV_TIME_BASE_Q, base);
+    pkt->duration = av_rescale_q(pkt->duration, AV_TIME_BASE_Q, base);
+    if (pkt->dts <= mux->last[index])
+        pkt->dts = mux->last[index] + 1;
+    if (pkt->pts < pkt->dts)
+        pkt->pts = pkt->dts;
+    mux->last[index] = pkt->dts;
+    return true;
+}
+
+static int write_packet(struct mux *mux, const AVPacket *pkt)
+{
+    AVPacket *work = mux->work;
+    int status = av_packet_ref(work, pkt);
+    if (status < 0)
+        return status;
+    work->flags &= ~HALO_PACKET_CARD; /* no player may leave it out */
+    if (set_times(mux, work)) {
+        mux->current = pkt;
+        status = av_write_frame(mux->format, work);
+        if (status >= 0)
+            status = av_write_frame(mux->format, NULL); /* whole clusters */
+        avio_flush(mux->format->pb);
+        mux->current = NULL;
+        if (status >= 0)
+            status = mux->format->pb->error;
+    }
+    av_packet_unref(work);
+    return status;
+}
+
+static int mux_packet(struct halo_viewer *viewer, const AVPacket *pkt, struct halo_error *err)
+{
+    struct mux *mux = viewer->form;
+    if (!has_room(mux, pkt)) {
+        viewer->shared->dropped++;
+        return 0; /* the socket is full, and polled */
+    }
+    int status = 0;
+    if (!mux->format)
+        status = open_format(viewer, pkt);
+    if (status < 0)
+        return fail_av(err, viewer->shared->form, status);
+    if (pkt->stream_index < (int)mux->format->nb_streams)
+        status = write_packet(mux, pkt);
+    if (status < 0)
+        return fail_av(err, viewer->shared->form, status);
+    return viewer->wants_write ? 0 : mux_flush(viewer, err);
+}
+
+/* ---- life ---- */
+
+static int mux_receive(struct halo_viewer *viewer, const uint8_t *data, size_t size,
+                       struct halo_error *err)
+{
+    (void)viewer, (void)data, (void)size, (void)err;
+    return 0; /* players have nothing to say */
+}
+
+static void mux_end(struct halo_viewer *viewer)
+{
+    struct mux *mux = viewer->form;
+    if (mux->format && !mux->skips) {
+        av_write_trailer(mux->format);
+        avio_flush(mux->format->pb);
+    }
+    halo_bytes_send(&mux->bytes, viewer->fd);
+}
+
+static void mux_close(struct halo_viewer *viewer)
+{
+    struct mux *mux = viewer->form;
+    if (!mux)
+        return;
+    close_format(mux);
+    halo_begin_destroy(mux->begin);
+    halo_bytes_clear(&mux->bytes);
+    av_packet_free(&mux->work);
+    free(mux);
+}
+
+static int mux_open(struct halo_viewer *viewer)
+{
+    struct mux *mux = calloc(1, sizeof(*mux));
+    viewer->form = mux;
+    if (mux)
+        mux->work = av_packet_alloc();
+    return mux && mux->work ? 0 : -ENOMEM;
+}
+
+const struct halo_viewer_ops halo_viewer_mux = {
+    .open = mux_open,
+    .begin = mux_begin,
+    .packet = mux_packet,
+    .flush = mux_flush,
+    .receive = mux_receive,
+    .end = mux_end,
+    .close = mux_close,
+};

@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Viewers of a socket: they come, are watched, and go (viewers.h). The forms are in viewer_*.c. */
+#include "daemon/view/viewers.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "config/log.h"
+#include "daemon/view/frames.h"
+#include "daemon/view/listen.h"
+#include "daemon/view/viewer.h"
+#include "kernels/clock.h"
+
+enum {
+    MOST_VIEWERS = 256,
+    STUCK_MS = 10000, /* nothing went out for so long, and something waits: cut */
+    LOOK_MS = 1000,
+    SEND_BUFFER = 128 << 10, /* the kernel's share of what waits for a viewer */
+    MOST_READ = 4096,        /* of what a viewer says, in one turn */
+};
+
+struct halo_viewers {
+    uv_poll_t poll; /* of the listening socket */
+    uv_timer_t timer;
+    struct halo_listen listen;
+    struct halo_feed *feed;
+    const struct halo_viewer_ops *ops;
+    struct halo_viewers_shared shared;
+    struct halo_viewer *first;
+    int count;
+    int64_t cut, refused, ended;
+    int handles; /* of this struct, that are not closed yet; viewers count as one each */
+};
+
+/* Suffix, and FFmpeg's name of the muxer. */
+static const struct {
+    const char *suffix, *form;
+    const struct halo_viewer_ops *ops;
+} forms[] = {
+    {".ts", "mpegts", &halo_viewer_mux},
+    {".mkv", "matroska", &halo_viewer_mux},
+    {".nut", "nut", &halo_viewer_mux},
+    {".fd", NULL, &halo_viewer_frames},
+};
+
+/* ---- the end of a viewer ---- */
+
+static void release(struct halo_viewers *viewers)
+{
+    if (--viewers->handles > 0)
+        return;
+    halo_frames_destroy(viewers->shared.frames);
+    free(viewers);
+}
+
+static void viewer_closed(uv_handle_t *handle)
+{
+    struct halo_viewer *viewer = handle->data;
+    struct halo_viewers *viewers = viewer->viewers;
+    viewer->ops->close(viewer);
+    free(viewer);
+    release(viewers);
+}
+
+static void remove_viewer(struct halo_viewer *viewer, const char *why)
+{
+    struct halo_viewers *viewers = viewer->viewers;
+    struct halo_viewer **at = &viewers->first;
+    halo_log(HALO_LOG_DEBUG, "%s: viewer (pid %d) is gone: %s", viewers->listen.path,
+             (int)viewer->peer.pid, why);
+    while (*at != viewer)
+        at = &(*at)->next;
+    *at = viewer->next;
+    halo_feed_leave(&viewer->taker);
+    uv_close((uv_handle_t *)&viewer->poll, viewer_closed);
+    close(viewer->fd);
+    if (--viewers->count > 0)
+        return;
+    if (uv_is_active((uv_handle_t *)&viewers->poll)) /* else it is to listen again */
+        uv_timer_stop(&viewers->timer);
+    halo_frames_trim(viewers->shared.frames);
+}
+
+/* ---- what a viewer waits for ---- */
+
+static void polled(uv_poll_t *poll, int status, int events);
+
+static void set_events(struct halo_viewer *viewer)
+{
+    const int events = (viewer->deaf ? 0 : UV_READABLE) | (viewer->wants_write ? UV_WRITABLE : 0);
+    if (events == viewer->events)
+        return;
+    viewer->events = events;
+    if (events)
+        uv_poll_start(&viewer->poll, events, polled);
+    else
+        uv_poll_stop(&viewer->poll);
+}
+
+/* Goes on with a viewer after a call of its form. */
+static void settle(struct halo_viewer *viewer, int status, const struct halo_error *err)
+{
+    if (status < 0)
+        remove_viewer(viewer, err->text[0] ? err->text : strerror(-status));
+    else
+        set_events(viewer);
+}
+
+void halo_viewer_waits(struct halo_viewer *viewer, bool waits, bool moved)
+{
+    if (!waits)
+        viewer->waits_since = 0;
+    else if (moved || viewer->waits_since == 0)
+        viewer->waits_since = halo_now_us();
+}
+
+static bool has_hung_up(const struct halo_viewer *viewer)
+{
+    struct pollfd fd = {.fd = viewer->fd};
+    return poll(&fd, 1, 0) > 0 && (fd.revents & (POLLHUP | POLLERR));
+}
+
+static int listen_to(struct halo_viewer *viewer, struct halo_error *err)
+{
+    uint8_t said[MOST_READ];
+    const ssize_t size = recv(viewer->fd, said, sizeof(said), MSG_DONTWAIT);
+    if (size > 0)
+        return viewer->ops->receive(viewer, said, (size_t)size, err);
+    if (size < 0 && (errno == EAGAIN || errno == EINTR))
+        return 0;
+    if (size < 0)
+        return halo_fail(err, -errno, "%s", strerror(errno));
+    viewer->deaf = true;
+    return has_hung_up(viewer) ? halo_fail(err, -EPIPE, "it has closed") : 0;
+}
+
+static void polled(uv_poll_t *poll, int status, int events)
+{
+    struct halo_viewer *viewer = poll->data;
+    struct halo_error err = {0};
+    if (status < 0)
+        status = halo_fail(&err, status, "%s", uv_strerror(status));
+    if (status == 0 && (events & UV_READABLE))
+        status = listen_to(viewer, &err);
+    if (status >= 0 && (events & UV_WRITABLE))
+        status = viewer->ops->flush(viewer, &err);
+    settle(viewer, status, &err);
+}
+
+/* ---- from the feed ---- */
+
+static void taker_begin(struct halo_feed_taker *taker, const struct halo_live_begin *begin)
+{
+    struct halo_viewer *viewer = (struct halo_viewer *)taker;
+    struct halo_error err = {0};
+    const int status = viewer->ops->begin(viewer, begin, &err);
+    viewer->viewers->ended += status < 0;
+    settle(viewer, status, &err);
+}
+
+static void taker_packet(struct halo_feed_taker *taker, const AVPacket *pkt)
+{
+    struct halo_viewer *viewer = (struct halo_viewer *)taker;
+    struct halo_error err = {0};
+    settle(viewer, viewer->ops->packet(viewer, pkt, &err), &err);
+}
+
+static void taker_end(struct halo_feed_taker *taker, const char *why)
+{
+    struct halo_viewer *viewer = (struct halo_viewer *)taker;
+    viewer->ops->end(viewer);
+    remove_viewer(viewer, why);
+}
+
+/* ---- they come ---- */
+
+static void came(uv_poll_t *poll, int status, int events);
+
+static void look(uv_timer_t *timer)
+{
+    struct halo_viewers *viewers = timer->data;
+    const int64_t since = halo_now_us() - STUCK_MS * INT64_C(1000);
+    for (struct halo_viewer *viewer = viewers->first, *next; viewer; viewer = next) {
+        next = viewer->next;
+        if (viewer->deaf && has_hung_up(viewer)) {
+            remove_viewer(viewer, "it has closed");
+            continue;
+        }
+        if (viewer->waits_since == 0 || viewer->waits_since > since)
+            continue;
+        viewers->cut++;
+        halo_log(HALO_LOG_INFO, "%s: viewer (pid %d) is cut: it took nothing for %d seconds",
+                 viewers->listen.path, (int)viewer->peer.pid, STUCK_MS / 1000);
+        remove_viewer(viewer, "it took nothing");
+    }
+    if (!uv_is_active((uv_handle_t *)&viewers->poll))
+        uv_poll_start(&viewers->poll, UV_READABLE, came);
+    if (viewers->count == 0)
+        uv_timer_stop(timer);
+}
+
+static int add_viewer(struct halo_viewers *viewers, int fd)
+{
+    struct halo_viewer *viewer = calloc(1, sizeof(*viewer));
+    if (!viewer)
+        return -ENOMEM;
+    const int size = SEND_BUFFER;
+    socklen_t length = sizeof(viewer->peer);
+    viewer->taker =
+        (struct halo_feed_taker){.begin = taker_begin, .packet = taker_packet, .end = taker_end};
+    viewer->viewers = viewers;
+    viewer->shared = &viewers->shared;
+    viewer->ops = viewers->ops;
+    viewer->fd = fd;
+    setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
+    getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &viewer->peer, &length);
+    int status = viewer->ops->open(viewer);
+    if (status == 0)
+        status = uv_poll_init(viewers->poll.loop, &viewer->poll, fd);
+    if (status < 0) {
+        viewer->ops->close(viewer);
+        free(viewer);
+        return status;
+    }
+    halo_log(HALO_LOG_DEBUG, "%s: viewer (pid %d, uid %d)", viewers->listen.path,
+             (int)viewer->peer.pid, (int)viewer->peer.uid);
+    viewer->poll.data = viewer;
+    viewer->next = viewers->first;
+    viewers->first = viewer;
+    viewers->handles++;
+    if (viewers->count++ == 0)
+        uv_timer_start(&viewers->timer, look, LOOK_MS, LOOK_MS);
+    set_events(viewer);
+    halo_feed_join(viewers->feed, &viewer->taker);
+    return 0;
+}
+
+static void send_away(struct halo_viewers *viewers, enum halo_log_level level, const char *why)
+{
+    viewers->refused++;
+    halo_log(level, "%s: a viewer was sent away: %s", viewers->listen.path, why);
+}
+
+/* Who waits can be neither let in nor sent away: no descriptor is left at all. The socket stays
+ * readable, so that the loop would turn and turn: the timer listens again. */
+static void rest(struct halo_viewers *viewers, int error)
+{
+    halo_log(HALO_LOG_WARNING, "%s: no viewer can be let in: %s", viewers->listen.path,
+             strerror(error));
+    uv_poll_stop(&viewers->poll);
+    if (!uv_is_active((uv_handle_t *)&viewers->timer))
+        uv_timer_start(&viewers->timer, look, LOOK_MS, LOOK_MS);
+}
+
+static void came(uv_poll_t *poll, int status, int events)
+{
+    struct halo_viewers *viewers = poll->data;
+    (void)events;
+    if (status < 0)
+        return;
+    const int fd = halo_listen_accept(viewers->listen.fd, HALO_LISTEN_SPARE_VIEWERS, NULL, NULL);
+    if (fd == -EAGAIN)
+        return;
+    if (fd == -EUSERS)
+        send_away(viewers, HALO_LOG_WARNING, "too many open files");
+    else if (fd < 0)
+        rest(viewers, -fd);
+    if (fd < 0 || (viewers->count < MOST_VIEWERS && add_viewer(viewers, fd) == 0))
+        return;
+    close(fd);
+    send_away(viewers, HALO_LOG_DEBUG, "there are too many");
+}
+
+/* ---- life ---- */
+
+static int choose_form(struct halo_viewers *viewers, const char *path, struct halo_error *err)
+{
+    const char *dot = strrchr(path, '.');
+    for (size_t i = 0; dot && i < sizeof(forms) / sizeof(*forms); i++)
+        if (!strcmp(dot, forms[i].suffix)) {
+            viewers->ops = forms[i].ops;
+            viewers->shared.form = forms[i].form;
+            return 0;
+        }
+    return halo_fail(err, -EINVAL, "%s: an output socket ends in .ts, .mkv, .nut or .fd", path);
+}
+
+int halo_viewers_create(struct halo_viewers **ret, uv_loop_t *loop, struct halo_feed *feed,
+                        const struct halo_output_settings *output, struct halo_error *err)
+{
+    struct halo_viewers *viewers = calloc(1, sizeof(*viewers));
+    if (!viewers)
+        return halo_fail(err, -ENOMEM, "out of memory");
+    int status = choose_form(viewers, output->target, err);
+    if (status == 0)
+        status = halo_listen_open(&viewers->listen, output->target, err);
+    if (status < 0) {
+        free(viewers);
+        return status;
+    }
+    status = uv_poll_init(loop, &viewers->poll, viewers->listen.fd);
+    if (status < 0) {
+        halo_listen_close(&viewers->listen);
+        free(viewers);
+        return halo_fail(err, status, "%s: %s", output->target, uv_strerror(status));
+    }
+    viewers->shared.origin = halo_feed_origin(feed);
+    viewers->feed = feed;
+    uv_timer_init(loop, &viewers->timer);
+    viewers->poll.data = viewers->timer.data = viewers;
+    viewers->handles = 2;
+    uv_poll_start(&viewers->poll, UV_READABLE, came);
+    *ret = viewers;
+    return 0;
+}
+
+static void own_closed(uv_handle_t *handle)
+{
+    release(handle->data);
+}
+
+void halo_viewers_destroy(struct halo_viewers *viewers, const char *why)
+{
+    if (!viewers)
+        return;
+    for (struct halo_viewer *viewer = viewers->first, *next; viewer; viewer = next) {
+        next = viewer->next;
+        taker_end(&viewer->taker, why);
+    }
+    uv_close((uv_handle_t *)&viewers->poll, own_closed);
+    uv_close((uv_handle_t *)&viewers->timer, own_closed);
+    halo_listen_close(&viewers->listen);
+}
+
+json_t *halo_viewers_status(const struct halo_viewers *viewers)
+{
+    return json_pack("{s:s, s:i, s:I, s:I, s:I, s:I, s:I}", "target", viewers->listen.path,
+                     "viewers", viewers->count, "sent_bytes", (json_int_t)viewers->shared.sent,
+                     "dropped_packets", (json_int_t)viewers->shared.dropped, "cut",
+                     (json_int_t)viewers->cut, "refused", (json_int_t)viewers->refused, "ended",
+                     (json_int_t)viewers->ended);
+}

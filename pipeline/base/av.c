@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * The small FFmpeg glue that more than one file needs. */
+#include "pipeline/base/av.h"
+
+#include <errno.h>
+#include <libavcodec/avcodec.h>
+#include <libavutil/avstring.h>
+#include <libavutil/log.h>
+#include <libavutil/opt.h>
+#include <libavutil/pixdesc.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/log.h"
+#include "config/option.h"
+
+static pthread_mutex_t log_lock = PTHREAD_MUTEX_INITIALIZER;
+static char last_line[300]; /* FFmpeg's last error line, under log_lock */
+
+int halo_av_errno(int averror)
+{
+    switch (averror) {
+    case AVERROR_EOF:
+        return -ENODATA;
+    case AVERROR_EXIT:
+        return -EINTR;
+    case AVERROR_INVALIDDATA:
+        return -EBADMSG;
+    case AVERROR_DEMUXER_NOT_FOUND:
+    case AVERROR_DECODER_NOT_FOUND:
+    case AVERROR_ENCODER_NOT_FOUND:
+    case AVERROR_MUXER_NOT_FOUND:
+    case AVERROR_PROTOCOL_NOT_FOUND:
+    case AVERROR_PATCHWELCOME:
+        return -ENOTSUP;
+    default:
+        return averror < 0 && averror > -4096 ? averror : -EIO;
+    }
+}
+
+static _Thread_local struct halo_complaints *probe;
+
+void halo_av_probe(struct halo_complaints *complaints)
+{
+    probe = complaints;
+}
+
+/* Frame threads have copies of the context, and with it of opaque. */
+static struct halo_complaints *complaints_of(void *avcl, const AVClass *class)
+{
+    if (class == avcodec_get_class()) {
+        const AVCodecContext *c = avcl;
+        return c->codec && av_codec_is_decoder(c->codec) ? c->opaque : NULL;
+    }
+    if (class == avformat_get_class()) {
+        const AVFormatContext *f = avcl;
+        return f->iformat ? f->opaque : NULL;
+    }
+    return NULL;
+}
+
+/* FFmpeg gives back the same error for this as for damage; the line is that of a part of the
+ * decoder's, its parent. */
+static void note_too_large(void *avcl, const AVClass *class, const char *text)
+{
+    unsigned width, height;
+    if (!class || !class->parent_log_context_offset ||
+        sscanf(text, "Picture size %ux%u exceeds specified max", &width, &height) != 2)
+        return;
+    void *parent = *(void **)((char *)avcl + class->parent_log_context_offset);
+    struct halo_complaints *to = parent ? complaints_of(parent, *(const AVClass **)parent) : NULL;
+    to = to ? to : probe;
+    if (to)
+        atomic_store(&to->too_large, (long long)width << 32 | height);
+}
+
+int halo_av_check_size(const char *name, int64_t width, int64_t height, int64_t most,
+                       struct halo_error *err)
+{
+    if (!most || width <= 0 || height <= most / width)
+        return 0;
+    return halo_fail(err, -EFBIG,
+                     "%s: its pictures of %lldx%lld are larger than max_pixels allows (%lld): "
+                     "raise it where they are meant",
+                     name, (long long)width, (long long)height, (long long)most);
+}
+
+int halo_av_check_complaints(const char *name, const struct halo_complaints *complaints,
+                             int64_t most, struct halo_error *err)
+{
+    const int64_t size = atomic_load(&complaints->too_large);
+    return halo_av_check_size(name, size >> 32, size & UINT32_MAX, most, err);
+}
+
+/* Pictures are repaired in a line of a lower level. */
+static bool is_complaint(const struct halo_complaints *c, int level, const char *format)
+{
+    if (level > AV_LOG_ERROR)
+        return av_strstart(format, "concealing ", NULL);
+    for (const char *const *line = c->harmless; line && *line; line++)
+        if (av_strstart(format, *line, NULL))
+            return false;
+    return true;
+}
+
+static void count_decoders(struct halo_complaints *to, int64_t time, int level, const char *format)
+{
+    if ((to->until && time >= to->until) || !is_complaint(to, level, format))
+        return;
+    long long latest = atomic_load(&to->latest);
+    while (latest < time && !atomic_compare_exchange_weak(&to->latest, &latest, time))
+        ;
+    atomic_fetch_add(&to->lines, 1); /* last: who sees it sees its time */
+}
+
+static void count_complaint(void *avcl, const AVClass *class, int level, const char *format)
+{
+    struct halo_complaints *to = complaints_of(avcl, class);
+    if (to && class == avcodec_get_class())
+        count_decoders(to, ((const AVCodecContext *)avcl)->reordered_opaque, level, format);
+    else if (to && level <= AV_LOG_ERROR)
+        atomic_fetch_add(&to->lines, 1);
+}
+
+/* Of hardware decoding that is not set up: the line before says why. */
+static bool is_echo(const char *text)
+{
+    return strstr(text, "Failed setup for format") == text ||
+           strstr(text, "Failed loading nvcuvid") == text;
+}
+
+/* Cuts the clause that names an option of FFmpeg's own program, and what follows it. */
+static void cut_advice(char *text)
+{
+    static const char *const named[] = {" -strict", "'-strict", "vstrict=", "set strict ",
+                                        "strict_std_compliance"};
+    for (size_t i = 0; i < sizeof named / sizeof *named; i++) {
+        char *at = strstr(text, named[i]);
+        if (!at)
+            continue;
+        while (at > text && strncmp(at, ", ", 2) && strncmp(at, ". ", 2))
+            at--;
+        *at = 0;
+    }
+}
+
+static void keep_line(void *avcl, int level, const char *format, va_list args)
+{
+    const enum halo_log_level shown = halo_log_get_level();
+    const AVClass *class = avcl ? *(const AVClass **)avcl : NULL;
+    if (level <= AV_LOG_INFO)
+        count_complaint(avcl, class, level, format);
+    if (level > AV_LOG_ERROR && shown < HALO_LOG_DEBUG)
+        return;
+    if (level > AV_LOG_VERBOSE)
+        return;
+    char text[sizeof last_line];
+    vsnprintf(text, sizeof text, format, args);
+    text[strcspn(text, "\n")] = 0;
+    cut_advice(text);
+    if (!*text)
+        return;
+    note_too_large(avcl, class, text);
+    const char *name = class ? class->item_name(avcl) : "ffmpeg";
+    if (level <= AV_LOG_ERROR && !is_echo(text)) {
+        pthread_mutex_lock(&log_lock);
+        const size_t kept = *text == ' ' ? strlen(last_line) : 0; /* a line in parts goes on */
+        if (kept)
+            snprintf(last_line + kept, sizeof last_line - kept, "%.200s", text);
+        else
+            snprintf(last_line, sizeof last_line, "%.40s: %.250s", name, text);
+        pthread_mutex_unlock(&log_lock);
+    }
+    if (shown >= HALO_LOG_DEBUG)
+        halo_log(HALO_LOG_DEBUG, "%s: %s", name, text);
+}
+
+void halo_av_init_log(void)
+{
+    /* What is shown is chosen by keep_line; some libraries print by themselves from this level. */
+    const bool debug = halo_log_get_level() >= HALO_LOG_DEBUG;
+    av_log_set_level(debug ? AV_LOG_VERBOSE : AV_LOG_ERROR);
+    if (!debug) /* SVT-AV1 prints past FFmpeg's log and listens to this alone */
+        setenv("SVT_LOG", "0", 0);
+    av_log_set_callback(keep_line);
+}
+
+const char *halo_av_last_line(char *text, size_t size)
+{
+    pthread_mutex_lock(&log_lock);
+    snprintf(text, size, "%s", last_line);
+    *last_line = 0;
+    pthread_mutex_unlock(&log_lock);
+    return text;
+}
+
+const char *halo_av_reason(int averror, char *text, size_t size)
+{
+    char words[AV_ERROR_MAX_STRING_SIZE];
+    av_strerror(averror, words, sizeof words);
+    pthread_mutex_lock(&log_lock);
+    if (*last_line)
+        snprintf(text, size, "%s (%s)", words, last_line);
+    else
+        snprintf(text, size, "%s", words);
+    *last_line = 0;
+    pthread_mutex_unlock(&log_lock);
+    return text;
+}
+
+const char *halo_av_clock(double seconds, char *text, size_t size)
+{
+    const char *sign = seconds < 0 ? "-" : "";
+    long long ms = (long long)((seconds < 0 ? -seconds : seconds) * 1000 + 0.5);
+    snprintf(text, size, "%s%02lld:%02lld:%02lld.%03lld", sign, ms / 3600000, ms / 60000 % 60,
+             ms / 1000 % 60, ms % 1000);
+    return text;
+}
+
+const AVCodec *halo_av_find_encoder(const char *option, const char *name, enum AVMediaType type,
+                                    struct halo_error *err)
+{
+    const AVCodec *codec = avcodec_find_encoder_by_name(name);
+    if (!codec) {
+        const AVCodecDescriptor *d = avcodec_descriptor_get_by_name(name);
+        codec = d ? avcodec_find_encoder(d->id) : NULL;
+    }
+    if (codec && codec->type == type)
+        return codec;
+
+    const char *names[512];
+    size_t count = 0;
+    void *at = NULL;
+    for (const AVCodec *c; (c = av_codec_iterate(&at)) && count < 512;)
+        if (av_codec_is_encoder(c) && c->type == type)
+            names[count++] = c->name;
+    char near[HALO_NEAREST_WORDS];
+    halo_fail_usage(err, "%s %s: this FFmpeg has no such %s encoder%s", option, name,
+                    av_get_media_type_string(type), halo_nearest_words(near, name, names, count));
+    return NULL;
+}
+
+static int scaler_matrix(struct halo_scaler_side side)
+{
+    return side.space == AVCOL_SPC_UNSPECIFIED || side.space == AVCOL_SPC_RGB ? SWS_CS_ITU709
+                                                                              : (int)side.space;
+}
+
+static bool halves(enum AVPixelFormat format)
+{
+    return av_pix_fmt_desc_get(format)->log2_chroma_w == 1;
+}
+
+struct SwsContext *halo_av_scaler(struct halo_scaler_side from, struct halo_scaler_side to)
+{
+    const int flags = SWS_BICUBIC | SWS_ACCURATE_RND | SWS_FULL_CHR_H_INT | SWS_FULL_CHR_H_INP;
+    struct SwsContext *sws = sws_alloc_context();
+    if (!sws)
+        return NULL;
+    av_opt_set_int(sws, "srcw", from.width, 0);
+    av_opt_set_int(sws, "srch", from.height, 0);
+    av_opt_set_int(sws, "src_format", from.format, 0);
+    av_opt_set_int(sws, "dstw", to.width, 0);
+    av_opt_set_int(sws, "dsth", to.height, 0);
+    av_opt_set_int(sws, "dst_format", to.format, 0);
+    av_opt_set_int(sws, "sws_flags", flags, 0);
+    if (to.left && halves(to.format) && !halves(from.format))
+        av_opt_set_int(sws, "dst_h_chr_pos", 0, 0);
+    if (sws_init_context(sws, NULL, NULL) < 0) {
+        sws_freeContext(sws);
+        return NULL;
+    }
+    /* A palette becomes limited-range BT.601 inside swscale, whatever it is told. */
+    if (av_pix_fmt_desc_get(from.format)->flags & AV_PIX_FMT_FLAG_PAL) {
+        from.space = AVCOL_SPC_SMPTE170M;
+        from.full_range = 0;
+    }
+    /* Without this a conversion between YUV formats would change the range of full-range
+     * pictures. */
+    sws_setColorspaceDetails(sws, sws_getCoefficients(scaler_matrix(from)), from.full_range,
+                             sws_getCoefficients(scaler_matrix(to)), to.full_range, 0, 1 << 16,
+                             1 << 16);
+    return sws;
+}
+
+int halo_av_scale(struct SwsContext *sws, const AVFrame *from, const AVFrame *to)
+{
+    const int rows = sws_scale(sws, (const uint8_t *const *)from->data, from->linesize, 0,
+                               from->height, to->data, to->linesize);
+    return rows == to->height ? 0 : -EIO;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Damaged input: an error, or counted and passed over (damage.h). */
+#include "pipeline/base/damage.h"
+
+#include "config/log.h"
+
+enum { SAID = 3 }; /* places named one by one; the rest is a number at the end */
+
+int halo_damage_meet(struct halo_damage *damage, int code, struct halo_error *err)
+{
+    if (!damage->keep_going)
+        return code;
+    const long long before = atomic_fetch_add(&damage->places, 1);
+    halo_log(before < SAID ? HALO_LOG_WARNING : HALO_LOG_DEBUG, "%s; going on", err->text);
+    if (before + 1 == SAID)
+        halo_log(HALO_LOG_WARNING, "more damage is only counted (-v debug names it)");
+    *err = (struct halo_error){0};
+    return 0;
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * A file that is written once, when a run is over (report_file.h). */
+#include "pipeline/base/report_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "config/beside.h"
+#include "config/log.h"
+#include "pipeline/base/path.h"
+
+struct halo_report_file {
+    const char *option, *name;
+    FILE *file;   /* direct: from the start; else while it is written */
+    char *path;   /* symbolic links followed; NULL: direct */
+    char *beside; /* while it is written */
+    mode_t mode;  /* of the file that is there; 0 where none is */
+};
+
+/* A descriptor's offset is shared: what it has and will have stays beside the report. */
+static int open_direct(struct halo_report_file *report, const char *path, int fd)
+{
+    if (fd >= 0) {
+        const int flags = fcntl(fd, F_GETFL);
+        if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY)
+            return flags < 0 ? -errno : -EACCES;
+        fd = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    } else {
+        fd = open(path, O_WRONLY | O_CLOEXEC);
+    }
+    if (fd < 0)
+        return -errno;
+    report->file = fdopen(fd, "w");
+    if (report->file)
+        return 0;
+    const int code = -errno;
+    close(fd);
+    return code;
+}
+
+static int open_report(struct halo_report_file *report, struct halo_error *err)
+{
+    const char *path = halo_path_of(report->name);
+    const int fd = halo_path_descriptor(path);
+    struct stat st;
+    int ret = 0;
+    const bool exists = stat(path, &st) == 0;
+    if (exists && S_ISDIR(st.st_mode))
+        ret = -EISDIR;
+    else if (fd >= 0 || (exists && !S_ISREG(st.st_mode)))
+        ret = open_direct(report, path, fd);
+    else if (!(report->path = halo_path_follow(path)))
+        ret = -errno;
+    if (ret < 0)
+        return halo_fail(err, ret, "%s %s: cannot be written: %s", report->option, report->name,
+                         strerror(-ret));
+    if (!report->path)
+        return 0;
+    report->mode = exists ? st.st_mode & 07777 : 0;
+    struct halo_error inner = {0};
+    ret = halo_beside_check(report->path, &inner);
+    return ret < 0 ? halo_fail(err, ret, "%s %s", report->option, inner.text) : 0;
+}
+
+int halo_report_open(struct halo_report_file **ret, const char *option, const char *name,
+                     struct halo_error *err)
+{
+    struct halo_report_file *report = calloc(1, sizeof *report);
+    if (!report)
+        return halo_fail(err, -ENOMEM, "out of memory");
+    report->option = option;
+    report->name = name;
+    const int r = open_report(report, err);
+    if (r < 0)
+        halo_report_destroy(report);
+    else
+        *ret = report;
+    return r;
+}
+
+static void drop_beside(struct halo_report_file *report)
+{
+    if (report->beside)
+        unlink(report->beside);
+    free(report->beside);
+    report->beside = NULL;
+}
+
+void halo_report_destroy(struct halo_report_file *report)
+{
+    if (!report)
+        return;
+    if (report->file)
+        fclose(report->file);
+    drop_beside(report);
+    free(report->path);
+    free(report);
+}
+
+static void warn(const struct halo_report_file *report, int code)
+{
+    halo_log(HALO_LOG_WARNING, "%s %s: cannot be written: %s", report->option, report->name,
+             strerror(code));
+}
+
+FILE *halo_report_begin(struct halo_report_file *report)
+{
+    if (!report->path)
+        return report->file;
+    const int fd = halo_beside_make(report->path, report->mode, &report->beside);
+    if (fd >= 0)
+        report->file = fdopen(fd, "w");
+    if (!report->file) {
+        warn(report, fd < 0 ? -fd : errno);
+        if (fd >= 0)
+            close(fd);
+        drop_beside(report);
+    }
+    return report->file;
+}
+
+/* In this order: the name is given to what is on the disk. */
+static int finish(struct halo_report_file *report)
+{
+    int code = fflush(report->file) || ferror(report->file) ? errno : 0;
+    if (!code && report->beside && fsync(fileno(report->file)) < 0)
+        code = errno;
+    if (fclose(report->file) && !code)
+        code = errno;
+    report->file = NULL;
+    if (!code && report->beside && rename(report->beside, report->path) < 0)
+        code = errno;
+    return code;
+}
+
+void halo_report_end(struct halo_report_file *report)
+{
+    const int code = finish(report);
+    if (code) {
+        warn(report, code);
+        drop_beside(report);
+    }
+    free(report->beside);
+    report->beside = NULL;
+}

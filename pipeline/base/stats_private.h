@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * What recording (stats.c) and reporting (stats_report.c) share, and nobody else. */
+#ifndef HALO_STATS_PRIVATE_H
+#define HALO_STATS_PRIVATE_H
+
+#include <pthread.h>
+#include <stdio.h>
+
+#include "pipeline/base/histogram.h"
+#include "pipeline/base/report_file.h"
+#include "pipeline/base/stats.h"
+#include "pipeline/base/trace.h"
+
+enum halo_stage_kind {
+    HALO_KIND_WORK,
+    HALO_KIND_WAIT,
+    HALO_KIND_ONCE, /* before and after the frames */
+};
+
+struct halo_stage_row {
+    const char *name;
+    enum halo_track_of thread;
+    enum halo_stage_kind kind;
+    bool by_frame;        /* halo_stats_frame() says when a frame's spans are complete */
+    const char *resource; /* that may be the bound; NULL: none */
+};
+
+extern const struct halo_stage_row halo_stage_table[HALO_STAGES];
+
+struct halo_stage_record {
+    pthread_mutex_t lock;
+    int64_t busy;                /* ns, all spans */
+    int64_t pending;             /* ns of the frame that is not complete */
+    int64_t until;               /* device: end of the span before */
+    struct halo_histogram times; /* ns of a frame */
+};
+
+struct halo_stats {
+    const struct halo_run_settings *settings;
+    struct halo_stage_record stage[HALO_STAGES];
+    struct halo_trace *trace;            /* NULL without -trace */
+    struct halo_report_file *json;       /* NULL without -stats_json */
+    int64_t created, run_begin, run_end; /* ns of CLOCK_MONOTONIC; 0: not yet */
+    int64_t device_frames;               /* whose copies are counted: */
+    struct halo_copies up, down, inside; /* sums */
+    pthread_mutex_t copied_lock;
+    int64_t host_copies, host_bytes; /* under copied_lock */
+};
+
+#endif

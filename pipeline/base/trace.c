@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * A trace of what ran when (trace.h). */
+#include "pipeline/base/trace.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "config/log.h"
+#include "pipeline/base/report_file.h"
+
+enum { THREADS = 1, LANES = 2 }; /* the trace's processes: groups of tracks */
+
+struct track {
+    struct halo_trace_event *events; /* HALO_TRACE_MOST; untouched pages cost nothing */
+    atomic_llong count;              /* offered: more than fit in the end */
+};
+
+struct halo_trace {
+    const char *path;
+    struct halo_report_file *report;
+    FILE *file; /* while it is written */
+    int64_t zero;
+    struct track track[HALO_TRACKS];
+};
+
+int halo_trace_create(struct halo_trace **ret, const char *path, int64_t zero,
+                      struct halo_error *err)
+{
+    struct halo_trace *t = calloc(1, sizeof *t);
+    int r = t ? 0 : halo_fail(err, -ENOMEM, "out of memory");
+    for (int i = 0; i < HALO_TRACKS && r == 0; i++) {
+        t->track[i].events = calloc(HALO_TRACE_MOST, sizeof *t->track[i].events);
+        if (!t->track[i].events)
+            r = halo_fail(err, -ENOMEM, "out of memory for -trace");
+    }
+    if (r == 0)
+        r = halo_report_open(&t->report, "-trace", path, err);
+    if (r < 0) {
+        halo_trace_destroy(t);
+        return r;
+    }
+    t->path = path;
+    t->zero = zero;
+    *ret = t;
+    return 0;
+}
+
+void halo_trace_destroy(struct halo_trace *t)
+{
+    if (!t)
+        return;
+    halo_report_destroy(t->report);
+    for (int i = 0; i < HALO_TRACKS; i++)
+        free(t->track[i].events);
+    free(t);
+}
+
+void halo_trace_add(struct halo_trace *t, int track, const struct halo_trace_event *event)
+{
+    if (!t || track >= HALO_TRACKS ||
+        (track < HALO_TRACK_LANES && event->end - event->begin < HALO_TRACE_LEAST_NS))
+        return;
+    const long long at = atomic_fetch_add(&t->track[track].count, 1);
+    if (at < HALO_TRACE_MOST)
+        t->track[track].events[at] = *event;
+}
+
+static long long kept(const struct track *track)
+{
+    const long long count = atomic_load(&track->count);
+    return count < HALO_TRACE_MOST ? count : HALO_TRACE_MOST;
+}
+
+static void write_name(FILE *to, const char *what, int group, int track, const char *name)
+{
+    fprintf(to,
+            "{\"ph\":\"M\",\"name\":\"%s\",\"pid\":%d,\"tid\":%d,\"args\":{\"name\":\"%s\"}},\n",
+            what, group, track, name);
+}
+
+static void write_names(const struct halo_trace *t, const char *backend)
+{
+    static const char *const threads[] = {
+        [HALO_TRACK_SOURCE] = "source: read, decode",
+        [HALO_TRACK_FILTER] = "filter",
+        [HALO_TRACK_COLLECT] = "collect",
+        [HALO_TRACK_ENCODE] = "encode, write",
+    };
+    char name[100];
+    write_name(t->file, "process_name", THREADS, 0, "halod: stage threads");
+    snprintf(name, sizeof name, "lanes: %s", backend ? backend : "none");
+    write_name(t->file, "process_name", LANES, 0, name);
+    for (int i = 0; i < HALO_TRACKS; i++) {
+        if (i >= HALO_TRACK_LANES && !kept(&t->track[i]))
+            continue;
+        snprintf(name, sizeof name, "lane %d", i - HALO_TRACK_LANES);
+        write_name(t->file, "thread_name", i < HALO_TRACK_LANES ? THREADS : LANES, i + 1,
+                   i < HALO_TRACK_LANES ? threads[i] : name);
+    }
+}
+
+static void write_track(const struct halo_trace *t, int number)
+{
+    const struct track *track = &t->track[number];
+    const int group = number < HALO_TRACK_LANES ? THREADS : LANES;
+    for (long long i = 0; i < kept(track); i++) {
+        const struct halo_trace_event *e = &track->events[i];
+        fprintf(t->file,
+                "{\"ph\":\"X\",\"name\":\"%s\",\"pid\":%d,\"tid\":%d,\"ts\":%.3f,\"dur\":%.3f,"
+                "\"args\":{\"frame\":%" PRId64 "}},\n",
+                e->name, group, number + 1, (double)(e->begin - t->zero) / 1e3,
+                (double)(e->end - e->begin) / 1e3, e->frame);
+    }
+}
+
+void halo_trace_write(struct halo_trace *t, const char *backend)
+{
+    long long dropped = 0;
+    if (!t || !(t->file = halo_report_begin(t->report)))
+        return;
+    fputs("{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n", t->file);
+    write_names(t, backend);
+    for (int i = 0; i < HALO_TRACKS; i++) {
+        write_track(t, i);
+        dropped += atomic_load(&t->track[i].count) - kept(&t->track[i]);
+    }
+    fprintf(t->file,
+            "{\"ph\":\"M\",\"name\":\"halod\",\"pid\":%d,\"args\":{\"dropped\":%lld}}\n]}\n",
+            THREADS, dropped);
+    if (dropped)
+        halo_log(
+            HALO_LOG_WARNING,
+            "-trace %s: holds the first %d events of each thread and lane: %lld later ones are "
+            "not in it",
+            t->path, HALO_TRACE_MOST, dropped);
+    halo_report_end(t->report);
+    t->file = NULL;
+}

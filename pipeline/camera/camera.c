@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * A camera (camera.h): opening and closing. */
+#include "pipeline/camera/camera.h"
+
+#include <errno.h>
+#include <libavutil/common.h>
+#include <libavutil/mem.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "pipeline/camera/camera_private.h"
+
+int halo_camera_fail(const struct halo_camera *c, const struct halo_camera_fault *fault,
+                     enum halo_v4l2_call call, int error)
+{
+    return halo_v4l2_fail(fault->err, fault->trouble, c->id.node, call, abs(error));
+}
+
+int halo_camera_call(const struct halo_camera *c, const struct halo_camera_fault *fault,
+                     enum halo_v4l2_call call, unsigned long request, void *argument)
+{
+    const int ret = halo_v4l2_call(c->fd, request, argument);
+    return ret < 0 && halo_v4l2_judge(call, -ret) != HALO_V4L2_FINE
+               ? halo_camera_fail(c, fault, call, ret)
+               : 0;
+}
+
+int halo_camera_fail_as(const struct halo_camera *c, const struct halo_camera_fault *fault,
+                        enum halo_v4l2_trouble trouble, int code, const char *what)
+{
+    const struct halo_v4l2_state *state = &halo_v4l2_states[trouble];
+    *fault->trouble = trouble;
+    return halo_fail(fault->err, code, "%s: %s%s%s%s%s", c->id.node, state->words,
+                     *what ? ": " : "", what, state->advice ? "; " : "",
+                     state->advice ? state->advice : "");
+}
+
+/* ---- open ---- */
+
+uint32_t halo_camera_queue(uint32_t caps)
+{
+    return caps & V4L2_CAP_VIDEO_CAPTURE          ? V4L2_BUF_TYPE_VIDEO_CAPTURE
+           : caps & V4L2_CAP_VIDEO_CAPTURE_MPLANE ? V4L2_BUF_TYPE_VIDEO_CAPTURE_MPLANE
+                                                  : 0;
+}
+
+static int look_at_device(struct halo_camera *c, const struct halo_camera_fault *fault)
+{
+    struct v4l2_capability cap;
+    const int ret = halo_camera_call(c, fault, HALO_V4L2_QUERYCAP, VIDIOC_QUERYCAP, &cap);
+    if (ret < 0)
+        return ret;
+    const uint32_t caps = halo_v4l2_caps(&cap);
+    c->type = halo_camera_queue(caps);
+    if (!c->type)
+        return halo_camera_fail_as(c, fault, HALO_V4L2_UNFIT, -ENOTSUP, "it gives no pictures");
+    if (!(caps & V4L2_CAP_STREAMING))
+        return halo_camera_fail_as(c, fault, HALO_V4L2_UNFIT, -ENOTSUP, "it does not stream");
+    return 0;
+}
+
+/* HDMI and its like: what comes in is what the driver is told to expect. */
+static int set_timings(struct halo_camera *c, const struct halo_camera_fault *fault)
+{
+    struct v4l2_dv_timings timings = {.type = 0};
+    int ret = halo_v4l2_call(c->fd, VIDIOC_QUERY_DV_TIMINGS, &timings);
+    if (ret == -ERANGE)
+        return halo_camera_fail_as(c, fault, HALO_V4L2_SIGNAL, ret,
+                                   "one that the device cannot take");
+    if (ret < 0)
+        return halo_v4l2_judge(HALO_V4L2_ENUM, -ret) == HALO_V4L2_FINE
+                   ? 0
+                   : halo_camera_fail(c, fault, HALO_V4L2_ENUM, ret);
+    ret = halo_camera_call(c, fault, HALO_V4L2_S_FMT, VIDIOC_S_DV_TIMINGS, &timings);
+    c->form.width = (int)FFMIN(timings.bt.width, HALO_CAMERA_SIDE);
+    c->form.height = (int)FFMIN(timings.bt.height, HALO_CAMERA_SIDE);
+    return ret;
+}
+
+static int look_at_input(struct halo_camera *c, const struct halo_camera_fault *fault)
+{
+    int number = 0;
+    int ret = halo_v4l2_call(c->fd, VIDIOC_G_INPUT, &number);
+    struct v4l2_input input = {.index = (unsigned)number};
+    if (ret >= 0)
+        ret = halo_v4l2_call(c->fd, VIDIOC_ENUMINPUT, &input);
+    if (ret < 0)
+        return halo_v4l2_judge(HALO_V4L2_ENUM, -ret) == HALO_V4L2_FINE
+                   ? 0
+                   : halo_camera_fail(c, fault, HALO_V4L2_ENUM, ret);
+    if (input.capabilities & V4L2_IN_CAP_DV_TIMINGS)
+        return set_timings(c, fault);
+    if (input.status & (V4L2_IN_ST_NO_POWER | V4L2_IN_ST_NO_SIGNAL))
+        return halo_camera_fail_as(c, fault, HALO_V4L2_SIGNAL, -ENOLINK, "");
+    return 0;
+}
+
+/* Another size at the input is told as an event, where the driver has that. */
+static void listen_for_changes(const struct halo_camera *c)
+{
+    struct v4l2_event_subscription sub = {.type = V4L2_EVENT_SOURCE_CHANGE};
+    halo_v4l2_call(c->fd, VIDIOC_SUBSCRIBE_EVENT, &sub);
+}
+
+static int make_pool(struct halo_camera *c, const struct halo_camera_fault *fault)
+{
+    const struct halo_camera_form *form = &c->form;
+    if (form->format->coded || !c->memory)
+        return 0;
+    c->pool = halo_picture_pool_create(c->memory, form->format->as, form->width, form->height);
+    return c->pool ? 0 : halo_camera_fail_as(c, fault, HALO_V4L2_MEMORY, -ENOMEM, "");
+}
+
+static int set_up(struct halo_camera *c, const struct halo_camera_fault *fault)
+{
+    int ret = look_at_device(c, fault);
+    if (ret >= 0)
+        ret = look_at_input(c, fault);
+    if (ret >= 0)
+        listen_for_changes(c);
+    if (ret >= 0)
+        ret = halo_camera_set_all(c, fault);
+    if (ret >= 0)
+        ret = halo_camera_agree(c, fault);
+    return ret < 0 ? ret : make_pool(c, fault);
+}
+
+int halo_camera_open(struct halo_camera **ret, const struct halo_camera_id *id,
+                     const struct halo_capture_settings *settings, struct halo_memory *memory,
+                     int wake, enum halo_v4l2_trouble *ret_trouble, struct halo_error *err)
+{
+    const struct halo_camera_fault fault = {ret_trouble, err};
+    struct halo_camera *c = av_mallocz(sizeof *c);
+    *ret_trouble = HALO_V4L2_FINE;
+    if (!c) {
+        *ret_trouble = HALO_V4L2_MEMORY;
+        return halo_fail(err, -ENOMEM, "out of memory");
+    }
+    c->id = *id;
+    c->settings = settings;
+    c->memory = memory;
+    c->wake = wake;
+    c->fd = halo_v4l2_open(id->node);
+    const int error = c->fd < 0 ? c->fd : halo_camera_is_still(id) ? 0 : -ENODEV;
+    const int r =
+        error < 0 ? halo_camera_fail(c, &fault, HALO_V4L2_OPEN, error) : set_up(c, &fault);
+    if (r < 0)
+        halo_camera_close(c);
+    else
+        *ret = c;
+    return r;
+}
+
+void halo_camera_close(struct halo_camera *c)
+{
+    if (!c)
+        return;
+    if (c->fd >= 0) {
+        halo_camera_stop(c);
+        close(c->fd);
+    }
+    halo_picture_pool_destroy(c->pool);
+    av_free(c);
+}
+
+const struct halo_camera_form *halo_camera_form(const struct halo_camera *c)
+{
+    return &c->form;
+}
+
+void halo_camera_counts(const struct halo_camera *c, struct halo_camera_counts *ret)
+{
+    *ret = c->counts;
+}

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Cameras by what they are (camera_find.h), from sysfs. */
+#include "pipeline/camera/camera_find.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "pipeline/camera/camera_wish.h"
+#include "pipeline/camera/watch.h"
+
+enum { MOST_NODES = 256 };
+
+static const char CLASS[] = "/sys/class/video4linux";
+
+/* ---- what a node is ---- */
+
+/* The first line of folder/name; "" where there is none. */
+static void read_line(const char *folder, const char *name, char *ret, size_t size)
+{
+    char path[PATH_MAX];
+    ret[0] = 0;
+    if (snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path)
+        return;
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    const ssize_t n = read(fd, ret, size - 1);
+    close(fd);
+    ret[n > 0 ? n : 0] = 0;
+    ret[strcspn(ret, "\n")] = 0;
+    halo_sanitise(ret);
+}
+
+/* The last part of where folder/name leads to. */
+static void read_link_name(const char *folder, const char *name, char *ret, size_t size)
+{
+    char path[PATH_MAX], target[PATH_MAX];
+    if (snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path)
+        return;
+    const ssize_t n = readlink(path, target, sizeof target - 1);
+    if (n < 0)
+        return;
+    target[n] = 0;
+    const char *slash = strrchr(target, '/');
+    snprintf(ret, size, "%.*s", (int)size - 1, slash ? slash + 1 : target);
+    halo_sanitise(ret);
+}
+
+/* Up from the interface to the USB device, which has idVendor. */
+static void read_usb(char *folder, struct halo_camera_id *id)
+{
+    for (int up = 0; up < 3; up++) {
+        read_line(folder, "idVendor", id->vendor, sizeof id->vendor);
+        char *slash = strrchr(folder, '/');
+        if (id->vendor[0]) {
+            read_line(folder, "idProduct", id->product, sizeof id->product);
+            read_line(folder, "serial", id->serial, sizeof id->serial);
+            snprintf(id->port, sizeof id->port, "%.*s", HALO_DEVICE_TEXT - 1,
+                     slash ? slash + 1 : folder);
+            return;
+        }
+        if (!slash || slash == folder)
+            return;
+        *slash = 0;
+    }
+}
+
+/* number: of /dev/videoN. False: there is no such node. */
+static bool identify(struct halo_camera_id *ret, int number)
+{
+    char folder[PATH_MAX], device[PATH_MAX], index[16];
+    *ret = (struct halo_camera_id){.index = 0};
+    snprintf(ret->node, sizeof ret->node, "/dev/video%d", number);
+    if (access(ret->node, F_OK) != 0)
+        return false;
+    snprintf(folder, sizeof folder, "%s/video%d", CLASS, number);
+    read_line(folder, "name", ret->name, sizeof ret->name);
+    read_line(folder, "index", index, sizeof index);
+    ret->index = (int)strtol(index, NULL, 10);
+    snprintf(device, sizeof device, "%s/video%d/device", CLASS, number);
+    read_link_name(device, "driver", ret->driver, sizeof ret->driver);
+    read_link_name(folder, "device", ret->port, sizeof ret->port);
+    if (realpath(device, folder))
+        read_usb(folder, ret);
+    return true;
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+    return *(const int *)a - *(const int *)b;
+}
+
+/* Of all nodes, in order; how many, or -errno. */
+static int list_numbers(int *ret, int most)
+{
+    DIR *dir = opendir("/dev");
+    const struct dirent *entry;
+    int count = 0, length;
+    if (!dir)
+        return -errno;
+    while ((entry = readdir(dir)) && count < most)
+        if (sscanf(entry->d_name, "video%9d%n", &ret[count], &length) == 1 &&
+            !entry->d_name[length] && ret[count] >= 0)
+            count++;
+    closedir(dir);
+    qsort(ret, (size_t)count, sizeof *ret, compare_numbers);
+    return count;
+}
+
+int halo_camera_list(struct halo_camera_id **ret)
+{
+    int number[MOST_NODES], count = 0;
+    const int numbers = list_numbers(number, MOST_NODES);
+    if (numbers < 0)
+        return numbers;
+    struct halo_camera_id *list = calloc((size_t)numbers + 1, sizeof *list);
+    if (!list)
+        return -ENOMEM;
+    for (int i = 0; i < numbers; i++)
+        count += identify(&list[count], number[i]);
+    *ret = list;
+    return count;
+}
+
+/* ---- the same one ---- */
+
+/* Of the same make and with the same serial, if any; the same node of it. */
+static bool is_alike(const struct halo_camera_id *id, const struct halo_camera_id *known)
+{
+    return id->index == known->index && !strcmp(id->vendor, known->vendor) &&
+           !strcmp(id->product, known->product) && !strcmp(id->name, known->name) &&
+           !strcmp(id->serial, known->serial);
+}
+
+static bool is_at_port(const struct halo_camera_id *id, const struct halo_camera_id *known)
+{
+    return known->port[0] ? !strcmp(id->port, known->port) : !strcmp(id->node, known->node);
+}
+
+/* The same camera, wherever: by serial, else by port; what is nowhere plugged in, by number. */
+static bool is_same(const struct halo_camera_id *id, const struct halo_camera_id *known)
+{
+    return is_alike(id, known) && ((known->serial[0] && !known->twin) || is_at_port(id, known));
+}
+
+bool halo_camera_is_still(const struct halo_camera_id *id)
+{
+    struct halo_camera_id now;
+    int number;
+    return sscanf(id->node, "/dev/video%9d", &number) == 1 && identify(&now, number) &&
+           is_alike(&now, id) && is_at_port(&now, id);
+}
+
+/* ---- finding ---- */
+
+static int fail_absent(const char *input, struct halo_error *err)
+{
+    return halo_fail(err, -ENODEV, "%s: no camera: there is none; halod devices lists what is",
+                     input);
+}
+
+/* Where the path leads. */
+static int find_path(struct halo_camera_id *ret, const char *input, struct halo_error *err)
+{
+    char target[PATH_MAX];
+    int number, length;
+    if (!realpath(input, target))
+        return fail_absent(input, err);
+    const char *slash = strrchr(target, '/');
+    if (sscanf(slash + 1, "video%9d%n", &number, &length) == 1 && !slash[1 + length] &&
+        identify(ret, number))
+        return 0;
+    return fail_absent(input, err);
+}
+
+static int find_wish(struct halo_camera_id *ret, const char *input,
+                     const struct halo_camera_id *list, int count, struct halo_error *err)
+{
+    struct halo_camera_wish wish;
+    const struct halo_camera_id *found = NULL;
+    int r = halo_camera_wish_parse(&wish, input, err);
+    for (int i = 0; i < count && r >= 0; i++) {
+        if (!halo_camera_wish_fits(&wish, &list[i]))
+            continue;
+        if (found)
+            r = halo_fail(err, -EEXIST, "%s: fits %s and %s: say more, such as path=%s", input,
+                          found->node, list[i].node, found->port);
+        found = &list[i];
+    }
+    halo_camera_wish_finish(&wish);
+    if (r >= 0 && !found)
+        r = fail_absent(input, err);
+    if (r >= 0)
+        *ret = *found;
+    return r;
+}
+
+/* How much alike they are, where several have the identity; 0: another camera. */
+static int likeness(const struct halo_camera_id *id, const struct halo_camera_id *known)
+{
+    return is_same(id, known) ? 1 + 2 * is_at_port(id, known) + !strcmp(id->node, known->node) : 0;
+}
+
+/* One with the identity of before; here: at the same port only. */
+static bool find_known(struct halo_camera_id *ret, const struct halo_camera_id *known, bool here,
+                       const struct halo_camera_id *list, int count)
+{
+    int best = here ? 2 : 0;
+    const struct halo_camera_id *found = NULL;
+    for (int i = 0; i < count; i++)
+        if (likeness(&list[i], known) > best) {
+            best = likeness(&list[i], known);
+            found = &list[i];
+        }
+    if (found)
+        *ret = *found;
+    return found != NULL;
+}
+
+/* Where the link leads, as far as that can be what it led to: links are late, and lead to whoever
+ * has taken the number meanwhile. A port may get another camera, an id another port. */
+static bool find_link(struct halo_camera_id *ret, const char *input,
+                      const struct halo_camera_id *known, bool here)
+{
+    struct halo_camera_id id;
+    if (find_path(&id, input, NULL) < 0)
+        return false;
+    const bool fits = here ? id.index == known->index && is_at_port(&id, known)
+                           : is_alike(&id, known) && (!known->twin || is_at_port(&id, known));
+    if (fits)
+        *ret = id;
+    return fits;
+}
+
+/* A number names what was there first, wherever that is now; a link names itself, and where it is
+ * late or missing, what it led to. */
+static int find_node(struct halo_camera_id *ret, const char *input,
+                     const struct halo_camera_id *known, const struct halo_camera_id *list,
+                     int count, struct halo_error *err)
+{
+    const bool link = !strncmp(input, "/dev/v4l/", 9);
+    const bool here = strstr(input, "/by-path/") != NULL;
+    if (!known)
+        return find_path(ret, input, err);
+    if (link && find_link(ret, input, known, here))
+        return 0;
+    if (find_known(ret, known, here, list, count))
+        return 0;
+    return halo_fail(err, -ENODEV, "%s: no camera: %s is away; halod devices lists what is", input,
+                     known->name[0] ? known->name : "the one that it meant");
+}
+
+static bool has_twin(const struct halo_camera_id *id, const struct halo_camera_id *list, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (is_alike(&list[i], id) && strcmp(list[i].node, id->node) != 0)
+            return true;
+    return false;
+}
+
+int halo_camera_find(struct halo_camera_id *ret, const char *input,
+                     const struct halo_camera_id *known, struct halo_error *err)
+{
+    struct halo_camera_id *list = NULL;
+    const int count = halo_camera_list(&list);
+    if (count < 0)
+        return halo_fail(err, count, "%s: /dev cannot be listed: %s", input, strerror(-count));
+    const int r = halo_camera_wish_is(input) ? find_wish(ret, input, list, count, err)
+                                             : find_node(ret, input, known, list, count, err);
+    if (r >= 0)
+        ret->twin = (known && known->twin && is_same(ret, known)) || has_twin(ret, list, count);
+    free(list);
+    return r;
+}
+
+int halo_camera_watch(void)
+{
+    return halo_watch("/dev");
+}
+
+bool halo_camera_watch_drain(int watch)
+{
+    static const char *const names[] = {"video", "v4l", NULL};
+    return halo_watch_drain(watch, names);
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Formats, sizes and rates that a camera says it has. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "pipeline/camera/camera_private.h"
+
+enum {
+    MOST_FORMATS = 64, /* a driver whose lists do not end gets no more */
+    MOST_SIZES = 256,
+    MOST_RATES = 64,
+    MOST_RATE = 10000, /* pictures a second */
+};
+
+static const double LEAST_RATE = 0.001;
+
+struct modes {
+    int fd;
+    int want_width, want_height;
+    struct halo_camera_mode *list;
+    int count;
+};
+
+static int enumerate(int fd, unsigned long request, void *argument)
+{
+    const int ret = halo_v4l2_call(fd, request, argument);
+    return ret < 0 && halo_v4l2_judge(HALO_V4L2_ENUM, -ret) == HALO_V4L2_FINE ? 1 : ret;
+}
+
+double halo_camera_rate(const struct v4l2_fract *interval)
+{
+    const double rate =
+        interval->numerator > 0 ? (double)interval->denominator / interval->numerator : 0;
+    return rate >= LEAST_RATE && rate <= MOST_RATE ? rate : 0;
+}
+
+/* The highest; 0: it does not say. */
+static int find_rate(int fd, uint32_t fourcc, int width, int height, double *ret)
+{
+    *ret = 0;
+    for (unsigned i = 0; i < MOST_RATES; i++) {
+        struct v4l2_frmivalenum e = {.index = i,
+                                     .pixel_format = fourcc,
+                                     .width = (unsigned)width,
+                                     .height = (unsigned)height};
+        const int r = enumerate(fd, VIDIOC_ENUM_FRAMEINTERVALS, &e);
+        if (r < 0)
+            return r;
+        if (r > 0)
+            return 0;
+        const bool discrete = e.type == V4L2_FRMIVAL_TYPE_DISCRETE;
+        const double rate = halo_camera_rate(discrete ? &e.discrete : &e.stepwise.min);
+        *ret = rate > *ret ? rate : *ret;
+        if (!discrete)
+            return 0;
+    }
+    return 0;
+}
+
+static int add(struct modes *m, uint32_t fourcc, unsigned width, unsigned height)
+{
+    double rate;
+    if (m->count == HALO_CAMERA_MODES || !width || !height || width > HALO_CAMERA_SIDE ||
+        height > HALO_CAMERA_SIDE)
+        return 0;
+    const int r = find_rate(m->fd, fourcc, (int)width, (int)height, &rate);
+    if (r < 0)
+        return r;
+    m->list[m->count++] = (struct halo_camera_mode){.format = halo_v4l2_format_of(fourcc),
+                                                    .width = (int)width,
+                                                    .height = (int)height,
+                                                    .rate = rate};
+    return 0;
+}
+
+static unsigned within(int want, unsigned least, unsigned most, unsigned step)
+{
+    const unsigned v = (unsigned)want < least  ? least
+                       : (unsigned)want > most ? most
+                                               : (unsigned)want;
+    return step > 1 ? least + (v - least) / step * step : v;
+}
+
+/* A range: its ends, what is wanted, and sizes that people know. */
+static int add_range(struct modes *m, uint32_t fourcc, const struct v4l2_frmsize_stepwise *s)
+{
+    const int sizes[][2] = {{m->want_width, m->want_height},
+                            {1280, 720},
+                            {640, 480},
+                            {320, 240},
+                            {(int)s->min_width, (int)s->min_height},
+                            {(int)s->max_width, (int)s->max_height}};
+    int r = 0;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes && r >= 0; i++)
+        r = add(m, fourcc, within(sizes[i][0], s->min_width, s->max_width, s->step_width),
+                within(sizes[i][1], s->min_height, s->max_height, s->step_height));
+    return r;
+}
+
+/* Without a list of sizes S_FMT says what comes. */
+static int add_sizes(struct modes *m, uint32_t fourcc)
+{
+    for (unsigned i = 0; i < MOST_SIZES; i++) {
+        struct v4l2_frmsizeenum e = {.index = i, .pixel_format = fourcc};
+        int r = enumerate(m->fd, VIDIOC_ENUM_FRAMESIZES, &e);
+        if (r > 0)
+            return i > 0 ? 0 : add(m, fourcc, (unsigned)m->want_width, (unsigned)m->want_height);
+        if (r == 0)
+            r = e.type == V4L2_FRMSIZE_TYPE_DISCRETE
+                    ? add(m, fourcc, e.discrete.width, e.discrete.height)
+                    : add_range(m, fourcc, &e.stepwise);
+        if (r < 0 || e.type != V4L2_FRMSIZE_TYPE_DISCRETE)
+            return r;
+    }
+    return 0;
+}
+
+int halo_camera_modes(int fd, uint32_t type, int want_width, int want_height,
+                      struct halo_camera_mode **ret)
+{
+    struct modes m = {.fd = fd,
+                      .want_width = want_width,
+                      .want_height = want_height,
+                      .list = calloc(HALO_CAMERA_MODES, sizeof *m.list)};
+    int r = m.list ? 0 : -ENOMEM;
+    for (unsigned i = 0; i < MOST_FORMATS && r >= 0; i++) {
+        struct v4l2_fmtdesc e = {.index = i, .type = type};
+        r = enumerate(fd, VIDIOC_ENUM_FMT, &e);
+        if (r > 0)
+            break;
+        if (r == 0 && halo_v4l2_format_of(e.pixelformat))
+            r = add_sizes(&m, e.pixelformat);
+    }
+    if (r < 0) {
+        free(m.list);
+        return r;
+    }
+    *ret = m.list;
+    return m.count;
+}

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Pictures of a camera: the newest that is whole, with its time. */
+#include <errno.h>
+#include <libavutil/mem.h>
+#include <poll.h>
+#include <string.h>
+
+#include "kernels/clock.h"
+#include "pipeline/camera/camera_private.h"
+#include "pipeline/picture/raw_picture_private.h"
+
+enum { MOST_EVENTS = 64 }; /* at once: a driver whose queue does not end gets no more */
+
+static const int64_t SECOND = INT64_C(1000000000);
+
+/* Something that says more than the picture: 0, or HALO_V4L2_CHANGED. */
+static int take_events(const struct halo_camera *c, const struct halo_camera_fault *fault)
+{
+    struct v4l2_event event = {.type = 0};
+    for (int i = 0; i < MOST_EVENTS && halo_v4l2_call(c->fd, VIDIOC_DQEVENT, &event) >= 0; i++) {
+        if (event.type == V4L2_EVENT_SOURCE_CHANGE &&
+            (event.u.src_change.changes & V4L2_EVENT_SRC_CH_RESOLUTION))
+            return halo_camera_fail_as(c, fault, HALO_V4L2_CHANGED, -ESTALE, "");
+        if (event.pending == 0)
+            break;
+    }
+    return 0;
+}
+
+/* 1: something is ready; 2: an error is, which DQBUF says; 0: woken; -errno. */
+static int wait_for(const struct halo_camera *c, const struct halo_camera_fault *fault)
+{
+    struct pollfd on[] = {{c->fd, POLLIN | POLLPRI, 0}, {c->wake, POLLIN, 0}};
+    const int64_t left = c->deadline - halo_now_ns();
+    if (left <= 0)
+        return halo_camera_fail_as(c, fault, HALO_V4L2_STALLED, -ETIMEDOUT, "");
+    const int ready = poll(on, 2, (int)(left / 1000000 + 1));
+    if ((ready < 0 && errno == EINTR) || (ready > 0 && on[1].revents))
+        return 0;
+    if (ready < 0)
+        return halo_camera_fail(c, fault, HALO_V4L2_DQBUF, errno);
+    if ((on[0].revents & POLLPRI) && take_events(c, fault) < 0)
+        return -ESTALE;
+    return on[0].revents & (POLLERR | POLLHUP | POLLNVAL) ? 2 : 1;
+}
+
+static void count_sequence(struct halo_camera *c, const struct halo_camera_taken *taken)
+{
+    const uint32_t gap = taken->sequence - c->sequence - 1;
+    if (c->counted && gap < 10000) /* else it began anew */
+        c->counts.missed += gap;
+    c->counted = true;
+    c->sequence = taken->sequence;
+}
+
+/* The newest of those that are ready: 1; 0: none is; -errno. A driver that is faster than we are
+ * does not hold us here. */
+static int take_newest(struct halo_camera *c, struct halo_camera_taken *ret,
+                       const struct halo_camera_fault *fault)
+{
+    bool held = false;
+    for (int i = 0; i < 2 * c->buffers; i++) {
+        struct halo_camera_taken taken;
+        int r = halo_camera_take(c, &taken, fault);
+        if (r < 0)
+            return r;
+        if (r == 0)
+            break;
+        count_sequence(c, &taken);
+        const bool whole = halo_camera_is_whole(c, &taken);
+        c->counts.damaged += !whole;
+        c->counts.late += whole && held;
+        if ((!whole || held) &&
+            (r = halo_camera_give(c, whole ? ret->index : taken.index, fault)) < 0)
+            return r;
+        if (whole)
+            *ret = taken;
+        held |= whole;
+    }
+    return held;
+}
+
+/* The driver's time where it is one of our clock and of now. */
+static int64_t time_of(struct halo_camera *c, const struct halo_camera_taken *taken)
+{
+    const int64_t now = halo_now_ns();
+    const int64_t s = taken->time.tv_sec, us = taken->time.tv_usec;
+    const bool ours =
+        (taken->flags & V4L2_BUF_FLAG_TIMESTAMP_MASK) == V4L2_BUF_FLAG_TIMESTAMP_MONOTONIC;
+    /* What lies far off need not even fit. */
+    int64_t at =
+        s >= 0 && s <= now / SECOND && us >= 0 && us < 1000000 ? s * SECOND + us * 1000 : 0;
+    if (!ours || at > now || now - at > 2 * SECOND)
+        at = now;
+    return c->last = at > c->last ? at : c->last + 1;
+}
+
+static int64_t duration_of(const struct halo_camera *c)
+{
+    return c->form.rate > 0 ? (int64_t)((double)SECOND / c->form.rate) : SECOND / 25;
+}
+
+static struct halo_raw_picture *make_raw(struct halo_camera *c,
+                                         const struct halo_camera_taken *taken)
+{
+    struct halo_raw_picture *raw = av_mallocz(sizeof *raw);
+    AVFrame *f = raw ? halo_picture_pool_get(c->pool, false) : NULL;
+    if (!f) {
+        av_free(raw);
+        return NULL;
+    }
+    halo_camera_unpack(c, taken, f);
+    f->color_range = c->form.range;
+    f->colorspace = c->form.space;
+    f->sample_aspect_ratio = (AVRational){1, 1};
+    f->pts = time_of(c, taken);
+    f->pkt_duration = duration_of(c);
+    raw->frame = f;
+    raw->format = f->format;
+    return raw;
+}
+
+static int make_packet(struct halo_camera *c, const struct halo_camera_taken *taken, AVPacket *ret)
+{
+    if (av_new_packet(ret, (int)taken->size[0]) < 0)
+        return -ENOMEM;
+    memcpy(ret->data, taken->data[0], taken->size[0]);
+    ret->pts = ret->dts = time_of(c, taken);
+    ret->duration = duration_of(c);
+    ret->flags |= AV_PKT_FLAG_KEY;
+    return 0;
+}
+
+/* Out of the driver's buffer, which goes back. */
+static int make_picture(struct halo_camera *c, const struct halo_camera_taken *taken,
+                        struct halo_raw_picture **ret_raw, AVPacket *ret_pkt,
+                        const struct halo_camera_fault *fault)
+{
+    struct halo_raw_picture *raw = NULL;
+    const bool coded = c->form.format->coded;
+    const bool made =
+        coded ? make_packet(c, taken, ret_pkt) >= 0 : (raw = make_raw(c, taken)) != NULL;
+    int ret = halo_camera_give(c, taken->index, fault);
+    if (ret >= 0 && !made)
+        ret = halo_camera_fail_as(c, fault, HALO_V4L2_MEMORY, -ENOMEM, "");
+    if (ret < 0) {
+        halo_raw_picture_destroy(raw);
+        av_packet_unref(ret_pkt);
+        return ret;
+    }
+    c->counts.frames++;
+    *ret_raw = raw;
+    return 1;
+}
+
+/* 1: *ret is filled; 0: woken; -errno. */
+static int wait_for_newest(struct halo_camera *c, struct halo_camera_taken *ret,
+                           const struct halo_camera_fault *fault)
+{
+    for (bool error = false;;) {
+        int r = take_newest(c, ret, fault);
+        if (r != 0)
+            return r;
+        if (error) /* said, and then nothing came of it */
+            return halo_camera_fail(c, fault, HALO_V4L2_DQBUF, EIO);
+        r = wait_for(c, fault);
+        if (r <= 0)
+            return r;
+        error = r == 2;
+    }
+}
+
+int halo_camera_read(struct halo_camera *c, struct halo_raw_picture **ret_raw, AVPacket *ret_pkt,
+                     enum halo_v4l2_trouble *ret_trouble, struct halo_error *err)
+{
+    const struct halo_camera_fault fault = {ret_trouble, err};
+    struct halo_camera_taken taken;
+    *ret_raw = NULL;
+    *ret_trouble = HALO_V4L2_FINE;
+    if (!c->deadline) /* who was woken waits on for the same picture */
+        c->deadline = halo_now_ns() + (int64_t)(c->settings->stall * 1e9);
+    const int ret = wait_for_newest(c, &taken, &fault);
+    if (ret != 0)
+        c->deadline = 0;
+    return ret > 0 ? make_picture(c, &taken, ret_raw, ret_pkt, &fault) : ret;
+}

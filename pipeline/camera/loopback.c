@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * A virtual camera (loopback.h). */
+#include "pipeline/camera/loopback.h"
+
+#include <errno.h>
+#include <linux/videodev2.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "kernels/clock.h"
+
+enum {
+    /* v4l2loopback 0.13 and later tell so that somebody streams from the device, or nobody does. */
+    USAGE = V4L2_EVENT_PRIVATE_START + 0x08E00000 + 1,
+    MOST_EVENTS = 64, /* at once */
+};
+
+static const int64_t ASK_ANEW = INT64_C(5000000000); /* ns: an event may get lost */
+
+struct halo_loopback {
+    int fd;
+    char *path;
+    struct halo_loopback_form form;
+    size_t size;
+    int readers; /* -ENOTSUP: it does not say */
+    int64_t asked;
+};
+
+/* What a call or an answer of the device came to. */
+struct fault {
+    const char *path;
+    enum halo_v4l2_trouble *trouble;
+    struct halo_error *err;
+};
+
+static const char *advice_of(enum halo_v4l2_trouble trouble)
+{
+    switch (trouble) {
+    case HALO_V4L2_ABSENT:
+        return "; it is used as soon as it is there, haloctl doctor says how it comes there";
+    case HALO_V4L2_DENIED:
+        return "; the user halod runs as has to be in the group video";
+    case HALO_V4L2_BUSY:
+        return "; another program writes to it, or holds it with a format of its own: close that";
+    case HALO_V4L2_UNFIT:
+        return "; a device of v4l2loopback is needed, haloctl doctor says how it comes there";
+    default:
+        return "";
+    }
+}
+
+static int fail_as(const struct fault *f, enum halo_v4l2_trouble trouble, int code,
+                   const char *what)
+{
+    *f->trouble = trouble;
+    return halo_fail(f->err, code, "%s: %s%s", f->path, what, advice_of(trouble));
+}
+
+/* error: negative. */
+static int fail(const struct fault *f, enum halo_v4l2_call call, int error, const char *what)
+{
+    char text[200];
+    enum halo_v4l2_trouble trouble = halo_v4l2_judge(call, -error);
+    snprintf(text, sizeof text, "%s: %s", what, strerror(-error));
+    return fail_as(f, trouble == HALO_V4L2_FINE ? HALO_V4L2_BROKEN : trouble, error, text);
+}
+
+/* ---- open ---- */
+
+static int look_at_device(const struct halo_loopback *l, const struct fault *f)
+{
+    struct v4l2_capability cap = {.capabilities = 0};
+    const int ret = halo_v4l2_call(l->fd, VIDIOC_QUERYCAP, &cap);
+    if (ret < 0)
+        return fail(f, HALO_V4L2_QUERYCAP, ret, "it is no video device");
+    cap.driver[sizeof cap.driver - 1] = '\0';
+    if (strcmp((const char *)cap.driver, "v4l2 loopback") != 0)
+        return fail_as(f, HALO_V4L2_UNFIT, -ENOTSUP, "it is no virtual camera");
+    /* With exclusive_caps=1 it is an output until somebody writes to it, then a camera. */
+    const uint32_t caps = halo_v4l2_caps(&cap);
+    if (caps & V4L2_CAP_VIDEO_OUTPUT)
+        return 0;
+    if (caps & V4L2_CAP_VIDEO_CAPTURE)
+        return fail_as(f, HALO_V4L2_BUSY, -EBUSY, "it takes no pictures now");
+    /* 0.12.7 forgets what it is where a writer leaves that another program has asked for it. */
+    *f->trouble = HALO_V4L2_BUSY;
+    return halo_fail(
+        f->err, -EBUSY,
+        "%s: it takes no pictures and gives none: as root unload v4l2loopback (modprobe "
+        "-r v4l2loopback, once no program has it open) and load it as before",
+        f->path);
+}
+
+static bool is_agreed(const struct v4l2_pix_format *pix, const struct halo_loopback *l)
+{
+    return pix->pixelformat == l->form.format->fourcc && (int)pix->width == l->form.width &&
+           (int)pix->height == l->form.height;
+}
+
+size_t halo_loopback_size(const struct halo_loopback_form *form)
+{
+    return (size_t)form->width * (size_t)form->height * (size_t)form->format->bits / 8;
+}
+
+/* Rows without gaps. 0.12.7 tells the size of its buffer, in whole pages. */
+static bool is_as_expected(const struct v4l2_pix_format *pix, const struct halo_loopback_form *form)
+{
+    const size_t size = halo_loopback_size(form), more = pix->sizeimage - size;
+    const unsigned row = (unsigned)form->width * (form->format->bits == 16 ? 2 : 1);
+    if (form->format->coded)
+        return pix->sizeimage > 0;
+    return pix->sizeimage >= size && more < (size_t)sysconf(_SC_PAGESIZE) &&
+           pix->bytesperline == row;
+}
+
+static int set_format(struct halo_loopback *l, const struct fault *f)
+{
+    const struct halo_loopback_form *form = &l->form;
+    struct v4l2_format format = {.type = V4L2_BUF_TYPE_VIDEO_OUTPUT};
+    struct v4l2_pix_format *pix = &format.fmt.pix;
+    pix->width = (unsigned)form->width;
+    pix->height = (unsigned)form->height;
+    pix->pixelformat = form->format->fourcc;
+    pix->field = V4L2_FIELD_NONE;
+    pix->colorspace = form->format->coded ? V4L2_COLORSPACE_JPEG : V4L2_COLORSPACE_SRGB;
+    const int ret = halo_v4l2_call(l->fd, VIDIOC_S_FMT, &format);
+    if (ret < 0)
+        return fail(f, HALO_V4L2_S_FMT, ret, "S_FMT");
+    /* Who was there first, or has keep_format set, decides. */
+    if (!is_agreed(pix, l))
+        return fail_as(f, HALO_V4L2_BUSY, -EBUSY, "it is held to another format or size");
+    l->size = form->format->coded ? pix->sizeimage : halo_loopback_size(form);
+    if (!is_as_expected(pix, form))
+        return fail_as(f, HALO_V4L2_UNFIT, -ENOTSUP, "its pictures have an unknown layout");
+    return 0;
+}
+
+static void set_rate(const struct halo_loopback *l)
+{
+    struct v4l2_streamparm parm = {.type = V4L2_BUF_TYPE_VIDEO_OUTPUT};
+    parm.parm.output.capability = V4L2_CAP_TIMEPERFRAME;
+    parm.parm.output.timeperframe.numerator = 1000;
+    parm.parm.output.timeperframe.denominator = (unsigned)(l->form.rate * 1000 + 0.5);
+    (void)halo_v4l2_call(l->fd, VIDIOC_S_PARM, &parm); /* only what readers are told */
+}
+
+/* The first event says how it is now. */
+static void ask_for_readers(struct halo_loopback *l)
+{
+    struct v4l2_event_subscription sub = {.type = USAGE, .flags = V4L2_EVENT_SUB_FL_SEND_INITIAL};
+    l->asked = halo_now_ns();
+    (void)halo_v4l2_call(l->fd, VIDIOC_UNSUBSCRIBE_EVENT, &sub);
+    if (halo_v4l2_call(l->fd, VIDIOC_SUBSCRIBE_EVENT, &sub) < 0)
+        l->readers = -ENOTSUP;
+    else if (l->readers < 0)
+        l->readers = 1; /* until it says otherwise */
+}
+
+static int set_up(struct halo_loopback *l, const struct fault *f)
+{
+    l->fd = halo_v4l2_open(l->path);
+    if (l->fd < 0)
+        return fail(f, HALO_V4L2_OPEN, l->fd, "it cannot be opened");
+    int ret = look_at_device(l, f);
+    if (ret >= 0)
+        ret = set_format(l, f);
+    if (ret < 0)
+        return ret;
+    set_rate(l);
+    ask_for_readers(l);
+    return 0;
+}
+
+int halo_loopback_open(struct halo_loopback **ret, const char *path,
+                       const struct halo_loopback_form *form, enum halo_v4l2_trouble *ret_trouble,
+                       struct halo_error *err)
+{
+    const struct fault fault = {path, ret_trouble, err};
+    struct halo_loopback *l = calloc(1, sizeof *l);
+    if (!l || !(l->path = strdup(path))) {
+        free(l);
+        return fail_as(&fault, HALO_V4L2_MEMORY, -ENOMEM, "out of memory");
+    }
+    l->form = *form;
+    l->readers = -ENOTSUP;
+    const int code = set_up(l, &fault);
+    if (code < 0) {
+        halo_loopback_close(l);
+        return code;
+    }
+    *ret = l;
+    return 0;
+}
+
+void halo_loopback_close(struct halo_loopback *l)
+{
+    if (!l)
+        return;
+    if (l->fd >= 0)
+        close(l->fd);
+    free(l->path);
+    free(l);
+}
+
+/* ---- pictures ---- */
+
+int halo_loopback_write(struct halo_loopback *l, const void *picture, size_t size,
+                        enum halo_v4l2_trouble *ret_trouble, struct halo_error *err)
+{
+    const struct fault fault = {l->path, ret_trouble, err};
+    ssize_t n;
+    if (size > l->size || (!l->form.format->coded && size != l->size))
+        return -EAGAIN;
+    do
+        n = write(l->fd, picture, size);
+    while (n < 0 && errno == EINTR);
+    if (n == (ssize_t)size)
+        return 0;
+    if (n < 0 && errno == EAGAIN)
+        return -EAGAIN;
+    return fail(&fault, HALO_V4L2_QBUF, n < 0 ? -errno : -EIO, "it cannot be written to");
+}
+
+/* ---- readers ---- */
+
+int halo_loopback_readers(struct halo_loopback *l)
+{
+    struct v4l2_event event;
+    if (l->readers < 0)
+        return l->readers;
+    if (halo_now_ns() - l->asked > ASK_ANEW)
+        ask_for_readers(l);
+    for (int i = 0; i < MOST_EVENTS && halo_v4l2_call(l->fd, VIDIOC_DQEVENT, &event) == 0; i++) {
+        uint32_t count;
+        memcpy(&count, event.u.data, sizeof count);
+        if (event.type == USAGE)
+            l->readers = count > 0;
+    }
+    return l->readers;
+}

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * convolution: any mask, one for each plane. */
+#include <ctype.h>
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <string.h>
+
+#include "config/number.h"
+#include "pipeline/filter/filter.h"
+
+enum { MODE_SQUARE, MODE_ROW, MODE_COLUMN };
+
+enum { MAX_WEIGHTS = HALO_MAX_DENSE * HALO_MAX_DENSE, MAX_BIAS = 65535, MAX_WORD = 64 };
+
+struct settings {
+    char *mask[HALO_MAX_PLANES];  /* NULL: the identity */
+    double rdiv[HALO_MAX_PLANES]; /* 0: 1 over the sum of the weights */
+    double bias[HALO_MAX_PLANES]; /* code values of the plane's depth */
+    int mode[HALO_MAX_PLANES];
+};
+
+struct mask {
+    double weight[MAX_WEIGHTS];
+    int width, height;
+};
+
+static const char *const modes[] = {
+    [MODE_SQUARE] = "square", [MODE_ROW] = "row", [MODE_COLUMN] = "column", NULL};
+
+#define AT(field) offsetof(struct settings, field)
+#define ALPHA     "; read for FFmpeg's sake, without effect: alpha is not kept"
+/* clang-format off */
+#define MASK(p, note)                                                                              \
+    {#p "m", NULL, HALO_OPTION_STRING, AT(mask[p]), .argument = "MASK",                            \
+     .help = "weights of plane " #p ", row by row (default: the identity)" note}
+#define RDIV(p, note)                                                                              \
+    {#p "rdiv", NULL, HALO_OPTION_RATIO, AT(rdiv[p]), 0, 0, INT_MAX,                               \
+     .help = "factor of all weights, such as 1/16; 0: 1 over their sum" note}
+#define BIAS(p, note)                                                                              \
+    {#p "bias", NULL, HALO_OPTION_REAL, AT(bias[p]), 0, -MAX_BIAS, MAX_BIAS,                       \
+     .help = "added to each sample, in code values of its depth" note}
+#define MODE(p, note)                                                                              \
+    {#p "mode", NULL, HALO_OPTION_CHOICE, AT(mode[p]), MODE_SQUARE, .choices = modes,              \
+     .help = "the mask's shape" note}
+/* clang-format on */
+
+static const struct halo_option options[] = {
+    MASK(0, ""), MASK(1, ""),    MASK(2, ""), MASK(3, ALPHA), RDIV(0, ""), RDIV(1, ""),
+    RDIV(2, ""), RDIV(3, ALPHA), BIAS(0, ""), BIAS(1, ""),    BIAS(2, ""), BIAS(3, ALPHA),
+    MODE(0, ""), MODE(1, ""),    MODE(2, ""), MODE(3, ALPHA), {NULL},
+};
+
+static const char *const positional[] = {"0m",    "1m",    "2m",    "3m",    "0rdiv", "1rdiv",
+                                         "2rdiv", "3rdiv", "0bias", "1bias", "2bias", "3bias",
+                                         "0mode", "1mode", "2mode", "3mode", NULL};
+
+/* Reads up to MAX_WEIGHTS weights; *count is how many the text has. */
+static int read_weights(const char *text, int plane, double *weight, int *count,
+                        struct halo_error *err)
+{
+    *count = 0;
+    for (;;) {
+        while (isspace((unsigned char)*text))
+            text++;
+        if (!*text)
+            return 0;
+        size_t length = 0;
+        while (text[length] && !isspace((unsigned char)text[length]))
+            length++;
+        char word[MAX_WORD];
+        double v;
+        const bool fits = length < sizeof(word);
+        memcpy(word, text, fits ? length : 0);
+        word[fits ? length : 0] = '\0';
+        if (halo_parse_ratio(word, &v))
+            return halo_fail_usage(err,
+                                   "%dm: weight %d, %.*s: must be a number such as 3, 0.5 or 1/9",
+                                   plane, *count + 1, (int)(fits ? length : MAX_WORD), text);
+        if (*count < MAX_WEIGHTS)
+            weight[*count] = v;
+        ++*count;
+        text += length;
+    }
+}
+
+/* Sets the mask's width and height from its number of weights. */
+static int shape(struct mask *m, int mode, int plane, int count, struct halo_error *err)
+{
+    if (mode != MODE_SQUARE) {
+        if (count % 2 == 0)
+            return halo_fail_usage(err, "%dm has %d weights: a %s needs an odd number", plane,
+                                   count, modes[mode]);
+        if (count > HALO_MAX_TAPS)
+            return halo_fail_usage(err, "%dm has %d weights: a %s has at most %d", plane, count,
+                                   modes[mode], HALO_MAX_TAPS);
+        m->width = mode == MODE_ROW ? count : 1;
+        m->height = mode == MODE_ROW ? 1 : count;
+        return 0;
+    }
+    int side = 1;
+    while (side <= HALO_MAX_DENSE && side * side < count)
+        side += 2;
+    if (side > HALO_MAX_DENSE)
+        return halo_fail_usage(err, "%dm has %d weights: a square has at most %d (%dx%d)", plane,
+                               count, MAX_WEIGHTS, HALO_MAX_DENSE, HALO_MAX_DENSE);
+    if (side * side != count)
+        return halo_fail_usage(err,
+                               "%dm has %d weight%s: an odd square needs 1, 9, 25, 49 ... (for one "
+                               "row give %dmode=row)",
+                               plane, count, count == 1 ? "" : "s", plane);
+    m->width = m->height = side;
+    return 0;
+}
+
+static int read_mask(struct mask *m, const struct settings *s, int plane, struct halo_error *err)
+{
+    if (!s->mask[plane]) {
+        m->width = m->height = 1;
+        m->weight[0] = 1;
+        return 0;
+    }
+    int count;
+    const int code = read_weights(s->mask[plane], plane, m->weight, &count, err);
+    return code ? code : shape(m, s->mode[plane], plane, count, err);
+}
+
+static int check(const void *settings, const struct halo_option **ret_at, struct halo_error *err)
+{
+    struct mask m;
+    for (int p = 0; p < HALO_MAX_PLANES; p++) {
+        const int code = read_mask(&m, settings, p, err);
+        if (code) {
+            *ret_at = &options[p]; /* the masks are the first rows */
+            return code;
+        }
+    }
+    return 0;
+}
+
+/* 1 over the sum, or 1 where the weights cancel out: real ones only nearly, hence the tolerance. */
+static double default_rdiv(const struct mask *m)
+{
+    double sum = 0, size = 0;
+    for (int i = 0; i < m->width * m->height; i++) {
+        sum += m->weight[i];
+        size += fabs(m->weight[i]);
+    }
+    return fabs(sum) <= 1e-9 * size ? 1 : 1 / sum;
+}
+
+static int plan(const void *settings, const struct halo_plane_info *plane,
+                struct halo_plane_plan *ret, struct halo_error *err)
+{
+    const struct settings *s = settings;
+    const int p = plane->index;
+    struct mask m;
+    int code = read_mask(&m, s, p, err);
+    if (code)
+        return code;
+    ret->passes = 1;
+    if (!s->mask[p] && s->rdiv[p] == 0 && s->bias[p] == 0)
+        return halo_conv_copy(&ret->conv, &plane->target);
+
+    const double rdiv = s->rdiv[p] != 0 ? s->rdiv[p] : default_rdiv(&m);
+    for (int i = 0; i < m.width * m.height; i++)
+        m.weight[i] *= rdiv;
+    code = halo_conv_dense(&ret->conv, m.weight, m.width, m.height, s->bias[p], &plane->target);
+    if (code)
+        return halo_fail(err, code,
+                         "no number format holds the mask %dm within one code value: its "
+                         "weights times %drdiv (%g) are too large",
+                         p, p, rdiv);
+    return 0;
+}
+
+const struct halo_filter_kind halo_filter_convolution = {
+    .name = "convolution",
+    .about = "any odd mask up to 63x63, or one row or column of 127, for each plane",
+    .example = "\"convolution=0m='1 2 1 2 4 2 1 2 1':0rdiv=1/16\"",
+    .notes =
+        "Mask 0m goes with plane 0, 1m with plane 1 and so on. A plane without a mask passes\n"
+        "unchanged: give 1m and 2m too where chroma is to be filtered. Masks are in samples of\n"
+        "their plane: they are not scaled to smaller chroma planes. Weights are numbers or\n"
+        "fractions such as 1/9.\n",
+    .options = options,
+    .positional = positional,
+    .settings_size = sizeof(struct settings),
+    .check = check,
+    .plan = plan,
+};

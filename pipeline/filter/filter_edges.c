@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * sobel, prewitt, scharr: edges, as the length of the gradient that two 3x3 masks measure. */
+#include "pipeline/filter/filter.h"
+
+struct settings {
+    double scale, delta;
+};
+
+#define AT(field) offsetof(struct settings, field)
+
+static const struct halo_option options[] = {
+    {"scale", NULL, HALO_OPTION_REAL, AT(scale), 1, 0, 65535,
+     .help = "what the gradient is multiplied by"},
+    {"delta", NULL, HALO_OPTION_REAL, AT(delta), 0, -65535, 65535,
+     .help = "what is added, in code values of the video's depth"},
+    {NULL},
+};
+
+static const char *const positional[] = {"planes", "scale", "delta", NULL};
+
+static const char notes[] =
+    "Masks are in samples of their plane: they are not scaled to smaller chroma planes. Chroma\n"
+    "that does not change becomes 0, which is a colour and not grey, as in FFmpeg: planes=1\n"
+    "leaves the colours as they were.\n";
+
+/* The mask that smooths across by (edge, middle, edge) and takes the slope down, and the same
+ * turned round. Both are in whole numbers, `one` times too large. */
+static int plan_masks(const struct settings *s, int edge, int middle, int one,
+                      const struct halo_plane_info *plane, struct halo_plane_plan *ret,
+                      struct halo_error *err)
+{
+    const int down[9] = {-edge, -middle, -edge, 0, 0, 0, edge, middle, edge};
+    const int across[9] = {-edge, 0, edge, -middle, 0, middle, -edge, 0, edge};
+    ret->passes = 1;
+    const int code =
+        halo_conv_gradient(&ret->conv, down, across, s->scale / one, s->delta, &plane->target);
+    return code ? halo_fail(err, code, "no number format holds scale %g and delta %g", s->scale,
+                            s->delta)
+                : 0;
+}
+
+static int plan_sobel(const void *settings, const struct halo_plane_info *plane,
+                      struct halo_plane_plan *ret, struct halo_error *err)
+{
+    return plan_masks(settings, 1, 2, 1, plane, ret, err);
+}
+
+static int plan_prewitt(const void *settings, const struct halo_plane_info *plane,
+                        struct halo_plane_plan *ret, struct halo_error *err)
+{
+    return plan_masks(settings, 1, 1, 1, plane, ret, err);
+}
+
+static int plan_scharr(const void *settings, const struct halo_plane_info *plane,
+                       struct halo_plane_plan *ret, struct halo_error *err)
+{
+    return plan_masks(settings, 47, 162, 256, plane, ret, err);
+}
+
+const struct halo_filter_kind halo_filter_sobel = {
+    .name = "sobel",
+    .about = "edges, by the masks 1 2 1",
+    .example = "sobel=scale=0.5",
+    .notes = notes,
+    .options = options,
+    .positional = positional,
+    .settings_size = sizeof(struct settings),
+    .plan = plan_sobel,
+};
+
+const struct halo_filter_kind halo_filter_prewitt = {
+    .name = "prewitt",
+    .about = "edges, by the masks 1 1 1",
+    .example = "prewitt=planes=1",
+    .notes = notes,
+    .options = options,
+    .positional = positional,
+    .settings_size = sizeof(struct settings),
+    .plan = plan_prewitt,
+};
+
+const struct halo_filter_kind halo_filter_scharr = {
+    .name = "scharr",
+    .about = "edges, by the masks 47 162 47, divided by 256: nearly alike in all directions",
+    .example = "scharr=scale=4",
+    .notes = notes,
+    .options = options,
+    .positional = positional,
+    .settings_size = sizeof(struct settings),
+    .plan = plan_scharr,
+};

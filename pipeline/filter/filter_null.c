@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * null: says openly that pictures pass as they are. */
+#include "pipeline/filter/filter.h"
+
+static int plan(const void *settings, const struct halo_plane_info *plane,
+                struct halo_plane_plan *ret, struct halo_error *err)
+{
+    (void)settings;
+    (void)err;
+    ret->passes = 1;
+    return halo_conv_copy(&ret->conv, &plane->target);
+}
+
+const struct halo_filter_kind halo_filter_null = {
+    .name = "null",
+    .about = "pass pictures unchanged",
+    .example = "null",
+    .options = (const struct halo_option[]){{NULL}},
+    .positional = (const char *const[]){NULL},
+    .plan = plan,
+};

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * pixelize: blocks of one colour. */
+#include "pipeline/filter/filter.h"
+
+struct settings {
+    int width, height; /* of a block, in luma pixels */
+    int mode;          /* of mode_names */
+    int planes;
+};
+
+#define AT(field) offsetof(struct settings, field)
+
+/* In the order of enum halo_pixelize; then the numbers that FFmpeg takes for them. */
+static const char *const mode_names[] = {"avg", "min", "max", "0", "1", "2", NULL};
+
+enum { MODES = 3 };
+
+static const struct halo_option options[] = {
+    {"width", "w", HALO_OPTION_INT, AT(width), 16, 1, HALO_MAX_BLOCK,
+     .help = "width of a block in luma pixels"},
+    {"height", "h", HALO_OPTION_INT, AT(height), 16, 1, HALO_MAX_BLOCK, .help = "its height"},
+    {"mode", "m", HALO_OPTION_CHOICE, AT(mode), HALO_PIXELIZE_MEAN, .choices = mode_names,
+     .help = "which sample a block gets: the mean, the least or the largest of its own"},
+    {"p", NULL, HALO_OPTION_INT, AT(planes), 15, 0, 15, .help = "short for planes"},
+    {NULL},
+};
+
+static const char *const sizes[] = {"width", "height", NULL};
+
+static const char *const positional[] = {"width", "height", "mode", "planes", NULL};
+
+static int scaled(int size, int log2_sub)
+{
+    return size >> log2_sub > 1 ? size >> log2_sub : 1;
+}
+
+static int plan(const void *settings, const struct halo_plane_info *plane,
+                struct halo_plane_plan *ret, struct halo_error *err)
+{
+    const struct settings *s = settings;
+    const int width = scaled(s->width, plane->log2_sub_x);
+    const int height = scaled(s->height, plane->log2_sub_y);
+    ret->passes = 1;
+    if (!(s->planes >> plane->index & 1))
+        return halo_conv_copy(&ret->conv, &plane->target);
+    const int code = halo_conv_pixelize(&ret->conv, width, height,
+                                        (enum halo_pixelize)(s->mode % MODES), &plane->target);
+    return code ? halo_fail(err, code, "no blocks of %d by %d", width, height) : 0;
+}
+
+const struct halo_filter_kind halo_filter_pixelize = {
+    .name = "pixelize",
+    .about = "blocks of one colour",
+    .example = "pixelize=w=16:h=16",
+    .notes =
+        "Blocks are cut from the upper left corner; border has no effect. On chroma planes that\n"
+        "are smaller than luma they shrink with it, rounded down, to 1 at least: even sizes keep\n"
+        "the blocks of all planes in line.\n",
+    .options = options,
+    .positional = positional,
+    .sizes = sizes,
+    .settings_size = sizeof(struct settings),
+    .plan = plan,
+};

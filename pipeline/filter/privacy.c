@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Chains that a stream may not have (privacy.h). */
+#include "pipeline/filter/privacy.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "pipeline/filter/remains.h"
+
+enum { PLANES = 3, SIDE = 4096 }; /* of pictures that nobody has seen yet */
+
+static const double most_detail = 0.25, most_of_small = 0.5, as_it_was = 0.99;
+
+/* ---- words ---- */
+
+static const char *plane_name(const struct halo_planned_chain *planned, int p)
+{
+    static const char *const yuv[] = {"luma", "chroma (plane 1)", "chroma (plane 2)", "plane 3"};
+    static const char *const rgb[] = {"green", "blue", "red", "plane 3"};
+    return planned->info[p].colours.rgb ? rgb[p] : yuv[p];
+}
+
+#define INSTEAD                                                                                    \
+    " for this stream into the configuration file (changed: any change will do; off: none is "     \
+    "needed)"
+
+static int refuse_open(struct halo_error *err)
+{
+    return halo_fail_usage(err, "these filters let the raw picture through: use one that changes "
+                                "it, or write privacy: off for this stream into the "
+                                "configuration file");
+}
+
+/* f: whose region it is in; negative: everywhere. */
+static int refuse_weak(const struct halo_planned_chain *planned, int f, int p, double most,
+                       const struct halo_remains *remains, struct halo_error *err)
+{
+    const double detail = halo_remains_detail(remains);
+    char where[80] = "", what[120];
+    if (f >= 0)
+        snprintf(where, sizeof where, "in the region of filter %d, %s, ", f + 1,
+                 planned->chain->filter[f].kind->name);
+    if (!remains->changed)
+        snprintf(what, sizeof what, "passes as it is");
+    else if (remains->edges)
+        snprintf(what, sizeof what, "keeps its outlines");
+    else if (detail > 2 - as_it_was)
+        snprintf(what, sizeof what, "is sharpened, not hidden");
+    else if (detail > as_it_was)
+        snprintf(what, sizeof what, "keeps all its detail");
+    else
+        snprintf(what, sizeof what, "keeps %.0f %% of its fine detail, and may keep %.0f %%",
+                 100 * detail, 100 * most);
+    return halo_fail_usage(err,
+                           "%s%s %s: blur it more, or use pixelize or solid, on every plane; or "
+                           "write privacy: changed or privacy: off" INSTEAD,
+                           where, plane_name(planned, p), what);
+}
+
+/* ---- the judgement ---- */
+
+/* That a filter cannot be planned says nothing of it. */
+static bool is_idle(const struct halo_planned_chain *planned)
+{
+    for (int f = 0; f < planned->chain->count; f++) {
+        for (int p = 0; p < planned->planes; p++) {
+            const struct halo_plane_plan *plan = planned->plan(planned->arg, f, p);
+            if (!plan || plan->conv.kind != HALO_CONV_COPY)
+                return false;
+        }
+    }
+    return true;
+}
+
+/* The first filter with the same region, whatever its feather; -1: it has none. */
+static int place_of(const struct halo_chain *chain, int f)
+{
+    const struct halo_filter_common *mine = &chain->filter[f].common;
+    if (!chain->filter[f].shapes)
+        return -1;
+    for (int i = 0; i < f; i++) {
+        const struct halo_filter_common *other = &chain->filter[i].common;
+        if (chain->filter[i].shapes && !strcmp(other->region, mine->region) &&
+            other->invert == mine->invert)
+            return i;
+    }
+    return f;
+}
+
+/* Places of the picture, by what applies there: the filters of one region and those without any. */
+struct judge {
+    const struct halo_planned_chain *planned;
+    int place[HALO_MAX_FILTERS];      /* of each filter; -1: everywhere */
+    int places[HALO_MAX_FILTERS + 1]; /* the regions that there are, and at last -1 */
+    int regions;                      /* how many */
+    struct halo_response response;    /* of one filter */
+    struct halo_remains remains[];    /* of a plane, in each place */
+};
+
+static struct judge *create_judge(const struct halo_planned_chain *planned, struct halo_error *err)
+{
+    const struct halo_chain *chain = planned->chain;
+    struct judge *j = calloc(1, sizeof *j + (size_t)(chain->count + 1) * sizeof j->remains[0]);
+    if (!j) {
+        halo_fail(err, -ENOMEM, "out of memory");
+        return NULL;
+    }
+    j->planned = planned;
+    for (int f = 0; f < chain->count; f++) {
+        j->place[f] = place_of(chain, f);
+        if (j->place[f] == f)
+            j->places[j->regions++] = f;
+    }
+    j->places[j->regions] = -1;
+    return j;
+}
+
+/* What is left of plane p in each place; false: nobody can say. */
+static bool measure(struct judge *j, int p)
+{
+    const struct halo_planned_chain *planned = j->planned;
+    for (int i = 0; i <= j->regions; i++)
+        halo_remains_begin(&j->remains[i], planned->info[p].target.depth);
+    for (int f = 0; f < planned->chain->count; f++) {
+        const struct halo_plane_plan *plan = planned->plan(planned->arg, f, p);
+        if (!plan)
+            return false;
+        if (plan->conv.kind == HALO_CONV_COPY)
+            continue;
+        halo_response_plan(&j->response, plan);
+        for (int i = 0; i <= j->regions; i++)
+            if (j->place[f] < 0 || j->place[f] == j->places[i])
+                halo_remains_add(&j->remains[i], plan, &j->response);
+    }
+    return true;
+}
+
+static double most_of(const struct halo_plane_info *info)
+{
+    const bool is_small = info->chroma && info->log2_sub_x + info->log2_sub_y > 0;
+    return is_small ? most_of_small : most_detail;
+}
+
+static int judge_plane(struct judge *j, int p, struct halo_error *err)
+{
+    const double most = most_of(&j->planned->info[p]);
+    if (!measure(j, p))
+        return 0;
+    for (int i = 0; i < j->regions || i == 0; i++)
+        if (halo_remains_detail(&j->remains[i]) > most)
+            return refuse_weak(j->planned, j->places[i], p, most, &j->remains[i], err);
+    return 0;
+}
+
+static int judge_strictly(const struct halo_planned_chain *planned, struct halo_error *err)
+{
+    struct judge *j = create_judge(planned, err);
+    int code = j ? 0 : -ENOMEM;
+    for (int p = 0; p < planned->planes && code == 0; p++)
+        code = judge_plane(j, p, err);
+    free(j);
+    return code;
+}
+
+int halo_privacy_hides(const struct halo_planned_chain *planned, int p, bool *ret_all,
+                       bool *ret_regions, struct halo_error *err)
+{
+    struct judge *j = create_judge(planned, err);
+    if (!j)
+        return -ENOMEM;
+    const bool known = measure(j, p);
+    const double most = most_of(&planned->info[p]);
+    *ret_all = known && halo_remains_detail(&j->remains[j->regions]) <= most;
+    for (int f = 0; f < planned->chain->count; f++)
+        ret_regions[f] = false;
+    for (int i = 0; i < j->regions; i++)
+        ret_regions[j->places[i]] = known && halo_remains_detail(&j->remains[i]) <= most;
+    free(j);
+    return 0;
+}
+
+int halo_privacy_judge(const struct halo_planned_chain *planned, enum halo_privacy privacy,
+                       struct halo_error *err)
+{
+    if (privacy == HALO_PRIVACY_OFF)
+        return 0;
+    if (is_idle(planned))
+        return refuse_open(err);
+    return privacy == HALO_PRIVACY_STRICT ? judge_strictly(planned, err) : 0;
+}
+
+/* ---- pictures that nobody has seen yet ---- */
+
+struct room {
+    const struct halo_planned_chain *planned;
+    struct halo_plane_plan plan; /* large for a stack */
+};
+
+static const struct halo_plane_plan *plan_one(void *arg, int f, int p)
+{
+    struct room *room = arg;
+    struct halo_error ignored = {0};
+    const struct halo_filter *filter = &room->planned->chain->filter[f];
+    struct halo_plane_info info = room->planned->info[p];
+    const struct halo_shapes *shapes = filter->shapes;
+    const struct halo_plane_info *luma = room->planned->info;
+    if (shapes && !shapes->feed && !filter->common.invert)
+        halo_shapes_size(shapes->shape, shapes->count, luma->width, luma->height,
+                         &info.region_width, &info.region_height);
+    return halo_filter_plan(filter, info, &room->plan, &ignored) == 0 ? &room->plan : NULL;
+}
+
+int halo_chain_plan_unseen(struct halo_planned_chain *ret, const struct halo_chain *chain,
+                           int width, int height, bool small_chroma)
+{
+    struct room *room = malloc(sizeof *room);
+    if (!room)
+        return -ENOMEM;
+    *ret = (struct halo_planned_chain){
+        .chain = chain, .planes = PLANES, .plan = plan_one, .arg = room};
+    for (int p = 0; p < PLANES; p++) {
+        const int sub = p > 0 && small_chroma;
+        ret->info[p] = (struct halo_plane_info){.index = p,
+                                                .chroma = p > 0,
+                                                .log2_sub_x = sub,
+                                                .log2_sub_y = sub,
+                                                .width = (width + sub) >> sub,
+                                                .height = (height + sub) >> sub,
+                                                .target.depth = 8};
+    }
+    room->planned = ret;
+    return 0;
+}
+
+/* Sizes shrink in no plane of 4:4:4: what leaves all of those alone leaves any. */
+static int judge_unseen(const struct halo_chain *chain, enum halo_privacy privacy,
+                        struct halo_error *err)
+{
+    struct halo_planned_chain planned;
+    if (halo_chain_plan_unseen(&planned, chain, SIDE, SIDE, privacy == HALO_PRIVACY_STRICT) < 0)
+        return halo_fail(err, -ENOMEM, "out of memory");
+    const int code = halo_privacy_judge(&planned, privacy, err);
+    free(planned.arg);
+    return code;
+}
+
+bool halo_chain_is_open(const struct halo_chain *chain)
+{
+    return judge_unseen(chain, HALO_PRIVACY_CHANGED, NULL) == -EINVAL;
+}
+
+/* ---- texts ---- */
+
+int halo_chain_admit(struct halo_chain **ret, const char *text, enum halo_privacy privacy,
+                     struct halo_error *err)
+{
+    struct halo_chain *chain;
+    int code = halo_chain_parse(&chain, strcmp(text, "none") ? text : "null", err);
+    if (code)
+        return code;
+    code = judge_unseen(chain, privacy, err);
+    if (code) {
+        halo_chain_destroy(chain);
+        return code;
+    }
+    *ret = chain;
+    return 0;
+}
+
+int halo_chain_check_feed(const char *text, struct halo_error *err)
+{
+    struct halo_chain *chain = NULL;
+    if (halo_chain_parse(&chain, text, NULL) < 0)
+        return 0;
+    const int code = halo_chain_refuse_feed(chain, err);
+    halo_chain_destroy(chain);
+    return code;
+}
+
+int halo_chain_check(const char *text, enum halo_privacy privacy, struct halo_error *err)
+{
+    if (strlen(text) > HALO_MOST_CHAIN)
+        return halo_fail_usage(err, "the chain is longer than %d bytes", HALO_MOST_CHAIN);
+    struct halo_chain *chain = NULL;
+    const int code = halo_chain_admit(&chain, text, privacy, err);
+    halo_chain_destroy(chain);
+    return code;
+}

@@ -1,0 +1,530 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * The gate (gate.h): raw picture in, filters, output picture out. */
+#include "pipeline/gate/gate.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <libavutil/imgutils.h>
+#include <libavutil/mem.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "config/log.h"
+#include "kernels/fault.h"
+#include "pipeline/gate/adapt.h"
+#include "pipeline/picture/format.h"
+#include "pipeline/gate/gate_ways.h"
+#include "pipeline/picture/hw_frame.h"
+#include "pipeline/gate/leak.h"
+#include "pipeline/picture/picture_pool.h"
+#include "pipeline/picture/raw_picture_private.h"
+#include "pipeline/base/stats.h"
+
+/* Defined here only: nobody else can make one. */
+struct halo_output_picture {
+    AVFrame *frame;
+    int64_t epoch;
+};
+
+struct halo_pending {
+    struct halo_gate *gate;
+    const struct halo_gate_way *way;
+    int64_t epoch;          /* when it entered */
+    struct halo_lane *lane; /* NULL: none is held */
+    bool submitted;
+    bool passed;     /* output is native by openly asked -vf null: no lane has it */
+    AVFrame *native; /* raw: read by the lane until it is done */
+    AVFrame *output; /* written by the lane until then */
+    struct halo_picture_regions *regions; /* NULL: the plan's will do */
+};
+
+struct halo_gate {
+    struct halo_gate_ways ways;
+    const struct halo_gate_plan *plan; /* of the first way, for what all of them share */
+    struct halo_ring *ring;
+    struct halo_adapter *adapter;
+    struct halo_picture_pool *outputs; /* output pictures, and nothing else */
+    bool on_device;                    /* that is where they are */
+    bool open;                         /* null is all that the chain says, and it may */
+    atomic_bool warm; /* a picture has been through: all kernels have been loaded */
+};
+
+/* Chains that only say null ask for unfiltered pictures: where that may be, those are the output
+ * then, without a copy, which would cost a fast encoder some percent. A chain whose filters change
+ * nothing is none. */
+static bool is_open(const struct halo_chain *chain, const struct halo_gate_input *input)
+{
+    if (input->privacy != HALO_PRIVACY_OFF)
+        return false;
+    for (int f = 0; f < chain->count; f++)
+        if (strcmp(chain->filter[f].kind->name, "null") != 0)
+            return false;
+    return true;
+}
+
+int halo_gate_create(struct halo_gate **ret, const struct halo_chain *chain, struct halo_ring *ring,
+                     const struct halo_gate_input *input, struct halo_error *err)
+{
+    int r;
+    struct halo_gate *gate = av_mallocz(sizeof *gate);
+    if (!gate)
+        return halo_fail(err, -ENOMEM, "out of memory");
+    gate->ring = ring;
+    gate->open = is_open(chain, input) && !halo_ring_ops(ring)->submit; /* a GPU copies beside */
+    gate->plan = &gate->ways.first.plan;
+    r = halo_gate_ways_open(&gate->ways, chain, ring, input, err);
+    if (r < 0)
+        goto fail;
+    const enum AVPixelFormat format = gate->plan->format;
+    gate->outputs =
+        halo_picture_pool_create(halo_ring_memory(ring), format, input->width, input->height);
+    if (!gate->outputs) {
+        r = halo_fail(err, -ENOMEM, "out of memory for pictures of %dx%d", input->width,
+                      input->height);
+        goto fail;
+    }
+    r = halo_adapter_create(&gate->adapter, halo_ring_memory(ring), input, format, err);
+    if (r < 0)
+        goto fail;
+    *ret = gate;
+    return 0;
+fail:
+    halo_gate_destroy(gate);
+    return r;
+}
+
+void halo_gate_destroy(struct halo_gate *gate)
+{
+    if (!gate)
+        return;
+    halo_adapter_destroy(gate->adapter);
+    halo_picture_pool_destroy(gate->outputs);
+    halo_gate_ways_close(&gate->ways);
+    av_free(gate);
+}
+
+void halo_gate_set_feed(struct halo_gate *gate, struct halo_region_feed *feed)
+{
+    halo_gate_ways_set_feed(&gate->ways, feed);
+}
+
+const struct halo_coverage *halo_gate_coverage(const struct halo_gate *gate)
+{
+    return &gate->ways.first.coverage;
+}
+
+enum AVPixelFormat halo_gate_format(const struct halo_gate *gate)
+{
+    return gate->plan->format;
+}
+
+int halo_gate_set_device(struct halo_gate *gate, AVBufferRef *device, AVBufferRef **ret_frames)
+{
+    const struct halo_gate_plan *plan = gate->plan;
+    const struct halo_backend_ops *ops = halo_ring_ops(gate->ring);
+    if (device && (!ops->submit || !halo_gate_plan_fits_device(plan)))
+        return -ENOTSUP;
+    const int width = plan->input.width, height = plan->input.height;
+    struct halo_picture_pool *pool =
+        device
+            ? halo_picture_pool_create_on(device, halo_format_plain(plan->format), width, height,
+                                          ret_frames)
+            : halo_picture_pool_create(halo_ring_memory(gate->ring), plan->format, width, height);
+    if (!pool)
+        return -ENOMEM;
+    halo_picture_pool_destroy(gate->outputs);
+    gate->outputs = pool;
+    gate->on_device = device != NULL;
+    return 0;
+}
+
+/* What an output picture says of itself: time, colours, shape, captions and HDR's light levels,
+ * nothing else of the raw one. Other side data may show what the filters hid. */
+static int describe_output(AVFrame *out, const AVFrame *raw, const struct halo_gate *gate)
+{
+    out->pts = raw->pts;
+    out->pkt_duration = raw->pkt_duration;
+    out->sample_aspect_ratio = raw->sample_aspect_ratio;
+    out->color_range = raw->color_range;
+    out->color_primaries = raw->color_primaries;
+    out->color_trc = raw->color_trc;
+    out->colorspace = raw->colorspace;
+    out->chroma_location = raw->chroma_location;
+    out->interlaced_frame = raw->interlaced_frame;
+    out->top_field_first = raw->top_field_first;
+    if (gate->plan->format != gate->plan->input.format && halo_format_is_rgb(gate->plan->format))
+        out->colorspace = AVCOL_SPC_RGB;
+    static const enum AVFrameSideDataType kept[] = {AV_FRAME_DATA_A53_CC,
+                                                    AV_FRAME_DATA_MASTERING_DISPLAY_METADATA,
+                                                    AV_FRAME_DATA_CONTENT_LIGHT_LEVEL};
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
+        const AVFrameSideData *side = av_frame_get_side_data(raw, kept[i]);
+        AVFrameSideData *copy = side ? av_frame_new_side_data(out, kept[i], side->size) : NULL;
+        if (side && !copy)
+            return -ENOMEM;
+        if (side)
+            memcpy(copy->data, side->data, side->size);
+    }
+    return 0;
+}
+
+/* A fresh output picture in place of what there was. The device grays its own memory, and every
+ * byte that it sends back replaces one here. */
+static int prepare_output(struct halo_pending *pending, const AVFrame *raw)
+{
+    const bool gray = !pending->lane->backend->ops->submit;
+    struct halo_stats *stats = halo_ring_stats(pending->gate->ring);
+    const int64_t begin = halo_stats_begin(stats, HALO_STAGE_MEMORY);
+    av_frame_free(&pending->output);
+    pending->output = halo_picture_pool_get(pending->gate->outputs, gray);
+    halo_stats_end(stats, HALO_STAGE_MEMORY, begin);
+    return pending->output ? describe_output(pending->output, raw, pending->gate) : -ENOMEM;
+}
+
+static const struct halo_step *steps_of(const struct halo_pending *pending, int p, bool own)
+{
+    const struct halo_plane_steps *steps = &pending->way->plan.steps[p];
+    if (pending->regions)
+        return halo_picture_regions_steps(pending->regions, p, own);
+    return own ? steps->own : steps->plain;
+}
+
+static int submit(struct halo_pending *pending)
+{
+    const struct halo_gate *gate = pending->gate;
+    const struct halo_gate_plan *plan = &pending->way->plan;
+    const bool own = pending->lane->backend->ops == halo_ring_ops(gate->ring);
+    const bool from_device = halo_hw_frame_is(pending->native);
+    if ((gate->on_device || from_device) && !own)
+        return -EIO; /* a lane that fell back to the CPU */
+    struct halo_frame frame = {
+        .planes = plan->planes, .src_on_device = from_device, .dst_on_device = gate->on_device};
+    if (from_device)
+        frame.after = halo_hw_frame_stream(pending->native);
+    for (int p = 0; p < plan->planes; p++) {
+        frame.plane[p] = (struct halo_frame_plane){
+            .dst = halo_format_plane_as(pending->output, plan->format, p),
+            .steps = steps_of(pending, p, own),
+            .count = plan->steps[p].count,
+        };
+        if (from_device)
+            halo_hw_frame_plane(pending->native, plan->format, p, &frame.plane[p]);
+        else
+            frame.plane[p].src = halo_format_plane(pending->native, p);
+    }
+    struct halo_stats *stats = halo_ring_stats(gate->ring);
+    const enum halo_stage stage =
+        pending->lane->backend->ops->submit ? HALO_STAGE_SUBMIT : HALO_STAGE_KERNELS;
+    const int64_t begin = halo_stats_begin(stats, stage);
+    const int ret = halo_ring_submit(gate->ring, pending->lane, &frame, !atomic_load(&gate->warm));
+    halo_stats_end(stats, stage, begin);
+    pending->submitted = ret == 0;
+    return ret;
+}
+
+/* -EIO is the device's; anything else is ours. */
+static int fail_filter(const struct halo_pending *pending, int code, struct halo_error *err)
+{
+    return halo_fail(
+        err, code, "stream %d: a filter failed on the %s backend (%s); nothing is shown",
+        pending->gate->plan->input.stream, pending->lane->backend->ops->name, strerror(-code));
+}
+
+/* A picture that the lost device alone has, or whose encoder it has. */
+static int fail_with_device(const struct halo_pending *pending, int code, struct halo_error *err)
+{
+    char why[200];
+    const struct halo_backend *lane = pending->lane->backend;
+    halo_backend_error(lane->ops, lane, why, sizeof why);
+    if (code == -ENOMEM)
+        return halo_fail_scarce(err, "the GPU's memory is full (%s); nothing is shown", why);
+    if (pending->gate->on_device)
+        return halo_fail_device(err, "stream %d: the GPU that filters and encodes failed: %s",
+                                pending->gate->plan->input.stream, why);
+    return halo_fail_device(err,
+                            "the %s backend failed: %s; the picture was on that GPU only: nothing "
+                            "unfiltered is written (-hwaccel none keeps pictures on the host)",
+                            lane->ops->name, why);
+}
+
+/* Submits again after a failure of the device (-EIO, or -ENOMEM: its memory is full), where there
+ * is another one to go on with. */
+static int submit_again(struct halo_pending *pending, int code, struct halo_error *err)
+{
+    if (pending->gate->on_device || halo_hw_frame_is(pending->native))
+        return fail_with_device(pending, code, err);
+    int ret = halo_ring_fall_back(pending->gate->ring, pending->lane, code, err);
+    if (ret < 0)
+        return ret;
+    /* Everything but the samples: describe_output() read it from the raw picture. */
+    AVFrame *old = pending->output;
+    pending->output = halo_picture_pool_get(pending->gate->outputs, true);
+    ret = pending->output ? av_frame_copy_props(pending->output, old) : -ENOMEM;
+    if (!halo_backend_is_lost(halo_ring_ops(pending->gate->ring)))
+        av_frame_free(&old); /* into one that was lost it may still write: that is left alone */
+    if (ret >= 0)
+        ret = submit(pending);
+    return ret < 0 ? fail_filter(pending, ret, err) : 0;
+}
+
+/* To the native format, where it is not that already. */
+static int adapt(struct halo_pending *pending, const struct halo_raw_picture *raw,
+                 struct halo_error *err)
+{
+    const struct halo_gate *gate = pending->gate;
+    struct halo_stats *stats = halo_ring_stats(gate->ring);
+    const int64_t begin = halo_stats_begin(stats, HALO_STAGE_CONVERT);
+    const int ret =
+        halo_adapter_pass(gate->adapter, raw->frame, raw->format, &pending->native, err);
+    halo_stats_end(stats, HALO_STAGE_CONVERT, begin);
+    if (ret >= 0 && pending->native->data[0] != raw->frame->data[0])
+        halo_stats_copied(stats, pending->native);
+    return ret;
+}
+
+/* Waits for the lane. */
+static int finish(struct halo_pending *pending)
+{
+    struct halo_stats *stats = halo_ring_stats(pending->gate->ring);
+    struct halo_frame_times times;
+    const int64_t begin = halo_stats_begin(stats, HALO_STAGE_DEVICE_WAIT);
+    const int ret = halo_ring_finish(pending->gate->ring, pending->lane);
+    halo_stats_end(stats, HALO_STAGE_DEVICE_WAIT, begin);
+    if (ret == 0 && stats && halo_frame_times(pending->lane->backend, &times) == 0)
+        halo_stats_device(stats, pending->lane->number, &times);
+    pending->submitted = false;
+    return ret;
+}
+
+/* The samples of a picture and nothing else, as another reference. */
+static int pass_samples(struct halo_pending *pending, const AVFrame *raw, struct halo_error *err)
+{
+    const AVFrame *native = pending->native;
+    AVFrame *out = pending->output = av_frame_alloc();
+    int r = out ? 0 : -ENOMEM;
+    for (int i = 0; r >= 0 && i < AV_NUM_DATA_POINTERS; i++) {
+        out->data[i] = native->data[i];
+        out->linesize[i] = native->linesize[i];
+        if (native->buf[i] && !(out->buf[i] = av_buffer_ref(native->buf[i])))
+            r = -ENOMEM;
+    }
+    if (r >= 0) {
+        out->format = native->format;
+        out->width = native->width;
+        out->height = native->height;
+        r = describe_output(out, raw, pending->gate);
+    }
+    pending->passed = true;
+    return r < 0 ? halo_fail(err, r, "out of memory for an output picture") : 0;
+}
+
+/* Encoders read counted memory, from the top down. */
+static bool can_pass(const struct halo_gate *gate, const AVFrame *native)
+{
+    return gate->open && native->format == gate->plan->format && native->buf[0] &&
+           native->linesize[0] > 0;
+}
+
+/* What a detector says of this picture's time; and where nobody knows where written regions lie in
+ * it, none. */
+static int take_regions(struct halo_pending *pending, const struct halo_raw_picture *raw)
+{
+    struct halo_gate *gate = pending->gate;
+    enum halo_gate_known known;
+    pending->way =
+        halo_gate_ways_choose(&gate->ways, raw->turn, halo_adapter_scales(gate->adapter), &known);
+    if (!gate->plan->feed && known == HALO_KNOWN)
+        return 0;
+    pending->regions = halo_gate_regions_take(pending->way->regions, raw->frame->pts, known);
+    return pending->regions ? 0 : -ENOMEM;
+}
+
+static int enter_lane(struct halo_pending *pending, const struct halo_raw_picture *raw,
+                      struct halo_error *err)
+{
+    pending->lane = halo_ring_acquire(pending->gate->ring);
+    if (!pending->lane)
+        return -ECANCELED;
+    int r = 0;
+    if (!pending->lane->backend->ops->submit) /* a lane that fell back */
+        r = halo_adapter_to_host(pending->gate->adapter, &pending->native, err);
+    if (r < 0)
+        return r;
+    if ((r = prepare_output(pending, raw->frame)) < 0)
+        return halo_fail(err, r, "out of memory for an output picture");
+    if ((r = take_regions(pending, raw)) < 0)
+        return halo_fail(err, r, "out of memory for a picture's regions");
+    r = submit(pending);
+    if (r == -EIO || r == -ENOMEM)
+        return submit_again(pending, r, err);
+    return r < 0 ? fail_filter(pending, r, err) : 0;
+}
+
+int halo_gate_enter(struct halo_gate *gate, const struct halo_raw_picture *raw,
+                    struct halo_pending **ret, struct halo_error *err)
+{
+    struct halo_pending *pending = av_mallocz(sizeof *pending);
+    if (!pending)
+        return halo_fail(err, -ENOMEM, "out of memory");
+    pending->gate = gate;
+    pending->epoch = gate->plan->input.epoch;
+    int r = adapt(pending, raw, err);
+    if (r >= 0)
+        r = can_pass(gate, pending->native) ? pass_samples(pending, raw->frame, err)
+                                            : enter_lane(pending, raw, err);
+    if (r < 0)
+        halo_pending_destroy(pending);
+    else
+        *ret = pending;
+    return r;
+}
+
+/* A picture that was filtered as somebody else's settings say, or older ones, is not what is
+ * asked for, however well it was filtered. */
+static int agree(const struct halo_pending *pending, int64_t epoch, struct halo_error *err)
+{
+    const struct halo_gate_input *input = &pending->gate->plan->input;
+    const bool fault = halo_fault("gate", "epoch");
+    if (pending->epoch == epoch && input->epoch == epoch && !fault)
+        return 0;
+    return halo_fail(err, -ESTALE,
+                     "stream %d: a picture of configuration %" PRId64
+                     " came out of that of %" PRId64 " as one of %" PRId64 "; nothing is shown",
+                     input->stream, pending->epoch, input->epoch, epoch);
+}
+
+int halo_gate_leave(struct halo_pending *pending, int64_t epoch, struct halo_output_picture **ret,
+                    struct halo_error *err)
+{
+    struct halo_output_picture *picture = av_mallocz(sizeof *picture);
+    int r = picture ? 0 : halo_fail(err, -ENOMEM, "out of memory");
+    if (r >= 0 && !pending->passed)
+        r = finish(pending);
+    if (r == -EIO) {
+        r = submit_again(pending, r, err);
+        if (r >= 0)
+            r = finish(pending);
+    }
+    if (r >= 0)
+        atomic_store(&pending->gate->warm, true);
+    if (r >= 0)
+        r = agree(pending, epoch, err);
+    if (r < 0) {
+        if (!pending->passed)
+            fail_filter(pending, r, err);
+        av_free(picture);
+    } else {
+        halo_leak(pending->output, pending->native);
+        picture->frame = pending->output;
+        picture->epoch = epoch;
+        pending->output = NULL;
+        *ret = picture;
+    }
+    halo_pending_destroy(pending);
+    return r;
+}
+
+void halo_pending_destroy(struct halo_pending *pending)
+{
+    if (!pending)
+        return;
+    if (pending->submitted)
+        (void)halo_ring_finish(pending->gate->ring, pending->lane); /* it still reads and writes */
+    av_frame_free(&pending->native); /* before the next: decoders have few surfaces */
+    if (pending->regions)
+        halo_gate_regions_give(pending->way->regions, pending->regions);
+    if (pending->lane)
+        halo_ring_release(pending->gate->ring, pending->lane);
+    av_frame_free(&pending->output);
+    av_free(pending);
+}
+
+const AVFrame *halo_output_picture_frame(const struct halo_output_picture *picture)
+{
+    return picture->frame;
+}
+
+int64_t halo_output_picture_epoch(const struct halo_output_picture *picture)
+{
+    return picture->epoch;
+}
+
+struct halo_output_picture *halo_output_picture_ref(const struct halo_output_picture *picture)
+{
+    struct halo_output_picture *ref = av_mallocz(sizeof *ref);
+    if (!ref)
+        return NULL;
+    ref->epoch = picture->epoch;
+    ref->frame = av_frame_clone(picture->frame);
+    if (!ref->frame)
+        av_freep(&ref);
+    return ref;
+}
+
+int halo_gate_blank(struct halo_gate *gate, bool black, struct halo_output_picture **ret)
+{
+    const struct halo_gate_input *in = &gate->plan->input;
+    struct halo_output_picture *picture = av_mallocz(sizeof *picture);
+    AVFrame *frame = picture ? halo_picture_pool_get(gate->outputs, true) : NULL;
+    ptrdiff_t linesize[4] = {0};
+    for (int p = 0; frame && p < 4; p++)
+        linesize[p] = frame->linesize[p];
+    if (!frame || (black && av_image_fill_black(frame->data, linesize, gate->plan->format,
+                                                in->range, in->width, in->height) < 0)) {
+        av_frame_free(&frame);
+        av_free(picture);
+        return -ENOMEM;
+    }
+    frame->pts = 0;
+    frame->color_range = in->range;
+    frame->colorspace = in->space;
+    picture->frame = frame;
+    *ret = picture;
+    return 0;
+}
+
+/* Samples that nobody wrote are gray, those between rows too: encoders read some of them. */
+static int allocate_card(AVFrame *frame, const AVFrame *like)
+{
+    frame->format = like->format;
+    frame->width = like->width;
+    frame->height = like->height;
+    frame->color_range = like->color_range;
+    frame->colorspace = like->colorspace;
+    frame->color_primaries = like->color_primaries;
+    frame->color_trc = like->color_trc;
+    frame->chroma_location = like->chroma_location;
+    frame->sample_aspect_ratio = like->sample_aspect_ratio;
+    if (like->hw_frames_ctx)
+        return -ENOTSUP;
+    if (av_frame_get_buffer(frame, 0) < 0)
+        return -ENOMEM;
+    for (int i = 0; i < AV_NUM_DATA_POINTERS && frame->buf[i]; i++)
+        memset(frame->buf[i]->data, 0x80, frame->buf[i]->size);
+    return 0;
+}
+
+int halo_gate_card(const struct halo_output_picture *like, const struct halo_card *card,
+                   int64_t pts, struct halo_output_picture **ret)
+{
+    struct halo_output_picture *picture = av_mallocz(sizeof *picture);
+    int r = picture && (picture->frame = av_frame_alloc()) ? 0 : -ENOMEM;
+    if (r >= 0)
+        r = allocate_card(picture->frame, like->frame);
+    if (r < 0) {
+        halo_output_picture_destroy(picture);
+        return r;
+    }
+    halo_card_draw(picture->frame, card);
+    picture->frame->pts = pts;
+    *ret = picture;
+    return 0;
+}
+
+void halo_output_picture_destroy(struct halo_output_picture *picture)
+{
+    if (!picture)
+        return;
+    av_frame_free(&picture->frame);
+    av_free(picture);
+}

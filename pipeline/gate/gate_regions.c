@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * A picture's steps are the plan's, with regions of its own and the level of strength that the
+ * regions' size asks for. */
+#include "pipeline/gate/gate_regions.h"
+
+#include <libavutil/mem.h>
+#include <pthread.h>
+
+#include "kernels/clock.h"
+
+struct halo_picture_regions {
+    struct halo_picture_regions *next; /* that are free */
+    struct halo_step *own[HALO_MAX_PLANES], *plain[HALO_MAX_PLANES];
+    struct halo_drawn_region *drawn; /* of each filter's planes, where it leads */
+};
+
+struct halo_gate_regions {
+    const struct halo_gate_plan *plan;
+    struct halo_region_feed *feed;
+    struct halo_region_now now[2]; /* for filters without and with invert */
+    pthread_mutex_t lock;
+    struct halo_picture_regions *spare;
+};
+
+struct halo_gate_regions *halo_gate_regions_create(const struct halo_gate_plan *plan)
+{
+    struct halo_gate_regions *regions = av_mallocz(sizeof *regions);
+    if (!regions)
+        return NULL;
+    regions->plan = plan;
+    pthread_mutex_init(&regions->lock, NULL);
+    return regions;
+}
+
+void halo_gate_regions_set_feed(struct halo_gate_regions *regions, struct halo_region_feed *feed)
+{
+    regions->feed = feed;
+}
+
+static void destroy_picture(const struct halo_gate_plan *plan, struct halo_picture_regions *picture)
+{
+    const int drawn = picture->drawn ? plan->chain->count * HALO_MAX_PLANES : 0;
+    for (int i = 0; i < drawn; i++)
+        halo_drawn_region_finish(&picture->drawn[i]);
+    for (int p = 0; p < HALO_MAX_PLANES; p++) {
+        av_free(picture->own[p]);
+        av_free(picture->plain[p]);
+    }
+    av_free(picture->drawn);
+    av_free(picture);
+}
+
+void halo_gate_regions_destroy(struct halo_gate_regions *regions)
+{
+    if (!regions)
+        return;
+    while (regions->spare) {
+        struct halo_picture_regions *picture = regions->spare;
+        regions->spare = picture->next;
+        destroy_picture(regions->plan, picture);
+    }
+    pthread_mutex_destroy(&regions->lock);
+    av_free(regions);
+}
+
+static struct halo_picture_regions *create_picture(const struct halo_gate_plan *plan)
+{
+    struct halo_picture_regions *picture = av_mallocz(sizeof *picture);
+    if (!picture)
+        return NULL;
+    picture->drawn =
+        av_calloc((size_t)plan->chain->count * HALO_MAX_PLANES, sizeof *picture->drawn);
+    bool fine = picture->drawn != NULL;
+    for (int p = 0; p < plan->planes; p++) {
+        const struct halo_plane_steps *steps = &plan->steps[p];
+        picture->own[p] = av_memdup(steps->own, (size_t)steps->count * sizeof *steps->own);
+        picture->plain[p] = av_memdup(steps->plain, (size_t)steps->count * sizeof *steps->plain);
+        fine = fine && picture->own[p] && picture->plain[p];
+    }
+    if (fine)
+        return picture;
+    destroy_picture(plan, picture);
+    return NULL;
+}
+
+static bool is_inverted(const struct halo_gate_plan *plan, int f)
+{
+    return plan->filter[f].filter->common.invert;
+}
+
+/* Draws what filter f hides on the first plane of each canvas. False: out of memory. */
+static bool draw(struct halo_gate_regions *regions, struct halo_picture_regions *picture, int f)
+{
+    const struct halo_gate_plan *plan = regions->plan;
+    const struct halo_region_now *now = &regions->now[is_inverted(plan, f)];
+    for (int p = 0; p < plan->planes; p++) {
+        struct halo_drawn_region *drawn = &picture->drawn[f * HALO_MAX_PLANES + p];
+        const struct halo_shape_canvas canvas = halo_gate_plan_canvas_of(plan, f, p);
+        bool hidden;
+        if (halo_gate_plan_canvas(plan, p) != p)
+            continue;
+        if (halo_shapes_draw(now->shape, now->count, &canvas, drawn, &hidden) < 0)
+            return false;
+        drawn->region.number = halo_region_number();
+    }
+    return true;
+}
+
+/* Whether a level is made for regions not smaller than this, in the directions that count. */
+static bool is_enough(const struct halo_planned_filter *planned,
+                      const struct halo_gate_input *input, int level, double width, double height)
+{
+    const double part = halo_gate_plan_level(level);
+    const struct halo_filter *filter = planned->filter;
+    bool enough = true;
+    for (int i = 0; i < filter->follows; i++)
+        enough &= filter->follow[i].of_height ? height <= input->height * part
+                                              : width <= input->width * part;
+    return enough;
+}
+
+/* The weakest level that will do. */
+static int find_level(const struct halo_gate_regions *regions,
+                      const struct halo_planned_filter *planned)
+{
+    const struct halo_gate_input *input = &regions->plan->input;
+    double width, height;
+    int level = 0;
+    halo_shapes_size(regions->now[false].shape, regions->now[false].count, input->width,
+                     input->height, &width, &height);
+    while (level + 1 < planned->levels && is_enough(planned, input, level + 1, width, height))
+        level++;
+    return level;
+}
+
+/* known: the regions are drawn. */
+static void set_steps(struct halo_gate_regions *regions, struct halo_picture_regions *picture,
+                      int f, bool known)
+{
+    const struct halo_gate_plan *plan = regions->plan;
+    const struct halo_planned_filter *planned = &plan->filter[f];
+    const int level = known ? find_level(regions, planned) : 0;
+    for (int p = 0; p < plan->planes; p++) {
+        const int canvas = halo_gate_plan_canvas(plan, p);
+        const struct halo_region *region =
+            known ? &picture->drawn[planned->leader * HALO_MAX_PLANES + canvas].region : NULL;
+        for (int s = 0; s < plan->steps[p].count; s++) {
+            if (plan->steps[p].filter[s] != f)
+                continue;
+            picture->own[p][s].conv = picture->plain[p][s].conv = &planned->level[level][p].conv;
+            picture->own[p][s].region = picture->plain[p][s].region = region;
+        }
+    }
+}
+
+static struct halo_picture_regions *get_picture(struct halo_gate_regions *regions)
+{
+    pthread_mutex_lock(&regions->lock);
+    struct halo_picture_regions *picture = regions->spare;
+    if (picture)
+        regions->spare = picture->next;
+    pthread_mutex_unlock(&regions->lock);
+    return picture ? picture : create_picture(regions->plan);
+}
+
+static bool has_any(const struct halo_gate_plan *plan, bool inverted)
+{
+    bool any = false;
+    for (int f = 0; f < plan->chain->count; f++)
+        any |= plan->filter[f].feed && is_inverted(plan, f) == inverted;
+    return any;
+}
+
+/* Asks the feed, once for all filters, and draws what it says. False: nothing is known, and they
+ * hide everything. */
+static bool ask(struct halo_gate_regions *regions, struct halo_picture_regions *picture,
+                int64_t picture_us)
+{
+    const struct halo_gate_plan *plan = regions->plan;
+    struct halo_region_now *hidden = has_any(plan, false) ? &regions->now[false] : NULL;
+    struct halo_region_now *shown = has_any(plan, true) ? &regions->now[true] : NULL;
+    const char *why;
+    bool known = regions->feed &&
+                 halo_region_feed_at(regions->feed, picture_us, halo_now_ns(), hidden, shown, &why);
+    for (int f = 0; f < plan->chain->count && known; f++)
+        if (plan->filter[f].feed && plan->filter[f].leader == f)
+            known = draw(regions, picture, f);
+    return known;
+}
+
+/* Of a region that was written: as the plan has it, or everywhere. */
+static void set_written(const struct halo_gate_plan *plan, struct halo_picture_regions *picture,
+                        int f, bool everywhere)
+{
+    for (int p = 0; p < plan->planes; p++)
+        for (int s = 0; s < plan->steps[p].count; s++)
+            if (plan->steps[p].filter[s] == f)
+                picture->own[p][s].region = picture->plain[p][s].region =
+                    everywhere ? NULL : plan->steps[p].own[s].region;
+}
+
+struct halo_picture_regions *halo_gate_regions_take(struct halo_gate_regions *regions,
+                                                    int64_t picture_us,
+                                                    enum halo_gate_known written)
+{
+    const struct halo_gate_plan *plan = regions->plan;
+    struct halo_picture_regions *picture = get_picture(regions);
+    if (!picture)
+        return NULL;
+    const bool known = plan->feed && ask(regions, picture, picture_us);
+    for (int f = 0; f < plan->chain->count; f++) {
+        if (plan->filter[f].feed)
+            set_steps(regions, picture, f, known);
+        if (plan->filter[f].written)
+            set_written(plan, picture, f,
+                        written == HALO_KNOWN_NOTHING ||
+                            (written == HALO_KNOWN_PARTS && plan->filter[f].pixels));
+    }
+    return picture;
+}
+
+void halo_gate_regions_give(struct halo_gate_regions *regions, struct halo_picture_regions *picture)
+{
+    if (!picture)
+        return;
+    pthread_mutex_lock(&regions->lock);
+    picture->next = regions->spare;
+    regions->spare = picture;
+    pthread_mutex_unlock(&regions->lock);
+}
+
+const struct halo_step *halo_picture_regions_steps(const struct halo_picture_regions *picture,
+                                                   int p, bool own)
+{
+    return own ? picture->own[p] : picture->plain[p];
+}

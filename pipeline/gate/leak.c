@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Leaks on purpose (leak.h). */
+#include "pipeline/gate/leak.h"
+
+#include <libavutil/pixdesc.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "kernels/fault.h"
+
+const char *const halo_leak_names[HALO_LEAKS] = {
+    "a whole raw picture",
+    "its luma",
+    "its first plane of chroma",
+    "its second plane of chroma",
+    "its upper left quarter",
+    "its upper right quarter",
+    "its lower left quarter",
+    "its lower right quarter",
+    "its middle",
+    "a band of eight rows",
+    "every second row",
+    "every second column of blocks",
+    "half of it mixed with the other half filtered",
+    "one tile of 16x16",
+    "an older raw picture, as stale output memory would show it",
+    "rows of an older raw picture, as scratch memory would show them",
+};
+
+/* Sixteenths of the picture, both ways; from up to, not with. */
+struct part {
+    int x0, y0, x1, y1;
+};
+
+static struct part part_of(int way)
+{
+    switch (way) {
+    case 4:
+        return (struct part){0, 0, 8, 8};
+    case 5:
+        return (struct part){8, 0, 16, 8};
+    case 6:
+        return (struct part){0, 8, 8, 16};
+    case 7:
+        return (struct part){8, 8, 16, 16};
+    case 8:
+        return (struct part){4, 4, 12, 12};
+    default:
+        return (struct part){0, 0, 16, 16};
+    }
+}
+
+/* Whether a sample of luma at this place leaks, and its share in sixteenths. */
+static int share_of(int way, int x, int y, int width, int height)
+{
+    const struct part part = part_of(way);
+    const int across = x * 16 / width, down = y * 16 / height;
+    if (across < part.x0 || across >= part.x1 || down < part.y0 || down >= part.y1)
+        return 0;
+    switch (way) {
+    case 9:
+        return y / 8 == height / 16 ? 16 : 0;
+    case 10:
+        return y & 1 ? 0 : 16;
+    case 11:
+        return x / 8 & 1 ? 0 : 16;
+    case 12:
+        return 8;
+    case 13:
+        return x / 16 == 1 && y / 16 == 1 ? 16 : 0;
+    case 15:
+        return y / 8 & 1 ? 16 : 0;
+    default:
+        return 16;
+    }
+}
+
+static void leak_plane(int way, AVFrame *out, const AVFrame *raw, int p)
+{
+    const AVPixFmtDescriptor *form = av_pix_fmt_desc_get(out->format);
+    const int right = p ? form->log2_chroma_w : 0, down = p ? form->log2_chroma_h : 0;
+    for (int y = 0; y < AV_CEIL_RSHIFT(out->height, down); y++) {
+        uint8_t *to = out->data[p] + (ptrdiff_t)y * out->linesize[p];
+        const uint8_t *from = raw->data[p] + (ptrdiff_t)y * raw->linesize[p];
+        for (int x = 0; x < AV_CEIL_RSHIFT(out->width, right); x++) {
+            /* Every second row is one of the plane's own. */
+            const int at = way == 10 ? y : y << down;
+            const int share = share_of(way, x << right, at, out->width, out->height);
+            to[x] = (uint8_t)((from[x] * share + to[x] * (16 - share) + 8) / 16);
+        }
+    }
+}
+
+void halo_leak_make(int way, AVFrame *out, const AVFrame *raw, const AVFrame *old)
+{
+    const AVFrame *from = way >= 14 && old ? old : raw;
+    for (int p = 0; p < 3 && out->data[p] && from->data[p]; p++)
+        if (way < 1 || way > 3 || p == way - 1)
+            leak_plane(way, out, from, p);
+}
+
+void halo_leak(AVFrame *out, const AVFrame *raw)
+{
+    static atomic_int turn;
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static AVFrame *old; /* never freed: the program is there for tests */
+    if (out->hw_frames_ctx || !raw || raw->hw_frames_ctx || raw->format != out->format ||
+        raw->width != out->width || raw->height != out->height || !halo_fault("gate", "leak"))
+        return;
+    pthread_mutex_lock(&lock);
+    const bool fits =
+        old && old->format == raw->format && old->width == raw->width && old->height == raw->height;
+    halo_leak_make(atomic_fetch_add(&turn, 1) % HALO_LEAKS, out, raw, fits ? old : NULL);
+    av_frame_free(&old);
+    old = av_frame_clone(raw);
+    pthread_mutex_unlock(&lock);
+}

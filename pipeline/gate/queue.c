@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * The bounded queue between two stage threads. */
+#include "pipeline/gate/queue.h"
+
+#include <errno.h>
+#include <libavutil/mem.h>
+#include <pthread.h>
+#include <stdbool.h>
+
+#include "pipeline/gate/gate.h"
+#include "pipeline/picture/raw_picture.h"
+
+struct node {
+    struct halo_item item;
+    struct node *next;
+};
+
+struct halo_queue {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    struct node *head, **tail;
+    struct node *nodes, *unused; /* all there are, made at once: no put may lack memory */
+    int count[2], limit[2];      /* packets, pictures */
+    bool aborted;
+};
+
+static bool is_picture(const struct halo_item *item)
+{
+    return item->kind == HALO_ITEM_RAW || item->kind == HALO_ITEM_PENDING ||
+           item->kind == HALO_ITEM_OUTPUT;
+}
+
+void halo_item_finish(struct halo_item *item)
+{
+    switch (item->kind) {
+    case HALO_ITEM_PACKET:
+        av_packet_free(&item->packet);
+        break;
+    case HALO_ITEM_RAW:
+        halo_raw_picture_destroy(item->raw);
+        break;
+    case HALO_ITEM_PENDING:
+        halo_pending_destroy(item->pending);
+        break;
+    case HALO_ITEM_OUTPUT:
+        halo_output_picture_destroy(item->output);
+        break;
+    case HALO_ITEM_END:
+        break;
+    }
+}
+
+struct halo_queue *halo_queue_create(int pictures, int packets)
+{
+    const size_t nodes = (size_t)pictures + (size_t)packets;
+    struct halo_queue *q = av_mallocz(sizeof *q);
+    if (!q || !(q->nodes = av_calloc(nodes, sizeof *q->nodes))) {
+        av_free(q);
+        return NULL;
+    }
+    for (size_t i = 0; i < nodes; i++) {
+        q->nodes[i].next = q->unused;
+        q->unused = &q->nodes[i];
+    }
+    pthread_mutex_init(&q->lock, NULL);
+    pthread_cond_init(&q->changed, NULL);
+    q->tail = &q->head;
+    q->limit[0] = packets;
+    q->limit[1] = pictures;
+    return q;
+}
+
+void halo_queue_destroy(struct halo_queue *q)
+{
+    if (!q)
+        return;
+    while (q->head) {
+        struct node *n = q->head;
+        q->head = n->next;
+        halo_item_finish(&n->item);
+    }
+    av_free(q->nodes);
+    pthread_cond_destroy(&q->changed);
+    pthread_mutex_destroy(&q->lock);
+    av_free(q);
+}
+
+/* A node that is no longer in the queue, and what it held. */
+static struct halo_item give_back(struct halo_queue *q, struct node *n)
+{
+    n->next = q->unused;
+    q->unused = n;
+    return n->item;
+}
+
+/* Takes the oldest of a kind out; under the lock, and there is one. */
+static struct halo_item take_oldest(struct halo_queue *q, bool kind)
+{
+    struct node **at = &q->head;
+    while (is_picture(&(*at)->item) != kind)
+        at = &(*at)->next;
+    struct node *n = *at;
+    *at = n->next;
+    if (q->tail == &n->next)
+        q->tail = at;
+    q->count[kind]--;
+    return give_back(q, n);
+}
+
+static int put(struct halo_queue *q, struct halo_item item, bool newest)
+{
+    const bool kind = is_picture(&item);
+    struct halo_item oldest;
+    bool full = false;
+    pthread_mutex_lock(&q->lock);
+    while (!q->aborted && !newest && q->count[kind] >= q->limit[kind])
+        pthread_cond_wait(&q->changed, &q->lock);
+    const bool aborted = q->aborted;
+    if (!aborted && q->count[kind] >= q->limit[kind]) {
+        full = true;
+        oldest = take_oldest(q, kind);
+    }
+    if (!aborted) {
+        struct node *n = q->unused; /* there are as many as all limits allow */
+        q->unused = n->next;
+        *n = (struct node){.item = item};
+        *q->tail = n;
+        q->tail = &n->next;
+        q->count[kind]++;
+        pthread_cond_broadcast(&q->changed);
+    }
+    pthread_mutex_unlock(&q->lock);
+    if (full)
+        halo_item_finish(&oldest);
+    if (!aborted)
+        return full;
+    halo_item_finish(&item);
+    return -ECANCELED;
+}
+
+int halo_queue_put(struct halo_queue *q, struct halo_item item)
+{
+    return put(q, item, false);
+}
+
+int halo_queue_put_newest(struct halo_queue *q, struct halo_item item)
+{
+    return put(q, item, true);
+}
+
+int halo_queue_get(struct halo_queue *q, struct halo_item *ret)
+{
+    pthread_mutex_lock(&q->lock);
+    while (!q->aborted && !q->head)
+        pthread_cond_wait(&q->changed, &q->lock);
+    struct node *n = q->aborted ? NULL : q->head;
+    if (n) {
+        q->head = n->next;
+        if (!q->head)
+            q->tail = &q->head;
+        q->count[is_picture(&n->item)]--;
+        *ret = give_back(q, n);
+        pthread_cond_broadcast(&q->changed);
+    }
+    pthread_mutex_unlock(&q->lock);
+    return n ? 0 : -ECANCELED;
+}
+
+void halo_queue_abort(struct halo_queue *q)
+{
+    pthread_mutex_lock(&q->lock);
+    q->aborted = true;
+    pthread_cond_broadcast(&q->changed);
+    pthread_mutex_unlock(&q->lock);
+}

@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * The lanes of a stream, in turn (ring.h). */
+#include "pipeline/gate/ring.h"
+
+#include <errno.h>
+#include <libavutil/mem.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "config/cache.h"
+#include "config/log.h"
+#include "kernels/clock.h"
+#include "pipeline/base/stats.h"
+
+enum { FIRST_PATIENCE = 12, OPENING_PATIENCE = 12 }; /* deadlines */
+
+static const int64_t PAUSE = INT64_C(2000000000); /* ns between two looks that are far too long */
+
+struct halo_ring {
+    struct halo_ring_settings settings;
+    const struct halo_backend_ops *ops;
+    struct halo_memory *memory;
+    struct halo_lane lane[HALO_RING_MOST];
+    int depth;
+    int next; /* to be acquired */
+    /* Also for the lanes' backends: who holds a lane reads its own without. */
+    pthread_mutex_t lock;
+    pthread_cond_t released;
+    bool aborted, fell_back, memory_full; /* memory_full: that is why */
+    char fell_why[200];
+    atomic_int fallen;     /* lanes that are on the CPU after a failure */
+    atomic_llong compiled; /* when a submit that may have compiled was over, ns */
+};
+
+static bool is_auto(const struct halo_ring *ring)
+{
+    return !strcmp(ring->settings.backend, "auto");
+}
+
+/* Measured times, where halo-bench --tune has left some. Without them all goes on, only slower. */
+static void tune(const struct halo_ring *ring, struct halo_backend *b)
+{
+    char path[PATH_MAX], text[PATH_MAX + 100];
+    if (halo_cache_tuning_path(path, sizeof path, b->ops->name, ring->settings.device) < 0)
+        return;
+    const int rc = halo_backend_tune(b, path, text, sizeof text);
+    if (ring->depth > 0) /* said of the first */
+        return;
+    if (rc == 0)
+        halo_log(HALO_LOG_DEBUG, "strategies as measured in %s", path);
+    else if (rc == -ESTALE)
+        halo_log(HALO_LOG_INFO, "%s: not used; halo-bench --tune measures anew", text);
+    else if (rc != -ENOENT)
+        halo_log(HALO_LOG_WARNING, "%s: not used; halo-bench --tune measures anew", text);
+}
+
+static int open_lane(const struct halo_ring *ring, const struct halo_backend_ops *ops,
+                     struct halo_lane *ret)
+{
+    const struct halo_backend_settings settings = {.threads = ring->settings.threads,
+                                                   .device = ring->settings.device,
+                                                   .live = ring->settings.live};
+    const int rc = halo_backend_open(ops, &settings, &ret->backend);
+    if (rc == 0)
+        tune(ring, ret->backend);
+    if (rc == 0 && ring->settings.stats)
+        halo_frame_measure(ret->backend);
+    return rc;
+}
+
+static int open_lanes(struct halo_ring *ring, const struct halo_backend_ops *ops)
+{
+    const int depth = ops->submit ? ring->settings.depth : 1;
+    int ret = 0;
+    if (ring->settings.device < 0) {
+        ring->settings.device = halo_backend_least_loaded(ops);
+        halo_log(HALO_LOG_DEBUG, "%s device %d is used", ops->name, ring->settings.device);
+    }
+    for (ring->depth = 0; ring->depth < depth && ret == 0; ring->depth += ret == 0) {
+        ring->lane[ring->depth].number = ring->depth;
+        ret = open_lane(ring, ops, &ring->lane[ring->depth]);
+    }
+    while (ret < 0 && ring->depth > 0)
+        halo_backend_close(ring->lane[--ring->depth].backend);
+    ring->ops = ops;
+    return ret;
+}
+
+/* What a backend says of its last open, which failed with code. */
+static const char *why_closed(const struct halo_backend_ops *ops, int code, char *text, size_t size)
+{
+    return ops->error_text ? halo_backend_error(ops, NULL, text, size) : strerror(-code);
+}
+
+/* One line on why there is no GPU, with the number of the device that was asked for. */
+static int fail_open(const struct halo_ring *ring, const struct halo_backend_ops *ops, int code,
+                     struct halo_error *err)
+{
+    char words[200], text[200];
+    const char *why = why_closed(ops, code, words, sizeof words); /* describe() may fail as well */
+    const int devices = ops->describe(text, sizeof text);
+    if (devices > 0 && ring->settings.device >= devices)
+        return halo_fail_usage(err, "-gpu %d: this machine has %d GPU%s, counted from 0",
+                               ring->settings.device, devices, devices == 1 ? "" : "s");
+    if (code == -ENOMEM && devices > 0 && ops->submit)
+        return halo_fail_scarce(err, "the GPU's memory is full: %s", why);
+    if (code == -EIO || (devices > 0 && ops->submit))
+        return halo_fail_device(err, "the %s backend does not start: %s", ops->name, why);
+    return halo_fail(err, code, "the %s backend does not start: %s", ops->name,
+                     devices > 0 ? strerror(-code) : text);
+}
+
+/* Whether it was noted before. */
+static bool note_fall(struct halo_ring *ring, int code, const char *why)
+{
+    pthread_mutex_lock(&ring->lock);
+    const bool before = ring->fell_back;
+    if (!before) {
+        snprintf(ring->fell_why, sizeof ring->fell_why, "%s", why);
+        ring->memory_full = code == -ENOMEM;
+    }
+    ring->fell_back = true;
+    pthread_mutex_unlock(&ring->lock);
+    return before;
+}
+
+bool halo_ring_fell_back(struct halo_ring *ring, bool *ret_memory, char *why, size_t size)
+{
+    pthread_mutex_lock(&ring->lock);
+    const bool ret = ring->fell_back;
+    *ret_memory = ring->memory_full;
+    snprintf(why, size, "%s", ring->fell_why);
+    pthread_mutex_unlock(&ring->lock);
+    return ret;
+}
+
+static int open_auto(struct halo_ring *ring, struct halo_error *err)
+{
+    char text[200];
+    const struct halo_backend_ops *cuda = halo_backend_find("cuda");
+    const struct halo_backend_ops *cpu = halo_backend_find("cpu");
+    int ret = open_lanes(ring, cuda);
+    if (ret < 0) {
+        const bool none = ret == -ENODEV && ring->settings.device == 0;
+        const char *why = why_closed(cuda, ret, text, sizeof text);
+        halo_log(none ? HALO_LOG_DEBUG : HALO_LOG_WARNING,
+                 "the GPU cannot be used (%s): filtering on the CPU", why);
+        if (ret == -EIO || ret == -ENOMEM)
+            note_fall(ring, ret, why);
+        ret = open_lanes(ring, cpu);
+    }
+    return ret < 0 ? fail_open(ring, cpu, ret, err) : 0;
+}
+
+int halo_ring_create(struct halo_ring **ret, const struct halo_ring_settings *settings,
+                     struct halo_error *err)
+{
+    struct halo_ring *ring = av_mallocz(sizeof *ring);
+    if (!ring)
+        return halo_fail(err, -ENOMEM, "out of memory");
+    ring->settings = *settings;
+    pthread_mutex_init(&ring->lock, NULL);
+    pthread_cond_init(&ring->released, NULL);
+    int r;
+    if (is_auto(ring)) {
+        r = open_auto(ring, err);
+    } else {
+        const struct halo_backend_ops *ops = halo_backend_find(settings->backend);
+        r = open_lanes(ring, ops);
+        if (r < 0)
+            r = fail_open(ring, ops, r, err);
+    }
+    if (r >= 0 && !(ring->memory = halo_memory_create(ring->ops, settings->locked)))
+        r = halo_fail(err, -ENOMEM, "out of memory");
+    if (r < 0) {
+        halo_ring_destroy(ring);
+        return r;
+    }
+    *ret = ring;
+    return 0;
+}
+
+void halo_ring_destroy(struct halo_ring *ring)
+{
+    if (!ring)
+        return;
+    for (int i = 0; i < ring->depth; i++)
+        halo_backend_close(ring->lane[i].backend);
+    halo_memory_destroy(ring->memory);
+    pthread_cond_destroy(&ring->released);
+    pthread_mutex_destroy(&ring->lock);
+    av_free(ring);
+}
+
+const struct halo_backend_ops *halo_ring_ops(const struct halo_ring *ring)
+{
+    return ring->ops;
+}
+
+void halo_ring_where(const struct halo_ring *ring, char *ret, size_t size)
+{
+    const int fallen = atomic_load(&ring->fallen);
+    snprintf(ret, size, "%s%s%s", fallen < ring->depth ? ring->ops->name : "",
+             fallen > 0 && fallen < ring->depth ? "+" : "", fallen > 0 ? "cpu" : "");
+}
+
+int halo_ring_device(const struct halo_ring *ring)
+{
+    return ring->settings.device;
+}
+
+int halo_ring_gpu(const struct halo_ring *ring, int asked)
+{
+    if (ring->ops->submit)
+        return ring->settings.device;
+    return asked < 0 ? 0 : asked;
+}
+
+int halo_ring_depth(const struct halo_ring *ring)
+{
+    return ring->depth;
+}
+
+struct halo_stats *halo_ring_stats(const struct halo_ring *ring)
+{
+    return ring->settings.stats;
+}
+
+struct halo_memory *halo_ring_memory(const struct halo_ring *ring)
+{
+    return ring->memory;
+}
+
+/* Those that are on the CPU now choose for themselves. */
+bool halo_ring_can(struct halo_ring *ring, const struct halo_strategy *strategy,
+                   const struct halo_conv *conv, int channels)
+{
+    bool ret = false;
+    pthread_mutex_lock(&ring->lock);
+    for (int i = 0; i < ring->depth && !ret; i++)
+        ret = halo_backend_can(ring->lane[i].backend, strategy, conv, channels);
+    pthread_mutex_unlock(&ring->lock);
+    return ret;
+}
+
+struct halo_lane *halo_ring_acquire(struct halo_ring *ring)
+{
+    const int64_t begin = halo_stats_begin(ring->settings.stats, HALO_STAGE_LANE_WAIT);
+    pthread_mutex_lock(&ring->lock);
+    struct halo_lane *lane = &ring->lane[ring->next];
+    while (!ring->aborted && lane->busy)
+        pthread_cond_wait(&ring->released, &ring->lock);
+    if (ring->aborted) {
+        lane = NULL;
+    } else {
+        lane->busy = true;
+        ring->next = (ring->next + 1) % ring->depth;
+    }
+    pthread_mutex_unlock(&ring->lock);
+    halo_stats_end(ring->settings.stats, HALO_STAGE_LANE_WAIT, begin);
+    return lane;
+}
+
+void halo_ring_release(struct halo_ring *ring, struct halo_lane *lane)
+{
+    pthread_mutex_lock(&ring->lock);
+    lane->busy = false;
+    pthread_cond_broadcast(&ring->released);
+    pthread_mutex_unlock(&ring->lock);
+}
+
+void halo_ring_abort(struct halo_ring *ring)
+{
+    pthread_mutex_lock(&ring->lock);
+    ring->aborted = true;
+    pthread_cond_broadcast(&ring->released);
+    pthread_mutex_unlock(&ring->lock);
+}
+
+/* ---- deadlines ---- */
+
+/* The CPU's work takes what it takes: nothing can keep it from its end. */
+int halo_ring_submit(struct halo_ring *ring, struct halo_lane *lane, const struct halo_frame *frame,
+                     bool first)
+{
+    if (!lane->backend->ops->submit)
+        return halo_frame_submit(lane->backend, frame);
+    atomic_store(&lane->patience, first ? FIRST_PATIENCE : 1);
+    atomic_store(&lane->submitting, halo_now_ns());
+    const int ret = halo_frame_submit(lane->backend, frame);
+    if (first)
+        atomic_store(&ring->compiled, halo_now_ns());
+    atomic_store(&lane->submitting, 0);
+    return ret;
+}
+
+int halo_ring_finish(struct halo_ring *ring, struct halo_lane *lane)
+{
+    (void)ring;
+    atomic_store(&lane->waiting, halo_now_ns());
+    const int ret = halo_frame_finish(lane->backend);
+    atomic_store(&lane->waiting, 0);
+    return ret;
+}
+
+static bool is_over(const struct halo_ring *ring, int64_t since, int deadlines)
+{
+    return halo_now_ns() - since > deadlines * ring->settings.deadline * 1e9;
+}
+
+/* A lane is past its deadline, which is counted from `from` on at the earliest. Frames are not
+ * judged while the driver may be busy with compiling. */
+static bool is_stuck(struct halo_ring *ring, int64_t from, struct halo_error *err)
+{
+    bool stuck = false, compiling = false;
+    for (int i = 0; i < ring->depth && !stuck; i++) {
+        const int64_t since = atomic_load(&ring->lane[i].submitting);
+        const int patience = atomic_load(&ring->lane[i].patience);
+        compiling |= since && patience > 1;
+        stuck = since && is_over(ring, FFMAX(since, from), patience);
+    }
+    for (int i = 0; i < ring->depth && !stuck && !compiling; i++) {
+        const int64_t since = atomic_load(&ring->lane[i].waiting);
+        stuck = since && is_over(ring, FFMAX(since, from), 1) &&
+                is_over(ring, atomic_load(&ring->compiled), 1);
+    }
+    if (stuck)
+        halo_fail_device(err,
+                         "the %s backend has not ended a frame within %g seconds (-gpu_timeout); "
+                         "nothing unfiltered is written",
+                         ring->ops->name, ring->settings.deadline);
+    return stuck;
+}
+
+bool halo_ring_watch_is_stuck(struct halo_ring_watch *watch, struct halo_ring *ring,
+                              int64_t opening, double deadline, struct halo_error *err)
+{
+    const int64_t now = halo_now_ns();
+    const double limit = OPENING_PATIENCE * deadline;
+    if (watch->looked && now - watch->looked > PAUSE)
+        watch->resumed = now;
+    watch->looked = now;
+    if (ring)
+        return is_stuck(ring, watch->resumed, err);
+    if (!opening || now - FFMAX(opening, watch->resumed) < limit * 1e9)
+        return false;
+    halo_fail_device(err, "the driver has not started the GPU within %g seconds", limit);
+    return true;
+}
+
+int halo_ring_fall_back(struct halo_ring *ring, struct halo_lane *lane, int code,
+                        struct halo_error *err)
+{
+    char why[200];
+    const struct halo_backend_ops *ops = lane->backend->ops;
+    const struct halo_backend_ops *cpu = halo_backend_find("cpu");
+    halo_backend_error(ops, lane->backend, why, sizeof why);
+    if ((!is_auto(ring) || ops == cpu) && code == -ENOMEM)
+        return halo_fail_scarce(err,
+                                "the %s backend failed: its memory is full (%s); nothing "
+                                "unfiltered is written",
+                                ops->name, why);
+    if (!is_auto(ring) || ops == cpu)
+        return halo_fail_device(err, "the %s backend failed: %s; nothing unfiltered is written",
+                                ops->name, why);
+    struct halo_lane fresh = {NULL};
+    const int ret = open_lane(ring, cpu, &fresh);
+    if (ret < 0)
+        return halo_fail(err, ret, "the cpu backend does not start: %s", strerror(-ret));
+    pthread_mutex_lock(&ring->lock);
+    struct halo_backend *failed = lane->backend;
+    lane->backend = fresh.backend;
+    pthread_mutex_unlock(&ring->lock);
+    atomic_store(&lane->waiting, halo_now_ns()); /* of the device, too */
+    halo_backend_close(failed);
+    atomic_store(&lane->waiting, 0);
+    atomic_fetch_add(&ring->fallen, 1);
+    if (!note_fall(ring, code, why))
+        halo_log(HALO_LOG_WARNING, "the %s backend failed: %s; going on on the CPU", ops->name,
+                 why);
+    return 0;
+}

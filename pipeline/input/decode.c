@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * A video decoder: packets of one stream in, raw pictures out. */
+#include "pipeline/input/decode.h"
+
+#include <errno.h>
+#include <libavcodec/avcodec.h>
+#include <libavutil/mem.h>
+#include <stddef.h>
+
+#include "config/log.h"
+#include "pipeline/base/av.h"
+#include "pipeline/base/damage.h"
+#include "pipeline/picture/decode_memory.h"
+#include "pipeline/input/decode_traits.h"
+#include "pipeline/input/h264_sps.h"
+#include "pipeline/picture/hw_frame.h"
+#include "pipeline/picture/raw_picture_private.h"
+#include "pipeline/base/display.h"
+
+enum {
+    EARLY = 64,         /* more than decoders hold back: 16 threads and 16 pictures to reorder */
+    MAX_SKIPPED = 1000, /* packets: a demuxer that marks no key frames must not hide the stream */
+};
+
+struct halo_decoder {
+    const char *name;
+    AVStream *stream;
+    struct halo_damage *damage;
+    struct halo_decoder_settings settings;
+    struct halo_decode_hw *hw;         /* NULL: software decodes */
+    struct halo_hw_download *download; /* made with the first picture that must come to the host */
+    struct halo_decode_memory *memory; /* NULL: FFmpeg's own does */
+    AVCodecContext *codec;
+    AVFrame *frame;
+    int64_t last_pts, last_duration; /* of the pictures delivered */
+    int64_t packet_time;             /* of the last packet sent */
+    struct halo_complaints complaints;
+    int known_complaints; /* up to the last good picture */
+    int traits;
+    int skipped;               /* packets before the first key frame */
+    int64_t from;              /* of what counts: -ss, then the first picture delivered */
+    int64_t early[EARLY];      /* times of the newest packets before the first picture; a ring */
+    int64_t packets, pictures; /* of those times that count */
+    bool started, delivered, interlaced;
+    bool seeks;        /* from is -ss until the first picture is delivered */
+    bool begins_whole; /* its container has the headers, and begins with a picture to start at */
+    int turn;          /* of the stream's pictures */
+    bool differs;      /* some of them have said otherwise */
+    char refusal[200]; /* of the hw that there was */
+};
+
+/* opaque is where av.c looks for complaints. */
+static struct halo_decoder *decoder_of(const AVCodecContext *c)
+{
+    return (void *)((char *)c->opaque - offsetof(struct halo_decoder, complaints));
+}
+
+static int get_buffer(AVCodecContext *c, AVFrame *frame, int flags)
+{
+    return halo_decode_memory_get(decoder_of(c)->memory, c, frame, flags);
+}
+
+static enum AVPixelFormat get_format(AVCodecContext *c, const enum AVPixelFormat *offered)
+{
+    struct halo_decoder *d = decoder_of(c);
+    const enum AVPixelFormat format = halo_decode_hw_choose(d->hw, c, offered);
+    if (format != AV_PIX_FMT_CUDA) /* what the hardware complained of is no damage */
+        d->known_complaints = atomic_load(&d->complaints.lines);
+    return format;
+}
+
+/* Pictures in memory that the device reads without a detour, from decoders that can be told where
+ * to write. 0 or -ENOMEM. */
+static int set_memory(struct halo_decoder *d, const AVCodec *codec)
+{
+    if (!(codec->capabilities & AV_CODEC_CAP_DR1))
+        return 0;
+    if (!d->memory && !(d->memory = halo_decode_memory_create(d->settings.memory)))
+        return -ENOMEM;
+    d->codec->get_buffer2 = get_buffer;
+#if LIBAVCODEC_VERSION_MAJOR < 60
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+    d->codec->thread_safe_callbacks = 1;
+#pragma GCC diagnostic pop
+#endif
+    return 0;
+}
+
+/* Opens the decoder in place of the one that there was: the hardware's where there is d->hw. */
+static int open_codec(struct halo_decoder *d, struct halo_error *err)
+{
+    char why[400];
+    const AVCodecParameters *par = d->stream->codecpar;
+    const AVCodec *codec =
+        d->hw ? halo_decode_hw_codec(d->hw) : avcodec_find_decoder(par->codec_id);
+    avcodec_free_context(&d->codec);
+    if (!codec)
+        return par->codec_id == AV_CODEC_ID_NONE
+                   ? halo_fail(err, -ENOTSUP,
+                               "%s: stream %d: FFmpeg does not know the codec that is tagged %s",
+                               d->name, d->stream->index, av_fourcc2str(par->codec_tag))
+                   : halo_fail(err, -ENOTSUP, "%s: stream %d: FFmpeg has no decoder for %s",
+                               d->name, d->stream->index, avcodec_get_name(par->codec_id));
+    d->codec = avcodec_alloc_context3(codec);
+    if (!d->codec || set_memory(d, codec) < 0)
+        return halo_fail(err, -ENOMEM, "out of memory");
+    int r = avcodec_parameters_to_context(d->codec, par);
+    d->codec->pkt_timebase = d->stream->time_base;
+    d->codec->thread_count = 0;
+    d->codec->flags |= AV_CODEC_FLAG_UNALIGNED; /* else it crops less than the stream asks for */
+    d->codec->opaque = &d->complaints;
+    if (d->settings.most_pixels)
+        d->codec->max_pixels = d->settings.most_pixels;
+    const bool conceal =
+        !d->settings.whole && (d->damage->keep_going ||
+                               (d->traits & (d->hw ? HALO_FUSSY | HALO_FUSSY_ON_GPU : HALO_FUSSY)));
+    d->codec->err_recognition = AV_EF_CRCCHECK | (conceal ? 0 : AV_EF_EXPLODE);
+    if (!conceal && (d->traits & HALO_BRITTLE))
+        d->codec->thread_type = FF_THREAD_SLICE;
+    if (d->settings.live)
+        d->codec->thread_type = FF_THREAD_SLICE;
+    if (d->hw && r >= 0) {
+        d->codec->get_format = get_format;
+        r = halo_decode_hw_prepare(d->hw, d->codec);
+    }
+    if (r >= 0)
+        r = avcodec_open2(d->codec, codec, NULL);
+    d->known_complaints = atomic_load(&d->complaints.lines);
+    return r >= 0 ? 0
+                  : halo_fail(err, halo_av_errno(r),
+                              "%s: stream %d: the %s decoder does not open: %s", d->name,
+                              d->stream->index, codec->name, halo_av_reason(r, why, sizeof why));
+}
+
+/* Of the stream's first packet nothing is known yet. */
+static void begin(struct halo_decoder *d)
+{
+    d->started = !(d->traits & HALO_STARTS_MIDWAY);
+    d->delivered = d->interlaced = d->seeks = false;
+    d->skipped = 0;
+    d->packets = d->pictures = d->last_duration = 0;
+    d->from = INT64_MIN;
+    atomic_store(&d->complaints.latest, INT64_MIN);
+    d->last_pts = d->packet_time = AV_NOPTS_VALUE;
+}
+
+int halo_decoder_open(struct halo_decoder **ret, const char *name, AVStream *stream,
+                      const struct halo_decoder_settings *settings, struct halo_damage *damage,
+                      struct halo_error *err)
+{
+    struct halo_decoder *d = av_mallocz(sizeof *d);
+    if (!d || !(d->frame = av_frame_alloc())) {
+        halo_decoder_close(d);
+        return halo_fail(err, -ENOMEM, "out of memory");
+    }
+    d->name = name;
+    d->settings = *settings;
+    d->traits = halo_decode_traits(stream->codecpar->codec_id);
+    d->stream = stream;
+    d->turn = halo_display_of_stream(stream);
+    d->damage = damage;
+    d->begins_whole = (d->traits & HALO_ONE_FOR_ONE) && stream->codecpar->extradata_size > 0 &&
+                      stream->codecpar->extradata[0] == 1;
+    d->complaints.until = INT64_MAX;
+    d->complaints.harmless = halo_decode_harmless(stream->codecpar->codec_id);
+    begin(d);
+    d->hw = halo_decode_hw_create(&d->settings.hw, stream);
+    int r = halo_av_check_size(name, stream->codecpar->width, stream->codecpar->height,
+                               settings->most_pixels, err);
+    if (r >= 0)
+        r = open_codec(d, err);
+    if (r < 0)
+        halo_decoder_close(d);
+    else
+        *ret = d;
+    return r;
+}
+
+/* Software may keep more than a flush empties, and costs little to open. */
+int halo_decoder_rewind(struct halo_decoder *d, struct halo_error *err)
+{
+    begin(d);
+    if (!d->hw)
+        return open_codec(d, err);
+    avcodec_flush_buffers(d->codec);
+    d->known_complaints = atomic_load(&d->complaints.lines);
+    return 0;
+}
+
+bool halo_decoder_goes_on(const struct halo_decoder *d, const AVPacket *first)
+{
+    const AVCodecParameters *par = d->stream->codecpar;
+    return d->hw && par->codec_id == AV_CODEC_ID_H264 &&
+           halo_h264_is_idr(par->extradata, (size_t)par->extradata_size, first->data,
+                            (size_t)first->size);
+}
+
+void halo_decoder_close(struct halo_decoder *d)
+{
+    if (!d)
+        return;
+    avcodec_free_context(&d->codec);
+    av_frame_free(&d->frame);
+    halo_decode_hw_destroy(d->hw);
+    halo_hw_download_destroy(d->download);
+    halo_decode_memory_destroy(d->memory);
+    av_free(d);
+}
+
+const char *halo_decoder_refusal(const struct halo_decoder *d)
+{
+    return d->hw ? halo_decode_hw_refusal(d->hw) : d->refusal;
+}
+
+void halo_decoder_set_window(struct halo_decoder *d, int64_t from, int64_t until)
+{
+    d->from = from;
+    d->seeks = from != INT64_MIN;
+    d->complaints.until = until;
+}
+
+/* Since the last time the decoder complained of a packet that counts. Threads of frames are ahead
+ * of what is delivered, so it may be one of a later picture; at the end all have spoken. */
+static bool complains(struct halo_decoder *d)
+{
+    const int lines = atomic_load(&d->complaints.lines);
+    const bool more = lines != d->known_complaints;
+    d->known_complaints = lines;
+    return more && atomic_load(&d->complaints.latest) >= d->from;
+}
+
+/* A packet failed, one before -ss: which it was is not known, but the decoder complained. */
+static bool is_tolerated(const struct halo_decoder *d)
+{
+    return d->seeks && !d->delivered && atomic_load(&d->complaints.latest) < d->from;
+}
+
+/* No damage of the input's, whatever is tolerated: -EIO with err filled. */
+static int check_device(const struct halo_decoder *d, struct halo_error *err)
+{
+    return d->hw ? halo_decode_hw_check(d->hw, err) : 0;
+}
+
+/* 0 where damage is accepted; a device that is lost is none. */
+static int fail_damaged(struct halo_decoder *d, int64_t ts, int averror, struct halo_error *err)
+{
+    char clock[32], why[400];
+    if (d->settings.whole && d->settings.live) /* else some may be of packets after this one */
+        d->known_complaints = atomic_load(&d->complaints.lines);
+    const int lost = check_device(d, err);
+    if (lost < 0)
+        return lost;
+    const double time = ts == AV_NOPTS_VALUE ? 0 : ts * av_q2d(d->stream->time_base);
+    const int large = d->settings.whole ? 0
+                                        : halo_av_check_complaints(d->name, &d->complaints,
+                                                                   d->settings.most_pixels, err);
+    if (large < 0)
+        return large;
+    const int ret =
+        halo_fail(err, -EBADMSG, "%s: damaged at %s: stream %d (%s): %s", d->name,
+                  halo_av_clock(time, clock, sizeof clock), d->stream->index,
+                  avcodec_get_name(d->codec->codec_id), halo_av_reason(averror, why, sizeof why));
+    return halo_damage_meet(d->damage, ret, err);
+}
+
+/* Packets that are shown, of times from the first picture on: leading ones lack references. */
+static void count_packet(struct halo_decoder *d, const AVPacket *pkt)
+{
+    if (d->begins_whole && d->from == INT64_MIN && d->packet_time != AV_NOPTS_VALUE)
+        d->from = d->packet_time;
+    if (pkt->flags & AV_PKT_FLAG_DISCARD)
+        return;
+    if (!d->delivered)
+        d->early[d->packets % EARLY] = d->packet_time;
+    d->packets += !d->delivered || d->packet_time == AV_NOPTS_VALUE || d->packet_time >= d->from;
+}
+
+static void count_early(struct halo_decoder *d)
+{
+    const int64_t early = FFMIN(d->packets, EARLY);
+    d->packets = 0;
+    for (int i = 0; i < early; i++)
+        d->packets += d->early[i] == AV_NOPTS_VALUE || d->early[i] >= d->from;
+}
+
+int halo_decoder_send(struct halo_decoder *d, const AVPacket *pkt, struct halo_error *err)
+{
+    if (pkt && av_packet_get_side_data(pkt, AV_PKT_DATA_ENCRYPTION_INFO, NULL))
+        return halo_fail(err, -ENOTSUP,
+                         "%s: stream %d is encrypted, and halod has no keys: decrypt it first",
+                         d->name, d->stream->index);
+    if (pkt && !d->started) {
+        d->started = (pkt->flags & AV_PKT_FLAG_KEY) || d->skipped >= MAX_SKIPPED;
+        if (!d->started) {
+            d->skipped++;
+            return 0;
+        }
+        if (d->skipped && !d->seeks)
+            halo_log(HALO_LOG_WARNING,
+                     "%s: stream %d begins with %d packets before its first key frame: skipped",
+                     d->name, d->stream->index, d->skipped);
+    }
+    if (pkt)
+        d->packet_time = pkt->pts != AV_NOPTS_VALUE ? pkt->pts : pkt->dts;
+    if (pkt)
+        count_packet(d, pkt);
+    d->codec->reordered_opaque =
+        d->packet_time == AV_NOPTS_VALUE ? d->complaints.until - 1 : d->packet_time;
+    int r = avcodec_send_packet(d->codec, pkt);
+    if (d->hw && halo_decode_hw_opened(d->hw) < 0)
+        return halo_fail(err, -ECANCELED, "%s: stopped before its decoder was opened", d->name);
+    if (d->hw && halo_decode_hw_refused(d->hw)) {
+        snprintf(d->refusal, sizeof d->refusal, "%s", halo_decode_hw_refusal(d->hw));
+        halo_decode_hw_destroy(d->hw);
+        d->hw = NULL;
+        if ((r = open_codec(d, err)) < 0)
+            return r;
+        r = avcodec_send_packet(d->codec, pkt);
+    }
+    if (r >= 0 || (r == AVERROR_EOF && !pkt))
+        return 0;
+    return is_tolerated(d) ? check_device(d, err) : fail_damaged(d, d->packet_time, r, err);
+}
+
+/* Every picture has a time: its own, or one frame after the picture before. */
+static void set_time(struct halo_decoder *d, AVFrame *frame)
+{
+    int64_t pts = frame->best_effort_timestamp;
+    int64_t duration = frame->pkt_duration;
+    if (duration <= 0 && d->stream->avg_frame_rate.num > 0)
+        duration = av_rescale_q(1, av_inv_q(d->stream->avg_frame_rate), d->stream->time_base);
+    if (pts == AV_NOPTS_VALUE)
+        pts = d->last_pts == AV_NOPTS_VALUE ? 0 : d->last_pts + FFMAX(d->last_duration, 1);
+    d->last_pts = frame->pts = pts;
+    d->last_duration = duration;
+}
+
+/* Where threads decode frames beside each other their error flags come and go by chance. */
+static bool has_flags(const struct halo_decoder *d)
+{
+    const bool by_chance = (d->traits & HALO_HONEST) && !d->settings.live &&
+                           (d->codec->codec->capabilities & AV_CODEC_CAP_FRAME_THREADS);
+    return !by_chance &&
+           (d->frame->decode_error_flags || (d->frame->flags & AV_FRAME_FLAG_CORRUPT));
+}
+
+/* Before the first picture that is shown, recordings that begin midway lack references. */
+static bool is_broken(struct halo_decoder *d)
+{
+    const int64_t pts = d->frame->pts;
+    if (!d->delivered && pts < d->from)
+        return false;
+    if (!d->delivered) {
+        d->from = d->begins_whole ? d->from : pts;
+        count_early(d);
+    }
+    d->delivered = true;
+    d->interlaced |= d->frame->interlaced_frame;
+    d->pictures++;
+    return has_flags(d) || ((d->traits & HALO_HONEST) && complains(d));
+}
+
+/* Where headers are damaged the decoder drops pictures as out of order and says nothing. Some are
+ * dropped where recordings are joined. */
+static bool lacks_pictures(const struct halo_decoder *d)
+{
+    const int64_t due = d->interlaced ? d->packets / 2 : d->packets;
+    return (d->traits & HALO_ONE_FOR_ONE) && d->delivered && (due - d->pictures) * 10 > due;
+}
+
+/* Once: what is asked again is whole. */
+static bool is_broken_at_end(struct halo_decoder *d)
+{
+    const bool broken =
+        d->delivered && (((d->traits & HALO_HONEST) && complains(d)) || lacks_pictures(d));
+    d->pictures = d->packets;
+    return broken;
+}
+
+/* What a picture says itself is meant, where its stream says nothing. Players differ in what they
+ * make of two different words, and in how long the word of a picture holds. */
+static int find_turn(struct halo_decoder *d, const AVFrame *frame)
+{
+    const int own = halo_display_of_frame(frame);
+    if (own < 0)
+        return d->differs ? HALO_DISPLAY_UNKNOWN : d->turn;
+    if (own == d->turn)
+        return own;
+    if (!d->differs)
+        halo_log(HALO_LOG_WARNING,
+                 "stream %d: its pictures say that they are to be %s to be shown: that is not "
+                 "written, and regions are meant in pictures as players show them",
+                 d->stream->index, halo_display_words(own));
+    d->differs = true;
+    return d->turn == 0 ? own : HALO_DISPLAY_UNKNOWN;
+}
+
+/* What software would have decoded to; and to the host, where the lanes cannot take it. */
+static int settle_picture(struct halo_decoder *d, struct halo_raw_picture *raw,
+                          struct halo_error *err)
+{
+    raw->format = raw->frame->format;
+    if (!halo_hw_frame_is(raw->frame))
+        return 0;
+    raw->format = halo_hw_frame_format(raw->frame, d->codec->sw_pix_fmt);
+    if (d->settings.hw.on_device)
+        return 0;
+    AVFrame *host;
+    if (!d->download && !(d->download = halo_hw_download_create(d->settings.memory)))
+        return halo_fail(err, -ENOMEM, "out of memory");
+    const int r = halo_hw_download(d->download, raw->frame, raw->format, &host, err);
+    if (r < 0)
+        return r;
+    av_frame_free(&raw->frame);
+    raw->frame = host;
+    return 0;
+}
+
+int halo_decoder_receive(struct halo_decoder *d, struct halo_raw_picture **ret,
+                         struct halo_error *err)
+{
+    if (!d->started)
+        return 0;
+    int r, damaged = 0;
+    do {
+        r = avcodec_receive_frame(d->codec, d->frame);
+        if (d->hw && halo_decode_hw_opened(d->hw) < 0)
+            return halo_fail(err, -ECANCELED, "%s: stopped before its decoder was opened", d->name);
+        if (r == AVERROR_EOF && is_broken_at_end(d))
+            return fail_damaged(d, d->last_pts, AVERROR_INVALIDDATA, err);
+        if (r == AVERROR(EAGAIN) || r == AVERROR_EOF)
+            return 0;
+        if (r < 0 && is_tolerated(d))
+            return check_device(d, err);
+        if (r < 0)
+            damaged = fail_damaged(d, d->packet_time, r, err);
+    } while (r < 0 && damaged == 0);
+    if (damaged < 0)
+        return damaged;
+    set_time(d, d->frame);
+    const bool broken = is_broken(d);
+    if (broken)
+        damaged = fail_damaged(d, d->frame->pts, AVERROR_INVALIDDATA, err);
+    if (damaged < 0 || (broken && d->settings.whole)) {
+        av_frame_unref(d->frame);
+        return damaged;
+    }
+    struct halo_raw_picture *raw = av_mallocz(sizeof *raw);
+    if (!raw || !(raw->frame = av_frame_alloc())) {
+        halo_raw_picture_destroy(raw);
+        return halo_fail(err, -ENOMEM, "out of memory for a picture");
+    }
+    raw->turn = find_turn(d, d->frame);
+    av_frame_move_ref(raw->frame, d->frame);
+    r = settle_picture(d, raw, err);
+    if (r < 0) {
+        halo_raw_picture_destroy(raw);
+        return r;
+    }
+    *ret = raw;
+    return 1;
+}

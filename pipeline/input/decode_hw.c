@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Whether a video stream is decoded by the GPU (decode_hw.h). */
+#include "pipeline/input/decode_hw.h"
+
+#include <errno.h>
+#include <libavutil/mem.h>
+#include <libavutil/pixdesc.h>
+#include <stdio.h>
+
+#include "config/log.h"
+#include "pipeline/base/av.h"
+#include "pipeline/input/decode_traits.h"
+#include "pipeline/input/h264_sps.h"
+#include "pipeline/picture/hw_device.h"
+#include "pipeline/picture/hw_frame.h"
+
+struct halo_decode_hw {
+    const struct halo_decode_hw_wish *wish;
+    const AVStream *stream;
+    const AVCodec *codec;
+    AVBufferRef *device;
+    bool tried;   /* chosen while the present packet is decoded */
+    bool working; /* chosen, and a packet has gone by since */
+    bool gave_up, said;
+    bool opening, canceled; /* as wish->opening was told, or has said */
+    char refusal[200];
+};
+
+/* FFmpeg's own decoder that can hand over to NVDEC; those of the driver's own parser (h264_cuvid)
+ * are something else. NULL: there is none. */
+static const AVCodec *find_codec(enum AVCodecID id)
+{
+    void *at = NULL;
+    const AVCodec *codec;
+    while ((codec = av_codec_iterate(&at))) {
+        if (codec->id != id || !av_codec_is_decoder(codec) ||
+            (codec->capabilities & AV_CODEC_CAP_HARDWARE))
+            continue;
+        const AVCodecHWConfig *config;
+        for (int i = 0; (config = avcodec_get_hw_config(codec, i)); i++)
+            if (config->device_type == AV_HWDEVICE_TYPE_CUDA &&
+                (config->methods & AV_CODEC_HW_CONFIG_METHOD_HW_DEVICE_CTX))
+                return codec;
+    }
+    return NULL;
+}
+
+/* Once for each stream. */
+static void say(bool *said, const struct halo_decode_hw_wish *wish, const AVStream *stream,
+                const char *what, const char *why)
+{
+    if (*said)
+        return;
+    *said = true;
+    halo_log(wish->hwaccel == HALO_HWACCEL_CUDA ? HALO_LOG_WARNING : HALO_LOG_INFO,
+             "stream %d: %s is decoded by the CPU, not by NVDEC: %s", stream->index, what, why);
+}
+
+struct halo_decode_hw *halo_decode_hw_create(const struct halo_decode_hw_wish *wish,
+                                             const AVStream *stream)
+{
+    const enum AVCodecID id = stream->codecpar->codec_id;
+    const bool asked = wish->hwaccel == HALO_HWACCEL_CUDA;
+    const AVCodec *codec = find_codec(id);
+    struct halo_error err = {0};
+    bool said = false;
+    const bool fits = wish->on_device && (halo_decode_traits(id) & HALO_EXACT);
+    if (wish->hwaccel == HALO_HWACCEL_NONE || (!asked && !fits))
+        return NULL;
+    if (!codec) {
+        say(&said, wish, stream, avcodec_get_name(id), "this FFmpeg has no NVDEC for it");
+        return NULL;
+    }
+    /* FFmpeg's says 4:2:0 to the hardware, which then decodes nonsense. */
+    if (id == AV_CODEC_ID_H264 &&
+        halo_h264_is_monochrome(stream->codecpar->extradata,
+                                (size_t)stream->codecpar->extradata_size)) {
+        say(&said, wish, stream, "h264 without colour", "it does not know this form");
+        return NULL;
+    }
+    if (wish->opening && !wish->opening->begin(wish->opening->arg))
+        return NULL;
+    AVBufferRef *device = halo_hw_device_get(wish->gpu, &err);
+    if (wish->opening)
+        wish->opening->end(wish->opening->arg);
+    struct halo_decode_hw *hw = device ? av_mallocz(sizeof *hw) : NULL;
+    if (!hw) {
+        say(&said, wish, stream, avcodec_get_name(id), device ? "out of memory" : err.text);
+        av_buffer_unref(&device);
+        return NULL;
+    }
+    *hw = (struct halo_decode_hw){wish, stream, codec, device};
+    return hw;
+}
+
+void halo_decode_hw_destroy(struct halo_decode_hw *hw)
+{
+    if (!hw)
+        return;
+    av_buffer_unref(&hw->device);
+    av_free(hw);
+}
+
+const AVCodec *halo_decode_hw_codec(const struct halo_decode_hw *hw)
+{
+    return hw->codec;
+}
+
+/* One thread: those for frames would each hold surfaces of the few that the hardware has. */
+int halo_decode_hw_prepare(const struct halo_decode_hw *hw, AVCodecContext *c)
+{
+    c->hw_device_ctx = av_buffer_ref(hw->device);
+    c->extra_hw_frames = hw->wish->in_flight;
+    c->thread_count = 1;
+    return c->hw_device_ctx ? 0 : -ENOMEM;
+}
+
+static enum AVPixelFormat open_on_gpu(struct halo_decode_hw *hw)
+{
+    const struct halo_opening *opening = hw->wish->opening;
+    if (opening && !hw->opening)
+        hw->opening = opening->begin(opening->arg);
+    hw->canceled = opening && !hw->opening;
+    hw->tried = !hw->canceled;
+    return hw->canceled ? AV_PIX_FMT_NONE : AV_PIX_FMT_CUDA;
+}
+
+int halo_decode_hw_opened(struct halo_decode_hw *hw)
+{
+    if (hw->opening)
+        hw->wish->opening->end(hw->wish->opening->arg);
+    hw->opening = false;
+    return hw->canceled ? -ECANCELED : 0;
+}
+
+/* "h264 (High 10), 1920x1080 yuv420p10le" */
+static void describe(const AVCodecContext *c, enum AVPixelFormat software, char *text, size_t size)
+{
+    const char *profile = avcodec_profile_name(c->codec_id, c->profile);
+    const char *format = av_get_pix_fmt_name(software);
+    snprintf(text, size, "%s%s%s%s, %dx%d %s,", avcodec_get_name(c->codec_id), profile ? " (" : "",
+             profile ? profile : "", profile ? ")" : "", c->coded_width, c->coded_height,
+             format ? format : "");
+}
+
+enum AVPixelFormat halo_decode_hw_choose(struct halo_decode_hw *hw, const AVCodecContext *c,
+                                         const enum AVPixelFormat *offered)
+{
+    enum AVPixelFormat software = AV_PIX_FMT_NONE;
+    bool has = false;
+    for (; *offered != AV_PIX_FMT_NONE; offered++) {
+        has |= *offered == AV_PIX_FMT_CUDA;
+        const AVPixFmtDescriptor *d = av_pix_fmt_desc_get(*offered);
+        if (software == AV_PIX_FMT_NONE && d && !(d->flags & AV_PIX_FMT_FLAG_HWACCEL))
+            software = *offered;
+    }
+    /* Of JPEGs with an odd side the layout is not known. */
+    const bool odd = c->codec_id == AV_CODEC_ID_MJPEG && (c->coded_width | c->coded_height) % 2;
+    if (has && !odd && halo_hw_format_known(software))
+        return open_on_gpu(hw);
+    char what[200], why[400];
+    describe(c, software, what, sizeof what);
+    halo_av_last_line(why, sizeof why);
+    const char *words = !hw->tried ? "it does not know this form"
+                        : *why     ? why
+                                   : "it does not start";
+    say(&hw->said, hw->wish, hw->stream, what, words);
+    if (hw->tried)
+        snprintf(hw->refusal, sizeof hw->refusal, "%s is decoded by the CPU, not by NVDEC: %.120s",
+                 avcodec_get_name(c->codec_id), words);
+    hw->gave_up = true;
+    hw->tried = false;
+    return software;
+}
+
+const char *halo_decode_hw_refusal(const struct halo_decode_hw *hw)
+{
+    return hw->refusal;
+}
+
+bool halo_decode_hw_refused(struct halo_decode_hw *hw)
+{
+    const bool refused = hw->gave_up && !hw->working;
+    hw->working |= hw->tried;
+    hw->tried = false;
+    return refused;
+}
+
+int halo_decode_hw_check(const struct halo_decode_hw *hw, struct halo_error *err)
+{
+    return halo_hw_device_check((const AVHWDeviceContext *)hw->device->data, err);
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * The beginning of H.264's sequence parameter sets (h264_sps.h; ITU-T H.264, 7.3.2.1.1). */
+#include "pipeline/input/h264_sps.h"
+
+enum {
+    TYPE_SLICE = 1, /* of other pictures; the types up to 4 are parts of one */
+    TYPE_IDR = 5,
+    TYPE_SPS = 7,
+    MP4_HEAD = 8,   /* bytes in front of the first set: what MP4 says, and its length */
+    HEAD = 4,       /* of the set: its type, profile, constraints, level */
+    MOST_BITS = 32, /* no number that is read here has more */
+};
+
+struct bits {
+    const uint8_t *data;
+    size_t count, at;
+};
+
+static int next(struct bits *b)
+{
+    if (b->at >= b->count)
+        return -1;
+    const int bit = b->data[b->at / 8] >> (7 - b->at % 8) & 1;
+    b->at++;
+    return bit;
+}
+
+/* An Exp-Golomb number; -1 where the bits are over. */
+static long long next_number(struct bits *b)
+{
+    int zeros = 0, bit;
+    while ((bit = next(b)) == 0 && zeros < MOST_BITS)
+        zeros++;
+    if (bit != 1)
+        return -1;
+    long long value = 1;
+    for (int i = 0; i < zeros && value >= 0; i++)
+        value = (bit = next(b)) < 0 ? -1 : value * 2 + bit;
+    return value < 0 ? -1 : value - 1;
+}
+
+/* Profiles whose sets say how chroma is sampled; those of the others are 4:2:0. */
+static bool says_chroma(int profile)
+{
+    static const uint8_t profiles[] = {44,  83,  86,  100, 110, 118, 122,
+                                       128, 134, 135, 138, 139, 244};
+    for (size_t i = 0; i < sizeof profiles; i++)
+        if (profiles[i] == profile)
+            return true;
+    return false;
+}
+
+static const uint8_t *find_set(const uint8_t *data, size_t size, size_t *ret_size)
+{
+    size_t at = 0;
+    if (size > MP4_HEAD && data[0] == 1) {
+        at = MP4_HEAD;
+    } else {
+        while (at + 3 < size && !(data[at] == 0 && data[at + 1] == 0 && data[at + 2] == 1 &&
+                                  (data[at + 3] & 31) == TYPE_SPS))
+            at++;
+        at += 3;
+    }
+    if (at >= size || (data[at] & 31) != TYPE_SPS)
+        return NULL;
+    *ret_size = size - at;
+    return data + at;
+}
+
+bool halo_h264_is_monochrome(const uint8_t *extradata, size_t size)
+{
+    size_t left = 0;
+    const uint8_t *set = extradata ? find_set(extradata, size, &left) : NULL;
+    if (!set || left <= HEAD || !says_chroma(set[1]))
+        return false;
+    struct bits bits = {set + HEAD, (left - HEAD) * 8, 0};
+    return next_number(&bits) >= 0 && next_number(&bits) == 0;
+}
+
+/* Where the next unit begins, or size; in MP4's form a length of `length` bytes is before it. */
+static size_t next_unit(const uint8_t *data, size_t size, size_t at, size_t length, size_t *ret_end)
+{
+    size_t bytes = 0;
+    *ret_end = at;
+    if (!length) {
+        while (at + 3 < size && !(data[at] == 0 && data[at + 1] == 0 && data[at + 2] == 1))
+            at++;
+        *ret_end = at + 3;
+        return at + 3 < size ? at + 3 : size;
+    }
+    if (size - at < length)
+        return size;
+    for (size_t i = 0; i < length; i++)
+        bytes = bytes << 8 | data[at + i];
+    at += length;
+    *ret_end = bytes < size - at ? at + bytes : size;
+    return at;
+}
+
+bool halo_h264_is_idr(const uint8_t *extradata, size_t extradata_size, const uint8_t *packet,
+                      size_t size)
+{
+    const bool mp4 = extradata_size > 4 && extradata[0] == 1;
+    const size_t length = mp4 ? (size_t)(extradata[4] & 3) + 1 : 0;
+    size_t at, end = 0;
+    while ((at = next_unit(packet, size, end, length, &end)) < size) {
+        const int type = packet[at] & 31;
+        if (type >= TYPE_SLICE && type <= TYPE_IDR)
+            return type == TYPE_IDR;
+    }
+    return false;
+}

@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Source: a file, URL or standard input, through FFmpeg's demuxers. */
+#include "pipeline/input/source_file.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <libavutil/avstring.h>
+#include <libavutil/mem.h>
+
+#include "config/log.h"
+#include "kernels/clock.h"
+#include "pipeline/base/av.h"
+#include "pipeline/base/damage.h"
+#include "pipeline/input/embedded.h"
+#include "pipeline/input/source_jumps.h"
+#include "pipeline/input/source_open.h"
+#include "pipeline/input/source_whole.h"
+
+enum {
+    BLIND_SEEK = 10, /* seconds: longer than the distance between key frames of broadcasts */
+    JOINT = 4,       /* packets of a stream from the mark of a gap to the jump of its clock */
+};
+
+struct halo_source {
+    const struct halo_run_settings *settings;
+    struct halo_damage *damage;
+    const struct halo_source_limits *limits;
+    AVFormatContext *format;
+    int known; /* streams that were there when it was opened */
+    struct halo_whole *whole;
+    struct halo_jumps *jumps;          /* NULL: a format whose clock does not jump */
+    struct halo_complaints complaints; /* of the demuxer, where they mean damage */
+    int64_t probed;   /* where in the file av_read_frame begins to read what was not read before */
+    int torn;         /* stream that had a packet with a gap in it, or -1 */
+    int patience;     /* packets of it until that is damage */
+    double torn_time; /* seconds */
+    int64_t offset;   /* AV_TIME_BASE: subtracted from every time */
+    int64_t moved;    /* that part of offset which halo_source_move set */
+    int64_t end;      /* AV_TIME_BASE, on the line without moved; INT64_MAX without -t */
+    AVPacket **ahead; /* read by halo_source_peek; the first ahead_taken are given out */
+    int ahead_count, ahead_taken;
+};
+
+static bool is_stopped(const struct halo_source *s)
+{
+    return atomic_load(s->limits->stop) != 0;
+}
+
+static int interrupted(void *opaque)
+{
+    const struct halo_source *s = opaque;
+    const int64_t deadline = atomic_load(&s->limits->deadline);
+    return is_stopped(s) || (deadline && halo_now_ns() > deadline);
+}
+
+static int64_t microseconds(double seconds)
+{
+    const double most = INT64_MAX / 4; /* of what is added to it, nothing overflows */
+    return (int64_t)FFMIN(seconds * AV_TIME_BASE + 0.5, most);
+}
+
+static int seek_to_start(struct halo_source *s, struct halo_error *err)
+{
+    const struct halo_run_settings *set = s->settings;
+    const int64_t start = s->format->start_time == AV_NOPTS_VALUE ? 0 : s->format->start_time;
+    s->end = INT64_MAX;
+    if (set->seek >= 0)
+        s->offset = start + microseconds(set->seek);
+    if (set->duration >= 0)
+        s->end = (set->seek >= 0 ? 0 : start) + microseconds(set->duration);
+    if (set->seek <= 0)
+        return 0;
+    const double length = (double)s->format->duration / AV_TIME_BASE;
+    if (s->format->duration != AV_NOPTS_VALUE && set->seek >= length)
+        return halo_fail(err, -EINVAL, "-ss %g: %s is only %.3f s long", set->seek, set->input,
+                         length);
+    /* MPEG's streams have no index: a seek lands anywhere, so begin early enough for a key
+     * frame. */
+    const bool blind = s->format->iformat->flags & AVFMT_TS_DISCONT;
+    const int64_t to = blind ? s->offset - BLIND_SEEK * (int64_t)AV_TIME_BASE : s->offset;
+    if (blind && to <= start)
+        return 0;
+    const int ret = avformat_seek_file(s->format, -1, INT64_MIN, to, to, 0);
+    atomic_store(&s->complaints.lines, 0); /* damage before -ss is not the user's */
+    if (ret < 0) /* a pipe, or a format without an index: read up to there */
+        halo_log(HALO_LOG_INFO, "%s: cannot seek: reading from its beginning to -ss", set->input);
+    return 0;
+}
+
+/* What is kept about the way through the file. */
+static int begin_reading(struct halo_source *s, struct halo_error *err)
+{
+    AVFormatContext *f = s->format;
+    s->torn = -1;
+    s->probed = f->pb ? avio_tell(f->pb) : -1;
+    if (f->iformat->flags & AVFMT_TS_DISCONT)
+        s->jumps = halo_jumps_create(s->known);
+    s->whole = halo_whole_create(f);
+    if (!s->whole || (!s->jumps && (f->iformat->flags & AVFMT_TS_DISCONT)))
+        return halo_fail(err, -ENOMEM, "out of memory");
+    return 0;
+}
+
+/* The same, and about each stream. */
+static int prepare_reading(struct halo_source *s, struct halo_error *err)
+{
+    AVFormatContext *f = s->format;
+    s->known = (int)f->nb_streams;
+    int ret = begin_reading(s, err);
+    for (int i = 0; i < s->known && ret >= 0; i++)
+        ret = halo_embedded_clean_stream(s->settings->input, f->streams[i], err);
+    return ret;
+}
+
+int halo_source_open(struct halo_source **ret, const struct halo_run_settings *settings,
+                     struct halo_damage *damage, const struct halo_source_limits *limits,
+                     struct halo_error *err)
+{
+    struct halo_source *s = av_mallocz(sizeof *s);
+    if (!s)
+        return halo_fail(err, -ENOMEM, "out of memory");
+    s->settings = settings;
+    s->damage = damage;
+    s->limits = limits;
+    int r = halo_source_open_format(&s->format, settings, (AVIOInterruptCB){interrupted, s},
+                                    &s->complaints, err);
+    if (r >= 0)
+        r = seek_to_start(s, err);
+    if (r >= 0)
+        r = prepare_reading(s, err);
+    if (r < 0) {
+        halo_source_close(s);
+        return r;
+    }
+    *ret = s;
+    return 0;
+}
+
+void halo_source_close(struct halo_source *s)
+{
+    if (!s)
+        return;
+    avformat_close_input(&s->format);
+    halo_whole_destroy(s->whole);
+    halo_jumps_destroy(s->jumps);
+    for (int i = 0; i < s->ahead_count; i++)
+        av_packet_free(&s->ahead[i]);
+    av_free(s->ahead);
+    av_free(s);
+}
+
+/* By bytes where the packets come one after the other: what has no index is not searched for a
+ * time. */
+int halo_source_rewind(struct halo_source *s)
+{
+    struct halo_error ignored = {0};
+    AVFormatContext *f = s->format;
+    const int64_t start = f->start_time == AV_NOPTS_VALUE ? 0 : f->start_time;
+    const bool blind = f->iformat->flags & (AVFMT_TS_DISCONT | AVFMT_NOTIMESTAMPS);
+    const bool bytes = blind && !(f->iformat->flags & AVFMT_NO_BYTE_SEEK);
+    const int r = avformat_seek_file(f, -1, INT64_MIN, bytes ? 0 : start, bytes ? 0 : start,
+                                     bytes ? AVSEEK_FLAG_BYTE : 0);
+    if (r < 0)
+        return halo_av_errno(r);
+    atomic_store(&s->complaints.lines, 0);
+    halo_whole_destroy(s->whole);
+    halo_jumps_destroy(s->jumps);
+    s->whole = NULL;
+    s->jumps = NULL;
+    return begin_reading(s, &ignored);
+}
+
+AVFormatContext *halo_source_format(const struct halo_source *s)
+{
+    return s->format;
+}
+
+/* 0 where damage is accepted. A connection that fails is none. */
+static int fail_damaged(const struct halo_source *s, int code, double time, const char *why,
+                        struct halo_error *err)
+{
+    char clock[32];
+    halo_fail(err, code, "%s: damaged at %s: %s", s->settings->input,
+              halo_av_clock(time, clock, sizeof clock), why);
+    return code == -EBADMSG || code == -EIO ? halo_damage_meet(s->damage, code, err) : code;
+}
+
+/* A packet, or an AVERROR: AVERROR_EOF at the end, AVERROR_EXIT after a stop. */
+static int read_packet(struct halo_source *s, AVPacket *pkt)
+{
+    AVFormatContext *f = s->format;
+    int ret;
+    av_packet_unref(pkt);
+    do
+        ret = interrupted(s) ? AVERROR_EXIT : av_read_frame(f, pkt);
+    while (ret == AVERROR(EAGAIN));
+    if (ret < 0 && interrupted(s))
+        return AVERROR_EXIT;
+    if (ret == -1 && f->pb && avio_feof(f->pb)) /* how old demuxers say that it is the end */
+        ret = AVERROR_EOF;
+    return ret == AVERROR_EOF && f->pb && f->pb->error < 0 ? f->pb->error : ret;
+}
+
+/* 1: a packet; 0: the end or a stop; -errno. Damage that is accepted is read past, as long as the
+ * demuxer comes on. */
+static int demux(struct halo_source *s, AVPacket *pkt, struct halo_error *err)
+{
+    AVIOContext *pb = s->format->pb;
+    char why[400];
+    int64_t at = -1;
+    for (;;) {
+        const int ret = read_packet(s, pkt);
+        if (ret == AVERROR_EXIT)
+            return 0;
+        const bool over = ret == AVERROR_EOF;
+        const bool complains =
+            atomic_load(&s->complaints.lines) && (over || avio_tell(pb) != s->probed);
+        if ((ret >= 0 || over) && !complains)
+            return !over;
+        const int code = complains ? -EBADMSG : halo_av_errno(ret);
+        const int damaged = fail_damaged(
+            s, code, halo_whole_end(s->whole),
+            halo_av_reason(complains ? AVERROR_INVALIDDATA : ret, why, sizeof why), err);
+        if (damaged < 0)
+            return damaged;
+        atomic_store(&s->complaints.lines, 0);
+        if (ret >= 0 || over)
+            return !over;
+        if (!pb || avio_tell(pb) == at)
+            return 0;
+        at = avio_tell(pb);
+    }
+}
+
+/* A stream that begins after the output's header is written has no place in it. Pictures must not
+ * be lost without an error; other streams may. */
+static int pass_over_late(struct halo_source *s, AVStream *st, struct halo_error *err)
+{
+    const enum AVMediaType type = st->codecpar->codec_type;
+    char clock[32];
+    if (type == AVMEDIA_TYPE_VIDEO)
+        return halo_fail(err, -ENOTSUP,
+                         "%s: a new video stream begins inside the file, at %s, which is not "
+                         "supported",
+                         s->settings->input,
+                         halo_av_clock(halo_whole_end(s->whole), clock, sizeof clock));
+    if (st->discard != AVDISCARD_ALL && (type != AVMEDIA_TYPE_AUDIO || !s->settings->no_audio))
+        halo_log(HALO_LOG_WARNING, "stream %d (%s) is dropped: it begins inside the file, at %s",
+                 st->index, avcodec_get_name(st->codecpar->codec_id),
+                 halo_av_clock(halo_whole_end(s->whole), clock, sizeof clock));
+    st->discard = AVDISCARD_ALL; /* said once */
+    return 0;
+}
+
+/* Fails for packets with a gap in them, but for those at which the clock jumps: where recordings
+ * are joined, the count by which MPEG-TS finds gaps breaks as well, and the mark comes just before
+ * the jump (the parser puts pictures some packets between). pkt NULL: the end. */
+static int check_torn(struct halo_source *s, const AVPacket *pkt, bool jumped,
+                      struct halo_error *err)
+{
+    char why[400];
+    if (s->torn >= 0 && (!pkt || pkt->stream_index == s->torn)) {
+        if (!jumped && (!pkt || --s->patience == 0)) {
+            s->torn = -1;
+            return fail_damaged(s, -EBADMSG, s->torn_time,
+                                halo_av_reason(AVERROR_INVALIDDATA, why, sizeof why), err);
+        }
+        if (jumped)
+            s->torn = -1;
+    }
+    if (pkt && (pkt->flags & AV_PKT_FLAG_CORRUPT) && !jumped && s->torn < 0 &&
+        !is_stopped(s)) { /* a stop cuts packets short too */
+        s->torn = pkt->stream_index;
+        s->torn_time = halo_whole_time(s->whole, pkt->stream_index);
+        const AVStream *st = s->format->streams[pkt->stream_index];
+        s->patience = st->codecpar->codec_type == AVMEDIA_TYPE_VIDEO ? JOINT : 1;
+        return s->jumps ? 0 : check_torn(s, NULL, false, err);
+    }
+    return 0;
+}
+
+/* Puts pkt on the one line of time, and looks whether it is whole. */
+static int straighten(struct halo_source *s, AVPacket *pkt, struct halo_error *err)
+{
+    static atomic_int said;
+    const AVStream *st = s->format->streams[pkt->stream_index];
+    char clock[32];
+    bool jumped = false;
+    double step = 0;
+    if (s->jumps)
+        jumped = halo_jumps_pass(s->jumps, st, pkt, &step);
+    if (step != 0 && HALO_ONCE(said))
+        halo_log(HALO_LOG_WARNING,
+                 "%s: its clock jumps by %.3f s at %s: all streams go on without a gap",
+                 s->settings->input, step,
+                 halo_av_clock(halo_whole_end(s->whole), clock, sizeof clock));
+    if (st->codecpar->codec_type != AVMEDIA_TYPE_VIDEO)
+        halo_embedded_clean_packet(pkt);
+    halo_whole_note(s->whole, pkt);
+    const int ret = check_torn(s, pkt, jumped, err);
+    return ret < 0 ? ret : 1;
+}
+
+/* 1: a packet; 0: the end or a stop; -errno. */
+static int read_next(struct halo_source *s, AVPacket *pkt, struct halo_error *err)
+{
+    int ret;
+    while ((ret = demux(s, pkt, err)) > 0 && pkt->stream_index >= s->known) {
+        ret = pass_over_late(s, s->format->streams[pkt->stream_index], err);
+        if (ret < 0)
+            return ret;
+    }
+    if (ret == 0 && !is_stopped(s))
+        ret = check_torn(s, NULL, false, err);
+    return ret <= 0 ? ret : straighten(s, pkt, err);
+}
+
+int halo_source_peek(struct halo_source *s, int index, const AVPacket **ret, struct halo_error *err)
+{
+    while (s->ahead_count <= index) {
+        AVPacket **grown = av_realloc_array(s->ahead, s->ahead_count + 1, sizeof *s->ahead);
+        AVPacket *pkt = grown ? av_packet_alloc() : NULL;
+        if (grown)
+            s->ahead = grown;
+        if (!pkt)
+            return halo_fail(err, -ENOMEM, "out of memory");
+        const int r = read_next(s, pkt, err);
+        if (r <= 0) {
+            av_packet_free(&pkt);
+            return r;
+        }
+        s->ahead[s->ahead_count++] = pkt;
+    }
+    *ret = s->ahead[index];
+    return 1;
+}
+
+int halo_source_read(struct halo_source *s, AVPacket *pkt, struct halo_error *err)
+{
+    if (s->ahead_taken == s->ahead_count)
+        return read_next(s, pkt, err);
+    av_packet_unref(pkt);
+    av_packet_move_ref(pkt, s->ahead[s->ahead_taken++]);
+    return 1;
+}
+
+int halo_source_check_whole(const struct halo_source *s, struct halo_error *err)
+{
+    if (s->settings->duration >= 0 || s->settings->seek > 0 || is_stopped(s))
+        return 0;
+    const int ret = halo_whole_check(s->whole, s->settings->input, err);
+    return ret < 0 ? halo_damage_meet(s->damage, ret, err) : 0;
+}
+
+void halo_source_move(struct halo_source *s, int64_t offset)
+{
+    s->offset += offset;
+    s->moved += offset;
+}
+
+int64_t halo_source_end(const struct halo_source *s)
+{
+    return s->end == INT64_MAX ? s->end : s->end - s->moved;
+}
+
+int64_t halo_source_shift(const struct halo_source *s, int64_t ts, AVRational tb)
+{
+    if (ts == AV_NOPTS_VALUE || !s->offset)
+        return ts;
+    return ts - av_rescale_q(s->offset, AV_TIME_BASE_Q, tb);
+}
+
+int halo_source_window(const struct halo_source *s, int64_t shifted, AVRational tb)
+{
+    if (shifted == AV_NOPTS_VALUE)
+        return 0;
+    if (s->settings->seek >= 0 && shifted < 0)
+        return -1;
+    const int64_t before = shifted + av_rescale_q(s->moved, AV_TIME_BASE_Q, tb);
+    return s->end != INT64_MAX && av_compare_ts(before, tb, s->end, AV_TIME_BASE_Q) >= 0 ? 1 : 0;
+}
+
+void halo_source_bounds(const struct halo_source *s, AVRational tb, int64_t *ret_from,
+                        int64_t *ret_until)
+{
+    *ret_from = s->settings->seek >= 0 ? av_rescale_q(s->offset, AV_TIME_BASE_Q, tb) : INT64_MIN;
+    *ret_until = s->end == INT64_MAX
+                     ? INT64_MAX
+                     : av_rescale_q_rnd(s->end + s->offset, AV_TIME_BASE_Q, tb, AV_ROUND_UP);
+}
+
+double halo_source_duration(const struct halo_source *s)
+{
+    if (s->format->duration == AV_NOPTS_VALUE || s->format->duration <= 0)
+        return s->settings->duration;
+    double whole = (double)s->format->duration / AV_TIME_BASE;
+    if (s->settings->seek > 0)
+        whole -= s->settings->seek;
+    if (s->settings->duration >= 0 && s->settings->duration < whole)
+        whole = s->settings->duration;
+    return whole;
+}

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * From the name of an input to its streams. */
+#include "pipeline/input/source_open.h"
+
+#include <errno.h>
+#include <libavcodec/avcodec.h>
+#include <libavutil/avstring.h>
+#include <libavutil/mem.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "pipeline/base/av.h"
+#include "pipeline/base/path.h"
+#include "pipeline/input/raw_input.h"
+
+enum {
+    LONG_PROBE = 128 << 20, /* bytes and seconds to look for streams that begin late */
+    LONG_ANALYSIS = 600,
+};
+
+/* A local path is given to FFmpeg as file:PATH, so that a colon in its name means nothing. */
+static char *input_url(const char *input, struct halo_error *err)
+{
+    struct stat st;
+    const char *path = halo_path_of(input);
+    if (!strcmp(input, "-"))
+        return av_strdup("pipe:0");
+    if (stat(path, &st) < 0)
+        return av_strdup(input);
+    if (S_ISDIR(st.st_mode)) {
+        halo_fail(err, -EISDIR, "%s: is a directory: name a file", input);
+        return NULL;
+    }
+    if (S_ISCHR(st.st_mode) && strncmp(path, "/dev/fd/", 8) && strcmp(path, "/dev/stdin")) {
+        halo_fail(err, -ENOTSUP, "%s: is a device: halod run reads files, URLs and pipes", input);
+        return NULL;
+    }
+    if (S_ISREG(st.st_mode) && st.st_size == 0) {
+        halo_fail(err, -ENODATA, "%s: is empty: it has no bytes at all", input);
+        return NULL;
+    }
+    return av_asprintf("file:%s", path);
+}
+
+/* Demuxers that go on after damage and say so in an error line only. Others have lines that mean
+ * none. */
+static bool complains_of_damage(const AVInputFormat *format)
+{
+    return av_match_name("matroska", format->name) || av_match_name(format->name, "flv,nut,ogg");
+}
+
+/* Of MP4 and MOV whose index comes last: an input that cannot seek goes back within its buffer. */
+static int check_index(AVFormatContext *f, const char *name, struct halo_error *err)
+{
+    if (!f->pb || f->pb->seekable & AVIO_SEEKABLE_NORMAL || !av_match_name("mp4", f->iformat->name))
+        return 0;
+    const int64_t here = avio_tell(f->pb);
+    for (unsigned i = 0; i < f->nb_streams; i++) {
+        const AVIndexEntry *first = avformat_index_get_entry(f->streams[i], 0);
+        if (!first || first->pos >= here || f->streams[i]->discard == AVDISCARD_ALL)
+            continue;
+        if (avio_seek(f->pb, first->pos, SEEK_SET) < 0 || avio_seek(f->pb, here, SEEK_SET) < 0)
+            return halo_fail(err, -EBADMSG,
+                             "%s: its index (moov) is at the end, and this input cannot be read "
+                             "back from there: name the file itself, or make it with ffmpeg's "
+                             "-movflags +faststart",
+                             name);
+    }
+    return 0;
+}
+
+static int open_format(AVFormatContext **ret_f, const struct halo_run_settings *set,
+                       const AVInputFormat *forced, AVIOInterruptCB interrupt,
+                       struct halo_complaints *complaints, struct halo_error *err)
+{
+    char why[400];
+    char *url = input_url(set->url ? set->url : set->input, err);
+    if (!url)
+        return halo_fail(err, -ENOMEM, "out of memory");
+    AVDictionary *options = NULL;
+    AVFormatContext *f = avformat_alloc_context();
+    int ret = f ? halo_raw_input_options(set, &options) : -ENOMEM;
+    if (ret < 0) {
+        av_free(url);
+        avformat_free_context(f);
+        return halo_fail(err, ret, "out of memory");
+    }
+    f->interrupt_callback = interrupt;
+    ret = avformat_open_input(&f, url, forced, &options); /* frees the context on failure */
+    av_free(url);
+    if (ret >= 0 && complains_of_damage(f->iformat))
+        f->opaque = complaints;
+    const AVDictionaryEntry *left = av_dict_get(options, "", NULL, AV_DICT_IGNORE_SUFFIX);
+    if (ret >= 0 && left)
+        ret = halo_raw_input_refuse(left->key, f->iformat->name, err);
+    else if (ret == AVERROR(EINVAL) && halo_raw_input_check_size(set, err) < 0)
+        ret = -EINVAL;
+    else if (ret < 0)
+        halo_fail(err, halo_av_errno(ret), "%s: cannot be read: %s", set->input,
+                  halo_av_reason(ret, why, sizeof why));
+    av_dict_free(&options);
+    if (ret >= 0 && !forced && !strcmp(f->iformat->name, "tty"))
+        ret = halo_fail(err, -EBADMSG, "%s: is text, not a video (-f tty reads it as ANSI art)",
+                        set->input);
+    if (ret >= 0)
+        ret = check_index(f, set->input, err);
+    if (ret < 0)
+        avformat_close_input(&f);
+    else
+        *ret_f = f;
+    return ret;
+}
+
+/* Decodes pictures to look at them, as large as the decoder may. */
+static int probe_streams(AVFormatContext *f, int max_pixels, struct halo_complaints *complaints)
+{
+    const unsigned count = f->nb_streams; /* more may come meanwhile */
+    AVDictionary **options = av_calloc(count ? count : 1, sizeof *options);
+    if (!options)
+        return AVERROR(ENOMEM);
+    for (unsigned i = 0; i < count && max_pixels; i++)
+        av_dict_set_int(&options[i], "max_pixels", max_pixels, 0);
+    halo_av_probe(complaints);
+    const int ret = avformat_find_stream_info(f, options);
+    halo_av_probe(NULL);
+    for (unsigned i = 0; i < count; i++)
+        av_dict_free(&options[i]);
+    av_free(options);
+    return ret;
+}
+
+static int find_streams(AVFormatContext *f, const struct halo_run_settings *set, bool longer,
+                        struct halo_complaints *complaints, struct halo_error *err)
+{
+    const char *name = set->input;
+    char why[400];
+    if (longer) {
+        f->probesize = LONG_PROBE;
+        f->max_analyze_duration = LONG_ANALYSIS * (int64_t)AV_TIME_BASE;
+    }
+    const int ret = probe_streams(f, set->max_pixels, complaints);
+    if (ret < 0)
+        return halo_fail(err, halo_av_errno(ret), "%s: its streams cannot be read: %s", name,
+                         halo_av_reason(ret, why, sizeof why));
+    for (unsigned i = 0; i < f->nb_streams; i++)
+        if (f->streams[i]->codecpar->codec_type == AVMEDIA_TYPE_VIDEO &&
+            f->streams[i]->codecpar->width <= 0)
+            return halo_av_check_complaints(name, complaints, set->max_pixels, err);
+    return 0;
+}
+
+/* A stream is announced of which nothing has come yet, in a file where one can look further. */
+static bool waits_for_stream(const AVFormatContext *f, bool no_audio)
+{
+    if (!f->pb || !(f->pb->seekable & AVIO_SEEKABLE_NORMAL))
+        return false;
+    for (unsigned i = 0; i < f->nb_streams; i++) {
+        const AVCodecParameters *par = f->streams[i]->codecpar;
+        const bool wanting =
+            (par->codec_type == AVMEDIA_TYPE_VIDEO && par->width <= 0) ||
+            (par->codec_type == AVMEDIA_TYPE_AUDIO && par->sample_rate <= 0 && !no_audio);
+        if (wanting && avcodec_find_decoder(par->codec_id))
+            return true;
+    }
+    return false;
+}
+
+int halo_source_open_format(AVFormatContext **ret, const struct halo_run_settings *set,
+                            AVIOInterruptCB interrupt, struct halo_complaints *complaints,
+                            struct halo_error *err)
+{
+    const AVInputFormat *forced = NULL;
+    if (set->input_format && !(forced = av_find_input_format(set->input_format)))
+        return halo_fail_usage(err, "-f %s: FFmpeg has no such demuxer (see ffmpeg -demuxers)",
+                               set->input_format);
+    AVFormatContext *f = NULL;
+    int r = open_format(&f, set, forced, interrupt, complaints, err);
+    if (r >= 0)
+        r = find_streams(f, set, false, complaints, err);
+    if (r >= 0 && waits_for_stream(f, set->no_audio)) {
+        avformat_close_input(&f);
+        r = open_format(&f, set, forced, interrupt, complaints, err);
+        if (r >= 0)
+            r = find_streams(f, set, true, complaints, err);
+    }
+    if (r < 0)
+        avformat_close_input(&f);
+    else
+        *ret = f;
+    return r;
+}

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Was a file whole? Lengths that are declared, frames that are counted, and the outermost size. */
+#include "pipeline/input/source_whole.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <libavutil/avstring.h>
+#include <libavutil/mem.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "pipeline/base/av.h"
+
+/* What has been read of one stream, to compare with what it declares. */
+struct seen {
+    int64_t packets;
+    int64_t indexed;  /* entries of the index when the file was opened */
+    double end;       /* seconds: largest pts + duration */
+    double last_gap;  /* seconds: the longest step between presentation times so far */
+    double last_time; /* of the packet before */
+};
+
+struct halo_whole {
+    AVFormatContext *format;
+    int count;
+    struct seen seen[];
+};
+
+struct halo_whole *halo_whole_create(AVFormatContext *input)
+{
+    struct halo_whole *w = av_mallocz(sizeof *w + input->nb_streams * sizeof *w->seen);
+    if (!w)
+        return NULL;
+    w->format = input;
+    w->count = (int)input->nb_streams;
+    for (int i = 0; i < w->count; i++)
+        w->seen[i].indexed = avformat_index_get_entries_count(input->streams[i]);
+    return w;
+}
+
+void halo_whole_destroy(struct halo_whole *w)
+{
+    av_free(w);
+}
+
+void halo_whole_note(struct halo_whole *w, const AVPacket *pkt)
+{
+    const AVStream *st = w->format->streams[pkt->stream_index];
+    struct seen *seen = &w->seen[pkt->stream_index];
+    seen->packets++;
+    const int64_t ts = pkt->pts != AV_NOPTS_VALUE ? pkt->pts : pkt->dts;
+    if (ts == AV_NOPTS_VALUE)
+        return;
+    const double time = ts * av_q2d(st->time_base);
+    const double end = time + pkt->duration * av_q2d(st->time_base);
+    if (seen->packets > 1 && time - seen->last_time > seen->last_gap)
+        seen->last_gap = time - seen->last_time;
+    seen->last_time = time;
+    if (seen->packets == 1 || end > seen->end)
+        seen->end = end;
+}
+
+double halo_whole_time(const struct halo_whole *w, int stream)
+{
+    return w->seen[stream].last_time;
+}
+
+double halo_whole_end(const struct halo_whole *w)
+{
+    double last = 0;
+    for (int i = 0; i < w->count; i++)
+        if (w->seen[i].packets && w->seen[i].end > last)
+            last = w->seen[i].end;
+    return last;
+}
+
+/* ---- the outermost size ---- */
+
+/* One variable-length number of EBML; -1 where it is none, or says "unknown". An element's name
+ * keeps the bits that mark its length. */
+static int64_t ebml_number(AVIOContext *pb, bool name)
+{
+    const int first = avio_r8(pb);
+    int length = 1;
+    while (length <= 8 && !(first & 0x100 >> length))
+        length++;
+    if (length > 8)
+        return -1;
+    uint64_t value = name ? (uint64_t)first : (uint64_t)first & (0xff >> length);
+    for (int i = 1; i < length; i++)
+        value = value << 8 | (uint64_t)avio_r8(pb);
+    return !name && value == (UINT64_C(1) << 7 * length) - 1 ? -1 : (int64_t)value;
+}
+
+static int64_t matroska_end(AVIOContext *pb)
+{
+    enum { HEADER = 0x1A45DFA3, SEGMENT = 0x18538067 };
+    if (ebml_number(pb, true) != HEADER)
+        return -1;
+    const int64_t header = ebml_number(pb, false);
+    if (header < 0 || avio_skip(pb, header) < 0 || ebml_number(pb, true) != SEGMENT)
+        return -1;
+    const int64_t size = ebml_number(pb, false);
+    return size < 0 ? -1 : avio_tell(pb) + size;
+}
+
+/* Behind the beginning of a Matroska segment: elements that are known follow one another up to its
+ * end, those inside clusters too where `deep`. 0, or the place where none begins. */
+static int64_t broken_element(AVIOContext *pb, int64_t end, bool deep)
+{
+    enum { CLUSTER = 0x1F43B675 };
+    static const int64_t known[] = {CLUSTER,    0x114D9B74, 0x1549A966, 0x1654AE6B, 0x1C53BB6B,
+                                    0x1941A469, 0x1043A770, 0x1254C367, 0xEC,       0xBF,
+                                    0xE7,       0xA3,       0xA0,       0xAB,       0xA7,
+                                    0x5854,     0xAF};
+    int64_t cluster_end = -1, at;
+    while ((at = avio_tell(pb)) < end) {
+        const int64_t id = ebml_number(pb, true), size = ebml_number(pb, false);
+        const bool outer = id > 0xFFFF, any = id == 0xEC || id == 0xBF;
+        bool is_known = false;
+        for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+            is_known |= id == known[i];
+        if (!is_known || (size < 0 && id != CLUSTER) || (outer && at < cluster_end) ||
+            (!outer && !any && at == cluster_end))
+            return at;
+        if (id == CLUSTER && size < 0 && !deep)
+            return 0; /* nothing says where it ends */
+        if (id == CLUSTER)
+            cluster_end = size < 0 ? -1 : avio_tell(pb) + size;
+        if ((id != CLUSTER || !deep) && avio_skip(pb, size) < 0)
+            return at;
+    }
+    return at == end ? 0 : end;
+}
+
+/* Long AVI files are several RIFF chunks, one after the other. */
+static int64_t riff_end(AVIOContext *pb, int64_t size)
+{
+    int64_t end = 0;
+    while (end + 8 <= size) {
+        if (avio_seek(pb, end, SEEK_SET) < 0 || avio_rl32(pb) != MKTAG('R', 'I', 'F', 'F'))
+            break;
+        const int64_t length = avio_rl32(pb);
+        end += 8 + length + (length & 1);
+    }
+    return end + 8 > size ? end : -1; /* else its muxer never filled the length in */
+}
+
+/* The file has all the bytes that its outermost element declares: then its muxer came to the end,
+ * and a length that differs is only counted in another way (the last frame's duration, frames that
+ * are shown twice). */
+static bool has_all_bytes(AVFormatContext *f)
+{
+    AVIOContext *pb = f->pb;
+    const int64_t size = pb && (pb->seekable & AVIO_SEEKABLE_NORMAL) ? avio_size(pb) : -1;
+    if (size <= 0 || avio_seek(pb, 0, SEEK_SET) < 0)
+        return false;
+    int64_t end = -1;
+    if (av_match_name("matroska", f->iformat->name) && (end = matroska_end(pb)) > 0 &&
+        broken_element(pb, end, true))
+        return false;
+    if (!strcmp(f->iformat->name, "avi"))
+        end = riff_end(pb, size);
+    return end > 0 && end <= size;
+}
+
+/* ---- pieces that follow one another ---- */
+
+/* The boxes of a fragmented MP4, whose header counts nothing: 0, or the place where none begins. */
+static int64_t broken_box(AVIOContext *pb, int64_t size)
+{
+    bool fragmented = false;
+    int64_t at = 0;
+    while (at + 8 <= size && avio_seek(pb, at, SEEK_SET) >= 0) {
+        int64_t length = avio_rb32(pb);
+        const uint32_t type = avio_rb32(pb);
+        if (length == 1)
+            length = (int64_t)avio_rb64(pb);
+        for (int shift = 0; shift < 32; shift += 8)
+            if ((type >> shift & 0xff) < ' ' || length < 0)
+                return fragmented ? at : 0;
+        fragmented |= type == MKBETAG('m', 'o', 'o', 'f');
+        if (length == 0) /* up to the end */
+            return 0;
+        if (length < 8 || length > size - at)
+            return fragmented ? at : 0;
+        at += length;
+    }
+    return 0;
+}
+
+/* The length of a GIF's colour table, from the byte that says it. */
+static int64_t gif_colours(int flags)
+{
+    return flags & 0x80 ? INT64_C(3) << ((flags & 7) + 1) : 0;
+}
+
+/* The blocks of a GIF up to its trailer: 0, or the place where none begins. */
+static int64_t broken_gif(AVIOContext *pb)
+{
+    enum { HEADER = 10, EXTENSION = 0x21, IMAGE = 0x2c, TRAILER = 0x3b };
+    avio_skip(pb, HEADER);
+    int flags = avio_r8(pb);
+    avio_skip(pb, 2 + gif_colours(flags));
+    for (;;) {
+        const int kind = avio_r8(pb);
+        if (kind == TRAILER)
+            return 0;
+        if ((kind != EXTENSION && kind != IMAGE && kind != 0) || avio_feof(pb))
+            return avio_tell(pb);
+        if (kind == 0) /* some writers pad */
+            continue;
+        if (kind == IMAGE) {
+            avio_skip(pb, 8);
+            flags = avio_r8(pb);
+            avio_skip(pb, gif_colours(flags));
+        }
+        avio_skip(pb, 1); /* what kind of extension; how the image is coded */
+        for (int length; (length = avio_r8(pb)) > 0 && !avio_feof(pb);)
+            avio_skip(pb, length);
+    }
+}
+
+static int64_t broken_matroska(AVIOContext *pb, int64_t size)
+{
+    const int64_t end = matroska_end(pb);
+    return end > 0 && end <= size ? broken_element(pb, end, false) : 0;
+}
+
+/* Demuxers look for the next piece where one does not follow the other, or end there. */
+static int check_pieces(const struct halo_whole *w, const char *name, struct halo_error *err)
+{
+    AVIOContext *pb = w->format->pb;
+    const int64_t size = pb && (pb->seekable & AVIO_SEEKABLE_NORMAL) ? avio_size(pb) : -1;
+    char clock[32];
+    int64_t at = 0;
+    if (size <= 0 || avio_seek(pb, 0, SEEK_SET) < 0)
+        return 0;
+    if (av_match_name("mov", w->format->iformat->name))
+        at = broken_box(pb, size);
+    else if (!strcmp(w->format->iformat->name, "gif"))
+        at = broken_gif(pb);
+    else if (av_match_name("matroska", w->format->iformat->name))
+        at = broken_matroska(pb, size);
+    if (at <= 0)
+        return 0;
+    return halo_fail(err, -EBADMSG,
+                     "%s: truncated or damaged at %s: what should follow byte %" PRId64
+                     " is not there",
+                     name, halo_av_clock(halo_whole_end(w), clock, sizeof clock), at);
+}
+
+/* ---- counts and lengths ---- */
+
+/* Formats whose header counts the samples say how many packets there are; an edit list can leave
+ * some of them out of the index. */
+static int check_count(const struct halo_whole *w, const AVStream *st, const char *name,
+                       struct halo_error *err)
+{
+    const struct seen *seen = &w->seen[st->index];
+    char clock[32];
+    int64_t wanted = st->nb_frames;
+    if (seen->indexed > 0 && av_match_name("mov", w->format->iformat->name))
+        wanted = FFMIN(wanted, seen->indexed);
+    if (st->codecpar->codec_type != AVMEDIA_TYPE_VIDEO || wanted <= 0 ||
+        seen->packets + 1 >= wanted)
+        return 0;
+    return halo_fail(
+        err, -EBADMSG,
+        "%s: truncated at %s: stream %d has %" PRId64 " of the %" PRId64 " frames that it declares",
+        name, halo_av_clock(seen->end, clock, sizeof clock), st->index, seen->packets, wanted);
+}
+
+static double frame_time(const struct halo_whole *w)
+{
+    double longest = 0;
+    for (int i = 0; i < w->count; i++) {
+        const AVStream *st = w->format->streams[i];
+        if (st->codecpar->codec_type != AVMEDIA_TYPE_VIDEO ||
+            (st->disposition & AV_DISPOSITION_ATTACHED_PIC))
+            continue;
+        double one = st->avg_frame_rate.num ? 1 / av_q2d(st->avg_frame_rate) : 0;
+        longest = FFMAX(longest, FFMAX(one, w->seen[i].last_gap));
+    }
+    return longest;
+}
+
+static int check_length(const struct halo_whole *w, const char *name, struct halo_error *err)
+{
+    const AVFormatContext *f = w->format;
+    char at[32], whole[32];
+    if (f->duration == AV_NOPTS_VALUE ||
+        f->duration_estimation_method != AVFMT_DURATION_FROM_STREAM)
+        return 0;
+    /* One frame may be missing at the end, and some muxers declare the last frame's duration
+     * although its packet has none. */
+    const double start = f->start_time == AV_NOPTS_VALUE ? 0 : (double)f->start_time / AV_TIME_BASE;
+    /* Some containers count their length from time 0, some from the first picture. */
+    const double length = (double)f->duration / AV_TIME_BASE;
+    const double declared = start > 0 ? length : start + length;
+    const double end = halo_whole_end(w);
+    if (end + 2 * frame_time(w) + 0.05 >= declared)
+        return 0;
+    return halo_fail(err, -EBADMSG, "%s: truncated at %s: it declares a length of %s", name,
+                     halo_av_clock(end, at, sizeof at),
+                     halo_av_clock(declared, whole, sizeof whole));
+}
+
+int halo_whole_check(const struct halo_whole *w, const char *name, struct halo_error *err)
+{
+    const int pieces = check_pieces(w, name, err);
+    if (pieces < 0)
+        return pieces;
+    int ret = 0;
+    for (int i = 0; i < w->count && ret >= 0; i++)
+        ret = check_count(w, w->format->streams[i], name, err);
+    if (ret >= 0)
+        ret = check_length(w, name, err);
+    if (ret >= 0 || !has_all_bytes(w->format))
+        return ret;
+    *err = (struct halo_error){0};
+    return 0;
+}

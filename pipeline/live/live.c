@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * The commands of a live stream (live.h); what its threads do is in the other files. */
+#include "pipeline/live/live.h"
+
+#include <errno.h>
+#include <libavutil/mem.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "pipeline/live/live_private.h"
+#include "pipeline/base/thread.h"
+
+enum {
+    SOUNDS = 512,          /* packets of sound that wait for an encoding */
+    WAKE_SIGNAL = SIGUSR2, /* interrupts a blocking read; its handler does nothing */
+};
+
+static void do_nothing(int number)
+{
+    (void)number;
+}
+
+/* The strings are the stream's settings': this struct is not finished. */
+static void fill_run(struct halo_live *live)
+{
+    struct halo_run_settings *run = &live->run;
+    const struct halo_stream_settings *set = &live->settings;
+    halo_options_init(halo_run_options, run);
+    run->input = live->name;
+    run->url = set->input;
+    run->input_format = set->input_format;
+    run->keep_going = live->damage.keep_going = true;
+    run->seek = run->duration = -1;
+    run->backend = set->backend;
+    run->hwaccel = set->hwaccel;
+    run->gpu = set->gpu;
+    run->depth = set->depth;
+    run->threads = set->threads;
+    run->max_pixels = set->max_pixels;
+}
+
+static int init_locks(struct halo_live *live)
+{
+    pthread_condattr_t clock;
+    pthread_mutex_init(&live->lock, NULL);
+    pthread_mutex_init(&live->counting, NULL);
+    pthread_mutex_init(&live->forming, NULL);
+    if (pthread_condattr_init(&clock) != 0)
+        return -ENOMEM;
+    pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+    pthread_cond_init(&live->changed, &clock);
+    pthread_condattr_destroy(&clock);
+    return 0;
+}
+
+/* Matroska and NUT say once, at their beginning, what is in them. */
+static bool is_rigid(const struct halo_output_settings *output)
+{
+    const char *dot = output->target ? strrchr(output->target, '.') : NULL;
+    return output->kind == HALO_OUTPUT_UNIX && dot &&
+           (!strcmp(dot, ".mkv") || !strcmp(dot, ".nut"));
+}
+
+static int init_queues(struct halo_live *live)
+{
+    int of[HALO_MOST_OUTPUTS];
+    live->to_filter = halo_queue_create(HALO_QUEUE_PICTURES, 1);
+    live->in_gate = halo_queue_create(HALO_RING_MOST, 1);
+    if (!live->to_filter || !live->in_gate)
+        return -ENOMEM;
+    live->encodings = halo_encodings(&live->settings, live->encoding, of);
+    for (int i = 0; i < live->encodings; i++) {
+        struct halo_live_encoding *e = &live->encoder[i];
+        e->live = live;
+        e->number = i;
+        e->what = &live->encoding[i];
+        e->queue = halo_queue_create(HALO_QUEUE_PICTURES, SOUNDS);
+        if (!e->queue)
+            return -ENOMEM;
+        for (int o = 0; o < live->settings.outputs; o++) {
+            const struct halo_output_settings *output = &live->settings.output[o];
+            e->pushes |= of[o] == i && output->kind == HALO_OUTPUT_URL;
+            e->bound |= of[o] == i && is_rigid(output);
+        }
+    }
+    return 0;
+}
+
+static int parse_own(struct halo_live *live, struct halo_error *err)
+{
+    const char *chains[HALO_LIVE_CHAINS] = {live->settings.filters};
+    for (int i = 0; i < live->settings.renditions; i++)
+        chains[i + 1] = live->settings.rendition[i].filters;
+    for (int i = 0; i <= live->settings.renditions; i++)
+        if (!chains[i])
+            return halo_fail_usage(err, "the stream has no filters");
+    const int ret = halo_lineup_parse(&live->wanted, chains, live->settings.renditions + 1,
+                                      (enum halo_privacy)live->settings.privacy, err);
+    return ret < 0 ? ret : halo_lineup_load(live->wanted, live->region_feed, err);
+}
+
+int halo_live_create(struct halo_live **ret, const struct halo_stream_settings *settings,
+                     const struct halo_live_events *events, void *arg, struct halo_error *err)
+{
+    struct halo_live *live = av_mallocz(sizeof *live);
+    if (!live)
+        return halo_fail(err, -ENOMEM, "out of memory");
+    live->events = events;
+    live->arg = arg;
+    live->limits.stop = &live->stop;
+    live->gpu_opening = (struct halo_opening){halo_live_opening_begin, halo_live_opening_end, live};
+    live->camera.wake = live->camera.watch = -1;
+    int r = init_locks(live);
+    if (r >= 0)
+        r = halo_stream_settings_copy(&live->settings, settings);
+    if (r >= 0)
+        r = init_queues(live);
+    if (r >= 0 && settings->region_feed.on)
+        r = halo_region_feed_create(&live->region_feed, &settings->region_feed);
+    if (r >= 0 && settings->input && !(live->name = halo_hide_secrets(settings->input)))
+        r = -ENOMEM;
+    if (r < 0) {
+        halo_fail(err, r, "out of memory");
+    } else {
+        fill_run(live);
+        r = parse_own(live, err);
+    }
+    live->camera.is = r >= 0 && settings->input && halo_is_camera(settings->input);
+    if (live->camera.is)
+        r = halo_live_camera_init(live, err);
+    if (r >= 0)
+        r = halo_live_check(live, err);
+    if (r < 0) {
+        halo_live_destroy(live);
+        return r;
+    }
+    *ret = live;
+    return 0;
+}
+
+int halo_live_start(struct halo_live *live, struct halo_error *err)
+{
+    const struct sigaction wake = {.sa_handler = do_nothing}; /* no SA_RESTART: it interrupts */
+    sigaction(WAKE_SIGNAL, &wake, NULL);
+    const int ret =
+        halo_thread_start(&live->source_thread, "source", halo_live_source_main, live, err);
+    if (ret < 0) {
+        atomic_store(&live->done, true);
+        return ret;
+    }
+    live->started = true;
+    return 0;
+}
+
+/* ---- what threads say and wait for ---- */
+
+void halo_live_tell(struct halo_live *live, enum halo_live_state state,
+                    const struct halo_error *err)
+{
+    pthread_mutex_lock(&live->lock);
+    const bool final = live->state == HALO_LIVE_FAILED || live->state == HALO_LIVE_ENDED;
+    const bool same = live->state == state && (!err || !strcmp(err->text, live->error.text));
+    if (state == HALO_LIVE_WAITING)
+        live->away = halo_now_ns();
+    if (!final && !same) {
+        if (live->state != state)
+            live->since = halo_now_ns();
+        live->state = state;
+        pthread_cond_broadcast(&live->changed);
+        live->error = err ? *err : (struct halo_error){0};
+        if (live->events->state)
+            live->events->state(live->arg, state, &live->error);
+    }
+    pthread_mutex_unlock(&live->lock);
+}
+
+void halo_live_tell_away(struct halo_live *live, const char *words, const struct halo_error *err)
+{
+    pthread_mutex_lock(&live->lock);
+    snprintf(live->words, sizeof live->words, "%s", words);
+    pthread_mutex_unlock(&live->lock);
+    halo_live_tell(live, HALO_LIVE_WAITING, err);
+}
+
+void halo_live_fail(struct halo_live *live, const struct halo_error *err)
+{
+    halo_live_tell(live, HALO_LIVE_FAILED, err);
+    atomic_store(&live->stop, 2);
+    pthread_mutex_lock(&live->lock);
+    struct halo_queue *queues[] = {live->to_filter, live->in_gate};
+    for (size_t i = 0; i < sizeof queues / sizeof *queues; i++)
+        if (queues[i])
+            halo_queue_abort(queues[i]);
+    if (atomic_load(&live->ready))
+        halo_ring_abort(live->ring);
+    for (int i = 0; i < live->encodings; i++)
+        halo_queue_abort(live->encoder[i].queue);
+    pthread_cond_broadcast(&live->changed);
+    pthread_mutex_unlock(&live->lock);
+    halo_turns_look();
+    halo_live_camera_wake(live);
+}
+
+bool halo_live_wait(struct halo_live *live, int64_t until)
+{
+    const struct timespec t = {until / 1000000000, until % 1000000000};
+    pthread_mutex_lock(&live->lock);
+    while (!halo_live_stopped(live) && halo_now_ns() < until)
+        pthread_cond_timedwait(&live->changed, &live->lock, &t);
+    pthread_mutex_unlock(&live->lock);
+    return halo_live_stopped(live);
+}
+
+/* ---- commands ---- */
+
+int halo_live_set(struct halo_live *live, uint64_t id, const char *const *chains,
+                  struct halo_error *err)
+{
+    struct halo_lineup *lineup;
+    int ret = halo_lineup_parse(&lineup, chains, live->settings.renditions + 1,
+                                (enum halo_privacy)live->settings.privacy, err);
+    if (ret < 0)
+        return ret;
+    lineup->id = id;
+    pthread_mutex_lock(&live->lock);
+    const bool over = atomic_load(&live->done) || live->aside_over;
+    if (over || live->asked_count == HALO_LIVE_REQUESTS)
+        ret = over ? halo_fail(err, -ECANCELED, "the stream is over")
+                   : halo_fail(err, -EBUSY, "too many changes wait already");
+    else
+        live->asked[live->asked_count++] = lineup;
+    pthread_cond_broadcast(&live->changed);
+    pthread_mutex_unlock(&live->lock);
+    if (ret < 0)
+        halo_lineup_destroy(lineup);
+    return ret;
+}
+
+int halo_live_regions(struct halo_live *live, int64_t picture_us,
+                      const struct halo_region_told *told, int count, struct halo_error *err)
+{
+    if (!live->region_feed)
+        return halo_fail(err, -ENOENT, "the stream has no region feed");
+    return halo_region_feed_update(live->region_feed, picture_us, told, count, halo_now_ns(), err);
+}
+
+void halo_live_watch(struct halo_live *live, int encoding, bool watched)
+{
+    if (encoding < 0 || encoding >= live->encodings)
+        return;
+    struct halo_live_encoding *e = &live->encoder[encoding];
+    if (watched)
+        atomic_store(&e->key, true);
+    atomic_store(&e->watched, watched);
+    if (watched) {
+        pthread_mutex_lock(&live->lock);
+        live->card_wanted = true;
+        pthread_cond_broadcast(&live->changed);
+        pthread_mutex_unlock(&live->lock);
+    }
+    if (!watched) /* its thread looks whether it still needs an encoder */
+        halo_queue_put_newest(e->queue, (struct halo_item){.kind = HALO_ITEM_PACKET});
+    halo_live_camera_wake(live);
+}
+
+void halo_live_key_frame(struct halo_live *live, int encoding)
+{
+    if (encoding >= 0 && encoding < live->encodings)
+        atomic_store(&live->encoder[encoding].key, true);
+}
+
+int halo_live_snapshot(struct halo_live *live, uint64_t id, const char *format,
+                       struct halo_error *err)
+{
+    const char *codec = !strcmp(format, "png") ? "png" : !strcmp(format, "jpg") ? "mjpeg" : NULL;
+    int ret = 0;
+    if (!codec)
+        return halo_fail_usage(err, "%.40s: snapshots are png or jpg", format);
+    pthread_mutex_lock(&live->lock);
+    const bool over = atomic_load(&live->done) || live->aside_over;
+    if (over || live->snapshots == HALO_LIVE_REQUESTS)
+        ret = over ? halo_fail(err, -ECANCELED, "the stream is over")
+                   : halo_fail(err, -EBUSY, "too many snapshots wait already");
+    else
+        live->snapshot[live->snapshots++] =
+            (struct halo_live_snapshot){.id = id, .asked = halo_now_ns(), .codec = codec};
+    pthread_cond_broadcast(&live->changed);
+    pthread_mutex_unlock(&live->lock);
+    halo_live_camera_wake(live);
+    return ret;
+}
+
+/* A read that began after the first signal is woken here. */
+static void wake(struct halo_live *live)
+{
+    if (live->started && halo_live_stopped(live) && !atomic_load(&live->done))
+        pthread_kill(live->source_thread, WAKE_SIGNAL);
+}
+
+bool halo_live_is_stuck(struct halo_live *live, struct halo_error *err)
+{
+    wake(live);
+    struct halo_ring *ring = atomic_load(&live->ready) ? live->ring : NULL;
+    return halo_ring_watch_is_stuck(&live->watch, ring, atomic_load(&live->opening),
+                                    live->settings.gpu_timeout, err) ||
+           halo_live_stands(live, err);
+}
+
+void halo_live_stop(struct halo_live *live)
+{
+    int none = 0;
+    atomic_compare_exchange_strong(&live->stop, &none, 1);
+    pthread_mutex_lock(&live->lock);
+    pthread_cond_broadcast(&live->changed);
+    pthread_mutex_unlock(&live->lock);
+    halo_turns_look();
+    halo_live_camera_wake(live);
+    wake(live);
+}
+
+bool halo_live_done(const struct halo_live *live)
+{
+    return atomic_load(&live->done);
+}
+
+void halo_live_destroy(struct halo_live *live)
+{
+    if (!live)
+        return;
+    if (live->started) {
+        halo_live_stop(live);
+        pthread_join(live->source_thread, NULL);
+    }
+    for (int i = 0; i < live->encodings; i++)
+        halo_queue_destroy(live->encoder[i].queue);
+    halo_queue_destroy(live->to_filter);
+    halo_queue_destroy(live->in_gate);
+    while (live->oldest) {
+        struct halo_lineup *next = live->oldest->next;
+        halo_lineup_destroy(live->oldest);
+        live->oldest = next;
+    }
+    for (int i = 0; i < live->asked_count; i++)
+        halo_lineup_destroy(live->asked[i]);
+    halo_lineup_destroy(live->next);
+    halo_lineup_destroy(live->wanted);
+    halo_output_picture_destroy(live->card);
+    halo_live_shape_destroy(live->shape);
+    halo_ring_destroy(live->ring);
+    halo_region_feed_destroy(live->region_feed);
+    halo_live_camera_finish(live);
+    halo_stream_settings_finish(&live->settings);
+    free(live->name);
+    pthread_cond_destroy(&live->changed);
+    pthread_mutex_destroy(&live->counting);
+    pthread_mutex_destroy(&live->forming);
+    pthread_mutex_destroy(&live->lock);
+    av_free(live);
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * What the pictures of a camera are: as it gives them, decoded where they are coded, and turned. */
+#include <errno.h>
+
+#include "pipeline/live/live_private.h"
+#include "pipeline/picture/orient.h"
+
+/* Pixels of a picture that is shown before there is a camera: a wish for the largest that a camera
+ * has, whatever that is, takes no memory. */
+enum { MOST_MADE_UP = 8192 * 4320 };
+
+static const AVRational NANOSECONDS = {1, 1000000000};
+
+static int describe(struct halo_live_input *in, int width, int height, enum AVPixelFormat format,
+                    struct halo_error *err)
+{
+    in->format = in->own = avformat_alloc_context();
+    in->video = in->own ? avformat_new_stream(in->own, NULL) : NULL;
+    if (!in->video)
+        return halo_fail(err, -ENOMEM, "out of memory");
+    AVCodecParameters *par = in->video->codecpar;
+    par->codec_type = AVMEDIA_TYPE_VIDEO;
+    par->codec_id = AV_CODEC_ID_RAWVIDEO;
+    par->format = format;
+    par->width = width;
+    par->height = height;
+    par->sample_aspect_ratio = in->video->sample_aspect_ratio = (AVRational){1, 1};
+    in->video->time_base = NANOSECONDS;
+    in->absolute = true;
+    return 0;
+}
+
+/* Whether the settings name another size than pictures have, once they are turned. */
+static bool is_other(const struct halo_capture_settings *set, const AVCodecParameters *par)
+{
+    int width, height;
+    double rate;
+    halo_camera_wishes(set, &width, &height, &rate);
+    const bool aside = set->rotate & 1;
+    return set->size &&
+           ((aside ? height : width) != par->width || (aside ? width : height) != par->height);
+}
+
+int halo_live_camera_describe(struct halo_live *live, struct halo_live_input *in,
+                              struct halo_error *err)
+{
+    const struct halo_capture_settings *set = &live->settings.capture;
+    int width, height;
+    double rate;
+    *in = (struct halo_live_input){.pkt = NULL};
+    halo_camera_wishes(set, &width, &height, &rate);
+    if ((int64_t)width * height > MOST_MADE_UP)
+        halo_camera_wishes(&(struct halo_capture_settings){.fps = rate}, &width, &height, &rate);
+    const bool aside = set->rotate & 1;
+    const int ret =
+        describe(in, aside ? height : width, aside ? width : height, AV_PIX_FMT_YUV420P, err);
+    if (ret < 0)
+        return ret;
+    in->video->codecpar->color_range = AVCOL_RANGE_MPEG;
+    in->video->codecpar->color_space = AVCOL_SPC_SMPTE170M;
+    in->video->avg_frame_rate = in->video->r_frame_rate = av_d2q(rate, 1001000);
+    in->unsure = is_other(set, in->video->codecpar);
+    return 0;
+}
+
+/* The camera's form, as decoders round it up: what the head of a JPEG says beyond it is no reason
+ * to make room for it. */
+static int64_t most_pixels(const struct halo_camera_form *form)
+{
+    return (int64_t)FFALIGN(form->width, 128) * FFALIGN(form->height, 32);
+}
+
+/* What the decoder will make of it, from the packet's head; nothing is decoded. */
+static int look_at_jpeg(const struct halo_live *live, struct halo_live_input *in, int64_t most,
+                        struct halo_error *err)
+{
+    AVCodecParameters *par = in->video->codecpar;
+    AVCodecContext *c = avcodec_alloc_context3(avcodec_find_decoder(AV_CODEC_ID_MJPEG));
+    if (!c)
+        return halo_fail(err, -ENOMEM, "out of memory");
+    c->skip_frame = AVDISCARD_ALL;
+    c->max_pixels = most;
+    if (avcodec_open2(c, NULL, NULL) >= 0)
+        avcodec_send_packet(c, in->pkt);
+    const bool fine = c->pix_fmt != AV_PIX_FMT_NONE && c->width > 0 && c->height > 0;
+    par->codec_id = AV_CODEC_ID_MJPEG;
+    par->format = c->pix_fmt;
+    par->width = fine ? c->width : par->width;
+    par->height = fine ? c->height : par->height;
+    par->color_range = c->color_range;
+    par->color_space = c->colorspace;
+    par->chroma_location = c->chroma_sample_location;
+    avcodec_free_context(&c);
+    return fine ? 0
+                : halo_fail(err, -EBADMSG, "%s: %s: its JPEG cannot be read, or is too large",
+                            live->name, halo_v4l2_states[HALO_V4L2_BROKEN].words);
+}
+
+static int open_jpeg(struct halo_live *live, struct halo_live_input *in, struct halo_error *err)
+{
+    struct halo_raw_picture *none;
+    const struct halo_decoder_settings decoder = {
+        .memory = halo_ring_memory(live->ring),
+        .hw = {.hwaccel = HALO_HWACCEL_NONE, .in_flight = 1}, /* it does not tell of damage */
+        .live = true,
+        .whole = true,
+        .most_pixels = most_pixels(halo_camera_form(in->camera)),
+    };
+    int ret = halo_live_camera_read(live, in, &none, err);
+    if (ret == 0)
+        return halo_fail(err, -ECANCELED, "stopped");
+    if (ret > 0)
+        ret = look_at_jpeg(live, in, decoder.most_pixels, err);
+    if (ret >= 0)
+        ret = halo_decoder_open(&in->decoder, live->name, in->video, &decoder, &live->damage, err);
+    if (ret >= 0)
+        ret = halo_live_input_send(live, in, in->pkt, err);
+    av_packet_unref(in->pkt);
+    return ret;
+}
+
+/* The decoder's stream says what the camera gives, the session's what comes out of it. */
+static int turn(struct halo_live *live, struct halo_live_input *in, struct halo_error *err)
+{
+    const struct halo_capture_settings *set = &live->settings.capture;
+    AVCodecParameters *par = in->video->codecpar;
+    enum AVPixelFormat format = par->format;
+    const int ret = halo_orient_create(&in->orient, halo_ring_memory(live->ring), set->rotate,
+                                       set->mirror, err);
+    if (ret < 0 || !in->orient)
+        return ret;
+    if (halo_orient_shape(in->orient, &format, &par->width, &par->height) < 0)
+        return halo_fail(err, -ENOTSUP, "%s: pictures of this kind cannot be turned", live->name);
+    par->format = format;
+    return 0;
+}
+
+int halo_live_camera_agree(struct halo_live *live, struct halo_live_input *in,
+                           struct halo_error *err)
+{
+    const struct halo_camera_form *form = halo_camera_form(in->camera);
+    int ret = describe(in, form->width, form->height, form->format->as, err);
+    if (ret < 0)
+        return ret;
+    in->video->codecpar->color_range = form->range;
+    in->video->codecpar->color_space = form->space;
+    if (form->rate > 0)
+        in->video->avg_frame_rate = in->video->r_frame_rate = av_d2q(form->rate, 1001000);
+    if (form->format->coded)
+        ret = open_jpeg(live, in, err);
+    if (ret >= 0)
+        ret = turn(live, in, err);
+    in->unsure =
+        ret >= 0 && (form->smaller || is_other(&live->settings.capture, in->video->codecpar));
+    return ret;
+}

@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * The encoders of a live stream: opened with its wishes, cards made with the same ones, packets in
+ * microseconds. */
+#include <errno.h>
+#include <libavutil/imgutils.h>
+#include <libavutil/mem.h>
+#include <libavutil/pixdesc.h>
+#include <string.h>
+
+#include "config/log.h"
+#include "pipeline/base/av.h"
+#include "pipeline/picture/format.h"
+#include "pipeline/live/live_private.h"
+#include "pipeline/output/nvenc.h"
+
+enum {
+    MOST_GOP = 600, /* pictures, where the rate is not known; MPEG-2 goes no further */
+};
+
+static void size_of(const struct halo_live *live, const struct halo_encoding *what, int *ret_width,
+                    int *ret_height)
+{
+    const struct halo_gate_input *input = &live->shape->input;
+    *ret_width = input->width;
+    *ret_height = input->height;
+    if (what->video && what->video->size) /* it was checked (live_settings.c) */
+        halo_live_size(what->video->size, input->width, input->height, ret_width, ret_height);
+}
+
+AVRational halo_live_codec_rate(const struct halo_live_encoding *e)
+{
+    const AVRational source = e->live->shape->framerate;
+    const double fps = e->what->video ? e->what->video->fps : 0;
+    const bool all = fps <= 0 || (source.num > 0 && av_q2d(source) <= fps);
+    return all ? source : av_d2q(fps, 30000);
+}
+
+/* Key frames are asked for by time; this is the encoder's own limit. */
+static int gop_of(const struct halo_live *live, const struct halo_video_settings *video)
+{
+    const AVRational rate = live->shape->framerate;
+    const double seconds = video->gop > 0 ? video->gop : 1;
+    const double pictures = rate.num > 0 ? 2 * seconds * av_q2d(rate) : MOST_GOP;
+    return (int)FFMIN(FFMAX(pictures, 1), MOST_GOP);
+}
+
+static struct halo_encoder_input input_of(const struct halo_live *live)
+{
+    const struct halo_live_shape *shape = live->shape;
+    return (struct halo_encoder_input){
+        .format = shape->format,
+        .width = shape->input.width,
+        .height = shape->input.height,
+        .stream = shape->like->streams[0],
+        .framerate = shape->framerate,
+        .aspect = shape->aspect,
+        .hdr = shape->hdr,
+        .gpu = halo_ring_gpu(live->ring, live->settings.gpu),
+    };
+}
+
+static int open_encoder(const struct halo_live *live, const char *name, const char *container,
+                        const struct halo_encoder_settings *settings, struct halo_encoder **ret,
+                        struct halo_error *err)
+{
+    const AVOutputFormat *format = av_guess_format(container, NULL, NULL);
+    const AVCodec *codec = halo_av_find_encoder("codec", name, AVMEDIA_TYPE_VIDEO, err);
+    const struct halo_encoder_input input = input_of(live);
+    if (!codec)
+        return -EINVAL;
+    if (!format)
+        return halo_fail(err, -ENOTSUP, "this FFmpeg has no %s", container);
+    return halo_nvenc_is(codec) ? halo_nvenc_open(ret, codec, NULL, settings, format, &input, err)
+                                : halo_encoder_open(ret, codec, settings, format, &input, err);
+}
+
+static int open_for(struct halo_live_encoding *e, struct halo_encoder **ret, struct halo_error *err)
+{
+    const struct halo_video_settings *video = e->what->video;
+    struct halo_encoder_settings settings = {.live = true};
+    if (video)
+        size_of(e->live, e->what, &settings.width, &settings.height);
+    if (e->what->kind == HALO_ENCODING_JPEG) {
+        settings.jpeg = true;
+        return open_encoder(e->live, "mjpeg", "image2", &settings, ret, err);
+    }
+    settings.bitrate = video->bitrate;
+    settings.crf = video->crf;
+    settings.preset = video->preset;
+    settings.gop = gop_of(e->live, video);
+    settings.chroma = video->chroma;
+    return open_encoder(e->live, halo_video_codec(video), "matroska", &settings, ret, err);
+}
+
+/* What stands in the GPU's place is a thing to know. */
+static void note_instead(struct halo_live_encoding *e)
+{
+    const char *why = e->encoder ? halo_encoder_instead(e->encoder) : "";
+    pthread_mutex_lock(&e->live->counting);
+    snprintf(e->instead, sizeof e->instead, "%s", why);
+    halo_sanitise(e->instead);
+    e->no_session = strstr(why, HALO_NVENC_NO_SESSION) != NULL;
+    pthread_mutex_unlock(&e->live->counting);
+}
+
+int halo_live_codec_open(struct halo_live_encoding *e, struct halo_error *err)
+{
+    e->last_sent = INT64_MIN;
+    e->last_key = INT64_MIN;
+    const int ret = open_for(e, &e->encoder, err);
+    note_instead(e);
+    return ret;
+}
+
+/* Parameter sets before every key frame too, for those who read without a header. */
+static int open_headers(struct halo_live_encoding *e)
+{
+    const AVCodecParameters *par = e->out->streams[0]->codecpar;
+    const enum AVCodecID id = par->codec_id;
+    const AVBitStreamFilter *filter = av_bsf_get_by_name("dump_extra");
+    if (!filter || !par->extradata_size ||
+        (id != AV_CODEC_ID_H264 && id != AV_CODEC_ID_HEVC && id != AV_CODEC_ID_MPEG4 &&
+         id != AV_CODEC_ID_MPEG1VIDEO && id != AV_CODEC_ID_MPEG2VIDEO))
+        return 0;
+    if (av_bsf_alloc(filter, &e->headers) < 0 ||
+        avcodec_parameters_copy(e->headers->par_in, par) < 0 || av_bsf_init(e->headers) < 0)
+        return -ENOMEM;
+    return 0;
+}
+
+/* 1: pkt is in microseconds, with its headers. */
+static int finish_packet(struct halo_live_encoding *e, struct halo_encoder *encoder, AVPacket *pkt,
+                         struct halo_error *err)
+{
+    av_packet_rescale_ts(pkt, halo_encoder_time_base(encoder), HALO_LIVE_TIME);
+    pkt->pts += pkt->pts == AV_NOPTS_VALUE ? 0 : e->origin;
+    pkt->dts += pkt->dts == AV_NOPTS_VALUE ? 0 : e->origin;
+    int r = e->headers ? av_bsf_send_packet(e->headers, pkt) : 0;
+    if (r >= 0 && e->headers)
+        r = av_bsf_receive_packet(e->headers, pkt);
+    return r < 0 ? halo_fail(err, halo_av_errno(r), "out of memory for a packet") : 1;
+}
+
+/* The first packet that the encoder makes of the picture, alone. */
+static int encode_one(struct halo_encoder *encoder, const struct halo_output_picture *picture,
+                      AVPacket *pkt, struct halo_error *err)
+{
+    int ret = halo_encoder_send(encoder, picture, err);
+    if (ret >= 0)
+        ret = halo_encoder_receive(encoder, pkt, err);
+    if (ret == 0 && (ret = halo_encoder_send(encoder, NULL, err)) >= 0)
+        ret = halo_encoder_receive(encoder, pkt, err);
+    return ret == 0 ? halo_fail(err, -EIO, "the encoder made nothing of a picture") : ret;
+}
+
+static int make_card(struct halo_live_encoding *e, int which, struct halo_error *err)
+{
+    struct halo_encoder *encoder = NULL;
+    const struct halo_output_picture *blank = e->live->shape->blank[which];
+    e->origin = 0;
+    int ret = open_for(e, &encoder, err);
+    if (ret >= 0 && which == 0) {
+        ret = halo_encoder_describe(encoder, e->out->streams[0]);
+        if (ret >= 0)
+            ret = open_headers(e);
+        if (ret < 0)
+            halo_fail(err, ret, "out of memory");
+    }
+    if (ret >= 0)
+        ret = encode_one(encoder, blank, e->card[which], err);
+    if (ret > 0)
+        ret = finish_packet(e, encoder, e->card[which], err);
+    e->card[which]->pts = e->card[which]->dts = 0;
+    halo_encoder_close(encoder);
+    return ret;
+}
+
+/* ---- pictures that are not encoded ---- */
+
+/* Programs take the pictures of a camera for limited-range BT.601, whatever is said of them. */
+static void be_like_a_camera(AVCodecParameters *par)
+{
+    par->color_range = AVCOL_RANGE_MPEG;
+    if (par->color_space != AVCOL_SPC_UNSPECIFIED)
+        par->color_space = AVCOL_SPC_SMPTE170M;
+}
+
+static int is_full(const AVCodecParameters *par)
+{
+    return par->color_range == AVCOL_RANGE_JPEG || par->color_space == AVCOL_SPC_RGB;
+}
+
+static int open_scaler(struct halo_live_encoding *e, const struct halo_scaler_side *from,
+                       struct halo_error *err)
+{
+    const AVCodecParameters *par = e->out->streams[0]->codecpar;
+    const struct halo_scaler_side to = {par->width, par->height, par->format, par->color_space,
+                                        is_full(par)};
+    if (from->width == to.width && from->height == to.height && from->format == to.format &&
+        from->space == to.space && from->full_range == to.full_range)
+        return 0;
+    e->scaler = halo_av_scaler(*from, to);
+    return e->scaler ? 0
+                     : halo_fail(err, -ENOTSUP, "pictures cannot be scaled to %dx%d", to.width,
+                                 to.height);
+}
+
+/* Encoders tell players how wide a pixel is; programs that take raw frames do not ask. */
+static void say_stretched(const struct halo_live_shape *shape, const AVCodecParameters *par)
+{
+    const int w = shape->input.width, h = shape->input.height;
+    const int64_t a = (int64_t)par->width * h, b = (int64_t)par->height * w;
+    if (FFABS(a - b) * 50 > b) /* evenness alone is less */
+        halo_log(HALO_LOG_WARNING,
+                 "size: %dx%d stretches frames of %dx%d: a size of %dx-1 keeps their shape",
+                 par->width, par->height, w, h, par->width);
+}
+
+static int open_raw(struct halo_live_encoding *e, struct halo_error *err)
+{
+    const struct halo_live_shape *shape = e->live->shape;
+    AVCodecParameters *par = e->out->streams[0]->codecpar;
+    if (avcodec_parameters_copy(par, shape->like->streams[0]->codecpar) < 0)
+        return halo_fail(err, -ENOMEM, "out of memory");
+    av_freep(&par->extradata);
+    par->extradata_size = 0;
+    par->codec_id = AV_CODEC_ID_RAWVIDEO;
+    par->bit_rate = par->profile = par->level = 0;
+    if (halo_format_is_rgb(shape->format))
+        par->color_space = AVCOL_SPC_RGB;
+    const struct halo_scaler_side from = {shape->input.width, shape->input.height, shape->format,
+                                          par->color_space, is_full(par)};
+    par->format = e->what->format ? av_get_pix_fmt(e->what->format) : shape->format;
+    par->codec_tag = avcodec_pix_fmt_to_codec_tag(par->format);
+    size_of(e->live, e->what, &par->width, &par->height);
+    say_stretched(shape, par);
+    if (e->what->format)
+        be_like_a_camera(par);
+    const int ret = open_scaler(e, &from, err);
+    if (ret < 0)
+        return ret;
+    const int size = av_image_get_buffer_size(par->format, par->width, par->height, 1);
+    e->raw = size < 0 ? NULL
+                      : av_buffer_pool_init((size_t)size + AV_INPUT_BUFFER_PADDING_SIZE,
+                                            av_buffer_allocz);
+    return e->raw ? 0 : halo_fail(err, -ENOMEM, "out of memory");
+}
+
+static int scale(struct halo_live_encoding *e, const AVFrame *from, AVFrame **ret)
+{
+    const AVCodecParameters *par = e->out->streams[0]->codecpar;
+    AVFrame *to = av_frame_alloc();
+    if (!to)
+        return -ENOMEM;
+    to->format = par->format;
+    to->width = par->width;
+    to->height = par->height;
+    int r = av_frame_get_buffer(to, 0) < 0 ? -ENOMEM : halo_av_scale(e->scaler, from, to);
+    if (r < 0)
+        av_frame_free(&to);
+    else
+        *ret = to;
+    return r;
+}
+
+int halo_live_codec_pack(struct halo_live_encoding *e, const struct halo_output_picture *picture,
+                         AVPacket *pkt, struct halo_error *err)
+{
+    const AVCodecParameters *par = e->out->streams[0]->codecpar;
+    const AVFrame *from = halo_output_picture_frame(picture);
+    AVFrame *scaled = NULL;
+    int ret = e->scaler ? scale(e, from, &scaled) : 0;
+    const AVFrame *frame = scaled ? scaled : from;
+    const int size = av_image_get_buffer_size(par->format, par->width, par->height, 1);
+    AVBufferRef *buffer = ret >= 0 ? av_buffer_pool_get(e->raw) : NULL;
+    if (!buffer) {
+        av_frame_free(&scaled);
+        return halo_fail(err, ret < 0 ? ret : -ENOMEM, "a picture cannot be copied: %s",
+                         strerror(ret < 0 ? -ret : ENOMEM));
+    }
+    av_image_copy_to_buffer(buffer->data, size, (const uint8_t *const *)frame->data,
+                            frame->linesize, par->format, par->width, par->height, 1);
+    av_packet_unref(pkt);
+    pkt->buf = buffer;
+    pkt->data = buffer->data;
+    pkt->size = size;
+    pkt->pts = pkt->dts = from->pts;
+    const AVRational rate = halo_live_codec_rate(e);
+    pkt->duration = rate.num > 0 && av_cmp_q(rate, e->live->shape->framerate)
+                        ? av_rescale_q(1, av_inv_q(rate), HALO_LIVE_TIME)
+                        : from->pkt_duration;
+    pkt->flags |= AV_PKT_FLAG_KEY;
+    av_frame_free(&scaled);
+    return 1;
+}
+
+/* ---- */
+
+int halo_live_codec_prepare(struct halo_live_encoding *e, struct halo_error *err)
+{
+    int ret = 0;
+    e->out = avformat_alloc_context();
+    e->card[0] = av_packet_alloc();
+    e->card[1] = av_packet_alloc();
+    if (!e->out || !e->card[0] || !e->card[1] || !avformat_new_stream(e->out, NULL))
+        return halo_fail(err, -ENOMEM, "out of memory");
+    const bool raw = e->what->kind == HALO_ENCODING_RAW;
+    if (raw)
+        ret = open_raw(e, err);
+    for (int i = 0; i < 2 && ret >= 0; i++)
+        ret = raw ? halo_live_codec_pack(e, e->live->shape->blank[i], e->card[i], err)
+                  : make_card(e, i, err);
+    return ret;
+}
+
+int halo_live_codec_receive(struct halo_live_encoding *e, AVPacket *pkt, struct halo_error *err)
+{
+    const int ret = halo_encoder_receive(e->encoder, pkt, err);
+    return ret > 0 ? finish_packet(e, e->encoder, pkt, err) : ret;
+}
+
+void halo_live_codec_end(struct halo_live_encoding *e)
+{
+    halo_encoder_close(e->encoder);
+    e->encoder = NULL;
+    e->held = 0;
+    note_instead(e);
+}
+
+void halo_live_codec_rest(struct halo_live_encoding *e)
+{
+    halo_live_codec_end(e);
+    halo_audio_close(e->audio);
+    e->audio = NULL;
+}
+
+void halo_live_codec_close(struct halo_live_encoding *e)
+{
+    halo_live_codec_rest(e);
+    e->sound = false;
+    av_bsf_free(&e->headers);
+    avformat_free_context(e->out);
+    e->out = NULL;
+    sws_freeContext(e->scaler);
+    e->scaler = NULL;
+    av_buffer_pool_uninit(&e->raw);
+    for (int i = 0; i < 2; i++)
+        av_packet_free(&e->card[i]);
+}
+
+int halo_live_codec_image(const struct halo_live *live, const char *codec,
+                          const struct halo_output_picture *picture, AVPacket *ret,
+                          struct halo_error *err)
+{
+    struct halo_encoder *encoder;
+    const struct halo_encoder_settings settings = {.live = true, .jpeg = !strcmp(codec, "mjpeg")};
+    int r = open_encoder(live, codec, "image2", &settings, &encoder, err);
+    if (r < 0)
+        return r;
+    r = encode_one(encoder, picture, ret, err);
+    halo_encoder_close(encoder);
+    return r;
+}

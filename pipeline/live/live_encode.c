@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * The thread of an encoding of a live stream: pictures and sound from its queue, packets to the
+ * events. What fails here is the encoding's alone; it is tried again, and the others go on. */
+#include <errno.h>
+#include <libavutil/mem.h>
+#include <string.h>
+
+#include "config/log.h"
+#include "pipeline/live/live_private.h"
+#include "pipeline/output/begin_form.h"
+
+enum {
+    KEY_APART = 500000, /* microseconds between two key frames that are asked for */
+    GAP = 300000,       /* likewise: after it viewers may have seen a card, and begin anew */
+};
+
+static const double FIRST_PAUSE = 0.25, LAST_PAUSE = 5; /* seconds */
+
+static void tell_begin(struct halo_live_encoding *e)
+{
+    const struct halo_live *live = e->live;
+    const struct halo_live_begin begin = {
+        .video = e->out->streams[0]->codecpar,
+        .audio = e->sound ? e->out->streams[1]->codecpar : NULL,
+        .framerate = halo_live_codec_rate(e),
+        .card = e->card[0],
+        .solid = e->card[1],
+    };
+    if (live->events->begin)
+        live->events->begin(live->arg, e->number, &begin);
+}
+
+void halo_live_encoding_tell(struct halo_live_encoding *e, AVPacket *pkt, int stream, bool card)
+{
+    struct halo_live *live = e->live;
+    const int64_t dts = pkt->dts == AV_NOPTS_VALUE ? pkt->pts : pkt->dts;
+    if (dts == AV_NOPTS_VALUE || dts <= e->told[stream])
+        return; /* of a time that is over */
+    e->told[stream] = dts;
+    pkt->stream_index = stream;
+    pkt->time_base = HALO_LIVE_TIME;
+    pkt->pos = -1;
+    if (pkt->flags & AV_PKT_FLAG_KEY)
+        pkt->flags &= ~AV_PKT_FLAG_DISPOSABLE; /* cards alone may be left out */
+    pthread_mutex_lock(&live->counting);
+    live->stats.encoded += stream == 0 && !card;
+    live->stats.cards += card;
+    live->stats.bytes += pkt->size;
+    pthread_mutex_unlock(&live->counting);
+    void (*const tell)(void *, int, const AVPacket *) =
+        card ? live->events->card : live->events->packet;
+    if (tell)
+        tell(live->arg, e->number, pkt);
+}
+
+/* Closes the encoder, to be tried again after a pause. One of the GPU's too: where the GPU is lost,
+ * the filters say so, and where it is not, the others need it. */
+static void fail(struct halo_live_encoding *e, int code, struct halo_error *err)
+{
+    struct halo_live *live = e->live;
+    halo_fail(err, code, "an encoding failed: %s", strerror(-code));
+    halo_live_codec_close(e);
+    e->retry = halo_now_ns() + (int64_t)(e->pause * 1e9);
+    e->pause = FFMIN(e->pause * 2, LAST_PAUSE);
+    if (live->events->failed)
+        live->events->failed(live->arg, e->number, err);
+}
+
+/* Parameters and cards, once; told at once, so that there is something to show whatever comes. */
+static int prepare(struct halo_live_encoding *e, struct halo_error *err)
+{
+    int ret = halo_live_codec_prepare(e, err);
+    if (ret >= 0)
+        ret = halo_live_sound_prepare(e, err);
+    if (ret >= 0)
+        tell_begin(e);
+    return ret;
+}
+
+static void say_described(struct halo_live_encoding *e)
+{
+    pthread_mutex_lock(&e->live->lock);
+    e->described = true;
+    pthread_cond_broadcast(&e->live->changed);
+    pthread_mutex_unlock(&e->live->lock);
+}
+
+/* 0: e can encode; -errno with err filled; -EAGAIN: not yet. */
+static int get_ready(struct halo_live_encoding *e, struct halo_error *err)
+{
+    int ret = 0;
+    if (!e->out && halo_now_ns() < e->retry)
+        return -EAGAIN;
+    if (!e->out)
+        ret = prepare(e, err);
+    if (ret >= 0 && !e->encoder && e->what->kind != HALO_ENCODING_RAW) {
+        ret = halo_live_codec_open(e, err);
+        if (ret >= 0)
+            tell_begin(e);
+    }
+    return ret;
+}
+
+/* More pictures than the encoding may have. */
+static bool is_too_soon(struct halo_live_encoding *e, int64_t pts)
+{
+    const double fps = e->what->video ? e->what->video->fps : 0;
+    if (fps <= 0)
+        return false;
+    const int64_t period = (int64_t)(1e6 / fps);
+    if (pts < e->due - period / 8)
+        return true;
+    e->due = pts - e->due > period ? pts + period : e->due + period;
+    return false;
+}
+
+/* Cards and pictures refer to nothing of each other: who leaves cards out lacks nothing. */
+static bool turns(struct halo_live_encoding *e, bool card)
+{
+    const bool ret = card || e->after_card;
+    e->after_card = card;
+    return ret;
+}
+
+static void ask_for_key(struct halo_live_encoding *e, int64_t pts, bool needed)
+{
+    const struct halo_video_settings *video = e->what->video;
+    const double gop = video && video->gop > 0 ? video->gop : 1;
+    const AVRational rate = e->live->shape->framerate;
+    const int64_t half = rate.num > 0 ? av_rescale_q(1, av_inv_q(rate), HALO_LIVE_TIME) / 2 : 0;
+    const bool first = e->last_key == INT64_MIN;
+    const int64_t since = first ? 0 : pts - e->last_key;
+    const bool wanted = atomic_load(&e->key) && since >= KEY_APART;
+    const bool gap = !first && pts - e->last_pts > FFMAX(GAP, 6 * half);
+    e->last_pts = pts;
+    if (!first && !wanted && !gap && !needed && since < (int64_t)(gop * 1e6) - half)
+        return;
+    atomic_store(&e->key, false);
+    e->last_key = pts;
+    halo_encoder_force_key(e->encoder);
+}
+
+/* When the picture of this packet was decoded; 0 where nobody knows. */
+static int64_t decoded_of(const struct halo_live_encoding *e, int64_t pts, bool *ret_card)
+{
+    *ret_card = false;
+    for (size_t i = 0; i < sizeof e->sent / sizeof *e->sent; i++)
+        if (e->sent[i].pts == pts) {
+            *ret_card = e->sent[i].card;
+            return e->sent[i].decoded;
+        }
+    return 0;
+}
+
+/* What the encoder has: 0 or -errno. */
+static int drain(struct halo_live_encoding *e, AVPacket *pkt, struct halo_error *err)
+{
+    int ret;
+    while ((ret = halo_live_codec_receive(e, pkt, err)) > 0) {
+        bool card;
+        const int64_t decoded = decoded_of(e, pkt->pts, &card);
+        e->held -= !card && e->held > 0;
+        if (pkt->flags & AV_PKT_FLAG_KEY)
+            e->last_key = pkt->pts;
+        halo_live_encoding_tell(e, pkt, 0, card);
+        if (decoded)
+            halo_live_time(e->live, HALO_LIVE_TOTAL, halo_now_ns() - decoded);
+    }
+    return ret;
+}
+
+/* A picture that was never decoded is a card. */
+static int encode(struct halo_live_encoding *e, const struct halo_item *item, AVPacket *pkt,
+                  struct halo_error *err)
+{
+    const int64_t pts = halo_output_picture_frame(item->output)->pts;
+    if (e->last_sent == INT64_MIN) {
+        e->origin = pts;
+        halo_encoder_count_from(e->encoder, pts);
+    }
+    const AVRational tb = halo_encoder_time_base(e->encoder);
+    const int64_t tick = av_rescale_q(pts - e->origin, HALO_LIVE_TIME, tb);
+    if (tick <= e->last_sent) { /* of a codec that counts in frames */
+        halo_live_drop(e->live, HALO_DROP_RATE, item->decoded != 0);
+        return 0;
+    }
+    e->last_sent = tick;
+    ask_for_key(e, pts, turns(e, !item->decoded));
+    const unsigned at = e->sent_count++ % (sizeof e->sent / sizeof *e->sent);
+    e->sent[at].pts = av_rescale_q(tick, tb, HALO_LIVE_TIME) + e->origin; /* as it comes back */
+    e->sent[at].decoded = item->decoded;
+    e->sent[at].card = !item->decoded;
+    halo_live_enter(&e->in_encoder, "encoder");
+    int ret = halo_encoder_send(e->encoder, item->output, err);
+    e->held += ret >= 0 && item->decoded;
+    if (ret >= 0)
+        ret = drain(e, pkt, err);
+    halo_live_leave(&e->in_encoder);
+    return ret;
+}
+
+static int pack(struct halo_live_encoding *e, const struct halo_item *item, AVPacket *pkt,
+                struct halo_error *err)
+{
+    const int ret = halo_live_codec_pack(e, item->output, pkt, err);
+    if (ret > 0) {
+        halo_live_encoding_tell(e, pkt, 0, !item->decoded);
+        if (item->decoded)
+            halo_live_time(e->live, HALO_LIVE_TOTAL, halo_now_ns() - item->decoded);
+    }
+    return ret;
+}
+
+static void flush(struct halo_live_encoding *e, AVPacket *pkt)
+{
+    struct halo_error err = {0};
+    if (e->encoder && halo_encoder_send(e->encoder, NULL, &err) >= 0)
+        drain(e, pkt, &err);
+    if (err.code)
+        halo_log(HALO_LOG_WARNING, "%s", err.text);
+}
+
+/* What an encoder still has comes out before a picture of newer settings goes in, or a card: who
+ * was told that a change is in force sees nothing from before it any more. Most hold nothing. */
+static void settle(struct halo_live_encoding *e, AVPacket *pkt)
+{
+    if (e->held == 0)
+        return;
+    flush(e, pkt);
+    halo_live_codec_end(e);
+}
+
+/* Where there is one to show. */
+static void take_card(struct halo_live_encoding *e, AVPacket *pkt)
+{
+    struct halo_error err = {0};
+    struct halo_item item = {.kind = HALO_ITEM_OUTPUT, .output = halo_live_card_take(e)};
+    if (!item.output)
+        return;
+    settle(e, pkt);
+    int ret = get_ready(e, &err);
+    if (ret >= 0)
+        ret = e->encoder ? encode(e, &item, pkt, &err) : pack(e, &item, pkt, &err);
+    if (ret < 0 && (ret != -EAGAIN || err.code))
+        fail(e, ret, &err);
+    halo_item_finish(&item);
+}
+
+static void take_picture(struct halo_live_encoding *e, const struct halo_item *item, AVPacket *pkt)
+{
+    struct halo_error err = {0};
+    const int64_t begin = halo_now_ns();
+    if (!halo_live_encoding_runs(e))
+        return;
+    if (is_too_soon(e, halo_output_picture_frame(item->output)->pts)) {
+        halo_live_drop(e->live, HALO_DROP_RATE, 1);
+        return;
+    }
+    int ret = get_ready(e, &err);
+    if (ret == -EAGAIN && !err.code) {
+        halo_live_drop(e->live, HALO_DROP_ENCODER, 1);
+        return;
+    }
+    if (ret >= 0)
+        ret = e->encoder ? encode(e, item, pkt, &err) : pack(e, item, pkt, &err);
+    if (ret < 0) {
+        halo_live_drop(e->live, HALO_DROP_ENCODER, 1);
+        fail(e, ret, &err);
+        return;
+    }
+    e->pause = FIRST_PAUSE;
+    halo_live_count(e->live, &e->made, 1);
+    halo_live_time(e->live, HALO_LIVE_ENCODE, halo_now_ns() - begin);
+}
+
+/* One more is taken, and older ones are neither in the queue nor in the encoder any more; then it
+ * is done with. */
+static void begin_taken(struct halo_live_encoding *e, int64_t epoch, AVPacket *pkt)
+{
+    if (epoch != e->epoch)
+        settle(e, pkt);
+    pthread_mutex_lock(&e->live->lock);
+    e->epoch = epoch;
+    halo_live_went_on(e->live);
+    pthread_mutex_unlock(&e->live->lock);
+}
+
+/* pictures: how many. */
+static void end_taken(struct halo_live_encoding *e, int pictures)
+{
+    pthread_mutex_lock(&e->live->lock);
+    e->waiting -= pictures;
+    e->holds = e->held > 0;
+    halo_live_went_on(e->live);
+    pthread_mutex_unlock(&e->live->lock);
+}
+
+static bool is_to_let_go(struct halo_live_encoding *e)
+{
+    pthread_mutex_lock(&e->live->lock);
+    const bool ret = e->let_go;
+    e->let_go = false;
+    pthread_mutex_unlock(&e->live->lock);
+    return ret;
+}
+
+/* Something may have changed: a card, who watches, or what is waited for. */
+static void wake(struct halo_live_encoding *e, AVPacket *pkt)
+{
+    if (is_to_let_go(e))
+        settle(e, pkt);
+    if (halo_live_encoding_runs(e))
+        take_card(e, pkt);
+    else
+        halo_live_codec_rest(e);
+    end_taken(e, 0);
+}
+
+static void run(struct halo_live_encoding *e, AVPacket *pkt)
+{
+    struct halo_error err = {0};
+    struct halo_item item;
+    const int ret = prepare(e, &err);
+    if (ret < 0)
+        fail(e, ret, &err);
+    say_described(e);
+    while (halo_queue_get(e->queue, &item) == 0) {
+        if (item.kind == HALO_ITEM_END) {
+            flush(e, pkt);
+            break;
+        }
+        if (item.kind == HALO_ITEM_OUTPUT) {
+            begin_taken(e, item.epoch, pkt);
+            take_picture(e, &item, pkt);
+            halo_item_finish(&item);
+            end_taken(e, 1);
+        } else if (item.packet) {
+            halo_live_sound_take(e, item.packet);
+        } else {
+            wake(e, pkt);
+        }
+    }
+}
+
+void *halo_live_encode_main(void *arg)
+{
+    struct halo_live_encoding *e = arg;
+    struct halo_error err = {0};
+    AVPacket *pkt = av_packet_alloc();
+    e->pause = FIRST_PAUSE;
+    halo_log_set_stream(e->live->settings.name);
+    if (pkt) {
+        run(e, pkt);
+    } else {
+        halo_fail(&err, -ENOMEM, "out of memory");
+        halo_live_fail(e->live, &err);
+    }
+    av_packet_free(&pkt);
+    halo_live_codec_close(e);
+    return NULL;
+}

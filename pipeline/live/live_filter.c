@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * The filter and the collect thread of a live stream: pictures into the gates of the present
+ * lineup, and out of them to every encoding that somebody takes. */
+#include <errno.h>
+#include <libavutil/mem.h>
+#include <string.h>
+
+#include "config/log.h"
+#include "pipeline/live/live_private.h"
+
+/* A picture that no filter has shown to be whole is not there. One such may be an accident; what a
+ * device says is not. */
+static void lose_picture(struct halo_live *live, int code, struct halo_error *err)
+{
+    halo_fail(err, code, "a filter failed: %s; nothing is shown", strerror(-code));
+    halo_live_drop(live, HALO_DROP_FILTER, 1);
+    if (halo_error_is_lost(err))
+        halo_live_fail(live, err);
+    else
+        halo_live_tell_away(live, err->scarce ? "out of GPU memory" : "filter failed", err);
+}
+
+/* The lineup for a picture that enters now, which is inside from here on. */
+static struct halo_lineup *present(struct halo_live *live, struct halo_lineup *now)
+{
+    pthread_mutex_lock(&live->lock);
+    if (!now)
+        now = live->oldest;
+    if (live->next) {
+        now->next = live->next;
+        now = live->next;
+        live->next = NULL;
+    }
+    now->inside += now->gates;
+    pthread_mutex_unlock(&live->lock);
+    return now;
+}
+
+/* A picture is out of a gate, or has not come in. whole: it is the last of its gates, and all of
+ * them have filtered it. */
+static void end_inside(struct halo_live *live, struct halo_lineup *lineup, bool whole)
+{
+    pthread_mutex_lock(&live->lock);
+    lineup->inside--;
+    if (whole)
+        live->passed = lineup->epoch;
+    halo_live_went_on(live);
+    pthread_mutex_unlock(&live->lock);
+}
+
+/* 0, or -ECANCELED. */
+static int enter_all(struct halo_live *live, struct halo_lineup *lineup,
+                     const struct halo_item *raw)
+{
+    int ret = 0;
+    for (int g = 0; g < lineup->gates && ret >= 0; g++) {
+        struct halo_error err = {0};
+        struct halo_item item = {.kind = HALO_ITEM_PENDING,
+                                 .track = g,
+                                 .lineup = lineup,
+                                 .decoded = raw->decoded,
+                                 .entered = halo_now_ns()};
+        ret = halo_gate_enter(lineup->gate[g], raw->raw, &item.pending, &err);
+        if (ret >= 0) {
+            ret = halo_queue_put(live->in_gate, item);
+        } else if (ret != -ECANCELED) {
+            lose_picture(live, ret, &err);
+            end_inside(live, lineup, false);
+            ret = 0;
+        }
+    }
+    return ret;
+}
+
+void *halo_live_filter_main(void *arg)
+{
+    struct halo_live *live = arg;
+    struct halo_lineup *lineup = NULL;
+    struct halo_item item;
+    int ret = 0;
+    halo_log_set_stream(live->settings.name);
+    while (ret >= 0 && halo_queue_get(live->to_filter, &item) == 0) {
+        if (item.kind == HALO_ITEM_END) {
+            halo_queue_put(live->in_gate, item);
+            break;
+        }
+        lineup = present(live, lineup);
+        ret = enter_all(live, lineup, &item);
+        halo_item_finish(&item);
+    }
+    return NULL;
+}
+
+/* ---- collect ---- */
+
+/* No picture of a lineup before this one is in a gate any more. */
+static void forget_older(struct halo_live *live, const struct halo_lineup *lineup)
+{
+    for (;;) {
+        pthread_mutex_lock(&live->lock);
+        struct halo_lineup *old = live->oldest;
+        const bool goes = old != lineup;
+        if (goes)
+            live->oldest = old->next;
+        pthread_mutex_unlock(&live->lock);
+        if (!goes)
+            return;
+        halo_lineup_destroy(old);
+    }
+}
+
+static void give_snapshots(struct halo_live *live, const struct halo_output_picture *picture)
+{
+    pthread_mutex_lock(&live->lock);
+    for (int i = 0; i < live->snapshots; i++)
+        if (!live->snapshot[i].picture)
+            live->snapshot[i].picture = halo_output_picture_ref(picture);
+    if (live->snapshots)
+        pthread_cond_broadcast(&live->changed);
+    pthread_mutex_unlock(&live->lock);
+}
+
+/* The encoding has `by` more pictures to encode, or less. */
+static void count_waiting(struct halo_live *live, struct halo_live_encoding *e, int by)
+{
+    pthread_mutex_lock(&live->lock);
+    e->waiting += by;
+    halo_live_went_on(live);
+    pthread_mutex_unlock(&live->lock);
+}
+
+static void give_encoding(struct halo_live *live, struct halo_live_encoding *e,
+                          const struct halo_item *item, const struct halo_output_picture *picture)
+{
+    struct halo_item out = {.kind = HALO_ITEM_OUTPUT,
+                            .epoch = halo_output_picture_epoch(picture),
+                            .decoded = item->decoded,
+                            .output = halo_output_picture_ref(picture)};
+    if (!out.output) {
+        halo_live_drop(live, HALO_DROP_ENCODER, 1);
+        halo_live_count(live, &e->late, 1);
+        return;
+    }
+    count_waiting(live, e, 1);
+    const int ret =
+        live->live ? halo_queue_put_newest(e->queue, out) : halo_queue_put(e->queue, out);
+    if (ret != 0) /* so many older ones went, or this one */
+        count_waiting(live, e, -FFMAX(ret, 1));
+    halo_live_drop(live, HALO_DROP_ENCODER, ret);
+    if (ret > 0)
+        halo_live_count(live, &e->late, ret);
+}
+
+static void give_encodings(struct halo_live *live, const struct halo_item *item,
+                           const struct halo_output_picture *picture)
+{
+    for (int i = 0; i < live->encodings; i++) {
+        struct halo_live_encoding *e = &live->encoder[i];
+        if (item->lineup->of[e->what->rendition] == item->track && halo_live_encoding_runs(e))
+            give_encoding(live, e, item, picture);
+    }
+}
+
+static void say_running(struct halo_live *live, int64_t decoded)
+{
+    pthread_mutex_lock(&live->lock);
+    const bool present_one = decoded > live->away;
+    pthread_mutex_unlock(&live->lock);
+    if (present_one)
+        halo_live_tell(live, HALO_LIVE_RUNNING, NULL);
+}
+
+/* Where the pictures are on the line. */
+static void note_place(struct halo_live *live, const struct halo_output_picture *picture)
+{
+    const int64_t pts = halo_output_picture_frame(picture)->pts;
+    pthread_mutex_lock(&live->lock);
+    live->shown = true;
+    live->line = FFMAX(live->line, pts);
+    live->behind = FFMAX(halo_now_us() - pts, 0);
+    pthread_mutex_unlock(&live->lock);
+}
+
+static void leave(struct halo_live *live, const struct halo_item *item)
+{
+    struct halo_error err = {0};
+    struct halo_output_picture *picture;
+    struct halo_lineup *lineup = item->lineup;
+    const int ret = halo_gate_leave(item->pending, lineup->epoch, &picture, &err);
+    forget_older(live, lineup);
+    if (item->track == 0)
+        lineup->failed = false;
+    if (ret < 0) {
+        lineup->failed = true;
+        if (ret != -ECANCELED)
+            lose_picture(live, ret, &err);
+        end_inside(live, lineup, false);
+        return;
+    }
+    halo_live_time(live, HALO_LIVE_FILTER, halo_now_ns() - item->entered);
+    if (item->track == 0) {
+        halo_live_count_left(live, lineup);
+        give_snapshots(live, picture);
+        note_place(live, picture);
+    }
+    give_encodings(live, item, picture);
+    halo_output_picture_destroy(picture);
+    const bool whole = item->track == lineup->gates - 1 && !lineup->failed;
+    end_inside(live, lineup, whole);
+    if (whole)
+        say_running(live, item->decoded);
+}
+
+void *halo_live_collect_main(void *arg)
+{
+    struct halo_live *live = arg;
+    struct halo_item item;
+    halo_log_set_stream(live->settings.name);
+    while (halo_queue_get(live->in_gate, &item) == 0 && item.kind != HALO_ITEM_END)
+        leave(live, &item);
+    return NULL;
+}

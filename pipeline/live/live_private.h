@@ -1,0 +1,517 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * What the files of a live stream (live.h) share, and nobody else.
+ *
+ *   live.c          the commands: create, start, set, watch, stop ...
+ *   live_source.c   the source thread: the life of a stream, sessions, pauses
+ *   live_stages.c   the threads behind it, begun and ended
+ *   live_input.c    one session: open, demux, decode
+ *   live_loop.c     files that begin again
+ *   live_camera.c   the same with a camera, and what is between sessions
+ *   live_camera_form.c   what its pictures are
+ *   live_clock.c    its times on the stream's line, and when a picture is due
+ *   live_lineup.c   the shape of the pictures, and the gates for it
+ *   live_filter.c   the filter and the collect thread
+ *   live_encode.c   the thread of an encoding; live_codec.c: its encoders
+ *   live_card.c     the thread that makes cards
+ *   live_sound.c    its sound
+ *   live_aside.c    the thread that builds new lineups and writes snapshots
+ *   live_stats.c    counting
+ *   live_load.c     whether it keeps up
+ *   live_stands.c   whether a stage of it stands
+ */
+#ifndef HALO_LIVE_PRIVATE_H
+#define HALO_LIVE_PRIVATE_H
+
+#include <libavcodec/bsf.h>
+#include <libavformat/avformat.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "config/run.h"
+#include "kernels/clock.h"
+#include "pipeline/output/audio.h"
+#include "pipeline/camera/camera.h"
+#include "pipeline/base/damage.h"
+#include "pipeline/input/decode.h"
+#include "pipeline/output/encode.h"
+#include "pipeline/gate/gate.h"
+#include "pipeline/live/live.h"
+#include "pipeline/gate/queue.h"
+#include "pipeline/input/source_file.h"
+#include "pipeline/input/source_test.h"
+#include "pipeline/base/turn.h"
+
+enum {
+    HALO_LIVE_CHAINS = HALO_MOST_RENDITIONS + 1,
+    HALO_LIVE_REQUESTS = 16, /* snapshots, and changes, that may wait */
+    HALO_LIVE_RATE = 256,    /* pictures of which the rate is told */
+    HALO_LIVE_WORDS = 48,    /* on a card, beside the name */
+};
+
+static const AVRational HALO_LIVE_TIME = {1, 1000000};
+
+/* A set of chains and, once the shape of the pictures is known, the gates that run them. Chains of
+ * the same text have one gate. Does not change when it is in use. */
+struct halo_lineup {
+    int64_t epoch;
+    int chains, gates;
+    struct halo_chain *chain[HALO_LIVE_CHAINS]; /* by rendition */
+    int of[HALO_LIVE_CHAINS];                   /* the gate of each */
+    struct halo_gate *gate[HALO_LIVE_CHAINS];
+    uint64_t id; /* of the halo_live_set() that asks for it */
+    int inside;  /* its pictures in the gates or about to enter one; under the stream's lock */
+    bool failed; /* a picture of it could not be filtered; the collect thread's */
+    bool loaded; /* what its chains need from files; the aside thread's */
+    struct halo_lineup *next; /* newer */
+};
+
+/* What pictures and sound are: what comes later in another shape is brought to this one. Const once
+ * made. */
+struct halo_live_shape {
+    AVFormatContext *like; /* stream 0: the pictures, 1: the sound, if there is any; in
+                              microseconds. It describes: nothing is read from it */
+    AVRational framerate, aspect;
+    struct halo_hdr hdr;
+    struct halo_gate_input input;
+    bool made_up;                         /* not the source's own */
+    enum AVPixelFormat format;            /* of filtered pictures */
+    struct halo_output_picture *blank[2]; /* gray with words, black: for who dies */
+};
+
+/* By which a file that was rewound shows that it begins as it did. */
+struct halo_live_first {
+    bool known;
+    int64_t pts, dts;
+    int size, flags;
+};
+
+/* Which file has a name, and how it is; all zero: none. */
+struct halo_live_file {
+    uint64_t device, number;
+    int64_t size, changed; /* bytes; ns */
+};
+
+/* A session with the source: from opening it to its end. */
+struct halo_live_input {
+    struct halo_source *source; /* NULL: test, or a camera */
+    struct halo_camera *camera;
+    struct halo_camera_counts counted; /* of it, that the stream has counted */
+    struct halo_orient *orient;        /* NULL: pictures stay as they are */
+    struct halo_decoder *decoder;
+    struct halo_test_source *test;
+    AVFormatContext *own; /* of test and cameras: describes */
+    AVFormatContext *format;
+    AVStream *video, *sound; /* sound NULL: none, or not wanted */
+    AVBSFContext *adts;      /* takes the headers off copied AAC; NULL: it has none */
+    uint8_t header[4];       /* of its first packet, what has to stay the same */
+    AVPacket *pkt;
+    bool timeless;                /* its times say nothing */
+    bool refused;                 /* by the GPU's decoder, and told */
+    bool absolute;                /* its times are CLOCK_MONOTONIC's */
+    bool unsure;                  /* as of halo_gate_input */
+    bool draining;                /* the end was reached: the decoder gives what it holds */
+    bool rewound;                 /* its first packet is still to be compared */
+    bool goes_on;                 /* its decoder can take that behind the last one */
+    struct halo_live_first first; /* packet of the pictures, when it was opened */
+    struct halo_live_file file;   /* that was opened */
+    int64_t shift;                /* added to times: in the pictures' time base */
+    int64_t turn, last; /* in the same: where this turn begins; the latest picture that was read */
+    int64_t before;     /* pictures given before this turn */
+    int64_t spent;      /* ns that the decoder took since the last picture */
+    int64_t pictures;   /* given */
+};
+
+struct halo_live_control {
+    uint64_t id; /* of the halo_live_control() that asks for it */
+    char name[68];
+    int64_t value;
+};
+
+/* What outlives sessions with a camera. */
+struct halo_live_camera {
+    bool is;  /* the input is one */
+    int wake; /* readable: a stop, somebody who looks, a control */
+    int watch;
+    bool known;
+    struct halo_camera_id id; /* once it was open */
+    int counted;              /* enum halo_v4l2_trouble that is among the failures */
+    atomic_int trouble;       /* enum halo_v4l2_trouble, of the last session; any thread */
+    atomic_bool open, rests;  /* a session gives pictures; nobody looks */
+    int64_t looked_at;        /* ns: when somebody did */
+    struct halo_live_control control[HALO_LIVE_REQUESTS];
+    int controls; /* both under the stream's lock */
+};
+
+struct halo_live_clock {
+    bool set;         /* this session has had a picture */
+    bool joined;      /* it goes on where the one before it ended */
+    int64_t first;    /* its time in the source ... */
+    int64_t origin;   /* ... and on the line */
+    int64_t last;     /* of the pictures so far; 0: there was none */
+    int64_t duration; /* of that one */
+    int64_t turn;     /* of a file that loops: its halo_live_input.turn */
+};
+
+/* How something keeps up (live_load.c); under `counting`. */
+struct halo_live_load {
+    int64_t since, lost, passed; /* when the present window began, and the counts then; ns */
+    bool behind;
+    int64_t of[2]; /* lost, of all, in the window that says so */
+};
+
+struct halo_live_encoding {
+    struct halo_live *live;
+    int number;
+    const struct halo_encoding *what;
+    pthread_t thread;
+    bool running; /* the thread is to be joined */
+    struct halo_queue *queue;
+    atomic_bool watched, key;
+    bool pushes; /* an URL takes it */
+    bool bound;  /* viewers of it cannot be told other parameters */
+    /* Under the stream's lock: pictures that it has not encoded and told yet, and the epoch of the
+     * one that its thread took last. */
+    int waiting;
+    bool holds;  /* so does its encoder, of pictures of that epoch or older ones */
+    bool let_go; /* and is to give them: a change waits for that */
+    int64_t epoch;
+    int64_t cards;  /* the number of the last one that it looked at */
+    bool described; /* what viewers need has been told, or cannot be */
+    /* Of the thread: */
+    bool after_card;              /* the last picture that it sent was one */
+    struct halo_encoder *encoder; /* CODED and JPEG, while open */
+    atomic_llong in_encoder;      /* ns: in a call of it since then; 0: it is not */
+    AVBSFContext *headers;        /* puts the parameters before each key frame; NULL: not needed */
+    AVFormatContext *out;         /* describes what comes out: 0 pictures, 1 sound */
+    struct SwsContext *scaler;    /* RAW of another size */
+    AVBufferPool *raw;
+    AVPacket *card[2];
+    struct halo_audio *audio;         /* NULL: copied, or none */
+    bool sound;                       /* there is sound in it */
+    int64_t last_pts;                 /* of a picture encoded */
+    int64_t origin;                   /* where the encoder's times begin */
+    int64_t last_key, last_sent, due; /* microseconds; last_sent: ticks of the encoder */
+    int64_t last_sound;
+    int64_t told[2]; /* the last decoding time of each stream */
+    int64_t retry;   /* halo_now_ns() from which on the encoder is tried again */
+    double pause;    /* seconds */
+    struct {
+        int64_t pts, decoded;
+        bool card;
+    } sent[64]; /* a ring */
+    unsigned sent_count;
+    int held; /* pictures in the encoder, cards left out */
+    /* Under `counting`: */
+    int64_t late, made; /* pictures that it was too slow for; that it took */
+    struct halo_live_load load;
+    char instead[HALO_LACK_WORDS]; /* why software encodes in the GPU's place; "": it does not */
+    bool no_session;               /* that is why */
+};
+
+struct halo_live_snapshot {
+    uint64_t id;
+    int64_t asked;                       /* ns */
+    const char *codec;                   /* of FFmpeg */
+    struct halo_output_picture *picture; /* NULL: none has come yet */
+};
+
+/* A halo_live_set() whose lineup is built and not yet confirmed. */
+struct halo_live_asking {
+    uint64_t id;
+    int64_t epoch;
+    int64_t until; /* ns: then no picture of it needs to have come */
+};
+
+struct halo_live {
+    const struct halo_live_events *events;
+    void *arg;
+    struct halo_stream_settings settings; /* a copy */
+    struct halo_run_settings run;         /* the same as the source takes them; borrowed */
+    char *name; /* of the input, for messages: without what is secret in an URL */
+    struct halo_encoding encoding[HALO_MOST_ENCODINGS];
+    int encodings;
+    bool live;  /* bounded delay: late pictures are dropped */
+    bool paced; /* a picture waits for its time */
+    bool local; /* a file, test: or a camera: no time limit of URLs holds */
+    struct halo_live_camera camera;
+
+    bool rewinds_badly; /* a file that has to be opened anew for each turn; the source thread's */
+    bool may_make_up;   /* a shape, where the source is away at first (live_settings.c) */
+
+    pthread_t source_thread, filter_thread, collect_thread, aside_thread, card_thread;
+    bool started;
+    bool asided, carded;     /* threads to be joined; the source thread's */
+    bool staged;             /* likewise; who forms the shape sets it */
+    atomic_int stop;         /* 1: asked for, 2: failed */
+    atomic_bool done, ready; /* ready: the ring is there */
+    atomic_llong opening;    /* of the device, since: ns; 0: it is not */
+    struct halo_ring_watch watch;
+    atomic_llong in_decoder; /* in a call of the decoder since then: ns; 0: it is not */
+    struct halo_turn turn;   /* to open something on the GPU; the source thread's */
+    atomic_llong in_opening; /* of the GPU's decoder, with its turn, since then: ns; 0: it is not */
+    bool was_in_decoder;     /* when that began */
+    struct halo_opening gpu_opening; /* for the decoder */
+
+    struct halo_source_limits limits;
+    struct halo_damage damage;
+    struct halo_ring *ring;
+    struct halo_region_feed *region_feed; /* NULL: it has none; all gates ask it */
+    pthread_mutex_t forming;              /* source and card thread may both want to */
+    struct halo_live_shape *shape;        /* for other threads once `formed` */
+    struct halo_live_clock clock;
+    struct halo_queue *to_filter, *in_gate;
+    struct halo_live_encoding encoder[HALO_MOST_ENCODINGS];
+
+    pthread_mutex_t lock; /* of what follows */
+    pthread_cond_t changed;
+    enum halo_live_state state;
+    struct halo_error error;
+    int64_t away;        /* pictures decoded before this time say nothing of the present: ns */
+    bool formed, shaped; /* shaped: cards can be made */
+    bool turning;        /* into another shape: nothing is begun with this one ... */
+    int users;           /* of the shape: threads that the source's does not join meanwhile */
+    bool shown;          /* a picture came out */
+    char words[HALO_LIVE_WORDS]; /* why nothing comes, for people who look at the picture */
+    int64_t since;               /* when the state began, or the shape was there: ns */
+    int64_t began;               /* when the source was first opened: ns */
+    int64_t line, behind; /* us: the last picture's time (0: none has come), and how late it was */
+    struct halo_output_picture *card; /* the newest; NULL: there was none */
+    int64_t cards, card_at;           /* how many there were; when: ns */
+    bool card_wanted;                 /* before its time: somebody came */
+    bool cards_over;
+    struct halo_lineup *wanted; /* without gates, until the shape is known */
+    struct halo_lineup *oldest; /* all that have gates, oldest first; the filter thread's last */
+    struct halo_lineup *next;   /* not in use yet; not in that list */
+    struct halo_lineup *asked[HALO_LIVE_REQUESTS]; /* to be built, in order */
+    int asked_count;
+    struct halo_live_snapshot snapshot[HALO_LIVE_REQUESTS];
+    int snapshots;
+    int64_t epochs; /* the last number given */
+    int64_t passed; /* the newest of which a picture has left the gates whole */
+    struct halo_live_asking asking[HALO_LIVE_REQUESTS]; /* in order */
+    int asking_count;
+    bool aside_over;
+
+    pthread_mutex_t counting; /* of what follows */
+    struct halo_live_stats stats;
+    int64_t left[HALO_LIVE_RATE]; /* when pictures left the gate: ns; a ring */
+    int64_t left_count;
+    int64_t slipped; /* seconds that decoding was behind the clock, each time that it was */
+    struct halo_live_load filters, decoding;
+};
+
+/* ---- live.c ---- */
+
+/* A state; err NULL: all is well. The event comes where something is new. Any thread. */
+void halo_live_tell(struct halo_live *live, enum halo_live_state state,
+                    const struct halo_error *err);
+/* HALO_LIVE_WAITING, with words for the card: few, and of what we have written ourselves alone: no
+ * names of files or hosts. */
+void halo_live_tell_away(struct halo_live *live, const char *words, const struct halo_error *err);
+/* The end: the state is FAILED and every thread ends. Any thread. */
+void halo_live_fail(struct halo_live *live, const struct halo_error *err);
+/* Something that a halo_live_set() may wait for has gone on. Under the lock. */
+static inline void halo_live_went_on(struct halo_live *live)
+{
+    if (live->asking_count)
+        pthread_cond_broadcast(&live->changed);
+}
+/* One of `users` has done with the shape. Under the lock. */
+static inline void halo_live_used(struct halo_live *live)
+{
+    live->users--;
+    pthread_cond_broadcast(&live->changed);
+}
+/* Waits until then (ns), or a stop: true. */
+bool halo_live_wait(struct halo_live *live, int64_t until);
+static inline bool halo_live_stopped(const struct halo_live *live)
+{
+    return atomic_load(&live->stop) != 0;
+}
+
+/* ---- live_settings.c ---- */
+/* What can be known without opening anything. 0 or a usage error. */
+int halo_live_check(struct halo_live *live, struct halo_error *err);
+/* The size that "WxH", "Wx-1", "-1xH" or one of FFmpeg's names means for frames of width x height.
+ * 0, or -EINVAL: it is none. */
+int halo_live_size(const char *text, int width, int height, int *ret_width, int *ret_height);
+
+/* ---- live_source.c ---- */
+void *halo_live_source_main(void *arg);
+/* The shape as far as settings say what it is, where there is none yet. Card thread. */
+void halo_live_make_up(struct halo_live *live);
+
+/* ---- live_stages.c ---- */
+
+/* Where there is no shape yet, or one that was made up and may be given up: forms it and starts the
+ * threads. in NULL: nothing is known of the source. What fails once there is a shape fails again:
+ * *ret_fatal. Source and card thread. */
+int halo_live_begin_stages(struct halo_live *live, const struct halo_live_input *in,
+                           bool *ret_fatal, struct halo_error *err);
+/* Cards are told before the first picture enters a filter, and remain when that ends the process.
+ * Source thread; some seconds at most. */
+void halo_live_wait_described(struct halo_live *live);
+void halo_live_end_stages(struct halo_live *live); /* all pictures come out; source thread */
+
+/* ---- live_card.c ---- */
+void *halo_live_card_main(void *arg);
+/* With the stream's name; as halo_gate_card(). */
+int halo_live_card_draw(const struct halo_live *live, const struct halo_output_picture *like,
+                        const char *words, int64_t pts, struct halo_output_picture **ret);
+/* The encoding's thread: a card that it has not shown yet, where it has to show one; the caller's.
+ * NULL: none. */
+struct halo_output_picture *halo_live_card_take(struct halo_live_encoding *e);
+
+/* ---- live_input.c ---- */
+int halo_live_input_open(struct halo_live *live, struct halo_live_input *in,
+                         struct halo_error *err);
+void halo_live_input_close(struct halo_live_input *in); /* zeroed or half-open ones too */
+/* A packet to the session's decoder; the damage that it meets is counted. 0 or -errno. */
+int halo_live_input_send(struct halo_live *live, struct halo_live_input *in, const AVPacket *pkt,
+                         struct halo_error *err);
+/* 1: one of *ret_raw and *ret_sound is the caller's, the other NULL; 0: the end, a stop or the time
+ * limit; -errno with err filled. */
+int halo_live_input_read(struct halo_live *live, struct halo_live_input *in,
+                         struct halo_raw_picture **ret_raw, AVPacket **ret_sound,
+                         struct halo_error *err);
+
+/* ---- live_loop.c; source thread ---- */
+
+/* Before it is opened: which file it is. */
+void halo_live_loop_begin(const struct halo_live *live, struct halo_live_input *in);
+/* Every packet that was read, then those of the pictures; false: the file does not begin as it did,
+ * and is at its end. */
+void halo_live_loop_shift(const struct halo_live_input *in, AVPacket *pkt);
+bool halo_live_loop_pass(struct halo_live *live, struct halo_live_input *in);
+/* At the end of the file: true: it has begun again, and the decoder goes on. */
+bool halo_live_loop_on(struct halo_live *live, struct halo_live_input *in);
+/* The same, once the decoder has given all; false: it has to be opened anew. */
+bool halo_live_loop_again(struct halo_live *live, struct halo_live_input *in);
+
+/* ---- live_camera.c; source thread, but for init, finish and wake ---- */
+
+/* Of an input that is a camera. finish takes what init failed to make, too. */
+int halo_live_camera_init(struct halo_live *live, struct halo_error *err);
+void halo_live_camera_finish(struct halo_live *live);
+void halo_live_camera_wake(struct halo_live *live); /* any thread */
+int halo_live_camera_open(struct halo_live *live, struct halo_live_input *in,
+                          struct halo_error *err);
+/* 1: *ret_raw or, of coded formats, in->pkt is filled; 0: a stop, or nobody looks; -errno. */
+int halo_live_camera_read(struct halo_live *live, struct halo_live_input *in,
+                          struct halo_raw_picture **ret_raw, struct halo_error *err);
+/* A session has failed, or none began. */
+void halo_live_camera_failed(struct halo_live *live);
+/* In a word, for halo_live_stats; any thread. */
+const char *halo_live_camera_state(const struct halo_live *live);
+/* Seconds of the first pause after what went wrong last, and of the longest. */
+double halo_live_camera_pauses(const struct halo_live *live, double *ret_last);
+/* Waits until then (ns), a node that comes, or a stop: true. */
+bool halo_live_camera_pause(struct halo_live *live, int64_t until);
+/* Whether nobody looks who would need it; waits until somebody does, or a stop: true. */
+bool halo_live_camera_rests(struct halo_live *live);
+bool halo_live_camera_rest(struct halo_live *live);
+
+/* ---- live_camera_form.c; source thread ---- */
+
+/* Of a camera that has been opened: what its session gives. */
+int halo_live_camera_agree(struct halo_live *live, struct halo_live_input *in,
+                           struct halo_error *err);
+/* A session as the settings want it, where there is no camera yet to say what it has. */
+int halo_live_camera_describe(struct halo_live *live, struct halo_live_input *in,
+                              struct halo_error *err);
+
+/* ---- live_clock.c; source thread ---- */
+
+/* The picture's time on the line, in its place; waits until it is due. */
+void halo_live_clock_pass(struct halo_live *live, const struct halo_live_input *in,
+                          struct halo_raw_picture *raw);
+int64_t halo_live_clock_map(const struct halo_live_clock *clock, int64_t ts, AVRational tb);
+
+/* ---- live_lineup.c ---- */
+int halo_lineup_parse(struct halo_lineup **ret, const char *const *chains, int count,
+                      enum halo_privacy privacy, struct halo_error *err);
+/* Reads its masks; refuses regions of a feed where there is none. Blocks. */
+int halo_lineup_load(struct halo_lineup *lineup, const struct halo_region_feed *feed,
+                     struct halo_error *err);
+void halo_lineup_destroy(struct halo_lineup *lineup); /* NULL is nothing to do */
+void halo_lineup_strip(struct halo_lineup *lineup);   /* its gates go; no picture is in one */
+/* feed: NULL where the stream has none. */
+int halo_lineup_build(struct halo_lineup *lineup, struct halo_ring *ring,
+                      const struct halo_gate_input *input, struct halo_region_feed *feed,
+                      struct halo_error *err);
+/* in NULL: nothing is known of the source but the settings. */
+int halo_live_form(struct halo_live *live, const struct halo_live_input *in,
+                   struct halo_error *err);
+void halo_live_shape_destroy(struct halo_live_shape *shape);
+
+/* ---- live_filter.c ---- */
+void *halo_live_filter_main(void *arg);
+void *halo_live_collect_main(void *arg);
+
+/* ---- live_encode.c ---- */
+void *halo_live_encode_main(void *arg);
+static inline bool halo_live_encoding_runs(struct halo_live_encoding *e)
+{
+    return e->what->writes || atomic_load(&e->watched);
+}
+/* A packet in microseconds, to whom it concerns. */
+void halo_live_encoding_tell(struct halo_live_encoding *e, AVPacket *pkt, int stream, bool card);
+
+/* ---- live_codec.c; the encoding's thread ---- */
+int halo_live_codec_open(struct halo_live_encoding *e, struct halo_error *err);
+/* Frames a second at most: the source's, or fewer by fps:. 0/1 where neither is known. */
+AVRational halo_live_codec_rate(const struct halo_live_encoding *e);
+/* Codec parameters into e->out, and cards. */
+int halo_live_codec_prepare(struct halo_live_encoding *e, struct halo_error *err);
+/* 1: a packet of the open encoder, in microseconds; 0: none. */
+int halo_live_codec_receive(struct halo_live_encoding *e, AVPacket *pkt, struct halo_error *err);
+/* RAW: the picture as a packet. */
+int halo_live_codec_pack(struct halo_live_encoding *e, const struct halo_output_picture *picture,
+                         AVPacket *pkt, struct halo_error *err);
+/* The encoder of pictures goes; the next one begins with a key frame. */
+void halo_live_codec_end(struct halo_live_encoding *e);
+/* Nobody takes it now: the encoders go, what describes them stays. */
+void halo_live_codec_rest(struct halo_live_encoding *e);
+void halo_live_codec_close(struct halo_live_encoding *e);
+/* A picture as a whole image file. */
+int halo_live_codec_image(const struct halo_live *live, const char *codec,
+                          const struct halo_output_picture *picture, AVPacket *ret,
+                          struct halo_error *err);
+
+/* ---- live_sound.c ---- */
+/* Source thread, before the first packet is read: outputs of copied sound have to know its
+ * parameters before they begin. ADTS, of MPEG-TS, repeats AAC's in each packet instead: sets the
+ * extradata of in->sound from the first one. 0, or -errno with err filled. */
+int halo_live_sound_open(const struct halo_live *live, struct halo_live_input *in,
+                         struct halo_error *err);
+int halo_live_sound_prepare(struct halo_live_encoding *e, struct halo_error *err);
+void halo_live_sound_take(struct halo_live_encoding *e, AVPacket *pkt);
+/* Source thread: a packet of the input, times on the line, to every encoding that has sound. */
+void halo_live_sound_spread(struct halo_live *live, const struct halo_live_input *in,
+                            AVPacket *pkt);
+
+/* ---- live_aside.c ---- */
+void *halo_live_aside_main(void *arg);
+
+/* ---- live_stats.c; any thread ---- */
+void halo_live_count(struct halo_live *live, int64_t *what, int64_t by); /* a field of stats */
+void halo_live_drop(struct halo_live *live, enum halo_drop why, int64_t count);
+void halo_live_time(struct halo_live *live, enum halo_live_stage stage, int64_t ns);
+void halo_live_count_left(struct halo_live *live, const struct halo_lineup *lineup);
+
+/* ---- live_stands.c ---- */
+/* Around a call that waits for nobody. fault: the kind of kernels/fault.h that never returns. */
+void halo_live_enter(atomic_llong *call, const char *fault);
+void halo_live_leave(atomic_llong *call);
+/* Waits for its turn to open something on the GPU; false: it was stopped, and end does not follow.
+ * As halo_opening, whose arg is the live stream. Source thread. */
+bool halo_live_opening_begin(void *arg);
+void halo_live_opening_end(void *arg);
+/* err says who. The loop's. */
+bool halo_live_stands(struct halo_live *live, struct halo_error *err);
+
+/* ---- live_load.c ---- */
+void halo_live_look(struct halo_live *live, struct halo_live_stats *ret); /* under `counting` */
+void halo_live_lack(struct halo_live *live, enum halo_lack lack, const char *why); /* any thread */
+
+#endif

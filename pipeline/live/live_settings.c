@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Settings of a live stream: what can be said of them beforehand. */
+#include <errno.h>
+#include <libavutil/mathematics.h>
+#include <libavutil/parseutils.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "pipeline/base/av.h"
+#include "pipeline/output/encode_choose.h"
+#include "pipeline/live/live_private.h"
+#include "pipeline/base/path.h"
+
+enum { MOST_SIDE = 65534 };
+
+/* A side that follows from the other, even as encoders of 4:2:0 want it. */
+static int follow(int other, int of, int to)
+{
+    const int64_t side = (av_rescale(other, to, of) + 1) / 2 * 2;
+    return (int)FFMIN(FFMAX(side, 2), MOST_SIDE);
+}
+
+int halo_live_size(const char *text, int width, int height, int *ret_width, int *ret_height)
+{
+    int w, h, end = 0;
+    if (sscanf(text, "%dx%d%n", &w, &h, &end) != 2 || text[end]) {
+        if (av_parse_video_size(&w, &h, text) < 0)
+            return -EINVAL;
+    } else if (w < -1 || h < -1 || w == 0 || h == 0 || w + h == -2) {
+        return -EINVAL;
+    }
+    *ret_width = w > 0 ? w : follow(h, height, width);
+    *ret_height = h > 0 ? h : follow(w, width, height);
+    return 0;
+}
+
+static int check_encoding(const struct halo_encoding *e, struct halo_error *err)
+{
+    int width, height;
+    if (e->rendition < 0)
+        return halo_fail_usage(err, "an output shows a rendition that the stream does not have");
+    if (e->video && e->video->size && halo_live_size(e->video->size, 2, 2, &width, &height) < 0)
+        return halo_fail_usage(err, "size %.80s: must be a size such as 640x480, 640x-1 or hd720",
+                               e->video->size);
+    if (e->audio && strcmp(e->audio, "copy") != 0 && !halo_audio_find(e->audio, err))
+        return -EINVAL;
+    if (e->kind != HALO_ENCODING_CODED)
+        return 0;
+    const AVCodec *codec =
+        halo_av_find_encoder("codec", halo_video_codec(e->video), AVMEDIA_TYPE_VIDEO, err);
+    return codec ? halo_encode_check_preset(codec, e->video->preset, err) : -EINVAL;
+}
+
+int halo_live_check(struct halo_live *live, struct halo_error *err)
+{
+    const struct halo_stream_settings *set = &live->settings;
+    if (!set->input)
+        return halo_fail_usage(err, "the stream has no input");
+    if (!strcmp(set->input, "-") || !strncmp(set->input, "pipe:", 5))
+        return halo_fail_usage(err, "input %s: live streams have no standard input", set->input);
+    const bool test = halo_test_source_is(set->input), camera = live->camera.is;
+    const bool url = !test && !camera && halo_path_is_url(set->input);
+    const bool slow = !strncmp(set->input, "http", 4); /* sent as fast as it is read */
+    struct halo_test_source *source = NULL;
+    live->live = test || url || camera || set->realtime;
+    live->paced = !camera && (test || set->realtime || slow);
+    live->local = !url;
+    live->may_make_up = live->live && !test && set->on_error != HALO_ON_ERROR_STOP;
+    for (int i = 0; i < live->encodings && !camera; i++)
+        live->may_make_up &= !live->encoding[i].writes && !live->encoding[i].audio;
+    int ret = test     ? halo_test_source_create(&source, set->input, NULL, err)
+              : camera ? halo_camera_check(set->input, err)
+                       : 0;
+    halo_test_source_destroy(source);
+    for (int i = 0; i < live->encodings && ret >= 0; i++)
+        ret = check_encoding(&live->encoding[i], err);
+    return ret;
+}

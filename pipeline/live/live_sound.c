@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Sound of a live stream: by the pictures' clock, copied or encoded for each encoding that has
+ * it. */
+#include <errno.h>
+#include <libavutil/intreadwrite.h>
+#include <libavutil/mem.h>
+#include <string.h>
+
+#include "config/log.h"
+#include "pipeline/live/live_private.h"
+
+enum {
+    GAP = 1000000, /* microseconds: longer ones do not become silence */
+    ADTS = 7,      /* bytes of its shortest header */
+    AHEAD = 300,   /* packets of all streams that are looked at for the first sound */
+};
+
+static const AVStream *sound_of(const struct halo_live *live)
+{
+    const AVFormatContext *like = live->shape->like;
+    return like->nb_streams > 1 ? like->streams[1] : NULL;
+}
+
+static bool is_copied(const struct halo_encoding *what)
+{
+    return what->audio && !strcmp(what->audio, "copy");
+}
+
+/* What says how AAC is coded in its ADTS header: false: it has none. */
+static bool read_header(const AVPacket *pkt, uint8_t ret[4])
+{
+    static const uint8_t lasting[] = {0xff, 0xf6, 0xfd, 0xc0};
+    if (pkt->size < ADTS || (AV_RB16(pkt->data) & 0xfff6) != 0xfff0)
+        return false;
+    for (int i = 0; i < 4; i++)
+        ret[i] = pkt->data[i] & lasting[i];
+    return true;
+}
+
+static int take_off(AVBSFContext *adts, AVPacket *pkt)
+{
+    const int ret = av_bsf_send_packet(adts, pkt);
+    return ret < 0 ? ret : av_bsf_receive_packet(adts, pkt);
+}
+
+/* Opens in->adts, which tells the parameters with its first packet. */
+static int open_adts(struct halo_live_input *in, AVPacket *first)
+{
+    const AVBitStreamFilter *filter = av_bsf_get_by_name("aac_adtstoasc");
+    AVCodecParameters *par = in->sound->codecpar;
+    size_t size = 0;
+    int ret = filter ? av_bsf_alloc(filter, &in->adts) : AVERROR_BSF_NOT_FOUND;
+    if (ret >= 0)
+        ret = avcodec_parameters_copy(in->adts->par_in, par);
+    if (ret >= 0)
+        ret = av_bsf_init(in->adts);
+    if (ret >= 0)
+        ret = take_off(in->adts, first);
+    if (ret < 0)
+        return ret;
+    const uint8_t *told = av_packet_get_side_data(first, AV_PKT_DATA_NEW_EXTRADATA, &size);
+    if (!told)
+        return AVERROR_INVALIDDATA;
+    par->extradata = av_mallocz(size + AV_INPUT_BUFFER_PADDING_SIZE);
+    if (!par->extradata)
+        return AVERROR(ENOMEM);
+    memcpy(par->extradata, told, size);
+    par->extradata_size = (int)size;
+    return 0;
+}
+
+/* That of the first sound, if it has one. Some containers take what stays as it is. */
+static int look_for_adts(struct halo_live_input *in, struct halo_error *err)
+{
+    const AVPacket *pkt = NULL;
+    for (int i = 0; i < AHEAD && (!pkt || pkt->stream_index != in->sound->index); i++) {
+        const int ret = halo_source_peek(in->source, i, &pkt, err);
+        if (ret <= 0)
+            return ret;
+    }
+    if (pkt->stream_index != in->sound->index || !read_header(pkt, in->header))
+        return 0;
+    AVPacket *first = av_packet_clone(pkt);
+    const int ret = first ? open_adts(in, first) : AVERROR(ENOMEM);
+    av_packet_free(&first);
+    if (ret < 0)
+        av_bsf_free(&in->adts);
+    return ret == AVERROR(ENOMEM) ? halo_fail(err, -ENOMEM, "out of memory") : 0;
+}
+
+int halo_live_sound_open(const struct halo_live *live, struct halo_live_input *in,
+                         struct halo_error *err)
+{
+    const AVCodecParameters *par = in->sound ? in->sound->codecpar : NULL;
+    bool copied = false;
+    for (int i = 0; i < live->encodings; i++)
+        copied = copied || is_copied(&live->encoding[i]);
+    /* Without a rate none of it was found at all: it is not waited for. */
+    if (!copied || !par || par->codec_id != AV_CODEC_ID_AAC || par->extradata_size ||
+        par->sample_rate <= 0)
+        return 0;
+    return look_for_adts(in, err);
+}
+
+/* A packet for encodings that copy, from pkt; NULL: they get none: it is not what was announced,
+ * malformed, or memory is short. */
+static AVPacket *to_copy(const struct halo_live_input *in, const AVPacket *pkt)
+{
+    uint8_t header[4];
+    AVPacket *ret = av_packet_clone(pkt);
+    if (ret && in->adts &&
+        (!read_header(ret, header) || memcmp(header, in->header, sizeof header) != 0 ||
+         take_off(in->adts, ret) < 0))
+        av_packet_free(&ret);
+    return ret;
+}
+
+static int open_audio(struct halo_live_encoding *e, struct halo_error *err)
+{
+    const AVCodec *codec = halo_audio_find(e->what->audio, err);
+    if (!codec)
+        return -EINVAL;
+    return halo_audio_open(&e->audio, e->live->name, sound_of(e->live), codec,
+                           av_guess_format("matroska", NULL, NULL), err);
+}
+
+int halo_live_sound_prepare(struct halo_live_encoding *e, struct halo_error *err)
+{
+    const AVStream *in = sound_of(e->live);
+    if (!e->what->audio || !in)
+        return 0;
+    AVStream *out = avformat_new_stream(e->out, NULL);
+    if (!out)
+        return halo_fail(err, -ENOMEM, "out of memory");
+    int ret = is_copied(e->what) ? 0 : open_audio(e, err);
+    if (ret >= 0)
+        ret = e->audio ? halo_audio_describe(e->audio, out)
+                       : avcodec_parameters_copy(out->codecpar, in->codecpar);
+    out->codecpar->codec_tag = 0;
+    e->sound = ret >= 0;
+    e->last_sound = AV_NOPTS_VALUE;
+    return ret < 0 ? halo_fail(err, ret, "out of memory") : 0;
+}
+
+/* After a gap the encoder begins anew: it would fill the time with silence. */
+static int restart(struct halo_live_encoding *e, struct halo_error *err)
+{
+    halo_audio_close(e->audio);
+    e->audio = NULL;
+    return open_audio(e, err);
+}
+
+static int encode(struct halo_live_encoding *e, const AVPacket *pkt, struct halo_error *err)
+{
+    const int64_t gap = e->last_sound == AV_NOPTS_VALUE ? 0 : pkt->pts - e->last_sound;
+    AVPacket *out = av_packet_alloc();
+    int ret = out ? 0 : halo_fail(err, -ENOMEM, "out of memory");
+    if (ret >= 0 && (!e->audio || gap > GAP || gap < -GAP))
+        ret = restart(e, err);
+    if (ret >= 0)
+        ret = halo_audio_send(e->audio, pkt, err);
+    while (ret >= 0 && (ret = halo_audio_receive(e->audio, out, err)) > 0) {
+        av_packet_rescale_ts(out, halo_audio_time_base(e->audio), HALO_LIVE_TIME);
+        halo_live_encoding_tell(e, out, 1, false);
+        av_packet_unref(out);
+    }
+    av_packet_free(&out);
+    return ret;
+}
+
+void halo_live_sound_take(struct halo_live_encoding *e, AVPacket *pkt)
+{
+    struct halo_error err = {0};
+    if (!e->sound || !halo_live_encoding_runs(e)) {
+        av_packet_free(&pkt);
+        return;
+    }
+    if (!is_copied(e->what) && encode(e, pkt, &err) < 0) {
+        halo_log(HALO_LOG_DEBUG, "%s; going on", err.text);
+        halo_audio_close(e->audio);
+        e->audio = NULL;
+    } else if (is_copied(e->what)) {
+        pkt->flags |= AV_PKT_FLAG_KEY;
+        halo_live_encoding_tell(e, pkt, 1, false);
+    }
+    e->last_sound = pkt->pts;
+    av_packet_free(&pkt);
+}
+
+/* What comes now is what was announced. */
+static bool is_same(const AVStream *a, const AVStream *b)
+{
+    const AVCodecParameters *x = a->codecpar, *y = b->codecpar;
+    return x->codec_id == y->codec_id && x->sample_rate == y->sample_rate &&
+           x->ch_layout.nb_channels == y->ch_layout.nb_channels &&
+           x->extradata_size == y->extradata_size &&
+           (!x->extradata_size || !memcmp(x->extradata, y->extradata, (size_t)x->extradata_size));
+}
+
+void halo_live_sound_spread(struct halo_live *live, const struct halo_live_input *in, AVPacket *pkt)
+{
+    const AVRational tb = in->sound->time_base;
+    const AVStream *sound = sound_of(live);
+    const bool usable = sound && is_same(sound, in->sound) && pkt->pts != AV_NOPTS_VALUE;
+    if (pkt->dts == AV_NOPTS_VALUE)
+        pkt->dts = pkt->pts;
+    pkt->pts = halo_live_clock_map(&live->clock, pkt->pts, tb);
+    pkt->dts = halo_live_clock_map(&live->clock, pkt->dts, tb);
+    pkt->duration = av_rescale_q(pkt->duration, tb, HALO_LIVE_TIME);
+    AVPacket *copy = usable ? to_copy(in, pkt) : NULL;
+    for (int i = 0; i < live->encodings && usable; i++) {
+        struct halo_live_encoding *e = &live->encoder[i];
+        if (!e->what->audio || !halo_live_encoding_runs(e))
+            continue;
+        const AVPacket *from = is_copied(e->what) ? copy : pkt;
+        struct halo_item item = {.kind = HALO_ITEM_PACKET,
+                                 .packet = from ? av_packet_clone(from) : NULL};
+        if (item.packet && live->live)
+            halo_queue_put_newest(e->queue, item);
+        else if (item.packet)
+            halo_queue_put(e->queue, item);
+    }
+    av_packet_free(&copy);
+    av_packet_free(&pkt);
+}

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * The source thread of a live stream: its life from the device's start to the last thread's end. */
+#include <errno.h>
+#include <libavutil/mem.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "config/log.h"
+#include "pipeline/live/live_private.h"
+#include "pipeline/picture/raw_picture.h"
+#include "pipeline/base/thread.h"
+
+enum { HELD = 256 }; /* packets of sound that come before the first picture */
+
+static const double FIRST_PAUSE = 0.25, LAST_PAUSE = 5; /* seconds */
+
+static int open_ring(struct halo_live *live, struct halo_error *err)
+{
+    const struct halo_stream_settings *set = &live->settings;
+    const struct halo_ring_settings ring = {.backend = halo_run_backends[set->backend],
+                                            .device = set->gpu,
+                                            .depth = set->depth,
+                                            .threads = set->threads,
+                                            .live = live->live,
+                                            .locked = -1,
+                                            .deadline = set->gpu_timeout};
+    if (!halo_live_opening_begin(live))
+        return halo_fail(err, -ECANCELED, "stopped before it began");
+    atomic_store(&live->in_opening, 0); /* the ring has a watch of its own */
+    atomic_store(&live->opening, halo_now_ns());
+    const int ret = halo_ring_create(&live->ring, &ring, err);
+    atomic_store(&live->opening, 0);
+    halo_live_opening_end(live);
+    atomic_store(&live->ready, ret >= 0);
+    return ret;
+}
+
+static int start_cards(struct halo_live *live, struct halo_error *err)
+{
+    if (!live->live)
+        return 0;
+    live->began = halo_now_ns();
+    snprintf(live->words, sizeof live->words, "connecting");
+    const int ret = halo_thread_start(&live->card_thread, "card", halo_live_card_main, live, err);
+    live->carded = ret == 0;
+    return ret;
+}
+
+static void end_cards(struct halo_live *live)
+{
+    pthread_mutex_lock(&live->lock);
+    live->cards_over = true;
+    pthread_cond_broadcast(&live->changed);
+    pthread_mutex_unlock(&live->lock);
+    if (live->carded)
+        pthread_join(live->card_thread, NULL);
+}
+
+static void end_all(struct halo_live *live)
+{
+    end_cards(live);
+    halo_live_end_stages(live);
+    pthread_mutex_lock(&live->lock);
+    live->aside_over = true;
+    pthread_cond_broadcast(&live->changed);
+    pthread_mutex_unlock(&live->lock);
+    if (live->asided)
+        pthread_join(live->aside_thread, NULL);
+    /* Pictures in a gate are waited for here, while the loop still watches the device. */
+    pthread_mutex_lock(&live->lock);
+    struct halo_queue *queues[] = {live->to_filter, live->in_gate};
+    live->to_filter = live->in_gate = NULL;
+    pthread_mutex_unlock(&live->lock);
+    halo_queue_destroy(queues[0]);
+    halo_queue_destroy(queues[1]);
+}
+
+/* ---- a session ---- */
+
+/* Sound that comes before the first picture has no place on the line yet. */
+struct held {
+    AVPacket *packet[HELD];
+    int count;
+};
+
+static void drop_held(struct held *held)
+{
+    for (int i = 0; i < held->count; i++)
+        av_packet_free(&held->packet[i]);
+    held->count = 0;
+}
+
+static void take_sound(struct halo_live *live, const struct halo_live_input *in, struct held *held,
+                       AVPacket *pkt)
+{
+    if (live->clock.set)
+        halo_live_sound_spread(live, in, pkt);
+    else if (held->count < HELD)
+        held->packet[held->count++] = pkt;
+    else
+        av_packet_free(&pkt);
+}
+
+static int take_picture(struct halo_live *live, const struct halo_live_input *in, struct held *held,
+                        struct halo_raw_picture *raw)
+{
+    halo_live_clock_pass(live, in, raw);
+    for (int i = 0; i < held->count; i++)
+        halo_live_sound_spread(live, in, held->packet[i]);
+    held->count = 0;
+    halo_live_count(live, &live->stats.decoded, 1);
+    const struct halo_item item = {
+        .kind = HALO_ITEM_RAW,
+        .raw = raw,
+        .decoded = in->absolute ? halo_raw_picture_pts(raw) * 1000 : halo_now_ns(),
+    };
+    const int ret = live->live ? halo_queue_put_newest(live->to_filter, item)
+                               : halo_queue_put(live->to_filter, item);
+    halo_live_drop(live, HALO_DROP_LATE, ret);
+    return ret;
+}
+
+/* Pictures and sound until there are no more: 0, -ECANCELED, or -errno with err filled. */
+static int run_session(struct halo_live *live, struct halo_live_input *in, struct halo_error *err)
+{
+    struct held held = {.count = 0};
+    struct halo_raw_picture *raw;
+    AVPacket *sound;
+    int ret = 0;
+    while (!halo_live_stopped(live) &&
+           (ret = halo_live_input_read(live, in, &raw, &sound, err)) > 0) {
+        if (sound)
+            take_sound(live, in, &held, sound);
+        if (raw && (ret = take_picture(live, in, &held, raw)) < 0)
+            break;
+    }
+    drop_held(&held);
+    return FFMIN(ret, 0);
+}
+
+/* Files that loop go on without being opened anew, as long as that is possible. */
+static int run_turns(struct halo_live *live, struct halo_live_input *in, struct halo_error *err)
+{
+    int ret;
+    do {
+        live->clock.set = false;
+        ret = run_session(live, in, err);
+        live->clock.joined = true;
+    } while (ret == 0 && halo_live_loop_again(live, in));
+    return ret;
+}
+
+/* Why a session without an error of its own is over, where that is no end. */
+static int say_end(const struct halo_live *live, int64_t pictures, struct halo_error *err)
+{
+    const int64_t deadline = atomic_load(&live->limits.deadline);
+    const char *name = live->name;
+    if (deadline && halo_now_ns() >= deadline)
+        return halo_fail(err, -ETIMEDOUT, "%s: nothing has come for %g seconds", name,
+                         live->settings.input_timeout);
+    if (pictures == 0 && !live->camera.is)
+        return halo_fail(err, -ENODATA, "%s: no picture in it could be decoded", name);
+    if (!live->local && !live->settings.loop)
+        return halo_fail(err, -EPIPE, "%s: its sender has ended", name);
+    return 0;
+}
+
+/* For the card. */
+static const char *words_of(const struct halo_live *live)
+{
+    if (live->camera.is)
+        return halo_v4l2_states[atomic_load(&live->camera.trouble)].words;
+    return live->clock.last ? "no signal" : "connecting";
+}
+
+/* 0: the end, as asked for; -errno with err filled: to be tried again, or *ret_fatal. The caller
+ * closes in. */
+static int hold_session(struct halo_live *live, struct halo_live_input *in, double *pause,
+                        bool *ret_fatal, struct halo_error *err)
+{
+    int ret = halo_live_input_open(live, in, err);
+    if (ret >= 0) {
+        halo_live_count(live, &live->stats.opened, 1);
+        ret = halo_live_begin_stages(live, in, ret_fatal, err);
+    }
+    if (ret >= 0) {
+        halo_live_wait_described(live);
+        ret = run_turns(live, in, err);
+    }
+    if (ret == 0)
+        ret = say_end(live, in->pictures, err);
+    if (in->pictures > 0)
+        *pause = 0;
+    live->clock.joined = ret == 0 && !live->camera.is;
+    if (ret < 0)
+        halo_live_camera_failed(live);
+    atomic_store(&live->camera.open, false);
+    return ret;
+}
+
+static bool is_over(const struct halo_live *live, int ret)
+{
+    return halo_live_stopped(live) || (ret == 0 && !live->settings.loop && !live->camera.is);
+}
+
+/* What can be shown of a camera that has not come yet: words and cards need a shape. */
+static int form_early(struct halo_live *live, bool *ret_fatal, struct halo_error *err)
+{
+    struct halo_live_input in;
+    int ret = halo_live_camera_describe(live, &in, err);
+    if (ret >= 0)
+        ret = halo_live_begin_stages(live, &in, ret_fatal, err);
+    halo_live_input_close(&in);
+    return ret;
+}
+
+void halo_live_make_up(struct halo_live *live)
+{
+    struct halo_error err = {0};
+    bool fatal = false;
+    live->may_make_up = false;
+    const int ret = live->camera.is ? form_early(live, &fatal, &err)
+                                    : halo_live_begin_stages(live, NULL, &fatal, &err);
+    if (ret < 0 && fatal)
+        halo_live_fail(live, &err);
+}
+
+/* Until the next try: true: a stop. */
+static bool wait_again(struct halo_live *live, double *pause)
+{
+    double first = FIRST_PAUSE, last = LAST_PAUSE;
+    if (live->camera.is)
+        first = halo_live_camera_pauses(live, &last);
+    const double seconds = FFMIN(FFMAX(*pause, first), last);
+    const int64_t until = halo_now_ns() + (int64_t)(seconds * 1e9);
+    *pause = 2 * seconds;
+    return live->camera.is ? halo_live_camera_pause(live, until) : halo_live_wait(live, until);
+}
+
+/* Before a session: true: a stop, or the end. */
+static bool rest(struct halo_live *live)
+{
+    struct halo_error err = {0};
+    bool fatal = false;
+    if (!live->camera.is || !halo_live_camera_rests(live))
+        return false;
+    if (form_early(live, &fatal, &err) < 0 && fatal) {
+        halo_live_fail(live, &err);
+        return true;
+    }
+    return halo_live_camera_rest(live);
+}
+
+/* A session has failed: true: for good. */
+static bool lose(struct halo_live *live, int code, bool fatal, struct halo_error *err)
+{
+    const char *words = words_of(live);
+    struct halo_error why = {0};
+    halo_fail(err, code, "%s: %s", live->name, strerror(-code));
+    if (!fatal && live->camera.is && form_early(live, &fatal, &why) < 0 && fatal)
+        *err = why;
+    if (fatal || halo_error_is_lost(err))
+        halo_live_fail(live, err);
+    else
+        halo_live_tell_away(live, words, err);
+    return fatal || halo_error_is_lost(err);
+}
+
+/* Sessions until the stream is to end. */
+static void live_on(struct halo_live *live)
+{
+    double pause = 0;
+    while (!rest(live)) {
+        struct halo_live_input in;
+        struct halo_error err = {0};
+        bool fatal = false;
+        const int ret = hold_session(live, &in, &pause, &fatal, &err);
+        const bool ends = is_over(live, ret) || (ret != 0 && lose(live, ret, fatal, &err));
+        halo_live_input_close(&in); /* only now: drivers take their time, cards do not wait */
+        if (ends || (ret != 0 && wait_again(live, &pause)))
+            return;
+    }
+}
+
+void *halo_live_source_main(void *arg)
+{
+    struct halo_live *live = arg;
+    struct halo_error err = {0};
+    halo_log_set_stream(live->settings.name);
+    const int ret =
+        halo_thread_start(&live->aside_thread, "aside", halo_live_aside_main, live, &err);
+    live->asided = ret == 0;
+    if (ret >= 0 && open_ring(live, &err) >= 0 && start_cards(live, &err) >= 0)
+        live_on(live);
+    else if (!halo_live_stopped(live))
+        halo_live_fail(live, &err);
+    end_all(live);
+    if (atomic_load(&live->stop) != 2)
+        halo_live_tell(live, HALO_LIVE_ENDED, NULL);
+    atomic_store(&live->done, true);
+    return NULL;
+}

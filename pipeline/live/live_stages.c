@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * The threads between the source of a live stream and its packets: begun with the shape of the
+ * pictures, and begun anew where that was made up and the source now says what they are. */
+#include "pipeline/live/live_private.h"
+#include "pipeline/base/thread.h"
+
+enum { DESCRIBE_S = 5 }; /* for encoders to be described, before pictures come without that */
+
+static int start_filters(struct halo_live *live, struct halo_error *err)
+{
+    int ret = halo_thread_start(&live->filter_thread, "filter", halo_live_filter_main, live, err);
+    if (ret < 0)
+        return ret;
+    ret = halo_thread_start(&live->collect_thread, "collect", halo_live_collect_main, live, err);
+    if (ret < 0) {
+        halo_queue_abort(live->to_filter);
+        pthread_join(live->filter_thread, NULL);
+        return ret;
+    }
+    live->staged = true;
+    return 0;
+}
+
+static int start_encodings(struct halo_live *live, struct halo_error *err)
+{
+    for (int i = 0; i < live->encodings; i++) {
+        struct halo_live_encoding *e = &live->encoder[i];
+        const int ret = halo_thread_start(&e->thread, "encode", halo_live_encode_main, e, err);
+        if (ret < 0)
+            return ret;
+        e->running = true;
+    }
+    return 0;
+}
+
+void halo_live_end_stages(struct halo_live *live)
+{
+    const struct halo_item end = {.kind = HALO_ITEM_END};
+    if (live->staged) {
+        halo_queue_put(live->to_filter, end);
+        pthread_join(live->filter_thread, NULL);
+        pthread_join(live->collect_thread, NULL);
+    }
+    live->staged = false;
+    for (int i = 0; i < live->encodings; i++)
+        if (live->encoder[i].running)
+            halo_queue_put(live->encoder[i].queue, end);
+    for (int i = 0; i < live->encodings; i++) {
+        if (live->encoder[i].running)
+            pthread_join(live->encoder[i].thread, NULL);
+        live->encoder[i].running = false;
+    }
+}
+
+/* ---- anew ---- */
+
+/* Whether somebody would be cut: in some containers parameters cannot change. Under `forming`. */
+static bool is_bound(struct halo_live *live)
+{
+    if (!live->shape || !live->shape->made_up)
+        return true;
+    for (int i = 0; i < live->encodings; i++)
+        if (live->encoder[i].bound && halo_live_encoding_runs(&live->encoder[i]))
+            return true;
+    return false;
+}
+
+/* The chains that hold, without gates, for the next shape; all pictures are out. Under the lock. */
+static void keep_chains(struct halo_live *live)
+{
+    if (live->next) {
+        live->next->next = live->oldest;
+        live->oldest = live->next;
+        live->next = NULL;
+    }
+    for (struct halo_lineup *l = live->oldest, *next; l; l = next) {
+        next = l->next;
+        struct halo_lineup *older = live->wanted;
+        if (older && older->epoch > l->epoch) {
+            halo_lineup_destroy(l);
+            continue;
+        }
+        live->wanted = l;
+        halo_lineup_destroy(older);
+    }
+    live->oldest = NULL;
+    halo_lineup_strip(live->wanted);
+}
+
+/* Snapshots that are still to be written, in this shape. Under the lock. */
+static bool has_pictures(const struct halo_live *live)
+{
+    for (int i = 0; i < live->snapshots; i++)
+        if (live->snapshot[i].picture)
+            return true;
+    return false;
+}
+
+/* Nothing is left of the shape but the chains, and encodings as they were before they began. */
+static void take_down(struct halo_live *live)
+{
+    pthread_mutex_lock(&live->lock);
+    live->formed = live->shaped = false;
+    live->turning = true; /* what is asked for waits: older pictures may still come out */
+    pthread_mutex_unlock(&live->lock);
+    halo_live_end_stages(live);
+    pthread_mutex_lock(&live->lock);
+    while (live->users || has_pictures(live))
+        pthread_cond_wait(&live->changed, &live->lock);
+    keep_chains(live);
+    halo_output_picture_destroy(live->card);
+    live->card = NULL;
+    for (int i = 0; i < live->encodings; i++) {
+        live->encoder[i].cards = live->cards;
+        live->encoder[i].described = false;
+        live->encoder[i].retry = 0;
+    }
+    halo_live_shape_destroy(live->shape);
+    live->shape = NULL;
+    live->turning = false;
+    pthread_cond_broadcast(&live->changed);
+    pthread_mutex_unlock(&live->lock);
+}
+
+/* ---- with a session ---- */
+
+int halo_live_begin_stages(struct halo_live *live, const struct halo_live_input *in,
+                           bool *ret_fatal, struct halo_error *err)
+{
+    pthread_mutex_lock(&live->forming);
+    if (in && !is_bound(live))
+        take_down(live);
+    const bool needed = !live->shape;
+    int ret = needed ? halo_live_form(live, in, err) : 0;
+    if (ret >= 0 && needed)
+        ret = start_encodings(live, err);
+    if (ret >= 0 && needed)
+        ret = start_filters(live, err);
+    *ret_fatal = ret < 0 && live->shape;
+    pthread_mutex_unlock(&live->forming);
+    return ret;
+}
+
+void halo_live_wait_described(struct halo_live *live)
+{
+    const int64_t until = halo_now_ns() + DESCRIBE_S * INT64_C(1000000000);
+    const struct timespec t = {until / 1000000000, until % 1000000000};
+    pthread_mutex_lock(&live->lock);
+    for (int i = 0; i < live->encodings; i++)
+        while (!live->encoder[i].described && !halo_live_stopped(live) && halo_now_ns() < until)
+            pthread_cond_timedwait(&live->changed, &live->lock, &t);
+    pthread_mutex_unlock(&live->lock);
+}

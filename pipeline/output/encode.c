@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * A video encoder: output pictures in, packets out. */
+#include "pipeline/output/encode.h"
+
+#include <errno.h>
+#include <libavcodec/avcodec.h>
+#include <libavutil/avstring.h>
+#include <libavutil/mem.h>
+#include <libavutil/opt.h>
+#include <libavutil/pixdesc.h>
+#include <string.h>
+
+#include "config/log.h"
+#include "pipeline/base/av.h"
+#include "pipeline/output/container.h"
+#include "pipeline/output/encode_check.h"
+#include "pipeline/output/encode_choose.h"
+#include "pipeline/picture/format.h"
+#include "pipeline/gate/gate.h"
+#include "pipeline/output/nvenc.h"
+
+enum {
+    PENDING = 512, /* pictures inside an encoder: more than any lookahead */
+};
+
+struct timing {
+    int64_t pts, duration; /* encoder's time base */
+};
+
+struct halo_encoder {
+    AVCodecContext *codec;
+    struct halo_encoder_input input;
+    struct SwsContext *convert; /* NULL where the encoder takes the gate's format */
+    int64_t last_pts;
+    int64_t origin;                 /* input's time base */
+    struct timing pending[PENDING]; /* what encoders forget; a ring */
+    unsigned sent, received;
+    bool in_hardware, force_key;
+    bool fills, from_zero; /* no frame may be missing, after the first picture or after 0 */
+    AVFrame *shown;        /* fills: the latest, which stays where frames are missing */
+    char instead[200];
+    unsigned reordered; /* in_hardware: how many pictures a packet may overtake */
+};
+
+/* wished: the encoder would take the pictures as they are. */
+static int open_convert(struct halo_encoder *e, const struct halo_encoder_settings *settings,
+                        bool wished, struct halo_error *err)
+{
+    const bool jpeg = settings->jpeg;
+    const struct halo_encoder_input *in = &e->input;
+    const bool same =
+        halo_format_plain(in->format) == e->codec->pix_fmt || in->format == e->codec->pix_fmt;
+    const bool scaled = in->width != e->codec->width || in->height != e->codec->height;
+    if (in->frames || (same && !scaled))
+        return 0;
+    const bool full = e->codec->color_range == AVCOL_RANGE_JPEG;
+    const bool was_full = jpeg ? halo_encode_is_full(in) : full;
+    const bool from_rgb = halo_format_is_rgb(in->format);
+    const char *from = av_get_pix_fmt_name(in->format);
+    const char *to = av_get_pix_fmt_name(e->codec->pix_fmt);
+    const enum AVColorSpace space = e->codec->colorspace;
+    e->convert = halo_av_scaler(
+        (struct halo_scaler_side){in->width, in->height, in->format, space, from_rgb || was_full},
+        (struct halo_scaler_side){.width = e->codec->width,
+                                  .height = e->codec->height,
+                                  .format = e->codec->pix_fmt,
+                                  .space = space,
+                                  .full_range = full,
+                                  .left = settings->live && !jpeg});
+    if (!e->convert)
+        return halo_fail(err, -ENOTSUP, "stream %d: cannot convert %s to %s", in->stream->index,
+                         from, to);
+    if (!same && !jpeg)
+        halo_log(wished ? HALO_LOG_DEBUG : HALO_LOG_INFO,
+                 "stream %d: filtered %s pictures are converted to %s for %s", in->stream->index,
+                 from, to, e->codec->codec->name);
+    return 0;
+}
+
+/* What FFmpeg's own options cannot say, in the encoder's words. NULL: it has no such option. */
+static const char *own_parameters(const AVCodec *codec, enum AVFieldOrder fields,
+                                  const struct halo_hdr *hdr, char *text, size_t size)
+{
+    const char *option = NULL;
+    *text = 0;
+    if (av_match_name(codec->name, "libx264,libx264rgb")) {
+        option = "x264-params";
+        /* It takes the order from each frame, but writes its own into what players see first. */
+        if (fields == AV_FIELD_BB)
+            av_strlcat(text, "bff=1", size);
+    } else if (!strcmp(codec->name, "libx265")) {
+        option = "x265-params";
+        /* It writes to standard error past FFmpeg's log: an error is one line, and that is ours. */
+        if (halo_log_get_level() < HALO_LOG_DEBUG)
+            av_strlcat(text, "log-level=none", size);
+    } else if (!strcmp(codec->name, "libsvtav1")) {
+        option = "svtav1-params";
+    }
+    halo_hdr_append(hdr, codec, text, size);
+    return *text ? option : NULL;
+}
+
+static int encoder_options(const struct halo_encoder_settings *set, const AVCodecContext *c,
+                           const AVCodec *codec, const struct halo_hdr *hdr, AVDictionary **ret)
+{
+    char text[400];
+    const char *option = own_parameters(codec, c->field_order, hdr, text, sizeof text);
+    const char *pairs[][2] = {{halo_nvenc_is(codec) ? "cq" : "crf", set->crf},
+                              {"preset", set->preset},
+                              {"b", set->bitrate},
+                              {"threads", "auto"},
+                              {option ? option : "", option ? text : NULL}};
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+        if (pairs[i][1] && av_dict_set(ret, pairs[i][0], pairs[i][1], 0) < 0)
+            return -ENOMEM;
+    return set->live ? halo_encode_live_options(c, codec, ret) : 0;
+}
+
+static int fail_refused(const AVCodecContext *c, const AVCodec *codec, int averror,
+                        struct halo_error *err)
+{
+    char why[400];
+    const AVPixFmtDescriptor *d = av_pix_fmt_desc_get(c->pix_fmt);
+    const char *format = av_get_pix_fmt_name(c->pix_fmt);
+    if (c->width & ((1 << d->log2_chroma_w) - 1) || c->height & ((1 << d->log2_chroma_h) - 1))
+        return halo_fail_usage(err,
+                               "the encoder %s takes no odd sizes of %s (%dx%d): -c:v ffv1 or "
+                               "mpeg4 does, or crop or scale IN first",
+                               codec->name, format, c->width, c->height);
+    return halo_fail_usage(
+        err, "the encoder %s refuses these settings (%dx%d, %s): %s; -v debug may say more",
+        codec->name, c->width, c->height, format, halo_av_reason(averror, why, sizeof why));
+}
+
+static int open_codec(struct halo_encoder *e, const AVCodec *codec,
+                      const struct halo_encoder_settings *set, struct halo_error *err)
+{
+    char why[400];
+    AVDictionary *options = NULL;
+    int ret = encoder_options(set, e->codec, codec, &e->input.hdr, &options);
+    if (ret >= 0)
+        ret = avcodec_open2(e->codec, codec, &options); /* forgets the codec on failure */
+    const AVDictionaryEntry *left = av_dict_get(options, "", NULL, AV_DICT_IGNORE_SUFFIX);
+    if (ret >= 0 && left)
+        ret =
+            halo_fail_usage(err, "-%s: the encoder %s has no such option", left->key, codec->name);
+    else if (ret == AVERROR(EINVAL) || ret == AVERROR(ERANGE) || ret == AVERROR_OPTION_NOT_FOUND ||
+             ret == AVERROR_EXTERNAL || ret == AVERROR_INVALIDDATA)
+        ret = fail_refused(e->codec, codec, ret, err);
+    else if (ret < 0)
+        ret = halo_fail(err, halo_av_errno(ret), "the encoder %s does not open: %s", codec->name,
+                        halo_av_reason(ret, why, sizeof why));
+    av_dict_free(&options);
+    return ret;
+}
+
+/* References of the codec's own, freed with it. */
+static int set_device(AVCodecContext *c, const struct halo_encoder_input *input)
+{
+    if (input->device && !(c->hw_device_ctx = av_buffer_ref(input->device)))
+        return -ENOMEM;
+    if (input->frames && !(c->hw_frames_ctx = av_buffer_ref(input->frames)))
+        return -ENOMEM;
+    return 0;
+}
+
+/* Others say it themselves, or cut it. */
+static int check_crf(const AVCodec *codec, const char *crf, struct halo_error *err)
+{
+    struct halo_error inner = {0};
+    if (!crf || strcmp(codec->name, "libx265"))
+        return 0;
+    const int ret = halo_encode_check(codec->name, "crf", crf, &inner);
+    return ret < 0 ? halo_fail_usage(err, "-crf %s", inner.text) : 0;
+}
+
+int halo_encoder_open(struct halo_encoder **ret, const AVCodec *codec,
+                      const struct halo_encoder_settings *settings, const AVOutputFormat *container,
+                      const struct halo_encoder_input *input, struct halo_error *err)
+{
+    struct halo_encoder *e = av_mallocz(sizeof *e);
+    if (!e || !(e->codec = avcodec_alloc_context3(codec))) {
+        av_free(e);
+        return halo_fail(err, -ENOMEM, "out of memory");
+    }
+    e->input = *input;
+    e->last_pts = AV_NOPTS_VALUE;
+    AVCodecContext *c = e->codec;
+    halo_encode_choose(c, codec, container, settings, input);
+    if (container->flags & AVFMT_GLOBALHEADER)
+        c->flags |= AV_CODEC_FLAG_GLOBAL_HEADER;
+    int r = halo_encode_check_preset(codec, settings->preset, err);
+    if (r >= 0)
+        r = check_crf(codec, settings->crf, err);
+    if (r >= 0 && (r = set_device(c, input)) < 0)
+        halo_fail(err, r, "out of memory");
+    if (r >= 0)
+        r = open_codec(e, codec, settings, err);
+    if (r >= 0)
+        r = open_convert(e, settings, halo_encode_takes(container, codec, input->format), err);
+    e->input.device = e->input.frames = NULL;
+    e->in_hardware = halo_nvenc_is(codec);
+    e->from_zero = halo_container_starts(container, codec->id) == HALO_STARTS_NOWHERE;
+    e->fills = !halo_container_skips(container, codec->id) && !settings->live;
+    if (r < 0) {
+        halo_encoder_close(e);
+        return r;
+    }
+    *ret = e;
+    return 0;
+}
+
+void halo_encoder_close(struct halo_encoder *e)
+{
+    if (!e)
+        return;
+    sws_freeContext(e->convert);
+    av_frame_free(&e->shown);
+    avcodec_free_context(&e->codec);
+    av_free(e);
+}
+
+int halo_encoder_describe(const struct halo_encoder *e, AVStream *out)
+{
+    out->time_base = e->codec->time_base;
+    out->avg_frame_rate = e->codec->framerate;
+    out->sample_aspect_ratio = e->codec->sample_aspect_ratio;
+    if (halo_hdr_describe(&e->input.hdr, out) < 0)
+        return -ENOMEM;
+    return avcodec_parameters_from_context(out->codecpar, e->codec) < 0 ? -ENOMEM : 0;
+}
+
+bool halo_encoder_converts(const struct halo_encoder *e)
+{
+    return e->convert;
+}
+
+const char *halo_encoder_instead(const struct halo_encoder *e)
+{
+    return e->instead;
+}
+
+void halo_encoder_set_instead(struct halo_encoder *e, const char *words)
+{
+    snprintf(e->instead, sizeof e->instead, "%s", words);
+}
+
+AVRational halo_encoder_time_base(const struct halo_encoder *e)
+{
+    return e->codec->time_base;
+}
+
+/* A reference to the picture, or its conversion, which the encoder may keep. 0, -ENOMEM or -EIO. */
+static int encoder_frame(struct halo_encoder *e, const AVFrame *picture, AVFrame **ret)
+{
+    AVFrame *frame = e->convert ? av_frame_alloc() : av_frame_clone(picture);
+    if (!frame)
+        return -ENOMEM;
+    frame->format = e->codec->pix_fmt;
+    int r = 0;
+    if (e->convert) {
+        frame->width = e->codec->width;
+        frame->height = e->codec->height;
+        r = av_frame_copy_props(frame, picture) < 0 || av_frame_get_buffer(frame, 0) < 0
+                ? -ENOMEM
+                : halo_av_scale(e->convert, picture, frame);
+    }
+    if (r < 0)
+        av_frame_free(&frame);
+    else
+        *ret = frame;
+    return r;
+}
+
+/* Encoders need times that grow. Where the input's do not (or two fall on one tick of a fixed
+ * rate), the later picture moves by a tick and nothing is lost; but not by more than a frame. */
+static int grow(struct halo_encoder *e, int64_t *pts, struct halo_error *err)
+{
+    static atomic_int said;
+    char clock[32];
+    const int index = e->input.stream->index;
+    const double tick = av_q2d(e->codec->time_base);
+    const double rate = e->input.framerate.num > 0 ? av_q2d(e->input.framerate) : 25;
+    const int64_t wanted = *pts;
+    if (e->last_pts != AV_NOPTS_VALUE && wanted <= e->last_pts)
+        *pts = e->last_pts + 1;
+    e->last_pts = *pts;
+    const double late = (*pts - wanted) * tick;
+    if (late == 0 || late <= 1.5 * FFMAX(tick, 1 / rate)) {
+        if (late > 0 && HALO_ONCE(said))
+            halo_log(HALO_LOG_WARNING,
+                     "stream %d: pictures share a time or go back: moved on by a tick each", index);
+        return 0;
+    }
+    halo_av_clock(wanted * tick, clock, sizeof clock);
+    if (av_cmp_q(e->codec->time_base, e->input.stream->time_base) != 0)
+        return halo_fail(
+            err, -ENOTSUP,
+            "stream %d: at %s a picture would come %.3f s late: the output has a fixed "
+            "rate of %.5g frames a second, and the input more: .mkv and .mp4 with "
+            "libx264 keep any times",
+            index, clock, late, 1 / tick);
+    return halo_fail(err, -EBADMSG, "stream %d: at %s the times of its pictures go back by %.3f s",
+                     index, clock, late);
+}
+
+void halo_encoder_count_from(struct halo_encoder *e, int64_t origin)
+{
+    e->origin = origin;
+}
+
+void halo_encoder_force_key(struct halo_encoder *e)
+{
+    e->force_key = true;
+}
+
+/* What fails in hardware may do at another try. */
+static int fail_codec(const struct halo_encoder *e, int averror, struct halo_error *err)
+{
+    char why[400];
+    const char *name = e->codec->codec->name;
+    halo_av_reason(averror, why, sizeof why);
+    if (e->in_hardware)
+        return halo_fail_device(err, "the encoder %s failed: %s", name, why);
+    return halo_fail(err, halo_av_errno(averror), "the encoder %s failed: %s", name, why);
+}
+
+/* When a picture is due of which none may be missing before it; own: its own time. */
+static int64_t next_time(const struct halo_encoder *e, int64_t own)
+{
+    if (!e->fills || (e->last_pts == AV_NOPTS_VALUE && !e->from_zero))
+        return own;
+    return FFMIN(own, e->last_pts == AV_NOPTS_VALUE ? 0 : e->last_pts + 1);
+}
+
+/* *ret: the picture; where one is missing before it, what was shown last. */
+static int choose_frame(struct halo_encoder *e, const AVFrame *picture, bool missing, AVFrame **ret)
+{
+    if (missing && e->shown)
+        return (*ret = av_frame_clone(e->shown)) ? 0 : -ENOMEM;
+    const int r = encoder_frame(e, picture, ret);
+    if (r < 0 || !e->fills)
+        return r;
+    av_frame_free(&e->shown);
+    e->shown = av_frame_clone(*ret);
+    return e->shown ? 0 : -ENOMEM;
+}
+
+/* 1: frame goes before the picture, which is still to come; 0: it is the picture; -errno. */
+static int prepare(struct halo_encoder *e, const AVFrame *picture, AVFrame **ret,
+                   struct halo_error *err)
+{
+    const AVRational from = e->input.stream->time_base, to = e->codec->time_base;
+    const int64_t own = av_rescale_q(picture->pts - e->origin, from, to);
+    int64_t pts = next_time(e, own);
+    const bool missing = pts < own;
+    int r = choose_frame(e, picture, missing, ret);
+    if (r < 0)
+        return halo_fail(err, r, "a picture cannot be converted to %s for the encoder: %s",
+                         av_get_pix_fmt_name(e->codec->pix_fmt), strerror(-r));
+    r = grow(e, &pts, err);
+    AVFrame *frame = *ret;
+    frame->pts = pts;
+    frame->pict_type = e->force_key ? AV_PICTURE_TYPE_I : AV_PICTURE_TYPE_NONE;
+    e->force_key = false;
+    frame->color_range = e->codec->color_range;
+    e->pending[e->sent++ % PENDING] =
+        (struct timing){pts, missing ? 1 : av_rescale_q(picture->pkt_duration, from, to)};
+    return r < 0 ? r : missing;
+}
+
+int halo_encoder_send(struct halo_encoder *e, const struct halo_output_picture *picture,
+                      struct halo_error *err)
+{
+    AVFrame *frame = NULL;
+    const int more = picture ? prepare(e, halo_output_picture_frame(picture), &frame, err) : 0;
+    const int r = more < 0 ? 0 : avcodec_send_frame(e->codec, frame);
+    av_frame_free(&frame);
+    return r >= 0 || r == AVERROR_EOF ? more : fail_codec(e, r, err);
+}
+
+/* FFmpeg's NVENC takes a tick for a picture when it counts back from the first time to decode, and
+ * ours are finer: where pictures overtake others, packets would have to be shown before that time.
+ * So each is decoded when the picture so many places before it is shown. */
+static void set_decoding_time(struct halo_encoder *e, AVPacket *pkt)
+{
+    const unsigned at = e->received++;
+    const int64_t first = e->pending[0].pts; /* still, while the first packets come */
+    const AVRational tb = e->codec->time_base;
+    const AVRational rate = e->input.framerate.num > 0 ? e->input.framerate : (AVRational){25, 1};
+    if (at == 0)
+        e->reordered = (unsigned)av_clip64((first - pkt->dts) / tb.num, 0, PENDING / 2);
+    if (at >= e->reordered)
+        pkt->dts = e->pending[(at - e->reordered) % PENDING].pts;
+    else
+        pkt->dts = first - (e->reordered - at) * FFMAX(1, av_rescale_q(1, av_inv_q(rate), tb));
+}
+
+int halo_encoder_receive(struct halo_encoder *e, AVPacket *pkt, struct halo_error *err)
+{
+    const int r = avcodec_receive_packet(e->codec, pkt);
+    if (r == AVERROR(EAGAIN) || r == AVERROR_EOF)
+        return 0;
+    if (r < 0)
+        return fail_codec(e, r, err);
+    if (e->in_hardware)
+        set_decoding_time(e, pkt);
+    for (int i = 0; i < PENDING; i++)
+        if (e->pending[i].pts == pkt->pts && e->pending[i].duration > 0)
+            pkt->duration = e->pending[i].duration;
+    return 1;
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Settings against tables of options (encode_check.h). */
+#include "pipeline/output/encode_check.h"
+
+#include <errno.h>
+#include <libavutil/avstring.h>
+#include <libavutil/eval.h>
+#include <libavutil/opt.h>
+#include <libavutil/pixdesc.h>
+#include <string.h>
+
+#include "config/option.h"
+#include "pipeline/base/av.h"
+#include "pipeline/output/encode_choose.h"
+#include "pipeline/output/nvenc.h"
+
+enum { MOST_WORDS = 128, X26X_CRF = 51 };
+
+/* What FFmpeg calls it. */
+static const char *option_of(const AVCodec *codec, const char *key)
+{
+    if (!strcmp(key, "bitrate"))
+        return "b";
+    return !strcmp(key, "crf") && halo_nvenc_is(codec) ? "cq" : key;
+}
+
+static bool is_x26x(const AVCodec *codec)
+{
+    return av_match_name(codec->name, "libx264,libx264rgb,libx265");
+}
+
+/* FFmpeg lets any number through to x264, which cuts it, and to x265, which does not start. */
+static int check_number(const AVCodec *codec, const AVOption *o, const char *key, const char *value,
+                        double number, struct halo_error *err)
+{
+    const bool crf = !strcmp(key, "crf");
+    const double least = crf && o->min < 0 ? 0 : o->min; /* -1 means none: the key is left out */
+    const double most = crf && is_x26x(codec) ? X26X_CRF : o->max;
+    if (number >= least && number <= most)
+        return 0;
+    return halo_fail_usage(err, "%s: the encoder %s takes %g to %g", value, codec->name, least,
+                           most);
+}
+
+/* Names that the option has for its numbers. */
+static int check_word(AVCodecContext *c, const AVOption *o, const char *key, const char *value,
+                      struct halo_error *err)
+{
+    const char *names[MOST_WORDS];
+    size_t count = 0;
+    const AVOption *at = NULL;
+    while (c->priv_data && (at = av_opt_next(c->priv_data, at)) && count < MOST_WORDS)
+        if (at->type == AV_OPT_TYPE_CONST && at->unit && o->unit && !strcmp(at->unit, o->unit))
+            names[count++] = at->name;
+    for (size_t i = 0; i < count; i++)
+        if (!strcmp(names[i], value))
+            return 0;
+    char near[HALO_NEAREST_WORDS];
+    return halo_fail_usage(err, "%s: the encoder %s has no such %s%s", value, c->codec->name, key,
+                           halo_nearest_words(near, value, names, count));
+}
+
+static int check_preset(const AVCodec *codec, const char *value, struct halo_error *err)
+{
+    char near[HALO_NEAREST_WORDS];
+    if (halo_encode_knows_preset(codec, value, near))
+        return 0;
+    return halo_fail_usage(err, "%s: the encoder %s has no such preset%s", value, codec->name,
+                           near);
+}
+
+static int check(AVCodecContext *c, const char *key, const char *value, struct halo_error *err)
+{
+    const AVCodec *codec = c->codec;
+    const AVOption *o = av_opt_find(c, option_of(codec, key), NULL, 0, AV_OPT_SEARCH_CHILDREN);
+    if (!o)
+        return halo_fail_usage(err, "the encoder %s has no %s", codec->name, key);
+    if (o->type == AV_OPT_TYPE_STRING)
+        return check_preset(codec, value, err);
+    char *end;
+    const double number = av_strtod(value, &end);
+    if (*value && !*end)
+        return check_number(codec, o, key, value, number, err);
+    if (halo_nvenc_is(codec) && halo_nvenc_maps_preset(value))
+        return 0;
+    return check_word(c, o, key, value, err);
+}
+
+int halo_encode_check(const char *name, const char *key, const char *value, struct halo_error *err)
+{
+    struct halo_error unknown = {0};
+    const AVCodec *codec = halo_av_find_encoder("", name, AVMEDIA_TYPE_VIDEO, &unknown);
+    if (!codec)
+        return 0;
+    AVCodecContext *c = avcodec_alloc_context3(codec);
+    if (!c)
+        return halo_fail(err, -ENOMEM, "out of memory");
+    const int ret = check(c, key, value, err);
+    avcodec_free_context(&c);
+    return ret;
+}
+
+/* Of encoders in devices other than NVENC, which takes pictures from the host, too. */
+static bool takes_no_pictures(const AVCodec *codec)
+{
+    const enum AVPixelFormat *at = codec->pix_fmts;
+    if (codec->type != AVMEDIA_TYPE_VIDEO || !at)
+        return false;
+    for (; *at != AV_PIX_FMT_NONE; at++)
+        if (!(av_pix_fmt_desc_get(*at)->flags & AV_PIX_FMT_FLAG_HWACCEL))
+            return false;
+    return true;
+}
+
+int halo_encode_check_codec(const AVCodec *codec, struct halo_error *err)
+{
+    if (takes_no_pictures(codec))
+        return halo_fail_usage(err, "%s: takes pictures of another device's memory alone",
+                               codec->name);
+    if (codec->capabilities & AV_CODEC_CAP_EXPERIMENTAL)
+        return halo_fail_usage(err, "%s: is experimental, and FFmpeg does not open it",
+                               codec->name);
+    return 0;
+}

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * NVENC, or the software encoder of the same codec (nvenc.h). */
+#include "pipeline/output/nvenc.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "config/log.h"
+#include "pipeline/base/av.h"
+#include "pipeline/picture/hw_device.h"
+
+/* What is known of a codec. */
+static const struct codec {
+    enum AVCodecID id;
+    const char *software;
+    const char *quality; /* where neither -crf nor -b:v is given: FFmpeg's 2 Mbit/s suit no size */
+} codecs[] = {
+    {AV_CODEC_ID_H264, "libx264", "23"},
+    {AV_CODEC_ID_HEVC, "libx265", "28"},
+    {AV_CODEC_ID_AV1, "libsvtav1", "30"},
+};
+
+/* FFmpeg's words, in its error and in the line that it logged, and ours. Sessions beyond the limit
+ * are "out of memory" or a wrong key there, by the driver's age. */
+static const struct reason {
+    const char *words, *more;
+    const char *ours;
+} reasons[] = {
+    {"no encode device", "", "no NVENC on this GPU"},
+    {"unsupported device", "", "no NVENC on this GPU"},
+    {"out of memory (10)", "", HALO_NVENC_NO_SESSION},
+    {"incompatible client key", "", HALO_NVENC_NO_SESSION},
+    {"invalid version", "", "driver too old"},
+    {"Operation not permitted", "minimum required Nvidia", "the driver has no NVENC library"},
+    {"minimum required Nvidia driver", "", "driver too old"},
+    {"required NVENC features", "", "this GPU's NVENC has no such codec, size or pixel format"},
+    {"InitializeEncoder failed", "", "this GPU's NVENC refuses this size or these options"},
+};
+
+/* Presets that mean about the same. NULL: nothing does. */
+static const struct preset {
+    const char *nvenc, *x26x, *svtav1;
+} presets[] = {
+    {"p1", "superfast", "12"}, {"p2", "veryfast", "11"},  {"p3", "faster", "10"},
+    {"fast", "fast", "10"},    {"medium", "medium", "8"}, {"p4", "medium", "8"},
+    {"slow", "slow", "6"},     {"p5", "slow", "6"},       {"p6", "slower", "5"},
+    {"p7", "veryslow", "4"},   {"p1", "ultrafast", "13"}, {"p7", "placebo", "3"},
+    {"default", NULL, NULL},   {"hp", NULL, NULL},        {"hq", NULL, NULL},
+    {"bd", NULL, NULL},        {"ll", NULL, NULL},        {"llhq", NULL, NULL},
+    {"llhp", NULL, NULL},      {"lossless", NULL, NULL},  {"losslesshp", NULL, NULL},
+};
+
+bool halo_nvenc_is(const AVCodec *codec)
+{
+    return codec->wrapper_name && !strcmp(codec->wrapper_name, "nvenc");
+}
+
+/* The part of FFmpeg's line that says something, or the whole text. */
+static void quote(const char *text, char *ret, size_t size)
+{
+    const char *line = strstr(text, "nvenc: ");
+    const char *from = line ? line + strlen("nvenc: ") : text;
+    const char *to = line ? strrchr(from, ')') : NULL;
+    snprintf(ret, size, "%.*s", (int)(to ? to - from : (ptrdiff_t)strlen(from)), from);
+}
+
+/* Why not, in few words. False: what was asked for cannot be, NVENC or not. */
+static bool find_reason(const struct halo_error *err, char *ret, size_t size)
+{
+    char version[32];
+    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++) {
+        if (!strstr(err->text, reasons[i].words) || !strstr(err->text, reasons[i].more))
+            continue;
+        const char *wanted = strstr(err->text, "driver for nvenc is ");
+        if (wanted && !*reasons[i].more &&
+            sscanf(wanted, "driver for nvenc is %31[0-9.]", version) == 1)
+            snprintf(ret, size, "%s: %s or newer is needed", reasons[i].ours, version);
+        else
+            snprintf(ret, size, "%s", reasons[i].ours);
+        return true;
+    }
+    quote(err->text, ret, size);
+    return !err->usage;
+}
+
+static const struct codec *find_codec(enum AVCodecID id)
+{
+    for (size_t i = 0; i < sizeof codecs / sizeof *codecs; i++)
+        if (codecs[i].id == id)
+            return &codecs[i];
+    return NULL;
+}
+
+static const char *preset_for_nvenc(const char *name)
+{
+    for (size_t i = 0; i < sizeof presets / sizeof *presets; i++)
+        if (presets[i].x26x && !strcmp(name, presets[i].x26x))
+            return presets[i].nvenc;
+    return name;
+}
+
+bool halo_nvenc_maps_preset(const char *name)
+{
+    return preset_for_nvenc(name) != name;
+}
+
+/* NULL: the encoder has nothing like it. */
+static const char *preset_for_software(const char *name, enum AVCodecID id)
+{
+    const bool svtav1 = id == AV_CODEC_ID_AV1;
+    for (size_t i = 0; i < sizeof presets / sizeof *presets; i++)
+        if (!strcmp(name, presets[i].nvenc) ||
+            (svtav1 && presets[i].x26x && !strcmp(name, presets[i].x26x)))
+            return svtav1 ? presets[i].svtav1 : presets[i].x26x;
+    return name;
+}
+
+/* The same wishes in NVENC's words. Its quality 0 means none, and it has no lossless one there. */
+static struct halo_encoder_settings settings_for_nvenc(const AVCodec *codec,
+                                                       const struct halo_encoder_settings *settings)
+{
+    const struct codec *known = find_codec(codec->id);
+    struct halo_encoder_settings ret = *settings;
+    if (!ret.crf && !ret.bitrate && known)
+        ret.crf = known->quality;
+    if (ret.crf && !strcmp(ret.crf, "0"))
+        ret.crf = "1";
+    if (ret.preset)
+        ret.preset = preset_for_nvenc(ret.preset);
+    return ret;
+}
+
+static void say_changes(const AVCodec *codec, const struct halo_encoder_input *in,
+                        const struct halo_encoder_settings *was,
+                        const struct halo_encoder_settings *is)
+{
+    if (was->crf && strcmp(was->crf, is->crf) != 0)
+        halo_log(HALO_LOG_WARNING, "%s: -crf 0 becomes 1, which is not lossless", codec->name);
+    if (was->preset && strcmp(was->preset, is->preset) != 0)
+        halo_log(HALO_LOG_INFO, "%s: -preset %s becomes %s", codec->name, was->preset, is->preset);
+    halo_log(HALO_LOG_DEBUG, "stream %d: %s takes its pictures from %s memory", in->stream->index,
+             codec->name, in->frames ? "the GPU's" : "the host's");
+}
+
+static int open_hardware(struct halo_encoder **ret, const AVCodec *codec, struct halo_gate *gate,
+                         const struct halo_encoder_settings *settings,
+                         const AVOutputFormat *container, const struct halo_encoder_input *input,
+                         struct halo_error *err)
+{
+    const struct halo_encoder_settings own = settings_for_nvenc(codec, settings);
+    struct halo_encoder_input in = *input;
+    char old[400];
+    in.device = halo_hw_device_get(in.gpu, err);
+    if (!in.device)
+        return err->code;
+    if (!gate || halo_gate_set_device(gate, in.device, &in.frames) < 0)
+        in.frames = NULL;
+    halo_av_reason(0, old, sizeof old); /* a line from before would pass for the reason */
+    int r = halo_encoder_open(ret, codec, &own, container, &in, err);
+    if (r >= 0)
+        say_changes(codec, &in, settings, &own);
+    else if (in.frames && halo_gate_set_device(gate, NULL, NULL) < 0)
+        r = -ENOMEM;
+    av_buffer_unref(&in.device);
+    return r;
+}
+
+static int open_software(struct halo_encoder **ret, const AVCodec *codec, const char *why,
+                         const struct halo_encoder_settings *settings,
+                         const AVOutputFormat *container, const struct halo_encoder_input *input,
+                         struct halo_error *err)
+{
+    const struct codec *known = find_codec(codec->id);
+    const AVCodec *software = known ? avcodec_find_encoder_by_name(known->software) : NULL;
+    const int stream = input->stream->index;
+    if (!software)
+        return halo_fail(err, -ENODEV,
+                         "stream %d: %s cannot be used (%s), and this FFmpeg has no %s", stream,
+                         codec->name, why, known ? known->software : "encoder in its place");
+    struct halo_encoder_settings own = *settings;
+    const char *was = settings->preset;
+    if (was)
+        own.preset = preset_for_software(was, codec->id);
+    const bool changed = was && (!own.preset || strcmp(own.preset, was) != 0);
+    halo_log(HALO_LOG_WARNING, "stream %d: %s cannot be used (%s): %s encodes in its place%s%s%s%s",
+             stream, codec->name, why, software->name,
+             !changed     ? ""
+             : own.preset ? ", with -preset "
+                          : ", without -preset ",
+             !changed     ? ""
+             : own.preset ? own.preset
+                          : was,
+             changed && own.preset ? " for " : "", changed && own.preset ? was : "");
+    char words[200];
+    snprintf(words, sizeof words, "%s encodes in the place of %s: %.120s", software->name,
+             codec->name, why);
+    const int r = halo_encoder_open(ret, software, &own, container, input, err);
+    if (r >= 0)
+        halo_encoder_set_instead(*ret, words);
+    return r;
+}
+
+int halo_nvenc_open(struct halo_encoder **ret, const AVCodec *codec, struct halo_gate *gate,
+                    const struct halo_encoder_settings *settings, const AVOutputFormat *container,
+                    const struct halo_encoder_input *input, struct halo_error *err)
+{
+    char why[400];
+    struct halo_error inner = {0};
+    const int r = open_hardware(ret, codec, gate, settings, container, input, &inner);
+    if (r >= 0)
+        return r;
+    if (!find_reason(&inner, why, sizeof why)) {
+        *err = inner;
+        return r;
+    }
+    return open_software(ret, codec, why, settings, container, input, err);
+}

@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Outputs: the queue, the thread, and what becomes of failures (output.h).
+ *
+ *   caller --begin, packets--> queue --> thread: closed --key frame--> open --> cut, close
+ *                                          ^------ pause <-- failure --/
+ *
+ * Everything that can wait does so on the thread. */
+#include "pipeline/output/output.h"
+
+#include <errno.h>
+#include <libavutil/avstring.h>
+#include <libavutil/mem.h>
+#include <libavutil/time.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "config/log.h"
+#include "pipeline/output/output_place.h"
+#include "pipeline/output/output_queue.h"
+
+enum {
+    US = 1000000,
+    PATIENCE_US = 4 * US, /* in which the thread ends what it does when it is asked to */
+    DESTROY_US = 5 * US,  /* in which it has ended, or is left alone */
+    WRITES_US = 1 * US,   /* of writing after a failure, until the state says so */
+    WELL_US = 5 * US,     /* ..., until the failure is over, and the next one is news */
+};
+
+struct halo_output {
+    struct halo_place *place;
+    char *name;
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    /* Under the lock: */
+    struct halo_output_queue queue;
+    bool on, stop, ended, left;
+    void (*finished)(void *arg, const char *path);
+    void *finished_arg;
+    struct halo_output_stats stats;
+    /* The thread's: */
+    struct halo_begin_copy begin;
+    bool begun, open, keyed; /* keyed: what is open has seen the key frame that it needs */
+    int pause_s;             /* 0: all is well */
+    int64_t again_at;
+    int64_t well_since; /* 0: nothing was written since a failure */
+    int64_t said_dropped;
+    int said_code;
+};
+
+/* ---- the thread ---- */
+
+static void set_state(struct halo_output *o, enum halo_output_state state, const char *why)
+{
+    pthread_mutex_lock(&o->lock);
+    o->stats.state = state;
+    if (why)
+        av_strlcpy(o->stats.why, why, sizeof o->stats.why);
+    av_strlcpy(o->stats.path, o->open ? o->place->ops->where(o->place) : "", sizeof o->stats.path);
+    pthread_mutex_unlock(&o->lock);
+}
+
+static int64_t count(struct halo_output *o, int64_t packets, int64_t bytes, int64_t dropped)
+{
+    pthread_mutex_lock(&o->lock);
+    o->stats.packets += packets;
+    o->stats.bytes += bytes;
+    o->stats.dropped += o->on ? dropped : 0;
+    const int64_t all = o->stats.dropped;
+    pthread_mutex_unlock(&o->lock);
+    return all;
+}
+
+/* Said once, until all has been well for a while: what else happens meanwhile is in the stats. */
+static void say_failure(struct halo_output *o, const struct halo_error *err)
+{
+    o->pause_s = FFMIN(o->pause_s ? 2 * o->pause_s : 1, o->place->ops->most_pause_s);
+    o->again_at = av_gettime_relative() + o->pause_s * (int64_t)US;
+    o->well_since = 0;
+    pthread_mutex_lock(&o->lock);
+    o->stats.failures++;
+    const int64_t dropped = o->stats.dropped;
+    pthread_mutex_unlock(&o->lock);
+    set_state(o, HALO_OUTPUT_FAILED, err->text);
+    if (!o->said_code) {
+        halo_log(HALO_LOG_WARNING, "stream %s: %s; this output drops until it can go on", o->name,
+                 err->text);
+        o->said_dropped = dropped;
+    }
+    o->said_code = err->code;
+}
+
+static void say_well(struct halo_output *o)
+{
+    o->pause_s = 0;
+    if (!o->said_code)
+        return;
+    o->said_code = 0;
+    halo_log(HALO_LOG_INFO, "stream %s: %s: goes on; %lld packets were dropped", o->name,
+             o->place->ops->where(o->place), (long long)(count(o, 0, 0, 0) - o->said_dropped));
+    set_state(o, HALO_OUTPUT_WRITING, "");
+}
+
+/* cause NULL: all went well so far. */
+static void close_place(struct halo_output *o, const struct halo_error *cause)
+{
+    struct halo_error err = {0};
+    if (!o->open)
+        return;
+    o->place->ops->close(o->place, &err);
+    o->open = o->keyed = false;
+    const struct halo_error *worst = cause ? cause : &err;
+    if (worst->code)
+        say_failure(o, worst);
+    else
+        set_state(o, HALO_OUTPUT_IDLE, NULL);
+}
+
+/* What waited while the other side was being found is old: on from the newest key frame. */
+static bool is_stale(struct halo_output *o)
+{
+    pthread_mutex_lock(&o->lock);
+    const int dropped = halo_output_queue_leave_out(&o->queue);
+    o->stats.dropped += dropped;
+    pthread_mutex_unlock(&o->lock);
+    return dropped > 0;
+}
+
+static bool open_place(struct halo_output *o)
+{
+    struct halo_error err = {0};
+    const struct halo_live_begin begin = halo_begin_view(&o->begin);
+    if (o->place->ops->open(o->place, &begin, &err) < 0) {
+        if (!atomic_load(&o->place->stop_by))
+            say_failure(o, &err);
+        return false;
+    }
+    o->open = true;
+    pthread_mutex_lock(&o->lock);
+    o->stats.segments++;
+    pthread_mutex_unlock(&o->lock);
+    if (o->said_code) /* a full disk lets files be opened, and fails again when they grow */
+        set_state(o, HALO_OUTPUT_FAILED, NULL);
+    else
+        set_state(o, HALO_OUTPUT_WRITING, "");
+    o->keyed = !o->place->ops->live || !is_stale(o);
+    return o->keyed;
+}
+
+static bool is_ready(struct halo_output *o, const AVPacket *pkt)
+{
+    const struct halo_place_ops *ops = o->place->ops;
+    if (o->open && halo_output_is_key(pkt) && ops->is_over && ops->is_over(o->place, pkt))
+        close_place(o, NULL);
+    if (o->open)
+        return true;
+    return o->begun && halo_output_is_key(pkt) &&
+           (!o->pause_s || av_gettime_relative() >= o->again_at) && open_place(o);
+}
+
+static void write_packet(struct halo_output *o, const AVPacket *pkt)
+{
+    struct halo_error err = {0};
+    if (!is_ready(o, pkt) || (!o->keyed && !halo_output_is_key(pkt))) {
+        count(o, 0, 0, o->pause_s || pkt->stream_index == 0);
+        return;
+    }
+    o->keyed = true;
+    if (o->place->ops->write(o->place, pkt, &err) < 0) {
+        count(o, 0, 0, 1);
+        close_place(o, &err);
+        return;
+    }
+    count(o, 1, pkt->size, 0);
+    if (!o->pause_s)
+        return;
+    const int64_t now = av_gettime_relative();
+    if (!o->well_since)
+        o->well_since = now;
+    if (now - o->well_since > WRITES_US && o->stats.state == HALO_OUTPUT_FAILED)
+        set_state(o, HALO_OUTPUT_WRITING, "");
+    if (now - o->well_since > WELL_US)
+        say_well(o);
+}
+
+static void take_begin(struct halo_output *o, struct halo_begin_copy *begin)
+{
+    if (!o->begun || !halo_begin_is_same(o->begin.video, begin->video) ||
+        !halo_begin_is_same(o->begin.audio, begin->audio))
+        close_place(o, NULL);
+    FFSWAP(struct halo_begin_copy, o->begin, *begin);
+    o->begun = true;
+    o->keyed = false;
+}
+
+/* The next item, or NULL: the output was switched off, or it is over. */
+static struct halo_output_item *wait_for_item(struct halo_output *o, bool *ret_on, bool *ret_over)
+{
+    pthread_mutex_lock(&o->lock);
+    while (!o->queue.head && !o->stop && (o->on || !o->open))
+        pthread_cond_wait(&o->changed, &o->lock);
+    const bool late = o->stop && av_gettime_relative() > atomic_load(&o->place->stop_by);
+    struct halo_output_item *item = late ? NULL : halo_output_queue_take(&o->queue);
+    *ret_on = o->on;
+    *ret_over = !item && o->stop;
+    pthread_mutex_unlock(&o->lock);
+    return item;
+}
+
+static void free_output(struct halo_output *o)
+{
+    halo_output_queue_finish(&o->queue);
+    halo_begin_copy_finish(&o->begin);
+    if (o->place)
+        o->place->ops->destroy(o->place);
+    pthread_cond_destroy(&o->changed);
+    pthread_mutex_destroy(&o->lock);
+    av_free(o->name);
+    av_free(o);
+}
+
+static void *run(void *arg)
+{
+    struct halo_output *o = arg;
+    bool on = true, over = false;
+    halo_log_set_stream(o->name);
+    while (!over) {
+        struct halo_output_item *item = wait_for_item(o, &on, &over);
+        if (item && !item->pkt)
+            take_begin(o, &item->begin);
+        else if (item && on)
+            write_packet(o, item->pkt);
+        halo_output_item_free(item);
+        if (!on) {
+            close_place(o, NULL);
+            o->pause_s = o->said_code = 0;
+            set_state(o, HALO_OUTPUT_IDLE, "");
+        }
+    }
+    close_place(o, NULL);
+    pthread_mutex_lock(&o->lock);
+    o->ended = true;
+    const bool left = o->left;
+    pthread_cond_broadcast(&o->changed);
+    pthread_mutex_unlock(&o->lock);
+    if (left)
+        free_output(o);
+    return NULL;
+}
+
+/* ---- the caller ---- */
+
+static int create_place(struct halo_output *o, const struct halo_output_settings *settings,
+                        struct halo_error *err)
+{
+    if (!settings->target)
+        return halo_fail_usage(err, "an output without a target");
+    switch (settings->kind) {
+    case HALO_OUTPUT_FILE:
+        return halo_place_file_create(&o->place, settings, err);
+    case HALO_OUTPUT_URL:
+        return halo_place_url_create(&o->place, o->name, settings, err);
+    default:
+        return halo_fail_usage(err, "%s: is neither a file nor an URL", settings->target);
+    }
+}
+
+/* Signals are other threads' business; a file that may not grow is an error of its write. */
+static int start_thread(struct halo_output *o)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const int r = pthread_create(&o->thread, NULL, run, o);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return -r;
+}
+
+int halo_output_create(struct halo_output **ret, const char *name,
+                       const struct halo_output_settings *settings, struct halo_error *err)
+{
+    struct halo_output *o = av_mallocz(sizeof *o);
+    if (!o)
+        return halo_fail(err, -ENOMEM, "out of memory");
+    pthread_condattr_t attr;
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_mutex_init(&o->lock, NULL);
+    pthread_cond_init(&o->changed, &attr);
+    pthread_condattr_destroy(&attr);
+    o->on = o->queue.waiting = true;
+    o->name = av_strdup(name);
+    int r = o->name ? create_place(o, settings, err) : halo_fail(err, -ENOMEM, "out of memory");
+    if (r >= 0) {
+        r = start_thread(o);
+        if (r < 0)
+            halo_fail(err, r, "%s: no thread for an output: %s", name, strerror(-r));
+    }
+    if (r < 0) {
+        free_output(o);
+        return r;
+    }
+    *ret = o;
+    return 0;
+}
+
+static void tell_finished(struct halo_output *o, const char *path)
+{
+    pthread_mutex_lock(&o->lock);
+    if (!o->left)
+        o->finished(o->finished_arg, path);
+    pthread_mutex_unlock(&o->lock);
+}
+
+void halo_output_listen(struct halo_output *o, void (*finished)(void *arg, const char *path),
+                        void *arg)
+{
+    o->finished = finished;
+    o->finished_arg = arg;
+    o->place->output = o;
+    o->place->finished = tell_finished;
+}
+
+int halo_output_begin(struct halo_output *o, const struct halo_live_begin *begin)
+{
+    pthread_mutex_lock(&o->lock);
+    const int r = halo_output_queue_begin(&o->queue, begin);
+    pthread_cond_broadcast(&o->changed);
+    pthread_mutex_unlock(&o->lock);
+    return r;
+}
+
+void halo_output_packet(struct halo_output *o, const AVPacket *pkt)
+{
+    if (pkt->stream_index < 0 || pkt->stream_index > 1)
+        return;
+    pthread_mutex_lock(&o->lock);
+    if (halo_output_queue_put(&o->queue, pkt))
+        pthread_cond_broadcast(&o->changed);
+    else
+        o->stats.dropped += o->on;
+    pthread_mutex_unlock(&o->lock);
+}
+
+void halo_output_switch(struct halo_output *o, bool on)
+{
+    pthread_mutex_lock(&o->lock);
+    o->on = on;
+    pthread_cond_broadcast(&o->changed);
+    pthread_mutex_unlock(&o->lock);
+}
+
+void halo_output_stats(struct halo_output *o, struct halo_output_stats *ret)
+{
+    pthread_mutex_lock(&o->lock);
+    *ret = o->stats;
+    pthread_mutex_unlock(&o->lock);
+}
+
+void halo_output_destroy(struct halo_output *o)
+{
+    if (!o)
+        return;
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += DESTROY_US / US;
+    pthread_mutex_lock(&o->lock);
+    atomic_store(&o->place->stop_by, av_gettime_relative() + PATIENCE_US);
+    o->stop = true;
+    pthread_cond_broadcast(&o->changed);
+    int r = 0;
+    while (!o->ended && !r)
+        r = pthread_cond_timedwait(&o->changed, &o->lock, &until);
+    const bool ended = o->ended;
+    o->left = !ended;
+    pthread_t thread = o->thread;
+    if (!ended)
+        pthread_detach(thread);
+    pthread_mutex_unlock(&o->lock);
+    if (!ended)
+        return; /* it waits for a disk or a name server, and frees what it has when it can */
+    pthread_join(thread, NULL);
+    free_output(o);
+}

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Outputs to files, in segments. All containers begin at time 0 in each segment, and hold what was
+ * written when the process dies, but for the last group of pictures.
+ *
+ * Writing is our own, on a descriptor: so the error is known by its number, the file can be synced,
+ * and what a full disk cut off is taken back to where the muxer had last written all that it began:
+ * a cluster, a fragment, a packet, for what it writes for one packet ends with one of these. */
+#include <errno.h>
+#include <fcntl.h>
+#include <libavformat/avformat.h>
+#include <libavutil/avstring.h>
+#include <libavutil/mem.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "config/beside.h"
+#include "config/log.h"
+#include "pipeline/base/av.h"
+#include "pipeline/output/container.h"
+#include "pipeline/output/output_mux.h"
+#include "pipeline/output/output_names.h"
+#include "pipeline/output/output_place.h"
+
+enum {
+    BUFFER = 65536,
+    SLACK_US = 10000, /* by which a key frame may come before its second is over */
+};
+
+struct file_place {
+    struct halo_place place;
+    char *pattern;
+    double segment_time;
+    int64_t keep_size;
+    const AVOutputFormat *container;
+    /* Of the present segment: */
+    struct halo_mux mux;
+    AVIOContext *pb;
+    int fd, error;     /* errno of the first write that failed */
+    int64_t at, whole; /* whole: bytes up to which the muxer had written all of something */
+    int64_t header;    /* bytes without a picture */
+    int64_t start;     /* dts of its first key frame */
+    bool begun;
+    char path[PATH_MAX];
+};
+
+/* FFmpeg 7 gives const bytes. */
+#if LIBAVFORMAT_VERSION_MAJOR < 61
+typedef uint8_t written_byte;
+#else
+typedef const uint8_t written_byte;
+#endif
+
+static int write_bytes(void *opaque, written_byte *bytes, int size)
+{
+    struct file_place *f = opaque;
+    if (f->error)
+        return AVERROR(f->error);
+    for (int done = 0; done < size;) {
+        const ssize_t n = write(f->fd, bytes + done, size - done);
+        if (n < 0 && errno != EINTR) {
+            f->error = errno;
+            return AVERROR(f->error);
+        }
+        done += n > 0 ? (int)n : 0;
+        f->at += n > 0 ? n : 0;
+    }
+    return size;
+}
+
+static int64_t seek(void *opaque, int64_t to, int whence)
+{
+    struct file_place *f = opaque;
+    struct stat st;
+    if (whence & AVSEEK_SIZE)
+        return fstat(f->fd, &st) < 0 ? AVERROR(errno) : st.st_size;
+    const int64_t at = lseek(f->fd, to, whence & ~AVSEEK_FORCE);
+    if (at < 0)
+        return AVERROR(errno);
+    f->at = at;
+    return at;
+}
+
+static void free_pb(struct file_place *f)
+{
+    if (f->pb)
+        av_freep(&f->pb->buffer);
+    avio_context_free(&f->pb);
+}
+
+static int make_pb(struct file_place *f)
+{
+    uint8_t *buffer = av_malloc(BUFFER);
+    f->pb = buffer ? avio_alloc_context(buffer, BUFFER, 1, f, NULL, write_bytes, seek) : NULL;
+    if (!f->pb) {
+        av_free(buffer);
+        return -ENOMEM;
+    }
+    return 0;
+}
+
+/* Nothing of a segment without a picture is left. Where the end cannot be cut off (a file system
+ * may need room for that, too) players have to bear it: what comes before is good. */
+static void take_back(struct file_place *f)
+{
+    if (f->whole <= f->header)
+        unlink(f->path);
+    else
+        (void)!ftruncate(f->fd, f->whole);
+}
+
+static void close_segment(struct file_place *f)
+{
+    free_pb(f);
+    if (f->fd >= 0)
+        close(f->fd);
+    f->fd = -1;
+    f->path[0] = 0;
+}
+
+static int fail(const struct file_place *f, int code, const char *words, struct halo_error *err)
+{
+    return halo_fail(err, code, "%s: cannot be written: %s", f->path[0] ? f->path : f->pattern,
+                     words ? words : strerror(-code));
+}
+
+static int open_file(struct halo_place *place, const struct halo_live_begin *begin,
+                     struct halo_error *err)
+{
+    struct file_place *f = (struct file_place *)place;
+    int r = halo_container_check(f->container, f->pattern, begin->video, err);
+    if (r >= 0)
+        r = halo_container_check(f->container, f->pattern, begin->audio, err);
+    if (r < 0)
+        return r;
+    f->error = 0;
+    f->at = f->whole = f->header = 0;
+    f->begun = false;
+    f->path[0] = 0;
+    f->fd = halo_names_open(f->pattern, time(NULL), f->path);
+    if (f->fd < 0)
+        return fail(f, f->fd, NULL, err);
+    AVFormatContext *format = NULL;
+    AVDictionary *options = NULL;
+    r = make_pb(f);
+    if (r >= 0)
+        r = halo_mux_options(f->container, &options);
+    if (r >= 0)
+        r = avformat_alloc_output_context2(&format, f->container, NULL, f->path);
+    if (r >= 0) {
+        format->pb = f->pb;
+        r = halo_mux_open(&f->mux, format, begin, &options);
+    }
+    av_dict_free(&options);
+    if (r >= 0) {
+        avio_flush(f->pb);
+        f->whole = f->header = f->at;
+        if (!f->error)
+            return 0;
+        halo_mux_close(&f->mux);
+    }
+    char why[400];
+    if (f->error)
+        fail(f, -f->error, NULL, err);
+    else
+        fail(f, halo_av_errno(r), halo_av_reason(r, why, sizeof why), err);
+    unlink(f->path);
+    close_segment(f);
+    return f->error ? -f->error : halo_av_errno(r);
+}
+
+static bool is_file_over(const struct halo_place *place, const AVPacket *key)
+{
+    const struct file_place *f = (const struct file_place *)place;
+    return f->begun && f->segment_time > 0 &&
+           (key->dts - f->start + SLACK_US) / 1e6 >= f->segment_time;
+}
+
+static int write_file(struct halo_place *place, const AVPacket *pkt, struct halo_error *err)
+{
+    struct file_place *f = (struct file_place *)place;
+    if (!f->begun)
+        f->start = pkt->dts;
+    f->begun = true;
+    const int r = halo_mux_write(&f->mux, pkt);
+    if (r >= 0 && !f->error) {
+        f->whole = f->at;
+        return 0;
+    }
+    char why[400];
+    return f->error ? fail(f, -f->error, NULL, err)
+                    : fail(f, halo_av_errno(r), halo_av_reason(r, why, sizeof why), err);
+}
+
+/* After a failure the muxer's last words are not written: the error holds. */
+static int close_file(struct halo_place *place, struct halo_error *err)
+{
+    struct file_place *f = (struct file_place *)place;
+    int r = halo_mux_close(&f->mux);
+    r = f->error ? -f->error : r < 0 ? halo_av_errno(r) : 0;
+    if (r < 0)
+        take_back(f);
+    if (fsync(f->fd) < 0 && errno != EINVAL && r >= 0)
+        r = -errno;
+    if (r < 0)
+        fail(f, r, NULL, err);
+    halo_beside_sync_folder(f->path);
+    if (place->finished && access(f->path, F_OK) == 0)
+        place->finished(place->output, f->path);
+    if (f->keep_size > 0)
+        halo_names_keep(f->pattern, f->keep_size, f->path);
+    close_segment(f);
+    return r;
+}
+
+static const char *where_is_file(const struct halo_place *place)
+{
+    const struct file_place *f = (const struct file_place *)place;
+    return f->path[0] ? f->path : f->pattern;
+}
+
+static void destroy_file(struct halo_place *place)
+{
+    struct file_place *f = (struct file_place *)place;
+    av_free(f->pattern);
+    av_free(f);
+}
+
+static const struct halo_place_ops file_ops = {
+    .open = open_file,
+    .is_over = is_file_over,
+    .write = write_file,
+    .close = close_file,
+    .where = where_is_file,
+    .destroy = destroy_file,
+    .most_pause_s = 3, /* so that five seconds after there is room all goes on */
+};
+
+/* Others cannot be read when they were not finished. */
+static int choose_container(struct file_place *f, const struct halo_output_settings *set,
+                            struct halo_error *err)
+{
+    const char *target = set->target;
+    f->container = halo_container_guess(set->format, target);
+    if (!f->container || !av_match_name(f->container->name, "matroska,webm,mp4,mov,mpegts,nut"))
+        return halo_fail_usage(err,
+                               "%s: no format for files that grow: use the ending .mkv, .mp4, .ts "
+                               "or .nut",
+                               target);
+    return 0;
+}
+
+static int check_pattern(const struct file_place *f, struct halo_error *err)
+{
+    char path[PATH_MAX];
+    const int r = halo_names_format(f->pattern, time(NULL), path);
+    if (r < 0)
+        return halo_fail_usage(err, "%s: its %% conversions give no name of a file: %s", f->pattern,
+                               strerror(-r));
+    if (f->keep_size > 0 && !halo_names_match(f->pattern, path))
+        return halo_fail_usage(err,
+                               "%s: keep_size cannot tell these names from others: use %%Y, %%m, "
+                               "%%d, %%H, %%M, %%S, %%j or %%s alone",
+                               f->pattern);
+    return 0;
+}
+
+int halo_place_file_create(struct halo_place **ret, const struct halo_output_settings *settings,
+                           struct halo_error *err)
+{
+    struct file_place *f = av_mallocz(sizeof *f);
+    if (!f)
+        return halo_fail(err, -ENOMEM, "out of memory");
+    f->place.ops = &file_ops;
+    f->fd = -1;
+    f->pattern = av_strdup(settings->target);
+    f->segment_time = settings->segment_time;
+    f->keep_size = settings->keep_size;
+    int r = f->pattern ? 0 : halo_fail(err, -ENOMEM, "out of memory");
+    if (r >= 0)
+        r = choose_container(f, settings, err);
+    if (r >= 0)
+        r = check_pattern(f, err);
+    if (r < 0) {
+        destroy_file(&f->place);
+        return r;
+    }
+    *ret = &f->place;
+    return 0;
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Packets of a live stream into a muxer (output_mux.h). */
+#include "pipeline/output/output_mux.h"
+
+#include <libavutil/avstring.h>
+#include <libavutil/dict.h>
+
+enum {
+    US = 1000000,
+    INTERLEAVE_US = US, /* that one track is waited for */
+    EARLIER_US = US,    /* that sound may begin before the picture */
+};
+
+static int add_stream(AVFormatContext *format, const AVCodecParameters *par, AVRational clock)
+{
+    AVStream *st = avformat_new_stream(format, NULL);
+    if (!st || avcodec_parameters_copy(st->codecpar, par) < 0)
+        return AVERROR(ENOMEM);
+    st->codecpar->codec_tag = 0; /* another container's */
+    st->time_base = clock;       /* wished for */
+    return 0;
+}
+
+static int start(struct halo_mux *mux, const struct halo_live_begin *begin, AVDictionary **options)
+{
+    AVFormatContext *format = mux->format;
+    int r = add_stream(format, begin->video, (AVRational){1, 90000});
+    if (r >= 0 && begin->audio)
+        r = add_stream(format, begin->audio, (AVRational){1, begin->audio->sample_rate});
+    if (r < 0)
+        return r;
+    AVStream *video = format->streams[0];
+    video->sample_aspect_ratio = begin->video->sample_aspect_ratio;
+    if (begin->framerate.num > 0 && begin->framerate.den > 0)
+        video->avg_frame_rate = begin->framerate;
+    format->flags |= AVFMT_FLAG_FLUSH_PACKETS;
+    format->flush_packets = 1;
+    format->max_interleave_delta = INTERLEAVE_US;
+    format->avoid_negative_ts = AVFMT_AVOID_NEG_TS_MAKE_NON_NEGATIVE;
+    mux->pkt = av_packet_alloc();
+    if (!mux->pkt)
+        return AVERROR(ENOMEM);
+    r = avformat_write_header(format, options);
+    if (r < 0)
+        return r;
+    mux->started = true;
+    for (unsigned i = 0; i < format->nb_streams; i++)
+        mux->clock[i] = format->streams[i]->time_base;
+    return 0;
+}
+
+int halo_mux_open(struct halo_mux *mux, AVFormatContext *format,
+                  const struct halo_live_begin *begin, AVDictionary **options)
+{
+    *mux = (struct halo_mux){.format = format, .last = {INT64_MIN, INT64_MIN}};
+    const int r = start(mux, begin, options);
+    if (r < 0)
+        halo_mux_close(mux);
+    return r;
+}
+
+/* Sound from before the first picture is kept, and moves all of the file, as long as nothing of it
+ * can have been written; what is older still has no place. */
+static bool is_too_early(const struct halo_mux *mux, const AVPacket *pkt)
+{
+    const int64_t at = pkt->dts - mux->origin;
+    return at < -EARLIER_US || (at < 0 && mux->newest > INTERLEAVE_US * 9 / 10);
+}
+
+int halo_mux_write(struct halo_mux *mux, const AVPacket *pkt)
+{
+    const unsigned track = pkt->stream_index;
+    if (track >= mux->format->nb_streams || pkt->dts == AV_NOPTS_VALUE ||
+        pkt->pts == AV_NOPTS_VALUE)
+        return 0;
+    if (!mux->begun) {
+        mux->origin = pkt->dts;
+        mux->begun = true;
+    }
+    if (is_too_early(mux, pkt))
+        return 0;
+    if (track == 0)
+        mux->newest = FFMAX(mux->newest, pkt->dts - mux->origin);
+    const int r = av_packet_ref(mux->pkt, pkt);
+    if (r < 0)
+        return r;
+    AVPacket *to = mux->pkt;
+    to->pts -= mux->origin;
+    to->dts -= mux->origin;
+    to->pos = -1;
+    av_packet_rescale_ts(to, (AVRational){1, US}, mux->clock[track]);
+    if (to->dts <= mux->last[track])
+        to->dts = mux->last[track] + 1;
+    to->pts = FFMAX(to->pts, to->dts);
+    mux->last[track] = to->dts;
+    const int written = av_interleaved_write_frame(mux->format, to);
+    av_packet_unref(to);
+    if (written >= 0 && mux->format->pb && mux->format->pb->error < 0)
+        return mux->format->pb->error;
+    return FFMIN(written, 0);
+}
+
+int halo_mux_close(struct halo_mux *mux)
+{
+    int r = 0;
+    if (mux->started)
+        r = av_write_trailer(mux->format);
+    if (mux->started && mux->format->pb) {
+        avio_flush(mux->format->pb);
+        if (r >= 0)
+            r = FFMIN(mux->format->pb->error, 0);
+    }
+    avformat_free_context(mux->format);
+    av_packet_free(&mux->pkt);
+    *mux = (struct halo_mux){NULL};
+    return r;
+}
+
+int halo_mux_options(const AVOutputFormat *container, AVDictionary **ret)
+{
+    int r = 0;
+    if (av_match_name(container->name, "mp4,mov,ipod")) {
+        /* frag_discont: fragments say their times, for a header in front has no edit list that
+         * could; use_editlist: else reordered frames come late by its length. */
+        r = av_dict_set(ret, "movflags", "frag_keyframe+empty_moov+default_base_moof+frag_discont",
+                        0);
+        if (r >= 0)
+            r = av_dict_set(ret, "use_editlist", "0", 0);
+    } else if (av_match_name(container->name, "matroska,webm")) {
+        r = av_dict_set(ret, "cluster_time_limit", "1000", 0); /* ms that are kept in memory */
+    } else if (av_match_name(container->name, "flv")) {
+        r = av_dict_set(ret, "flvflags", "no_duration_filesize", 0);
+    }
+    return r < 0 ? -ENOMEM : 0;
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Outputs that FFmpeg pushes to an URL. Everything that waits for the other side asks whether it
+ * may wait longer. Messages have FFmpeg's words for the error's number only, for its log may hold
+ * the URL with its password. */
+#include <errno.h>
+#include <libavformat/avformat.h>
+#include <libavutil/avstring.h>
+#include <libavutil/mem.h>
+#include <libavutil/time.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "pipeline/base/av.h"
+#include "pipeline/output/container.h"
+#include "pipeline/output/output_mux.h"
+#include "pipeline/output/output_place.h"
+
+enum {
+    US = 1000000,
+    CONNECT_US = 10 * US,
+    WRITE_US = 10 * US,
+    END_US = 2 * US,
+    HURRY_US = 3 * US, /* by which a connection is given up before the caller's patience ends */
+};
+
+struct url_place {
+    struct halo_place place;
+    char *url, *shown;
+    const AVOutputFormat *container;
+    struct halo_mux mux;
+    AVIOContext *pb;
+    int64_t wait_until; /* us, monotonic */
+    bool connecting;
+};
+
+/* FFmpeg asks this while it waits. */
+static int is_over(void *opaque)
+{
+    const struct url_place *u = opaque;
+    const int64_t now = av_gettime_relative(), stop_by = atomic_load(&u->place.stop_by);
+    return now > u->wait_until || (stop_by && now > stop_by - (u->connecting ? HURRY_US : 0));
+}
+
+static int fail(const struct url_place *u, int averror, const char *what, struct halo_error *err)
+{
+    char why[AV_ERROR_MAX_STRING_SIZE];
+    if (averror == AVERROR_EXIT)
+        return halo_fail(err, -ETIMEDOUT, "%s: %s: no answer within %d seconds", u->shown, what,
+                         CONNECT_US / US);
+    av_strerror(averror, why, sizeof why);
+    return halo_fail(err, halo_av_errno(averror), "%s: %s: %s", u->shown, what, why);
+}
+
+static int set_options(const struct url_place *u, AVDictionary **protocol, AVDictionary **muxer)
+{
+    int r = halo_mux_options(u->container, muxer);
+    if (r >= 0 && !strcmp(u->container->name, "rtsp"))
+        r = av_dict_set(muxer, "rtsp_transport", "tcp", 0); /* so that a loss is noticed */
+    if (r >= 0 && av_strstart(u->url, "udp:", NULL))
+        r = av_dict_set(protocol, "pkt_size", "1316", 0); /* whole packets of MPEG-TS */
+    return r < 0 ? AVERROR(ENOMEM) : 0;
+}
+
+static int connect_to(struct url_place *u, const struct halo_live_begin *begin,
+                      AVDictionary **protocol, AVDictionary **muxer)
+{
+    AVFormatContext *format = NULL;
+    int r = avformat_alloc_output_context2(&format, u->container, NULL, u->url);
+    if (r < 0)
+        return r;
+    format->interrupt_callback = (AVIOInterruptCB){is_over, u};
+    if (!(u->container->flags & AVFMT_NOFILE))
+        r = avio_open2(&u->pb, u->url, AVIO_FLAG_WRITE, &format->interrupt_callback, protocol);
+    if (r < 0) {
+        avformat_free_context(format);
+        return r;
+    }
+    format->pb = u->pb;
+    return halo_mux_open(&u->mux, format, begin, muxer);
+}
+
+static int open_url(struct halo_place *place, const struct halo_live_begin *begin,
+                    struct halo_error *err)
+{
+    struct url_place *u = (struct url_place *)place;
+    AVDictionary *protocol = NULL, *muxer = NULL;
+    int r = halo_container_check(u->container, u->shown, begin->video, err);
+    if (r >= 0)
+        r = halo_container_check(u->container, u->shown, begin->audio, err);
+    if (r < 0)
+        return r;
+    u->wait_until = av_gettime_relative() + CONNECT_US;
+    r = set_options(u, &protocol, &muxer);
+    u->connecting = true;
+    if (r >= 0)
+        r = connect_to(u, begin, &protocol, &muxer);
+    av_dict_free(&protocol);
+    av_dict_free(&muxer);
+    u->connecting = false;
+    if (r >= 0)
+        return 0;
+    u->wait_until = 0;
+    avio_closep(&u->pb);
+    return fail(u, r, "no connection", err);
+}
+
+static int write_url(struct halo_place *place, const AVPacket *pkt, struct halo_error *err)
+{
+    struct url_place *u = (struct url_place *)place;
+    u->wait_until = av_gettime_relative() + WRITE_US;
+    const int r = halo_mux_write(&u->mux, pkt);
+    return r < 0 ? fail(u, r, "cannot be written", err) : 0;
+}
+
+static int close_url(struct halo_place *place, struct halo_error *err)
+{
+    struct url_place *u = (struct url_place *)place;
+    u->wait_until = av_gettime_relative() + END_US;
+    int r = halo_mux_close(&u->mux);
+    const int closed = avio_closep(&u->pb);
+    r = r < 0 ? r : closed;
+    return r < 0 ? fail(u, r, "cannot be ended", err) : 0;
+}
+
+static const char *where_is_url(const struct halo_place *place)
+{
+    return ((const struct url_place *)place)->shown;
+}
+
+static void destroy_url(struct halo_place *place)
+{
+    struct url_place *u = (struct url_place *)place;
+    av_free(u->url);
+    free(u->shown);
+    av_free(u);
+}
+
+static const struct halo_place_ops url_ops = {
+    .open = open_url,
+    .write = write_url,
+    .close = close_url,
+    .where = where_is_url,
+    .destroy = destroy_url,
+    .live = true,
+    .most_pause_s = 10,
+};
+
+static int choose_container(struct url_place *u, const char *format, struct halo_error *err)
+{
+    static const char *const known[][2] = {
+        {"rtsp:", "rtsp"},   {"rtsps:", "rtsp"},   {"rtmp:", "flv"},   {"rtmps:", "flv"},
+        {"srt:", "mpegts"},  {"udp:", "mpegts"},   {"tcp:", "mpegts"}, {"tls:", "mpegts"},
+        {"http:", "mpegts"}, {"https:", "mpegts"},
+    };
+    const char *name = format;
+    for (size_t i = 0; !name && i < FF_ARRAY_ELEMS(known); i++)
+        name = av_stristart(u->url, known[i][0], NULL) ? known[i][1] : NULL;
+    if (!name)
+        return halo_fail_usage(err, "%s: say its format (mpegts, flv, rtsp ...)", u->shown);
+    u->container = av_guess_format(name, NULL, NULL);
+    if (!u->container)
+        return halo_fail_usage(err, "%s: FFmpeg has no muxer %s", u->shown, name);
+    return 0;
+}
+
+int halo_place_url_create(struct halo_place **ret, const char *name,
+                          const struct halo_output_settings *settings, struct halo_error *err)
+{
+    (void)name;
+    struct url_place *u = av_mallocz(sizeof *u);
+    if (!u)
+        return halo_fail(err, -ENOMEM, "out of memory");
+    u->place.ops = &url_ops;
+    u->url = av_strdup(settings->target);
+    u->shown = halo_hide_secrets(settings->target);
+    int r = u->url && u->shown ? choose_container(u, settings->format, err)
+                               : halo_fail(err, -ENOMEM, "out of memory");
+    if (r < 0) {
+        destroy_url(&u->place);
+        return r;
+    }
+    *ret = &u->place;
+    return 0;
+}

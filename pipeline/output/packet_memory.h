@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * The memory of a ring of packets (packet_ring.h), as both sides see it.
+ *
+ *   memfd: | head, tail, to a page's end | size bytes of records, round and round |
+ *   record: | kind, bytes of what follows | struct halo_packet_form, data   or   begin_form.h |
+ *
+ * head and tail are counts of bytes since the beginning, multiples of 8, as records are. */
+#ifndef HALO_PACKET_MEMORY_H
+#define HALO_PACKET_MEMORY_H
+
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "pipeline/output/begin_form.h"
+
+enum {
+    HALO_PACKET_PAGE = 4096,
+    HALO_PACKET_LEAST = 65536, /* bytes for records */
+    HALO_PACKET_MOST = 1 << 30,
+    HALO_PACKET_SEALS = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL,
+};
+
+struct halo_packet_shared {
+    _Alignas(64) _Atomic uint64_t head; /* the writer's */
+    _Alignas(64) _Atomic uint64_t tail; /* the reader's */
+};
+
+struct halo_packet_header {
+    uint32_t kind; /* enum halo_packet_kind */
+    uint32_t size;
+};
+_Static_assert(sizeof(struct halo_packet_header) == 8 && sizeof(struct halo_packet_form) == 32,
+               "no holes");
+
+struct halo_packet_memory {
+    int fd, event;
+    size_t size; /* of the records */
+    struct halo_packet_shared *shared;
+    uint8_t *bytes; /* HALO_PACKET_PAGE behind shared */
+};
+
+static inline size_t halo_packet_padded(size_t size)
+{
+    return (size + 7) & ~(size_t)7;
+}
+
+/* fd and size are set: maps it. 0 or -errno. */
+int halo_packet_memory_map(struct halo_packet_memory *m);
+/* Unmaps it and closes both descriptors; negative ones are none. */
+void halo_packet_memory_finish(struct halo_packet_memory *m);
+
+#endif

@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Sink: one container through FFmpeg's muxers, whole or not at all (sink_file.h). */
+#include "pipeline/output/sink_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libavutil/avstring.h>
+#include <libavutil/mem.h>
+#include <libavutil/time.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "config/beside.h"
+#include "pipeline/base/av.h"
+#include "pipeline/output/container.h"
+#include "pipeline/base/path.h"
+#include "pipeline/output/tags.h"
+#include "pipeline/output/target.h"
+
+enum {
+    MOST_PARTIALS = 9999,
+    GRACE_US = 2000000, /* for a reader, after a stop request */
+};
+
+struct halo_sink {
+    const struct halo_run_settings *settings;
+    const atomic_int *stop;
+    AVFormatContext *format;
+    struct halo_target target;
+    char *beside;           /* the file while it grows; NULL when there is none */
+    atomic_bool unfinished; /* beside is there, for halo_sink_abandon */
+    int64_t bytes;          /* once the file is closed */
+    bool started;
+    int64_t packets;     /* handed to the muxer */
+    int64_t waits_at;    /* how far it was, in packets and bytes, at waits_since; see is_stuck */
+    int64_t waits_since; /* us, monotonic; 0: not stopped yet */
+};
+
+/* Formats that open files of their own would bypass the temporary name, and most write many. */
+static int refuse_container(const AVOutputFormat *of, struct halo_error *err)
+{
+    static const char *const several[] = {
+        "hls",        "dash", "segment", "stream_segment,ssegment",
+        "image2",     "tee",  "hds",     "smoothstreaming",
+        "webm_chunk", "fifo", NULL};
+    for (int i = 0; several[i]; i++)
+        if (!strcmp(of->name, several[i]))
+            return halo_fail_usage(err,
+                                   "the format %s writes several files: halod run writes one "
+                                   "(use .mp4, .mkv, .ts or another single-file format)",
+                                   several[i]);
+    return 0;
+}
+
+static int choose_container(struct halo_sink *sink, struct halo_error *err)
+{
+    const struct halo_run_settings *set = sink->settings;
+    const char *name =
+        sink->target.kind == HALO_TARGET_NULL && !set->output_format ? "null" : set->output_format;
+    const AVOutputFormat *of = av_guess_format(name, name ? NULL : set->output, NULL);
+    if (!of && name)
+        return halo_fail_usage(err, "-f %s: FFmpeg has no such muxer (see ffmpeg -muxers)", name);
+    if (!of && halo_path_is_url(set->output))
+        return halo_fail_usage(err, "%s: say its format with -f (mpegts, nut, ...)", set->output);
+    if (!of)
+        return halo_fail_usage(
+            err, "%s: its ending names no format: use .mp4, .mkv, .ts ... or say -f", set->output);
+    const int ret = refuse_container(of, err);
+    if (ret < 0)
+        return ret;
+    if (avformat_alloc_output_context2(&sink->format, of, NULL, NULL) < 0)
+        return halo_fail(err, -ENOMEM, "out of memory");
+    return 0;
+}
+
+/* FFmpeg asks this before each write, and whenever a signal woke it in one. A reader that still
+ * takes something gets all that there is; while nothing is open there is nothing to finish. */
+static int is_stuck(void *opaque)
+{
+    struct halo_sink *sink = opaque;
+    if (!atomic_load(sink->stop))
+        return 0;
+    if (!sink->started)
+        return 1;
+    const int64_t now = av_gettime_relative();
+    const int64_t at = sink->packets + (sink->format->pb ? sink->format->pb->pos : 0);
+    if (!sink->waits_since || at != sink->waits_at) {
+        sink->waits_since = now;
+        sink->waits_at = at;
+    }
+    return now - sink->waits_since > GRACE_US;
+}
+
+int halo_sink_create(struct halo_sink **ret, const struct halo_run_settings *settings,
+                     const atomic_int *stop, struct halo_error *err)
+{
+    struct halo_sink *sink = av_mallocz(sizeof *sink);
+    if (!sink)
+        return halo_fail(err, -ENOMEM, "out of memory");
+    sink->settings = settings;
+    sink->stop = stop;
+    int r = halo_target_init(&sink->target, settings, err);
+    if (r >= 0)
+        r = choose_container(sink, err);
+    if (r < 0) {
+        halo_sink_destroy(sink);
+        return r;
+    }
+    if (sink->target.kind == HALO_TARGET_DIRECT)
+        sink->format->interrupt_callback = (AVIOInterruptCB){is_stuck, sink};
+    *ret = sink;
+    return 0;
+}
+
+static void close_file(struct halo_sink *sink)
+{
+    if (sink->format && sink->format->pb && !(sink->format->oformat->flags & AVFMT_NOFILE))
+        avio_closep(&sink->format->pb);
+}
+
+void halo_sink_destroy(struct halo_sink *sink)
+{
+    if (!sink)
+        return;
+    close_file(sink);
+    halo_sink_abandon(sink);
+    avformat_free_context(sink->format);
+    halo_target_finish(&sink->target);
+    free(sink->beside);
+    av_free(sink);
+}
+
+bool halo_sink_discards(const struct halo_sink *sink)
+{
+    return sink->target.kind == HALO_TARGET_NULL && !sink->settings->video_codec;
+}
+
+bool halo_sink_is_file(const struct halo_sink *sink)
+{
+    return sink->target.kind == HALO_TARGET_FILE;
+}
+
+AVFormatContext *halo_sink_format(const struct halo_sink *sink)
+{
+    return sink->format;
+}
+
+static int fail_write(const struct halo_sink *sink, int averror, struct halo_error *err)
+{
+    char why[400];
+    const int code = halo_av_errno(averror);
+    if (averror == AVERROR_EXIT)
+        return halo_fail(err, code, "%s: took nothing for %d seconds: its end is missing",
+                         sink->settings->output, GRACE_US / 1000000);
+    return halo_fail(err, code, "%s: cannot be written: %s%s", sink->settings->output,
+                     halo_av_reason(averror, why, sizeof why),
+                     sink->target.kind == HALO_TARGET_FILE ? "; nothing is left under that name"
+                                                           : "");
+}
+
+/* The header fails where the streams do not fit the container, or where the disk does. */
+static int fail_header(const struct halo_sink *sink, int averror, struct halo_error *err)
+{
+    char why[400];
+    const char *out = sink->settings->output, *container = sink->format->oformat->name;
+    const AVIOContext *pb = sink->format->pb;
+    if (pb && !(pb->seekable & AVIO_SEEKABLE_NORMAL) && halo_container_seeks(sink->format->oformat))
+        return halo_fail_usage(err,
+                               "%s: %s cannot be written where there is no going back: use -f nut, "
+                               "-f matroska or -f mpegts",
+                               out, container);
+    if (averror != AVERROR(EINVAL) && averror != AVERROR(EPERM) && averror != AVERROR_INVALIDDATA &&
+        averror != AVERROR_PATCHWELCOME && averror != AVERROR(ENOSYS))
+        return fail_write(sink, averror, err);
+    return halo_fail_usage(
+        err, "%s: %s refuses these streams: %s: choose %s%s", out, container,
+        halo_av_reason(averror, why, sizeof why),
+        sink->settings->no_audio ? "another codec with -c:v"
+                                 : "others with -c:v and -c:a, or leave the sound out with -an",
+        halo_container_advice(sink->format->oformat, ", or use .mkv, which holds nearly all"));
+}
+
+static int make_beside(struct halo_sink *sink, struct halo_error *err)
+{
+    const int fd = halo_beside_make(sink->target.path, sink->target.mode, &sink->beside);
+    if (fd < 0)
+        return halo_fail(err, fd, "%s: cannot be written: %s", sink->target.path, strerror(-fd));
+    close(fd);
+    atomic_store(&sink->unfinished, true);
+    return 0;
+}
+
+void halo_sink_abandon(struct halo_sink *sink)
+{
+    if (atomic_exchange(&sink->unfinished, false))
+        unlink(sink->beside);
+}
+
+static int open_file(struct halo_sink *sink, struct halo_error *err)
+{
+    AVFormatContext *of = sink->format;
+    const char *out = sink->settings->output;
+    if (sink->target.kind == HALO_TARGET_FILE) {
+        const int ret = make_beside(sink, err);
+        if (ret < 0)
+            return ret;
+        of->url = av_asprintf("file:%s", sink->beside);
+    } else if (!strcmp(out, "-")) {
+        of->url = av_strdup("pipe:1");
+    } else {
+        of->url =
+            halo_path_is_url(out) ? av_strdup(out) : av_asprintf("file:%s", halo_path_of(out));
+    }
+    if (!of->url)
+        return halo_fail(err, -ENOMEM, "out of memory");
+    if (of->oformat->flags & AVFMT_NOFILE)
+        return 0;
+    const int ret = avio_open2(&of->pb, of->url, AVIO_FLAG_WRITE, &of->interrupt_callback, NULL);
+    return ret < 0 ? fail_write(sink, ret, err) : 0;
+}
+
+int halo_sink_start(struct halo_sink *sink, struct halo_error *err)
+{
+    if (halo_sink_discards(sink))
+        return 0;
+    int ret = sink->target.kind == HALO_TARGET_NULL ? 0 : open_file(sink, err);
+    if (ret < 0)
+        return ret;
+    AVDictionary *options = NULL;
+    ret = halo_container_options(sink->format->oformat, &options);
+    if (ret >= 0)
+        ret = halo_tags_options(sink->format, &options);
+    if (ret >= 0)
+        ret = avformat_write_header(sink->format, &options);
+    av_dict_free(&options);
+    if (ret < 0)
+        return fail_header(sink, ret, err);
+    sink->started = true;
+    return 0;
+}
+
+int halo_sink_write(struct halo_sink *sink, AVPacket *pkt, AVRational tb, struct halo_error *err)
+{
+    av_packet_rescale_ts(pkt, tb, sink->format->streams[pkt->stream_index]->time_base);
+    pkt->pos = -1;
+    sink->packets++;
+    int ret = av_interleaved_write_frame(sink->format, pkt);
+    if (ret >= 0 && sink->format->pb && sink->format->pb->error < 0)
+        ret = sink->format->pb->error;
+    return ret < 0 ? fail_write(sink, ret, err) : 0;
+}
+
+int64_t halo_sink_bytes(const struct halo_sink *sink)
+{
+    return sink->format->pb ? avio_tell(sink->format->pb) : sink->bytes;
+}
+
+static int sync_path(const char *path)
+{
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return -errno;
+    const int ret = fsync(fd) < 0 ? -errno : 0;
+    close(fd);
+    return ret == -EINVAL ? 0 : ret; /* something that cannot be synced */
+}
+
+/* Without -y a file that appeared meanwhile is not ours to replace. */
+static int rename_to(const struct halo_sink *sink, const char *name)
+{
+    const bool replace = sink->settings->overwrite;
+    struct stat st;
+    if (!replace && renameat2(AT_FDCWD, sink->beside, AT_FDCWD, name, RENAME_NOREPLACE) == 0)
+        return 0;
+    if (!replace && errno != EINVAL && errno != ENOSYS)
+        return -errno;
+    if (!replace && lstat(name, &st) == 0) /* a file system that cannot do both at once */
+        return -EEXIST;
+    return rename(sink->beside, name) < 0 ? -errno : 0;
+}
+
+/* What earlier interruptions left is not ours to replace either: the next free name. */
+static int rename_to_partial(struct halo_sink *sink)
+{
+    int ret = rename_to(sink, sink->target.partial);
+    for (int n = 2; ret == -EEXIST && n <= MOST_PARTIALS; n++) {
+        free(sink->target.partial);
+        sink->target.partial = halo_path_partial(sink->target.path, n);
+        ret = sink->target.partial ? rename_to(sink, sink->target.partial) : -ENOMEM;
+    }
+    return ret;
+}
+
+static int commit(struct halo_sink *sink, bool partial, const char **ret_path,
+                  struct halo_error *err)
+{
+    int ret = sync_path(sink->beside);
+    if (ret >= 0)
+        ret = partial ? rename_to_partial(sink) : rename_to(sink, sink->target.path);
+    const char *name = partial ? sink->target.partial : sink->target.path;
+    if (ret < 0)
+        return halo_fail(err, ret, "%s: cannot be finished: %s", name ? name : sink->target.path,
+                         strerror(-ret));
+    atomic_store(&sink->unfinished, false);
+    halo_beside_sync_folder(name);
+    *ret_path = name;
+    return 0;
+}
+
+int halo_sink_finish(struct halo_sink *sink, enum halo_sink_end how, const char **ret_path,
+                     struct halo_error *err)
+{
+    *ret_path = NULL;
+    if (how == HALO_SINK_DISCARD || !sink->started)
+        return 0;
+    AVFormatContext *of = sink->format;
+    int ret = av_write_trailer(of);
+    if (of->pb) {
+        avio_flush(of->pb);
+        sink->bytes = avio_tell(of->pb);
+        if (ret >= 0 && of->pb->error < 0)
+            ret = of->pb->error;
+        const int closed = avio_closep(&of->pb);
+        if (ret >= 0)
+            ret = closed;
+    }
+    sink->started = false;
+    if (ret < 0)
+        return fail_write(sink, ret, err);
+    return sink->target.kind == HALO_TARGET_FILE
+               ? commit(sink, how == HALO_SINK_PARTIAL, ret_path, err)
+               : 0;
+}

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * What OUT means (target.h). */
+#include "pipeline/output/target.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "config/beside.h"
+#include "pipeline/base/path.h"
+
+/* What the command line names, as paths; NULL where it is no file. */
+struct names {
+    char *in, *out;
+    struct side {
+        const char *option, *name; /* name NULL: not asked for */
+        char *path;
+    } side[3];
+};
+
+/* Of a stream that is open already, or a copy of the path in name. NULL with errno: ENOMEM, or
+ * 0 where there is none. */
+static char *path_of(const char *name, int fd)
+{
+    char *path = halo_path_of_stream(name, fd);
+    if (path || errno != EINVAL)
+        return path;
+    errno = 0;
+    return halo_path_is_url(name) || !strcmp(name, "null:") ? NULL : strdup(halo_path_of(name));
+}
+
+/* Standard input that is no file is never destroyed: a terminal or a socket may be output too. */
+static bool is_no_file(const char *input, const char *path)
+{
+    struct stat st;
+    return (!strcmp(input, "-") || halo_path_is_url(input)) &&
+           !(stat(path, &st) == 0 && S_ISREG(st.st_mode));
+}
+
+static void finish_names(struct names *names)
+{
+    free(names->in);
+    free(names->out);
+    for (size_t i = 0; i < sizeof names->side / sizeof *names->side; i++)
+        free(names->side[i].path);
+}
+
+static int init_names(struct names *names, const struct halo_run_settings *set,
+                      struct halo_error *err)
+{
+    *names = (struct names){.side = {{"-progress", set->progress, NULL},
+                                     {"-stats_json", set->stats_json, NULL},
+                                     {"-trace", set->trace, NULL}}};
+    names->in = path_of(set->input, STDIN_FILENO);
+    int no_memory = !names->in && errno;
+    names->out = path_of(set->output, STDOUT_FILENO);
+    no_memory |= !names->out && errno;
+    for (size_t i = 0; i < sizeof names->side / sizeof *names->side; i++) {
+        struct side *side = &names->side[i];
+        const bool open = side->name && !strcmp(side->name, "-");
+        if (side->name)
+            side->path = open ? halo_path_of_stream(side->name, STDOUT_FILENO)
+                              : strdup(halo_path_of(side->name));
+        no_memory |= side->name && !side->path;
+    }
+    if (names->in && is_no_file(set->input, names->in)) {
+        free(names->in);
+        names->in = NULL;
+    }
+    return no_memory ? halo_fail(err, -ENOMEM, "out of memory") : 0;
+}
+
+/* Writing to both would destroy or mix something. Terminals and /dev/null bear it. */
+static bool collide(const char *a, const char *b)
+{
+    struct stat st;
+    return halo_path_same(a, b) && !(stat(a, &st) == 0 && S_ISCHR(st.st_mode));
+}
+
+static int fail_partial(const struct halo_target *target, const char *out, const char *what,
+                        struct halo_error *err)
+{
+    return halo_fail_usage(err,
+                           "%s: an interruption would leave %s, which is the %s: name another OUT",
+                           out, target->partial, what);
+}
+
+static int check_side(const struct halo_target *target, const struct names *names,
+                      const struct side *side, const char *out, struct halo_error *err)
+{
+    char what[40];
+    snprintf(what, sizeof what, "%s file", side->option);
+    if (collide(names->out, side->path))
+        return halo_fail_usage(err, "%s: OUT is the same file as the %s: name another", out, what);
+    if (collide(side->path, names->in))
+        return halo_fail_usage(err, "%s %s: is the same file as IN: name another", side->option,
+                               side->name);
+    return collide(target->partial, side->path) ? fail_partial(target, out, what, err) : 0;
+}
+
+static int compare(const struct halo_target *target, const struct names *names, const char *out,
+                   struct halo_error *err)
+{
+    if (collide(names->out, names->in))
+        return halo_fail_usage(err, "%s: OUT is the same file as IN: name another", out);
+    if (collide(target->partial, names->in))
+        return fail_partial(target, out, "input", err);
+    for (size_t i = 0; i < sizeof names->side / sizeof *names->side; i++) {
+        const struct side *side = &names->side[i];
+        const int ret = check_side(target, names, side, out, err);
+        if (ret < 0)
+            return ret;
+        for (size_t k = 0; k < i; k++)
+            if (collide(side->path, names->side[k].path))
+                return halo_fail_usage(err, "%s %s: is the %s file too: name another", side->option,
+                                       side->name, names->side[k].option);
+    }
+    return 0;
+}
+
+/* No two names on the command line may be one file: the later one opened would destroy it. */
+static int check_names(const struct halo_target *target, const struct halo_run_settings *set,
+                       struct halo_error *err)
+{
+    struct names names;
+    int ret = init_names(&names, set, err);
+    if (ret >= 0)
+        ret = compare(target, &names, set->output, err);
+    finish_names(&names);
+    return ret;
+}
+
+/* Names of the file that will be; a link stays a link. */
+static int name_file(struct halo_target *target, const char *out, struct halo_error *err)
+{
+    target->path = halo_path_follow(out);
+    if (!target->path)
+        return halo_fail(err, -errno, "%s: cannot be written: %s", out, strerror(errno));
+    target->partial = halo_path_partial(target->path, 1);
+    return target->partial ? 0 : halo_fail(err, -ENOMEM, "out of memory");
+}
+
+static int choose_file(struct halo_target *target, const struct halo_run_settings *set,
+                       const char *out, struct halo_error *err)
+{
+    struct stat st;
+    const bool exists = stat(out, &st) == 0;
+    target->kind = exists && !S_ISREG(st.st_mode) ? HALO_TARGET_DIRECT : HALO_TARGET_FILE;
+    if (exists && S_ISDIR(st.st_mode))
+        return halo_fail_usage(err, "%s: is a directory: name a file in it", out);
+    int ret = target->kind == HALO_TARGET_FILE ? name_file(target, out, err) : 0;
+    if (ret >= 0)
+        ret = check_names(target, set, err);
+    if (ret < 0 || target->kind == HALO_TARGET_DIRECT)
+        return ret;
+    if (exists && !set->overwrite)
+        return halo_fail_usage(err, "%s: exists already: -y replaces it", out);
+    if (exists)
+        target->mode = st.st_mode & 07777;
+    return halo_beside_check(target->path, err);
+}
+
+int halo_target_init(struct halo_target *target, const struct halo_run_settings *set,
+                     struct halo_error *err)
+{
+    const char *out = set->output;
+    *target = (struct halo_target){.kind = HALO_TARGET_DIRECT};
+    if (!strcmp(out, "null:"))
+        target->kind = HALO_TARGET_NULL;
+    else if (strcmp(out, "-") != 0 && !halo_path_is_url(out))
+        return choose_file(target, set, halo_path_of(out), err);
+    return check_names(target, set, err);
+}
+
+void halo_target_finish(struct halo_target *target)
+{
+    free(target->path);
+    free(target->partial);
+    *target = (struct halo_target){0};
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Page-locked memory for decoders (decode_memory.h). */
+#include "pipeline/picture/decode_memory.h"
+
+#include <libavutil/buffer.h>
+#include <libavutil/imgutils.h>
+#include <libavutil/mem.h>
+#include <pthread.h>
+
+#include "pipeline/picture/format.h"
+
+enum {
+    ALIGNMENT = 128, /* of rows and planes: more than any decoder's vectors */
+    MARGIN = 128,    /* bytes behind a plane that decoders may touch */
+};
+
+struct halo_decode_memory {
+    struct halo_memory *memory;
+    pthread_mutex_t lock;
+    AVBufferPool *pool; /* of size; under lock */
+    size_t size;
+};
+
+struct layout {
+    int linesize[4];
+    size_t plane[4], total;
+};
+
+static AVBufferRef *allocate(void *opaque, size_t size)
+{
+    const struct halo_decode_memory *m = opaque;
+    return halo_memory_buffer(m->memory, size);
+}
+
+struct halo_decode_memory *halo_decode_memory_create(struct halo_memory *memory)
+{
+    struct halo_decode_memory *m = av_mallocz(sizeof *m);
+    if (!m)
+        return NULL;
+    m->memory = memory;
+    pthread_mutex_init(&m->lock, NULL);
+    return m;
+}
+
+void halo_decode_memory_destroy(struct halo_decode_memory *m)
+{
+    if (!m)
+        return;
+    av_buffer_pool_uninit(&m->pool); /* buffers in use go when they come back */
+    pthread_mutex_destroy(&m->lock);
+    av_free(m);
+}
+
+/* All rows are made wider together: decoders count on chroma's being luma's, divided. */
+static int lay_out(AVCodecContext *c, const AVFrame *frame, struct layout *ret)
+{
+    int width = frame->width, height = frame->height, align[AV_NUM_DATA_POINTERS], uneven = 1;
+    ptrdiff_t wide[4];
+    *ret = (struct layout){.total = 0};
+    avcodec_align_dimensions2(c, &width, &height, align);
+    for (int step = ALIGNMENT; uneven && step <= 16 * ALIGNMENT; step *= 2) {
+        const int r = av_image_fill_linesizes(ret->linesize, frame->format, FFALIGN(width, step));
+        if (r < 0)
+            return r;
+        uneven = 0;
+        for (int p = 0; p < 4; p++)
+            uneven |= ret->linesize[p] % ALIGNMENT;
+    }
+    for (int p = 0; p < 4; p++)
+        wide[p] = ret->linesize[p];
+    const int r = av_image_fill_plane_sizes(ret->plane, frame->format, height, wide);
+    for (int p = 0; p < 4 && ret->plane[p]; p++)
+        ret->total += ret->plane[p] = FFALIGN(ret->plane[p] + MARGIN, ALIGNMENT);
+    return uneven ? AVERROR(EINVAL) : r;
+}
+
+/* A buffer of this size; the pool is made anew where the size changes. */
+static AVBufferRef *take(struct halo_decode_memory *m, size_t size)
+{
+    pthread_mutex_lock(&m->lock);
+    if (m->size != size) {
+        av_buffer_pool_uninit(&m->pool);
+        m->pool = av_buffer_pool_init2(size, m, allocate, NULL);
+        m->size = m->pool ? size : 0;
+    }
+    AVBufferRef *ref = m->pool ? av_buffer_pool_get(m->pool) : NULL;
+    pthread_mutex_unlock(&m->lock);
+    return ref;
+}
+
+int halo_decode_memory_get(struct halo_decode_memory *m, AVCodecContext *c, AVFrame *frame,
+                           int flags)
+{
+    struct layout layout;
+    if (!halo_format_is_native(frame->format) || lay_out(c, frame, &layout) < 0 ||
+        !(frame->buf[0] = take(m, layout.total)))
+        return avcodec_default_get_buffer2(c, frame, flags);
+    uint8_t *at = frame->buf[0]->data;
+    for (int p = 0; p < 4 && layout.plane[p]; p++) {
+        frame->data[p] = at;
+        frame->linesize[p] = layout.linesize[p];
+        at += layout.plane[p];
+    }
+    frame->extended_data = frame->data;
+    return 0;
+}

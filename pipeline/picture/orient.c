@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Raw pictures turned and mirrored. */
+#include "pipeline/picture/orient.h"
+
+#include <errno.h>
+#include <libavutil/mem.h>
+#include <libavutil/pixdesc.h>
+#include <string.h>
+
+#include "config/daemon.h"
+#include "pipeline/picture/picture_pool.h"
+#include "pipeline/picture/raw_picture_private.h"
+
+enum { TILE = 32 }; /* samples: columns are read, so a tile stays in the cache */
+
+struct halo_orient {
+    struct halo_memory *memory;
+    int quarters, mirror;
+    struct halo_picture_pool *pool;
+    enum AVPixelFormat format; /* of the pool */
+    int width, height;
+    uint8_t *half; /* a chroma plane with half its rows */
+    size_t half_size;
+};
+
+/* A plane of one-byte or, where wide, two-byte samples. */
+struct part {
+    uint8_t *data;
+    ptrdiff_t stride;
+    int width, height;
+    bool wide;
+};
+
+int halo_orient_create(struct halo_orient **ret, struct halo_memory *memory, int quarters,
+                       int mirror, struct halo_error *err)
+{
+    *ret = NULL;
+    if (quarters == 0 && mirror == HALO_MIRROR_NONE)
+        return 0;
+    struct halo_orient *o = av_mallocz(sizeof *o);
+    if (!o)
+        return halo_fail(err, -ENOMEM, "out of memory");
+    o->memory = memory;
+    o->quarters = quarters;
+    o->mirror = mirror;
+    *ret = o;
+    return 0;
+}
+
+void halo_orient_destroy(struct halo_orient *o)
+{
+    if (!o)
+        return;
+    halo_picture_pool_destroy(o->pool);
+    av_free(o->half);
+    av_free(o);
+}
+
+/* NONE: it cannot be turned. */
+static enum AVPixelFormat format_after(enum AVPixelFormat format, bool aside)
+{
+    switch (format) {
+    case AV_PIX_FMT_GRAY8:
+    case AV_PIX_FMT_NV12:
+    case AV_PIX_FMT_YUV420P:
+    case AV_PIX_FMT_YUVJ420P:
+    case AV_PIX_FMT_YUV444P:
+    case AV_PIX_FMT_YUVJ444P:
+        return format;
+    case AV_PIX_FMT_YUV422P:
+        return aside ? AV_PIX_FMT_YUV420P : format;
+    case AV_PIX_FMT_YUVJ422P:
+        return aside ? AV_PIX_FMT_YUVJ420P : format;
+    default:
+        return AV_PIX_FMT_NONE;
+    }
+}
+
+int halo_orient_shape(const struct halo_orient *o, enum AVPixelFormat *format, int *width,
+                      int *height)
+{
+    const bool aside = o->quarters & 1;
+    const enum AVPixelFormat after = format_after(*format, aside);
+    if (after == AV_PIX_FMT_NONE)
+        return -ENOTSUP;
+    const int w = *width;
+    *format = after;
+    *width = aside ? *height : w;
+    *height = aside ? w : *height;
+    return 0;
+}
+
+static struct part part_of(const AVFrame *f, int plane)
+{
+    const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(f->format);
+    const bool chroma = plane > 0;
+    return (struct part){
+        .data = f->data[plane],
+        .stride = f->linesize[plane],
+        .width = chroma ? AV_CEIL_RSHIFT(f->width, desc->log2_chroma_w) : f->width,
+        .height = chroma ? AV_CEIL_RSHIFT(f->height, desc->log2_chroma_h) : f->height,
+        .wide = chroma && f->format == AV_PIX_FMT_NV12,
+    };
+}
+
+/* Steps in the source for one to the right and one down in the target, and where its first sample
+ * comes from. */
+static const uint8_t *find_steps(const struct halo_orient *o, const struct part *from,
+                                 ptrdiff_t *ret_right, ptrdiff_t *ret_down)
+{
+    const ptrdiff_t size = from->wide ? 2 : 1;
+    ptrdiff_t x = size, y = from->stride;
+    const uint8_t *first = from->data;
+    if (o->mirror == HALO_MIRROR_HORIZONTAL) {
+        first += (from->width - 1) * x;
+        x = -x;
+    } else if (o->mirror == HALO_MIRROR_VERTICAL) {
+        first += (from->height - 1) * y;
+        y = -y;
+    }
+    switch (o->quarters) {
+    case 1: /* the last row becomes the first column's top */
+        first += (from->height - 1) * y;
+        *ret_right = -y;
+        *ret_down = x;
+        break;
+    case 2:
+        first += (from->height - 1) * y + (from->width - 1) * x;
+        *ret_right = -x;
+        *ret_down = -y;
+        break;
+    case 3:
+        first += (from->width - 1) * x;
+        *ret_right = y;
+        *ret_down = -x;
+        break;
+    default:
+        *ret_right = x;
+        *ret_down = y;
+        break;
+    }
+    return first;
+}
+
+static void turn_tile(const struct part *to, const uint8_t *from, ptrdiff_t right, ptrdiff_t down,
+                      const int *at)
+{
+    const int columns = FFMIN(TILE, to->width - at[0]), rows = FFMIN(TILE, to->height - at[1]);
+    for (int y = 0; y < rows; y++) {
+        const uint8_t *in = from + at[0] * right + (at[1] + y) * down;
+        uint8_t *out = to->data + (at[1] + y) * to->stride + at[0] * (to->wide ? 2 : 1);
+        for (int x = 0; x < columns; x++, in += right) {
+            *out++ = in[0];
+            if (to->wide)
+                *out++ = in[1];
+        }
+    }
+}
+
+static void turn(const struct halo_orient *o, const struct part *to, const struct part *from)
+{
+    ptrdiff_t right, down;
+    const uint8_t *first = find_steps(o, from, &right, &down);
+    for (int y = 0; y < to->height; y += TILE)
+        for (int x = 0; x < to->width; x += TILE)
+            turn_tile(to, first, right, down, (const int[]){x, y});
+}
+
+/* Two rows are one. */
+static int halve(struct halo_orient *o, struct part *part)
+{
+    const int rows = (part->height + 1) / 2;
+    const size_t size = (size_t)part->width * (size_t)rows;
+    if (size > o->half_size) {
+        av_free(o->half);
+        o->half = av_malloc(size);
+        o->half_size = o->half ? size : 0;
+    }
+    if (!o->half)
+        return -ENOMEM;
+    for (int y = 0; y < rows; y++) {
+        const uint8_t *a = part->data + 2 * y * part->stride;
+        const uint8_t *b = 2 * y + 1 < part->height ? a + part->stride : a;
+        uint8_t *out = o->half + (ptrdiff_t)y * part->width;
+        for (int x = 0; x < part->width; x++)
+            out[x] = (uint8_t)((a[x] + b[x] + 1) / 2);
+    }
+    part->data = o->half;
+    part->stride = part->width;
+    part->height = rows;
+    return 0;
+}
+
+static int turn_planes(struct halo_orient *o, AVFrame *to, const AVFrame *from)
+{
+    int ret = 0;
+    for (int plane = 0; plane < 3 && from->data[plane] && ret >= 0; plane++) {
+        const struct part out = part_of(to, plane);
+        struct part in = part_of(from, plane);
+        if (plane > 0 && to->format != from->format)
+            ret = halve(o, &in);
+        if (ret >= 0)
+            turn(o, &out, &in);
+    }
+    return ret;
+}
+
+static AVFrame *get_target(struct halo_orient *o, enum AVPixelFormat format, int width, int height)
+{
+    if (!o->pool || format != o->format || width != o->width || height != o->height) {
+        halo_picture_pool_destroy(o->pool);
+        o->pool = halo_picture_pool_create(o->memory, format, width, height);
+        o->format = format;
+        o->width = width;
+        o->height = height;
+    }
+    return o->pool ? halo_picture_pool_get(o->pool, false) : NULL;
+}
+
+int halo_orient_pass(struct halo_orient *o, struct halo_raw_picture **raw, struct halo_error *err)
+{
+    const AVFrame *from = (*raw)->frame;
+    enum AVPixelFormat format = from->format;
+    int width = from->width, height = from->height;
+    if (halo_orient_shape(o, &format, &width, &height) < 0)
+        return halo_fail(err, -ENOTSUP, "pictures of %s cannot be turned",
+                         av_get_pix_fmt_name(from->format));
+    struct halo_raw_picture *made = av_mallocz(sizeof *made);
+    AVFrame *to = made ? get_target(o, format, width, height) : NULL;
+    if (!to || turn_planes(o, to, from) < 0) {
+        av_frame_free(&to);
+        av_free(made);
+        return halo_fail(err, -ENOMEM, "out of memory for a picture");
+    }
+    to->pts = from->pts;
+    to->pkt_duration = from->pkt_duration;
+    to->color_range = from->color_range;
+    to->colorspace = from->colorspace;
+    to->color_primaries = from->color_primaries;
+    to->color_trc = from->color_trc;
+    to->sample_aspect_ratio = from->sample_aspect_ratio;
+    made->frame = to;
+    made->format = format;
+    halo_raw_picture_destroy(*raw);
+    *raw = made;
+    return 0;
+}

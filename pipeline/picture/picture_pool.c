@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Memory for pictures (picture_pool.h). */
+#include "pipeline/picture/picture_pool.h"
+
+#include <libavutil/buffer.h>
+#include <libavutil/hwcontext.h>
+#include <libavutil/imgutils.h>
+#include <libavutil/mem.h>
+#include <string.h>
+
+enum {
+    ROW_ALIGNMENT = 128, /* two cache lines, and whole memory transactions of a GPU */
+    PLANE_ALIGNMENT = 256,
+    MORE_ROWS = 16, /* encoders read whole macroblocks: some rows more than the picture has */
+    GRAY = 0x80,
+    ON_DEVICE = 8, /* pictures made at once: what lanes, queue and encoder hold between them */
+};
+
+struct halo_picture_pool {
+    struct halo_memory *memory;
+    AVBufferPool *buffers; /* NULL on a device: */
+    AVBufferRef *frames;
+    enum AVPixelFormat format;
+    int width, height;
+    int linesize[4];
+    size_t plane_size[4];
+};
+
+static AVBufferRef *allocate(void *opaque, size_t size)
+{
+    const struct halo_picture_pool *pool = opaque;
+    AVBufferRef *ref = halo_memory_buffer(pool->memory, size);
+    if (ref)
+        memset(ref->data, GRAY, size);
+    return ref;
+}
+
+static size_t lay_out(struct halo_picture_pool *pool)
+{
+    ptrdiff_t wide[4];
+    size_t total = 0;
+    if (av_image_fill_linesizes(pool->linesize, pool->format, pool->width) < 0)
+        return 0;
+    for (int p = 0; p < 4; p++)
+        wide[p] = pool->linesize[p] = FFALIGN(pool->linesize[p], ROW_ALIGNMENT);
+    if (av_image_fill_plane_sizes(pool->plane_size, pool->format,
+                                  FFALIGN(pool->height, 32) + MORE_ROWS, wide) < 0)
+        return 0;
+    for (int p = 0; p < 4; p++)
+        total += pool->plane_size[p] = FFALIGN(pool->plane_size[p], PLANE_ALIGNMENT);
+    return total;
+}
+
+struct halo_picture_pool *halo_picture_pool_create(struct halo_memory *memory,
+                                                   enum AVPixelFormat format, int width, int height)
+{
+    struct halo_picture_pool *pool = av_mallocz(sizeof *pool);
+    if (!pool)
+        return NULL;
+    *pool = (struct halo_picture_pool){
+        .memory = memory, .format = format, .width = width, .height = height};
+    const size_t total = lay_out(pool);
+    if (total > 0)
+        pool->buffers = av_buffer_pool_init2(total, pool, allocate, NULL);
+    if (!pool->buffers) {
+        av_free(pool);
+        return NULL;
+    }
+    return pool;
+}
+
+struct halo_picture_pool *halo_picture_pool_create_on(AVBufferRef *device,
+                                                      enum AVPixelFormat format, int width,
+                                                      int height, AVBufferRef **ret_frames)
+{
+    struct halo_picture_pool *pool = av_mallocz(sizeof *pool);
+    if (!pool)
+        return NULL;
+    pool->frames = av_hwframe_ctx_alloc(device);
+    if (pool->frames) {
+        AVHWFramesContext *frames = (AVHWFramesContext *)pool->frames->data;
+        frames->format = AV_PIX_FMT_CUDA;
+        frames->sw_format = format;
+        frames->width = width;
+        frames->height = height;
+        frames->initial_pool_size = ON_DEVICE;
+    }
+    if (!pool->frames || av_hwframe_ctx_init(pool->frames) < 0) {
+        halo_picture_pool_destroy(pool);
+        return NULL;
+    }
+    *ret_frames = pool->frames;
+    return pool;
+}
+
+void halo_picture_pool_destroy(struct halo_picture_pool *pool)
+{
+    if (!pool)
+        return;
+    av_buffer_unref(&pool->frames);
+    av_buffer_pool_uninit(&pool->buffers); /* buffers in use go when they come back */
+    av_free(pool);
+}
+
+AVFrame *halo_picture_pool_get(struct halo_picture_pool *pool, bool gray)
+{
+    AVFrame *frame = av_frame_alloc();
+    if (!frame)
+        return NULL;
+    if (pool->frames) {
+        if (av_hwframe_get_buffer(pool->frames, frame, 0) < 0)
+            av_frame_free(&frame);
+        return frame;
+    }
+    frame->buf[0] = av_buffer_pool_get(pool->buffers);
+    if (!frame->buf[0]) {
+        av_frame_free(&frame);
+        return NULL;
+    }
+    frame->format = pool->format;
+    frame->width = pool->width;
+    frame->height = pool->height;
+    uint8_t *at = frame->buf[0]->data;
+    for (int p = 0; p < 4 && pool->plane_size[p]; p++) {
+        frame->data[p] = at;
+        frame->linesize[p] = pool->linesize[p];
+        if (gray)
+            memset(at, GRAY, pool->plane_size[p]);
+        at += pool->plane_size[p];
+    }
+    return frame;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * What all may do with a raw picture (raw_picture.h). */
+#include "pipeline/picture/raw_picture_private.h"
+
+#include <libavutil/mathematics.h>
+#include <libavutil/mem.h>
+
+int64_t halo_raw_picture_pts(const struct halo_raw_picture *raw)
+{
+    return raw->frame->pts;
+}
+
+void halo_raw_picture_set_pts(struct halo_raw_picture *raw, int64_t pts)
+{
+    raw->frame->pts = pts;
+}
+
+void halo_raw_picture_move(struct halo_raw_picture *raw, int64_t pts, AVRational from,
+                           AVRational to)
+{
+    raw->frame->pts = pts;
+    raw->frame->pkt_duration = av_rescale_q(raw->frame->pkt_duration, from, to);
+}
+
+void halo_raw_picture_destroy(struct halo_raw_picture *raw)
+{
+    if (!raw)
+        return;
+    av_frame_free(&raw->frame);
+    av_free(raw);
+}

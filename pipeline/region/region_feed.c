@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * What a detector has told, by the things that it told of. Fixed in size: a thing more than there
+ * are places for is taken together with the one that grows least by it. */
+#include "pipeline/region/region_feed.h"
+
+#include <errno.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "pipeline/region/region_form.h"
+
+enum {
+    THINGS = 2 * HALO_MOST_SHAPES, /* that were named last, and that are held */
+    MINUTE_US = 60000000,
+    SKEW_US = 100000, /* of a detector's clock; as long as the shortest limit */
+    MOST_TTL_S = 3600,
+};
+
+/* Something that was told of, as it was in the last two pictures that it was told of in. */
+struct thing {
+    char id[HALO_REGION_ID];
+    struct halo_form last, before;
+    int64_t at, at_before; /* us, of these pictures */
+    bool moves;            /* there is a `before` */
+    bool named;            /* by the last update */
+    bool joined;           /* `last` is the box around more than what was told */
+    int64_t ttl;           /* us, after `at` */
+    int64_t end;           /* us; of one that is not named: not in pictures after that */
+};
+
+struct halo_region_feed {
+    pthread_mutex_t lock;
+    double margin;
+    int64_t hold, limit; /* us, ns */
+    struct thing thing[THINGS];
+    int things;
+    int64_t session;    /* us: its first picture */
+    int64_t newest;     /* us: the last one that was given out; INT64_MIN: none was */
+    int64_t at, before; /* us: pictures of the last two updates of this session */
+    int64_t came;       /* ns: when the last one did; 0: none has, in this session */
+    int regions;        /* that it named */
+    int64_t updates, refused, pictures, whole;
+    struct halo_form form; /* of who updates */
+};
+
+int halo_region_feed_create(struct halo_region_feed **ret,
+                            const struct halo_region_feed_settings *settings)
+{
+    struct halo_region_feed *feed = calloc(1, sizeof *feed);
+    if (!feed)
+        return -ENOMEM;
+    pthread_mutex_init(&feed->lock, NULL);
+    feed->margin = settings->margin;
+    feed->hold = (int64_t)(settings->hold * 1e6);
+    feed->limit = (int64_t)(settings->limit * 1e9);
+    feed->session = feed->newest = INT64_MIN;
+    *ret = feed;
+    return 0;
+}
+
+void halo_region_feed_destroy(struct halo_region_feed *feed)
+{
+    if (!feed)
+        return;
+    pthread_mutex_destroy(&feed->lock);
+    free(feed);
+}
+
+static void forget(struct halo_region_feed *feed)
+{
+    feed->things = feed->regions = 0;
+    feed->came = 0;
+}
+
+void halo_region_feed_begin(struct halo_region_feed *feed, int64_t picture_us)
+{
+    pthread_mutex_lock(&feed->lock);
+    forget(feed);
+    feed->session = picture_us;
+    pthread_mutex_unlock(&feed->lock);
+}
+
+void halo_region_feed_pass(struct halo_region_feed *feed, int64_t picture_us)
+{
+    pthread_mutex_lock(&feed->lock);
+    feed->newest = picture_us;
+    pthread_mutex_unlock(&feed->lock);
+}
+
+/* ---- checks ---- */
+
+static bool is_twice(const struct halo_region_told *told, int index)
+{
+    for (int i = 0; told[index].id[0] && i < index; i++)
+        if (!strcmp(told[i].id, told[index].id))
+            return true;
+    return false;
+}
+
+static int check_one(const struct halo_region_told *told, int index, struct halo_error *err)
+{
+    struct halo_form form;
+    struct halo_error why = {0};
+    if (!memchr(told[index].id, 0, HALO_REGION_ID))
+        return halo_fail(err, -EINVAL, "regions[%d]: its id is too long", index);
+    if (is_twice(told, index))
+        return halo_fail(err, -EINVAL, "regions[%d]: another one has the id '%s'", index,
+                         told[index].id);
+    if (!(told[index].ttl >= 0 && told[index].ttl <= MOST_TTL_S))
+        return halo_fail(err, -EINVAL, "regions[%d]: ttl must be between 0 and %d seconds", index,
+                         MOST_TTL_S);
+    if (halo_form_read(&form, &told[index].shape, &why) < 0)
+        return halo_fail(err, -EINVAL, "regions[%d]: %s", index, why.text);
+    return 0;
+}
+
+int halo_region_check(int64_t picture_us, const struct halo_region_told *told, int count,
+                      int64_t now, struct halo_error *err)
+{
+    int corners = 0;
+    const int64_t now_us = now / 1000;
+    if (picture_us < now_us - MINUTE_US || picture_us > now_us + MINUTE_US)
+        return halo_fail(err, -EINVAL,
+                         "the picture's time must be within a minute of now: microseconds of "
+                         "CLOCK_MONOTONIC");
+    if (count < 0 || count > HALO_MOST_SHAPES)
+        return halo_fail(err, -EINVAL, "%d regions: at most %d", count, HALO_MOST_SHAPES);
+    for (int i = 0; i < count; i++) {
+        if (check_one(told, i, err) < 0)
+            return -EINVAL;
+        corners += told[i].shape.kind == HALO_SHAPE_POLYGON ? told[i].shape.corners : 0;
+    }
+    if (corners > HALO_REGION_CORNERS)
+        return halo_fail(err, -EINVAL, "%d corners: at most %d in all", corners,
+                         HALO_REGION_CORNERS);
+    return 0;
+}
+
+/* ---- updates ---- */
+
+static struct thing *find(struct halo_region_feed *feed, const char *id)
+{
+    for (int i = 0; *id && i < feed->things; i++)
+        if (!strcmp(feed->thing[i].id, id))
+            return &feed->thing[i];
+    return NULL;
+}
+
+/* No picture asks for what ended before the update before. */
+static void drop_ended(struct halo_region_feed *feed)
+{
+    int kept = 0;
+    for (int i = 0; i < feed->things; i++) {
+        if (!feed->thing[i].named && feed->thing[i].end < feed->before)
+            continue;
+        if (kept != i)
+            feed->thing[kept] = feed->thing[i];
+        kept++;
+    }
+    feed->things = kept;
+}
+
+static int64_t later(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Another picture: until it is named for this one, a thing ends. */
+static void turn_to(struct halo_region_feed *feed, int64_t picture_us)
+{
+    feed->before = feed->came ? feed->at : picture_us;
+    feed->at = picture_us;
+    feed->regions = 0;
+    for (int i = 0; i < feed->things; i++) {
+        struct thing *t = &feed->thing[i];
+        if (t->named)
+            t->end = later(picture_us + feed->hold, t->at + t->ttl);
+        t->named = false;
+    }
+    drop_ended(feed);
+}
+
+static void renew(struct thing *t, const struct halo_form *form, int64_t at, int64_t ttl)
+{
+    if (t->at < at) {
+        t->before = t->last;
+        t->at_before = t->at;
+        t->moves = true;
+        t->last = *form;
+        t->joined = false;
+        t->ttl = later(ttl, t->ttl - (at - t->at));
+        t->at = at;
+    } else if (t->last.relative == form->relative) {
+        halo_form_join(&t->last, form); /* twice in one picture */
+        t->joined = true;
+        t->ttl = later(ttl, t->ttl);
+    }
+    t->named = true;
+}
+
+static double size_of(const struct halo_form *form)
+{
+    return (form->box.x1 - form->box.x0) * (form->box.y1 - form->box.y0);
+}
+
+/* There is no place left: the one that grows least by it, in this unit; NULL: there is none. */
+static struct thing *nearest(struct halo_region_feed *feed, const struct halo_form *form)
+{
+    struct thing *best = NULL;
+    double least = INFINITY;
+    for (int i = 0; i < feed->things; i++) {
+        struct halo_form both = feed->thing[i].last;
+        if (both.relative != form->relative)
+            continue;
+        halo_form_join(&both, form);
+        const double more = size_of(&both) - size_of(&feed->thing[i].last);
+        if (more < least) {
+            least = more;
+            best = &feed->thing[i];
+        }
+    }
+    return best;
+}
+
+static void add(struct halo_region_feed *feed, const char *id, const struct halo_form *form,
+                int64_t at, int64_t ttl)
+{
+    if (feed->things < THINGS) {
+        struct thing *t = &feed->thing[feed->things++];
+        t->moves = t->joined = false;
+        t->named = true;
+        t->last = *form;
+        t->at = at;
+        t->ttl = ttl;
+        memcpy(t->id, id, sizeof t->id);
+        return;
+    }
+    struct thing *t = nearest(feed, form);
+    if (!t) { /* of the other unit alone: until this is over, everything is hidden */
+        forget(feed);
+        return;
+    }
+    halo_form_join(&t->last, form);
+    t->joined = true;
+    if (t->moves && t->before.relative == form->relative)
+        halo_form_join(&t->before, form);
+    t->ttl = later(t->at + t->ttl, at + ttl) - t->at;
+    t->named = true;
+    t->id[0] = '\0'; /* an update of either one would forget the other */
+}
+
+static int take(struct halo_region_feed *feed, int64_t picture_us,
+                const struct halo_region_told *told, int count, int64_t now)
+{
+    const bool silent = !feed->came || now - feed->came > feed->limit;
+    if (picture_us - SKEW_US > feed->newest) /* it lies within a minute of now: no overflow */
+        return -ERANGE;
+    if (picture_us < feed->session || (!silent && picture_us < feed->at))
+        return -ESTALE;
+    if (feed->came && picture_us < feed->at)
+        forget(feed);
+    if (!feed->came || picture_us > feed->at)
+        turn_to(feed, picture_us);
+    feed->came = now;
+    for (int i = 0; i < count && feed->came; i++) {
+        const int64_t ttl = (int64_t)(told[i].ttl * 1e6);
+        struct thing *t = find(feed, told[i].id);
+        halo_form_read(&feed->form, &told[i].shape, NULL);
+        if (t && (t->at < picture_us || t->last.relative == feed->form.relative))
+            renew(t, &feed->form, picture_us, ttl);
+        else
+            add(feed, told[i].id, &feed->form, picture_us, ttl);
+    }
+    feed->regions += count;
+    feed->updates++;
+    return 0;
+}
+
+int halo_region_feed_update(struct halo_region_feed *feed, int64_t picture_us,
+                            const struct halo_region_told *told, int count, int64_t now,
+                            struct halo_error *err)
+{
+    const int checked = halo_region_check(picture_us, told, count, now, err);
+    pthread_mutex_lock(&feed->lock);
+    const int ret = checked < 0 ? checked : take(feed, picture_us, told, count, now);
+    feed->refused += ret < 0;
+    pthread_mutex_unlock(&feed->lock);
+    if (ret == -ESTALE)
+        halo_fail(err, ret, "the picture is older than the one told of last, or than the session");
+    if (ret == -ERANGE)
+        halo_fail(err, ret, "the picture's time is ahead of the newest picture's");
+    return ret;
+}
+
+/* ---- pictures ---- */
+
+/* Why everything is hidden, or NULL. */
+static const char *why_whole(const struct halo_region_feed *feed, int64_t picture_us, int64_t now)
+{
+    if (!feed->came)
+        return "none yet";
+    if (now - feed->came > feed->limit)
+        return "silent";
+    if (picture_us > feed->at + feed->limit / 1000 || picture_us < feed->before)
+        return "late";
+    return NULL;
+}
+
+/* From where to where it is to be hidden. */
+static bool put(struct halo_region_list *list, const struct thing *t, int64_t picture_us,
+                double margin, int most)
+{
+    struct halo_form there;
+    if (!t->moves)
+        return halo_form_put(list, &t->last, NULL, margin, most);
+    if (picture_us < t->at)
+        return halo_form_put(list, &t->before, &t->last, margin, most);
+    if (picture_us == t->at || t->last.relative != t->before.relative)
+        return halo_form_put(list, &t->last, NULL, margin, most);
+    halo_form_go_on(&there, &t->last, &t->before,
+                    (double)(picture_us - t->at) / (double)(t->at - t->at_before));
+    return halo_form_put(list, &t->last, &there, margin, most);
+}
+
+static bool is_in(const struct thing *t, int64_t picture_us)
+{
+    return t->named || picture_us <= t->end;
+}
+
+static const char *put_all(const struct halo_region_feed *feed, int64_t picture_us, int64_t now,
+                           struct halo_region_list *list)
+{
+    const char *why = why_whole(feed, picture_us, now);
+    int count = 0;
+    for (int i = 0; i < feed->things; i++)
+        count += is_in(&feed->thing[i], picture_us);
+    const int most = count < HALO_MOST_SHAPES ? HALO_MOST_SHAPES / (count + !count) : 1;
+    for (int i = 0; i < feed->things && !why; i++)
+        if (is_in(&feed->thing[i], picture_us) &&
+            !put(list, &feed->thing[i], picture_us, feed->margin, most))
+            why = "too many";
+    return why;
+}
+
+static void put_shown(const struct halo_region_feed *feed, int64_t picture_us,
+                      struct halo_region_list *list)
+{
+    for (int i = 0; i < feed->things && picture_us >= feed->at; i++)
+        if (feed->thing[i].named && !feed->thing[i].joined)
+            halo_form_put_less(list, &feed->thing[i].last, feed->margin);
+}
+
+bool halo_region_feed_at(struct halo_region_feed *feed, int64_t picture_us, int64_t now,
+                         struct halo_region_now *hidden, struct halo_region_now *shown,
+                         const char **ret_why)
+{
+    struct halo_region_list list = {.now = hidden}, less = {.now = shown};
+    if (hidden)
+        hidden->count = hidden->corners = 0;
+    if (shown)
+        shown->count = shown->corners = 0;
+    pthread_mutex_lock(&feed->lock);
+    const char *why =
+        hidden ? put_all(feed, picture_us, now, &list) : why_whole(feed, picture_us, now);
+    if (shown && !why)
+        put_shown(feed, picture_us, &less);
+    feed->pictures++;
+    feed->whole += why != NULL;
+    pthread_mutex_unlock(&feed->lock);
+    if (why)
+        *ret_why = why;
+    return !why;
+}
+
+void halo_region_feed_stats(struct halo_region_feed *feed, int64_t now,
+                            struct halo_region_feed_stats *ret)
+{
+    pthread_mutex_lock(&feed->lock);
+    *ret = (struct halo_region_feed_stats){
+        .updates = feed->updates,
+        .refused = feed->refused,
+        .pictures = feed->pictures,
+        .whole = feed->whole,
+        .regions = feed->regions,
+        .age = feed->came ? (double)(now - feed->came) / 1e9 : -1,
+        .why = why_whole(feed, now / 1000, now),
+    };
+    pthread_mutex_unlock(&feed->lock);
+}

@@ -1,0 +1,450 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Drawing shapes. A row of samples is a band of the picture; what a shape has of a band are spans,
+ * and a sample counts as the shape's if the span meets any of it, or, with invert, if the shape
+ * holds all of it. Coordinates are whole numbers of 1/4096 pixel, so that edges are exact. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "pipeline/region/mask_image.h"
+#include "pipeline/region/shapes_private.h"
+
+enum { FIX = 4096 };
+
+/* Pictures are far smaller than this; cross products of two lengths below it fit 63 bits. */
+#define MOST_FIXED ((int64_t)1 << 29)
+
+struct drawing {
+    const struct halo_shape_canvas *canvas;
+    struct halo_drawn_region *to;
+    bool inner;                             /* of each shape only the samples that it holds whole */
+    int64_t unit_x, unit_y;                 /* of a sample */
+    uint8_t *row;                           /* one for a polygon: canvas->width */
+    struct halo_rect box[HALO_MOST_SHAPES]; /* of what differs */
+    int boxes;
+};
+
+static int64_t fixed(double pixels)
+{
+    const int64_t v = llround(pixels * FIX);
+    return v < -MOST_FIXED ? -MOST_FIXED : v > MOST_FIXED ? MOST_FIXED : v;
+}
+
+/* b > 0 */
+static int64_t floor_div(int64_t a, int64_t b)
+{
+    return a >= 0 ? a / b : -((-a + b - 1) / b);
+}
+
+static int64_t ceil_div(int64_t a, int64_t b)
+{
+    return -floor_div(-a, b);
+}
+
+static int limit(int64_t v, int most)
+{
+    return v < 0 ? 0 : v > most ? most : (int)v;
+}
+
+/* The samples of size `unit` that meet [v0, v1), or that it holds. */
+static void span(int64_t v0, int64_t v1, int64_t unit, bool inner, int most, int *ret0, int *ret1)
+{
+    *ret0 = limit(inner ? ceil_div(v0, unit) : floor_div(v0, unit), most);
+    *ret1 = limit(inner ? floor_div(v1, unit) : ceil_div(v1, unit), most);
+    if (*ret1 < *ret0 || v0 >= v1)
+        *ret1 = *ret0;
+}
+
+struct halo_rect halo_rect_join(struct halo_rect a, struct halo_rect b)
+{
+    if (b.x0 >= b.x1 || b.y0 >= b.y1)
+        return a;
+    if (a.x0 >= a.x1 || a.y0 >= a.y1)
+        return b;
+    return (struct halo_rect){a.x0 < b.x0 ? a.x0 : b.x0, a.y0 < b.y0 ? a.y0 : b.y0,
+                              a.x1 > b.x1 ? a.x1 : b.x1, a.y1 > b.y1 ? a.y1 : b.y1};
+}
+
+static void touch(struct drawing *d, struct halo_rect r)
+{
+    if (r.x0 < r.x1 && r.y0 < r.y1)
+        d->box[d->boxes++] = r;
+    d->to->touched = halo_rect_join(d->to->touched, r);
+}
+
+static uint8_t *mask_row(const struct drawing *d, int y)
+{
+    return d->to->mask + (size_t)y * (size_t)d->canvas->width;
+}
+
+static void fill(struct drawing *d, int y, int x0, int x1)
+{
+    if (x0 < x1)
+        memset(mask_row(d, y) + x0, d->inner ? 0 : 255, (size_t)(x1 - x0));
+}
+
+/* The samples of a box. */
+static struct halo_rect box_of(const struct drawing *d, const struct halo_shape_box *box,
+                               bool inner)
+{
+    struct halo_rect r;
+    span(fixed(box->x0), fixed(box->x1), d->unit_x, inner, d->canvas->width, &r.x0, &r.x1);
+    span(fixed(box->y0), fixed(box->y1), d->unit_y, inner, d->canvas->height, &r.y0, &r.y1);
+    /* What the last sample has outside of the picture is not shown by it. */
+    if (inner && box->x1 >= d->canvas->picture_width)
+        r.x1 = d->canvas->width;
+    if (inner && box->y1 >= d->canvas->picture_height)
+        r.y1 = d->canvas->height;
+    return r;
+}
+
+static void draw_rect(struct drawing *d, const struct halo_shape_box *box)
+{
+    const struct halo_rect r = box_of(d, box, d->inner);
+    for (int y = r.y0; y < r.y1; y++)
+        fill(d, y, r.x0, r.x1);
+    touch(d, r);
+}
+
+/* ---- ellipses ---- */
+
+/* A sample meets the ellipse if its band's nearest line to the centre does; the ellipse holds it if
+ * it holds the farthest. What roots round is made up for, outwards. */
+static void draw_ellipse(struct drawing *d, const struct halo_shape_box *box)
+{
+    const double x0 = (double)fixed(box->x0), x1 = (double)fixed(box->x1);
+    const double y0 = (double)fixed(box->y0), y1 = (double)fixed(box->y1);
+    const double cx = (x0 + x1) / 2, cy = (y0 + y1) / 2;
+    const double a = (x1 - x0) / 2, b = (y1 - y0) / 2;
+    const struct halo_rect r = box_of(d, box, false);
+    for (int y = r.y0; y < r.y1 && a > 0 && b > 0; y++) {
+        const double above = (double)(y * d->unit_y) - cy;
+        const double below = (double)((y + 1) * d->unit_y) - cy;
+        const double far = fmax(fabs(above), fabs(below));
+        const double near = above <= 0 && below >= 0 ? 0 : fmin(fabs(above), fabs(below));
+        const double at = (d->inner ? far : near) / b;
+        if (at >= 1)
+            continue;
+        const double slack = at == 0 ? 0 : 1e-4 + 1e-11 * a; /* of 1/4096 pixel */
+        const double reach = a * sqrt((1 - at) * (1 + at)) + (d->inner ? -slack : slack);
+        const double left = cx - reach, right = cx + reach;
+        const double u = (double)d->unit_x;
+        const int first =
+            limit((int64_t)(d->inner ? ceil(left / u) : floor(left / u)), d->canvas->width);
+        const int last =
+            limit((int64_t)(d->inner ? floor(right / u) : ceil(right / u)), d->canvas->width);
+        fill(d, y, first, last);
+    }
+    touch(d, (struct halo_rect){r.x0 - (r.x0 > 0), r.y0, r.x1 + (r.x1 < d->canvas->width), r.y1});
+}
+
+/* ---- polygons ---- */
+
+struct edge {
+    int64_t x0, y0, x1, y1; /* y0 <= y1 */
+};
+
+static int get_edges(const struct drawing *d, const struct halo_shape *shape, struct edge *ret)
+{
+    const int width = d->canvas->picture_width, height = d->canvas->picture_height;
+    for (int i = 0; i < shape->corners; i++) {
+        const int next = (i + 1) % shape->corners;
+        const int64_t x0 = fixed(halo_shape_length(&shape->corner[i][0], width));
+        const int64_t y0 = fixed(halo_shape_length(&shape->corner[i][1], height));
+        const int64_t x1 = fixed(halo_shape_length(&shape->corner[next][0], width));
+        const int64_t y1 = fixed(halo_shape_length(&shape->corner[next][1], height));
+        ret[i] = y0 <= y1 ? (struct edge){x0, y0, x1, y1} : (struct edge){x1, y1, x0, y0};
+    }
+    return shape->corners;
+}
+
+/* floor or ceil of the edge's x at y, in steps of unit; y is within the edge, which is not level.
+ * */
+static int64_t edge_floor(const struct edge *e, int64_t y, int64_t unit)
+{
+    const int64_t high = e->y1 - e->y0;
+    return floor_div(e->x0 * high + (y - e->y0) * (e->x1 - e->x0), high * unit);
+}
+
+static int64_t edge_ceil(const struct edge *e, int64_t y, int64_t unit)
+{
+    const int64_t high = e->y1 - e->y0;
+    return ceil_div(e->x0 * high + (y - e->y0) * (e->x1 - e->x0), high * unit);
+}
+
+static int compare(const void *a, const void *b)
+{
+    return *(const int *)a - *(const int *)b;
+}
+
+/* Samples whose middle is inside, even-odd. 2 * middle is a whole number. */
+static void fill_middles(const struct drawing *d, const struct edge *edges, int count, int y)
+{
+    int at[HALO_MOST_CORNERS], crossings = 0;
+    const int64_t middle = y * d->unit_y + d->unit_y / 2;
+    for (int i = 0; i < count; i++) {
+        const struct edge *e = &edges[i];
+        if (e->y0 > middle || e->y1 <= middle)
+            continue;
+        /* The first sample whose middle is not left of the crossing. */
+        const int64_t halves = edge_ceil(e, middle, d->unit_x / 2);
+        at[crossings++] = limit(floor_div(halves, 2), d->canvas->width);
+    }
+    qsort(at, (size_t)crossings, sizeof *at, compare);
+    for (int i = 0; i + 1 < crossings; i += 2)
+        memset(d->row + at[i], 255, (size_t)(at[i + 1] - at[i]));
+}
+
+/* Samples that an edge goes through, which are inside in part. */
+static void mark_edges(const struct drawing *d, const struct edge *edges, int count, int y)
+{
+    const int64_t above = y * d->unit_y, below = above + d->unit_y;
+    for (int i = 0; i < count; i++) {
+        const struct edge *e = &edges[i];
+        int64_t first, last;
+        if (e->y1 <= above || e->y0 >= below)
+            continue;
+        if (e->y0 == e->y1) {
+            first = floor_div(e->x0 < e->x1 ? e->x0 : e->x1, d->unit_x);
+            last = ceil_div(e->x0 < e->x1 ? e->x1 : e->x0, d->unit_x);
+        } else {
+            const int64_t y0 = e->y0 > above ? e->y0 : above, y1 = e->y1 < below ? e->y1 : below;
+            const bool right = e->x1 >= e->x0;
+            first = edge_floor(e, right ? y0 : y1, d->unit_x);
+            last = edge_ceil(e, right ? y1 : y0, d->unit_x);
+        }
+        const int x0 = limit(first, d->canvas->width), x1 = limit(last, d->canvas->width);
+        if (x0 < x1)
+            memset(d->row + x0, d->inner ? 0 : 255, (size_t)(x1 - x0));
+    }
+}
+
+static void draw_polygon(struct drawing *d, const struct halo_shape *shape,
+                         const struct halo_shape_box *box)
+{
+    struct edge edges[HALO_MOST_CORNERS];
+    const int count = get_edges(d, shape, edges);
+    const struct halo_rect r = box_of(d, box, false);
+    for (int y = r.y0; y < r.y1; y++) {
+        uint8_t *to = mask_row(d, y);
+        memset(d->row + r.x0, 0, (size_t)(r.x1 - r.x0));
+        fill_middles(d, edges, count, y);
+        mark_edges(d, edges, count, y);
+        for (int x = r.x0; x < r.x1; x++)
+            to[x] = (uint8_t)(d->inner ? to[x] & ~d->row[x] : to[x] | d->row[x]);
+    }
+    touch(d, r);
+}
+
+/* ---- masks ---- */
+
+/* The mask's pixels that lie in part under a sample of size step, of `whole` luma pixels. */
+static void mask_span(int i, int step, int whole, int mask, int *ret0, int *ret1)
+{
+    const int64_t v0 = (int64_t)i * step, end = v0 + step;
+    const int64_t v1 = end < whole ? end : whole;
+    *ret0 = (int)(v0 * mask / whole);
+    *ret1 = (int)ceil_div(v1 * mask, whole);
+}
+
+/* The most that is hidden of the mask's pixels under one sample. */
+static uint8_t under(const struct halo_mask_image *mask, struct halo_rect r, uint8_t flip)
+{
+    uint8_t most = 0;
+    for (int y = r.y0; y < r.y1; y++) {
+        const uint8_t *row = mask->weight + (size_t)y * (size_t)mask->width;
+        for (int x = r.x0; x < r.x1; x++)
+            most = (row[x] ^ flip) > most ? row[x] ^ flip : most;
+    }
+    return most;
+}
+
+static void draw_mask(struct drawing *d, const struct halo_mask_image *mask)
+{
+    const struct halo_shape_canvas *c = d->canvas;
+    const uint8_t flip = d->inner ? 255 : 0;
+    for (int y = 0; y < c->height; y++) {
+        uint8_t *to = mask_row(d, y);
+        struct halo_rect r;
+        mask_span(y, 1 << c->log2_sub_y, c->picture_height, mask->height, &r.y0, &r.y1);
+        for (int x = 0; x < c->width; x++) {
+            mask_span(x, 1 << c->log2_sub_x, c->picture_width, mask->width, &r.x0, &r.x1);
+            const uint8_t hidden = under(mask, r, flip);
+            if (d->inner ? hidden < to[x] : hidden > to[x])
+                to[x] = hidden;
+        }
+    }
+    touch(d, (struct halo_rect){0, 0, c->width, c->height});
+}
+
+/* ---- all of them ---- */
+
+static void draw_shape(struct drawing *d, const struct halo_shape *shape)
+{
+    const struct halo_shape_canvas *c = d->canvas;
+    if (shape->kind == HALO_SHAPE_MASK) {
+        draw_mask(d, shape->mask);
+        return;
+    }
+    const struct halo_shape_box box = halo_shape_box(shape, c->picture_width, c->picture_height);
+    if (shape->kind == HALO_SHAPE_RECT)
+        draw_rect(d, &box);
+    else if (shape->kind == HALO_SHAPE_ELLIPSE)
+        draw_ellipse(d, &box);
+    else
+        draw_polygon(d, shape, &box);
+}
+
+static bool is_length(const struct halo_length *length)
+{
+    const double most = length->relative ? HALO_MOST_PARTS : HALO_MOST_LENGTH;
+    return length->value >= -most && length->value <= most; /* and a number */
+}
+
+static bool is_shape(const struct halo_shape *s)
+{
+    bool fine = true;
+    switch (s->kind) {
+    case HALO_SHAPE_RECT:
+    case HALO_SHAPE_ELLIPSE:
+        return is_length(&s->x) && is_length(&s->y) && is_length(&s->width) &&
+               is_length(&s->height) && s->width.value >= 0 && s->height.value >= 0;
+    case HALO_SHAPE_POLYGON:
+        for (int i = 0; i < s->corners && i < HALO_MOST_CORNERS; i++)
+            fine = fine && is_length(&s->corner[i][0]) && is_length(&s->corner[i][1]);
+        return fine && s->corners >= 3 && s->corners <= HALO_MOST_CORNERS;
+    case HALO_SHAPE_MASK:
+        return s->mask && s->mask->weight;
+    }
+    return false;
+}
+
+/* Everything is hidden by one rectangle. */
+static void hide_all(const struct halo_shape_canvas *canvas, struct halo_drawn_region *ret)
+{
+    ret->rects[0] = (struct halo_rect){0, 0, canvas->width, canvas->height};
+    ret->region = (struct halo_region){.rects = ret->rects, .rect_count = 1};
+}
+
+static bool draw_rects(struct drawing *d, const struct halo_shape *shapes, int count)
+{
+    const struct halo_shape_canvas *c = d->canvas;
+    int rects = 0;
+    for (int i = 0; i < count; i++) {
+        const struct halo_shape_box box =
+            halo_shape_box(&shapes[i], c->picture_width, c->picture_height);
+        const struct halo_rect r = box_of(d, &box, d->inner);
+        if (r.x0 < r.x1 && r.y0 < r.y1)
+            d->to->rects[rects++] = r;
+    }
+    d->to->region =
+        (struct halo_region){.rects = d->to->rects, .rect_count = rects, .invert = c->invert};
+    if (!c->invert)
+        return rects > 0;
+    for (int i = 0; i < rects; i++) {
+        const struct halo_rect *r = &d->to->rects[i];
+        if (r->x0 == 0 && r->y0 == 0 && r->x1 == c->width && r->y1 == c->height)
+            return false; /* several that cover it all together are looked for by nobody */
+    }
+    return true;
+}
+
+/* The mask as it was before any shape, all of one weight. */
+static int clear(struct drawing *d)
+{
+    struct halo_drawn_region *to = d->to;
+    const struct halo_shape_canvas *c = d->canvas;
+    const size_t bytes = (size_t)c->width * (size_t)c->height;
+    const uint8_t around = d->inner ? 255 : 0;
+    const bool same = to->mask && to->mask_width == c->width && to->mask_height == c->height &&
+                      to->around == around;
+    void *memory = to->mask;
+    to->mask = halo_shapes_room(&memory, &to->mask_bytes, bytes);
+    if (!to->mask) {
+        to->mask_width = to->mask_height = 0;
+        return -ENOMEM;
+    }
+    if (same) {
+        for (int y = to->touched.y0; y < to->touched.y1; y++)
+            memset(mask_row(d, y) + to->touched.x0, around,
+                   (size_t)(to->touched.x1 - to->touched.x0));
+    } else {
+        memset(to->mask, around, bytes);
+    }
+    to->around = around;
+    to->mask_width = c->width;
+    to->mask_height = c->height;
+    to->touched = (struct halo_rect){0};
+    return 0;
+}
+
+static bool any_weight(const struct halo_drawn_region *region)
+{
+    const struct halo_rect *t = &region->touched;
+    const bool outside = t->x1 - t->x0 < region->mask_width || t->y1 - t->y0 < region->mask_height;
+    if (region->around && outside)
+        return true;
+    for (int y = t->y0; y < t->y1; y++) {
+        const uint8_t *row = region->mask + (size_t)y * (size_t)region->mask_width;
+        for (int x = t->x0; x < t->x1; x++)
+            if (row[x])
+                return true;
+    }
+    return false;
+}
+
+static int draw_mask_plane(struct drawing *d, const struct halo_shape *shapes, int count)
+{
+    const struct halo_shape_canvas *c = d->canvas;
+    struct halo_drawn_region *to = d->to;
+    if (clear(d) < 0)
+        return -ENOMEM;
+    d->row = halo_shapes_room(&to->scratch, &to->scratch_bytes, (size_t)c->width);
+    if (!d->row)
+        return -ENOMEM;
+    for (int i = 0; i < count; i++)
+        draw_shape(d, &shapes[i]);
+    if (c->feather > 0 && halo_shapes_feather(c, to, d->box, d->boxes) < 0)
+        return -ENOMEM;
+    to->region = (struct halo_region){.mask = {.data = to->mask,
+                                               .stride = c->width,
+                                               .width = c->width,
+                                               .height = c->height,
+                                               .channels = 1,
+                                               .depth = 8}};
+    return 0;
+}
+
+int halo_shapes_draw(const struct halo_shape *shapes, int count,
+                     const struct halo_shape_canvas *canvas, struct halo_drawn_region *ret,
+                     bool *ret_hidden)
+{
+    struct drawing d = {.canvas = canvas,
+                        .to = ret,
+                        .inner = canvas->invert,
+                        .unit_x = (int64_t)FIX << canvas->log2_sub_x,
+                        .unit_y = (int64_t)FIX << canvas->log2_sub_y};
+    bool rects = canvas->feather <= 0, fine = count <= HALO_MOST_SHAPES;
+    for (int i = 0; i < count && fine; i++) {
+        fine = is_shape(&shapes[i]);
+        rects = rects && shapes[i].kind == HALO_SHAPE_RECT;
+    }
+    *ret_hidden = true;
+    if (!fine)
+        hide_all(canvas, ret);
+    else if (rects)
+        *ret_hidden = draw_rects(&d, shapes, count);
+    else if (draw_mask_plane(&d, shapes, count) < 0)
+        return -ENOMEM;
+    else
+        *ret_hidden = any_weight(ret);
+    return 0;
+}
+
+void halo_drawn_region_finish(struct halo_drawn_region *region)
+{
+    free(region->mask);
+    free(region->scratch);
+    *region = (struct halo_drawn_region){0};
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * What the files of shapes.h share. */
+#ifndef HALO_SHAPES_PRIVATE_H
+#define HALO_SHAPES_PRIVATE_H
+
+#include "pipeline/region/shapes.h"
+
+/* In luma pixels. whole: the picture's width or height. */
+double halo_shape_length(const struct halo_length *length, int whole);
+
+struct halo_shape_box {
+    double x0, y0, x1, y1; /* luma pixels */
+};
+
+/* It may reach out of the picture, or be empty. */
+struct halo_shape_box halo_shape_box(const struct halo_shape *shape, int width, int height);
+
+/* Room for bytes in *memory, which has *size; what was in it is lost. */
+void *halo_shapes_room(void **memory, size_t *size, size_t bytes);
+
+/* The smallest that holds both; empty ones do not count. */
+struct halo_rect halo_rect_join(struct halo_rect a, struct halo_rect b);
+
+/* Lets the weights of region's mask fall to 0 within canvas->feather. boxes hold all that differs
+ * from region->around; they are changed. 0 or -ENOMEM. */
+int halo_shapes_feather(const struct halo_shape_canvas *canvas, struct halo_drawn_region *region,
+                        struct halo_rect *boxes, int count);
+
+#endif

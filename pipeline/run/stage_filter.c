@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * The filter and the collect stage: pictures into the gate, and out of it; the rest goes by. */
+#include <errno.h>
+#include <string.h>
+
+#include "pipeline/picture/raw_picture.h"
+
+#include "pipeline/run/stream_private.h"
+
+/* Starts filtering a picture; the rest goes by. */
+static int enter_item(struct halo_stream *s, struct halo_item *item, struct halo_error *err)
+{
+    if (item->kind == HALO_ITEM_RAW) {
+        struct halo_raw_picture *raw = item->raw;
+        struct halo_pending *pending;
+        const int ret = halo_gate_enter(s->tracks.track[item->track].gate, raw, &pending, err);
+        halo_raw_picture_destroy(raw);
+        if (ret < 0)
+            return ret;
+        item->kind = HALO_ITEM_PENDING;
+        item->pending = pending;
+    }
+    return halo_stage_put(s, s->in_gate, *item, HALO_STAGE_FILTERED_WAIT);
+}
+
+/* Waits for a picture in the gate; the rest goes by. */
+static int leave_item(struct halo_stream *s, struct halo_item *item, struct halo_error *err)
+{
+    if (item->kind == HALO_ITEM_PENDING) {
+        struct halo_output_picture *output;
+        const int ret = halo_gate_leave(item->pending, 0, &output, err);
+        if (ret < 0)
+            return ret;
+        item->kind = HALO_ITEM_OUTPUT;
+        item->output = output;
+    }
+    return halo_stage_put(s, s->to_encode, *item, HALO_STAGE_COLLECTED_WAIT);
+}
+
+/* Takes items from one queue and passes each on, until the end. */
+static void pass_all(struct halo_stream *s, struct halo_queue *from, enum halo_stage wait,
+                     int (*pass)(struct halo_stream *s, struct halo_item *item,
+                                 struct halo_error *err))
+{
+    struct halo_error err = {0};
+    struct halo_item item;
+    while (halo_stage_get(s, from, &item, wait) == 0) {
+        const bool end = item.kind == HALO_ITEM_END;
+        const int ret = pass(s, &item, &err);
+        if (ret < 0 && ret != -ECANCELED) {
+            halo_fail(&err, ret, "the filter stage failed: %s", strerror(-ret));
+            halo_stream_fail(s, &err);
+        }
+        if (ret < 0 || end)
+            break;
+    }
+}
+
+void *halo_stream_filter_main(void *arg)
+{
+    struct halo_stream *s = arg;
+    pass_all(s, s->to_filter, HALO_STAGE_FILTER_WAIT, enter_item);
+    return NULL;
+}
+
+void *halo_stream_collect_main(void *arg)
+{
+    struct halo_stream *s = arg;
+    pass_all(s, s->in_gate, HALO_STAGE_COLLECT_WAIT, leave_item);
+    return NULL;
+}

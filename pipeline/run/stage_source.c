@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * The source stage: packets from the input, and pictures from the decoders, to the filter stage. */
+#include <errno.h>
+
+#include "pipeline/picture/raw_picture.h"
+
+#include "pipeline/run/stream_private.h"
+
+static int receive_picture(struct halo_stream *s, struct halo_decoder *decoder,
+                           struct halo_raw_picture **ret, struct halo_error *err)
+{
+    const int64_t begin = halo_stats_begin(s->stats, HALO_STAGE_DECODE);
+    const int received = halo_decoder_receive(decoder, ret, err);
+    halo_stats_end(s->stats, HALO_STAGE_DECODE, begin);
+    if (received > 0)
+        halo_stats_frame(s->stats, HALO_STAGE_DECODE);
+    return received;
+}
+
+/* pkt NULL: the end. */
+static int send_packet(struct halo_stream *s, struct halo_decoder *decoder, const AVPacket *pkt,
+                       struct halo_error *err)
+{
+    const int64_t begin = halo_stats_begin(s->stats, HALO_STAGE_DECODE);
+    const int ret = halo_decoder_send(decoder, pkt, err);
+    halo_stats_end(s->stats, HALO_STAGE_DECODE, begin);
+    return ret;
+}
+
+static int read_packet(struct halo_stream *s, AVPacket *pkt, struct halo_error *err)
+{
+    const int64_t begin = halo_stats_begin(s->stats, HALO_STAGE_READ);
+    const int ret = halo_source_read(s->source, pkt, err);
+    halo_stats_end(s->stats, HALO_STAGE_READ, begin);
+    return ret;
+}
+
+/* All pictures that the decoder has, into the queue: 0, or -errno. */
+static int drain_decoder(struct halo_stream *s, int index, struct halo_error *err)
+{
+    struct halo_track *t = &s->tracks.track[index];
+    struct halo_raw_picture *raw;
+    int ret;
+    while ((ret = receive_picture(s, t->decoder, &raw, err)) > 0) {
+        const int64_t pts =
+            halo_source_shift(s->source, halo_raw_picture_pts(raw), t->in->time_base);
+        const int where = halo_source_window(s->source, pts, t->in->time_base);
+        halo_raw_picture_set_pts(raw, pts);
+        t->over |= where > 0;
+        if (where != 0) {
+            halo_raw_picture_destroy(raw);
+            continue;
+        }
+        t->pictures++;
+        ret =
+            halo_stage_put(s, s->to_filter, (struct halo_item){HALO_ITEM_RAW, index, {.raw = raw}},
+                           HALO_STAGE_DECODED_WAIT);
+        if (ret < 0)
+            return ret;
+    }
+    return ret;
+}
+
+/* A subtitle that is shown when -ss comes begins there. */
+static void cut_subtitle(AVPacket *pkt)
+{
+    if (pkt->pts == AV_NOPTS_VALUE || pkt->pts >= 0 || pkt->pts + pkt->duration <= 0)
+        return;
+    pkt->duration += pkt->pts;
+    pkt->pts = pkt->dts = 0;
+}
+
+/* Sound that the input's edit list hides would be heard where the output has none. The packet
+ * before the first that is heard stays: the decoder needs it. 1: pkt is to be copied; 0: it is
+ * kept, or dropped. */
+static int keep_hidden(struct halo_track *t, AVPacket *pkt)
+{
+    const bool hidden = pkt->flags & AV_PKT_FLAG_DISCARD;
+    if (t->audio || !hidden || (t->hides && !t->heard)) {
+        t->heard |= !hidden;
+        return 1;
+    }
+    const bool primes = !t->heard && t->in->codecpar->codec_type == AVMEDIA_TYPE_AUDIO;
+    av_packet_free(&t->priming);
+    if (primes)
+        t->priming = pkt;
+    else
+        av_packet_free(&pkt);
+    return 0;
+}
+
+static int copy_packet(struct halo_stream *s, const AVPacket *pkt, struct halo_error *err)
+{
+    struct halo_track *t = &s->tracks.track[pkt->stream_index];
+    if (s->damage.keep_going && (pkt->flags & AV_PKT_FLAG_CORRUPT))
+        return 0; /* counted; torn sound is no use to anybody */
+    AVPacket *copy = av_packet_clone(pkt);
+    if (!copy)
+        return halo_fail(err, -ENOMEM, "out of memory");
+    copy->pts = halo_source_shift(s->source, copy->pts, t->in->time_base);
+    copy->dts = halo_source_shift(s->source, copy->dts, t->in->time_base);
+    if (t->in->codecpar->codec_type == AVMEDIA_TYPE_SUBTITLE && s->settings->seek >= 0)
+        cut_subtitle(copy);
+    const int64_t ts = copy->pts != AV_NOPTS_VALUE ? copy->pts : copy->dts;
+    const int where = halo_source_window(s->source, ts, t->in->time_base);
+    t->over |= where > 0;
+    if (where != 0) {
+        av_packet_free(&copy);
+        return 0;
+    }
+    if (!keep_hidden(t, copy))
+        return 0;
+    AVPacket *both[] = {t->priming, copy};
+    t->priming = NULL;
+    int ret = 0;
+    for (int i = 0; i < 2; i++) {
+        const struct halo_item item = {HALO_ITEM_PACKET, pkt->stream_index, {.packet = both[i]}};
+        if (both[i] && ret >= 0)
+            ret = halo_stage_put(s, s->to_filter, item, HALO_STAGE_DECODED_WAIT);
+        else
+            av_packet_free(&both[i]);
+    }
+    return ret;
+}
+
+static int take_packet(struct halo_stream *s, const AVPacket *pkt, struct halo_error *err)
+{
+    struct halo_track *t = &s->tracks.track[pkt->stream_index];
+    if (t->role == HALO_ROLE_DROP || (t->over && t->role == HALO_ROLE_FILTER))
+        return 0;
+    if (t->role == HALO_ROLE_COPY)
+        return copy_packet(s, pkt, err);
+    const int ret = send_packet(s, t->decoder, pkt, err);
+    return ret < 0 ? ret : drain_decoder(s, pkt->stream_index, err);
+}
+
+static int check_pictures(const struct halo_stream *s, struct halo_error *err)
+{
+    for (int i = 0; i < s->tracks.count; i++)
+        if (s->tracks.track[i].pictures > 0)
+            return 0;
+    if (atomic_load(&s->stop))
+        return 0;
+    return halo_fail(err, -ENODATA, "%s: no picture in it could be decoded%s", s->settings->input,
+                     s->settings->duration >= 0 ? ": -t ends before its first picture"
+                     : s->settings->seek > 0    ? " at or after -ss"
+                                                : "");
+}
+
+/* Damage outside of what is asked for is not the user's. */
+static void set_windows(struct halo_stream *s)
+{
+    for (int i = 0; i < s->tracks.count; i++) {
+        const struct halo_track *t = &s->tracks.track[i];
+        int64_t from, until;
+        halo_source_bounds(s->source, t->in->time_base, &from, &until);
+        if (t->role == HALO_ROLE_FILTER)
+            halo_decoder_set_window(t->decoder, from, until);
+    }
+}
+
+int halo_stream_demux(struct halo_stream *s, struct halo_error *err)
+{
+    set_windows(s);
+    AVPacket *pkt = av_packet_alloc();
+    if (!pkt)
+        return halo_fail(err, -ENOMEM, "out of memory");
+    int ret;
+    while ((ret = read_packet(s, pkt, err)) > 0) {
+        ret = take_packet(s, pkt, err);
+        if (ret < 0 || halo_tracks_over(&s->tracks))
+            break;
+    }
+    av_packet_free(&pkt);
+    for (int i = 0; i < s->tracks.count && ret >= 0; i++) {
+        if (s->tracks.track[i].role != HALO_ROLE_FILTER || s->tracks.track[i].over)
+            continue;
+        ret = send_packet(s, s->tracks.track[i].decoder, NULL, err);
+        if (ret >= 0)
+            ret = drain_decoder(s, i, err);
+    }
+    if (ret >= 0)
+        ret = halo_source_check_whole(s->source, err);
+    return ret < 0 ? ret : check_pictures(s, err);
+}

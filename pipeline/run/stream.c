@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * The life of a stream: opening, threads, the end (stage_*.c have what the threads do). */
+#include "pipeline/run/stream.h"
+
+#include <errno.h>
+#include <libavutil/mem.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "config/log.h"
+#include "kernels/clock.h"
+#include "pipeline/base/av.h"
+#include "pipeline/output/container.h"
+#include "pipeline/input/raw_input.h"
+#include "pipeline/base/stats.h"
+#include "pipeline/run/stream_private.h"
+#include "pipeline/base/thread.h"
+
+enum {
+    QUEUE_PACKETS = 512,
+    MEBIBYTE = 1 << 20,
+    WAKE_SIGNAL = SIGUSR2, /* interrupts a blocking read or write; its handler does nothing */
+};
+
+static void do_nothing(int number)
+{
+    (void)number;
+}
+
+void halo_stream_fail(struct halo_stream *s, const struct halo_error *err)
+{
+    pthread_mutex_lock(&s->lock);
+    if (!s->error.code)
+        s->error = *err;
+    pthread_mutex_unlock(&s->lock);
+    atomic_fetch_or(&s->stop, HALO_STOP_FAILED);
+    struct halo_queue *queues[] = {s->to_filter, s->in_gate, s->to_encode};
+    for (size_t i = 0; i < sizeof queues / sizeof *queues; i++)
+        if (queues[i]) /* after the stages there are none */
+            halo_queue_abort(queues[i]);
+    if (s->ring)
+        halo_ring_abort(s->ring);
+    s->look(s->arg); /* who waits in a read or a write is woken by the loop */
+}
+
+int halo_stream_create(struct halo_stream **ret, const struct halo_run_settings *settings,
+                       const struct halo_chain *chain, void (*look)(void *arg), void *arg,
+                       struct halo_error *err)
+{
+    struct halo_stream *s = av_mallocz(sizeof *s);
+    if (!s)
+        return halo_fail(err, -ENOMEM, "out of memory");
+    pthread_mutex_init(&s->lock, NULL);
+    s->settings = settings;
+    s->limits.stop = &s->stop;
+    s->damage.keep_going = settings->keep_going;
+    s->chain = chain;
+    s->look = look;
+    s->arg = arg;
+    atomic_store(&s->duration_us, -1);
+    s->to_filter = halo_queue_create(HALO_QUEUE_PICTURES, QUEUE_PACKETS);
+    s->in_gate = halo_queue_create(settings->depth, QUEUE_PACKETS);
+    s->to_encode = halo_queue_create(HALO_QUEUE_PICTURES, QUEUE_PACKETS);
+    int r = 0;
+    if (!s->to_filter || !s->in_gate || !s->to_encode)
+        r = halo_fail(err, -ENOMEM, "out of memory");
+    if (r >= 0)
+        r = halo_raw_input_check(settings, err);
+    if (r >= 0)
+        r = halo_sink_create(&s->sink, settings, &s->stop, err);
+    if (r >= 0 && !halo_sink_discards(s->sink) &&
+        !halo_container_encoder(halo_sink_format(s->sink)->oformat, settings, err))
+        r = -EINVAL;
+    if (r >= 0 && halo_audio_is_coded(settings) && !halo_audio_find(settings->audio_codec, err))
+        r = -EINVAL;
+    if (r >= 0)
+        r = halo_stats_create(&s->stats, settings, err);
+    if (r < 0) {
+        halo_stream_destroy(s);
+        return r;
+    }
+    *ret = s;
+    return 0;
+}
+
+/* For progress: what the container counts, else what its length and rate come to. */
+static void expect_total(struct halo_stream *s)
+{
+    const double length = halo_source_duration(s->source);
+    const bool cut = s->settings->seek > 0 || s->settings->duration >= 0;
+    if (length > 0)
+        atomic_store(&s->duration_us, (long long)(length * 1e6));
+    for (int i = 0; i < s->tracks.count; i++) {
+        const struct halo_track *t = &s->tracks.track[i];
+        if (t->role != HALO_ROLE_FILTER)
+            continue;
+        if (t->in->nb_frames > 0 && !cut)
+            atomic_fetch_add(&s->total, t->in->nb_frames);
+        else if (length > 0 && t->in->avg_frame_rate.num > 0)
+            atomic_fetch_add(&s->total, (long long)(length * av_q2d(t->in->avg_frame_rate) + 0.5));
+    }
+}
+
+/* The ring is made aside: the driver starts while the input is looked at. */
+struct ring_start {
+    struct halo_stream *stream;
+    struct halo_error err;
+    pthread_t thread;
+    bool aside;
+    int ret;
+};
+
+static void *ring_main(void *arg)
+{
+    struct ring_start *start = arg;
+    struct halo_stream *s = start->stream;
+    const int64_t locked = (int64_t)s->settings->pinned_memory * MEBIBYTE;
+    const struct halo_ring_settings ring = {.backend = halo_run_backends[s->settings->backend],
+                                            .device = s->settings->gpu,
+                                            .depth = s->settings->depth,
+                                            .threads = s->settings->threads,
+                                            .locked = locked,
+                                            .deadline = s->settings->gpu_timeout,
+                                            .stats = s->stats};
+    const int64_t begin = halo_stats_begin(s->stats, HALO_STAGE_OPEN_DEVICE);
+    atomic_store(&s->opening, halo_now_ns());
+    start->ret = halo_ring_create(&s->ring, &ring, &start->err);
+    atomic_store(&s->opening, 0);
+    halo_stats_end(s->stats, HALO_STAGE_OPEN_DEVICE, begin);
+    return NULL;
+}
+
+static void begin_ring(struct ring_start *start)
+{
+    start->aside = pthread_create(&start->thread, NULL, ring_main, start) == 0;
+}
+
+static int end_ring(struct ring_start *start, struct halo_error *err)
+{
+    if (start->aside)
+        pthread_join(start->thread, NULL);
+    else
+        ring_main(start);
+    if (start->ret < 0 && !err->code)
+        *err = start->err;
+    return start->ret;
+}
+
+static int open_input_and_ring(struct halo_stream *s, struct halo_error *err)
+{
+    struct ring_start ring = {.stream = s};
+    begin_ring(&ring);
+    const int64_t begin = halo_stats_begin(s->stats, HALO_STAGE_OPEN_INPUT);
+    const int ret = halo_source_open(&s->source, s->settings, &s->damage, &s->limits, err);
+    halo_stats_end(s->stats, HALO_STAGE_OPEN_INPUT, begin);
+    const int ring_ret = end_ring(&ring, err);
+    return ret < 0 ? ret : ring_ret;
+}
+
+static int open_tracks(struct halo_stream *s, struct halo_error *err)
+{
+    const int ret = halo_tracks_open(&s->tracks, s->settings, s->chain, s->ring, s->source,
+                                     &s->damage, s->sink, err);
+    if (ret >= 0)
+        expect_total(s);
+    return ret;
+}
+
+static int start_sink(struct halo_stream *s, struct halo_error *err)
+{
+    return halo_sink_start(s->sink, err);
+}
+
+static int open_all(struct halo_stream *s, struct halo_error *err)
+{
+    static const struct {
+        enum halo_stage stage;
+        int (*open)(struct halo_stream *s, struct halo_error *err);
+    } parts[] = {
+        {HALO_STAGE_OPEN_STREAMS, open_tracks},
+        {HALO_STAGE_OPEN_OUTPUT, start_sink},
+    };
+    int ret = open_input_and_ring(s, err);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts && ret >= 0; i++) {
+        const int64_t begin = halo_stats_begin(s->stats, parts[i].stage);
+        ret = parts[i].open(s, err);
+        halo_stats_end(s->stats, parts[i].stage, begin);
+    }
+    return ret;
+}
+
+/* Runs the stages; the source's is this thread. */
+static void run_stages(struct halo_stream *s)
+{
+    const struct {
+        pthread_t *thread;
+        const char *name;
+        void *(*main)(void *);
+    } stages[] = {
+        {&s->filter_thread, "filter", halo_stream_filter_main},
+        {&s->collect_thread, "collect", halo_stream_collect_main},
+        {&s->encode_thread, "encode", halo_stream_encode_main},
+    };
+    struct halo_error err = {0};
+    int ret = 0, running = 0;
+    for (; running < 3 && ret == 0; running += ret == 0)
+        ret = halo_thread_start(stages[running].thread, stages[running].name, stages[running].main,
+                                s, &err);
+    if (ret >= 0) {
+        halo_stats_running(s->stats, true);
+        atomic_store(&s->running, true);
+    }
+    if (ret >= 0)
+        ret = halo_stream_demux(s, &err);
+    if (ret >= 0)
+        ret = halo_queue_put(s->to_filter, (struct halo_item){.kind = HALO_ITEM_END});
+    if (ret < 0 && ret != -ECANCELED)
+        halo_fail(&err, ret, "the source stage failed: %s", strerror(-ret));
+    if (ret < 0)
+        halo_stream_fail(s, &err); /* a stage that was cancelled has no error of its own */
+    while (running > 0)
+        pthread_join(*stages[--running].thread, NULL);
+    halo_stats_running(s->stats, false);
+}
+
+/* Ends the sink as the run ended. */
+static void finish_sink(struct halo_stream *s, struct halo_error *err)
+{
+    const bool partial = atomic_load(&s->stop) & HALO_STOP_ASKED;
+    const int64_t begin = halo_stats_begin(s->stats, HALO_STAGE_FINISH);
+    if (partial && !atomic_load(&s->frames))
+        halo_sink_finish(s->sink, HALO_SINK_DISCARD, &s->path, err);
+    else if (halo_sink_finish(s->sink, partial ? HALO_SINK_PARTIAL : HALO_SINK_WHOLE, &s->path,
+                              err) < 0)
+        halo_stream_fail(s, err);
+    halo_stats_end(s->stats, HALO_STAGE_FINISH, begin);
+    atomic_store(&s->bytes, FFMAX(atomic_load(&s->bytes), halo_sink_bytes(s->sink)));
+}
+
+/* After the stages: pictures in a gate are waited for here, while the loop still watches. */
+static void drop_queues(struct halo_stream *s)
+{
+    struct halo_queue **queues[] = {&s->to_filter, &s->in_gate, &s->to_encode};
+    for (size_t i = 0; i < sizeof queues / sizeof *queues; i++) {
+        halo_queue_destroy(*queues[i]);
+        *queues[i] = NULL;
+    }
+}
+
+static void *source_main(void *arg)
+{
+    struct halo_stream *s = arg;
+    struct halo_error err = {0};
+    if (open_all(s, &err) >= 0)
+        run_stages(s);
+    else if (!(atomic_load(&s->stop) &
+               HALO_STOP_ASKED)) /* what a stop cuts short is no fault of the input's */
+        halo_stream_fail(s, &err);
+    drop_queues(s);
+    atomic_store(&s->running, false);
+    if (!s->error.code)
+        finish_sink(s, &err);
+    atomic_store(&s->done, true);
+    s->look(s->arg);
+    return NULL;
+}
+
+int halo_stream_start(struct halo_stream *s, struct halo_error *err)
+{
+    const struct sigaction wake = {.sa_handler = do_nothing}; /* no SA_RESTART: it interrupts */
+    sigaction(WAKE_SIGNAL, &wake, NULL);
+    const int ret = halo_thread_start(&s->source_thread, "source", source_main, s, err);
+    s->started = ret >= 0;
+    return ret;
+}
+
+void halo_stream_stop(struct halo_stream *s)
+{
+    atomic_fetch_or(&s->stop, HALO_STOP_ASKED);
+    halo_stream_wake(s);
+}
+
+void halo_stream_wake(struct halo_stream *s)
+{
+    if (!atomic_load(&s->stop))
+        return;
+    if (s->started && !atomic_load(&s->done))
+        pthread_kill(s->source_thread, WAKE_SIGNAL);
+    pthread_mutex_lock(&s->lock);
+    if (s->writing)
+        pthread_kill(s->writer, WAKE_SIGNAL);
+    pthread_mutex_unlock(&s->lock);
+}
+
+void halo_stream_abandon(struct halo_stream *s)
+{
+    halo_sink_abandon(s->sink);
+}
+
+bool halo_stream_has_device(const struct halo_stream *s)
+{
+    return s && s->ring && halo_ring_ops(s->ring)->submit;
+}
+
+/* While it is running the ring is there. */
+bool halo_stream_is_stuck(struct halo_stream *s, struct halo_error *err)
+{
+    struct halo_ring *ring = atomic_load(&s->running) ? s->ring : NULL;
+    return halo_ring_watch_is_stuck(&s->watch, ring, atomic_load(&s->opening),
+                                    s->settings->gpu_timeout, err);
+}
+
+bool halo_stream_done(const struct halo_stream *s)
+{
+    return atomic_load(&s->done);
+}
+
+void halo_stream_stats(const struct halo_stream *s, struct halo_stream_stats *ret)
+{
+    *ret = (struct halo_stream_stats){
+        .frames = atomic_load(&s->frames),
+        .total = atomic_load(&s->total),
+        .time = atomic_load(&s->time_us) / 1e6,
+        .duration = atomic_load(&s->duration_us) / 1e6,
+        .bytes = atomic_load(&s->bytes),
+        .damaged = atomic_load(&s->damage.places),
+        .running = atomic_load(&s->running),
+    };
+}
+
+void halo_stream_join(struct halo_stream *s, struct halo_stream_result *ret)
+{
+    if (s->started)
+        pthread_join(s->source_thread, NULL);
+    s->started = false;
+    *ret = (struct halo_stream_result){
+        .error = s->error, .path = s->path, .interrupted = atomic_load(&s->stop) & HALO_STOP_ASKED};
+}
+
+void halo_stream_report(const struct halo_stream *s)
+{
+    const struct halo_stats_about about = {
+        .backend = s->ring ? halo_ring_ops(s->ring)->name : NULL,
+        .depth = s->ring ? halo_ring_depth(s->ring) : 0,
+        .frames = atomic_load(&s->frames),
+        .bytes = atomic_load(&s->bytes),
+    };
+    halo_stats_report(s->stats, &about);
+}
+
+void halo_stream_destroy(struct halo_stream *s)
+{
+    if (!s)
+        return;
+    if (s->started) {
+        halo_stream_stop(s);
+        pthread_join(s->source_thread, NULL);
+    }
+    drop_queues(s);
+    halo_tracks_close(&s->tracks);
+    halo_source_close(s->source);
+    halo_sink_destroy(s->sink);
+    halo_ring_destroy(s->ring);
+    halo_stats_destroy(s->stats);
+    pthread_mutex_destroy(&s->lock);
+    av_free(s);
+}

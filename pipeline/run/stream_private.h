@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * What stream.c (the life of a stream) and stage_source.c, stage_filter.c and stage_encode.c (the
+ * work of its threads, in the order of a frame's way) share, and nobody else. */
+#ifndef HALO_STREAM_PRIVATE_H
+#define HALO_STREAM_PRIVATE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "pipeline/base/damage.h"
+#include "pipeline/gate/queue.h"
+#include "pipeline/base/stats.h"
+#include "pipeline/run/stream.h"
+#include "pipeline/run/tracks.h"
+
+enum halo_stop {
+    HALO_STOP_ASKED = 1,  /* finish with what there is */
+    HALO_STOP_FAILED = 2, /* the output is discarded */
+};
+
+struct halo_stream {
+    const struct halo_run_settings *settings;
+    const struct halo_chain *chain;
+    void (*look)(void *arg);
+    void *arg;
+
+    struct halo_stats *stats; /* NULL: nobody asked */
+    struct halo_damage damage;
+    struct halo_source *source;
+    struct halo_source_limits limits; /* stop alone */
+    struct halo_sink *sink;
+    struct halo_ring *ring;
+    struct halo_tracks tracks;
+    struct halo_queue *to_filter, *in_gate, *to_encode;
+    pthread_t source_thread, filter_thread, collect_thread, encode_thread;
+    bool started;
+
+    atomic_int stop;  /* bits of enum halo_stop: source and sink do not wait any longer */
+    atomic_bool done; /* all threads are over */
+    atomic_bool running;
+    atomic_llong opening; /* since when the device is opened: halo_now_ns(); 0: it is not */
+    struct halo_ring_watch watch;
+    atomic_llong frames, bytes, total, time_us, duration_us;
+
+    pthread_mutex_t lock;
+    struct halo_error error; /* the first, under lock */
+    pthread_t writer;        /* the encode thread, while writing; both under lock */
+    bool writing;
+    const char *path;
+};
+
+/* Keeps the first error and stops all stages: the others are its echo. Any thread. */
+void halo_stream_fail(struct halo_stream *s, const struct halo_error *err);
+
+/* halo_queue_put and _get, the wait recorded as this stage. */
+static inline int halo_stage_put(struct halo_stream *s, struct halo_queue *to,
+                                 struct halo_item item, enum halo_stage wait)
+{
+    const int64_t begin = halo_stats_begin(s->stats, wait);
+    const int ret = halo_queue_put(to, item);
+    halo_stats_end(s->stats, wait, begin);
+    return ret;
+}
+
+static inline int halo_stage_get(struct halo_stream *s, struct halo_queue *from,
+                                 struct halo_item *ret, enum halo_stage wait)
+{
+    const int64_t begin = halo_stats_begin(s->stats, wait);
+    const int got = halo_queue_get(from, ret);
+    halo_stats_end(s->stats, wait, begin);
+    return got;
+}
+
+/* The source stage, on the caller's thread: reads the input to its end, decodes, and checks that it
+ * was whole. 0; -ECANCELED where another stage failed; -errno with err filled. */
+int halo_stream_demux(struct halo_stream *s, struct halo_error *err);
+
+/* Thread functions of the other stages; arg is the stream. Filter lets pictures into the gate,
+ * collect takes them out (stage_filter.c); encode also muxes and writes. */
+void *halo_stream_filter_main(void *arg);
+void *halo_stream_collect_main(void *arg);
+void *halo_stream_encode_main(void *arg);
+
+#endif

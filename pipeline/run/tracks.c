@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Tracks: each stream of the input with what becomes of it. */
+#include "pipeline/run/tracks.h"
+
+#include <errno.h>
+#include <libavcodec/avcodec.h>
+#include <libavutil/avstring.h>
+#include <libavutil/display.h>
+#include <libavutil/mem.h>
+#include <libavutil/pixdesc.h>
+#include <string.h>
+
+#include "config/log.h"
+#include "pipeline/base/av.h"
+#include "pipeline/output/container.h"
+#include "pipeline/base/display.h"
+#include "pipeline/input/first_picture.h"
+#include "pipeline/output/nvenc.h"
+#include "pipeline/gate/queue.h"
+#include "pipeline/run/starts.h"
+#include "pipeline/output/tags.h"
+
+/* VP8 and VP9 keep their alpha beside the pictures, where FFmpeg's own decoders do not look. */
+static void say_alpha_lost(const AVStream *in)
+{
+    const AVDictionaryEntry *mode = av_dict_get(in->metadata, "alpha_mode", NULL, 0);
+    const bool decoded = av_pix_fmt_desc_get(in->codecpar->format)->flags & AV_PIX_FMT_FLAG_ALPHA;
+    if (mode && !strcmp(mode->value, "1") && !decoded) /* else the gate says it */
+        halo_log(HALO_LOG_WARNING, "stream %d: the transparency of its pictures is lost",
+                 in->index);
+}
+
+int halo_track_check(const char *name, const AVStream *stream, struct halo_error *err)
+{
+    const AVCodecParameters *par = stream->codecpar;
+    if (par->format == AV_PIX_FMT_NONE || par->width <= 0 || par->height <= 0)
+        return halo_fail(err, -EBADMSG, "%s: stream %d: no picture could be found in it", name,
+                         stream->index);
+    return 0;
+}
+
+struct halo_gate_input halo_track_gate_input(const AVStream *stream, enum halo_privacy privacy)
+{
+    const AVCodecParameters *par = stream->codecpar;
+    return (struct halo_gate_input){
+        .stream = stream->index,
+        .format = par->format,
+        .width = par->width,
+        .height = par->height,
+        .space = par->color_space,
+        .range = par->color_range,
+        .privacy = privacy,
+        .turn = halo_display_of_stream(stream),
+    };
+}
+
+static int open_gate(struct halo_track *t, const char *name, const struct halo_chain *chain,
+                     struct halo_ring *ring, struct halo_error *err)
+{
+    int ret = halo_track_check(name, t->in, err);
+    if (ret < 0)
+        return ret;
+    const enum halo_privacy privacy = HALO_PRIVACY_OFF; /* -vf null says it openly */
+    const struct halo_gate_input input = halo_track_gate_input(t->in, privacy);
+    say_alpha_lost(t->in);
+    return halo_gate_create(&t->gate, chain, ring, &input, err);
+}
+
+static bool is_mov(const AVOutputFormat *container)
+{
+    return halo_container_starts(container, AV_CODEC_ID_NONE) == HALO_STARTS_HIDDEN;
+}
+
+/* FFmpeg's muxers write the rotation into MOV's family only. */
+static void say_rotation_lost(const AVStream *in, const AVOutputFormat *container)
+{
+    const uint8_t *matrix = av_stream_get_side_data(in, AV_PKT_DATA_DISPLAYMATRIX, NULL);
+    const double angle = matrix ? av_display_rotation_get((const int32_t *)matrix) : 0;
+    if (matrix && angle != 0 && !is_mov(container))
+        halo_log(HALO_LOG_WARNING,
+                 "stream %d: %s cannot say that the picture is to be turned by %.0f degrees "
+                 "clockwise: .mp4 or .mov can",
+                 in->index, container->name, angle < 0 ? -angle : 360 - angle);
+}
+
+static int open_filtered(struct halo_track *t, const struct halo_run_settings *settings,
+                         const struct halo_ring *ring, struct halo_source *source,
+                         struct halo_sink *sink, struct halo_error *err)
+{
+    AVFormatContext *input = halo_source_format(source);
+    if (halo_sink_discards(sink))
+        return 0;
+    AVFormatContext *output = halo_sink_format(sink);
+    const AVCodec *codec = halo_container_encoder(output->oformat, settings, err);
+    if (!codec)
+        return -EINVAL;
+    struct halo_encoder_input ein = {
+        .format = halo_gate_format(t->gate),
+        .width = t->in->codecpar->width,
+        .height = t->in->codecpar->height,
+        .stream = t->in,
+        .framerate = av_guess_frame_rate(input, t->in, NULL),
+        .aspect = av_guess_sample_aspect_ratio(input, t->in, NULL),
+        .gpu = halo_ring_gpu(ring, settings->gpu),
+    };
+    const struct halo_encoder_settings wish = {
+        .bitrate = settings->bitrate, .crf = settings->crf, .preset = settings->preset};
+    int ret = halo_hdr_find(&ein.hdr, source, t->in, err);
+    if (ret >= 0)
+        ret = halo_first_fields(source, t->in, err);
+    if (ret >= 0)
+        ret = halo_nvenc_is(codec)
+                  ? halo_nvenc_open(&t->encoder, codec, t->gate, &wish, output->oformat, &ein, err)
+                  : halo_encoder_open(&t->encoder, codec, &wish, output->oformat, &ein, err);
+    if (ret < 0)
+        return ret;
+    if (!strcmp(output->oformat->name, "yuv4mpegpipe"))
+        output->strict_std_compliance = FF_COMPLIANCE_UNOFFICIAL; /* over 8 bits: readers know */
+    t->out = avformat_new_stream(output, NULL);
+    if (!t->out || halo_encoder_describe(t->encoder, t->out) < 0 ||
+        halo_copy_stream(settings, t->in, t->out, HALO_ROLE_FILTER) < 0)
+        return halo_fail(err, -ENOMEM, "out of memory");
+    say_rotation_lost(t->in, output->oformat);
+    halo_hdr_say_lost(&ein.hdr, codec, t->out, output->oformat);
+    return 0;
+}
+
+/* Matroska's reader takes Opus's pre-skip off every time, but FFmpeg's muxer before version 60 does
+ * not put it back on: without this the sound would come too early by it. */
+static int64_t codec_delay(const AVCodecParameters *out, AVRational tb,
+                           const AVOutputFormat *container)
+{
+    if (avformat_version() >> 16 >= 60 || out->codec_id != AV_CODEC_ID_OPUS ||
+        !av_match_name(container->name, "matroska,webm"))
+        return 0;
+    return av_rescale_q(out->initial_padding, (AVRational){1, 48000}, tb);
+}
+
+static int open_audio(struct halo_track *t, const struct halo_run_settings *settings,
+                      const AVCodec *codec, const AVOutputFormat *container, struct halo_error *err)
+{
+    if (!codec)
+        return -EINVAL;
+    const int ret = halo_audio_open(&t->audio, settings->input, t->in, codec, container, err);
+    if (ret < 0)
+        return ret;
+    if (halo_audio_describe(t->audio, t->out) < 0)
+        return halo_fail(err, -ENOMEM, "out of memory");
+    t->delay = codec_delay(t->out->codecpar, halo_audio_time_base(t->audio), container);
+    return 0;
+}
+
+/* The encoder of sound that cannot be copied because of where it begins. */
+static const AVCodec *find_refill(const AVStream *in, const AVOutputFormat *container,
+                                  struct halo_error *err)
+{
+    const char *name = avcodec_get_name(in->codecpar->codec_id);
+    const AVCodec *codec = avcodec_find_encoder(in->codecpar->codec_id);
+    if (codec)
+        halo_log(HALO_LOG_INFO,
+                 "stream %d: its %s sound is encoded again, with silence in front: in %s it would "
+                 "begin with the pictures",
+                 in->index, name, container->name);
+    else
+        halo_fail_usage(err,
+                        "stream %d: in %s its %s sound would begin too early, with the pictures: "
+                        "choose a codec with -c:a, or .mkv",
+                        in->index, container->name, name);
+    return codec;
+}
+
+static int open_sound(struct halo_track *t, const struct halo_run_settings *settings,
+                      const struct halo_source *source, const AVOutputFormat *container,
+                      struct halo_error *err)
+{
+    const AVCodecParameters *par = t->in->codecpar;
+    const int64_t start = halo_source_shift(source, t->in->start_time, t->in->time_base);
+    if (halo_audio_is_coded(settings))
+        return open_audio(t, settings, halo_audio_find(settings->audio_codec, err), container, err);
+    if (halo_starts_too_late(container, par, start, t->in->time_base))
+        return open_audio(t, settings, find_refill(t->in, container, err), container, err);
+    t->from_zero = halo_container_starts(container, par->codec_id) == HALO_STARTS_NOWHERE;
+    t->delay = codec_delay(t->out->codecpar, t->in->time_base, container);
+    return 0;
+}
+
+static int open_copied(struct halo_track *t, const struct halo_run_settings *settings,
+                       const struct halo_source *source, struct halo_sink *sink,
+                       struct halo_error *err)
+{
+    AVFormatContext *output = halo_sink_format(sink);
+    const enum AVCodecID from = t->in->codecpar->codec_id;
+    t->out = avformat_new_stream(output, NULL);
+    if (!t->out || halo_copy_stream(settings, t->in, t->out, HALO_ROLE_COPY) < 0)
+        return halo_fail(err, -ENOMEM, "out of memory");
+    t->hides = is_mov(output->oformat);
+    if (t->in->codecpar->codec_type == AVMEDIA_TYPE_AUDIO)
+        return open_sound(t, settings, source, output->oformat, err);
+    if (t->in->codecpar->codec_type != AVMEDIA_TYPE_SUBTITLE ||
+        halo_container_holds(output->oformat, t->in->codecpar))
+        return 0;
+    const enum AVCodecID to = halo_subtitle_form(output->oformat, from);
+    const int ret = halo_subtitle_open(&t->subtitle, t->in, to, err);
+    if (ret < 0)
+        return ret;
+    halo_log(HALO_LOG_INFO, "stream %d: %s subtitles become %s for %s", t->in->index,
+             avcodec_get_name(from), avcodec_get_name(to), output->oformat->name);
+    return halo_subtitle_describe(t->subtitle, t->out) < 0
+               ? halo_fail(err, -ENOMEM, "out of memory")
+               : 0;
+}
+
+/* Pictures in flight: in the queue, one in the hands of each of the threads at its ends, and one in
+ * each lane. */
+struct halo_decoder_settings halo_track_decoder(const struct halo_run_settings *settings,
+                                                const struct halo_ring *ring)
+{
+    const bool on_device = halo_ring_ops(ring)->submit != NULL;
+    return (struct halo_decoder_settings){
+        .memory = halo_ring_memory(ring),
+        .most_pixels = settings->max_pixels,
+        .hw = {.hwaccel = (enum halo_hwaccel)settings->hwaccel,
+               .gpu = halo_ring_gpu(ring, settings->gpu),
+               .on_device = on_device,
+               .in_flight = on_device ? HALO_QUEUE_PICTURES + 2 + settings->depth : 1},
+    };
+}
+
+static int open_track(struct halo_track *t, const struct halo_run_settings *settings,
+                      const struct halo_chain *chain, struct halo_ring *ring,
+                      struct halo_source *source, struct halo_damage *damage,
+                      struct halo_sink *sink, struct halo_error *err)
+{
+    const AVOutputFormat *container = halo_sink_format(sink)->oformat;
+    int ret = halo_role_of(settings, t->in, container, &t->role, err);
+    if (ret < 0 || t->role == HALO_ROLE_DROP)
+        return ret;
+    if (t->role == HALO_ROLE_COPY)
+        return open_copied(t, settings, source, sink, err);
+    const struct halo_decoder_settings decoder = halo_track_decoder(settings, ring);
+    ret = halo_decoder_open(&t->decoder, settings->input, t->in, &decoder, damage, err);
+    if (ret >= 0)
+        ret = open_gate(t, settings->input, chain, ring, err);
+    if (ret >= 0)
+        ret = open_filtered(t, settings, ring, source, sink, err);
+    return ret;
+}
+
+/* Once all is well: the encoder that nobody named, where it is not the usual one. */
+static void say_default(const struct halo_run_settings *settings, struct halo_sink *sink)
+{
+    const AVOutputFormat *container = halo_sink_format(sink)->oformat;
+    const AVCodec *codec = settings->video_codec || halo_sink_discards(sink)
+                               ? NULL
+                               : halo_container_encoder(container, settings, NULL);
+    if (codec && strcmp(codec->name, "libx264") != 0)
+        halo_log(HALO_LOG_INFO, "%s encodes the pictures, the default for %s (-c:v chooses)",
+                 codec->name, container->name);
+}
+
+enum { LITTLE_US = 50000 }; /* as by a codec's priming */
+
+static int move_starts(struct halo_source *source, const struct halo_run_settings *settings,
+                       const AVOutputFormat *container, struct halo_error *err)
+{
+    int64_t offset = 0;
+    const int ret = halo_starts_offset(source, container, settings, &offset, err);
+    halo_source_move(source, offset);
+    if (offset)
+        halo_log(FFABS(offset) < LITTLE_US ? HALO_LOG_DEBUG : HALO_LOG_INFO,
+                 "%s: all times are shifted by %.3f s, for %s can say no others", settings->input,
+                 -offset / 1e6, container->name);
+    return ret;
+}
+
+int halo_tracks_open(struct halo_tracks *tracks, const struct halo_run_settings *settings,
+                     const struct halo_chain *chain, struct halo_ring *ring,
+                     struct halo_source *source, struct halo_damage *damage, struct halo_sink *sink,
+                     struct halo_error *err)
+{
+    AVFormatContext *input = halo_source_format(source);
+    int filtered = 0;
+    tracks->track = av_calloc(input->nb_streams + 1, sizeof *tracks->track);
+    if (!tracks->track)
+        return halo_fail(err, -ENOMEM, "out of memory");
+    tracks->count = (int)input->nb_streams;
+    int ret = move_starts(source, settings, halo_sink_format(sink)->oformat, err);
+    for (int i = 0; i < tracks->count && ret >= 0; i++) {
+        tracks->track[i].in = input->streams[i];
+        ret = open_track(&tracks->track[i], settings, chain, ring, source, damage, sink, err);
+        filtered += tracks->track[i].role == HALO_ROLE_FILTER;
+    }
+    if (ret < 0)
+        return ret;
+    if (!filtered)
+        return halo_fail(err, -ENODATA, "%s: has no video stream to filter", settings->input);
+    say_default(settings, sink);
+    const AVRational us = AV_TIME_BASE_Q;
+    const int64_t offset = -halo_source_shift(source, 0, us);
+    if (halo_copy_descriptions(settings, input, halo_sink_format(sink), offset,
+                               halo_source_end(source)) < 0 ||
+        (!halo_sink_discards(sink) && halo_tags_fit(halo_sink_format(sink)) < 0))
+        return halo_fail(err, -ENOMEM, "out of memory");
+    return 0;
+}
+
+void halo_tracks_close(struct halo_tracks *tracks)
+{
+    for (int i = 0; i < tracks->count; i++) {
+        halo_decoder_close(tracks->track[i].decoder);
+        halo_gate_destroy(tracks->track[i].gate);
+        halo_encoder_close(tracks->track[i].encoder);
+        halo_audio_close(tracks->track[i].audio);
+        halo_subtitle_close(tracks->track[i].subtitle);
+        av_packet_free(&tracks->track[i].priming);
+    }
+    av_freep(&tracks->track);
+    tracks->count = 0;
+}
+
+bool halo_tracks_over(const struct halo_tracks *tracks)
+{
+    for (int i = 0; i < tracks->count; i++) {
+        const struct halo_track *t = &tracks->track[i];
+        const bool waits =
+            t->role == HALO_ROLE_FILTER ||
+            (t->role == HALO_ROLE_COPY && t->in->codecpar->codec_type == AVMEDIA_TYPE_AUDIO);
+        if (waits && !t->over)
+            return false;
+    }
+    return true;
+}
