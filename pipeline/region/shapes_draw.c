@@ -47,12 +47,13 @@ static int limit(int64_t v, int most)
     return v < 0 ? 0 : v > most ? most : (int)v;
 }
 
-/* The samples of size `unit` that meet [v0, v1), or that it holds. */
+/* The samples of size `unit` that meet [v0, v1), or that it holds. One without a length meets the
+ * sample that it lies within. */
 static void span(int64_t v0, int64_t v1, int64_t unit, bool inner, int most, int *ret0, int *ret1)
 {
     *ret0 = limit(inner ? ceil_div(v0, unit) : floor_div(v0, unit), most);
     *ret1 = limit(inner ? floor_div(v1, unit) : ceil_div(v1, unit), most);
-    if (*ret1 < *ret0 || v0 >= v1)
+    if (*ret1 < *ret0)
         *ret1 = *ret0;
 }
 
@@ -118,7 +119,11 @@ static void draw_ellipse(struct drawing *d, const struct halo_shape_box *box)
     const double cx = (x0 + x1) / 2, cy = (y0 + y1) / 2;
     const double a = (x1 - x0) / 2, b = (y1 - y0) / 2;
     const struct halo_rect r = box_of(d, box, false);
-    for (int y = r.y0; y < r.y1 && a > 0 && b > 0; y++) {
+    if (a <= 0 || b <= 0) { /* thinner than a step */
+        draw_rect(d, box);
+        return;
+    }
+    for (int y = r.y0; y < r.y1; y++) {
         const double above = (double)(y * d->unit_y) - cy;
         const double below = (double)((y + 1) * d->unit_y) - cy;
         const double far = fmax(fabs(above), fabs(below));

@@ -405,6 +405,45 @@ static void last_samples(void **state)
     halo_shapes_destroy(s);
 }
 
+/* What has no width hides the samples that it goes through, and none along a border. */
+static void lines(void **state)
+{
+    static const struct {
+        const char *text;
+        struct halo_rect box; /* what is hidden of luma */
+    } cases[] = {
+        {"polygon 2 5.5 9.5 5.5 4 5.5", {2, 5, 10, 6}},
+        {"polygon 7.25 1 7.25 8.5 7.25 3", {7, 1, 8, 9}},
+        {"polygon 3.5 4.5 3.5 4.5 3.5 4.5", {3, 4, 4, 5}},
+        {"polygon 2 5 9 5 4 5", {0, 0, 0, 0}},
+        {"polygon 7 1 7 8 7 3", {0, 0, 0, 0}},
+        {"rect 2.5 3 0.0001 4", {2, 3, 3, 7}},
+        {"rect 2.5 3 0.0001 4 + polygon 2 5 9 5 4 5", {2, 3, 3, 7}},
+        {"ellipse 4 6.5 3 0.0001", {4, 6, 7, 7}},
+    };
+    struct halo_drawn_region region = {0};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct halo_rect *box = &cases[i].box;
+        struct halo_shapes *shapes = parse(cases[i].text);
+        const struct halo_shape_canvas c = canvas_of(12, 10, 0, 0, false);
+        uint8_t row[12];
+        bool hidden;
+        draw(shapes, &c, &region, &hidden);
+        assert_int_equal(hidden, box->x0 < box->x1);
+        for (int y = 0; y < c.height; y++) {
+            halo_region_row(&region.region, y, c.width, row);
+            for (int x = 0; x < c.width; x++) {
+                const bool meant = x >= box->x0 && x < box->x1 && y >= box->y0 && y < box->y1;
+                if (row[x] != (meant ? 255 : 0))
+                    fail_msg("%s: %d, %d: %d", cases[i].text, x, y, row[x]);
+            }
+        }
+        halo_shapes_destroy(shapes);
+    }
+    halo_drawn_region_finish(&region);
+}
+
 static void check_feather(const char *text, const struct halo_shape_canvas *hard, double feather,
                           struct halo_drawn_region *region)
 {
@@ -541,6 +580,7 @@ int main(void)
         cmocka_unit_test(masks),
         cmocka_unit_test(sizes),
         cmocka_unit_test(last_samples),
+        cmocka_unit_test(lines),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
