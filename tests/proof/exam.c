@@ -152,18 +152,10 @@ static int shades(const AVFrame *frame, int component)
 bool proof_exam_is_card(const struct proof_exam *e, const AVFrame *frame)
 {
     const AVPixFmtDescriptor *d = av_pix_fmt_desc_get(frame->format);
-    bool ret = e->set.foreign && shades(frame, 0) <= 2;
+    const bool solid = !proof_is_blank(frame, 0) || proof_is_dark(frame);
+    bool ret = e->set.foreign && solid && shades(frame, 0) <= 2;
     for (int c = 1; ret && c < d->nb_components; c++)
         ret = shades(frame, c) <= (d->flags & AV_PIX_FMT_FLAG_RGB ? 2 : 1);
-    return ret;
-}
-
-/* Each plane is of one shade: filters that were skipped wrote nothing, and it shows nothing. */
-static bool is_blank(const AVFrame *frame)
-{
-    bool ret = true;
-    for (int c = 0; ret && c < av_pix_fmt_desc_get(frame->format)->nb_components; c++)
-        ret = shades(frame, c) == 1;
     return ret;
 }
 
@@ -179,10 +171,15 @@ bool proof_exam_read(struct proof_exam_settings *ret, const char *text)
     return ret->format != AV_PIX_FMT_NONE && ret->width > 0 && ret->height > 0;
 }
 
-/* Whichever picture it is: one of the next, or, where the source began anew, of its first. */
+/* Whichever picture it is: one of the next, or, where the source began anew, of its first. One that
+ * is blank is of any, or of none. */
 static void see_number(struct proof_exam *e, int i, const AVFrame *frame, struct proof_verdict *ret)
 {
     const unsigned first[] = {e->number - BEHIND, e->set.number};
+    if (!e->set.feed && proof_is_blank(frame, 0)) {
+        proof_judge_see(judge_of(e, i), frame, e->set.number, ret);
+        return;
+    }
     for (int k = 0; k < 2; k++) {
         unsigned number = first[k];
         if (e->set.feed)
@@ -261,7 +258,7 @@ void proof_exam_say(struct proof_exam *e, const AVFrame *frame)
 void proof_exam_see(struct proof_exam *e, const AVFrame *frame, struct proof_verdict *ret)
 {
     struct proof_verdict v;
-    bool seen = is_blank(frame);
+    bool seen = false;
     *ret = (struct proof_verdict){0};
     pthread_mutex_lock(&e->lock);
     for (int k = 0; k < PROOF_POOL && !(seen && !ret->wrong); k++) {
@@ -275,7 +272,9 @@ void proof_exam_see(struct proof_exam *e, const AVFrame *frame, struct proof_ver
         if (!v.wrong)
             e->last = i;
     }
-    if (ret->wrong)
+    if (ret->wrong && proof_is_blank(frame, 0)) /* filters that were skipped write nothing */
+        *ret = (struct proof_verdict){.blank = true};
+    else if (ret->wrong)
         say_wrong(e, frame, ret);
     pthread_mutex_unlock(&e->lock);
 }
@@ -296,6 +295,31 @@ static bool hides(struct proof_exam *e, int spec, int x0, int y0, int x1, int y1
                 return false;
         }
     return true;
+}
+
+/* Of luma; what a chain makes of a picture that is black already stays so. */
+static bool is_black(struct proof_exam *e, int spec)
+{
+    const struct proof_judge *j = judge_of(e, spec);
+    bool ret = true;
+    for (int at = 0; ret && at < e->set.width * e->set.height; at++) {
+        bool black = false;
+        for (int s = 0; s < e->spec[spec].count; s++)
+            black |= e->spec[spec].step[s].filter == PROOF_BLACK &&
+                     proof_judge_weights(j, s, 0)[at] == 255;
+        ret = black;
+    }
+    return ret;
+}
+
+bool proof_exam_may_be_black(struct proof_exam *e)
+{
+    bool ret = e->set.feed || e->set.resized;
+    pthread_mutex_lock(&e->lock);
+    for (int i = 0; !ret && i < PROOF_POOL; i++)
+        ret = (e->now | e->before) >> i & 1 && is_black(e, i);
+    pthread_mutex_unlock(&e->lock);
+    return ret;
 }
 
 static uint8_t *make_area(struct proof_exam *e, unsigned set, int columns, int rows)

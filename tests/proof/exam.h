@@ -36,13 +36,14 @@ const struct proof_spec *proof_exam_spec(const struct proof_exam *exam, int i);
 void proof_exam_ask(struct proof_exam *exam, uint64_t id, int i);
 void proof_exam_confirm(struct proof_exam *exam, uint64_t id);
 
-/* A picture that nothing has touched since the filters. What is wrong is printed, at first. */
+/* A picture that nothing has touched since the filters. What is wrong is printed, at first; one of
+ * one shade that is of no chain in force is blank, and not wrong, for it shows nothing. */
 void proof_exam_see(struct proof_exam *exam, const AVFrame *frame, struct proof_verdict *ret);
 
 /* Whether a picture that was encoded without a loss is to be seen so. raw: it never was encoded. */
 bool proof_exam_takes(const struct proof_exam *exam, const AVFrame *frame, bool raw);
 
-/* It has no more than two shades and one colour, as cards have and nothing that is painted. */
+/* It has two shades and one colour, or is all black, as cards are and nothing that is painted. */
 bool proof_exam_is_card(const struct proof_exam *exam, const AVFrame *frame);
 
 /* "FIRST:FORMAT:WxH:NUMBER" of a foreign one, into settings that are zeroed. */
@@ -51,6 +52,9 @@ bool proof_exam_read(struct proof_exam_settings *ret, const char *text);
 /* For pictures that were encoded since: cells with all those around them hidden; none, where frame
  * is of another size than the source. What ret leads to lasts as long as exam. */
 void proof_exam_area(struct proof_exam *exam, const AVFrame *frame, struct halo_canary_area *ret);
+
+/* Whether chains in force, or those before, may make a picture all black. */
+bool proof_exam_may_be_black(struct proof_exam *exam);
 
 /* Prints what the stream is and which chains are in force, of a picture that leaks; the first few
  * times. */

@@ -8,6 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum {
+    CODED = 2,   /* shades that an encoder may make of one */
+    ENOUGH = 10, /* pictures of which some must show what a filter made */
+};
+
 struct proof_eye {
     struct proof_tally *tally;
     enum proof_seen kind;
@@ -17,6 +22,7 @@ struct proof_eye {
     AVCodecParameters *par;
     AVCodecContext *decoder; /* NULL: bytes, or nothing has begun */
     bool begun, raw;
+    long seen, blank; /* pictures, without cards */
     AVFrame *frame;
     struct SwsContext *scaler; /* to the format that the canary is looked for in */
     AVFrame *converted;
@@ -100,6 +106,20 @@ static const struct halo_canary_area *area_of(const struct proof_eye *eye, const
     return room;
 }
 
+/* Of one shade, which is no chain's black. */
+static bool is_blank(struct proof_eye *eye, const AVFrame *looked_at)
+{
+    return proof_is_blank(looked_at, CODED) &&
+           !(eye->exam && proof_is_dark(looked_at) && proof_exam_may_be_black(eye->exam));
+}
+
+/* A picture was filtered, or is blank and should be. */
+static void count(struct proof_eye *eye, bool blank)
+{
+    eye->seen++;
+    eye->blank += blank;
+}
+
 void proof_eye_see(struct proof_eye *eye, const AVFrame *frame, enum proof_seen kind)
 {
     struct halo_canary_look look;
@@ -110,11 +130,15 @@ void proof_eye_see(struct proof_eye *eye, const AVFrame *frame, enum proof_seen 
     if (is_exact(eye, frame, kind)) {
         proof_exam_see(eye->exam, frame, &verdict);
         proof_tally_judge(eye->tally, kind, &verdict);
+        count(eye, verdict.blank);
         return;
     }
     const AVFrame *known = convert(eye, frame);
     halo_canary_look(known, area_of(eye, frame, kind, &room), &look);
-    proof_tally_see(eye->tally, kind, known, &look);
+    const bool blank = kind != PROOF_CARD && !look.leaks && is_blank(eye, known);
+    proof_tally_see(eye->tally, kind, known, &look, blank);
+    if (kind != PROOF_CARD)
+        count(eye, blank);
     if (look.leaks && eye->exam)
         proof_exam_say(eye->exam, frame);
 }
@@ -199,6 +223,7 @@ void proof_eye_close(struct proof_eye *eye)
     if (!eye)
         return;
     end(eye);
+    atomic_fetch_add(&eye->tally->only_blank, eye->seen >= ENOUGH && eye->blank == eye->seen);
     avcodec_parameters_free(&eye->par);
     av_frame_free(&eye->frame);
     av_frame_free(&eye->converted);

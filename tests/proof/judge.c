@@ -5,6 +5,7 @@
 #include <libavutil/common.h>
 #include <libavutil/intreadwrite.h>
 #include <libavutil/pixdesc.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,6 +16,7 @@ enum {
     PROBES = 24,     /* samples that are shown, of luma */
     MOST_TRIED = 20, /* numbers */
     UNKNOWN = -1,
+    DARK = 20, /* limited range's black, and what an encoder makes of it; of 8 bits */
 };
 
 struct component {
@@ -72,6 +74,32 @@ int proof_component_height(const AVFrame *f, int component)
 {
     const AVPixFmtDescriptor *d = av_pix_fmt_desc_get(f->format);
     return is_chroma(d, component) ? AV_CEIL_RSHIFT(f->height, d->log2_chroma_h) : f->height;
+}
+
+static int spread(const AVFrame *f, int component)
+{
+    int least = INT_MAX, most = 0;
+    for (int y = 0; y < proof_component_height(f, component); y++)
+        for (int x = 0; x < proof_component_width(f, component); x++) {
+            const int value = proof_sample_get(f, component, x, y);
+            least = FFMIN(least, value);
+            most = FFMAX(most, value);
+        }
+    return most - least;
+}
+
+bool proof_is_blank(const AVFrame *frame, int slack)
+{
+    bool ret = true;
+    for (int c = 0; ret && c < av_pix_fmt_desc_get(frame->format)->nb_components; c++)
+        ret = spread(frame, c) <= slack;
+    return ret;
+}
+
+bool proof_is_dark(const AVFrame *frame)
+{
+    return proof_sample_get(frame, 0, 0, 0) >>
+           (av_pix_fmt_desc_get(frame->format)->comp[0].depth - 8) <= DARK;
 }
 
 /* ---- what is asked for ---- */

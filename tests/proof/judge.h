@@ -23,6 +23,7 @@ struct proof_verdict {
     long wrong;                             /* samples; 0: it is as it must be */
     long hidden, shown, soft;               /* samples that were judged, by what they must be */
     int component, x, y, got, want, weight; /* of the first wrong one */
+    bool blank; /* of one shade, which no chain makes of it (exam.h): nothing was judged */
 };
 
 /* The raw picture had that number. */
@@ -50,6 +51,11 @@ void proof_judge_make(struct proof_judge *judge, unsigned number, AVFrame *ret);
 
 /* The weights of a component's samples by step i. */
 const uint8_t *proof_judge_weights(const struct proof_judge *judge, int step, int component);
+
+/* Each component is of one shade, give or take that much; and its first sample is as dark as
+ * black. */
+bool proof_is_blank(const AVFrame *frame, int slack);
+bool proof_is_dark(const AVFrame *frame);
 
 /* A sample of a native format, by component. */
 int proof_sample_get(const AVFrame *frame, int component, int x, int y);

@@ -20,12 +20,26 @@ static int open_file(AVFormatContext **ret, const char *name)
     return r < 0 ? r : av_find_best_stream(*ret, AVMEDIA_TYPE_VIDEO, -1, -1, NULL, 0);
 }
 
+enum { PROGRESS = 10 }; /* pictures */
+
+/* For who waits for so many of them. */
+static void say_progress(const struct proof_tally *tally, long *said)
+{
+    const long judged = atomic_load(&tally->judged);
+    if (judged / PROGRESS == *said / PROGRESS)
+        return;
+    printf("so far: %ld judged\n", judged);
+    fflush(stdout);
+    *said = judged;
+}
+
 static void look_at(struct proof_tally *tally, struct proof_exam *exam, const char *name)
 {
     AVFormatContext *format = NULL;
     AVPacket *pkt = av_packet_alloc();
     const long seen = atomic_load(&tally->seen[PROOF_FILE]);
-    const long leaks = atomic_load(&tally->leaks);
+    const long leaks = atomic_load(&tally->leaks), blank = atomic_load(&tally->blank);
+    long said = 0;
     const int stream = open_file(&format, name);
     if (stream < 0 || !pkt) {
         printf("%s: cannot be opened\n", name);
@@ -42,9 +56,11 @@ static void look_at(struct proof_tally *tally, struct proof_exam *exam, const ch
             if (pkt->stream_index == stream)
                 proof_eye_take(eye, pkt, PROOF_FILE);
             av_packet_unref(pkt);
+            say_progress(tally, &said);
         }
         proof_eye_close(eye);
-        printf("%s: %ld pictures, %ld leaks\n", name, atomic_load(&tally->seen[PROOF_FILE]) - seen,
+        printf("%s: %ld pictures, %ld of them blank, %ld leaks\n", name,
+               atomic_load(&tally->seen[PROOF_FILE]) - seen, atomic_load(&tally->blank) - blank,
                atomic_load(&tally->leaks) - leaks);
     }
     fflush(stdout);

@@ -184,6 +184,10 @@ static bool judge(const struct wish *w, const struct proof_tally *t)
         printf("too few: %ld faults of %ld\n", faults, w->rounds.faults), ret = false;
     if (points < w->rounds.points)
         printf("too few: %d points of %ld\n", points, w->rounds.points), ret = false;
+    if (atomic_load(&t->only_blank))
+        printf("%ld encodings of streams were blank all the time: that shows nothing\n",
+               atomic_load(&t->only_blank)),
+            ret = false;
     if (atomic_load(&t->failed))
         printf("%ld engines crashed, or did not end\n", atomic_load(&t->failed)), ret = false;
     return ret && leaks == 0;

@@ -56,7 +56,8 @@ class Figures:
     """Sums of what programs have printed, and faults by their points."""
 
     def __init__(self):
-        self.pictures = self.judged = self.cards = self.broken = self.leaks = 0
+        self.pictures = self.judged = self.hidden = self.blank = 0
+        self.cards = self.broken = self.leaks = 0
         self.cell = self.block = 0.0
         self.points, self.kinds = {}, {}
 
@@ -66,7 +67,7 @@ class Figures:
         if not found:
             return False
         values = dict(word.split('=') for word in found.group(1).split())
-        for name in ('pictures', 'judged', 'cards', 'broken', 'leaks'):
+        for name in ('pictures', 'judged', 'hidden', 'blank', 'cards', 'broken', 'leaks'):
             setattr(self, name, getattr(self, name) + int(values[name]))
         self.kinds[kind] = self.kinds.get(kind, 0) + int(values['pictures'])
         self.cell = max(self.cell, float(values['cell']))
@@ -92,7 +93,7 @@ class Eye(threading.Thread):
     def __init__(self, proof, source, form):
         super().__init__(daemon=True)
         self.proof, self.source, self.closed, self.process = proof, source, False, None
-        self.form = form
+        self.form, self.so_far = form, 0
         self.start()
 
     def run(self):
@@ -102,7 +103,14 @@ class Eye(threading.Thread):
 
     def look(self):
         self.process = self.proof.looker([self.source], self.form)
-        self.proof.take(self.process.communicate()[0], self.source[-3:])
+        out = b''
+        for line in self.process.stdout:
+            out += line
+            if line.startswith(b'so far: '):
+                self.so_far = int(line.split()[2])
+        self.process.wait()
+        self.so_far = 0
+        self.proof.take(out, self.source[-3:])
 
     def close(self):
         """Once the daemon has ended."""
@@ -209,7 +217,7 @@ class Served:
         self.programs, self.folder, self.backend, self.loopback = programs, folder, backend, loopback
         self.random, self.seed = random.Random(seed), seed
         self.figures, self.failures, self.rounds = Figures(), [], 0
-        self.lock = threading.Lock()
+        self.lock, self.opened = threading.Lock(), []
 
     # ---- halo-prove ----
 
@@ -352,8 +360,19 @@ class Served:
             ret |= {'LD_PRELOAD': self.loopback, 'HALO_STANDIN_LOOPBACK': self.place}
         return ret
 
-    def round(self, seconds):
-        """One daemon, for so long."""
+    def judged(self):
+        """Pictures sample by sample, those of viewers that still look too."""
+        return self.figures.judged + sum(eye.so_far for eye in self.opened)
+
+    def wait_for_pictures(self, end):
+        before = self.judged()
+        while self.judged() <= before and time.monotonic() < end:
+            time.sleep(0.05)
+
+    def round(self, seconds, least=0, most=0):
+        """One daemon, for so long; or, where that is more, until so many pictures were judged
+        sample by sample, of which some come between any two things that happen: for machines on
+        which an engine would be killed before it shows one. That takes so many seconds at most."""
         self.place = os.path.join(self.folder, 'served')
         shutil.rmtree(self.place, ignore_errors=True)
         os.makedirs(self.place)
@@ -361,21 +380,26 @@ class Served:
         self.choose_form()
         self.write()
         eyes = self.eyes()
-        opened = next(eyes)
+        next(eyes)
         with open(self.path('log'), 'wb') as log:
             daemon = subprocess.Popen([self.programs('halod'), '-c', self.path('halod.yaml')],
                                       stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                                       env=self.environment(), start_new_session=True)
-        opened = next(eyes)
-        end, number = time.monotonic() + seconds, 0
+        self.opened = next(eyes)
+        begin, number = time.monotonic(), 0
         time.sleep(min(1, seconds / 4))
-        while time.monotonic() < end and daemon.poll() is None:
+        while daemon.poll() is None and (
+                time.monotonic() < begin + seconds or
+                (self.judged() < least and time.monotonic() < begin + most)):
             number += 1
+            if least:
+                self.wait_for_pictures(begin + most)
             self.act(number)
             time.sleep(0.1)
         self.finish(daemon)
-        for eye in opened:
+        for eye in self.opened:
             eye.close()
+        self.opened = []
         self.look_at_files()
         self.figures.add_log(self.path('faults'))
 

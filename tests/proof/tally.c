@@ -26,7 +26,7 @@ struct proof_tally *proof_tally_create(const char *folder)
 
 long proof_tally_pictures(const struct proof_tally *t)
 {
-    long ret = 0;
+    long ret = -atomic_load(&t->blank);
     for (int k = 0; k < PROOF_KINDS; k++)
         ret += k == PROOF_CARD ? 0 : atomic_load(&t->seen[k]);
     return ret;
@@ -65,9 +65,10 @@ static void save(struct proof_tally *t, const AVFrame *f, const struct halo_cana
 }
 
 void proof_tally_see(struct proof_tally *t, enum proof_seen kind, const AVFrame *frame,
-                     const struct halo_canary_look *look)
+                     const struct halo_canary_look *look, bool blank)
 {
     atomic_fetch_add(&t->seen[kind], 1);
+    atomic_fetch_add(&t->blank, blank);
     atomic_fetch_add(&t->plain, look->plain);
     if (look->leaks) {
         atomic_fetch_add(&t->leaks, 1);
@@ -82,7 +83,8 @@ void proof_tally_see(struct proof_tally *t, enum proof_seen kind, const AVFrame 
 void proof_tally_judge(struct proof_tally *t, enum proof_seen kind, const struct proof_verdict *v)
 {
     atomic_fetch_add(&t->seen[kind], 1);
-    atomic_fetch_add(&t->judged, 1);
+    atomic_fetch_add(&t->judged, !v->blank);
+    atomic_fetch_add(&t->blank, v->blank);
     atomic_fetch_add(&t->leaks, v->wrong != 0);
     atomic_fetch_add(&t->hidden, v->hidden);
     atomic_fetch_add(&t->shown, v->shown);
@@ -167,6 +169,8 @@ void proof_tally_print(const struct proof_tally *t, bool points)
                atomic_load(&t->soft));
     printf("    %8ld of all were plain, as cards are; %ld packets could not be decoded\n",
            atomic_load(&t->plain), atomic_load(&t->broken));
+    if (atomic_load(&t->blank))
+        printf("    %8ld more were blank, where filtered ones belong\n", atomic_load(&t->blank));
     if (faults || atomic_load(&t->rounds))
         printf("faults injected: %ld at %d distinct points (one process passed up to %d in "
                "the source)\n",
@@ -183,11 +187,11 @@ void proof_tally_print(const struct proof_tally *t, bool points)
            (double)HALO_CANARY_LEAK, (double)HALO_CANARY_LEAKING_BLOCK);
     printf("leaks: %ld\n", atomic_load(&t->leaks));
     printf("time: %.1f s\n", (double)(halo_now_ns() - t->begin) * 1e-9);
-    printf("figures: pictures=%ld judged=%ld cards=%ld broken=%ld faults=%ld points=%d leaks=%ld "
-           "cell=%.3f "
-           "block=%.3f\n",
-           proof_tally_pictures(t), atomic_load(&t->judged), atomic_load(&t->seen[PROOF_CARD]),
-           atomic_load(&t->broken), faults, count, atomic_load(&t->leaks),
-           atomic_load(&t->cell) / 1000.0, atomic_load(&t->block) / 1000.0);
+    printf("figures: pictures=%ld judged=%ld hidden=%ld blank=%ld cards=%ld broken=%ld faults=%ld "
+           "points=%d leaks=%ld cell=%.3f block=%.3f\n",
+           proof_tally_pictures(t), atomic_load(&t->judged), atomic_load(&t->hidden),
+           atomic_load(&t->blank), atomic_load(&t->seen[PROOF_CARD]), atomic_load(&t->broken),
+           faults, count, atomic_load(&t->leaks), atomic_load(&t->cell) / 1000.0,
+           atomic_load(&t->block) / 1000.0);
     fflush(stdout);
 }

@@ -11,6 +11,7 @@ from served import Served
 PROVE = os.environ['HALO_PROVE']
 PROGRAMS = {'halod': os.environ['HALOD'], 'haloctl': os.environ['HALOCTL'], 'halo-prove': PROVE}
 SHARE = 10 if is_sanitized() else 1  # of the work, one of so many
+JUDGED = 100  # pictures of the daemon's, sample by sample
 
 
 def figure(text, name):
@@ -68,6 +69,14 @@ class Proof(HaloTest):
         self.assertIn('chains in force', out)
         self.assertGreater(figure(out, 'leaks'), 0)
 
+    def test_streams_that_are_blank(self):
+        """All filters are skipped: nothing leaks, and nothing is proved."""
+        out = self.prove('run', '--wish', 'skip:1+', '--frames', '10', '--faults', '1', '--seconds',
+                         str(4 * PATIENCE), '--round', '2', code=1)
+        self.assertEqual(figure(out, 'judged'), 0)
+        self.assertGreater(figure(out, 'blank'), 10 * figure(out, 'pictures'))
+        self.assertIn('blank all the time', out)
+
     def test_streams_under_faults(self):
         print('seed', os.getpid())
         out = self.prove('run', '--frames', str(30000 // SHARE), '--faults', str(300 // SHARE),
@@ -83,11 +92,14 @@ class Proof(HaloTest):
         served = Served(PROGRAMS.get, self.folder, os.getpid(),
                         loopback=None if is_sanitized() else
                         os.environ.get('HALO_STANDIN_LOOPBACK_LIBRARY'))
-        served.round(9)
+        served.round(9, least=JUDGED, most=120 * PATIENCE)
+        figures = served.figures
+        print(figures.kinds, 'sample by sample:', figures.judged, 'blank:', figures.blank)
         self.assertEqual(served.failures, [])
-        self.assertEqual(served.figures.leaks, 0)
-        self.assertGreater(served.figures.pictures, 200)
-        print(served.figures.kinds, 'sample by sample:', served.figures.judged)
+        self.assertEqual(figures.leaks, 0)
+        self.assertGreater(figures.pictures, 200)
+        self.assertGreaterEqual(figures.judged, JUDGED)
+        self.assertGreaterEqual(figures.hidden, 100 * JUDGED)
 
     def test_usage(self):
         for words in ((), ('what',), ('run', '--frames', 'x'), ('run', 'more'),
