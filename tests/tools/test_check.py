@@ -11,6 +11,7 @@ import time
 import unittest
 
 ROOT = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), '../..'))
+QUICK = ['quick']
 SHORT = ['sanitized', 'plain', 'nocuda', 'vm']
 LONG = ['gpu', 'service', 'proof', 'damage', 'random', 'aarch64', 'mutants', 'kernels', 'packages',
         'threads', 'cameras', 'full']
@@ -22,7 +23,7 @@ test,*) folder=$3 ;;
 esac
 mkdir -p $folder/meson-logs $folder/daemon $folder/tests/kernels
 : >$folder/build.ninja
-for program in daemon/halod tests/kernels/kernels-check; do
+for program in daemon/halod tests/kernels/kernels-check tests/kernels/kernels-accuracy; do
     cp "$0-program" $folder/$program
 done
 [ $1 = test ] || exit 0
@@ -103,6 +104,18 @@ class Check(unittest.TestCase):
         self.assertEqual(self.parts(lines), SHORT + LONG)
         self.assertIn('skipped: tests/gpu/run: no GPU', lines)
         self.assertIn(', 0 failed, 1 skipped', lines[-1])
+
+    def test_quick(self):
+        """Alone, with few packages; never without being asked for."""
+        self.program('tools/setup', '#!/bin/sh\necho setup $1\n')
+        lines = self.check('quick')
+        self.assertEqual(self.parts(lines), QUICK)
+        self.assertIn('setup quick', lines)
+        self.assertEqual(lines[-1], '3 passed, 0 failed, 0 skipped')
+        self.assertIn('failed: build-quick: two (fail)', self.check('quick', code=1, BAD='build-quick'))
+        lines = self.check('quick', 'plain')
+        self.assertEqual(self.parts(lines), ['quick', 'plain'])
+        self.assertIn('setup check', lines)
 
     def ninja(self, text):
         """What is run in the folder of a build that is made ahead."""
@@ -210,7 +223,7 @@ class Check(unittest.TestCase):
         lines = self.check('--help')
         self.assertEqual(lines[0], 'tools/check [--long [--minutes N] | PART ...]')
         found = (re.match(r'  (\w+)  ', line) for line in lines)
-        self.assertEqual([match[1] for match in found if match], SHORT + LONG)
+        self.assertEqual([match[1] for match in found if match], QUICK + SHORT + LONG)
 
 
 class Setup(unittest.TestCase):
@@ -220,7 +233,7 @@ class Setup(unittest.TestCase):
             told = re.search(r'apt-get install --no-install-recommends ((?:.*\\\n)*.*)\n',
                              file.read())
         with open(os.path.join(ROOT, 'tools/setup')) as file:
-            build = file.read().split('"$want" = check')[0]
+            build = file.read().split('"$want" = quick')[0]
         self.assertEqual(sorted(told[1].replace('\\\n', ' ').split()),
                          sorted({*re.findall(r'^need (\S+)', build, re.M), 'systemd', 'udev'}))
 
