@@ -133,6 +133,24 @@ class Check(unittest.TestCase):
         self.assertEqual(lines[-1], '6 passed, 1 failed, 0 skipped')
         self.assertIn('failed: build-plain: compile', lines)
 
+    def test_the_virtual_machine_runs_ahead(self):
+        """It begins while the first tests run, and counts once, where it is its turn."""
+        self.program('tests/vm/run', '#!/bin/sh\n[ $1 != --prepare ] || exit 0\n'
+                     'echo begun >>vm-begun\nsleep 1\necho $HALOTEST_ROUNDS passed, 0 failed, 0 skipped\n'
+                     'exit $VM_ENDS\n')
+        for code, said in ((0, 'ok: cameras in a virtual machine, 3 rounds: 3 passed, 0 failed'),
+                           (1, 'FAILED: cameras in a virtual machine'),
+                           (77, 'skipped: cameras in a virtual machine')):
+            lines = self.check(code=code % 77, AWAITED='vm-begun', VM_ENDS=str(code))
+            self.assertEqual(self.parts(lines), SHORT)
+            told = [line for line in lines if line.startswith(said)]
+            self.assertEqual(len(told), 1, lines)
+            self.assertGreater(lines.index(told[0]), lines.index(next(
+                line for line in lines if line.startswith('nocuda: '))))
+            with open(self.path('vm-begun'), encoding='utf-8') as file:
+                self.assertEqual(file.read(), 'begun\n')
+            os.remove(self.path('vm-begun'))
+
     def test_what_is_made_ahead_ends_with_it(self):
         self.ninja('{ echo $$ >ninja; exec sleep 60; }')
         environment = {**os.environ, 'PATH': self.path('bin') + ':' + os.environ['PATH'],
