@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "pipeline/filter/coverage.h"
-#include "pipeline/gate/gate.h"
 #include "tests/unit/cmocka_all.h"
+#include "tests/unit/judge.h"
 
 static struct halo_coverage guess(const char *text, int width, int height)
 {
@@ -74,24 +74,12 @@ static void guesses(void **state)
 static int gate_of(const char *text, double least, bool unsure, struct halo_coverage *ret,
                    struct halo_error *err)
 {
-    const struct halo_ring_settings settings = {.backend = "cpu", .depth = 1, .locked = -1};
     const struct halo_gate_input input = {.format = AV_PIX_FMT_YUV420P,
                                           .width = 640,
                                           .height = 360,
                                           .unsure = unsure,
                                           .min_coverage = least};
-    struct halo_ring *ring;
-    struct halo_chain *chain;
-    struct halo_gate *gate = NULL;
-    assert_int_equal(halo_ring_create(&ring, &settings, err), 0);
-    assert_int_equal(halo_chain_parse(&chain, text, err), 0);
-    const int code = halo_gate_create(&gate, chain, ring, &input, err);
-    if (code == 0)
-        *ret = *halo_gate_coverage(gate);
-    halo_gate_destroy(gate);
-    halo_chain_destroy(chain);
-    halo_ring_destroy(ring);
-    return code;
+    return judge(text, &input, ret, err);
 }
 
 static void gates(void **state)

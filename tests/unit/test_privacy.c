@@ -9,6 +9,7 @@
 #include "pipeline/live/live.h"
 #include "pipeline/filter/privacy.h"
 #include "tests/unit/cmocka_all.h"
+#include "tests/unit/judge.h"
 
 static int admit(const char *text, enum halo_privacy privacy, struct halo_error *err)
 {
@@ -231,20 +232,9 @@ static void live_streams(void **state)
 static int judge_at(const char *text, enum AVPixelFormat format, enum halo_privacy privacy,
                     struct halo_error *err)
 {
-    const struct halo_ring_settings settings = {.backend = "cpu", .depth = 1, .locked = -1};
     const struct halo_gate_input input = {
         .format = format, .width = 64, .height = 48, .privacy = privacy};
-    struct halo_ring *ring;
-    struct halo_chain *chain;
-    struct halo_gate *gate = NULL;
-    assert_int_equal(halo_ring_create(&ring, &settings, err), 0);
-    assert_int_equal(halo_chain_parse(&chain, text, err), 0);
-    const int code = halo_gate_create(&gate, chain, ring, &input, err);
-    assert_true((code == 0) == (gate != NULL));
-    halo_gate_destroy(gate);
-    halo_chain_destroy(chain);
-    halo_ring_destroy(ring);
-    return code;
+    return judge(text, &input, NULL, err);
 }
 
 static void gates(void **state)
