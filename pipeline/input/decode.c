@@ -10,6 +10,7 @@
 #include "config/log.h"
 #include "pipeline/base/av.h"
 #include "pipeline/base/damage.h"
+#include "pipeline/input/decode_judge.h"
 #include "pipeline/picture/decode_memory.h"
 #include "pipeline/input/decode_traits.h"
 #include "pipeline/input/h264_sps.h"
@@ -18,7 +19,6 @@
 #include "pipeline/base/display.h"
 
 enum {
-    EARLY = 64,         /* more than decoders hold back: 16 threads and 16 pictures to reorder */
     MAX_SKIPPED = 1000, /* packets: a demuxer that marks no key frames must not hide the stream */
 };
 
@@ -34,25 +34,18 @@ struct halo_decoder {
     AVFrame *frame;
     int64_t last_pts, last_duration; /* of the pictures delivered */
     int64_t packet_time;             /* of the last packet sent */
-    struct halo_complaints complaints;
-    int known_complaints; /* up to the last good picture */
-    int traits;
-    int skipped;               /* packets before the first key frame */
-    int64_t from;              /* of what counts: -ss, then the first picture delivered */
-    int64_t early[EARLY];      /* times of the newest packets before the first picture; a ring */
-    int64_t packets, pictures; /* of those times that count */
-    bool started, delivered, interlaced;
-    bool seeks;        /* from is -ss until the first picture is delivered */
-    bool begins_whole; /* its container has the headers, and begins with a picture to start at */
+    struct halo_judge judge;
+    int skipped; /* packets before the first key frame */
+    bool started;
     int turn;          /* of the stream's pictures */
     bool differs;      /* some of them have said otherwise */
     char refusal[200]; /* of the hw that there was */
 };
 
-/* opaque is where av.c looks for complaints. */
+/* opaque is where av.c looks for complaints: those of the judge. */
 static struct halo_decoder *decoder_of(const AVCodecContext *c)
 {
-    return (void *)((char *)c->opaque - offsetof(struct halo_decoder, complaints));
+    return (void *)((char *)c->opaque - offsetof(struct halo_decoder, judge.complaints));
 }
 
 static int get_buffer(AVCodecContext *c, AVFrame *frame, int flags)
@@ -65,7 +58,7 @@ static enum AVPixelFormat get_format(AVCodecContext *c, const enum AVPixelFormat
     struct halo_decoder *d = decoder_of(c);
     const enum AVPixelFormat format = halo_decode_hw_choose(d->hw, c, offered);
     if (format != AV_PIX_FMT_CUDA) /* what the hardware complained of is no damage */
-        d->known_complaints = atomic_load(&d->complaints.lines);
+        halo_judge_forget(&d->judge);
     return format;
 }
 
@@ -109,14 +102,15 @@ static int open_codec(struct halo_decoder *d, struct halo_error *err)
     d->codec->pkt_timebase = d->stream->time_base;
     d->codec->thread_count = 0;
     d->codec->flags |= AV_CODEC_FLAG_UNALIGNED; /* else it crops less than the stream asks for */
-    d->codec->opaque = &d->complaints;
+    d->codec->opaque = &d->judge.complaints;
     if (d->settings.most_pixels)
         d->codec->max_pixels = d->settings.most_pixels;
     const bool conceal =
-        !d->settings.whole && (d->damage->keep_going ||
-                               (d->traits & (d->hw ? HALO_FUSSY | HALO_FUSSY_ON_GPU : HALO_FUSSY)));
+        !d->settings.whole &&
+        (d->damage->keep_going ||
+         (d->judge.traits & (d->hw ? HALO_FUSSY | HALO_FUSSY_ON_GPU : HALO_FUSSY)));
     d->codec->err_recognition = AV_EF_CRCCHECK | (conceal ? 0 : AV_EF_EXPLODE);
-    if (!conceal && (d->traits & HALO_BRITTLE))
+    if (!conceal && (d->judge.traits & HALO_BRITTLE))
         d->codec->thread_type = FF_THREAD_SLICE;
     if (d->settings.live)
         d->codec->thread_type = FF_THREAD_SLICE;
@@ -126,7 +120,7 @@ static int open_codec(struct halo_decoder *d, struct halo_error *err)
     }
     if (r >= 0)
         r = avcodec_open2(d->codec, codec, NULL);
-    d->known_complaints = atomic_load(&d->complaints.lines);
+    halo_judge_forget(&d->judge);
     return r >= 0 ? 0
                   : halo_fail(err, halo_av_errno(r),
                               "%s: stream %d: the %s decoder does not open: %s", d->name,
@@ -136,13 +130,11 @@ static int open_codec(struct halo_decoder *d, struct halo_error *err)
 /* Of the stream's first packet nothing is known yet. */
 static void begin(struct halo_decoder *d)
 {
-    d->started = !(d->traits & HALO_STARTS_MIDWAY);
-    d->delivered = d->interlaced = d->seeks = false;
+    d->started = !(d->judge.traits & HALO_STARTS_MIDWAY);
     d->skipped = 0;
-    d->packets = d->pictures = d->last_duration = 0;
-    d->from = INT64_MIN;
-    atomic_store(&d->complaints.latest, INT64_MIN);
+    d->last_duration = 0;
     d->last_pts = d->packet_time = AV_NOPTS_VALUE;
+    halo_judge_begin(&d->judge);
 }
 
 int halo_decoder_open(struct halo_decoder **ret, const char *name, AVStream *stream,
@@ -156,14 +148,10 @@ int halo_decoder_open(struct halo_decoder **ret, const char *name, AVStream *str
     }
     d->name = name;
     d->settings = *settings;
-    d->traits = halo_decode_traits(stream->codecpar->codec_id);
     d->stream = stream;
     d->turn = halo_display_of_stream(stream);
     d->damage = damage;
-    d->begins_whole = (d->traits & HALO_ONE_FOR_ONE) && stream->codecpar->extradata_size > 0 &&
-                      stream->codecpar->extradata[0] == 1;
-    d->complaints.until = INT64_MAX;
-    d->complaints.harmless = halo_decode_harmless(stream->codecpar->codec_id);
+    halo_judge_init(&d->judge, stream->codecpar, settings->live);
     begin(d);
     d->hw = halo_decode_hw_create(&d->settings.hw, stream);
     int r = halo_av_check_size(name, stream->codecpar->width, stream->codecpar->height,
@@ -184,7 +172,7 @@ int halo_decoder_rewind(struct halo_decoder *d, struct halo_error *err)
     if (!d->hw)
         return open_codec(d, err);
     avcodec_flush_buffers(d->codec);
-    d->known_complaints = atomic_load(&d->complaints.lines);
+    halo_judge_forget(&d->judge);
     return 0;
 }
 
@@ -215,25 +203,7 @@ const char *halo_decoder_refusal(const struct halo_decoder *d)
 
 void halo_decoder_set_window(struct halo_decoder *d, int64_t from, int64_t until)
 {
-    d->from = from;
-    d->seeks = from != INT64_MIN;
-    d->complaints.until = until;
-}
-
-/* Since the last time the decoder complained of a packet that counts. Threads of frames are ahead
- * of what is delivered, so it may be one of a later picture; at the end all have spoken. */
-static bool complains(struct halo_decoder *d)
-{
-    const int lines = atomic_load(&d->complaints.lines);
-    const bool more = lines != d->known_complaints;
-    d->known_complaints = lines;
-    return more && atomic_load(&d->complaints.latest) >= d->from;
-}
-
-/* A packet failed, one before -ss: which it was is not known, but the decoder complained. */
-static bool is_tolerated(const struct halo_decoder *d)
-{
-    return d->seeks && !d->delivered && atomic_load(&d->complaints.latest) < d->from;
+    halo_judge_set_window(&d->judge, from, until);
 }
 
 /* No damage of the input's, whatever is tolerated: -EIO with err filled. */
@@ -247,13 +217,13 @@ static int fail_damaged(struct halo_decoder *d, int64_t ts, int averror, struct 
 {
     char clock[32], why[400];
     if (d->settings.whole && d->settings.live) /* else some may be of packets after this one */
-        d->known_complaints = atomic_load(&d->complaints.lines);
+        halo_judge_forget(&d->judge);
     const int lost = check_device(d, err);
     if (lost < 0)
         return lost;
     const double time = ts == AV_NOPTS_VALUE ? 0 : ts * av_q2d(d->stream->time_base);
     const int large = d->settings.whole ? 0
-                                        : halo_av_check_complaints(d->name, &d->complaints,
+                                        : halo_av_check_complaints(d->name, &d->judge.complaints,
                                                                    d->settings.most_pixels, err);
     if (large < 0)
         return large;
@@ -262,26 +232,6 @@ static int fail_damaged(struct halo_decoder *d, int64_t ts, int averror, struct 
                   halo_av_clock(time, clock, sizeof clock), d->stream->index,
                   avcodec_get_name(d->codec->codec_id), halo_av_reason(averror, why, sizeof why));
     return halo_damage_meet(d->damage, ret, err);
-}
-
-/* Packets that are shown, of times from the first picture on: leading ones lack references. */
-static void count_packet(struct halo_decoder *d, const AVPacket *pkt)
-{
-    if (d->begins_whole && d->from == INT64_MIN && d->packet_time != AV_NOPTS_VALUE)
-        d->from = d->packet_time;
-    if (pkt->flags & AV_PKT_FLAG_DISCARD)
-        return;
-    if (!d->delivered)
-        d->early[d->packets % EARLY] = d->packet_time;
-    d->packets += !d->delivered || d->packet_time == AV_NOPTS_VALUE || d->packet_time >= d->from;
-}
-
-static void count_early(struct halo_decoder *d)
-{
-    const int64_t early = FFMIN(d->packets, EARLY);
-    d->packets = 0;
-    for (int i = 0; i < early; i++)
-        d->packets += d->early[i] == AV_NOPTS_VALUE || d->early[i] >= d->from;
 }
 
 int halo_decoder_send(struct halo_decoder *d, const AVPacket *pkt, struct halo_error *err)
@@ -296,7 +246,7 @@ int halo_decoder_send(struct halo_decoder *d, const AVPacket *pkt, struct halo_e
             d->skipped++;
             return 0;
         }
-        if (d->skipped && !d->seeks)
+        if (d->skipped && !d->judge.seeks)
             halo_log(HALO_LOG_WARNING,
                      "%s: stream %d begins with %d packets before its first key frame: skipped",
                      d->name, d->stream->index, d->skipped);
@@ -304,9 +254,9 @@ int halo_decoder_send(struct halo_decoder *d, const AVPacket *pkt, struct halo_e
     if (pkt)
         d->packet_time = pkt->pts != AV_NOPTS_VALUE ? pkt->pts : pkt->dts;
     if (pkt)
-        count_packet(d, pkt);
+        halo_judge_packet(&d->judge, pkt, d->packet_time);
     d->codec->reordered_opaque =
-        d->packet_time == AV_NOPTS_VALUE ? d->complaints.until - 1 : d->packet_time;
+        d->packet_time == AV_NOPTS_VALUE ? d->judge.complaints.until - 1 : d->packet_time;
     int r = avcodec_send_packet(d->codec, pkt);
     if (d->hw && halo_decode_hw_opened(d->hw) < 0)
         return halo_fail(err, -ECANCELED, "%s: stopped before its decoder was opened", d->name);
@@ -320,7 +270,8 @@ int halo_decoder_send(struct halo_decoder *d, const AVPacket *pkt, struct halo_e
     }
     if (r >= 0 || (r == AVERROR_EOF && !pkt))
         return 0;
-    return is_tolerated(d) ? check_device(d, err) : fail_damaged(d, d->packet_time, r, err);
+    return halo_judge_tolerates(&d->judge) ? check_device(d, err)
+                                           : fail_damaged(d, d->packet_time, r, err);
 }
 
 /* Every picture has a time: its own, or one frame after the picture before. */
@@ -334,48 +285,6 @@ static void set_time(struct halo_decoder *d, AVFrame *frame)
         pts = d->last_pts == AV_NOPTS_VALUE ? 0 : d->last_pts + FFMAX(d->last_duration, 1);
     d->last_pts = frame->pts = pts;
     d->last_duration = duration;
-}
-
-/* Where threads decode frames beside each other their error flags come and go by chance. */
-static bool has_flags(const struct halo_decoder *d)
-{
-    const bool by_chance = (d->traits & HALO_HONEST) && !d->settings.live &&
-                           (d->codec->codec->capabilities & AV_CODEC_CAP_FRAME_THREADS);
-    return !by_chance &&
-           (d->frame->decode_error_flags || (d->frame->flags & AV_FRAME_FLAG_CORRUPT));
-}
-
-/* Before the first picture that is shown, recordings that begin midway lack references. */
-static bool is_broken(struct halo_decoder *d)
-{
-    const int64_t pts = d->frame->pts;
-    if (!d->delivered && pts < d->from)
-        return false;
-    if (!d->delivered) {
-        d->from = d->begins_whole ? d->from : pts;
-        count_early(d);
-    }
-    d->delivered = true;
-    d->interlaced |= d->frame->interlaced_frame;
-    d->pictures++;
-    return has_flags(d) || ((d->traits & HALO_HONEST) && complains(d));
-}
-
-/* Where headers are damaged the decoder drops pictures as out of order and says nothing. Some are
- * dropped where recordings are joined. */
-static bool lacks_pictures(const struct halo_decoder *d)
-{
-    const int64_t due = d->interlaced ? d->packets / 2 : d->packets;
-    return (d->traits & HALO_ONE_FOR_ONE) && d->delivered && (due - d->pictures) * 10 > due;
-}
-
-/* Once: what is asked again is whole. */
-static bool is_broken_at_end(struct halo_decoder *d)
-{
-    const bool broken =
-        d->delivered && (((d->traits & HALO_HONEST) && complains(d)) || lacks_pictures(d));
-    d->pictures = d->packets;
-    return broken;
 }
 
 /* What a picture says itself is meant, where its stream says nothing. Players differ in what they
@@ -427,11 +336,11 @@ int halo_decoder_receive(struct halo_decoder *d, struct halo_raw_picture **ret,
         r = avcodec_receive_frame(d->codec, d->frame);
         if (d->hw && halo_decode_hw_opened(d->hw) < 0)
             return halo_fail(err, -ECANCELED, "%s: stopped before its decoder was opened", d->name);
-        if (r == AVERROR_EOF && is_broken_at_end(d))
+        if (r == AVERROR_EOF && halo_judge_end(&d->judge))
             return fail_damaged(d, d->last_pts, AVERROR_INVALIDDATA, err);
         if (r == AVERROR(EAGAIN) || r == AVERROR_EOF)
             return 0;
-        if (r < 0 && is_tolerated(d))
+        if (r < 0 && halo_judge_tolerates(&d->judge))
             return check_device(d, err);
         if (r < 0)
             damaged = fail_damaged(d, d->packet_time, r, err);
@@ -439,7 +348,7 @@ int halo_decoder_receive(struct halo_decoder *d, struct halo_raw_picture **ret,
     if (damaged < 0)
         return damaged;
     set_time(d, d->frame);
-    const bool broken = is_broken(d);
+    const bool broken = halo_judge_picture(&d->judge, d->frame, d->codec->codec);
     if (broken)
         damaged = fail_damaged(d, d->frame->pts, AVERROR_INVALIDDATA, err);
     if (damaged < 0 || (broken && d->settings.whole)) {

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Whether decoded pictures are whole (decode_judge.h). */
+#include "pipeline/input/decode_judge.h"
+
+#include "pipeline/input/decode_traits.h"
+
+void halo_judge_init(struct halo_judge *j, const AVCodecParameters *par, bool live)
+{
+    j->traits = halo_decode_traits(par->codec_id);
+    j->live = live;
+    j->begins_whole =
+        (j->traits & HALO_ONE_FOR_ONE) && par->extradata_size > 0 && par->extradata[0] == 1;
+    j->complaints.until = INT64_MAX;
+    j->complaints.harmless = halo_decode_harmless(par->codec_id);
+}
+
+void halo_judge_begin(struct halo_judge *j)
+{
+    j->delivered = j->interlaced = j->seeks = false;
+    j->packets = j->pictures = 0;
+    j->from = INT64_MIN;
+    atomic_store(&j->complaints.latest, INT64_MIN);
+}
+
+void halo_judge_set_window(struct halo_judge *j, int64_t from, int64_t until)
+{
+    j->from = from;
+    j->seeks = from != INT64_MIN;
+    j->complaints.until = until;
+}
+
+void halo_judge_forget(struct halo_judge *j)
+{
+    j->known = atomic_load(&j->complaints.lines);
+}
+
+/* Packets that are shown, of times from the first picture on: leading ones lack references. */
+void halo_judge_packet(struct halo_judge *j, const AVPacket *pkt, int64_t time)
+{
+    if (j->begins_whole && j->from == INT64_MIN && time != AV_NOPTS_VALUE)
+        j->from = time;
+    if (pkt->flags & AV_PKT_FLAG_DISCARD)
+        return;
+    if (!j->delivered)
+        j->early[j->packets % HALO_JUDGE_EARLY] = time;
+    j->packets += !j->delivered || time == AV_NOPTS_VALUE || time >= j->from;
+}
+
+bool halo_judge_tolerates(const struct halo_judge *j)
+{
+    return j->seeks && !j->delivered && atomic_load(&j->complaints.latest) < j->from;
+}
+
+/* Since the last time the decoder complained of a packet that counts. Threads of frames are ahead
+ * of what is delivered, so it may be one of a later picture; at the end all have spoken. */
+static bool complains(struct halo_judge *j)
+{
+    const int known = j->known;
+    halo_judge_forget(j);
+    return j->known != known && atomic_load(&j->complaints.latest) >= j->from;
+}
+
+static void count_early(struct halo_judge *j)
+{
+    const int64_t early = FFMIN(j->packets, HALO_JUDGE_EARLY);
+    j->packets = 0;
+    for (int i = 0; i < early; i++)
+        j->packets += j->early[i] == AV_NOPTS_VALUE || j->early[i] >= j->from;
+}
+
+/* Where threads decode frames beside each other their error flags come and go by chance. */
+static bool has_flags(const struct halo_judge *j, const AVFrame *frame, const AVCodec *codec)
+{
+    const bool by_chance =
+        (j->traits & HALO_HONEST) && !j->live && (codec->capabilities & AV_CODEC_CAP_FRAME_THREADS);
+    return !by_chance && (frame->decode_error_flags || (frame->flags & AV_FRAME_FLAG_CORRUPT));
+}
+
+/* Before the first picture that is shown, recordings that begin midway lack references. */
+bool halo_judge_picture(struct halo_judge *j, const AVFrame *frame, const AVCodec *codec)
+{
+    if (!j->delivered && frame->pts < j->from)
+        return false;
+    if (!j->delivered) {
+        j->from = j->begins_whole ? j->from : frame->pts;
+        count_early(j);
+    }
+    j->delivered = true;
+    j->interlaced |= frame->interlaced_frame;
+    j->pictures++;
+    return has_flags(j, frame, codec) || ((j->traits & HALO_HONEST) && complains(j));
+}
+
+/* Where headers are damaged the decoder drops pictures as out of order and says nothing. Some are
+ * dropped where recordings are joined. */
+static bool lacks_pictures(const struct halo_judge *j)
+{
+    const int64_t due = j->interlaced ? j->packets / 2 : j->packets;
+    return (j->traits & HALO_ONE_FOR_ONE) && j->delivered && (due - j->pictures) * 10 > due;
+}
+
+bool halo_judge_end(struct halo_judge *j)
+{
+    const bool broken =
+        j->delivered && (((j->traits & HALO_HONEST) && complains(j)) || lacks_pictures(j));
+    j->pictures = j->packets;
+    return broken;
+}
