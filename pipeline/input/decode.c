@@ -213,9 +213,9 @@ static int check_device(const struct halo_decoder *d, struct halo_error *err)
 }
 
 /* 0 where damage is accepted; a device that is lost is none. */
-static int fail_damaged(struct halo_decoder *d, int64_t ts, int averror, struct halo_error *err)
+static int fail_damaged(struct halo_decoder *d, int64_t ts, const char *why, struct halo_error *err)
 {
-    char clock[32], why[400];
+    char clock[32];
     if (d->settings.whole && d->settings.live) /* else some may be of packets after this one */
         halo_judge_forget(&d->judge);
     const int lost = check_device(d, err);
@@ -227,11 +227,30 @@ static int fail_damaged(struct halo_decoder *d, int64_t ts, int averror, struct 
                                                                    d->settings.most_pixels, err);
     if (large < 0)
         return large;
-    const int ret =
-        halo_fail(err, -EBADMSG, "%s: damaged at %s: stream %d (%s): %s", d->name,
-                  halo_av_clock(time, clock, sizeof clock), d->stream->index,
-                  avcodec_get_name(d->codec->codec_id), halo_av_reason(averror, why, sizeof why));
+    const int ret = halo_fail(err, -EBADMSG, "%s: damaged at %s: stream %d (%s): %s", d->name,
+                              halo_av_clock(time, clock, sizeof clock), d->stream->index,
+                              avcodec_get_name(d->codec->codec_id), why);
     return halo_damage_meet(d->damage, ret, err);
+}
+
+static int fail_decoding(struct halo_decoder *d, int64_t ts, int averror, struct halo_error *err)
+{
+    char why[400];
+    return fail_damaged(d, ts, halo_av_reason(averror, why, sizeof why), err);
+}
+
+/* At the first key frame. In a file that says how long it is, what comes before was recorded and
+ * is lost; other recordings begin midway. */
+static int check_beginning(struct halo_decoder *d, struct halo_error *err)
+{
+    char why[80];
+    if (!d->skipped || d->judge.seeks)
+        return 0;
+    snprintf(why, sizeof why, "no key frame in its first %d packets", d->skipped);
+    if (d->settings.declared)
+        return fail_damaged(d, d->stream->start_time, why, err);
+    halo_log(HALO_LOG_WARNING, "%s: stream %d: %s: skipped", d->name, d->stream->index, why);
+    return 0;
 }
 
 int halo_decoder_send(struct halo_decoder *d, const AVPacket *pkt, struct halo_error *err)
@@ -246,10 +265,9 @@ int halo_decoder_send(struct halo_decoder *d, const AVPacket *pkt, struct halo_e
             d->skipped++;
             return 0;
         }
-        if (d->skipped && !d->judge.seeks)
-            halo_log(HALO_LOG_WARNING,
-                     "%s: stream %d begins with %d packets before its first key frame: skipped",
-                     d->name, d->stream->index, d->skipped);
+        const int damaged = check_beginning(d, err);
+        if (damaged < 0)
+            return damaged;
     }
     if (pkt)
         d->packet_time = pkt->pts != AV_NOPTS_VALUE ? pkt->pts : pkt->dts;
@@ -271,7 +289,7 @@ int halo_decoder_send(struct halo_decoder *d, const AVPacket *pkt, struct halo_e
     if (r >= 0 || (r == AVERROR_EOF && !pkt))
         return 0;
     return halo_judge_tolerates(&d->judge) ? check_device(d, err)
-                                           : fail_damaged(d, d->packet_time, r, err);
+                                           : fail_decoding(d, d->packet_time, r, err);
 }
 
 /* Every picture has a time: its own, or one frame after the picture before. */
@@ -337,20 +355,20 @@ int halo_decoder_receive(struct halo_decoder *d, struct halo_raw_picture **ret,
         if (d->hw && halo_decode_hw_opened(d->hw) < 0)
             return halo_fail(err, -ECANCELED, "%s: stopped before its decoder was opened", d->name);
         if (r == AVERROR_EOF && halo_judge_end(&d->judge))
-            return fail_damaged(d, d->last_pts, AVERROR_INVALIDDATA, err);
+            return fail_decoding(d, d->last_pts, AVERROR_INVALIDDATA, err);
         if (r == AVERROR(EAGAIN) || r == AVERROR_EOF)
             return 0;
         if (r < 0 && halo_judge_tolerates(&d->judge))
             return check_device(d, err);
         if (r < 0)
-            damaged = fail_damaged(d, d->packet_time, r, err);
+            damaged = fail_decoding(d, d->packet_time, r, err);
     } while (r < 0 && damaged == 0);
     if (damaged < 0)
         return damaged;
     set_time(d, d->frame);
     const bool broken = halo_judge_picture(&d->judge, d->frame, d->codec->codec);
     if (broken)
-        damaged = fail_damaged(d, d->frame->pts, AVERROR_INVALIDDATA, err);
+        damaged = fail_decoding(d, d->frame->pts, AVERROR_INVALIDDATA, err);
     if (damaged < 0 || (broken && d->settings.whole)) {
         av_frame_unref(d->frame);
         return damaged;

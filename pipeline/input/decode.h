@@ -17,6 +17,7 @@ struct halo_decoder;
 struct halo_decoder_settings {
     struct halo_memory *memory; /* what the pictures are decoded into on the host */
     struct halo_decode_hw_wish hw;
+    bool declared;       /* the file says how long it is (halo_source_declares) */
     bool live;           /* no picture is held back to decode others beside it */
     int64_t most_pixels; /* of a picture, more is refused; 0: as FFmpeg has it */
     bool
@@ -41,8 +42,9 @@ int halo_decoder_rewind(struct halo_decoder *d, struct halo_error *err);
 bool halo_decoder_goes_on(const struct halo_decoder *d, const AVPacket *first);
 
 /* Feeds a packet, or NULL at the end; then take every picture with halo_decoder_receive before the
- * next packet. Packets before the first key frame are skipped, since nothing can be made of them. 0
- * or -errno with err saying what is damaged at what time (0 where damage is accepted). */
+ * next packet. Packets before the first key frame are skipped, since nothing can be made of them:
+ * where `declared` they are damage. 0 or -errno with err saying what is damaged at what time (0
+ * where damage is accepted). */
 int halo_decoder_send(struct halo_decoder *d, const AVPacket *pkt, struct halo_error *err);
 
 /* 1: *ret is the caller's, its pts set; 0: more packets are needed, or the end; -errno: damaged. */

@@ -400,3 +400,8 @@ double halo_source_duration(const struct halo_source *s)
         whole = s->settings->duration;
     return whole;
 }
+
+bool halo_source_declares(const struct halo_source *s)
+{
+    return halo_whole_declares(s->format);
+}

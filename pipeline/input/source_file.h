@@ -70,4 +70,7 @@ int64_t halo_source_end(const struct halo_source *s);
 /* Length of what will be read, in seconds; negative where nobody knows. */
 double halo_source_duration(const struct halo_source *s);
 
+/* Whether the input itself says how long it is: then what is missing was lost, not left out. */
+bool halo_source_declares(const struct halo_source *s);
+
 #endif

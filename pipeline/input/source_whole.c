@@ -6,7 +6,6 @@
 #include <inttypes.h>
 #include <libavutil/avstring.h>
 #include <libavutil/mem.h>
-#include <stdbool.h>
 #include <string.h>
 
 #include "pipeline/base/av.h"
@@ -285,12 +284,17 @@ static double frame_time(const struct halo_whole *w)
     return longest;
 }
 
+bool halo_whole_declares(const AVFormatContext *f)
+{
+    return f->duration != AV_NOPTS_VALUE &&
+           f->duration_estimation_method == AVFMT_DURATION_FROM_STREAM;
+}
+
 static int check_length(const struct halo_whole *w, const char *name, struct halo_error *err)
 {
     const AVFormatContext *f = w->format;
     char at[32], whole[32];
-    if (f->duration == AV_NOPTS_VALUE ||
-        f->duration_estimation_method != AVFMT_DURATION_FROM_STREAM)
+    if (!halo_whole_declares(f))
         return 0;
     /* One frame may be missing at the end, and some muxers declare the last frame's duration
      * although its packet has none. */

@@ -4,6 +4,7 @@
 #define HALO_SOURCE_WHOLE_H
 
 #include <libavformat/avformat.h>
+#include <stdbool.h>
 
 #include "config/error.h"
 
@@ -18,6 +19,9 @@ void halo_whole_note(struct halo_whole *w, const AVPacket *pkt);
 
 double halo_whole_time(const struct halo_whole *w, int stream); /* seconds: its last packet's */
 double halo_whole_end(const struct halo_whole *w); /* seconds: where what was read ends */
+
+/* Whether the input says how long it is. */
+bool halo_whole_declares(const AVFormatContext *input);
 
 /* After the demuxer's end. 0, or -EBADMSG with err filled: truncated, and where. Reads a few bytes
  * of the file. */

@@ -74,6 +74,7 @@ static int open_file(struct halo_live *live, struct halo_live_input *in, struct 
     if (ret < 0)
         return ret;
     struct halo_decoder_settings decoder = halo_track_decoder(&live->run, live->ring);
+    decoder.declared = halo_source_declares(in->source);
     decoder.live = live->live && !live->local;
     decoder.hw.opening = &live->gpu_opening;
     return halo_decoder_open(&in->decoder, live->name, in->video, &decoder, &live->damage, err);

@@ -237,7 +237,8 @@ static int open_track(struct halo_track *t, const struct halo_run_settings *sett
         return ret;
     if (t->role == HALO_ROLE_COPY)
         return open_copied(t, settings, source, sink, err);
-    const struct halo_decoder_settings decoder = halo_track_decoder(settings, ring);
+    struct halo_decoder_settings decoder = halo_track_decoder(settings, ring);
+    decoder.declared = halo_source_declares(source);
     ret = halo_decoder_open(&t->decoder, settings->input, t->in, &decoder, damage, err);
     if (ret >= 0)
         ret = open_gate(t, settings->input, chain, ring, err);

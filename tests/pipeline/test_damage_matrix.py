@@ -7,6 +7,7 @@ import collections
 import concurrent.futures
 import os
 import random
+import re
 import unittest
 
 import halotest
@@ -93,6 +94,12 @@ def truncate(data, draw):
 DAMAGE = (flip, truncate, cut_out, lambda data, draw: flip(data, draw, 10), blank, insert, flip)
 
 
+# Of H.264: what tells the demuxer that a frame is a key frame, and is another type of unit then.
+KEY, OTHER = re.compile(rb'\0\0..(?=[\x65\x25])', re.S), 0x61
+WITHOUT_KEY = (('.mp4', [*BOTH, *H264]), ('.mp4', [*BOTH, *H264, *FRAGMENTS]),
+               ('.mov', [*VIDEO, *X264_B]), ('.mkv', [*BOTH, *H264]), ('.flv', [*BOTH, *H264]))
+
+
 class Matrix(HaloTest):
     def go(self, source, threads, output):
         """The exit code, and the frames and the end of what was written."""
@@ -143,6 +150,27 @@ class Matrix(HaloTest):
                 with self.subTest(wrong):
                     self.assertIsNone(wrong)
         print(dict(count), 'of', sum(count.values()), 'damaged files')
+
+    def test_without_the_first_key_frame(self):
+        """All up to the next one is lost, in files that say how long they are."""
+        for suffix, command in WITHOUT_KEY:
+            with self.subTest(f'{suffix} {command[-4:]}'):
+                whole = clip(suffix, *command)
+                with open(whole, 'rb') as file:
+                    data = bytearray(file.read())
+                begin = int(halotest.packets(whole, 'v:0')[0]['pos'])
+                data[KEY.search(data, begin).end()] = OTHER
+                source, output = self.path('damaged' + suffix), self.path('out.mkv')
+                with open(source, 'wb') as file:
+                    file.write(data)
+                self.assertEqual(self.go(source, 2, output), 1)
+                run = self.halod('run', '-keep-going', '-y', '-i', source, '-vf', 'null', '-an',
+                                 output)
+                self.assertRegex(run.err, r'damaged at 00:00:00\.\d+: stream 0 \(h264\): '
+                                          r'no key frame in its first \d+ packets; going on')
+                self.assertIn('1 damaged place in the input passed over', run.err)
+                self.assertIn(halotest.frame_count(output),
+                              range(1, halotest.frame_count(whole)))
 
     @unittest.skipUnless(FILES >= OF, 'the other tests have whole files of most kinds')
     def test_whole_files(self):
