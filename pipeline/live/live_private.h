@@ -29,6 +29,7 @@
 
 #include "config/run.h"
 #include "kernels/clock.h"
+#include "pipeline/output/adts.h"
 #include "pipeline/output/audio.h"
 #include "pipeline/camera/camera.h"
 #include "pipeline/base/damage.h"
@@ -103,7 +104,8 @@ struct halo_live_input {
     AVFormatContext *format;
     AVStream *video, *sound; /* sound NULL: none, or not wanted */
     AVBSFContext *adts;      /* takes the headers off copied AAC; NULL: it has none */
-    uint8_t header[4];       /* of its first packet, what has to stay the same */
+    struct halo_adts coded;  /* what the first of those said */
+    bool unlike;             /* the sound is not what outputs began with, and told */
     AVPacket *pkt;
     bool timeless;                /* its times say nothing */
     bool refused;                 /* by the GPU's decoder, and told */
@@ -487,8 +489,7 @@ int halo_live_sound_open(const struct halo_live *live, struct halo_live_input *i
 int halo_live_sound_prepare(struct halo_live_encoding *e, struct halo_error *err);
 void halo_live_sound_take(struct halo_live_encoding *e, AVPacket *pkt);
 /* Source thread: a packet of the input, times on the line, to every encoding that has sound. */
-void halo_live_sound_spread(struct halo_live *live, const struct halo_live_input *in,
-                            AVPacket *pkt);
+void halo_live_sound_spread(struct halo_live *live, struct halo_live_input *in, AVPacket *pkt);
 
 /* ---- live_aside.c ---- */
 void *halo_live_aside_main(void *arg);

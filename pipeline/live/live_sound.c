@@ -2,7 +2,6 @@
  * Sound of a live stream: by the pictures' clock, copied or encoded for each encoding that has
  * it. */
 #include <errno.h>
-#include <libavutil/intreadwrite.h>
 #include <libavutil/mem.h>
 #include <string.h>
 
@@ -11,7 +10,6 @@
 
 enum {
     GAP = 1000000, /* microseconds: longer ones do not become silence */
-    ADTS = 7,      /* bytes of its shortest header */
     AHEAD = 300,   /* packets of all streams that are looked at for the first sound */
 };
 
@@ -24,17 +22,6 @@ static const AVStream *sound_of(const struct halo_live *live)
 static bool is_copied(const struct halo_encoding *what)
 {
     return what->audio && !strcmp(what->audio, "copy");
-}
-
-/* What says how AAC is coded in its ADTS header: false: it has none. */
-static bool read_header(const AVPacket *pkt, uint8_t ret[4])
-{
-    static const uint8_t lasting[] = {0xff, 0xf6, 0xfd, 0xc0};
-    if (pkt->size < ADTS || (AV_RB16(pkt->data) & 0xfff6) != 0xfff0)
-        return false;
-    for (int i = 0; i < 4; i++)
-        ret[i] = pkt->data[i] & lasting[i];
-    return true;
 }
 
 static int take_off(AVBSFContext *adts, AVPacket *pkt)
@@ -78,7 +65,7 @@ static int look_for_adts(struct halo_live_input *in, struct halo_error *err)
         if (ret <= 0)
             return ret;
     }
-    if (pkt->stream_index != in->sound->index || !read_header(pkt, in->header))
+    if (pkt->stream_index != in->sound->index || !halo_adts_begin(&in->coded, pkt))
         return 0;
     AVPacket *first = av_packet_clone(pkt);
     const int ret = first ? open_adts(in, first) : AVERROR(ENOMEM);
@@ -104,13 +91,14 @@ int halo_live_sound_open(const struct halo_live *live, struct halo_live_input *i
 
 /* A packet for encodings that copy, from pkt; NULL: they get none: it is not what was announced,
  * malformed, or memory is short. */
-static AVPacket *to_copy(const struct halo_live_input *in, const AVPacket *pkt)
+static AVPacket *to_copy(const struct halo_live *live, struct halo_live_input *in,
+                         const AVPacket *pkt)
 {
-    uint8_t header[4];
+    if (in->adts &&
+        !halo_adts_goes_on(&in->coded, live->name, in->sound, pkt, "audio: aac encodes all of it"))
+        return NULL;
     AVPacket *ret = av_packet_clone(pkt);
-    if (ret && in->adts &&
-        (!read_header(ret, header) || memcmp(header, in->header, sizeof header) != 0 ||
-         take_off(in->adts, ret) < 0))
+    if (ret && in->adts && take_off(in->adts, ret) < 0)
         av_packet_free(&ret);
     return ret;
 }
@@ -197,17 +185,38 @@ static bool is_same(const AVStream *a, const AVStream *b)
            (!x->extradata_size || !memcmp(x->extradata, y->extradata, (size_t)x->extradata_size));
 }
 
-void halo_live_sound_spread(struct halo_live *live, const struct halo_live_input *in, AVPacket *pkt)
+/* Outputs cannot change what they began with. */
+static bool fits(const struct halo_live *live, struct halo_live_input *in)
 {
-    const AVRational tb = in->sound->time_base;
     const AVStream *sound = sound_of(live);
-    const bool usable = sound && is_same(sound, in->sound) && pkt->pts != AV_NOPTS_VALUE;
-    if (pkt->dts == AV_NOPTS_VALUE)
-        pkt->dts = pkt->pts;
+    if (sound && is_same(sound, in->sound))
+        return true;
+    if (!in->unlike)
+        halo_log(HALO_LOG_WARNING,
+                 "%s: stream %d: its %s sound is not what the outputs began with: left out until "
+                 "this stream is restarted",
+                 live->name, in->sound->index, avcodec_get_name(in->sound->codecpar->codec_id));
+    in->unlike = true;
+    return false;
+}
+
+static void set_times(const struct halo_live *live, AVPacket *pkt, AVRational tb)
+{
     pkt->pts = halo_live_clock_map(&live->clock, pkt->pts, tb);
     pkt->dts = halo_live_clock_map(&live->clock, pkt->dts, tb);
     pkt->duration = av_rescale_q(pkt->duration, tb, HALO_LIVE_TIME);
-    AVPacket *copy = usable ? to_copy(in, pkt) : NULL;
+}
+
+void halo_live_sound_spread(struct halo_live *live, struct halo_live_input *in, AVPacket *pkt)
+{
+    const AVRational tb = in->sound->time_base;
+    const bool usable = fits(live, in) && pkt->pts != AV_NOPTS_VALUE;
+    if (pkt->dts == AV_NOPTS_VALUE)
+        pkt->dts = pkt->pts;
+    AVPacket *copy = usable ? to_copy(live, in, pkt) : NULL;
+    set_times(live, pkt, tb);
+    if (copy)
+        set_times(live, copy, tb);
     for (int i = 0; i < live->encodings && usable; i++) {
         struct halo_live_encoding *e = &live->encoder[i];
         if (!e->what->audio || !halo_live_encoding_runs(e))

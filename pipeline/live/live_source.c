@@ -90,7 +90,7 @@ static void drop_held(struct held *held)
     held->count = 0;
 }
 
-static void take_sound(struct halo_live *live, const struct halo_live_input *in, struct held *held,
+static void take_sound(struct halo_live *live, struct halo_live_input *in, struct held *held,
                        AVPacket *pkt)
 {
     if (live->clock.set)
@@ -101,7 +101,7 @@ static void take_sound(struct halo_live *live, const struct halo_live_input *in,
         av_packet_free(&pkt);
 }
 
-static int take_picture(struct halo_live *live, const struct halo_live_input *in, struct held *held,
+static int take_picture(struct halo_live *live, struct halo_live_input *in, struct held *held,
                         struct halo_raw_picture *raw)
 {
     halo_live_clock_pass(live, in, raw);

@@ -195,6 +195,12 @@ bool halo_container_skips(const AVOutputFormat *container, enum AVCodecID id)
            id != AV_CODEC_ID_THEORA;
 }
 
+bool halo_container_says_once(const AVOutputFormat *container, enum AVCodecID id)
+{
+    return id == AV_CODEC_ID_AAC && (halo_container_starts(container, id) == HALO_STARTS_HIDDEN ||
+                                     av_match_name(container->name, "matroska,webm,flv"));
+}
+
 int halo_container_options(const AVOutputFormat *container, AVDictionary **ret)
 {
     /* What is empty before a track is counted in these, and by default in milliseconds. */

@@ -49,6 +49,10 @@ enum halo_starts halo_container_starts(const AVOutputFormat *container, enum AVC
  * to be filled with pictures, or all that follows would come too early. */
 bool halo_container_skips(const AVOutputFormat *container, enum AVCodecID id);
 
+/* Its muxer takes headers off packets of this codec that say in each how it is coded (ADTS), and
+ * says it once. */
+bool halo_container_says_once(const AVOutputFormat *container, enum AVCodecID id);
+
 /* What its muxer is asked for in files. 0 or an AVERROR code; the caller frees *ret. */
 int halo_container_options(const AVOutputFormat *container, AVDictionary **ret);
 

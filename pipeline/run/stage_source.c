@@ -104,7 +104,8 @@ static int copy_packet(struct halo_stream *s, const AVPacket *pkt, struct halo_e
     const int64_t ts = copy->pts != AV_NOPTS_VALUE ? copy->pts : copy->dts;
     const int where = halo_source_window(s->source, ts, t->in->time_base);
     t->over |= where > 0;
-    if (where != 0) {
+    if (where != 0 || (t->says_once && !halo_adts_goes_on(&t->coded, s->settings->input, t->in, pkt,
+                                                          "-c:a aac encodes all of it"))) {
         av_packet_free(&copy);
         return 0;
     }

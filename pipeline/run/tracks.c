@@ -180,6 +180,7 @@ static int open_sound(struct halo_track *t, const struct halo_run_settings *sett
     if (halo_starts_too_late(container, par, start, t->in->time_base))
         return open_audio(t, settings, find_refill(t->in, container, err), container, err);
     t->from_zero = halo_container_starts(container, par->codec_id) == HALO_STARTS_NOWHERE;
+    t->says_once = !par->extradata_size && halo_container_says_once(container, par->codec_id);
     t->delay = codec_delay(t->out->codecpar, t->in->time_base, container);
     return 0;
 }

@@ -3,6 +3,7 @@
 #ifndef HALO_TRACKS_H
 #define HALO_TRACKS_H
 
+#include "pipeline/output/adts.h"
 #include "pipeline/output/audio.h"
 #include "pipeline/run/copy_streams.h"
 #include "pipeline/input/decode.h"
@@ -32,6 +33,8 @@ struct halo_track {
     AVPacket *priming; /* hidden by the input, waits for the first that is heard */
     bool heard;        /* that came */
     bool hides;        /* the output has edit lists too */
+    bool says_once;    /* the output says once what each packet of AAC says, in `coded` */
+    struct halo_adts coded;
 };
 
 struct halo_tracks {

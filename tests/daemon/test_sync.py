@@ -3,6 +3,7 @@
 # every viewer. HALOTEST_MATRIX=whole takes every container as the input.
 import glob
 import os
+import re
 import socket
 import threading
 
@@ -106,6 +107,9 @@ class Daemons(HaloTest):
         for count in frames[:2]:
             self.assertLess(abs(count - part), part / 4, frames)
         self.assertGreater(frames[2], part * 7 / 4, frames)
+        told = re.findall('stream 1: its aac sound changes .* at 00:00:0(.*): a copy', daemon.told())
+        self.assertEqual(len(told), 1, daemon.told())
+        self.assertAlmostEqual(float(told[0]), 2 + 1.4, delta=0.2)  # MPEG-TS begins at 1.4
         for out in outputs:
             ffmpeg('-xerror', '-i', out['file'], '-map', '0:a', '-f', 'null', '-')
 

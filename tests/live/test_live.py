@@ -14,8 +14,8 @@ import threading
 import time
 
 import halotest
-from halotest import (HALOD, HaloTest, PATIENCE, X264_B, ffmpeg, plain_clip, raw_frames, silent_clip,
-                      video_source)
+from halotest import (HALOD, HaloTest, PATIENCE, X264_B, audio_source, clip, ffmpeg, plain_clip,
+                      raw_frames, silent_clip, video_source)
 
 PROBE = os.environ['LIVE_PROBE']
 WIDTH, HEIGHT, COUNT = 96, 64, 200
@@ -738,6 +738,23 @@ class Sources(LiveTest):
                 live.wait_state('waiting', round_number)
             live.stop()
         self.assert_grow(live.packets())
+
+    def test_other_sound_comes_back(self):
+        """Outputs cannot change their sound: it is left out, with one line."""
+        parts = [open(clip('.ts', *video_source('96x64', 25, 1), *audio_source(1, rate=rate), *X264_B,
+                           '-c:a', 'libmp3lame'), 'rb').read() for rate in (48000, 44100)]
+        with socket.create_server(('127.0.0.1', 0)) as server:
+            live = self.live(f'input=tcp://127.0.0.1:{server.getsockname()[1]}', *RAW, 'audio=copy')
+            for round_number, part in enumerate(parts, 1):
+                connection, _ = server.accept()
+                with connection:
+                    connection.sendall(part)
+                    live.wait_state('running', round_number)
+                live.wait_state('waiting', round_number)
+            live.stop()
+        self.assertAlmostEqual(len(live.packets(0, 1)), 48000 / 1152, delta=4)
+        self.assertEqual(live.told().count('its mp3 sound is not what the outputs began with'), 1,
+                         live.told())
 
     def test_an_end_is_no_silence(self):
         """The pictures that wait for their time at the end of a clip take longer than the limit."""

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Encoding the sound anew (-c:a): it stays in its place in time, and whole."""
 import array
+import re
 from fractions import Fraction
 
 import halotest
@@ -133,6 +134,29 @@ class Audio(HaloTest):
                 output = self.filtered(source, 'out.mkv', '-c:a', codec)
                 self.assertEqual(streams(output, 'audio')[0]['channels'], channels)
                 self.assertLess(abs(float(probe(output)['format']['duration']) - 1), 0.1)
+
+    def test_copied_aac_that_changes(self):
+        """MPEG-TS says in each packet how it is coded; most others once: what differs is left out
+        of a copy, with a line, and nothing else is."""
+        with open(self.path('list'), 'w') as file:
+            for rate in (48000, 44100, 48000):
+                part = clip('.ts', *video_source(seconds=1), *audio_source(1, rate=rate), *X264, '-c:a', 'aac')
+                file.write(f'file {part}\n')
+        source = self.path('joint.ts')
+        ffmpeg('-f', 'concat', '-safe', 0, '-i', self.path('list'), '-c', 'copy', source)
+        sound = len(packet_times(source, 'a:0'))
+        for suffix, codec, share in (('.mp4', 'copy', 2 / 3), ('.mkv', 'copy', 2 / 3), ('.ts', 'copy', 1),
+                                     ('.mkv', 'aac', 1)):
+            with self.subTest(suffix + codec):
+                output = self.path('out' + suffix)
+                run = self.halod('run', '-y', '-i', source, '-vf', 'null', '-c:a', codec, output)
+                told = re.findall('stream 1: its aac sound changes .* at 00:00:0(.*): a copy', run.err)
+                self.assertEqual(len(told), share < 1, self.told(run))
+                for time in told:
+                    self.assertAlmostEqual(float(time), 1 + 1.4, delta=0.2)  # MPEG-TS begins at 1.4
+                self.assertEqual(halotest.frame_count(output), 75)
+                self.assertAlmostEqual(len(packet_times(output, 'a:0')), sound * share, delta=sound / 20)
+                ffmpeg('-xerror', '-i', output, '-map', '0:a', '-f', 'null', '-')
 
     def test_refused(self):
         source = beeping_clip()
