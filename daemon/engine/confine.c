@@ -99,20 +99,49 @@ static void on_forbidden(int signal_number, siginfo_t *info, void *context)
     _exit(128 + signal_number);
 }
 
-static int deny_families(scmp_filter_ctx filter)
+/* The driver's, which has sockets of its own when CUDA starts. */
+static bool has_gpu(void)
 {
-    static const int allowed[] = {AF_UNIX, AF_INET, AF_INET6, AF_NETLINK};
+    static const char *const nodes[] = {"/dev/nvidiactl", "/dev/nvmap", "/dev/dxg"};
+    for (size_t i = 0; i < sizeof nodes / sizeof *nodes; i++)
+        if (access(nodes[i], F_OK) == 0)
+            return true;
+    return false;
+}
+
+static bool may_reach_others(const struct halo_files *files, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (files[i].how == HALO_FILES_NETWORK)
+            return true;
+    return !files || has_gpu();
+}
+
+static int deny_families(scmp_filter_ctx filter, bool reaches)
+{
+    static const int others[] = {AF_UNIX, AF_INET, AF_INET6};
     const uint32_t deny = SCMP_ACT_ERRNO(EAFNOSUPPORT);
     int ret =
         seccomp_rule_add(filter, deny, SCMP_SYS(socket), 1, SCMP_A0_32(SCMP_CMP_GT, AF_NETLINK));
     for (uint32_t family = 0; family < AF_NETLINK && ret == 0; family++) {
         bool wanted = false;
-        for (size_t i = 0; i < sizeof allowed / sizeof *allowed; i++)
-            wanted |= family == (uint32_t)allowed[i];
+        for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+            wanted |= reaches && family == (uint32_t)others[i];
         if (!wanted)
             ret = seccomp_rule_add(filter, deny, SCMP_SYS(socket), 1,
                                    SCMP_A0_32(SCMP_CMP_EQ, family));
     }
+    return ret;
+}
+
+/* Those of a pair that have no connection can send to others, too. */
+static int deny_pairs(scmp_filter_ctx filter)
+{
+    static const uint64_t types[] = {SOCK_DGRAM, SOCK_RAW};
+    int ret = 0;
+    for (size_t i = 0; i < sizeof types / sizeof *types && ret == 0; i++)
+        ret = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EAFNOSUPPORT), SCMP_SYS(socketpair), 1,
+                               SCMP_A1(SCMP_CMP_MASKED_EQ, 0xf, types[i]));
     return ret;
 }
 
@@ -176,7 +205,7 @@ static int deny_by_argument(scmp_filter_ctx filter)
             filter, SCMP_ACT_ERRNO(EPERM), by_argument[i].number, 1,
             compare(by_argument[i].argument, by_argument[i].compare, (uint32_t)value));
     }
-    return ret == 0 ? deny_families(filter) : ret;
+    return ret;
 }
 
 /* clone3 has its flags in memory, where no filter sees them; the C library then takes clone. */
@@ -192,9 +221,13 @@ static int deny_beginnings(scmp_filter_ctx filter)
     return ret;
 }
 
-static int fill(scmp_filter_ctx filter)
+static int fill(scmp_filter_ctx filter, bool reaches)
 {
     int ret = deny_by_argument(filter);
+    if (ret == 0)
+        ret = deny_families(filter, reaches);
+    if (ret == 0 && !reaches)
+        ret = deny_pairs(filter);
     for (size_t i = 0; i < sizeof forbidden / sizeof *forbidden && ret == 0; i++)
         ret = seccomp_rule_add(filter, SCMP_ACT_TRAP, forbidden[i].number, 0);
     for (size_t i = 0; i < sizeof refused / sizeof *refused && ret == 0; i++)
@@ -212,7 +245,7 @@ int halo_confine(const struct halo_files *files, int count, struct halo_error *e
     priority = getenv("JOURNAL_STREAM") ? "<3>" : "";
     sigaction(SIGSYS, &action, NULL);
     scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
-    int ret = filter ? fill(filter) : -ENOMEM;
+    int ret = filter ? fill(filter, may_reach_others(files, count)) : -ENOMEM;
     if (ret == 0)
         ret = seccomp_load(filter);
     seccomp_release(filter);

@@ -9,10 +9,11 @@
 #include "config/error.h"
 
 enum halo_files_how {
-    HALO_FILES_READ,   /* a file, or a folder with all in it */
-    HALO_FILES_WRITE,  /* a folder, made where it is missing: files are made, read and removed */
-    HALO_FILES_DEVICE, /* nodes, or a folder of them: read and written, none is made */
-    HALO_FILES_RUN,    /* read, and libraries loaded */
+    HALO_FILES_READ,    /* a file, or a folder with all in it */
+    HALO_FILES_WRITE,   /* a folder, made where it is missing: files are made, read and removed */
+    HALO_FILES_DEVICE,  /* nodes, or a folder of them: read and written, none is made */
+    HALO_FILES_RUN,     /* read, and libraries loaded */
+    HALO_FILES_NETWORK, /* no file (its path is ""): sockets to others (confine.h) */
     HALO_FILES_HOW,
 };
 

@@ -39,16 +39,17 @@ static void try_control(const char *path)
     static const char call[] = "{\"method\": \"io.halod.Control.List\"}";
     struct sockaddr_un to = {.sun_family = AF_UNIX};
     snprintf(to.sun_path, sizeof to.sun_path, "%s", path);
-    const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     char answer[16];
     errno = 0;
-    const bool connected = connect(fd, (struct sockaddr *)&to, sizeof to) == 0 &&
+    const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const bool connected = fd >= 0 && connect(fd, (struct sockaddr *)&to, sizeof to) == 0 &&
                            send(fd, call, sizeof call, MSG_NOSIGNAL) > 0;
     struct pollfd wait = {.fd = fd, .events = POLLIN};
     const bool answered = connected && poll(&wait, 1, 5000) == 1 && recv(fd, answer, 16, 0) > 0;
     errno = errno ? errno : ECONNRESET;
     say("control", answered);
-    close(fd);
+    if (fd >= 0)
+        close(fd);
 }
 
 void engine_probe(void)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The files that engines may open (confine_files.h): what their streams name. An engine gets them
- * when it starts, and never more: a stream that needs others gets another engine. Masks come as
- * descriptors (sup_masks.c). */
+ * The files that engines may open (confine_files.h), and the network: what their streams name. An
+ * engine gets them when it starts, and never more: a stream that needs others gets another engine.
+ * Masks come as descriptors (sup_masks.c). */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,6 +50,7 @@ static void add_folder_of(json_t *files, const char *path, enum halo_files_how h
 static void add_network(json_t *files)
 {
     char *resolver = realpath("/etc/resolv.conf", NULL);
+    add(files, "", HALO_FILES_NETWORK);
     add(files, "/etc", HALO_FILES_READ);
     if (resolver)
         add_folder_of(files, resolver, HALO_FILES_READ);

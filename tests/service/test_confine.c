@@ -479,6 +479,49 @@ static void opens_what_it_was_given(void **state)
     assert_int_equal(ret, 0);
 }
 
+/* ---- sockets ---- */
+
+static const struct halo_files network = {"", HALO_FILES_NETWORK};
+
+/* The error of sockets to others; pairs that are connected can always be made. */
+static int try_sockets(const struct halo_files *files, int count, int error)
+{
+    struct halo_error err = {0};
+    int pair[2];
+    if (halo_confine(files, count, &err) < 0)
+        return CONFINE_FAILED;
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) || socket(AF_NETLINK, SOCK_RAW, 0) < 0)
+        return 1;
+    if (error_of(socket(AF_UNIX, SOCK_STREAM, 0)) != error ||
+        error_of(socket(AF_INET, SOCK_DGRAM, 0)) != error)
+        return 2;
+    if (error_of(socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, pair)) != error ||
+        error_of(socketpair(AF_UNIX, SOCK_RAW, 0, pair)) != error)
+        return 3;
+    const int last = error_of(socket(AF_INET6, SOCK_STREAM, 0));
+    return last == error || last == EAFNOSUPPORT ? 0 : 4;
+}
+
+static int with_network(void)
+{
+    return try_sockets(&network, 1, 0);
+}
+
+static int without_network(void)
+{
+    const struct halo_files file = {"/etc/hostname", HALO_FILES_READ};
+    return try_sockets(&file, 1, EAFNOSUPPORT);
+}
+
+static void reaches_whom_it_needs(void **state)
+{
+    (void)state;
+    assert_int_equal(as_child(with_network), 0);
+    if (access("/dev/nvidiactl", F_OK) == 0)
+        skip(); /* its driver has sockets of its own */
+    assert_int_equal(as_child(without_network), 0);
+}
+
 /* ---- what goes on ---- */
 
 static void *nothing(void *arg)
@@ -542,8 +585,11 @@ static void goes_on(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ends_with_its_name),         cmocka_unit_test(fails),
-        cmocka_unit_test(opens_what_it_was_given),    cmocka_unit_test(goes_on),
+        cmocka_unit_test(ends_with_its_name),
+        cmocka_unit_test(fails),
+        cmocka_unit_test(opens_what_it_was_given),
+        cmocka_unit_test(reaches_whom_it_needs),
+        cmocka_unit_test(goes_on),
         cmocka_unit_test(an_assertion_still_ends_it),
     };
     if (!halo_confine_is_built()) {

@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Engines that have given up what they do not need, in a daemon that goes on.
 """$HALO_CONFINED is 1 where the build has a filter of system calls."""
+import errno
 import os
 import re
 import shutil
+import socket
 import subprocess
 import unittest
 
 from managed import ServiceTest, main, wait_until
-from halotest import FFMPEG, need_faults
+from halotest import FFMPEG, PATIENCE, need_faults
 
+GPU = os.path.exists('/dev/nvidiactl')  # its driver has sockets of its own
 CONFINED = os.environ.get('HALO_CONFINED') == '1'
 
 
@@ -84,27 +87,56 @@ class Confined(ServiceTest):
         self.until(lambda: 'probe: exec: ' in daemon.told(), daemon.told)
         return dict(re.findall(r'probe: (.*): (.*)', daemon.told()))
 
-    @unittest.skipUnless(CONFINED, 'a build with sanitizers, or without libseccomp')
-    def test_one_that_was_taken_over(self):
-        """It may open its stream's input and no file beside it, and reaches nobody."""
+    def taken_over(self, *outputs):
+        """What one tried that plays a clip to these outputs, and what came of it."""
         need_faults()
         clip = self.clip('in')
         with open(self.path('in/other'), 'w'):
             pass
         paths = [clip, self.path('in/other'), self.path('halod.yaml'), '/etc/shadow',
                  self.path('control.sock')]
-        daemon = self.start({'one': self.played(clip)},
+        daemon = self.start({'one': self.played(clip, *outputs)},
                             environment={'HALOD_FAULT': 'probe:1', 'HALOD_PROBE': ':'.join(paths)})
         probed = self.probed(daemon)
         if 'has no Landlock' not in daemon.told():
             self.assertEqual(probed['read ' + clip], 'done')
-            for path in paths[1:4]:
+            for path in paths[1:3 if outputs else 4]:  # of /etc names are looked up
                 self.assertEqual(probed['read ' + path], 'Permission denied', path)
-        self.assertNotEqual(probed['control'], 'done')
         for what in 'kill', 'tkill', 'prlimit', 'exec':
             self.assertEqual(probed[what], 'Operation not permitted', what)
-        self.assertIn('wants to control halod', daemon.told())
+        self.assertNotEqual(probed['control'], 'done')
         daemon.wait_state('one', 'running')
+        return daemon, probed
+
+    @unittest.skipUnless(CONFINED, 'a build with sanitizers, or without libseccomp')
+    def test_one_that_was_taken_over(self):
+        """It may open its stream's input and no file beside it, and reaches nobody."""
+        daemon, probed = self.taken_over()
+        if not GPU:
+            self.assertEqual(probed['control'], os.strerror(errno.EAFNOSUPPORT))
+            self.assertNotIn('wants to control halod', daemon.told())
+
+    @unittest.skipUnless(CONFINED, 'a build with sanitizers, or without libseccomp')
+    def test_one_that_has_a_network(self):
+        """It has sockets, and the control socket does not let it in."""
+        daemon, _ = self.taken_over({'url': 'udp://127.0.0.1:9', 'format': 'mpegts'})
+        self.assertIn('wants to control halod', daemon.told())
+
+    @unittest.skipUnless(CONFINED, 'a build with sanitizers, or without libseccomp')
+    def test_a_network_that_comes(self):
+        """By a reload, to a stream without: it gets another engine, for none can get more."""
+        clip = self.clip('in')
+        daemon = self.start({'one': self.played(clip), 'two': self.stream('two')})
+        daemon.wait_state('one', 'running')
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as taker:
+            taker.bind(('127.0.0.1', 0))
+            taker.settimeout(20 * PATIENCE)
+            url = f'udp://127.0.0.1:{taker.getsockname()[1]}'
+            daemon.write({'one': self.played(clip, {'url': url, 'format': 'mpegts'}),
+                          'two': self.stream('two')})
+            daemon.control('Reload')
+            self.assertTrue(taker.recv(2000))
+        self.assertGreater(len(daemon.engines()), 1, daemon.engines())
 
     def test_files_that_come(self):
         """By a reload, or in the place of what was there: then another engine opens them, and the
