@@ -6,7 +6,7 @@ import subprocess
 import time
 
 from daemontest import FFMPEG, HALOCTL, PATIENCE, DaemonTest, free_port, main, wait_until
-from halotest import decodes_cleanly, frame_count
+from halotest import decodes_cleanly, frame_count, interlaced_clip
 
 HARD = {'codec': 'libx264', 'crf': 10, 'gop': 0.5}  # of test: much, so that disks fill
 
@@ -42,6 +42,21 @@ class OutputTest(DaemonTest):
 
     def files(self, folder=''):
         return sorted(glob.glob(self.path(os.path.join(folder, 'v-*.mkv'))))
+
+
+class Fields(OutputTest):
+    def test_interlaced_says_one_order(self):
+        """That of the first picture, and not what its container means."""
+        orders, names = ('tff', 'bff'), ('o.mp4', 'o.mkv', 'o.ts')
+        daemon = self.start({order: self.stream(
+            order, input=interlaced_clip(order),
+            outputs=[{'file': self.path(order + name)} for name in names]) for order in orders})
+        for order in orders:
+            daemon.wait_state(order, 'ended')
+        for order in orders:
+            for name in names:
+                with self.subTest(order + name):
+                    self.assert_field_order(self.path(order + name), order)
 
 
 class Recording(OutputTest):

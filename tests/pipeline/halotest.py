@@ -214,6 +214,14 @@ def silent_clip(suffix='.mkv', seconds=1, size='160x120', rate=25, codec=None, e
     return clip(suffix, *video_source(size, rate, seconds), *(codec or X264), *extra)
 
 
+def interlaced_clip(order):
+    """In Matroska; order: tff or bff. Containers mean different things by their field order."""
+    path = clip('.mkv', *video_source('160x128', 50), '-vf', 'interlace=scan=' + order, *X264,
+                '-flags', '+ildct', '-x264opts', order + '=1')
+    need(probe_video(path)['field_order'] in ('tb', 'bt'), 'fields of two kinds', path)
+    return path
+
+
 def has_faults():
     """Whether $HALOD was built with -Dfaults=true. Not asked by a fault: one that does no harm where
     it should is what the tests are to find."""
@@ -478,6 +486,16 @@ class HaloTest(unittest.TestCase):
         second, longest = [0, *sorted(gaps)][-2:]
         self.assertLess(second, seconds)
         self.assertLess(longest, 2 * seconds)
+
+    def assert_field_order(self, path, order):
+        """Of H.264: its container, the SEI of all pictures and their order counts say the same."""
+        kind, shown, sign = {'tff': ('tt', '3', '1'), 'bff': ('bb', '4', '-1')}[order]
+        self.assertEqual(probe_video(path)['field_order'], kind)
+        told = subprocess.run([FFMPEG, '-nostdin', '-i', path, '-c', 'copy', '-bsf:v',
+                               'trace_headers', '-f', 'null', '-'], stdin=subprocess.DEVNULL,
+                              stderr=subprocess.PIPE, check=True).stderr.decode()
+        for name, wanted in (('pic_struct', shown), ('delta_pic_order_cnt_bottom', sign)):
+            self.assertEqual(set(re.findall(rf' {name} .*= (-?\d+)', told)), {wanted}, name)
 
     def assert_one_line(self, run):
         lines = run.err.splitlines()
