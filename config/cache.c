@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Where files of the cache are, and how they get there. */
-#include "cache.h"
+#include "config/cache.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <uv.h>
 
-#include "daemon/build.h"
+#include "daemon/control/build.h"
 #include "daemon/commands.h"
 #include "kernels/backend.h"
 #include "kernels/version.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * The backend table and the front door: every rule of backend.h is checked here and nowhere
  * below. */
-#include "backends.h"
+#include "kernels/backends.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -9,9 +9,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "fault.h"
-#include "frame.h"
-#include "tuning.h"
+#include "kernels/fault.h"
+#include "kernels/frame.h"
+#include "kernels/tuning.h"
 
 /* Keeps every index that border.h sees, with the largest radius added, far below its 2^29. */
 enum { MAX_SIDE = 1 << 24, MAX_THREADS = 1024 };

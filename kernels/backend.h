@@ -10,9 +10,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "conv.h"
-#include "plane.h"
-#include "region.h"
+#include "kernels/conv.h"
+#include "kernels/plane.h"
+#include "kernels/region.h"
 
 /* The public half of a strategy; each backend's own row begins with it. */
 struct halo_strategy {

@@ -3,7 +3,7 @@
 #ifndef HALO_BACKENDS_H
 #define HALO_BACKENDS_H
 
-#include "backend.h"
+#include "kernels/backend.h"
 
 /* The rules of backend.h for one job. */
 bool halo_job_ok(const struct halo_backend *b, const struct halo_job *job);

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <limits.h>
 
-#include "conv_private.h"
+#include "kernels/conv_private.h"
 
 int halo_conv_copy(struct halo_conv *ret, const struct halo_conv_target *target)
 {

@@ -67,7 +67,7 @@
 
 #include <stdint.h>
 
-#include "border.h"
+#include "kernels/border.h"
 
 #define HALO_MAX_TAPS       127 /* of a separable mask, or a dense one of one row or column */
 #define HALO_MAX_DENSE      63  /* width and height of a dense mask */

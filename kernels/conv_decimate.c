@@ -5,7 +5,7 @@
  * blur: what they add to the variance is taken from that of the Gaussian on the nodes. What is left
  * of their error is of second order in step / sigma, but for the jump where the mask is cut off,
  * which they smear over a step. That one is what keeps the steps of deep samples small. */
-#include "conv_decimate.h"
+#include "kernels/conv_decimate.h"
 
 #include <errno.h>
 #include <math.h>
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plane.h"
+#include "kernels/plane.h"
 
 enum { MAX_RADIUS = 3 * (int)HALO_MAX_SIGMA };
 

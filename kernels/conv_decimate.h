@@ -3,7 +3,7 @@
 #ifndef HALO_CONV_DECIMATE_H
 #define HALO_CONV_DECIMATE_H
 
-#include "conv.h"
+#include "kernels/conv.h"
 
 /* Fills what DECIMATED needs into *conv, whose kind, depth and border are set. 0 or -ERANGE. */
 int halo_conv_decimate(struct halo_conv *conv, double sigma_x, double sigma_y);

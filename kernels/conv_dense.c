@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "conv_private.h"
+#include "kernels/conv_private.h"
 
 struct remainder {
     double value;

@@ -4,8 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "conv_decimate.h"
-#include "conv_private.h"
+#include "kernels/conv_decimate.h"
+#include "kernels/conv_private.h"
 
 /* One direction of a Gaussian; side[0] is the centre, side[i] the weight i pixels away on both
  * sides. */

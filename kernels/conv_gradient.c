@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "conv_private.h"
+#include "kernels/conv_private.h"
 
 enum { MOST_DELTA_BITS = 8 };
 

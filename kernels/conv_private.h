@@ -5,8 +5,8 @@
 
 #include <stdbool.h>
 
-#include "conv.h"
-#include "plane.h"
+#include "kernels/conv.h"
+#include "kernels/plane.h"
 
 static inline bool halo_conv_target_ok(const struct halo_conv_target *t)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Faults on demand (fault.h). */
-#include "fault.h"
+#include "kernels/fault.h"
 
 #include <fcntl.h>
 #include <pthread.h>

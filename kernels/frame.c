@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Frames through chains of convolutions: the rules, and the work of backends that do it at once. */
-#include "frame.h"
+#include "kernels/frame.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -9,11 +9,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "backends.h"
-#include "clock.h"
-#include "cuda/backend_cuda.h"
-#include "fault.h"
-#include "gather.h"
+#include "kernels/backends.h"
+#include "kernels/clock.h"
+#include "kernels/cuda/backend_cuda.h"
+#include "kernels/fault.h"
+#include "kernels/gather.h"
 
 enum {
     ALIGNMENT = 256,

@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "backend.h"
+#include "kernels/backend.h"
 
 #define HALO_MAX_PLANES 4
 

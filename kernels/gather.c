@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * One channel out of a plane that holds more, on the host (gather.h). */
-#include "gather.h"
+#include "kernels/gather.h"
 
 /* step is a constant where this is called, so that each becomes a loop of its own. */
 static inline void gather_bytes(uint8_t *to, const uint8_t *from, int width, int step)

@@ -4,7 +4,7 @@
 #ifndef HALO_GATHER_H
 #define HALO_GATHER_H
 
-#include "plane.h"
+#include "kernels/plane.h"
 
 enum { HALO_GATHER_MOST = 4 }; /* samples from one of src to the next */
 

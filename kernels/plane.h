@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "border.h"
+#include "kernels/border.h"
 
 /* Samples lie in bytes (depth 8) or in native 16-bit words (depth 9 to 16). A plane owns
  * nothing. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Regions row by row: see region.h. */
-#include "region.h"
+#include "kernels/region.h"
 
 #include <stdatomic.h>
 #include <string.h>

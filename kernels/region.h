@@ -26,7 +26,7 @@
 
 #include <stdbool.h>
 
-#include "plane.h"
+#include "kernels/plane.h"
 
 /* Pixels [x0, x1) by [y0, y1) of the plane. Any numbers will do: what lies outside the plane does
  * not count, and where x1 <= x0 or y1 <= y0 there is nothing. */

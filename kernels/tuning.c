@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Tables of measured times. */
-#include "tuning.h"
+#include "kernels/tuning.h"
 
 #include <errno.h>
 #include <fcntl.h>

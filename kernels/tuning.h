@@ -16,7 +16,7 @@
 
 #include <stdio.h>
 
-#include "backend.h"
+#include "kernels/backend.h"
 
 enum { HALO_TUNING_MAX_ROWS = 1024, HALO_TUNING_MAX_BYTES = 1 << 17 };
 

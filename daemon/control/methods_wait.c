@@ -5,7 +5,7 @@
 #include <libavutil/avutil.h>
 #include <unistd.h>
 
-#include "daemon/build.h"
+#include "daemon/control/build.h"
 #include "daemon/control/facts.h"
 #include "daemon/control/varlink.h"
 #include "kernels/version.h"

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/build.h"
+#include "daemon/control/build.h"
 #include "kernels/version.h"
 #include "pipeline/base/histogram.h"
 #include "pipeline/base/lack.h"

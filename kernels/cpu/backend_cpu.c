@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * The CPU backend: its strategies, and how a call is cut into bands of rows for the workers. */
-#include "cpu.h"
+#include "kernels/cpu/cpu.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -8,8 +8,8 @@
 #include <stdlib.h>
 
 #include "kernels/backends.h"
-#include "pool.h"
-#include "rows.h"
+#include "kernels/cpu/pool.h"
+#include "kernels/cpu/rows.h"
 
 enum {
     BANDS_PER_THREAD = 3, /* evens out workers that were late, at little repeated halo */

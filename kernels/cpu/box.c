@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * The strategy running-sums: chooses the build of box_tmpl.c that suits this CPU. */
-#include "box.h"
+#include "kernels/cpu/box.h"
 
-#include "rows.h"
+#include "kernels/cpu/rows.h"
 
 static bool can(const struct halo_conv *conv, int channels)
 {

@@ -3,7 +3,7 @@
 #ifndef HALO_BOX_H
 #define HALO_BOX_H
 
-#include "cpu.h"
+#include "kernels/cpu/cpu.h"
 
 #define HALO_BOX_NAME_(isa) halo_box_band_##isa
 #define HALO_BOX_NAME(isa)  HALO_BOX_NAME_(isa)

@@ -15,7 +15,7 @@
  * reaches the next integer only if the second term is 1 / area or more, that is if N * e >= 2^64;
  * but N * e < 2^39 * 2^23. (area is odd, so it divides 2^64 only where it is 1: there m would need
  * 65 bits, and the filter is a copy.) */
-#include "box.h"
+#include "kernels/cpu/box.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * The strategy nodes: chooses the build of nodes_tmpl.c that suits this CPU. */
-#include "nodes.h"
+#include "kernels/cpu/nodes.h"
 
-#include "rows.h"
+#include "kernels/cpu/rows.h"
 
 static bool can(const struct halo_conv *conv, int channels)
 {

@@ -3,7 +3,7 @@
 #ifndef HALO_NODES_H
 #define HALO_NODES_H
 
-#include "cpu.h"
+#include "kernels/cpu/cpu.h"
 
 #define HALO_NODES_NAME_(isa) halo_nodes_band_##isa
 #define HALO_NODES_NAME(isa)  HALO_NODES_NAME_(isa)

@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "nodes.h"
+#include "kernels/cpu/nodes.h"
 
 #define INLINE static inline __attribute__((always_inline))
 
@@ -35,9 +35,9 @@ static int log2_of(int step)
     return __builtin_ctz((unsigned)step);
 }
 
-#include "nodes_gather_tmpl.h"
-#include "nodes_blur_tmpl.h"
-#include "nodes_spread_tmpl.h"
+#include "kernels/cpu/nodes_gather_tmpl.h"
+#include "kernels/cpu/nodes_blur_tmpl.h"
+#include "kernels/cpu/nodes_spread_tmpl.h"
 
 static void blur(const struct halo_conv *c, uint32_t *to, const uint32_t *nodes, ptrdiff_t stride,
                  bool down)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Worker threads: one mutex, one condition each way. Pieces are whole bands of a picture, so taking
  * the next one under the mutex costs nothing that shows. */
-#include "pool.h"
+#include "kernels/cpu/pool.h"
 
 #include <pthread.h>
 #include <signal.h>

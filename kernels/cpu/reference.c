@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * The truth: conv.h written down as plainly as C allows. Every other strategy on every backend is
  * compared with this one, so it has no tricks; only its row sums are kept from row to row. */
-#include "cpu.h"
+#include "kernels/cpu/cpu.h"
 
 #include <errno.h>
 

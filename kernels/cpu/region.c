@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * A band of a job with a region: the strategy filters the rows that meet it, and then each sample
  * of dst is taken or blended, in place. */
-#include "cpu.h"
+#include "kernels/cpu/cpu.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Chooses the build of rows_tmpl.c that suits this CPU. */
-#include "rows.h"
+#include "kernels/cpu/rows.h"
 
 /* Samples are signed factors in vectors of 16 bits. */
 static bool can(const struct halo_conv *conv, int channels)

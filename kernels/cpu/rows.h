@@ -3,7 +3,7 @@
 #ifndef HALO_ROWS_H
 #define HALO_ROWS_H
 
-#include "cpu.h"
+#include "kernels/cpu/cpu.h"
 
 /* "rows" takes the best this CPU has; the others are the same code held to an older instruction
  * set, there to be tested and timed. */

@@ -18,8 +18,8 @@
 
 enum { LINE = 64 /* bytes */, AHEAD = 8 /* rows */ };
 
-#include "rows_vector_tmpl.h"
-#include "rows_planes_tmpl.h"
+#include "kernels/cpu/rows_vector_tmpl.h"
+#include "kernels/cpu/rows_planes_tmpl.h"
 
 enum {
     CACHE = 3 << 19, /* bytes that a strip's rings may have */
@@ -47,13 +47,13 @@ static void set_taps(struct taps *t, const int32_t *w, int radius)
     }
 }
 
-#include "rows_fir_tmpl.h"
-#include "rows_steps_tmpl.h"
-#include "rows_separable_tmpl.h"
-#include "rows_wide_tmpl.h"
-#include "rows_dense_tmpl.h"
-#include "rows_gradient_tmpl.h"
-#include "rows_pixelize_tmpl.h"
+#include "kernels/cpu/rows_fir_tmpl.h"
+#include "kernels/cpu/rows_steps_tmpl.h"
+#include "kernels/cpu/rows_separable_tmpl.h"
+#include "kernels/cpu/rows_wide_tmpl.h"
+#include "kernels/cpu/rows_dense_tmpl.h"
+#include "kernels/cpu/rows_gradient_tmpl.h"
+#include "kernels/cpu/rows_pixelize_tmpl.h"
 
 /* ---- a band */
 

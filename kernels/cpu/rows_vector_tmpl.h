@@ -2,7 +2,7 @@
  * rows_tmpl.c: the vectors of the instruction set it is being built for. */
 #include <string.h>
 
-#include "rows.h"
+#include "kernels/cpu/rows.h"
 
 #if defined(__AVX512BW__) || defined(__AVX2__) || defined(__SSE2__)
 #include <immintrin.h>

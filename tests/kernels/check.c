@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check.h"
-#include "frames.h"
-#include "regions.h"
-#include "together.h"
+#include "tests/kernels/check.h"
+#include "tests/kernels/frames.h"
+#include "tests/kernels/regions.h"
+#include "tests/kernels/together.h"
 
 enum { MOST_PRINTED = 20, TINY = 100 /* pixels */ };
 

@@ -4,7 +4,7 @@
 #define HALO_TEST_CHECK_H
 
 #include "kernels/backend.h"
-#include "picture.h"
+#include "tests/kernels/picture.h"
 
 struct test_region;
 

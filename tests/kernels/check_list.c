@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "check.h"
-#include "masks.h"
+#include "tests/kernels/check.h"
+#include "tests/kernels/masks.h"
 
 enum { THINNED = 30 };
 

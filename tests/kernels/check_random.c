@@ -4,8 +4,8 @@
  * out the large ones. */
 #include <stdio.h>
 
-#include "check.h"
-#include "random_mask.h"
+#include "tests/kernels/check.h"
+#include "tests/kernels/random_mask.h"
 
 enum {
     LEAST_BUDGET = 1 << 20,

@@ -2,7 +2,7 @@
  * Device memory by the CUDA runtime. */
 #include <cuda_runtime_api.h>
 
-#include "device_memory.h"
+#include "tests/kernels/device_memory.h"
 
 enum { BUSY_BYTES = 1 << 26 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * No device memory. */
-#include "device_memory.h"
+#include "tests/kernels/device_memory.h"
 
 void *device_alloc(size_t size)
 {

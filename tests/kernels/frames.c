@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Whole frames: what the planes of one launch share may not show in any of them. */
-#include "frames.h"
+#include "tests/kernels/frames.h"
 
 #include <stdint.h>
 #include <stdio.h>

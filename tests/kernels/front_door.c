@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "check.h"
+#include "tests/kernels/check.h"
 
 void check_front_door(struct check *k)
 {

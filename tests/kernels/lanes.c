@@ -13,14 +13,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "device_memory.h"
+#include "tests/kernels/device_memory.h"
 #include "kernels/clock.h"
 #include "kernels/fault.h"
 #include "kernels/frame.h"
 #include "kernels/gather.h"
-#include "masks.h"
-#include "picture.h"
-#include "regions.h"
+#include "tests/kernels/masks.h"
+#include "tests/kernels/picture.h"
+#include "tests/kernels/regions.h"
 
 enum {
     LANES = 3,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * The masks the kernel check walks through: every kind, every number format, both extremes of
  * size. */
-#include "masks.h"
+#include "tests/kernels/masks.h"
 
-#include "picture.h"
+#include "tests/kernels/picture.h"
 
 const struct mask masks[] = {
     {"copy", COPY},

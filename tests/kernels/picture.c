@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Test pictures. */
-#include "picture.h"
+#include "tests/kernels/picture.h"
 
 #include <stdio.h>
 #include <stdlib.h>

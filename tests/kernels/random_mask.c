@@ -2,12 +2,12 @@
  * The real numbers given to the constructors of conv.h. The formats they choose fill their
  * accumulators to the last bit where the sum of magnitudes, times the largest sample, is just below
  * a power of two: half of the dense masks are made so. */
-#include "random_mask.h"
+#include "tests/kernels/random_mask.h"
 
 #include <math.h>
 #include <stdio.h>
 
-#include "picture.h"
+#include "tests/kernels/picture.h"
 
 int random_below(uint64_t *state, int n)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Regions drawn by lot. Their effect is written down here once more, pixel by pixel. */
-#include "regions.h"
+#include "tests/kernels/regions.h"
 
 #include <limits.h>
 

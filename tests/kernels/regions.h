@@ -4,7 +4,7 @@
 #define HALO_TEST_REGIONS_H
 
 #include "kernels/region.h"
-#include "picture.h"
+#include "tests/kernels/picture.h"
 
 enum { MOST_RECTS = 250 }; /* more than one launch of the CUDA backend takes */
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Several planes in one call: what planes of a launch share must not mix them up. */
-#include "together.h"
+#include "tests/kernels/together.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "masks.h"
-#include "picture.h"
-#include "regions.h"
+#include "tests/kernels/masks.h"
+#include "tests/kernels/picture.h"
+#include "tests/kernels/regions.h"
 
 enum { PLANES = 6, MOST_WIDTH = 300, MOST_HEIGHT = 150 };
 

@@ -2,7 +2,7 @@
  * A stand-in for the NVIDIA driver: one GPU whose memory is the host's, for tests of what loads it.
  * It has the functions that FFmpeg and halod look for, and can do what NVDEC and NVENC need. The
  * CUDA runtime finds no driver in it, so the cuda backend is not there. */
-#include "standin.h"
+#include "tests/standin/standin.h"
 
 #include <stdatomic.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Gray H.264 (h264.h): intra macroblocks of 16x16, predicted from nothing, with no coefficients. */
-#include "h264.h"
+#include "tests/standin/h264.h"
 
 #include <stdint.h>
 #include <string.h>

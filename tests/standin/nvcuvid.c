@@ -4,7 +4,7 @@
  *     Y(x, y) = 3n + x + 2y,  U(x, y) = n + x + y,  V(x, y) = 5n + 2x + y,  modulo 256,
  *
  * and four times that, plus 1, at 10 bits. */
-#include "standin.h"
+#include "tests/standin/standin.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

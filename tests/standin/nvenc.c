@@ -6,8 +6,8 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#include "h264.h"
-#include "standin.h"
+#include "tests/standin/h264.h"
+#include "tests/standin/standin.h"
 
 /* ---- the interface's structs, as far as they are used, and room for what newer ones add ---- */
 

@@ -2,7 +2,7 @@
  * Before libc's calls: paths and descriptors of cameras that are played (v4l2.h). */
 #undef _FILE_OFFSET_BITS /* names with and without 64 are different ones here */
 
-#include "v4l2.h"
+#include "tests/standin/v4l2.h"
 
 #include <dirent.h>
 #include <dlfcn.h>

@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "v4l2_private.h"
+#include "tests/standin/v4l2_private.h"
 
 static bool is_planar(const struct standin_camera *c)
 {

@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
-#include "v4l2_private.h"
+#include "tests/standin/v4l2_private.h"
 
 enum { DESCRIPTORS = 4096 };
 

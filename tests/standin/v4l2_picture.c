@@ -3,7 +3,7 @@
 #include <linux/videodev2.h>
 #include <string.h>
 
-#include "v4l2_private.h"
+#include "tests/standin/v4l2_private.h"
 
 double standin_bytes(const struct mode *m)
 {

@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <time.h>
 
-#include "v4l2.h"
+#include "tests/standin/v4l2.h"
 
 enum { BUFFERS = 8, MODES = 64, TEXT = 4096, PLANES = 3 };
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "v4l2_private.h"
+#include "tests/standin/v4l2_private.h"
 
 static void read_file(const char *path, char *ret, size_t size)
 {

@@ -2,7 +2,7 @@
  * Every check of haloctl's doctor, over a few lines of what it may see. */
 #include <string.h>
 
-#include "cmocka_all.h"
+#include "tests/unit/cmocka_all.h"
 #include "tools/haloctl/doctor.h"
 
 static const struct {

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmocka_all.h"
+#include "tests/unit/cmocka_all.h"
 #include "kernels/cuda/lane.h"
 #include "kernels/device_memory.h"
 

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cmocka_all.h"
+#include "tests/unit/cmocka_all.h"
 #include "pipeline/camera/loopback.h"
 
 enum { WIDTH = 64, HEIGHT = 36, USAGE = 0x10E00001 };
