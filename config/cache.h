@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#include "error.h"
+#include "config/error.h"
 
 /* Fills ret with the path of the table of measured times for a backend and its device: in
  * $CACHE_DIRECTORY (set by systemd), $XDG_CACHE_HOME/halod, $HOME/.cache/halod or, for root without

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "error.h"
+#include "config/error.h"
 
 enum halo_option_type {
     HALO_OPTION_FLAG,   /* bool; on a command line takes no argument, in a chain 0 or 1 */

@@ -5,8 +5,8 @@
 
 #include <stdbool.h>
 
-#include "error.h"
-#include "option.h"
+#include "config/error.h"
+#include "config/option.h"
 
 /* Words of -backend: "auto", and the backends' names. */
 extern const char *const halo_run_backends[];

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# tools/check-style finds what is planted into a copy of the sources.
+import os
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..')
+FOLDERS = ('config', 'daemon', 'kernels', 'pipeline')
+
+
+class CheckStyle(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        for name in FOLDERS:
+            shutil.copytree(os.path.join(ROOT, name), os.path.join(self.folder, name))
+        os.mkdir(os.path.join(self.folder, 'tools'))
+        shutil.copy(os.path.join(ROOT, 'tools', 'check-style'), os.path.join(self.folder, 'tools'))
+
+    def check(self, *parts):
+        return subprocess.run([os.path.join(self.folder, 'tools', 'check-style'), *parts],
+                              capture_output=True, text=True, check=False)
+
+    def append(self, name, text):
+        """Returns the line's place as check-style names it."""
+        with open(os.path.join(self.folder, name), 'r+', encoding='utf-8') as file:
+            number = len(file.readlines()) + 1
+            file.write(text + '\n')
+        return f'{name}:{number}: '
+
+    def test_includes(self):
+        result = self.check('includes')
+        self.assertEqual((result.returncode, result.stdout), (0, ''), result.stderr)
+        for name, line in (
+                ('pipeline/gate/gate.c', '#include "pipeline/live/live.h"'),
+                ('pipeline/base/av.h', '#  include "pipeline/region/shapes.h"'),
+                ('pipeline/live/live.c', '#include "daemon/link/link.h"'),
+                ('kernels/conv.c', '#include "config/log.h"'),
+                ('config/log.c', '#include "pipeline/base/path.h"'),
+                ('daemon/view/viewers.c', '#include "daemon/supervisor/supervisor.h"'),
+                ('daemon/run/run.c', '#include "daemon/commands.h"'),
+                ('kernels/conv.c', '#include "conv.h"')):
+            with self.subTest(name):
+                place = self.append(name, line)
+                result = self.check('includes')
+                self.assertEqual(result.returncode, 1)
+                self.assertIn(place, result.stdout)
+
+    def test_text(self):
+        for name, text, what in (
+                ('config/log.c', 'int a; \n', 'trailing blanks'),
+                ('config/log.h', '\n', 'empty lines'),
+                ('config/tree.c', 'int a;', 'no newline at the end'),
+                ('config/tree.h', '\tint a;\n', 'a tab'),
+                ('kernels/conv.c', '/* ' + 'x' * 100 + ' */\n', 'longer than 100 columns')):
+            with self.subTest(what):
+                with open(os.path.join(self.folder, name), 'a', encoding='utf-8') as file:
+                    file.write(text)
+                result = self.check('text')
+                self.assertEqual(result.returncode, 1)
+                self.assertRegex(result.stdout, rf'(?m)^{name}:\d+: [^:]*{what}')
+
+    def test_heads(self):
+        with open(os.path.join(self.folder, 'config/new.c'), 'w', encoding='utf-8') as file:
+            file.write('int a;\n')
+        with open(os.path.join(self.folder, 'tools/new'), 'w', encoding='utf-8') as file:
+            file.write('#!/bin/sh\ntrue\n')
+        result = self.check('heads')
+        self.assertEqual(result.returncode, 1)
+        for line in ('config/new.c:1: does not begin with its SPDX line',
+                     'tools/new:2: no SPDX line under #!', 'tools/new: a script that cannot be run'):
+            self.assertIn(line, result.stdout)
+
+    def test_unknown_part(self):
+        result = self.check('nothing')
+        self.assertEqual(result.returncode, 64)
+        self.assertIn("no part 'nothing'", result.stderr)
+
+
+if __name__ == '__main__':
+    unittest.main()
