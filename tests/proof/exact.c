@@ -7,94 +7,41 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pipeline/base/canary.h"
-#include "pipeline/picture/raw_picture.h"
-#include "pipeline/picture/format.h"
 #include "pipeline/gate/gate.h"
 #include "pipeline/input/source_test.h"
-#include "tests/proof/judge.h"
+#include "pipeline/picture/format.h"
+#include "pipeline/picture/raw_picture.h"
+#include "tests/proof/example.h"
+#include "tests/proof/moves.h"
 
 enum {
     DEPTH = 3,    /* pictures in the gate at a time */
     EVERY = 4,    /* pictures of one size */
     PICTURES = 9, /* of a case */
+    MOVING = 14,  /* of one with a feed */
+    SHARE = 4,    /* of such cases: one for so many others */
     SAME_RING = 50,
-    MOST_FORMATS = 64,
     NUMBERS = 60000,
     LOUD = 20, /* cases that are told of */
 };
 
-enum AVPixelFormat proof_format(unsigned number)
-{
-    static enum AVPixelFormat known[MOST_FORMATS];
-    static unsigned count;
-    static bool done;
-    for (int f = 0; f < AV_PIX_FMT_NB && !done; f++)
-        if (halo_format_is_native((enum AVPixelFormat)f))
-            known[count++] = (enum AVPixelFormat)f;
-    done = true;
-    return known[number % count];
-}
-
-/* ---- cases ---- */
-
-struct example {
-    unsigned number;
-    enum AVPixelFormat format;
-    int width, height, other_width, other_height;
-    struct proof_spec spec;
-    struct proof_judge *judge;
+struct sums {
+    long cases, failed, pictures, scaled, unsure, hidden, shown, soft, wrong;
+    struct proof_moves_counts moves;
 };
-
-static int side(struct proof_chance *chance)
-{
-    static const int most[] = {4, 17, 64, 130};
-    return 1 + (int)proof_chance(chance, (unsigned)most[proof_chance(chance, 4)]);
-}
-
-enum AVColorRange proof_range(enum AVPixelFormat format)
-{
-    return halo_format_is_rgb(format) ? AVCOL_RANGE_JPEG : AVCOL_RANGE_MPEG;
-}
-
-static void open_example(struct example *e, unsigned number, const char *folder)
-{
-    struct proof_chance chance = {number * 747796405u + 11};
-    *e = (struct example){.number = number, .format = proof_format(proof_chance(&chance, 1000))};
-    e->width = side(&chance);
-    e->height = side(&chance);
-    e->other_width = side(&chance);
-    e->other_height = side(&chance);
-    if (!proof_spec_make(&e->spec, number, e->width, e->height, PROOF_ANY, folder)) {
-        fprintf(stderr, "proof: %s: cannot be written\n", folder);
-        exit(HALO_EXIT_FAILED);
-    }
-    e->judge = proof_judge_open(&e->spec, e->format, proof_range(e->format), e->width, e->height);
-}
-
-static void close_example(struct example *e)
-{
-    proof_judge_close(e->judge);
-    proof_spec_finish(&e->spec);
-}
-
-static void say_example(const struct example *e, const char *what, const struct proof_verdict *v)
-{
-    printf("WRONG: case %u, %dx%d %s, other %dx%d: %s\n    %s\n", e->number, e->width, e->height,
-           av_get_pix_fmt_name(e->format), e->other_width, e->other_height, what, e->spec.text);
-    if (v)
-        printf("    %ld samples, the first %d,%d of component %d with weight %d: %d, not %d\n",
-               v->wrong, v->x, v->y, v->component, v->weight, v->got, v->want);
-    fflush(stdout);
-}
 
 /* ---- through the gate ---- */
 
-struct sums {
-    long pictures, scaled, hidden, shown, soft, wrong, formats[MOST_FORMATS];
+struct passage {
+    struct proof_example *example;
+    struct proof_moves *moves; /* NULL: there is no feed */
+    struct halo_gate *gate;
+    struct halo_test_source *source;
+    int depth, pictures;
+    struct sums *sums;
 };
 
-static void add(struct sums *s, const struct example *e, const struct proof_verdict *v,
+static void add(struct sums *s, const struct proof_example *e, const struct proof_verdict *v,
                 const char *what)
 {
     s->pictures++;
@@ -102,62 +49,80 @@ static void add(struct sums *s, const struct example *e, const struct proof_verd
     s->shown += v->shown;
     s->soft += v->soft;
     if (v->wrong && s->wrong++ < LOUD)
-        say_example(e, what, v);
+        proof_example_say(e, what, v);
 }
 
 /* The picture that entered the gate as number i. */
-static bool leave(struct example *e, struct halo_pending *pending, int i, struct sums *s)
+static bool leave(struct passage *p, struct halo_pending *pending, int i)
 {
+    struct proof_example *e = p->example;
     struct halo_error err = {0};
     struct halo_output_picture *out;
     struct proof_verdict v;
     char what[60];
     if (halo_gate_leave(pending, 0, &out, &err) < 0) {
-        say_example(e, err.text, NULL);
+        proof_example_say(e, err.text, NULL);
         return false;
     }
     const bool other =
         i / EVERY % 2 && (e->other_width != e->width || e->other_height != e->height);
+    if (p->moves && !proof_moves_judge(p->moves, i, e->judge)) {
+        p->sums->unsure++;
+        halo_output_picture_destroy(out);
+        return true;
+    }
     if (other)
         proof_judge_hidden(e->judge, halo_output_picture_frame(out), true, &v);
     else
         proof_judge_see(e->judge, halo_output_picture_frame(out), e->number % NUMBERS + (unsigned)i,
                         &v);
-    s->scaled += other;
+    p->sums->scaled += other;
     snprintf(what, sizeof what, "picture %d%s", i, other ? ", scaled" : "");
-    add(s, e, &v, what);
+    add(p->sums, e, &v, what);
     halo_output_picture_destroy(out);
     return true;
 }
 
-static bool pass(struct example *e, struct halo_gate *gate, struct halo_test_source *source,
-                 int depth, struct sums *s)
+static bool enter(struct passage *p, struct halo_pending **ret, int i)
 {
     struct halo_error err = {0};
+    struct halo_raw_picture *raw = NULL;
+    int64_t time = i;
+    bool fine = halo_test_source_read(p->source, &raw) == 1 &&
+                (!p->moves || proof_moves_enter(p->moves, i, &time, err.text));
+    if (fine && p->moves)
+        halo_raw_picture_set_pts(raw, time);
+    fine = fine && halo_gate_enter(p->gate, raw, ret, &err) >= 0;
+    halo_raw_picture_destroy(raw);
+    if (!fine)
+        proof_example_say(p->example, err.text, NULL);
+    return fine;
+}
+
+static bool pass(struct passage *p)
+{
     struct halo_pending *pending[DEPTH] = {NULL};
     bool fine = true;
-    for (int i = 0; i < PICTURES + depth && fine; i++) {
-        struct halo_raw_picture *raw = NULL;
-        if (i >= depth)
-            fine = leave(e, pending[i % depth], i - depth, s);
-        if (!fine || i >= PICTURES)
-            continue;
-        fine = halo_test_source_read(source, &raw) == 1 &&
-               halo_gate_enter(gate, raw, &pending[i % depth], &err) >= 0;
-        halo_raw_picture_destroy(raw);
-        if (!fine)
-            say_example(e, err.text, NULL);
+    for (int i = 0; i < p->pictures + p->depth && fine; i++) {
+        if (i >= p->depth)
+            fine = leave(p, pending[i % p->depth], i - p->depth);
+        if (fine && i < p->pictures)
+            fine = enter(p, &pending[i % p->depth], i);
     }
     return fine;
 }
 
-static bool run_example(struct example *e, struct halo_ring *ring, struct sums *s)
+static bool run_example(struct proof_example *e, struct proof_moves *moves, struct halo_ring *ring,
+                        struct sums *s)
 {
     char input[200];
     struct halo_error err = {0};
     struct halo_chain *chain = NULL;
-    struct halo_gate *gate = NULL;
-    struct halo_test_source *source = NULL;
+    struct passage p = {.example = e,
+                        .moves = moves,
+                        .depth = halo_ring_depth(ring),
+                        .pictures = moves ? MOVING : PICTURES,
+                        .sums = s};
     const struct halo_gate_input in = {.format = e->format,
                                        .width = e->width,
                                        .height = e->height,
@@ -169,14 +134,16 @@ static bool run_example(struct example *e, struct halo_ring *ring, struct sums *
              EVERY, e->number % NUMBERS);
     bool fine = halo_chain_parse(&chain, e->spec.text, &err) >= 0 &&
                 halo_chain_load(chain, &err) >= 0 &&
-                halo_gate_create(&gate, chain, ring, &in, &err) >= 0 &&
-                halo_test_source_create(&source, input, halo_ring_memory(ring), &err) >= 0;
+                halo_gate_create(&p.gate, chain, ring, &in, &err) >= 0 &&
+                halo_test_source_create(&p.source, input, halo_ring_memory(ring), &err) >= 0;
+    if (fine && moves)
+        halo_gate_set_feed(p.gate, proof_moves_feed(moves));
     if (!fine)
-        say_example(e, err.text, NULL);
+        proof_example_say(e, err.text, NULL);
     else
-        fine = pass(e, gate, source, halo_ring_depth(ring), s);
-    halo_test_source_destroy(source);
-    halo_gate_destroy(gate);
+        fine = pass(&p);
+    halo_test_source_destroy(p.source);
+    halo_gate_destroy(p.gate);
     halo_chain_destroy(chain);
     return fine;
 }
@@ -196,286 +163,61 @@ static struct halo_ring *open_ring(const char *backend, unsigned number)
     exit(HALO_EXIT_FAILED);
 }
 
-bool proof_exact_run(const char *backend, unsigned seed, long cases, const char *folder)
+static void run_moving(struct proof_example *e, struct halo_ring *ring, struct sums *s)
 {
-    struct sums s = {0};
+    struct proof_moves *moves = proof_moves_open(e->number, e->width, e->height);
+    s->failed += !run_example(e, moves, ring, s);
+    const struct proof_moves_counts c = proof_moves_counts(moves);
+    s->moves.known += c.known;
+    s->moves.moving += c.moving;
+    s->moves.held += c.held;
+    s->moves.updates += c.updates;
+    s->moves.refused += c.refused;
+    proof_moves_close(moves);
+}
+
+/* Cases with a feed, or without. */
+static void run_all(const char *backend, unsigned seed, bool moving, const char *folder,
+                    struct sums *s)
+{
     struct halo_ring *ring = NULL;
-    long failed = 0;
-    for (long i = 0; i < cases; i++) {
-        struct example e;
-        open_example(&e, seed * 100003u + (unsigned)i, folder);
+    for (long i = 0; i < s->cases; i++) {
+        struct proof_example e;
+        proof_example_open(&e, seed * 100003u + (unsigned)i, moving ? PROOF_MOVING : PROOF_ANY,
+                           folder);
         if (i % SAME_RING == 0) {
             halo_ring_destroy(ring);
             ring = open_ring(backend, (unsigned)(i / SAME_RING));
         }
-        failed += !run_example(&e, ring, &s);
-        close_example(&e);
+        if (moving)
+            run_moving(&e, ring, s);
+        else
+            s->failed += !run_example(&e, NULL, ring, s);
+        proof_example_close(&e);
     }
     halo_ring_destroy(ring);
-    printf("exact: %ld cases, %ld pictures (%ld from another size); samples judged: %ld hidden, "
-           "%ld shown, %ld between; wrong pictures: %ld, failed cases: %ld\n",
-           cases, s.pictures, s.scaled, s.hidden, s.shown, s.soft, s.wrong, failed);
+}
+
+static bool print(const char *what, const struct sums *s)
+{
+    printf("%s: %ld cases, %ld pictures (%ld from another size); samples judged: %ld hidden, %ld "
+           "shown, %ld between; wrong pictures: %ld, failed cases: %ld\n",
+           what, s->cases, s->pictures, s->scaled, s->hidden, s->shown, s->soft, s->wrong,
+           s->failed);
+    return s->wrong == 0 && s->failed == 0;
+}
+
+bool proof_exact_run(const char *backend, unsigned seed, long cases, const char *folder)
+{
+    struct sums still = {.cases = cases}, moving = {.cases = (cases + SHARE - 1) / SHARE};
+    run_all(backend, seed, false, folder, &still);
+    run_all(backend, seed, true, folder, &moving);
+    bool ret = print("exact", &still);
+    ret &= print("exact, with a feed", &moving);
+    printf("    of those pictures %ld were told of, in %ld something moved, in %ld something was "
+           "held; left out: %ld; words: %ld, and %ld refused\n",
+           moving.moves.known, moving.moves.moving, moving.moves.held, moving.unsure,
+           moving.moves.updates, moving.moves.refused);
     fflush(stdout);
-    return s.wrong == 0 && failed == 0;
-}
-
-/* ---- the judge itself ---- */
-
-/* Leaks, made in what is right: out. NULL: there is no place for one. */
-struct leak {
-    const struct example *e;
-    struct proof_chance *chance;
-    AVFrame *out;
-    const AVFrame *raw, *old; /* of this number, of one before */
-    int component;
-};
-
-static int weight_at(const struct leak *l, int step, int component, int x, int y)
-{
-    return proof_judge_weights(l->e->judge, step,
-                               component)[y * proof_component_width(l->out, component) + x];
-}
-
-static bool is_hidden(const struct leak *l, int component, int x, int y)
-{
-    int most = 0;
-    for (int s = 0; s < l->e->spec.count; s++) {
-        const int weight = weight_at(l, s, component, x, y);
-        most = weight > most ? weight : most;
-    }
-    return most == 255;
-}
-
-static void show(const struct leak *l, const AVFrame *from, int component, int x, int y)
-{
-    proof_sample_set(l->out, component, x, y, proof_sample_get(from, component, x, y));
-}
-
-typedef bool chooser(const struct leak *l, int component, int x, int y, int at);
-
-/* Every hidden sample that is chosen; at: a number of the leak's. */
-static void show_all(const struct leak *l, const AVFrame *from, chooser *choose, int at)
-{
-    for (int c = 0; c < av_pix_fmt_desc_get(l->out->format)->nb_components; c++)
-        for (int y = 0; y < proof_component_height(l->out, c); y++)
-            for (int x = 0; x < proof_component_width(l->out, c); x++)
-                if ((l->component < 0 || c == l->component) && is_hidden(l, c, x, y) &&
-                    choose(l, c, x, y, at))
-                    show(l, from, c, x, y);
-}
-
-static bool any(const struct leak *l, int c, int x, int y, int at)
-{
-    (void)l, (void)c, (void)x, (void)y, (void)at;
-    return true;
-}
-
-static bool in_row(const struct leak *l, int c, int x, int y, int at)
-{
-    (void)l, (void)c, (void)x;
-    return y == at;
-}
-
-static bool in_column(const struct leak *l, int c, int x, int y, int at)
-{
-    (void)l, (void)c, (void)y;
-    return x == at;
-}
-
-static bool is_one(const struct leak *l, int c, int x, int y, int at)
-{
-    return y * proof_component_width(l->out, c) + x == at;
-}
-
-static bool in_field(const struct leak *l, int c, int x, int y, int at)
-{
-    (void)l, (void)c, (void)x;
-    return y % 2 == at;
-}
-
-/* Whose neighbour in that direction is not hidden: the region is a sample too small there. */
-static bool at_edge(const struct leak *l, int c, int x, int y, int at)
-{
-    static const int by[4][2] = {{1, 0}, {-1, 0}, {0, 1}, {0, -1}};
-    const int u = x + by[at % 4][0], v = y + by[at % 4][1];
-    return u >= 0 && v >= 0 && u < proof_component_width(l->out, c) &&
-           v < proof_component_height(l->out, c) && !is_hidden(l, c, u, v);
-}
-
-/* Chroma with the weights of the luma samples at its upper left corners. */
-static bool by_point(const struct leak *l, int c, int x, int y, int at)
-{
-    const AVPixFmtDescriptor *d = av_pix_fmt_desc_get(l->out->format);
-    const bool less = proof_component_width(l->out, c) < l->out->width ||
-                      proof_component_height(l->out, c) < l->out->height;
-    (void)at;
-    return less && !is_hidden(l, 0, x << d->log2_chroma_w, y << d->log2_chroma_h);
-}
-
-/* With the weights of the same region in a picture of another width, read as if they were this
- * one's. */
-static bool by_other_size(const struct leak *l, int c, int x, int y, int at)
-{
-    const int width = proof_component_width(l->out, c);
-    const int place = y * (l->out->width + l->e->other_width) / 2 + x;
-    (void)at;
-    return !is_hidden(l, c, place % width, place / width % proof_component_height(l->out, c));
-}
-
-/* A hidden sample by chance: its place, or -1. */
-static int place(struct leak *l)
-{
-    const int components = av_pix_fmt_desc_get(l->out->format)->nb_components;
-    l->component = (int)proof_chance(l->chance, (unsigned)components);
-    const int width = proof_component_width(l->out, l->component);
-    const int samples = width * proof_component_height(l->out, l->component);
-    const int first = (int)proof_chance(l->chance, (unsigned)samples);
-    for (int i = 0; i < samples; i++) {
-        const int at = (first + i) % samples;
-        if (is_hidden(l, l->component, at % width, at / width))
-            return at;
-    }
-    return -1;
-}
-
-/* Of a sample, as little as can be, towards the raw one. */
-static void lean(struct leak *l, int at)
-{
-    const int width = proof_component_width(l->out, l->component);
-    const int x = at % width, y = at / width;
-    const int raw = proof_sample_get(l->raw, l->component, x, y);
-    const int now = proof_sample_get(l->out, l->component, x, y);
-    proof_sample_set(l->out, l->component, x, y, now + (raw > now) - (raw < now));
-}
-
-static const char *const ways[] = {
-    "a whole raw picture",
-    "an older raw picture",
-    "one component",
-    "one sample",
-    "one sample of an older picture",
-    "one sample by the least step",
-    "one row",
-    "one column",
-    "every second row",
-    "a column at the left of a region",
-    "a column at the right of a region",
-    "a row at the top of a region",
-    "a row at the bottom of a region",
-    "chroma by the weights of single samples of luma",
-    "the weights of another size",
-    "what is shown is older",
-};
-enum { WAYS = sizeof ways / sizeof *ways };
-
-static void make_leak(int way, struct leak *l)
-{
-    const int at = place(l), component = l->component;
-    const int width = proof_component_width(l->out, component);
-    l->component = -1;
-    if (way == 0 || way == 1)
-        show_all(l, way ? l->old : l->raw, any, 0);
-    else if (way == 8)
-        show_all(l, l->raw, in_field, (int)proof_chance(l->chance, 2));
-    else if (way >= 9 && way <= 12)
-        show_all(l, l->raw, at_edge, (int[]){1, 0, 3, 2}[way - 9]);
-    else if (way == 13)
-        show_all(l, l->raw, by_point, 0);
-    else if (way == 14)
-        show_all(l, l->raw, by_other_size, 0);
-    l->component = component;
-    if (at < 0)
-        return;
-    if (way == 2)
-        show_all(l, l->raw, any, 0);
-    else if (way == 3 || way == 4)
-        show_all(l, way == 4 ? l->old : l->raw, is_one, at);
-    else if (way == 5)
-        lean(l, at);
-    else if (way == 6)
-        show_all(l, l->raw, in_row, at / width);
-    else if (way == 7)
-        show_all(l, l->raw, in_column, at % width);
-}
-
-static AVFrame *new_picture(const struct example *e)
-{
-    AVFrame *f = av_frame_alloc();
-    f->format = e->format;
-    f->width = e->width;
-    f->height = e->height;
-    if (av_frame_get_buffer(f, 0) < 0)
-        exit(HALO_EXIT_FAILED);
-    return f;
-}
-
-static bool is_same(const struct example *e, const AVFrame *a, const AVFrame *b)
-{
-    for (int c = 0; c < av_pix_fmt_desc_get(e->format)->nb_components; c++)
-        for (int y = 0; y < proof_component_height(a, c); y++)
-            for (int x = 0; x < proof_component_width(a, c); x++)
-                if (proof_sample_get(a, c, x, y) != proof_sample_get(b, c, x, y))
-                    return false;
-    return true;
-}
-
-struct found {
-    long made, found, unmade, alarms;
-};
-
-/* Makes a leak of that way in that case, and looks. */
-static void check_one(const struct example *e, int way, struct proof_chance *chance,
-                      struct found *ret)
-{
-    struct proof_verdict v;
-    AVFrame *right = new_picture(e), *out = new_picture(e), *raw = new_picture(e);
-    AVFrame *old = new_picture(e);
-    const unsigned number = proof_chance(chance, 60000);
-    struct leak l = {.e = e, .chance = chance, .out = out, .raw = raw, .old = old};
-    halo_canary_paint(raw, number);
-    halo_canary_paint(old, number + 1 + proof_chance(chance, 5000));
-    proof_judge_make(e->judge, number, right);
-    proof_judge_make(e->judge, number, out);
-    proof_judge_see(e->judge, right, number, &v);
-    ret->alarms += v.wrong != 0;
-    if (way == WAYS - 1)
-        proof_judge_make(e->judge, number + 1 + proof_chance(chance, 5000), out);
-    else
-        make_leak(way, &l);
-    if (is_same(e, right, out)) {
-        ret->unmade++;
-    } else {
-        ret->made++;
-        proof_judge_see(e->judge, out, number, &v);
-        ret->found += v.wrong != 0;
-    }
-    av_frame_free(&right);
-    av_frame_free(&out);
-    av_frame_free(&raw);
-    av_frame_free(&old);
-}
-
-bool proof_exact_check(unsigned seed, long cases, const char *folder)
-{
-    struct proof_chance chance = {seed};
-    struct found of[WAYS] = {{0}};
-    long alarms = 0;
-    bool ret = true;
-    for (unsigned i = 0, more = 1; more; i++) {
-        struct example e;
-        more = 0;
-        open_example(&e, seed * 100003u + i, folder);
-        for (int way = 0; way < WAYS; way++)
-            if (of[way].made < cases && i < (unsigned)cases * 20)
-                check_one(&e, way, &chance, &of[way]), more = 1;
-        close_example(&e);
-    }
-    printf("the judge of samples, leaks on purpose:\n");
-    for (int way = 0; way < WAYS; way++) {
-        printf("    %5ld of %ld found: %s\n", of[way].found, of[way].made, ways[way]);
-        alarms += of[way].alarms;
-        ret &= of[way].found == of[way].made && of[way].made >= cases;
-    }
-    printf("false alarms: %ld\n", alarms);
-    return ret && alarms == 0;
+    return ret;
 }

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * The gate alone, with every native format, depth and subsampling, sizes odd and even, down to one
- * pixel, and chains by chance (spec.h): every sample of every picture is judged (judge.h). And
- * whether the judge can be trusted. */
+ * pixel, and chains by chance (spec.h), whose regions are written or told by a feed (moves.h):
+ * every sample of every picture is judged (judge.h). And whether the judge can be trusted. */
 #ifndef HALO_PROOF_EXACT_H
 #define HALO_PROOF_EXACT_H
 
-#include <libavutil/pixfmt.h>
 #include <stdbool.h>
 
 /* cases: a format, a size and a chain each, some pictures of it, and pictures of another size in
@@ -15,9 +14,5 @@ bool proof_exact_run(const char *backend, unsigned seed, long cases, const char 
 /* The judge finds nothing in what it asks for itself, and each of many leaks that are made in that,
  * down to a single sample. cases: of each way. False: it is not to be trusted. */
 bool proof_exact_check(unsigned seed, long cases, const char *folder);
-
-/* Of that number; it is native to halod. And what test: says of the range of its samples. */
-enum AVPixelFormat proof_format(unsigned number);
-enum AVColorRange proof_range(enum AVPixelFormat format);
 
 #endif

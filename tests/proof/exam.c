@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/proof/exact.h"
+#include "tests/proof/example.h"
 
 enum {
     ASKED = 256,  /* that are not confirmed */

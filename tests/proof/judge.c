@@ -140,7 +140,8 @@ static void open_component(struct proof_judge *j, int i, bool full)
     c->next = room(samples, sizeof *c->next);
     for (int s = 0; s < j->spec.count; s++) {
         c->weight[s] = room(samples, 1);
-        proof_weights(&j->spec.step[s], j->width, j->height, c->log2_x, c->log2_y, c->weight[s]);
+        const struct proof_region region = proof_step_region(&j->spec.step[s]);
+        proof_weights(&region, j->width, j->height, c->log2_x, c->log2_y, c->weight[s]);
     }
 }
 
@@ -189,6 +190,23 @@ void proof_judge_close(struct proof_judge *j)
         free(c->next);
     }
     free(j);
+}
+
+bool proof_judge_tell(struct proof_judge *j, const struct proof_region told[2])
+{
+    bool ret = true;
+    for (int s = 0; s < j->spec.count; s++) {
+        const struct proof_step *step = &j->spec.step[s];
+        struct proof_region region = told[step->invert];
+        region.invert = step->invert;
+        region.feather = step->feather;
+        for (int i = 0; i < j->components && step->told; i++) {
+            struct component *c = &j->component[i];
+            ret &= proof_weights(&region, j->width, j->height, c->log2_x, c->log2_y, c->weight[s]);
+        }
+    }
+    choose_probes(j, NULL);
+    return ret;
 }
 
 const uint8_t *proof_judge_weights(const struct proof_judge *j, int step, int component)

@@ -19,6 +19,10 @@ struct proof_judge *proof_judge_open(const struct proof_spec *spec, enum AVPixel
                                      enum AVColorRange range, int width, int height);
 void proof_judge_close(struct proof_judge *judge); /* NULL: nothing */
 
+/* Where a feed's steps apply from now on: those without, and with invert. False: some sample is too
+ * near to a border (spec.h), so that nothing can be judged by it. */
+bool proof_judge_tell(struct proof_judge *judge, const struct proof_region told[2]);
+
 struct proof_verdict {
     long wrong;                             /* samples; 0: it is as it must be */
     long hidden, shown, soft;               /* samples that were judged, by what they must be */

@@ -11,7 +11,7 @@
 #include "config/daemon_tables.h"
 #include "pipeline/output/begin_form.h"
 #include "pipeline/live/live.h"
-#include "tests/proof/exact.h"
+#include "tests/proof/example.h"
 #include "tests/proof/eye.h"
 
 const char *const proof_chains[] = {

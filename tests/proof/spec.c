@@ -10,7 +10,8 @@
 
 enum {
     MOST_SIDE = 512,
-    SEEN = 8, /* the part of luma, one of so many samples, that tells a picture's number */
+    WRITTEN = 8, /* corners of a polygon */
+    SEEN = 8,    /* the part of luma, one of so many samples, that tells a picture's number */
     TRIES = 2000,
 };
 
@@ -42,7 +43,7 @@ static struct proof_length length(struct proof_chance *chance, int side, int lea
 
 static void choose_corners(struct proof_shape *s, const int side[2], struct proof_chance *chance)
 {
-    s->corners = from_to(chance, 3, PROOF_CORNERS);
+    s->corners = from_to(chance, 3, WRITTEN);
     for (int i = 0; i < s->corners; i++)
         for (int d = 0; d < 2; d++)
             s->corner[i][d] = length(chance, side[d], -2, PROOF_EIGHTHS + 2);
@@ -106,9 +107,10 @@ static bool is_sound(const struct proof_step *step, const int side[2], uint8_t *
 {
     static const int planes[][2] = {{1, 1}, {1, 0}, {0, 0}};
     static _Thread_local uint8_t weights[MOST_SIDE * MOST_SIDE];
+    const struct proof_region region = proof_step_region(step);
     bool ret = true, hides = false;
     for (size_t i = 0; i < sizeof planes / sizeof *planes; i++)
-        ret &= proof_weights(step, side[0], side[1], planes[i][0], planes[i][1], weights);
+        ret &= proof_weights(&region, side[0], side[1], planes[i][0], planes[i][1], weights);
     for (int i = 0; i < side[0] * side[1]; i++) {
         hides |= weights[i] == 255;
         *soft |= weights[i] != 0 && weights[i] != 255;
@@ -141,13 +143,16 @@ static bool choose(struct proof_spec *spec, const int side[2], enum proof_wish w
         choose_step(&spec->step[i], side, chance);
         if (wish == PROOF_FEED)
             simplify(&spec->step[i]);
+        if (wish == PROOF_MOVING && (i == 0 || proof_chance(chance, 2) == 0))
+            spec->step[i].told = true, spec->step[i].count = 0;
         sound = is_sound(&spec->step[i], side, shown, &soft) &&
                 (wish != PROOF_FEED || spec->step[i].count > 0);
     }
     for (int i = 0; i < samples; i++)
         seen += shown[i];
-    const bool few = wish != PROOF_ANY && seen < samples / SEEN;
-    for (int i = 0; i < spec->count && (few || wish > PROOF_TOLD); i++)
+    const bool black = wish == PROOF_ALL_BLACK || wish == PROOF_FEED;
+    const bool few = (black || wish == PROOF_TOLD) && seen < samples / SEEN;
+    for (int i = 0; i < spec->count && (few || black); i++)
         spec->step[i].filter = PROOF_BLACK;
     return sound && !(few && soft);
 }
@@ -207,7 +212,7 @@ static bool say_step(struct proof_spec *spec, int i, enum proof_wish wish, const
         say(spec, "pixelize=w=%d:h=%d", step->size, step->size);
     else
         say(spec, "avgblur=sizeX=%d", step->size);
-    if (wish == PROOF_FEED)
+    if (wish == PROOF_FEED || step->told)
         say(spec, ":region=feed");
     for (int k = 0; k < step->count && wish != PROOF_FEED; k++) {
         char *mask = spec->mask[i];

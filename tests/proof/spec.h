@@ -19,7 +19,7 @@ unsigned proof_chance(struct proof_chance *chance, unsigned below); /* 0 .. belo
 enum {
     PROOF_STEPS = 3,
     PROOF_SHAPES = 4,
-    PROOF_CORNERS = 8,
+    PROOF_CORNERS = 40,
     PROOF_MASK = 24,   /* the longest side of a mask image */
     PROOF_EIGHTHS = 8, /* of a picture's side */
     PROOF_UNIT = 4096, /* of a luma pixel */
@@ -55,6 +55,7 @@ struct proof_step {
     int count;
     bool invert;
     int feather; /* luma pixels */
+    bool told;   /* its shapes are a feed's: none are here, and it is everywhere */
 };
 
 struct proof_spec {
@@ -68,7 +69,8 @@ enum proof_wish {
     PROOF_ANY,
     PROOF_TOLD, /* it shows so much of luma that a picture's number can be told, or one colour */
     PROOF_ALL_BLACK, /* every step is of one colour, so that what it hides is known by itself */
-    PROOF_FEED, /* one such step, of no images and without a feather, and its shapes are told */
+    PROOF_FEED,   /* one such step, of no images and without a feather, and its shapes are told */
+    PROOF_MOVING, /* of one step or more a feed alone says where they are */
 };
 
 /* The one of that number, for pictures of that size, which has no sample of which rounding could
@@ -78,10 +80,19 @@ bool proof_spec_make(struct proof_spec *ret, unsigned number, int width, int hei
                      enum proof_wish wish, const char *folder);
 void proof_spec_finish(struct proof_spec *spec); /* removes them */
 
+struct proof_region {
+    const struct proof_shape *shape;
+    int count;
+    bool all; /* the shapes do not matter: everything is hidden */
+    bool invert;
+    int feather; /* luma pixels */
+};
+struct proof_region proof_step_region(const struct proof_step *step);
+
 /* Weights 0 .. 255 of a plane: 255 is hidden, 0 is shown. log2 of how many luma pixels a sample has
  * each way. False: some sample is too near to a border to be told from its neighbour. */
-bool proof_weights(const struct proof_step *step, int picture_width, int picture_height, int log2_x,
-                   int log2_y, uint8_t *ret);
+bool proof_weights(const struct proof_region *region, int picture_width, int picture_height,
+                   int log2_x, int log2_y, uint8_t *ret);
 
 /* Only shapes that are parts of the picture, or images, are known in one of another size. */
 bool proof_step_has_pixels(const struct proof_step *step);

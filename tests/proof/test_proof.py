@@ -49,9 +49,15 @@ class Proof(HaloTest):
         """Of the filters alone: every format, kind of region and size, with the edges."""
         out = self.prove('exact', '--cases', str(1500 // SHARE), '--seed', str(os.getpid()))
         print(out)
-        hidden, shown, soft = map(int, re.search(
-            r'(\d+) hidden, (\d+) shown, (\d+) between; wrong pictures: 0', out).groups())
-        self.assertGreater(min(hidden, shown, soft), 100000 // SHARE)
+        samples = re.findall(r'(\d+) hidden, (\d+) shown, (\d+) between; wrong pictures: 0', out)
+        written, told = [list(map(int, found)) for found in samples]
+        self.assertGreater(min(written), 100000 // SHARE)
+        self.assertGreater(min(told), 10000 // SHARE)
+        counts = re.search(r'(\d+) were told of, in (\d+) something moved, in (\d+) something was '
+                           r'held; left out: (\d+); words: (\d+), and (\d+) refused', out)
+        told, moved, held, left_out, words, refused = map(int, counts.groups())
+        self.assertGreater(min(moved, held, words, refused), 200 // SHARE)
+        self.assertLess(left_out, told / 2)
 
     def test_streams_that_leak(self):
         """By a build that does so on purpose: all are found, and the pictures are saved."""

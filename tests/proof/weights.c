@@ -184,22 +184,21 @@ static int feathered(const uint8_t *hard, int width, int height, int log2_x, int
     return faded(nearest, feather);
 }
 
-static void feather(const struct proof_step *step, int width, int height, int log2_x, int log2_y,
-                    uint8_t *weights)
+static void feather(int feather, int width, int height, int log2_x, int log2_y, uint8_t *weights)
 {
     static _Thread_local uint8_t hard[1 << 18];
-    if (!step->feather)
+    if (!feather)
         return;
     memcpy(hard, weights, (size_t)width * (size_t)height);
     for (int y = 0; y < height; y++)
         for (int x = 0; x < width; x++)
             if (!hard[y * width + x])
                 weights[y * width + x] =
-                    (uint8_t)feathered(hard, width, height, log2_x, log2_y, step->feather, x, y);
+                    (uint8_t)feathered(hard, width, height, log2_x, log2_y, feather, x, y);
 }
 
-bool proof_weights(const struct proof_step *step, int picture_width, int picture_height, int log2_x,
-                   int log2_y, uint8_t *ret)
+bool proof_weights(const struct proof_region *region, int picture_width, int picture_height,
+                   int log2_x, int log2_y, uint8_t *ret)
 {
     struct picture p = {picture_width, picture_height, false};
     const int across = 1 << log2_x, down = 1 << log2_y;
@@ -208,14 +207,14 @@ bool proof_weights(const struct proof_step *step, int picture_width, int picture
     for (int y = 0; y < height; y++)
         for (int x = 0; x < width; x++) {
             const struct area a = {x * across, y * down, (x + 1) * across, (y + 1) * down};
-            int weight = step->invert || !step->count ? 255 : 0;
-            for (int i = 0; i < step->count; i++) {
-                const int one = weight_of(&step->shape[i], &a, step->invert, &p);
-                weight = step->invert == (one < weight) ? one : weight;
+            int weight = region->invert || region->all ? 255 : 0;
+            for (int i = 0; i < region->count && !region->all; i++) {
+                const int one = weight_of(&region->shape[i], &a, region->invert, &p);
+                weight = region->invert == (one < weight) ? one : weight;
             }
             ret[y * width + x] = (uint8_t)weight;
         }
-    feather(step, width, height, log2_x, log2_y, ret);
+    feather(region->feather, width, height, log2_x, log2_y, ret);
     return !p.unsure;
 }
 
@@ -223,6 +222,12 @@ bool proof_weights(const struct proof_step *step, int picture_width, int picture
 static bool is_in_pixels(const struct proof_length length[2])
 {
     return (!length[0].relative && length[0].value) || (!length[1].relative && length[1].value);
+}
+
+struct proof_region proof_step_region(const struct proof_step *step)
+{
+    return (struct proof_region){step->shape, step->count, step->count == 0, step->invert,
+                                 step->feather};
 }
 
 bool proof_step_has_pixels(const struct proof_step *step)

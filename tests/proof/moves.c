@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * What a detector might tell (moves.h). */
+#include "tests/proof/moves.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/clock.h"
+#include "tests/proof/told.h"
+
+enum {
+    MS = 1000,
+    BEAT = 16 * MS,                /* us: times of pictures are whole ones of it */
+    BEHIND = 2,                    /* pictures that were given out while one waits for the gate */
+    TIMES = 64,                    /* pictures */
+    FARTHEST = 3 * PROOF_UNIT / 2, /* that something moves between two words */
+    FUTURE = 30, /* seconds: words of then are not silence, however slow this machine is */
+    PAST = 15,   /* seconds: words of then are; more than any limit */
+    AGO = 20,    /* seconds: the first picture */
+};
+
+/* Something that a detector sees. */
+struct mover {
+    char id[4];
+    struct proof_shape shape;
+};
+
+struct proof_moves {
+    struct proof_chance chance;
+    int side[2];
+    struct halo_region_feed *feed;
+    struct proof_told *told;
+    int64_t now; /* us, when it began */
+    int64_t time[TIMES];
+    int passed; /* pictures that were given out */
+    struct mover mover[PROOF_THINGS];
+    struct proof_place place[PROOF_MOVES_LATE];
+    struct proof_moves_counts counts;
+};
+
+static int from_to(struct proof_moves *m, int least, int most)
+{
+    return least + (int)proof_chance(&m->chance, (unsigned)(most - least + 1));
+}
+
+/* ---- shapes ---- */
+
+/* Along a side: eighths of it, or in pixels, one in three whole ones. */
+static struct proof_length length(struct proof_moves *m, int side, bool relative, int least,
+                                  int most)
+{
+    const int eighths = from_to(m, least, most);
+    int value = side * eighths * (PROOF_UNIT / PROOF_EIGHTHS) + from_to(m, 0, PROOF_UNIT - 1);
+    if (proof_chance(&m->chance, 3) == 0)
+        value -= value % PROOF_UNIT;
+    return (struct proof_length){relative ? eighths : value, relative};
+}
+
+static struct proof_length size(struct proof_moves *m, int side, bool relative)
+{
+    const struct proof_length ret = length(m, side, relative, 0, 3);
+    return ret.value > 0 ? ret : (struct proof_length){relative ? 1 : PROOF_UNIT / 3, relative};
+}
+
+static void choose_shape(struct proof_moves *m, struct proof_shape *s, enum proof_shape_kind kind,
+                         bool relative)
+{
+    *s = (struct proof_shape){.kind = kind};
+    for (int d = 0; d < 2 && kind < PROOF_POLYGON; d++) {
+        s->at[d] = length(m, m->side[d], relative, -2, 7);
+        s->size[d] = size(m, m->side[d], relative);
+    }
+    s->corners = kind == PROOF_POLYGON ? from_to(m, 3, 5) : 0;
+    for (int i = 0; i < s->corners; i++)
+        for (int d = 0; d < 2; d++)
+            s->corner[i][d] = length(m, m->side[d], relative, -2, 10);
+}
+
+static void move_by(struct proof_shape *s, int d, int by)
+{
+    s->at[d].value += by;
+    for (int i = 0; i < s->corners; i++)
+        s->corner[i][d].value += by;
+}
+
+/* A bit farther, now and then somewhere else, another size, another kind or unit. */
+static void move(struct proof_moves *m, struct mover *mover)
+{
+    struct proof_shape *s = &mover->shape;
+    const bool relative = proof_shape_is_relative(s);
+    const unsigned what = proof_chance(&m->chance, 12);
+    if (what == 0)
+        choose_shape(m, s, s->kind, relative);
+    else if (what == 1)
+        choose_shape(m, s, (enum proof_shape_kind)from_to(m, PROOF_RECT, PROOF_POLYGON),
+                     proof_chance(&m->chance, 4) == 0);
+    else if (what < 4 && s->kind != PROOF_POLYGON)
+        for (int d = 0; d < 2; d++)
+            s->size[d] = size(m, m->side[d], relative);
+    const bool still = proof_chance(&m->chance, 4) == 0;
+    for (int d = 0; d < 2 && !still; d++)
+        move_by(s, d,
+                proof_shape_is_relative(s) ? from_to(m, -1, 1) : from_to(m, -FARTHEST, FARTHEST));
+}
+
+/* ---- words ---- */
+
+/* Of a picture that was given out, mostly a late one; or of none; or of one to come. */
+static int64_t choose_picture(struct proof_moves *m)
+{
+    const int last = m->passed - 1, at = last - from_to(m, 0, last < 1 ? last : 1);
+    switch (proof_chance(&m->chance, 16)) {
+    case 0:
+        return m->time[at] + from_to(m, -3, 3) * MS;
+    case 1:
+        return m->time[last] + 100 * MS; /* as far ahead as it may be */
+    case 2:
+        return m->time[last] + 100 * MS + 1;
+    case 3:
+        return m->time[at] - 500 * MS;
+    default:
+        return m->time[at];
+    }
+}
+
+static void choose_update(struct proof_moves *m, struct proof_update *u)
+{
+    *u = (struct proof_update){.picture = choose_picture(m)};
+    const int seconds = proof_chance(&m->chance, 16) == 0 ? -PAST : FUTURE;
+    u->came = (m->now + (int64_t)seconds * 1000 * MS) * 1000;
+    for (int i = 0; i < PROOF_THINGS; i++) {
+        if (proof_chance(&m->chance, 4) == 0)
+            continue;
+        move(m, &m->mover[i]);
+        memcpy(u->thing[u->count].id, m->mover[i].id, sizeof m->mover[i].id);
+        u->thing[u->count].shape = m->mover[i].shape;
+        u->thing[u->count++].ttl = proof_chance(&m->chance, 3) ? 0 : from_to(m, 1, 40) * 25 * MS;
+    }
+}
+
+static bool tell(struct proof_moves *m, char ret_words[200])
+{
+    struct proof_update u;
+    struct halo_region_told told[PROOF_THINGS];
+    struct halo_length corners[PROOF_THINGS][PROOF_CORNERS][2];
+    struct halo_error err = {0};
+    choose_update(m, &u);
+    if (proof_told_mixes(m->told, &u))
+        return true;
+    proof_update_say(&u, told, corners);
+    const int must = proof_told_update(m->told, &u);
+    const int got = halo_region_feed_update(m->feed, u.picture, told, u.count, u.came, &err);
+    *(must ? &m->counts.refused : &m->counts.updates) += 1;
+    snprintf(ret_words, 200, "words about %lld us: %d (%.100s), not %d",
+             (long long)(u.picture - m->now), got, err.text, must);
+    return got == must;
+}
+
+/* ---- pictures ---- */
+
+static void pass(struct proof_moves *m, int upto)
+{
+    for (; m->passed < upto && m->passed < TIMES; m->passed++) {
+        const int64_t time = m->time[m->passed];
+        if (m->passed == 0 || proof_chance(&m->chance, 24) == 0) {
+            halo_region_feed_begin(m->feed, time);
+            proof_told_begin(m->told, time);
+        }
+        halo_region_feed_pass(m->feed, time);
+        proof_told_pass(m->told, time);
+    }
+}
+
+bool proof_moves_enter(struct proof_moves *m, int i, int64_t *ret_time, char ret_words[200])
+{
+    bool fine = true;
+    struct proof_place *place = &m->place[i % PROOF_MOVES_LATE];
+    pass(m, i + 1 + from_to(m, 0, BEHIND));
+    const int updates = i == 0 ? 1 : from_to(m, 0, 2);
+    for (int k = 0; k < updates && fine; k++)
+        fine = tell(m, ret_words);
+    *ret_time = m->time[i];
+    proof_told_at(m->told, *ret_time, halo_now_ns(), m->side[0], m->side[1], place);
+    m->counts.known += place->known;
+    m->counts.moving += place->moving;
+    m->counts.held += place->held;
+    return fine;
+}
+
+bool proof_moves_judge(const struct proof_moves *m, int i, struct proof_judge *judge)
+{
+    struct proof_region regions[2];
+    const struct proof_place *place = &m->place[i % PROOF_MOVES_LATE];
+    proof_place_regions(place, regions);
+    return proof_judge_tell(judge, regions) && !place->unsure;
+}
+
+struct proof_moves_counts proof_moves_counts(const struct proof_moves *m)
+{
+    return m->counts;
+}
+
+struct halo_region_feed *proof_moves_feed(struct proof_moves *m)
+{
+    return m->feed;
+}
+
+/* ---- a case ---- */
+
+static void choose_times(struct proof_moves *m)
+{
+    int64_t time = m->now - (int64_t)AGO * 1000 * MS;
+    for (int i = 0; i < TIMES; i++) {
+        m->time[i] = time;
+        time += (int64_t)from_to(m, 1, 8) * BEAT;
+        if (proof_chance(&m->chance, 40) == 0)
+            time += 1500 * MS;
+    }
+}
+
+struct proof_moves *proof_moves_open(unsigned number, int width, int height)
+{
+    static const double limits[] = {0.5, 1, 2};
+    static const int holds[] = {0, 100, 400}; /* ms */
+    struct proof_moves *m = calloc(1, sizeof *m);
+    if (!m)
+        abort();
+    m->chance = (struct proof_chance){number * 2246822519u + 7};
+    m->side[0] = width;
+    m->side[1] = height;
+    m->now = halo_now_ns() / 1000;
+    const int margin = from_to(m, 0, 2), hold = holds[proof_chance(&m->chance, 3)];
+    const double limit = limits[proof_chance(&m->chance, 3)];
+    m->told = proof_told_open(
+        &(struct proof_told_settings){margin, (int64_t)hold * MS, (int64_t)(limit * 1e6)});
+    if (halo_region_feed_create(
+            &m->feed,
+            &(struct halo_region_feed_settings){
+                .on = true, .margin = margin / 8.0, .hold = hold / 1e3, .limit = limit}) < 0)
+        abort();
+    for (int i = 0; i < PROOF_THINGS; i++) {
+        snprintf(m->mover[i].id, sizeof m->mover[i].id, "%.*s", i < PROOF_THINGS - 1, &"abc"[i]);
+        choose_shape(m, &m->mover[i].shape,
+                     (enum proof_shape_kind)from_to(m, PROOF_RECT, PROOF_POLYGON),
+                     proof_chance(&m->chance, 4) == 0);
+    }
+    choose_times(m);
+    return m;
+}
+
+void proof_moves_close(struct proof_moves *m)
+{
+    if (!m)
+        return;
+    halo_region_feed_destroy(m->feed);
+    proof_told_close(m->told);
+    free(m);
+}
