@@ -220,8 +220,7 @@ class VirtualCamera(DaemonTest):
         self.assertIsNotNone(device.wait(card=False, timeout=5), daemon.told())
         self.assertTrue(self.output(daemon)['readers'])
         have(0)
-        time.sleep(0.5)
-        self.assertTrue(is_card(device.pictures[-1][1]))
+        self.assertTrue(wait_until(lambda: is_card(device.pictures[-1][1])), daemon.told())
 
     def test_reload(self):
         """New settings of the stream leave the camera open; another size does not."""

@@ -103,16 +103,18 @@ class Cards(CardTest):
                 {'unix': self.path('raw.nut'), 'video': {'codec': 'raw'}}])})
         daemon.wait_state('front-door', 'waiting')
         time.sleep(1.5 * PATIENCE)  # in the first second its own shape may come
+        waits = []
         for name in ('one.ts', 'one.mkv', 'one.nut', 'raw.nut'):
             keeper = Keeper(self.path(name))
             self.assertTrue(wait_until(lambda: keeper.size > 0), daemon.told())
-            self.assertLess(keeper.times[0] - keeper.begun, 0.5 * PATIENCE, name)
+            waits.append(keeper.times[0] - keeper.begun)
             time.sleep(1.2 * PATIENCE)
             keeper.close()
             form = {'ts': 'mpegts', 'mkv': 'matroska', 'nut': 'nut'}[name.rpartition('.')[2]]
             rows = self.decode(keeper.data, form, 'away-' + name)
             self.assertEqual((len(rows[0]), len(rows)), (1280, 720), name)
             self.assert_words(rows)
+        self.assert_no_gap(waits, 0.5 * PATIENCE)
         keeper = Keeper(self.path('one.ts'))
         self.assertTrue(wait_until(lambda: daemon.status('front-door')['cards'] > 2))
         self.assertTrue(wait_until(lambda: daemon.status('front-door')['card']), daemon.told())
@@ -137,7 +139,7 @@ class Cards(CardTest):
             begun = time.monotonic()
             subprocess.run([FFMPEG, '-nostdin', '-v', 'error', '-i', 'unix:' + self.path('one.' + form),
                             '-frames:v', '1', '-f', 'null', '-'], check=True, timeout=20 * PATIENCE)
-            self.assertLess(time.monotonic() - begun, 3 * PATIENCE, form)
+            self.assertLess(time.monotonic() - begun, 4.5 * PATIENCE, form)  # it would be 5
 
     def test_files_have_none(self):
         """A recording of a source that comes, goes and comes: pictures alone, in one file."""

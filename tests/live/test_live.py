@@ -15,7 +15,7 @@ import time
 
 import halotest
 from halotest import (HALOD, HaloTest, PATIENCE, X264_B, audio_source, clip, ffmpeg, plain_clip,
-                      raw_frames, silent_clip, video_source)
+                      raw_frames, silent_clip, video_source, wait_until)
 
 PROBE = os.environ['LIVE_PROBE']
 WIDTH, HEIGHT, COUNT = 96, 64, 200
@@ -98,7 +98,7 @@ class Live:
     def found(self, kind, match=lambda f, rest: True):
         return [(f, rest) for k, f, rest in list(self.lines) if k == kind and match(f, rest)]
 
-    def wait(self, kind, match=lambda f, rest: True, count=1, timeout=10):
+    def wait(self, kind, match=lambda f, rest: True, count=1, timeout=30):
         """The count-th such line."""
         end = time.monotonic() + timeout * PATIENCE
         with self.changed:
@@ -108,22 +108,28 @@ class Live:
                     raise AssertionError(f'no {kind}\n{self.told()}')
         return found[count - 1]
 
-    def wait_state(self, name, count=1, timeout=10):
+    def wait_state(self, name, count=1, timeout=30):
         return self.wait('state', lambda f, rest: rest.startswith(name + ' '), count, timeout)
 
     def packets(self, encoding=0, stream=0):
         return [f for f, _ in self.found('packet', lambda f, _: f['enc'] == encoding
                                          and f['stream'] == stream)]
 
-    def wait_packets(self, count, encoding=0, timeout=10):
+    def wait_packets(self, count, encoding=0, timeout=30):
         self.wait('packet', lambda f, _: f['enc'] == encoding and f['stream'] == 0, count, timeout)
         return self.packets(encoding)
+
+    def rests(self):
+        """No packet for a third of a second."""
+        before = len(self.packets())
+        time.sleep(0.3)
+        return len(self.packets()) == before
 
     def told(self):
         return '\n'.join(f'{k} {r}' for k, _, r in self.lines if k != 'packet') + '\n' \
             + ''.join(self.errors[-80:])
 
-    def stop(self, timeout=10):
+    def stop(self, timeout=30):
         """Ends it and returns its last statistics."""
         if self.process.poll() is None:
             with contextlib.suppress(BrokenPipeError, ValueError):
@@ -409,10 +415,8 @@ class Encoding(LiveTest):
         packets = live.wait_packets(20)
         self.assertTrue(packets[0]['key'])
         live.tell('watch 0 off')
-        time.sleep(0.5)
+        self.assertTrue(wait_until(live.rests), live.told())
         before = len(live.packets())
-        time.sleep(0.5)
-        self.assertEqual(len(live.packets()), before)
         live.tell('watch 0 on')
         packets = live.wait_packets(before + 10)
         self.assertTrue(packets[before]['key'])
@@ -578,7 +582,7 @@ class Confirmed(LiveTest):
         os.unlink(self.path('in.ts'))
         live.wait_state('waiting')
         live.tell('set 7 gblur=sigma=2')
-        self.assertTrue(live.wait('set', timeout=4)[1].endswith(' ok'))
+        self.assertTrue(live.wait('set')[1].endswith(' ok'))
         live.stop(30)
 
     def test_while_an_encoder_holds_pictures(self):
@@ -621,7 +625,7 @@ class Confirmed(LiveTest):
         os.unlink(self.path('in.ts'))
         live.wait_state('waiting')
         live.tell('set 7 gblur=sigma=2')
-        live.wait('set', timeout=3)
+        live.wait('set')
         self.assertTrue(live.found('set')[0][1].endswith(' ok'))
         before = len(live.packets())
         os.symlink(silent_clip('.ts', 1), self.path('in.ts'))
@@ -805,7 +809,7 @@ class Sources(LiveTest):
     def test_stop_is_prompt(self):
         for words in ((test_input(rate=1),), (f'input={self.path("none.mkv")}',)):
             live = self.live(*words, *RAW)
-            live.wait('state', timeout=5)
+            live.wait('state')
             self.assertLess(live.time_to_stop(), 1 * PATIENCE)
 
     def test_wrong_settings(self):
@@ -830,7 +834,7 @@ class Cards(LiveTest):
     def cards(self, live, encoding=0):
         return [f for f, _ in live.found('card', lambda f, _: f['enc'] == encoding)]
 
-    def wait_cards(self, live, count, encoding=0, timeout=10):
+    def wait_cards(self, live, count, encoding=0, timeout=30):
         live.wait('card', lambda f, _: f['enc'] == encoding, count, timeout)
         return self.cards(live, encoding)
 
@@ -904,7 +908,7 @@ class Cards(LiveTest):
                          *VIEWED, 'output=unix', 'codec=raw', 'output=unix', 'codec=mpeg4')
         for encoding in range(4):
             live.tell(f'watch {encoding} on')
-        live.wait('card', timeout=5)
+        live.wait('card')
         begin = time.monotonic()
         for encoding in range(4):
             self.wait_cards(live, 2, encoding)
@@ -961,7 +965,7 @@ class Cards(LiveTest):
             live = self.live(f'input=tcp://127.0.0.1:{server.getsockname()[1]}',
                              'input_timeout=30', *VIEWED)
             live.tell('watch 0 on')
-            self.wait_cards(live, 2, timeout=3)
+            self.wait_cards(live, 2, timeout=20)  # input_timeout is longer
             self.assertFalse(live.found('state'))
             live.stop()
 
@@ -969,7 +973,7 @@ class Cards(LiveTest):
         with socket.create_server(('127.0.0.1', 0)) as server:
             port = server.getsockname()[1]
         live = self.live(f'input=tcp://127.0.0.1:{port}', *VIEWED)
-        live.wait('begin', timeout=3)
+        live.wait('begin')
         time.sleep(1)
         self.assertFalse(live.found('card'))
         for _ in range(3):  # where the machine was elsewhere, again
@@ -1002,7 +1006,7 @@ class Cards(LiveTest):
                     continue
                 card = self.wait_cards(live, 1)[0]
                 self.assertGreater(card['now'] - state['now'], (first - 0.2) * 1e6)
-                self.assertLess(card['now'] - state['now'], (first + 0.4 * PATIENCE) * 1e6)
+                self.assertLess(card['now'] - state['now'], (first + 1.2 * PATIENCE) * 1e6)
                 self.wait_cards(live, 2, 1)  # URLs too
                 live.stop()
                 self.assertFalse(self.cards(live, 2))
@@ -1044,7 +1048,7 @@ class Snapshots(LiveTest):
         live.wait_state('waiting')
         begin = time.monotonic()
         live.tell('snapshot 1 png')
-        _, words = live.wait('snapshot', timeout=3)
+        _, words = live.wait('snapshot')
         self.assertLess(time.monotonic() - begin, 2.2 * PATIENCE)
         self.assertIn('two seconds', words)
         live.tell('snapshot 2 gif')

@@ -608,3 +608,4 @@ def main():
 
 
 signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # under nohup programs inherit that it is ignored

@@ -72,9 +72,9 @@ class Status(ServiceTest):
                    manager.told)
         time.sleep(3)
         self.assertLess(max(map(len, manager.values('STATUS'))), 400)
-        times = manager.times('STATUS')
-        for first, third in zip(times[1:], times[3:]):
-            self.assertGreater(third - first, 0.9)
+        times = manager.times('STATUS')  # when they were read: of two, the first may be late
+        for first, fourth in zip(times[1:], times[4:]):
+            self.assertGreater(fourth - first, 0.9)
 
     def test_is_silent_where_nothing_changes(self):
         daemon, manager = self.managed()
