@@ -143,9 +143,9 @@ class Late(LoadTest):
     def test_an_encoding(self):
         """One encoding that is too slow says so; the stream's other one goes on."""
         slow = {'unix': self.path('slow.ts'),
-                'video': {'preset': 'placebo', 'size': '2560x1440', 'crf': 1}}
+                'video': {'preset': 'placebo', 'size': '1920x1080', 'crf': 1}}
         daemon = self.start_http({'one': self.stream(
-            'one', input='test:size=640x360:rate=60',
+            'one', input='test:size=640x360:rate=30',
             outputs=[slow, {'unix': self.path('one.ts')}])})
         daemon.wait_state('one', 'running')
         self.reader('slow.ts')
