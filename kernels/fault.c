@@ -18,7 +18,6 @@ enum {
 };
 
 _Thread_local bool halo_fault_hangs;
-static _Thread_local bool last_stays;
 
 /* One of HALOD_FAULT's. */
 struct wish {
@@ -32,6 +31,7 @@ struct wish {
     _Atomic(const char *) owner;
 };
 
+static _Thread_local const struct wish *last; /* that was met */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static struct wish wishes[MOST_WISHES];
 static int count;
@@ -129,7 +129,12 @@ void halo_fault_begin(const char *list, void (*tell)(const char *words))
 
 bool halo_fault_stays(void)
 {
-    return last_stays;
+    return last && last->stays;
+}
+
+bool halo_fault_lasts(void)
+{
+    return last && (!last->file[0] || access(last->file, F_OK) == 0);
 }
 
 static double chance(void)
@@ -172,7 +177,7 @@ static bool is_wished(const char *who, const char *kind)
             strcmp(none, who) != 0)
             continue;
         ret = is_met(wish);
-        last_stays = wish->stays;
+        last = wish;
     }
     return ret;
 }

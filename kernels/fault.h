@@ -13,7 +13,8 @@
  *     kill    the process is killed with a frame
  *     illegal a kernel of the frame reads where nothing is: with CUDA the device is really lost
  *     open    the backend does not start       alloc     no device memory is left
- *     decoder  encoder  a live stream's call of it never returns
+ *     decoder  encoder  a live stream's call of it never returns; with KIND:/FILE, not before that
+ *             file is gone
  *     skip    the filters of a frame write nothing, and say that all is well
  *     step    one filter of a frame does so
  *     epoch   a picture leaves the gate for another configuration than it entered with
@@ -53,6 +54,8 @@ bool halo_fault_at(struct halo_fault_point *point);
 
 /* Whether the fault that this thread met last stays. */
 bool halo_fault_stays(void);
+/* Whether that one is still there: without a file it always is. */
+bool halo_fault_lasts(void);
 
 /* For programs that are tests, before their threads begin: a list in place of HALOD_FAULT's, and
  * who is told of each fault, in the words of the log. Not more often than once. */
@@ -68,6 +71,10 @@ static inline bool halo_fault(const char *who, const char *kind)
 {
     (void)who;
     (void)kind;
+    return false;
+}
+static inline bool halo_fault_lasts(void)
+{
     return false;
 }
 #endif

@@ -58,6 +58,12 @@ const char *halo_av_clock(double seconds, char *text, size_t size);
 const AVCodec *halo_av_find_encoder(const char *option, const char *name, enum AVMediaType type,
                                     struct halo_error *err);
 
+/* A device does its work, or may do it. */
+static inline bool halo_av_is_hardware(const AVCodec *codec)
+{
+    return codec->capabilities & (AV_CODEC_CAP_HARDWARE | AV_CODEC_CAP_HYBRID);
+}
+
 /* A scaler between two formats and sizes: bicubic, accurate rounding, never SWS_FAST_BILINEAR.
  * full_range is 0 or 1; an unspecified space is BT.709 where RGB meets YUV. NULL where swscale
  * cannot. The caller frees it with sws_freeContext. */

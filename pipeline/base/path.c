@@ -28,6 +28,18 @@ bool halo_path_is_url(const char *name)
     return (n > 1 && starts(name + n, "://")) || starts(name, "unix:") || starts(name, "pipe:");
 }
 
+bool halo_path_opens_again(const char *name)
+{
+    static const char *const served[] = {"http://", "https://", "rtsp://", "rtmp://", "rtmps://"};
+    struct stat st;
+    bool ret = false;
+    if (!halo_path_is_url(name))
+        return stat(halo_path_of(name), &st) == 0 && S_ISREG(st.st_mode);
+    for (size_t i = 0; i < sizeof served / sizeof *served; i++)
+        ret |= starts(name, served[i]) && !strstr(name, "listen");
+    return ret;
+}
+
 const char *halo_path_of(const char *name)
 {
     return starts(name, "file:") ? name + strlen("file:") : name;

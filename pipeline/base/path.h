@@ -10,6 +10,11 @@
 /* SCHEME://..., unix: or pipe:. The scheme file is none: it names a file, see halo_path_of. */
 bool halo_path_is_url(const char *name);
 
+/* Whether an input can be opened while it is open already, and says the same there: a file can, and
+ * an address to which one connects; not a pipe, nor an address on which one listens. Of others that
+ * is not known: false. May block on disk. */
+bool halo_path_opens_again(const char *name);
+
 /* The path in name: what follows file:, or name itself. As in FFmpeg file:///x is /x. */
 const char *halo_path_of(const char *name);
 

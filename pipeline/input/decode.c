@@ -196,6 +196,11 @@ void halo_decoder_close(struct halo_decoder *d)
     av_free(d);
 }
 
+bool halo_decoder_in_hardware(const struct halo_decoder *d)
+{
+    return d->hw || halo_av_is_hardware(d->codec->codec);
+}
+
 const char *halo_decoder_refusal(const struct halo_decoder *d)
 {
     return d->hw ? halo_decode_hw_refusal(d->hw) : d->refusal;

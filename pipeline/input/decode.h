@@ -51,6 +51,9 @@ int halo_decoder_send(struct halo_decoder *d, const AVPacket *pkt, struct halo_e
 int halo_decoder_receive(struct halo_decoder *d, struct halo_raw_picture **ret,
                          struct halo_error *err);
 
+/* Whether a device decodes, or may: what it is asked may wait for the device. */
+bool halo_decoder_in_hardware(const struct halo_decoder *d);
+
 /* Why the CPU decodes what the GPU's decoder was to, and would not; "" where that is not so. */
 const char *halo_decoder_refusal(const struct halo_decoder *d);
 

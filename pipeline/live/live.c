@@ -45,6 +45,7 @@ static int init_locks(struct halo_live *live)
     pthread_condattr_t clock;
     pthread_mutex_init(&live->lock, NULL);
     pthread_mutex_init(&live->counting, NULL);
+    pthread_mutex_init(&live->telling, NULL);
     pthread_mutex_init(&live->forming, NULL);
     if (pthread_condattr_init(&clock) != 0)
         return -ENOMEM;
@@ -155,6 +156,22 @@ int halo_live_start(struct halo_live *live, struct halo_error *err)
 
 /* ---- what threads say and wait for ---- */
 
+bool halo_live_tell_begin(struct halo_live *live)
+{
+    pthread_mutex_lock(&live->telling);
+    const bool ret = !live->abandoned;
+    live->told += ret;
+    pthread_mutex_unlock(&live->telling);
+    return ret;
+}
+
+void halo_live_tell_end(struct halo_live *live)
+{
+    pthread_mutex_lock(&live->telling);
+    live->told--;
+    pthread_mutex_unlock(&live->telling);
+}
+
 void halo_live_tell(struct halo_live *live, enum halo_live_state state,
                     const struct halo_error *err)
 {
@@ -169,8 +186,7 @@ void halo_live_tell(struct halo_live *live, enum halo_live_state state,
         live->state = state;
         pthread_cond_broadcast(&live->changed);
         live->error = err ? *err : (struct halo_error){0};
-        if (live->events->state)
-            live->events->state(live->arg, state, &live->error);
+        HALO_LIVE_TELL(live, state, state, &live->error);
     }
     pthread_mutex_unlock(&live->lock);
 }
@@ -183,9 +199,9 @@ void halo_live_tell_away(struct halo_live *live, const char *words, const struct
     halo_live_tell(live, HALO_LIVE_WAITING, err);
 }
 
-void halo_live_fail(struct halo_live *live, const struct halo_error *err)
+/* Every thread ends that is not in a call which does not come back. */
+static void break_off(struct halo_live *live)
 {
-    halo_live_tell(live, HALO_LIVE_FAILED, err);
     atomic_store(&live->stop, 2);
     pthread_mutex_lock(&live->lock);
     struct halo_queue *queues[] = {live->to_filter, live->in_gate};
@@ -200,6 +216,12 @@ void halo_live_fail(struct halo_live *live, const struct halo_error *err)
     pthread_mutex_unlock(&live->lock);
     halo_turns_look();
     halo_live_camera_wake(live);
+}
+
+void halo_live_fail(struct halo_live *live, const struct halo_error *err)
+{
+    halo_live_tell(live, HALO_LIVE_FAILED, err);
+    break_off(live);
 }
 
 bool halo_live_wait(struct halo_live *live, int64_t until)
@@ -301,10 +323,28 @@ static void wake(struct halo_live *live)
 bool halo_live_is_stuck(struct halo_live *live, struct halo_error *err)
 {
     wake(live);
+    live->stalls_alone = false;
     struct halo_ring *ring = atomic_load(&live->ready) ? live->ring : NULL;
     return halo_ring_watch_is_stuck(&live->watch, ring, atomic_load(&live->opening),
                                     live->settings.gpu_timeout, err) ||
            halo_live_stands(live, err);
+}
+
+bool halo_live_stalls_alone(const struct halo_live *live)
+{
+    return live->stalls_alone;
+}
+
+bool halo_live_abandon(struct halo_live *live)
+{
+    pthread_mutex_lock(&live->telling);
+    const bool first = !live->abandoned, silent = !live->told;
+    live->abandoned = true;
+    pthread_mutex_unlock(&live->telling);
+    if (first)
+        break_off(live);
+    wake(live);
+    return silent;
 }
 
 void halo_live_stop(struct halo_live *live)
@@ -354,6 +394,7 @@ void halo_live_destroy(struct halo_live *live)
     free(live->name);
     pthread_cond_destroy(&live->changed);
     pthread_mutex_destroy(&live->counting);
+    pthread_mutex_destroy(&live->telling);
     pthread_mutex_destroy(&live->forming);
     pthread_mutex_destroy(&live->lock);
     av_free(live);

@@ -212,9 +212,20 @@ int halo_live_snapshot(struct halo_live *live, uint64_t id, const char *format,
 void halo_live_stats(struct halo_live *live, struct halo_live_stats *ret);
 
 /* As halo_stream_is_stuck(), if err is a device's, or the driver has not opened its decoder within
- * 30 seconds; else its decoder or an encoder has been at one picture for eight. The process has to
- * end by _exit(). At least once a second. */
+ * 30 seconds; else its decoder or an encoder has been at one picture for eight. The stream has to
+ * be abandoned, or the process to end by _exit(). At least once a second. */
 bool halo_live_is_stuck(struct halo_live *live, struct halo_error *err);
+
+/* Of a stream that is stuck: it may be abandoned. What does not come back is a decoder or an
+ * encoder of software, which waits for no device, and its input can be opened again meanwhile. */
+bool halo_live_stalls_alone(const struct halo_live *live);
+
+/* In place of halo_live_stop() where a thread is stuck: the others end, and from the first `true`
+ * on no event comes, whatever the stuck one does when it comes back. False: a thread is in an event
+ * now; ask again. done says when all have come back, if ever: before that neither the stream nor
+ * what its events use may be freed. Does not block; more calls also wake what began to wait
+ * since. */
+bool halo_live_abandon(struct halo_live *live);
 
 /* Ends it: encoders are flushed, outputs finished. Comes back at once; done says when. */
 void halo_live_stop(struct halo_live *live);

@@ -118,8 +118,7 @@ static void set_controls(struct halo_live *live, struct halo_camera *camera)
         struct halo_error err = {0};
         if (!camera || halo_camera_control(camera, control.name, control.value, &err) >= 0)
             keep_control(live, &control);
-        if (live->events->set)
-            live->events->set(live->arg, control.id, err.code ? &err : NULL);
+        HALO_LIVE_TELL(live, set, control.id, err.code ? &err : NULL);
     }
 }
 
@@ -209,8 +208,8 @@ static void know(struct halo_live *live, const struct halo_camera_id *id)
     halo_camera_id_write(&c->id, before);
     halo_camera_id_write(id, now);
     c->id = *id;
-    if (live->events->camera && (!c->known || strcmp(before, now) != 0))
-        live->events->camera(live->arg, now);
+    if (!c->known || strcmp(before, now) != 0)
+        HALO_LIVE_TELL(live, camera, now);
     c->known = true;
 }
 

@@ -18,7 +18,7 @@ static const double FIRST_PAUSE = 0.25, LAST_PAUSE = 5; /* seconds */
 
 static void tell_begin(struct halo_live_encoding *e)
 {
-    const struct halo_live *live = e->live;
+    struct halo_live *live = e->live;
     const struct halo_live_begin begin = {
         .video = e->out->streams[0]->codecpar,
         .audio = e->sound ? e->out->streams[1]->codecpar : NULL,
@@ -26,8 +26,7 @@ static void tell_begin(struct halo_live_encoding *e)
         .card = e->card[0],
         .solid = e->card[1],
     };
-    if (live->events->begin)
-        live->events->begin(live->arg, e->number, &begin);
+    HALO_LIVE_TELL(live, begin, e->number, &begin);
 }
 
 void halo_live_encoding_tell(struct halo_live_encoding *e, AVPacket *pkt, int stream, bool card)
@@ -47,10 +46,10 @@ void halo_live_encoding_tell(struct halo_live_encoding *e, AVPacket *pkt, int st
     live->stats.cards += card;
     live->stats.bytes += pkt->size;
     pthread_mutex_unlock(&live->counting);
-    void (*const tell)(void *, int, const AVPacket *) =
-        card ? live->events->card : live->events->packet;
-    if (tell)
-        tell(live->arg, e->number, pkt);
+    if (card)
+        HALO_LIVE_TELL(live, card, e->number, pkt);
+    else
+        HALO_LIVE_TELL(live, packet, e->number, pkt);
 }
 
 /* Closes the encoder, to be tried again after a pause. One of the GPU's too: where the GPU is lost,
@@ -62,8 +61,7 @@ static void fail(struct halo_live_encoding *e, int code, struct halo_error *err)
     halo_live_codec_close(e);
     e->retry = halo_now_ns() + (int64_t)(e->pause * 1e9);
     e->pause = FFMIN(e->pause * 2, LAST_PAUSE);
-    if (live->events->failed)
-        live->events->failed(live->arg, e->number, err);
+    HALO_LIVE_TELL(live, failed, e->number, err);
 }
 
 /* Parameters and cards, once; told at once, so that there is something to show whatever comes. */
@@ -190,7 +188,7 @@ static int encode(struct halo_live_encoding *e, const struct halo_item *item, AV
     e->sent[at].pts = av_rescale_q(tick, tb, HALO_LIVE_TIME) + e->origin; /* as it comes back */
     e->sent[at].decoded = item->decoded;
     e->sent[at].card = !item->decoded;
-    halo_live_enter(&e->in_encoder, "encoder");
+    halo_live_enter(&e->in_encoder, !halo_encoder_in_hardware(e->encoder), "encoder");
     int ret = halo_encoder_send(e->encoder, item->output, err);
     e->held += ret >= 0 && item->decoded;
     if (ret >= 0)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "pipeline/base/av.h"
+#include "pipeline/base/path.h"
 #include "pipeline/live/live_private.h"
 #include "pipeline/picture/orient.h"
 #include "pipeline/picture/raw_picture.h"
@@ -62,6 +63,7 @@ static int choose_streams(const struct halo_live *live, struct halo_live_input *
 static int open_file(struct halo_live *live, struct halo_live_input *in, struct halo_error *err)
 {
     halo_live_loop_begin(live, in);
+    in->again = halo_path_opens_again(live->settings.input);
     int ret = halo_source_open(&in->source, &live->run, &live->damage, &live->limits, err);
     if (ret < 0)
         return ret;
@@ -130,13 +132,19 @@ static void count_damage(struct halo_live *live, const struct halo_live_input *i
         halo_live_count(live, &live->stats.capture.damaged, found);
 }
 
+static void enter_decoder(struct halo_live *live, const struct halo_live_input *in)
+{
+    halo_live_enter(&live->in_decoder, in->again && !halo_decoder_in_hardware(in->decoder),
+                    "decoder");
+}
+
 /* 1, 0, -errno as halo_decoder_receive(). */
 static int receive(struct halo_live *live, struct halo_live_input *in,
                    struct halo_raw_picture **ret, struct halo_error *err)
 {
     const int64_t begin = halo_now_ns();
     const long long places = atomic_load(&live->damage.places);
-    halo_live_enter(&live->in_decoder, "decoder");
+    enter_decoder(live, in);
     const int received = halo_decoder_receive(in->decoder, ret, err);
     halo_live_leave(&live->in_decoder);
     in->spent += halo_now_ns() - begin;
@@ -156,7 +164,7 @@ int halo_live_input_send(struct halo_live *live, struct halo_live_input *in, con
 {
     const int64_t begin = halo_now_ns();
     const long long places = atomic_load(&live->damage.places);
-    halo_live_enter(&live->in_decoder, "decoder");
+    enter_decoder(live, in);
     const int ret = halo_decoder_send(in->decoder, pkt, err);
     halo_live_leave(&live->in_decoder);
     in->spent += halo_now_ns() - begin;

@@ -107,6 +107,7 @@ struct halo_live_input {
     struct halo_adts coded;  /* what the first of those said */
     bool unlike;             /* the sound is not what outputs began with, and told */
     AVPacket *pkt;
+    bool again;                   /* it can be opened beside itself: halo_path_opens_again() */
     bool timeless;                /* its times say nothing */
     bool refused;                 /* by the GPU's decoder, and told */
     bool absolute;                /* its times are CLOCK_MONOTONIC's */
@@ -154,6 +155,12 @@ struct halo_live_clock {
     int64_t turn;     /* of a file that loops: its halo_live_input.turn */
 };
 
+/* A call that waits for nobody (live_stands.c). */
+struct halo_live_call {
+    atomic_llong since; /* a thread is in it: ns; 0: it is not */
+    atomic_bool own;    /* and holds nothing that other streams, or the next start, need */
+};
+
 /* How something keeps up (live_load.c); under `counting`. */
 struct halo_live_load {
     int64_t since, lost, passed; /* when the present window began, and the counts then; ns */
@@ -182,10 +189,10 @@ struct halo_live_encoding {
     /* Of the thread: */
     bool after_card;              /* the last picture that it sent was one */
     struct halo_encoder *encoder; /* CODED and JPEG, while open */
-    atomic_llong in_encoder;      /* ns: in a call of it since then; 0: it is not */
-    AVBSFContext *headers;        /* puts the parameters before each key frame; NULL: not needed */
-    AVFormatContext *out;         /* describes what comes out: 0 pictures, 1 sound */
-    struct SwsContext *scaler;    /* RAW of another size */
+    struct halo_live_call in_encoder;
+    AVBSFContext *headers;     /* puts the parameters before each key frame; NULL: not needed */
+    AVFormatContext *out;      /* describes what comes out: 0 pictures, 1 sound */
+    struct SwsContext *scaler; /* RAW of another size */
     AVBufferPool *raw;
     AVPacket *card[2];
     struct halo_audio *audio;         /* NULL: copied, or none */
@@ -248,7 +255,8 @@ struct halo_live {
     atomic_bool done, ready; /* ready: the ring is there */
     atomic_llong opening;    /* of the device, since: ns; 0: it is not */
     struct halo_ring_watch watch;
-    atomic_llong in_decoder; /* in a call of the decoder since then: ns; 0: it is not */
+    struct halo_live_call in_decoder;
+    bool stalls_alone;       /* what was last found to stand is the stream's own; the loop's */
     struct halo_turn turn;   /* to open something on the GPU; the source thread's */
     atomic_llong in_opening; /* of the GPU's decoder, with its turn, since then: ns; 0: it is not */
     bool was_in_decoder;     /* when that began */
@@ -263,6 +271,10 @@ struct halo_live {
     struct halo_live_clock clock;
     struct halo_queue *to_filter, *in_gate;
     struct halo_live_encoding encoder[HALO_MOST_ENCODINGS];
+
+    pthread_mutex_t telling; /* of these two; taken under other locks, never around an event */
+    int told;                /* threads that are in an event now */
+    bool abandoned;          /* no event is begun any more */
 
     pthread_mutex_t lock; /* of what follows */
     pthread_cond_t changed;
@@ -303,6 +315,18 @@ struct halo_live {
 };
 
 /* ---- live.c ---- */
+
+/* An event, by its name, for whoever listens; all of them are told by this alone, so none comes
+ * from a stream that was abandoned. Any thread. */
+#define HALO_LIVE_TELL(live, event, ...)                                                           \
+    do {                                                                                           \
+        if ((live)->events->event && halo_live_tell_begin(live)) {                                 \
+            (live)->events->event((live)->arg, __VA_ARGS__);                                       \
+            halo_live_tell_end(live);                                                              \
+        }                                                                                          \
+    } while (0)
+bool halo_live_tell_begin(struct halo_live *live); /* false: it was abandoned, and no end follows */
+void halo_live_tell_end(struct halo_live *live);
 
 /* A state; err NULL: all is well. The event comes where something is new. Any thread. */
 void halo_live_tell(struct halo_live *live, enum halo_live_state state,
@@ -501,14 +525,15 @@ void halo_live_time(struct halo_live *live, enum halo_live_stage stage, int64_t 
 void halo_live_count_left(struct halo_live *live, const struct halo_lineup *lineup);
 
 /* ---- live_stands.c ---- */
-/* Around a call that waits for nobody. fault: the kind of kernels/fault.h that never returns. */
-void halo_live_enter(atomic_llong *call, const char *fault);
-void halo_live_leave(atomic_llong *call);
+/* Around a call that waits for nobody. own: as in the struct; fault: the kind of kernels/fault.h
+ * that never returns. */
+void halo_live_enter(struct halo_live_call *call, bool own, const char *fault);
+void halo_live_leave(struct halo_live_call *call);
 /* Waits for its turn to open something on the GPU; false: it was stopped, and end does not follow.
  * As halo_opening, whose arg is the live stream. Source thread. */
 bool halo_live_opening_begin(void *arg);
 void halo_live_opening_end(void *arg);
-/* err says who. The loop's. */
+/* err says who; `stalls_alone` is set. The loop's. */
 bool halo_live_stands(struct halo_live *live, struct halo_error *err);
 
 /* ---- live_load.c ---- */

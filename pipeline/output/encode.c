@@ -235,6 +235,11 @@ bool halo_encoder_converts(const struct halo_encoder *e)
     return e->convert;
 }
 
+bool halo_encoder_in_hardware(const struct halo_encoder *e)
+{
+    return halo_av_is_hardware(e->codec->codec);
+}
+
 const char *halo_encoder_instead(const struct halo_encoder *e)
 {
     return e->instead;

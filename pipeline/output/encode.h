@@ -49,6 +49,9 @@ int halo_encoder_describe(const struct halo_encoder *e, AVStream *out);
 /* Pictures are converted to another pixel format for it, on the host. */
 bool halo_encoder_converts(const struct halo_encoder *e);
 
+/* A device encodes. */
+bool halo_encoder_in_hardware(const struct halo_encoder *e);
+
 /* That this one encodes in the place of the GPU's, and why, in words; "" where it does not. */
 const char *halo_encoder_instead(const struct halo_encoder *e);
 void halo_encoder_set_instead(struct halo_encoder *e, const char *words);

@@ -9,7 +9,7 @@
  *
  * Keys before the first output= are the stream's (capture.KEY: of its camera), those after one are
  * that output's. Commands: set ID CHAIN[|CHAIN], control ID NAME VALUE, watch N on|off, key N,
- * snapshot ID FORMAT, stats, stop; the end of the input is stop. */
+ * snapshot ID FORMAT, stats, stop, abandon; the end of the input is stop. */
 #include <errno.h>
 #include <inttypes.h>
 #include <libavutil/md5.h>
@@ -32,6 +32,7 @@
 
 static const char *folder;
 static long slow_encoding = -1, slow_ms, fail_at;
+static bool abandoned;
 static pthread_mutex_t line = PTHREAD_MUTEX_INITIALIZER;
 
 int __real_halo_encoder_send(struct halo_encoder *e, const struct halo_output_picture *picture,
@@ -310,6 +311,16 @@ static void parse(struct halo_stream_settings *s, int argc, char **argv)
     }
 }
 
+/* After the line no event may come. */
+static void abandon(struct halo_live *live)
+{
+    const struct timespec soon = {0, 1000000};
+    while (!halo_live_abandon(live))
+        nanosleep(&soon, NULL);
+    abandoned = true;
+    printf("abandoned now=%" PRId64 "\n", halo_now_ns() / 1000);
+}
+
 /* False: stop. */
 static bool command(struct halo_live *live, char *words)
 {
@@ -331,6 +342,8 @@ static bool command(struct halo_live *live, char *words)
         const int id = atoi(strtok_r(NULL, " \n", &rest));
         halo_live_snapshot(live, (uint64_t)id, strtok_r(NULL, " \n", &rest), &err);
     }
+    if (!strcmp(word, "abandon"))
+        abandon(live);
     if (!strcmp(word, "control")) {
         const int id = atoi(strtok_r(NULL, " \n", &rest));
         const char *name = strtok_r(NULL, " \n", &rest);
@@ -360,7 +373,9 @@ static void drive(struct halo_live *live)
     char words[2000];
     size_t held = 0;
     while (!halo_live_done(live)) {
-        if (halo_live_is_stuck(live, &err)) {
+        if (abandoned) {
+            halo_live_abandon(live);
+        } else if (halo_live_is_stuck(live, &err)) {
             printf("stuck %s\n", err.text);
             _exit(HALO_EXIT_TRY_AGAIN);
         }

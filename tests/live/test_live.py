@@ -1092,5 +1092,41 @@ class Faults(LiveTest):
         self.assertTrue(known.keys() >= {p['md5'] for p in live.packets()})
 
 
+class Abandoned(LiveTest):
+    """A call that does not come back for a while, and by then nobody listens any more."""
+
+    @classmethod
+    def setUpClass(cls):
+        halotest.need_faults()
+
+    def abandon_in(self, call):
+        """What is asked for is not answered yet when it is abandoned."""
+        stuck, log = self.path('stuck'), self.path('faults')
+        live = self.live('input=' + halotest.plain_clip('.mkv', seconds=2), 'loop=1', 'realtime=1',
+                         'filters=gblur=sigma=3', 'output=file', 'codec=mpeg4',
+                         environment={'HALOD_FAULT': f'{call}:{stuck}', 'HALOD_FAULT_LOG': log})
+        live.wait_packets(10)
+        with open(stuck, 'w'):
+            pass
+        self.assertTrue(halotest.wait_until(lambda: os.path.getsize(log)), live.told())
+        live.tell('set 1 avgblur=sizeX=5')
+        live.tell('snapshot 2 png' if call == 'decoder' else 'set 2 gblur=sigma=7')
+        live.tell('abandon')
+        live.wait('abandoned')
+        os.unlink(stuck)
+        live.wait('destroyed')
+        live.end()
+        kinds = [kind for kind, _, _ in live.lines]
+        after = kinds[kinds.index('abandoned') + 1:]
+        self.assertEqual([kind for kind in after if kind not in ('stats', 'destroyed')], [],
+                         live.told())
+
+    def test_in_its_decoder(self):
+        self.abandon_in('decoder')
+
+    def test_in_its_encoder(self):
+        self.abandon_in('encoder')
+
+
 if __name__ == '__main__':
     halotest.main()

@@ -27,6 +27,47 @@ static void test_url(void **state)
     assert_string_equal(halo_path_of("./file:x"), "./file:x");
 }
 
+static void touch(const char *name)
+{
+    const int fd = open(name, O_CREAT | O_WRONLY, 0600);
+    assert_true(fd >= 0);
+    close(fd);
+}
+
+/* A second reader gets the same of a file and of a server, not of what has one reader. */
+static void test_opens_again(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/halo-test-again-XXXXXX", file[60], fifo[60], url[80];
+    static const char *const once[] = {"udp://@:5000",
+                                       "rtp://0.0.0.0:5004",
+                                       "srt://:9000?mode=listener",
+                                       "tcp://h:1",
+                                       "unix:/tmp/s",
+                                       "pipe:0",
+                                       "-",
+                                       "/nowhere/at/all",
+                                       "/dev/video0",
+                                       "rtmp://h/a?listen=1",
+                                       "http://h:1/?listen"};
+    static const char *const again[] = {"http://h/x", "https://h/x", "rtsp://h/x", "rtmp://h/a/b"};
+    assert_non_null(mkdtemp(folder));
+    snprintf(file, sizeof file, "%s/file", folder);
+    snprintf(fifo, sizeof fifo, "%s/fifo", folder);
+    snprintf(url, sizeof url, "file:%s", file);
+    touch(file);
+    assert_int_equal(mkfifo(fifo, 0600), 0);
+    assert_true(halo_path_opens_again(file) && halo_path_opens_again(url));
+    assert_false(halo_path_opens_again(fifo) || halo_path_opens_again(folder));
+    for (size_t i = 0; i < sizeof once / sizeof *once; i++)
+        assert_false(halo_path_opens_again(once[i]));
+    for (size_t i = 0; i < sizeof again / sizeof *again; i++)
+        assert_true(halo_path_opens_again(again[i]));
+    unlink(file);
+    unlink(fifo);
+    rmdir(folder);
+}
+
 static void expect_partial(const char *path, int number, const char *wanted)
 {
     char *got = halo_path_partial(path, number);
@@ -51,13 +92,6 @@ static void test_partial(void **state)
     memcpy(name + 3 + 255 - 13, "\xc3\xa4", 2); /* not one half of it */
     memcpy(wanted + 3 + 255 - 13, ".partial.mp4", 13);
     expect_partial(name, 1, wanted);
-}
-
-static void touch(const char *name)
-{
-    const int fd = open(name, O_CREAT | O_WRONLY, 0600);
-    assert_true(fd >= 0);
-    close(fd);
 }
 
 static void expect_follow(const char *path, const char *wanted)
@@ -155,9 +189,9 @@ static int leave_folder(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_url),    cmocka_unit_test(test_partial),
-        cmocka_unit_test(test_stream), cmocka_unit_test(test_descriptor),
-        cmocka_unit_test(test_links),
+        cmocka_unit_test(test_url),        cmocka_unit_test(test_opens_again),
+        cmocka_unit_test(test_partial),    cmocka_unit_test(test_stream),
+        cmocka_unit_test(test_descriptor), cmocka_unit_test(test_links),
     };
     return cmocka_run_group_tests(tests, enter_folder, leave_folder);
 }
