@@ -23,6 +23,7 @@ enum {
     LOOK_MS = 50,     /* whether a stream that was stopped has ended */
     STATS_EVERY = 10, /* looks: half a second */
     QUIT_MS = 7000,   /* then it ends with what there is */
+    LEFT_MOST = 2,    /* streams that may be stuck: where more are the reason is not theirs */
 };
 
 static void on_wake(uv_async_t *wake)
@@ -214,14 +215,32 @@ static void on_closed(void *arg, const char *why)
 
 /* ---- the process ---- */
 
-static void end_if_stuck(struct engine *engine)
+/* It holds up nobody else, and there are others for which this process should go on. */
+static bool may_abandon(const struct engine *engine, const struct engine_stream *stream)
+{
+    int stuck = 0, others = 0;
+    for (const struct engine_stream *s = engine->left; s; s = s->next)
+        stuck++;
+    for (const struct engine_stream *s = engine->streams; s; s = s->next) {
+        stuck += s->abandoned;
+        others += s != stream && !s->abandoned;
+    }
+    return halo_live_stalls_alone(stream->live) && others && stuck < LEFT_MOST;
+}
+
+/* One that stalls ends; the process does where that is not enough. */
+static void end_what_is_stuck(struct engine *engine)
 {
     for (struct engine_stream *s = engine->streams; s; s = s->next) {
         struct halo_error err = {0};
-        const bool away = s->phase == ENGINE_MAKING || s->phase == ENGINE_FINISHING;
-        if (away || !s->live || !halo_live_is_stuck(s->live, &err))
+        const bool runs = s->phase == ENGINE_RUNNING || s->phase == ENGINE_STOPPING;
+        if (!runs || !s->live || !halo_live_is_stuck(s->live, &err))
             continue;
         halo_log(HALO_LOG_ERROR, "stream %s: %s", s->name, err.text);
+        if (may_abandon(engine, s)) {
+            engine_stream_abandon(s, &err);
+            continue;
+        }
         engine_tell_stands(s, &err);
         engine_send_notes(engine);
         _exit(err.device ? HALO_EXIT_TRY_AGAIN : HALO_EXIT_FAILED);
@@ -247,6 +266,10 @@ static void on_tick(uv_timer_t *timer)
         next = s->next;
         engine_stream_tick(s);
     }
+    if (engine->quitting && !engine->streams && engine->left) {
+        engine_send_notes(engine);
+        _exit(HALO_EXIT_OK); /* a thread that is stuck would see what is freed here */
+    }
     if (engine->quitting && !engine->streams && !engine->look && !engine->survey) {
         close_all(engine);
         return;
@@ -256,7 +279,8 @@ static void on_tick(uv_timer_t *timer)
     if (looks++ % STATS_EVERY != 0)
         return;
     halo_log_flush();
-    end_if_stuck(engine);
+    end_what_is_stuck(engine);
+    engine_stream_free_left(engine);
     if (!engine->link)
         return;
     for (struct engine_stream *s = engine->streams; s; s = s->next)

@@ -130,13 +130,27 @@ void engine_tell_state(struct engine_stream *stream, enum halo_live_state state,
     engine_note(stream->engine, message, NULL, 0, device);
 }
 
-void engine_tell_stands(struct engine_stream *stream, const struct halo_error *err)
+/* Its live stream cannot say it. */
+static json_t *tell_failed(const struct engine_stream *stream, const struct halo_error *err)
 {
     json_t *message = engine_tell("state", stream->name);
     json_object_set_new(message, "state", json_string(halo_live_state_names[HALO_LIVE_FAILED]));
     json_object_set_new(message, "why", json_string(words_of(err)));
     json_object_set_new(message, "device", json_boolean(err->device));
+    return message;
+}
+
+void engine_tell_stands(struct engine_stream *stream, const struct halo_error *err)
+{
+    json_t *message = tell_failed(stream, err);
     json_object_set_new(message, "stands", json_boolean(!err->device));
+    engine_note(stream->engine, message, NULL, 0, false);
+}
+
+void engine_tell_stalled(struct engine_stream *stream, const struct halo_error *err)
+{
+    json_t *message = tell_failed(stream, err);
+    json_object_set_new(message, "stalled", json_true());
     engine_note(stream->engine, message, NULL, 0, false);
 }
 

@@ -40,6 +40,7 @@ struct engine {
     uv_async_t wake;
     uv_timer_t tick;
     struct engine_stream *streams;
+    struct engine_stream *left; /* were abandoned, and a thread of theirs has not come back */
     bool quitting, closed;
     uint64_t quit_deadline;
     pthread_mutex_t lock; /* of the notes */
@@ -59,6 +60,7 @@ enum engine_phase {
     ENGINE_RUNNING,
     ENGINE_STOPPING,  /* the live stream ends */
     ENGINE_FINISHING, /* on a thread of libuv's */
+    ENGINE_ABANDONED, /* a thread of it is stuck: soon it tells no event any more */
 };
 
 struct engine_ring {
@@ -78,6 +80,7 @@ struct engine_stream {
     int encodings;
     int gpu; /* as its live stream last told; -1: none */
     enum engine_phase phase;
+    bool abandoned;                            /* for a thread that is stuck; soon in `left` */
     bool stop;                                 /* asked for while it was being made */
     bool record, watched[HALO_MOST_ENCODINGS]; /* the same */
     json_t *late_set;                          /* the same; or NULL */
@@ -99,6 +102,11 @@ struct engine_stream {
 void engine_stream_start(struct engine *engine, const char *name, const char *settings,
                          const char *camera);
 void engine_stream_stop(struct engine_stream *stream);
+/* Where that may be done (halo_live_stalls_alone): the supervisor is told, its outputs are
+ * finished, and it is gone. What it has is kept in `left` until what is stuck in it comes back. */
+void engine_stream_abandon(struct engine_stream *stream, const struct halo_error *why);
+/* Those that were abandoned are looked at: frees what has come back. */
+void engine_stream_free_left(struct engine *engine);
 void engine_stream_tick(struct engine_stream *stream); /* may free it */
 void engine_stream_tell_stats(struct engine_stream *stream);
 void engine_stream_record(struct engine_stream *stream, bool on);
@@ -129,6 +137,8 @@ void engine_tell_state(struct engine_stream *stream, enum halo_live_state state,
                        const struct halo_error *err);
 /* A stage of it stands, or the device does: the process ends. */
 void engine_tell_stands(struct engine_stream *stream, const struct halo_error *err);
+/* A stage of it stands, and it alone ends. */
+void engine_tell_stalled(struct engine_stream *stream, const struct halo_error *err);
 /* Loop thread. Does not come back where one of them is that the GPU failed: the process ends with
  * status 75, and nothing is freed, for no handler of a driver is waited for. */
 void engine_send_notes(struct engine *engine);

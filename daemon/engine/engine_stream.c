@@ -230,30 +230,51 @@ void engine_stream_stop(struct engine_stream *stream)
     engine_stream_tick(stream);
 }
 
+/* Nothing comes from its live stream any more. */
+static void finish_outputs(uv_work_t *work)
+{
+    struct engine_stream *stream = work->data;
+    for (int i = 0; i < stream->settings.outputs; i++) {
+        halo_output_destroy(stream->output[i]);
+        stream->output[i] = NULL;
+    }
+}
+
 static void finish(uv_work_t *work)
 {
     struct engine_stream *stream = work->data;
     halo_log_set_stream(stream->name);
-    halo_live_destroy(stream->live); /* from here on nothing comes from it */
-    for (int i = 0; i < stream->settings.outputs; i++)
-        halo_output_destroy(stream->output[i]);
+    halo_live_destroy(stream->live);
+    finish_outputs(work);
     halo_log_set_stream(NULL);
 }
 
-static void finished(uv_work_t *work, int status)
+static void unlink_from(struct engine_stream **at, const struct engine_stream *stream)
 {
-    struct engine_stream *stream = work->data;
-    struct engine *engine = stream->engine;
-    (void)status;
-    struct engine_stream **at = &engine->streams;
     while (*at != stream)
         at = &(*at)->next;
     *at = stream->next;
-    engine_send_notes(engine); /* its last words come before gone */
+}
+
+static void end_rings(struct engine_stream *stream)
+{
+    for (int i = 0; i < stream->encodings; i++) {
+        halo_packet_writer_destroy(stream->ring[i].writer);
+        stream->ring[i].writer = NULL;
+    }
+}
+
+static void tell_gone(const struct engine_stream *stream)
+{
+    struct engine *engine = stream->engine;
+    engine_send_notes(engine); /* its last words come before */
     if (engine->link)
         halo_link_send(engine->link, engine_tell("gone", stream->name), NULL, 0);
-    for (int i = 0; i < stream->encodings; i++)
-        halo_packet_writer_destroy(stream->ring[i].writer);
+}
+
+static void free_stream(struct engine_stream *stream)
+{
+    end_rings(stream);
     for (int i = 0; i < stream->settings.outputs; i++)
         free(stream->refused[i]);
     json_decref(stream->late_set);
@@ -263,10 +284,33 @@ static void finished(uv_work_t *work, int status)
     free(stream);
 }
 
+static void finished(uv_work_t *work, int status)
+{
+    struct engine_stream *stream = work->data;
+    (void)status;
+    unlink_from(&stream->engine->streams, stream);
+    tell_gone(stream);
+    free_stream(stream);
+}
+
 static void finish_later(struct engine_stream *stream)
 {
     stream->phase = ENGINE_FINISHING;
     uv_queue_work(&stream->engine->loop, &stream->work, finish, finished);
+}
+
+/* Its place is free for a stream of that name. */
+static void leave(uv_work_t *work, int status)
+{
+    struct engine_stream *stream = work->data;
+    struct engine *engine = stream->engine;
+    (void)status;
+    unlink_from(&engine->streams, stream);
+    end_rings(stream);
+    stream->next = engine->left;
+    engine->left = stream;
+    if (stream->stop)
+        tell_gone(stream); /* else the supervisor has yet to ask */
 }
 
 void engine_stream_tick(struct engine_stream *stream)
@@ -275,4 +319,37 @@ void engine_stream_tick(struct engine_stream *stream)
     if (stream->phase == ENGINE_STOPPING && stream->stop &&
         (!stream->live || halo_live_done(stream->live)))
         finish_later(stream);
+    if (stream->phase == ENGINE_ABANDONED && halo_live_abandon(stream->live)) {
+        stream->phase = ENGINE_FINISHING;
+        uv_queue_work(&stream->engine->loop, &stream->work, finish_outputs, leave);
+    }
+}
+
+/* ---- streams that are stuck ---- */
+
+void engine_stream_abandon(struct engine_stream *stream, const struct halo_error *why)
+{
+    stream->phase = ENGINE_ABANDONED;
+    stream->abandoned = true;
+    engine_tell_stalled(stream, why);
+    engine_stream_tick(stream);
+}
+
+static void freed(uv_work_t *work, int status)
+{
+    (void)status;
+    free_stream(work->data);
+}
+
+void engine_stream_free_left(struct engine *engine)
+{
+    for (struct engine_stream *s = engine->left, *next; s; s = next) {
+        next = s->next;
+        halo_live_abandon(s->live);
+        if (!halo_live_done(s->live))
+            continue;
+        unlink_from(&engine->left, s);
+        halo_log(HALO_LOG_INFO, "stream %s: what was stuck has come back, and is freed", s->name);
+        uv_queue_work(&engine->loop, &s->work, finish, freed);
+    }
 }

@@ -82,6 +82,8 @@ static bool take_state(struct sv_process *process, struct sv_stream *stream, con
         sv_stream_ended(stream);
         break;
     case HALO_LIVE_FAILED:
+        if (json_is_true(json_object_get(message, "stalled")))
+            sv_suspect_stalled(stream);
         if (full && stream->settings.restart != HALO_RESTART_NEVER)
             sv_lack_wait(stream, why);
         else

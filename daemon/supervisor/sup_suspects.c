@@ -53,6 +53,19 @@ static void say(const struct sv_engine *engine, enum halo_verdict verdict)
                  engine->name);
 }
 
+void sv_suspect_stalled(struct sv_stream *stream)
+{
+    int count;
+    struct halo_suspect **all = collect(stream->sv, &count);
+    if (all && !sv_stream_has_own_engine(stream) &&
+        halo_suspects_stalled(all, count, &stream->suspect) == HALO_VERDICT_FOUND) {
+        halo_log(HALO_LOG_WARNING, "stream %s: it stalled: is kept apart from the others",
+                 stream->name);
+        sv_event(stream->sv, "alone", stream->name, NULL, "it stalled");
+    }
+    free(all);
+}
+
 void sv_suspect_engine_died(struct sv_engine *engine, const struct sv_stream *first,
                             const char *asker)
 {

@@ -111,6 +111,13 @@ static int find_for_blamed(const struct death *d)
     return ret;
 }
 
+/* For one that leaves an engine that goes on; likewise. */
+static int find_for_stalled(const struct death *d)
+{
+    const bool full = count_used(d, CELL, true) >= MOST_CELLS;
+    return find(d, full ? CELL : FREE);
+}
+
 /* ---- what a death says ---- */
 
 /* On an extra engine it stays, and the others leave that. */
@@ -205,4 +212,17 @@ enum halo_verdict halo_suspects_died(struct halo_suspect *const *all, int count,
         return blame(&d, one);
     forget(&d); /* nobody else is there who would suffer */
     return HALO_VERDICT_NONE;
+}
+
+enum halo_verdict halo_suspects_stalled(struct halo_suspect *const *all, int count,
+                                        struct halo_suspect *one)
+{
+    const struct death d = {all, count, one->device, one->extra};
+    const int place = find_for_stalled(&d);
+    if (place == NO_ENGINE)
+        return HALO_VERDICT_NONE;
+    one->blamed = true;
+    one->suspected = false;
+    one->extra = place;
+    return HALO_VERDICT_FOUND;
 }

@@ -44,4 +44,9 @@ enum halo_verdict {
 enum halo_verdict halo_suspects_died(struct halo_suspect *const *all, int count, int device,
                                      int extra, struct halo_suspect *asker, uint64_t now);
 
+/* One of them has stalled: its engine goes on with the others, and it has left that. FOUND: its
+ * place is an extra engine now; NONE: there is none for it, and it stays where it was. */
+enum halo_verdict halo_suspects_stalled(struct halo_suspect *const *all, int count,
+                                        struct halo_suspect *one);
+
 #endif

@@ -192,6 +192,20 @@ class Reader(threading.Thread):
             self.socket.close()
 
 
+class Keeper(Reader):
+    """A client that keeps what came."""
+
+    def __init__(self, path):
+        self.data, self.begun = b'', time.monotonic()
+        super().__init__(path)
+
+    def run(self):
+        while data := self.socket.recv(1 << 16):
+            self.times.append(time.monotonic())
+            self.size += len(data)
+            self.data += data
+
+
 class Watcher(threading.Thread):
     """ffmpeg on an output socket: notes when which pictures came. A picture is its 12x8 thumbnail;
     cards are of one colour above and below their words, test patterns are not."""

@@ -153,6 +153,17 @@ class Engine:
                   device=False, stands=True)
         os._exit(1)
 
+    def stalls(self):
+        """From now on, the stream `one` and no other, as soon as it runs."""
+        runs = self.running
+
+        def running():
+            runs()
+            if self.stream == 'one':
+                self.tell(tell='state', stream='one', state='failed', why='a stage stands',
+                          device=False, stalled=True)
+        self.running = running
+
     def last_words(self):
         """So many that who reads them sees the end of the process before the last one."""
         parent = os.getppid()

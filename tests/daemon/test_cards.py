@@ -7,26 +7,11 @@ import subprocess
 import threading
 import time
 
-from daemontest import (FFMPEG, PATIENCE, DaemonTest, Reader, Watcher, free_port, main, wait_until)
+from daemontest import (FFMPEG, PATIENCE, DaemonTest, Keeper, Watcher, free_port, main, wait_until)
 from halotest import FFPROBE, need_faults, raw_frames, silent_clip
-
 
 SOON = ['-analyzeduration', '500k']  # no search for further streams
 SOURCE = 160, 120  # of silent_clip()
-
-
-class Keeper(Reader):
-    """A client that keeps what came."""
-
-    def __init__(self, path):
-        self.data, self.begun = b'', time.monotonic()
-        super().__init__(path)
-
-    def run(self):
-        while data := self.socket.recv(1 << 16):
-            self.times.append(time.monotonic())
-            self.size += len(data)
-            self.data += data
 
 
 class Source:

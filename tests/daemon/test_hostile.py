@@ -317,6 +317,26 @@ class Hostile(DaemonTest):
             os.unlink(self.path('starts'))
             self.assertIn('asked to finish: halod is stopping', daemon.told())
 
+    def test_a_stream_that_stalls(self):
+        """It leaves engines that go on, again and again: nobody else is disturbed, and few engines
+        are started for it."""
+        names = ['one', 'two', 'three']
+        daemon = self.hostile('hello,stalls,serve_without_sets', {
+            name: self.stream(name, outputs=[{'null': True}]) for name in names})
+        counts = set()
+
+        def look():
+            counts.add(len(daemon.pids()))
+            return daemon.status('one')['restarts'] > 3
+        self.assertTrue(wait_until(look), daemon.told())
+        self.assertEqual(daemon.engines()['cpu']['pid'], self.starts()[0], daemon.told())
+        self.assertIn('stream one: restarting: a stage stands', daemon.told())
+        self.assertIn('stream one: it stalled: is kept apart from the others', daemon.told())
+        self.assertEqual(sorted(daemon.engines()['cpu']['streams']), ['three', 'two'])
+        self.assertEqual([daemon.status(name)['restarts'] for name in names[1:]], [0, 0])
+        self.assertEqual({engine['restarts'] for engine in daemon.engines().values()}, {0})
+        self.assertLess(max(counts), 4)
+
     def test_a_gpu_that_fails(self):
         """After three ends with status 75 in a row: on the CPU, which is said."""
         for end in ('device', 'status_75', 'last_words'):

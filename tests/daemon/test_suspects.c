@@ -217,6 +217,49 @@ static void test_an_asker(void **state)
     assert_int_equal(blamed(), 1);
 }
 
+/* Streams that stall leave an engine that goes on: nobody else is moved, and each gets a place of
+ * its own as long as there is one. */
+static void test_stalls(void **state)
+{
+    (void)state;
+    add(0, 8);
+    add(1, 8);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(halo_suspects_stalled(all, count, &stream[i]), HALO_VERDICT_FOUND);
+        assert_true(stream[i].blamed && stream[i].extra);
+        assert_int_equal(beside(i), 0);
+        check_places();
+    }
+    assert_int_equal(halo_suspects_stalled(all, count, &stream[3]), HALO_VERDICT_FOUND);
+    assert_int_equal(beside(3), 1); /* with another one of these */
+    assert_int_equal(halo_suspects_stalled(all, count, &stream[8]), HALO_VERDICT_NONE);
+    assert_false(stream[8].extra || stream[8].blamed); /* none of its device is left */
+    assert_int_equal(halo_suspects_stalled(all, count, &stream[3]), HALO_VERDICT_FOUND);
+    assert_int_equal(beside(3), 1); /* elsewhere again */
+    check_places();
+    assert_int_equal(blamed(), 4);
+    for (int i = 0; i < count; i++)
+        assert_true(stream[i].blamed || !stream[i].extra);
+}
+
+/* One that was suspected is the one that stalled: the search goes on without it. */
+static void test_a_stall_of_a_suspect(void **state)
+{
+    (void)state;
+    add(0, 8);
+    die(0, 0, NULL);
+    assert_int_equal(die(0, 0, NULL), HALO_VERDICT_HALVED);
+    int one = 0;
+    while (!stream[one].extra)
+        one++;
+    const int before = stream[one].extra;
+    assert_int_equal(halo_suspects_stalled(all, count, &stream[one]), HALO_VERDICT_FOUND);
+    assert_true(stream[one].extra && stream[one].extra != before && !stream[one].suspected);
+    assert_int_equal(beside(one), 0);
+    check_places();
+    assert_in_range(find(one == count - 1 ? one - 1 : one + 1), 1, 5);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -229,6 +272,8 @@ int main(void)
         cmocka_unit_test_setup(test_chance, begin),
         cmocka_unit_test_setup(test_long_ago, begin),
         cmocka_unit_test_setup(test_an_asker, begin),
+        cmocka_unit_test_setup(test_stalls, begin),
+        cmocka_unit_test_setup(test_a_stall_of_a_suspect, begin),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
