@@ -7,20 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-extern const struct halo_filter_kind halo_filter_avgblur, halo_filter_boxblur,
-    halo_filter_convolution, halo_filter_discblur, halo_filter_gblur, halo_filter_laplacian,
-    halo_filter_null, halo_filter_pixelize, halo_filter_prewitt, halo_filter_scharr,
-    halo_filter_sobel, halo_filter_solid, halo_filter_unsharp;
+#define FILTER(name, file) extern const struct halo_filter_kind halo_filter_##name;
+#include "pipeline/filter/filters.def"
+#undef FILTER
 
+#define FILTER(name, file) &halo_filter_##name,
 const struct halo_filter_kind *const halo_filter_kinds[] = {
-    &halo_filter_avgblur,     &halo_filter_boxblur,
-    &halo_filter_convolution, &halo_filter_discblur,
-    &halo_filter_gblur,       &halo_filter_laplacian,
-    &halo_filter_null,        &halo_filter_pixelize,
-    &halo_filter_prewitt,     &halo_filter_scharr,
-    &halo_filter_sobel,       &halo_filter_solid,
-    &halo_filter_unsharp,     NULL,
+#include "pipeline/filter/filters.def"
+    NULL,
 };
+#undef FILTER
 
 static const char *const border_names[] = {
     [HALO_BORDER_CONSTANT] = "constant", [HALO_BORDER_REPLICATE] = "replicate",

@@ -2,8 +2,8 @@
  * Filters: what -vf names, and the chain that it is parsed into.
  *
  * A filter kind is one file filter_NAME.c with its ops struct at the end, and one row in
- * halo_filter_kinds[] (filter.c). It turns settings into one integer convolution per plane; running
- * it is the backend's work. A chain is immutable once parsed and may be read by any thread. */
+ * filters.def. It turns settings into one integer convolution per plane; running it is the
+ * backend's work. A chain is immutable once parsed and may be read by any thread. */
 #ifndef HALO_FILTER_H
 #define HALO_FILTER_H
 
