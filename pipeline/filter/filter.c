@@ -257,6 +257,7 @@ int halo_filter_print(const char *name, FILE *to, struct halo_error *err)
     }
     if (kind->notes)
         fprintf(to, "\n%s", kind->notes);
-    fprintf(to, "\nexample: -vf %s\n", kind->example);
+    const char *quote = strpbrk(kind->example, " '") ? "\"" : ""; /* for a shell */
+    fprintf(to, "\nexample: -vf %s%s%s\n", quote, kind->example, quote);
     return 0;
 }

@@ -68,11 +68,22 @@ struct halo_plane_plan {
     int passes;
 };
 
+/* What a filter does to the detail of a frame, or a chain of them together (remains.h). */
+enum halo_effect {
+    HALO_EFFECT_IDENTITY, /* nothing: samples are copied */
+    HALO_EFFECT_UNDOABLE, /* samples change, the detail stays: moved, negated, weakly blurred ... */
+    HALO_EFFECT_SHARPENS, /* it grows */
+    HALO_EFFECT_HIDES,    /* too little is left of it to be had back */
+};
+
 struct halo_filter_kind {
     const char *name;
     const char *about;   /* one line */
-    const char *example; /* a chain of one filter */
-    const char *notes;   /* more for `halod filter NAME`, lines ending in \n; or NULL */
+    const char *example; /* a chain of one filter; tests try every kind by it */
+    /* Of the example, on luma, where it applies. IDENTITY is for kinds that never do anything: a
+     * chain of those alone asks openly for frames as they are. */
+    enum halo_effect effect;
+    const char *notes; /* more for `halod filter NAME`, lines ending in \n; or NULL */
     const struct halo_option *options; /* its own; the common ones are added by filter.c */
     /* Which options values without names stand for, as FFmpeg has it: NULL-terminated. */
     const char *const *positional;

@@ -35,6 +35,7 @@ const struct halo_filter_kind halo_filter_avgblur = {
     .name = "avgblur",
     .about = "mean of a rectangle around each pixel",
     .example = "avgblur=sizeX=9",
+    .effect = HALO_EFFECT_HIDES,
     .notes = "Chroma planes that are smaller than luma get a radius that is smaller in proportion\n"
              "(FFmpeg uses the same radius on every plane).\n",
     .options = options,

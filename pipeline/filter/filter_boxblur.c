@@ -57,6 +57,7 @@ const struct halo_filter_kind halo_filter_boxblur = {
     .name = "boxblur",
     .about = "mean of a square, applied several times",
     .example = "boxblur=lr=8:lp=2",
+    .effect = HALO_EFFECT_HIDES,
     .notes = "Radii are numbers: FFmpeg's expressions such as min(w,h)/10 are not computed.\n",
     .options = options,
     .positional = positional,

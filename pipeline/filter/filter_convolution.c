@@ -177,7 +177,8 @@ static int plan(const void *settings, const struct halo_plane_info *plane,
 const struct halo_filter_kind halo_filter_convolution = {
     .name = "convolution",
     .about = "any odd mask up to 63x63, or one row or column of 127, for each plane",
-    .example = "\"convolution=0m='1 2 1 2 4 2 1 2 1':0rdiv=1/16\"",
+    .example = "convolution=0m='1 2 1 2 4 2 1 2 1':0rdiv=1/16",
+    .effect = HALO_EFFECT_HIDES,
     .notes =
         "Mask 0m goes with plane 0, 1m with plane 1 and so on. A plane without a mask passes\n"
         "unchanged: give 1m and 2m too where chroma is to be filtered. Masks are in samples of\n"

@@ -89,6 +89,7 @@ const struct halo_filter_kind halo_filter_discblur = {
     .name = "discblur",
     .about = "mean of a disc: a lens out of focus",
     .example = "discblur=radius=7.5",
+    .effect = HALO_EFFECT_HIDES,
     .notes =
         "Smaller chroma planes get a disc that is smaller in proportion. A disc of radius 0.5\n"
         "lies in one pixel and changes nothing.\n",

@@ -56,6 +56,7 @@ const struct halo_filter_kind halo_filter_gblur = {
     .name = "gblur",
     .about = "Gaussian blur",
     .example = "gblur=sigma=12",
+    .effect = HALO_EFFECT_HIDES,
     .notes =
         "Chroma planes that are smaller than luma get a sigma that is smaller in proportion.\n",
     .options = options,

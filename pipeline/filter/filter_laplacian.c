@@ -47,6 +47,7 @@ const struct halo_filter_kind halo_filter_laplacian = {
     .name = "laplacian",
     .about = "edges by the second derivative: scale * value + delta",
     .example = "laplacian=planes=1:delta=128",
+    .effect = HALO_EFFECT_UNDOABLE,
     .notes =
         "What is flat becomes delta, on chroma planes too: with delta 0 those turn green. Take\n"
         "planes=1 to keep the colours. Negative values end at 0: delta=128 shows them.\n",

@@ -15,6 +15,7 @@ const struct halo_filter_kind halo_filter_null = {
     .name = "null",
     .about = "pass pictures unchanged",
     .example = "null",
+    .effect = HALO_EFFECT_IDENTITY,
     .options = (const struct halo_option[]){{NULL}},
     .positional = (const char *const[]){NULL},
     .plan = plan,

@@ -52,6 +52,7 @@ const struct halo_filter_kind halo_filter_pixelize = {
     .name = "pixelize",
     .about = "blocks of one colour",
     .example = "pixelize=w=16:h=16",
+    .effect = HALO_EFFECT_HIDES,
     .notes =
         "Blocks are cut from the upper left corner; border has no effect. On chroma planes that\n"
         "are smaller than luma they shrink with it, rounded down, to 1 at least: even sizes keep\n"

@@ -88,7 +88,7 @@ int halo_filter_check_region(const struct halo_filter *filter, const char **ret_
                              struct halo_error *err)
 {
     const struct halo_filter_common *common = &filter->common;
-    if (filter->shapes && !strcmp(filter->kind->name, "null")) {
+    if (filter->shapes && filter->kind->effect == HALO_EFFECT_IDENTITY) {
         *ret_name = "region";
         return halo_fail(err, -EINVAL, "there is nothing to do in a region");
     }

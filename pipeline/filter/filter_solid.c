@@ -88,6 +88,7 @@ const struct halo_filter_kind halo_filter_solid = {
     .name = "solid",
     .about = "one colour",
     .example = "solid=color=gray:region=rect 0 0 25% 100%",
+    .effect = HALO_EFFECT_HIDES,
     .notes =
         "The colour is what a player shows that knows the video's matrix and range; where the\n"
         "video does not tell them, BT.601 and limited range.\n",

@@ -37,15 +37,16 @@ static int refuse_weak(const struct halo_planned_chain *planned, int f, int p, d
                        const struct halo_remains *remains, struct halo_error *err)
 {
     const double detail = halo_remains_detail(remains);
+    const enum halo_effect effect = halo_remains_effect(remains, most);
     char where[80] = "", what[120];
     if (f >= 0)
         snprintf(where, sizeof where, "in the region of filter %d, %s, ", f + 1,
                  planned->chain->filter[f].kind->name);
-    if (!remains->changed)
+    if (effect == HALO_EFFECT_IDENTITY)
         snprintf(what, sizeof what, "passes as it is");
     else if (remains->edges)
         snprintf(what, sizeof what, "keeps its outlines");
-    else if (detail > 2 - as_it_was)
+    else if (effect == HALO_EFFECT_SHARPENS)
         snprintf(what, sizeof what, "is sharpened, not hidden");
     else if (detail > as_it_was)
         snprintf(what, sizeof what, "keeps all its detail");
@@ -142,13 +143,18 @@ static double most_of(const struct halo_plane_info *info)
     return is_small ? most_of_small : most_detail;
 }
 
+static bool does_hide(const struct halo_remains *remains, double most)
+{
+    return halo_remains_effect(remains, most) == HALO_EFFECT_HIDES;
+}
+
 static int judge_plane(struct judge *j, int p, struct halo_error *err)
 {
     const double most = most_of(&j->planned->info[p]);
     if (!measure(j, p))
         return 0;
     for (int i = 0; i < j->regions || i == 0; i++)
-        if (halo_remains_detail(&j->remains[i]) > most)
+        if (!does_hide(&j->remains[i], most))
             return refuse_weak(j->planned, j->places[i], p, most, &j->remains[i], err);
     return 0;
 }
@@ -171,11 +177,11 @@ int halo_privacy_hides(const struct halo_planned_chain *planned, int p, bool *re
         return -ENOMEM;
     const bool known = measure(j, p);
     const double most = most_of(&planned->info[p]);
-    *ret_all = known && halo_remains_detail(&j->remains[j->regions]) <= most;
+    *ret_all = known && does_hide(&j->remains[j->regions], most);
     for (int f = 0; f < planned->chain->count; f++)
         ret_regions[f] = false;
     for (int i = 0; i < j->regions; i++)
-        ret_regions[j->places[i]] = known && halo_remains_detail(&j->remains[i]) <= most;
+        ret_regions[j->places[i]] = known && does_hide(&j->remains[i], most);
     free(j);
     return 0;
 }

@@ -10,6 +10,8 @@
 
 enum { GRID = HALO_REMAINS_GRID, HALF = HALO_REMAINS_HALF, CANCELS = 64 };
 
+static const double grown = 1.01; /* more detail than rounded weights make of one that stays */
+
 static double angle(int k)
 {
     return 2 * M_PI * k / GRID;
@@ -204,4 +206,14 @@ double halo_remains_detail(const struct halo_remains *r)
             sum += (x % (HALF - 1) ? 2 : 1) * r->response.at[x][y]; /* the other half is alike */
     sum /= GRID * GRID;
     return r->flat ? 0 : r->blocks > 1 ? fmin(sum, 1 / r->blocks) : sum;
+}
+
+enum halo_effect halo_remains_effect(const struct halo_remains *r, double most)
+{
+    const double detail = halo_remains_detail(r);
+    if (detail <= most)
+        return HALO_EFFECT_HIDES;
+    if (!r->changed)
+        return HALO_EFFECT_IDENTITY;
+    return detail > grown && !r->edges ? HALO_EFFECT_SHARPENS : HALO_EFFECT_UNDOABLE;
 }

@@ -53,4 +53,7 @@ void halo_remains_add(struct halo_remains *remains, const struct halo_plane_plan
 /* 0: nothing is left; 1: as much as there was. */
 double halo_remains_detail(const struct halo_remains *remains);
 
+/* What all that was added did together; it hides where at most `most` of the detail is left. */
+enum halo_effect halo_remains_effect(const struct halo_remains *remains, double most);
+
 #endif
