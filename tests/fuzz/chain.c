@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Fuzz target: filter chains, parsed and planned. To fuzz, leave replay.c out and build with
- * clang -fsanitize=fuzzer,address,undefined; run it on a copy of corpus/chain. */
+ * Fuzz target: filter chains, parsed and planned; the beginnings of every kind's example first. To
+ * fuzz, leave replay.c out and build with clang -fsanitize=fuzzer,address,undefined; run it on a
+ * copy of corpus/chain. */
+#include <libavutil/log.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,13 +36,8 @@ static void plan(const struct halo_chain *chain)
     }
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static void try(const char *text)
 {
-    halo_log_set_level(HALO_LOG_QUIET);
-    char *text = fuzz_text(data, size);
-    if (!text)
-        return 0;
-
     struct halo_chain *chain = NULL;
     struct halo_error err = {0};
     if (halo_chain_parse(&chain, text, &err)) {
@@ -50,6 +47,36 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         plan(chain);
         halo_chain_destroy(chain);
     }
+}
+
+/* An example must be taken whole, and may be cut off anywhere. */
+static void try_examples(void)
+{
+    for (int i = 0; halo_filter_kinds[i]; i++) {
+        char *text = strdup(halo_filter_kinds[i]->example);
+        struct halo_chain *chain = NULL;
+        if (!text || halo_chain_parse(&chain, text, NULL))
+            abort();
+        halo_chain_destroy(chain);
+        for (size_t length = strlen(text) + 1; length-- > 0;) {
+            text[length] = '\0';
+            try(text);
+        }
+        free(text);
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static bool begun;
+    halo_log_set_level(HALO_LOG_QUIET);
+    av_log_set_level(AV_LOG_QUIET);
+    if (!begun)
+        try_examples();
+    begun = true;
+    char *text = fuzz_text(data, size);
+    if (text)
+        try(text);
     free(text);
     return 0;
 }

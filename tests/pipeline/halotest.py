@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import re
+import shlex
 import shutil
 import signal
 import socket
@@ -76,6 +77,17 @@ def run_halod(*arguments, data=None, cwd=None, timeout=RUN_TIMEOUT, cache='/none
                           stdin=subprocess.DEVNULL if data is None else None,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     return Run(done.returncode, done.stdout, done.stderr.decode(errors='replace'), quoted(command))
+
+
+def filter_examples():
+    """The example of every kind of filter, as halod tells it: {name: chain}."""
+    found = {}
+    for line in run_halod('filters').out.decode().splitlines():
+        name = line.split()[0]
+        text = run_halod('filter', name).out.decode()
+        option, found[name] = shlex.split(re.search(r'(?m)^example: (.*)$', text)[1])
+        assert option == '-vf'
+    return found
 
 
 def has_encoder(name):
