@@ -33,7 +33,7 @@ static int plan(const void *settings, const struct halo_plane_info *plane,
 
 const struct halo_filter_kind halo_filter_avgblur = {
     .name = "avgblur",
-    .about = "mean of a rectangle around each pixel",
+    .about = "mean of a rectangle around each pixel; any size at the same cost",
     .example = "avgblur=sizeX=9",
     .effect = HALO_EFFECT_HIDES,
     .notes = "Chroma planes that are smaller than luma get a radius that is smaller in proportion\n"

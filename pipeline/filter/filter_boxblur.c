@@ -55,7 +55,7 @@ static int plan(const void *settings, const struct halo_plane_info *plane,
 
 const struct halo_filter_kind halo_filter_boxblur = {
     .name = "boxblur",
-    .about = "mean of a square, applied several times",
+    .about = "mean of a square, applied several times; any size at the same cost",
     .example = "boxblur=lr=8:lp=2",
     .effect = HALO_EFFECT_HIDES,
     .notes = "Radii are numbers: FFmpeg's expressions such as min(w,h)/10 are not computed.\n",

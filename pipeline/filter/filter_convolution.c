@@ -183,7 +183,8 @@ const struct halo_filter_kind halo_filter_convolution = {
         "Mask 0m goes with plane 0, 1m with plane 1 and so on. A plane without a mask passes\n"
         "unchanged: give 1m and 2m too where chroma is to be filtered. Masks are in samples of\n"
         "their plane: they are not scaled to smaller chroma planes. Weights are numbers or\n"
-        "fractions such as 1/9.\n",
+        "fractions such as 1/9, separated by blanks: put them into single quotes. A\n"
+        "factor of 0 is 1 where the weights cancel out.\n",
     .options = options,
     .positional = positional,
     .settings_size = sizeof(struct settings),

@@ -91,6 +91,8 @@ const struct halo_filter_kind halo_filter_discblur = {
     .example = "discblur=radius=7.5",
     .effect = HALO_EFFECT_HIDES,
     .notes =
+        "Lights turn into discs. The edge is smooth: a weight is the area of its pixel that\n"
+        "lies in the disc.\n"
         "Smaller chroma planes get a disc that is smaller in proportion. A disc of radius 0.5\n"
         "lies in one pixel and changes nothing.\n",
     .options = options,

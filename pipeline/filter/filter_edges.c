@@ -59,7 +59,7 @@ static int plan_scharr(const void *settings, const struct halo_plane_info *plane
 
 const struct halo_filter_kind halo_filter_sobel = {
     .name = "sobel",
-    .about = "edges, by the masks 1 2 1",
+    .about = "edges: the length of the gradient, by the masks 1 2 1",
     .example = "sobel=scale=0.5",
     .effect = HALO_EFFECT_UNDOABLE,
     .notes = notes,
@@ -71,7 +71,7 @@ const struct halo_filter_kind halo_filter_sobel = {
 
 const struct halo_filter_kind halo_filter_prewitt = {
     .name = "prewitt",
-    .about = "edges, by the masks 1 1 1",
+    .about = "edges: the length of the gradient, by the masks 1 1 1",
     .example = "prewitt=planes=1",
     .effect = HALO_EFFECT_UNDOABLE,
     .notes = notes,
@@ -83,7 +83,8 @@ const struct halo_filter_kind halo_filter_prewitt = {
 
 const struct halo_filter_kind halo_filter_scharr = {
     .name = "scharr",
-    .about = "edges, by the masks 47 162 47, divided by 256: nearly alike in all directions",
+    .about = "edges: the length of the gradient, by the masks 47 162 47 over 256, nearly alike in "
+             "all directions",
     .example = "scharr=scale=4",
     .effect = HALO_EFFECT_UNDOABLE,
     .notes = notes,

@@ -58,6 +58,9 @@ const struct halo_filter_kind halo_filter_gblur = {
     .example = "gblur=sigma=12",
     .effect = HALO_EFFECT_HIDES,
     .notes =
+        "A true convolution that ends at three sigma, within 1 code value of real arithmetic.\n"
+        "Where sigma is above 21 in samples of the plane it is computed on a smaller plane,\n"
+        "within 2.\n"
         "Chroma planes that are smaller than luma get a sigma that is smaller in proportion.\n",
     .options = options,
     .positional = positional,

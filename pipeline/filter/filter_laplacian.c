@@ -49,6 +49,7 @@ const struct halo_filter_kind halo_filter_laplacian = {
     .example = "laplacian=planes=1:delta=128",
     .effect = HALO_EFFECT_UNDOABLE,
     .notes =
+        "The derivative is the sum of the neighbours less as many times the sample itself.\n"
         "What is flat becomes delta, on chroma planes too: with delta 0 those turn green. Take\n"
         "planes=1 to keep the colours. Negative values end at 0: delta=128 shows them.\n",
     .options = options,

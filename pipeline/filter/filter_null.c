@@ -16,6 +16,7 @@ const struct halo_filter_kind halo_filter_null = {
     .about = "pass pictures unchanged",
     .example = "null",
     .effect = HALO_EFFECT_IDENTITY,
+    .notes = "The open way of asking for no filter.\n",
     .options = (const struct halo_option[]){{NULL}},
     .positional = (const char *const[]){NULL},
     .plan = plan,

@@ -54,9 +54,11 @@ const struct halo_filter_kind halo_filter_pixelize = {
     .example = "pixelize=w=16:h=16",
     .effect = HALO_EFFECT_HIDES,
     .notes =
-        "Blocks are cut from the upper left corner; border has no effect. On chroma planes that\n"
-        "are smaller than luma they shrink with it, rounded down, to 1 at least: even sizes keep\n"
-        "the blocks of all planes in line.\n",
+        "A plane is filtered where both planes and p name it. In mode, 0 is avg, 1 min and 2 max.\n"
+        "Blocks are cut from the upper left corner, and those at the right and lower edges may be\n"
+        "smaller; border has no effect. On chroma planes that are smaller than luma they\n"
+        "shrink with it, rounded down, to 1 at least: even sizes keep the blocks of all planes\n"
+        "in line.\n",
     .options = options,
     .positional = positional,
     .sizes = sizes,

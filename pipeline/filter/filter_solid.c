@@ -86,12 +86,12 @@ static int plan(const void *settings, const struct halo_plane_info *plane,
 
 const struct halo_filter_kind halo_filter_solid = {
     .name = "solid",
-    .about = "one colour",
+    .about = "one colour in place of the picture",
     .example = "solid=color=gray:region=rect 0 0 25% 100%",
     .effect = HALO_EFFECT_HIDES,
     .notes =
-        "The colour is what a player shows that knows the video's matrix and range; where the\n"
-        "video does not tell them, BT.601 and limited range.\n",
+        "Nothing of what was there is left. The colour is what a player shows that knows the\n"
+        "video's matrix and range; where the video does not tell them, BT.601 and limited range.\n",
     .options = options,
     .positional = positional,
     .settings_size = sizeof(struct settings),

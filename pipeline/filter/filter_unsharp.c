@@ -95,7 +95,8 @@ const struct halo_filter_kind halo_filter_unsharp = {
     .about = "sharpen, or blur with a negative amount",
     .example = "unsharp=lx=7:ly=7:la=1.5",
     .effect = HALO_EFFECT_SHARPENS,
-    .notes = "Sizes are in samples of their plane, as in FFmpeg. RGB takes luma's on all planes.\n",
+    .notes = "The blur is binomial. Sizes are in samples of their plane, as in FFmpeg. RGB takes\n"
+             "luma's on all planes.\n",
     .options = options,
     .positional = positional,
     .settings_size = sizeof(struct settings),
