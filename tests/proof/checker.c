@@ -13,8 +13,8 @@
 #include "pipeline/gate/gate.h"
 #include "pipeline/gate/leak.h"
 #include "pipeline/input/source_test.h"
+#include "tests/proof/chains.h"
 #include "tests/proof/eye.h"
-#include "tests/proof/player.h"
 
 enum { WIDTH = 96, HEIGHT = 64 };
 
@@ -167,16 +167,15 @@ static bool look(void *arg, const AVFrame *frame)
 
 static bool look_for_alarms(const char *backend, long pictures)
 {
-    int chains = 0;
+    int chains;
+    const char *const *chain = proof_chains(&chains);
     struct proof_tally *tally = proof_tally_create(NULL);
-    while (proof_chains[chains])
-        chains++;
     for (int c = 0; c < chains; c++) {
         struct alarms a = {.left = (pictures + chains - 1) / chains};
         a.eye = proof_eye_open(tally, PROOF_RAW);
         for (int i = 0; i < CODECS; i++)
             open_codec(&a.codec[i], codecs[i], tally);
-        filter(backend, proof_chains[c], look, &a);
+        filter(backend, chain[c], look, &a);
         for (int i = 0; i < CODECS; i++)
             close_codec(&a.codec[i]);
         proof_eye_close(a.eye);
@@ -277,13 +276,15 @@ static bool leak_one(void *arg, const AVFrame *frame)
 static bool find_leaks(const char *backend, const char *codec, long wanted)
 {
     bool ret = true;
+    int chains;
+    const char *const *chain = proof_chains(&chains);
     for (int way = 0; way < HALO_LEAKS; way++) {
         struct leaks l = {.way = way, .left = wanted, .raw = new_picture(), .old = new_picture()};
         l.plain = proof_tally_create(NULL);
         l.coded = proof_tally_create(NULL);
         l.eye = proof_eye_open(l.plain, PROOF_RAW);
         open_codec(&l.codec, codec, l.coded);
-        filter(backend, proof_chains[way % 2], leak_one, &l);
+        filter(backend, chain[way % 2], leak_one, &l);
         close_codec(&l.codec);
         proof_eye_close(l.eye);
         av_frame_free(&l.raw);

@@ -11,16 +11,9 @@
 #include "config/daemon_tables.h"
 #include "pipeline/output/begin_form.h"
 #include "pipeline/live/live.h"
+#include "tests/proof/chains.h"
 #include "tests/proof/example.h"
 #include "tests/proof/eye.h"
-
-const char *const proof_chains[] = {
-    "gblur=sigma=3",       "gblur=sigma=12",    "boxblur=lr=4:lp=2",
-    "pixelize=w=16:h=16",  "avgblur=sizeX=5",   "gblur=sigma=2.5,pixelize=w=8:h=8",
-    "gblur=sigma=4,sobel", "discblur=radius=6", NULL};
-enum {
-    CHAINS = sizeof proof_chains / sizeof *proof_chains - 1,
-};
 
 struct proof_player {
     struct halo_live *live;
@@ -34,7 +27,7 @@ struct proof_player {
         struct proof_eye *eye;
     } eye[HALO_MOST_ENCODINGS + 1];
     uint64_t asked;
-    /* What the source is; exam: of each chain, NULL: they are of proof_chains. */
+    /* What the source is; exam: of each chain, NULL: they are of proof_chains(). */
     enum AVPixelFormat format;
     int width, height;
     struct proof_exam *exam[HALO_MOST_RENDITIONS + 1];
@@ -118,12 +111,19 @@ static const struct halo_live_events events = {
 
 /* ---- */
 
+static const char *choose_whole(struct proof_chance *chance)
+{
+    int count;
+    const char *const *chains = proof_chains(&count);
+    return chains[proof_chance(chance, (unsigned)count)];
+}
+
 /* For chain i, 0: the stream's own. id: it is asked for under that; 0: it begins with it. */
 static const char *choose_chain(struct proof_player *p, int i, uint64_t id,
                                 struct proof_chance *chance)
 {
     if (!p->exam[i])
-        return proof_chains[proof_chance(chance, CHAINS)];
+        return choose_whole(chance);
     const int which = id && !p->feed ? (int)proof_chance(chance, PROOF_POOL) : 0;
     if (id)
         proof_exam_ask(p->exam[i], id, which);

@@ -9,9 +9,6 @@
 
 struct proof_player;
 
-/* Chains that destroy the canary, NULL-terminated. */
-extern const char *const proof_chains[];
-
 enum { PROOF_CLIP = 60000 }; /* number of a clip's first picture */
 
 struct proof_player_settings {

@@ -12,6 +12,7 @@
 #include "config/log.h"
 #include "config/run.h"
 #include "pipeline/base/av.h"
+#include "tests/proof/chains.h"
 #include "tests/proof/checker.h"
 #include "tests/proof/exact.h"
 #include "tests/proof/exam.h"
@@ -24,7 +25,8 @@ static const char help[] =
     "halo-prove exact [OPTION ...]     the filters alone, in every format, sample by sample\n"
     "halo-prove run [OPTION ...]       streams in this program's processes, under faults\n"
     "halo-prove look FILE ...          pictures that halod has made: files, unix:PATH\n"
-    "halo-prove chains [OPTION ...]    --exam's chains, one a line; their masks are in --out\n"
+    "halo-prove chains [OPTION ...]    one a line: those that destroy all of a frame, or\n"
+    "                                  --exam's, whose masks are in --out\n"
     "\n"
     "  --exam E      look, chains: FIRST:FORMAT:WxH:NUMBER of the source and its chains (exam.h)\n"
     "  --frames N    run: pictures to examine, at least (20000); checker: filtered ones\n"
@@ -214,9 +216,13 @@ static int look(const struct wish *w, int count, char **names)
 static int print_chains(const struct wish *w)
 {
     struct proof_spec spec;
-    for (unsigned i = 0; i < PROOF_POOL; i++) {
-        if (!w->exam.width || !proof_spec_make(&spec, w->exam.first + i, w->exam.width,
-                                               w->exam.height, PROOF_TOLD, w->rounds.folder))
+    int count;
+    const char *const *whole = proof_chains(&count);
+    for (int i = 0; !w->exam.width && i < count; i++)
+        puts(whole[i]);
+    for (unsigned i = 0; w->exam.width && i < PROOF_POOL; i++) {
+        if (!proof_spec_make(&spec, w->exam.first + i, w->exam.width, w->exam.height, PROOF_TOLD,
+                             w->rounds.folder))
             fail_usage("chains: --exam and --out");
         puts(spec.text);
     }
@@ -256,6 +262,7 @@ int main(int argc, char **argv)
     halo_av_init_log();
     halo_log_set_level(wish.log ? HALO_LOG_INFO : HALO_LOG_QUIET);
     mkdir(wish.rounds.folder, 0777);
+    proof_chains_begin();
     if (!strcmp(what, "look"))
         return look(&wish, argc, argv);
     if (argc)

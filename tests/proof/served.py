@@ -17,8 +17,6 @@ import threading
 import time
 
 RATE = 200
-CHAINS = ('gblur=sigma=3', 'gblur=sigma=12', 'boxblur=lr=4:lp=2', 'pixelize=w=16:h=16',
-          'avgblur=sizeX=5', 'gblur=sigma=4,sobel')
 PLANS = ('heap:p=0.001,time:p=0.002', 'code:p=0.001', 'submit:p=0.001,finish:p=0.001',
          'upload:p=0.001,download:p=0.001,launch:p=0.001', 'alloc:p=0.002,memory:p=0.01',
          'heap:p=0.0005,code:p=0.0005,skip:p=0.01', 'kill:%d', 'hang:%d', 'illegal:p=0.001', '')
@@ -237,14 +235,18 @@ class Served:
     def path(self, name):
         return os.path.join(self.place, name)
 
+    def ask_chains(self, *options):
+        done = subprocess.run([self.programs('halo-prove'), 'chains', *options],
+                              stdout=subprocess.PIPE, check=True)
+        return done.stdout.decode().splitlines()
+
     def choose_form(self):
         """Of stream c, and its chains: with regions, so that its pictures are judged sample by
         sample."""
         pixels, size = self.random.choice(sorted(FORMATS)), self.random.choice(SIZES)
         exam = f'{self.random.randrange(1000000)}:{pixels}:{size[0]}x{size[1]}:{12 * 4096}'
-        done = subprocess.run([self.programs('halo-prove'), 'chains', '--exam', exam, '--out',
-                               self.place], stdout=subprocess.PIPE, check=True)
-        self.chains = {'a': CHAINS, 'b': CHAINS, 'c': done.stdout.decode().splitlines()}
+        whole = self.ask_chains()
+        self.chains = {'a': whole, 'b': whole, 'c': self.ask_chains('--exam', exam, '--out', self.place)}
         self.forms = {'a': Form(), 'b': Form(), 'c': Form(pixels, size, exam)}
 
     def stream(self, name, number, **more):
