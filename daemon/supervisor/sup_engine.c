@@ -12,22 +12,6 @@
 
 enum { ABANDONED_MOST = 16 };
 
-void sv_backoff_failed(struct sv_backoff *backoff, uint64_t now)
-{
-    if (backoff->good_since && now - backoff->good_since >= SV_GOOD_MS)
-        backoff->failures = 0;
-    backoff->good_since = 0;
-    uint64_t pause = 0;
-    if (backoff->failures > 0) {
-        const int doublings = backoff->failures > 8 ? 8 : backoff->failures - 1;
-        pause = (uint64_t)SV_BACKOFF_MS << doublings;
-    }
-    if (pause > SV_BACKOFF_MOST_MS)
-        pause = SV_BACKOFF_MOST_MS;
-    backoff->failures++;
-    backoff->not_before = now + pause;
-}
-
 /* ---- which one ---- */
 
 static bool wants_gpu(const struct sv_stream *stream)
@@ -38,13 +22,14 @@ static bool wants_gpu(const struct sv_stream *stream)
     /* A build without CUDA has no strategy for it: nothing to keep apart. */
     const struct halo_backend_ops *cuda = halo_backend_find("cuda");
     const bool none = stream->sv->gpus.known && stream->sv->gpus.count == 0;
-    return !strcmp(backend, "auto") && !stream->on_cpu && !none && cuda && cuda->strategies[0];
+    return !strcmp(backend, "auto") && !stream->place.on_cpu && !none && cuda &&
+           cuda->strategies[0];
 }
 
 /* gpu: its number; negative: none. Streams of the same name share an engine. */
 static void name_engine(struct sv_stream *stream, bool on_gpu, int gpu, char *ret, size_t size)
 {
-    struct halo_suspect *suspect = &stream->suspect;
+    struct halo_suspect *suspect = &stream->place.suspect;
     const int device = !on_gpu ? SV_GPU_NONE : gpu >= 0 ? gpu : SV_GPU_UNKNOWN;
     if (suspect->device != device) /* what it did there says nothing of another one */
         *suspect = (struct halo_suspect){.device = device};
@@ -86,10 +71,11 @@ static struct sv_engine *engine_of(struct sv_stream *stream)
     struct halo_supervisor *sv = stream->sv;
     const bool on_gpu = wants_gpu(stream);
     const int wished = stream->settings.gpu;
-    const int gpu = !on_gpu                                                ? SV_GPU_NONE
-                    : wished >= 0                                          ? wished
-                    : stream->suspect.extra && stream->suspect.device >= 0 ? stream->suspect.device
-                                                                           : sv_gpu_choose(sv);
+    const struct halo_suspect *suspect = &stream->place.suspect;
+    const int gpu = !on_gpu                                  ? SV_GPU_NONE
+                    : wished >= 0                            ? wished
+                    : suspect->extra && suspect->device >= 0 ? suspect->device
+                                                             : sv_gpu_choose(sv);
     if (gpu == SV_GPU_WAIT)
         return NULL; /* the clock asks again */
     char name[96];
@@ -102,7 +88,7 @@ static struct sv_engine *engine_of(struct sv_stream *stream)
         engine->gpu = gpu < 0 ? -1 : gpu;
         engine->choosing = gpu == SV_GPU_UNKNOWN;
     }
-    stream->given = sv_now(sv);
+    stream->place.given = sv_now(sv);
     return engine;
 }
 
@@ -117,15 +103,15 @@ void sv_engine_become(struct sv_engine *engine, struct sv_stream *stream)
     halo_log(HALO_LOG_DEBUG, "engine %s is %s from now on", engine->name, name);
     snprintf(engine->name, sizeof engine->name, "%s", name);
     engine->gpu = on_gpu ? gpu : -1;
-    stream->engine = engine;
-    stream->given = sv_now(engine->sv);
+    stream->place.engine = engine;
+    stream->place.given = sv_now(engine->sv);
 }
 
 int sv_engine_streams(const struct sv_engine *engine)
 {
     int count = 0;
     for (const struct sv_stream *s = engine->sv->streams; s; s = s->next)
-        count += s->engine == engine;
+        count += s->place.engine == engine;
     return count;
 }
 
@@ -169,7 +155,7 @@ void sv_engine_ready(struct sv_engine *engine)
     }
     for (struct sv_stream *s = sv->streams, *next; s; s = next) {
         next = s->next;
-        if (s->engine == engine)
+        if (s->place.engine == engine)
             sv_stream_step(s);
     }
 }
@@ -182,7 +168,7 @@ struct sv_engine *sv_engine_choose(struct sv_stream *stream)
     if (!engine || sv_files_cover(engine, &stream->settings))
         return engine;
     if (sv_engine_streams(engine) > 0) {
-        stream->apart = true;
+        stream->place.apart = true;
         engine = engine_of(stream);
     }
     if (engine && !sv_files_cover(engine, &stream->settings)) {
@@ -198,10 +184,11 @@ struct sv_engine *sv_engine_choose(struct sv_stream *stream)
 static void leave_gpu(struct sv_engine *engine)
 {
     for (struct sv_stream *s = engine->sv->streams; s; s = s->next) {
-        if (s->engine != engine || strcmp(halo_run_backends[s->settings.backend], "auto") != 0)
+        if (s->place.engine != engine ||
+            strcmp(halo_run_backends[s->settings.backend], "auto") != 0)
             continue;
-        s->on_cpu = true;
-        s->engine = NULL;
+        s->place.on_cpu = true;
+        sv_placement_leave(&s->place);
         halo_log(HALO_LOG_WARNING,
                  "stream %s: the GPU failed %d times in a row: goes on on the CPU", s->name,
                  HALO_GPU_FAILURES);
@@ -255,10 +242,11 @@ void sv_engine_lost(struct sv_engine *engine, const char *why, bool device)
     note_failure(engine, words, device, worked);
     const struct sv_stream *first = NULL;
     for (struct sv_stream *s = sv->streams; s; s = s->next) {
-        if (s->engine != engine)
+        if (s->place.engine != engine)
             continue;
-        s->suspect.active = s->phase == SV_IN && !device && !sv_stream_has_own_engine(s);
-        first = s->suspect.active ? s : first;
+        s->place.suspect.active =
+            s->place.phase == SV_IN && !device && !sv_stream_has_own_engine(s);
+        first = s->place.suspect.active ? s : first;
         sv_stream_lost(s, words);
     }
     if (first)

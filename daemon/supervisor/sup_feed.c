@@ -81,7 +81,7 @@ static bool look(struct sv_ring *ring)
         ring->starves = false;
     if (ret == 0 || ret == -ENOMEM)
         return true;
-    struct sv_engine *engine = stream->engine;
+    struct sv_engine *engine = stream->place.engine;
     close_ring(ring->outlet);
     if (ret == -EPROTO && engine)
         sv_engine_lost(engine, "it wrote into a ring what no engine writes", false);
@@ -177,7 +177,7 @@ void sv_ring_add(struct sv_stream *stream, int encoding, const int *fds)
     if (ret == 0)
         return;
     if (ret == -EPROTO)
-        sv_engine_lost(stream->engine, "it sent a ring that no engine makes", false);
+        sv_engine_lost(stream->place.engine, "it sent a ring that no engine makes", false);
     else
         halo_log(HALO_LOG_ERROR, "stream %s: %s", stream->name, err.text);
 }
@@ -196,12 +196,12 @@ void sv_ring_close_all(struct sv_stream *stream, bool drain)
 static void tell_watched(struct sv_outlet *outlet)
 {
     struct sv_stream *stream = outlet->stream;
-    if (stream->phase != SV_IN)
+    if (stream->place.phase != SV_IN)
         return;
     json_t *message = sv_do("watch", stream);
     json_object_set_new(message, "encoding", json_integer(outlet->encoding));
     json_object_set_new(message, "on", json_boolean(outlet->watched));
-    sv_engine_send(stream->engine, message);
+    sv_engine_send(stream->place.engine, message);
 }
 
 static void on_watched(void *arg, bool watched)
@@ -215,11 +215,11 @@ static void on_key(void *arg)
 {
     struct sv_outlet *outlet = arg;
     struct sv_stream *stream = outlet->stream;
-    if (stream->phase != SV_IN)
+    if (stream->place.phase != SV_IN)
         return;
     json_t *message = sv_do("key", stream);
     json_object_set_new(message, "encoding", json_integer(outlet->encoding));
-    sv_engine_send(stream->engine, message);
+    sv_engine_send(stream->place.engine, message);
 }
 
 void sv_feed_watch_all(struct sv_stream *stream)

@@ -135,8 +135,8 @@ json_t *sv_files_of(const struct sv_engine *engine)
     json_t *files = json_array();
     const bool shared = !strchr(engine->name, ':');
     for (const struct sv_stream *s = engine->sv->streams; s; s = s->next) {
-        const bool may_come = shared && !sv_stream_has_own_engine(s) && !s->removed;
-        if (s->engine != engine && !may_come)
+        const bool may_come = shared && !sv_stream_has_own_engine(s) && !s->place.removed;
+        if (s->place.engine != engine && !may_come)
             continue;
         add_stream(files, &s->settings);
         if (s->coming)
@@ -163,13 +163,13 @@ static bool is_denied(const struct sv_stream *stream)
 
 void sv_files_look(struct sv_stream *stream)
 {
-    if (stream->phase != SV_IN || !is_denied(stream) ||
-        sv_files_cover(stream->engine, &stream->settings))
+    if (stream->place.phase != SV_IN || !is_denied(stream) ||
+        sv_files_cover(stream->place.engine, &stream->settings))
         return;
     halo_log(HALO_LOG_INFO,
              "stream %s: its files or folders have been replaced: it gets another engine",
              stream->name);
-    stream->again = true;
+    sv_placement_leave(&stream->place);
     sv_stream_step(stream);
 }
 

@@ -24,10 +24,10 @@ static struct spare spare_of(const struct halo_supervisor *sv, int number)
     const struct halo_device_load *load = &sv->gpus.load[number];
     struct spare ret = {.free = load->free, .busy = load->busy};
     for (const struct sv_stream *s = sv->streams; s; s = s->next) {
-        if (!s->engine || s->engine->gpu != number)
+        if (!s->place.engine || s->place.engine->gpu != number)
             continue;
         ret.streams++;
-        if (s->given + SETTLE_MS > sv->gpus.known)
+        if (s->place.given + SETTLE_MS > sv->gpus.known)
             ret.free -= STREAM;
     }
     return ret;
@@ -85,9 +85,9 @@ static void settle(struct sv_engine *engine)
     struct sv_stream *first = NULL;
     engine->choosing = false;
     for (struct sv_stream *s = sv->streams; s; s = s->next) {
-        if (s->engine != engine)
+        if (s->place.engine != engine)
             continue;
-        s->engine = NULL;
+        sv_placement_leave(&s->place);
         first = first ? first : s;
     }
     if (first)

@@ -18,9 +18,10 @@ static const char *find(const struct sv_stream *stream, enum halo_lack lack)
 {
     if (lack == HALO_LACK_GPU_MEMORY && stream->no_memory[0])
         return stream->no_memory;
-    if (stream->on_cpu && lack == (stream->for_memory ? HALO_LACK_GPU_MEMORY : HALO_LACK_GPU))
-        return stream->for_memory ? "filters on the CPU: the GPU's memory was full"
-                                  : "filters on the CPU: the GPU failed too often";
+    if (stream->place.on_cpu &&
+        lack == (stream->place.for_memory ? HALO_LACK_GPU_MEMORY : HALO_LACK_GPU))
+        return stream->place.for_memory ? "filters on the CPU: the GPU's memory was full"
+                                        : "filters on the CPU: the GPU failed too often";
     return stream->stats.lack[lack];
 }
 
@@ -50,13 +51,11 @@ static void place(struct sv_stream *stream)
 /* Who may goes to the CPU; the others wait until some memory is free. */
 static void leave_gpu(struct sv_stream *stream)
 {
-    if (stream->on_cpu || strcmp(halo_run_backends[stream->settings.backend], "auto") != 0)
+    if (stream->place.on_cpu || strcmp(halo_run_backends[stream->settings.backend], "auto") != 0)
         return;
-    stream->on_cpu = stream->for_memory = true;
-    stream->no_room = false;
-    stream->again = stream->phase == SV_IN;
-    if (stream->phase == SV_OUT)
-        stream->engine = NULL;
+    stream->place.on_cpu = stream->place.for_memory = true;
+    stream->place.no_room = false;
+    sv_placement_leave(&stream->place);
     sv_event(stream->sv, "cpu", stream->name, NULL, "the GPU's memory is full");
     sv_stream_state(stream, SV_RESTARTING, "the GPU's memory is full: goes on on the CPU");
 }
@@ -70,7 +69,7 @@ void sv_lack_look(struct sv_stream *stream)
         if (was != is)
             tell(stream, (enum halo_lack)i, stream->lack[i]);
     }
-    if (stream->phase == SV_IN)
+    if (stream->place.phase == SV_IN)
         place(stream);
     if (stream->no_memory[0] && sv_now(stream->sv) - stream->no_memory_since >= SV_MEMORY_MS)
         leave_gpu(stream);
@@ -88,8 +87,8 @@ void sv_lack_memory(struct sv_stream *stream, bool full, const char *why)
 
 void sv_lack_wait(struct sv_stream *stream, const char *why)
 {
-    stream->no_room = true;
-    stream->again = stream->phase == SV_IN;
+    stream->place.no_room = true;
+    sv_placement_leave(&stream->place);
     sv_stream_state(stream, SV_WAITING, why);
     sv_stream_step(stream);
 }
@@ -98,15 +97,15 @@ bool sv_lack_may_enter(struct sv_stream *stream)
 {
     const struct halo_supervisor *sv = stream->sv;
     const uint64_t now = sv_now(sv);
-    if (!stream->no_room)
+    if (!stream->place.no_room)
         return true;
-    if (now < stream->engine->room_after || now - stream->phase_since < SV_ROOM_MS)
+    if (now < stream->place.engine->room_after || now - stream->place.since < SV_ROOM_MS)
         return false;
     for (const struct sv_stream *s = sv->streams; s; s = s->next)
-        if (s->engine == stream->engine && s->no_room && s->wanted && s->phase == SV_OUT &&
-            s->phase_since < stream->phase_since)
+        if (s->place.engine == stream->place.engine && s->place.no_room && s->place.wanted &&
+            s->place.phase == SV_OUT && s->place.since < stream->place.since)
             return false;
-    stream->engine->room_after = now + SV_ROOM_MS;
+    stream->place.engine->room_after = now + SV_ROOM_MS;
     return true;
 }
 

@@ -40,7 +40,7 @@ int sv_stream_create(struct halo_supervisor *sv, const struct halo_stream_settin
     stream->sv = sv;
     snprintf(stream->name, sizeof stream->name, "%s", settings->name);
     stream->recording = true;
-    stream->wanted = settings->enabled;
+    stream->place.wanted = settings->enabled;
     stream->state = settings->enabled ? SV_STARTING : SV_DISABLED;
     struct sv_stream **last = &sv->streams;
     while (*last)
@@ -72,7 +72,7 @@ struct sv_stream *sv_stream_find(struct halo_supervisor *sv, const char *name,
     const char *names[HALO_MOST_STREAMS + 1];
     size_t count = 0;
     for (struct sv_stream *s = sv->streams; s; s = s->next) {
-        if (s->removed)
+        if (s->place.removed)
             continue;
         if (!strcmp(s->name, name))
             return s;

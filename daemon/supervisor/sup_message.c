@@ -14,7 +14,7 @@
 static struct sv_stream *stream_of(struct sv_engine *engine, const char *name)
 {
     for (struct sv_stream *s = engine->sv->streams; name && s; s = s->next)
-        if (s->engine == engine && s->phase != SV_OUT && !strcmp(s->name, name))
+        if (s->place.engine == engine && s->place.phase != SV_OUT && !strcmp(s->name, name))
             return s;
     return NULL;
 }
@@ -36,7 +36,8 @@ static bool take_ring(const struct sv_process *process, struct sv_stream *stream
     const bool good = encoding >= 0 && count == 2 && stream->encoding[encoding].feeds;
     /* Not open, or not in: it is to stop, which the engine cannot know yet, and what comes may be
      * under older filters. So it may where the engine was gone when others were set. */
-    if (!good || !stream->open || stream->phase != SV_IN || halo_link_is_mute(process->link)) {
+    if (!good || !stream->open || stream->place.phase != SV_IN ||
+        halo_link_is_mute(process->link)) {
         halo_link_close_fds(fds, count);
         return good;
     }
@@ -63,7 +64,7 @@ static bool take_state(struct sv_process *process, struct sv_stream *stream, con
         snprintf(process->asker, sizeof process->asker, "%s", stream->name);
         snprintf(process->asked, sizeof process->asked, "%.199s", why);
     }
-    if (stream->phase != SV_IN)
+    if (stream->place.phase != SV_IN)
         return true; /* it is stopping: what it does meanwhile is not news */
     const char *lack = json_string_value(json_object_get(message, "lack"));
     const bool full = lack && !strcmp(lack, halo_lack_names[HALO_LACK_GPU_MEMORY]);
@@ -119,7 +120,7 @@ static bool take_camera(struct sv_stream *stream, const json_t *message)
     const char *is = json_string_value(json_object_get(message, "is"));
     if (!is || halo_camera_id_read(&id, is) < 0)
         return false;
-    char *copy = stream->phase == SV_IN ? strdup(is) : NULL;
+    char *copy = stream->place.phase == SV_IN ? strdup(is) : NULL;
     if (copy) {
         free(stream->camera_is);
         stream->camera_is = copy;

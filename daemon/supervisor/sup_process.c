@@ -247,7 +247,8 @@ static void step_leaving(struct sv_process *process)
 static bool leaves_too_long(const struct sv_engine *engine, uint64_t now)
 {
     for (const struct sv_stream *s = engine->sv->streams; s; s = s->next)
-        if (s->engine == engine && s->phase == SV_LEAVING && now - s->phase_since >= SV_GONE_MS)
+        if (s->place.engine == engine && s->place.phase == SV_LEAVING &&
+            now - s->place.since >= SV_GONE_MS)
             return true;
     return false;
 }

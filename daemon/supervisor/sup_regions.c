@@ -27,9 +27,9 @@ static void send_soon(struct halo_supervisor *sv)
 static void send_now(struct sv_stream *stream)
 {
     const uint64_t now = sv_now(stream->sv);
-    if (!stream->regions || stream->phase != SV_IN)
+    if (!stream->regions || stream->place.phase != SV_IN)
         return;
-    if (now - stream->regions_sent < SV_REGIONS_MS || sv_engine_is_behind(stream->engine)) {
+    if (now - stream->regions_sent < SV_REGIONS_MS || sv_engine_is_behind(stream->place.engine)) {
         send_soon(stream->sv);
         return;
     }
@@ -38,7 +38,7 @@ static void send_now(struct sv_stream *stream)
     stream->regions = NULL;
     stream->regions_sent = now;
     json_array_foreach (waiting, i, message) /* an engine that is gone begins with all hidden */
-        sv_engine_send(stream->engine, json_incref(message));
+        sv_engine_send(stream->place.engine, json_incref(message));
     json_decref(waiting);
 }
 
@@ -60,7 +60,7 @@ int sv_regions_tell(struct sv_stream *stream, int64_t picture_us, json_t *list,
         ret = halo_region_check(picture_us, regions.told, regions.count, halo_now_ns(), err);
     if (ret < 0)
         return ret;
-    if (stream->phase != SV_IN)
+    if (stream->place.phase != SV_IN)
         return halo_fail(err, -EAGAIN, "stream '%s' is not running", stream->name);
     json_t *message = sv_do("regions", stream);
     json_object_set_new(message, "picture", json_integer((json_int_t)picture_us));

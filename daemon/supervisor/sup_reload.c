@@ -85,7 +85,7 @@ static int change_filters(struct sv_stream *stream, const struct halo_stream_set
 /* Whether an engine has read other images than there are now: the same files, changed. */
 static bool has_old_masks(const struct sv_stream *stream, const struct halo_stream_settings *wanted)
 {
-    if (stream->phase != SV_IN || stream->coming)
+    if (stream->place.phase != SV_IN || stream->coming)
         return false;
     json_t *masks = sv_masks_of(wanted);
     const bool old = !json_equal(masks, stream->masks);
@@ -98,7 +98,7 @@ static int change(struct sv_stream *stream, const struct halo_stream_settings *w
 {
     const struct halo_stream_settings *now = stream->coming ? stream->coming : &stream->settings;
     const enum halo_change what =
-        stream->removed ? HALO_CHANGE_REST : halo_stream_settings_compare(now, wanted);
+        stream->place.removed ? HALO_CHANGE_REST : halo_stream_settings_compare(now, wanted);
     /* Others that are asked for and not in force yet are not what the file says. */
     const bool sets = stream->coming ? sv_request_waits(stream) : sv_request_sets(stream);
     if (what == HALO_CHANGE_NONE && !sets && !has_old_masks(stream, wanted))
@@ -141,7 +141,7 @@ static void remove_old(struct halo_supervisor *sv, const struct halo_daemon_sett
 {
     for (struct sv_stream *s = sv->streams, *next; s; s = next) {
         next = s->next;
-        if (s->removed || find(settings, s->name))
+        if (s->place.removed || find(settings, s->name))
             continue;
         json_array_append_new(json_object_get(result, "removed"), json_string(s->name));
         halo_log(HALO_LOG_INFO, "stream %s: removed", s->name);

@@ -160,10 +160,10 @@ static int send_set(struct sv_stream *stream, struct sv_request *request)
         json_array_append_new(chains, json_string(request->chain[i]));
         sv_masks_add(request->masks, request->chain[i]);
     }
-    sv_masks_send(stream->engine, request->masks);
+    sv_masks_send(stream->place.engine, request->masks);
     json_object_set_new(message, "id", json_integer((json_int_t)request->id));
     json_object_set_new(message, "chains", chains);
-    return sv_engine_send(stream->engine, message);
+    return sv_engine_send(stream->place.engine, message);
 }
 
 /* Nobody is there: they are in force for whatever comes. */
@@ -184,9 +184,9 @@ static int set_at_once(struct sv_stream *stream, struct sv_request *request)
  * to URLs: that is waited for. */
 static int pass_on(struct sv_stream *stream, struct sv_request *request)
 {
-    if (stream->phase == SV_IN)
+    if (stream->place.phase == SV_IN)
         return send_set(stream, request);
-    request->waits = stream->phase == SV_LEAVING;
+    request->waits = stream->place.phase == SV_LEAVING;
     return request->waits ? 0 : -EPIPE;
 }
 
@@ -255,9 +255,9 @@ int sv_request_control(struct sv_stream *stream, const char *control, int64_t va
     json_object_set_new(message, "id", json_integer((json_int_t)request->id));
     json_object_set_new(message, "control", json_string(control));
     json_object_set_new(message, "value", json_integer((json_int_t)value));
-    if (stream->phase == SV_IN && sv_engine_send(stream->engine, message) == 0)
+    if (stream->place.phase == SV_IN && sv_engine_send(stream->place.engine, message) == 0)
         return 0;
-    if (stream->phase != SV_IN)
+    if (stream->place.phase != SV_IN)
         json_decref(message);
     unlink_request(stream->sv, request);
     control_is_set(stream, request); /* when it is opened */
@@ -272,7 +272,7 @@ int sv_request_snapshot(struct sv_stream *stream, const char *format, halo_reply
 {
     if (strcmp(format, "png") != 0 && strcmp(format, "jpg") != 0)
         return halo_fail_usage(err, "a snapshot is png or jpg, not '%s'", format);
-    if (stream->phase != SV_IN)
+    if (stream->place.phase != SV_IN)
         return halo_fail(err, -EAGAIN, "stream '%s' is not running", stream->name);
     struct sv_request *request = add(stream, SV_SNAPSHOT, reply, arg);
     if (!request)
@@ -281,7 +281,7 @@ int sv_request_snapshot(struct sv_stream *stream, const char *format, halo_reply
     json_t *message = sv_do("snapshot", stream);
     json_object_set_new(message, "id", json_integer((json_int_t)request->id));
     json_object_set_new(message, "format", json_string(format));
-    if (sv_engine_send(stream->engine, message) == 0)
+    if (sv_engine_send(stream->place.engine, message) == 0)
         return 0;
     unlink_request(stream->sv, request);
     free_request(request);
@@ -344,7 +344,7 @@ void sv_request_answer(struct sv_stream *stream, enum sv_request_kind kind, uint
 static bool holds(const struct sv_request *request)
 {
     const struct sv_stream *stream = request->stream;
-    if (request->kind != SV_SET || stream->removed || stream->sv->stopping)
+    if (request->kind != SV_SET || stream->place.removed || stream->sv->stopping)
         return false;
     return request->waits || ((request->of_file || !request->reply) && !stream->coming);
 }

@@ -96,7 +96,7 @@ static void add_place(json_t *to, const struct sv_stream *stream)
     char lack[HALO_LACK_WORDS + 32];
     sv_lack_words(stream, lack, sizeof lack);
     set_text(to, "why", stream->why[0] ? stream->why : lack);
-    set_text(to, "engine", stream->engine ? stream->engine->name : "");
+    set_text(to, "engine", stream->place.engine ? stream->place.engine->name : "");
     set_number(to, "restarts", stream->starts > 1 ? stream->starts - 1 : 0);
     json_object_set_new(to, "uptime_s",
                         json_real(stream->started ? (double)(now - stream->started) / 1e3 : 0));
@@ -104,13 +104,13 @@ static void add_place(json_t *to, const struct sv_stream *stream)
     json_object_set_new(to, "card", json_boolean(card));
     json_object_set_new(to, "recording", json_boolean(stream->recording));
     json_object_set_new(to, "overloaded", json_boolean(stream->state == SV_OVERLOADED));
-    json_object_set_new(to, "cpu_instead", json_boolean(stream->on_cpu));
+    json_object_set_new(to, "cpu_instead", json_boolean(stream->place.on_cpu));
 }
 
 /* Where its engine is; what its memory holds as that told last, or its number alone. */
 static json_t *gpu_of(const struct sv_stream *stream)
 {
-    const struct sv_engine *engine = stream->engine;
+    const struct sv_engine *engine = stream->place.engine;
     if (!engine || engine->gpu < 0)
         return json_null();
     for (int i = 0; i < engine->gpus; i++)
@@ -128,7 +128,7 @@ static json_t *stream_status(const struct sv_stream *stream)
     set_text(to, "privacy", halo_privacy_names[stream->settings.privacy]);
     if (!stream->stats.backend[0])
         set_text(to, "backend",
-                 stream->on_cpu ? "cpu" : halo_run_backends[stream->settings.backend]);
+                 stream->place.on_cpu ? "cpu" : halo_run_backends[stream->settings.backend]);
     json_object_set_new(to, "degraded", halo_lacks_write(stream->lack));
     json_object_set_new(to, "gpu", gpu_of(stream));
     if (stream->settings.region_feed.on)
@@ -166,7 +166,7 @@ static json_t *engine_status(const struct sv_engine *engine)
     set_number(to, "ignored_messages", engine->ignored);
     json_object_set_new(to, "gpus", halo_link_gpus_write(engine->gpu_memory, engine->gpus));
     for (const struct sv_stream *s = engine->sv->streams; s; s = s->next)
-        if (s->engine == engine)
+        if (s->place.engine == engine)
             json_array_append_new(streams, json_string(s->name));
     json_object_set_new(to, "streams", streams);
     return to;
@@ -176,7 +176,7 @@ json_t *halo_supervisor_status(const struct halo_supervisor *sv)
 {
     json_t *streams = json_array(), *engines = json_array();
     for (const struct sv_stream *s = sv->streams; s; s = s->next)
-        if (!s->removed)
+        if (!s->place.removed)
             json_array_append_new(streams, stream_status(s));
     for (const struct sv_engine *e = sv->engines; e; e = e->next)
         json_array_append_new(engines, engine_status(e));

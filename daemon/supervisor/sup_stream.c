@@ -35,17 +35,17 @@ void sv_stream_state(struct sv_stream *stream, enum sv_state state, const char *
         return;
     const uint64_t now = sv_now(stream->sv);
     if (state == SV_RUNNING && !sv_stream_is_up(stream))
-        stream->started = stream->backoff.good_since = now;
+        stream->started = stream->place.backoff.good_since = now;
     else if (state != SV_RUNNING && state != SV_OVERLOADED && state != SV_WAITING)
         stream->started = 0;
     stream->state = state;
     stream->in_line = false;
     if (state == SV_RUNNING || state == SV_STOPPED || state == SV_ENDED || state == SV_DISABLED) {
         stream->no_memory[0] = '\0';
-        stream->no_room = false;
+        stream->place.no_room = false;
     }
-    if (state == SV_RUNNING && stream->engine)
-        stream->engine->room_after = 0; /* where this one fits the next may, too */
+    if (state == SV_RUNNING && stream->place.engine)
+        stream->place.engine->room_after = 0; /* where this one fits the next may, too */
     snprintf(stream->why, sizeof stream->why, "%s", why);
     halo_log(level_of(state), "stream %s: %s%s%s", stream->name, sv_state_names[state],
              why[0] ? ": " : "", why);
@@ -55,15 +55,15 @@ void sv_stream_state(struct sv_stream *stream, enum sv_state state, const char *
 /* It is over, and stays over until somebody starts it. */
 static void rest(struct sv_stream *stream, enum sv_state state, const char *why)
 {
-    stream->wanted = false;
+    stream->place.wanted = false;
     sv_stream_state(stream, state, why);
 }
 
 void sv_stream_ended(struct sv_stream *stream)
 {
     if (stream->settings.restart == HALO_RESTART_ALWAYS) {
-        stream->again = true;
-        stream->backoff.not_before = sv_now(stream->sv) + SV_BACKOFF_MS;
+        sv_placement_leave(&stream->place);
+        stream->place.backoff.not_before = sv_now(stream->sv) + SV_BACKOFF_MS;
         sv_stream_state(stream, SV_RESTARTING, "its input has ended");
     } else {
         rest(stream, SV_ENDED, "");
@@ -81,10 +81,10 @@ static void fail(struct sv_stream *stream, const char *why)
 
 void sv_stream_failed(struct sv_stream *stream, const char *why)
 {
-    stream->again = stream->phase == SV_IN;
-    sv_backoff_failed(&stream->backoff, sv_now(stream->sv));
+    sv_placement_leave(&stream->place);
+    sv_backoff_failed(&stream->place.backoff, sv_now(stream->sv));
     fail(stream, why);
-    if (stream->phase == SV_IN)
+    if (stream->place.phase == SV_IN)
         sv_stream_step(stream);
 }
 
@@ -92,7 +92,7 @@ static void leave_rings(struct sv_stream *stream, const char *why)
 {
     sv_ring_close_all(stream, true);
     sv_request_fail_all(stream, why);
-    stream->phase = SV_OUT;
+    stream->place.phase = SV_OUT;
     stream->stats.rate = 0;
     stream->stats.backend[0] = '\0'; /* nobody filters now */
     stream->stats.outputs = 0;       /* nor writes them */
@@ -106,13 +106,13 @@ static void leave_rings(struct sv_stream *stream, const char *why)
 void sv_stream_lost(struct sv_stream *stream, const char *why)
 {
     leave_rings(stream, why);
-    if (stream->wanted)
+    if (stream->place.wanted)
         fail(stream, why);
 }
 
 void sv_stream_gone(struct sv_stream *stream)
 {
-    if (stream->phase != SV_LEAVING)
+    if (stream->place.phase != SV_LEAVING)
         return; /* nobody asked it to go: its engine's next words will tell */
     leave_rings(stream, "the stream was stopped");
     sv_stream_step(stream);
@@ -122,9 +122,9 @@ void sv_stream_gone(struct sv_stream *stream)
 
 static void leave(struct sv_stream *stream)
 {
-    stream->phase = SV_LEAVING;
-    stream->phase_since = sv_now(stream->sv);
-    sv_engine_send(stream->engine, sv_do("stop", stream));
+    stream->place.phase = SV_LEAVING;
+    stream->place.since = sv_now(stream->sv);
+    sv_engine_send(stream->place.engine, sv_do("stop", stream));
 }
 
 /* A number means what is there when it is next opened. */
@@ -144,19 +144,17 @@ static void take_coming(struct sv_stream *stream)
     stream->settings = *stream->coming;
     free(stream->coming);
     stream->coming = NULL;
-    stream->engine = NULL; /* may be another one now */
-    stream->backoff = (struct sv_backoff){0};
 }
 
 static char *write_settings(const struct sv_stream *stream)
 {
     struct halo_stream_settings now = stream->settings; /* its strings are borrowed */
-    if (stream->on_cpu) {
+    if (stream->place.on_cpu) {
         for (now.backend = 0; strcmp(halo_run_backends[now.backend], "cpu") != 0;)
             now.backend++;
         now.hwaccel = HALO_HWACCEL_NONE;
-    } else if (stream->engine->gpu >= 0) {
-        now.gpu = stream->engine->gpu;
+    } else if (stream->place.engine->gpu >= 0) {
+        now.gpu = stream->place.engine->gpu;
     }
     return halo_stream_settings_write(&now);
 }
@@ -169,12 +167,12 @@ static int send_start(struct sv_stream *stream)
     free(text);
     json_decref(stream->masks);
     stream->masks = sv_masks_of(&stream->settings);
-    sv_masks_send(stream->engine, stream->masks);
+    sv_masks_send(stream->place.engine, stream->masks);
     if (stream->camera_is)
         json_object_set_new(message, "camera", json_string(stream->camera_is));
-    const int ret = sv_engine_send(stream->engine, message);
+    const int ret = sv_engine_send(stream->place.engine, message);
     if (ret >= 0)
-        sv_hooks_give(stream->engine->process, stream);
+        sv_hooks_give(stream->place.engine->process, stream);
     return ret;
 }
 
@@ -182,7 +180,7 @@ void sv_stream_tell_recording(struct sv_stream *stream)
 {
     json_t *message = sv_do("record", stream);
     json_object_set_new(message, "on", json_boolean(stream->recording));
-    sv_engine_send(stream->engine, message);
+    sv_engine_send(stream->place.engine, message);
 }
 
 static void enter(struct sv_stream *stream)
@@ -192,8 +190,8 @@ static void enter(struct sv_stream *stream)
         rest(stream, SV_FAILED, "its settings are too long for an engine");
     if (ret < 0)
         return; /* the engine is about to be lost, and it comes again */
-    stream->phase = SV_IN;
-    stream->phase_since = sv_now(stream->sv);
+    stream->place.phase = SV_IN;
+    stream->place.since = sv_now(stream->sv);
     stream->starts++;
     memset(&stream->stats, 0, sizeof stream->stats);
     if (stream->settings.privacy == HALO_PRIVACY_OFF)
@@ -208,50 +206,51 @@ static void enter(struct sv_stream *stream)
 /* On no engine, and wanted on one. */
 static void try_to_enter(struct sv_stream *stream)
 {
-    if (sv_now(stream->sv) < stream->backoff.not_before)
+    if (sv_now(stream->sv) < stream->place.backoff.not_before)
         return;
     struct halo_error err = {0};
     if (sv_feed_open(stream, &err) < 0) {
         sv_stream_failed(stream, err.text);
         return;
     }
-    if (!stream->engine)
-        stream->engine = sv_engine_choose(stream);
-    if (!stream->engine)
+    if (!stream->place.engine)
+        stream->place.engine = sv_engine_choose(stream);
+    if (!stream->place.engine)
         return;
-    if (sv_engine_is_ready(stream->engine) && sv_suspect_may_enter(stream) &&
+    if (sv_engine_is_ready(stream->place.engine) && sv_suspect_may_enter(stream) &&
         sv_lack_may_enter(stream))
         enter(stream);
     else
-        sv_engine_step(stream->engine);
+        sv_engine_step(stream->place.engine);
 }
 
 void sv_stream_step(struct sv_stream *stream)
 {
     if (stream->sv->stopping)
         return;
-    const bool stays = stream->wanted && !stream->removed && !stream->coming && !stream->again;
-    if (stream->phase == SV_LEAVING)
+    const bool stays =
+        stream->place.wanted && !stream->place.removed && !stream->coming && !stream->place.again;
+    if (stream->place.phase == SV_LEAVING)
         return; /* gone comes, or the end of the engine */
-    if (stream->phase == SV_IN) {
+    if (stream->place.phase == SV_IN) {
         if (!stays)
             leave(stream);
         return;
     }
-    if (stream->again)
-        stream->engine = NULL; /* may be another one now */
-    stream->again = false;
-    if (stream->removed) {
+    if (stream->place.again)
+        stream->place.engine = NULL; /* may be another one now */
+    stream->place.again = false;
+    if (stream->place.removed) {
         sv_stream_destroy(stream);
         return;
     }
     if (stream->coming)
         take_coming(stream);
-    if (stream->wanted) {
+    if (stream->place.wanted) {
         try_to_enter(stream);
         return;
     }
-    stream->engine = NULL;
+    stream->place.engine = NULL;
     if (stream->state == SV_FAILED && stream->settings.on_error != HALO_ON_ERROR_STOP)
         return;
     sv_feed_close(stream, stream->state == SV_ENDED ? "it has ended" : "it was stopped");
@@ -260,20 +259,12 @@ void sv_stream_step(struct sv_stream *stream)
 
 /* ---- wishes ---- */
 
-/* What it met so far is over. */
-static void forgive(struct sv_stream *stream)
-{
-    stream->on_cpu = stream->for_memory = stream->no_room = stream->apart = false;
-    sv_suspect_forget(stream);
-}
-
 void sv_stream_start(struct sv_stream *stream)
 {
-    if (stream->wanted && stream->state != SV_RESTARTING)
+    if (stream->place.wanted && stream->state != SV_RESTARTING)
         return;
-    stream->wanted = true;
-    forgive(stream);
-    stream->backoff = (struct sv_backoff){0};
+    stream->place.wanted = true;
+    sv_placement_reset(&stream->place);
     sv_stream_state(stream, SV_STARTING, "");
     sv_stream_step(stream);
 }
@@ -287,23 +278,19 @@ void sv_stream_stop(struct sv_stream *stream)
 
 void sv_stream_again(struct sv_stream *stream)
 {
-    if (!stream->wanted) {
+    if (!stream->place.wanted) {
         sv_stream_start(stream);
         return;
     }
-    stream->again = stream->phase == SV_IN;
     forget_camera(stream);
-    forgive(stream);
-    stream->backoff = (struct sv_backoff){0};
-    if (stream->phase == SV_OUT)
-        stream->engine = NULL;
+    sv_placement_reset(&stream->place);
     sv_stream_state(stream, SV_RESTARTING, "asked for");
     sv_stream_step(stream);
 }
 
 void sv_stream_remove(struct sv_stream *stream)
 {
-    stream->removed = true;
+    stream->place.removed = true;
     sv_feed_close(stream, "it was removed");
     sv_camera_close(stream);
     sv_stream_step(stream);
@@ -314,11 +301,11 @@ void sv_stream_replace(struct sv_stream *stream, struct halo_stream_settings *se
     sv_settings_free(stream->coming);
     stream->coming = settings;
     sv_request_refuse_waiting(stream, "other settings came meanwhile");
-    stream->removed = false;
-    stream->wanted = settings->enabled;
-    forgive(stream);
+    stream->place.removed = false;
+    stream->place.wanted = settings->enabled;
+    sv_placement_reset(&stream->place);
     sv_feed_close(stream, "its settings have changed");
-    if (stream->wanted)
+    if (stream->place.wanted)
         sv_stream_state(stream, SV_RESTARTING, "its settings have changed");
     else
         sv_stream_state(stream, SV_DISABLED, "");

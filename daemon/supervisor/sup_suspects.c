@@ -7,14 +7,9 @@
 
 bool sv_suspect_may_enter(const struct sv_stream *stream)
 {
-    const struct sv_process *process = stream->engine->process;
-    return !process || process->started >= stream->moved ||
-           sv_now(stream->sv) - stream->moved >= SV_SETTLE_MS;
-}
-
-void sv_suspect_forget(struct sv_stream *stream)
-{
-    stream->suspect = (struct halo_suspect){.device = stream->suspect.device};
+    const struct sv_process *process = stream->place.engine->process;
+    return !process || process->started >= stream->place.moved ||
+           sv_now(stream->sv) - stream->place.moved >= SV_SETTLE_MS;
 }
 
 /* Of those that share engines; the caller frees it. NULL: there are none, or no memory. */
@@ -26,8 +21,8 @@ static struct halo_suspect **collect(struct halo_supervisor *sv, int *ret_count)
     struct halo_suspect **ret = count ? calloc((size_t)count, sizeof *ret) : NULL;
     *ret_count = 0;
     for (struct sv_stream *s = sv->streams; s && ret; s = s->next)
-        if (s->wanted && !sv_stream_has_own_engine(s))
-            ret[(*ret_count)++] = &s->suspect;
+        if (s->place.wanted && !sv_stream_has_own_engine(s))
+            ret[(*ret_count)++] = &s->place.suspect;
     return ret;
 }
 
@@ -36,8 +31,8 @@ static void say(const struct sv_engine *engine, enum halo_verdict verdict)
     int moved = 0;
     struct halo_supervisor *sv = engine->sv;
     for (const struct sv_stream *s = sv->streams; s; s = s->next) {
-        moved += s->engine == engine && s->suspect.moved;
-        if (s->engine != engine || !s->suspect.blamed || verdict != HALO_VERDICT_FOUND)
+        moved += s->place.engine == engine && s->place.suspect.moved;
+        if (s->place.engine != engine || !s->place.suspect.blamed || verdict != HALO_VERDICT_FOUND)
             continue;
         halo_log(HALO_LOG_WARNING, "stream %s: engines ended when it was active: is kept apart",
                  s->name);
@@ -58,7 +53,7 @@ void sv_suspect_stalled(struct sv_stream *stream)
     int count;
     struct halo_suspect **all = collect(stream->sv, &count);
     if (all && !sv_stream_has_own_engine(stream) &&
-        halo_suspects_stalled(all, count, &stream->suspect) == HALO_VERDICT_FOUND) {
+        halo_suspects_stalled(all, count, &stream->place.suspect) == HALO_VERDICT_FOUND) {
         halo_log(HALO_LOG_WARNING, "stream %s: it stalled: is kept apart from the others",
                  stream->name);
         sv_event(stream->sv, "alone", stream->name, NULL, "it stalled");
@@ -75,16 +70,16 @@ void sv_suspect_engine_died(struct sv_engine *engine, const struct sv_stream *fi
     if (!all)
         return;
     for (struct sv_stream *s = sv->streams; s; s = s->next)
-        if (s->suspect.active && !strcmp(s->name, asker))
-            one = &s->suspect;
-    say(engine, halo_suspects_died(all, count, first->suspect.device, first->suspect.extra, one,
-                                   sv_now(sv)));
+        if (s->place.suspect.active && !strcmp(s->name, asker))
+            one = &s->place.suspect;
+    say(engine, halo_suspects_died(all, count, first->place.suspect.device,
+                                   first->place.suspect.extra, one, sv_now(sv)));
     free(all);
     for (struct sv_stream *s = sv->streams; s; s = s->next) {
-        if (s->engine == engine && s->suspect.moved) {
-            s->engine = NULL;
-            s->moved = sv_now(sv);
+        if (s->place.engine == engine && s->place.suspect.moved) {
+            sv_placement_leave(&s->place);
+            s->place.moved = sv_now(sv);
         }
-        s->suspect.moved = s->suspect.active = false;
+        s->place.suspect.moved = s->place.suspect.active = false;
     }
 }

@@ -42,7 +42,7 @@ struct place {
 /* "cuda:0"; "cuda" where its engine uses several. */
 static void name_place(const struct sv_stream *stream, char *ret, size_t size)
 {
-    const struct sv_engine *engine = stream->engine;
+    const struct sv_engine *engine = stream->place.engine;
     const char *backend = stream->stats.backend[0] ? stream->stats.backend : "its way";
     if (!strncmp(backend, "cuda", 4) && engine && engine->gpu >= 0)
         snprintf(ret, size, "%s:%d", backend, engine->gpu);
@@ -72,7 +72,7 @@ static void add_places(struct text *text, const struct halo_supervisor *sv)
 {
     struct place places[MOST_PLACES] = {0};
     for (const struct sv_stream *s = sv->streams; s; s = s->next)
-        if (!s->removed && sv_stream_is_up(s))
+        if (!s->place.removed && sv_stream_is_up(s))
             count_place(places, s);
     for (int i = 0; i < MOST_PLACES && places[i].count; i++)
         add(text, ", %d filtering on %s", places[i].count, places[i].name);
@@ -101,8 +101,8 @@ static bool is_away(const char *camera)
 /* Overloaded ones run, and are named too. */
 static bool is_to_name(const struct sv_stream *stream)
 {
-    return !stream->removed && stream->state != SV_RUNNING &&
-           (stream->wanted || stream->state == SV_FAILED);
+    return !stream->place.removed && stream->state != SV_RUNNING &&
+           (stream->place.wanted || stream->state == SV_FAILED);
 }
 
 static void add_stream(struct text *text, const struct sv_stream *stream)
@@ -126,7 +126,7 @@ static void add_others(struct text *text, const struct halo_supervisor *sv)
     for (const struct sv_stream *s = sv->streams; s; s = s->next) {
         if (is_to_name(s) && named++ < MOST_NAMED)
             add_stream(text, s);
-        count[s->state] += !s->removed && !s->wanted && s->state != SV_FAILED;
+        count[s->state] += !s->place.removed && !s->place.wanted && s->state != SV_FAILED;
     }
     if (named > MOST_NAMED)
         add(text, ", %d more not running well", named - MOST_NAMED);
@@ -170,8 +170,9 @@ bool halo_supervisor_is_alive(const struct halo_supervisor *sv)
     if (sv->stopping)
         return true; /* its own deadline holds */
     for (const struct sv_stream *s = sv->streams; s; s = s->next) {
-        wanted += s->wanted && !s->removed;
-        lost += s->wanted && !s->removed && s->engine && s->engine->stood >= SV_STANDS;
+        wanted += s->place.wanted && !s->place.removed;
+        lost += s->place.wanted && !s->place.removed && s->place.engine &&
+                s->place.engine->stood >= SV_STANDS;
     }
     return !wanted || lost < wanted;
 }

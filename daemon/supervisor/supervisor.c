@@ -89,7 +89,7 @@ int halo_supervisor_create(struct halo_supervisor **ret, uv_loop_t *loop, const 
 int halo_supervisor_start(struct halo_supervisor *sv, struct halo_error *err)
 {
     for (struct sv_stream *s = sv->streams; s; s = s->next) {
-        const int ret = s->wanted ? sv_feed_open(s, err) : 0;
+        const int ret = s->place.wanted ? sv_feed_open(s, err) : 0;
         if (ret < 0)
             return ret;
     }
@@ -131,8 +131,8 @@ void halo_supervisor_stop(struct halo_supervisor *sv, void (*done)(void *arg), v
         sv_request_fail_all(s, "halod is stopping");
         sv_feed_close(s, "halod is stopping");
         sv_camera_close(s);
-        s->phase = SV_OUT;
-        s->engine = NULL;
+        s->place.phase = SV_OUT;
+        s->place.engine = NULL;
     }
     while (sv->engines)
         sv_engine_drop(sv->engines);
@@ -210,7 +210,7 @@ int halo_supervisor_record(struct halo_supervisor *sv, const char *name, bool on
     if (!writes)
         return halo_fail_usage(err, "stream '%s' has no output of kind file", name);
     stream->recording = on;
-    if (stream->phase == SV_IN)
+    if (stream->place.phase == SV_IN)
         sv_stream_tell_recording(stream);
     sv_event(sv, "record", name, on ? "on" : "off", NULL);
     return 0;
@@ -237,7 +237,7 @@ void halo_supervisor_count(const struct halo_supervisor *sv, int *ret_running, i
     *ret_running = *ret_all = 0;
     for (const struct sv_stream *s = sv->streams; s; s = s->next) {
         *ret_running += sv_stream_is_up(s);
-        *ret_all += !s->removed;
+        *ret_all += !s->place.removed;
     }
 }
 

@@ -4,6 +4,7 @@
  *   supervisor.c     its life, the clock, what others may ask for
  *   sup_list.c       the streams that there are
  *   sup_stream.c     the states of a stream
+ *   sup_place.c      its wish, its place, and what it met there
  *   sup_feed.c       its feeds, viewers and rings
  *   sup_camera.c     its virtual cameras
  *   sup_engine.c     which engine a stream belongs to; how engines fail and come back
@@ -22,7 +23,7 @@
  *   sup_lack.c       what streams lack on this machine
  *   sup_words.c      what the service manager is told of it
  *
- * A stream has a wish (wanted) and a place (phase); sv_stream_step() brings the place to the wish,
+ * A stream has a wish and a place (sup_place.h); sv_stream_step() brings the place to the wish,
  * and is called whenever one of the two changed, and by the clock. So nothing is forgotten where an
  * engine dies between two steps.
  *
@@ -36,7 +37,7 @@
 #include "daemon/link/link.h"
 #include "daemon/link/link_stats.h"
 #include "daemon/supervisor/supervisor.h"
-#include "daemon/supervisor/suspects.h"
+#include "daemon/supervisor/sup_place.h"
 #include "daemon/view/viewers.h"
 #include "pipeline/output/packet_ring.h"
 
@@ -49,9 +50,6 @@ enum {
     SV_IDLE_MS = 2000,      /* an engine without streams is kept */
     SV_STRAYS_MOST = 100,   /* senseless messages of an engine in ... */
     SV_STRAYS_MS = 60000,
-    SV_BACKOFF_MS = 250, /* doubles ... */
-    SV_BACKOFF_MOST_MS = 5000,
-    SV_GOOD_MS = 10000,      /* of good running, and the pauses begin anew */
     SV_REPLY_MS = 4500,      /* for an answer; with the clock's grain less than the five seconds */
     SV_STANDS = 3,           /* times in a row that an engine stood, and a new one may not help */
     SV_MOVED_MS = 30000,     /* between two of them, and they are not in a row */
@@ -76,13 +74,6 @@ enum sv_state {
     SV_DISABLED,
 };
 extern const char *const sv_state_names[];
-
-/* What grows with each failure and is forgotten after good running. */
-struct sv_backoff {
-    int failures;
-    uint64_t not_before; /* no start earlier than this */
-    uint64_t good_since; /* 0: is not running */
-};
 
 struct sv_process {
     uv_process_t handle;
@@ -147,12 +138,6 @@ struct sv_ring {
     bool starves; /* there was no memory for the next one */
 };
 
-enum sv_phase {
-    SV_OUT,     /* no engine knows it */
-    SV_IN,      /* start was sent */
-    SV_LEAVING, /* stop was sent, gone is awaited */
-};
-
 struct sv_stream {
     struct halo_supervisor *sv;
     struct sv_stream *next;
@@ -169,25 +154,13 @@ struct sv_stream {
     struct halo_camera_out *camera[HALO_MOST_OUTPUTS];
     bool open; /* feeds and viewers are there */
 
-    bool wanted;    /* to run */
-    bool removed;   /* goes away once it is out */
-    bool again;     /* has to leave its engine once, and comes back */
+    struct sv_placement place;
     bool recording; /* haloctl record */
-    enum sv_phase phase;
-    uint64_t phase_since;
-    struct sv_engine *engine; /* kept over its restarts; NULL: none */
-    uint64_t given;           /* when it got that */
-    struct sv_backoff backoff;
     enum sv_state state;
     char why[600];
     bool in_line;     /* waits, for its turn to open its source again */
     uint64_t started; /* when it began to run, for uptime; 0 */
     int starts;       /* on an engine */
-    bool on_cpu;      /* the GPU failed too often ... */
-    bool for_memory;  /* ... or its memory was full for too long */
-    struct halo_suspect suspect;
-    bool apart;     /* the engine of its place may not open its files */
-    uint64_t moved; /* for that to another engine; 0: never */
 
     json_t *masks;           /* sv_masks_of() what an engine has read; NULL: nothing */
     json_t *regions;         /* a list of what is to be sent; NULL: nothing */
@@ -200,7 +173,6 @@ struct sv_stream {
     char lack[HALO_LACKS][HALO_LACK_WORDS]; /* as it was told; "" */
     char no_memory[HALO_LACK_WORDS];        /* the GPU's is full, says the engine; "" */
     uint64_t no_memory_since;
-    bool no_room; /* for it there was not enough to begin with: it waits, out of its engine */
 };
 
 enum sv_request_kind { SV_SET, SV_CONTROL, SV_SNAPSHOT };
@@ -259,9 +231,6 @@ static inline uint64_t sv_now(const struct halo_supervisor *sv)
     return uv_now(sv->loop);
 }
 
-/* backoff of something that failed now: the first time it starts again at once. */
-void sv_backoff_failed(struct sv_backoff *backoff, uint64_t now);
-
 /* ---- sup_list.c ---- */
 int sv_stream_create(struct halo_supervisor *sv, const struct halo_stream_settings *settings,
                      struct halo_error *err);
@@ -298,11 +267,10 @@ static inline bool sv_stream_is_up(const struct sv_stream *stream)
 
 static inline bool sv_stream_has_own_engine(const struct sv_stream *stream)
 {
-    return stream->settings.own_engine || stream->apart;
+    return stream->settings.own_engine || stream->place.apart;
 }
 
 /* ---- sup_suspects.c ---- */
-void sv_suspect_forget(struct sv_stream *stream); /* somebody began it anew */
 /* Engines that share a reason die one after the other: a stream that was moved to one that runs
  * waits whether that is among them, and is not suspected for it. */
 bool sv_suspect_may_enter(const struct sv_stream *stream);
