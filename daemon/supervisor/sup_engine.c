@@ -10,7 +10,11 @@
 #include "daemon/supervisor/supervisor_private.h"
 #include "kernels/backend.h"
 
-enum { ABANDONED_MOST = 16 };
+enum {
+    ABANDONED_MOST = 16,
+    IDLE_MS = 2000,   /* an engine without streams is kept */
+    MOVED_MS = 30000, /* between two times that one stood, and they are not in a row */
+};
 
 /* ---- which one ---- */
 
@@ -211,7 +215,7 @@ static void note_failure(struct sv_engine *engine, const char *why, bool device,
         engine->backoff.failures = 0;
     if (!device || (good && now - good >= SV_GOOD_MS))
         engine->device_failures = 0;
-    if (good && now - good >= SV_MOVED_MS)
+    if (good && now - good >= MOVED_MS)
         engine->stood = 0;
     engine->device_failures += device;
     engine->stood = engine->stands ? engine->stood + 1 : 0;
@@ -302,7 +306,7 @@ void sv_engine_step(struct sv_engine *engine)
     else if (!engine->idle_since)
         engine->idle_since = now;
     if (engine->idle_since) {
-        if (now - engine->idle_since >= SV_IDLE_MS)
+        if (now - engine->idle_since >= IDLE_MS)
             sv_engine_drop(engine);
     } else if (!engine->process && now >= engine->backoff.not_before) {
         start_process(engine);

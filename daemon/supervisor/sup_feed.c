@@ -8,9 +8,21 @@
 
 #include "daemon/supervisor/supervisor_private.h"
 
-enum { BYTES_AT_ONCE = 32 << 20 }; /* of one ring, as SV_PACKETS_AT_ONCE */
+enum {
+    PACKETS_AT_ONCE = 64, /* of one ring, before the others have their turn */
+    BYTES_AT_ONCE = 32 << 20,
+};
 
 /* ---- rings ---- */
+
+struct sv_ring {
+    uv_poll_t poll;
+    struct sv_outlet *outlet;
+    struct halo_packet_reader *reader;
+    int64_t size; /* of its memory, which cannot change */
+    bool more;    /* has packets that had to wait for the others' turn */
+    bool starves; /* there was no memory for the next one */
+};
 
 static void free_ring(uv_handle_t *handle)
 {
@@ -74,7 +86,7 @@ static void starve(struct sv_ring *ring)
 static bool look(struct sv_ring *ring)
 {
     struct sv_stream *stream = ring->outlet->stream;
-    const int ret = read_some(ring, SV_PACKETS_AT_ONCE, BYTES_AT_ONCE);
+    const int ret = read_some(ring, PACKETS_AT_ONCE, BYTES_AT_ONCE);
     if (ret == -ENOMEM)
         starve(ring);
     else if (ret == 0)

@@ -7,6 +7,7 @@
 #include "daemon/supervisor/supervisor_private.h"
 
 enum {
+    SURVEY_MS = 5000,   /* for a driver to say which GPUs there are */
     FRESH_MS = 10000,   /* what was said is true for so long */
     PATIENCE_MS = 1000, /* for an engine that works; then what was said before has to do */
     SETTLE_MS = 10000,  /* after which a stream is seen in the memory that is free */
@@ -59,7 +60,7 @@ int sv_gpu_choose(struct halo_supervisor *sv)
     if (!fresh && !witness->asked)
         sv_gpu_ask(witness);
     if (!fresh && (!sv->gpus.known || now - witness->asked < PATIENCE_MS))
-        return now - witness->asked < SV_SURVEY_MS ? SV_GPU_WAIT : SV_GPU_UNKNOWN;
+        return now - witness->asked < SURVEY_MS ? SV_GPU_WAIT : SV_GPU_UNKNOWN;
     int best = SV_GPU_NONE;
     struct spare most = {0};
     for (int i = 0; i < sv->gpus.count; i++) {
@@ -117,7 +118,7 @@ bool sv_gpu_told(struct sv_engine *engine, const json_t *message)
 
 void sv_gpu_step(struct sv_engine *engine)
 {
-    if (!engine->choosing || !engine->asked || sv_now(engine->sv) - engine->asked < SV_SURVEY_MS)
+    if (!engine->choosing || !engine->asked || sv_now(engine->sv) - engine->asked < SURVEY_MS)
         return;
     halo_log(HALO_LOG_WARNING, "engine %s: the driver does not say which GPUs there are",
              engine->name);

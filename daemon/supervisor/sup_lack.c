@@ -7,6 +7,11 @@
 #include "config/run.h"
 #include "daemon/supervisor/supervisor_private.h"
 
+enum {
+    ROOM_MS = 5000,   /* between two tries of streams that a GPU has no room for */
+    MEMORY_MS = 3000, /* without memory of the GPU, and a stream that may goes to the CPU */
+};
+
 static bool is_late(enum halo_lack lack)
 {
     return lack == HALO_LACK_LATE || lack == HALO_LACK_LATE_DECODER ||
@@ -71,7 +76,7 @@ void sv_lack_look(struct sv_stream *stream)
     }
     if (stream->place.phase == SV_IN)
         place(stream);
-    if (stream->no_memory[0] && sv_now(stream->sv) - stream->no_memory_since >= SV_MEMORY_MS)
+    if (stream->no_memory[0] && sv_now(stream->sv) - stream->no_memory_since >= MEMORY_MS)
         leave_gpu(stream);
 }
 
@@ -99,13 +104,13 @@ bool sv_lack_may_enter(struct sv_stream *stream)
     const uint64_t now = sv_now(sv);
     if (!stream->place.no_room)
         return true;
-    if (now < stream->place.engine->room_after || now - stream->place.since < SV_ROOM_MS)
+    if (now < stream->place.engine->room_after || now - stream->place.since < ROOM_MS)
         return false;
     for (const struct sv_stream *s = sv->streams; s; s = s->next)
         if (s->place.engine == stream->place.engine && s->place.no_room && s->place.wanted &&
             s->place.phase == SV_OUT && s->place.since < stream->place.since)
             return false;
-    stream->place.engine->room_after = now + SV_ROOM_MS;
+    stream->place.engine->room_after = now + ROOM_MS;
     return true;
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon/supervisor/sup_request.h"
 #include "daemon/supervisor/supervisor_private.h"
 
 /* ---- settings ---- */

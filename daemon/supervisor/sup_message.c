@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon/supervisor/sup_request.h"
 #include "daemon/supervisor/supervisor_private.h"
 #include "kernels/version.h"
 #include "pipeline/camera/camera_find.h"

@@ -13,7 +13,13 @@
 
 #include "daemon/supervisor/supervisor_private.h"
 
-enum { STUBBORN_MS = 5000 };
+enum {
+    HELLO_MS = 10000,    /* to load its libraries, on a machine that is busy */
+    QUIT_MS = 8000,      /* for an engine to finish files */
+    GONE_MS = 15000,     /* for a stream to finish */
+    LAST_WORDS_MS = 200, /* between the end of a link and the status of its process */
+    STUBBORN_MS = 5000,  /* after SIGKILL */
+};
 
 extern char **environ;
 
@@ -219,7 +225,7 @@ void sv_process_kill(struct sv_process *process)
 void sv_process_quit(struct sv_process *process)
 {
     let_go(process);
-    process->deadline = sv_now(process->sv) + SV_QUIT_MS;
+    process->deadline = sv_now(process->sv) + QUIT_MS;
     if (process->link)
         halo_link_send(process->link, json_pack("{s:s}", "do", "quit"), NULL, 0);
     else
@@ -248,7 +254,7 @@ static bool leaves_too_long(const struct sv_engine *engine, uint64_t now)
 {
     for (const struct sv_stream *s = engine->sv->streams; s; s = s->next)
         if (s->place.engine == engine && s->place.phase == SV_LEAVING &&
-            now - s->place.since >= SV_GONE_MS)
+            now - s->place.since >= GONE_MS)
             return true;
     return false;
 }
@@ -277,11 +283,11 @@ void sv_process_step(struct sv_process *process)
     struct sv_engine *engine = process->engine;
     if (!engine)
         step_leaving(process);
-    else if (process->closed && now - process->closed >= SV_LAST_WORDS_MS)
+    else if (process->closed && now - process->closed >= LAST_WORDS_MS)
         lose_closed(process);
     else if (process->closed)
         return;
-    else if (!process->said_hello && now - process->started >= SV_HELLO_MS)
+    else if (!process->said_hello && now - process->started >= HELLO_MS)
         lose_standing(process, "it did not start in time");
     else if (process->said_hello && now - process->heard >= HALO_ENGINE_SILENCE_MS)
         lose_standing(process, "it was silent for three seconds");

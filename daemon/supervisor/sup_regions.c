@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * What detectors tell, on its way to the engines, in the order in which it came. Of what comes
- * faster than MOST of a stream in SV_REGIONS_MS, or than an engine takes it, the newest go on. And
+ * faster than MOST of a stream in SEND_MS, or than an engine takes it, the newest go on. And
  * what engines say of it, for events and the log. */
 #include <errno.h>
 #include <stdio.h>
@@ -13,14 +13,18 @@
 /* Large for a stack. Loop thread only. */
 static struct halo_regions regions;
 
-enum { MOST = 4 }; /* updates of a stream that wait */
+enum {
+    MOST = 4,       /* updates of a stream that wait */
+    SEND_MS = 4,    /* between two sendings to an engine */
+    LOG_MS = 10000, /* between two lines of a stream */
+};
 
 static void on_timer(uv_timer_t *timer);
 
 static void send_soon(struct halo_supervisor *sv)
 {
     if (!uv_is_active((uv_handle_t *)&sv->regions) && !sv->stopping)
-        uv_timer_start(&sv->regions, on_timer, SV_REGIONS_MS, 0);
+        uv_timer_start(&sv->regions, on_timer, SEND_MS, 0);
 }
 
 /* All of them now, if it is time and the engine has taken all that was sent before. */
@@ -29,7 +33,7 @@ static void send_now(struct sv_stream *stream)
     const uint64_t now = sv_now(stream->sv);
     if (!stream->regions || stream->place.phase != SV_IN)
         return;
-    if (now - stream->regions_sent < SV_REGIONS_MS || sv_engine_is_behind(stream->place.engine)) {
+    if (now - stream->regions_sent < SEND_MS || sv_engine_is_behind(stream->place.engine)) {
         send_soon(stream->sv);
         return;
     }
@@ -104,7 +108,7 @@ void sv_regions_look(struct sv_stream *stream)
         sv_event(stream->sv, "region-feed", stream->name, told ? "told" : "silent", why);
     }
     if (told == stream->regions_said ||
-        (stream->regions_logged && now - stream->regions_logged < SV_REGIONS_LOG_MS))
+        (stream->regions_logged && now - stream->regions_logged < LOG_MS))
         return;
     stream->regions_said = told;
     stream->regions_logged = now;

@@ -15,9 +15,29 @@
 #include <unistd.h>
 
 #include "daemon/supervisor/checks.h"
+#include "daemon/supervisor/sup_request.h"
 #include "daemon/supervisor/supervisor_private.h"
 
-enum { IMAGE_MOST = 64 << 20 };
+enum {
+    IMAGE_MOST = 64 << 20,
+    REPLY_MS = 4500, /* for an answer; with the clock's grain less than the five seconds */
+};
+
+struct sv_request {
+    struct sv_request *next;
+    enum sv_request_kind kind;
+    struct sv_stream *stream;
+    uint64_t id, deadline;
+    char *chain[HALO_MOST_RENDITIONS + 1]; /* SET: the stream's own, then its renditions' */
+    json_t *masks;                         /* SET: sv_masks_of() them when it was sent, or NULL */
+    bool of_file;                          /* SET: what the settings file says */
+    bool waits;                            /* SET: for what the engine has to leave */
+    char control[68];
+    int64_t value; /* both CONTROL */
+    char format[8];
+    halo_reply *reply; /* NULL: was told that it is late, or nobody asked */
+    void *arg;
+};
 
 static void free_request(struct sv_request *request)
 {
@@ -66,7 +86,7 @@ static struct sv_request *add(struct sv_stream *stream, enum sv_request_kind kin
         .kind = kind,
         .stream = stream,
         .id = ++sv->next_id,
-        .deadline = sv_now(sv) + SV_REPLY_MS,
+        .deadline = sv_now(sv) + REPLY_MS,
         .reply = reply,
         .arg = arg,
         .next = sv->requests,

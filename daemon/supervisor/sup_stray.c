@@ -9,6 +9,11 @@
 
 #include "daemon/supervisor/supervisor_private.h"
 
+enum {
+    STRAYS_MOST = 100, /* senseless messages of an engine in ... */
+    STRAYS_MS = 60000,
+};
+
 void sv_process_strays(struct sv_process *process, const char *what)
 {
     const uint64_t now = sv_now(process->sv);
@@ -16,17 +21,17 @@ void sv_process_strays(struct sv_process *process, const char *what)
     if (!engine)
         return;
     engine->ignored++;
-    if (now - process->senseless_since >= SV_STRAYS_MS) {
+    if (now - process->senseless_since >= STRAYS_MS) {
         process->senseless = 0;
         process->senseless_since = now;
     }
     if (process->senseless++ == 0)
         halo_log(HALO_LOG_WARNING, "engine %s (process %d) %s: ignored", engine->name,
                  process->handle.pid, what);
-    if (process->senseless <= SV_STRAYS_MOST)
+    if (process->senseless <= STRAYS_MOST)
         return;
     char why[160];
-    snprintf(why, sizeof why, "it %s, more than %d times in a minute", what, (int)SV_STRAYS_MOST);
+    snprintf(why, sizeof why, "it %s, more than %d times in a minute", what, (int)STRAYS_MOST);
     sv_engine_lost(engine, why, false);
 }
 

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "config/run.h"
+#include "daemon/supervisor/sup_request.h"
 #include "daemon/supervisor/supervisor_private.h"
 
 const char *const sv_state_names[] = {"starting", "running", "overloaded", "waiting", "restarting",

@@ -5,11 +5,13 @@
 
 #include "daemon/supervisor/supervisor_private.h"
 
+enum { SETTLE_MS = 2000 }; /* before a suspect enters an engine that runs: it may be dying, too */
+
 bool sv_suspect_may_enter(const struct sv_stream *stream)
 {
     const struct sv_process *process = stream->place.engine->process;
     return !process || process->started >= stream->place.moved ||
-           sv_now(stream->sv) - stream->place.moved >= SV_SETTLE_MS;
+           sv_now(stream->sv) - stream->place.moved >= SETTLE_MS;
 }
 
 /* Of those that share engines; the caller frees it. NULL: there are none, or no memory. */

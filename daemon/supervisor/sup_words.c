@@ -10,6 +10,7 @@ enum {
     MOST_PLACES = 8, /* where streams are filtered */
     MOST_NAMED = 3,  /* streams that do not run */
     WHY = 80,        /* of one of them */
+    STANDS = 3,      /* times in a row that an engine stood, and a new one may not help */
 };
 
 struct text {
@@ -172,7 +173,7 @@ bool halo_supervisor_is_alive(const struct halo_supervisor *sv)
     for (const struct sv_stream *s = sv->streams; s; s = s->next) {
         wanted += s->place.wanted && !s->place.removed;
         lost += s->place.wanted && !s->place.removed && s->place.engine &&
-                s->place.engine->stood >= SV_STANDS;
+                s->place.engine->stood >= STANDS;
     }
     return !wanted || lost < wanted;
 }

@@ -6,11 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon/supervisor/sup_request.h"
 #include "daemon/supervisor/supervisor_private.h"
 #include "kernels/clock.h"
 #include "pipeline/output/output_hook.h"
 
 enum {
+    TICK_MS = 50,
     STALL_MS = 1000, /* without a tick: the whole process stood still */
     STOP_MS = 9500,  /* as the header promises: ten seconds in all, */
     HOOKS_MS = 300,  /* with this */
@@ -95,7 +97,7 @@ int halo_supervisor_start(struct halo_supervisor *sv, struct halo_error *err)
     }
     uv_update_time(sv->loop);
     sv->ticked = sv_now(sv);
-    uv_timer_start(&sv->tick, on_tick, 0, SV_TICK_MS);
+    uv_timer_start(&sv->tick, on_tick, 0, TICK_MS);
     return 0;
 }
 
@@ -136,7 +138,7 @@ void halo_supervisor_stop(struct halo_supervisor *sv, void (*done)(void *arg), v
     }
     while (sv->engines)
         sv_engine_drop(sv->engines);
-    uv_timer_start(&sv->tick, on_tick, 0, SV_TICK_MS);
+    uv_timer_start(&sv->tick, on_tick, 0, TICK_MS);
 }
 
 void halo_supervisor_destroy(struct halo_supervisor *sv)

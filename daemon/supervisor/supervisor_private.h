@@ -38,29 +38,9 @@
 #include "daemon/link/link_stats.h"
 #include "daemon/supervisor/supervisor.h"
 #include "daemon/supervisor/sup_place.h"
+#include "daemon/supervisor/sup_process.h"
 #include "daemon/view/viewers.h"
 #include "pipeline/output/packet_ring.h"
-
-enum {
-    SV_TICK_MS = 50,
-    SV_HELLO_MS = 10000,    /* to load its libraries, on a machine that is busy */
-    SV_QUIT_MS = 8000,      /* for an engine to finish files */
-    SV_GONE_MS = 15000,     /* for a stream to finish */
-    SV_LAST_WORDS_MS = 200, /* between the end of a link and the status of its process */
-    SV_IDLE_MS = 2000,      /* an engine without streams is kept */
-    SV_STRAYS_MOST = 100,   /* senseless messages of an engine in ... */
-    SV_STRAYS_MS = 60000,
-    SV_REPLY_MS = 4500,      /* for an answer; with the clock's grain less than the five seconds */
-    SV_STANDS = 3,           /* times in a row that an engine stood, and a new one may not help */
-    SV_MOVED_MS = 30000,     /* between two of them, and they are not in a row */
-    SV_SURVEY_MS = 5000,     /* for a driver to say which GPUs there are */
-    SV_SETTLE_MS = 2000,     /* before a suspect enters an engine that runs: it may be dying, too */
-    SV_ROOM_MS = 5000,       /* between two tries of streams that a GPU has no room for */
-    SV_MEMORY_MS = 3000,     /* without memory of the GPU, and a stream that may goes to the CPU */
-    SV_PACKETS_AT_ONCE = 64, /* of one ring, before the others have their turn */
-    SV_REGIONS_MS = 4,       /* between two sendings of regions to an engine */
-    SV_REGIONS_LOG_MS = 10000,
-};
 
 enum sv_state {
     SV_STARTING,
@@ -74,27 +54,6 @@ enum sv_state {
     SV_DISABLED,
 };
 extern const char *const sv_state_names[];
-
-struct sv_process {
-    uv_process_t handle;
-    struct halo_supervisor *sv;
-    struct sv_process *next;
-    struct sv_engine *engine; /* NULL: given up, or asked to quit for good */
-    struct halo_link *link;   /* NULL: over */
-    uint64_t started, heard;
-    uint64_t closed;   /* its link ended then; 0: no */
-    uint64_t deadline; /* to be killed then; 0: no */
-    char closed_why[128];
-    char asker[68];  /* the stream of it that has asked for its end ... */
-    char asked[200]; /* ... and why; "": none did */
-    char name[96];   /* the engine's, when it began, or was let go */
-    bool said_hello, device, exited;
-    bool worked;   /* a stream on it has filtered frames */
-    int senseless; /* messages, since senseless_since */
-    uint64_t senseless_since;
-    json_t *files;         /* sv_files_of() its engine, when it started */
-    struct sv_hook *hooks; /* that it may ask for */
-};
 
 enum sv_engine_state { SV_ENGINE_STARTING, SV_ENGINE_RUNNING, SV_ENGINE_PAUSED };
 
@@ -127,15 +86,6 @@ struct sv_outlet {
     struct sv_ring *ring;   /* NULL: the engine has not given one yet */
     bool watched;
     char why[600]; /* it does not work, "" */
-};
-
-struct sv_ring {
-    uv_poll_t poll;
-    struct sv_outlet *outlet;
-    struct halo_packet_reader *reader;
-    int64_t size; /* of its memory, which cannot change */
-    bool more;    /* has packets that had to wait for the others' turn */
-    bool starves; /* there was no memory for the next one */
 };
 
 struct sv_stream {
@@ -173,24 +123,6 @@ struct sv_stream {
     char lack[HALO_LACKS][HALO_LACK_WORDS]; /* as it was told; "" */
     char no_memory[HALO_LACK_WORDS];        /* the GPU's is full, says the engine; "" */
     uint64_t no_memory_since;
-};
-
-enum sv_request_kind { SV_SET, SV_CONTROL, SV_SNAPSHOT };
-
-struct sv_request {
-    struct sv_request *next;
-    enum sv_request_kind kind;
-    struct sv_stream *stream;
-    uint64_t id, deadline;
-    char *chain[HALO_MOST_RENDITIONS + 1]; /* SET: the stream's own, then its renditions' */
-    json_t *masks;                         /* SET: sv_masks_of() them when it was sent, or NULL */
-    bool of_file;                          /* SET: what the settings file says */
-    bool waits;                            /* SET: for what the engine has to leave */
-    char control[68];
-    int64_t value; /* both CONTROL */
-    char format[8];
-    halo_reply *reply; /* NULL: was told that it is late, or nobody asked */
-    void *arg;
 };
 
 /* What the machine's GPUs have to spare, as an engine saw it. */
@@ -355,17 +287,6 @@ void sv_gpu_ask(struct sv_engine *engine);     /* its process runs */
 bool sv_gpu_told(struct sv_engine *engine, const json_t *message);
 void sv_gpu_step(struct sv_engine *engine); /* by the clock: an answer may have taken too long */
 
-/* ---- sup_process.c ---- */
-int sv_process_start(struct sv_engine *engine, struct halo_error *err);
-void sv_process_quit(struct sv_process *process); /* let go: finishes, or is killed */
-void sv_process_kill(struct sv_process *process); /* let go at once */
-void sv_process_step(struct sv_process *process);
-void sv_process_forget_all(struct halo_supervisor *sv); /* those that do not die */
-
-/* The environment of what the supervisor starts, for ever: less what is its own. NULL: no
- * memory. */
-char **sv_process_environment(void);
-
 /* ---- sup_files.c ---- */
 /* What the engine may open: all that the streams name that are on it or may come to it. The caller
  * owns it. May block on those files. */
@@ -375,43 +296,6 @@ json_t *sv_files_of(const struct sv_engine *engine);
 bool sv_files_cover(const struct sv_engine *engine, const struct halo_stream_settings *settings);
 /* After its numbers have come: one that may not open what has been replaced gets another engine. */
 void sv_files_look(struct sv_stream *stream);
-
-/* ---- sup_hook.c ---- */
-/* The process is about to get this stream: its hooks may be asked for until the next such call for
- * the stream, or the end of the process, also while it finishes files after it was let go. */
-void sv_hooks_give(struct sv_process *process, const struct sv_stream *stream);
-bool sv_hooks_finished(struct sv_process *process, const json_t *message); /* false: no sense */
-void sv_hooks_forget(struct sv_process *process); /* what runs or waits goes on */
-
-/* ---- sup_stray.c ---- */
-/* It has done what no engine does ("says what makes no sense"): counted, and too much of it is the
- * end of the process. */
-void sv_process_strays(struct sv_process *process, const char *what);
-/* What it wrote to the control socket may be read after its end. */
-void sv_process_remember(struct halo_supervisor *sv, pid_t pid);
-
-/* ---- sup_message.c ---- */
-extern const struct halo_link_ops sv_link_ops; /* arg: struct sv_process */
-
-/* ---- sup_request.c ---- */
-/* file: settings whose renditions take effect too, and which hold at the stream's next start where
- * they cannot before; NULL: renditions stay as they are. */
-int sv_request_set(struct sv_stream *stream, const char *filters,
-                   const struct halo_stream_settings *file, halo_reply *reply, void *arg,
-                   struct halo_error *err);
-bool sv_request_sets(const struct sv_stream *stream); /* filters that are not in force yet */
-/* Those that will be when the engine has left the stream. */
-bool sv_request_waits(const struct sv_stream *stream);
-void sv_request_refuse_waiting(struct sv_stream *stream, const char *why);
-int sv_request_control(struct sv_stream *stream, const char *control, int64_t value,
-                       halo_reply *reply, void *arg, struct halo_error *err);
-int sv_request_snapshot(struct sv_stream *stream, const char *format, halo_reply *reply, void *arg,
-                        struct halo_error *err);
-/* SET is the answer to CONTROL, too. fd: taken over, or -1. */
-void sv_request_answer(struct sv_stream *stream, enum sv_request_kind kind, uint64_t id,
-                       const char *why, int fd);
-void sv_request_fail_all(struct sv_stream *stream, const char *why);
-void sv_request_tick(struct halo_supervisor *sv);
 
 /* ---- sup_status.c ---- */
 /* stream: or the engine's name, where the event is "engine"; NULL: of the whole. */

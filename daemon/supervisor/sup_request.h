@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Questions to an engine that a client waits for. Loop thread only. */
+#ifndef HALO_SUP_REQUEST_H
+#define HALO_SUP_REQUEST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "config/daemon.h"
+#include "config/error.h"
+#include "daemon/supervisor/supervisor.h"
+
+enum sv_request_kind { SV_SET, SV_CONTROL, SV_SNAPSHOT };
+
+struct sv_stream;
+
+/* file: settings whose renditions take effect too, and which hold at the stream's next start where
+ * they cannot before; NULL: renditions stay as they are. */
+int sv_request_set(struct sv_stream *stream, const char *filters,
+                   const struct halo_stream_settings *file, halo_reply *reply, void *arg,
+                   struct halo_error *err);
+bool sv_request_sets(const struct sv_stream *stream); /* filters that are not in force yet */
+/* Those that will be when the engine has left the stream. */
+bool sv_request_waits(const struct sv_stream *stream);
+void sv_request_refuse_waiting(struct sv_stream *stream, const char *why);
+int sv_request_control(struct sv_stream *stream, const char *control, int64_t value,
+                       halo_reply *reply, void *arg, struct halo_error *err);
+int sv_request_snapshot(struct sv_stream *stream, const char *format, halo_reply *reply, void *arg,
+                        struct halo_error *err);
+/* SET is the answer to CONTROL, too. fd: taken over, or -1. */
+void sv_request_answer(struct sv_stream *stream, enum sv_request_kind kind, uint64_t id,
+                       const char *why, int fd);
+void sv_request_fail_all(struct sv_stream *stream, const char *why);
+void sv_request_tick(struct halo_supervisor *sv);
+
+#endif
