@@ -58,8 +58,8 @@ class Leaks(HaloTest):
     def test_planted_leaks(self):
         """All are found; and without them there are none."""
         for words in (['--leak'], []):
-            done = subprocess.run([PROVE, 'run', *words, '--frames', '100', '--seconds',
-                                   str(30 * PATIENCE), '--round', '1', '--out', self.folder],
+            done = subprocess.run([PROVE, 'run', *words, '--frames', '100', '--faults', '1', '--seconds',
+                                   str(60 * PATIENCE), '--round', '1', '--out', self.folder],
                                   capture_output=True, text=True, timeout=100 * PATIENCE)
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
             leaks = int(re.search(r'^figures: .*\bleaks=(\d+)', done.stdout, re.M)[1])

@@ -306,7 +306,7 @@ static void cell(enum halo_v4l2_call call, const char *name, int error, int when
 {
     char control[300];
     const struct halo_capture_settings set = {
-        .stall = 0.3, .fps = 500, .controls = (char *)"gain=3"};
+        .stall = 2, .fps = 500, .controls = (char *)"gain=3"};
     /* Lists end with EINVAL; one without formats is no camera's. */
     const bool empty = call == HALO_V4L2_ENUM && error == EINVAL;
     const enum halo_v4l2_trouble judged = empty ? HALO_V4L2_UNFIT : halo_v4l2_judge(call, error);
