@@ -10,6 +10,8 @@
 
 enum { PROOF_POOL = 3 };
 
+struct proof_heard;
+
 struct proof_exam_settings {
     enum AVPixelFormat format; /* of the source, native */
     enum AVColorRange range;
@@ -28,6 +30,10 @@ struct proof_exam;
 /* NULL: it cannot be written. */
 struct proof_exam *proof_exam_open(const struct proof_exam_settings *settings);
 void proof_exam_close(struct proof_exam *exam); /* NULL: nothing */
+
+/* What the feed is told, not only the chain's own shapes; it outlives exam. Before any frame; NULL:
+ * nobody hears that. */
+void proof_exam_hear(struct proof_exam *exam, struct proof_heard *heard);
 
 /* Chain i of the pool; with 0 it begins. */
 const struct proof_spec *proof_exam_spec(const struct proof_exam *exam, int i);

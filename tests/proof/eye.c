@@ -184,6 +184,7 @@ static void take_bytes(struct proof_eye *eye, const AVPacket *pkt, enum proof_se
     f->width = par->width;
     f->height = par->height;
     f->color_range = par->color_range;
+    f->pts = pkt->pts;
     if (av_image_fill_arrays(f->data, f->linesize, pkt->data, par->format, par->width, par->height,
                              1) != pkt->size)
         atomic_fetch_add(&eye->tally->broken, 1);

@@ -27,6 +27,7 @@ struct proof_verdict {
     long wrong;                             /* samples; 0: it is as it must be */
     long hidden, shown, soft;               /* samples that were judged, by what they must be */
     int component, x, y, got, want, weight; /* of the first wrong one */
+    bool told;                              /* it was judged by what a feed was told (heard.h) */
     bool blank; /* of one shade, which no chain makes of it (exam.h): nothing was judged */
 };
 

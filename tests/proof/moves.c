@@ -8,23 +8,18 @@
 #include <string.h>
 
 #include "kernels/clock.h"
+#include "tests/proof/mover.h"
 #include "tests/proof/told.h"
 
 enum {
     MS = 1000,
-    BEAT = 16 * MS,                /* us: times of pictures are whole ones of it */
-    BEHIND = 2,                    /* pictures that were given out while one waits for the gate */
-    TIMES = 64,                    /* pictures */
-    FARTHEST = 3 * PROOF_UNIT / 2, /* that something moves between two words */
+    BEAT = 16 * MS, /* us: times of pictures are whole ones of it */
+    BEHIND = 2,     /* pictures that were given out while one waits for the gate */
+    MOVERS = 4,
+    TIMES = 64,  /* pictures */
     FUTURE = 30, /* seconds: words of then are not silence, however slow this machine is */
     PAST = 15,   /* seconds: words of then are; more than any limit */
     AGO = 20,    /* seconds: the first picture */
-};
-
-/* Something that a detector sees. */
-struct mover {
-    char id[4];
-    struct proof_shape shape;
 };
 
 struct proof_moves {
@@ -35,74 +30,14 @@ struct proof_moves {
     int64_t now; /* us, when it began */
     int64_t time[TIMES];
     int passed; /* pictures that were given out */
-    struct mover mover[PROOF_THINGS];
+    struct proof_mover mover[MOVERS];
     struct proof_place place[PROOF_MOVES_LATE];
     struct proof_moves_counts counts;
 };
 
 static int from_to(struct proof_moves *m, int least, int most)
 {
-    return least + (int)proof_chance(&m->chance, (unsigned)(most - least + 1));
-}
-
-/* ---- shapes ---- */
-
-/* Along a side: eighths of it, or in pixels, one in three whole ones. */
-static struct proof_length length(struct proof_moves *m, int side, bool relative, int least,
-                                  int most)
-{
-    const int eighths = from_to(m, least, most);
-    int value = side * eighths * (PROOF_UNIT / PROOF_EIGHTHS) + from_to(m, 0, PROOF_UNIT - 1);
-    if (proof_chance(&m->chance, 3) == 0)
-        value -= value % PROOF_UNIT;
-    return (struct proof_length){relative ? eighths : value, relative};
-}
-
-static struct proof_length size(struct proof_moves *m, int side, bool relative)
-{
-    const struct proof_length ret = length(m, side, relative, 0, 3);
-    return ret.value > 0 ? ret : (struct proof_length){relative ? 1 : PROOF_UNIT / 3, relative};
-}
-
-static void choose_shape(struct proof_moves *m, struct proof_shape *s, enum proof_shape_kind kind,
-                         bool relative)
-{
-    *s = (struct proof_shape){.kind = kind};
-    for (int d = 0; d < 2 && kind < PROOF_POLYGON; d++) {
-        s->at[d] = length(m, m->side[d], relative, -2, 7);
-        s->size[d] = size(m, m->side[d], relative);
-    }
-    s->corners = kind == PROOF_POLYGON ? from_to(m, 3, 5) : 0;
-    for (int i = 0; i < s->corners; i++)
-        for (int d = 0; d < 2; d++)
-            s->corner[i][d] = length(m, m->side[d], relative, -2, 10);
-}
-
-static void move_by(struct proof_shape *s, int d, int by)
-{
-    s->at[d].value += by;
-    for (int i = 0; i < s->corners; i++)
-        s->corner[i][d].value += by;
-}
-
-/* A bit farther, now and then somewhere else, another size, another kind or unit. */
-static void move(struct proof_moves *m, struct mover *mover)
-{
-    struct proof_shape *s = &mover->shape;
-    const bool relative = proof_shape_is_relative(s);
-    const unsigned what = proof_chance(&m->chance, 12);
-    if (what == 0)
-        choose_shape(m, s, s->kind, relative);
-    else if (what == 1)
-        choose_shape(m, s, (enum proof_shape_kind)from_to(m, PROOF_RECT, PROOF_POLYGON),
-                     proof_chance(&m->chance, 4) == 0);
-    else if (what < 4 && s->kind != PROOF_POLYGON)
-        for (int d = 0; d < 2; d++)
-            s->size[d] = size(m, m->side[d], relative);
-    const bool still = proof_chance(&m->chance, 4) == 0;
-    for (int d = 0; d < 2 && !still; d++)
-        move_by(s, d,
-                proof_shape_is_relative(s) ? from_to(m, -1, 1) : from_to(m, -FARTHEST, FARTHEST));
+    return proof_from_to(&m->chance, least, most);
 }
 
 /* ---- words ---- */
@@ -130,10 +65,10 @@ static void choose_update(struct proof_moves *m, struct proof_update *u)
     *u = (struct proof_update){.picture = choose_picture(m)};
     const int seconds = proof_chance(&m->chance, 16) == 0 ? -PAST : FUTURE;
     u->came = (m->now + (int64_t)seconds * 1000 * MS) * 1000;
-    for (int i = 0; i < PROOF_THINGS; i++) {
+    for (int i = 0; i < MOVERS; i++) {
         if (proof_chance(&m->chance, 4) == 0)
             continue;
-        move(m, &m->mover[i]);
+        proof_mover_move(&m->mover[i], m->side, &m->chance);
         memcpy(u->thing[u->count].id, m->mover[i].id, sizeof m->mover[i].id);
         u->thing[u->count].shape = m->mover[i].shape;
         u->thing[u->count++].ttl = proof_chance(&m->chance, 3) ? 0 : from_to(m, 1, 40) * 25 * MS;
@@ -240,12 +175,8 @@ struct proof_moves *proof_moves_open(unsigned number, int width, int height)
             &(struct halo_region_feed_settings){
                 .on = true, .margin = margin / 8.0, .hold = hold / 1e3, .limit = limit}) < 0)
         abort();
-    for (int i = 0; i < PROOF_THINGS; i++) {
-        snprintf(m->mover[i].id, sizeof m->mover[i].id, "%.*s", i < PROOF_THINGS - 1, &"abc"[i]);
-        choose_shape(m, &m->mover[i].shape,
-                     (enum proof_shape_kind)from_to(m, PROOF_RECT, PROOF_POLYGON),
-                     proof_chance(&m->chance, 4) == 0);
-    }
+    for (int i = 0; i < MOVERS; i++)
+        proof_mover_choose(&m->mover[i], i < MOVERS - 1 ? "abc"[i] : '\0', m->side, &m->chance);
     choose_times(m);
     return m;
 }

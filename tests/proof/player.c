@@ -9,11 +9,19 @@
 #include <string.h>
 
 #include "config/daemon_tables.h"
+#include "kernels/clock.h"
 #include "pipeline/output/begin_form.h"
 #include "pipeline/live/live.h"
 #include "tests/proof/chains.h"
 #include "tests/proof/example.h"
 #include "tests/proof/eye.h"
+#include "tests/proof/heard.h"
+#include "tests/proof/mover.h"
+
+enum {
+    MOVERS = 2,         /* beside the shapes that a feed's chain has, which stay */
+    TELL_EVERY = 60000, /* us, at least; heard.c knows so many */
+};
 
 struct proof_player {
     struct halo_live *live;
@@ -32,6 +40,13 @@ struct proof_player {
     int width, height;
     struct proof_exam *exam[HALO_MOST_RENDITIONS + 1];
     bool feed;
+    struct halo_region_feed_settings region_feed;
+    struct proof_heard *heard;  /* NULL: there is no feed */
+    struct proof_chance chance; /* of what is told */
+    struct proof_mover mover[MOVERS];
+    int movers;
+    int64_t told; /* us: when the feed was told last, and of which picture */
+    int64_t told_of;
     atomic_llong newest; /* us: of the pictures that came out */
 };
 
@@ -194,10 +209,26 @@ static void choose_source(struct proof_player *p, const struct proof_player_sett
                  *ret_resized ? ":other=80x48:every=60" : "");
 }
 
+/* Beside the chain's own shapes, which stay, so that they are the least that it hides in any frame,
+ * something moves; not where a chain shows what it is told. */
+static void open_feed(struct proof_player *p, bool invert, struct proof_chance *chance)
+{
+    const int side[2] = {p->width, p->height};
+    const int margin = invert ? 0 : proof_from_to(chance, 0, 1), hold = proof_from_to(chance, 0, 2);
+    p->movers = invert ? 0 : MOVERS;
+    for (int i = 0; i < p->movers; i++)
+        proof_mover_choose(&p->mover[i], (char)('a' + i), side, chance);
+    p->region_feed = (struct halo_region_feed_settings){
+        .on = true, .margin = margin / 8.0, .hold = hold * 0.05, .limit = 0.5};
+    p->heard = proof_heard_open(&(struct proof_told_settings){margin, hold * 50000, 500000});
+}
+
 static void open_exams(struct proof_player *p, const struct proof_player_settings *settings,
                        bool resized, int chains, struct proof_chance *chance)
 {
-    p->feed = proof_chance(chance, 4) == 0;
+    p->feed = settings->feed || proof_chance(chance, 4) == 0;
+    if (settings->clip) /* its times are not the clock's */
+        p->feed = false;
     struct proof_exam_settings set = {
         .format = p->format,
         .range = proof_range(p->format),
@@ -214,6 +245,10 @@ static void open_exams(struct proof_player *p, const struct proof_player_setting
             abort();
         set.first += p->feed ? 0 : PROOF_POOL; /* the shapes of a feed are all the stream's */
     }
+    if (p->feed)
+        open_feed(p, proof_exam_spec(p->exam[0], 0)->step[0].invert, chance);
+    for (int i = 0; i < chains && !resized; i++)
+        proof_exam_hear(p->exam[i], p->heard);
 }
 
 static void choose(struct proof_player *p, const struct proof_player_settings *set,
@@ -238,7 +273,7 @@ static void choose(struct proof_player *p, const struct proof_player_settings *s
         .input_timeout = 10,
         .on_error = errors[proof_chance(chance, 4)],
         .last_for = 0.5,
-        .region_feed = {.on = p->feed, .margin = 0, .hold = 0, .limit = 0.5},
+        .region_feed = p->region_feed,
         .renditions = renditions,
     };
     for (int i = 0; i < renditions; i++)
@@ -269,6 +304,7 @@ struct proof_player *proof_player_open(const struct proof_player_settings *setti
     if (!p)
         abort();
     p->tally = tally;
+    p->chance.state = proof_chance(chance, 1000000);
     choose(p, settings, chance);
     p->encodings = halo_encodings(&p->settings, p->encoding, of);
     for (int i = 0; i <= HALO_MOST_ENCODINGS; i++) {
@@ -296,43 +332,61 @@ struct proof_player *proof_player_open(const struct proof_player_settings *setti
     return p;
 }
 
-/* In pixels all of it: a shape has one unit. */
-static struct halo_length length_of(const struct proof_length *length, int side)
+/* In pixels all of it: a shape that is told has one unit. */
+static struct proof_length in_pixels(struct proof_length length, int side)
 {
-    return (struct halo_length){length->relative ? (double)length->value * side / PROOF_EIGHTHS
-                                                 : (double)length->value / PROOF_UNIT,
-                                false};
+    const int eighth = PROOF_UNIT / PROOF_EIGHTHS;
+    return (struct proof_length){length.relative ? length.value * side * eighth : length.value,
+                                 false};
 }
 
-static void tell_shape(const struct proof_player *p, const struct proof_shape *s,
-                       struct halo_length corners[][2], struct halo_region_told *ret)
+static struct proof_shape to_pixels(const struct proof_shape *s, const int side[2])
+{
+    struct proof_shape ret = *s;
+    for (int d = 0; d < 2; d++) {
+        ret.at[d] = in_pixels(s->at[d], side[d]);
+        ret.size[d] = in_pixels(s->size[d], side[d]);
+        for (int i = 0; i < s->corners; i++)
+            ret.corner[i][d] = in_pixels(s->corner[i][d], side[d]);
+    }
+    return ret;
+}
+
+static void choose_update(struct proof_player *p, int64_t picture, struct proof_update *ret)
 {
     const int side[2] = {p->width, p->height};
-    static const enum halo_shape_kind kinds[] = {HALO_SHAPE_RECT, HALO_SHAPE_ELLIPSE,
-                                                 HALO_SHAPE_POLYGON};
-    *ret = (struct halo_region_told){.shape = {.kind = kinds[s->kind], .corners = s->corners}};
-    for (int i = 0; i < s->corners; i++)
-        for (int d = 0; d < 2; d++)
-            corners[i][d] = length_of(&s->corner[i][d], side[d]);
-    ret->shape.corner = corners;
-    ret->shape.x = length_of(&s->at[0], side[0]);
-    ret->shape.y = length_of(&s->at[1], side[1]);
-    ret->shape.width = length_of(&s->size[0], side[0]);
-    ret->shape.height = length_of(&s->size[1], side[1]);
+    const struct proof_step *step = &proof_exam_spec(p->exam[0], 0)->step[0];
+    *ret = (struct proof_update){.picture = picture, .came = halo_now_ns(), .count = step->count};
+    for (int i = 0; i < step->count; i++) {
+        ret->thing[i].id[0] = (char)('0' + i);
+        ret->thing[i].shape = to_pixels(&step->shape[i], side);
+    }
+    for (int i = 0; i < p->movers; i++) {
+        if (proof_chance(&p->chance, 3) == 0)
+            continue;
+        proof_mover_move(&p->mover[i], side, &p->chance);
+        memcpy(ret->thing[ret->count].id, p->mover[i].id, sizeof p->mover[i].id);
+        ret->thing[ret->count].shape = p->mover[i].shape;
+        ret->thing[ret->count++].ttl = proof_from_to(&p->chance, 0, 3) * INT64_C(50000);
+    }
 }
 
 void proof_player_tell(struct proof_player *p)
 {
-    const long long newest = atomic_load(&p->newest);
-    if (!p->feed || !newest)
-        return;
-    struct halo_region_told told[PROOF_SHAPES];
-    struct halo_length corners[PROOF_SHAPES][PROOF_CORNERS][2];
+    const int64_t newest = atomic_load(&p->newest), now = halo_now_ns() / 1000;
+    struct proof_update update;
+    struct halo_region_told told[PROOF_THINGS];
+    struct halo_length corners[PROOF_THINGS][PROOF_CORNERS][2];
     struct halo_error err = {0};
-    const struct proof_step *step = &proof_exam_spec(p->exam[0], 0)->step[0];
-    for (int i = 0; i < step->count; i++)
-        tell_shape(p, &step->shape[i], corners[i], &told[i]);
-    (void)halo_live_regions(p->live, newest, told, step->count, &err); /* late ones are refused */
+    if (!p->feed || !newest || newest == p->told_of || now < p->told + TELL_EVERY)
+        return;
+    p->told = now;
+    p->told_of = newest;
+    choose_update(p, newest, &update);
+    proof_update_say(&update, told, corners);
+    proof_heard_begin(p->heard, &update);
+    const int ret = halo_live_regions(p->live, newest, told, update.count, &err);
+    proof_heard_end(p->heard, ret >= 0); /* late ones are refused */
 }
 
 void proof_player_act(struct proof_player *p, struct proof_chance *chance)
@@ -381,16 +435,30 @@ void proof_player_stop(struct proof_player *p)
     halo_live_stop(p->live);
 }
 
+/* Whether the source was opened but once, so that no feed may have forgotten anything. */
+static bool is_first_session(struct proof_player *p)
+{
+    struct halo_live_stats stats;
+    if (!p->live)
+        return true;
+    halo_live_stats(p->live, &stats);
+    return stats.opened <= 1;
+}
+
 void proof_player_close(struct proof_player *p)
 {
     if (!p)
         return;
+    const bool once = is_first_session(p);
     halo_live_destroy(p->live);
+    if (once && p->heard && proof_heard_forgotten(p->heard))
+        proof_tally_forgotten(p->tally, proof_heard_forgotten(p->heard));
     for (int i = 0; i <= HALO_MOST_ENCODINGS; i++) {
         proof_eye_close(p->eye[i].eye);
         pthread_mutex_destroy(&p->eye[i].lock);
     }
     for (int i = 0; i <= HALO_MOST_RENDITIONS; i++)
         proof_exam_close(p->exam[i]);
+    proof_heard_close(p->heard);
     free(p);
 }

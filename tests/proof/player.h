@@ -18,6 +18,7 @@ struct proof_player_settings {
     double gpu_timeout;
     bool region;        /* chains with regions, by chance: judged sample by sample (exam.h) */
     const char *folder; /* for mask images */
+    bool feed;          /* all of these are told by a feed */
     bool plain;         /* of one size and format, which leaks on purpose are made for */
     bool sparing;       /* nothing but bytes is encoded */
 };

@@ -39,10 +39,12 @@ static const char help[] =
     "  --workers N   run: engines at a time (as many as there are CPUs)\n"
     "  --streams N   run: of each engine (4)\n"
     "  --seed N      run: of everything that happens by chance (1)\n"
-    "  --wish LIST   run: HALOD_FAULT (kernels/fault.h) of every engine, not one by chance\n"
+    "  --wish LIST   run: HALOD_FAULT (kernels/fault.h) of every engine, not one by chance; may be "
+    "''\n"
     "  --backend B   cpu, cuda or auto (cpu)\n"
     "  --out FOLDER  pictures that leak go there (.)\n"
     "  --leak        run: with pictures that leak on purpose; all must be found\n"
+    "  --feed        run: all streams have regions that a feed tells\n"
     "  --verbose     every point by its name\n"
     "  --log         what halod logs, on standard error\n"
     "\n"
@@ -81,25 +83,16 @@ static int backend_of(const char *name)
     return 0;
 }
 
-static const struct option rows[] = {{"frames", 1, NULL, 'f'},
-                                     {"faults", 1, NULL, 'F'},
-                                     {"leaks", 1, NULL, 'l'},
-                                     {"cases", 1, NULL, 'c'},
-                                     {"exam", 1, NULL, 'e'},
-                                     {"points", 1, NULL, 'p'},
-                                     {"seconds", 1, NULL, 't'},
-                                     {"round", 1, NULL, 'r'},
-                                     {"workers", 1, NULL, 'w'},
-                                     {"streams", 1, NULL, 's'},
-                                     {"seed", 1, NULL, 'S'},
-                                     {"backend", 1, NULL, 'b'},
-                                     {"out", 1, NULL, 'o'},
-                                     {"leak", 0, NULL, 'L'},
-                                     {"wish", 1, NULL, 'W'},
-                                     {"verbose", 0, NULL, 'v'},
-                                     {"help", 0, NULL, 'h'},
-                                     {"log", 0, NULL, 'g'},
-                                     {NULL}};
+static const struct option rows[] = {{"frames", 1, NULL, 'f'},  {"faults", 1, NULL, 'F'},
+                                     {"leaks", 1, NULL, 'l'},   {"cases", 1, NULL, 'c'},
+                                     {"exam", 1, NULL, 'e'},    {"points", 1, NULL, 'p'},
+                                     {"seconds", 1, NULL, 't'}, {"round", 1, NULL, 'r'},
+                                     {"workers", 1, NULL, 'w'}, {"streams", 1, NULL, 's'},
+                                     {"seed", 1, NULL, 'S'},    {"backend", 1, NULL, 'b'},
+                                     {"out", 1, NULL, 'o'},     {"leak", 0, NULL, 'L'},
+                                     {"feed", 0, NULL, 'E'},    {"wish", 1, NULL, 'W'},
+                                     {"verbose", 0, NULL, 'v'}, {"help", 0, NULL, 'h'},
+                                     {"log", 0, NULL, 'g'},     {NULL}};
 
 static void parse(struct wish *w, int argc, char **argv)
 {
@@ -151,6 +144,9 @@ static void parse(struct wish *w, int argc, char **argv)
             break;
         case 'L':
             r->leak = true;
+            break;
+        case 'E':
+            r->feed = true;
             break;
         case 'v':
             w->verbose = true;

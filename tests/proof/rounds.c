@@ -119,11 +119,12 @@ static struct proof_player *open_player(const struct proof_rounds *r, const char
                                         struct proof_chance *chance)
 {
     const struct proof_player_settings settings = {
-        .clip = number % 4 == 0 ? clip : NULL,
+        .clip = number % 4 == 0 && !r->feed ? clip : NULL,
         .number = number % 16 * 4096,
         .backend = r->backend,
         .gpu_timeout = strcmp(halo_run_backends[r->backend], "cpu") != 0 ? 2 : 0.5,
-        .region = !r->leak && number % 2 == 0,
+        .region = !r->leak && (number % 2 == 0 || r->feed),
+        .feed = r->feed,
         .folder = r->folder,
         .plain = r->leak,
         .sparing = number % 4 == 0,
@@ -171,7 +172,7 @@ static void be_engine(const struct proof_rounds *r, const char *clip, unsigned s
     snprintf(list, sizeof list, "seed:%u%s%s", seed, *faults ? "," : "", faults);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (r->wish)
-        snprintf(list, sizeof list, "seed:%u,%s", seed, r->wish);
+        snprintf(list, sizeof list, "seed:%u%s%s", seed, *r->wish ? "," : "", r->wish);
     halo_fault_begin(r->leak ? "leak:1+" : list, r->leak ? NULL : note_fault);
     play(r, clip, plan, &chance);
     leave(0);

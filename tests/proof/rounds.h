@@ -14,6 +14,7 @@ struct proof_rounds {
     unsigned seed;
     int backend;      /* index into halo_run_backends */
     const char *wish; /* HALOD_FAULT of every engine; NULL: one of many plans by chance */
+    bool feed;        /* all streams have regions that a feed tells */
     bool leak;        /* pictures leak on purpose, and nothing else happens */
     const char *folder;
 };

@@ -21,9 +21,14 @@ unsigned proof_chance(struct proof_chance *chance, unsigned below)
     return (unsigned)(chance->state >> 33) % below;
 }
 
+bool proof_shape_is_relative(const struct proof_shape *s)
+{
+    return s->corners ? s->corner[0][0].relative : s->at[0].relative;
+}
+
 /* ---- by chance ---- */
 
-static int from_to(struct proof_chance *chance, int least, int most)
+int proof_from_to(struct proof_chance *chance, int least, int most)
 {
     return least + (int)proof_chance(chance, (unsigned)(most - least + 1));
 }
@@ -34,16 +39,16 @@ static struct proof_length length(struct proof_chance *chance, int side, int lea
 {
     const unsigned form = proof_chance(chance, 4);
     if (form == 0)
-        return (struct proof_length){from_to(chance, least, most), true};
+        return (struct proof_length){proof_from_to(chance, least, most), true};
     const int step = form == 1 ? PROOF_UNIT : form == 2 ? PROOF_UNIT / 4 : 1;
     const int from = side * least * (PROOF_UNIT / PROOF_EIGHTHS) / step;
     const int to = side * most * (PROOF_UNIT / PROOF_EIGHTHS) / step;
-    return (struct proof_length){from_to(chance, from, to) * step, false};
+    return (struct proof_length){proof_from_to(chance, from, to) * step, false};
 }
 
 static void choose_corners(struct proof_shape *s, const int side[2], struct proof_chance *chance)
 {
-    s->corners = from_to(chance, 3, WRITTEN);
+    s->corners = proof_from_to(chance, 3, WRITTEN);
     for (int i = 0; i < s->corners; i++)
         for (int d = 0; d < 2; d++)
             s->corner[i][d] = length(chance, side[d], -2, PROOF_EIGHTHS + 2);
@@ -52,15 +57,15 @@ static void choose_corners(struct proof_shape *s, const int side[2], struct proo
 /* A blot, soft or hard, on nothing. */
 static void choose_mask(struct proof_shape *s, bool soft, struct proof_chance *chance)
 {
-    s->mask_width = from_to(chance, 1, PROOF_MASK);
-    s->mask_height = from_to(chance, 1, PROOF_MASK);
-    const int x0 = from_to(chance, 0, s->mask_width - 1),
-              y0 = from_to(chance, 0, s->mask_height - 1);
-    const int x1 = from_to(chance, x0, s->mask_width - 1),
-              y1 = from_to(chance, y0, s->mask_height - 1);
+    s->mask_width = proof_from_to(chance, 1, PROOF_MASK);
+    s->mask_height = proof_from_to(chance, 1, PROOF_MASK);
+    const int x0 = proof_from_to(chance, 0, s->mask_width - 1),
+              y0 = proof_from_to(chance, 0, s->mask_height - 1);
+    const int x1 = proof_from_to(chance, x0, s->mask_width - 1),
+              y1 = proof_from_to(chance, y0, s->mask_height - 1);
     for (int y = y0; y <= y1; y++)
         for (int x = x0; x <= x1; x++)
-            s->mask[y * s->mask_width + x] = (uint8_t)(soft ? from_to(chance, 0, 255) : 255);
+            s->mask[y * s->mask_width + x] = (uint8_t)(soft ? proof_from_to(chance, 0, 255) : 255);
 }
 
 static void choose_shape(struct proof_shape *s, enum proof_shape_kind kind, const int side[2],
@@ -84,10 +89,11 @@ static void choose_step(struct proof_step *step, const int side[2], struct proof
 {
     static const int sizes[] = {4, 8, 10, 16}, feathers[] = {0, 0, 1, 5, 12};
     *step = (struct proof_step){.filter = (enum proof_filter)proof_chance(chance, 3)};
-    step->size = step->filter == PROOF_BOX ? from_to(chance, 3, 9) : sizes[proof_chance(chance, 4)];
+    step->size =
+        step->filter == PROOF_BOX ? proof_from_to(chance, 3, 9) : sizes[proof_chance(chance, 4)];
     if (proof_chance(chance, 16) == 0)
         return;
-    step->count = from_to(chance, 1, PROOF_SHAPES);
+    step->count = proof_from_to(chance, 1, PROOF_SHAPES);
     step->invert = proof_chance(chance, 3) == 0;
     step->feather = feathers[proof_chance(chance, 5)];
     const bool image = proof_chance(chance, 4) == 0; /* one, the last */
@@ -138,7 +144,7 @@ static bool choose(struct proof_spec *spec, const int side[2], enum proof_wish w
     int seen = 0;
     bool sound = true, soft = false;
     memset(shown, 1, (size_t)samples);
-    spec->count = wish == PROOF_FEED ? 1 : from_to(chance, 1, PROOF_STEPS);
+    spec->count = wish == PROOF_FEED ? 1 : proof_from_to(chance, 1, PROOF_STEPS);
     for (int i = 0; i < spec->count && sound; i++) {
         choose_step(&spec->step[i], side, chance);
         if (wish == PROOF_FEED)

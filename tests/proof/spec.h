@@ -15,6 +15,7 @@ struct proof_chance {
     unsigned long long state;
 };
 unsigned proof_chance(struct proof_chance *chance, unsigned below); /* 0 .. below - 1 */
+int proof_from_to(struct proof_chance *chance, int least, int most);
 
 enum {
     PROOF_STEPS = 3,
@@ -47,6 +48,9 @@ struct proof_shape {
     int mask_width, mask_height;
     uint8_t mask[PROOF_MASK * PROOF_MASK];
 };
+
+/* Of one that is told: in parts of the picture, not in pixels. */
+bool proof_shape_is_relative(const struct proof_shape *shape);
 
 struct proof_step {
     enum proof_filter filter;

@@ -84,11 +84,20 @@ void proof_tally_judge(struct proof_tally *t, enum proof_seen kind, const struct
 {
     atomic_fetch_add(&t->seen[kind], 1);
     atomic_fetch_add(&t->judged, !v->blank);
+    atomic_fetch_add(&t->told, v->told);
     atomic_fetch_add(&t->blank, v->blank);
     atomic_fetch_add(&t->leaks, v->wrong != 0);
     atomic_fetch_add(&t->hidden, v->hidden);
     atomic_fetch_add(&t->shown, v->shown);
     atomic_fetch_add(&t->soft, v->soft);
+}
+
+void proof_tally_forgotten(struct proof_tally *t, long frames)
+{
+    printf("LEAK: %ld frames are right only if a feed forgot what it was told in one session\n",
+           frames);
+    fflush(stdout);
+    atomic_fetch_add(&t->leaks, frames);
 }
 
 void proof_tally_fault(struct proof_tally *t, const char *name)
@@ -167,6 +176,9 @@ void proof_tally_print(const struct proof_tally *t, bool points)
                "between\n",
                atomic_load(&t->judged), atomic_load(&t->hidden), atomic_load(&t->shown),
                atomic_load(&t->soft));
+    if (atomic_load(&t->told))
+        printf("    %8ld of those by what a region feed had been told until then\n",
+               atomic_load(&t->told));
     printf("    %8ld of all were plain, as cards are; %ld packets could not be decoded\n",
            atomic_load(&t->plain), atomic_load(&t->broken));
     if (atomic_load(&t->blank))
@@ -187,11 +199,12 @@ void proof_tally_print(const struct proof_tally *t, bool points)
            (double)HALO_CANARY_LEAK, (double)HALO_CANARY_LEAKING_BLOCK);
     printf("leaks: %ld\n", atomic_load(&t->leaks));
     printf("time: %.1f s\n", (double)(halo_now_ns() - t->begin) * 1e-9);
-    printf("figures: pictures=%ld judged=%ld hidden=%ld blank=%ld cards=%ld broken=%ld faults=%ld "
+    printf("figures: pictures=%ld judged=%ld told=%ld hidden=%ld blank=%ld cards=%ld broken=%ld "
+           "faults=%ld "
            "points=%d leaks=%ld cell=%.3f block=%.3f\n",
-           proof_tally_pictures(t), atomic_load(&t->judged), atomic_load(&t->hidden),
-           atomic_load(&t->blank), atomic_load(&t->seen[PROOF_CARD]), atomic_load(&t->broken),
-           faults, count, atomic_load(&t->leaks), atomic_load(&t->cell) / 1000.0,
-           atomic_load(&t->block) / 1000.0);
+           proof_tally_pictures(t), atomic_load(&t->judged), atomic_load(&t->told),
+           atomic_load(&t->hidden), atomic_load(&t->blank), atomic_load(&t->seen[PROOF_CARD]),
+           atomic_load(&t->broken), faults, count, atomic_load(&t->leaks),
+           atomic_load(&t->cell) / 1000.0, atomic_load(&t->block) / 1000.0);
     fflush(stdout);
 }

@@ -36,6 +36,7 @@ struct proof_tally {
     atomic_long blank;      /* of those seen: of one shade where a filtered one belongs */
     atomic_long only_blank; /* eyes (eye.h) that saw nothing else */
     atomic_int cell, block; /* the strongest of pictures that did not leak, in thousandths */
+    atomic_long told;       /* of those judged: by what a feed was told */
     atomic_long judged, hidden, shown, soft; /* pictures sample by sample; of those the samples */
     atomic_long streams, rounds, killed, gave_up, failed;
     atomic_int most_points; /* of the source, passed by one process */
@@ -56,6 +57,9 @@ void proof_tally_see(struct proof_tally *t, enum proof_seen kind, const AVFrame 
 struct proof_verdict;
 void proof_tally_judge(struct proof_tally *t, enum proof_seen kind,
                        const struct proof_verdict *verdict);
+
+/* Frames that hide too little, had a feed not forgotten what it was told: each a leak. */
+void proof_tally_forgotten(struct proof_tally *t, long frames);
 
 /* A fault, or what stands for one; name: "KIND" or "KIND PLACE". */
 void proof_tally_fault(struct proof_tally *t, const char *name);

@@ -75,6 +75,15 @@ class Proof(HaloTest):
         self.assertIn('chains in force', out)
         self.assertGreater(figure(out, 'leaks'), 0)
 
+    def test_streams_with_a_feed(self):
+        """In which things move: each frame hides what had been told until then, and no less."""
+        out = self.prove('run', '--feed', '--wish', '', '--frames',
+                         str(1000 // SHARE), '--faults', '0', '--seconds', str(40 * PATIENCE),
+                         '--round', '4', '--workers', '1', '--streams', '2')
+        print(out)
+        self.assertGreater(figure(out, 'told'), 200 // SHARE)
+        self.assertEqual(figure(out, 'leaks'), 0)
+
     def test_streams_that_are_blank(self):
         """All filters are skipped: nothing leaks, and nothing is proved."""
         out = self.prove('run', '--wish', 'skip:1+', '--frames', '10', '--faults', '1', '--seconds',

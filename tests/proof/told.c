@@ -8,7 +8,7 @@
 #include <string.h>
 
 enum {
-    UPDATES = 400, /* of a session; more are not told */
+    UPDATES = 100, /* of a session; more are not told */
     AHEAD_US = 100000,
     POINTS = 2 * 4 * PROOF_CORNERS,
 };
@@ -41,7 +41,7 @@ struct proof_told *proof_told_open(const struct proof_told_settings *settings)
     if (!t)
         abort();
     t->set = *settings;
-    t->session = t->newest = t->last = INT64_MIN;
+    proof_told_forget(t);
     return t;
 }
 
@@ -72,16 +72,23 @@ int proof_told_update(struct proof_told *t, const struct proof_update *update)
         return -ERANGE;
     if (update->picture < t->session || (update->picture < t->last && !is_silent(t, update->came)))
         return -ESTALE;
+    proof_told_add(t, update);
+    return 0;
+}
+
+/* About an older picture only after silence, when all is forgotten. */
+void proof_told_add(struct proof_told *t, const struct proof_update *update)
+{
     if (t->count == UPDATES || (t->count > 0 && update->picture < t->last))
         t->count = 0;
     t->update[t->count++] = *update;
     t->last = update->picture;
-    return 0;
 }
 
-bool proof_shape_is_relative(const struct proof_shape *s)
+void proof_told_forget(struct proof_told *t)
 {
-    return s->corners ? s->corner[0][0].relative : s->at[0].relative;
+    t->count = 0;
+    t->session = t->newest = t->last = INT64_MIN;
 }
 
 bool proof_told_mixes(const struct proof_told *t, const struct proof_update *u)

@@ -10,7 +10,7 @@
 #include "tests/proof/spec.h"
 
 enum {
-    PROOF_THINGS = 4,    /* of an update */
+    PROOF_THINGS = 6,    /* of an update */
     PROOF_TOLD_MOST = 64 /* shapes of a picture */
 };
 
@@ -30,9 +30,6 @@ struct proof_told_settings {
     int64_t hold, limit; /* us */
 };
 
-/* Of a shape that is told: in parts of the picture, not in pixels. */
-bool proof_shape_is_relative(const struct proof_shape *shape);
-
 struct proof_told;
 
 struct proof_told *proof_told_open(const struct proof_told_settings *settings);
@@ -44,6 +41,10 @@ void proof_told_pass(struct proof_told *told, int64_t picture);
 
 /* What halo_region_feed_update() must answer: 0, -ESTALE or -ERANGE. */
 int proof_told_update(struct proof_told *told, const struct proof_update *update);
+
+/* What was taken, whatever the rules say of that; and as after proof_told_open(). */
+void proof_told_add(struct proof_told *told, const struct proof_update *update);
+void proof_told_forget(struct proof_told *told);
 
 /* Whether one of its things was told of in the same picture already in the other unit: there the
  * rules say nothing. */
