@@ -91,24 +91,18 @@ static int check_shown(const struct halo_run_settings *run, struct halo_error *e
     return 0;
 }
 
-/* null alone says openly that pictures pass; what comes to the same by accident does not. */
-static bool is_null(const struct halo_chain *chain)
-{
-    for (int i = 0; i < chain->count; i++)
-        if (strcmp(chain->filter[i].kind->name, "null") != 0)
-            return false;
-    return true;
-}
-
 int halo_run_live_check(const struct halo_run_settings *run, const struct halo_chain *chain,
                         struct halo_error *err)
 {
+    enum halo_chain_does does = HALO_CHAIN_FILTERS;
     int ret = halo_run_live_shows(run) ? check_shown(run, err) : 0;
     if (ret >= 0)
         ret = check_options(run, err);
     if (ret >= 0)
         ret = halo_camera_check(run->input, err);
-    if (ret >= 0 && !is_null(chain) && halo_chain_is_open(chain))
+    if (ret >= 0)
+        ret = halo_chain_does(chain, &does, err);
+    if (ret >= 0 && does == HALO_CHAIN_IDLE)
         ret = halo_fail_usage(err,
                               "-vf %s lets the raw picture through: use a filter that "
                               "changes it, or say so openly with -vf null",
@@ -226,10 +220,12 @@ static void fill_output(struct halo_output_settings *output, const struct halo_r
 static void fill_stream(struct halo_stream_settings *ret, const struct halo_run_settings *run,
                         const struct halo_chain *chain, bool *failed)
 {
+    enum halo_chain_does does = HALO_CHAIN_FILTERS;
+    *failed |= halo_chain_does(chain, &does, NULL) < 0;
     ret->name = copy("camera", failed);
     ret->input = copy(run->input, failed);
     ret->filters = copy(run->filters, failed);
-    ret->privacy = is_null(chain) ? HALO_PRIVACY_OFF : HALO_PRIVACY_CHANGED;
+    ret->privacy = does == HALO_CHAIN_OPEN_NULL ? HALO_PRIVACY_OFF : HALO_PRIVACY_CHANGED;
     ret->backend = run->backend;
     ret->hwaccel = run->hwaccel;
     ret->gpu = run->gpu;

@@ -61,17 +61,28 @@ static int refuse_weak(const struct halo_planned_chain *planned, int f, int p, d
 
 /* ---- the judgement ---- */
 
-/* That a filter cannot be planned says nothing of it. */
-static bool is_idle(const struct halo_planned_chain *planned)
+enum halo_chain_does halo_planned_filter_does(const struct halo_planned_chain *planned, int f)
 {
-    for (int f = 0; f < planned->chain->count; f++) {
-        for (int p = 0; p < planned->planes; p++) {
-            const struct halo_plane_plan *plan = planned->plan(planned->arg, f, p);
-            if (!plan || plan->conv.kind != HALO_CONV_COPY)
-                return false;
-        }
+    for (int p = 0; p < planned->planes; p++) {
+        const struct halo_plane_plan *plan = planned->plan(planned->arg, f, p);
+        if (!plan || plan->conv.kind != HALO_CONV_COPY)
+            return HALO_CHAIN_FILTERS;
     }
-    return true;
+    const enum halo_effect effect = planned->chain->filter[f].kind->effect;
+    return effect == HALO_EFFECT_IDENTITY ? HALO_CHAIN_OPEN_NULL : HALO_CHAIN_IDLE;
+}
+
+enum halo_chain_does halo_planned_chain_does(const struct halo_planned_chain *planned)
+{
+    enum halo_chain_does ret = HALO_CHAIN_OPEN_NULL;
+    for (int f = 0; f < planned->chain->count; f++) {
+        const enum halo_chain_does does = halo_planned_filter_does(planned, f);
+        if (does == HALO_CHAIN_FILTERS)
+            return does;
+        if (does == HALO_CHAIN_IDLE)
+            ret = does;
+    }
+    return ret;
 }
 
 /* The first filter with the same region, whatever its feather; -1: it has none. */
@@ -191,7 +202,7 @@ int halo_privacy_judge(const struct halo_planned_chain *planned, enum halo_priva
 {
     if (privacy == HALO_PRIVACY_OFF)
         return 0;
-    if (is_idle(planned))
+    if (halo_planned_chain_does(planned) != HALO_CHAIN_FILTERS)
         return refuse_open(err);
     return privacy == HALO_PRIVACY_STRICT ? judge_strictly(planned, err) : 0;
 }
@@ -251,9 +262,15 @@ static int judge_unseen(const struct halo_chain *chain, enum halo_privacy privac
     return code;
 }
 
-bool halo_chain_is_open(const struct halo_chain *chain)
+int halo_chain_does(const struct halo_chain *chain, enum halo_chain_does *ret,
+                    struct halo_error *err)
 {
-    return judge_unseen(chain, HALO_PRIVACY_CHANGED, NULL) == -EINVAL;
+    struct halo_planned_chain planned;
+    if (halo_chain_plan_unseen(&planned, chain, SIDE, SIDE, false) < 0)
+        return halo_fail(err, -ENOMEM, "out of memory");
+    *ret = halo_planned_chain_does(&planned);
+    free(planned.arg);
+    return 0;
 }
 
 /* ---- texts ---- */

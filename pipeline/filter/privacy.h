@@ -19,6 +19,15 @@ struct halo_planned_chain {
     void *arg;
 };
 
+/* Whether frames leave as they came, on every plane. */
+enum halo_chain_does {
+    HALO_CHAIN_FILTERS,   /* no: some filter changes some plane, or cannot be planned */
+    HALO_CHAIN_OPEN_NULL, /* yes, and all its filters are null, which says so openly */
+    HALO_CHAIN_IDLE,      /* yes, by accident: the options of its filters leave nothing to do */
+};
+enum halo_chain_does halo_planned_chain_does(const struct halo_planned_chain *planned);
+enum halo_chain_does halo_planned_filter_does(const struct halo_planned_chain *planned, int f);
+
 /* Whether the chain may be one of a stream with this privacy: 0, or -EINVAL with a sentence for the
  * user that names the plane and says what is left of it, or -ENOMEM.
  *
@@ -41,9 +50,9 @@ int halo_privacy_hides(const struct halo_planned_chain *planned, int p, bool *re
 int halo_chain_plan_unseen(struct halo_planned_chain *ret, const struct halo_chain *chain,
                            int width, int height, bool small_chroma);
 
-/* Whether pictures leave the chain as they enter it, on every plane, whatever they are: null, and
- * filters whose options leave nothing to do. Any thread. */
-bool halo_chain_is_open(const struct halo_chain *chain);
+/* The same of pictures that nobody has seen. 0 or -ENOMEM with err filled. Any thread. */
+int halo_chain_does(const struct halo_chain *chain, enum halo_chain_does *ret,
+                    struct halo_error *err);
 
 /* halo_chain_parse(), where "none" alone is null, too; a chain that privacy does not allow is
  * refused in words for the user, -EINVAL. It is judged as for large 8-bit pictures, 4:2:0 where

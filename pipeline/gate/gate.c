@@ -49,19 +49,6 @@ struct halo_gate {
     atomic_bool warm; /* a picture has been through: all kernels have been loaded */
 };
 
-/* Chains that only say null ask for unfiltered pictures: where that may be, those are the output
- * then, without a copy, which would cost a fast encoder some percent. A chain whose filters change
- * nothing is none. */
-static bool is_open(const struct halo_chain *chain, const struct halo_gate_input *input)
-{
-    if (input->privacy != HALO_PRIVACY_OFF)
-        return false;
-    for (int f = 0; f < chain->count; f++)
-        if (strcmp(chain->filter[f].kind->name, "null") != 0)
-            return false;
-    return true;
-}
-
 int halo_gate_create(struct halo_gate **ret, const struct halo_chain *chain, struct halo_ring *ring,
                      const struct halo_gate_input *input, struct halo_error *err)
 {
@@ -70,11 +57,15 @@ int halo_gate_create(struct halo_gate **ret, const struct halo_chain *chain, str
     if (!gate)
         return halo_fail(err, -ENOMEM, "out of memory");
     gate->ring = ring;
-    gate->open = is_open(chain, input) && !halo_ring_ops(ring)->submit; /* a GPU copies beside */
     gate->plan = &gate->ways.first.plan;
     r = halo_gate_ways_open(&gate->ways, chain, ring, input, err);
     if (r < 0)
         goto fail;
+    /* Chains that only say null ask for unfiltered pictures: where that may be, those are the
+     * output then, without a copy, which would cost a fast encoder some percent. A GPU copies
+     * beside. */
+    gate->open = input->privacy == HALO_PRIVACY_OFF && halo_gate_plan_is_open_null(gate->plan) &&
+                 !halo_ring_ops(ring)->submit;
     const enum AVPixelFormat format = gate->plan->format;
     gate->outputs =
         halo_picture_pool_create(halo_ring_memory(ring), format, input->width, input->height);

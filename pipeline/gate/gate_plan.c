@@ -15,18 +15,6 @@
 #include "pipeline/region/mask_image.h"
 #include "pipeline/filter/privacy.h"
 
-/* Only -vf null asks openly for no filter at all. */
-static void say_idle(const struct halo_gate_plan *plan, int f)
-{
-    const char *name = plan->chain->filter[f].kind->name;
-    for (int p = 0; p < plan->planes; p++)
-        if (plan->filter[f].level[0][p].conv.kind != HALO_CONV_COPY)
-            return;
-    if (strcmp(name, "null") != 0)
-        halo_log(HALO_LOG_WARNING, "stream %d: filter %d, %s, changes nothing with these options",
-                 plan->input.stream, f + 1, name);
-}
-
 static const struct halo_strategy *find_strategy(const struct halo_ring *ring,
                                                  const struct halo_filter *filter)
 {
@@ -81,6 +69,30 @@ static struct halo_plane_info info_of(const struct halo_gate_plan *plan, int p)
         halo_format_plane_info(plan->format, plan->input.width, plan->input.height, p);
     info.colours = halo_format_colours(plan->format, plan->input.space, plan->input.range);
     return info;
+}
+
+/* The plan as a chain to be judged, at one of its levels. */
+struct judged {
+    const struct halo_gate_plan *plan;
+    int level;
+};
+
+static const struct halo_plane_plan *plan_at(void *arg, int f, int p)
+{
+    const struct judged *judged = arg;
+    const struct halo_planned_filter *planned = &judged->plan->filter[f];
+    const int last = planned->levels - 1;
+    return &planned->level[judged->level < last ? judged->level : last][p];
+}
+
+static struct halo_planned_chain planned_of(struct judged *judged)
+{
+    const struct halo_gate_plan *plan = judged->plan;
+    struct halo_planned_chain ret = {
+        .chain = plan->chain, .planes = plan->planes, .plan = plan_at, .arg = judged};
+    for (int p = 0; p < plan->planes; p++)
+        ret.info[p] = info_of(plan, p);
+    return ret;
 }
 
 /* Whether nobody knows which pixels its region means: it has none, then. */
@@ -141,19 +153,23 @@ static bool is_alike(const struct halo_gate_plan *plan, const struct halo_planne
     return alike;
 }
 
-/* A size that came out of a small region may leave nothing to do. */
-static int refuse_weak(const struct halo_gate_plan *plan, int f, struct halo_error *err)
+/* A filter that is not null and leaves nothing to do: refused where that is so because its region
+ * is small, else warned of. */
+static int judge_idle(const struct halo_gate_plan *plan, int f, struct halo_error *err)
 {
-    const struct halo_planned_filter *planned = &plan->filter[f];
-    for (int p = 0; p < plan->planes; p++)
-        if (planned->level[0][p].conv.kind != HALO_CONV_COPY)
-            return 0;
-    if (planned->filter->follows == 0)
+    struct judged judged = {.plan = plan};
+    const struct halo_planned_chain planned = planned_of(&judged);
+    const struct halo_filter *filter = plan->filter[f].filter;
+    if (halo_planned_filter_does(&planned, f) != HALO_CHAIN_IDLE)
         return 0;
-    return halo_fail_usage(err,
-                           "stream %d: filter %d, %s: its region is so small that the part of its "
-                           "size filters nothing",
-                           plan->input.stream, f + 1, planned->filter->kind->name);
+    if (filter->follows > 0)
+        return halo_fail_usage(err,
+                               "stream %d: filter %d, %s: its region is so small that the part of "
+                               "its size filters nothing",
+                               plan->input.stream, f + 1, filter->kind->name);
+    halo_log(HALO_LOG_WARNING, "stream %d: filter %d, %s, changes nothing with these options",
+             plan->input.stream, f + 1, filter->kind->name);
+    return 0;
 }
 
 static int plan_filter(struct halo_gate_plan *plan, const struct halo_ring *ring, int f,
@@ -183,7 +199,7 @@ static int plan_filter(struct halo_gate_plan *plan, const struct halo_ring *ring
     struct halo_plane_info luma = info_of(plan, 0);
     region_size(plan, f, 0, &luma);
     halo_filter_say_limits(planned->filter, &luma);
-    return refuse_weak(plan, f, err);
+    return judge_idle(plan, f, err);
 }
 
 static int plan_filters(struct halo_gate_plan *plan, const struct halo_ring *ring,
@@ -193,7 +209,6 @@ static int plan_filters(struct halo_gate_plan *plan, const struct halo_ring *rin
         const int ret = plan_filter(plan, ring, f, err);
         if (ret < 0)
             return ret;
-        say_idle(plan, f);
         plan->feed |= plan->filter[f].feed;
         plan->written |= plan->filter[f].written;
         plan->pixels |= plan->filter[f].pixels;
@@ -375,19 +390,6 @@ void halo_gate_plan_finish(struct halo_gate_plan *plan)
 
 /* ---- privacy ---- */
 
-struct judged {
-    const struct halo_gate_plan *plan;
-    int level;
-};
-
-static const struct halo_plane_plan *plan_at(void *arg, int f, int p)
-{
-    const struct judged *judged = arg;
-    const struct halo_planned_filter *planned = &judged->plan->filter[f];
-    const int last = planned->levels - 1;
-    return &planned->level[judged->level < last ? judged->level : last][p];
-}
-
 static int most_levels(const struct halo_gate_plan *plan)
 {
     int most = 1;
@@ -397,21 +399,18 @@ static int most_levels(const struct halo_gate_plan *plan)
     return most;
 }
 
-static struct halo_planned_chain planned_of(struct judged *judged)
-{
-    const struct halo_gate_plan *plan = judged->plan;
-    struct halo_planned_chain ret = {
-        .chain = plan->chain, .planes = plan->planes, .plan = plan_at, .arg = judged};
-    for (int p = 0; p < plan->planes; p++)
-        ret.info[p] = info_of(plan, p);
-    return ret;
-}
-
 static const struct halo_region *region_of(void *arg, int f, int p)
 {
     const struct halo_gate_plan *plan = ((const struct judged *)arg)->plan;
     const struct halo_drawn_region *drawn = plan->filter[plan->filter[f].leader].drawn;
     return drawn ? &drawn[halo_gate_plan_canvas(plan, p)].region : NULL;
+}
+
+bool halo_gate_plan_is_open_null(const struct halo_gate_plan *plan)
+{
+    struct judged judged = {.plan = plan};
+    const struct halo_planned_chain planned = planned_of(&judged);
+    return halo_planned_chain_does(&planned) == HALO_CHAIN_OPEN_NULL;
 }
 
 int halo_gate_plan_cover(const struct halo_gate_plan *plan, struct halo_coverage *ret,

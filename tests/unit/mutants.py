@@ -68,8 +68,7 @@ MUTANTS = [
          'out->pts = raw->pts; '
          'out->opaque_ref = raw->opaque_ref ? av_buffer_ref(raw->opaque_ref) : NULL;'),
         ('any chain may pass where null may',
-         'if (strcmp(chain->filter[f].kind->name, "null") != 0)',
-         'if (f < 0)'),
+         'halo_gate_plan_is_open_null(gate->plan)', 'true'),
         ('output memory shows an older picture', 'const bool gray = !pending->lane',
          'const bool gray = false && !pending->lane'),
         ('older settings will do', 'pending->epoch == epoch && input->epoch == epoch && !fault',
@@ -108,7 +107,7 @@ MUTANTS = [
     *group(
         PIPELINE + 'gate/gate_plan.c',
         ('a filter that is nothing for its small region is taken',
-         'if (planned->filter->follows == 0)', 'if (planned->filter->follows >= 0)'),
+         'if (filter->follows > 0)', 'if (filter->follows < 0)'),
         ('what lies around a region is as small as it',
          'plan->filter[f].written && !filter->common.invert', 'plan->filter[f].written'),
         ('what lies around a feed\'s regions is as small as they',
@@ -321,6 +320,8 @@ MUTANTS = [
          'is_small = info->log2_sub_x >= 0 || info->log2'),
         ('all detail may be left', 'if (!does_hide(&j->remains[i], most))',
          'if (!does_hide(&j->remains[i], most + 10))'),
+        ('null by accident is null',
+         'effect == HALO_EFFECT_IDENTITY ? HALO_CHAIN_OPEN_NULL', 'true ? HALO_CHAIN_OPEN_NULL'),
         ('settings are not judged', 'code = judge_unseen(chain, privacy, err);', 'code = 0;'),
     ),
     *group(

@@ -49,7 +49,7 @@ static struct halo_plane_plan plan_of(const struct halo_filter *filter, int p, i
     return plan;
 }
 
-static void each_example(void (*try)(const struct halo_filter_kind *, const struct halo_chain *))
+static void each_example(void (*try)(const struct halo_filter_kind *, struct halo_chain *))
 {
     for (int i = 0; halo_filter_kinds[i]; i++) {
         struct halo_chain *chain = parse(halo_filter_kinds[i]->example);
@@ -62,7 +62,7 @@ static void each_example(void (*try)(const struct halo_filter_kind *, const stru
 
 /* ---- accuracy ---- */
 
-static void try_bounds(const struct halo_filter_kind *kind, const struct halo_chain *chain)
+static void try_bounds(const struct halo_filter_kind *kind, struct halo_chain *chain)
 {
     for (int p = 0; p < PLANES; p++) {
         for (int d = 0; d < DEPTHS; d++) {
@@ -135,7 +135,7 @@ static void try_strategies_on(const char *name, const struct halo_conv *conv, in
     }
 }
 
-static void try_strategies(const struct halo_filter_kind *kind, const struct halo_chain *chain)
+static void try_strategies(const struct halo_filter_kind *kind, struct halo_chain *chain)
 {
     for (int p = 0; p < PLANES; p++) {
         for (int d = 0; d < DEPTHS; d++) {
@@ -163,7 +163,7 @@ static void every_strategy_gives_the_same(void **state)
 
 /* ---- what is left ---- */
 
-static void try_effect(const struct halo_filter_kind *kind, const struct halo_chain *chain)
+static void try_effect(const struct halo_filter_kind *kind, struct halo_chain *chain)
 {
     const enum halo_privacy hides[] = {HALO_PRIVACY_STRICT, HALO_PRIVACY_OFF};
     struct halo_response *response = calloc(1, sizeof *response);
@@ -192,12 +192,36 @@ static void every_effect_is_as_declared(void **state)
     each_example(try_effect);
 }
 
+/* Without a plane no kind has anything to do: by accident, but for those that never have. */
+static void try_idle(const struct halo_filter_kind *kind, struct halo_chain *chain)
+{
+    const bool open = kind->effect == HALO_EFFECT_IDENTITY;
+    enum halo_chain_does does = HALO_CHAIN_OPEN_NULL;
+    assert_int_equal(halo_chain_does(chain, &does, NULL), 0);
+    assert_int_equal(does, open ? HALO_CHAIN_OPEN_NULL : HALO_CHAIN_FILTERS);
+    chain->filter[0].common.planes = 0;
+    assert_int_equal(halo_chain_does(chain, &does, NULL), 0);
+    assert_int_equal(does, open ? HALO_CHAIN_OPEN_NULL : HALO_CHAIN_IDLE);
+}
+
+static void every_kind_is_idle_without_planes(void **state)
+{
+    enum halo_chain_does does;
+    struct halo_chain *chain = parse("null,gblur=sigma=0,null");
+    (void)state;
+    assert_int_equal(halo_chain_does(chain, &does, NULL), 0);
+    assert_int_equal(does, HALO_CHAIN_IDLE);
+    halo_chain_destroy(chain);
+    each_example(try_idle);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_depth_within_one_code_value),
         cmocka_unit_test(every_strategy_gives_the_same),
         cmocka_unit_test(every_effect_is_as_declared),
+        cmocka_unit_test(every_kind_is_idle_without_planes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
