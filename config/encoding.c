@@ -26,11 +26,17 @@ static const char *camera_pixels(const char *format)
     return pixels[at];
 }
 
+const struct halo_viewer_form *halo_output_form(const struct halo_output_settings *output)
+{
+    return output->kind == HALO_OUTPUT_UNIX && output->target
+               ? halo_viewer_form_find(output->target)
+               : NULL;
+}
+
 static bool is_raw(const struct halo_output_settings *output)
 {
-    const char *dot = strrchr(output->target, '.');
-    return !strcmp(halo_video_codec(&output->video), "raw") ||
-           (output->kind == HALO_OUTPUT_UNIX && dot && !strcmp(dot, ".fd"));
+    const struct halo_viewer_form *form = halo_output_form(output);
+    return !strcmp(halo_video_codec(&output->video), "raw") || (form && !form->muxer);
 }
 
 static const char *sound_of(const struct halo_output_settings *output)

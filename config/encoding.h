@@ -5,6 +5,7 @@
 #define HALO_ENCODING_H
 
 #include "config/daemon.h"
+#include "config/viewer_form.h"
 
 enum { HALO_MOST_ENCODINGS = HALO_MOST_OUTPUTS + 1 };
 
@@ -29,6 +30,10 @@ extern const char *const halo_camera_formats[];
 
 /* The encoder's name, or "raw"; what is not given is libx264. */
 const char *halo_video_codec(const struct halo_video_settings *video);
+
+/* Of a socket that viewers connect to; NULL: of other outputs, and while its target is missing or
+ * has no such suffix. */
+const struct halo_viewer_form *halo_output_form(const struct halo_output_settings *output);
 
 /* Fills ret, HALO_MOST_ENCODINGS long, and of, HALO_MOST_OUTPUTS long: the encoding of each output,
  * or -1 for null. The last one is always HTTP's: JPEG of the stream's own chain. Returns how many

@@ -7,12 +7,6 @@
 #include "config/encoding.h"
 #include "config/load.h"
 
-static bool has_suffix(const char *name, const char *suffix)
-{
-    const size_t length = strlen(name), n = strlen(suffix);
-    return length > n && !strcmp(name + length - n, suffix) && name[length - n - 1] != '/';
-}
-
 static void check_encoder(struct halo_loader *l, struct halo_node *node, const char *codec,
                           bool audio)
 {
@@ -49,11 +43,10 @@ static void load_video(struct halo_loader *l, void *settings, struct halo_node *
     halo_loader_section(l, &section, &output->video, node, NULL);
     struct halo_node *codec = halo_node_get(node, "codec");
     const bool raw = output->video.codec && !strcmp(output->video.codec, "raw");
-    const bool frames =
-        output->kind == HALO_OUTPUT_UNIX && output->target && has_suffix(output->target, ".fd");
+    const struct halo_viewer_form *form = halo_output_form(output);
     if (output->kind == HALO_OUTPUT_V4L2)
         return;
-    if (!(codec && codec->bad) && !raw && !frames)
+    if (!(codec && codec->bad) && !raw && !(form && !form->muxer))
         check_video(l, &output->video, node);
     if (!codec || codec->bad || !output->video.codec)
         return;
@@ -80,24 +73,27 @@ static const struct halo_section output_section = {
 
 static void say_raw(struct halo_loader *l, struct halo_node *output)
 {
-    halo_loader_say_of(l, output, "video", "codec: raw is for sockets .nut and .fd");
+    char list[64];
+    halo_loader_say_of(l, output, "video", "codec: raw is for sockets %s",
+                       halo_viewer_form_list(list, sizeof list, true, "and"));
 }
 
 static void check_socket(struct halo_loader *l, const struct halo_output_settings *output,
                          struct halo_node *node)
 {
-    const char *path = output->target, *codec = output->video.codec;
-    const bool frames = has_suffix(path, ".fd"), raw = codec && !strcmp(codec, "raw");
-    if (!frames && !has_suffix(path, ".ts") && !has_suffix(path, ".mkv") &&
-        !has_suffix(path, ".nut"))
-        halo_loader_say_of(l, node, "unix",
-                           "its suffix says what viewers get: .ts, .mkv, .nut or .fd");
-    else if (frames && output->audio && strcmp(output->audio, "off"))
-        halo_loader_say_of(l, node, "audio", "a socket .fd has frames alone");
-    else if (frames && codec && !raw)
-        halo_loader_say_of(l, node, "video",
-                           "a socket .fd has frames as they are: no codec but raw");
-    else if (raw && !frames && !has_suffix(path, ".nut"))
+    const struct halo_viewer_form *form = halo_output_form(output);
+    const char *codec = output->video.codec;
+    const bool raw = codec && !strcmp(codec, "raw");
+    char list[64];
+    if (!form)
+        halo_loader_say_of(l, node, "unix", "its suffix says what viewers get: %s",
+                           halo_viewer_form_list(list, sizeof list, false, "or"));
+    else if (!form->muxer && output->audio && strcmp(output->audio, "off"))
+        halo_loader_say_of(l, node, "audio", "a socket %s has frames alone", form->suffix);
+    else if (!form->muxer && codec && !raw)
+        halo_loader_say_of(l, node, "video", "a socket %s has frames as they are: no codec but raw",
+                           form->suffix);
+    else if (raw && !form->raw)
         say_raw(l, node);
 }
 

@@ -8,6 +8,7 @@
 #include <uv.h>
 
 #include "config/error.h"
+#include "config/viewer_form.h"
 #include "daemon/view/feed.h"
 
 struct halo_viewer;
@@ -15,7 +16,7 @@ struct halo_frames;
 
 /* What the viewers of a socket have in common. */
 struct halo_viewers_shared {
-    const char *form;           /* what FFmpeg's muxer is called; NULL for frames */
+    const struct halo_viewer_form *form;
     int64_t origin;             /* of the feed, us */
     struct halo_frames *frames; /* pictures in memory for others; NULL where there are none */
     int64_t sent, dropped;      /* bytes; packets */

@@ -148,7 +148,8 @@ static void close_format(struct mux *mux)
 static int open_format(struct halo_viewer *viewer, const AVPacket *key)
 {
     struct mux *mux = viewer->form;
-    int status = avformat_alloc_output_context2(&mux->format, NULL, viewer->shared->form, NULL);
+    int status =
+        avformat_alloc_output_context2(&mux->format, NULL, viewer->shared->form->muxer, NULL);
     uint8_t *buffer = status < 0 ? NULL : av_malloc(IO_BUFFER);
     AVIOContext *io =
         buffer ? avio_alloc_context(buffer, IO_BUFFER, 1, mux, NULL, write_bytes, NULL) : NULL;
@@ -187,12 +188,11 @@ static int go_on(struct halo_viewer *viewer, const struct halo_live_begin *begin
 {
     struct mux *mux = viewer->form;
     const struct halo_live_begin *old = mux->begin;
-    if (strcmp(viewer->shared->form, "mpegts") != 0 ||
-        old->video->codec_id != begin->video->codec_id ||
+    if (viewer->shared->form->rigid || old->video->codec_id != begin->video->codec_id ||
         !halo_begin_is_same(old->audio, begin->audio))
         return halo_fail(err, -EPIPE,
                          "the stream's parameters have changed, which %s cannot say: open it again",
-                         viewer->shared->form);
+                         viewer->shared->form->muxer);
     const int status = avcodec_parameters_copy(mux->format->streams[0]->codecpar, begin->video);
     mux->format->streams[0]->codecpar->codec_tag = 0;
     return status < 0 ? fail_av(err, "new parameters", status) : 0;
@@ -208,7 +208,7 @@ static int mux_begin(struct halo_viewer *viewer, const struct halo_live_begin *b
         if (status < 0)
             return status;
     }
-    const AVOutputFormat *form = av_guess_format(viewer->shared->form, NULL, NULL);
+    const AVOutputFormat *form = av_guess_format(viewer->shared->form->muxer, NULL, NULL);
     if (halo_container_check(form, "the socket", video, err) < 0 ||
         halo_container_check(form, "the socket", begin->audio, err) < 0)
         return -ENOTSUP;
@@ -286,11 +286,11 @@ static int mux_packet(struct halo_viewer *viewer, const AVPacket *pkt, struct ha
     if (!mux->format)
         status = open_format(viewer, pkt);
     if (status < 0)
-        return fail_av(err, viewer->shared->form, status);
+        return fail_av(err, viewer->shared->form->muxer, status);
     if (pkt->stream_index < (int)mux->format->nb_streams)
         status = write_packet(mux, pkt);
     if (status < 0)
-        return fail_av(err, viewer->shared->form, status);
+        return fail_av(err, viewer->shared->form->muxer, status);
     return viewer->wants_write ? 0 : mux_flush(viewer, err);
 }
 

@@ -35,17 +35,6 @@ struct halo_viewers {
     int handles; /* of this struct, that are not closed yet; viewers count as one each */
 };
 
-/* Suffix, and FFmpeg's name of the muxer. */
-static const struct {
-    const char *suffix, *form;
-    const struct halo_viewer_ops *ops;
-} forms[] = {
-    {".ts", "mpegts", &halo_viewer_mux},
-    {".mkv", "matroska", &halo_viewer_mux},
-    {".nut", "nut", &halo_viewer_mux},
-    {".fd", NULL, &halo_viewer_frames},
-};
-
 /* ---- the end of a viewer ---- */
 
 static void release(struct halo_viewers *viewers)
@@ -278,14 +267,14 @@ static void came(uv_poll_t *poll, int status, int events)
 
 static int choose_form(struct halo_viewers *viewers, const char *path, struct halo_error *err)
 {
-    const char *dot = strrchr(path, '.');
-    for (size_t i = 0; dot && i < sizeof(forms) / sizeof(*forms); i++)
-        if (!strcmp(dot, forms[i].suffix)) {
-            viewers->ops = forms[i].ops;
-            viewers->shared.form = forms[i].form;
-            return 0;
-        }
-    return halo_fail(err, -EINVAL, "%s: an output socket ends in .ts, .mkv, .nut or .fd", path);
+    const struct halo_viewer_form *form = halo_viewer_form_find(path);
+    char list[64];
+    if (!form)
+        return halo_fail(err, -EINVAL, "%s: an output socket ends in %s", path,
+                         halo_viewer_form_list(list, sizeof list, false, "or"));
+    viewers->ops = form->muxer ? &halo_viewer_mux : &halo_viewer_frames;
+    viewers->shared.form = form;
+    return 0;
 }
 
 int halo_viewers_create(struct halo_viewers **ret, uv_loop_t *loop, struct halo_feed *feed,

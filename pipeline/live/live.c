@@ -55,14 +55,6 @@ static int init_locks(struct halo_live *live)
     return 0;
 }
 
-/* Matroska and NUT say once, at their beginning, what is in them. */
-static bool is_rigid(const struct halo_output_settings *output)
-{
-    const char *dot = output->target ? strrchr(output->target, '.') : NULL;
-    return output->kind == HALO_OUTPUT_UNIX && dot &&
-           (!strcmp(dot, ".mkv") || !strcmp(dot, ".nut"));
-}
-
 static int init_queues(struct halo_live *live)
 {
     int of[HALO_MOST_OUTPUTS];
@@ -81,8 +73,9 @@ static int init_queues(struct halo_live *live)
             return -ENOMEM;
         for (int o = 0; o < live->settings.outputs; o++) {
             const struct halo_output_settings *output = &live->settings.output[o];
+            const struct halo_viewer_form *form = halo_output_form(output);
             e->pushes |= of[o] == i && output->kind == HALO_OUTPUT_URL;
-            e->bound |= of[o] == i && is_rigid(output);
+            e->bound |= of[o] == i && form && form->rigid;
         }
     }
     return 0;

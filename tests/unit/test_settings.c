@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "config/daemon.h"
+#include "config/daemon_tables.h"
 #include "config/encoding.h"
 #include "config/log.h"
 #include "pipeline/filter/privacy.h"
@@ -36,6 +37,26 @@ static struct halo_daemon_settings *load(const char *text)
 /* One stream with these lines, indented by four. */
 #define STREAM "streams:\n  a:\n    input: a.mkv\n    filters: solid\n"
 #define OUT    STREAM "    outputs:\n    - "
+
+/* The table is the only list: what people are told of suffixes is made from it or holds them all. */
+static void forms_of_sockets(void **state)
+{
+    char list[64];
+    (void)state;
+    for (const struct halo_viewer_form *form = halo_viewer_forms; form->suffix; form++) {
+        char path[32];
+        snprintf(path, sizeof path, "/run/a.b/door%s", form->suffix);
+        assert_ptr_equal(halo_viewer_form_find(path), form);
+        snprintf(path, sizeof path, "/run/%s", form->suffix);
+        assert_null(halo_viewer_form_find(path));
+        assert_non_null(strstr(halo_output_places[HALO_OUTPUT_UNIX].help, form->suffix));
+    }
+    assert_null(halo_viewer_form_find("/run/a.ts/door"));
+    assert_null(halo_viewer_form_find("door.mp4"));
+    assert_string_equal(halo_viewer_form_list(list, sizeof list, false, "or"),
+                        ".ts, .mkv, .nut or .fd");
+    assert_string_equal(halo_viewer_form_list(list, sizeof list, true, "and"), ".nut and .fd");
+}
 
 static void the_usual(void **state)
 {
@@ -469,6 +490,7 @@ static void dumps_hide_secrets(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(forms_of_sockets),
         cmocka_unit_test(the_usual),
         cmocka_unit_test(cameras),
         cmocka_unit_test(region_feeds),

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * The forms of output sockets. */
+#include "config/viewer_form.h"
+
+#include <stdio.h>
+#include <string.h>
+
+const struct halo_viewer_form halo_viewer_forms[] = {
+    {".ts", "mpegts", .raw = false, .rigid = false},
+    {".mkv", "matroska", .raw = false, .rigid = true},
+    {".nut", "nut", .raw = true, .rigid = true},
+    {".fd", NULL, .raw = true, .rigid = false},
+    {NULL},
+};
+
+const struct halo_viewer_form *halo_viewer_form_find(const char *path)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    const char *dot = strrchr(name, '.');
+    if (!dot || dot == name)
+        return NULL;
+    for (const struct halo_viewer_form *form = halo_viewer_forms; form->suffix; form++)
+        if (!strcmp(dot, form->suffix))
+            return form;
+    return NULL;
+}
+
+const char *halo_viewer_form_list(char *ret, size_t size, bool only_raw, const char *word)
+{
+    const char *last = NULL;
+    size_t length = 0;
+    ret[0] = '\0';
+    for (const struct halo_viewer_form *form = halo_viewer_forms; form->suffix; form++) {
+        if (only_raw && !form->raw)
+            continue;
+        if (last)
+            length += snprintf(ret + length, size - length, "%s%s", length ? ", " : "", last);
+        last = form->suffix;
+    }
+    snprintf(ret + length, size - length, " %s %s", word, last);
+    return ret;
+}
