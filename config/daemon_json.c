@@ -9,6 +9,7 @@
 
 #include "config/daemon_tables.h"
 #include "config/load.h"
+#include "config/output_kinds.h"
 
 bool halo_json_put(json_t *object, const char *key, json_t *value)
 {
@@ -53,9 +54,10 @@ json_t *halo_rows_to_json(const struct halo_option *rows, const void *settings)
 static json_t *output_to_json(const struct halo_output_settings *output)
 {
     json_t *object = json_object();
-    const bool is_null = output->kind == HALO_OUTPUT_NULL;
-    bool fine = halo_json_put(object, halo_output_places[output->kind].key,
-                              is_null ? json_true() : json_string(output->target));
+    const struct halo_output_row *row = halo_output_row(output);
+    const bool is_null = row->target == HALO_AT_NOTHING;
+    bool fine =
+        halo_json_put(object, row->key, is_null ? json_true() : json_string(output->target));
     json_t *rows = halo_rows_to_json(halo_output_options, output);
     fine = fine && rows && json_object_update(object, rows) == 0;
     json_decref(rows);

@@ -9,6 +9,7 @@
 
 #include "config/daemon_json.h"
 #include "config/daemon_tables.h"
+#include "config/output_kinds.h"
 
 static const char time_pattern[] =
     "^(([0-9]+:)?[0-5]?[0-9]:[0-5]?[0-9]([.][0-9]*)?|[0-9]+([.][0-9]*)?(s|ms|us)?)$";
@@ -169,12 +170,12 @@ static json_t *output(void)
 {
     json_t *map = map_of(halo_output_options), *one = json_array();
     for (int kind = 0; kind < HALO_OUTPUT_KINDS; kind++) {
-        const char *key = halo_output_places[kind].key;
-        json_t *schema = kind == HALO_OUTPUT_NULL
+        const struct halo_output_row *row = halo_output_rows[kind];
+        json_t *schema = row->target == HALO_AT_NOTHING
                              ? json_pack("{s:b}", "const", 1)
                              : json_pack("{s:s,s:i}", "type", "string", "minLength", 1);
-        put_key(map, key, halo_output_places[kind].help, schema);
-        json_array_append_new(one, json_pack("{s:[s]}", "required", key));
+        put_key(map, row->key, row->help, schema);
+        json_array_append_new(one, json_pack("{s:[s]}", "required", row->key));
     }
     json_t *video = map_of(halo_video_options);
     json_t *codec = json_object_get(json_object_get(video, "properties"), "codec");

@@ -56,17 +56,6 @@ static const char *const mirrors[] = {
 
 static const char *const automatic[] = {"auto", NULL};
 
-const struct halo_output_place halo_output_places[] = {
-    [HALO_OUTPUT_UNIX] = {"unix", "path of a socket that viewers connect to; its suffix says what "
-                                  "they get: .ts, .mkv or .nut (encoded), .fd (finished frames)"},
-    [HALO_OUTPUT_FILE] = {"file", "name of a file, with strftime's %Y%m%d-%H%M%S where there is "
-                                  "segment_time"},
-    [HALO_OUTPUT_URL] = {"url", "where FFmpeg pushes to: rtsp://, srt://, rtmp:// ..."},
-    [HALO_OUTPUT_V4L2] = {"v4l2", "a virtual camera: a device of v4l2loopback, such as "
-                                  "/dev/video10"},
-    [HALO_OUTPUT_NULL] = {"null", "true: filtered and thrown away"},
-};
-
 #define PORT "([0-9]{1,4}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])"
 
 #define HOST   "(\\[[0-9A-Fa-f:.]+\\]|[A-Za-z0-9._-]+)(:[0-9]+)?"

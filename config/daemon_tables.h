@@ -16,14 +16,6 @@ extern const struct halo_option halo_region_feed_options[];
 extern const struct halo_option halo_output_options[];
 extern const struct halo_option halo_video_options[];
 
-/* Places of an output, by enum halo_output_kind. */
-struct halo_output_place {
-    const char *key;
-    const char *help;
-};
-enum { HALO_OUTPUT_KINDS = HALO_OUTPUT_NULL + 1 };
-extern const struct halo_output_place halo_output_places[HALO_OUTPUT_KINDS];
-
 /* Words of keys that are no rows: lists, maps and the chain. */
 #define HALO_HELP_FILTERS                                                                          \
     "the chain as one text, or a list of filters; none passes pictures unchanged, which needs "    \

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "config/output_kinds.h"
+
 bool halo_is_same_text(const char *a, const char *b)
 {
     return a && b ? !strcmp(a, b) : a == b;
@@ -28,7 +30,7 @@ static const char *camera_pixels(const char *format)
 
 const struct halo_viewer_form *halo_output_form(const struct halo_output_settings *output)
 {
-    return output->kind == HALO_OUTPUT_UNIX && output->target
+    return output->target && halo_output_row(output)->target == HALO_AT_SOCKET
                ? halo_viewer_form_find(output->target)
                : NULL;
 }
@@ -83,7 +85,7 @@ int halo_output_rendition(const struct halo_stream_settings *stream,
 
 static void set_kind(struct halo_encoding *e, const struct halo_output_settings *output)
 {
-    if (output->kind != HALO_OUTPUT_V4L2) {
+    if (halo_output_row(output)->coded) {
         e->kind = is_raw(output) ? HALO_ENCODING_RAW : HALO_ENCODING_CODED;
         return;
     }
@@ -96,8 +98,9 @@ int halo_encodings(const struct halo_stream_settings *stream, struct halo_encodi
     int count = 0;
     for (int i = 0; i < stream->outputs; i++) {
         const struct halo_output_settings *output = &stream->output[i];
+        const enum halo_output_writer writer = halo_output_row(output)->writer;
         of[i] = -1;
-        if (output->kind == HALO_OUTPUT_NULL)
+        if (writer == HALO_WRITER_NONE)
             continue;
         struct halo_encoding wanted = {
             .rendition = halo_output_rendition(stream, output),
@@ -105,14 +108,13 @@ int halo_encodings(const struct halo_stream_settings *stream, struct halo_encodi
             .audio = sound_of(output),
         };
         set_kind(&wanted, output);
-        const bool feeds = output->kind == HALO_OUTPUT_UNIX || output->kind == HALO_OUTPUT_V4L2;
         int at = 0;
         while (at < count && !is_same(&ret[at], &wanted))
             at++;
         if (at == count)
             ret[count++] = wanted;
-        ret[at].feeds |= feeds;
-        ret[at].writes |= !feeds;
+        ret[at].feeds |= writer == HALO_WRITER_SUPERVISOR;
+        ret[at].writes |= writer == HALO_WRITER_ENGINE;
         of[i] = at;
     }
     ret[count++] = (struct halo_encoding){.kind = HALO_ENCODING_JPEG, .feeds = true};

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "config/encoding.h"
+#include "config/output_kinds.h"
 #include "config/run.h"
 
 struct waiting {
@@ -78,18 +79,19 @@ static char *folder_of(const char *target)
 
 static void ask_output(json_t *facts, const char *stream, const struct halo_output_settings *output)
 {
-    if (output->kind == HALO_OUTPUT_V4L2)
+    const struct halo_output_row *row = halo_output_row(output);
+    if (row->target == HALO_AT_DEVICE)
         json_array_append_new(list_of(facts, "virtual_cameras"),
                               json_pack("{s:s, s:s}", "stream", stream, "path", output->target));
-    else if (output->kind != HALO_OUTPUT_NULL)
+    else if (row->coded)
         ask_encoder(facts, stream, &output->video);
-    if (!output->target || (output->kind != HALO_OUTPUT_FILE && output->kind != HALO_OUTPUT_UNIX))
+    if (!output->target || (row->target != HALO_AT_FILE && row->target != HALO_AT_SOCKET))
         return;
     char *folder = folder_of(output->target);
     if (folder)
         json_array_append_new(list_of(facts, "folders"),
                               json_pack("{s:s, s:s}", "stream", stream, "path", folder));
-    if (output->kind == HALO_OUTPUT_UNIX)
+    if (row->target == HALO_AT_SOCKET)
         json_array_append_new(list_of(facts, "sockets"), json_string(output->target));
     free(folder);
 }

@@ -338,7 +338,7 @@ static void on_card(void *arg, int encoding, const AVPacket *pkt)
     av_packet_free(&card);
     for (int i = 0; i < stream->settings.outputs; i++)
         if (is_written_by(stream, i, encoding) &&
-            stream->settings.output[i].kind == HALO_OUTPUT_URL)
+            !halo_output_row(&stream->settings.output[i])->records)
             halo_output_packet(stream->output[i], pkt);
 }
 

@@ -18,6 +18,7 @@
 
 #include "config/daemon.h"
 #include "config/encoding.h"
+#include "config/output_kinds.h"
 #include "daemon/link/link.h"
 #include "daemon/link/link_stats.h"
 #include "kernels/device_memory.h"

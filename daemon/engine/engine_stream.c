@@ -135,7 +135,7 @@ static void make(uv_work_t *work)
     halo_log_set_stream(stream->name);
     for (int i = 0; i < stream->settings.outputs; i++) {
         const struct halo_output_settings *output = &stream->settings.output[i];
-        if (output->kind != HALO_OUTPUT_FILE && output->kind != HALO_OUTPUT_URL)
+        if (halo_output_row(output)->writer != HALO_WRITER_ENGINE)
             continue;
         struct halo_error err = {0};
         if (halo_output_create(&stream->output[i], stream->name, output, &err) == 0) {
@@ -214,7 +214,7 @@ void engine_stream_record(struct engine_stream *stream, bool on)
 {
     stream->record = on;
     for (int i = 0; i < stream->settings.outputs && stream->phase == ENGINE_RUNNING; i++)
-        if (stream->output[i] && stream->settings.output[i].kind == HALO_OUTPUT_FILE)
+        if (stream->output[i] && halo_output_row(&stream->settings.output[i])->records)
             halo_output_switch(stream->output[i], on);
 }
 

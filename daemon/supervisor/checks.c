@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "config/daemon_tables.h"
 #include "config/encoding.h"
+#include "config/output_kinds.h"
 #include "daemon/link/link_stats.h"
 #include "pipeline/base/av.h"
 #include "pipeline/camera/camera_find.h"
@@ -37,13 +37,13 @@ static int check_codec(const AVOutputFormat *container, const char *where, const
 /* An URL without a format has that of its protocol, and the engine checks it. */
 static int check_output(const struct halo_output_settings *output, struct halo_error *err)
 {
-    const char *name = output->kind == HALO_OUTPUT_URL ? "" : output->target;
+    const struct halo_output_row *row = halo_output_row(output);
+    const char *name = row->target == HALO_AT_URL ? "" : output->target;
     const AVOutputFormat *container = halo_container_guess(output->format, name);
-    const char *where = halo_output_places[output->kind].key;
     if (!container)
         return 0; /* said elsewhere, or frames */
-    const int ret = check_codec(container, where, halo_video_codec(&output->video), err);
-    return ret < 0 ? ret : check_codec(container, where, output->audio, err);
+    const int ret = check_codec(container, row->key, halo_video_codec(&output->video), err);
+    return ret < 0 ? ret : check_codec(container, row->key, output->audio, err);
 }
 
 /* Of a camera that is asked for a size the frames have that, turned as it says; of others nobody

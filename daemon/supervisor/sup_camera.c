@@ -41,7 +41,7 @@ int sv_camera_open(struct sv_stream *stream, struct halo_error *err)
         const struct halo_output_settings *output = &stream->settings.output[i];
         struct halo_error inner = {0};
         int ret = 0;
-        if (output->kind != HALO_OUTPUT_V4L2)
+        if (halo_output_row(output)->target != HALO_AT_DEVICE)
             continue;
         if (!stream->camera[i])
             ret = halo_camera_out_create(&stream->camera[i], stream->sv->loop, output, told, stream,

@@ -93,10 +93,11 @@ static void add_input(json_t *files, const struct halo_stream_settings *set)
  * can open what is there when it starts. */
 static void add_output(json_t *files, const struct halo_output_settings *output)
 {
-    if (output->kind == HALO_OUTPUT_URL)
+    const enum halo_output_target target = halo_output_row(output)->target;
+    if (target == HALO_AT_URL)
         add_network(files);
-    if (!output->target || (output->kind != HALO_OUTPUT_FILE &&
-                            (output->kind != HALO_OUTPUT_URL || halo_path_is_url(output->target))))
+    if (!output->target ||
+        (target != HALO_AT_FILE && (target != HALO_AT_URL || halo_path_is_url(output->target))))
         return;
     char *plain = strdup(halo_path_of(output->target));
     if (plain) {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/daemon_tables.h"
+#include "config/output_kinds.h"
 #include "config/run.h"
 #include "daemon/supervisor/supervisor_private.h"
 #include "kernels/clock.h"
@@ -56,15 +56,15 @@ static json_t *output_status(const struct sv_stream *stream, int index)
         to = halo_camera_out_status(stream->camera[index]);
     if (!to)
         to = json_object();
-    set_text(to, "kind", halo_output_places[output->kind].key);
-    if (output->kind != HALO_OUTPUT_NULL)
+    set_text(to, "kind", halo_output_row(output)->key);
+    if (output->target)
         set_hidden(to, "target", output->target);
     if (output->rendition)
         set_text(to, "rendition", output->rendition);
     const int encoding = stream->open ? stream->of[index] : -1;
     if (encoding >= 0 && stream->outlet[encoding].why[0])
         set_text(to, "encoding_failed", stream->outlet[encoding].why);
-    const bool written = output->kind == HALO_OUTPUT_FILE || output->kind == HALO_OUTPUT_URL;
+    const bool written = halo_output_row(output)->writer == HALO_WRITER_ENGINE;
     if (written && index < stream->stats.outputs)
         add_written(to, &stream->stats.output[index]);
     return to;

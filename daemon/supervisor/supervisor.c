@@ -208,7 +208,7 @@ int halo_supervisor_record(struct halo_supervisor *sv, const char *name, bool on
         return -ENOENT;
     bool writes = false;
     for (int i = 0; i < stream->settings.outputs; i++)
-        writes |= stream->settings.output[i].kind == HALO_OUTPUT_FILE;
+        writes |= halo_output_row(&stream->settings.output[i])->records;
     if (!writes)
         return halo_fail_usage(err, "stream '%s' has no output of kind file", name);
     stream->recording = on;

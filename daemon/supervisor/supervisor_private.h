@@ -33,6 +33,7 @@
 
 #include "config/encoding.h"
 #include "config/log.h"
+#include "config/output_kinds.h"
 #include "daemon/view/camera_out.h"
 #include "daemon/link/link.h"
 #include "daemon/link/link_stats.h"

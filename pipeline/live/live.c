@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/output_kinds.h"
 #include "pipeline/live/live_private.h"
 #include "pipeline/base/thread.h"
 
@@ -74,7 +75,8 @@ static int init_queues(struct halo_live *live)
         for (int o = 0; o < live->settings.outputs; o++) {
             const struct halo_output_settings *output = &live->settings.output[o];
             const struct halo_viewer_form *form = halo_output_form(output);
-            e->pushes |= of[o] == i && output->kind == HALO_OUTPUT_URL;
+            const struct halo_output_row *row = halo_output_row(output);
+            e->pushes |= of[o] == i && row->writer == HALO_WRITER_ENGINE && !row->records;
             e->bound |= of[o] == i && form && form->rigid;
         }
     }

@@ -18,6 +18,7 @@
 #include <time.h>
 
 #include "config/log.h"
+#include "config/output_kinds.h"
 #include "pipeline/output/output_place.h"
 #include "pipeline/output/output_queue.h"
 
@@ -256,16 +257,17 @@ static void *run(void *arg)
 static int create_place(struct halo_output *o, const struct halo_output_settings *settings,
                         struct halo_error *err)
 {
+    static int (*const create[HALO_OUTPUT_KINDS])(struct halo_place **, const char *,
+                                                  const struct halo_output_settings *,
+                                                  struct halo_error *) = {
+        [HALO_OUTPUT_FILE] = halo_place_file_create,
+        [HALO_OUTPUT_URL] = halo_place_url_create,
+    };
     if (!settings->target)
         return halo_fail_usage(err, "an output without a target");
-    switch (settings->kind) {
-    case HALO_OUTPUT_FILE:
-        return halo_place_file_create(&o->place, settings, err);
-    case HALO_OUTPUT_URL:
-        return halo_place_url_create(&o->place, o->name, settings, err);
-    default:
+    if (!create[settings->kind])
         return halo_fail_usage(err, "%s: is neither a file nor an URL", settings->target);
-    }
+    return create[settings->kind](&o->place, o->name, settings, err);
 }
 
 /* Signals are other threads' business; a file that may not grow is an error of its write. */

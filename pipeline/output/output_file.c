@@ -267,9 +267,10 @@ static int check_pattern(const struct file_place *f, struct halo_error *err)
     return 0;
 }
 
-int halo_place_file_create(struct halo_place **ret, const struct halo_output_settings *settings,
-                           struct halo_error *err)
+int halo_place_file_create(struct halo_place **ret, const char *name,
+                           const struct halo_output_settings *settings, struct halo_error *err)
 {
+    (void)name;
     struct file_place *f = av_mallocz(sizeof *f);
     if (!f)
         return halo_fail(err, -ENOMEM, "out of memory");

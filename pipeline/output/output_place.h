@@ -44,8 +44,8 @@ struct halo_place {
 
 /* Check the settings and copy what they need; touch nothing outside. 0, -EINVAL with a usage
  * error, -ENOMEM. name: of the stream, for messages. */
-int halo_place_file_create(struct halo_place **ret, const struct halo_output_settings *settings,
-                           struct halo_error *err);
+int halo_place_file_create(struct halo_place **ret, const char *name,
+                           const struct halo_output_settings *settings, struct halo_error *err);
 int halo_place_url_create(struct halo_place **ret, const char *name,
                           const struct halo_output_settings *settings, struct halo_error *err);
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "config/daemon.h"
-#include "config/daemon_tables.h"
+#include "config/output_kinds.h"
 #include "config/encoding.h"
 #include "config/log.h"
 #include "pipeline/filter/privacy.h"
@@ -38,7 +38,7 @@ static struct halo_daemon_settings *load(const char *text)
 #define STREAM "streams:\n  a:\n    input: a.mkv\n    filters: solid\n"
 #define OUT    STREAM "    outputs:\n    - "
 
-/* The table is the only list: what people are told of suffixes is made from it or holds them all. */
+/* What people are told of suffixes is made from the table, or holds them all. */
 static void forms_of_sockets(void **state)
 {
     char list[64];
@@ -49,7 +49,7 @@ static void forms_of_sockets(void **state)
         assert_ptr_equal(halo_viewer_form_find(path), form);
         snprintf(path, sizeof path, "/run/%s", form->suffix);
         assert_null(halo_viewer_form_find(path));
-        assert_non_null(strstr(halo_output_places[HALO_OUTPUT_UNIX].help, form->suffix));
+        assert_non_null(strstr(halo_output_rows[HALO_OUTPUT_UNIX]->help, form->suffix));
     }
     assert_null(halo_viewer_form_find("/run/a.ts/door"));
     assert_null(halo_viewer_form_find("door.mp4"));

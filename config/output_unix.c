@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * unix: a socket that viewers connect to. */
+#include <string.h>
+
+#include "config/encoding.h"
+#include "config/load.h"
+#include "config/output_kinds.h"
+
+static void check(struct halo_loader *l, struct halo_output_settings *output,
+                  struct halo_node *node)
+{
+    const struct halo_viewer_form *form = halo_output_form(output);
+    const char *codec = output->video.codec;
+    char list[64];
+    if (!form)
+        halo_loader_say_of(l, node, "unix", "its suffix says what viewers get: %s",
+                           halo_viewer_form_list(list, sizeof list, false, "or"));
+    else if (!form->muxer && output->audio && strcmp(output->audio, "off"))
+        halo_loader_say_of(l, node, "audio", "a socket %s has frames alone", form->suffix);
+    else if (!form->muxer && codec && strcmp(codec, "raw"))
+        halo_loader_say_of(l, node, "video", "a socket %s has frames as they are: no codec but raw",
+                           form->suffix);
+}
+
+const struct halo_output_row halo_output_unix = {
+    .key = "unix",
+    .help = "path of a socket that viewers connect to; its suffix says what they get: .ts, .mkv or "
+            ".nut (encoded), .fd (finished frames)",
+    .target = HALO_AT_SOCKET,
+    .writer = HALO_WRITER_SUPERVISOR,
+    .coded = true,
+    .keys = (const char *const[]){"rendition", "video", "audio", NULL},
+    .check = check,
+};

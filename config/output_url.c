@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * url: a server, which the engine pushes to through FFmpeg. */
+#include <string.h>
+
+#include "config/load.h"
+#include "config/output_kinds.h"
+
+static void check(struct halo_loader *l, struct halo_output_settings *output,
+                  struct halo_node *node)
+{
+    const char *colon = strchr(output->target, ':');
+    if (!colon || colon == output->target || strchr("/.", *output->target))
+        halo_loader_say_of(l, node, "url", "must begin with its protocol, as in rtsp://HOST/PATH");
+}
+
+const struct halo_output_row halo_output_url = {
+    .key = "url",
+    .help = "where FFmpeg pushes to: rtsp://, srt://, rtmp:// ...",
+    .target = HALO_AT_URL,
+    .writer = HALO_WRITER_ENGINE,
+    .coded = true,
+    .keys = (const char *const[]){"rendition", "video", "audio", "format", NULL},
+    .check = check,
+};

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * v4l2: a virtual camera, which the supervisor feeds. */
+#include <stdio.h>
+#include <string.h>
+
+#include "config/encoding.h"
+#include "config/load.h"
+#include "config/output_kinds.h"
+
+static void give(struct halo_loader *l, char **field, const char *text)
+{
+    if (!*field && !(*field = strdup(text)))
+        l->no_memory = true;
+}
+
+/* Programs follow no change, and are served before there is an input: all is said beforehand. */
+static void check(struct halo_loader *l, struct halo_output_settings *output,
+                  struct halo_node *node)
+{
+    enum { MOST_SIDE = 8192 }; /* of v4l2loopback, and the supervisor holds such a picture */
+    static const char *const without[] = {"codec", "bitrate", "crf", "preset"};
+    struct halo_video_settings *video = &output->video;
+    struct halo_node *map = halo_node_get(node, "video");
+    int width = 2, height = 2, count = 0;
+    char size[24];
+    if (strncmp(output->target, "/dev/", 5) != 0)
+        halo_loader_say_of(l, node, "v4l2", "must be a device such as /dev/video10");
+    for (size_t i = 0; i < sizeof(without) / sizeof(*without); i++)
+        if (map && halo_node_get(map, without[i]))
+            halo_loader_say_of(l, node, "video", "%s: has no effect with v4l2:", without[i]);
+    if (video->chroma != HALO_CHROMA_AUTO)
+        halo_loader_say_of(l, node, "video", "chroma: has no effect with v4l2:");
+    give(l, &output->format, halo_camera_formats[0]);
+    snprintf(size, sizeof(size), "%dx%d", HALO_DEFAULT_WIDTH, HALO_DEFAULT_HEIGHT);
+    give(l, &video->size, size);
+    if (video->fps <= 0)
+        video->fps = HALO_DEFAULT_RATE;
+    while (halo_camera_formats[count] &&
+           strcmp(halo_camera_formats[count], output->format ? output->format : "") != 0)
+        count++;
+    if (!halo_camera_formats[count])
+        halo_loader_say_of(l, node, "format", "must be yuyv, yu12, nv12 or mjpeg");
+    if (video->size && strstr(video->size, "-1"))
+        halo_loader_say_of(l, node, "video",
+                           "size: %s: of a virtual camera both sides are given: programs see it "
+                           "before there is a picture",
+                           video->size);
+    else if (video->size && sscanf(video->size, "%dx%d", &width, &height) == 2 &&
+             (width % 2 || height % 2))
+        halo_loader_say_of(l, node, "video", "size: %s: of a virtual camera it is even",
+                           video->size);
+    if (width > MOST_SIDE || height > MOST_SIDE)
+        halo_loader_say_of(l, node, "video", "size: %s: a virtual camera has %dx%d at most",
+                           video->size, MOST_SIDE, MOST_SIDE);
+}
+
+const struct halo_output_row halo_output_v4l2 = {
+    .key = "v4l2",
+    .help = "a virtual camera: a device of v4l2loopback, such as /dev/video10",
+    .target = HALO_AT_DEVICE,
+    .writer = HALO_WRITER_SUPERVISOR,
+    .keys = (const char *const[]){"rendition", "video", "format", NULL},
+    .check = check,
+};
