@@ -43,6 +43,7 @@ struct halo_camera_form {
     double rate;       /* pictures a second; 0: it does not say */
     int step;          /* down the ladder for want of bandwidth; 0: as wished */
     bool smaller;      /* by that */
+    bool interlaced;   /* pictures are woven of two fields */
     enum AVColorRange range;
     enum AVColorSpace space;
 };

@@ -117,6 +117,13 @@ static uint32_t least_stride(const struct halo_camera *c, int memory)
     return memory > 0 && c->form.format->as == AV_PIX_FMT_YUV420P ? (width + 1) / 2 : width;
 }
 
+/* Drivers of capture cards weave two fields into a frame, whatever they are asked for. */
+static bool has_fields(uint32_t field)
+{
+    return field == V4L2_FIELD_INTERLACED || field == V4L2_FIELD_INTERLACED_TB ||
+           field == V4L2_FIELD_INTERLACED_BT;
+}
+
 static void read_format(struct halo_camera *c, const struct v4l2_format *f)
 {
     struct halo_camera_form *form = &c->form;
@@ -127,6 +134,7 @@ static void read_format(struct halo_camera *c, const struct v4l2_format *f)
     form->format = halo_v4l2_format_of(c->fourcc);
     form->width = (int)FFMIN(planar ? mp->width : pix->width, HALO_CAMERA_SIDE + 1);
     form->height = (int)FFMIN(planar ? mp->height : pix->height, HALO_CAMERA_SIDE + 1);
+    form->interlaced = has_fields(planar ? mp->field : pix->field);
     c->memories = planar ? FFMIN(FFMAX(mp->num_planes, 1), HALO_CAMERA_PLANES) : 1;
     for (int i = 0; i < c->memories; i++)
         c->stride[i] = planar ? mp->plane_fmt[i].bytesperline : pix->bytesperline;

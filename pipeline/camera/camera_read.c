@@ -112,6 +112,7 @@ static struct halo_raw_picture *make_raw(struct halo_camera *c,
     halo_camera_unpack(c, taken, f);
     f->color_range = c->form.range;
     f->colorspace = c->form.space;
+    f->interlaced_frame = c->form.interlaced;
     f->sample_aspect_ratio = (AVRational){1, 1};
     f->pts = time_of(c, taken);
     f->pkt_duration = duration_of(c);

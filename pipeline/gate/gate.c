@@ -321,9 +321,10 @@ static bool can_pass(const struct halo_gate *gate, const AVFrame *native)
 static int take_regions(struct halo_pending *pending, const struct halo_raw_picture *raw)
 {
     struct halo_gate *gate = pending->gate;
+    const int spill = raw->spill | (raw->frame->interlaced_frame ? HALO_SPILL_Y : 0);
     enum halo_gate_known known;
-    pending->way =
-        halo_gate_ways_choose(&gate->ways, raw->turn, halo_adapter_scales(gate->adapter), &known);
+    pending->way = halo_gate_ways_choose(&gate->ways, raw->turn, spill,
+                                         halo_adapter_scales(gate->adapter), &known);
     if (!gate->plan->feed && known == HALO_KNOWN)
         return 0;
     pending->regions = halo_gate_regions_take(pending->way->regions, raw->frame->pts, known);

@@ -40,6 +40,7 @@ struct halo_gate_input {
     double min_coverage;       /* part of each plane that it must hide at least (coverage.h) */
     bool unsure;   /* settings wish for another size: regions in pixels may mean that one */
     int turn;      /* how most pictures are to be shown (display.h) */
+    int spill;     /* of all of their chroma (format.h) */
     int64_t epoch; /* number of the configuration that the chain is of; 0: there is but one */
 };
 

@@ -60,6 +60,8 @@ struct halo_shape_canvas halo_gate_plan_canvas_of(const struct halo_gate_plan *p
         .height = info.height,
         .feather = common->feather,
         .invert = common->invert,
+        .spill_x = info.log2_sub_x && plan->input.spill & HALO_SPILL_X,
+        .spill_y = info.log2_sub_y && plan->input.spill & HALO_SPILL_Y,
     };
 }
 

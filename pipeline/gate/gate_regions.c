@@ -200,21 +200,21 @@ static void set_written(const struct halo_gate_plan *plan, struct halo_picture_r
 }
 
 struct halo_picture_regions *halo_gate_regions_take(struct halo_gate_regions *regions,
-                                                    int64_t picture_us,
-                                                    enum halo_gate_known written)
+                                                    int64_t picture_us, enum halo_gate_known worth)
 {
     const struct halo_gate_plan *plan = regions->plan;
     struct halo_picture_regions *picture = get_picture(regions);
     if (!picture)
         return NULL;
-    const bool known = plan->feed && ask(regions, picture, picture_us);
+    const bool known =
+        plan->feed && worth != HALO_KNOWN_NOTHING && ask(regions, picture, picture_us);
     for (int f = 0; f < plan->chain->count; f++) {
         if (plan->filter[f].feed)
             set_steps(regions, picture, f, known);
         if (plan->filter[f].written)
             set_written(plan, picture, f,
-                        written == HALO_KNOWN_NOTHING ||
-                            (written == HALO_KNOWN_PARTS && plan->filter[f].pixels));
+                        worth >= HALO_KNOWN_TOLD ||
+                            (worth == HALO_KNOWN_PARTS && plan->filter[f].pixels));
     }
     return picture;
 }

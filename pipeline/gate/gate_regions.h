@@ -20,11 +20,12 @@ void halo_gate_regions_destroy(struct halo_gate_regions *regions); /* NULL is no
 /* Who knows regions from the next picture on; must outlive regions. NULL: nobody, as at first. */
 void halo_gate_regions_set_feed(struct halo_gate_regions *regions, struct halo_region_feed *feed);
 
-/* Of a picture's written regions. */
+/* Of a picture's regions. */
 enum halo_gate_known {
     HALO_KNOWN,
     HALO_KNOWN_PARTS,  /* but those with lengths in pixels: it came in another size */
-    HALO_KNOWN_NOTHING /* nor is it known how the picture is to be shown */
+    HALO_KNOWN_TOLD,   /* a feed's alone: it is not known how the picture is to be shown */
+    HALO_KNOWN_NOTHING /* nor those: there is no plan for it */
 };
 
 /* The regions of a picture of that time, microseconds as the feed has them. NULL: out of memory.

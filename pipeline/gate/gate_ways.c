@@ -43,10 +43,10 @@ int halo_gate_ways_open(struct halo_gate_ways *ways, const struct halo_chain *ch
 void halo_gate_ways_close(struct halo_gate_ways *ways)
 {
     close_way(&ways->first);
-    for (int turn = 0; turn < HALO_DISPLAYS; turn++) {
-        if (ways->other[turn])
-            close_way(ways->other[turn]);
-        av_freep(&ways->other[turn]);
+    for (int i = 0; i < HALO_GATE_WAYS; i++) {
+        if (ways->other[i])
+            close_way(ways->other[i]);
+        av_freep(&ways->other[i]);
     }
 }
 
@@ -55,9 +55,9 @@ void halo_gate_ways_set_feed(struct halo_gate_ways *ways, struct halo_region_fee
     ways->feed = feed;
     if (ways->first.regions)
         halo_gate_regions_set_feed(ways->first.regions, feed);
-    for (int turn = 0; turn < HALO_DISPLAYS; turn++)
-        if (ways->other[turn])
-            halo_gate_regions_set_feed(ways->other[turn]->regions, feed);
+    for (int i = 0; i < HALO_GATE_WAYS; i++)
+        if (ways->other[i])
+            halo_gate_regions_set_feed(ways->other[i]->regions, feed);
 }
 
 static void say_scaled(struct halo_gate_ways *ways)
@@ -82,13 +82,14 @@ static void say_unknown(struct halo_gate_ways *ways)
     ways->said_unknown = true;
 }
 
-static struct halo_gate_way *make_way(struct halo_gate_ways *ways, int turn)
+static struct halo_gate_way *make_way(struct halo_gate_ways *ways, int turn, int spill)
 {
     struct halo_gate_input input = ways->first.plan.input;
     struct halo_error err = {0};
     struct halo_gate_way *way = av_mallocz(sizeof *way);
     int ret = way ? 0 : halo_fail(&err, -ENOMEM, "out of memory");
     input.turn = turn;
+    input.spill = spill;
     if (ret == 0)
         ret = open_way(way, ways->first.plan.chain, ways->ring, &input, &err);
     if (ret == 0) {
@@ -104,32 +105,44 @@ static struct halo_gate_way *make_way(struct halo_gate_ways *ways, int turn)
 }
 
 /* NULL: there is none. */
-static const struct halo_gate_way *find_way(struct halo_gate_ways *ways, int turn)
+static const struct halo_gate_way *find_way(struct halo_gate_ways *ways, int turn, int spill)
 {
-    if (turn == ways->first.plan.input.turn)
+    const struct halo_gate_input *input = &ways->first.plan.input;
+    const int i = turn * HALO_SPILLS + spill;
+    if (turn == input->turn && spill == input->spill)
         return &ways->first;
-    if (turn == HALO_DISPLAY_UNKNOWN) {
-        say_unknown(ways);
-        return NULL;
-    }
-    if (!ways->other[turn] && !ways->refused[turn])
-        ways->refused[turn] = !(ways->other[turn] = make_way(ways, turn));
-    return ways->other[turn];
+    if (!ways->other[i] && !ways->refused[i])
+        ways->refused[i] = !(ways->other[i] = make_way(ways, turn, spill));
+    return ways->other[i];
 }
 
-const struct halo_gate_way *halo_gate_ways_choose(struct halo_gate_ways *ways, int turn,
+/* What chroma can spill, in that format. */
+static int most_spill(const struct halo_gate_plan *plan)
+{
+    const struct halo_plane_info info =
+        halo_format_plane_info(plan->format, 1, 1, plan->planes - 1);
+    return (info.log2_sub_x ? HALO_SPILL_X : 0) | (info.log2_sub_y ? HALO_SPILL_Y : 0);
+}
+
+const struct halo_gate_way *halo_gate_ways_choose(struct halo_gate_ways *ways, int turn, int spill,
                                                   bool scaled, enum halo_gate_known *ret_known)
 {
     const struct halo_gate_plan *first = &ways->first.plan;
+    const bool unknown = first->written && turn == HALO_DISPLAY_UNKNOWN;
     *ret_known = HALO_KNOWN;
-    if (!first->written)
+    if (!first->written && !first->feed)
         return &ways->first;
-    const struct halo_gate_way *way = find_way(ways, turn);
+    const struct halo_gate_way *way =
+        find_way(ways, first->written && !unknown ? turn : first->input.turn,
+                 (spill & most_spill(first)) | first->input.spill);
     if (!way) {
         *ret_known = HALO_KNOWN_NOTHING;
         return &ways->first;
     }
-    if (first->pixels && (scaled || first->input.unsure)) {
+    if (unknown) {
+        say_unknown(ways);
+        *ret_known = HALO_KNOWN_TOLD;
+    } else if (first->pixels && (scaled || first->input.unsure)) {
         say_scaled(ways);
         *ret_known = HALO_KNOWN_PARTS;
     }

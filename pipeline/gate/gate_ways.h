@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * A gate's chain, planned for pictures by how they are to be shown (display.h): a region that is
  * written as somebody sees it lies elsewhere in a stored picture that is shown turned. Of pictures
- * for which nobody knows it, all is filtered.
+ * for which nobody knows it, all is filtered. And by what their chroma shows (format.h): of some it
+ * takes more samples to hide a region, be it written or told.
  *
  * One thread chooses; what it has chosen any thread may read until the ways are closed. */
 #ifndef HALO_GATE_WAYS_H
@@ -11,6 +12,9 @@
 #include "pipeline/gate/gate_plan.h"
 #include "pipeline/gate/gate_regions.h"
 #include "pipeline/base/display.h"
+#include "pipeline/picture/format.h"
+
+enum { HALO_GATE_WAYS = HALO_DISPLAYS * HALO_SPILLS };
 
 struct halo_gate_way {
     struct halo_gate_plan plan;
@@ -21,8 +25,8 @@ struct halo_gate_way {
 struct halo_gate_ways {
     struct halo_gate_way first; /* as the input's pictures are shown, or as stored */
     struct halo_gate_way
-        *other[HALO_DISPLAYS];   /* made when such a picture comes; NULL: none came */
-    bool refused[HALO_DISPLAYS]; /* the chain does not fit pictures that are shown so */
+        *other[HALO_GATE_WAYS];   /* made when such a picture comes; NULL: none came */
+    bool refused[HALO_GATE_WAYS]; /* the chain does not fit such pictures */
     struct halo_ring *ring;
     struct halo_region_feed *feed;
     bool said_scaled, said_unknown;
@@ -37,9 +41,9 @@ void halo_gate_ways_close(struct halo_gate_ways *ways);
 
 void halo_gate_ways_set_feed(struct halo_gate_ways *ways, struct halo_region_feed *feed);
 
-/* For a picture that is to be shown so; scaled: it came in another size than the first. *ret_known
- * says what its regions are worth. */
-const struct halo_gate_way *halo_gate_ways_choose(struct halo_gate_ways *ways, int turn,
+/* For a picture that is to be shown so, with such chroma; scaled: it came in another size than the
+ * first. *ret_known says what its regions are worth. */
+const struct halo_gate_way *halo_gate_ways_choose(struct halo_gate_ways *ways, int turn, int spill,
                                                   bool scaled, enum halo_gate_known *ret_known);
 
 #endif

@@ -12,6 +12,11 @@
 
 /* Any thread; nothing here blocks or owns memory. */
 
+/* Flags of a frame whose chroma samples, in the directions in which chroma is halved, also show the
+ * pixels beside those that they cover: rows of interlaced frames, for each field has chroma rows of
+ * its own; columns and rows of an odd size that was mirrored. */
+enum { HALO_SPILL_X = 1, HALO_SPILL_Y = 2, HALO_SPILLS = 4 };
+
 bool halo_format_is_native(enum AVPixelFormat format);
 
 /* format itself where it is native, else the native format that loses least (alpha is always lost),

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "config/daemon.h"
+#include "pipeline/picture/format.h"
 #include "pipeline/picture/picture_pool.h"
 #include "pipeline/picture/raw_picture_private.h"
 
@@ -217,6 +218,15 @@ static AVFrame *get_target(struct halo_orient *o, enum AVPixelFormat format, int
     return o->pool ? halo_picture_pool_get(o->pool, false) : NULL;
 }
 
+/* The chroma of an odd size begins with the first column; mirrored it ends with the last, half of a
+ * sample off. Rows of fields become columns, if the frame is turned aside. */
+static int spill_of(const struct halo_orient *o, const AVFrame *from, const AVFrame *to)
+{
+    const int fields = o->quarters & 1 ? HALO_SPILL_X : HALO_SPILL_Y;
+    return (to->width & 1 ? HALO_SPILL_X : 0) | (to->height & 1 ? HALO_SPILL_Y : 0) |
+           (from->interlaced_frame ? fields : 0);
+}
+
 int halo_orient_pass(struct halo_orient *o, struct halo_raw_picture **raw, struct halo_error *err)
 {
     const AVFrame *from = (*raw)->frame;
@@ -241,6 +251,7 @@ int halo_orient_pass(struct halo_orient *o, struct halo_raw_picture **raw, struc
     to->sample_aspect_ratio = from->sample_aspect_ratio;
     made->frame = to;
     made->format = format;
+    made->spill = spill_of(o, from, to);
     halo_raw_picture_destroy(*raw);
     *raw = made;
     return 0;

@@ -14,6 +14,7 @@ struct halo_raw_picture {
     AVFrame *frame; /* pts in the input stream's time base; it may be on a device (hw_frame.h) */
     enum AVPixelFormat format; /* in which software decoding delivers it: the frame's on the host */
     int turn;                  /* how it is to be shown (display.h) */
+    int spill; /* of its chroma (format.h), but for what the frame says: that it is interlaced */
 };
 
 #endif

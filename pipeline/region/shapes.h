@@ -20,7 +20,8 @@
  * straight line, lies outside of what is hidden. With invert a sample is shown only where one shape
  * alone holds all of its area. A mask's grays are weights of their own, and a mask of another size
  * is scaled so that no hidden pixel becomes less hidden; its feather falls from the nearest weight
- * that is not 0, of several as near the largest.
+ * that is not 0, of several as near the largest. Where samples also show what lies beside their
+ * area, each gets the largest weight of its neighbours, before there is a feather.
  *
  * Shapes are immutable once parsed; any thread may draw them. */
 #ifndef HALO_SHAPES_H
@@ -96,6 +97,7 @@ struct halo_shape_canvas {
     int width, height;                 /* of the plane */
     double feather;                    /* luma pixels, 0 .. HALO_MOST_FEATHER */
     bool invert;
+    bool spill_x, spill_y; /* its samples show what is beside them (format.h), across or down */
 };
 
 /* A region and the memory that it points to. Zeroed at first; drawing again uses the memory again,

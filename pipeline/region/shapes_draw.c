@@ -341,7 +341,7 @@ static bool draw_rects(struct drawing *d, const struct halo_shape *shapes, int c
             halo_shape_box(&shapes[i], c->picture_width, c->picture_height);
         const struct halo_rect r = box_of(d, &box, d->inner);
         if (r.x0 < r.x1 && r.y0 < r.y1)
-            d->to->rects[rects++] = r;
+            d->to->rects[rects++] = halo_rect_grow(r, c->spill_x, c->spill_y, c->width, c->height);
     }
     d->to->region =
         (struct halo_region){.rects = d->to->rects, .rect_count = rects, .invert = c->invert};
@@ -410,6 +410,8 @@ static int draw_mask_plane(struct drawing *d, const struct halo_shape *shapes, i
         return -ENOMEM;
     for (int i = 0; i < count; i++)
         draw_shape(d, &shapes[i]);
+    if (halo_shapes_spread(c, to, d->box, d->boxes) < 0)
+        return -ENOMEM;
     if (c->feather > 0 && halo_shapes_feather(c, to, d->box, d->boxes) < 0)
         return -ENOMEM;
     to->region = (struct halo_region){.mask = {.data = to->mask,
@@ -430,7 +432,9 @@ int halo_shapes_draw(const struct halo_shape *shapes, int count,
                         .inner = canvas->invert,
                         .unit_x = (int64_t)FIX << canvas->log2_sub_x,
                         .unit_y = (int64_t)FIX << canvas->log2_sub_y};
-    bool rects = canvas->feather <= 0, fine = count <= HALO_MOST_SHAPES;
+    const bool spill = canvas->spill_x || canvas->spill_y;
+    bool rects = canvas->feather <= 0 && !(spill && canvas->invert);
+    bool fine = count <= HALO_MOST_SHAPES;
     for (int i = 0; i < count && fine; i++) {
         fine = is_shape(&shapes[i]);
         rects = rects && shapes[i].kind == HALO_SHAPE_RECT;

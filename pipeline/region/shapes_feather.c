@@ -140,15 +140,6 @@ static void shade_row(struct field *f, int y, const uint8_t *mask)
     }
 }
 
-static struct halo_rect grow(struct halo_rect r, int by_x, int by_y, int width, int height)
-{
-    r.x0 = r.x0 > by_x ? r.x0 - by_x : 0;
-    r.y0 = r.y0 > by_y ? r.y0 - by_y : 0;
-    r.x1 = r.x1 < width - by_x ? r.x1 + by_x : width;
-    r.y1 = r.y1 < height - by_y ? r.y1 + by_y : height;
-    return r;
-}
-
 /* Memory for the field's work, one piece after the other. */
 static int place(struct field *f, struct halo_drawn_region *region)
 {
@@ -208,7 +199,7 @@ int halo_shapes_feather(const struct halo_shape_canvas *canvas, struct halo_draw
     const int reach_x = all ? 1 : (int)ceil(ldexp(canvas->feather, -canvas->log2_sub_x));
     const int reach_y = all ? 1 : (int)ceil(ldexp(canvas->feather, -canvas->log2_sub_y));
     for (int i = 0; i < count; i++)
-        boxes[i] = grow(boxes[i], reach_x, reach_y, canvas->width, canvas->height);
+        boxes[i] = halo_rect_grow(boxes[i], reach_x, reach_y, canvas->width, canvas->height);
     /* What is done in one box may not be what is hidden in another. */
     for (int left = join(boxes, count); left < count; left = join(boxes, count))
         count = left;

@@ -15,6 +15,7 @@
 #include "pipeline/output/container.h"
 #include "pipeline/base/display.h"
 #include "pipeline/input/first_picture.h"
+#include "pipeline/picture/format.h"
 #include "pipeline/output/nvenc.h"
 #include "pipeline/gate/queue.h"
 #include "pipeline/run/starts.h"
@@ -51,6 +52,7 @@ struct halo_gate_input halo_track_gate_input(const AVStream *stream, enum halo_p
         .range = par->color_range,
         .privacy = privacy,
         .turn = halo_display_of_stream(stream),
+        .spill = par->field_order > AV_FIELD_PROGRESSIVE ? HALO_SPILL_Y : 0,
     };
 }
 

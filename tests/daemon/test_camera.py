@@ -7,8 +7,8 @@ import subprocess
 import time
 
 from daemontest import (HALOD, PATIENCE, DaemonTest, Refused, halod_environment, main, wait_until)
-from halotest import ffmpeg, probe_video, raw_clip, raw_frames
-from played import HEIGHT, WIDTH, Played
+from halotest import ffmpeg, probe_video, raw_clip, raw_frames, split_planes
+from played import HEIGHT, WIDTH, Played, draw
 
 HALOCTL = os.environ['HALOCTL']
 
@@ -204,6 +204,88 @@ class Chroma(CameraTest):
         self.assertEqual(probe_video(out)['pix_fmt'], 'yuv420p')
         made = raw_frames(out)[size:size + WIDTH // 2]
         self.assertEqual(list(made[4:-4]), [20 + 4 * x for x in range(4, WIDTH // 2 - 4)])
+
+
+class Turned(CameraTest):
+    """Of an odd size: chroma samples that began with the first column end with the last."""
+    SIZE, RECTS = (97, 61), ((4, 5, 6, 7), (17, 5, 5, 6), (30, 20, 6, 5), (45, 21, 5, 5))
+    # Of a pixel of the camera's: where it is shown.
+    WAYS = {
+        'left to right': ({'mirror': 'horizontal'}, lambda x, y, w, h: (w - 1 - x, y)),
+        'upside down': ({'mirror': 'vertical'}, lambda x, y, w, h: (x, h - 1 - y)),
+        'half a turn': ({'rotate': 180}, lambda x, y, w, h: (w - 1 - x, h - 1 - y)),
+        'to the right': ({'rotate': 90}, lambda x, y, w, h: (h - 1 - y, x)),
+        'across': ({'mirror': 'horizontal', 'rotate': 90}, lambda x, y, w, h: (h - 1 - y, w - 1 - x)),
+    }
+
+    def check(self, raw, got, way, invert):
+        """Every sample: hidden if one of the pixels that it belongs to is, and else at most beside such."""
+        width, height = self.SIZE
+        aside = way(1, 0, *self.SIZE)[1] != way(0, 0, *self.SIZE)[1]
+        shown = (height, width) if aside else self.SIZE
+        hidden = {(x, y) for x in range(shown[0]) for y in range(shown[1])
+                  if invert != any(u <= x < u + w and v <= y < v + h for u, v, w, h in self.RECTS)}
+        for p, (old, new) in enumerate(zip(raw, split_planes(got, 'yuv420p', *shown)[0])):
+            self.assertEqual((new.width, new.height), (old.height, old.width) if aside else (old.width, old.height))
+            step, colour = (2, 128) if p else (1, 255)
+            for at, value in enumerate(old.samples):
+                x, y = at % old.width * step, at // old.width * step
+                mine = {way(u, v, *self.SIZE) for u in range(x, min(x + step, width))
+                        for v in range(y, min(y + step, height))}
+                to = way(at % old.width, at // old.width, old.width, old.height)
+                sample = new.samples[to[1] * new.width + to[0]]
+                near = {(u, v) for u in range((to[0] - 1) * step, (to[0] + 2) * step)
+                        for v in range((to[1] - 1) * step, (to[1] + 2) * step)} if p else mine
+                if mine & hidden:
+                    self.assertEqual(sample, colour, f'plane {p}: {to} shows {mine & hidden}')
+                elif not near & hidden:
+                    self.assertEqual(sample, value, f'plane {p}: {to} is hidden without need')
+
+    def test_odd_sizes(self):
+        path = self.path('picture.jpg')
+        ffmpeg('-f', 'lavfi', '-i', 'nullsrc=size={}x{},geq=lum=random(1)*200:cb=random(2)*99:cr=random(3)*99'
+               .format(*self.SIZE), '-frames:v', '1', '-pix_fmt', 'yuvj420p', '-q:v', '2', path)
+        raw = split_planes(raw_frames(path), 'yuv420p', *self.SIZE)[0]
+        self.played.control(formats='mjpeg:{}x{}@50'.format(*self.SIZE), jpeg=path)
+        regions = '+'.join('rect {} {} {} {}'.format(*rect) for rect in self.RECTS)
+        streams = {}
+        for n, (capture, _) in enumerate(self.WAYS.values()):
+            self.played.plug(n, port=f'1-{n + 1}', serial=f'N{n}')
+            streams[f's{n}'] = {
+                'input': f'/dev/video{n}', 'filters': f'solid=white:region={regions}:invert={n % 2}',
+                'backend': 'cpu', 'capture': {'size': '{}x{}'.format(*self.SIZE), **capture},
+                'outputs': [{'file': self.path(f's{n}.mkv'), 'video': {'codec': 'ffv1'}}]}
+        daemon = self.begin(streams)
+        self.assertTrue(wait_until(lambda: all(daemon.status(name)['filtered'] > 5 for name in streams), 60),
+                        daemon.told())
+        self.end(daemon)
+        size = sum(plane.width * plane.height for plane in raw)
+        for n, (name, (_, way)) in enumerate(self.WAYS.items()):
+            with self.subTest(name):
+                self.check(raw, raw_frames(self.path(f's{n}.mkv'))[-size:], way, bool(n % 2))
+
+
+    def test_fields(self):
+        """A capture card weaves two fields into a frame, and each has rows of chroma of its own."""
+        interlaced = 4  # V4L2_FIELD_INTERLACED
+        self.played.control(formats=f'yu12:{WIDTH}x{HEIGHT}@50', field=interlaced)
+        self.played.plug()
+        path, (x, y, w, h) = self.path('fields.mkv'), (10, 7, 20, 19)
+        daemon = self.begin({'one': {
+            'input': '/dev/video0', 'filters': f'solid=white:region=rect {x} {y} {w} {h}', 'backend': 'cpu',
+            'capture': {'size': f'{WIDTH}x{HEIGHT}'}, 'outputs': [{'file': path, 'video': {'codec': 'ffv1'}}]}})
+        self.assertTrue(wait_until(lambda: daemon.status('one')['filtered'] > 5), daemon.told())
+        self.end(daemon)
+        got = raw_frames(path)[-WIDTH * HEIGHT * 3 // 2:]
+        raw, planes = (split_planes(data, 'yuv420p', WIDTH, HEIGHT)[0] for data in (draw(0), got))
+        hidden = {v // 4 * 2 + v % 2 for v in range(y, y + h)}  # rows of chroma
+        for p in (1, 2):
+            for at, value in enumerate(planes[p].samples):
+                column, row = at % (WIDTH // 2), at // (WIDTH // 2)
+                if row in hidden and x // 2 <= column < (x + w) // 2:
+                    self.assertEqual(value, 128, (p, column, row))
+                elif not {row - 1, row, row + 1} & hidden or not x // 2 <= column < (x + w) // 2:
+                    self.assertEqual(value, raw[p].samples[at], (p, column, row))
 
 
 class Numbers(CameraTest):

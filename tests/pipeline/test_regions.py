@@ -7,7 +7,7 @@ import struct
 import zlib
 
 import halotest
-from halotest import HaloTest, all_frames, clip, ffmpeg, raw_frames
+from halotest import HaloTest, all_frames, clip, ffmpeg, ffprobe, need, probe_video, raw_frames
 
 WIDTH, HEIGHT, FRAMES = 97, 61, 2
 
@@ -230,6 +230,65 @@ class Region(HaloTest):
     def test_largest(self):
         run = self.halod('run', '-i', source(), '-vf', 'discblur=radius=0.5*w', 'null:')
         self.assertIn('is 48.5 here: the largest, 31, is used', run.err)
+
+
+def interlaced(coded, by):
+    """Of samples that no filter here makes, lossless; by: who says that there are fields."""
+    noise = ('random(1)*99', 'random(2)*99', 'random(3)*99')
+    path = clip('.mkv', '-f', 'lavfi', '-i',
+                'nullsrc=size=96x64:rate=5,geq=lum={}:cb={}:cr={}'.format(*noise),
+                '-frames:v', FRAMES, '-pix_fmt', 'yuv420p', *coded)
+    need((probe_video(path).get('field_order') == 'tb') == ('stream' in by), 'the word of the stream', path)
+    frames = ffprobe(path, '-show_entries', 'frame=interlaced_frame')['frames']
+    need({frame['interlaced_frame'] for frame in frames} == {int('frames' in by)}, 'the word of its frames', path)
+    return path
+
+
+class Interlaced(HaloTest):
+    """Chroma rows belong to fields: row 0 to rows 0 and 2 of luma, row 1 to rows 1 and 3."""
+    H264 = ('-c:v', 'libx264', '-qp', '0', '-flags', '+ildct+ilme')
+    CODED = ((H264, 'frames'), (('-vf', 'setfield=tff', '-c:v', 'ffv1'), 'frames, stream'),
+             (('-vf', 'setfield=tff', '-c:v', 'ffvhuff'), 'stream'))
+    # Rectangles that begin in each row of a group of four, and are 1 to 4 rows high.
+    RECTS = [(24 * (high - 1) + 3 * at, 16 * at + 5 + at, 5, high)
+             for high in range(1, 5) for at in range(4)]
+
+    def check(self, path, region, options='', inverted=False):
+        """Luma is hidden to the pixel, so it tells what chroma has to hide."""
+        path, chain = str(path), f'solid=white:region={region}{options}'
+        before, after = (all_frames(raw_frames(p), 'yuv420p', 96, 64)
+                         for p in (path, self.lossless(path, 'out.mkv', chain, '-y')))
+        for raw, got in zip(before, after):
+            luma = got[0]
+            hidden = {(at % 96, at // 96) for at in range(96 * 64) if luma.samples[at] == 235}
+            touched = {(at % 96, at // 96) for at in range(96 * 64)
+                       if luma.samples[at] != raw[0].samples[at]}
+            self.assertGreater(len(hidden), 30)
+            self.assertGreater(96 * 64 - len(touched), 200)
+            wanted = {(x // 2, y // 4 * 2 + y % 2) for x, y in hidden}
+            near = {(x // 2, y // 2 + by) for x, y in touched for by in (-1, 0, 1)}
+            for p in (1, 2):
+                white = {(at % 48, at // 48) for at in range(48 * 32) if got[p].samples[at] == 128}
+                self.assertFalse(sorted(wanted - white), 'raw chroma of hidden pixels')
+                changed = {(at % 48, at // 48) for at in range(48 * 32)
+                           if got[p].samples[at] != raw[p].samples[at]}
+                if not options:
+                    self.assertFalse(sorted(changed - near), 'hidden without need')
+
+    def test_rectangles(self):
+        rects = '+'.join(f'rect {x} {y} {w} {h}' for x, y, w, h in self.RECTS)
+        for coded, by in self.CODED:
+            with self.subTest(by):
+                self.check(interlaced(coded, by), rects)
+
+    def test_shapes(self):
+        path = interlaced(self.H264, 'frames')
+        for region, options in (('ellipse 10 5 41 38', ''), ('ellipse 10 5 41 38', ':invert=1'),
+                                ('polygon 5 5 90 12.5 40 58', ''), ('rect 10 6 41 41', ':invert=1'),
+                                ('rect 10 6 41 23', ':feather=7'),
+                                ('rect 10 6 61 45', ':invert=1:feather=7')):
+            with self.subTest(region + options):
+                self.check(path, region, options)
 
 
 class Solid(HaloTest):

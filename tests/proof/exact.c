@@ -126,6 +126,7 @@ static bool run_example(struct proof_example *e, struct proof_moves *moves, stru
     const struct halo_gate_input in = {.format = e->format,
                                        .width = e->width,
                                        .height = e->height,
+                                       .spill = e->spill,
                                        .space = halo_format_is_rgb(e->format) ? AVCOL_SPC_RGB
                                                                               : AVCOL_SPC_SMPTE170M,
                                        .range = proof_range(e->format)};

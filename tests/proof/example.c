@@ -48,6 +48,9 @@ void proof_example_open(struct proof_example *e, unsigned number, enum proof_wis
         fprintf(stderr, "proof: %s: cannot be written\n", folder);
         exit(HALO_EXIT_FAILED);
     }
+    e->spill = (int)proof_chance(&chance, HALO_SPILLS);
+    for (int s = 0; s < e->spec.count; s++)
+        e->spec.step[s].spill = e->spill;
     e->judge = proof_judge_open(&e->spec, e->format, proof_range(e->format), e->width, e->height);
 }
 
@@ -60,8 +63,9 @@ void proof_example_close(struct proof_example *e)
 void proof_example_say(const struct proof_example *e, const char *what,
                        const struct proof_verdict *v)
 {
-    printf("WRONG: case %u, %dx%d %s, other %dx%d: %s\n    %s\n", e->number, e->width, e->height,
-           av_get_pix_fmt_name(e->format), e->other_width, e->other_height, what, e->spec.text);
+    printf("WRONG: case %u, %dx%d %s, spill %d, other %dx%d: %s\n    %s\n", e->number, e->width,
+           e->height, av_get_pix_fmt_name(e->format), e->spill, e->other_width, e->other_height,
+           what, e->spec.text);
     if (v)
         printf("    %ld samples, the first %d,%d of component %d with weight %d: %d, not %d\n",
                v->wrong, v->x, v->y, v->component, v->weight, v->got, v->want);

@@ -200,6 +200,7 @@ bool proof_judge_tell(struct proof_judge *j, const struct proof_region told[2])
         struct proof_region region = told[step->invert];
         region.invert = step->invert;
         region.feather = step->feather;
+        region.spill = step->spill;
         for (int i = 0; i < j->components && step->told; i++) {
             struct component *c = &j->component[i];
             ret &= proof_weights(&region, j->width, j->height, c->log2_x, c->log2_y, c->weight[s]);

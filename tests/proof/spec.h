@@ -60,6 +60,7 @@ struct proof_step {
     bool invert;
     int feather; /* luma pixels */
     bool told;   /* its shapes are a feed's: none are here, and it is everywhere */
+    int spill;   /* of the picture's chroma (pipeline/picture/format.h) */
 };
 
 struct proof_spec {
@@ -90,6 +91,7 @@ struct proof_region {
     bool all; /* the shapes do not matter: everything is hidden */
     bool invert;
     int feather; /* luma pixels */
+    int spill;   /* as of the step */
 };
 struct proof_region proof_step_region(const struct proof_step *step);
 

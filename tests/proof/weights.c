@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "pipeline/picture/format.h"
 #include "tests/proof/spec.h"
 
 #define TOO_NEAR 1e-7
@@ -197,6 +198,20 @@ static void feather(int feather, int width, int height, int log2_x, int log2_y, 
                     (uint8_t)feathered(hard, width, height, log2_x, log2_y, feather, x, y);
 }
 
+/* Of each sample the largest of those that are so near. */
+static void spread(int width, int height, int by_x, int by_y, uint8_t *weights)
+{
+    static _Thread_local uint8_t own[1 << 18];
+    memcpy(own, weights, (size_t)width * (size_t)height);
+    for (int y = 0; y < height; y++)
+        for (int x = 0; x < width; x++)
+            for (int v = y - by_y; v <= y + by_y; v++)
+                for (int u = x - by_x; u <= x + by_x; u++)
+                    if (u >= 0 && u < width && v >= 0 && v < height &&
+                        own[v * width + u] > weights[y * width + x])
+                        weights[y * width + x] = own[v * width + u];
+}
+
 bool proof_weights(const struct proof_region *region, int picture_width, int picture_height,
                    int log2_x, int log2_y, uint8_t *ret)
 {
@@ -214,6 +229,8 @@ bool proof_weights(const struct proof_region *region, int picture_width, int pic
             }
             ret[y * width + x] = (uint8_t)weight;
         }
+    spread(width, height, log2_x && region->spill & HALO_SPILL_X,
+           log2_y && region->spill & HALO_SPILL_Y, ret);
     feather(region->feather, width, height, log2_x, log2_y, ret);
     return !p.unsure;
 }
@@ -226,8 +243,8 @@ static bool is_in_pixels(const struct proof_length length[2])
 
 struct proof_region proof_step_region(const struct proof_step *step)
 {
-    return (struct proof_region){step->shape, step->count, step->count == 0, step->invert,
-                                 step->feather};
+    return (struct proof_region){step->shape,  step->count,   step->count == 0,
+                                 step->invert, step->feather, step->spill};
 }
 
 bool proof_step_has_pixels(const struct proof_step *step)

@@ -18,7 +18,7 @@
  *   clock=1          times of another clock; 2: times that jump back; 3: ones past all bounds
  *   change=1         the input has changed: an event; 2: other events, without an end
  *   timings=WxH      it is an input with timings, and these come in
- *   interval=N/D     what S_PARM answers
+ *   interval=N/D     what S_PARM answers     field=N    how fields lie: V4L2_FIELD_ of S_FMT
  *   lie=WORD         index: of a buffer that is none; used: more bytes than the buffer has;
  *                    planes: memories that its format does not have; stride: less than a row;
  *                    controls: a list without an end

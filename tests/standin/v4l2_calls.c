@@ -115,6 +115,7 @@ static int set_fmt(struct standin_camera *c, struct v4l2_format *a)
         *p = (struct v4l2_pix_format){.width = (unsigned)c->now.width,
                                       .height = (unsigned)c->now.height,
                                       .pixelformat = c->now.fourcc,
+                                      .field = (uint32_t)standin_number(c, "field"),
                                       .bytesperline = standin_lies(c, "stride") ? 1 : stride,
                                       .sizeimage = (unsigned)c->size,
                                       .colorspace = V4L2_COLORSPACE_SRGB};

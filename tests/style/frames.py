@@ -19,7 +19,7 @@ RAW = {
     'camera/camera_unpack.c': ('their samples into planes',
                         'halo_camera_is_whole unpack_pairs halo_camera_unpack'),
     'base/display.c': ('how a raw picture is to be shown', 'halo_display_of_frame'),
-    'picture/orient.c': ('turns raw pictures', 'part_of turn_planes halo_orient_pass'),
+    'picture/orient.c': ('turns raw pictures', 'part_of turn_planes spill_of halo_orient_pass'),
     'input/first_picture.c': ('the first picture of a stream, for what it says of itself',
                         'halo_first_picture'),
     'input/hdr.c': ('the first picture of a stream, for its light levels; it is freed there',

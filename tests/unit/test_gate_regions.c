@@ -6,10 +6,14 @@
 #include <string.h>
 
 #include "kernels/clock.h"
+#include "kernels/frame.h"
 #include "pipeline/picture/format.h"
 #include "pipeline/base/display.h"
 #include "pipeline/gate/gate.h"
 #include "pipeline/gate/gate_plan.h"
+#include "pipeline/picture/memory.h"
+#include "pipeline/picture/orient.h"
+#include "pipeline/picture/raw_picture.h"
 #include "pipeline/picture/raw_picture_private.h"
 #include "pipeline/region/region_feed.h"
 #include "tests/unit/cmocka_all.h"
@@ -73,6 +77,7 @@ struct fixture {
     int64_t now; /* us */
     double margin;
     bool unsure;
+    int spill;
     enum halo_privacy privacy;
 };
 
@@ -85,7 +90,8 @@ static void begin(struct fixture *f, const char *chain)
                                           .width = WIDTH,
                                           .height = HEIGHT,
                                           .privacy = f->privacy,
-                                          .unsure = f->unsure};
+                                          .unsure = f->unsure,
+                                          .spill = f->spill};
     const struct halo_region_feed_settings feed = {
         .on = true, .margin = f->margin, .hold = 0, .limit = 30};
     struct halo_error err = {0};
@@ -330,6 +336,181 @@ static void turned(void **state)
         check(&f, f.now, (struct halo_rect){54, 0, 64, 10}, true);
     }
     end(&f);
+}
+
+/* ---- chroma that shows what lies beside it ---- */
+
+/* The row of chroma that a row of luma takes its colour from: of its own field. */
+static int row_of(int y, int spill)
+{
+    const int row = spill & HALO_SPILL_Y ? y / 4 * 2 + y % 2 : y / 2;
+    return row < HEIGHT / 2 ? row : row - 2;
+}
+
+/* The column: mirrored, in an odd size, the one before it or its own. */
+static int column_of(int x, int spill)
+{
+    const int column = spill & HALO_SPILL_X ? (x + 1) / 2 : x / 2;
+    return column < WIDTH / 2 ? column : column - 1;
+}
+
+static bool is_white(const AVFrame *frame, int p, int x, int y)
+{
+    return frame->data[p][y * frame->linesize[p] + x] == (p ? 128 : 235);
+}
+
+/* Whether luma is hidden somewhere in what a chroma sample may show. */
+static bool has_need(const AVFrame *frame, int x, int y, int spill)
+{
+    const int by_x = spill & HALO_SPILL_X ? 2 : 0, by_y = spill & HALO_SPILL_Y ? 2 : 0;
+    for (int v = 2 * y - by_y; v < 2 * y + 2 + by_y; v++)
+        for (int u = 2 * x - by_x; u < 2 * x + 2 + by_x; u++)
+            if (u >= 0 && v >= 0 && u < WIDTH && v < HEIGHT && is_white(frame, 0, u, v))
+                return true;
+    return false;
+}
+
+/* Of white regions: luma, which is hidden to the pixel, tells which chroma must be. */
+static void check_spill(struct fixture *f, int64_t time, int said, int spill)
+{
+    int hidden = 0;
+    f->raw.frame->interlaced_frame = said & HALO_SPILL_Y;
+    f->raw.spill = said & HALO_SPILL_X;
+    struct halo_output_picture *picture = pass(f, time);
+    const AVFrame *out = halo_output_picture_frame(picture);
+    for (int y = 0; y < HEIGHT; y++)
+        for (int x = 0; x < WIDTH; x++) {
+            hidden += is_white(out, 0, x, y);
+            for (int p = 1; p < 3 && is_white(out, 0, x, y); p++)
+                if (!is_white(out, p, column_of(x, spill), row_of(y, spill)))
+                    fail_msg("spill %d: plane %d shows the colour of %d, %d", spill, p, x, y);
+        }
+    for (int y = 0; y < HEIGHT / 2; y++)
+        for (int x = 0; x < WIDTH / 2; x++)
+            if (is_white(out, 1, x, y) && !has_need(out, x, y, spill))
+                fail_msg("spill %d: %d, %d of chroma is hidden without need", spill, x, y);
+    assert_true(hidden > 0 && hidden < WIDTH * HEIGHT);
+    halo_output_picture_destroy(picture);
+}
+
+static const int spills[] = {
+    0, HALO_SPILL_Y, 0, HALO_SPILL_X, HALO_SPILL_X | HALO_SPILL_Y, HALO_SPILL_Y};
+enum { SPILLS = sizeof spills / sizeof *spills };
+
+static void spilt(void **state)
+{
+    static const char *const regions[] = {
+        "rect 10 5 12 9",   "rect 11 6 1 1+rect 31 7 1 1+rect 51 8 1 1+rect 20 17 3 3",
+        "rect 0 0 70 49",   "ellipse 10 4 21 17",
+        "rect 69 49 50 50", "polygon 5 5 60 12 40 48",
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof regions / sizeof *regions; i++)
+        for (int k = 0; k < 4; k++) {
+            struct fixture f = {.spill = k & 2 ? HALO_SPILL_Y : 0};
+            char chain[120];
+            snprintf(chain, sizeof chain, "solid=white:region=%s:invert=%d", regions[i], k & 1);
+            begin(&f, chain);
+            for (int s = 0; s < SPILLS; s++)
+                check_spill(&f, f.now, spills[s], spills[s] | f.spill);
+            end(&f);
+        }
+    struct fixture f = {0};
+    begin(&f, "solid=white:region=rect 10 5 12 9");
+    for (int turn = 0; turn < HALO_DISPLAYS; turn++)
+        for (int s = 0; s < SPILLS; s++) {
+            f.raw.turn = turn;
+            check_spill(&f, f.now, spills[s], spills[s]);
+        }
+    end(&f);
+}
+
+static void spilt_feeds(void **state)
+{
+    static const char *const chains[] = {
+        "solid=white:region=feed", "solid=white:region=feed:invert=1",
+        "solid=white:region=feed,solid=white:region=rect 40 30 11 9"};
+    (void)state;
+    for (size_t i = 0; i < sizeof chains / sizeof *chains; i++) {
+        struct fixture f = {0};
+        begin(&f, chains[i]);
+        halo_gate_set_feed(f.gate, f.feed);
+        for (int s = 0; s < 2 * SPILLS; s++) {
+            const int64_t time = f.now + s * SECOND / 10;
+            f.raw.turn = s < SPILLS ? 0 : HALO_DISPLAY_X;
+            tell_box(&f, time, s & 1 ? HALO_SHAPE_ELLIPSE : HALO_SHAPE_RECT,
+                     (struct halo_rect){9 + s, 5 + s, 22 + s, 16 + s});
+            check_spill(&f, time, spills[s % SPILLS], spills[s % SPILLS]);
+        }
+        end(&f);
+    }
+}
+
+/* What a feed tells holds for pictures of which it is not known how they are shown; not for those
+ * for which there is no plan. */
+static void unplanned_feeds(void **state)
+{
+    static const struct {
+        int turn;
+        struct halo_rect chroma;
+    } rows[] = {{0, {5, 1, 11, 9}},
+                {HALO_DISPLAY_UNKNOWN, {5, 1, 11, 9}},
+                {HALO_DISPLAY_ASIDE, {0, 0, WIDTH / 2, HEIGHT / 2}}};
+    struct fixture f = {.privacy = HALO_PRIVACY_OFF};
+    int count;
+    (void)state;
+    begin(&f, "solid=white:region=feed,gblur=sigma=3:planes=1:region=rect 54 0 10 10");
+    halo_gate_set_feed(f.gate, f.feed);
+    f.raw.frame->interlaced_frame = 1;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const int64_t time = f.now + (int64_t)i * SECOND;
+        f.raw.turn = rows[i].turn;
+        tell_box(&f, time, HALO_SHAPE_RECT, (struct halo_rect){10, 5, 22, 15});
+        struct halo_output_picture *picture = pass(&f, time);
+        const struct halo_rect got = changed(&f, halo_output_picture_frame(picture), 1, &count);
+        assert_memory_equal(&got, &rows[i].chroma, sizeof got);
+        halo_output_picture_destroy(picture);
+    }
+    end(&f);
+}
+
+/* Turned pictures say it of themselves. */
+static void oriented(void **state)
+{
+    static const struct {
+        int quarters, width, height;
+        bool fields;
+        int spill;
+    } rows[] = {
+        {2, 8, 6, false, 0},
+        {2, 9, 6, false, HALO_SPILL_X},
+        {2, 8, 7, false, HALO_SPILL_Y},
+        {1, 9, 6, false, HALO_SPILL_Y},
+        {3, 8, 7, false, HALO_SPILL_X},
+        {2, 8, 8, true, HALO_SPILL_Y},
+        {1, 8, 8, true, HALO_SPILL_X},
+        {3, 9, 8, true, HALO_SPILL_X | HALO_SPILL_Y},
+    };
+    struct halo_memory *memory = halo_memory_create(halo_backend_find("cpu"), 0);
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct halo_error err = {0};
+        struct halo_orient *orient;
+        struct halo_raw_picture *raw = av_mallocz(sizeof *raw);
+        AVFrame *frame = raw->frame = av_frame_alloc();
+        raw->format = frame->format = AV_PIX_FMT_YUV420P;
+        frame->width = rows[i].width;
+        frame->height = rows[i].height;
+        frame->interlaced_frame = rows[i].fields;
+        assert_int_equal(av_frame_get_buffer(frame, 0), 0);
+        assert_int_equal(
+            halo_orient_create(&orient, memory, rows[i].quarters, HALO_MIRROR_NONE, &err), 0);
+        assert_int_equal(halo_orient_pass(orient, &raw, &err), 0);
+        assert_int_equal(raw->spill, rows[i].spill);
+        halo_raw_picture_destroy(raw);
+        halo_orient_destroy(orient);
+    }
+    halo_memory_destroy(memory);
 }
 
 static void unsure(void **state)
@@ -600,6 +781,10 @@ int main(void)
         cmocka_unit_test(scaled),
         cmocka_unit_test(unsure),
         cmocka_unit_test(turned),
+        cmocka_unit_test(spilt),
+        cmocka_unit_test(spilt_feeds),
+        cmocka_unit_test(unplanned_feeds),
+        cmocka_unit_test(oriented),
         cmocka_unit_test(strength),
         cmocka_unit_test(strict_strength),
         cmocka_unit_test(full_strength),

@@ -326,6 +326,7 @@ static void drawn_again(void **state)
         bool hidden;
         for (int feather = 0; feather < 8; feather += 5) {
             c.feather = feather;
+            c.spill_x = c.spill_y = feather;
             draw(many, &c, &again, &hidden);
             draw(one, &c, &again, &hidden);
             draw(one, &c, &fresh, &hidden);
@@ -444,6 +445,62 @@ static void lines(void **state)
     halo_drawn_region_finish(&region);
 }
 
+/* Where samples show what lies beside them: each has the largest weight of those around it. */
+static void check_spread(const struct halo_shapes *shapes, const struct halo_shape_canvas *c,
+                         struct halo_drawn_region *region)
+{
+    struct halo_shape_canvas plain = *c;
+    struct halo_drawn_region own = {0};
+    uint8_t from[SIDE][SIDE], row[SIDE];
+    bool hidden;
+    plain.spill_x = plain.spill_y = false;
+    draw(shapes, &plain, &own, &hidden);
+    for (int y = 0; y < c->height; y++)
+        halo_region_row(&own.region, y, c->width, from[y]);
+    draw(shapes, c, region, &hidden);
+    for (int y = 0; y < c->height; y++) {
+        halo_region_row(&region->region, y, c->width, row);
+        for (int x = 0; x < c->width; x++) {
+            uint8_t most = 0;
+            for (int v = y - c->spill_y; v <= y + c->spill_y; v++)
+                for (int u = x - c->spill_x; u <= x + c->spill_x; u++)
+                    if (u >= 0 && v >= 0 && u < c->width && v < c->height && from[v][u] > most)
+                        most = from[v][u];
+            if (row[x] != most)
+                fail_msg("%d, %d of %dx%d: %d, wanted %d", x, y, c->width, c->height, row[x], most);
+        }
+    }
+    halo_drawn_region_finish(&own);
+}
+
+static void spread(void **state)
+{
+    static const char *const texts[] = {
+        "rect 3 4 10 11",
+        "rect 0 0 100% 100%",
+        "rect -5 -5 20 9 + rect 30 20 500 500",
+        "rect 4 4 10 10 rect 14 4 10 10 rect 4 14 20 6",
+        "rect 60 4 10 10",
+        "ellipse 4 4 30 20",
+        "ellipse -20 -10 40 30",
+        "polygon 0 0 40 30 0 30 40 0",
+        "ellipse 10 10 1 1 + ellipse 30 20.5 0.2 0.2",
+    };
+    struct halo_drawn_region region = {0};
+    (void)state;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct halo_shapes *shapes = parse(texts[i]);
+        for (int k = 0; k < 8; k++) {
+            struct halo_shape_canvas c = canvas_of(47, 35, 1, 1, k & 1);
+            c.spill_x = k & 2;
+            c.spill_y = k & 4;
+            check_spread(shapes, &c, &region);
+        }
+        halo_shapes_destroy(shapes);
+    }
+    halo_drawn_region_finish(&region);
+}
+
 static void check_feather(const char *text, const struct halo_shape_canvas *hard, double feather,
                           struct halo_drawn_region *region)
 {
@@ -487,8 +544,10 @@ static void feathered(void **state)
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         for (size_t f = 0; f < sizeof feathers / sizeof *feathers; f++)
             for (int k = 0; k < 6; k++) {
-                const struct halo_shape_canvas c =
+                struct halo_shape_canvas c =
                     canvas_of(51, 43, subs[k / 2][0], subs[k / 2][1], k & 1);
+                c.spill_x = i & 1;
+                c.spill_y = f & 1;
                 check_feather(texts[i], &c, feathers[f], &region);
             }
     halo_drawn_region_finish(&region);
@@ -576,6 +635,7 @@ int main(void)
         cmocka_unit_test(random_shapes),
         cmocka_unit_test(drawn_again),
         cmocka_unit_test(nothing_and_everything),
+        cmocka_unit_test(spread),
         cmocka_unit_test(feathered),
         cmocka_unit_test(masks),
         cmocka_unit_test(sizes),
