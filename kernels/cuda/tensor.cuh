@@ -5,10 +5,26 @@
  * input row meets output x with weight w[k - x]. So a block of outputs is a tiled matrix product
  * whose boundary tests are the zeros of the band.
  *
- * Fragments (PTX ISA, mma.m16n8k16 and mma.m16n8k32): with g = lane / 4 and t = lane % 4, a lane
- * holds of A rows g and g + 8, of B column g, and in both the elements 2t, 2t+1 (16 bits) or 4t ..
- * 4t+3 (8 bits) of each half of k; of C it holds columns 2t, 2t+1 of rows g and g + 8. Which input
- * cell an element of k stands for is ours to choose, as long as A and B agree. */
+ * Fragments (PTX ISA, mma.m16n8k16 and mma.m16n8k32): which registers of a lane hold which square
+ * of 8 rows or columns by half of k,
+ *
+ *            k                              n                       n
+ *      A   +----+----+                B   +----+              C   +-------+
+ *          | a0 | a2 |  rows 0 .. 7     k | b0 |                  | c0 c1 |  rows 0 .. 7
+ *          +----+----+                    +----+                  +-------+
+ *          | a1 | a3 |  rows 8 .. 15      | b1 |                  | c2 c3 |  rows 8 .. 15
+ *          +----+----+                    +----+                  +-------+
+ *
+ * and where in its square a lane's part lies; of B rows and columns are exchanged:
+ *
+ *                  elements of k, 16 bits (or columns of C)
+ *                  0 1    2 3    4 5    6 7
+ *      row 0     | L0   | L1   | L2   | L3   |        with g = lane / 4 and t = lane % 4
+ *      row 1     | L4   | L5   | L6   | L7   |        row g, elements 2t and 2t + 1,
+ *       ...                                           or of 8 bits 4t .. 4t + 3 of 16
+ *      row 7     | L28  | L29  | L30  | L31  |
+ *
+ * Which input cell an element of k stands for is ours to choose, as long as A and B agree. */
 #ifndef HALO_TENSOR_CUH
 #define HALO_TENSOR_CUH
 

@@ -25,15 +25,9 @@
  * so that a lane ends with four outputs in a row. */
 #include <cuda_fp16.h>
 
-#include "kernels/cuda/launch.cuh"
-#include "kernels/cuda/tensor_tile.cuh"
+#include "kernels/cuda/tensor_separable.cuh"
 
 enum {
-    WARPS = 4,
-    THREADS = WARPS * 32,
-    STRIP = 16,
-    WARP_WIDTH = 2 * STRIP,
-    TILE_WIDTH = WARPS * WARP_WIDTH,
     MOST_STEPS = 9, /* of 16 in k: 127 taps */
     ROW_WORDS = 3 * MOST_STEPS,
     COLUMN_WORDS = 2 * MOST_STEPS + 1,
@@ -55,13 +49,7 @@ struct separable_mask {
 };
 
 /* One plane of a launch. */
-struct separable_plane {
-    struct halo_plane src, dst;
-    struct halo_cuda_wanted wanted;
-    int first_block, blocks_x;
-    int halo_e, radius_e; /* elements: radius times channels, and that rounded up to 4 */
-    int radius_y;
-    enum halo_border border;
+struct separable_plane : halo_separable_plane {
     int ghost;
     float row_scale, column_scale;
     const struct separable_mask *mask;
@@ -223,25 +211,10 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
     }
 }
 
-static int steps_of(const struct separable_plane &plane)
-{
-    const int row = (plane.halo_e + plane.radius_e + STRIP + 15) / 16;
-    const int column = (2 * plane.radius_y + 16 + 15) / 16;
-    return row > column ? row : column;
-}
-
 static void fill(struct separable_plane *plane, const struct halo_cuda_call *call)
 {
     const struct halo_conv *conv = call->conv;
-    const int channels = call->src.channels;
-
-    plane->src = call->src;
-    plane->dst = call->dst;
-    plane->wanted = call->wanted;
-    plane->radius_e = conv->radius_x * channels;
-    plane->halo_e = (plane->radius_e + 3) / 4 * 4;
-    plane->radius_y = conv->radius_y;
-    plane->border = conv->border;
+    halo_separable_fill(plane, call);
     plane->ghost = conv->border_value;
 
     const int row_shift = conv->row_bits - conv->frac, column_shift = conv->col_bits + conv->frac;
@@ -292,36 +265,17 @@ template <int STEPS, int TILE_HEIGHT, int BLOCKS>
 static cudaError_t launch_steps(struct separable_launch *launch, const struct halo_cuda_call *call)
 {
     constexpr int bytes = stride_of(STEPS) * (TILE_HEIGHT + 16 * (STEPS - 1));
-    int blocks = 0;
-    for (int i = 0; i < launch->count; i++) {
-        struct separable_plane *plane = &launch->plane[i];
-        const dim3 grid = halo_grid(plane->src, TILE_WIDTH, TILE_HEIGHT);
-        plane->first_block = blocks;
-        plane->blocks_x = grid.x;
-        blocks += grid.x * grid.y;
-    }
-    if (bytes > HALO_PLAIN_SHARED) {
-        const cudaError_t status =
-            cudaFuncSetAttribute(separable_kernel<STEPS, TILE_HEIGHT, BLOCKS>,
-                                 cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
-        if (status != cudaSuccess)
-            return status;
-    }
-    return halo_launch(separable_kernel<STEPS, TILE_HEIGHT, BLOCKS>, *launch, blocks, THREADS,
-                       bytes, call);
+    return halo_separable_launch(separable_kernel<STEPS, TILE_HEIGHT, BLOCKS>, launch, TILE_HEIGHT,
+                                 bytes, call);
 }
 
 cudaError_t halo_cuda_tensor_separable(const struct halo_cuda_call *calls, int count)
 {
     struct separable_launch launch;
-    int steps = 2;
     launch.count = count;
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count; i++)
         fill(&launch.plane[i], &calls[i]);
-        const int needed = steps_of(launch.plane[i]);
-        steps = needed > steps ? needed : steps;
-    }
-    switch (steps) { /* heights and limits: the fastest on an H200 */
+    switch (halo_separable_steps(launch)) { /* heights and limits: the fastest on an H200 */
     case 2:
         return launch_steps<2, 64, 8>(&launch, calls);
     case 3:

@@ -22,16 +22,7 @@
  * 2t+i for i < 2 and 2t+i+6 for the others. Row x of a strip: 8b + m is output 4 (m / 2) + 2b +
  * m % 2, so that a lane ends with four outputs in a row. */
 #include "kernels/cuda/deep_mask.cuh"
-#include "kernels/cuda/launch.cuh"
-#include "kernels/cuda/tensor_tile.cuh"
-
-enum {
-    WARPS = 4,
-    THREADS = WARPS * 32,
-    STRIP = 16,
-    WARP_WIDTH = 2 * STRIP,
-    TILE_WIDTH = WARPS * WARP_WIDTH,
-};
+#include "kernels/cuda/tensor_separable.cuh"
 
 enum { HIGH_HIGH, MIXED, LOW_LOW, SUMS };
 
@@ -45,13 +36,7 @@ static constexpr __host__ __device__ int stride_of(int steps)
 }
 
 /* One plane of a launch. */
-struct deep_plane {
-    struct halo_plane src, dst;
-    struct halo_cuda_wanted wanted;
-    int first_block, blocks_x;
-    int halo_e, radius_e; /* elements: radius times channels, and that rounded up to 4 */
-    int radius_y;
-    enum halo_border border;
+struct deep_plane : halo_separable_plane {
     uint32_t ghost;                   /* as a word of the plane */
     int row_round, row_shift;         /* from the sums of words of the plane to T */
     int column_round, column_shift;   /* from the sums to words of the plane */
@@ -261,25 +246,12 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
     }
 }
 
-static int steps_of(const struct deep_plane &plane)
-{
-    const int row = (plane.halo_e + plane.radius_e + STRIP + 15) / 16;
-    const int column = (2 * plane.radius_y + 16 + 15) / 16;
-    return row > column ? row : column;
-}
-
 static void fill(struct deep_plane *plane, const struct halo_cuda_call *call)
 {
     const struct halo_conv *conv = call->conv;
     const int shift = call->src.shift;
 
-    plane->src = call->src;
-    plane->dst = call->dst;
-    plane->wanted = call->wanted;
-    plane->radius_e = conv->radius_x * call->src.channels;
-    plane->halo_e = (plane->radius_e + 3) / 4 * 4;
-    plane->radius_y = conv->radius_y;
-    plane->border = conv->border;
+    halo_separable_fill(plane, call);
     plane->ghost = (uint32_t)conv->border_value << shift;
 
     const int to_output = halo_deep_bits(conv->col_bits, conv->radius_y) + conv->frac;
@@ -298,23 +270,8 @@ template <int STEPS, int TILE_HEIGHT, int BLOCKS, int RING>
 static cudaError_t launch_steps(struct deep_launch *launch, const struct halo_cuda_call *call)
 {
     constexpr int bytes = stride_of(STEPS) * 16 * (RING ? RING : TILE_HEIGHT / 16 + STEPS - 1);
-    int blocks = 0;
-    for (int i = 0; i < launch->count; i++) {
-        struct deep_plane *plane = &launch->plane[i];
-        const dim3 grid = halo_grid(plane->src, TILE_WIDTH, TILE_HEIGHT);
-        plane->first_block = blocks;
-        plane->blocks_x = grid.x;
-        blocks += grid.x * grid.y;
-    }
-    if (bytes > HALO_PLAIN_SHARED) {
-        const cudaError_t status =
-            cudaFuncSetAttribute(deep_kernel<STEPS, TILE_HEIGHT, BLOCKS, RING>,
-                                 cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
-        if (status != cudaSuccess)
-            return status;
-    }
-    return halo_launch(deep_kernel<STEPS, TILE_HEIGHT, BLOCKS, RING>, *launch, blocks, THREADS,
-                       bytes, call);
+    return halo_separable_launch(deep_kernel<STEPS, TILE_HEIGHT, BLOCKS, RING>, launch, TILE_HEIGHT,
+                                 bytes, call);
 }
 
 /* Whether a block can have this much shared memory: smaller GPUs give it 99 KB. */
@@ -339,14 +296,10 @@ static cudaError_t launch_wide(struct deep_launch *launch, const struct halo_cud
 cudaError_t halo_cuda_tensor_separable_deep(const struct halo_cuda_call *calls, int count)
 {
     struct deep_launch launch;
-    int steps = 2;
     launch.count = count;
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count; i++)
         fill(&launch.plane[i], &calls[i]);
-        const int needed = steps_of(launch.plane[i]);
-        steps = needed > steps ? needed : steps;
-    }
-    switch (steps) { /* the fastest on an H200 */
+    switch (halo_separable_steps(launch)) { /* the fastest on an H200 */
     case 2:
         return launch_steps<2, 64, 4, 0>(&launch, calls);
     case 3:

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * What tensor_separable.cu (bytes) and tensor_separable_deep.cu (9 to 14 bits) share: the shape of
+ * a block, what a plane of a launch says, and the launch.
+ *
+ * Why T never leaves the registers. Lane 4g + t of a warp, in both products:
+ *
+ *      row pass: C = T^t, 16 x by 8 y             column pass: B = T, 16 y in k by 8 x
+ *
+ *               y  2t  2t+1                                  x  g
+ *      x        +----+----+                       y         +----+
+ *      g        | c0 | c1 | --- packed, as b0 --> 2t, 2t+1  | b0 |  for outputs x 0 .. 7
+ *      g + 8    | c2 | c3 | --- packed, as b0 --> 2t, 2t+1  | b0 |  for outputs x 8 .. 15
+ *               +----+----+                                 +----+
+ *
+ * The next 8 rows of T give b1: elements 2t + 8 and 2t + 9 of k. So it is with FP16. Of words two
+ * such pairs are split into a register of four high bytes and one of four low ones; which row of T
+ * an element of k is then says tensor_separable_deep.cu. */
+#ifndef HALO_TENSOR_SEPARABLE_CUH
+#define HALO_TENSOR_SEPARABLE_CUH
+
+#include "kernels/cuda/launch.cuh"
+#include "kernels/cuda/tensor_tile.cuh"
+
+enum {
+    WARPS = 4,
+    THREADS = WARPS * 32,
+    STRIP = 16,
+    WARP_WIDTH = 2 * STRIP,
+    TILE_WIDTH = WARPS * WARP_WIDTH,
+};
+
+/* One plane of a launch; the kernels' own begin with it. */
+struct halo_separable_plane {
+    struct halo_plane src, dst;
+    struct halo_cuda_wanted wanted;
+    int first_block, blocks_x;
+    int halo_e, radius_e; /* elements: radius times channels, and that rounded up to 4 */
+    int radius_y;
+    enum halo_border border;
+};
+
+static inline void halo_separable_fill(struct halo_separable_plane *plane,
+                                       const struct halo_cuda_call *call)
+{
+    const struct halo_conv *conv = call->conv;
+    plane->src = call->src;
+    plane->dst = call->dst;
+    plane->wanted = call->wanted;
+    plane->radius_e = conv->radius_x * call->src.channels;
+    plane->halo_e = (plane->radius_e + 3) / 4 * 4;
+    plane->radius_y = conv->radius_y;
+    plane->border = conv->border;
+}
+
+/* How many steps of 16 in k the masks of all planes take, 2 at least. */
+template <class Launch>
+static inline int halo_separable_steps(const Launch &launch)
+{
+    int steps = 2;
+    for (int i = 0; i < launch.count; i++) {
+        const struct halo_separable_plane &plane = launch.plane[i];
+        const int row = (plane.halo_e + plane.radius_e + STRIP + 15) / 16;
+        const int column = (2 * plane.radius_y + 16 + 15) / 16;
+        const int needed = row > column ? row : column;
+        steps = needed > steps ? needed : steps;
+    }
+    return steps;
+}
+
+/* Numbers the blocks of all planes and starts the kernel with this much shared memory. */
+template <class Launch>
+static inline cudaError_t halo_separable_launch(void (*kernel)(Launch), Launch *launch,
+                                                int tile_height, int bytes,
+                                                const struct halo_cuda_call *call)
+{
+    int blocks = 0;
+    for (int i = 0; i < launch->count; i++) {
+        struct halo_separable_plane *plane = &launch->plane[i];
+        const dim3 grid = halo_grid(plane->src, TILE_WIDTH, tile_height);
+        plane->first_block = blocks;
+        plane->blocks_x = grid.x;
+        blocks += grid.x * grid.y;
+    }
+    if (bytes > HALO_PLAIN_SHARED) {
+        const cudaError_t status =
+            cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+        if (status != cudaSuccess)
+            return status;
+    }
+    return halo_launch(kernel, *launch, blocks, THREADS, bytes, call);
+}
+
+#endif
