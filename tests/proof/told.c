@@ -317,8 +317,8 @@ static void put_around(struct sheet *s, const double a[4], const double b[4], bo
     put_box(s, PROOF_RECT, both, relative);
 }
 
-/* From one to the other at most half of half an axis at a time, in equal steps; each as large as
- * the larger of both, and so much more that where two meet they are as wide as that. */
+/* From one to the other in equal steps of half a semi-axis at most; each as large as the larger of
+ * both, and so much more that between two of them it is still as wide as that. */
 static void put_ellipses(struct sheet *s, const double a[4], const double b[4], bool relative)
 {
     const double rx = fmax(a[2] - a[0], b[2] - b[0]) / 2, ry = fmax(a[3] - a[1], b[3] - b[1]) / 2;
