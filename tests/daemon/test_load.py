@@ -65,9 +65,10 @@ class Late(LoadTest):
         daemon.wait_state('heavy', 'overloaded', 40)
         self.assertIn('too soon for the filters', self.wait_event(
             watch, 'degraded', 'heavy', 'late')['why'])
-        why = self.lacks(daemon, 'heavy', 'late')['late']
-        self.assertRegex(why, r'^\d+ of \d+ pictures came too soon for the filters$')
-        self.assertRegex(daemon.status('heavy')['why'], 'too soon for the filters')
+        status = daemon.status('heavy')  # on a busy machine its source is late, too
+        self.assertRegex(status['degraded']['late'],
+                         r'^\d+ of \d+ pictures came too soon for the filters$')
+        self.assertRegex(status['why'], 'too soon for the filters|pictures are not decoded in time')
         self.assertTrue(daemon.status('heavy')['overloaded'])
         self.assertGreater(daemon.status('heavy')['dropped']['late'], 100)
         self.assertIn('halod_stream_up{stream="heavy"} 1', self.fetch('/metrics'))
