@@ -8,7 +8,7 @@ import socket
 import subprocess
 import time
 
-from daemontest import (FFMPEG, HALOCTL, HALOD, HEIGHT, PATIENCE, ROUNDS, WIDTH, Control,
+from halotest.daemon import (FFMPEG, HALOCTL, HALOD, HEIGHT, PATIENCE, ROUNDS, WIDTH, Control,
                         DaemonTest, Refused, call, costs_of, halod_environment, is_sanitized, links,
                         main, wait_until)
 from halotest import plain_clip

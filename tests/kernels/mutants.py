@@ -16,7 +16,7 @@ import sys
 from collections import namedtuple
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
-from mutation import run, tree, walk  # noqa: E402
+from halotest.mutation import run, tree, walk  # noqa: E402
 
 CPU = 'kernels/cpu/'
 CUDA = 'kernels/cuda/'

@@ -7,7 +7,7 @@ import subprocess
 import time
 import unittest
 
-from daemontest import PATIENCE, DaemonTest, Watcher, main, wait_until
+from halotest.daemon import PATIENCE, DaemonTest, Watcher, main, wait_until
 from halotest import HaloTest, decodes_cleanly, frame_times, plain_clip, raw_frames
 
 PROVE = os.environ.get('HALO_PROVE')

@@ -85,7 +85,7 @@ EITHER = {
 # Who may know what is in a raw picture; tests put them before what they test.
 INCLUDES = '''pipeline/camera/camera_read.c pipeline/input/decode.c pipeline/gate/gate.c
     pipeline/picture/orient.c pipeline/picture/raw_picture.c pipeline/input/source_test.c
-    tests/unit/test_gate.c tests/unit/test_gate_regions.c'''
+    tests/pipeline/gate/test_gate.c tests/pipeline/gate/test_gate_regions.c'''
 
 # Files with such words and no function that takes one: fields, items of sound and of the end, and
 # memory for pictures.

@@ -42,16 +42,16 @@ class Check(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.mkdtemp()
         self.addCleanup(shutil.rmtree, self.folder)
-        for name in ('bin', 'tools', 'tests/kernels', 'tests/unit', 'tests/gpu', 'tests/vm',
-                     'tests/tools', 'tests/pipeline'):
+        for name in ('bin', 'tools', 'tests/kernels', 'tests/gpu', 'tests/vm',
+                     'tests/tools', 'tests/pipeline/input'):
             os.makedirs(self.path(name))
         for name in ('check', 'test_results.py'):
             shutil.copy(os.path.join(ROOT, 'tools', name), self.path('tools'))
         self.program('bin/meson', MESON)
         self.program('bin/meson-program', '#!/bin/sh\necho 3 passed, 0 failed, 0 skipped\n')
         self.program('bin/cc', '#!/bin/sh\nexec cp /bin/true "$3"\n')
-        for name in ('tests/kernels/mutants.py', 'tests/unit/mutants.py',
-                     'tests/pipeline/test_damage_matrix.py'):
+        for name in ('tests/kernels/mutants.py', 'tests/pipeline/mutants.py',
+                     'tests/pipeline/input/test_damage_matrix.py'):
             self.program(name, '#!/bin/sh\necho 2 passed\n')
         self.program('tools/packages', '#!/bin/sh\nmkdir -p "$2/again"\n')
         self.program('tests/tools/packages', '#!/bin/sh\necho 2 passed\n')

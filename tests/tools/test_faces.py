@@ -12,9 +12,9 @@ import sys
 import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(HERE, '..', 'daemon'))
+sys.path.insert(0, os.path.join(HERE, '..'))
 
-from daemontest import FFMPEG, PATIENCE, DaemonTest, main, wait_until  # noqa: E402
+from halotest.daemon import FFMPEG, PATIENCE, DaemonTest, main, wait_until  # noqa: E402
 
 FACES = os.environ.get('HALO_FACES', '')
 MANUAL = os.path.join(HERE, '..', '..', 'docs', 'halo-faces.1.scd')

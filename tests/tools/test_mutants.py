@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Mutation runs: the verdict of tests/kernels/mutants.py, from what kernel checks print; that of
-# tests/unit/mutants.py, from tests that pass or fail; and that its table is of today's sources.
+# tests/pipeline/mutants.py, from tests that pass or fail; and that its table is of today's sources.
 import contextlib
 import importlib.util
 import io
@@ -21,8 +21,8 @@ def table(name):
     return module
 
 
-mutants, privacy = table('kernels'), table('unit')
-import mutation  # noqa: E402
+mutants, privacy = table('kernels'), table('pipeline')
+from halotest import mutation  # noqa: E402
 
 
 class Verdict(unittest.TestCase):

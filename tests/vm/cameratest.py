@@ -10,10 +10,10 @@ import threading
 import time
 from collections import namedtuple
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'daemon'))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
 
 import v4l2
-from daemontest import (FFMPEG, HALOD, PATIENCE, ROUNDS, Daemon, DaemonTest,  # noqa: F401
+from halotest.daemon import (FFMPEG, HALOD, PATIENCE, ROUNDS, Daemon, DaemonTest,  # noqa: F401
                         Reader, costs_of, descriptors, main, wait_until)
 from devices import detail, luma_of
 from halotest import raw_frames

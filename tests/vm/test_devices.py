@@ -7,7 +7,7 @@ import subprocess
 import sys
 import unittest
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'pipeline'))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
 
 import v4l2
 from devices import (HDMI, Loopback, UsbCamera, Vivid, controls, detail, ffmpeg_pictures, luma_of,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * The doctor: what is seen (one JSON object), and a table of checks that judge it and do nothing
- * else. So each check is tested with a few lines of JSON (tests/unit/test_doctor.c). */
+ * else. So each check is tested with a few lines of JSON (tests/tools/test_doctor.c). */
 #ifndef HALO_DOCTOR_H
 #define HALO_DOCTOR_H
 

@@ -14,9 +14,9 @@ import time
 import unittest
 
 TESTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..')
-sys.path[:0] = [os.path.join(TESTS, name) for name in ('pipeline', 'daemon', 'vm')]
+sys.path[:0] = [TESTS, os.path.join(TESTS, 'vm')]
 
-from daemontest import Control, Reader, Watcher  # noqa: F401,E402
+from halotest.daemon import Control, Reader, Watcher  # noqa: F401,E402
 from halotest import Tally  # noqa: E402
 
 ETC, RUN = '/etc/halod', '/run/halod'

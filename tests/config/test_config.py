@@ -1,0 +1,558 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# The daemon's file: --check-config, --dump-config, --schema, conf.d, ${NAME}, the manual page.
+import json
+import os
+import re
+import subprocess
+import unittest
+
+import halotest
+from halotest import FFMPEG, HaloTest, call
+from halotest.schema import Schema
+
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..')
+EXAMPLE = os.path.join(ROOT, 'config', 'halod.yaml')
+YAML_JSON = os.environ.get('HALO_YAML_JSON')
+
+STREAM = 'streams:\n  a:\n    input: a.mkv\n    filters: solid\n'
+CAMERA = STREAM.replace('a.mkv', '/dev/video0') + '    capture: '
+OUTPUT = STREAM + '    outputs:\n    - '
+
+# The direction's own example, but for the virtual camera.
+FULL = '''
+control: {path: /run/halod/control.sock}
+http: {listen: 127.0.0.1:8480}
+streams:
+  desk:
+    input: /dev/v4l/by-id/usb-046d_0825-video-index0
+    capture: {size: 1280x720, fps: 30, format: mjpeg, open: on-demand, controls: {gain: 3}}
+    filters: avgblur
+    region_feed: {margin: 15%, hold: 500ms, limit: 2}
+  door:
+    input: "rtsp://viewer:${PASSWORD}@door.example/1"
+    filters: "gblur=sigma=12"
+    on_error: card
+    renditions:
+      hard: {filters: [{gblur: {sigma: 40}}, {convolution: {0m: [[1, 2, 1], [2, 4, 2], [1, 2, 1]]}}, solid]}
+    outputs:
+      - unix: /run/halod/door.ts
+        video: {codec: libx264, bitrate: 4M, gop: 1s, crf: 23, fps: 30000/1001, size: 640x360}
+        audio: copy
+      - file: /srv/video/door-%Y%m%d-%H%M%S.mkv
+        rendition: hard
+        segment_time: 60s
+        keep_size: 20G
+        hook: /usr/local/bin/kept
+      - {url: "srt://listener.example:9000?passphrase=${PASSWORD}", format: mpegts, audio: aac}
+      - unix: /run/halod/door.fd
+      - {unix: /run/halod/door.nut, video: {codec: raw}}
+      - {v4l2: /dev/video10, format: nv12, rendition: hard, video: {size: 640x360, fps: 25}}
+      - v4l2: /dev/video11
+  road: {input: road.mp4, loop: true, realtime: true, filters: "avgblur=sizeX=9", gpu: 0,
+         outputs: [{unix: /run/halod/road.nut}]}
+  check: {input: "test:", filters: "gblur=sigma=3", gpu: auto, last_for: 1:30,
+          outputs: [{null: true}]}
+'''
+PASSWORD = {'PASSWORD': 'hush#: {[,'}
+
+
+class ConfigTest(HaloTest):
+    def write(self, text, name='halod.yaml'):
+        path = self.path(name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, 'wb') as file:
+            file.write(text if isinstance(text, bytes) else text.encode())
+        return path
+
+    def check(self, path, streams, **options):
+        run = self.halod('--check-config', path, **options)
+        word = 'stream' if streams == 1 else 'streams'
+        first, *others = run.out.decode().splitlines()
+        self.assertEqual(first, f'{path}: ok, {streams} {word}', self.told(run))
+        for line in others:
+            self.assertRegex(line, r'^stream \w+(, rendition \w+)?: hides ')
+        self.assertEqual(run.err, '', self.told(run))
+
+    def wrong(self, path, *lines, option='--check-config', **options):
+        """The file is refused with exactly these lines, FILE standing for its name."""
+        run = self.halod(option, path, code=78, **options)
+        self.assertEqual(run.out, b'', self.told(run))
+        said = run.err.replace(path, 'FILE').replace(self.folder, 'FOLDER').splitlines()
+        self.assertEqual(said, ['halod: ' + line for line in lines], self.told(run))
+
+
+def has_encoder(name):
+    """In the FFmpeg of this machine; its libraries are those of halod."""
+    return b'Encoder ' in call([FFMPEG, '-v', 'quiet', '-h', 'encoder=' + name])
+
+
+class Checking(ConfigTest):
+    def test_example(self):
+        self.check(EXAMPLE, 1)
+
+    def test_full(self):
+        self.check(self.write(FULL), 4, environment=PASSWORD)
+
+    def test_all_errors_at_once(self):
+        path = self.write('strams: {}\n' + OUTPUT +
+                          '{unix: a.ts, video: {codec: libx2644}, audio: libopuss}\n'
+                          '    depth: 99\n'
+                          '  b: {input: b.mkv, filters: gblurr, outputs: [{unix: ./a.ts}]}\n')
+        self.wrong(path, 'FILE:1: strams: unknown key (nearest: streams)',
+                   'FILE:7: streams.a.outputs[0].video.codec: encoder libx2644: this FFmpeg has '
+                   'no such video encoder (nearest: libx264)',
+                   'FILE:7: streams.a.outputs[0].audio: encoder libopuss: this FFmpeg has no such '
+                   'audio encoder (nearest: libopus)',
+                   'FILE:8: streams.a.depth: 99: must be between 1 and 16',
+                   'FILE:9: streams.b.filters: column 1: unknown filter gblurr (nearest: gblur)',
+                   'FILE:9: streams.b.outputs[0].unix: streams.a.outputs[0].unix has the same '
+                   'place (line 7)')
+
+    def test_daemon_refuses_the_same(self):
+        self.wrong(self.write('streams: {a: {input: x}}\n'),
+                   'FILE:1: streams.a.filters: is missing: say which (none, with privacy: '
+                   'off, passes pictures unchanged)', option='-c')
+
+    def test_encodings_that_cannot_be(self):
+        """What an encoder's table of options says is told with the rest, and nothing is opened."""
+        wrong = (
+            ('crf: 52', 'crf: 52: the encoder libx264 takes 0 to 51'),
+            ('codec: libx265, crf: 60', 'crf: 60: the encoder libx265 takes 0 to 51'),
+            ('codec: h264, preset: faast', 'preset: faast: the encoder libx264 has no such preset '
+                                           '(nearest: fast)'),
+            ('preset: 11', 'preset: 11: the encoder libx264 has no such preset'),
+            ('codec: mpeg4, crf: 5', 'crf: the encoder mpeg4 has no crf'),
+            ('codec: ffv1, preset: fast', 'preset: the encoder ffv1 has no preset'),
+            ('bitrate: 99999999999999G', 'bitrate: 99999999999999G: the encoder libx264 takes 0 to '
+                                         '9.22337e+18'),
+            ('codec: libvpx-vp9, crf: 64', 'crf: 64: the encoder libvpx-vp9 takes 0 to 63'),
+            ('codec: libsvtav1, preset: 99', 'preset: 99: the encoder libsvtav1 takes '),
+            ('codec: libsvtav1, preset: fast', 'preset: fast: the encoder libsvtav1 has no such '
+                                               'preset'),
+            ('codec: h264_nvenc, preset: p9', 'preset: p9: the encoder h264_nvenc has no such '
+                                              'preset (nearest: p1)'),
+            ('codec: h264_nvenc, crf: 52', 'crf: 52: the encoder h264_nvenc takes 0 to 51'),
+            ('codec: h264_vaapi', "codec: h264_vaapi: takes pictures of another device's memory "
+                                  'alone'),
+        )
+        for words, told in wrong:
+            encoder = re.search(r'codec: (\w+[-\w]*)', words)
+            if encoder and not has_encoder(encoder[1]):
+                continue
+            text = OUTPUT + f'{{unix: a.mkv, video: {{{words}}}}}\n'
+            run = self.halod('--check-config', self.write(text), code=78)
+            said = run.err.strip().splitlines()
+            self.assertEqual(len(said), 1, self.told(run))
+            where, _, text = said[0].partition(' streams.a.outputs[0].video.')
+            self.assertTrue(where.endswith(':6:'), self.told(run))
+            self.assertTrue(text.startswith(told), self.told(run))
+        path = self.write(OUTPUT + '{unix: a.mkv, audio: vorbis}\n')
+        if has_encoder('vorbis'):
+            self.wrong(path, 'FILE:6: streams.a.outputs[0].audio: vorbis: is experimental, and '
+                             'FFmpeg does not open it')
+
+    def test_encodings_that_can(self):
+        for words in ('crf: 51, preset: PLACEBO', 'crf: 0, bitrate: 4.5M, preset: 9',
+                      'codec: libx265, preset: ultrafast', 'codec: libvpx-vp9, crf: 63',
+                      'codec: mpeg4, bitrate: 1K', 'codec: libsvtav1, preset: 12, crf: 30.5',
+                      'codec: h264_nvenc, preset: p7', 'codec: h264_nvenc, preset: veryfast, crf: 20',
+                      'codec: hevc_nvenc, preset: llhq', 'size: 161x121', 'codec: h264'):
+            encoder = re.search(r'codec: (\w+[-\w]*)', words)
+            if not encoder or has_encoder(encoder[1]):
+                self.check(self.write(OUTPUT + f'{{unix: a.mkv, video: {{{words}}}}}\n'), 1)
+
+    def test_encoders_of_the_wrong_kind(self):
+        for words in ('video: {codec: aac}', 'audio: libx264', 'video: {codec: h2645555555}'):
+            with self.subTest(words):
+                run = self.halod('--check-config', self.write(OUTPUT + f'{{unix: a.ts, {words}}}\n'),
+                                 code=78)
+                self.assertIn('no such', run.err)
+
+    def test_unreadable(self):
+        self.wrong(self.path('none'), 'FILE: cannot be read: No such file or directory')
+        self.wrong(self.folder, 'FILE: cannot be read: Is a directory')
+
+    def test_usage(self):
+        for words in (('-c',), ('--check-config',), ('--dump-config',), ('-c', ''),
+                      ('-c', 'a', 'b'), ('--schema', 'x'), ('--check-config', '-x'),
+                      ('--dump-config', '--secrets'), ('--dump-config', '--secret', 'x')):
+            with self.subTest(words):
+                self.refused(*words, says=words[0])
+        self.refused('--check-confg', says='nearest: --check-config')
+
+    def test_help(self):
+        text = self.halod('--help').out.decode()
+        for word in ('-c ', '--check-config', '--dump-config', '--schema', '78 configuration'):
+            self.assertIn(word, text)
+
+    def test_full_disk(self):
+        if not os.path.exists('/dev/full'):
+            self.skipTest('no /dev/full')
+        for words in (('--schema',), ('--dump-config', EXAMPLE), ('--check-config', EXAMPLE)):
+            with open('/dev/full', 'wb') as full:
+                done = subprocess.run(halotest.halod_command(*words), stdout=full,
+                                      stderr=subprocess.PIPE)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(b'standard output cannot be written', done.stderr)
+
+
+class Folder(ConfigTest):
+    def test_merging(self):
+        path = self.write(STREAM + '    depth: 2\n    outputs: [{unix: a.ts}, {unix: b.ts}]\n')
+        self.write('streams: {b: {input: b.mkv, filters: avgblur}}\nlog: {level: error}\n',
+                   'conf.d/20-b.yaml')
+        self.write('streams:\n  a: {filters: avgblur, outputs: [{null: true}]}\n'
+                   'log: {level: debug}\n', 'conf.d/10-a.yaml')
+        self.write('wrong: x\n', 'conf.d/30.yml')
+        self.write('wrong: x\n', 'conf.d/.30.yaml')
+        self.write('# nothing\n', 'conf.d/40.yaml')
+        self.check(path, 2)
+        text = self.halod('--dump-config', path).out.decode()
+        self.assertIn('level: "error"', text)
+        self.assertIn('filters: "avgblur"', text)
+        self.assertIn('depth: 2', text)
+        self.assertIn('input: "a.mkv"', text)
+        self.assertIn('- "null": true', text)
+        self.assertNotIn('a.ts', text)
+
+    def test_errors_name_their_file(self):
+        path = self.write(STREAM + '    dept: 2\n    outputs: [{unix: a.ts}]\n')
+        self.write('\nstreams: {b: {input: b, filters: solid, outputs: [{unix: a.ts}]}, a: {gpu: x}}',
+                   'conf.d/b.yaml')
+        self.wrong(path, 'FILE:5: streams.a.dept: unknown key (nearest: depth)',
+                   'FOLDER/conf.d/b.yaml:2: streams.a.gpu: x: must be a whole number',
+                   'FOLDER/conf.d/b.yaml:2: streams.b.outputs[0].unix: streams.a.outputs[0].unix '
+                   'has the same place (line 6 of FILE)')
+
+    def test_broken_file_in_the_folder(self):
+        path = self.write(STREAM)
+        self.write('streams: [\n', 'conf.d/b.yaml')
+        run = self.halod('--check-config', path, code=78)
+        self.assertIn('conf.d/b.yaml:2: ', self.assert_one_line(run))
+
+    def test_file_in_the_working_folder(self):
+        self.write(STREAM)
+        self.write('streams: {b: {input: b, filters: solid}}\n', 'conf.d/b.yaml')
+        run = self.halod('--check-config', 'halod.yaml', cwd=self.folder)
+        self.assertEqual(run.out, b'halod.yaml: ok, 2 streams\n')
+
+
+class Outside(ConfigTest):
+    def test_credential_before_environment(self):
+        self.write('from a file\n', 'credentials/NAME')
+        path = self.write(STREAM.replace('a.mkv', '"${NAME}: ${OTHER}, $${NAME}"'))
+        environment = {'CREDENTIALS_DIRECTORY': self.path('credentials'), 'NAME': 'wrong',
+                       'OTHER': 'x, loop: true # "\''}
+        text = self.halod('--dump-config', path, environment=environment).out.decode()
+        self.assertIn('input: "from a file: x, loop: true # \\"\', $${NAME}"', text)
+        self.assertIn('loop: false', text)
+
+    def test_missing(self):
+        self.wrong(self.write(STREAM + '    depth: ${HALO_NO_SUCH}\n'),
+                   'FILE:5: ${HALO_NO_SUCH}: neither a credential nor a variable ($${ is ${)')
+
+    def test_every_type(self):
+        path = self.write(STREAM + '    depth: ${D}\n    loop: ${L}\n    on_error: ${E}\n'
+                          '    last_for: ${T}\n')
+        self.check(path, 1, environment={'D': '4', 'L': 'true', 'E': 'solid', 'T': '20s'})
+        self.wrong(path, 'FILE:5: streams.a.depth: ${D}: must be between 1 and 16',
+                   'FILE:6: streams.a.loop: ${L}: must be true or false',
+                   'FILE:7: streams.a.on_error: ${E}: must be one of card, solid, last, stop',
+                   'FILE:8: streams.a.last_for: ${T}: must be a time such as 90, 1:30, '
+                   '01:30:00.5 or 200ms',
+                   environment={'D': '987654', 'L': '[true]', 'E': 'hush', 'T': '"'})
+
+
+class Privacy(ConfigTest):
+    """A chain that lets the raw picture through needs the stream's own privacy: off."""
+    RAW = ('these filters let the raw picture through: use one that changes it, or write '
+           'privacy: off for this stream into the configuration file')
+    INSTEAD = (': blur it more, or use pixelize or solid, on every plane; or write privacy: changed '
+               'or privacy: off for this stream into the configuration file (changed: any change '
+               'will do; off: none is needed)')
+
+    def test_strict(self):
+        for chain in ('"null"', 'none', '["null"]', '"null,null"', '[none]', 'gblur=sigma=0',
+                      '"gblur=sigma=3:planes=0"', '[{gblur: {sigma: 0}}, "null"]'):
+            for more in ('', '    privacy: strict\n'):
+                with self.subTest(chain + more):
+                    path = self.write(STREAM.replace('solid', chain) + more)
+                    for option in ('--check-config', '--dump-config', '-c'):
+                        self.wrong(path, 'FILE:4: streams.a.filters: ' + self.RAW, option=option)
+
+    def test_weak(self):
+        """What hides nothing is no filter either; privacy: changed lets it pass."""
+        for chain, says in (('gblur=sigma=0.25', 'luma keeps all its detail'),
+                            ('gblur=sigma=5:planes=4', 'luma passes as it is'),
+                            ('[{gblur: {sigma: 5, planes: 3}}]',
+                             'chroma (plane 2) passes as it is'),
+                            ('unsharp', 'luma is sharpened, not hidden'),
+                            ('sobel', 'luma keeps its outlines'),
+                            ('\'gblur=sigma=5:region=feed,gblur=sigma=0.3:region=rect 0 0 9 9\'',
+                             'in the region of filter 2, gblur, luma keeps 97 % of its fine '
+                             'detail, and may keep 25 %')):
+            stream = STREAM.replace('solid', chain) + '    region_feed: {}\n'
+            with self.subTest(chain):
+                self.wrong(self.write(stream), 'FILE:4: streams.a.filters: ' + says + self.INSTEAD)
+                self.check(self.write(stream + '    privacy: changed\n'), 1)
+                self.check(self.write(stream + '    privacy: off\n'), 1)
+
+    def test_changed(self):
+        for chain in ('"null"', 'none', 'gblur=sigma=0'):
+            with self.subTest(chain):
+                path = self.write(STREAM.replace('solid', chain) + '    privacy: changed\n')
+                self.wrong(path, 'FILE:4: streams.a.filters: ' + self.RAW)
+
+    def test_min_coverage(self):
+        """Regions in percent are judged at once, those in pixels where a camera's size is given."""
+        cases = (('solid=region=rect 0 0 10% 10%', '', '1 % of luma', '2'),
+                 ('solid=planes=1', '    privacy: changed\n', '0 % of plane 1', '2'),
+                 ('solid=region=rect 0 0 20 20', '    capture: {size: 100x200, rotate: 90}\n',
+                  '2 % of luma', '2.5'))
+        for chain, more, part, least in cases:
+            text = STREAM.replace('a.mkv', '/dev/video0' if 'capture' in more else 'a.mkv')
+            text = text.replace('solid', chain) + more + f'    min_coverage: {least}%\n'
+            with self.subTest(text):
+                self.wrong(self.write(text), f'FILE:4: streams.a.filters: these filters hide {part}'
+                           f', and min_coverage asks for {least} %: make their regions larger, or '
+                           'min_coverage smaller')
+        for chain in ('solid=region=rect 0 0 10 10', 'solid', 'solid=region=feed'):
+            text = STREAM.replace('solid', chain) + '    min_coverage: 100%\n    region_feed: {}\n'
+            self.halod('--check-config', self.write(text))
+
+    def test_coverage_is_said(self):
+        path = self.write(
+            STREAM.replace('solid', 'solid=region=feed') +
+            "    region_feed: {}\n    renditions: {r: {filters: 'solid=region=rect 0 0 10% 10%'},\n"
+            "                 s: {filters: gblur=sigma=9}}\n")
+        run = self.halod('--check-config', path)
+        self.assertEqual(run.out.decode(), f'{path}: ok, 1 stream\n'
+                         'stream a: hides what the region feed tells\n'
+                         'stream a, rendition r: hides 1 % of every plane\n')
+
+    def test_off(self):
+        for chain in ('"null"', 'none', '["null"]', 'gblur=sigma=0', 'solid'):
+            with self.subTest(chain):
+                self.check(self.write(STREAM.replace('solid', chain) + '    privacy: off\n'), 1)
+
+    def test_part_of_a_chain(self):
+        self.check(self.write(STREAM.replace('solid', '["null", solid]')), 1)
+
+    def test_renditions(self):
+        path = self.write(STREAM + '    renditions:\n      r: {filters: "null"}\n')
+        self.wrong(path, 'FILE:6: streams.a.renditions.r.filters: ' + self.RAW)
+        self.check(self.write(STREAM + '    privacy: off\n    renditions: {r: {filters: none}}\n'),
+                   1)
+
+    def test_each_stream_for_itself(self):
+        path = self.write('defaults: {filters: "null"}\nstreams:\n  a: {input: x, privacy: off}\n'
+                          '  b: {input: y}\n')
+        self.wrong(path, 'FILE:1: streams.b.filters: ' + self.RAW)
+
+    def test_not_for_all(self):
+        for word in ('off', 'changed'):
+            path = self.write(f'defaults: {{privacy: {word}}}\n'
+                              'streams:\n  a: {input: x, filters: solid}\n')
+            self.wrong(path, f'FILE:1: defaults.privacy: {word} is for single streams: write it '
+                       'for each that needs it')
+
+    def test_not_from_outside(self):
+        for word in ('off', 'changed'):
+            self.wrong(self.write(STREAM + '    privacy: ${P}\n'),
+                       f'FILE:5: streams.a.privacy: {word} must stand in the file itself',
+                       environment={'P': word})
+
+    def test_from_the_folder(self):
+        """conf.d is the file, too."""
+        path = self.write(STREAM.replace('solid', '"null"'))
+        self.write('streams: {a: {privacy: off}}\n', 'conf.d/b.yaml')
+        self.check(path, 1)
+
+    def test_a_wrong_word_is_one_error(self):
+        self.wrong(self.write(STREAM.replace('solid', '"null"') + '    privacy: of\n'),
+                   'FILE:5: streams.a.privacy: of: must be one of strict, changed, off (nearest: off)')
+
+    def test_missing_filters(self):
+        self.wrong(self.write('streams: {a: {input: x, privacy: off}}\n'),
+                   'FILE:1: streams.a.filters: is missing: say which (none, with privacy: off, '
+                   'passes pictures unchanged)')
+
+    def test_dump(self):
+        text = self.halod('--dump-config', self.write(STREAM)).out.decode()
+        self.assertIn('privacy: "strict"', text)
+        path = self.write(STREAM.replace('solid', 'none') + '    privacy: off\n')
+        text = self.halod('--dump-config', path).out.decode()
+        self.assertIn('privacy: "off"', text)
+        self.check(self.write(text, 'again.yaml'), 1)
+
+
+class Dump(ConfigTest):
+    def test_loads_to_the_same(self):
+        path = self.write(FULL)
+        first = self.halod('--dump-config', '--secrets', path, environment=PASSWORD).out
+        again = self.halod('--dump-config', '--secrets', self.write(first, 'again.yaml')).out
+        self.assertEqual(first, again)
+        self.assertIn(b'hush#: {[,', first)
+
+    def test_secrets(self):
+        text = self.halod('--dump-config', self.write(FULL), environment=PASSWORD).out.decode()
+        self.assertNotIn('hush', text)
+        self.assertIn('viewer:***@door', text)
+        self.assertIn('passphrase=***', text)
+        self.check(self.write(text, 'again.yaml'), 4)
+
+
+# What the schema must refuse, and halod too.
+WRONG = (
+    'strems: {}\n', 'streams: []\n', 'streams:\n', 'version: 2\nstreams: {}\n', 'a\n',
+    'http: {embed: []}\nstreams: {}\n', 'http: {embed: [https://a/]}\nstreams: {}\n',
+    'http: {embed: wall.example}\nstreams: {}\n', 'http: {embed: [[https://a]]}\nstreams: {}\n',
+    'http: {listen: 80}\nstreams: {}\n', 'http: {listen: "x:99999"}\nstreams: {}\n',
+    'log: {level: loud}\nstreams: {}\n', 'streams: {"a b": {input: x, filters: solid}}\n',
+    'defaults: {dpth: 3}\nstreams: {}\n', 'control: x\nstreams: {}\n',
+    STREAM + '    filterz: x\n', STREAM + '    depth: 99\n', STREAM + '    depth: 1.5\n',
+    STREAM + '    depth: deep\n', STREAM + '    loop: yes\n', STREAM + '    loop: 1\n',
+    STREAM + '    on_error: crad\n', STREAM + '    gpu: -1\n', STREAM + '    last_for: 1h\n',
+    STREAM + '    last_for: -1\n', STREAM + '    input_format: ""\n',
+    STREAM + '    privacy: of\n', STREAM + '    privacy: false\n',
+    STREAM + '    outputs: {unix: a.ts}\n', STREAM + '    renditions: {b: {}}\n',
+    STREAM + '    renditions: {b: {filters: solid, x: 1}}\n',
+    STREAM.replace('solid', 'null'), STREAM.replace('solid', '[]'), STREAM.replace('solid', '{}'),
+    STREAM.replace('solid', '[{gblur: 3}]'), STREAM.replace('solid', '[{a: {}, b: {}}]'),
+    STREAM.replace('solid', '[[solid]]'),
+    OUTPUT + '{}\n', OUTPUT + '{unix: a.ts, file: b.mkv}\n', OUTPUT + '{null: false}\n',
+    OUTPUT + '{v4l2: true}\n', OUTPUT + '{unix: a.ts, video: {codec: copy}}\n',
+    OUTPUT + '{unix: a.ts, video: {size: -1x-1}}\n', OUTPUT + '{unix: a.ts, video: {size: 0x-1}}\n',
+    OUTPUT + '{unix: a.ts, video: {size: 1x}}\n', OUTPUT + '{unix: a.ts, video: {bitrat: 4M}}\n',
+    OUTPUT + '{unix: a.ts, video: {bitrate: lots}}\n', OUTPUT + '{unix: a.ts, video: {fps: 1/}}\n',
+    OUTPUT + '{unix: a.ts, video: {gop: 0}}\n',
+    CAMERA + '{size: 720p}\n', CAMERA + '{fps: 0}\n', CAMERA + '{rotate: 45}\n',
+    CAMERA + '{format: yuv}\n', CAMERA + '{controls: {gain: much}}\n', CAMERA + '[]\n',
+    CAMERA + '{controls: {"A b": 1}}\n', CAMERA + '{open: sometimes}\n', CAMERA + '{x: 1}\n',
+    OUTPUT + '{file: "%s.mkv", segment_time: 60, keep_size: 20Q}\n',
+    OUTPUT + '{file: "%s.mkv", segment_time: 60, keep_size: 20}\n',
+)
+
+RIGHT = (
+    'streams: {}\n', FULL, STREAM, STREAM + '    gpu: 3\n', STREAM + '    gpu: auto\n',
+    STREAM.replace('solid', '[solid, {gblur: {sigma: 1.5}}, {prewitt: }]'),
+    STREAM.replace('solid', '"null"') + '    privacy: off\n',
+    STREAM.replace('solid', 'none') + '    privacy: "off"\n', STREAM + '    privacy: strict\n',
+    OUTPUT + '{file: "%s.mkv", segment_time: 1:30, keep_size: 2000000}\n',
+    OUTPUT + '{file: "%s.mkv", segment_time: 90.5, keep_size: 1.5Gi, audio: off}\n',
+    OUTPUT + '{unix: a.ts, video: {gop: 500ms, bitrate: 1500000, crf: 18.5, preset: 5, fps: 12.5}}\n',
+    OUTPUT + '{unix: a.ts, video: {size: 640x-1}}\n', OUTPUT + '{unix: a.ts, video: {size: -1x9}}\n',
+    CAMERA + '{}\n', CAMERA + '{size: 640x480, fps: 12.5, format: yuyv, open: on-demand}\n',
+    CAMERA + '{rotate: 90, mirror: vertical, stall: 500ms, controls: {gain: 1, focus: -3}}\n',
+    'http: {listen: "[::1]:80", hosts: "a, b.c:80"}\nstreams: {}\n',
+    'http: {hosts: [a, "b.c:80"], embed: [https://a.example, "http://[::1]:80"]}\nstreams: {}\n',
+    'http: {embed: "http://a:3000, https://b"}\nstreams: {}\n',
+    'http: {listen: "unix:/run/x"}\ndefaults: {filters: solid, depth: "${D}"}\nstreams: {}\n',
+)
+
+
+@unittest.skipUnless(YAML_JSON, 'HALO_YAML_JSON names no program')
+class Schemas(ConfigTest):
+    def setUp(self):
+        super().setUp()
+        self.schema = Schema(json.loads(self.halod('--schema').out))
+
+    def errors_of(self, text):
+        done = subprocess.run([YAML_JSON], input=text.encode(), stdout=subprocess.PIPE, check=True,
+                              env={**os.environ, **PASSWORD, 'D': '${'})
+        return list(self.schema.errors(json.loads(done.stdout), self.schema.root, ''))
+
+    def test_says_what_it_is(self):
+        self.assertEqual(self.schema.root['$schema'],
+                         'https://json-schema.org/draft/2020-12/schema')
+
+    def test_examples(self):
+        with open(EXAMPLE, encoding='utf-8') as file:
+            text = file.read()
+        self.assertEqual(self.errors_of(text), [])
+        # And with all that is a comment there.
+        open_text = re.sub(r'(?m)^( *)#(?! )(.*)$', r'\1\2', text)
+        open_text = re.sub(r'(?m)^  #  ', '    ', open_text)
+        self.assertIn('\n  door:\n    input:', open_text)
+        path = self.write(open_text)
+        self.check(path, 6, environment={'RTSP_PASSWORD': 'x'})
+        os.environ['RTSP_PASSWORD'] = 'x'
+        self.assertEqual(self.errors_of(open_text), [])
+
+    def test_right_ones(self):
+        for text in RIGHT:
+            with self.subTest(text):
+                self.assertEqual(self.errors_of(text), [])
+                self.halod('--check-config', self.write(text),
+                           environment={**PASSWORD, 'D': '4'})
+
+    def test_wrong_ones(self):
+        for text in WRONG:
+            with self.subTest(text):
+                self.assertNotEqual(self.errors_of(text), [])
+                self.halod('--check-config', self.write(text), code=78)
+
+    def test_dump_fits(self):
+        text = self.halod('--dump-config', self.write(FULL), environment=PASSWORD).out.decode()
+        self.assertEqual(self.errors_of(text), [])
+
+    def test_libraries_agree(self):
+        try:
+            import jsonschema
+        except ImportError:
+            self.skipTest('python3-jsonschema is not there')
+        jsonschema.Draft202012Validator.check_schema(self.schema.root)
+
+
+class Manual(ConfigTest):
+    """halod.yaml(5) has every key of the schema, with its default and its bounds."""
+
+    def sections(self):
+        with open(os.path.join(ROOT, 'docs', 'halod.yaml.5.scd'), encoding='utf-8') as file:
+            return dict(re.findall(r'(?ms)^# ([^\n]+)\n(.*?)(?=^# |\Z)', file.read()))
+
+    def entry(self, section, key):
+        found = re.search(rf'(?ms)^\*{re.escape(key)}:\*.*?\n\t(.*?)(?=^\*|\Z)',
+                          self.sections()[section])
+        self.assertIsNotNone(found, f'{section} has no {key}')
+        return ' '.join(found[1].split())
+
+    @staticmethod
+    def word_of(value):
+        if isinstance(value, bool):
+            return str(value).lower()
+        return re.escape(value) if isinstance(value, str) else f'{value:.10g}'
+
+    def check_keys(self, section, schema):
+        documented = set(re.findall(r'(?m)^\*([a-z0-9_]+):\*', self.sections()[section]))
+        self.assertEqual(documented, set(schema['properties']), section)
+        for key, row in schema['properties'].items():
+            with self.subTest(f'{section} {key}'):
+                text = self.entry(section, key)
+                types = [row, *row.get('anyOf', ())]
+                types += [inner for outer in types for inner in outer.get('anyOf', ())]
+                for kind in types:
+                    for word in kind.get('enum', ()):
+                        self.assertIn(f'*{word}*', text)
+                    low, high = kind.get('minimum'), kind.get('maximum')
+                    if high is not None and low < high < 1e12:
+                        self.assertIn(f'{low:g} to {high:.15g}', text)
+                if 'default' in row:
+                    self.assertRegex(text, rf'Default \*?{self.word_of(row["default"])}\b')
+
+    def test_keys(self):
+        root = json.loads(self.halod('--schema').out)
+        defs, top = root['$defs'], root['properties']
+        self.check_keys('THE FILE', root)
+        self.check_keys('CONTROL', top['control'])
+        self.check_keys('HTTP', top['http'])
+        self.check_keys('LOG', top['log'])
+        self.check_keys('STREAMS', defs['stream'])
+        self.check_keys('OUTPUTS', defs['output'])
+        self.check_keys('CAPTURE', defs['capture'])
+        self.check_keys('REGION FEED', defs['stream']['properties']['region_feed'])
+        self.check_keys('VIDEO', defs['output']['properties']['video'])
+
+
+if __name__ == '__main__':
+    halotest.main()

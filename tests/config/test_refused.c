@@ -1,0 +1,432 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * What the daemon's file may not say, and in which words it is refused. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/daemon.h"
+#include "pipeline/camera/camera_find.h"
+#include "pipeline/filter/privacy.h"
+#include "tests/cmocka_all.h"
+
+static int check_encoder(const char *codec, bool audio, struct halo_error *err)
+{
+    if (!strcmp(codec, audio ? "aac" : "libx264"))
+        return 0;
+    return halo_fail(err, -EINVAL, "no encoder %s (nearest: %s)", codec, audio ? "aac" : "libx264");
+}
+
+#define PASS "none, with privacy: off, passes pictures unchanged"
+
+static const struct halo_daemon_checks checks = {
+    .filters = halo_chain_check, .encoder = check_encoder, .camera = halo_camera_check};
+
+/* Text is refused with exactly these lines, NULL at the end. */
+static void refuse_text(const char *text, size_t length, const char *const *lines)
+{
+    struct halo_daemon_settings *s = NULL;
+    struct halo_error_list *errors = NULL;
+    assert_int_equal(halo_daemon_load_text(&s, text, length, "f", &checks, &errors), -EINVAL);
+    assert_null(s);
+    int count = 0;
+    for (; lines[count]; count++) {
+        if (count == halo_error_list_count(errors))
+            fail_msg("not said: %s", lines[count]);
+        if (strcmp(halo_error_list_text(errors, count), lines[count]))
+            fail_msg("'%s' is not '%s'", halo_error_list_text(errors, count), lines[count]);
+    }
+    if (halo_error_list_count(errors) > count)
+        fail_msg("too much: %s", halo_error_list_text(errors, count));
+    halo_error_list_destroy(errors);
+}
+
+#define REFUSE(text, ...) refuse_text(text, strlen(text), (const char *const[]){__VA_ARGS__, NULL})
+
+#define STREAM "streams:\n  a:\n    input: a.mkv\n    filters: solid\n    "
+#define OUT    STREAM "outputs:\n    - "
+#define AT     "f:5: streams.a."
+#define AT_OUT "f:6: streams.a.outputs[0]"
+
+static void keys(void **state)
+{
+    (void)state;
+    REFUSE("strems:\n  a: {}\n", "f:1: strems: unknown key (nearest: streams)",
+           "f:1: streams: is missing: it has a map of streams by name");
+    REFUSE(STREAM "filterz: x\n", AT "filterz: unknown key (nearest: filters)");
+    REFUSE(STREAM "qqqqqqq:\n      - 1\n", AT "qqqqqqq: unknown key");
+    REFUSE(OUT "unix: a.ts\n      vidoe: {}\n",
+           "f:7: streams.a.outputs[0].vidoe: unknown key (nearest: video)");
+    REFUSE(OUT "unix: a.ts\n      video:\n        bitrat: 4M\n",
+           "f:8: streams.a.outputs[0].video.bitrat: unknown key (nearest: bitrate)");
+    REFUSE("http: {listn: x}\nstreams: {}\n", "f:1: http.listn: unknown key (nearest: listen)");
+    REFUSE(STREAM "input: b\n", "f:5: the key input is there already, in line 3");
+    REFUSE("streams:\n  a: {input: x, filters: solid}\n  a: {input: y, filters: solid}\n",
+           "f:3: the key a is there already, in line 2");
+    REFUSE("streams:\n  a: {}\n",
+           "f:2: streams.a.input: is missing: say what to read: a file, a URL or test:",
+           "f:2: streams.a.filters: is missing: say which (" PASS ")");
+    REFUSE("", "f:1: streams: is missing: it has a map of streams by name");
+    REFUSE("# nothing\n", "f:1: streams: is missing: it has a map of streams by name");
+    REFUSE("<<: {}\nstreams: {}\n",
+           "f:1: merge keys (<<) are not read: defaults: holds what streams share");
+    REFUSE(STREAM "\"<<\": {depth: 9}\n",
+           "f:5: merge keys (<<) are not read: defaults: holds what streams share");
+    REFUSE("? [a]\n: b\n", "f:1: a key must be a word");
+}
+
+static void types(void **state)
+{
+    (void)state;
+    REFUSE("- a\n", "f:1: must be a map of keys such as streams:");
+    REFUSE("hello\n", "f:1: must be a map of keys such as streams:");
+    REFUSE("streams: [a]\n", "f:1: streams: must be a map of keys, not a list");
+    REFUSE("streams:\n", "f:1: streams: has no value: a map of keys is expected");
+    REFUSE("streams:\n  a: x\n", "f:2: streams.a: must be a map of keys, not a single value");
+    REFUSE("http: 80\nstreams: {}\n", "f:1: http: must be a map of keys, not a single value");
+    REFUSE(STREAM "loop: yes\n", AT "loop: yes: must be true or false");
+    REFUSE(STREAM "loop: 1\n", AT "loop: 1: must be true or false");
+    REFUSE(STREAM "loop: [true]\n", AT "loop: must be a single value, not a list");
+    REFUSE(STREAM "depth: 99\n", AT "depth: 99: must be between 1 and 16");
+    REFUSE(STREAM "depth: deep\n", AT "depth: deep: must be a whole number");
+    REFUSE(STREAM "gpu: -1\n", AT "gpu: -1: must be between 0 and 1023");
+    REFUSE(STREAM "input_format: ~\n", AT "input_format: has no value: a single value is expected");
+    REFUSE(STREAM "input_format: \"\"\n", AT "input_format: its value is empty");
+    REFUSE(STREAM "on_error: crad\n",
+           AT "on_error: crad: must be one of card, solid, last, stop (nearest: card)");
+    REFUSE(STREAM "outputs: {unix: a.ts}\n", AT "outputs: must be a list, not a map of keys");
+    REFUSE(STREAM "outputs: [a.ts]\n", AT "outputs[0]: must be a map of keys, not a single value");
+    REFUSE("version: 2\nnew: x\nstreams: {}\n", "f:1: version: 2: this halod reads version 1");
+    REFUSE("http: {listen: 8480}\nstreams: {}\n",
+           "f:1: http.listen: 8480: must be ADDRESS:PORT such as 127.0.0.1:8480, or unix:PATH");
+    REFUSE("http: {listen: 'a:65536'}\nstreams: {}\n",
+           "f:1: http.listen: a:65536: must be ADDRESS:PORT such as 127.0.0.1:8480, or unix:PATH");
+}
+
+static void chains(void **state)
+{
+    (void)state;
+#define CHAIN   "streams:\n  a:\n    input: a.mkv\n    filters: "
+#define FILTERS "f:4: streams.a.filters"
+    REFUSE(CHAIN "gblurr\n", FILTERS ": column 1: unknown filter gblurr (nearest: gblur)");
+    REFUSE(CHAIN "null\n", FILTERS ": no filters (" PASS ")");
+    REFUSE(CHAIN "\n", FILTERS ": no filters (" PASS ")");
+    REFUSE(CHAIN "''\n", FILTERS ": its value is empty");
+    REFUSE(CHAIN "[]\n", FILTERS ": the list is empty (" PASS ")");
+    REFUSE(CHAIN "[null]\n", FILTERS "[0]: has no value: a single value is expected");
+    REFUSE(CHAIN "{gblur: {sigma: 1}}\n",
+           FILTERS ": must be a chain's text or a list, as in [{gblur: {sigma: 12}}]");
+    REFUSE(CHAIN
+           "\n    - solid\n    - gblur: {sigma: 900}\n    - {a: {}, b: {}}\n"
+           "    - gblur: 3\n    - \"a b\": {}\n    - gblur: {sigma: [[[1]]]}\n    - [solid]\n",
+           "f:6: streams.a.filters[1]: gblur: sigma=900: must be between 0 and 200",
+           "f:7: streams.a.filters[2]: one filter in each map, as in - gblur: {sigma: 12}",
+           "f:8: streams.a.filters[3].gblur: must be a map of keys, not a single value",
+           "f:9: streams.a.filters[4].a b: a filter's name has letters, digits and _ only",
+           "f:10: streams.a.filters[5].gblur.sigma: must be a single value, not a list",
+           "f:11: streams.a.filters[6]: must be a single value, not a list");
+    REFUSE(STREAM "renditions: {b: {filters: x}, c: {}, 'd/e': {filters: solid}, f: solid}\n",
+           AT "renditions.b.filters: column 1: unknown filter x (halod filters lists them)",
+           AT "renditions.c.filters: is missing: " PASS,
+           AT "renditions.d/e: a name has 1 to 64 letters, digits, _ and -",
+           AT "renditions.f: must be a map of keys, not a single value");
+}
+
+static void outputs(void **state)
+{
+    (void)state;
+    REFUSE(OUT "{}\n",
+           AT_OUT ": where to? One of unix:, file:, url:, v4l2: and null: true is missing");
+    REFUSE(OUT "{unix: a.ts, file: a.mkv}\n",
+           AT_OUT ": unix: and file: in one output: make two of it");
+    REFUSE(OUT "{null: false}\n", AT_OUT ".null: must be true");
+    REFUSE(OUT "{v4l2: video10}\n", AT_OUT ".v4l2: must be a device such as /dev/video10");
+    REFUSE(OUT "{v4l2: /dev/video10, format: yuy2, audio: copy, hook: x, video: {size: 641x360}}\n",
+           AT_OUT ".audio: has no effect with v4l2:", AT_OUT ".hook: has no effect with v4l2:",
+           AT_OUT ".format: must be yuyv, yu12, nv12 or mjpeg",
+           AT_OUT ".video: size: 641x360: of a virtual camera it is even");
+    REFUSE(OUT "{v4l2: /dev/video10, video: {size: 640x99998}}\n",
+           AT_OUT ".video: size: 640x99998: a virtual camera has 8192x8192 at most");
+    REFUSE(OUT "{v4l2: /dev/video10, video: {size: 640x-1}}\n",
+           AT_OUT ".video: size: 640x-1: of a virtual camera both sides are given: programs see it "
+                  "before there is a picture");
+    REFUSE(OUT "{v4l2: /dev/video10, video: {codec: raw, crf: 3}}\n",
+           AT_OUT ".video: codec: has no effect with v4l2:",
+           AT_OUT ".video: crf: has no effect with v4l2:");
+    REFUSE(OUT "{v4l2: /dev/video10}\n    - {v4l2: /dev/video10}\n",
+           "f:7: streams.a.outputs[1].v4l2: streams.a.outputs[0].v4l2 has the same place (line 6)");
+    REFUSE(OUT "{unix: a.mp4}\n",
+           AT_OUT ".unix: its suffix says what viewers get: .ts, .mkv, .nut or .fd");
+    REFUSE(OUT "{unix: a.fd, audio: copy}\n", AT_OUT ".audio: a socket .fd has frames alone");
+    REFUSE(OUT "{unix: a.fd, video: {codec: libx264}}\n",
+           AT_OUT ".video: a socket .fd has frames as they are: no codec but raw");
+    REFUSE(OUT "{unix: a.ts, video: {codec: raw}}\n",
+           AT_OUT ".video: codec: raw is for sockets .nut and .fd");
+    REFUSE(OUT "{unix: a.ts, video: {codec: copy}}\n",
+           AT_OUT ".video.codec: copy would pass pictures unfiltered: name an encoder");
+    REFUSE(OUT "{unix: a.ts, video: {codec: libx265}, audio: mp3}\n",
+           AT_OUT ".video.codec: no encoder libx265 (nearest: libx264)",
+           AT_OUT ".audio: no encoder mp3 (nearest: aac)");
+    REFUSE(OUT "{unix: a.ts, video: {size: 1280:720, bitrate: lots, crf: x, gop: 0}}\n",
+           AT_OUT ".video.size: 1280:720: must be WIDTHxHEIGHT such as 1280x720, or 640x-1",
+           AT_OUT ".video.bitrate: lots: must be bits per second such as 800k or 4M",
+           AT_OUT ".video.crf: x: must be a number such as 23",
+           AT_OUT ".video.gop: 0: must be between 0.01 and 3600");
+    REFUSE(
+        OUT "{unix: a.ts, segment_time: 60, hook: x, format: flv}\n",
+        AT_OUT ".format: has no effect with unix:",
+        AT_OUT ".segment_time: has no effect with unix:", AT_OUT ".hook: has no effect with unix:");
+    REFUSE(OUT "{null: true, audio: copy}\n", AT_OUT ".audio: has no effect with null:");
+    REFUSE(OUT "{file: a, keep_size: 20Q}\n",
+           AT_OUT ".keep_size: 20Q: must be a number of bytes such as 500M, 20G or 4Gi",
+           AT_OUT ".file: its suffix says the container, such as .mkv or .mp4");
+    REFUSE(OUT "{file: a.mkv, keep_size: 20G}\n",
+           AT_OUT ".keep_size: is for segments: give segment_time, too");
+    REFUSE(OUT "{file: a.mkv, segment_time: 60}\n",
+           AT_OUT ".file: segments need names of their own, such as door-%Y%m%d-%H%M%S.mkv");
+    REFUSE(OUT "{file: a-%D.mkv}\n",
+           AT_OUT ".file: behind % one of YymdjHMSsFTzZaAbBuVG is expected (%% is a %)");
+    REFUSE(OUT
+           "{file: a.mkv, video: {codec: raw}}\n    - {url: 'srt://h:1', video: {codec: raw}}\n",
+           AT_OUT ".video: codec: raw is for sockets .nut and .fd",
+           "f:7: streams.a.outputs[1].video: codec: raw is for sockets .nut and .fd");
+    REFUSE(OUT "{url: /tmp/x}\n",
+           AT_OUT ".url: must begin with its protocol, as in rtsp://HOST/PATH");
+    REFUSE(OUT "{unix: a.ts, rendition: hardd}\n    renditions: {hard: {filters: solid}}\n",
+           AT_OUT ".rendition: hardd: no such one in renditions: (nearest: hard)");
+}
+
+static void places(void **state)
+{
+    (void)state;
+    REFUSE("control: {path: /c.ts}\nhttp: {listen: 'unix:/c.ts'}\nstreams:\n"
+           "  a: {input: x, filters: solid, outputs: [{unix: /b.ts}, {unix: //./b.ts}]}\n"
+           "  b: {input: x, filters: solid, outputs: [{file: /proc/../b.ts}, {unix: c.ts}]}\n"
+           "  d: {input: x, filters: solid, outputs: [{url: 'srt://h:1'}, {url: 'srt://h:1'}]}\n",
+           "f:2: http.listen: control.path has the same place (line 1)",
+           "f:4: streams.a.outputs[1].unix: streams.a.outputs[0].unix has the same place (line 4)",
+           "f:5: streams.b.outputs[0].file: streams.a.outputs[0].unix has the same place (line 4)",
+           "f:6: streams.d.outputs[1].url: streams.d.outputs[0].url has the same place (line 6)");
+}
+
+static void sockets(void **state)
+{
+    (void)state;
+    char path[106], text[700];
+    memset(path, 'x', 105);
+    path[105] = '\0';
+    snprintf(text, sizeof(text),
+             "control: {path: /%s.c}\nhttp: {listen: 'unix:/%s.h'}\nstreams:\n"
+             "  a: {input: x, filters: solid, outputs: [{unix: %s.ts}, {unix: %.104s.ts}]}\n",
+             path, path, path, path);
+    REFUSE(text, "f:1: control.path: a socket's path has at most 107 bytes",
+           "f:2: http.listen: a socket's path has at most 107 bytes",
+           "f:4: streams.a.outputs[0].unix: a socket's path has at most 107 bytes");
+}
+
+#define CAMERA    "streams:\n  a:\n    input: /dev/video0\n    filters: solid\n    capture: "
+#define AT_CAMERA "f:5: streams.a.capture"
+
+static void cameras(void **state)
+{
+    (void)state;
+    REFUSE(CAMERA "x\n", AT_CAMERA ": must be a map of keys, not a single value");
+    REFUSE(CAMERA "{size: 1280}\n", AT_CAMERA ".size: 1280: must be a size such as 1280x720, "
+                                              "neither side over 9999");
+    REFUSE(CAMERA "{size: 10000x720}\n",
+           AT_CAMERA ".size: 10000x720: must be a size such as 1280x720, neither side over 9999");
+    REFUSE(CAMERA "{fps: 0}\n", AT_CAMERA ".fps: 0: must be between 0.1 and 1000");
+    REFUSE(CAMERA "{format: yuv}\n", AT_CAMERA ".format: yuv: must be one of auto, yu12, nv12, "
+                                               "yuyv, uyvy, mjpeg, grey (nearest: yuyv)");
+    REFUSE(CAMERA "{rotate: 45}\n", AT_CAMERA ".rotate: 45: must be one of 0, 90, 180, 270");
+    REFUSE(CAMERA "{mirro: none}\n", AT_CAMERA ".mirro: unknown key (nearest: mirror)");
+    REFUSE(CAMERA "{controls: {brightness: much}}\n",
+           AT_CAMERA ".controls.brightness: much: must be a whole number");
+    REFUSE(CAMERA "{controls: {'a b': 1}}\n",
+           AT_CAMERA ".controls.a b: controls have names such as brightness: see halod devices");
+    REFUSE(CAMERA "{controls: [1]}\n", AT_CAMERA ".controls: must be a map of keys, not a list");
+}
+
+#define FEED    "streams:\n  a:\n    input: x\n    filters: solid\n    region_feed: "
+#define AT_FEED "f:5: streams.a.region_feed"
+
+static void region_feeds(void **state)
+{
+    (void)state;
+    REFUSE(FEED "x\n", AT_FEED ": must be a map of keys, not a single value");
+    REFUSE(FEED "\n", AT_FEED ": has no value: a map of keys is expected");
+    REFUSE(FEED "{margin: 150%}\n", AT_FEED ".margin: 150%: must be between 0 and 1");
+    REFUSE(FEED "{margin: wide}\n", AT_FEED ".margin: wide: must be a part such as 10% or 0.1");
+    REFUSE(FEED "{hold: -1}\n", AT_FEED ".hold: -1: must be between 0 and 60");
+    REFUSE(FEED "{limit: 0}\n", AT_FEED ".limit: 0: must be between 0.1 and 60");
+    REFUSE(FEED "{limt: 1}\n", AT_FEED ".limt: unknown key (nearest: limit)");
+}
+
+static void names_and_inputs(void **state)
+{
+    (void)state;
+    REFUSE("streams: {\"a b\": {input: x, filters: solid}}\n",
+           "f:1: streams.a b: a name has 1 to 64 letters, digits, _ and -");
+    REFUSE("streams: {'': {input: x, filters: solid}}\n",
+           "f:1: streams.: a name has 1 to 64 letters, digits, _ and -");
+    REFUSE("streams: {a: {input: x.mp4, filters: solid, capture: {size: 1x1}}}\n",
+           "f:1: streams.a.capture: the input is no camera");
+    REFUSE("streams: {a: {input: 'v4l2:nme=x', filters: solid}}\n",
+           "f:1: streams.a.input: v4l2: has no word nme: serial=, path=, name= or index= (nearest: "
+           "name)");
+    REFUSE("streams: {a: {input: 'v4l2:index=1', filters: solid}}\n",
+           "f:1: streams.a.input: v4l2: says which camera: serial=, path= or name=");
+    REFUSE("streams: {a: {input: '-', filters: solid}}\n",
+           "f:1: streams.a.input: standard input is not for a daemon: name a file or a URL");
+}
+
+static void defaults(void **state)
+{
+    (void)state;
+    REFUSE("defaults: {depht: 3, threads: x, filters: gblurr}\n"
+           "streams: {a: {input: x}, b: {input: x, threads: y}}\n",
+           "f:1: defaults.depht: unknown key (nearest: depth)",
+           "f:1: defaults.threads: x: must be a whole number",
+           "f:1: defaults.filters: column 1: unknown filter gblurr (nearest: gblur)",
+           "f:2: streams.b.threads: y: must be a whole number");
+    REFUSE("defaults:\nstreams: {}\n", "f:1: defaults: has no value: a map of keys is expected");
+}
+
+/* What the environment brings is in no message. */
+static void from_outside(void **state)
+{
+    (void)state;
+#define WHY "is refused (why would show what ${} brought)"
+    assert_int_equal(setenv("HUSH", "hush", 1), 0);
+    REFUSE("version: ${HUSH}\nstreams: {}\n", "f:1: version: ${HUSH}: this halod reads version 1");
+    REFUSE(STREAM "depth: ${HUSH}\n", AT "depth: ${HUSH}: must be a whole number");
+    REFUSE(STREAM "loop: ${HUSH}\n", AT "loop: ${HUSH}: must be true or false");
+    REFUSE(OUT "{unix: a.ts, rendition: '${HUSH}'}\n",
+           AT_OUT ".rendition: ${HUSH}: no such one in renditions:");
+    REFUSE(OUT "{unix: a.ts, video: {codec: '${HUSH}'}, audio: '${HUSH}'}\n",
+           AT_OUT ".video.codec: ${HUSH}: " WHY, AT_OUT ".audio: ${HUSH}: " WHY);
+    REFUSE(CHAIN "solid,${HUSH}\n", FILTERS ": solid,${HUSH}: " WHY);
+    REFUSE(CHAIN "\n    - ${HUSH}\n    - gblur: {strategy: '${HUSH}'}\n    - hash\n",
+           "f:5: streams.a.filters[0]: ${HUSH}: " WHY, "f:6: streams.a.filters[1]: " WHY,
+           "f:7: streams.a.filters[2]: column 1: unknown filter hash (halod filters lists them)");
+    unsetenv("HUSH");
+}
+
+static void not_yaml(void **state)
+{
+    (void)state;
+    REFUSE("streams:\n  a: [x\n",
+           "f:3: did not find expected ',' or ']', while parsing a flow sequence (from line 2)");
+    REFUSE("streams: {}\n---\nstreams: {}\n", "f:2: a second document: one is read");
+    REFUSE("a: !!python/object x\nstreams: {}\n",
+           "f:1: tags (tag:yaml.org,2002:python/object) are not read");
+    REFUSE("streams: *x\n", "f:1: *x: there is no such anchor above");
+    REFUSE("streams: &x {a: *x}\n", "f:1: *x: it holds itself");
+    REFUSE("log: {level: \"a\\0b\"}\nstreams: {}\n",
+           "f:1: control characters, NUL among them, are not read");
+    static const char nul[] = "streams:\n  \0a: {}\n";
+    refuse_text(nul, sizeof(nul) - 1,
+                (const char *const[]){"f:2: not text: there is a NUL byte", NULL});
+    REFUSE("streams:\n  \xff: {}\n", "f:2: not UTF-8 text: invalid leading UTF-8 octet");
+    REFUSE("\xfe\xff\n", "f:1: not UTF-8 text: invalid leading UTF-8 octet");
+}
+
+/* A dead giveaway: what must be refused is refused at once, and in few words. */
+static void too_much(void **state)
+{
+    (void)state;
+    enum { LONG = (1 << 20) + 1 };
+    static char text[LONG + 100];
+
+    memset(text, '#', LONG);
+    refuse_text(text, LONG, (const char *const[]){"f: longer than 1048576 bytes", NULL});
+
+    memset(text, '[', 100);
+    text[100] = '\0';
+    REFUSE(text, "f:1: nested more than 16 deep");
+
+    /* Ten of ten of ten ... */
+    strcpy(text, "a: &a [x,x,x,x,x,x,x,x,x,x]\n");
+    for (char c = 'b'; c <= 'i'; c++)
+        sprintf(text + strlen(text), "%c: &%c [*%c,*%c,*%c,*%c,*%c,*%c,*%c,*%c,*%c,*%c]\n", c, c,
+                c - 1, c - 1, c - 1, c - 1, c - 1, c - 1, c - 1, c - 1, c - 1, c - 1);
+    REFUSE(text, "f:5: more than 50000 values");
+
+    /* A long text, often. */
+    strcpy(text, "a: &a ");
+    memset(text + 6, 'x', 500000);
+    strcpy(text + 500006, "\nb: [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]\n");
+    REFUSE(text, "f:2: all texts together are longer than 8388608 bytes");
+
+    /* A long key, often; and a long text that becomes a short one. */
+    static const char fifty[] =
+        "*a,*a,*a,*a,*a,*a,*a,*a,*a,*a,*a,*a,*a,*a,*a,*a,*a,*a,*a,*a,*a,*a,*a,"
+        "*a,*a,*a,*a,*a,*a,*a,*a,*a,*a,*a,*a,*a,*a,*a,*a,*a,*a,*a,*a,*a,*a,*a,"
+        "*a,*a,*a,*a";
+    strcpy(text, "a: &a\n  ? ");
+    memset(text + 10, 'k', 200000);
+    sprintf(text + 200010, "\n  : x\nb: [%s]\n", fifty);
+    REFUSE(text, "f:4: all texts together are longer than 8388608 bytes");
+
+    assert_int_equal(setenv("NOTHING", "", 1), 0);
+    strcpy(text, "a: &a ");
+    for (int i = 0; i < 20000; i++)
+        memcpy(text + 6 + i * 10, "${NOTHING}", 10);
+    sprintf(text + 200006, "\nb: [%s]\n", fifty);
+    REFUSE(text, "f:2: all texts together are longer than 8388608 bytes");
+
+    *text = '\0';
+    for (int i = 0, used = 0; i < 2000; i++)
+        used += sprintf(text + used, "k%d: 1\n", i);
+    REFUSE(text, "f:1025: more than 1024 keys in a map");
+
+    *text = '\0';
+    for (int i = 0, used = 0; i < 300; i++)
+        used += sprintf(text + used, "- &k%d 1\n", i);
+    REFUSE(text, "f:257: more than 256 anchors");
+}
+
+static void too_many(void **state)
+{
+    (void)state;
+    char *text = malloc(200000);
+    struct halo_daemon_settings *s = NULL;
+    struct halo_error_list *errors = NULL;
+    assert_non_null(text);
+    int used = sprintf(text, "streams:\n");
+    for (int i = 0; i < 257; i++)
+        used += sprintf(text + used, "  a%d: {input: x, filters: solid}\n", i);
+    REFUSE(text, "f:2: streams: 257 streams: at most 256");
+
+    used = sprintf(text, STREAM "outputs:\n");
+    for (int i = 0; i < 40; i++)
+        used += sprintf(text + used, "    - unix: %d.ts\n", i);
+    REFUSE(text, "f:38: streams.a.outputs[32]: at most 32 outputs");
+
+    used = sprintf(text, STREAM "renditions:\n");
+    for (int i = 0; i < 9; i++)
+        used += sprintf(text + used, "      r%d: {filters: solid}\n", i);
+    REFUSE(text, "f:13: streams.a.renditions.r7: at most 7 renditions beside the stream's own");
+
+    used = 0;
+    for (int i = 0; i < 300; i++)
+        used += sprintf(text + used, "k%d: 1\n", i);
+    assert_int_equal(halo_daemon_load_text(&s, text, (size_t)used, "f", NULL, &errors), -EINVAL);
+    assert_int_equal(halo_error_list_count(errors), 201);
+    assert_string_equal(halo_error_list_text(errors, 200), "and 101 more");
+    halo_error_list_destroy(errors);
+    free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(keys),         cmocka_unit_test(types),
+        cmocka_unit_test(chains),       cmocka_unit_test(outputs),
+        cmocka_unit_test(places),       cmocka_unit_test(names_and_inputs),
+        cmocka_unit_test(cameras),      cmocka_unit_test(defaults),
+        cmocka_unit_test(from_outside), cmocka_unit_test(sockets),
+        cmocka_unit_test(not_yaml),     cmocka_unit_test(too_much),
+        cmocka_unit_test(too_many),     cmocka_unit_test(region_feeds),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,291 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Numbers and words of the daemon: the same in all places, and of the right stream.
+import json
+import os
+import re
+import select
+import socket
+import subprocess
+import sys
+import time
+import unittest
+import urllib.request
+
+from halotest import prometheus
+from halotest.daemon import (FFMPEG, HALOD, PATIENCE, DaemonTest, call, free_port, halod_environment,
+                        main, wait_until)
+from halotest import plain_clip
+
+HALOCTL = os.environ.get('HALOCTL', '')
+STAGES = ('decode', 'filter', 'encode')
+
+
+class NumbersTest(DaemonTest):
+    def serve(self, streams, **more):
+        self.port = free_port()
+        return self.start(streams, http={'listen': f'127.0.0.1:{self.port}'}, **more)
+
+    def get(self, path):
+        url = f'http://127.0.0.1:{self.port}{path}'
+        with urllib.request.urlopen(url, timeout=20 * PATIENCE) as answer:
+            return answer.read().decode()
+
+    def page(self):
+        page = prometheus.parse(self.get('/metrics'))
+        self.assertEqual(list(prometheus.lint(page)), [])
+        return page
+
+    def haloctl(self, *words):
+        return call([HALOCTL, '--socket', self.path('control.sock'), *words]).decode()
+
+    def odd_clip(self):
+        """Of a format that has to be converted, which is said."""
+        clip = self.path('odd.nut')
+        call([FFMPEG, '-nostdin', '-v', 'error', '-f', 'lavfi', '-i', 'testsrc=s=160x120:r=25:d=1',
+              '-c:v', 'rawvideo', '-pix_fmt', 'yuyv422', clip])
+        return clip
+
+
+class Metrics(NumbersTest):
+    def test_histograms(self):
+        """While all runs the page is well-formed; once it rests, it says what the status says."""
+        daemon = self.serve({'one': self.stream(input=plain_clip(), loop=True, realtime=True),
+                             'two': self.stream('two', 'nut')})
+        readers = [self.reader('one.ts'), self.reader('two.nut')]
+        for _ in range(4):
+            self.page()
+            time.sleep(0.2)
+        self.assertTrue(wait_until(lambda: daemon.status('two')['stages']['total']['count'] > 30))
+        for name in ('one', 'two'):
+            daemon.control('Stop', name=name)
+            daemon.wait_state(name, 'stopped')
+        for reader in readers:
+            reader.close()
+        self.assertTrue(wait_until(lambda: not daemon.pids()))
+        page = self.page()
+        for name in ('one', 'two'):
+            stages = daemon.status(name)['stages']
+            for stage in STAGES:
+                self.compare(page, 'stage_duration_seconds', stages[stage], stream=name,
+                             stage=stage)
+            self.compare(page, 'latency_seconds', stages['total'], stream=name)
+
+    def compare(self, page, name, times, **labels):
+        found = prometheus.series(page['halod_' + name])[tuple(sorted(labels.items()))]
+        buckets, total, count = found
+        self.assertEqual(count, times['count'], labels)
+        self.assertAlmostEqual(total * 1000, times['sum'], 4)
+        self.assertEqual([n for _, n in buckets[:-1]], times['below'], labels)
+        self.assertEqual([edge for edge, _ in buckets[:-1]],
+                         [(2 ** bits - 1) / 1e9 for bits in range(14, 34)])
+        if not count and labels['stage'] == 'decode':  # of test:
+            return
+        # The percentile lies in the bucket that holds it: within the histogram's 3.2 %.
+        for share in (0.5, 0.95, 0.99):
+            seconds = times[f'p{round(share * 100)}'] / 1000
+            above = next(edge for edge, n in buckets if n >= share * count)
+            below = max([edge for edge, n in buckets if n < share * count], default=0)
+            self.assertLessEqual(seconds, above * 1.033, (labels, share))
+            self.assertGreaterEqual(seconds, below * 0.967, (labels, share))
+
+    def test_no_gpu(self):
+        """A CPU has no memory of its own to tell of."""
+        daemon = self.serve({'one': self.stream()})
+        daemon.wait_state('one', 'running')
+        time.sleep(2.5)
+        page = self.page()
+        for name in ('used', 'size'):
+            self.assertEqual(page[f'halod_gpu_memory_{name}_bytes'].samples, {})
+        self.assertEqual([engine['gpus'] for engine in daemon.status()['engines']], [[]])
+
+
+class Places(NumbersTest):
+    def test_the_same_everywhere(self):
+        """Control, HTTP and haloctl tell the same numbers of one idle moment, and metrics, too."""
+        daemon = self.serve({'one': self.stream(), 'off': self.stream('off', enabled=False),
+                             'file': self.stream(outputs=[
+                                 {'file': self.path('f.mkv')}, {'null': True}])})
+        reader = self.reader('one.ts')
+        self.assertTrue(wait_until(lambda: daemon.status('file')['outputs'][0].get('packets', 0) > 10))
+        for name in ('one', 'file'):
+            daemon.control('Stop', name=name)
+            daemon.wait_state(name, 'stopped')
+        reader.close()
+        self.assertTrue(wait_until(lambda: not daemon.pids()))
+        status = daemon.status()
+        self.assertGreater(status['streams'][0]['filtered'], 0)
+        self.assertEqual(json.loads(self.get('/api/streams')), status)
+        self.assertEqual(json.loads(self.haloctl('--json', 'status')), {'status': status})
+        for stream in status['streams']:
+            one = json.loads(self.haloctl('--json', 'status', stream['name']))
+            self.assertEqual(one, {'stream': stream})
+            self.assertEqual(daemon.status(stream['name']), stream)
+            self.of_page(self.page(), stream)
+        self.of_table(status)
+
+    def of_page(self, page, stream):
+        def value(name, **labels):
+            return prometheus.value(page, 'halod_' + name, stream=stream['name'], **labels)
+        for stage in ('decoded', 'filtered', 'encoded'):
+            self.assertEqual(value('frames_total', stage=stage), stream[stage])
+        for reason, count in stream['dropped'].items():
+            self.assertEqual(value('frames_dropped_total', reason=reason), count)
+        for name, key in (('encoded_bytes_total', 'bytes'), ('source_opened_total', 'opened'),
+                          ('damaged_total', 'damaged'), ('stream_restarts_total', 'restarts'),
+                          ('viewers', 'viewers')):
+            self.assertEqual(value(name), stream[key], name)
+
+    def of_table(self, status):
+        """What haloctl shows to people."""
+        table = self.haloctl('status')
+        for stream in status['streams']:
+            line = next(line for line in table.splitlines() if line.startswith(stream['name']))
+            shown = line.split()  # NAME STATE RATE SIZE FILTERED DROPPED ...
+            size = f'{stream["width"]}x{stream["height"]}' if stream['width'] else '-'
+            self.assertEqual(shown[1:6], [stream['state'], f'{stream["rate"]:.1f}', size,
+                                          str(stream['filtered']),
+                                          str(sum(stream['dropped'].values()))])
+        page = self.haloctl('status', 'one')
+        for key in ('decoded', 'filtered', 'encoded'):
+            self.assertRegex(page, rf'\b{status["streams"][0][key]}\b')
+
+    def test_the_backend_of_a_stream_that_rests(self):
+        """What filtered once does not filter now: the word of the settings is all there is."""
+        daemon = self.serve({'one': self.stream(backend='auto')})
+        daemon.wait_state('one', 'running')
+        self.assertTrue(wait_until(lambda: daemon.status('one')['backend'] in ('cpu', 'cuda')))
+        daemon.control('Stop', name='one')
+        daemon.wait_state('one', 'stopped')
+        self.assertTrue(wait_until(lambda: daemon.status('one')['backend'] == 'auto'))
+
+
+class Lines(NumbersTest):
+    def streams(self):
+        """Each says something of its pictures, its filters, and of its output, which fails."""
+        more = {'input': self.odd_clip(), 'loop': True, 'realtime': True,
+                'filters': 'gblur=sigma=0', 'privacy': 'off'}
+        places = {name: [{'file': self.path(f'{name}.mkv'), 'video': {'codec': 'mpeg4'}},
+                         {'file': f'/proc/nowhere/{name}.mkv', 'video': {'codec': 'mpeg4'}}]
+                  for name in ('door', 'r0-ad_2')}
+        return {name: self.stream(outputs=place, **more) for name, place in places.items()}
+
+    SAID = ('changes nothing', 'to be filtered')
+
+    def check(self, lines):
+        """No line about a stream says its number, and each stream's name is in its own."""
+        text = '\n'.join(lines)
+        self.assertNotRegex(text, r'stream \d+:')
+        for name in ('door', 'r0-ad_2'):
+            for words in self.SAID:
+                self.assertRegex(text, rf'(?m)^stream {name}: .*{words}')
+            self.assertRegex(text, rf'(?m)^stream {name}: .*/proc/nowhere')
+
+    def has_said(self, text):
+        return all(text.count(words) >= 2 for words in (*self.SAID, '/proc/nowhere'))
+
+    def test_on_stderr(self):
+        daemon = self.start(self.streams())
+        self.assertTrue(wait_until(lambda: self.has_said(daemon.told())), daemon.told())
+        self.check([re.sub('^halod: ', '', line) for line in daemon.told().splitlines()])
+
+    def test_status_has_no_number(self):
+        """An encoding that cannot be: the reason stands by itself."""
+        daemon = self.start({'one': self.stream(outputs=[{
+            'file': self.path('x.mkv'), 'video': {'size': '161x121'}}])})
+        self.assertTrue(wait_until(
+            lambda: daemon.status('one')['outputs'][0].get('encoding_failed')), daemon.told())
+        why = daemon.status('one')['outputs'][0]['encoding_failed']
+        self.assertNotRegex(why, r'^stream \d')
+        self.assertIn('161x121', why)
+        if HALOCTL:
+            self.assertIn('its encoding fails: ' + why, self.haloctl('status', 'one'))
+
+    def test_pictures_that_change(self):
+        """Said by the filter thread."""
+        parts = b''
+        for number, size in enumerate(('160x120', '96x64')):
+            part = self.path(f'part{number}.ts')
+            call([FFMPEG, '-nostdin', '-v', 'error', '-f', 'lavfi', '-i',
+                  f'testsrc=s={size}:r=25:d=1', '-c:v', 'mpeg2video', '-output_ts_offset',
+                  str(number), part])
+            with open(part, 'rb') as file:
+                parts += file.read()
+        with open(self.path('both.ts'), 'wb') as file:
+            file.write(parts)
+        daemon = self.start({'turns': self.stream('turns', input=self.path('both.ts'),
+                                                  realtime=True, loop=True)})
+        self.assertTrue(wait_until(lambda: 'its pictures change' in daemon.told()), daemon.told())
+        self.assertRegex(daemon.told(), '(?m)^halod: stream turns: its pictures change')
+
+    def test_in_the_journal(self):
+        """The fields, on a socket of our own where the journal's would be: it takes a private mount
+        namespace."""
+        streams = self.streams()
+        config = self.path('journal.yaml')
+        with open(config, 'w') as file:
+            json.dump({'version': 1, 'control': {'path': self.path('c.sock')},
+                       'streams': streams}, file)
+        inside = ['unshare', '-m', '--propagation', 'private', sys.executable,
+                  os.path.abspath(__file__), '--journal', config]
+        done = subprocess.run(inside, capture_output=True, text=True, timeout=60 * PATIENCE,
+                              env={**os.environ, 'HALOD': HALOD})
+        if done.returncode == 77:
+            raise unittest.SkipTest(done.stdout.strip())
+        if done.returncode and 'unshare' in done.stderr:
+            raise unittest.SkipTest(f'no mount namespace of our own: {done.stderr.strip()}')
+        self.assertEqual(done.returncode, 0, done.stderr)
+        entries = json.loads(done.stdout)
+        self.check([entry['MESSAGE'] for entry in entries])
+        for entry in entries:
+            self.assertEqual(entry['SYSLOG_IDENTIFIER'], 'halod')
+            named = re.match('stream ([A-Za-z0-9_-]+):', entry['MESSAGE'])
+            self.assertEqual(entry.get('HALOD_STREAM'), named and named[1], entry)
+            wanted = '4' if re.search('changes nothing|nowhere', entry['MESSAGE']) else None
+            self.assertIn(entry['PRIORITY'], wanted or '34567', entry)
+
+
+class Journal:
+    """In a mount namespace of its own: halod with a journal that we play."""
+
+    def __init__(self, config):
+        if subprocess.run(['mount', '-t', 'tmpfs', 'halod', '/run']).returncode:
+            self.skip('/run cannot be covered')
+        os.makedirs('/run/systemd/journal')
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.socket.bind('/run/systemd/journal/socket')
+        self.ours, its = socket.socketpair()
+        stat = os.fstat(its.fileno())
+        self.process = subprocess.Popen(
+            [HALOD, '-c', config], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=its,
+            env={**halod_environment(), 'JOURNAL_STREAM': f'{stat.st_dev}:{stat.st_ino}'})
+        its.close()
+
+    @staticmethod
+    def skip(why):
+        print(why)
+        sys.exit(77)
+
+    def entry(self):
+        fields = dict(line.split('=', 1) for line in
+                      self.socket.recv(65536).decode().splitlines() if '=' in line)
+        return {key: value for key, value in fields.items() if not key.startswith('_')}
+
+    def take(self, enough):
+        entries, end = [], time.monotonic() + 20 * PATIENCE
+        while time.monotonic() < end and not enough('\n'.join(e['MESSAGE'] for e in entries)):
+            ready = select.select([self.socket, self.ours], [], [], 1)[0]
+            if self.ours in ready and self.ours.recv(65536).startswith(b'<'):
+                self.process.terminate()
+                self.skip('this build knows no journal')
+            if self.socket in ready:
+                entries.append(self.entry())
+        self.process.terminate()
+        self.process.wait(20 * PATIENCE)
+        return entries
+
+
+if __name__ == '__main__':
+    if sys.argv[1:2] == ['--journal']:
+        print(json.dumps(Journal(sys.argv[2]).take(lambda text: Lines.has_said(Lines, text))))
+    else:
+        main()

@@ -1,0 +1,336 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# haloctl and HTTP before the real daemon: what they show is what engines make.
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import threading
+import time
+import unittest
+import urllib.error
+import urllib.request
+
+from halotest.daemon import (FFMPEG, PATIENCE, Daemon, DaemonTest, call, free_port, main, wait_until)
+from halotest.standin import HALOCTL, HaloctlMixin
+
+
+def samples(image):
+    """A picture as 24x16 gray samples."""
+    return call([FFMPEG, '-nostdin', '-v', 'error', '-i', 'pipe:0', '-vf',
+                 'scale=24:16:flags=area,format=gray', '-frames:v', '1', '-f', 'rawvideo', '-'],
+                data=image)
+
+
+def detail(image):
+    """How much neighbouring pixels of a whole picture differ: less where it is blurred."""
+    size = 320
+    gray = call([FFMPEG, '-nostdin', '-v', 'error', '-i', 'pipe:0', '-vf', f'scale={size}:240,'
+                 'format=gray', '-frames:v', '1', '-f', 'rawvideo', '-'], data=image)
+    return sum(abs(a - b) for a, b in zip(gray, gray[1:])) / len(gray)
+
+
+class Parts(threading.Thread):
+    """Takes a stream over HTTP and notes when each picture was whole."""
+
+    def __init__(self, url):
+        super().__init__(daemon=True)
+        self.answer = urllib.request.urlopen(url, timeout=20 * PATIENCE)
+        self.pictures, self.ended, self.enough = [], False, False
+        self.start()
+
+    def run(self):
+        try:
+            while not self.enough:
+                length = None
+                for line in iter(self.answer.readline, b'\r\n'):
+                    if not line:
+                        return
+                    if line.lower().startswith(b'content-length:'):
+                        length = int(line.split(b':')[1])
+                picture = self.answer.read(length)
+                self.answer.readline()
+                self.pictures.append((time.monotonic(), picture))
+        except (OSError, ValueError, TypeError):
+            pass
+        finally:
+            self.answer.close()
+            self.ended = True
+
+    def close(self):
+        self.enough = True
+        self.join(20 * PATIENCE)
+
+
+class Served(HaloctlMixin, DaemonTest):
+    def serve(self, streams=None, **more):
+        self.port, self.socket = free_port(), self.path('control.sock')
+        return self.start(streams or {'one': self.stream(), 'two': self.stream('two')},
+                          http={'listen': f'127.0.0.1:{self.port}'}, **more)
+
+    def url(self, path):
+        return f'http://127.0.0.1:{self.port}{path}'
+
+    def get(self, path):
+        with urllib.request.urlopen(self.url(path), timeout=20 * PATIENCE) as answer:
+            return answer.read()
+
+
+class Commands(Served):
+    def test_a_round_of_commands(self):
+        daemon = self.serve()
+        daemon.wait_state('one', 'running')
+        daemon.wait_state('two', 'running')
+        self.assertEqual(self.good('list').split(), ['one', 'running', 'two', 'running'])
+        self.assertTrue(wait_until(lambda: '320x240' in self.good('status')))
+        self.assertEqual(self.good('set', 'one', 'filters=gblur=sigma=9'), '')
+        self.assertIn('gblur=sigma=9', self.good('status', 'one'))
+        done = self.ctl('set', 'one', 'filters=gblr')
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(b'nearest: gblur', done.stderr)
+        self.assertIn('gblur=sigma=9', self.good('status', 'one'))
+        self.good('stop', 'two')
+        self.assertTrue(wait_until(lambda: 'stopped' in self.good('list')))
+        self.good('start', 'two')
+        self.assertTrue(wait_until(lambda: self.good('list').count('running') == 2))
+
+    def test_snapshots_are_filtered(self):
+        daemon = self.serve({'one': self.stream(filters='null', privacy='off')})
+        daemon.wait_state('one', 'running')
+        details = []
+        for chain, name in (('null', 'a.png'), ('gblur=sigma=20', 'b.png'),
+                            ('gblur=sigma=20', 'b.jpg')):
+            self.good('set', 'one', f'filters={chain}')
+            self.good('snapshot', 'one', self.path(name))
+            with open(self.path(name), 'rb') as file:
+                data = file.read()
+            self.assertTrue(data.startswith(b'\x89PNG' if name.endswith('png') else b'\xff\xd8'))
+            details.append(detail(data))
+        self.assertGreater(details[0], 3 * details[1], details)
+        self.assertGreater(details[0], 3 * details[2], details)
+
+    def test_reload(self):
+        daemon = self.serve()
+        daemon.wait_state('one', 'running')
+        started = daemon.status('one')['restarts']
+        one, two = self.stream(filters='gblur=sigma=5'), self.stream('two')
+        http = {'listen': f'127.0.0.1:{self.port}'}
+        daemon.write({'one': one, 'two': two, 'three': self.stream('three')}, http=http)
+        self.assertEqual(self.good('reload', '--check'), 'the settings are right\n')
+        self.assertNotIn('three', self.good('list'))
+        text = self.good('reload')
+        self.assertIn('added: three', text)
+        self.assertIn('set: one', text)
+        self.assertEqual(daemon.status('one')['restarts'], started)
+        daemon.write({'one': {**one, 'filtres': 'x'}, 'two': {**two, 'filters': 'gblr'}}, http=http)
+        for words in (('reload',), ('reload', '--check')):
+            done = self.ctl(*words)
+            self.assertEqual(done.returncode, 1)
+            lines = done.stderr.decode().splitlines()
+            self.assertGreaterEqual(len(lines), 3, lines)
+            self.assertIn('filtres', lines[0])
+        self.assertIn('three', self.good('list'))
+
+    def test_doctor(self):
+        self.serve({'one': self.stream(),
+                    'two': self.stream('two', input=self.path('nothing.mp4'))})
+        done = self.ctl('--json', 'doctor')
+        found = {c['name']: c for c in json.loads(done.stdout)['checks']}
+        self.assertEqual(found['daemon']['level'], 'ok')
+        self.assertEqual(found['port']['level'], 'ok')
+        self.assertEqual(found['encoders']['level'], 'ok')
+        self.assertEqual(found['sockets']['level'], 'ok')
+        self.assertEqual(found['inputs']['level'], 'failed')
+        self.assertIn('nothing.mp4', found['inputs']['what'])
+        self.assertEqual(done.returncode, 1)
+
+    def test_nothing_says_a_password(self):
+        daemon = self.serve({'one': self.stream(input='http://me:geheim@127.0.0.1:9/x?key=geheim')})
+        self.assertTrue(wait_until(lambda: daemon.state('one') != 'starting'))
+        said = [daemon.told()] + [self.good(*words) for words in
+                                  (('list',), ('status',), ('status', 'one'), ('--json', 'status'))]
+        said += [self.ctl(*words).stdout.decode() for words in (('doctor',), ('--json', 'doctor'))]
+        said += [self.get(path).decode() for path in ('/', '/api/streams', '/metrics')]
+        said += [json.dumps(daemon.control('Facts'))]
+        for text in said:
+            self.assertNotIn('geheim', text)
+
+
+class Clients(Served):
+    """Programs that people have, at the streams of one daemon, while an engine dies."""
+
+    def begin(self, *command):
+        client = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                  stderr=subprocess.STDOUT)
+        self.addCleanup(client.stdout.close)
+        self.addCleanup(client.kill)
+        return client
+
+    def mpv(self, name):
+        return self.begin('mpv', '--no-config', '--vo=null', '--ao=null', '--frames=150',
+                          f'unix://{self.path(name)}')
+
+    @unittest.skipUnless(shutil.which('mpv') and shutil.which('curl'), 'there is no mpv, or no curl')
+    def test_all_at_once(self):
+        suffixes = {'a': 'ts', 'b': 'mkv', 'c': 'nut', 'd': 'ts'}
+        daemon = self.serve({n: self.stream(n, suffix) for n, suffix in suffixes.items()})
+        for name in suffixes:
+            daemon.wait_state(name, 'running')
+        players = [self.mpv(f'{n}.{suffixes[n]}') for n in 'ab']
+        ffmpeg = self.begin(FFMPEG, '-nostdin', '-v', 'error', '-i', 'unix:' + self.path('c.nut'),
+                            '-frames:v', '150', '-f', 'framemd5', '-')
+        curl = self.begin('curl', '-s', '-m', str(10 * PATIENCE), self.url('/d/stream.mjpeg'))
+        self.assertTrue(wait_until(lambda: all(daemon.status(n)['viewers'] for n in suffixes)))
+        time.sleep(1)
+        daemon.kill_engine_of('a')
+        pictures = curl.communicate(timeout=60 * PATIENCE)[0].count(b'X-Timestamp')
+        self.assertGreater(pictures, 100)
+        for player in players:
+            told = player.communicate(timeout=60 * PATIENCE)[0]
+            self.assertEqual(player.returncode, 0, told)
+            self.assertIn(b'VO: [null] 320x240', told)
+        told = ffmpeg.communicate(timeout=60 * PATIENCE)[0]
+        self.assertEqual((ffmpeg.returncode, told.count(b'\n0,')), (0, 150), told)
+        self.assertEqual([daemon.status(n)['restarts'] for n in suffixes], [1] * 4)
+
+
+class Http(Served):
+    def test_pictures_are_filtered_and_made_on_demand(self):
+        daemon = self.serve({'one': {**self.stream(filters='gblur=sigma=20'),
+                                     'outputs': [{'null': True}]}})
+        daemon.wait_state('one', 'running')
+        time.sleep(1)
+        self.assertEqual(daemon.status('one')['encoded'], 0)  # nobody looks
+        blurred = detail(self.get('/one/snapshot.jpg'))
+        parts = Parts(self.url('/one/stream.mjpeg'))
+        self.assertTrue(wait_until(lambda: len(parts.pictures) > 40))
+        self.assertEqual(json.loads(self.get('/api/streams'))['streams'][0]['viewers'], 1)
+        interval = (parts.pictures[-1][0] - parts.pictures[9][0]) / (len(parts.pictures) - 10)
+        self.assertGreater(interval, 0.02)
+        self.assertLess(interval, 0.06 * PATIENCE)
+        for _, picture in parts.pictures[::10]:
+            self.assertLess(detail(picture), blurred * 2)
+        parts.close()
+        self.assertTrue(wait_until(lambda: daemon.status('one')['viewers'] == 0))
+        for _ in range(2):  # the next numbers may have been on their way
+            daemon.filtered_anew('one')
+        encoded = daemon.status('one')['encoded']
+        time.sleep(1.2)
+        self.assertEqual(daemon.status('one')['encoded'], encoded)
+
+    def test_an_engine_dies_and_viewers_stay(self):
+        daemon = self.serve({'one': self.stream()})
+        parts = Parts(self.url('/one/stream.mjpeg'))
+        self.assertTrue(wait_until(lambda: len(parts.pictures) > 20))
+        killed = time.monotonic()
+        daemon.kill_engine_of('one')
+        self.assertTrue(wait_until(lambda: daemon.state('one') == 'running'
+                                   and parts.pictures[-1][0] > killed + 3))
+        times = [when for when, _ in parts.pictures if when > killed - 0.5]
+        gap = max(b - a for a, b in zip(times, times[1:]))
+        self.assertLess(gap, 1.2 * PATIENCE)
+        self.assertFalse(parts.ended)
+        after = [p for when, p in parts.pictures if when > killed + 2.5][-1]
+        self.assertGreater(max(samples(after)) - min(samples(after)), 40)  # a picture, no card
+        self.assertIn('halod_engine_restarts_total{engine="cpu"} 1', self.get('/metrics').decode())
+
+    def test_stuck_clients_disturb_nobody(self):
+        daemon = self.serve({'one': self.stream(input='test:size=640x480:rate=25')})
+        stuck = []
+        for _ in range(20):
+            client = socket.socket()
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            client.connect(('127.0.0.1', self.port))
+            self.addCleanup(client.close)
+            client.sendall(b'GET /one/stream.mjpeg HTTP/1.1\r\nHost: localhost\r\n\r\n')
+            stuck.append(client)
+        parts, reader = Parts(self.url('/one/stream.mjpeg')), self.reader('one.ts')
+        self.assertTrue(wait_until(lambda: len(parts.pictures) > 20))
+        begin = time.monotonic()
+        time.sleep(4)
+        times = [when for when, _ in parts.pictures if when > begin]
+        self.assertGreater(len(times), 50 / PATIENCE)  # of 100, on a busy machine
+        self.assertLess(reader.longest_gap(begin), 1 * PATIENCE)
+        self.assertLess(daemon.memory(), 300000 * PATIENCE)
+        self.assertTrue(wait_until(lambda: daemon.status('one')['viewers'] == 2, 30))
+
+    def test_few_descriptors(self):
+        """Viewers of all kinds leave enough for those who look after the daemon, and for engines."""
+        daemon = self.serve({'one': self.stream()}, wrapper=['prlimit', '--nofile=64'])
+        daemon.wait_state('one', 'running')
+        daemon.control.close()
+        for i in range(120):
+            client = socket.socket(socket.AF_UNIX) if i % 2 else socket.socket()
+            self.addCleanup(client.close)
+            client.settimeout(10 * PATIENCE)
+            client.connect(self.path('one.ts') if i % 2 else ('127.0.0.1', self.port))
+            if i % 2 == 0:
+                client.sendall(b'GET /one/stream.mjpeg HTTP/1.1\r\nHost: localhost\r\n\r\n')
+        self.assertTrue(wait_until(lambda: 'sent away: too many open files' in daemon.told()))
+        before = time.monotonic()
+        for _ in range(3):
+            self.assertIn('one', self.good('list'))
+            self.good('snapshot', 'one', self.path('now.png'))
+        self.assertLess(time.monotonic() - before, 10 * PATIENCE)
+        engine = json.loads(self.good('status', '--json'))['status']['engines'][0]
+        os.kill(engine['pid'], signal.SIGKILL)
+        self.assertTrue(wait_until(lambda: json.loads(self.good('status', 'one', '--json'))['stream']
+                                   ['restarts'] == 1))
+        self.assertTrue(wait_until(lambda: json.loads(self.good('status', 'one', '--json'))['stream']
+                                   ['state'] == 'running'), daemon.told())
+
+    def test_reload_of_what_is_watched(self):
+        daemon = self.serve()
+        parts = Parts(self.url('/two/stream.mjpeg'))
+        self.assertTrue(wait_until(lambda: len(parts.pictures) > 5))
+        daemon.write({'one': self.stream()}, http={'listen': f'127.0.0.1:{self.port}'})
+        self.good('reload')
+        self.assertTrue(wait_until(lambda: parts.ended))
+        with self.assertRaises(urllib.error.HTTPError) as raised:
+            self.get('/two/snapshot.jpg')
+        self.assertEqual(raised.exception.code, 404)
+        raised.exception.close()
+        self.assertTrue(self.get('/one/snapshot.jpg').startswith(b'\xff\xd8'))
+
+    def test_the_end_with_clients_of_all_kinds(self):
+        daemon = self.serve()
+        parts = [Parts(self.url('/one/stream.mjpeg')) for _ in range(3)]
+        self.reader('one.ts')
+        events = subprocess.Popen([HALOCTL, '--socket', self.path('control.sock'), 'events'],
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(1)
+        self.assertEqual(daemon.stop(), 0, daemon.told())
+        self.assertEqual(events.wait(20), 1)
+        self.assertTrue(wait_until(lambda: all(p.ended for p in parts)))
+        self.assertFalse(os.path.exists(self.path('control.sock')))
+
+    def test_an_address_in_use(self):
+        self.port = free_port()
+        with socket.socket() as other:
+            other.bind(('127.0.0.1', self.port))
+            other.listen()
+            with self.assertRaisesRegex(AssertionError, f'127.0.0.1:{self.port} is in use'):
+                Daemon(self.folder, {'one': self.stream()},
+                       http={'listen': f'127.0.0.1:{self.port}'})
+
+    def test_rounds_leave_nothing(self):
+        daemon = self.serve({'one': self.stream()})
+        self.get('/one/snapshot.jpg')
+        before = None
+        for i in range(30):
+            self.get('/one/snapshot.jpg')
+            self.good('snapshot', 'one', self.path('x.jpg'))
+            parts = Parts(self.url('/one/stream.mjpeg'))
+            self.assertTrue(wait_until(lambda: parts.pictures))
+            parts.close()
+            if i == 5:
+                wait_until(lambda: daemon.status('one')['viewers'] == 0)
+                before = daemon.descriptors()
+        self.assertTrue(wait_until(lambda: daemon.status('one')['viewers'] == 0))
+        self.assertTrue(wait_until(lambda: daemon.descriptors() <= before),
+                        (before, daemon.descriptors()))
+
+
+if __name__ == '__main__':
+    main()

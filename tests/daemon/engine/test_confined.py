@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Engines that have given up what they do not need, in a daemon that goes on.
+"""$HALO_CONFINED is 1 where the build has a filter of system calls."""
+import errno
+import os
+import re
+import shutil
+import socket
+import subprocess
+import unittest
+
+from halotest.managed import ServiceTest, main, wait_until
+from halotest import FFMPEG, PATIENCE, need_faults
+
+GPU = os.path.exists('/dev/nvidiactl')  # its driver has sockets of its own
+CONFINED = os.environ.get('HALO_CONFINED') == '1'
+
+
+def status_of(pid):
+    with open(f'/proc/{pid}/status') as file:
+        return dict(line.split(':\t', 1) for line in file.read().splitlines() if ':\t' in line)
+
+
+class Confined(ServiceTest):
+    def test_all_threads_of_engines(self):
+        """No new privileges in any; with a filter where the build has one."""
+        daemon = self.start()
+        self.reader('one.ts')
+        [pid] = daemon.pids()
+        threads = os.listdir(f'/proc/{pid}/task')
+        self.assertGreater(len(threads), 4)
+        for thread in threads:
+            told = status_of(f'{pid}/task/{thread}')
+            self.assertEqual(told['NoNewPrivs'], '1')
+            if CONFINED:
+                self.assertEqual(told['Seccomp'], '2')
+        self.assertNotIn('unconfined', daemon.told())
+
+    @unittest.skipUnless(CONFINED, 'a build with sanitizers, or without libseccomp')
+    def test_a_forbidden_call(self):
+        """The engine dies, the log names the call and the engine, viewers stay, and another one
+        begins; in the end with pauses."""
+        need_faults()
+        daemon = self.start({'one': self.stream(), 'two': self.stream('two')},
+                            environment={'HALOD_FAULT': 'call:2'})
+        self.until(lambda: 'forbidden system call ptrace (' in daemon.told(), daemon.told)
+        self.until(lambda: 'engine cpu: the engine made a system call that is forbidden to it'
+                   in daemon.told(), daemon.told)
+        # Two streams on one engine are two calls; one that is alone makes one.
+        self.until(lambda: daemon.state('one') == daemon.state('two') == 'running', daemon.told)
+        self.assertGreater(len(daemon.engines()), 1, daemon.engines())
+        self.reader('one.ts')
+
+    def hook(self):
+        """A program that notes what it was started for."""
+        path = self.path('hook')
+        with open(path, 'w') as file:
+            file.write(f'#!/bin/sh\necho $PPID >> {self.path("parents")}\n'
+                       f'echo "$1" >> {self.path("hooked")}\n')
+        os.chmod(path, 0o755)
+        return path
+
+    def recorded(self, name, **more):
+        return self.stream(name, outputs=[{'unix': self.path(f'{name}.ts')}, {
+            'file': self.path(name + '-%H%M%S.mkv'), 'segment_time': '1s', **more}])
+
+    def was_started(self, name):
+        try:
+            with open(self.path('hooked')) as file:
+                return name in file.read()
+        except OSError:
+            return False
+
+    def clip(self, folder):
+        os.mkdir(self.path(folder))
+        path = self.path(f'{folder}/a.mkv')
+        subprocess.run([FFMPEG, '-nostdin', '-v', 'error', '-f', 'lavfi', '-i',
+                        'testsrc2=size=320x240:rate=25', '-t', '1', path], check=True)
+        return path
+
+    def played(self, path, *outputs):
+        return self.stream(input=path, loop=True, realtime=True,
+                           outputs=[{'unix': self.path('one.ts')}, *outputs])
+
+    def probed(self, daemon):
+        """What an engine tried, and what came of it."""
+        self.until(lambda: 'probe: exec: ' in daemon.told(), daemon.told)
+        return dict(re.findall(r'probe: (.*): (.*)', daemon.told()))
+
+    def taken_over(self, *outputs):
+        """What one tried that plays a clip to these outputs, and what came of it."""
+        need_faults()
+        clip = self.clip('in')
+        with open(self.path('in/other'), 'w'):
+            pass
+        paths = [clip, self.path('in/other'), self.path('halod.yaml'), '/etc/shadow',
+                 self.path('control.sock')]
+        daemon = self.start({'one': self.played(clip, *outputs)},
+                            environment={'HALOD_FAULT': 'probe:1', 'HALOD_PROBE': ':'.join(paths)})
+        probed = self.probed(daemon)
+        if 'has no Landlock' not in daemon.told():
+            self.assertEqual(probed['read ' + clip], 'done')
+            for path in paths[1:3 if outputs else 4]:  # of /etc names are looked up
+                self.assertEqual(probed['read ' + path], 'Permission denied', path)
+        for what in 'kill', 'tkill', 'prlimit', 'exec':
+            self.assertEqual(probed[what], 'Operation not permitted', what)
+        self.assertNotEqual(probed['control'], 'done')
+        daemon.wait_state('one', 'running')
+        return daemon, probed
+
+    @unittest.skipUnless(CONFINED, 'a build with sanitizers, or without libseccomp')
+    def test_one_that_was_taken_over(self):
+        """It may open its stream's input and no file beside it, and reaches nobody."""
+        daemon, probed = self.taken_over()
+        if not GPU:
+            self.assertEqual(probed['control'], os.strerror(errno.EAFNOSUPPORT))
+            self.assertNotIn('wants to control halod', daemon.told())
+
+    @unittest.skipUnless(CONFINED, 'a build with sanitizers, or without libseccomp')
+    def test_one_that_has_a_network(self):
+        """It has sockets, and the control socket does not let it in."""
+        daemon, _ = self.taken_over({'url': 'udp://127.0.0.1:9', 'format': 'mpegts'})
+        self.assertIn('wants to control halod', daemon.told())
+
+    @unittest.skipUnless(CONFINED, 'a build with sanitizers, or without libseccomp')
+    def test_a_network_that_comes(self):
+        """By a reload, to a stream without: it gets another engine, for none can get more."""
+        clip = self.clip('in')
+        daemon = self.start({'one': self.played(clip), 'two': self.stream('two')})
+        daemon.wait_state('one', 'running')
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as taker:
+            taker.bind(('127.0.0.1', 0))
+            taker.settimeout(20 * PATIENCE)
+            url = f'udp://127.0.0.1:{taker.getsockname()[1]}'
+            daemon.write({'one': self.played(clip, {'url': url, 'format': 'mpegts'}),
+                          'two': self.stream('two')})
+            daemon.control('Reload')
+            self.assertTrue(taker.recv(2000))
+        self.assertGreater(len(daemon.engines()), 1, daemon.engines())
+
+    def test_files_that_come(self):
+        """By a reload, or in the place of what was there: then another engine opens them, and the
+        other stream does not notice."""
+        first, second = self.clip('first'), self.clip('second')
+        daemon = self.start({'one': self.played(first), 'two': self.stream('two')})
+        daemon.wait_state('one', 'running')
+        reader = self.reader('two.ts')
+        restarts = daemon.status('two')['restarts']
+        recorded = {'file': self.path('rec/%H%M%S.mkv'), 'segment_time': 1}
+        daemon.write({'one': self.played(second, recorded), 'two': self.stream('two')})
+        daemon.control('Reload')
+        self.until(lambda: os.path.isdir(self.path('rec')) and os.listdir(self.path('rec')),
+                   daemon.told)
+        daemon.wait_state('one', 'running')
+        shutil.rmtree(self.path('rec'))
+        self.until(lambda: os.path.isdir(self.path('rec')) and os.listdir(self.path('rec')),
+                   daemon.told)
+        os.rename(first, second)
+        daemon.control('Restart', name='one')
+        self.until(lambda: daemon.state('one') == 'running', daemon.told)
+        self.assertEqual(daemon.status('two')['restarts'], restarts)
+        self.assertFalse(reader.ended)
+
+    def test_hooks(self):
+        """The engine that writes the files starts nothing: halod starts the hook."""
+        daemon = self.start({'one': self.recorded('one', hook=self.hook()),
+                             'two': self.stream('two')})
+        self.until(lambda: self.was_started('one-'), daemon.told)
+        self.assertEqual(list(daemon.engines()), ['cpu'])
+        with open(self.path('parents')) as file:
+            self.assertEqual(set(file.read().split()), {str(daemon.process.pid)})
+
+    def test_the_hook_of_the_last_file(self):
+        """That which halod finishes when it ends."""
+        daemon = self.start({'one': self.recorded('one', hook=self.hook(), segment_time='1:00:00')})
+        self.until(lambda: any(o.get('path') for o in daemon.status('one')['outputs']) and
+                   daemon.status('one')['encoded'] > 50, daemon.told)
+        self.assertEqual(daemon.stop(), 0)
+        self.until(lambda: self.was_started('one-'), daemon.told)
+
+    def test_a_hook_that_comes(self):
+        """By a reload, to the engine that is there; the other stream does not notice."""
+        daemon = self.start({'one': self.recorded('one'), 'two': self.stream('two')})
+        daemon.wait_state('one', 'running')
+        reader = self.reader('two.ts')
+        restarts = daemon.status('two')['restarts']
+        daemon.write({'one': self.recorded('one', hook=self.hook()), 'two': self.stream('two')})
+        daemon.control('Reload')
+        self.until(lambda: self.was_started('one-'), daemon.told)
+        self.assertEqual(list(daemon.engines()), ['cpu'])
+        self.assertEqual(daemon.status('two')['restarts'], restarts)
+        self.assertFalse(reader.ended)
+
+    @unittest.skipUnless(os.geteuid() == 0 and shutil.which('setpriv'), 'only root becomes another')
+    def test_the_supervisor_is_out_of_reach(self):
+        """As a service: what is in /proc of it is root's, so no engine, of the same user, can look
+        into it or change it; nor of engines. No variable changes that."""
+        os.chmod(self.folder, 0o777)
+        manager = self.manager()
+        os.chmod(manager.path, 0o666)
+        daemon = self.start(wrapper=['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups'],
+                            environment={'NOTIFY_SOCKET': manager.path, 'HALOD_DEBUGGABLE': '1'})
+        daemon.wait_state('one', 'running')
+        self.assertEqual(status_of(daemon.process.pid)['Uid'].split()[0], '65534')
+        for pid in (daemon.process.pid, *daemon.pids()):
+            self.assertEqual(os.stat(f'/proc/{pid}/mem').st_uid, 0)
+        self.assertTrue(wait_until(lambda: manager.times('READY')))
+
+
+if __name__ == '__main__':
+    main()

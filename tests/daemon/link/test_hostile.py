@@ -1,0 +1,465 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Engines that lie, flood, hang, or lose their GPU: the supervisor outlives them all.
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+
+from halotest import daemon as daemontest
+from halotest.daemon import HALOD, PATIENCE, DaemonTest, Refused, is_sanitized, main, wait_until
+
+STANDIN = os.environ.get('STANDIN_ENGINE_DAEMON', '')
+HERE = os.path.dirname(os.path.abspath(__file__))
+ABOUT = subprocess.run([HALOD, '--version'], capture_output=True, text=True).stdout
+
+
+class Hostile(DaemonTest):
+    def hostile(self, does, streams=None, **more):
+        environment = {
+            'STANDIN_ENGINE': os.path.join(HERE, 'standin_engine.py'), 'STANDIN_DOES': does,
+            'STANDIN_FOLDER': self.folder, 'HALOD': HALOD,
+            'STANDIN_VERSION': re.search(r'halod (\S+)', ABOUT)[1], **more}
+        real, daemontest.HALOD = daemontest.HALOD, STANDIN
+        try:
+            return self.start(streams or {'one': self.stream()}, environment=environment)
+        finally:
+            daemontest.HALOD = real
+
+    def starts(self):
+        try:
+            with open(self.path('starts')) as file:
+                return [int(line) for line in file]
+        except FileNotFoundError:
+            return []
+
+    def be_honest(self, daemon):
+        """From now on engines are real ones: all is well again."""
+        with open(self.path('honest'), 'w'):
+            pass
+        for pid in daemon.pids():
+            try:
+                os.kill(pid, 9)
+            except ProcessLookupError:
+                pass
+        self.assertTrue(wait_until(lambda: daemon.status('one')['filtered'] > 5, 30),
+                        daemon.told())
+
+    def outlived(self, does, restarts):
+        """After misdeeds it is killed and started again (or not), and the daemon is well."""
+        daemon = self.hostile(does)
+        if restarts:
+            self.assertTrue(wait_until(lambda: len(self.starts()) > 1, 15), daemon.told())
+        else:
+            time.sleep(1.5)
+            self.assertEqual(len(self.starts()), 1, daemon.told())
+        self.assertIsNone(daemon.process.poll(), daemon.told())
+        self.be_honest(daemon)
+        return daemon
+
+    def test_nonsense(self):
+        daemon = self.outlived('hello,start,little_nonsense,bad_stats,alive', restarts=False)
+        self.assertIn('makes no sense', daemon.told())
+
+    def test_much_nonsense(self):
+        """Other nonsense with each start."""
+        daemon = self.outlived('hello,start,nonsense,alive', restarts=True)
+        self.assertIn('it says what makes no sense, more than 100 times in a minute',
+                      daemon.told())
+
+    def test_hooks(self):
+        """Are started for the files of their output, and for no others."""
+        hook = self.path('hook')
+        with open(hook, 'w') as file:
+            file.write(f'#!/bin/sh\necho "$1" >> {self.path("hooked")}\n')
+        os.chmod(hook, 0o755)
+        daemon = self.hostile('hello,start,running,finishes,alive', {'one': self.stream(outputs=[
+            {'unix': self.path('one.ts')},
+            {'file': self.path('v-%H%M%S.mkv'), 'segment_time': 1, 'hook': hook},
+            {'file': self.path('w-%H%M%S.mkv'), 'segment_time': 1}])})
+        self.assertTrue(wait_until(lambda: os.path.exists(self.path('hooked')), 15), daemon.told())
+        self.assertTrue(wait_until(lambda: daemon.engines()['cpu']['ignored_messages'] == 10),
+                        daemon.told())
+        with open(self.path('hooked')) as file:
+            self.assertEqual(file.read(), self.path('v-120000.mkv') + '\n')
+
+    def controlled(self):
+        try:
+            with open(self.path('controlled')) as file:
+                return file.read().split('\n')[:-1]
+        except FileNotFoundError:
+            return []
+
+    def test_control(self):
+        """An engine has halod's user, and is not let in, nor who it starts."""
+        daemon = self.hostile('hello,start,running,controls,alive')
+        self.assertTrue(wait_until(lambda: len(self.controlled()) == 3), daemon.told())
+        self.assertEqual(self.controlled(), ['engine 0', 'thread 0', 'grandchild 0'])
+        self.assertEqual(daemon.told().count('wants to control halod: ignored'), 1, daemon.told())
+        self.assertEqual(daemon.state('one'), 'running', daemon.told())
+        self.assertEqual(daemon.engines()['cpu']['ignored_messages'], 3)
+        self.assertEqual(len(self.starts()), 1)
+        self.be_honest(daemon)
+
+    def test_control_for_ever(self):
+        daemon = self.outlived('hello,start,running,controls_for_ever', restarts=True)
+        self.assertIn('it wants to control halod, more than 100 times', daemon.told())
+
+    def test_control_by_one_that_has_died(self):
+        """Its call is read after its end was seen."""
+        daemon = self.hostile('hello,start,running,controls_and_dies')
+        self.assertTrue(wait_until(lambda: 'an engine that is over (' in daemon.told(), 15), daemon.told())
+        self.assertNotIn(daemon.state('one'), ('stopped', 'disabled'), daemon.told())
+        self.be_honest(daemon)
+
+    def test_rings(self):
+        self.outlived('hello,start,ring_out_of_range,alive', restarts=False)
+
+    def test_rings_that_are_none(self):
+        self.outlived('hello,start,ring_pipe,alive', restarts=True)
+
+    def test_rings_that_may_shrink(self):
+        self.outlived('hello,start,ring_unsealed,alive', restarts=True)
+
+    def test_snapshots_that_nobody_asked_for(self):
+        daemon = self.hostile('hello,start,running,snapshots,alive')
+        daemon.wait_state('one', 'running')
+        before = daemon.descriptors()
+        time.sleep(0.5)
+        self.assertLessEqual(daemon.descriptors(), before)
+        self.be_honest(daemon)
+
+    def test_before_hello(self):
+        self.outlived('wrong_version,snapshots,alive', restarts=False)
+
+    def test_messages_that_are_none(self):
+        self.outlived('hello,start,garbage,alive', restarts=True)
+
+    def test_messages_that_are_too_large(self):
+        self.outlived('hello,start,too_large,alive', restarts=True)
+
+    def test_a_link_that_is_closed(self):
+        self.outlived('hello,start,closes', restarts=True)
+
+    def test_silence(self):
+        self.outlived('hello,start,running,silent', restarts=True)
+
+    def test_a_flood(self):
+        """One that never stops talking does not keep the loop for itself."""
+        daemon = self.hostile('hello,start,running,floods')
+        daemon.wait_state('one', 'running')
+        for _ in range(20):
+            begun = time.monotonic()
+            daemon.status()
+            self.assertLess(time.monotonic() - begun, 1 * PATIENCE)
+        memory = daemon.memory()
+        time.sleep(2)
+        if not is_sanitized():
+            self.assertLess(daemon.memory() - memory, 2048)
+        self.be_honest(daemon)
+
+    def settings(self):
+        with open(self.path('settings')) as file:
+            return [json.loads(line) for line in file]
+
+    def chains(self, own, a, b):
+        return self.stream(filters=own, renditions={'a': {'filters': a}, 'b': {'filters': b}})
+
+    def test_a_reload_that_the_engine_refuses(self):
+        """It says so, all is as before, and the next one asks again."""
+        daemon = self.hostile('hello,serve_without_sets', {
+            'one': self.chains('gblur=sigma=2', 'gblur=sigma=3', 'gblur=sigma=4')})
+        daemon.wait_state('one', 'running')
+        daemon.write({'one': self.chains('gblur=sigma=5', 'gblur=sigma=6', 'gblur=sigma=7')})
+        for _ in range(2):
+            answer = daemon.control('Reload')
+            self.assertEqual(answer['set'], [])
+            self.assertIn('not these', answer['refused'][0])
+            status = daemon.status('one')
+            self.assertEqual((status['filters'], status['renditions'], status['state']), (
+                'gblur=sigma=2', {'a': 'gblur=sigma=3', 'b': 'gblur=sigma=4'}, 'running'))
+        self.assertEqual(len(self.settings()), 1)
+
+    def test_a_reload_that_ends_the_engine(self):
+        """The file's filters hold at the stream's next start."""
+        daemon = self.hostile('hello,serve_until_set', {
+            'one': self.chains('gblur=sigma=2', 'gblur=sigma=3', 'gblur=sigma=4')})
+        daemon.wait_state('one', 'running')
+        daemon.write({'one': self.chains('gblur=sigma=5', 'gblur=sigma=6', 'gblur=sigma=7')})
+        self.assertEqual(daemon.control('Reload')['set'], ['one'])
+        self.assertTrue(wait_until(lambda: len(self.settings()) == 2, 10), daemon.told())
+        text = json.dumps(self.settings()[1])
+        for sigma in (5, 6, 7):
+            self.assertIn(f'gblur=sigma={sigma}', text)
+        daemon.wait_state('one', 'running')
+        status = daemon.status('one')
+        self.assertEqual((status['filters'], status['renditions']), (
+            'gblur=sigma=5', {'a': 'gblur=sigma=6', 'b': 'gblur=sigma=7'}))
+
+    def test_a_set_that_the_engine_refuses(self):
+        """It is told, and all is as before."""
+        daemon = self.hostile('hello,serve_without_sets', {
+            'one': self.chains('gblur=sigma=2', 'gblur=sigma=3', 'gblur=sigma=4')})
+        daemon.wait_state('one', 'running')
+        with self.assertRaises(Refused) as refused:
+            daemon.control('Set', name='one', filters='gblur=sigma=5')
+        self.assertIn('not these', str(refused.exception))
+        status = daemon.status('one')
+        self.assertEqual((status['filters'], status['renditions'], status['state']), (
+            'gblur=sigma=2', {'a': 'gblur=sigma=3', 'b': 'gblur=sigma=4'}, 'running'))
+        self.assertEqual(len(self.settings()), 1)
+
+    def set_without_waiting(self, daemon, filters):
+        """Filters for 'one'. The connection, on which the answer is to come."""
+        other, events = daemontest.Control(daemon.path), daemontest.Control(daemon.path)
+        self.addCleanup(other.close)
+        self.addCleanup(events.close)
+        events.send('Events', {}, more=True)
+        events.receive()
+        other.send('Set', {'name': 'one', 'filters': filters})
+        while events.receive().get('event', {}).get('event') != 'asked':
+            pass
+        return other
+
+    def test_a_reload_is_newer_than_a_set_that_waits(self):
+        """What the file says holds, whether it says it for the first time or again."""
+        daemon = self.hostile('hello,serve_held_ends')
+        daemon.wait_state('one', 'running')
+        daemon.control('Restart', name='one')
+        daemon.write({'one': self.stream(filters='gblur=sigma=5', on_error='solid')})
+        for _ in range(2):
+            other = self.set_without_waiting(daemon, 'gblur=sigma=7')
+            self.assertEqual(daemon.control('Reload')['changed'], ['one'])
+            with self.assertRaises(Refused) as refused:
+                other.receive()
+            self.assertIn('other settings came', str(refused.exception))
+        with open(self.path('end'), 'w'):
+            pass
+        self.assertTrue(wait_until(lambda: len(self.settings()) == 2, 10), daemon.told())
+        text = json.dumps(self.settings()[1])
+        self.assertIn('gblur=sigma=5', text)
+        self.assertNotIn('gblur=sigma=7', text)
+
+    def test_a_set_while_the_stream_ends(self):
+        """Its files may still get what the old filters made: answered when that is over."""
+        daemon = self.hostile('hello,serve_slow_ends', {
+            'one': self.chains('gblur=sigma=2', 'gblur=sigma=3', 'gblur=sigma=4')})
+        daemon.wait_state('one', 'running')
+        begun = time.monotonic()
+        daemon.control('Stop', name='one')
+        other = self.set_without_waiting(daemon, 'gblur=sigma=7')
+        daemon.control('Set', name='one', filters='gblur=sigma=5')
+        self.assertGreater(time.monotonic() - begun, 1.4)
+        with self.assertRaises(Refused) as refused:
+            other.receive()
+        self.assertIn('other filters were set', str(refused.exception))
+        self.assertEqual(daemon.status('one')['filters'], 'gblur=sigma=5')
+        daemon.control('Start', name='one')
+        self.assertTrue(wait_until(lambda: len(self.settings()) == 2, 10), daemon.told())
+        text = json.dumps(self.settings()[1])
+        self.assertIn('gblur=sigma=5', text)
+        self.assertNotIn('gblur=sigma=7', text)
+
+    def test_streams_that_never_go(self):
+        """Both are removed and the engine is alive, but tells of no end: it is killed, once."""
+        daemon = self.hostile('hello,start,start,alive',
+                              {name: self.stream(name) for name in ('one', 'two', 'three')},
+                              MALLOC_PERTURB_='165')
+        self.assertTrue(wait_until(lambda: self.starts()), daemon.told())
+        daemon.write({'one': self.stream()})
+        time.sleep(0.5)
+        daemon.control('Reload')
+        self.assertTrue(wait_until(lambda: 'did not end in time' in daemon.told(), 25),
+                        daemon.told())
+        self.assertTrue(wait_until(lambda: len(self.starts()) == 2), daemon.told())
+        self.assertIsNone(daemon.process.poll(), daemon.told())
+        self.be_honest(daemon)
+
+    def test_no_room(self):
+        """Streams for which the GPU has no memory wait and say so, and come when there is some; the one
+        that runs is left alone."""
+        names = 'abc'
+        daemon = self.hostile('hello,serve_one_at_a_time', {
+            name: self.stream(name, outputs=[{'null': True}]) for name in names})
+
+        def states():
+            return sorted(daemon.state(name) for name in names)
+        self.assertTrue(wait_until(lambda: states() == ['running', 'waiting', 'waiting']),
+                        daemon.told())
+        first = next(name for name in names if daemon.state(name) == 'running')
+        for name in names.replace(first, ''):
+            self.assertEqual(daemon.status(name)['why'], "the GPU's memory is full")
+            self.assertIn('gpu-memory', daemon.status(name)['degraded'])
+        time.sleep(0.5)
+        self.assertEqual(states(), ['running', 'waiting', 'waiting'])  # and are not tried all the time
+        daemon.control('Stop', name=first)
+        self.assertTrue(wait_until(lambda: states() == ['running', 'stopped', 'waiting'], 8),
+                        daemon.told())
+        self.assertEqual(len(self.starts()), 1)
+        self.assertIn("stream b: waiting: the GPU's memory is full", daemon.told())
+
+    def test_ends_in_words(self):
+        """Who asked for the end of an engine and why, and how it ended: in status and log."""
+        killed = 'killed, for its link ended (the connection is closed) and it did not'
+        for end, wanted in (
+                ('stands', 'the engine ended with status 1; asked for by stream one: a stage stands'),
+                ('device', 'the GPU failed (the engine ended with status 75); asked for by stream '
+                           'one: the GPU is lost'),
+                ('killed', 'the engine was ended by signal 9 (Killed)'), ('closes', killed)):
+            daemon = self.hostile('hello,start,running,' + end)
+            self.assertTrue(wait_until(lambda: any(
+                engine['last_failure'] for engine in daemon.status()['engines'])), daemon.told())
+            self.assertEqual(daemon.engines()['cpu']['last_failure'], wanted)
+            self.assertIn('engine cpu: ' + wanted, daemon.told())
+            self.assertIn('stream one: restarting: ' + wanted, daemon.told())
+            self.end(daemon)
+            os.unlink(self.path('starts'))
+            self.assertIn('asked to finish: halod is stopping', daemon.told())
+
+    def test_a_stream_that_stalls(self):
+        """It leaves engines that go on, again and again: nobody else is disturbed, and few engines
+        are started for it."""
+        names = ['one', 'two', 'three']
+        daemon = self.hostile('hello,stalls,serve_without_sets', {
+            name: self.stream(name, outputs=[{'null': True}]) for name in names})
+        counts = set()
+
+        def look():
+            counts.add(len(daemon.pids()))
+            return daemon.status('one')['restarts'] > 3
+        self.assertTrue(wait_until(look), daemon.told())
+        self.assertEqual(daemon.engines()['cpu']['pid'], self.starts()[0], daemon.told())
+        self.assertIn('stream one: restarting: a stage stands', daemon.told())
+        self.assertIn('stream one: it stalled: is kept apart from the others', daemon.told())
+        self.assertEqual(sorted(daemon.engines()['cpu']['streams']), ['three', 'two'])
+        self.assertEqual([daemon.status(name)['restarts'] for name in names[1:]], [0, 0])
+        self.assertEqual({engine['restarts'] for engine in daemon.engines().values()}, {0})
+        self.assertLess(max(counts), 4)
+
+    def test_a_gpu_that_fails(self):
+        """After three ends with status 75 in a row: on the CPU, which is said."""
+        for end in ('device', 'status_75', 'last_words'):
+            daemon = self.hostile('hello,start,' + end, {'one': self.stream(backend='auto')})
+            self.assertTrue(wait_until(lambda: daemon.status('one')['cpu_instead'], 20),
+                            daemon.told())
+            self.assertIn(len(self.starts()), (3, 4), daemon.told())  # with the CPU's first
+            self.assertIn('goes on on the CPU', daemon.told())
+            self.be_honest(daemon)
+            status = daemon.status('one')
+            self.assertEqual((status['engine'], status['backend']), ('cpu', 'cpu'))
+            self.end(daemon)
+            os.unlink(self.path('honest'))
+            os.unlink(self.path('starts'))
+
+    def on_gpus(self, streams, *surveys):
+        """GPUs with so much free memory, as engines tell; names on each engine, by its name."""
+        lists = [[{'memory_free_bytes': free << 20, 'busy': busy} for free, busy in survey]
+                 for survey in surveys]
+        daemon = self.hostile('hello,serve_without_sets', streams, STANDIN_GPUS=json.dumps(lists))
+        for name in streams:
+            daemon.wait_state(name, 'running')
+        return daemon
+
+    def places(self, daemon):
+        return {engine['name']: sorted(engine['streams'])
+                for engine in daemon.status()['engines'] if engine['streams']}
+
+    def autos(self, *names, **more):
+        return {name: self.stream(name, backend='auto', **more) for name in names}
+
+    def test_streams_that_start_together(self):
+        """Two GPUs are as good as the same: as many on each, and each knows its number."""
+        daemon = self.on_gpus(self.autos(*'abcd'), [(40000, 0), (40100, 9)])
+        places = self.places(daemon)
+        self.assertEqual(sorted(places), ['gpu0', 'gpu1'])
+        self.assertEqual([len(names) for names in places.values()], [2, 2])
+        numbers = [re.findall(r'"gpu": (\d)', json.dumps(text)) for text in self.settings()]
+        self.assertEqual(sorted(numbers), [['0'], ['0'], ['1'], ['1']])
+        self.assertTrue(wait_until(lambda: len(daemon.status()['engines']) == 2), 'idle ones stay')
+        self.assertEqual(daemon.status('a')['gpu']['number'],
+                         int(daemon.status('a')['engine'][-1]))
+
+    def test_one_engine_for_a_gpu(self):
+        """Whether its number is asked for or chosen."""
+        daemon = self.on_gpus({**self.autos('a', 'b'), 'c': self.stream('c', backend='cuda', gpu=1),
+                               'd': self.stream('d')}, [(9000, 0), (70000, 50)])
+        self.assertEqual(self.places(daemon), {'gpu1': ['a', 'b', 'c'], 'cpu': ['d']})
+        self.assertIsNone(daemon.status('d')['gpu'])
+
+    def test_the_one_that_is_asked_for_counts(self):
+        """And so do streams with an engine of their own, whose engine has the number, too."""
+        daemon = self.on_gpus({'c': self.stream('c', backend='auto', gpu=0), **self.autos('a'),
+                               **self.autos('own', own_engine=True)},
+                              [(8000, 0), (8000, 0), (8000, 0)])
+        places = self.places(daemon)
+        self.assertEqual(places.pop('gpu0'), ['c'])
+        self.assertIn(places, ({'gpu1': ['a'], 'gpu2:own': ['own']},
+                               {'gpu2': ['a'], 'gpu1:own': ['own']}))
+
+    def test_one_that_comes_later(self):
+        """Running engines are asked again, and none is started for that."""
+        daemon = self.on_gpus(self.autos('a'), [(9000, 0), (8900, 0)])
+        self.assertEqual(self.places(daemon), {'gpu0': ['a']})
+        starts = len(self.starts())
+        daemon.write(self.autos('a', 'b'))
+        daemon.control('Reload')
+        daemon.wait_state('b', 'running')
+        self.assertEqual(self.places(daemon), {'gpu0': ['a'], 'gpu1': ['b']})
+        self.assertEqual(len(self.starts()), starts + 1)
+
+    def test_no_gpus(self):
+        """An engine is not named after what is not there, and who insists is one of another."""
+        daemon = self.on_gpus({**self.autos('a', 'b'), 'c': self.stream('c', backend='cuda'),
+                               'd': self.stream('d')}, [], [])
+        self.assertEqual(self.places(daemon), {'cpu': ['a', 'b', 'd'], 'gpu': ['c']})
+        self.end(daemon)
+        daemon = self.on_gpus(self.autos('a', 'b'), [])
+        self.assertEqual(self.places(daemon), {'cpu': ['a', 'b']})
+
+    def test_lies_about_gpus(self):
+        """As if nothing had been said, for which there is a limit."""
+        daemon = self.on_gpus(self.autos('a'), [(-5, 0)], [(5, 101)], [(1, 1)] * 17)
+        self.assertEqual(self.places(daemon), {'gpu': ['a']})
+        self.assertIn('which GPUs there are', daemon.told())
+        self.assertIn('makes no sense', daemon.told())
+
+    def test_a_disk_that_hangs(self):
+        """It is not waited for at the end; what else there is to do then is done."""
+        daemon = self.hostile('hello,serve_until_set', STANDIN_HANGS=self.path('hangs'))
+        daemon.wait_state('one', 'running')
+        asks = daemontest.Control(daemon.path)
+        self.addCleanup(asks.close)
+        asks.send('Facts')
+        self.assertTrue(wait_until(lambda: os.path.exists(self.path('hangs'))), daemon.told())
+        self.assertEqual(daemon.stop(), 0, daemon.told())
+        self.assertFalse(os.path.exists(daemon.path))
+
+    def test_memory_of_gpus(self):
+        """What an engine tells of it is checked, and goes with the engine."""
+        daemon = self.hostile('hello,start,running,gpus,waits,status_75')
+
+        def told():
+            return [gpu for engine in daemon.status()['engines'] for gpu in engine['gpus']]
+        self.assertTrue(wait_until(lambda: len(told()) == 2, 15), daemon.told())
+        self.assertEqual(told(), [
+            {'number': 1, 'memory_used_bytes': 5 << 30, 'memory_size_bytes': 80 << 30},
+            {'number': 0, 'memory_used_bytes': 0, 'memory_size_bytes': 1}])
+        self.assertTrue(wait_until(lambda: not told(), 15), 'told by an engine that is gone')
+        self.be_honest(daemon)
+        self.assertEqual(told(), [])
+
+    def test_a_gpu_that_must_be(self):
+        """backend: cuda never goes on on the CPU; it is tried again with pauses."""
+        daemon = self.hostile('hello,start,device', {'one': self.stream(backend='cuda')})
+        self.assertTrue(wait_until(lambda: len(self.starts()) >= 4, 20), daemon.told())
+        self.assertFalse(daemon.status('one')['cpu_instead'])
+        daemon.wait_state('one', 'restarting')  # a pause of a second
+        self.assertIn('GPU', daemon.status('one')['why'])
+
+
+if __name__ == '__main__':
+    if not os.access(STANDIN, os.X_OK):
+        print('STANDIN_ENGINE_DAEMON does not name a program\n0 passed, 0 failed, 1 skipped')
+        sys.exit(77)
+    main()

@@ -1,0 +1,340 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# halod run with a camera that tests/standin/v4l2.c plays and a virtual one that loopback.c plays.
+"""Camera in, virtual camera, file or pipe out: nothing that no filter has seen, and no end at an
+unplugged cable."""
+import os
+import re
+import signal
+import subprocess
+import threading
+import time
+
+from halotest import (FFMPEG, HALOD, PATIENCE, HaloTest, call, frame_count, halod_environment, main,
+                      need_faults, packets, raw_frames, start_halod, wait_until)
+from halotest.played import HEIGHT, WIDTH, Played, draw
+from halotest.virtual import Device, is_card
+
+LOOPBACK = os.environ.get('HALO_STANDIN_LOOPBACK_LIBRARY', '')
+SIZE, CHAIN = (WIDTH, HEIGHT), 'gblur=sigma=3'
+
+
+def pictures_of(raw):
+    """Of samples in 4:2:0, one after the other."""
+    size = WIDTH * HEIGHT * 3 // 2
+    return [raw[at:at + size] for at in range(0, len(raw), size)]
+
+
+def reference(chain, pictures=128):
+    """What the camera's pictures come to."""
+    made = subprocess.run(
+        [HALOD, 'run', '-f', 'rawvideo', '-video_size', f'{WIDTH}x{HEIGHT}', '-i', '-', '-vf', chain,
+         '-c:v', 'rawvideo', '-f', 'nut', '-v', 'warning', '-'],
+        input=b''.join(draw(n) for n in range(pictures)), stdout=subprocess.PIPE, check=True,
+        env=halod_environment()).stdout
+    raw = call([FFMPEG, '-v', 'error', '-f', 'nut', '-i', '-', '-f', 'rawvideo', '-'], data=made)
+    return set(pictures_of(raw))
+
+
+class CameraTest(HaloTest):
+    def setUp(self):
+        super().setUp()
+        self.played = Played(self.folder)
+        self.dev = self.played.path('dev')
+        self.played.plug()
+
+    def environment(self, **more):
+        return {**self.played.environment_with(LOOPBACK), **more}
+
+    def run_for(self, seconds, *words, chain=CHAIN, **options):
+        return self.halod('run', '-i', '/dev/video0', '-vf', chain, '-t', seconds, *words,
+                          environment=self.environment(), **options)
+
+    def begin(self, *words, environment=None, source='/dev/video0'):
+        process = start_halod('run', '-i', source, *words,
+                              environment=self.environment(**(environment or {})))
+        process.told = []
+        reader = threading.Thread(target=lambda: process.told.extend(process.stderr), daemon=True)
+        reader.start()
+
+        def end():
+            process.kill()
+            process.wait()
+            reader.join()
+            process.stderr.close()
+            process.stdout.close()
+        self.addCleanup(end)
+        return process
+
+    def said(self, process):
+        return b''.join(list(process.told)).decode(errors='replace')
+
+    def end(self, process, number=signal.SIGINT):
+        process.send_signal(number)
+        self.assertEqual(process.wait(15 * PATIENCE), 128 + number, self.said(process))
+
+
+class VirtualCamera(CameraTest):
+    def device(self, **more):
+        return Device(self.dev, size=SIZE, **more)
+
+    def test_recipe(self):
+        """Filtered pictures alone, at the camera's size, and a card while the cable is out."""
+        device = self.device()
+        process = self.begin('-vf', CHAIN, '-f', 'yu12', '/dev/video10')
+        self.assertIsNotNone(device.wait(card=False), self.said(process))
+        self.assertTrue(is_card(device.pictures[0][1], SIZE))
+        for number in (1, 2):
+            unplugged = time.monotonic()
+            self.played.unplug(number - 1)
+            card = device.wait(card=True, since=unplugged)
+            self.assertIsNotNone(card, self.said(process))
+            self.assertLess(card - unplugged, 0.5 * PATIENCE)
+            self.assertTrue(wait_until(lambda: 'no camera' in self.said(process)))
+            plugged = time.monotonic()
+            self.played.plug(number, port=f'1-{number}')
+            back = device.wait(card=False, since=plugged)
+            self.assertIsNotNone(back, self.said(process))
+            self.assertLess(back - plugged, 3 * PATIENCE)
+        time.sleep(0.5)
+        self.end(process)
+        self.assertEqual(device.formats, [f'YU12 {WIDTH}x{HEIGHT}'])
+        self.assert_no_gap(device.gaps(device.pictures[0][0]), 3 / 30 + 0.2 * PATIENCE)
+        known = reference(CHAIN)
+        shown = [p for _, p in device.pictures if not is_card(p, SIZE)]
+        self.assertGreater(len(shown), 15)
+        self.assertFalse([p for p in shown if p not in known])
+
+    def test_rate(self):
+        """The camera's, which is halved where 25 are asked for."""
+        device = self.device()
+        self.run_for(4, '-framerate', 25, '/dev/video10')
+        times = [t for t, p in device.pictures if not is_card(p, SIZE)]
+        self.assertAlmostEqual((len(times) - 1) / (times[-1] - times[0]), 25, delta=2.5 * PATIENCE)
+
+    def test_formats(self):
+        """Of a camera with 4:2:2 nothing is lost, neither is a column of colour."""
+        self.played.control(formats=f'yuyv:{WIDTH}x{HEIGHT}@50')
+        device = self.device()
+        self.run_for(1, '/dev/video10', chain='null')
+        self.assertEqual(device.formats, [f'YUYV {WIDTH}x{HEIGHT}'])
+        device.join(5)
+        shown = {p for _, p in device.pictures if not is_card(p, SIZE)}
+        self.assertTrue(shown)
+        for picture in shown:
+            self.assertEqual(picture[1::4][:WIDTH // 2],
+                             bytes(60 + x % 64 for x in range(WIDTH // 2)))
+            self.assertNotEqual(picture[1:WIDTH * 2:4], picture[WIDTH * 2 + 1:WIDTH * 4:4])
+
+    def test_jpeg(self):
+        device = self.device()
+        self.run_for(1, '-f', 'mjpeg', '/dev/video10')
+        self.assertEqual(device.formats, [f'MJPG {WIDTH}x{HEIGHT}'])
+        self.assertTrue(device.pictures)
+        for _, picture in device.pictures:
+            self.assertEqual((picture[:2], picture[-2:]), (b'\xff\xd8', b'\xff\xd9'))
+
+    def test_size(self):
+        """What the camera has nearest to what is asked for, made even."""
+        self.played.control(formats=f'grey:{WIDTH}x{HEIGHT}@50,161x121@50')
+        device = Device(self.dev, size=(160, 120))
+        done = self.run_for(1, '-video_size', '176x144', '/dev/video10')
+        self.assertIn('161x121', done.err)
+        self.assertEqual(device.formats, ['YUYV 160x120'])
+
+    def test_device_comes_and_goes(self):
+        device = self.device()
+        process = self.begin('-vf', CHAIN, '/dev/video10')
+        self.assertIsNotNone(device.wait(card=False), self.said(process))
+        device.unplug()
+        self.assertTrue(wait_until(lambda: 'it is used as soon' in self.said(process)))
+        device, plugged = self.device(), time.monotonic()
+        self.assertIsNotNone(device.wait(card=False, since=plugged), self.said(process))
+        self.end(process, signal.SIGTERM)
+
+    def test_nobody_reads(self):
+        """Where the module says so no picture is written, and the camera stays open."""
+        with open(os.path.join(self.dev, 'readers'), 'w', encoding='ascii') as file:
+            file.write('0')
+        device = self.device()
+        self.run_for(2, '/dev/video10')
+        self.assertTrue(device.pictures)
+        self.assertTrue(all(is_card(p, SIZE) for _, p in device.pictures))
+
+    def test_a_filter_fails(self):
+        """From then on no picture of the camera's, and before it filtered ones: cards alone."""
+        need_faults()
+        device = self.device()
+        process = self.begin('-vf', CHAIN, '-f', 'yu12', '-backend', 'cpu', '/dev/video10',
+                             environment={'HALOD_FAULT': 'launch:5+'})
+        if not wait_until(lambda: len(device.pictures) > 60 or process.poll() is not None):
+            self.fail(self.said(process))
+        if process.poll() is None:
+            self.end(process)
+        known = reference(CHAIN)
+        shown = [p for _, p in device.pictures if not is_card(p, SIZE)]
+        self.assertFalse([p for p in shown if p not in known])
+        self.assertLessEqual(len(set(shown)), 4, self.said(process))
+
+
+class Files(CameraTest):
+    def test_whole(self):
+        """After -t, and after a signal: with every picture, and none that no filter has seen."""
+        for name, words in (('timed.mkv', ['-t', '2']), ('stopped.mkv', [])):
+            process = self.begin('-vf', CHAIN, '-c:v', 'ffv1', *words, self.path(name))
+            if words:
+                self.assertEqual(process.wait(20 * PATIENCE), 0, self.said(process))
+            else:
+                self.assertTrue(wait_until(lambda: self.played.log('STREAMON')))
+                time.sleep(2 * PATIENCE)
+                self.end(process)
+            self.assertEqual([n for n in os.listdir(self.folder) if n.startswith(name[:-4])], [name])
+            pictures = pictures_of(raw_frames(self.path(name)))
+            told = re.compile(r': (\d+) frames at')
+            self.assertTrue(wait_until(lambda p=process: told.search(self.said(p))))
+            count = int(told.search(self.said(process))[1])
+            self.assertGreater(len(pictures), 5)
+            if words:  # some more are encoded that come after the end
+                self.assertLessEqual(len(pictures), count)
+            else:
+                self.assertEqual(len(pictures), count)
+            known = reference(CHAIN)
+            self.assertFalse([p for p in pictures if p not in known])
+            os.unlink(os.path.join(self.played.folder, 'log'))
+
+    def test_length(self):
+        out = self.path('out.mp4')
+        self.run_for(2, out)
+        times = [float(p['pts_time']) for p in packets(out, 0)]
+        self.assertEqual(frame_count(out), len(times))
+        self.assertTrue(all(a < b for a, b in zip(times, times[1:])))
+        self.assertEqual(times[0], 0)
+        self.assertLess(times[-1], 2)
+        self.assertGreater(times[-1], 2 - 0.2 * PATIENCE)
+
+    def test_unplugged(self):
+        """The file goes on when the camera is back; cards are not in it."""
+        out = self.path('out.mkv')
+        process = self.begin('-vf', CHAIN, '-c:v', 'ffv1', out)
+        self.assertTrue(wait_until(lambda: self.played.log('STREAMON')))
+        time.sleep(1)
+        self.played.unplug()
+        self.assertTrue(wait_until(lambda: 'no camera' in self.said(process)))
+        time.sleep(1)
+        self.played.plug(1)
+        self.assertTrue(wait_until(lambda: 'pictures again' in self.said(process)),
+                        self.said(process))
+        time.sleep(1)
+        self.end(process)
+        known = reference(CHAIN)
+        self.assertFalse([p for p in pictures_of(raw_frames(out)) if p not in known])
+        times = [float(p['pts_time']) for p in packets(out, 0)]
+        self.assertGreater(max(b - a for a, b in zip(times, times[1:])), 0.9)
+
+    def test_pipe(self):
+        process = self.begin('-vf', CHAIN, '-t', '2', '-f', 'nut', '-')
+        with open(self.path('out.nut'), 'wb') as file:
+            file.write(process.stdout.read())
+        self.assertEqual(process.wait(10), 0, self.said(process))
+        self.assertGreater(frame_count(self.path('out.nut')), 40 / PATIENCE)
+
+    def test_reader_leaves(self):
+        process = self.begin('-vf', CHAIN, '-f', 'nut', '-')
+        process.stdout.read(1000)
+        process.stdout.close()
+        self.assertEqual(process.wait(20 * PATIENCE), 1, self.said(process))
+        self.assertIn('Broken pipe', self.said(process))
+
+    def test_reader_stands_still(self):
+        """A signal ends it: the reader is given up."""
+        process = self.begin('-vf', CHAIN, '-c:v', 'rawvideo', '-f', 'nut', '-')
+        self.assertTrue(wait_until(lambda: self.played.log('STREAMON')))
+        time.sleep(2)
+        self.end(process)
+
+    def test_nothing(self):
+        self.assertRegex(self.run_for(1, '-stats', 'null:').err, 'null:: [1-9][0-9]* frames')
+
+    def test_no_picture(self):
+        """A camera that others have is waited for; nothing is left that is no file."""
+        self.played.control(fault='S_FMT:16:0')
+        out = self.path('out.mkv')
+        process = self.begin('-vf', CHAIN, out)
+        self.assertTrue(wait_until(lambda: 'camera in use' in self.said(process)))
+        self.end(process)
+        self.assertFalse(os.path.exists(out))
+
+
+class Refused(CameraTest):
+    def refused(self, *words, code=64, says=(), source='/dev/video0'):
+        return super().refused('run', '-i', source, '-vf', CHAIN, *words, code=code, says=says,
+                               environment=self.environment())
+
+    def test_no_device(self):
+        self.refused('null:', source='/dev/video7', code=75, says=['/dev/video7', 'halod devices'])
+        self.refused('null:', source='v4l2:name=Nobody', code=75, says='Nobody')
+        self.refused('/dev/video10', code=75, says=['/dev/video10', 'haloctl doctor'])
+        self.assertEqual(self.played.log('STREAMON'), [])
+
+    def test_busy(self):
+        Device(self.dev, size=SIZE)
+        with open(os.path.join(self.dev, 'busy'), 'w', encoding='ascii'):
+            pass
+        self.refused('/dev/video10', code=75, says=['/dev/video10', 'another program'])
+
+    def test_out_is_a_camera(self):
+        self.played.plug(2, name='Other', port='1-5', serial='X')
+        self.refused('/dev/video2', says=['/dev/video2', 'no virtual camera'])
+        self.refused('/dev/video0', says='OUT is the camera that IN is')
+        self.refused('v4l2:name=Other', says='by its device')
+        self.assertEqual(self.played.log('STREAMON'), [])
+
+    def test_options(self):
+        Device(self.dev, size=SIZE)
+        for words, says in (
+                (['-c:v', 'libx264', '/dev/video10'], '-c:v'), (['-crf', '20', '/dev/video10'], '-crf'),
+                (['-f', 'mp4', '/dev/video10'], 'yuyv'), (['-ss', '1', 'null:'], '-ss'),
+                (['-c:a', 'aac', 'null:'], '-c:a'), (['-trace', 'x', 'null:'], '-trace'),
+                (['-pixel_format', 'gray', 'null:'], '-pixel_format'),
+                (['-video_size', 'big', 'null:'], ['-video_size big', '1280x720']),
+                (['-framerate', '0', 'null:'], '-framerate 0'),
+                (['-input_format', 'h264', 'null:'], '-input_format h264'),
+                (['-c:v', 'none_such', self.path('x.mkv')], 'none_such'), ([self.path('x.none')], 'format')):
+            self.refused(*words, says=says)
+        self.refused('null:', source='v4l2:nme=x', says='nme')
+        super().refused('run', '-i', self.path('in.mp4'), '-vf', CHAIN, '/dev/video10',
+                        says=['virtual camera', 'halod.yaml'])
+        super().refused('run', '-i', self.path('in.mp4'), '-input_format', 'mjpeg', '-vf', CHAIN,
+                        'null:', says='-input_format')
+        super().refused('run', '-i', '/dev/video0', '-f', 'rawvideo', '-i', '/dev/video0', '-vf',
+                        CHAIN, 'null:', says='-i')
+        self.assertEqual(self.played.log('STREAMON'), [])
+
+    def test_open_chains(self):
+        super().refused('run', '-i', '/dev/video0', '-vf', 'gblur=sigma=0', 'null:', says='-vf null',
+                        environment=self.environment())
+
+    def test_a_file_that_is_there(self):
+        with open(self.path('out.mkv'), 'w', encoding='ascii'):
+            pass
+        self.refused(self.path('out.mkv'), says='-y')
+
+
+class Asked(CameraTest):
+    def test_camera(self):
+        """Size, rate and format are the camera's, in FFmpeg's words."""
+        self.played.control(formats='yuyv:640x480@30,320x240@15;mjpeg:320x240@30;uyvy:320x240@30')
+        done = self.halod(
+            'run', '-f', 'v4l2', '-input_format', 'uyvy422', '-framerate', '30', '-video_size',
+            '320x240', '-i', '/dev/video0', '-vf', CHAIN, '-t', '0.5', 'null:',
+            environment=self.environment())
+        self.assertIn('uyvy 320x240, 30', done.err)
+
+    def test_by_name(self):
+        self.played.plug(3, name='Desk Cam Two', port='1-7', serial='Z9')
+        done = self.halod('run', '-i', 'v4l2:serial=Z9', '-vf', CHAIN, '-t', '0.5', 'null:',
+                          environment=self.environment())
+        self.assertIn('/dev/video3', done.err)
+
+
+if __name__ == '__main__':
+    main()

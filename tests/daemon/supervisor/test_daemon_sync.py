@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Pictures and sound of what the daemon writes and serves stay together, in every segment and at
+# every viewer. HALOTEST_MATRIX=whole takes every container as the input.
+import glob
+import os
+import re
+import socket
+import threading
+
+from halotest.daemon import Daemon, HaloTest, main
+from halotest.flashbeep import ONE_FRAME, SOURCES, at_once, is_whole, lead, source
+from halotest import audio_source, clip, ffmpeg, frame_hashes, video_source
+
+FILES = ('.mp4', '.mov', '.mkv', '.ts', '.nut')
+SOCKETS = ('.ts', '.mkv', '.nut')
+# Where copied sound fits all of these.
+COPIED = ('.mp4', '.mpg', '.avi', '.flv', '.ts')
+
+
+class Viewer(threading.Thread):
+    """Keeps all that comes from an output socket."""
+
+    def __init__(self, path):
+        super().__init__(daemon=True)
+        self.path = path
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.connect(path)
+        self.start()
+
+    def run(self):
+        with open(self.path + '.seen' + os.path.splitext(self.path)[1], 'wb') as file:
+            while data := self.socket.recv(1 << 16):
+                file.write(data)
+        self.socket.close()
+
+
+class Daemons(HaloTest):
+    def streams(self, suffix):
+        """From a clip with a flash in each second. Nothing drops frames where it is not paced."""
+        sounds = ['aac', 'copy'] if suffix in COPIED else ['aac']
+        files = [{'file': self.path(f'{suffix[1:]}-{sound}-%s{end}'), 'segment_time': 2,
+                  'audio': sound} for sound in sounds for end in FILES]
+        sockets = [{'unix': self.path(f'{suffix[1:]}-{sound}{end}'), 'audio': sound}
+                   for sound in sounds for end in SOCKETS]
+        return {suffix[1:] + kind: {
+            'input': source(suffix, moment=0, period=1, seconds=4), 'realtime': kind == '-socket',
+            'filters': 'gblur=sigma=1',
+            'outputs': [{**out, 'video': {'gop': 25}} for out in outputs]}
+            for kind, outputs in (('-file', files), ('-socket', sockets))}
+
+    def test_every_output(self):
+        names = [name for name in SOURCES if name != '.flac.mkv']
+        streams = {}
+        for suffix in names if is_whole() else ('.mp4', '.ts'):
+            streams.update(self.streams(suffix))
+        daemon = Daemon(self.folder, streams)
+        self.addCleanup(daemon.stop)
+        viewers = [Viewer(out['unix']) for s in streams.values() for out in s['outputs']
+                   if 'unix' in out]
+        for name in streams:
+            daemon.wait_state(name, 'ended', 60)
+        daemon.stop()
+        for viewer in viewers:
+            viewer.join(20)
+        made = glob.glob(self.path('*.seen.*'))
+        for stream in streams.values():
+            for out in stream['outputs']:
+                if 'file' in out:  # the last segment may be too short for a flash
+                    segments = sorted(glob.glob(out['file'].replace('%s', '*')))[:-1]
+                    self.assertGreater(len(segments), 0, out['file'])
+                    made += segments
+        self.assertGreater(len(made), len(viewers))
+        for path, off in at_once(lead, made):
+            with self.subTest(os.path.basename(path)):
+                self.assertLessEqual(abs(off), ONE_FRAME)
+
+    def test_copied_sound_that_a_container_cannot_hold(self):
+        """The line comes once, and the others go on."""
+        clip = source('.flac.mkv', moment=0, period=1, seconds=4)
+        outputs = [{'file': self.path('o.ts'), 'audio': 'copy'}, {'unix': self.path('u.ts'),
+                   'audio': 'copy'}, {'file': self.path('o.mkv'), 'audio': 'copy'}]
+        daemon = Daemon(self.folder, {'one': {'input': clip, 'filters': 'gblur=sigma=1',
+                                              'realtime': True, 'outputs': outputs}})
+        self.addCleanup(daemon.stop)
+        daemon.wait_state('one', 'ended', 60)
+        self.assertEqual(daemon.told().count('mpegts cannot hold flac sound'), 1, daemon.told())
+        self.assertLessEqual(abs(lead(self.path('o.mkv'))), ONE_FRAME)
+
+    def test_copied_sound_that_changes_its_parameters(self):
+        """AAC of MPEG-TS says them in each packet, of MP4 and Matroska once: what does not fit is
+        left out, and what is encoded goes on."""
+        parts = [clip('.ts', *video_source(seconds=2), *audio_source(2, rate=rate), '-output_ts_offset',
+                      at, *SOURCES['.ts']) for rate, at in ((48000, 0), (44100, 2))]
+        joint = self.path('joint.ts')
+        with open(joint, 'wb') as file:
+            for part in parts:
+                with open(part, 'rb') as one:
+                    file.write(one.read())
+        outputs = [{'file': self.path(name), 'audio': sound} for name, sound in
+                   (('o.mp4', 'copy'), ('o.mkv', 'copy'), ('encoded.mkv', 'aac'))]
+        daemon = Daemon(self.folder, {'one': {'input': joint, 'filters': 'gblur=sigma=1',
+                                              'outputs': outputs}})
+        self.addCleanup(daemon.stop)
+        daemon.wait_state('one', 'ended', 60)
+        frames = [len(frame_hashes(out['file'], '0:a')) for out in outputs]
+        part = 2 * 48000 / 1024
+        for count in frames[:2]:
+            self.assertLess(abs(count - part), part / 4, frames)
+        self.assertGreater(frames[2], part * 7 / 4, frames)
+        told = re.findall('stream 1: its aac sound changes .* at 00:00:0(.*): a copy', daemon.told())
+        self.assertEqual(len(told), 1, daemon.told())
+        self.assertAlmostEqual(float(told[0]), 2 + 1.4, delta=0.2)  # MPEG-TS begins at 1.4
+        for out in outputs:
+            ffmpeg('-xerror', '-i', out['file'], '-map', '0:a', '-f', 'null', '-')
+
+
+if __name__ == '__main__':
+    main()

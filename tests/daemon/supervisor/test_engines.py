@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Engines that die, hang, and come back; what viewers see meanwhile.
+import glob
+import os
+import signal
+import time
+
+from halotest.daemon import PATIENCE, DaemonTest, links, main, wait_until
+
+CARD_S = 0.5 * PATIENCE     # without anything to see
+BACK_S = 3 * PATIENCE       # until pictures are filtered again
+SILENCE_S = 3 * PATIENCE    # until an engine that hangs is given up
+
+
+def engines_of(pid):
+    """Processes of the daemon that live, as the kernel has them."""
+    found = []
+    for path in glob.glob('/proc/[0-9]*/stat'):
+        try:
+            with open(path) as file:
+                text = file.read()
+        except OSError:
+            continue
+        fields = text.rsplit(')', 1)[1].split()
+        if int(fields[1]) == pid and fields[0] != 'Z':
+            found.append(int(path.split('/')[2]))
+    return found
+
+
+class Engines(DaemonTest):
+    def four(self, **more):
+        return {name: self.stream(name, suffix, **more)
+                for name, suffix in (('a', 'ts'), ('b', 'nut'), ('c', 'mkv'), ('d', 'ts'))}
+
+    def test_a_killed_engine(self):
+        """Kill -9: a card within half a second, viewers stay, filtered again in three seconds."""
+        daemon = self.start(self.four())
+        for name in 'abcd':
+            daemon.wait_state(name, 'running')
+        readers = [self.reader(name) for name in ('a.ts', 'b.nut', 'c.mkv', 'd.ts')]
+        watcher = self.watcher('a.ts')
+        self.assertTrue(watcher.wait(card=False))
+        time.sleep(1)
+        killed = time.monotonic()
+        os.kill(daemon.pids()[0], signal.SIGKILL)
+        self.assertTrue(wait_until(lambda: daemon.state('a') == 'running'
+                                   and daemon.status('a')['restarts'] == 1, 10), daemon.told())
+        back = watcher.wait(card=False, since=killed + 0.3)
+        self.assertIsNotNone(back, daemon.told())
+        self.assertLess(back - killed, BACK_S)
+        time.sleep(1)
+        for reader in readers:
+            self.assertFalse(reader.ended, daemon.told())
+            gaps = reader.gaps(killed)
+            first = next((gap for gap in gaps if gap > 0.3), 0)  # to the card; another may follow
+            self.assertLess(first, CARD_S)
+            self.assertLess(max(gaps), CARD_S + 0.2 * PATIENCE)
+        self.assertTrue(watcher.is_alive_process())
+        self.assertIn('signal 9', daemon.told())
+
+    def test_a_hanging_engine(self):
+        """SIGSTOP: found by its silence, killed, and a new one goes on; viewers see the card."""
+        daemon = self.start({'one': self.stream(suffix='nut')})
+        daemon.wait_state('one', 'running')
+        reader, watcher = self.reader('one.nut'), self.watcher('one.nut')
+        self.assertTrue(watcher.wait(card=False))
+        stopped = time.monotonic()
+        pid = daemon.pids()[0]
+        os.kill(pid, signal.SIGSTOP)
+        card = watcher.wait(card=True, since=stopped)
+        self.assertIsNotNone(card, daemon.told())
+        self.assertLess(card - stopped, 1.5 * PATIENCE)
+        self.assertTrue(wait_until(lambda: daemon.pids() and daemon.pids()[0] != pid, 10))
+        back = watcher.wait(card=False, since=card)
+        self.assertIsNotNone(back, daemon.told())
+        self.assertLess(back - stopped, SILENCE_S + BACK_S)
+        self.assertFalse(reader.ended)
+        self.assertLess(reader.longest_gap(stopped), CARD_S + 0.2)  # cards are as far apart
+        self.assertIn('silent', daemon.told())
+
+    def test_pauses_grow(self):
+        """An engine that dies again and again is started with pauses, and never given up."""
+        daemon = self.start()
+        daemon.wait_state('one', 'running')
+        for _ in range(4):
+            self.assertTrue(wait_until(daemon.pids, 10))
+            pid, begun = daemon.pids()[0], time.monotonic()
+            os.kill(pid, signal.SIGKILL)
+            self.assertTrue(wait_until(lambda pid=pid: pid not in daemon.pids()))
+        self.assertTrue(wait_until(lambda: daemon.state('one') == 'running', 10), daemon.told())
+        self.assertGreater(time.monotonic() - begun, 0.3)
+        self.assertGreaterEqual(daemon.engines()['cpu']['restarts'], 4)
+
+    def test_kills_while_it_works(self):
+        """An engine that filtered is started again at once, however often it is killed."""
+        daemon = self.start()
+        pauses = []
+        for number in range(6):  # with pauses that grow the sixth would come after four seconds
+            self.assertTrue(wait_until(lambda number=number: (
+                daemon.status('one')['restarts'] == number and
+                daemon.status('one')['filtered'] > 0)), daemon.told())
+            pid = daemon.pids()[0]
+            killed = time.monotonic()
+            os.kill(pid, signal.SIGKILL)
+            self.assertTrue(wait_until(lambda pid=pid: daemon.pids() not in ([], [pid])))
+            pauses.append(time.monotonic() - killed)
+        self.assert_no_gap(pauses, 1.5 * PATIENCE)
+        daemon.wait_state('one', 'running')
+
+    def all_run(self, daemon, names):
+        for name in names:
+            daemon.wait_state(name, 'running')
+
+    def kill_and_wait(self, daemon, name, names):
+        before = daemon.status(name)['restarts']
+        daemon.kill_engine_of(name)
+        self.assertTrue(wait_until(lambda: daemon.status(name)['restarts'] > before))
+        self.all_run(daemon, names)
+
+    def test_the_reason_of_crashes(self):
+        """A stream that ends its engine again and again is found by halves, and kept apart from the
+        others, which share theirs."""
+        daemon = self.start(self.four())
+        self.all_run(daemon, 'abcd')
+        for _ in range(4):
+            self.assertNotIn('is kept apart', daemon.told())
+            self.kill_and_wait(daemon, 'c', 'abcd')
+        self.assertIn('stream c: engines ended when it was active: is kept apart', daemon.told())
+        self.assertTrue(wait_until(lambda: len(daemon.engines()) < 4), daemon.engines())
+        engines = daemon.engines()
+        self.assertEqual(engines[daemon.status('c')['engine']]['streams'], ['c'])
+        before = {name: daemon.status(name)['restarts'] for name in 'abd'}
+        self.kill_and_wait(daemon, 'c', 'abcd')
+        self.assertEqual({name: daemon.status(name)['restarts'] for name in 'abd'}, before)
+        daemon.control('Restart', name='c')  # by hand: nothing is held against it
+        self.assertTrue(wait_until(lambda: daemon.status('c')['engine'] == 'cpu'), daemon.told())
+
+    def test_crashes_that_all_share(self):
+        """Engines that end all at once, again and again: no stream is blamed, and no avalanche."""
+        names = [f's{i}' for i in range(8)]
+        daemon = self.start({name: self.stream(name, outputs=[{'null': True}]) for name in names})
+        for _ in range(5):
+            self.all_run(daemon, names)
+            pids = daemon.pids()
+            self.assertLess(len(pids), 4, daemon.engines())
+            for pid in pids:
+                os.kill(pid, signal.SIGKILL)
+            self.assertTrue(wait_until(lambda pids=pids: not set(pids) & set(daemon.pids())))
+        self.all_run(daemon, names)
+        self.assertNotIn('is kept apart', daemon.told())
+        self.assertIn('no stream is the reason', daemon.told())
+
+    def test_own_engine(self):
+        """own_engine: the others do not notice that it dies."""
+        daemon = self.start({'a': self.stream('a'), 'b': self.stream('b', own_engine=True)})
+        daemon.wait_state('a', 'running')
+        daemon.wait_state('b', 'running')
+        engines = daemon.engines()
+        self.assertEqual(sorted(engines), ['cpu', 'cpu:b'])
+        daemon.kill_engine_of('b')
+        self.assertTrue(wait_until(lambda: daemon.status('b')['restarts'] == 1))
+        daemon.wait_state('b', 'running')
+        self.assertEqual(daemon.status('a')['restarts'], 0)
+
+    def test_engines_end_with_the_daemon(self):
+        """kill -9 of the supervisor leaves no process; a new one takes its sockets over."""
+        daemon = self.start()
+        daemon.wait_state('one', 'running')
+        pids = daemon.pids()
+        daemon.process.kill()
+        daemon.process.wait()
+        self.assertTrue(wait_until(lambda: not any(os.path.exists(f'/proc/{pid}')
+                                                   for pid in pids), 5))
+        again = self.start()
+        again.wait_state('one', 'running')
+        self.reader('one.ts')
+
+    def test_good_end(self):
+        """SIGTERM: exit 0, no process and no socket is left. SIGINT: 130."""
+        for number, code in ((signal.SIGTERM, 0), (signal.SIGINT, 130)):
+            daemon = self.start()
+            daemon.wait_state('one', 'running')
+            reader = self.reader('one.ts')
+            pids = daemon.pids()
+            self.assertEqual(daemon.stop(number), code, daemon.told())
+            self.assertFalse(any(os.path.exists(f'/proc/{pid}') for pid in pids))
+            self.assertFalse(os.path.exists(self.path('one.ts')))
+            self.assertFalse(os.path.exists(self.path('control.sock')))
+            self.assertTrue(wait_until(lambda: reader.ended))
+
+    def test_a_stopped_supervisor(self):
+        """Stopped and continued, it does not take its engines for silent."""
+        daemon = self.start()
+        daemon.wait_state('one', 'running')
+        pids = daemon.pids()
+        daemon.process.send_signal(signal.SIGSTOP)
+        time.sleep(4)
+        daemon.process.send_signal(signal.SIGCONT)
+        time.sleep(0.5)
+        self.assertEqual(daemon.pids(), pids, daemon.told())
+
+    def test_engine_by_hand(self):
+        """The hidden command says what it is, and does nothing."""
+        self.halod('engine', code=64)
+
+    def test_descriptors_of_engines(self):
+        """Nothing of the supervisor's leaks into an engine."""
+        daemon = self.start(self.four())
+        for name in 'abcd':
+            daemon.wait_state(name, 'running')
+        readers = [self.reader(name) for name in ('a.ts', 'b.nut')]
+        os.kill(daemon.pids()[0], signal.SIGKILL)
+        self.assertTrue(wait_until(lambda: daemon.status('a')['restarts'] == 1))
+        daemon.wait_state('a', 'running')
+        pid = daemon.pids()[0]
+        for name, target in links(pid).items():
+            self.assertNotIn(self.folder + '/a', target)
+            if target.startswith('socket:'):
+                self.assertEqual(name, '3', target)
+        self.assertEqual(engines_of(daemon.process.pid), [pid])
+        del readers
+
+
+if __name__ == '__main__':
+    main()

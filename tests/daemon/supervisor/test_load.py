@@ -1,0 +1,288 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Streams that the machine cannot carry: each says what it lacks, and the others do not notice.
+"""Needs a build with -Dfaults=true; HALO_STANDIN_LIBRARIES names stand-ins for the driver's."""
+import json
+import os
+import signal
+import time
+import unittest
+
+from halotest.daemon import PATIENCE, DaemonTest, Refused, is_sanitized, main, wait_until
+import halotest
+from halotest import silent_clip
+
+FOLDER = os.environ.get('HALO_STANDIN_LIBRARIES', '')
+WORDS = ('gpu', 'gpu-memory', 'decoder', 'encoder-sessions', 'encoder', 'late', 'late-decoder',
+         'late-encoder')
+X264 = ('-c:v', 'libx264')
+
+
+class LoadTest(DaemonTest):
+    def start_http(self, streams, **more):
+        return self.start(streams, http={'listen': 'unix:' + self.path('http.sock')}, **more)
+
+    def lacks(self, daemon, name, *words, timeout=20):
+        """The stream lacks these and no others, in status, metrics and log."""
+        found = wait_until(lambda: set(daemon.status(name)['degraded']) == set(words), timeout)
+        self.assertTrue(found, f'{daemon.status(name)}\n{daemon.told()}')
+        metrics = self.fetch('/metrics')
+        for word in WORDS:
+            self.assertIn(f'halod_stream_degraded{{stream="{name}",reason="{word}"}} '
+                          f'{int(word in words)}\n', metrics)
+        for word in words:
+            self.assertIn(f'stream {name}: degraded ({word}): ', daemon.told())
+        return daemon.status(name)['degraded']
+
+    def follow(self, daemon):
+        daemon.control('List')
+        watch = type(daemon.control)(daemon.path)
+        self.addCleanup(watch.close)
+        watch.send('Events', {}, more=True)
+        watch.receive()
+        return watch
+
+    def wait_event(self, watch, event, stream, word):
+        while True:
+            got = watch.receive().get('event', {})
+            if (got.get('event'), got.get('stream'), got.get('state')) == (event, stream, word):
+                return got
+
+
+class Late(LoadTest):
+    HEAVY = ','.join(['gblur=sigma=20'] * 16)  # more than half of the pictures are late anywhere
+
+    def heavy(self, **more):
+        return self.stream('heavy', input='test:size=1920x1080:rate=60', filters=self.HEAVY,
+                           threads=1, outputs=[{'null': True}], **more)
+
+    @unittest.skipIf(is_sanitized((b'__tsan_init',)), 'ThreadSanitizer makes all streams late')
+    def test_filters(self):
+        """A stream that is always late is overloaded; a light one beside it keeps its rate; the
+        heavy one recovers when it gets a chain that can be carried."""
+        daemon = self.start_http({'light': self.stream('light'), 'heavy': self.heavy()})
+        daemon.wait_state('light', 'running')
+        watch = self.follow(daemon)
+        daemon.wait_state('heavy', 'overloaded', 40)
+        self.assertIn('too soon for the filters', self.wait_event(
+            watch, 'degraded', 'heavy', 'late')['why'])
+        status = daemon.status('heavy')  # on a busy machine its source is late, too
+        self.assertRegex(status['degraded']['late'],
+                         r'^\d+ of \d+ pictures came too soon for the filters$')
+        self.assertRegex(status['why'], 'too soon for the filters|pictures are not decoded in time')
+        self.assertTrue(daemon.status('heavy')['overloaded'])
+        self.assertGreater(daemon.status('heavy')['dropped']['late'], 100)
+        self.assertIn('halod_stream_up{stream="heavy"} 1', self.fetch('/metrics'))
+        self.assertEqual(json.loads(self.fetch('/healthz'))['status'], 'ok')
+        self.assertGreater(daemon.rate('light', 4.5), 22 / PATIENCE)  # of 25, on a busy machine
+        self.assertEqual(daemon.state('light'), 'running')
+        self.assertEqual(daemon.status('light')['degraded'], {})
+        try:
+            daemon.control('Set', name='heavy', filters='pixelize=w=8:h=8')
+        except Refused as refused:  # it is that slow
+            self.assertIn('the filters change when the next one does', str(refused))
+        daemon.wait_state('heavy', 'running', 40)
+        self.wait_event(watch, 'recovered', 'heavy', 'late')
+        self.lacks(daemon, 'heavy')
+        self.assertEqual(daemon.status('heavy')['restarts'], 0)
+
+    def fast_clip(self):
+        """A million pictures a second: more than anybody decodes in that time."""
+        clip = self.path('fast.nut')
+        halotest.call([halotest.FFMPEG, '-nostdin', '-v', 'error', '-f', 'lavfi', '-i',
+                       'color=s=16x16:r=1000000:d=0.05', '-c:v', 'rawvideo', '-pix_fmt', 'gray', clip])
+        return clip
+
+    def test_decoding(self):
+        """Pictures that cannot be decoded as fast as they should be shown: the clock is put right
+        each second, and the stream is overloaded. One beside it is not."""
+        daemon = self.start_http({
+            'light': self.stream('light'),
+            'fast': self.stream('fast', input=self.fast_clip(), loop=True, realtime=True,
+                                privacy='off', filters='none', outputs=[{'null': True}])})
+        watch = self.follow(daemon)
+        why = self.wait_event(watch, 'degraded', 'fast', 'late-decoder')['why']
+        self.assertRegex(why, r'^\d+ seconds of \d+ were lost: pictures are not decoded in time$')
+        daemon.wait_state('fast', 'overloaded')
+        status = daemon.status('fast')
+        self.assertIn('late-decoder', status['degraded'])
+        self.assertTrue(status['overloaded'])
+        self.assertIn('were lost', status['why'] + status['degraded']['late-decoder'])
+        self.assertIn('halod_stream_degraded{stream="fast",reason="late-decoder"} 1',
+                      self.fetch('/metrics'))
+        self.assertIn('stream fast: degraded (late-decoder): ', daemon.told())
+        self.assertEqual((status['restarts'], daemon.state('light')), (0, 'running'))
+
+    def test_decoding_for_a_while(self):
+        """An engine that does not get its time, again and again: said, and over ten seconds after.
+        Once is nothing: machines sleep."""
+        daemon = self.start_http({'one': self.stream('one', outputs=[{'null': True}])})
+        daemon.wait_state('one', 'running')
+        watch = self.follow(daemon)
+        self.pause(daemon)
+        time.sleep(10.5)  # a whole window
+        self.lacks(daemon, 'one')
+        for _ in range(8):
+            self.pause(daemon)
+            time.sleep(0.6)
+            if daemon.status('one')['degraded']:
+                break
+        self.wait_event(watch, 'degraded', 'one', 'late-decoder')
+        self.lacks(daemon, 'one', 'late-decoder')
+        self.assertEqual(daemon.state('one'), 'overloaded')
+        self.wait_event(watch, 'recovered', 'one', 'late-decoder')
+        self.lacks(daemon, 'one')
+        daemon.wait_state('one', 'running')
+        self.assertEqual(daemon.status('one')['restarts'], 0)
+
+    def pause(self, daemon):
+        """Longer than a second, which is a slip, and shorter than an engine may be silent."""
+        daemon.kill_engine_of('one', signal.SIGSTOP)
+        time.sleep(1.4)
+        daemon.kill_engine_of('one', signal.SIGCONT)
+
+    @unittest.skipIf(is_sanitized((b'__tsan_init',)), 'ThreadSanitizer makes all streams late')
+    def test_an_encoding(self):
+        """One encoding that is too slow says so; the stream's other one goes on."""
+        slow = {'unix': self.path('slow.ts'),
+                'video': {'preset': 'placebo', 'size': '1920x1080', 'crf': 1}}
+        daemon = self.start_http({'one': self.stream(
+            'one', input='test:size=640x360:rate=30',
+            outputs=[slow, {'unix': self.path('one.ts')}])})
+        daemon.wait_state('one', 'running')
+        self.reader('slow.ts')
+        other = self.reader('one.ts')
+        daemon.wait_state('one', 'overloaded', 40)
+        why = self.lacks(daemon, 'one', 'late-encoder')['late-encoder']
+        self.assertIn('too soon for an encoding', why)
+        self.assertLess(other.longest_gap(other.times[-1]), 1 * PATIENCE)
+
+
+class Memory(LoadTest):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        halotest.need_faults()
+
+    def test_once(self):
+        """No memory for one picture: that picture is lost, and neither its stream nor its engine."""
+        daemon = self.start_http({'a': self.stream('a'), 'b': self.stream('b')},
+                                 environment={'HALOD_FAULT': 'alloc:100'})
+        for name in 'ab':
+            daemon.wait_state(name, 'running')
+        pids = daemon.pids()
+        self.assertTrue(wait_until(lambda: sum(
+            daemon.status(name)['dropped']['filter'] for name in 'ab') == 1), daemon.told())
+        for name in 'ab':
+            daemon.wait_state(name, 'running')
+            self.lacks(daemon, name)
+            self.assertEqual(daemon.status(name)['restarts'], 0)
+        self.assertEqual(daemon.pids(), pids)
+
+    def test_for_good(self):
+        """Full: the stream waits with a named reason, its engine lives, and so does a stream that
+        needs none of it."""
+        daemon = self.start_http({'a': self.stream('a', 'nut'),
+                                  'b': self.stream('b', privacy='off', filters='none')},
+                                 environment={'HALOD_FAULT': 'alloc:250+'})
+        daemon.wait_state('a', 'running')
+        pids, watcher = daemon.pids(), self.watcher('a.nut')
+        self.assertIsNotNone(watcher.wait(card=False))
+        daemon.wait_state('a', 'waiting')
+        why = self.lacks(daemon, 'a', 'gpu-memory')['gpu-memory']
+        self.assertIn('memory is full', why)
+        card = watcher.wait(card=True)
+        self.assertIsNotNone(card, daemon.told())
+        self.assertGreater(daemon.rate('b', 1.5), 20 / PATIENCE)
+        self.assertEqual(daemon.state('b'), 'running')
+        self.assertEqual((daemon.pids(), daemon.status('a')['restarts']), (pids, 0))
+        self.assertIsNone(watcher.first(card=False, since=card))
+
+    def test_who_may_goes_to_the_cpu(self):
+        """backend: auto does not wait for memory for long. (The fault stays: this is the CPU's.)"""
+        daemon = self.start_http({'a': self.stream('a', backend='auto')},
+                                 environment={'HALOD_FAULT': 'alloc:50+'})
+        self.assertTrue(wait_until(lambda: daemon.status('a')['cpu_instead'], 20), daemon.told())
+        self.lacks(daemon, 'a', 'gpu-memory')
+        self.assertIn('goes on on the CPU', daemon.told())
+
+
+@unittest.skipUnless(FOLDER and halotest.has_encoder('h264_nvenc'), 'no stand-in, or FFmpeg has no NVENC')
+class Driver(LoadTest):
+    def nvenc(self, name, **more):
+        return self.stream(name, outputs=[{'unix': self.path(name + '.ts'),
+                                           'video': {'codec': 'h264_nvenc'}}], **more)
+
+    def with_standin(self, streams, **standin):
+        environment = {'LD_LIBRARY_PATH': FOLDER}
+        environment.update((f'HALO_STANDIN{key}', str(value)) for key, value in standin.items())
+        return self.start_http(streams, environment=environment)
+
+    def test_no_session(self):
+        daemon = self.with_standin({'one': self.nvenc('one'), 'two': self.stream('two')},
+                                   _NVENC_OPEN=10)
+        daemon.wait_state('one', 'running')
+        watch = self.follow(daemon)
+        self.reader('one.ts')
+        self.reader('two.ts')
+        why = self.lacks(daemon, 'one', 'encoder-sessions')['encoder-sessions']
+        self.assertIn('libx264 encodes in the place of h264_nvenc: session limit reached', why)
+        self.assertIn('libx264', self.wait_event(
+            watch, 'degraded', 'one', 'encoder-sessions')['why'])
+        self.assertEqual(daemon.state('one'), 'running')
+        self.assertTrue(daemon.status('one')['why'].startswith('encoder-sessions: '))
+        self.lacks(daemon, 'two')
+
+    def test_one_session_for_two(self):
+        """The first one keeps it; the second is encoded by the CPU, until it is free again."""
+        daemon = self.with_standin({'one': self.nvenc('one'), 'two': self.nvenc('two')},
+                                   _NVENC_SESSIONS=1)
+        for name in ('one', 'two'):
+            daemon.wait_state(name, 'running')
+        first = self.reader('one.ts')
+        second = self.reader('two.ts')
+        self.lacks(daemon, 'two', 'encoder-sessions')
+        self.lacks(daemon, 'one')
+        second.close()
+        first.close()
+        self.lacks(daemon, 'two')
+        self.assertTrue(wait_until(lambda: daemon.status('one')['viewers'] == 0))
+        time.sleep(0.5)
+        self.reader('two.ts')
+        time.sleep(1)
+        self.lacks(daemon, 'two')
+
+    def test_no_encoder(self):
+        """Not for want of sessions: another word."""
+        daemon = self.with_standin({'one': self.nvenc('one')}, _NVENC_OPEN=2)
+        daemon.wait_state('one', 'running')
+        self.reader('one.ts')
+        self.assertIn('no NVENC', self.lacks(daemon, 'one', 'encoder')['encoder'])
+
+    def test_an_encoder_that_fails(self):
+        """It fails alone: neither the engine nor a stream beside it begins anew."""
+        daemon = self.with_standin({'one': self.nvenc('one'), 'two': self.stream('two')},
+                                   _NVENC_FAIL=20)
+        daemon.wait_state('one', 'running')
+        pids = daemon.pids()
+        self.reader('one.ts')
+        self.assertTrue(wait_until(lambda: 'one of its encodings' in daemon.told()), daemon.told())
+        time.sleep(1)
+        self.assertEqual(daemon.pids(), pids)
+        for name in ('one', 'two'):
+            self.assertEqual(daemon.status(name)['restarts'], 0)
+
+    def test_no_decoder(self):
+        """The GPU's decoder has no room: decoded by the CPU, which is said."""
+        clip = silent_clip('.mkv', codec=X264)
+        file = {'input': clip, 'loop': True, 'realtime': True, 'hwaccel': 'cuda'}
+        daemon = self.with_standin({'one': self.stream('one', **file), 'two': self.stream('two')},
+                                   **{'': 'surfaces'})
+        daemon.wait_state('one', 'running')
+        why = self.lacks(daemon, 'one', 'decoder')['decoder']
+        self.assertIn('h264 is decoded by the CPU, not by NVDEC', why)
+        self.assertTrue(daemon.status('one')['why'].startswith('decoder: '))
+        self.lacks(daemon, 'two')
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Many streams on one GPU, whose driver opens decoders one after the other.
+"""HALO_STANDIN_LIBRARIES names stand-ins for the driver's; HALOTEST_STREAMS how many streams."""
+import os
+import unittest
+
+from halotest.daemon import DaemonTest, main, wait_until
+import halotest
+
+FOLDER = os.environ.get('HALO_STANDIN_LIBRARIES', '')
+STREAMS = int(os.environ.get('HALOTEST_STREAMS', 40))
+OPENING_S = 10  # of all decoders together: more than one may be at one picture
+TURN = r'^waiting for its turn to start \(\d+ before it\)$'
+
+
+@unittest.skipUnless(FOLDER, 'no stand-ins')
+class Many(DaemonTest):
+    def clip(self):
+        """Long: each time that it begins again its decoder is opened again."""
+        clip = self.path('clip.mkv')
+        halotest.call([halotest.FFMPEG, '-nostdin', '-v', 'error', '-f', 'lavfi', '-i',
+                       'testsrc2=size=64x48:rate=5:duration=120', '-c:v', 'libx264', clip])
+        return clip
+
+    def streams(self, count):
+        clip = self.clip()
+        return {f's{i}': self.stream(input=clip, loop=True, realtime=True, hwaccel='cuda',
+                                     threads=1, outputs=[{'null': True}]) for i in range(count)}
+
+    def with_standin(self, streams, **standin):
+        return self.start(streams, environment={
+            'LD_LIBRARY_PATH': FOLDER,
+            **{f'HALO_STANDIN_{key}': str(value) for key, value in standin.items()}})
+
+    def test_openings(self):
+        """All come to run, each in its turn, which is told; nothing is taken for a stall."""
+        daemon = self.with_standin(self.streams(STREAMS), OPENING=OPENING_S * 1000 // STREAMS)
+        told, pids = set(), set()
+
+        def look():
+            pids.update(daemon.pids())
+            streams = daemon.status()['streams']
+            told.update(stream['why'] for stream in streams if stream['state'] == 'starting')
+            return all(stream['state'] == 'running' for stream in streams)
+        self.assertTrue(wait_until(look, 5 * OPENING_S), daemon.told())
+        self.assertEqual(len(pids), 1, daemon.told())
+        self.assertEqual({stream['restarts'] for stream in daemon.status()['streams']}, {0})
+        told.discard('')
+        self.assertGreater(len(told), 3, told)
+        for why in told:
+            self.assertRegex(why, TURN)
+
+    def test_a_loop(self):
+        """A file that begins again keeps its decoder."""
+        clip = self.path('short.mkv')
+        halotest.call([halotest.FFMPEG, '-nostdin', '-v', 'error', '-f', 'lavfi', '-i',
+                       'testsrc2=size=64x48:rate=25:duration=1', '-c:v', 'libx264', '-bf', '2', clip])
+        daemon = self.with_standin({'one': self.stream(
+            input=clip, loop=True, realtime=True, hwaccel='cuda', outputs=[{'null': True}])},
+            LOG='-')
+        self.assertTrue(wait_until(lambda: daemon.status('one')['decoded'] > 125), daemon.told())
+        status = daemon.status('one')
+        self.assertEqual((status['opened'], status['damaged'], status['restarts']), (1, 0, 0))
+        self.assertEqual(daemon.told().splitlines().count('decoder'), 1)
+
+    def test_a_stop_in_the_line(self):
+        """A stream that waits for its turn ends when it is told to; the others keep theirs."""
+        daemon = self.with_standin(self.streams(7), OPENING=700)
+        self.assertTrue(wait_until(lambda: any(
+            stream['turn'] > 1 for stream in daemon.status()['streams'])), daemon.told())
+        last = max(daemon.status()['streams'], key=lambda stream: stream['turn'])['name']
+        daemon.control('Stop', name=last)
+        self.assertTrue(wait_until(lambda: not daemon.status(last)['engine'], 0.6), daemon.told())
+        for i in range(7):
+            if f's{i}' != last:
+                daemon.wait_state(f's{i}', 'running')
+        self.assertEqual(daemon.state(last), 'stopped')
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Masks of the daemon's filters: one that cannot be read is an error at start, at a change and at a
+# reload, in words, and no stream goes on without it. Regions of feeds where there is no feed.
+import json
+import os
+import subprocess
+
+from halotest.daemon import HALOD, PATIENCE, DaemonTest, Refused, main, wait_until
+
+BLUR = 'gblur=sigma=12'
+
+
+def pgm(path, value=255, width=8, height=8, cut=0):
+    with open(path, 'wb') as file:
+        file.write(b'P5\n%d %d\n255\n' % (width, height) + bytes([value]) * (width * height - cut))
+    return path
+
+
+class Masks(DaemonTest):
+    def setUp(self):
+        super().setUp()
+        self.mask = self.path('mask.pgm')
+
+    def masked(self, mask=None, **more):
+        return self.stream('one', filters=f'{BLUR}:region=mask {mask or self.mask}', **more)
+
+    def check(self, streams):
+        """What --check-config says."""
+        path = self.path('checked.yaml')
+        with open(path, 'w', encoding='utf-8') as file:
+            json.dump({'control': {'path': self.path('c.sock')}, 'streams': streams}, file)
+        done = subprocess.run([HALOD, '--check-config', path], timeout=30 * PATIENCE,
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        return done.returncode, done.stderr
+
+    def test_start(self):
+        code, said = self.check({'one': self.masked()})
+        self.assertEqual(code, 78)
+        self.assertIn(f'the mask {self.mask} cannot be read: No such file', said)
+        pgm(self.mask)
+        self.assertEqual(self.check({'one': self.masked()}), (0, ''))
+        daemon = self.start({'one': self.masked()})
+        daemon.wait_state('one', 'running')
+
+    def test_a_list_of_maps(self):
+        pgm(self.mask)
+        for region in ('rect 0 0 10% 10%', ['rect 0 0 10% 10%', 'ellipse 5 5 9 9'],
+                       f'mask {self.mask}', ['rect', 0, 0, '10%', 12]):
+            filters = [{'gblur': {'sigma': '0.1*w', 'region': region, 'feather': 3, 'invert': 1}}]
+            with self.subTest(region):
+                self.assertEqual(self.check({'one': self.stream(filters=filters)}), (0, ''))
+        filters[0]['gblur']['region'] = 'rec 0 0 10% 10%'
+        code, said = self.check({'one': self.stream(filters=filters)})
+        self.assertEqual(code, 78)
+        self.assertIn('unknown shape rec (nearest: rect)', said)
+
+    def test_damaged(self):
+        """Its beginning is right: the engine alone finds out, and shows nothing."""
+        pgm(self.mask, cut=9)
+        daemon = self.start({'one': self.masked()})
+        self.assertTrue(wait_until(lambda: 'mask' in (daemon.status('one')['why'] or '')),
+                        daemon.told())
+        self.assertIn(f'the mask {self.mask} cannot be used', daemon.status('one')['why'])
+        self.assertEqual(daemon.status('one')['filtered'], 0)
+        pgm(self.mask)
+        daemon.control('Restart', name='one')
+        daemon.wait_state('one', 'running')
+
+    def assert_refused(self, daemon, *says, filters=None):
+        with self.assertRaises(Refused) as refused:
+            daemon.control('Set', name='one', filters=filters or self.masked()['filters'])
+        for word in says:
+            self.assertIn(word, str(refused.exception))
+        self.assertEqual(daemon.status('one')['filters'], BLUR)
+        before = daemon.status('one')['filtered']
+        self.assertTrue(wait_until(lambda: daemon.status('one')['filtered'] > before + 10))
+        self.assertEqual(daemon.status('one')['restarts'], 0)
+
+    def test_set(self):
+        daemon = self.start({'one': self.stream(filters=BLUR)})
+        daemon.wait_state('one', 'running')
+        self.assert_refused(daemon, self.mask, 'No such file')
+        pgm(self.mask, cut=9)
+        self.assert_refused(daemon, 'cannot be used', 'damaged')
+        pgm(self.mask, value=0)
+        self.assert_refused(daemon, 'no pixel of the picture')
+        self.assert_refused(daemon, 'region_feed', filters=f'{BLUR}:region=feed')
+        pgm(self.mask)
+        daemon.control('Set', name='one', filters=self.masked()['filters'])
+        self.assertEqual(daemon.status('one')['filters'], self.masked()['filters'])
+
+    def test_reload(self):
+        daemon = self.start({'one': self.stream(filters=BLUR)})
+        daemon.wait_state('one', 'running')
+        pgm(self.mask, cut=9)
+        daemon.write({'one': self.masked()})
+        answer = daemon.control('Reload')
+        self.assertRegex(answer['refused'][0], 'stream one keeps its filters: .*cannot be used')
+        self.assertEqual(daemon.status('one')['filters'], BLUR)
+        os.unlink(self.mask)
+        with self.assertRaises(Refused) as refused:
+            daemon.control('Reload')
+        self.assertIn(f'the mask {self.mask} cannot be read: No such file',
+                      ' '.join(refused.exception.parameters['errors']))
+        pgm(self.mask)
+        self.assertEqual(daemon.control('Reload')['set'], ['one'])
+        self.assertEqual(daemon.status('one')['filters'], self.masked()['filters'])
+
+    def test_reload_after_the_image_changed(self):
+        """The same filters: what is read again is the file, and only where it is another one."""
+        pgm(self.mask)
+        daemon = self.start({'one': self.masked(), 'two': self.stream('two', filters=BLUR)})
+        for name in ('one', 'two'):
+            daemon.wait_state(name, 'running')
+        self.assertEqual(daemon.control('Reload')['set'], [])
+        pgm(self.mask, value=0)
+        answer = daemon.control('Reload')
+        self.assertEqual(answer['set'], [])
+        self.assertIn('no pixel of the picture', answer['refused'][0])
+        pgm(self.mask, value=0)  # still not what is wanted
+        self.assertNotEqual(daemon.control('Reload')['refused'], [])
+        pgm(self.path('other.pgm'), width=16)
+        os.rename(self.path('other.pgm'), self.mask)
+        self.assertEqual(daemon.control('Reload')['set'], ['one'])
+        self.assertEqual(daemon.control('Reload')['set'], [])
+        self.assertEqual(daemon.status('one')['restarts'], 0)
+
+    def test_feed(self):
+        code, said = self.check({'one': self.stream(filters=f'{BLUR}:region=feed')})
+        self.assertEqual(code, 78)
+        self.assertIn('region=feed is for streams of the daemon that have a region_feed', said)
+        code, said = self.check({'one': self.stream(renditions={
+            'r': {'filters': f'{BLUR}:region=feed'}})})
+        self.assertEqual(code, 78)
+        daemon = self.start({'one': self.stream(filters=f'{BLUR}:region=feed', region_feed={})})
+        daemon.wait_state('one', 'running')
+
+
+if __name__ == '__main__':
+    main()

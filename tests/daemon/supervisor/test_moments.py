@@ -1,0 +1,288 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# on_error: every kind at every moment: start, reload, restart, filter change, device loss, shutdown.
+"""Needs a build with -Dfaults=true. A fault lasts as long as a file is there: "alloc" costs pictures,
+"launch" ends the engine. Four streams of one daemon have the four kinds, and one viewer each that
+gets pictures as they are, by descriptor: no player delays them. In every raw picture each second
+column is much brighter than its neighbours, and of another colour, which the filters destroy; the
+left half is darker than the right one; and each of 25 has a brightness of its own.
+HALOTEST_BACKEND=cuda does it on a GPU."""
+import os
+import socket
+import threading
+import time
+
+from halotest.daemon import PATIENCE, DaemonTest, Refused, main, wait_until
+import halotest
+from halotest.probe import FrameClient
+
+BACKEND = os.environ.get('HALOTEST_BACKEND', 'cpu')
+
+WIDTH, HEIGHT, RATE = 96, 64, 25
+LUMA, PICTURE = WIDTH * HEIGHT, WIDTH * HEIGHT * 3 // 2
+KINDS = ('card', 'solid', 'last', 'stop')
+LAST_FOR = 2  # seconds
+SHOWN = {'card': 'card', 'solid': 'black', 'last': 'card'}  # in the end
+CHAIN, OTHER_CHAIN = 'gblur=sigma=4', 'gblur=sigma=7'
+
+
+def samples():
+    for number in range(RATE):
+        row = bytes((90 if x < WIDTH // 2 else 140) + number + (-80 if x % 2 else 80)
+                    for x in range(WIDTH))
+        colour = bytes(60 if x % 2 else 190 for x in range(WIDTH // 2))
+        yield row * HEIGHT + colour * HEIGHT
+
+
+def is_striped(row, least):
+    """Words of cards are bright on gray: their edges are not so steep."""
+    return sum(abs(a - b) > least for a, b in zip(row, row[1:])) > 8
+
+
+def kind_of(picture):
+    """'raw' if any part of it is; 'black', 'card', 'filtered'; or what it is instead."""
+    rows = [picture[y * WIDTH:(y + 1) * WIDTH] for y in range(0, HEIGHT, 3)]
+    half = WIDTH // 2
+    colours = [picture[at:at + half] for at in range(LUMA, PICTURE, 3 * half)]
+    if any(is_striped(row, 120) for row in rows) or any(is_striped(row, 60) for row in colours):
+        return 'raw'
+    edge = rows[0] + rows[-1]
+    if max(picture[:LUMA]) <= 20:
+        return 'black'
+    if max(edge) - min(edge) <= 6 and 100 < edge[0] < 156:
+        return 'card'
+    left, right = (sum(sum(row[at:at + 20]) for row in rows) / 20 / len(rows) for at in (8, 68))
+    smooth = all(abs(a - b) < 30 for row in rows for a, b in zip(row, row[1:]))
+    return 'filtered' if smooth and 30 < right - left < 70 else f'{left:.0f} {right:.0f} {smooth}'
+
+
+class Viewer(threading.Thread):
+    """Keeps what came, and when."""
+
+    def __init__(self, path):
+        super().__init__(daemon=True)
+        self.client, self.pictures = FrameClient(path), []
+        self.marked = set()  # (kind, whether it is said to be none)
+        self.client.client.settimeout(None)
+        self.start()
+
+    def run(self):
+        try:
+            while frame := self.client.frame():
+                data = self.client.pixels(frame)[:PICTURE]
+                self.pictures.append((time.monotonic(), data))
+                self.marked.add((kind_of(data), frame.gap))
+                self.client.release(frame)
+        except (EOFError, OSError):
+            pass
+
+    def close(self):
+        try:
+            self.client.client.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass
+        self.join(5)
+        self.client.close()
+
+    def kinds(self, since=0):
+        return [kind_of(data) for when, data in list(self.pictures) if when >= since]
+
+    def until(self, kind, since=0, timeout=20):
+        """When the first of that kind came, or None."""
+        done = 0
+
+        def found():
+            nonlocal done
+            for when, data in list(self.pictures)[done:]:
+                done += 1
+                if when >= since and kind_of(data) == kind:
+                    return when
+            return None
+        times = []
+        wait_until(lambda: times.append(found()) or times[-1], timeout)
+        return times[-1]
+
+
+class Moments(DaemonTest):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        halotest.need_faults()
+        assert all(kind_of(picture) == 'raw' for picture in samples())
+
+    def setUp(self):
+        super().setUp()
+        self.clip = self.path('clip.y4m')
+        with open(self.clip, 'wb') as file:
+            file.write(f'YUV4MPEG2 W{WIDTH} H{HEIGHT} F{RATE}:1 C420jpeg\n'.encode())
+            for picture in samples():
+                file.write(b'FRAME\n' + picture)
+
+    def streams(self, chain=CHAIN, **more):
+        return {kind: {'input': self.clip, 'loop': True, 'realtime': True, 'filters': chain,
+                       'backend': BACKEND, 'on_error': kind, 'last_for': f'{LAST_FOR}s', 'outputs': [
+                           {'unix': self.path(f'{kind}.fd')}], **more}
+                for kind in KINDS}
+
+    def begin(self, fault, is_there):
+        self.switch, self.viewers, self.everyone = self.path('fault'), {}, []
+        if is_there:
+            self.fail_now()
+        self.daemon = self.start(self.streams(),
+                                 environment={'HALOD_FAULT': f'{fault}:{self.switch}'})
+
+    def fail_now(self):
+        with open(self.switch, 'w', encoding='ascii'):
+            return time.monotonic()
+
+    def work_again(self):
+        os.unlink(self.switch)
+        return time.monotonic()
+
+    def look(self, *kinds):
+        for kind in kinds or KINDS:
+            path = self.path(f'{kind}.fd')
+            self.assertTrue(wait_until(lambda path=path: os.path.exists(path)), self.daemon.told())
+            viewer = Viewer(path)
+            self.addCleanup(viewer.close)
+            self.viewers[kind] = viewer
+            self.everyone.append((kind, viewer))
+
+    def sees(self, what, *kinds, since=0, timeout=20):
+        for kind in kinds or KINDS:
+            self.assertIsNotNone(self.viewers[kind].until(what, since, timeout),
+                                 f'{kind}: no {what}: {self.viewers[kind].kinds()[-20:]}\n'
+                                 f'{self.daemon.told()}')
+
+    def is_over(self, kind):
+        self.assertTrue(wait_until(lambda: not self.viewers[kind].is_alive(), 20),
+                        f'{kind} goes on: {self.viewers[kind].kinds()[-20:]}\n{self.daemon.told()}')
+
+    def shows_what_it_should(self, since):
+        """From then on every stream fails."""
+        self.sees('card', 'card', since=since)
+        self.sees('black', 'solid', since=since)
+        self.is_over('stop')
+        self.sees('card', 'last', since=since)
+        viewer = self.viewers['last']
+        card = viewer.until('card', since)
+        self.assertGreater(card - since, LAST_FOR - 0.7)
+        before = {data for when, data in viewer.pictures if when < since + 0.3 * PATIENCE}
+        stood = [data for when, data in viewer.pictures if since + 0.6 * PATIENCE < when < card]
+        self.assertTrue(set(stood) <= before, 'another picture than one that was shown')
+        for kind in SHOWN:  # nothing but that, in the end
+            begun = viewer.pictures[-1][0] if kind == 'last' else time.monotonic()
+            time.sleep(0.3)
+            self.assertLessEqual(set(self.viewers[kind].kinds(begun)), {SHOWN[kind]}, kind)
+
+    def goes_on(self):
+        """Filtered pictures for those who stayed, and for who was sent away and comes again."""
+        since = self.work_again()
+        self.sees('filtered', *SHOWN, since=since, timeout=30)
+        self.daemon.wait_state('stop', 'running', 30)
+        self.look('stop')
+        self.sees('filtered', 'stop')
+
+    def finish(self):
+        """The daemon ends well, and nobody has ever seen anything raw, or anything else."""
+        self.assertEqual(self.daemon.stop(), 0, self.daemon.told())
+        for kind, viewer in self.everyone:
+            self.assertTrue(wait_until(lambda v=viewer: not v.is_alive()), kind)
+            may = {'filtered', SHOWN.get(kind, 'filtered')}
+            self.assertLessEqual(set(viewer.kinds()), may, kind)
+            # A detector must not take for a picture what stands for one.
+            true = {('filtered', False), (SHOWN.get(kind, 'card'), True)}
+            true |= {('filtered', True)} if kind == 'last' else set()
+            self.assertLessEqual(viewer.marked, true, kind)
+
+    def test_start(self):
+        """Pictures fail from the first on: of "last" there is none to show."""
+        self.begin('alloc', True)
+        self.look()
+        for kind, shown in SHOWN.items():
+            self.sees(shown, kind)
+        self.is_over('stop')
+        for kind, viewer in self.viewers.items():
+            self.assertLessEqual(set(viewer.kinds()), {SHOWN.get(kind)})
+        self.goes_on()
+        self.finish()
+
+    def runs(self, fault):
+        self.begin(fault, False)
+        for kind in KINDS:
+            self.daemon.wait_state(kind, 'running')
+        self.look()
+        self.sees('filtered')
+
+        def has_all(kind):
+            """All pictures that there are. Of "stop" a machine that was elsewhere may be the end."""
+            if kind == 'stop' and not self.viewers[kind].is_alive():
+                self.look(kind)
+            return len(self.viewers[kind].pictures) > RATE + 5
+        for kind in KINDS:
+            self.assertTrue(wait_until(lambda kind=kind: has_all(kind)),
+                            f'{kind}: {self.viewers[kind].kinds()}\n{self.daemon.told()}\n'
+                            f'{self.daemon.status(kind)}')
+
+    def test_filter_change(self):
+        self.runs('alloc')
+        since = self.fail_now()
+        for kind in KINDS:
+            self.daemon.control('Set', name=kind, filters=OTHER_CHAIN)
+        self.shows_what_it_should(since)
+        for kind in ('card', 'last'):
+            with self.assertRaisesRegex(Refused, 'no filtered picture'):
+                self.daemon.control('Snapshot', name=kind, format='png')
+        self.goes_on()
+        for kind in KINDS:
+            self.assertEqual(self.daemon.status(kind)['filters'], OTHER_CHAIN)
+        self.finish()
+
+    def test_reload(self):
+        """Of filters alone: nobody is sent away."""
+        self.runs('alloc')
+        self.daemon.write(self.streams(OTHER_CHAIN))
+        since = self.fail_now()
+        self.daemon.control('Reload')
+        self.shows_what_it_should(since)
+        self.goes_on()
+        self.finish()
+
+    def test_restart(self):
+        """By a reload: viewers are closed; who comes sees what on_error says, from the start."""
+        self.runs('alloc')
+        self.daemon.write(self.streams(depth=2))
+        self.fail_now()
+        self.daemon.control('Reload')
+        for kind in KINDS:
+            self.is_over(kind)
+        self.look()
+        for kind, shown in SHOWN.items():
+            self.sees(shown, kind)
+            self.assertEqual(set(self.viewers[kind].kinds()), {shown})
+        self.goes_on()
+        self.finish()
+
+    def test_device_loss(self):
+        """The engine ends, and each one after it, until the device works."""
+        self.runs('launch')
+        since = self.fail_now()
+        self.shows_what_it_should(since)
+        self.goes_on()
+        self.assertGreaterEqual(self.daemon.status('card')['restarts'], 1)
+        self.finish()
+
+    def test_shutdown(self):
+        """While all is well, and while pictures fail: nothing comes at the end."""
+        for fails in (False, True):
+            with self.subTest(fails=fails):
+                self.runs('alloc')
+                if fails:
+                    self.fail_now()
+                    time.sleep(4 / RATE)
+                self.finish()
+                if fails:
+                    self.work_again()
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,280 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# What the daemon writes itself: segments on disks, a full one too, and URLs whose other side dies.
+import glob
+import os
+import subprocess
+import time
+
+from halotest.daemon import FFMPEG, HALOCTL, PATIENCE, DaemonTest, free_port, main, wait_until
+from halotest import decodes_cleanly, frame_count, interlaced_clip
+
+HARD = {'codec': 'libx264', 'crf': 10, 'gop': 0.5}  # of test: much, so that disks fill
+
+
+class OutputTest(DaemonTest):
+    def output(self, daemon, kind, index=0, name='one'):
+        found = [o for o in daemon.status(name)['outputs'] if o['kind'] == kind]
+        return {'state': '', 'why': '', 'bytes': 0, **found[index]}  # numbers come a little later
+
+    def wait_output(self, daemon, state, timeout=20, **which):
+        if not wait_until(lambda: self.output(daemon, **which).get('state') == state, timeout):
+            self.fail(f'not {state}: {daemon.status("one")["outputs"]}\n{daemon.told()}')
+
+    def assert_goes_on(self, daemon, timeout=5, **which):
+        """It is written to, now."""
+        before = self.output(daemon, **which)['bytes']
+        self.assertTrue(wait_until(lambda: self.output(daemon, **which)['bytes'] > before, timeout),
+                        self.output(daemon, **which))
+
+    def ctl(self, *words):
+        subprocess.run([HALOCTL, '--socket', self.path('control.sock'), *words], check=True,
+                       stdin=subprocess.DEVNULL, timeout=30 * PATIENCE)
+
+    def recorded(self, *files, **more):
+        """A stream with these outputs, and a socket."""
+        return {'one': self.stream(filters='null', privacy='off',
+                                   outputs=[{'unix': self.path('one.ts')}, *files],
+                                   **more)}
+
+    def segments(self, folder='', **more):
+        return {'file': self.path(os.path.join(folder, 'v-%Y%m%d-%H%M%S.mkv')), 'segment_time': 1,
+                'video': HARD, **more}
+
+    def files(self, folder=''):
+        return sorted(glob.glob(self.path(os.path.join(folder, 'v-*.mkv'))))
+
+
+class Fields(OutputTest):
+    def test_interlaced_says_one_order(self):
+        """That of the first picture, and not what its container means."""
+        orders, names = ('tff', 'bff'), ('o.mp4', 'o.mkv', 'o.ts')
+        daemon = self.start({order: self.stream(
+            order, input=interlaced_clip(order),
+            outputs=[{'file': self.path(order + name)} for name in names]) for order in orders})
+        for order in orders:
+            daemon.wait_state(order, 'ended')
+        for order in orders:
+            for name in names:
+                with self.subTest(order + name):
+                    self.assert_field_order(self.path(order + name), order)
+
+
+class Recording(OutputTest):
+    def test_record_and_hook(self):
+        """haloctl record: files end and begin, viewers notice nothing. Each file that has ended is
+        whole, and is given to the hook."""
+        hook = self.path('hook')
+        with open(hook, 'w') as file:
+            file.write(f'#!/bin/sh\ncp "$1" {self.path("kept")}/ && echo "$1" >> {self.path("told")}\n')
+        os.chmod(hook, 0o755)
+        os.mkdir(self.path('kept'))
+        daemon = self.start(self.recorded(self.segments(hook=hook)))
+        self.wait_output(daemon, 'writing', kind='file')
+        reader = self.reader('one.ts')
+        self.assertTrue(wait_until(lambda: len(self.files()) >= 3))
+        self.ctl('record', 'one', 'stop')
+        self.wait_output(daemon, 'idle', kind='file')
+        self.assertIs(daemon.status('one')['recording'], False)
+        stopped = self.files()
+        self.assertTrue(wait_until(lambda: len(os.listdir(self.path('kept'))) == len(stopped)),
+                        daemon.told())
+        time.sleep(1.5)
+        self.assertEqual(self.files(), stopped, 'recorded after all')
+        with open(self.path('told')) as file:
+            self.assertEqual(sorted(file.read().split()), stopped)  # hooks run beside each other
+        for path in stopped:
+            name = os.path.basename(path)
+            self.assertTrue(decodes_cleanly(self.path('kept/' + name)), name)
+            self.assertGreater(frame_count(path), 0)
+        self.ctl('record', 'one', 'start')
+        self.assertTrue(wait_until(lambda: len(self.files()) > len(stopped)))
+        self.assertIs(daemon.status('one')['recording'], True)
+        self.assertFalse(reader.ended)
+        self.assert_no_gap(reader.gaps(reader.times[0]), 0.5 * PATIENCE)
+        self.assertEqual(daemon.status('one')['restarts'], 0)
+
+    def test_stopped_through_an_engine(self):
+        """Who stopped the recording finds it stopped after a crash."""
+        daemon = self.start(self.recorded(self.segments()))
+        self.wait_output(daemon, 'writing', kind='file')
+        self.ctl('record', 'one', 'stop')
+        self.wait_output(daemon, 'idle', kind='file')
+        stopped = self.files()
+        daemon.kill_engine_of('one')
+        self.assertTrue(wait_until(lambda: daemon.status('one')['restarts'] == 1))
+        daemon.wait_state('one', 'running')
+        time.sleep(1.5)
+        self.assertEqual(self.files(), stopped)
+
+    def test_what_a_killed_engine_leaves(self):
+        """Files that nobody could finish still play; the next engine begins its own."""
+        daemon = self.start(self.recorded(self.segments(segment_time=60)))
+        for count in (1, 2):
+            self.assertTrue(wait_until(lambda: len(self.files()) == count), daemon.told())
+            self.assertTrue(wait_until(lambda: os.path.getsize(self.files()[-1]) > 500000))
+            daemon.kill_engine_of('one')
+        for path in self.files()[:2]:
+            self.assertGreater(frame_count(path), 5, path)
+
+
+class Disks(OutputTest):
+    def mount(self, name, size):
+        """A small file system of its own, or the test is skipped."""
+        path = self.path(name)
+        os.mkdir(path)
+        done = subprocess.run(['mount', '-t', 'tmpfs', '-o', f'size={size},mode=0700', 'halotest',
+                               path], capture_output=True, text=True)
+        if done.returncode:
+            self.skipTest(f'no tmpfs of our own: {done.stderr.strip()}')
+        self.addCleanup(subprocess.run, ['umount', '-l', path], check=True)
+        return path
+
+    def fill(self, path, keep):
+        """Leaves only some bytes of it."""
+        found = os.statvfs(path)
+        with open(os.path.join(path, 'ballast'), 'wb') as file:
+            file.write(bytes(found.f_bavail * found.f_bsize - keep))
+
+    def size(self, path):
+        """0 of one that has just been removed."""
+        try:
+            return os.path.getsize(path)
+        except FileNotFoundError:
+            return 0
+
+    def test_a_full_disk(self):
+        """That output alone stops, says so once, and goes on by itself."""
+        disk = self.mount('disk', '8m')
+        daemon = self.start(self.recorded(self.segments('disk'), self.segments('good')))
+        self.wait_output(daemon, 'writing', kind='file', index=0)
+        self.wait_output(daemon, 'writing', kind='file', index=1)
+        reader = self.reader('one.ts')
+        self.fill(disk, 600000)
+        self.wait_output(daemon, 'failed', kind='file', index=0)
+        full = time.monotonic()
+        self.assertIn('No space left', self.output(daemon, 'file', 0)['why'])
+        self.assertIn('disk/', self.output(daemon, 'file', 0)['why'])
+        time.sleep(4)  # it tries again meanwhile
+        self.assertEqual(daemon.state('one'), 'running')
+        self.assert_goes_on(daemon, kind='file', index=1)
+        self.assertEqual(self.output(daemon, 'file', 1)['failures'], 0)
+        self.assert_no_gap(reader.gaps(full), 0.5 * PATIENCE)
+        self.assertGreater(self.output(daemon, 'file', 0)['dropped_packets'], 10)
+        self.assertEqual(daemon.told().count('No space left'), 1, daemon.told())
+        self.room(daemon, disk)
+        for path in self.files('disk')[:-1] + self.files('good')[:-1]:
+            self.assertTrue(decodes_cleanly(path), path)
+            self.assertGreater(frame_count(path), 0, path)
+
+    def room(self, daemon, disk):
+        failed = self.files('disk')
+        os.unlink(os.path.join(disk, 'ballast'))
+        self.wait_output(daemon, 'writing', 5, kind='file', index=0)
+        self.assert_goes_on(daemon, kind='file', index=0)
+        self.assertTrue(wait_until(lambda: 'goes on;' in daemon.told(), 10), daemon.told())
+        self.assertTrue(wait_until(lambda: not self.output(daemon, 'file', 0)['why'], 5))
+        self.assertGreater(len(self.files('disk')), len(failed))
+        self.assertEqual(daemon.status('one')['restarts'], 0)
+
+    def test_the_oldest_go(self):
+        """keep_size: a disk that is larger by two segments is never full."""
+        self.mount('disk', '2m')
+        daemon = self.start(self.recorded(self.segments('disk', keep_size='1M')))
+        self.assertTrue(wait_until(lambda: self.files('disk')))
+        first = self.files('disk')[0]
+        self.assertTrue(wait_until(lambda: self.output(daemon, 'file')['bytes'] > 4000000, 60),
+                        self.output(daemon, 'file'))
+        self.assertNotIn(first, self.files('disk'))
+        self.assertEqual(self.output(daemon, 'file')['failures'], 0, daemon.told())
+        self.assertLess(sum(map(self.size, self.files('disk'))), 1700000)
+        self.assertEqual(daemon.stop(), 0)
+        kept = self.files('disk')  # what the last one's end has left
+        self.assertGreater(len(kept), 1)
+        for path in kept:
+            self.assertTrue(decodes_cleanly(path), path)
+
+
+class Pushed(OutputTest):
+    LISTEN = {
+        'tcp': ['-f', 'mpegts', '-i', 'tcp://127.0.0.1:{}?listen=1'],
+        'srt': ['-f', 'mpegts', '-i', 'srt://127.0.0.1:{}?mode=listener'],
+        'rtsp': ['-rtsp_flags', 'listen', '-i', 'rtsp://127.0.0.1:{}/live'],
+        'rtmp': ['-f', 'flv', '-listen', '1', '-i', 'rtmp://127.0.0.1:{}/live/one'],
+    }
+    PUSH = {'tcp': 'tcp://127.0.0.1:{}', 'srt': 'srt://127.0.0.1:{}',
+            'rtsp': 'rtsp://127.0.0.1:{}/live', 'rtmp': 'rtmp://127.0.0.1:{}/live/one'}
+
+    def listen(self, kind, port, name):
+        """ffmpeg that listens, and writes down what comes."""
+        words = [word.format(port) for word in self.LISTEN[kind]]
+        listener = subprocess.Popen([FFMPEG, '-nostdin', '-v', 'error', '-analyzeduration', '500k',
+                                     *words, '-c', 'copy', '-f', 'mpegts', '-flush_packets', '1',
+                                     '-y', self.path(name)], stdin=subprocess.DEVNULL,
+                                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.addCleanup(self.kill, listener)
+        return listener
+
+    def kill(self, process):
+        if process.poll() is None:
+            process.kill()
+        process.wait()
+
+    def comes(self, name):
+        return lambda: os.path.exists(self.path(name)) and os.path.getsize(self.path(name)) > 30000
+
+    def test_the_other_side_dies(self):
+        """Each goes on when there is somebody again, and the others have not noticed."""
+        ports = {kind: free_port() for kind in self.LISTEN}
+        listeners = {kind: self.listen(kind, port, f'{kind}1.ts') for kind, port in ports.items()}
+        time.sleep(0.5)
+        daemon = self.start(self.recorded(
+            *[{'url': self.PUSH[kind].format(port)} for kind, port in ports.items()]))
+        kinds = list(ports)
+        for i, kind in enumerate(kinds):
+            self.wait_output(daemon, 'writing', kind='url', index=i)
+            self.assertTrue(wait_until(self.comes(f'{kind}1.ts')), kind + daemon.told())
+        reader = self.reader('one.ts')
+        for i, kind in enumerate(kinds):
+            with self.subTest(kind):
+                self.kill(listeners[kind])
+                self.wait_output(daemon, 'failed', kind='url', index=i)
+                self.assertIn(kind + '://', self.output(daemon, 'url', i)['why'])
+                for j in range(len(kinds)):
+                    if j != i:
+                        self.assert_goes_on(daemon, kind='url', index=j)
+                self.listen(kind, ports[kind], f'{kind}2.ts')
+                self.wait_output(daemon, 'writing', 30, kind='url', index=i)
+                self.assertTrue(wait_until(self.comes(f'{kind}2.ts'), 30), daemon.told())
+        self.assertEqual(daemon.state('one'), 'running')
+        self.assertEqual(daemon.status('one')['restarts'], 0)
+        self.assert_no_gap(reader.gaps(reader.times[0]), 0.5 * PATIENCE)
+        for kind in kinds:
+            self.assertGreater(frame_count(self.path(f'{kind}2.ts')), 5, kind)
+
+
+class OnDemand(OutputTest):
+    def test_encoded_only_while_watched(self):
+        daemon = self.start({'one': self.stream()})
+        daemon.wait_state('one', 'running')
+        self.assertTrue(wait_until(lambda: daemon.status('one')['filtered'] > 20))
+        self.assertEqual(daemon.status('one')['encoded'], 0)
+        for _ in range(2):
+            before = daemon.status('one')['encoded']
+            reader = self.reader('one.ts')
+            self.assertTrue(wait_until(lambda: daemon.status('one')['encoded'] > before + 10))
+            reader.close()
+            self.assertTrue(wait_until(lambda: daemon.status('one')['viewers'] == 0))
+            for _ in range(2):  # the next numbers may have been on their way
+                daemon.filtered_anew('one')
+            still = daemon.status('one')
+            self.assertTrue(wait_until(
+                lambda: daemon.status('one')['filtered'] > still['filtered'] + 20))
+            self.assertEqual(daemon.status('one')['encoded'], still['encoded'])
+
+    def test_files_need_nobody(self):
+        daemon = self.start(self.recorded(self.segments()))
+        self.assertTrue(wait_until(lambda: daemon.status('one')['encoded'] > 20))
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Streams of which a stage stalls, beside others.
+"""Needs a build with -Dfaults=true; HALO_STANDIN_LIBRARIES names stand-ins for the driver's. The
+fault meets files alone: a test pattern has no decoder."""
+import os
+import unittest
+
+from halotest.daemon import PATIENCE, DaemonTest, Keeper, main, wait_until
+import halotest
+
+FOLDER = os.environ.get('HALO_STANDIN_LIBRARIES', '')
+STALL_S = 8
+RATE = 10  # so few, and so small, that none is late beside other tests
+WORDS = 'the decoder has been at one picture for 8 seconds'
+APART = 'it stalled: is kept apart from the others'
+
+
+class Stalls(DaemonTest):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        halotest.need_faults()
+
+    def file(self, *outputs, **more):
+        clip = halotest.silent_clip('.mkv', seconds=2, size='64x48', rate=RATE)
+        return self.stream(input=clip, loop=True, realtime=True,
+                           outputs=list(outputs) or [{'null': True}], **more)
+
+    def pattern(self):
+        return self.stream(input=f'test:size=64x48:rate={RATE}', outputs=[
+            {'unix': self.path('a.nut')}, {'file': self.path('a.mkv')}])
+
+    def begin(self, streams, fault, **more):
+        daemon = self.start(streams, environment={'HALOD_FAULT': fault, **more})
+        for name in streams:
+            self.assertTrue(wait_until(lambda name=name: daemon.status(name)['filtered'] > 0),
+                            daemon.told())
+        return daemon
+
+    def keeper(self, name):
+        keeper = Keeper(self.path(name))
+        self.addCleanup(keeper.close)
+        self.assertTrue(wait_until(lambda: keeper.size > 0))
+        return keeper
+
+    def wait_told(self, daemon, words, count=1):
+        self.assertTrue(wait_until(lambda: daemon.told().count(words) >= count,
+                                   4 * STALL_S * PATIENCE), daemon.told())
+
+    def steps_of(self, path):
+        """From frame to frame, in periods."""
+        times = [float(packet['pts_time']) for packet in halotest.packets(path, 'v')]
+        return [round((b - a) * RATE) for a, b in zip(times, times[1:])]
+
+    def steps_seen_by(self, viewer):
+        with open(self.path('kept.nut'), 'wb') as file:
+            file.write(viewer.data)
+        return self.steps_of(file.name)
+
+    def test_one_of_two(self):
+        """It ends and is back on another engine, with its file whole; the other one lacks no frame
+        but those that it has counted. What is stuck comes back later, and is freed."""
+        stuck = self.path('stuck')
+        daemon = self.begin({'a': self.pattern(), 'b': self.file(
+            {'unix': self.path('b.ts')}, {'file': self.path('b.mkv')})}, f'decoder:{stuck}')
+        [pid] = daemon.pids()
+        viewer, of_b = self.keeper('a.nut'), self.keeper('b.ts')
+        with open(stuck, 'w'):
+            pass
+        self.wait_told(daemon, APART)
+        self.assertIn('stream b: restarting: ' + WORDS, daemon.told())
+        daemon.wait_state('b', 'starting')
+        os.unlink(stuck)
+        daemon.wait_state('b', 'running')
+        self.wait_told(daemon, 'what was stuck has come back')
+        engines, size, seen = daemon.engines(), of_b.size, daemon.status('a')['filtered']
+        self.assertEqual({name: engine['streams'] for name, engine in engines.items()},
+                         {'cpu': ['a'], 'cpu+1': ['b']})
+        self.assertEqual((engines['cpu']['pid'], engines['cpu']['restarts']), (pid, 0))
+        self.assertEqual([daemon.status(name)['restarts'] for name in 'ab'], [0, 1])
+        self.assertTrue(wait_until(lambda: of_b.size > size), 'b shows nothing')
+        self.assertTrue(wait_until(lambda: daemon.status('a')['filtered'] > seen + RATE))
+        dropped = sum(daemon.status('a')['dropped'].values())
+        self.assertFalse(viewer.ended or of_b.ended, daemon.told())
+        viewer.close()
+        self.assertEqual(daemon.stop(), 0, daemon.told())
+        steps = self.steps_of(self.path('a.mkv'))
+        self.assertGreater(len(steps), STALL_S * RATE)
+        self.assertLessEqual(sum(steps) - len(steps), dropped + RATE // 2)  # told twice a second
+        self.assertLess(max(steps + self.steps_seen_by(viewer)), RATE)
+        self.assertGreater(len(halotest.packets(self.path('b.mkv'), 'v')), 0)
+
+    def test_an_end_while_it_is_stuck(self):
+        """What never comes back keeps nobody from ending."""
+        daemon = self.begin({'a': self.pattern(), 'b': self.file()}, f'decoder:{4 * RATE}')
+        self.wait_told(daemon, APART)
+        self.assertTrue(wait_until(lambda: daemon.status('b')['engine'] == 'cpu+1' and
+                                   daemon.status('b')['filtered'] > 0), daemon.told())
+        self.assertEqual(daemon.stop(), 0, daemon.told())
+        self.assertEqual(daemon.told().count('the engine ended with status 0'), 2, daemon.told())
+
+    def test_several(self):
+        """More than two are not their own fault: the engine ends."""
+        stuck = self.path('stuck')
+        daemon = self.begin({'a': self.pattern(), **{name: self.file() for name in 'bcd'}},
+                            f'decoder:{stuck}')
+        with open(stuck, 'w'):
+            pass
+        self.wait_told(daemon, 'engine cpu: the engine ended with status 1; asked for by stream')
+        os.unlink(stuck)
+        self.assertEqual(daemon.told().count(APART), 2)
+        for name in 'abcd':
+            daemon.wait_state(name, 'running')
+
+    @unittest.skipUnless(FOLDER, 'no stand-ins')
+    def test_in_a_driver(self):
+        """What waits for a device may hold what others need: the engine ends."""
+        daemon = self.begin({'a': self.pattern(), 'b': self.file(hwaccel='cuda')},
+                            f'decoder:{4 * RATE}', LD_LIBRARY_PATH=FOLDER)
+        self.wait_told(daemon, 'asked for by stream b: ' + WORDS)
+        self.assertNotIn(APART, daemon.told())
+        self.assertTrue(wait_until(lambda: daemon.engines()['cpu']['restarts'] == 1), daemon.told())
+
+
+if __name__ == '__main__':
+    main()

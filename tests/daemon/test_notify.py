@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# What a service manager is told, by a socket of the test's own.
+import os
+import signal
+import socket
+import time
+
+from halotest.managed import PATIENCE, ServiceTest, call, main
+from halotest import need_faults, plain_clip
+
+
+class Begin(ServiceTest):
+    def test_ready_is_true(self):
+        """When READY comes all sockets take connections, and the status has been said."""
+        manager = self.manager()
+        seen = []
+
+        def connect(message):
+            if 'READY' not in message:
+                return
+            for name in ('control.sock', 'one.ts'):
+                with socket.socket(socket.AF_UNIX) as client:
+                    seen.append(client.connect_ex(self.path(name)))
+        manager.heard = connect
+        self.start(environment={'NOTIFY_SOCKET': manager.path})
+        self.until(lambda: len(seen) == 2, manager.told)
+        self.assertEqual(seen, [0, 0])
+        self.assertEqual(manager.order('STATUS', 'READY')[:2], ['STATUS', 'READY'])
+
+    def test_not_ready_with_a_taken_socket(self):
+        manager = self.manager()
+        with socket.socket(socket.AF_UNIX) as taken:
+            taken.bind(self.path('one.ts'))
+            taken.listen()
+            with self.assertRaises(AssertionError):
+                self.start(environment={'NOTIFY_SOCKET': manager.path})
+        self.assertEqual(manager.values('READY'), [])
+
+    def test_nobody_else_is_told(self):
+        """Engines know neither the socket nor the watchdog."""
+        daemon, _ = self.managed(watchdog=10)
+        daemon.wait_state('one', 'running')
+        self.assertTrue(daemon.pids())
+        for pid in daemon.pids():
+            with open(f'/proc/{pid}/environ', 'rb') as file:
+                self.assertNotRegex(file.read(), b'NOTIFY_SOCKET|WATCHDOG_')
+
+
+class Status(ServiceTest):
+    def test_words(self):
+        daemon, manager = self.managed({
+            'one': self.stream(), 'two': self.stream('two'),
+            'door': self.stream('door', input='v4l2:serial=none'),
+            'off': self.stream('off', enabled=False)})
+        wanted = '4 streams, 2 filtering on cpu, door: no camera, 1 disabled'
+        self.until(lambda: manager.status() == wanted, manager.told)
+        reader = self.reader('door.ts')
+        self.until(lambda: 'door: no camera, showing card' in manager.status(),
+                   manager.told)
+        reader.close()
+        self.until(lambda: manager.status() == wanted, manager.told)
+        daemon.control('Stop', name='two')
+        self.until(lambda: manager.status() == '4 streams, 1 filtering on cpu, door: no camera, '
+                   '1 stopped, 1 disabled', manager.told)
+
+    def test_many_are_counted(self):
+        """However many do not run, it is one line of bounded length, at most one a second."""
+        streams = {f's{i}': self.stream(f's{i}', input=self.path(f'none{i}.mkv'), loop=True)
+                   for i in range(12)}
+        _, manager = self.managed({'one': self.stream(), **streams})
+        self.until(lambda: '9 more' in manager.status() and '1 filtering' in manager.status(),
+                   manager.told)
+        time.sleep(3)
+        self.assertLess(max(map(len, manager.values('STATUS'))), 400)
+        times = manager.times('STATUS')  # when they were read: of two, the first may be late
+        for first, fourth in zip(times[1:], times[4:]):
+            self.assertGreater(fourth - first, 0.9)
+
+    def test_is_silent_where_nothing_changes(self):
+        daemon, manager = self.managed()
+        daemon.wait_state('one', 'running')
+        self.until(lambda: ' on cpu' in manager.status(), manager.told)  # which comes with numbers
+        count = len(manager.messages)
+        time.sleep(3)
+        self.assertEqual(len(manager.messages), count, manager.messages[count:])
+
+
+class Reload(ServiceTest):
+    def reload(self, daemon, manager):
+        since = time.monotonic()
+        daemon.process.send_signal(signal.SIGHUP)
+        self.until(lambda: manager.times('READY', since), manager.told)
+        [when] = [message['MONOTONIC_USEC'] for at, message in manager.messages
+                  if at >= since and 'RELOADING' in message]
+        self.assertTrue(since * 1e6 <= int(when) <= time.monotonic() * 1e6)
+        self.assertLess(manager.times('RELOADING', since)[0], manager.times('READY', since)[0])
+
+    def test_good_and_bad(self):
+        daemon, manager = self.managed()
+        daemon.wait_state('one', 'running')
+        daemon.write({'one': self.stream(filters='gblur=sigma=5')})
+        self.reload(daemon, manager)
+        self.assertEqual(daemon.status('one')['filters'], 'gblur=sigma=5')  # READY came after
+        daemon.write({'one': self.stream(filters='gblur=sigma=5'), 'two': {'input': 'test:'}},
+                     nonsense=1)
+        self.reload(daemon, manager)
+        self.assertIn('halod.yaml is wrong, what was read before holds', manager.status())
+        self.assertEqual([s['name'] for s in daemon.status()['streams']], ['one'])
+        daemon.write({'one': self.stream(filters='gblur=sigma=5')})
+        self.reload(daemon, manager)
+        self.assertNotIn('wrong', manager.status())
+
+    def test_several_at_once(self):
+        """They are told, as far as signals do not become one, and READY is the last word."""
+        daemon, manager = self.managed()
+        daemon.wait_state('one', 'running')
+        for sigma in range(1, 6):
+            daemon.write({'one': self.stream(filters=f'gblur=sigma={sigma}')})
+            daemon.process.send_signal(signal.SIGHUP)
+            time.sleep(0.02)
+        self.until(lambda: daemon.status('one')['filters'] == 'gblur=sigma=5', manager.told)
+        self.until(lambda: manager.order('RELOADING', 'READY')[-1] == 'READY', manager.told)
+        order = manager.order('RELOADING', 'READY')[1:]
+        self.assertIn(order.count('RELOADING'), range(1, 6))
+        self.assertLessEqual(order.count('READY'), order.count('RELOADING'))
+
+
+class Watchdog(ServiceTest):
+    def come_in_time(self, manager, since):
+        """Of two seconds: each one; and twice within them, on a machine with other work mostly."""
+        times = [since, *manager.times('WATCHDOG', since), time.monotonic()]
+        gaps = sorted(b - a for a, b in zip(times, times[1:]))
+        self.assertLess(gaps[-1], 2 * PATIENCE)
+        self.assertLess(gaps[len(gaps) // 2], 1.6 * PATIENCE)
+
+    def test_comes_in_time(self):
+        """Twice within the time, from the beginning, with viewers and reloads."""
+        daemon, manager = self.managed(watchdog=2)
+        daemon.wait_state('one', 'running')
+        since = manager.times('READY')[0]
+        daemon.process.send_signal(signal.SIGHUP)
+        reader = self.reader('one.ts')
+        time.sleep(4)
+        reader.close()
+        self.come_in_time(manager, since)
+
+    def test_nobody_asked(self):
+        daemon, manager = self.managed()
+        daemon.wait_state('one', 'running')
+        time.sleep(1)
+        self.assertEqual(manager.times('WATCHDOG'), [])
+
+    def test_a_loop_that_stands(self):
+        """No ping at all, and again once it goes on."""
+        daemon, manager = self.managed(watchdog=1)
+        self.until(lambda: manager.times('WATCHDOG'), manager.told)
+        daemon.process.send_signal(signal.SIGSTOP)
+        time.sleep(0.5)
+        since = time.monotonic()
+        time.sleep(2)
+        self.assertEqual(manager.times('WATCHDOG', since), [])
+        daemon.process.send_signal(signal.SIGCONT)
+        self.until(lambda: manager.times('WATCHDOG', since), manager.told)
+
+    def test_an_engine_that_stands(self):
+        """The supervisor sees to it: the pings go on, and there is a new engine."""
+        daemon, manager = self.managed(watchdog=2)
+        daemon.wait_state('one', 'running')
+        since = time.monotonic()
+        [old] = daemon.pids()
+        os.kill(old, signal.SIGSTOP)
+        self.until(lambda: daemon.pids() not in ([old], []) and daemon.state('one') == 'running',
+                   daemon.told)
+        self.assertLess(time.monotonic() - since, 12 * PATIENCE)  # WatchdogSec= + 2 s
+        self.come_in_time(manager, since)
+        self.assertIn('silent for three seconds', daemon.told())
+
+    def test_a_stage_that_stands(self):
+        """An encoder that never returns: a new engine within WatchdogSec= + 2 s; where that one
+        stands again and again, and nothing else runs, the pings end."""
+        need_faults()
+        daemon, manager = self.managed(watchdog=2, environment={'HALOD_FAULT': 'encoder:40'})
+        reader = self.reader('one.ts')
+        self.until(lambda: daemon.status('one')['encoded'] == 39, daemon.told)
+        stood = time.monotonic()
+        words = 'an encoder has been at one picture for 8 seconds'
+        self.until(lambda: words in daemon.told(), daemon.told)
+        self.until(lambda: 0 < daemon.status('one')['encoded'] < 39, daemon.told)
+        self.assertLess(time.monotonic() - stood, 12 * PATIENCE)
+        self.assertFalse(reader.ended)
+        self.come_in_time(manager, stood)
+        self.until(lambda: 'no longer told' in daemon.told(), daemon.told, 60)
+        since = time.monotonic()
+        time.sleep(4)
+        self.assertEqual(manager.times('WATCHDOG', since), [])
+
+    def test_a_stage_that_stands_among_others(self):
+        """As long as some stream runs the manager's remedy, to end all, would be worse."""
+        need_faults()
+        clip = plain_clip('.mkv', seconds=2)
+        daemon, manager = self.managed(
+            {'one': self.stream(input=clip, loop=True, realtime=True, own_engine=True),
+             'two': self.stream('two', own_engine=True)},
+            watchdog=2, environment={'HALOD_FAULT': 'decoder:40'})
+        since = time.monotonic()
+        self.until(lambda: daemon.told().count('the decoder has been at one picture') >= 3,
+                   daemon.told, 90)
+        time.sleep(3)
+        self.assertEqual(daemon.state('two'), 'running')
+        self.assertNotIn('no longer told', daemon.told())
+        self.come_in_time(manager, since)
+
+
+class End(ServiceTest):
+    def test_stopping(self):
+        """Told at once, with more time while files are finished; they are whole."""
+        output = {'file': self.path('one.mkv')}
+        daemon, manager = self.managed({'one': self.stream(outputs=[output])})
+        daemon.wait_state('one', 'running')
+        self.until(lambda: os.path.exists(self.path('one.mkv')), daemon.told)
+        time.sleep(1)
+        since = time.monotonic()
+        self.assertEqual(daemon.stop(), 0)
+        self.assertLess(time.monotonic() - since, 11 * PATIENCE)  # TimeoutStopSec=20s
+        self.assertEqual(len(manager.times('STOPPING', since)), 1)
+        self.assertEqual(manager.values('EXTEND_TIMEOUT_USEC')[0], '5000000')
+        self.assertEqual(manager.times('READY', since), [])
+        self.assertGreater(len(call(['ffprobe', '-v', 'error', '-show_entries', 'packet=pts',
+                                     '-of', 'csv', self.path('one.mkv')]).split()), 5)
+
+    def test_an_engine_that_does_not_end(self):
+        """More time is asked for each second, and it ends by itself in eleven."""
+        daemon, manager = self.managed()
+        daemon.wait_state('one', 'running')
+        [engine] = daemon.pids()
+        os.kill(engine, signal.SIGSTOP)
+        since = time.monotonic()
+        daemon.process.send_signal(signal.SIGTERM)
+        self.until(lambda: 'stopping: 1 engine finishes' in manager.status(), manager.told)
+        self.assertEqual(daemon.process.wait(20), 0)
+        self.assertLess(time.monotonic() - since, 11 * PATIENCE)
+        times = [since, *manager.times('EXTEND_TIMEOUT_USEC', since), time.monotonic()]
+        self.assertLess(max(b - a for a, b in zip(times, times[1:])), 3 * PATIENCE)
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,281 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Virtual cameras of the daemon, on a device that is played (tests/standin/loopback.c).
+"""Programs that read the camera get pictures at its rate, whatever becomes of inputs and engines."""
+import os
+import signal
+import struct
+import subprocess
+import time
+import unittest
+
+from halotest.daemon import PATIENCE, DaemonTest, is_sanitized, main, wait_until
+from halotest import FFMPEG, call
+from halotest.virtual import HEIGHT, WIDTH, Device, is_card, luma
+
+STANDIN = os.environ.get('HALO_STANDIN_LOOPBACK_LIBRARY', '')
+RATE = 25
+SILENCE_S = 0.35 * PATIENCE  # less than without the camera's own pictures: the first card's 0.4
+
+
+def size_of(form):
+    return WIDTH * HEIGHT * (4 if form == 'yuyv' else 3) // 2
+
+
+@unittest.skipUnless(STANDIN, 'HALO_STANDIN_LOOPBACK_LIBRARY names no library')
+class VirtualCamera(DaemonTest):
+    def setUp(self):
+        super().setUp()
+        self.dev = self.path('dev')
+        os.mkdir(self.dev)
+
+    def play(self, output=None, http=None, **settings):
+        environment = {'LD_PRELOAD': STANDIN, 'HALO_STANDIN_LOOPBACK': self.dev}
+        if is_sanitized():
+            environment['ASAN_OPTIONS'] = (os.environ.get('ASAN_OPTIONS', '') +
+                                           ':verify_asan_link_order=0')
+        more = {'http': http} if http else {}
+        return self.start({'one': self.settings(output, **settings)}, environment=environment,
+                          **more)
+
+    def settings(self, output=None, **settings):
+        return {'input': f'test:size={WIDTH}x{HEIGHT}:rate={RATE}', 'filters': 'gblur=sigma=2',
+                'backend': 'cpu', 'outputs': [
+                    {'v4l2': '/dev/video10', **(output or {}),
+                     'video': {'size': f'{WIDTH}x{HEIGHT}', 'fps': RATE}}], **settings}
+
+    def output(self, daemon):
+        return daemon.status('one')['outputs'][0]
+
+    def test_killed_engines(self):
+        """A reader sees a picture at every tick, from the first moment on."""
+        device = Device(self.dev)
+        daemon = self.play()
+        self.assertTrue(wait_until(lambda: device.pictures), daemon.told())
+        self.assertTrue(is_card(device.pictures[0][1]))
+        begun = device.pictures[0][0]
+        self.assertIsNotNone(device.wait(card=False), daemon.told())
+        for number in range(3):
+            time.sleep(0.5)
+            killed = time.monotonic()
+            daemon.kill_engine_of('one')
+            before = {p for _, p in list(device.pictures)}
+            self.assertTrue(wait_until(lambda: daemon.status('one')['restarts'] > number),
+                            daemon.told())
+            daemon.wait_state('one', 'running')
+            self.assertTrue(wait_until(
+                lambda: any(p not in before and not is_card(p) for _, p in device.since(killed)),
+                20), daemon.told())
+        stopped = time.monotonic()
+        daemon.kill_engine_of('one', signal.SIGSTOP)
+        card = device.wait(card=True, since=stopped)
+        self.assertIsNotNone(card, daemon.told())
+        self.assertLess(card - stopped, 1 * PATIENCE)
+        self.assertIsNotNone(device.wait(card=False, since=card), daemon.told())
+        took = time.monotonic() - begun
+        count = len(device.since(begun))
+        self.assert_no_gap(device.gaps(begun), 3 / RATE + 0.1 * PATIENCE)
+        self.assertAlmostEqual(count / took, RATE, delta=RATE * 0.05 * PATIENCE)
+        self.assertEqual(device.formats, ['YUYV 320x240'])
+        self.assertEqual({len(p) for _, p in device.pictures}, {size_of('yuyv')})
+        status = self.output(daemon)
+        self.assertEqual((status['state'], status['why'], status['kind'], status['target']),
+                         ('writing', '', 'v4l2', '/dev/video10'))
+        self.assertEqual((status['opened'], status['failures'], status['readers']), (1, 0, None))
+        self.assertGreaterEqual(status['pictures'], count - 3)
+        self.assertGreater(status['repeated'], 0)
+
+    def test_formats(self):
+        """Of every format, what FFmpeg makes of the same picture."""
+        clip = self.path('still.nut')
+        call([FFMPEG, '-v', 'error', '-f', 'lavfi', '-i', f'testsrc2=size={WIDTH}x{HEIGHT}',
+              '-vf', 'format=yuv420p,trim=end_frame=1,loop=24:1,setpts=N/25/TB', '-c:v', 'ffv1',
+              clip])
+        for form, pixels in (('yu12', 'yuv420p'), ('nv12', 'nv12'), ('yuyv', 'yuyv422')):
+            with self.subTest(form):
+                device = Device(self.dev)
+                daemon = self.play(output={'format': form}, input=clip, loop=True, realtime=True,
+                                   filters='null', privacy='off')
+                self.assertIsNotNone(device.wait(card=False), daemon.told())
+                time.sleep(0.2)
+                self.end(daemon)
+                device.unplug()
+                like = call([FFMPEG, '-v', 'error', '-i', clip, '-frames:v', '1', '-pix_fmt',
+                             pixels, '-sws_flags', 'bicubic+accurate_rnd', '-f', 'rawvideo', '-'])
+                seen = {p for _, p in device.pictures if not is_card(p)}
+                self.assertEqual(len(seen), 1)
+                picture = seen.pop()
+                self.assertEqual(len(picture), len(like))
+                self.assertEqual(luma(picture), luma(like))
+                self.assertLessEqual(max(abs(a - b) for a, b in zip(picture, like)),
+                                     0 if form != 'yuyv' else 12)
+
+    def test_another_size_and_rate(self):
+        """The camera's are the output's; of a source of half its rate every picture comes twice."""
+        device = Device(self.dev)
+        daemon = self.play(input=f'test:size=640x362:rate={RATE / 2}')
+        self.assertIsNotNone(device.wait(card=False), daemon.told())
+        began = time.monotonic()
+        before = self.output(daemon)
+        time.sleep(4)
+        after, took = self.output(daemon), time.monotonic() - began
+        self.assertEqual({len(p) for _, p in device.pictures}, {size_of('yuyv')})
+        written = after['pictures'] - before['pictures']
+        self.assertAlmostEqual(written / took, RATE, delta=RATE * 0.05 * PATIENCE)
+        self.assertAlmostEqual((after['repeated'] - before['repeated']) / written, 0.5,
+                               delta=0.1 * PATIENCE)
+
+    def test_steady(self):
+        """Of a source of its rate nearly every picture is written, and at once."""
+        device = Device(self.dev)
+        daemon = self.play(http={'listen': 'unix:' + self.path('http.sock')})
+        self.assertIsNotNone(device.wait(card=False), daemon.told())
+        time.sleep(1)
+        before = self.output(daemon)
+        time.sleep(4)
+        after = self.output(daemon)
+        written = after['pictures'] - before['pictures']
+        self.assertLess(after['repeated'] - before['repeated'], written * 0.1 * PATIENCE)
+        self.assertLess(after['dropped_packets'] - before['dropped_packets'],
+                        written * 0.1 * PATIENCE)
+        self.assertRegex(self.fetch('/metrics'), 'halod_output_pictures_total{stream="one",'
+                         'number="0",output="/dev/video10"} [1-9]')
+
+    def test_mjpeg(self):
+        device = Device(self.dev)
+        daemon = self.play(output={'format': 'mjpeg'}, input=f'test:size=640x360:rate={RATE}')
+        self.assertTrue(wait_until(lambda: len(device.pictures) > 2 * RATE), daemon.told())
+        killed = time.monotonic()
+        daemon.kill_engine_of('one')
+        time.sleep(1)
+        self.assertLess(max(device.gaps(killed)), SILENCE_S)
+        for _, picture in device.pictures:
+            self.assertEqual((picture[:2], picture[-2:]), (b'\xff\xd8', b'\xff\xd9'))
+            at = picture.index(b'\xff\xc0') + 5  # its frame's height and width
+            self.assertEqual(struct.unpack('>HH', picture[at:at + 4]), (HEIGHT, WIDTH))
+        self.assertEqual(device.formats, ['MJPG 320x240'])
+
+    def test_comes_and_goes(self):
+        """Not there at first, then held by another, unplugged, and back again."""
+        daemon = self.play()
+        daemon.wait_state('one', 'running')
+        self.assertEqual(self.output(daemon)['state'], 'absent')
+        self.assertIn('haloctl doctor', self.output(daemon)['why'])
+        self.assertEqual(daemon.status('one')['viewers'], 0)
+        busy = os.path.join(self.dev, 'busy')
+        with open(busy, 'w'):
+            pass
+        device = Device(self.dev)
+        self.assertTrue(wait_until(lambda: self.output(daemon)['state'] == 'busy'), daemon.told())
+        os.unlink(busy)
+        self.assertIsNotNone(device.wait(card=False), daemon.told())
+        for _ in range(3):
+            device.unplug()
+            self.assertTrue(wait_until(lambda: self.output(daemon)['state'] == 'absent'),
+                            daemon.told())
+            time.sleep(0.6)
+            device, plugged = Device(self.dev), time.monotonic()
+            self.assertTrue(wait_until(lambda: device.pictures), daemon.told())
+            self.assertLess(device.pictures[0][0] - plugged, 0.5 * PATIENCE)
+            self.assertIsNotNone(device.wait(card=False), daemon.told())
+        self.assertEqual(self.output(daemon)['failures'], 5)
+        self.assertIn('virtual camera', daemon.told())
+
+    def test_opens_but_takes_nothing(self):
+        """One failure, said once, with pauses that grow: not one at every try."""
+        refuses = os.path.join(self.dev, 'refuses')
+        with open(refuses, 'w'):
+            pass
+        device = Device(self.dev)
+        daemon = self.play()
+        self.assertTrue(wait_until(lambda: self.output(daemon)['state'] == 'busy'), daemon.told())
+        time.sleep(3)
+        status = self.output(daemon)
+        self.assertEqual(status['failures'], 1)
+        self.assertLess(len(device.formats), 7)
+        self.assertEqual(daemon.told().count('virtual camera: '), 1, daemon.told())
+        os.unlink(refuses)
+        self.assertIsNotNone(device.wait(card=False), daemon.told())
+        self.assertIn('virtual camera: writing', daemon.told())
+
+    def test_readers(self):
+        """Where the module tells of readers, nothing is encoded for nobody."""
+        readers = os.path.join(self.dev, 'readers')
+
+        def have(count):
+            with open(readers + '.new', 'w') as file:
+                file.write(str(count))
+            os.rename(readers + '.new', readers)
+
+        have(0)
+        device = Device(self.dev)
+        daemon = self.play()
+        daemon.wait_state('one', 'running')
+        time.sleep(1)
+        self.assertTrue(all(is_card(p) for _, p in device.pictures))
+        self.assertGreater(len(device.pictures), RATE / 2)
+        self.assertEqual(daemon.status('one')['encoded'], 0)
+        self.assertEqual((self.output(daemon)['readers'], daemon.status('one')['viewers']),
+                         (False, 0))
+        have(1)
+        self.assertIsNotNone(device.wait(card=False, timeout=5), daemon.told())
+        self.assertTrue(self.output(daemon)['readers'])
+        have(0)
+        self.assertTrue(wait_until(lambda: is_card(device.pictures[-1][1])), daemon.told())
+
+    def test_reload(self):
+        """New settings of the stream leave the camera open; another size does not."""
+        device = Device(self.dev)
+        daemon = self.play()
+        self.assertIsNotNone(device.wait(card=False), daemon.told())
+        daemon.write({'one': self.settings(depth=2)})
+        reloaded = time.monotonic()
+        self.assertEqual(daemon.control('Reload')['changed'], ['one'])
+        self.assertIsNotNone(device.wait(card=False, since=reloaded + 0.5), daemon.told())
+        self.assertLess(max(device.gaps(reloaded)), SILENCE_S)
+        self.assertEqual(len(device.formats), 1)
+        daemon.write({'one': self.settings(output={'format': 'nv12'}, depth=2)})
+        daemon.control('Reload')
+        self.assertTrue(wait_until(lambda: len(device.formats) == 2), daemon.told())
+        self.assertEqual(device.formats[1], 'NV12 320x240')
+        daemon.control('Stop', name='one')
+        self.assertTrue(wait_until(lambda: 'state' not in self.output(daemon)))
+
+    def test_forgotten(self):
+        """What filters made that were changed is not shown again, though no new picture comes and
+        on_error says last."""
+        fifo, device = self.path('input.nut'), Device(self.dev)
+        os.mkfifo(fifo)
+        source = subprocess.Popen(
+            [FFMPEG, '-nostdin', '-v', 'quiet', '-y', '-re', '-f', 'lavfi', '-i',
+             f'testsrc2=size={WIDTH}x{HEIGHT}:rate={RATE}', '-c:v', 'rawvideo', '-pix_fmt',
+             'yuv420p', '-f', 'nut', fifo])
+        self.addCleanup(source.wait)
+        self.addCleanup(source.kill)
+        daemon = self.play(input=fifo, realtime=True, input_timeout=60, on_error='last',
+                           last_for=60)
+        self.assertIsNotNone(device.wait(card=False), daemon.told())
+        time.sleep(1)
+        source.send_signal(signal.SIGSTOP)
+        time.sleep(1.5)
+        self.assertFalse(is_card(device.pictures[-1][1]))  # the last one, as asked for
+        daemon.control('Set', name='one', filters='solid')
+        done = time.monotonic()
+        time.sleep(1)
+        self.assertTrue(device.since(done + 0.2))
+        self.assertTrue(all(is_card(p) for _, p in device.since(done + 0.2)))
+
+    def test_a_reader_that_is_slow(self):
+        """Pictures that the device does not take are counted, and hold up nobody."""
+        device = Device(self.dev, pause=0.5)
+        daemon = self.play()
+        self.assertTrue(wait_until(lambda: self.output(daemon)['dropped_packets'] > 20, 30),
+                        daemon.told())
+        began = time.monotonic()
+        daemon.status()
+        self.assertLess(time.monotonic() - began, 0.5 * PATIENCE)
+        os.kill(daemon.process.pid, signal.SIGTERM)
+        self.assertEqual(daemon.process.wait(10 * PATIENCE), 0)
+        self.assertTrue(device.pictures)
+
+
+main()

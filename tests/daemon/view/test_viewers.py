@@ -1,0 +1,701 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Output sockets with real clients: every form, cards in silence, changes, stuck and killed viewers.
+"""The program under test is $FEED_PROBE."""
+import os
+import re
+import resource
+import shutil
+import signal
+import socket
+import stat
+import struct
+import subprocess
+import time
+import unittest
+
+from halotest import probe as helper
+from halotest.probe import FFMPEG, FrameClient, Probe, Recorder, connect, halotest
+from halotest import HaloTest, ffmpeg, frame_times, packets, probe_video, raw_frames, wait_until
+
+SIZE = 320 * 240
+AREA = {'gray': 1, 'yuv420p': 1.5, 'nv12': 1.5, 'yuv422p': 2, 'yuv444p': 3}
+GRAY, BLACK, FIELD = 128, 16, 48
+
+
+class ViewerTest(HaloTest):
+    def begin(self, *arguments, **options):
+        probe = Probe(*arguments, **options)
+        self.addCleanup(self.finish, probe)
+        probe.wait_for('ready')
+        return probe
+
+    def finish(self, probe):
+        code = probe.quit()
+        self.assertEqual(code, 0, ''.join(probe.err))
+
+    def record(self, path):
+        recorder = Recorder(path)
+        self.addCleanup(recorder.stop)
+        return recorder
+
+    def check_growth(self, probe, before, most):
+        if not helper.is_sanitized():
+            self.assertLess(probe.memory() - before, most, 'KiB grown')
+
+    def save(self, recorder, name):
+        path = self.path(name)
+        with open(path, 'wb') as file:
+            file.write(recorder.stop())
+        return path
+
+    def watch(self, path, seconds=1.5):
+        """What ffmpeg makes of a socket with no options, as a file."""
+        copy = self.path('copy.nut')
+        run = subprocess.run([FFMPEG, '-nostdin', '-v', 'error', '-xerror', '-y', '-i',
+                              f'unix:{path}', '-t', str(seconds), '-c', 'copy', copy],
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
+        self.assertEqual((run.returncode, run.stderr), (0, b''))
+        return copy
+
+    def kinds(self, path, width=320, height=240):
+        """One letter a picture: p(attern), g(ray card), b(lack); each as often as it follows itself."""
+        data, found = raw_frames(path), []
+        size = int(width * height * AREA[probe_video(path)['pix_fmt']])
+        self.assertEqual(len(data) % size, 0)
+        for start in range(0, len(data), size):
+            row = data[start + width * (height // 2):start + width * (height // 2 + 1)]
+            flat = max(row) - min(row) <= 2
+            found.append('p' if not flat and abs(sorted(row)[5] - FIELD) < 16 else
+                         'g' if flat and abs(row[0] - GRAY) <= 2 else
+                         'b' if flat and abs(row[0] - BLACK) <= 2 else '?')
+        return ''.join(found)
+
+    def check_decodes(self, path):
+        run = subprocess.run([halotest.FFPROBE, '-v', 'error', '-count_frames', '-show_entries',
+                              'stream=nb_read_frames', '-i', path], stdout=subprocess.PIPE,
+                             stderr=subprocess.PIPE, timeout=60)
+        said = [line for line in run.stderr.decode().splitlines() if not re.search(
+            'no index|read_timestamp|Last message', line)]  # what a NUT that was live lacks
+        self.assertEqual((run.returncode, said), (0, []))
+
+    def check_times(self, path):
+        times = frame_times(path)
+        self.assertEqual(times, sorted(set(times)), 'times do not grow')
+        return times
+
+
+def short(letters):
+    return re.sub(r'(.)\1+', r'\1', letters)
+
+
+class Forms(ViewerTest):
+    def check_form(self, suffix, *options):
+        path = self.path('a' + suffix)
+        self.begin(*options, path)
+        recorder = self.record(path)
+        time.sleep(1.3)
+        raw = suffix.startswith('raw')
+        copy = self.watch(path, 1)
+        self.assertEqual(short(self.kinds(copy)), 'p')
+        saved = self.save(recorder, 'saved' + suffix)
+        listed = packets(saved, 'v:0')
+        self.assertIn('K', listed[0]['flags'])
+        times = self.check_times(saved)
+        self.assertEqual(float(times[0]), 0)
+        self.check_decodes(saved)
+        codec = probe_video(saved)['codec_name']
+        self.assertEqual(codec, 'rawvideo' if raw else 'h264')
+
+    def test_mpegts(self):
+        self.check_form('.ts')
+
+    def test_mpegts_with_parameters_apart(self):
+        self.check_form('.ts', 'global=1')
+
+    def test_matroska(self):
+        self.check_form('.mkv')
+
+    def test_matroska_with_parameters_apart(self):
+        self.check_form('.mkv', 'global=1')
+
+    def test_nut(self):
+        self.check_form('.nut')
+
+    def test_nut_with_parameters_apart(self):
+        self.check_form('.nut', 'global=1')
+
+    def test_raw_pictures(self):
+        for form in 'yuv420p', 'yuv444p', 'nv12', 'gray', 'yuv422p':
+            with self.subTest(form):
+                path = self.path(f'raw-{form}.nut')
+                self.begin(f'format={form}', path)
+                copy = self.watch(path, 0.7)
+                self.assertEqual(probe_video(copy)['pix_fmt'], form)
+                self.assertEqual(short(self.kinds(copy)), 'p')
+
+    def test_sound(self):
+        for suffix in '.ts', '.mkv', '.nut':
+            with self.subTest(suffix):
+                path = self.path('a' + suffix)
+                self.begin('sound=1', path)
+                copy = self.watch(path, 2)
+                video = halotest.packet_times(copy, 'v:0')
+                sound = halotest.packet_times(copy, 'a:0')
+                self.assertLess(abs(float(video[0] - sound[0])), 0.1)
+                self.assertLess(abs(float(video[-1] - sound[-1])), 0.5)
+                self.assertGreater(len(sound), 30)
+
+    def test_first_picture_does_not_wait_for_the_next_key_frame(self):
+        path = self.path('a.ts')
+        self.begin('gop=60', path)
+        first = self.record(path)
+        time.sleep(1)
+        second = self.record(path)
+        self.assertTrue(wait_until(lambda: second.data, 1))
+        time.sleep(0.5)
+        saved = self.save(second, 'saved.ts')
+        self.check_decodes(saved)
+        self.assertEqual(float(self.check_times(saved)[0]), 0)
+        first.stop()
+
+    @unittest.skipUnless(shutil.which('mpv'), 'there is no mpv')
+    def test_mpv(self):
+        for name in 'a.ts', 'a.mkv', 'a.nut':
+            path = self.path(name)
+            self.begin('sound=1', path)
+            run = subprocess.run(['mpv', '--no-config', '--vo=null', '--ao=null', '--frames=30',
+                                  f'unix://{path}'], stdin=subprocess.DEVNULL,
+                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60)
+            self.assertEqual(run.returncode, 0, run.stdout)
+            self.assertIn(b'VO: [null] 320x240', run.stdout)
+
+    @unittest.skipUnless(shutil.which('ffplay'), 'there is no ffplay')
+    def test_ffplay(self):
+        """It has no end of its own where the input has none: its clock tells that it plays."""
+        path = self.path('a.ts')
+        self.begin('sound=1', path)
+        player = subprocess.Popen(['ffplay', '-stats', f'unix:{path}'], stdin=subprocess.DEVNULL,
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                                  env={**os.environ, 'SDL_AUDIODRIVER': 'dummy',
+                                       'SDL_VIDEODRIVER': 'dummy'})
+        self.addCleanup(helper.end_process, player)
+        told, end = b'', time.monotonic() + 30
+        while time.monotonic() < end and not re.search(rb'\s[1-9]\d*\.\d\d [AM]-V:', told):
+            told += os.read(player.stderr.fileno(), 4096)
+        self.assertRegex(told, rb'\s[1-9]\d*\.\d\d [AM]-V:')
+
+    def test_watched_only_while_somebody_watches(self):
+        path = self.path('a.ts')
+        probe = self.begin(path)
+        client = connect(path)
+        self.assertTrue(probe.wait_for('watched')[1]['watched'])
+        client.close()
+        self.assertFalse(probe.wait_for('watched')[1]['watched'])
+
+
+class Silence(ViewerTest):
+    def play_gap(self, name, *options, gap=1.3, commands=('silence', 'resume')):
+        path = self.path(name)
+        probe = self.begin(*options, path)
+        recorder = self.record(path)
+        begun = time.monotonic()
+        time.sleep(1)
+        silent = probe.tell(commands[0])
+        time.sleep(gap)
+        for command in commands[1:]:
+            self.gap = probe.tell(command) - silent
+        time.sleep(1)
+        self.played = time.monotonic() - begun
+        self.assertFalse(recorder.ended)
+        saved = self.save(recorder, 'saved' + os.path.splitext(name)[1])
+        return probe, saved, self.check_times(saved)
+
+    def test_card(self):
+        for name in 'a.ts', 'a.mkv', 'a.nut', 'raw.nut':
+            with self.subTest(name):
+                probe, saved, times = self.play_gap(name)
+                letters = self.kinds(saved)
+                self.assertEqual(short(letters), 'pgp')
+                self.assertIn(letters.count('g'), range(2, int(self.gap / 0.5) + 2))
+                self.check_decodes(saved)
+                gaps = [float(b - a) for a, b in zip(times, times[1:])]
+                self.assertLess(max(gaps), 0.85)  # cards are 0.5 apart; where one is missing, 0.9
+                self.assertAlmostEqual(float(times[-1]), self.played, delta=0.5)
+                self.assertEqual(probe.status()['late'], 0)
+                probe.quit()
+
+    def test_sound_is_silent_then_in_sync(self):
+        _, saved, _ = self.play_gap('a.mkv', 'sound=1')
+        video, sound = halotest.packet_times(saved, 'v:0'), halotest.packet_times(saved, 'a:0')
+        self.assertLess(abs(float(video[-1] - sound[-1])), 0.5)
+        holes = [float(b - a) for a, b in zip(sound, sound[1:]) if b - a > 0.1]
+        self.assertEqual(len(holes), 1, holes)
+
+    def test_clock_that_lies_behind(self):
+        _, saved, _ = self.play_gap('a.ts', commands=('silence', 'clock -60000', 'resume'))
+        self.assertEqual(short(self.kinds(saved)), 'pgp')
+
+    def test_new_encoder_with_the_same_parameters(self):
+        for name in 'a.mkv', 'a.nut', 'a.ts':
+            with self.subTest(name):
+                probe, saved, _ = self.play_gap(name, 'global=1',
+                                                commands=('silence', 'again', 'resume'))
+                self.assertEqual(short(self.kinds(saved)), 'pgp')
+                self.check_decodes(saved)
+                probe.quit()
+
+    def test_solid(self):
+        _, saved, _ = self.play_gap('a.ts', 'on_error=1')
+        self.assertEqual(short(self.kinds(saved)), 'pbp')
+
+    def test_last(self):
+        _, saved, _ = self.play_gap('a.ts', 'on_error=2', 'last_for=1', gap=2.5)
+        self.assertEqual(short(self.kinds(saved)), 'pgp')
+        times = self.check_times(saved)
+        letters = self.kinds(saved)
+        first = float(times[letters.index('g')])
+        self.assertGreater(first, 2.2)  # the last picture stood for a second
+
+    def test_stop(self):
+        path = self.path('a.ts')
+        probe = self.begin('on_error=3', path)
+        recorder = self.record(path)
+        time.sleep(1)
+        said = probe.tell('silence')
+        self.assertTrue(wait_until(lambda: recorder.ended, 2))
+        self.assertLess(recorder.at[-1][0] - said, 0.2)
+        self.assertEqual(short(self.kinds(self.save(recorder, 'saved.ts'))), 'p')
+
+    def test_card_within_half_a_second(self):
+        path = self.path('a.fd')
+        probe = self.begin(path)
+        client = FrameClient(path)
+        seen = []
+
+        def look(until):
+            while time.monotonic() < until:
+                frame = client.frame()
+                flat = len(set(client.pixels(frame)[:SIZE])) == 1
+                seen.append((frame.at, flat))
+                client.release(frame)
+        for _ in range(4):
+            look(time.monotonic() + 0.5)
+            probe.tell('silence')
+            look(time.monotonic() + 1.1)
+            probe.tell('resume')
+        look(time.monotonic() + 0.5)
+        client.close()
+        waits = [b[0] - a[0] for a, b in zip(seen, seen[1:]) if not a[1] and b[1]]
+        self.assertEqual(len(waits), 4)
+        # One of them may be late: where the machine was elsewhere, so was this reader.
+        self.assertLess(sorted(waits)[-2], 0.5 * halotest.PATIENCE, waits)
+
+    def test_nothing_before_begin(self):
+        path = self.path('a.ts')
+        probe = self.begin('begin=0', path)
+        recorder = self.record(path)
+        gone = connect(path)
+        half = connect(path)
+        half.shutdown(socket.SHUT_WR)
+        time.sleep(1)
+        self.assertEqual(recorder.data, b'')
+        gone.close()
+        self.assertTrue(wait_until(lambda: probe.socket()['viewers'] == 2, 3))
+        probe.tell('begin')
+        time.sleep(1)
+        self.assertEqual(short(self.kinds(self.save(recorder, 'saved.ts'))), 'p')
+        self.assertTrue(half.recv(100), 'who says nothing may still read')
+        half.close()
+        self.assertTrue(wait_until(lambda: probe.socket()['viewers'] == 0, 3))
+
+    def test_late_viewer_sees_the_card_at_once(self):
+        path = self.path('a.ts')
+        probe = self.begin(path)
+        first = self.record(path)
+        time.sleep(0.5)
+        probe.tell('silence')
+        time.sleep(1)
+        waits = []
+        for _ in range(4):
+            asked = time.monotonic()
+            second = self.record(path)
+            self.assertTrue(wait_until(lambda: second.at, 2))
+            waits.append(second.at[0][0] - asked)
+        self.assertLess(min(waits), 0.1 * halotest.PATIENCE)
+        time.sleep(0.7)
+        self.assertEqual(short(self.kinds(self.save(second, 'saved.ts'))), 'g')
+        first.stop()
+
+
+class Changes(ViewerTest):
+    def test_mpegts_goes_on_with_another_size(self):
+        for apart in 0, 1:
+            with self.subTest(apart=apart):
+                path = self.path('a.ts')
+                probe = self.begin(f'global={apart}', path)
+                recorder = self.record(path)
+                time.sleep(0.7)
+                probe.tell('size 160x120')
+                time.sleep(0.7)
+                self.assertFalse(recorder.ended)
+                saved = self.save(recorder, 'saved.ts')
+                found = halotest.ffprobe(saved, '-select_streams', 'v:0', '-show_entries',
+                                         'frame=width')['frames']
+                widths = [frame['width'] for frame in found]
+                self.assertEqual(sorted(set(widths)), [160, 320])
+                self.assertEqual(widths, sorted(widths, reverse=True))
+                self.check_times(saved)
+                self.assertEqual(probe.socket()['ended'], 0)
+                probe.quit()
+
+    def test_others_are_closed_and_can_come_again(self):
+        for name in 'a.mkv', 'a.nut', 'raw.nut':
+            with self.subTest(name):
+                path = self.path(name)
+                probe = self.begin(path)
+                recorder = self.record(path)
+                time.sleep(0.7)
+                probe.tell('size 160x120')
+                self.assertTrue(wait_until(lambda: recorder.ended, 2))
+                self.assertEqual(probe.socket()['ended'], 1)
+                saved = self.save(recorder, 'saved' + os.path.splitext(name)[1])
+                self.assertEqual(short(self.kinds(saved)), 'p')
+                self.assertEqual(probe_video(self.watch(path))['width'], 160)
+                probe.quit()
+
+    def test_frames_get_new_caps(self):
+        path = self.path('a.fd')
+        probe = self.begin(path)
+        client = FrameClient(path)
+        frame = client.frame()
+        self.assertIn('width=(int)320', client.caps)
+        client.release(frame)
+        held = client.frame()
+        probe.tell('size 322x242')
+        while 'width=(int)322' not in client.caps:
+            frame = client.frame()
+            client.release(frame)
+        client.release(held)  # of the old size: still its own
+        frame = client.frame()
+        self.assertEqual(frame.size, 324 * 242 + 2 * 164 * 121)
+        client.release(frame)
+        client.close()
+
+
+class Frames(ViewerTest):
+    def test_layout_times_and_seals(self):
+        shapes = {  # format: (name, size, width, height, bytes)
+            'yuv420p': ('I420', 321, 241, 324 * 242 + 2 * 164 * 121),
+            'yuv422p': ('Y42B', 321, 241, 324 * 241 + 2 * 164 * 241),
+            'yuv444p': ('Y444', 321, 241, 3 * 324 * 241),
+            'nv12': ('NV12', 321, 241, 324 * 242 + 324 * 121),
+            'gray': ('GRAY8', 321, 241, 324 * 241),
+            'gbrp': ('GBR', 321, 241, 3 * 324 * 241),
+        }
+        for form, (name, width, height, size) in shapes.items():
+            with self.subTest(form):
+                path = self.path(f'{form}.fd')
+                self.begin(f'format={form}', f'size={width}x{height}', path)
+                client = FrameClient(path)
+                before = time.monotonic_ns()
+                frame = client.frame()
+                self.assertEqual(client.caps.split(', ')[:4],
+                                 ['video/x-raw', f'format=(string){name}', f'width=(int){width}',
+                                  f'height=(int){height}'])
+                self.assertIn('framerate=(fraction)30/1', client.caps)
+                self.assertEqual(frame.size, size)
+                self.assertLess(abs(frame.pts - before), 1e9)
+                data = client.pixels(frame)
+                stride = -(-width // 4) * 4
+                for y in range(0, height, 40):
+                    row = data[y * stride:y * stride + width]
+                    self.assertIn(set(row), ({FIELD, 220}, {FIELD}))
+                if form == 'yuv420p':
+                    self.assertEqual(set(data[324 * 242:324 * 242 + 161]), {120})
+                    self.assertEqual(set(data[324 * 242 + 164 * 121:][:161]), {140})
+                with self.assertRaises(PermissionError):
+                    helper.mmap.mmap(frame.fd, frame.size)
+                with self.assertRaises(PermissionError):
+                    os.pwrite(frame.fd, b'x', 0)
+                with self.assertRaises(PermissionError):
+                    os.ftruncate(frame.fd, 0)
+                client.release(frame)
+                second = client.frame()
+                self.assertGreater(second.pts, frame.pts)
+                client.release(second)
+                client.close()
+
+    def test_end_of_stream(self):
+        path = self.path('a.fd')
+        probe = self.begin(path)
+        client = FrameClient(path)
+        client.release(client.frame())
+        probe.quit()
+        while True:
+            frame = client.frame()
+            if not frame:
+                break
+            os.close(frame.fd)
+        with self.assertRaises(EOFError):
+            client.frame()
+
+    def test_who_keeps_pictures_gets_no_more_and_disturbs_nobody(self):
+        path = self.path('a.fd')
+        probe = self.begin(path)
+        good = FrameClient(path)
+        greedy = [FrameClient(path) for _ in range(6)]
+        kept = []
+        for client in greedy:  # each holds others
+            kept.append([client.frame() for _ in range(8)])
+            for _ in range(8):
+                good.release(good.frame())
+        pixels = good.pixels(kept[0][0])
+        files, count = probe.files(), good.frames
+        start = time.monotonic()
+        while time.monotonic() < start + 2:
+            good.release(good.frame())
+        self.assertGreater(good.frames - count, 50)
+        self.assertEqual(good.pixels(kept[0][0]), pixels, 'a picture that is held changed')
+        self.assertGreater(probe.socket()['dropped_packets'], 100)
+        self.assertLessEqual(probe.files(), files + 1)
+        greedy[0].release(kept[0].pop(0))
+        frame = greedy[0].frame()
+        self.assertGreater(frame.pts, kept[0][-1].pts)
+        os.close(frame.fd)
+        while probe.socket()['cut'] < 5 and time.monotonic() < start + 14:
+            good.release(good.frame())
+        self.assertGreaterEqual(probe.socket()['cut'], 5)
+        for frames, client in zip(kept, greedy):
+            for frame in frames:
+                os.close(frame.fd)
+            client.close()
+        good.close()
+
+    def test_nonsense(self):
+        path = self.path('a.fd')
+        probe = self.begin(path)
+        for said in (struct.pack('=IIQ', 1, 8, 12345), struct.pack('=II', 0, 0),
+                     struct.pack('=II', 2, 4), struct.pack('=II', 1, 4), struct.pack('=II', 1, 0),
+                     struct.pack('=II', 77, 0xffffffff), b'\xff' * 64,
+                     struct.pack('=IIQ', 1, 8, 0)):
+            client = FrameClient(path)
+            client.client.sendall(said)
+            with self.assertRaises((EOFError, ConnectionError), msg=said):
+                while True:
+                    os.close(client.frame().fd)
+            client.close()
+        patient = FrameClient(path)  # what is unknown is passed over, in pieces too
+        for byte in struct.pack('=II', 77, 5) + b'12345':
+            patient.client.sendall(bytes([byte]))
+        for _ in range(12):
+            patient.release(patient.frame())
+        patient.close()
+        self.assertTrue(wait_until(lambda: probe.socket()['viewers'] == 0, 5))
+
+
+class Stuck(ViewerTest):
+    def test_stuck_ones_lose_packets_and_are_cut(self):
+        path = self.path('raw.nut')
+        probe = self.begin(path)
+        good = self.record(path)
+        time.sleep(1)
+        start = time.monotonic()
+        stuck = [connect(path) for _ in range(8)]
+        time.sleep(3)
+        first = probe.memory()
+        status = probe.socket()
+        self.assertEqual(status['viewers'], 9)
+        self.assertGreater(status['dropped_packets'], 8 * 10)
+        time.sleep(3)
+        self.check_growth(probe, first, 2000)
+        self.assertEqual(probe.socket()['viewers'], 9)
+        self.assertTrue(wait_until(lambda: probe.socket()['cut'] == 8,
+                                   14 - (time.monotonic() - start)))
+        self.assertGreater(time.monotonic() - start, 9)
+        self.assertEqual(probe.socket()['viewers'], 1)
+        saved = self.save(good, 'saved.nut')
+        times = self.check_times(saved)
+        gaps = [float(b - a) for a, b in zip(times, times[1:])]
+        # Held up by a stuck one it would be seconds; a busy machine may cost it some pictures.
+        self.assertLess(max(gaps), 0.4 * halotest.PATIENCE, 'the good one lost pictures')
+        for client in stuck:
+            client.close()
+
+    def test_slow_one_goes_on_at_a_key_frame(self):
+        path = self.path('a.ts')
+        probe = self.begin('noise=1', 'gop=2', path)
+        client = connect(path)
+        time.sleep(6)
+        self.assertGreater(probe.socket()['dropped_packets'], 10)
+        data, end = bytearray(), time.monotonic() + 3
+        while time.monotonic() < end:
+            data += client.recv(1 << 16)
+        client.close()
+        with open(self.path('slow.ts'), 'wb') as file:
+            file.write(data)
+        listed = packets(self.path('slow.ts'), 'v:0')
+        holes = [b for a, b in zip(listed, listed[1:])
+                 if float(b['dts_time']) - float(a['dts_time']) > 0.5]
+        self.assertTrue(holes)
+        self.assertEqual([hole['flags'][0] for hole in holes], ['K'] * len(holes))
+
+    def test_dropping_keeps_whole_pictures(self):
+        path = self.path('raw.nut')
+        probe = self.begin(path)
+        client = connect(path)
+        time.sleep(3)
+        data = bytearray()
+        end = time.monotonic() + 2
+        while time.monotonic() < end:
+            data += client.recv(1 << 16)
+        client.close()
+        self.assertGreater(probe.socket()['dropped_packets'], 10)
+        with open(self.path('late.nut'), 'wb') as file:
+            file.write(data)
+        ffmpeg('-i', self.path('late.nut'), '-f', 'null', '-')
+        self.assertEqual(short(self.kinds(self.path('late.nut'))), 'p')
+        times = self.check_times(self.path('late.nut'))
+        self.assertGreater(max(float(b - a) for a, b in zip(times, times[1:])), 0.5)
+
+    def test_killed_viewers_leave_nothing(self):
+        paths = [self.path(name) for name in ('a.ts', 'a.mkv', 'a.nut', 'raw.nut', 'a.fd')]
+        probe = self.begin(*paths)
+        files, memory = probe.files(), None
+        for turn in range(6):
+            readers = [subprocess.Popen([FFMPEG, '-nostdin', '-v', 'quiet', '-i', f'unix:{path}',
+                                         '-f', 'null', '-'], stdin=subprocess.DEVNULL)
+                       for path in paths[:4]]
+            frames = FrameClient(paths[4])
+            frames.frame()
+            time.sleep(0.8)
+            for reader in readers:
+                reader.send_signal(signal.SIGKILL)
+                reader.wait()
+            frames.close()
+            self.assertTrue(wait_until(
+                lambda: all(s['viewers'] == 0 for s in probe.status()['sockets']), 5))
+            self.assertEqual(probe.files(), files)
+            if turn == 2:
+                memory = probe.memory()
+        self.check_growth(probe, memory, 1000)
+
+    def test_at_most_256(self):
+        path = self.path('a.ts')
+        probe = self.begin(path)
+        clients = [connect(path) for _ in range(256)]
+        self.assertTrue(wait_until(lambda: probe.socket()['viewers'] == 256, 5))
+        extra = connect(path)
+        extra.settimeout(5)
+        self.assertEqual(extra.recv(10), b'')
+        self.assertEqual(probe.socket()['refused'], 1)
+        for client in clients:
+            client.close()
+        self.assertTrue(wait_until(lambda: probe.socket()['viewers'] == 0, 5))
+
+    def test_no_descriptors_left(self):
+        path = self.path('a.ts')
+        probe = self.begin(path, files=30)
+        clients = [connect(path) for _ in range(40)]
+        self.assertTrue(wait_until(lambda: probe.socket()['refused'] > 5, 5))
+        self.assertLessEqual(probe.files(), 30 - 30 // 4)  # some are left for others
+        before = probe.cpu()
+        time.sleep(1)
+        self.assertLess(probe.cpu() - before, 0.6, 'the loop turns and turns')
+        for client in clients:
+            client.close()
+        self.assertEqual(short(self.kinds(self.watch(path))), 'p')
+
+    def test_not_even_one_to_send_away_with(self):
+        """Who waits then is let in when there are some again, and the loop rests meanwhile."""
+        path = self.path('a.ts')
+        probe = self.begin(path)
+        limit = resource.prlimit(probe.process.pid, resource.RLIMIT_NOFILE)
+        resource.prlimit(probe.process.pid, resource.RLIMIT_NOFILE, (3, limit[1]))
+        client = connect(path)
+        client.settimeout(5 * halotest.PATIENCE)
+        self.assertTrue(wait_until(lambda: 'no viewer can be let in' in ''.join(probe.err), 5))
+        self.assertEqual(probe.socket()['refused'], 0)
+        resource.prlimit(probe.process.pid, resource.RLIMIT_NOFILE, limit)
+        self.assertNotEqual(client.recv(10), b'')
+        self.assertLess(''.join(probe.err).count('no viewer can be let in'), 10)
+        client.close()
+
+
+class Names(ViewerTest):
+    def refused(self, path, words):
+        probe = Probe(path)
+        code = probe.process.wait(20)
+        probe.quit()
+        self.assertEqual(code, 1)
+        self.assertEqual(len(probe.err), 1, probe.err)
+        self.assertIn(words, probe.err[0])
+        return probe.err[0]
+
+    def test_mode_and_end(self):
+        path = self.path('a.ts')
+        for umask in 0o077, 0o000, 0o777:
+            probe = Probe(path, umask=umask)
+            probe.wait_for('ready')
+            self.assertEqual(stat.S_IMODE(os.stat(path).st_mode), 0o660)
+            self.assertEqual(probe.quit(), 0)
+            self.assertFalse(os.path.lexists(path))
+
+    def test_stale_one_is_replaced(self):
+        path = self.path('a.ts')
+        probe = Probe(path)
+        probe.wait_for('ready')
+        probe.process.kill()
+        probe.process.wait()
+        probe.quit()
+        self.assertTrue(os.path.exists(path))
+        self.begin(path)
+        self.assertEqual(short(self.kinds(self.watch(path, 0.5))), 'p')
+
+    def test_live_one_is_refused_and_unharmed(self):
+        path = self.path('a.ts')
+        self.begin(path)
+        self.assertIn(os.strerror(98), self.refused(path, 'another process serves this socket'))
+        self.assertEqual(short(self.kinds(self.watch(path, 0.5))), 'p')
+
+    def test_what_is_no_socket_is_never_touched(self):
+        path = self.path('a.ts')
+        with open(path, 'w', encoding='ascii') as file:
+            file.write('precious')
+        self.assertIn(os.strerror(17), self.refused(path, 'no socket'))
+        with open(path, encoding='ascii') as file:
+            self.assertEqual(file.read(), 'precious')
+        os.rename(path, self.path('file'))
+        os.symlink(self.path('file'), path)
+        self.refused(path, 'no socket')
+        self.assertTrue(os.path.islink(path))
+        os.unlink(path)
+        os.mkdir(path)
+        self.refused(path, 'no socket')
+        self.assertTrue(os.path.isdir(path))
+
+    def test_wrong_paths(self):
+        self.refused(self.path('no/such/folder/a.ts'), 'its folder is not there')
+        self.refused(self.path('x' * 120 + '.ts'), 'at most 107 bytes')
+        self.refused(self.path('a.mp4'), 'ends in .ts, .mkv, .nut or .fd')
+
+    def test_longest_path(self):
+        path = self.path('')
+        path += 'x' * (107 - len(path) - 3) + '.ts'
+        self.begin(path)
+        self.assertEqual(short(self.kinds(self.watch(path, 0.5))), 'p')
+
+    def test_name_of_another_is_not_removed(self):
+        path = self.path('a.ts')
+        probe = Probe(path)
+        probe.wait_for('ready')
+        os.unlink(path)
+        other = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        other.bind(path)
+        self.assertEqual(probe.quit(), 0)
+        self.assertTrue(os.path.exists(path))
+        other.close()
+
+
+if __name__ == '__main__':
+    halotest.HALOD = helper.FEED_PROBE  # the program that has to be there
+    halotest.main()

@@ -1,0 +1,799 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Regions that are told for each picture, through the gate: hidden where they are, everything where
+ * nobody knows. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/clock.h"
+#include "kernels/frame.h"
+#include "pipeline/picture/format.h"
+#include "pipeline/base/display.h"
+#include "pipeline/gate/gate.h"
+#include "pipeline/gate/gate_plan.h"
+#include "pipeline/picture/memory.h"
+#include "pipeline/picture/orient.h"
+#include "pipeline/picture/raw_picture.h"
+#include "pipeline/picture/raw_picture_private.h"
+#include "pipeline/region/region_feed.h"
+#include "tests/cmocka_all.h"
+#include "tests/pipeline/filter/judge.h"
+
+enum { WIDTH = 70, HEIGHT = 50, SECOND = 1000000, MOST_MASKS = 500 };
+
+/* ---- what goes to the lanes ---- */
+
+/* Every mask that was sent with a number, which means these samples and no others. */
+static struct {
+    uint64_t number;
+    int width, height;
+    uint8_t sample[WIDTH * HEIGHT];
+} masks[MOST_MASKS];
+static int mask_count;
+
+int __real_halo_frame_submit(struct halo_backend *b, const struct halo_frame *frame);
+int __wrap_halo_frame_submit(struct halo_backend *b, const struct halo_frame *frame);
+
+static void check_mask(const struct halo_region *region)
+{
+    const struct halo_plane *mask = &region->mask;
+    int i = 0;
+    while (i < mask_count && masks[i].number != region->number)
+        i++;
+    assert_true(i < MOST_MASKS);
+    assert_int_equal(mask->stride, mask->width);
+    const size_t size = (size_t)mask->width * (size_t)mask->height;
+    if (i < mask_count) {
+        assert_int_equal(masks[i].width, mask->width);
+        assert_int_equal(masks[i].height, mask->height);
+        assert_memory_equal(masks[i].sample, mask->data, size);
+        return;
+    }
+    masks[mask_count].number = region->number;
+    masks[mask_count].width = mask->width;
+    masks[mask_count].height = mask->height;
+    memcpy(masks[mask_count++].sample, mask->data, size);
+}
+
+int __wrap_halo_frame_submit(struct halo_backend *b, const struct halo_frame *frame)
+{
+    for (int p = 0; p < frame->planes; p++)
+        for (int s = 0; s < frame->plane[p].count; s++) {
+            const struct halo_region *region = frame->plane[p].steps[s].region;
+            if (region && region->mask.data && region->number)
+                check_mask(region);
+        }
+    return __real_halo_frame_submit(b, frame);
+}
+
+/* ---- pictures ---- */
+
+struct fixture {
+    struct halo_ring *ring;
+    struct halo_chain *chain;
+    struct halo_gate *gate;
+    struct halo_region_feed *feed;
+    struct halo_raw_picture raw;
+    int64_t now; /* us */
+    double margin;
+    bool unsure;
+    int spill;
+    enum halo_privacy privacy;
+};
+
+static void begin(struct fixture *f, const char *chain)
+{
+    const char *backend = getenv("HALO_TEST_BACKEND"); /* by hand, where there is a GPU */
+    const struct halo_ring_settings settings = {
+        .backend = backend ? backend : "cpu", .depth = 2, .deadline = 60, .locked = -1};
+    const struct halo_gate_input input = {.format = AV_PIX_FMT_YUV420P,
+                                          .width = WIDTH,
+                                          .height = HEIGHT,
+                                          .privacy = f->privacy,
+                                          .unsure = f->unsure,
+                                          .spill = f->spill};
+    const struct halo_region_feed_settings feed = {
+        .on = true, .margin = f->margin, .hold = 0, .limit = 30};
+    struct halo_error err = {0};
+    assert_int_equal(halo_ring_create(&f->ring, &settings, &err), 0);
+    assert_int_equal(halo_chain_parse(&f->chain, chain, &err), 0);
+    if (halo_gate_create(&f->gate, f->chain, f->ring, &input, &err) < 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(halo_region_feed_create(&f->feed, &feed), 0);
+    f->now = halo_now_ns() / 1000;
+    AVFrame *frame = f->raw.frame = av_frame_alloc();
+    f->raw.format = frame->format = AV_PIX_FMT_YUV420P;
+    frame->width = WIDTH;
+    frame->height = HEIGHT;
+    assert_int_equal(av_frame_get_buffer(frame, 0), 0);
+    for (int p = 0; p < 3; p++)
+        for (int i = 0; i < frame->linesize[p] * (p ? HEIGHT / 2 : HEIGHT); i++)
+            frame->data[p][i] = (uint8_t)(130 + i * 7 % 90);
+}
+
+static void end(struct fixture *f)
+{
+    av_frame_free(&f->raw.frame);
+    halo_gate_destroy(f->gate);
+    halo_region_feed_destroy(f->feed);
+    halo_chain_destroy(f->chain);
+    halo_ring_destroy(f->ring);
+}
+
+static struct halo_output_picture *pass(struct fixture *f, int64_t time)
+{
+    struct halo_pending *pending;
+    struct halo_output_picture *picture;
+    struct halo_error err = {0};
+    f->raw.frame->pts = time + 1000; /* what went has gone */
+    if (halo_gate_enter(f->gate, &f->raw, &pending, &err) < 0 ||
+        halo_gate_leave(pending, 0, &picture, &err) < 0)
+        fail_msg("%s", err.text);
+    return picture;
+}
+
+/* Of no width: nothing is there. */
+static void tell_box(struct fixture *f, int64_t time, enum halo_shape_kind kind,
+                     struct halo_rect box)
+{
+    const struct halo_region_told told = {.id = "",
+                                          .shape = {.kind = kind,
+                                                    .x = {box.x0, 0},
+                                                    .y = {box.y0, 0},
+                                                    .width = {box.x1 - box.x0, 0},
+                                                    .height = {box.y1 - box.y0, 0}}};
+    struct halo_error err = {0};
+    halo_region_feed_pass(f->feed, time);
+    if (halo_region_feed_update(f->feed, time, &told, box.x1 > box.x0, halo_now_ns(), &err) < 0)
+        fail_msg("%s", err.text);
+}
+
+static void tell(struct fixture *f, int64_t time, enum halo_shape_kind kind, int x, int y, int size)
+{
+    tell_box(f, time, kind, (struct halo_rect){x, y, x + size, y + size});
+}
+
+/* Which samples are other than the raw ones: the box, and how many. */
+static struct halo_rect changed(const struct fixture *f, const AVFrame *out, int p, int *ret_count)
+{
+    const AVFrame *raw = f->raw.frame;
+    struct halo_rect r = {WIDTH, HEIGHT, 0, 0};
+    *ret_count = 0;
+    for (int y = 0; y < (p ? HEIGHT / 2 : HEIGHT); y++)
+        for (int x = 0; x < (p ? WIDTH / 2 : WIDTH); x++) {
+            if (out->data[p][y * out->linesize[p] + x] == raw->data[p][y * raw->linesize[p] + x])
+                continue;
+            ++*ret_count;
+            r.x0 = x < r.x0 ? x : r.x0;
+            r.y0 = y < r.y0 ? y : r.y0;
+            r.x1 = x >= r.x1 ? x + 1 : r.x1;
+            r.y1 = y >= r.y1 ? y + 1 : r.y1;
+        }
+    return r;
+}
+
+static void check(struct fixture *f, int64_t time, struct halo_rect wanted, bool whole)
+{
+    struct halo_output_picture *picture = pass(f, time);
+    const AVFrame *out = halo_output_picture_frame(picture);
+    for (int p = 0; p < 3; p++) {
+        int count;
+        const struct halo_rect got = changed(f, out, p, &count);
+        const int sub = p ? 2 : 1;
+        const struct halo_rect r = {wanted.x0 / sub, wanted.y0 / sub, (wanted.x1 + sub - 1) / sub,
+                                    (wanted.y1 + sub - 1) / sub};
+        const int area = (r.x1 - r.x0) * (r.y1 - r.y0);
+        if (area == 0 ? count != 0 : memcmp(&got, &r, sizeof r) != 0)
+            fail_msg("plane %d: %d samples in %d,%d %d,%d", p, count, got.x0, got.y0, got.x1,
+                     got.y1);
+        assert_true(!whole || count == area);
+    }
+    halo_output_picture_destroy(picture);
+}
+
+static const struct halo_rect all = {0, 0, WIDTH, HEIGHT}, none = {0};
+
+static void told(void **state)
+{
+    struct fixture f = {0};
+    (void)state;
+    begin(&f, "solid=white:region=feed");
+    check(&f, f.now, all, true); /* no feed */
+    halo_gate_set_feed(f.gate, f.feed);
+    check(&f, f.now, all, true); /* none yet */
+    for (int i = 0; i < 5; i++) {
+        const int64_t time = f.now + i * SECOND / 10;
+        tell(&f, time, HALO_SHAPE_RECT, 10 + i, 4, 12);
+        check(&f, time, (struct halo_rect){10 + i, 4, 22 + i, 16}, true);
+    }
+    tell(&f, f.now + SECOND, HALO_SHAPE_ELLIPSE, 20, 10, 20);
+    check(&f, f.now + SECOND, (struct halo_rect){20, 10, 40, 30}, false);
+    tell(&f, f.now + 2 * SECOND, HALO_SHAPE_RECT, 0, 0, 0);
+    check(&f, f.now + 2 * SECOND, none, true);
+    halo_gate_set_feed(f.gate, NULL);
+    check(&f, f.now + 2 * SECOND, all, true);
+    end(&f);
+}
+
+/* How much of luma is white. */
+static int count_white(struct fixture *f)
+{
+    struct halo_output_picture *picture = pass(f, f->now);
+    const AVFrame *out = halo_output_picture_frame(picture);
+    int count = 0;
+    for (int i = 0; i < WIDTH * HEIGHT; i++)
+        count += out->data[0][i / WIDTH * out->linesize[0] + i % WIDTH] > 200;
+    halo_output_picture_destroy(picture);
+    return count;
+}
+
+static void several_filters(void **state)
+{
+    struct fixture f = {0};
+    (void)state;
+    begin(&f, "solid=white:region=feed,solid=white:region=rect 60 40 10 10");
+    halo_gate_set_feed(f.gate, f.feed);
+    tell(&f, f.now, HALO_SHAPE_RECT, 50, 30, 12);
+    check(&f, f.now, (struct halo_rect){50, 30, 70, 50}, false);
+    tell(&f, f.now + SECOND, HALO_SHAPE_RECT, 0, 0, 0);
+    check(&f, f.now + SECOND, (struct halo_rect){60, 40, 70, 50}, true);
+    end(&f);
+    f = (struct fixture){0};
+    begin(&f, "solid=white:region=feed,solid=black:region=feed:invert=1");
+    halo_gate_set_feed(f.gate, f.feed);
+    tell(&f, f.now, HALO_SHAPE_ELLIPSE, 20, 10, 20);
+    check(&f, f.now, all, true); /* what one leaves the other hides */
+    end(&f);
+    f = (struct fixture){.margin = 0.25}; /* and of what is doubtful, both */
+    begin(&f, "solid=white:region=feed,solid=black:region=feed:invert=1");
+    halo_gate_set_feed(f.gate, f.feed);
+    tell(&f, f.now, HALO_SHAPE_RECT, 20, 10, 20);
+    assert_int_equal(count_white(&f), 10 * 10);
+    end(&f);
+}
+
+/* A raw picture of twice the size. */
+static struct halo_raw_picture enlarge(const struct fixture *f)
+{
+    struct halo_raw_picture large = f->raw;
+    AVFrame *frame = large.frame = av_frame_alloc();
+    frame->format = AV_PIX_FMT_YUV420P;
+    frame->width = 2 * WIDTH;
+    frame->height = 2 * HEIGHT;
+    assert_int_equal(av_frame_get_buffer(frame, 0), 0);
+    for (int p = 0; p < 3; p++)
+        memset(frame->data[p], 100, (size_t)frame->linesize[p] * (size_t)(p ? HEIGHT : 2 * HEIGHT));
+    return large;
+}
+
+/* Pixels of one size say nothing of pictures in another: parts do. */
+static void scaled(void **state)
+{
+    static const struct {
+        const char *chain;
+        int same, other; /* white, of pictures of the plan's size and of another one */
+    } rows[] = {
+        {"solid=white:region=rect 10 4 12 10", 120, WIDTH * HEIGHT},
+        {"solid=white:region=polygon 0 0 10 0 10 10 0 10", 100, WIDTH * HEIGHT},
+        {"solid=white:region=polygon 0 0 10 0 10 50% 0 50%", 10 * HEIGHT / 2, WIDTH * HEIGHT},
+        {"solid=white:region=polygon 0 0 50% 0 50% 10 0 10", WIDTH / 2 * 10, WIDTH * HEIGHT},
+        {"solid=white:region=rect 10 4 12 10:invert=1", WIDTH * HEIGHT - 120, WIDTH * HEIGHT},
+        {"solid=white:region=rect 0 0 12 50%", 12 * HEIGHT / 2, WIDTH * HEIGHT},
+        {"solid=white:region=rect 0 0 50% 10", WIDTH / 2 * 10, WIDTH * HEIGHT},
+        {"solid=white:region=rect 35 0 50% 50%", WIDTH * HEIGHT / 4, WIDTH * HEIGHT},
+        {"solid=white:region=rect 0 25 50% 50%", WIDTH * HEIGHT / 4, WIDTH * HEIGHT},
+        {"solid=white:region=rect 0 0 50% 50%", WIDTH * HEIGHT / 4, WIDTH * HEIGHT / 4},
+        {"solid=white:region=rect 0 0 50% 50%,solid=white:region=rect 60 40 4 4",
+         WIDTH * HEIGHT / 4 + 16, WIDTH * HEIGHT},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct fixture f = {0};
+        begin(&f, rows[i].chain);
+        struct halo_raw_picture large = enlarge(&f), small = f.raw;
+        for (int p = 0; p < 3; p++)
+            memset(small.frame->data[p], 100,
+                   (size_t)small.frame->linesize[p] * (size_t)(p ? HEIGHT / 2 : HEIGHT));
+        assert_int_equal(count_white(&f), rows[i].same);
+        f.raw = large;
+        assert_int_equal(count_white(&f), rows[i].other);
+        f.raw = small;
+        assert_int_equal(count_white(&f), rows[i].same);
+        av_frame_free(&large.frame);
+        end(&f);
+    }
+}
+
+/* A region lies where the picture as it is shown has it. */
+static void turned(void **state)
+{
+    static const struct halo_rect stored[] = {
+        [0] = {10, 4, 22, 14},
+        [HALO_DISPLAY_X] = {48, 4, 60, 14},
+        [HALO_DISPLAY_Y] = {10, 36, 22, 46},
+        [HALO_DISPLAY_X | HALO_DISPLAY_Y] = {48, 36, 60, 46},
+        [HALO_DISPLAY_ASIDE] = {4, 10, 14, 22},
+        [HALO_DISPLAY_ASIDE | HALO_DISPLAY_X] = {56, 10, 66, 22},
+        [HALO_DISPLAY_ASIDE | HALO_DISPLAY_Y] = {4, 28, 14, 40},
+        [HALO_DISPLAY_ASIDE | HALO_DISPLAY_X | HALO_DISPLAY_Y] = {56, 28, 66, 40},
+        [HALO_DISPLAY_UNKNOWN] = {0, 0, WIDTH, HEIGHT},
+    };
+    struct fixture f = {0};
+    (void)state;
+    begin(&f, "solid=white:region=rect 10 4 12 10");
+    for (int round = 0; round < 2; round++)
+        for (int turn = 0; turn <= HALO_DISPLAY_UNKNOWN; turn++) {
+            f.raw.turn = turn;
+            check(&f, f.now, stored[turn], true);
+        }
+    end(&f);
+    f = (struct fixture){0};
+    begin(&f, "solid=white:region=rect 54 0 10 10"); /* beyond the right edge of what stands */
+    for (int round = 0; round < 2; round++) {
+        f.raw.turn = HALO_DISPLAY_ASIDE;
+        check(&f, f.now, all, true);
+        f.raw.turn = 0;
+        check(&f, f.now, (struct halo_rect){54, 0, 64, 10}, true);
+    }
+    end(&f);
+}
+
+/* ---- chroma that shows what lies beside it ---- */
+
+/* The row of chroma that a row of luma takes its colour from: of its own field. */
+static int row_of(int y, int spill)
+{
+    const int row = spill & HALO_SPILL_Y ? y / 4 * 2 + y % 2 : y / 2;
+    return row < HEIGHT / 2 ? row : row - 2;
+}
+
+/* The column: mirrored, in an odd size, the one before it or its own. */
+static int column_of(int x, int spill)
+{
+    const int column = spill & HALO_SPILL_X ? (x + 1) / 2 : x / 2;
+    return column < WIDTH / 2 ? column : column - 1;
+}
+
+static bool is_white(const AVFrame *frame, int p, int x, int y)
+{
+    return frame->data[p][y * frame->linesize[p] + x] == (p ? 128 : 235);
+}
+
+/* Whether luma is hidden somewhere in what a chroma sample may show. */
+static bool has_need(const AVFrame *frame, int x, int y, int spill)
+{
+    const int by_x = spill & HALO_SPILL_X ? 2 : 0, by_y = spill & HALO_SPILL_Y ? 2 : 0;
+    for (int v = 2 * y - by_y; v < 2 * y + 2 + by_y; v++)
+        for (int u = 2 * x - by_x; u < 2 * x + 2 + by_x; u++)
+            if (u >= 0 && v >= 0 && u < WIDTH && v < HEIGHT && is_white(frame, 0, u, v))
+                return true;
+    return false;
+}
+
+/* Of white regions: luma, which is hidden to the pixel, tells which chroma must be. */
+static void check_spill(struct fixture *f, int64_t time, int said, int spill)
+{
+    int hidden = 0;
+    f->raw.frame->interlaced_frame = said & HALO_SPILL_Y;
+    f->raw.spill = said & HALO_SPILL_X;
+    struct halo_output_picture *picture = pass(f, time);
+    const AVFrame *out = halo_output_picture_frame(picture);
+    for (int y = 0; y < HEIGHT; y++)
+        for (int x = 0; x < WIDTH; x++) {
+            hidden += is_white(out, 0, x, y);
+            for (int p = 1; p < 3 && is_white(out, 0, x, y); p++)
+                if (!is_white(out, p, column_of(x, spill), row_of(y, spill)))
+                    fail_msg("spill %d: plane %d shows the colour of %d, %d", spill, p, x, y);
+        }
+    for (int y = 0; y < HEIGHT / 2; y++)
+        for (int x = 0; x < WIDTH / 2; x++)
+            if (is_white(out, 1, x, y) && !has_need(out, x, y, spill))
+                fail_msg("spill %d: %d, %d of chroma is hidden without need", spill, x, y);
+    assert_true(hidden > 0 && hidden < WIDTH * HEIGHT);
+    halo_output_picture_destroy(picture);
+}
+
+static const int spills[] = {
+    0, HALO_SPILL_Y, 0, HALO_SPILL_X, HALO_SPILL_X | HALO_SPILL_Y, HALO_SPILL_Y};
+enum { SPILLS = sizeof spills / sizeof *spills };
+
+static void spilt(void **state)
+{
+    static const char *const regions[] = {
+        "rect 10 5 12 9",   "rect 11 6 1 1+rect 31 7 1 1+rect 51 8 1 1+rect 20 17 3 3",
+        "rect 0 0 70 49",   "ellipse 10 4 21 17",
+        "rect 69 49 50 50", "polygon 5 5 60 12 40 48",
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof regions / sizeof *regions; i++)
+        for (int k = 0; k < 4; k++) {
+            struct fixture f = {.spill = k & 2 ? HALO_SPILL_Y : 0};
+            char chain[120];
+            snprintf(chain, sizeof chain, "solid=white:region=%s:invert=%d", regions[i], k & 1);
+            begin(&f, chain);
+            for (int s = 0; s < SPILLS; s++)
+                check_spill(&f, f.now, spills[s], spills[s] | f.spill);
+            end(&f);
+        }
+    struct fixture f = {0};
+    begin(&f, "solid=white:region=rect 10 5 12 9");
+    for (int turn = 0; turn < HALO_DISPLAYS; turn++)
+        for (int s = 0; s < SPILLS; s++) {
+            f.raw.turn = turn;
+            check_spill(&f, f.now, spills[s], spills[s]);
+        }
+    end(&f);
+}
+
+static void spilt_feeds(void **state)
+{
+    static const char *const chains[] = {
+        "solid=white:region=feed", "solid=white:region=feed:invert=1",
+        "solid=white:region=feed,solid=white:region=rect 40 30 11 9"};
+    (void)state;
+    for (size_t i = 0; i < sizeof chains / sizeof *chains; i++) {
+        struct fixture f = {0};
+        begin(&f, chains[i]);
+        halo_gate_set_feed(f.gate, f.feed);
+        for (int s = 0; s < 2 * SPILLS; s++) {
+            const int64_t time = f.now + s * SECOND / 10;
+            f.raw.turn = s < SPILLS ? 0 : HALO_DISPLAY_X;
+            tell_box(&f, time, s & 1 ? HALO_SHAPE_ELLIPSE : HALO_SHAPE_RECT,
+                     (struct halo_rect){9 + s, 5 + s, 22 + s, 16 + s});
+            check_spill(&f, time, spills[s % SPILLS], spills[s % SPILLS]);
+        }
+        end(&f);
+    }
+}
+
+/* What a feed tells holds for pictures of which it is not known how they are shown; not for those
+ * for which there is no plan. */
+static void unplanned_feeds(void **state)
+{
+    static const struct {
+        int turn;
+        struct halo_rect chroma;
+    } rows[] = {{0, {5, 1, 11, 9}},
+                {HALO_DISPLAY_UNKNOWN, {5, 1, 11, 9}},
+                {HALO_DISPLAY_ASIDE, {0, 0, WIDTH / 2, HEIGHT / 2}}};
+    struct fixture f = {.privacy = HALO_PRIVACY_OFF};
+    int count;
+    (void)state;
+    begin(&f, "solid=white:region=feed,gblur=sigma=3:planes=1:region=rect 54 0 10 10");
+    halo_gate_set_feed(f.gate, f.feed);
+    f.raw.frame->interlaced_frame = 1;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const int64_t time = f.now + (int64_t)i * SECOND;
+        f.raw.turn = rows[i].turn;
+        tell_box(&f, time, HALO_SHAPE_RECT, (struct halo_rect){10, 5, 22, 15});
+        struct halo_output_picture *picture = pass(&f, time);
+        const struct halo_rect got = changed(&f, halo_output_picture_frame(picture), 1, &count);
+        assert_memory_equal(&got, &rows[i].chroma, sizeof got);
+        halo_output_picture_destroy(picture);
+    }
+    end(&f);
+}
+
+/* Turned pictures say it of themselves. */
+static void oriented(void **state)
+{
+    static const struct {
+        int quarters, width, height;
+        bool fields;
+        int spill;
+    } rows[] = {
+        {2, 8, 6, false, 0},
+        {2, 9, 6, false, HALO_SPILL_X},
+        {2, 8, 7, false, HALO_SPILL_Y},
+        {1, 9, 6, false, HALO_SPILL_Y},
+        {3, 8, 7, false, HALO_SPILL_X},
+        {2, 8, 8, true, HALO_SPILL_Y},
+        {1, 8, 8, true, HALO_SPILL_X},
+        {3, 9, 8, true, HALO_SPILL_X | HALO_SPILL_Y},
+    };
+    struct halo_memory *memory = halo_memory_create(halo_backend_find("cpu"), 0);
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct halo_error err = {0};
+        struct halo_orient *orient;
+        struct halo_raw_picture *raw = av_mallocz(sizeof *raw);
+        AVFrame *frame = raw->frame = av_frame_alloc();
+        raw->format = frame->format = AV_PIX_FMT_YUV420P;
+        frame->width = rows[i].width;
+        frame->height = rows[i].height;
+        frame->interlaced_frame = rows[i].fields;
+        assert_int_equal(av_frame_get_buffer(frame, 0), 0);
+        assert_int_equal(
+            halo_orient_create(&orient, memory, rows[i].quarters, HALO_MIRROR_NONE, &err), 0);
+        assert_int_equal(halo_orient_pass(orient, &raw, &err), 0);
+        assert_int_equal(raw->spill, rows[i].spill);
+        halo_raw_picture_destroy(raw);
+        halo_orient_destroy(orient);
+    }
+    halo_memory_destroy(memory);
+}
+
+static void unsure(void **state)
+{
+    struct fixture f = {.unsure = true};
+    (void)state;
+    begin(&f, "solid=white:region=rect 10 4 12 10");
+    check(&f, f.now, all, true);
+    end(&f);
+    f = (struct fixture){.unsure = true}; /* in pictures of the other size it has pixels */
+    begin(&f, "solid=white:region=rect 210 104 12 10");
+    check(&f, f.now, all, true);
+    end(&f);
+    f = (struct fixture){.unsure = true};
+    begin(&f, "solid=white:region=rect 0 0 50% 50%");
+    check(&f, f.now, (struct halo_rect){0, 0, WIDTH / 2, HEIGHT / 2}, true);
+    end(&f);
+}
+
+static bool is_same(const AVFrame *a, const AVFrame *b, struct halo_rect r)
+{
+    for (int y = r.y0; y < r.y1; y++)
+        if (memcmp(a->data[0] + y * a->linesize[0] + r.x0, b->data[0] + y * b->linesize[0] + r.x0,
+                   (size_t)(r.x1 - r.x0)) != 0)
+            return false;
+    return true;
+}
+
+/* Blocks not smaller than half of the region, and not much larger: 35 / 2^(k / 2). */
+static void strength(void **state)
+{
+    static const int sizes[] = {49, 40, 20, 17, 6, 1};
+    (void)state;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        struct fixture f = {0}, plain = {.privacy = HALO_PRIVACY_OFF};
+        char chain[60];
+        begin(&f, "pixelize=w=0.5*w:h=0.5*w:region=feed");
+        halo_gate_set_feed(f.gate, f.feed);
+        tell(&f, f.now, HALO_SHAPE_RECT, 10, 0, sizes[i]);
+        struct halo_output_picture *picture = pass(&f, f.now);
+        const struct halo_rect r = {10, 0, 10 + sizes[i], sizes[i]};
+        bool found = false;
+        for (int block = sizes[i] > 2 ? (sizes[i] + 1) / 2 : 2; block < 40 && !found; block++) {
+            snprintf(chain, sizeof chain, "pixelize=w=%d:h=%d", block, block);
+            begin(&plain, chain);
+            struct halo_output_picture *other = pass(&plain, 0);
+            found =
+                is_same(halo_output_picture_frame(picture), halo_output_picture_frame(other), r);
+            halo_output_picture_destroy(other);
+            end(&plain);
+            plain = (struct fixture){.privacy = HALO_PRIVACY_OFF};
+            if (found &&
+                block > sizes[i] / 2.0 * 1.5 + 4) /* a level more, that does something to chroma */
+                fail_msg("size %d: blocks of %d", sizes[i], block);
+        }
+        assert_true(found);
+        halo_output_picture_destroy(picture);
+        end(&f);
+    }
+}
+
+/* The differences between neighbours of a row of chroma, a chequer, in a small region. */
+static int roughness(enum halo_privacy privacy)
+{
+    struct fixture f = {.privacy = privacy};
+    begin(&f, "gblur=sigma=0.08*w:region=feed");
+    AVFrame *raw = f.raw.frame;
+    for (int i = 0; i < raw->linesize[1] * HEIGHT / 2; i++)
+        raw->data[1][i] = (i + i / raw->linesize[1]) % 2 ? 50 : 200;
+    halo_gate_set_feed(f.gate, f.feed);
+    tell(&f, f.now, HALO_SHAPE_RECT, 8, 8, 8);
+    struct halo_output_picture *picture = pass(&f, f.now);
+    const AVFrame *frame = halo_output_picture_frame(picture);
+    const uint8_t *row = frame->data[1] + (ptrdiff_t)5 * frame->linesize[1];
+    int sum = 0;
+    for (int x = 4; x < 7; x++)
+        sum += abs(row[x] - row[x + 1]);
+    halo_output_picture_destroy(picture);
+    end(&f);
+    return sum;
+}
+
+/* However small a region is: strict asks for a sigma of more than 0.64 / 2 on chroma, too. */
+static void strict_strength(void **state)
+{
+    (void)state;
+    const int strict = roughness(HALO_PRIVACY_STRICT), changed = roughness(HALO_PRIVACY_CHANGED);
+    if (strict * 4 > changed * 3)
+        fail_msg("strict leaves %d, and without it %d are left", strict, changed);
+}
+
+/* In luma it is what the other chain makes of the whole picture. */
+static void check_like(struct fixture *f, int64_t time, struct halo_rect r, const char *chain)
+{
+    struct fixture plain = {.privacy = HALO_PRIVACY_OFF};
+    begin(&plain, chain);
+    struct halo_output_picture *picture = pass(f, time), *other = pass(&plain, 0);
+    assert_true(is_same(halo_output_picture_frame(picture), halo_output_picture_frame(other), r));
+    halo_output_picture_destroy(picture);
+    halo_output_picture_destroy(other);
+    end(&plain);
+}
+
+/* As strong as for the whole picture: where one of two directions asks for it, where nothing is
+ * known any more, and around what is small. */
+static void full_strength(void **state)
+{
+    static const char both[] = "pixelize=w=0.5*w:h=0.5*h:region=feed",
+                      whole[] = "pixelize=w=35:h=25";
+    static const struct halo_rect high = {0, 0, 6, 49}, wide = {0, 0, 69, 6},
+                                  small = {10, 10, 14, 14};
+    static const struct halo_rect beside = {20, 0, WIDTH, HEIGHT};
+    struct fixture f = {0};
+    (void)state;
+    begin(&f, both);
+    halo_gate_set_feed(f.gate, f.feed);
+    tell_box(&f, f.now, HALO_SHAPE_RECT, high);
+    check_like(&f, f.now, high, whole);
+    tell_box(&f, f.now + SECOND, HALO_SHAPE_RECT, wide);
+    check_like(&f, f.now + SECOND, wide, whole);
+    tell_box(&f, f.now + 2 * SECOND, HALO_SHAPE_RECT, small);
+    check(&f, f.now + 2 * SECOND, small, false);
+    check_like(&f, f.now + 40 * SECOND, all, whole);
+    tell_box(&f, f.now + 41 * SECOND, HALO_SHAPE_RECT, small);
+    check(&f, f.now + 41 * SECOND, small, false);
+    halo_gate_set_feed(f.gate, NULL);
+    check_like(&f, f.now + 41 * SECOND, all, whole);
+    end(&f);
+
+    f = (struct fixture){0};
+    begin(&f, "solid=white:region=feed,pixelize=w=0.5*w:h=0.5*h:region=feed:invert=1");
+    halo_gate_set_feed(f.gate, f.feed);
+    tell_box(&f, f.now, HALO_SHAPE_RECT, small);
+    check_like(&f, f.now, (struct halo_rect){35, 25, WIDTH, HEIGHT}, whole);
+    end(&f);
+
+    f = (struct fixture){0};
+    begin(&f, "pixelize=w=0.5*w:h=0.5*h:region=feed:invert=1");
+    halo_gate_set_feed(f.gate, f.feed);
+    tell_box(&f, f.now, HALO_SHAPE_RECT, small);
+    check_like(&f, f.now, beside, whole);
+    end(&f);
+
+    f = (struct fixture){0};
+    begin(&f, "pixelize=w=0.5*w:h=0.5*h:region=rect 10 10 4 4:invert=1");
+    check_like(&f, f.now, beside, whole);
+    end(&f);
+}
+
+/* Half of next to nothing is nothing: then the last size that filters every plane is taken. */
+static void least_strength(void **state)
+{
+    (void)state;
+    for (int size = 1; size <= 3; size++) {
+        struct fixture f = {.privacy = HALO_PRIVACY_CHANGED};
+        begin(&f, "pixelize=w=0.5*w:h=0.5*w:region=feed");
+        halo_gate_set_feed(f.gate, f.feed);
+        tell(&f, f.now, HALO_SHAPE_RECT, 10, 10, size);
+        struct halo_output_picture *picture = pass(&f, f.now);
+        for (int p = 0; p < 3; p++) {
+            int count;
+            changed(&f, halo_output_picture_frame(picture), p, &count);
+            assert_true(count > 0);
+        }
+        halo_output_picture_destroy(picture);
+        end(&f);
+    }
+}
+
+/* Two passes are two filters. */
+static void passes(void **state)
+{
+    struct fixture f = {.privacy = HALO_PRIVACY_OFF};
+    (void)state;
+    begin(&f, "boxblur=lr=3:lp=2");
+    check_like(&f, f.now, all, "boxblur=lr=3:lp=1,boxblur=lr=3:lp=1");
+    end(&f);
+}
+
+/* Regions that look alike and are not the same, and some that are. */
+static void neighbours(void **state)
+{
+    struct fixture f = {0};
+    (void)state;
+    begin(&f, "solid=white:region=rect 10 4 12 10,solid=black:region=rect 10 4 12 10:invert=1");
+    check(&f, f.now, all, true);
+    end(&f);
+    f = (struct fixture){0};
+    begin(&f, "solid=white:region=rect 20 20 8 8,solid=black:region=rect 20 20 8 8:feather=6");
+    int count;
+    struct halo_output_picture *picture = pass(&f, f.now);
+    const struct halo_rect soft = changed(&f, halo_output_picture_frame(picture), 0, &count);
+    assert_true(soft.x0 < 18 && soft.y0 < 18 && soft.x1 > 30 && soft.y1 > 30);
+    halo_output_picture_destroy(picture);
+    end(&f);
+    f = (struct fixture){0};
+    begin(&f, "pixelize=w=2:h=2:region=feed,solid=white:region=feed");
+    halo_gate_set_feed(f.gate, f.feed);
+    tell(&f, f.now, HALO_SHAPE_RECT, 10, 4, 12);
+    check(&f, f.now, (struct halo_rect){10, 4, 22, 16}, true);
+    end(&f);
+}
+
+/* A mask has a number for as long as it is the same. */
+static void numbers(void **state)
+{
+    struct fixture f = {0};
+    (void)state;
+    begin(&f, "solid=white:region=feed,solid=black:region=ellipse 40 20 20 20,"
+              "solid=black:region=ellipse 10 20 20 20");
+    halo_gate_set_feed(f.gate, f.feed);
+    for (int i = 0; i < 5; i++) {
+        const int before = mask_count;
+        tell(&f, f.now + i * SECOND, HALO_SHAPE_ELLIPSE, 10 + 3 * i, 4, 12);
+        halo_output_picture_destroy(pass(&f, f.now + i * SECOND));
+        assert_int_equal(mask_count - before, i ? 2 : 6);
+    }
+    end(&f);
+}
+
+/* One drawing is for planes of one size alone. */
+static void canvases(void **state)
+{
+    static const enum AVPixelFormat formats[] = {AV_PIX_FMT_YUV420P, AV_PIX_FMT_YUV422P,
+                                                 AV_PIX_FMT_YUV440P, AV_PIX_FMT_YUV444P,
+                                                 AV_PIX_FMT_NV12,    AV_PIX_FMT_GRAY8};
+    (void)state;
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+        const struct halo_gate_plan plan = {.format = formats[i],
+                                            .input = {.width = WIDTH, .height = HEIGHT}};
+        for (int p = 0; p < halo_format_planes(formats[i]); p++) {
+            const int canvas = halo_gate_plan_canvas(&plan, p);
+            const struct halo_plane_info own = halo_format_plane_info(formats[i], WIDTH, HEIGHT, p),
+                                         other = halo_format_plane_info(formats[i], WIDTH, HEIGHT,
+                                                                        canvas);
+            assert_true(canvas <= p);
+            assert_int_equal(own.width, other.width);
+            assert_int_equal(own.height, other.height);
+        }
+    }
+}
+
+/* A region that hides nothing is no region, and a size of a small one may be none. */
+static void refused(void **state)
+{
+    static const char *const chains[] = {
+        "solid=white:region=rect 80 4 12 10",
+        "solid=white:region=rect 0 0 100% 100%:invert=1",
+        "pixelize=w=0.1*w:h=0.1*w:region=rect 10 10 4 4",
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof chains / sizeof *chains; i++) {
+        const struct halo_gate_input input = {.format = AV_PIX_FMT_YUV420P,
+                                              .width = WIDTH,
+                                              .height = HEIGHT,
+                                              .privacy = HALO_PRIVACY_OFF};
+        struct halo_error err = {0};
+        assert_int_equal(judge(chains[i], &input, NULL, &err), -EINVAL);
+        assert_non_null(strstr(err.text, "its region"));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(told),
+        cmocka_unit_test(several_filters),
+        cmocka_unit_test(scaled),
+        cmocka_unit_test(unsure),
+        cmocka_unit_test(turned),
+        cmocka_unit_test(spilt),
+        cmocka_unit_test(spilt_feeds),
+        cmocka_unit_test(unplanned_feeds),
+        cmocka_unit_test(oriented),
+        cmocka_unit_test(strength),
+        cmocka_unit_test(strict_strength),
+        cmocka_unit_test(full_strength),
+        cmocka_unit_test(least_strength),
+        cmocka_unit_test(passes),
+        cmocka_unit_test(neighbours),
+        cmocka_unit_test(numbers),
+        cmocka_unit_test(canvases),
+        cmocka_unit_test(refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

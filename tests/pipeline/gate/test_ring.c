@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Where the lanes of a ring are, before and after failures of a device. */
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/backends.h"
+#include "kernels/clock.h"
+#include "pipeline/gate/ring.h"
+#include "tests/cmocka_all.h"
+
+static const struct halo_backend_ops device;
+
+static int open_device(struct halo_backend **ret, const struct halo_backend_settings *settings)
+{
+    (void)settings;
+    *ret = calloc(1, sizeof **ret);
+    assert_non_null(*ret);
+    (*ret)->ops = &device;
+    return 0;
+}
+
+static void close_device(struct halo_backend *b)
+{
+    free(b);
+}
+
+static int fail_frame(struct halo_backend *b, const struct halo_frame *frame)
+{
+    (void)b;
+    (void)frame;
+    return -EIO;
+}
+
+static void identify(const struct halo_backend *b, char *text, size_t size)
+{
+    (void)b;
+    snprintf(text, size, "a device of the test's own");
+}
+
+static const struct halo_strategy strategy = {.name = "one"};
+static const struct halo_strategy *const strategies[] = {&strategy, NULL};
+
+static const struct halo_backend_ops device = {
+    .name = "cuda",
+    .strategies = strategies,
+    .open = open_device,
+    .close = close_device,
+    .identify = identify,
+    .submit = fail_frame,
+};
+
+const struct halo_backend_ops *__wrap_halo_backend_find(const char *name);
+const struct halo_backend_ops *__wrap_halo_backend_find(const char *name)
+{
+    return strcmp(name, "cuda") == 0 ? &device : &halo_backend_cpu;
+}
+
+static struct halo_ring *create(const char *backend, int depth)
+{
+    struct halo_error err = {0};
+    struct halo_ring *ring = NULL;
+    const struct halo_ring_settings settings = {
+        .backend = backend, .depth = depth, .threads = 1, .locked = -1, .deadline = 10};
+    assert_int_equal(halo_ring_create(&ring, &settings, &err), 0);
+    return ring;
+}
+
+static void is_at(const struct halo_ring *ring, const char *wanted)
+{
+    char where[24];
+    halo_ring_where(ring, where, sizeof where);
+    assert_string_equal(where, wanted);
+}
+
+/* A lane that has fallen back stays there; the others are where they were. */
+static void falls_back_lane_by_lane(void **state)
+{
+    static const char *const wanted[] = {"cuda", "cuda+cpu", "cuda+cpu", "cpu"};
+    struct halo_ring *ring = create("auto", 3);
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        struct halo_error err = {0};
+        is_at(ring, wanted[i]);
+        struct halo_lane *lane = halo_ring_acquire(ring);
+        assert_int_equal(halo_ring_fall_back(ring, lane, -EIO, &err), 0);
+        halo_ring_release(ring, lane);
+        is_at(ring, wanted[i + 1]);
+    }
+    struct halo_error err = {0};
+    assert_int_equal(halo_ring_fall_back(ring, halo_ring_acquire(ring), -EIO, &err), -EIO);
+    is_at(ring, "cpu");
+    assert_ptr_equal(halo_ring_ops(ring), &device);
+    halo_ring_destroy(ring);
+}
+
+struct asking {
+    struct halo_ring *ring;
+    bool can;
+};
+
+static void *ask(void *arg)
+{
+    static const struct halo_conv conv;
+    struct asking *asking = arg;
+    for (int i = 0; i < 1000 && asking->can; i++)
+        asking->can = halo_ring_can(asking->ring, &strategy, &conv, 1);
+    return NULL;
+}
+
+/* Chains are planned while lanes fall back, whose backends are closed then. ThreadSanitizer sees it
+ * if nothing keeps the two apart. */
+static void plans_meanwhile(void **state)
+{
+    struct asking asking = {create("auto", 3), true};
+    pthread_t thread;
+    (void)state;
+    assert_int_equal(pthread_create(&thread, NULL, ask, &asking), 0);
+    for (int i = 0; i < 2; i++) {
+        struct halo_error err = {0};
+        struct halo_lane *lane = halo_ring_acquire(asking.ring);
+        assert_int_equal(halo_ring_fall_back(asking.ring, lane, -EIO, &err), 0);
+        halo_ring_release(asking.ring, lane);
+    }
+    pthread_join(thread, NULL);
+    assert_true(asking.can); /* in the lane that is left */
+    struct halo_error err = {0};
+    assert_int_equal(halo_ring_fall_back(asking.ring, halo_ring_acquire(asking.ring), -EIO, &err),
+                     0);
+    ask(&asking);
+    assert_false(asking.can);
+    halo_ring_destroy(asking.ring);
+}
+
+static void others_do_not(void **state)
+{
+    (void)state;
+    static const char *const backends[] = {"cuda", "cpu"};
+    for (int i = 0; i < 2; i++) {
+        struct halo_error err = {0};
+        struct halo_ring *ring = create(backends[i], 1);
+        is_at(ring, backends[i]);
+        assert_int_equal(halo_ring_fall_back(ring, halo_ring_acquire(ring), -EIO, &err), -EIO);
+        assert_true(err.device);
+        is_at(ring, backends[i]);
+        halo_ring_destroy(ring);
+    }
+}
+
+static int64_t ago(int seconds)
+{
+    return halo_now_ns() - INT64_C(1000000000) * seconds;
+}
+
+static void is_stuck(struct halo_ring_watch watch, struct halo_ring *ring, int64_t opening,
+                     bool wanted)
+{
+    struct halo_error err = {0};
+    assert_int_equal(halo_ring_watch_is_stuck(&watch, ring, opening, 1, &err), wanted);
+    assert_int_equal(err.device, wanted);
+}
+
+/* Who was stopped for a while has seen nothing of the device in that time. */
+static void looks(void **state)
+{
+    const struct halo_ring_watch first = {0}, after = {ago(1), 0}, stopped = {ago(3), 0},
+                                 before = {ago(1), ago(9)};
+    (void)state;
+    is_stuck(first, NULL, 0, false);
+    is_stuck(first, NULL, ago(11), false);
+    is_stuck(first, NULL, ago(13), true);
+    is_stuck(after, NULL, ago(13), true);
+    is_stuck(stopped, NULL, ago(13), false);
+    is_stuck(before, NULL, ago(13), false);
+    struct halo_ring *ring = create("cuda", 1);
+    struct halo_lane *lane = halo_ring_acquire(ring);
+    is_stuck(first, ring, ago(13), false); /* it is open */
+    atomic_store(&lane->waiting, ago(11));
+    is_stuck(first, ring, 0, true);
+    is_stuck(after, ring, 0, true);
+    is_stuck(stopped, ring, 0, false);
+    is_stuck(before, ring, 0, false);
+    atomic_store(&lane->waiting, ago(9));
+    is_stuck(first, ring, 0, false);
+    halo_ring_destroy(ring);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(falls_back_lane_by_lane),
+        cmocka_unit_test(plans_meanwhile),
+        cmocka_unit_test(others_do_not),
+        cmocka_unit_test(looks),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,415 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Live streams of cameras, which tests/standin/v4l2.h plays: pictures and times, every trouble with
+# its words and pauses, the way back, on-demand, and that nothing comes out which no filter has seen.
+import errno
+import functools
+import hashlib
+import itertools
+import os
+import subprocess
+import time
+
+import halotest
+from halotest import HALOD, PATIENCE, ffmpeg, wait_until
+from halotest.played import HEIGHT, WIDTH, Played, draw
+from test_live import LiveTest, RAW, md5s
+
+SIZE = WIDTH * HEIGHT * 3 // 2
+
+
+@functools.cache
+def pictures():
+    return b''.join(draw(n) for n in range(128))
+
+
+@functools.cache
+def reference(chain):
+    """md5 of each picture that the camera can give, filtered."""
+    made = subprocess.run([HALOD, 'run', '-f', 'rawvideo', '-video_size', f'{WIDTH}x{HEIGHT}', '-i',
+                           '-', '-vf', chain, '-c:v', 'rawvideo', '-f', 'nut', '-v', 'warning', '-'],
+                          input=pictures(), stdout=subprocess.PIPE, check=True).stdout
+    return set(md5s(ffmpeg('-i', '-', '-f', 'rawvideo', '-', data=made), SIZE))
+
+
+class CameraTest(LiveTest):
+    def setUp(self):
+        super().setUp()
+        self.played = Played(self.folder)
+
+    def camera(self, *words, source='/dev/video0', out=RAW):
+        return self.live(f'input={source}', 'capture.stall=0.5', *words, *out,
+                         environment=self.played.environment())
+
+    def wait_words(self, live, words, count=1, timeout=30):
+        return live.wait('state', lambda f, rest: words in rest, count, timeout)
+
+    def assert_filtered(self, live, chain='gblur=sigma=3'):
+        known = reference(chain)
+        strange = [p for p in live.packets() if p['md5'] not in known]
+        self.assertFalse(strange, live.told())
+
+
+class Pictures(CameraTest):
+    def test_as_the_camera_gives_them(self):
+        self.played.plug()
+        live = self.camera('filters=null', 'privacy=off')
+        packets = live.wait_packets(40)
+        stats = live.stop()
+        known = set(md5s(pictures(), SIZE))
+        self.assertTrue(known.issuperset(p['md5'] for p in packets))
+        self.assert_grow(packets)
+        self.assertEqual(stats['opened'], 1)
+        self.assertEqual((stats['size']), f'{WIDTH}x{HEIGHT}')
+        self.assertEqual([line.split()[1] for line in self.played.log()],
+                         ['open', 'STREAMON', 'close'])
+
+    def test_times_are_the_drivers(self):
+        self.played.plug()
+        live = self.camera('filters=null', 'privacy=off', 'capture.fps=50')
+        packets = live.wait_packets(60)
+        stats = live.stop()
+        late = sorted(p['now'] - p['pts'] for p in packets)
+        self.assertGreater(late[0], 0)
+        self.assertLess(late[len(late) // 2], 30000 * PATIENCE)
+        self.assertGreater(stats['total_p50_us'], 0)
+        self.assertAlmostEqual(stats['total_p50_us'], late[len(late) // 2],
+                               delta=5000 * PATIENCE)
+
+    def test_filtered(self):
+        self.played.plug()
+        live = self.camera('filters=gblur=sigma=3')
+        live.wait_packets(30)
+        live.stop()
+        self.assert_filtered(live)
+
+    def turned(self, words, chain):
+        self.played.plug()
+        live = self.camera('filters=null', 'privacy=off', *words)
+        packets = live.wait_packets(10)
+        live.stop()
+        known = ffmpeg('-f', 'rawvideo', '-video_size', f'{WIDTH}x{HEIGHT}', '-i', '-', '-vf', chain,
+                       '-f', 'rawvideo', '-', data=pictures())
+        self.assertTrue(set(md5s(known, SIZE)).issuperset(p['md5'] for p in packets), words)
+        aside = 'transpose' in chain
+        self.assertIn(f'size={HEIGHT}x{WIDTH}' if aside else f'size={WIDTH}x{HEIGHT}',
+                      live.found('begin')[0][1])
+        self.played.unplug()
+        self.played.forget()
+
+    def test_turned(self):
+        for words, chain in ((['capture.rotate=90'], 'transpose=clock'),
+                             (['capture.rotate=180'], 'hflip,vflip'),
+                             (['capture.rotate=270'], 'transpose=cclock'),
+                             (['capture.mirror=horizontal'], 'hflip'),
+                             (['capture.mirror=vertical'], 'vflip'),
+                             (['capture.mirror=horizontal', 'capture.rotate=90'],
+                              'hflip,transpose=clock')):
+            self.turned(words, chain)
+
+    def test_formats(self):
+        for form in ('yuyv', 'uyvy', 'nv12', 'grey'):
+            for turn in ('0', '90'):
+                self.played.control(formats=f'{form}:{WIDTH}x{HEIGHT}@50')
+                self.played.plug()
+                live = self.camera('filters=gblur=sigma=3', f'capture.rotate={turn}')
+                live.wait_packets(5)
+                live.stop()
+                self.played.unplug()
+                self.played.forget()
+
+    def jpeg(self, *words):
+        path = self.path('picture.jpg')
+        ffmpeg('-f', 'lavfi', '-i', f'testsrc2=size={WIDTH}x{HEIGHT}', '-frames:v', '1', *words,
+               '-y', path)
+        return path
+
+    def test_mjpeg(self):
+        for form in ('yuvj420p', 'yuvj422p', 'yuvj444p'):
+            path = self.jpeg('-pix_fmt', form)
+            self.played.control(formats=f'mjpeg:{WIDTH}x{HEIGHT}@50', jpeg=path)
+            self.played.plug()
+            live = self.camera('filters=null', 'privacy=off')
+            packets = live.wait_packets(5)
+            live.stop()
+            raw = ffmpeg('-i', path, '-f', 'rawvideo', '-')
+            self.assertEqual({p['md5'] for p in packets}, {hashlib.md5(raw).hexdigest()})
+            self.played.unplug()
+            self.played.forget()
+
+    def test_jpegs_larger_than_agreed(self):
+        """What their head says is no reason to make room for it."""
+        path = self.path('large.jpg')
+        ffmpeg('-f', 'lavfi', '-i', f'testsrc2=size={8 * WIDTH}x{8 * HEIGHT}', '-frames:v', '1', '-y',
+               path)
+        self.played.control(formats=f'mjpeg:{WIDTH}x{HEIGHT}@50', jpeg=path)
+        self.played.plug()
+        live = self.camera('filters=null', 'privacy=off')
+        self.wait_words(live, 'camera failed')
+        live.stop()
+        self.assertEqual(live.packets(), [])
+
+    def test_torn_jpegs_are_never_shown(self):
+        data = open(self.jpeg(), 'rb').read()
+        for torn in (data[:-2], data[:len(data) // 2] + data[-2:],
+                     data[:400] + bytes(200) + data[600:], b'x' * 900):
+            with open(self.path('torn.jpg'), 'wb') as file:
+                file.write(torn)
+            self.played.control(formats=f'mjpeg:{WIDTH}x{HEIGHT}@50', jpeg=self.path('torn.jpg'))
+            self.played.plug()
+            live = self.camera('filters=null', 'privacy=off')
+            live.wait_state('waiting')
+            stats = live.stop()
+            self.assertEqual(live.packets(), [])
+            self.assertGreater(stats['drop_damaged'] + stats['damaged'], 0)
+            self.played.unplug()
+            self.played.forget()
+
+
+    def test_every_other_jpeg_is_torn(self):
+        """What lies between is shown, and each of those is counted once."""
+        path = self.jpeg()
+        self.played.control(formats=f'mjpeg:{WIDTH}x{HEIGHT}@50', jpeg=path, torn=2)
+        self.played.plug()
+        live = self.camera('filters=null', 'privacy=off')
+        packets = live.wait_packets(20)
+        stats = live.stop()
+        raw = ffmpeg('-i', path, '-f', 'rawvideo', '-')
+        self.assertEqual({p['md5'] for p in packets}, {hashlib.md5(raw).hexdigest()})
+        self.assertGreater(stats['damaged'], 0)
+        self.assertEqual(stats['drop_damaged'], stats['damaged'])
+
+
+class Away(CameraTest):
+    def test_unplugged_and_back_as_another_number(self):
+        self.played.plug()
+        live = self.camera('filters=gblur=sigma=3')
+        number, away, back = 0, [], []
+        for turn in range(1, 6):
+            live.wait_packets(20 * turn)
+            begin = time.monotonic()
+            self.played.unplug(number)
+            self.wait_words(live, 'no camera', turn)
+            away.append(time.monotonic() - begin)
+            time.sleep(0.3)
+            number = turn % 3 + 1
+            if os.path.exists(self.played.path(f'control-video{number}')):
+                self.played.forget(number)
+            begin, before = time.monotonic(), len(live.packets())
+            self.played.plug(number, port=f'1-{turn}')
+            live.wait_packets(before + 1)
+            back.append(time.monotonic() - begin)
+        self.assert_no_gap(away, 0.5 * PATIENCE)
+        self.assert_no_gap(back, 1 * PATIENCE)
+        live.wait_state('running', 6)
+        stats = live.stop()
+        self.assertEqual(stats['opened'], 6)
+        self.assert_grow(live.packets())
+        self.assert_filtered(live)
+        log = self.played.log()
+        self.assertEqual(sum(' open 0' in line for line in log), 6)
+        self.assertEqual(sum('close' in line for line in log), 6)
+
+    def test_another_camera_is_not_taken(self):
+        self.played.plug()
+        live = self.camera('filters=gblur=sigma=3', source='v4l2:serial=AB12')
+        live.wait_packets(5)
+        self.played.unplug()
+        self.wait_words(live, 'no camera')
+        self.played.plug(1, serial='OTHER')
+        time.sleep(0.8)
+        self.assertEqual([line for line in self.played.log('open') if 'video1' in line], [])
+        self.played.plug(2, serial='AB12', port='1-7')
+        live.wait_state('running', 2)
+        live.stop()
+
+    def test_not_there_at_first(self):
+        live = self.camera('filters=gblur=sigma=3', out=['output=file', 'codec=mpeg4'])
+        self.wait_words(live, 'no camera')
+        begin = live.wait('begin')[1]
+        self.assertIn('size=1280x720', begin)
+        self.played.plug()
+        live.wait_packets(5)
+        live.stop()
+
+    def test_stalled(self):
+        self.played.plug()
+        live = self.camera('filters=gblur=sigma=3')
+        live.wait_packets(10)
+        self.played.control(stall=1)
+        self.wait_words(live, 'camera sends nothing')
+        self.played.control()
+        live.wait_state('running', 2)
+        live.stop()
+        self.assert_filtered(live)
+
+    def test_stalled_while_somebody_comes_and_goes(self):
+        self.played.plug()
+        live = self.camera('filters=gblur=sigma=3')
+        live.wait_packets(10)
+        self.played.control(stall=1)
+        turns = itertools.cycle(('off', 'on'))
+
+        def noticed():
+            live.tell('watch 0 ' + next(turns))
+            return live.found('state', lambda f, rest: 'camera sends nothing' in rest)
+        self.assertTrue(wait_until(noticed), live.told())
+        live.stop()
+
+    def test_flagged_and_short_pictures(self):
+        self.played.plug()
+        live = self.camera('filters=gblur=sigma=3')
+        for key in ('error', 'short'):
+            live.wait_state('running')
+            self.played.control(**{key: 1})
+            self.assertTrue(wait_until(live.rests), live.told())
+            before = len(live.packets())
+            self.played.control()
+            live.wait_packets(before + 5)
+        self.assertGreater(live.stop()['drop_damaged'], 5)
+        self.assert_filtered(live)
+
+    def test_another_shape_is_brought_to_the_first(self):
+        self.played.plug()
+        live = self.camera('filters=gblur=sigma=3')
+        live.wait_packets(10)
+        self.played.control(formats='yuyv:64x48@50', change=1)
+        time.sleep(0.1)
+        self.played.control(formats='yuyv:64x48@50', fault=f'DQBUF:{errno.EPROTO}:1')
+        self.wait_words(live, 'camera')
+        before = len(live.packets())
+        packets = live.wait_packets(before + 5)
+        live.stop()
+        self.assertEqual({p['size'] for p in packets}, {SIZE})
+
+
+    def test_a_wish_for_the_largest(self):
+        """It takes no memory while there is no camera that says how large that is."""
+        live = self.camera('filters=gblur=sigma=3', 'capture.size=9999x9999')
+        self.wait_words(live, 'camera')
+        live.wait('begin', lambda f, _: f['size'] == '1280x720')
+        live.stop()
+
+
+class Troubles(CameraTest):
+    # What it says, and how often it is tried in two seconds, at most.
+    CELLS = (
+        ('OPEN', errno.ENOENT, 'no camera', 6), ('OPEN', errno.EACCES, 'camera not allowed', 4),
+        ('OPEN', errno.EBUSY, 'camera in use', 5), ('QUERYCAP', errno.ENODEV, 'no camera', 6),
+        ('QUERYCAP', errno.EINVAL, 'no usable camera', 4), ('ENUM', errno.EIO, 'camera failed', 5),
+        ('S_FMT', errno.EBUSY, 'camera in use', 5), ('REQBUFS', errno.EBUSY, 'camera in use', 5),
+        ('REQBUFS', errno.ENOMEM, 'out of memory', 4), ('QUERYBUF', errno.EINVAL, 'camera failed', 5),
+        ('MMAP', errno.EIO, 'camera failed', 5), ('QBUF', errno.EIO, 'camera failed', 5),
+        ('STREAMON', errno.ENOSPC, 'USB bus is full', 4), ('STREAMON', errno.EIO, 'camera failed', 5),
+        ('DQBUF', errno.EIO, 'camera failed', 5), ('DQBUF', errno.ENODEV, 'no camera', 6),
+        ('DQBUF', errno.EINVAL, 'no camera', 6), ('DQBUF', errno.ETIMEDOUT, 'camera sends nothing', 5),
+        ('DQBUF', errno.EPROTO, 'camera failed', 5),
+    )
+
+    def test_words_and_pauses(self):
+        self.played.plug()
+        for call, code, words, most in self.CELLS:
+            with self.subTest(f'{call} {errno.errorcode[code]}'):
+                self.played.control(fault=f'{call}:{code}:0')
+                begin = len(self.played.log(' open '))
+                live = self.camera('filters=gblur=sigma=3', f'capture.size={WIDTH}x{HEIGHT}')
+                state = self.wait_words(live, words)[1]
+                self.assertRegex(state, '^waiting')
+                self.assertIn('/dev/video0: ', state)
+                time.sleep(2)
+                tries = len(self.played.log(' open ')) - begin
+                self.assertLessEqual(tries, most + 1)
+                self.assertTrue(wait_until(lambda b=begin: len(self.played.log(' open ')) >= b + 2))
+                self.played.control()
+                live.wait_packets(3)
+                live.stop()
+                self.assert_filtered(live)
+
+    def test_what_costs_no_picture(self):
+        for call in ('S_PARM', 'S_CTRL', 'STREAMOFF'):
+            self.played.control(fault=f'{call}:{errno.EIO}:0', controls='gain:0:9:1:3')
+            self.played.plug()
+            live = self.camera('filters=gblur=sigma=3', 'capture.controls=gain=4')
+            live.wait_packets(3)
+            live.stop()
+            self.assertEqual(live.found('state', lambda f, rest: rest.startswith('waiting')), [])
+            self.played.unplug()
+            self.played.forget()
+
+
+class OnDemand(CameraTest):
+    WORDS = ('capture.open=on-demand', f'capture.size={WIDTH}x{HEIGHT}')
+    OUT = ['output=unix', 'target=a.nut', 'codec=raw']
+
+    def test_open_while_somebody_looks(self):
+        self.played.plug()
+        live = self.camera('filters=gblur=sigma=3', *self.WORDS, out=self.OUT)
+        self.wait_words(live, 'closed until somebody looks')
+        live.wait('begin')
+        time.sleep(0.5)
+        self.assertEqual(self.played.log(), [])
+        for turn in (1, 2):
+            before = len(live.packets())
+            begin = time.monotonic()
+            live.tell('watch 0 on')
+            live.wait_packets(before + 3)
+            self.assertLess(time.monotonic() - begin, 1 * PATIENCE)
+            live.tell('watch 0 off')
+            time.sleep(1)
+            self.assertEqual(len(self.played.log('close')), turn - 1)
+            self.wait_words(live, 'closed until somebody looks', turn + 1, 10)
+            self.assertTrue(wait_until(lambda t=turn: len(self.played.log('close')) == t))
+        live.stop()
+        self.assert_filtered(live)
+
+    def test_stop_while_closed(self):
+        live = self.camera('filters=gblur=sigma=3', *self.WORDS, out=self.OUT)
+        self.wait_words(live, 'closed until')
+        self.assertLess(live.time_to_stop(), 1 * PATIENCE)
+
+
+class Controls(CameraTest):
+    def test_from_settings_and_live(self):
+        self.played.control(controls='gain:0:9:1:3,brightness:0:255:1:128')
+        self.played.plug()
+        live = self.camera('filters=gblur=sigma=3', 'capture.controls=gain=7,none=1')
+        live.wait_packets(3)
+        self.assertEqual(self.played.log('S_CTRL'), ['video0 S_CTRL 7'])
+        live.tell('control 5 brightness 200')
+        self.assertIn('ok', live.wait('set')[1])
+        live.tell('control 6 brightnes 1')
+        self.assertIn('nearest: brightness', live.wait('set', count=2)[1])
+        live.tell('control 7 gain 99')
+        self.assertIn('from 0 to 9', live.wait('set', count=3)[1])
+        self.played.unplug()
+        self.wait_words(live, 'no camera')
+        self.played.plug(1)
+        self.played.control('video1', controls='gain:0:9:1:3,brightness:0:255:1:128')
+        live.wait_state('running', 2)
+        live.stop()
+        self.assertIn('has no control none', live.told())
+        self.assertEqual(sorted(self.played.log('video1 S_CTRL')),
+                         ['video1 S_CTRL 200', 'video1 S_CTRL 7'])
+
+    def test_camera_that_is_always_ready(self):
+        """Decoding is slower than it: its thread never waits."""
+        path = self.path('picture.jpg')
+        ffmpeg('-f', 'lavfi', '-i', 'testsrc2=size=3840x2160', '-frames:v', '1', '-q:v', '2', '-y',
+               path)
+        self.played.control(formats='mjpeg:3840x2160@1000', jpeg=path, controls='gain:0:9:1:3')
+        self.played.plug()
+        live = self.camera('filters=null', 'privacy=off', 'capture.fps=1000')
+        live.wait_packets(3)
+        live.tell('control 5 gain 7')
+        self.assertIn('ok', live.wait('set')[1])
+        live.stop()
+
+    def test_no_camera(self):
+        live = self.live('input=test:', *RAW)
+        live.wait_packets(1)
+        live.tell('control 5 gain 200')
+        self.assertIn('no camera', live.wait('refused')[1])
+        live.stop()
+
+
+if __name__ == '__main__':
+    halotest.main()
