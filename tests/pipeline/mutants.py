@@ -36,7 +36,7 @@ TESTS = {
     PIPELINE + 'gate/leak.c': ('leak',),
     PIPELINE + 'live/live_lineup.c': ('lineup', 'privacy'),
     PIPELINE + 'picture/picture_pool.c': ('gate',),
-    PIPELINE + 'filter/privacy.c': ('privacy',),
+    PIPELINE + 'filter/privacy.c': ('privacy', 'examples'),
     PIPELINE + 'region/region_feed.c': ('region_feed',),
     PIPELINE + 'region/region_form.c': ('region_feed',),
     PIPELINE + 'filter/remains.c': ('privacy', 'examples'),
