@@ -52,6 +52,7 @@ extern const char *const halo_privacy_names[]; /* by enum halo_privacy; NULL-ter
 
 enum halo_output_kind {
     HALO_OUTPUT_UNIX, /* a socket: .ts .mkv .nut encoded; .nut with codec raw; .fd frames */
+    HALO_OUTPUT_TCP,  /* the same, encoded or raw, at an address */
     HALO_OUTPUT_FILE, /* strftime name, in segments where segment_time is given */
     HALO_OUTPUT_URL,  /* FFmpeg pushes to it */
     HALO_OUTPUT_V4L2, /* a virtual camera: a device of v4l2loopback */
@@ -114,7 +115,9 @@ struct halo_output_settings {
     char *rendition; /* name of the one that it shows; NULL: the stream's own chain */
     struct halo_video_settings video; /* v4l2: size and fps are always given */
     char *audio;                      /* "copy", "off" or an encoder's name; NULL: off */
-    char *format;        /* url: FFmpeg's muxer, NULL: from the target; v4l2: halo_camera_formats */
+    char *format; /* url: FFmpeg's muxer, NULL: from the target; v4l2: halo_camera_formats; tcp: a
+                   * suffix without its dot, NULL: ts */
+    char *reach;  /* TCP: "network": other machines may connect; NULL: none may */
     double segment_time; /* FILE: seconds; 0: one file */
     int64_t keep_size;   /* FILE: bytes of all its segments; oldest go first; 0: all are kept */
     char *hook;          /* FILE: a program started with each finished segment's path */

@@ -190,8 +190,12 @@ const struct halo_option halo_output_options[] = {
     {"audio", NULL, HALO_OPTION_STRING, AT(audio),
      .help = "off (the default), copy, or an encoder"},
     {"format", NULL, HALO_OPTION_STRING, AT(format),
-     .help = "url: FFmpeg's muxer, where it does not follow from the URL; v4l2: yuyv (the "
-             "default), yu12, nv12 or mjpeg"},
+     .help =
+         "tcp: ts (the default), mkv or nut; url: FFmpeg's muxer, where it does not follow from "
+         "the URL; v4l2: yuyv (the default), yu12, nv12 or mjpeg"},
+    {"reach", NULL, HALO_OPTION_STRING, AT(reach),
+     .help = "tcp: network: other machines may connect, too, and see the stream without a password",
+     .pattern = "^network$", .form = "network"},
     {"segment_time", NULL, HALO_OPTION_TIME, AT(segment_time), 0, 1, 604800,
      .help = "file: a new file after this long (default: one file)"},
     {"keep_size", NULL, HALO_OPTION_BYTES, AT(keep_size), 0, 1e6, 9e15,

@@ -30,9 +30,11 @@ static const char *camera_pixels(const char *format)
 
 const struct halo_viewer_form *halo_output_form(const struct halo_output_settings *output)
 {
-    return output->target && halo_output_row(output)->target == HALO_AT_SOCKET
-               ? halo_viewer_form_find(output->target)
-               : NULL;
+    const enum halo_output_target target = halo_output_row(output)->target;
+    if (target == HALO_AT_ADDRESS)
+        return halo_viewer_form_named(output->format ? output->format : "ts");
+    return target == HALO_AT_SOCKET && output->target ? halo_viewer_form_find(output->target)
+                                                      : NULL;
 }
 
 static bool is_raw(const struct halo_output_settings *output)

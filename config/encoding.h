@@ -31,8 +31,8 @@ extern const char *const halo_camera_formats[];
 /* The encoder's name, or "raw"; what is not given is libx264. */
 const char *halo_video_codec(const struct halo_video_settings *video);
 
-/* Of a socket that viewers connect to; NULL: of other outputs, and while its target is missing or
- * has no such suffix. */
+/* What viewers of a socket or an address get; NULL: of other outputs, and where its suffix or its
+ * format is none. */
 const struct halo_viewer_form *halo_output_form(const struct halo_output_settings *output);
 
 /* Fills ret, HALO_MOST_ENCODINGS long, and of, HALO_MOST_OUTPUTS long: the encoding of each output,

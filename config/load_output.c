@@ -70,11 +70,11 @@ static struct halo_section output_section(void)
     return section;
 }
 
-/* A socket whose suffix is wrong is told that. */
+/* Viewers' outputs without a form are told that. */
 static bool takes_raw(const struct halo_output_settings *output)
 {
     const struct halo_viewer_form *form = halo_output_form(output);
-    return form ? form->raw : halo_output_row(output)->target == HALO_AT_SOCKET;
+    return form ? form->raw : halo_output_row(output)->writer == HALO_WRITER_SUPERVISOR;
 }
 
 /* Codecs and containers. */
@@ -85,7 +85,7 @@ static void check_coded(struct halo_loader *l, const struct halo_output_settings
     char list[64];
     if (!strcmp(halo_video_codec(&output->video), "raw") && !takes_raw(output))
         halo_loader_say_of(l, node, "video", "codec: raw is for sockets %s",
-                           halo_viewer_form_list(list, sizeof list, true, "and"));
+                           halo_viewer_form_list(list, sizeof list, HALO_FORMS_RAW, "and"));
     else if (l->checks && l->checks->output)
         halo_loader_passes(l, node, l->checks->output(output, &err), err.text);
 }
@@ -146,7 +146,8 @@ static void load_target(struct halo_loader *l, struct halo_output_settings *outp
         if (output->target && target == HALO_AT_SOCKET)
             halo_loader_claim_socket(l, node, output->target);
         else if (output->target)
-            halo_loader_claim(l, node, target != HALO_AT_URL, output->target);
+            halo_loader_claim(l, node, target == HALO_AT_FILE || target == HALO_AT_DEVICE,
+                              output->target);
     }
     halo_loader_leave(l, mark);
 }

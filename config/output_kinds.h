@@ -13,6 +13,7 @@ struct halo_node;
 enum halo_output_target {
     HALO_AT_NOTHING, /* there is none: the file says true */
     HALO_AT_SOCKET,  /* a path to listen at */
+    HALO_AT_ADDRESS, /* ADDRESS:PORT to listen at */
     HALO_AT_FILE,    /* a path, or strftime's pattern of paths */
     HALO_AT_URL,
     HALO_AT_DEVICE, /* the path of a device */
@@ -42,8 +43,8 @@ enum { HALO_OUTPUT_KINDS = HALO_OUTPUT_NULL + 1 };
 extern const struct halo_output_row *const halo_output_rows[HALO_OUTPUT_KINDS];
 
 /* For the table, from a file each. */
-extern const struct halo_output_row halo_output_unix, halo_output_file, halo_output_url,
-    halo_output_v4l2, halo_output_null;
+extern const struct halo_output_row halo_output_unix, halo_output_tcp, halo_output_file,
+    halo_output_url, halo_output_v4l2, halo_output_null;
 
 /* That of the output's kind. */
 const struct halo_output_row *halo_output_row(const struct halo_output_settings *output);

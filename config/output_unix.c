@@ -14,7 +14,7 @@ static void check(struct halo_loader *l, struct halo_output_settings *output,
     char list[64];
     if (!form)
         halo_loader_say_of(l, node, "unix", "its suffix says what viewers get: %s",
-                           halo_viewer_form_list(list, sizeof list, false, "or"));
+                           halo_viewer_form_list(list, sizeof list, HALO_FORMS_SUFFIXES, "or"));
     else if (!form->muxer && output->audio && strcmp(output->audio, "off"))
         halo_loader_say_of(l, node, "audio", "a socket %s has frames alone", form->suffix);
     else if (!form->muxer && codec && strcmp(codec, "raw"))

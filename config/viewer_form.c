@@ -25,17 +25,26 @@ const struct halo_viewer_form *halo_viewer_form_find(const char *path)
     return NULL;
 }
 
-const char *halo_viewer_form_list(char *ret, size_t size, bool only_raw, const char *word)
+const struct halo_viewer_form *halo_viewer_form_named(const char *name)
+{
+    for (const struct halo_viewer_form *form = halo_viewer_forms; form->suffix; form++)
+        if (form->muxer && !strcmp(name, form->suffix + 1))
+            return form;
+    return NULL;
+}
+
+const char *halo_viewer_form_list(char *ret, size_t size, enum halo_viewer_form_list which,
+                                  const char *word)
 {
     const char *last = NULL;
     size_t length = 0;
     ret[0] = '\0';
     for (const struct halo_viewer_form *form = halo_viewer_forms; form->suffix; form++) {
-        if (only_raw && !form->raw)
+        if ((which == HALO_FORMS_RAW && !form->raw) || (which == HALO_FORMS_NAMES && !form->muxer))
             continue;
         if (last)
             length += snprintf(ret + length, size - length, "%s%s", length ? ", " : "", last);
-        last = form->suffix;
+        last = form->suffix + (which == HALO_FORMS_NAMES);
     }
     snprintf(ret + length, size - length, " %s %s", word, last);
     return ret;

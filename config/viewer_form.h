@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * What viewers of an output socket get: the suffix of its name chooses one of these forms. */
+ * What viewers get: the suffix of a socket's name chooses one of these forms, or a key does. */
 #ifndef HALO_VIEWER_FORM_H
 #define HALO_VIEWER_FORM_H
 
@@ -17,7 +17,15 @@ extern const struct halo_viewer_form halo_viewer_forms[]; /* ends with a suffix 
 /* That of the path, or NULL. */
 const struct halo_viewer_form *halo_viewer_form_find(const char *path);
 
-/* ".ts, .mkv, .nut or .fd" with "or" as the word: all suffixes, or only those of raw forms. */
-const char *halo_viewer_form_list(char *ret, size_t size, bool only_raw, const char *word);
+/* That of the suffix without its dot, or NULL; frames by descriptor need a path. */
+const struct halo_viewer_form *halo_viewer_form_named(const char *name);
+
+enum halo_viewer_form_list {
+    HALO_FORMS_SUFFIXES, /* ".ts, .mkv, .nut or .fd", with "or" as the word */
+    HALO_FORMS_RAW,      /* only those of raw forms */
+    HALO_FORMS_NAMES,    /* what halo_viewer_form_named takes */
+};
+const char *halo_viewer_form_list(char *ret, size_t size, enum halo_viewer_form_list which,
+                                  const char *word);
 
 #endif

@@ -260,7 +260,8 @@ static int open_viewers(struct sv_stream *stream, struct halo_error *err)
 {
     for (int i = 0; i < stream->settings.outputs; i++) {
         const struct halo_output_settings *output = &stream->settings.output[i];
-        if (halo_output_row(output)->target != HALO_AT_SOCKET)
+        const struct halo_output_row *row = halo_output_row(output);
+        if (row->writer != HALO_WRITER_SUPERVISOR || row->target == HALO_AT_DEVICE)
             continue;
         struct halo_error inner = {0};
         const int ret = halo_viewers_create(&stream->viewers[i], stream->sv->loop,

@@ -48,7 +48,7 @@ struct halo_viewer {
     struct halo_viewer *next;
     uv_poll_t poll;
     int fd;
-    struct ucred peer;
+    char peer[80];       /* for people */
     bool wants_write;    /* of the form: flush when the socket takes something again */
     int64_t waits_since; /* us; since when nothing that waits has moved on; 0: nothing waits */
     int events;          /* that are polled for */

@@ -3,14 +3,20 @@
 #include "daemon/view/viewers.h"
 
 #include <errno.h>
+#include <netdb.h>
+#include <netinet/tcp.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "config/encoding.h"
 #include "config/log.h"
+#include "config/output_kinds.h"
 #include "daemon/view/frames.h"
 #include "daemon/view/listen.h"
+#include "daemon/view/listen_tcp.h"
 #include "daemon/view/viewer.h"
 #include "kernels/clock.h"
 
@@ -26,6 +32,7 @@ struct halo_viewers {
     uv_poll_t poll; /* of the listening socket */
     uv_timer_t timer;
     struct halo_listen listen;
+    char where[108]; /* its path or address */
     struct halo_feed *feed;
     const struct halo_viewer_ops *ops;
     struct halo_viewers_shared shared;
@@ -58,8 +65,7 @@ static void remove_viewer(struct halo_viewer *viewer, const char *why)
 {
     struct halo_viewers *viewers = viewer->viewers;
     struct halo_viewer **at = &viewers->first;
-    halo_log(HALO_LOG_DEBUG, "%s: viewer (pid %d) is gone: %s", viewers->listen.path,
-             (int)viewer->peer.pid, why);
+    halo_log(HALO_LOG_DEBUG, "%s: viewer (%s) is gone: %s", viewers->where, viewer->peer, why);
     while (*at != viewer)
         at = &(*at)->next;
     *at = viewer->next;
@@ -116,6 +122,8 @@ static int listen_to(struct halo_viewer *viewer, struct halo_error *err)
 {
     uint8_t said[MOST_READ];
     const ssize_t size = recv(viewer->fd, said, sizeof(said), MSG_DONTWAIT);
+    if (size > 0 && !viewer->viewers->listen.path[0]) /* such as a browser, sent by some page */
+        return halo_fail(err, -EPROTO, "it speaks, and viewers at an address do not");
     if (size > 0)
         return viewer->ops->receive(viewer, said, (size_t)size, err);
     if (size < 0 && (errno == EAGAIN || errno == EINTR))
@@ -181,8 +189,8 @@ static void look(uv_timer_t *timer)
         if (viewer->waits_since == 0 || viewer->waits_since > since)
             continue;
         viewers->cut++;
-        halo_log(HALO_LOG_INFO, "%s: viewer (pid %d) is cut: it took nothing for %d seconds",
-                 viewers->listen.path, (int)viewer->peer.pid, STUCK_MS / 1000);
+        halo_log(HALO_LOG_INFO, "%s: viewer (%s) is cut: it took nothing for %d seconds",
+                 viewers->where, viewer->peer, STUCK_MS / 1000);
         remove_viewer(viewer, "it took nothing");
     }
     if (!uv_is_active((uv_handle_t *)&viewers->poll))
@@ -191,13 +199,31 @@ static void look(uv_timer_t *timer)
         uv_timer_stop(timer);
 }
 
+/* For people: a process of this machine, or an address. */
+static void name_peer(struct halo_viewer *viewer)
+{
+    struct sockaddr_storage from = {0};
+    struct ucred who = {0};
+    char host[64], port[8];
+    socklen_t length = sizeof from;
+    getpeername(viewer->fd, (struct sockaddr *)&from, &length);
+    if (from.ss_family != AF_UNIX &&
+        getnameinfo((const struct sockaddr *)&from, length, host, sizeof host, port, sizeof port,
+                    NI_NUMERICHOST | NI_NUMERICSERV) == 0) {
+        snprintf(viewer->peer, sizeof viewer->peer, "%s port %s", host, port);
+        return;
+    }
+    length = sizeof who;
+    getsockopt(viewer->fd, SOL_SOCKET, SO_PEERCRED, &who, &length);
+    snprintf(viewer->peer, sizeof viewer->peer, "pid %d, uid %d", (int)who.pid, (int)who.uid);
+}
+
 static int add_viewer(struct halo_viewers *viewers, int fd)
 {
     struct halo_viewer *viewer = calloc(1, sizeof(*viewer));
     if (!viewer)
         return -ENOMEM;
-    const int size = SEND_BUFFER;
-    socklen_t length = sizeof(viewer->peer);
+    const int size = SEND_BUFFER, on = 1;
     viewer->taker =
         (struct halo_feed_taker){.begin = taker_begin, .packet = taker_packet, .end = taker_end};
     viewer->viewers = viewers;
@@ -205,7 +231,8 @@ static int add_viewer(struct halo_viewers *viewers, int fd)
     viewer->ops = viewers->ops;
     viewer->fd = fd;
     setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
-    getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &viewer->peer, &length);
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)); /* fails on others, which is well */
+    name_peer(viewer);
     int status = viewer->ops->open(viewer);
     if (status == 0)
         status = uv_poll_init(viewers->poll.loop, &viewer->poll, fd);
@@ -214,8 +241,7 @@ static int add_viewer(struct halo_viewers *viewers, int fd)
         free(viewer);
         return status;
     }
-    halo_log(HALO_LOG_DEBUG, "%s: viewer (pid %d, uid %d)", viewers->listen.path,
-             (int)viewer->peer.pid, (int)viewer->peer.uid);
+    halo_log(HALO_LOG_DEBUG, "%s: viewer (%s)", viewers->where, viewer->peer);
     viewer->poll.data = viewer;
     viewer->next = viewers->first;
     viewers->first = viewer;
@@ -230,15 +256,14 @@ static int add_viewer(struct halo_viewers *viewers, int fd)
 static void send_away(struct halo_viewers *viewers, enum halo_log_level level, const char *why)
 {
     viewers->refused++;
-    halo_log(level, "%s: a viewer was sent away: %s", viewers->listen.path, why);
+    halo_log(level, "%s: a viewer was sent away: %s", viewers->where, why);
 }
 
 /* Who waits can be neither let in nor sent away: no descriptor is left at all. The socket stays
  * readable, so that the loop would turn and turn: the timer listens again. */
 static void rest(struct halo_viewers *viewers, int error)
 {
-    halo_log(HALO_LOG_WARNING, "%s: no viewer can be let in: %s", viewers->listen.path,
-             strerror(error));
+    halo_log(HALO_LOG_WARNING, "%s: no viewer can be let in: %s", viewers->where, strerror(error));
     uv_poll_stop(&viewers->poll);
     if (!uv_is_active((uv_handle_t *)&viewers->timer))
         uv_timer_start(&viewers->timer, look, LOOK_MS, LOOK_MS);
@@ -265,16 +290,27 @@ static void came(uv_poll_t *poll, int status, int events)
 
 /* ---- life ---- */
 
-static int choose_form(struct halo_viewers *viewers, const char *path, struct halo_error *err)
+static int choose_form(struct halo_viewers *viewers, const struct halo_output_settings *output,
+                       struct halo_error *err)
 {
-    const struct halo_viewer_form *form = halo_viewer_form_find(path);
+    const struct halo_viewer_form *form = halo_output_form(output);
     char list[64];
     if (!form)
-        return halo_fail(err, -EINVAL, "%s: an output socket ends in %s", path,
-                         halo_viewer_form_list(list, sizeof list, false, "or"));
+        return halo_fail(err, -EINVAL, "%s: an output socket ends in %s", output->target,
+                         halo_viewer_form_list(list, sizeof list, HALO_FORMS_SUFFIXES, "or"));
     viewers->ops = form->muxer ? &halo_viewer_mux : &halo_viewer_frames;
     viewers->shared.form = form;
     return 0;
+}
+
+static int listen_at(struct halo_viewers *viewers, const struct halo_output_settings *output,
+                     struct halo_error *err)
+{
+    snprintf(viewers->where, sizeof viewers->where, "%s", output->target);
+    if (halo_output_row(output)->target == HALO_AT_SOCKET)
+        return halo_listen_open(&viewers->listen, output->target, err);
+    viewers->listen.fd = halo_listen_tcp(output->target, err);
+    return viewers->listen.fd < 0 ? viewers->listen.fd : 0;
 }
 
 int halo_viewers_create(struct halo_viewers **ret, uv_loop_t *loop, struct halo_feed *feed,
@@ -283,9 +319,9 @@ int halo_viewers_create(struct halo_viewers **ret, uv_loop_t *loop, struct halo_
     struct halo_viewers *viewers = calloc(1, sizeof(*viewers));
     if (!viewers)
         return halo_fail(err, -ENOMEM, "out of memory");
-    int status = choose_form(viewers, output->target, err);
+    int status = choose_form(viewers, output, err);
     if (status == 0)
-        status = halo_listen_open(&viewers->listen, output->target, err);
+        status = listen_at(viewers, output, err);
     if (status < 0) {
         free(viewers);
         return status;
@@ -326,8 +362,8 @@ void halo_viewers_destroy(struct halo_viewers *viewers, const char *why)
 
 json_t *halo_viewers_status(const struct halo_viewers *viewers)
 {
-    return json_pack("{s:s, s:i, s:I, s:I, s:I, s:I, s:I}", "target", viewers->listen.path,
-                     "viewers", viewers->count, "sent_bytes", (json_int_t)viewers->shared.sent,
+    return json_pack("{s:s, s:i, s:I, s:I, s:I, s:I, s:I}", "target", viewers->where, "viewers",
+                     viewers->count, "sent_bytes", (json_int_t)viewers->shared.sent,
                      "dropped_packets", (json_int_t)viewers->shared.dropped, "cut",
                      (json_int_t)viewers->cut, "refused", (json_int_t)viewers->refused, "ended",
                      (json_int_t)viewers->ended);

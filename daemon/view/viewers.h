@@ -13,9 +13,9 @@
 
 struct halo_viewers;
 
-/* Listens at output->target, 0660; the form is by its suffix (config/viewer_form.h). A
- * stale socket is replaced, one that somebody serves is -EADDRINUSE, anything else there -EEXIST.
- * feed and output must outlive it. */
+/* Listens at output->target: a path, 0660, or an address; the form is halo_output_form's. A stale
+ * socket is replaced, one that somebody serves is -EADDRINUSE, anything else there -EEXIST. feed
+ * and output must outlive it. */
 int halo_viewers_create(struct halo_viewers **ret, uv_loop_t *loop, struct halo_feed *feed,
                         const struct halo_output_settings *output, struct halo_error *err);
 /* Closes all and removes the socket; its memory goes when the loop has closed the handles. */

@@ -135,7 +135,7 @@ static void outputs(void **state)
 {
     (void)state;
     REFUSE(OUT "{}\n",
-           AT_OUT ": where to? One of unix:, file:, url:, v4l2: and null: true is missing");
+           AT_OUT ": where to? One of unix:, tcp:, file:, url:, v4l2: and null: true is missing");
     REFUSE(OUT "{unix: a.ts, file: a.mkv}\n",
            AT_OUT ": unix: and file: in one output: make two of it");
     REFUSE(OUT "{null: false}\n", AT_OUT ".null: must be true");
@@ -175,6 +175,20 @@ static void outputs(void **state)
         OUT "{unix: a.ts, segment_time: 60, hook: x, format: flv}\n",
         AT_OUT ".format: has no effect with unix:",
         AT_OUT ".segment_time: has no effect with unix:", AT_OUT ".hook: has no effect with unix:");
+    REFUSE(OUT "{tcp: '9000'}\n",
+           AT_OUT ".tcp: must be ADDRESS:PORT, such as 127.0.0.1:9000 or [::1]:9000");
+    REFUSE(OUT "{tcp: 'localhost:0', format: mp4}\n",
+           AT_OUT ".tcp: must be ADDRESS:PORT, such as 127.0.0.1:9000 or [::1]:9000",
+           AT_OUT ".format: must be ts, mkv or nut");
+    REFUSE(OUT "{tcp: '192.168.7.2:9000', segment_time: 60}\n",
+           AT_OUT ".segment_time: has no effect with tcp:",
+           AT_OUT ".tcp: other machines could connect, and nobody is asked for a password: name "
+                  "127.0.0.1 or [::1], or add reach: network");
+    REFUSE(OUT "{tcp: '127.1.2.3:80', format: mkv, video: {codec: raw}}\n",
+           AT_OUT ".video: codec: raw is for sockets .nut and .fd");
+    REFUSE(OUT "{tcp: '[::1]:80'}\n    - {tcp: '[::1]:80'}\n",
+           "f:7: streams.a.outputs[1].tcp: streams.a.outputs[0].tcp has the same place (line 6)");
+    REFUSE(OUT "{unix: a.ts, reach: network}\n", AT_OUT ".reach: has no effect with unix:");
     REFUSE(OUT "{null: true, audio: copy}\n", AT_OUT ".audio: has no effect with null:");
     REFUSE(OUT "{file: a, keep_size: 20Q}\n",
            AT_OUT ".keep_size: 20Q: must be a number of bytes such as 500M, 20G or 4Gi",

@@ -53,9 +53,12 @@ static void forms_of_sockets(void **state)
     }
     assert_null(halo_viewer_form_find("/run/a.ts/door"));
     assert_null(halo_viewer_form_find("door.mp4"));
-    assert_string_equal(halo_viewer_form_list(list, sizeof list, false, "or"),
+    assert_string_equal(halo_viewer_form_list(list, sizeof list, HALO_FORMS_SUFFIXES, "or"),
                         ".ts, .mkv, .nut or .fd");
-    assert_string_equal(halo_viewer_form_list(list, sizeof list, true, "and"), ".nut and .fd");
+    assert_string_equal(halo_viewer_form_list(list, sizeof list, HALO_FORMS_RAW, "and"),
+                        ".nut and .fd");
+    assert_string_equal(halo_viewer_form_list(list, sizeof list, HALO_FORMS_NAMES, "or"),
+                        "ts, mkv or nut");
 }
 
 static void the_usual(void **state)
