@@ -49,10 +49,10 @@ class LoadTest(DaemonTest):
 
 
 class Late(LoadTest):
-    HEAVY = ','.join(['gblur=sigma=20'] * 16)  # more than half of the pictures are late anywhere
+    HEAVY = ','.join(['gblur=sigma=20'] * 32)  # more than half of the pictures are late anywhere
 
     def heavy(self, **more):
-        return self.stream('heavy', input='test:size=1920x1080:rate=60', filters=self.HEAVY,
+        return self.stream('heavy', input='test:size=1280x720:rate=60', filters=self.HEAVY,
                            threads=1, outputs=[{'null': True}], **more)
 
     @unittest.skipIf(is_sanitized((b'__tsan_init',)), 'ThreadSanitizer makes all streams late')
