@@ -10,7 +10,7 @@ import time
 
 from halotest.daemon import (HALOCTL, HEIGHT, PATIENCE, WIDTH, Control, DaemonTest, Refused, is_sanitized, main,
                         wait_until)
-from halotest.probe import FrameClient
+from halotest.feed_probe import FrameClient
 from halotest.standin import INTERFACE
 
 

@@ -13,7 +13,7 @@ import time
 
 from halotest.daemon import PATIENCE, DaemonTest, Refused, main, wait_until
 import halotest
-from halotest.probe import FrameClient
+from halotest.feed_probe import FrameClient
 
 BACKEND = os.environ.get('HALOTEST_BACKEND', 'cpu')
 

@@ -13,8 +13,8 @@ import subprocess
 import time
 import unittest
 
-from halotest import probe as helper
-from halotest.probe import FFMPEG, FrameClient, Probe, Recorder, connect, halotest
+from halotest import feed_probe as helper
+from halotest.feed_probe import FFMPEG, FrameClient, Probe, Recorder, connect, halotest
 from halotest import HaloTest, ffmpeg, frame_times, packets, probe_video, raw_frames, wait_until
 
 SIZE = 320 * 240
