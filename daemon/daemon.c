@@ -10,15 +10,15 @@
 
 #include "config/encoding.h"
 #include "config/log.h"
-#include "daemon/supervisor/checks.h"
 #include "daemon/commands.h"
-#include "daemon/engine/confine.h"
 #include "daemon/control/control.h"
-#include "daemon/engine/hide.h"
 #include "daemon/control/http.h"
+#include "daemon/engine/confine.h"
+#include "daemon/engine/hide.h"
 #include "daemon/notify.h"
-#include "daemon/view/passed.h"
+#include "daemon/supervisor/checks.h"
 #include "daemon/supervisor/supervisor.h"
+#include "daemon/view/passed.h"
 
 enum { FILES_MOST = 65536, SIGNALS = 3, STATUS_MS = 1000, EXTEND_MS = 5000 };
 

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "config/log.h"
-#include "daemon/supervisor/checks.h"
 #include "daemon/commands.h"
+#include "daemon/supervisor/checks.h"
 
 /* NULL: everything has been said. */
 static struct halo_daemon_settings *load(const char *path)

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <uv.h>
 
-#include "daemon/control/build.h"
 #include "daemon/commands.h"
+#include "daemon/control/build.h"
 #include "kernels/backend.h"
 #include "kernels/version.h"
 

@@ -11,8 +11,8 @@
 
 #include "config/log.h"
 #include "daemon/control/client_state.h"
-#include "daemon/link/send_fds.h"
 #include "daemon/control/varlink.h"
+#include "daemon/link/send_fds.h"
 
 enum { READ = 65536, HANDLES = 3, CALLS_AT_ONCE = 4 };
 

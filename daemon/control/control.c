@@ -13,10 +13,10 @@
 #include "config/log.h"
 #include "daemon/control/client.h"
 #include "daemon/control/facts.h"
-#include "daemon/view/listen.h"
 #include "daemon/control/methods.h"
-#include "daemon/view/passed.h"
 #include "daemon/control/varlink.h"
+#include "daemon/view/listen.h"
+#include "daemon/view/passed.h"
 
 enum { TICK_MS = 1000, HANDLES = 2, AT_ONCE = 16 };
 

@@ -7,8 +7,8 @@
 
 #include "daemon/control/client.h"
 #include "daemon/control/methods_wait.h"
-#include "daemon/link/regions.h"
 #include "daemon/control/varlink.h"
+#include "daemon/link/regions.h"
 #include "kernels/version.h"
 
 enum { INTERVAL_MS = 1000 };

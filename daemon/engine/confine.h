@@ -11,8 +11,8 @@
 
 #include <stdbool.h>
 
-#include "daemon/engine/confine_files.h"
 #include "config/error.h"
+#include "daemon/engine/confine_files.h"
 
 /* For this thread and all that it starts: before there are others, and before the first byte of
  * anybody. files: all that it may open (confine_files.h), and whether it

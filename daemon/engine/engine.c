@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "config/log.h"
-#include "daemon/engine/engine.h"
 #include "daemon/engine/confine.h"
+#include "daemon/engine/engine.h"
 #include "daemon/engine/engine_private.h"
 #include "daemon/engine/hide.h"
 #include "daemon/link/regions.h"

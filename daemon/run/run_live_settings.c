@@ -8,9 +8,9 @@
 #include "config/daemon_tables.h"
 #include "config/encoding.h"
 #include "daemon/run/run_live.h"
+#include "pipeline/base/path.h"
 #include "pipeline/camera/camera.h"
 #include "pipeline/camera/camera_find.h"
-#include "pipeline/base/path.h"
 #include "pipeline/filter/privacy.h"
 
 bool halo_run_live_is(const struct halo_run_settings *run)

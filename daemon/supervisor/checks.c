@@ -12,10 +12,10 @@
 #include "daemon/link/link_stats.h"
 #include "pipeline/base/av.h"
 #include "pipeline/camera/camera_find.h"
-#include "pipeline/output/container.h"
 #include "pipeline/filter/coverage.h"
-#include "pipeline/output/encode_check.h"
 #include "pipeline/filter/privacy.h"
+#include "pipeline/output/container.h"
+#include "pipeline/output/encode_check.h"
 
 static int check_encoder(const char *codec, bool audio, struct halo_error *err)
 {

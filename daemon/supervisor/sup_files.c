@@ -10,10 +10,10 @@
 
 #include "daemon/engine/confine_files.h"
 #include "daemon/supervisor/supervisor_private.h"
-#include "pipeline/output/output.h"
-#include "pipeline/output/output_names.h"
 #include "pipeline/base/path.h"
 #include "pipeline/input/source_test.h"
+#include "pipeline/output/output.h"
+#include "pipeline/output/output_names.h"
 
 /* [path, how, device, inode]: equal as long as the path leads to the same place. */
 static void add(json_t *files, const char *path, enum halo_files_how how)

@@ -17,8 +17,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "daemon/view/frames.h"
 #include "daemon/link/send_fds.h"
+#include "daemon/view/frames.h"
 #include "daemon/view/viewer.h"
 #include "pipeline/output/packet_ring.h"
 

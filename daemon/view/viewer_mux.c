@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/view/begin.h"
 #include "daemon/link/bytes.h"
+#include "daemon/view/begin.h"
 #include "daemon/view/viewer.h"
 #include "pipeline/base/av.h"
 #include "pipeline/output/begin_form.h"

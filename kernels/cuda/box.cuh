@@ -11,8 +11,8 @@
 #ifndef HALO_BOX_CUH
 #define HALO_BOX_CUH
 
-#include "kernels/cuda/tile.cuh"
 #include "kernels/cuda/tensor.cuh"
+#include "kernels/cuda/tile.cuh"
 
 enum {
     HALO_BOX_BASE = 0x4b000000, /* the float 2^23: integers added to it are its fraction */

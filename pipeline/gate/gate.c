@@ -11,14 +11,14 @@
 
 #include "config/log.h"
 #include "kernels/fault.h"
+#include "pipeline/base/stats.h"
 #include "pipeline/gate/adapt.h"
-#include "pipeline/picture/format.h"
 #include "pipeline/gate/gate_ways.h"
-#include "pipeline/picture/hw_frame.h"
 #include "pipeline/gate/leak.h"
+#include "pipeline/picture/format.h"
+#include "pipeline/picture/hw_frame.h"
 #include "pipeline/picture/picture_pool.h"
 #include "pipeline/picture/raw_picture_private.h"
-#include "pipeline/base/stats.h"
 
 /* Defined here only: nobody else can make one. */
 struct halo_output_picture {

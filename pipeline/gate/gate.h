@@ -18,9 +18,9 @@
 
 #include "config/daemon.h"
 #include "config/error.h"
-#include "pipeline/picture/card.h"
 #include "pipeline/filter/filter.h"
 #include "pipeline/gate/ring.h"
+#include "pipeline/picture/card.h"
 
 struct halo_coverage;
 struct halo_raw_picture;

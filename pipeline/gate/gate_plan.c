@@ -9,11 +9,11 @@
 #include <string.h>
 
 #include "config/log.h"
-#include "pipeline/filter/coverage.h"
 #include "pipeline/base/display.h"
+#include "pipeline/filter/coverage.h"
+#include "pipeline/filter/privacy.h"
 #include "pipeline/picture/format.h"
 #include "pipeline/region/mask_image.h"
-#include "pipeline/filter/privacy.h"
 
 static const struct halo_strategy *find_strategy(const struct halo_ring *ring,
                                                  const struct halo_filter *filter)

@@ -8,10 +8,10 @@
 #ifndef HALO_GATE_WAYS_H
 #define HALO_GATE_WAYS_H
 
+#include "pipeline/base/display.h"
 #include "pipeline/filter/coverage.h"
 #include "pipeline/gate/gate_plan.h"
 #include "pipeline/gate/gate_regions.h"
-#include "pipeline/base/display.h"
 #include "pipeline/picture/format.h"
 
 enum { HALO_GATE_WAYS = HALO_DISPLAYS * HALO_SPILLS };

@@ -10,13 +10,13 @@
 #include "config/log.h"
 #include "pipeline/base/av.h"
 #include "pipeline/base/damage.h"
+#include "pipeline/base/display.h"
 #include "pipeline/input/decode_judge.h"
-#include "pipeline/picture/decode_memory.h"
 #include "pipeline/input/decode_traits.h"
 #include "pipeline/input/h264_sps.h"
+#include "pipeline/picture/decode_memory.h"
 #include "pipeline/picture/hw_frame.h"
 #include "pipeline/picture/raw_picture_private.h"
-#include "pipeline/base/display.h"
 
 enum {
     MAX_SKIPPED = 1000, /* packets: a demuxer that marks no key frames must not hide the stream */

@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "config/output_kinds.h"
-#include "pipeline/live/live_private.h"
 #include "pipeline/base/thread.h"
+#include "pipeline/live/live_private.h"
 
 enum {
     SOUNDS = 512,          /* packets of sound that wait for an encoding */

@@ -77,10 +77,10 @@
 #include "config/daemon.h"
 #include "config/encoding.h"
 #include "config/error.h"
-#include "pipeline/filter/coverage.h"
 #include "pipeline/base/histogram.h"
-#include "pipeline/region/region_feed.h"
 #include "pipeline/base/lack.h"
+#include "pipeline/filter/coverage.h"
+#include "pipeline/region/region_feed.h"
 
 struct halo_live;
 struct halo_live_begin; /* begin_form.h */

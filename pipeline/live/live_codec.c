@@ -9,9 +9,9 @@
 
 #include "config/log.h"
 #include "pipeline/base/av.h"
-#include "pipeline/picture/format.h"
 #include "pipeline/live/live_private.h"
 #include "pipeline/output/nvenc.h"
+#include "pipeline/picture/format.h"
 
 enum {
     MOST_GOP = 600, /* pictures, where the rate is not known; MPEG-2 goes no further */

@@ -5,11 +5,11 @@
 #include <string.h>
 
 #include "config/log.h"
+#include "pipeline/base/display.h"
+#include "pipeline/filter/privacy.h"
 #include "pipeline/input/first_picture.h"
 #include "pipeline/live/live_private.h"
-#include "pipeline/filter/privacy.h"
 #include "pipeline/run/tracks.h"
-#include "pipeline/base/display.h"
 
 int halo_lineup_parse(struct halo_lineup **ret, const char *const *chains, int count,
                       enum halo_privacy privacy, struct halo_error *err)

@@ -29,18 +29,18 @@
 
 #include "config/run.h"
 #include "kernels/clock.h"
-#include "pipeline/output/adts.h"
-#include "pipeline/output/audio.h"
-#include "pipeline/camera/camera.h"
 #include "pipeline/base/damage.h"
-#include "pipeline/input/decode.h"
-#include "pipeline/output/encode.h"
+#include "pipeline/base/turn.h"
+#include "pipeline/camera/camera.h"
 #include "pipeline/gate/gate.h"
-#include "pipeline/live/live.h"
 #include "pipeline/gate/queue.h"
+#include "pipeline/input/decode.h"
 #include "pipeline/input/source_file.h"
 #include "pipeline/input/source_test.h"
-#include "pipeline/base/turn.h"
+#include "pipeline/live/live.h"
+#include "pipeline/output/adts.h"
+#include "pipeline/output/audio.h"
+#include "pipeline/output/encode.h"
 
 enum {
     HALO_LIVE_CHAINS = HALO_MOST_RENDITIONS + 1,

@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "pipeline/base/av.h"
-#include "pipeline/output/encode_choose.h"
-#include "pipeline/live/live_private.h"
 #include "pipeline/base/path.h"
+#include "pipeline/live/live_private.h"
+#include "pipeline/output/encode_choose.h"
 
 enum { MOST_SIDE = 65534 };
 

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "config/log.h"
+#include "pipeline/base/thread.h"
 #include "pipeline/live/live_private.h"
 #include "pipeline/picture/raw_picture.h"
-#include "pipeline/base/thread.h"
 
 enum { HELD = 256 }; /* packets of sound that come before the first picture */
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * The threads between the source of a live stream and its packets: begun with the shape of the
  * pictures, and begun anew where that was made up and the source now says what they are. */
-#include "pipeline/live/live_private.h"
 #include "pipeline/base/thread.h"
+#include "pipeline/live/live_private.h"
 
 enum { DESCRIBE_S = 5 }; /* for encoders to be described, before pictures come without that */
 

@@ -12,12 +12,12 @@
 
 #include "config/log.h"
 #include "pipeline/base/av.h"
+#include "pipeline/gate/gate.h"
 #include "pipeline/output/container.h"
 #include "pipeline/output/encode_check.h"
 #include "pipeline/output/encode_choose.h"
-#include "pipeline/picture/format.h"
-#include "pipeline/gate/gate.h"
 #include "pipeline/output/nvenc.h"
+#include "pipeline/picture/format.h"
 
 enum {
     PENDING = 512, /* pictures inside an encoder: more than any lookahead */

@@ -6,8 +6,8 @@
 
 #include <stdbool.h>
 
-#include "pipeline/output/encode.h"
 #include "pipeline/gate/gate.h"
+#include "pipeline/output/encode.h"
 
 /* Among the words of halo_encoder_instead() where all sessions are taken. */
 #define HALO_NVENC_NO_SESSION "session limit reached"

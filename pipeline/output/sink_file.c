@@ -16,8 +16,8 @@
 
 #include "config/beside.h"
 #include "pipeline/base/av.h"
-#include "pipeline/output/container.h"
 #include "pipeline/base/path.h"
+#include "pipeline/output/container.h"
 #include "pipeline/output/tags.h"
 #include "pipeline/output/target.h"
 

@@ -6,9 +6,9 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "pipeline/base/display.h"
 #include "pipeline/region/mask_image.h"
 #include "pipeline/region/shapes_private.h"
-#include "pipeline/base/display.h"
 
 void halo_shape_finish(struct halo_shape *shape)
 {

@@ -10,9 +10,9 @@
 #include <string.h>
 
 #include "config/log.h"
+#include "pipeline/input/embedded.h"
 #include "pipeline/output/audio.h"
 #include "pipeline/output/container.h"
-#include "pipeline/input/embedded.h"
 #include "pipeline/output/subtitle.h"
 
 static const char *type_name(enum AVMediaType type)

@@ -12,11 +12,11 @@
 #include "config/log.h"
 #include "kernels/clock.h"
 #include "pipeline/base/av.h"
-#include "pipeline/output/container.h"
-#include "pipeline/input/raw_input.h"
 #include "pipeline/base/stats.h"
-#include "pipeline/run/stream_private.h"
 #include "pipeline/base/thread.h"
+#include "pipeline/input/raw_input.h"
+#include "pipeline/output/container.h"
+#include "pipeline/run/stream_private.h"
 
 enum {
     QUEUE_PACKETS = 512,

@@ -8,8 +8,8 @@
 #include <stdatomic.h>
 
 #include "pipeline/base/damage.h"
-#include "pipeline/gate/queue.h"
 #include "pipeline/base/stats.h"
+#include "pipeline/gate/queue.h"
 #include "pipeline/run/stream.h"
 #include "pipeline/run/tracks.h"
 

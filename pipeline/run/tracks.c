@@ -12,14 +12,14 @@
 
 #include "config/log.h"
 #include "pipeline/base/av.h"
-#include "pipeline/output/container.h"
 #include "pipeline/base/display.h"
-#include "pipeline/input/first_picture.h"
-#include "pipeline/picture/format.h"
-#include "pipeline/output/nvenc.h"
 #include "pipeline/gate/queue.h"
-#include "pipeline/run/starts.h"
+#include "pipeline/input/first_picture.h"
+#include "pipeline/output/container.h"
+#include "pipeline/output/nvenc.h"
 #include "pipeline/output/tags.h"
+#include "pipeline/picture/format.h"
+#include "pipeline/run/starts.h"
 
 /* VP8 and VP9 keep their alpha beside the pictures, where FFmpeg's own decoders do not look. */
 static void say_alpha_lost(const AVStream *in)

@@ -3,16 +3,16 @@
 #ifndef HALO_TRACKS_H
 #define HALO_TRACKS_H
 
-#include "pipeline/output/adts.h"
-#include "pipeline/output/audio.h"
-#include "pipeline/run/copy_streams.h"
-#include "pipeline/input/decode.h"
-#include "pipeline/output/encode.h"
 #include "pipeline/filter/filter.h"
 #include "pipeline/gate/gate.h"
-#include "pipeline/output/sink_file.h"
+#include "pipeline/input/decode.h"
 #include "pipeline/input/source_file.h"
+#include "pipeline/output/adts.h"
+#include "pipeline/output/audio.h"
+#include "pipeline/output/encode.h"
+#include "pipeline/output/sink_file.h"
 #include "pipeline/output/subtitle.h"
+#include "pipeline/run/copy_streams.h"
 
 /* decoder is used by the source thread, gate by the filter and collect threads, encoder by the
  * encode thread. */

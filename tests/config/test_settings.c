@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "config/daemon.h"
-#include "config/output_kinds.h"
 #include "config/encoding.h"
 #include "config/log.h"
+#include "config/output_kinds.h"
 #include "pipeline/filter/privacy.h"
 #include "tests/cmocka_all.h"
 

@@ -9,8 +9,8 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "daemon/supervisor/checks.h"
 #include "daemon/commands.h"
+#include "daemon/supervisor/checks.h"
 #include "kernels/backend.h"
 
 const struct halo_backend_ops *__wrap_halo_backend_find(const char *name);

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "daemon/control/methods.h"
-#include "daemon/link/regions.h"
 #include "daemon/control/varlink.h"
+#include "daemon/link/regions.h"
 #include "tests/fuzz/fuzz.h"
 
 /* What goes back must be one clean line and fit for the wire. */

@@ -13,11 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/kernels/device_memory.h"
 #include "kernels/clock.h"
 #include "kernels/fault.h"
 #include "kernels/frame.h"
 #include "kernels/gather.h"
+#include "tests/kernels/device_memory.h"
 #include "tests/kernels/masks.h"
 #include "tests/kernels/picture.h"
 #include "tests/kernels/regions.h"

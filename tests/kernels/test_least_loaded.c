@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/cmocka_all.h"
 #include "kernels/cuda/lane.h"
 #include "kernels/device_memory.h"
+#include "tests/cmocka_all.h"
 
 enum { DEVICES = 4 };
 

@@ -9,10 +9,10 @@
 #include <unistd.h>
 
 #include "kernels/fault.h"
-#include "pipeline/picture/raw_picture.h"
 #include "pipeline/gate/gate.h"
 #include "pipeline/gate/leak.h"
 #include "pipeline/input/source_test.h"
+#include "pipeline/picture/raw_picture.h"
 #include "tests/proof/chains.h"
 #include "tests/proof/eye.h"
 

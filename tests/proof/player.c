@@ -10,8 +10,8 @@
 
 #include "config/daemon_tables.h"
 #include "kernels/clock.h"
-#include "pipeline/output/begin_form.h"
 #include "pipeline/live/live.h"
+#include "pipeline/output/begin_form.h"
 #include "tests/proof/chains.h"
 #include "tests/proof/example.h"
 #include "tests/proof/eye.h"

@@ -14,8 +14,8 @@
 
 #include "kernels/frame.h"
 #include "pipeline/camera/camera_private.h"
-#include "pipeline/picture/raw_picture.h"
 #include "pipeline/picture/memory.h"
+#include "pipeline/picture/raw_picture.h"
 #include "tests/cmocka_all.h"
 
 static char folder[] = "/tmp/halo-camera-XXXXXX";

@@ -10,8 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tests/cmocka_all.h"
 #include "pipeline/camera/loopback.h"
+#include "tests/cmocka_all.h"
 
 enum { WIDTH = 64, HEIGHT = 36, USAGE = 0x10E00001 };
 

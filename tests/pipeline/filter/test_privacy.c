@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "pipeline/filter/privacy.h"
 #include "pipeline/gate/gate.h"
 #include "pipeline/live/live.h"
-#include "pipeline/filter/privacy.h"
 #include "tests/cmocka_all.h"
 #include "tests/pipeline/filter/judge.h"
 

@@ -7,10 +7,10 @@
 
 #include "kernels/clock.h"
 #include "kernels/frame.h"
-#include "pipeline/picture/format.h"
 #include "pipeline/base/display.h"
 #include "pipeline/gate/gate.h"
 #include "pipeline/gate/gate_plan.h"
+#include "pipeline/picture/format.h"
 #include "pipeline/picture/memory.h"
 #include "pipeline/picture/orient.h"
 #include "pipeline/picture/raw_picture.h"

@@ -26,9 +26,9 @@
 #include "config/run.h"
 #include "kernels/clock.h"
 #include "pipeline/base/av.h"
-#include "pipeline/output/encode.h"
 #include "pipeline/live/live.h"
 #include "pipeline/output/begin_form.h"
+#include "pipeline/output/encode.h"
 
 static const char *folder;
 static long slow_encoding = -1, slow_ms, fail_at;

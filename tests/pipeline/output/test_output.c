@@ -23,8 +23,8 @@
 #include "pipeline/output/output.h"
 #include "pipeline/output/output_hook.h"
 #include "pipeline/output/output_names.h"
-#include "tests/pipeline/output/clip.h"
 #include "tests/cmocka_all.h"
+#include "tests/pipeline/output/clip.h"
 
 enum { SECONDS = 10, MOST_FILES = 64, PATH = 512 };
 

@@ -15,8 +15,8 @@
 
 #include "config/log.h"
 #include "pipeline/output/output.h"
-#include "tests/pipeline/output/clip.h"
 #include "tests/cmocka_all.h"
+#include "tests/pipeline/output/clip.h"
 
 enum { SECONDS = 4 };
 
