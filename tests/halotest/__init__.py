@@ -214,6 +214,12 @@ X264_B = ['-c:v', 'libx264', '-preset', 'veryfast', '-threads', '1', '-bf', '3',
           '-x264-params', 'b-adapt=0', '-pix_fmt', 'yuv420p']
 
 
+def long_clip(suffix='.mkv'):
+    """Of 20 seconds, with sound: long enough to do something to a run while it works."""
+    return clip(suffix, *video_source(seconds=20), *audio_source(20), *X264, '-g', '25', '-c:a',
+                'libmp3lame')
+
+
 def plain_clip(suffix='.mp4', seconds=1, size='160x120', rate=25, extra=()):
     """H.264 with B-frames, and AAC: what most files are."""
     path = clip(suffix, *video_source(size, rate, seconds), *audio_source(seconds), *X264_B,

@@ -315,7 +315,9 @@ class Hostile(DaemonTest):
             self.assertIn('stream one: restarting: ' + wanted, daemon.told())
             self.end(daemon)
             os.unlink(self.path('starts'))
-            self.assertIn('asked to finish: halod is stopping', daemon.told())
+        self.be_honest(daemon := self.hostile('hello'))
+        self.end(daemon)
+        self.assertIn('asked to finish: halod is stopping', daemon.told())
 
     def test_a_stream_that_stalls(self):
         """It leaves engines that go on, again and again: nobody else is disturbed, and few engines

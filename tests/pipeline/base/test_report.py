@@ -10,7 +10,7 @@ import subprocess
 import termios
 
 import halotest
-from halotest import HaloTest, clip, plain_clip, silent_clip, video_source
+from halotest import HaloTest, clip, long_clip, plain_clip, silent_clip, video_source
 
 
 def blocks(text):
@@ -56,7 +56,6 @@ class Progress(HaloTest):
         self.check(run.out.decode('ascii'), 25)
 
     def test_long_run_reports_on_its_way(self):
-        from test_output import long_clip
         progress = self.path('progress.txt')
         self.halod('run', '-i', long_clip(), '-vf', 'gblur=sigma=10', '-preset', 'slow',
                    '-progress', progress, self.path('out.mkv'))
@@ -72,7 +71,6 @@ class Progress(HaloTest):
 
     def test_progress_file_that_cannot_be_written(self):
         """It is said once, and the job goes on."""
-        from test_output import long_clip
         run = self.halod('run', '-i', long_clip(), '-vf', 'gblur=sigma=3', '-preset', 'ultrafast',
                          '-progress', '/dev/full', self.path('out.mkv'))
         self.says_once(run, '-progress .*space.*goes on')
@@ -172,7 +170,6 @@ class Terminal(HaloTest):
     def test_bar(self):
         master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack('HHHH', 24, 80, 0, 0))
-        from test_output import long_clip
         process = subprocess.Popen(
             halotest.halod_command('run', '-i', long_clip(), '-vf', 'gblur=sigma=8',
                                    '-preset', 'veryslow', '-threads', '1', self.path('out.mkv')),

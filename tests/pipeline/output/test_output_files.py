@@ -9,13 +9,8 @@ import stat
 import subprocess
 
 import halotest
-from halotest import (Feeder, HaloTest, X264, audio_source, clip, decodes_cleanly, frame_count,
-                      frame_hashes, probe, start_halod, video_source, wait_until)
-
-
-def long_clip(suffix='.mkv'):
-    return clip(suffix, *video_source(seconds=20), *audio_source(20), *X264, '-g', '25', '-c:a',
-                'libmp3lame')
+from halotest import (Feeder, HaloTest, clip, decodes_cleanly, frame_count, frame_hashes, long_clip,
+                      probe, start_halod, wait_until)
 
 
 def long_bytes():
