@@ -145,18 +145,23 @@ bool sv_engine_is_behind(const struct sv_engine *engine)
     return sv_engine_is_ready(engine) && halo_link_is_behind(engine->process->link);
 }
 
+void sv_engine_tell_running(struct sv_engine *engine)
+{
+    halo_log(HALO_LOG_INFO, "engine %s runs (process %d)", engine->name,
+             engine->process->handle.pid);
+    sv_event(engine->sv, "engine", engine->name, "running", NULL);
+}
+
 void sv_engine_ready(struct sv_engine *engine)
 {
     struct halo_supervisor *sv = engine->sv;
     engine->state = SV_ENGINE_RUNNING;
     engine->backoff.good_since = sv_now(sv);
-    halo_log(HALO_LOG_INFO, "engine %s runs (process %d)", engine->name,
-             engine->process->handle.pid);
-    sv_event(sv, "engine", engine->name, "running", NULL);
     if (engine->choosing) {
         sv_gpu_ask(engine);
         return;
     }
+    sv_engine_tell_running(engine);
     for (struct sv_stream *s = sv->streams, *next; s; s = next) {
         next = s->next;
         if (s->place.engine == engine)

@@ -93,6 +93,7 @@ static void settle(struct sv_engine *engine)
     }
     if (first)
         sv_engine_become(engine, first);
+    sv_engine_tell_running(engine);
     for (struct sv_stream *s = sv->streams, *next; s; s = next) {
         next = s->next;
         sv_stream_step(s);

@@ -265,8 +265,9 @@ struct sv_engine *sv_engine_choose(struct sv_stream *stream);
 /* Takes the name and the number of the engine that the stream should have, if there is none. */
 void sv_engine_become(struct sv_engine *engine, struct sv_stream *stream);
 bool sv_engine_is_ready(const struct sv_engine *engine);
-void sv_engine_step(struct sv_engine *engine); /* by the clock; may free it */
-void sv_engine_ready(struct sv_engine *engine);
+void sv_engine_step(struct sv_engine *engine);  /* by the clock; may free it */
+void sv_engine_ready(struct sv_engine *engine); /* it has said hello, or has no number to get */
+void sv_engine_tell_running(struct sv_engine *engine); /* log and event, once it has its name */
 /* Its process is over, or is taken to be: it is killed, and never waited for. */
 void sv_engine_lost(struct sv_engine *engine, const char *why, bool device);
 void sv_engine_stands(struct sv_engine *engine); /* before it is lost: it was silent, or stuck */

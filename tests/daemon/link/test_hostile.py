@@ -418,6 +418,8 @@ class Hostile(DaemonTest):
         self.end(daemon)
         daemon = self.on_gpus(self.autos('a', 'b'), [])
         self.assertEqual(self.places(daemon), {'cpu': ['a', 'b']})
+        self.assertIn('engine cpu runs', daemon.told())
+        self.assertNotIn('engine gpu', daemon.told())
 
     def test_lies_about_gpus(self):
         """As if nothing had been said, for which there is a limit."""
