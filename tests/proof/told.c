@@ -274,6 +274,12 @@ static struct proof_shape *add(struct sheet *s)
     return &s->to->shape[s->to->count++];
 }
 
+/* So far out, or so long, that halod may hide the box around it instead. */
+static bool is_far(double first, double last)
+{
+    return fabs(first) > FARTHEST || fabs(last) > FARTHEST || last - first > FARTHEST;
+}
+
 static void put_box(struct sheet *s, enum proof_shape_kind kind, const double box[4], bool relative)
 {
     struct proof_shape *to = add(s);
@@ -285,7 +291,7 @@ static void put_box(struct sheet *s, enum proof_shape_kind kind, const double bo
         const double last = first + (relative ? size * whole : size);
         to->at[d].value = steps(s, box[d], relative, whole);
         to->size[d].value = steps(s, last, false, 0) - to->at[d].value;
-        s->place->unsure |= relative && (fabs(box[d]) > FARTHEST || fabs(box[d + 2]) > FARTHEST);
+        s->place->unsure |= relative && is_far(box[d], box[d + 2]);
     }
 }
 
@@ -293,11 +299,15 @@ static void put_corners(struct sheet *s, double (*corner)[2], int corners, bool 
 {
     struct proof_shape *to = add(s);
     *to = (struct proof_shape){.kind = PROOF_POLYGON};
-    for (int i = 0; i < corners && i < PROOF_CORNERS; i++)
-        for (int d = 0; d < 2; d++) {
+    for (int d = 0; d < 2; d++) {
+        double first = corner[0][d], last = first;
+        for (int i = 0; i < corners && i < PROOF_CORNERS; i++) {
             to->corner[i][d].value = steps(s, corner[i][d], relative, d ? s->height : s->width);
-            s->place->unsure |= relative && fabs(corner[i][d]) > FARTHEST;
+            first = fmin(first, corner[i][d]);
+            last = fmax(last, corner[i][d]);
         }
+        s->place->unsure |= relative && is_far(first, last);
+    }
     to->corners = corners < PROOF_CORNERS ? corners : PROOF_CORNERS;
     s->place->unsure |= corners > PROOF_CORNERS;
 }
