@@ -73,7 +73,7 @@ class Late(LoadTest):
         self.assertGreater(daemon.status('heavy')['dropped']['late'], 100)
         self.assertIn('halod_stream_up{stream="heavy"} 1', self.fetch('/metrics'))
         self.assertEqual(json.loads(self.fetch('/healthz'))['status'], 'ok')
-        self.assertGreater(daemon.rate('light', 4.5), 22 / PATIENCE)  # of 25, on a busy machine
+        self.assertGreater(daemon.rate('light', 4.5), 17 / PATIENCE)  # of 25, on a busy machine
         self.assertEqual(daemon.state('light'), 'running')
         self.assertEqual(daemon.status('light')['degraded'], {})
         try:
@@ -190,7 +190,7 @@ class Memory(LoadTest):
         daemon.wait_state('a', 'waiting')
         why = self.lacks(daemon, 'a', 'gpu-memory')['gpu-memory']
         self.assertIn('memory is full', why)
-        card = watcher.wait(card=True)
+        card = watcher.wait(card=True, since=time.monotonic())  # a pause before it may show one, too
         self.assertIsNotNone(card, daemon.told())
         self.assertGreater(daemon.rate('b', 1.5), 20 / PATIENCE)
         self.assertEqual(daemon.state('b'), 'running')
