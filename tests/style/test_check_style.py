@@ -20,9 +20,9 @@ class CheckStyle(unittest.TestCase):
         os.mkdir(os.path.join(self.folder, 'tools'))
         shutil.copy(os.path.join(ROOT, 'tools', 'check-style'), os.path.join(self.folder, 'tools'))
 
-    def check(self, *parts):
+    def check(self, *parts, **more):
         return subprocess.run([os.path.join(self.folder, 'tools', 'check-style'), *parts],
-                              capture_output=True, text=True, check=False)
+                              capture_output=True, text=True, check=False, **more)
 
     def append(self, name, text):
         """Returns the line's place as check-style names it."""
@@ -68,11 +68,27 @@ class CheckStyle(unittest.TestCase):
             file.write('int a;\n')
         with open(os.path.join(self.folder, 'tools/new'), 'w', encoding='utf-8') as file:
             file.write('#!/bin/sh\ntrue\n')
+        with open(os.path.join(self.folder, 'config/empty.c'), 'w', encoding='utf-8'):
+            pass
+        with open(os.path.join(self.folder, 'tools/line'), 'w', encoding='utf-8') as file:
+            file.write('#!/bin/sh\n')
         result = self.check('heads')
         self.assertEqual(result.returncode, 1)
         for line in ('config/new.c:1: does not begin with its SPDX line',
-                     'tools/new:2: no SPDX line under #!', 'tools/new: a script that cannot be run'):
+                     'config/empty.c:1: does not begin with its SPDX line',
+                     'tools/new:2: no SPDX line under #!', 'tools/line:2: no SPDX line under #!',
+                     'tools/new: a script that cannot be run'):
             self.assertIn(line, result.stdout)
+
+    def test_format_that_cannot_be_checked(self):
+        """A formatter that fails without a line about a file is no success."""
+        programs = os.path.join(self.folder, 'bin')
+        os.mkdir(programs)
+        with open(os.path.join(programs, 'clang-format-14'), 'w', encoding='utf-8') as file:
+            file.write('#!/bin/sh\nexit 3\n')
+        os.chmod(os.path.join(programs, 'clang-format-14'), 0o755)
+        environment = {**os.environ, 'PATH': programs + ':' + os.environ['PATH']}
+        self.assertEqual(self.check('format', env=environment).returncode, 1)
 
     def test_unknown_part(self):
         result = self.check('nothing')
