@@ -15,10 +15,9 @@
 #include "daemon/engine/confine_files.h"
 
 /* For this thread and all that it starts: before there are others, and before the first byte of
- * anybody. files: all that it may open (confine_files.h), and whether it
- * may reach others by sockets; NULL: what it likes. -errno with err
- * filled: no new privileges, but not all of this; builds with sanitizers or without libseccomp: 0,
- * and no more than that. */
+ * anybody. files: all that it may open (confine_files.h), and whether it may reach others by
+ * sockets; NULL: what it likes. -errno with err filled: no new privileges, but not all of this;
+ * builds with sanitizers or without libseccomp: 0, and no more than that. */
 int halo_confine(const struct halo_files *files, int count, struct halo_error *err);
 
 /* Whether this build has such a filter. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Copies of what an encoding begins with (pipeline/live/live.h). Any thread, one at a time. */
+ * Copies of what an encoding begins with (begin_form.h). Any thread, one at a time. */
 #ifndef HALO_BEGIN_H
 #define HALO_BEGIN_H
 

@@ -11,7 +11,6 @@
 
 #include "config/option.h"
 #include "pipeline/base/canary.h"
-#include "pipeline/input/decode.h"
 #include "pipeline/picture/format.h"
 #include "pipeline/picture/picture_pool.h"
 #include "pipeline/picture/raw_picture_private.h"

@@ -8,9 +8,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "pipeline/picture/raw_picture.h"
-
 #include "pipeline/live/live_private.h"
+#include "pipeline/picture/raw_picture.h"
 
 static const int64_t SECOND = INT64_C(1000000000);
 static const int64_t REST_AFTER = INT64_C(5000000000); /* ns without anybody who looks */

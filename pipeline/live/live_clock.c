@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Times of a source on the stream's line, which is CLOCK_MONOTONIC in microseconds. */
 #include "pipeline/live/live_private.h"
-
 #include "pipeline/picture/raw_picture.h"
 
 enum {

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "pipeline/picture/raw_picture.h"
-
 #include "pipeline/run/stream_private.h"
 
 /* Starts filtering a picture; the rest goes by. */

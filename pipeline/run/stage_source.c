@@ -3,7 +3,6 @@
 #include <errno.h>
 
 #include "pipeline/picture/raw_picture.h"
-
 #include "pipeline/run/stream_private.h"
 
 static int receive_picture(struct halo_stream *s, struct halo_decoder *decoder,
