@@ -27,11 +27,6 @@
 #include "kernels/cuda/tensor_tile.cuh"
 
 enum {
-    WARPS = 4,
-    THREADS = WARPS * 32,
-    STRIP = 16,
-    WARP_WIDTH = 2 * STRIP,
-    TILE_WIDTH = WARPS * WARP_WIDTH,
     TABLE_ROWS = 16, /* of the mask, in shared memory at a time */
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * What tensor_separable.cu (bytes) and tensor_separable_deep.cu (9 to 14 bits) share: the shape of
- * a block, what a plane of a launch says, and the launch.
+ * What tensor_separable.cu (bytes) and tensor_separable_deep.cu (9 to 14 bits) share: what a plane
+ * of a launch says, and the launch.
  *
  * Why T never leaves the registers. Lane 4g + t of a warp, in both products:
  *
@@ -20,14 +20,6 @@
 
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/tensor_tile.cuh"
-
-enum {
-    WARPS = 4,
-    THREADS = WARPS * 32,
-    STRIP = 16,
-    WARP_WIDTH = 2 * STRIP,
-    TILE_WIDTH = WARPS * WARP_WIDTH,
-};
 
 /* One plane of a launch; the kernels' own begin with it. */
 struct halo_separable_plane {

@@ -1,11 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * How the tensor-core kernels load an input tile: by asynchronous copies, of samples of one byte or
- * two as they lie in the plane. */
+ * What the tensor-core kernels share: the shape of a block, and how they load an input tile, by
+ * asynchronous copies, of samples of one byte or two as they lie in the plane. */
 #ifndef HALO_TENSOR_TILE_CUH
 #define HALO_TENSOR_TILE_CUH
 
 #include "kernels/cuda/tensor.cuh"
 #include "kernels/cuda/tile.cuh"
+
+enum {
+    WARPS = 4,
+    THREADS = WARPS * 32,
+    STRIP = 16,
+    WARP_WIDTH = 2 * STRIP,
+    TILE_WIDTH = WARPS * WARP_WIDTH,
+};
 
 enum {
     HALO_CHUNK = 16,         /* bytes of one asynchronous copy; rows of planes are aligned to it */
