@@ -80,6 +80,44 @@ class CheckStyle(unittest.TestCase):
                      'tools/new: a script that cannot be run'):
             self.assertIn(line, result.stdout)
 
+    def test_parameters(self):
+        seven = 'int a, int b, int c,\n          int d, int e, int f, int g'
+        six = 'int a, int b, int c, void (*done)(int, int, int), int e,\n          int f'
+        body = '\n{\n}'
+        samples = (  # a file, an innocent and a breach
+            ('config/log.h', f'int x({six});', f'int x({seven});'),
+            ('kernels/conv.c', f'__attribute__((format(printf, 1, 2))) int x({six}){body}',
+             f'static int *x({seven}){body}'),
+            ('kernels/cpu/rows_fir_tmpl.h', f'static void HALO_NAME(x)({six}){body}',
+             f'static void HALO_NAME(x)({seven}){body}'),
+            ('kernels/cuda/launch.cuh', f'template <int A>\n__global__ void x({seven}){body}',
+             f'template <int A>\nstatic int x({seven}){body}'),
+            ('kernels/cuda/direct.cu', f'static __device__ inline int x({seven}){body}',
+             f'static int x({seven}){body}'))
+        for name, innocent, _ in samples:
+            self.append(name, innocent)
+        result = self.check('code')
+        self.assertEqual((result.returncode, result.stdout), (0, ''), result.stderr)
+        for name, _, breach in samples:
+            self.append(name, breach)
+        result = self.check('code')
+        self.assertEqual(result.returncode, 1)
+        for name, _, _ in samples:
+            self.assertRegex(result.stdout, rf'(?m)^{name}:\d+: x has 7 parameters, more than 6$')
+
+    def test_header_length(self):
+        name = 'pipeline/gate/gate.h'
+        with open(os.path.join(self.folder, name), encoding='utf-8') as file:
+            missing = 300 - len(file.readlines())
+        self.append(name, '/* ' + '\n' * (missing - 1) + ' */')
+        self.append('pipeline/gate/gate.c', '/*' + '\n' * 300 + ' */')
+        result = self.check('code')
+        self.assertEqual((result.returncode, result.stdout), (0, ''), result.stderr)
+        self.append(name, '/* more */')
+        result = self.check('code')
+        self.assertEqual((result.returncode, result.stdout),
+                         (1, f'{name}:1: a header of 301 lines, more than 300\n'))
+
     def test_format_that_cannot_be_checked(self):
         """A formatter that fails without a line about a file is no success."""
         programs = os.path.join(self.folder, 'bin')
