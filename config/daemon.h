@@ -79,7 +79,7 @@ struct halo_capture_settings {
     int open;       /* enum halo_capture_open */
     int rotate;     /* quarters of a turn, clockwise */
     int mirror;     /* enum halo_mirror */
-    double stall;   /* seconds without a whole picture until it is opened anew */
+    double stall;   /* seconds without a whole picture until it is reopened */
     char *controls; /* "name=value,name=value"; NULL: none */
 };
 extern const char *const halo_capture_formats[]; /* "auto", "yuyv" ...; NULL-terminated */

@@ -163,7 +163,7 @@ const struct halo_option halo_capture_options[] = {
     {"mirror", NULL, HALO_OPTION_CHOICE, AT(mirror), HALO_MIRROR_NONE, .choices = mirrors,
      .help = "whether left and right, or top and bottom, trade places, before they are turned"},
     {"stall", NULL, HALO_OPTION_TIME, AT(stall), 2, 0.1, 3600,
-     .help = "how long it may send no whole picture before it is opened anew"},
+     .help = "how long it may send no complete frame before it is reopened"},
     {NULL},
 };
 

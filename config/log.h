@@ -43,7 +43,7 @@ void halo_log_set_status(const char *line);
  * written. */
 int halo_end_print(void);
 
-/* For what is said once in a process: true the first time. */
+/* For messages that appear once per process: true the first time. */
 #define HALO_ONCE(flag) (!atomic_exchange(&(flag), 1))
 
 #endif

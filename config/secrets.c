@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * URLs that may be shown. Where an URL is malformed rather too much is hidden than too little. */
+ * URLs that may be shown. Where a URL is malformed rather too much is hidden than too little. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>

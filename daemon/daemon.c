@@ -75,7 +75,7 @@ static void apply_rest(const struct halo_daemon_settings *now,
         !halo_is_same_text(now->http.listen, wanted->http.listen) ||
         !halo_is_same_text(now->http.hosts, wanted->http.hosts) ||
         !halo_is_same_text(now->http.embed, wanted->http.embed))
-        halo_log(HALO_LOG_WARNING, "reload: control and http take effect when halod starts anew");
+        halo_log(HALO_LOG_WARNING, "reload: control and http take effect after halod is restarted");
 }
 
 static int take(struct daemon *daemon, struct halo_daemon_settings *settings, halo_reply *reply,
@@ -140,7 +140,7 @@ static void on_reloaded(void *arg, json_t *result, const struct halo_error *err)
     struct daemon *daemon = arg;
     (void)result;
     (void)err;
-    halo_log(HALO_LOG_INFO, "settings are loaded anew from %s", daemon->path);
+    halo_log(HALO_LOG_INFO, "settings reloaded from %s", daemon->path);
     end_reload(daemon);
 }
 
@@ -207,8 +207,8 @@ static void on_watchdog(uv_timer_t *timer)
         halo_notify_alive();
     else if (!daemon->dead)
         halo_log(HALO_LOG_ERROR,
-                 "every stream stands, whatever is started anew: the service manager "
-                 "is no longer told that halod is alive");
+                 "no stream makes progress, and restarting engines does not help; watchdog pings "
+                 "stopped");
     daemon->dead = !alive;
 }
 

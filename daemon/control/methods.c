@@ -269,7 +269,7 @@ const struct halo_method halo_methods[] = {
      record},
     {HALO_VARLINK_CONTROL,
      HALO_METHOD_RELOAD,
-     "Reads the settings anew and changes the streams that differ; check: only reads them.",
+     "Reads the settings again and changes the streams that differ; check: only reads them.",
      {{HALO_FIELD_CHECK, HALO_PARAMETER_BOOL, .optional = true}},
      "(added: ?[]string, removed: ?[]string, changed: ?[]string, set: ?[]string, "
      "refused: ?[]string, coverage: ?[]object)",

@@ -276,8 +276,7 @@ static void start_process(struct sv_engine *engine)
     struct halo_supervisor *sv = engine->sv;
     struct halo_error err = {0};
     if (sv->abandoned >= ABANDONED_MOST)
-        halo_fail(&err, -EAGAIN, "%d engines hang in a driver: the machine has to be started anew",
-                  sv->abandoned);
+        halo_fail(&err, -EAGAIN, "%d engines hang in a driver: reboot the machine", sv->abandoned);
     if (err.code || sv_process_start(engine, &err) < 0) {
         note_failure(engine, err.text, false, false);
         return;

@@ -8,23 +8,25 @@
 #include <string.h>
 #include <sys/ioctl.h>
 
-#define TEXT_ABSENT "it is opened as soon as it is there; halod devices lists what is"
-#define TEXT_DENIED "the user halod runs as has to be in the group video"
+#define TEXT_ABSENT "it will be opened when it appears; halod devices lists the cameras"
+#define TEXT_DENIED "the user that halod runs as must be in the group video"
 #define TEXT_BUS                                                                                   \
-    "USB has no room for it, this is no disk: another port or hub, format: mjpeg, a smaller size " \
-    "or rate; for cameras that ask for too much, the module option uvcvideo quirks=128"
+    "not enough USB bandwidth (not a disk error): try another port or hub, format: mjpeg, a "      \
+    "smaller size or rate; if the camera asks for too much, the module option uvcvideo quirks=128"
 
 const struct halo_v4l2_state halo_v4l2_states[HALO_V4L2_TROUBLES] = {
     [HALO_V4L2_FINE] = {"fine", "", NULL, 0, 0},
     [HALO_V4L2_ABSENT] = {"absent", "no camera", TEXT_ABSENT, 0.25, 2},
     [HALO_V4L2_DENIED] = {"denied", "camera not allowed", TEXT_DENIED, 0.5, 5},
-    [HALO_V4L2_BUSY] = {"busy", "camera in use", "another program has it: close that", 0.25, 5},
+    [HALO_V4L2_BUSY] = {"busy", "camera in use", "another program is using it: close that program",
+                        0.25, 5},
     [HALO_V4L2_BANDWIDTH] = {"bandwidth", "USB bus is full", TEXT_BUS, 0.5, 5},
-    [HALO_V4L2_STALLED] = {"stalled", "camera sends nothing", "it is opened anew", 0.25, 5},
-    [HALO_V4L2_BROKEN] = {"broken", "camera failed", "it is opened anew", 0.25, 5},
-    [HALO_V4L2_UNFIT] = {"unfit", "no usable camera", "halod devices lists what is there", 0.5, 5},
-    [HALO_V4L2_CHANGED] = {"changed", "camera has changed", "it is opened anew", 0.05, 1},
-    [HALO_V4L2_SIGNAL] = {"signal", "no signal", "look at the cable and its sender", 0.25, 1},
+    [HALO_V4L2_STALLED] = {"stalled", "camera sends nothing", "it is reopened", 0.25, 5},
+    [HALO_V4L2_BROKEN] = {"broken", "camera failed", "it is reopened", 0.25, 5},
+    [HALO_V4L2_UNFIT] = {"unfit", "no usable camera", "halod devices lists the cameras", 0.5, 5},
+    [HALO_V4L2_CHANGED] = {"changed", "camera has changed", "it is reopened", 0.05, 1},
+    [HALO_V4L2_SIGNAL] = {"signal", "no signal", "check the cable and the device that sends", 0.25,
+                          1},
     [HALO_V4L2_MEMORY] = {"memory", "out of memory", NULL, 0.5, 5},
 };
 

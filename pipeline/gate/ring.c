@@ -51,9 +51,9 @@ static void tune(const struct halo_ring *ring, struct halo_backend *b)
     if (rc == 0)
         halo_log(HALO_LOG_DEBUG, "strategies as measured in %s", path);
     else if (rc == -ESTALE)
-        halo_log(HALO_LOG_INFO, "%s: not used; halo-bench --tune measures anew", text);
+        halo_log(HALO_LOG_INFO, "%s: not used; run halo-bench --tune again", text);
     else if (rc != -ENOENT)
-        halo_log(HALO_LOG_WARNING, "%s: not used; halo-bench --tune measures anew", text);
+        halo_log(HALO_LOG_WARNING, "%s: not used; run halo-bench --tune again", text);
 }
 
 static int open_lane(const struct halo_ring *ring, const struct halo_backend_ops *ops,

@@ -145,7 +145,7 @@ static void play(const struct proof_rounds *r, const char *clip, const struct pl
             const bool reload = player[i] && proof_chance(chance, 400) == 0;
             if (player[i] && (reload || proof_player_done(player[i]))) {
                 if (reload)
-                    proof_tally_fault(shared, "reload a stream is stopped and begins anew");
+                    proof_tally_fault(shared, "reload a stream is stopped and restarted");
                 end_player(player, r->streams, i);
             }
             if (!player[i])

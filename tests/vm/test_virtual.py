@@ -102,7 +102,7 @@ class VirtualTest(CameraTest):
             self.next_picture(device, filtered=False)
             self.camera.plug()
             self.next_picture(device, filtered=True)
-            self.assertEqual(self.held_open(), mine, 'it was opened anew')
+            self.assertEqual(self.held_open(), mine, 'it was reopened')
             held = held or descriptors(self.daemon.process.pid)  # first there are no old rings
         self.assertTrue(wait_until(lambda: descriptors(self.daemon.process.pid) == held))
 

@@ -30,7 +30,7 @@ static void tune(struct halo_backend *b, int device)
         return;
     const int rc = halo_backend_tune(b, path, text, sizeof text);
     if (rc < 0 && rc != -ENOENT && !said)
-        halo_bench_say("%s: not used; --tune measures anew", text);
+        halo_bench_say("%s: not used; run --tune again", text);
     said = true;
 }
 

@@ -321,7 +321,7 @@ const struct ctl_command ctl_commands[] = {
      "stream start|stop", record},
     {"snapshot", "NAME FILE", "the next filtered picture, .png or .jpg, - for standard output", 2,
      2, NULL, "stream FILE", snapshot},
-    {"reload", "", "read the settings anew, change the streams that differ", 0, 0, "check", "",
+    {"reload", "", "read the settings again, change the streams that differ", 0, 0, "check", "",
      reload},
     {"events", "", "changes as they happen, until Ctrl-C", 0, 0, NULL, "", events},
     {"doctor", "", "look for the usual causes of trouble", 0, 0, NULL, "", ctl_doctor},

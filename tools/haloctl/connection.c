@@ -70,7 +70,7 @@ static int say_denied(const struct ctl *ctl)
     const char *group = ctl_group(ctl);
     ctl_say("%s may not be opened by you: %s%s%s", ctl->path,
             group ? "join its group (usermod -aG " : "ask as root", group ? group : "",
-            group ? " YOU, then log in anew), or ask as root" : "");
+            group ? " YOU, then log in again), or ask as root" : "");
     return CTL_EXIT_NO_DAEMON;
 }
 

@@ -70,7 +70,7 @@ static void permission(const json_t *seen, struct doctor_finding *f)
         find(f, DOCTOR_OK, "", "the control socket is not closed to you");
         return;
     }
-    snprintf(fix, sizeof(fix), "usermod -aG %s YOU and log in anew, or ask as root",
+    snprintf(fix, sizeof(fix), "usermod -aG %s YOU and log in again, or ask as root",
              *group ? group : "GROUP");
     find(f, DOCTOR_FAILED, fix, "%s may not be opened by you (its group: %s)",
          ctl_text(seen, "socket"), *group ? group : "unknown");

@@ -83,7 +83,7 @@ class Streams(CameraTest):
 
     def test_a_stranger_takes_the_number_of_two(self):
         """Nor is it when the engine has died meanwhile, or the stream got other filters; a restart that
-        was asked for looks anew."""
+        was asked for looks again."""
         self.played.plug()
         daemon = self.begin({'one': self.camera()})
         daemon.wait_state('one', 'running')

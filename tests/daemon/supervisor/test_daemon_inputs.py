@@ -158,7 +158,7 @@ class Inputs(DaemonTest):
         self.assert_no_gap(readers['own'].gaps(cut), 0.5 * PATIENCE)
 
     def test_a_camera_that_is_cut(self):
-        """RTSP, whose sessions begin anew; the password of the URL is in no word."""
+        """RTSP, whose sessions begin again; the password of the URL is in no word."""
         port = free_port()
         camera = Rtsp(self.folder, port)
         self.assertTrue(wait_until(lambda: os.path.exists(camera.sdp)))

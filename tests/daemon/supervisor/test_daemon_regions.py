@@ -142,7 +142,7 @@ class Detector(threading.Thread):
                 self.told.append(us)
                 found += 1
             except Refused:
-                pass  # the stream is being started anew
+                pass  # the stream is being restarted
 
     def close(self):
         self.over = True

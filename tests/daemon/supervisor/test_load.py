@@ -259,7 +259,7 @@ class Driver(LoadTest):
         self.assertIn('no NVENC', self.lacks(daemon, 'one', 'encoder')['encoder'])
 
     def test_an_encoder_that_fails(self):
-        """It fails alone: neither the engine nor a stream beside it begins anew."""
+        """It fails alone: neither the engine nor a stream beside it restarts."""
         daemon = self.with_standin({'one': self.nvenc('one'), 'two': self.stream('two')},
                                    _NVENC_FAIL=20)
         daemon.wait_state('one', 'running')

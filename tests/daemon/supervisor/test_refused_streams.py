@@ -147,7 +147,7 @@ class Chains(DaemonTest):
             self.assertRegex(done.stderr, 'haloctl: stream one keeps its filters: .*mask 0m')
         self.assertIn('stream one keeps its filters', daemon.told())
         daemon.process.send_signal(signal.SIGHUP)
-        self.assertTrue(wait_until(lambda: 'settings are loaded anew' in daemon.told()))
+        self.assertTrue(wait_until(lambda: 'settings reloaded' in daemon.told()))
         self.assert_old_chain(daemon, rows)
 
     def test_reload_of_renditions(self):

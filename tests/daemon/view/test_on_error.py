@@ -2,7 +2,7 @@
 # What viewers see when a filter fails: card, solid, last, stop, from the file to the viewer.
 """Needs a build with -Dfaults=true. A fault for good is of two kinds: with "alloc" the stream waits
 in its engine; with "launch" the engine ends, at first so briefly that nobody sees a card, and later
-ones begin anew after pauses that grow."""
+ones restart after pauses that grow."""
 import time
 
 from halotest.daemon import PATIENCE, DaemonTest, Reader, main, wait_until

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Encoding the sound anew (-c:a): it stays in its place in time, and whole."""
+"""Re-encoding the sound (-c:a): it stays in its place in time, and whole."""
 import array
 import re
 from fractions import Fraction

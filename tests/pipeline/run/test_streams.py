@@ -461,7 +461,7 @@ class Attachments(HaloTest):
                          ['halo.otf'])
 
     def test_font_is_judged_by_its_bytes(self):
-        """What claims to be one may show what the filters hide; what is said of it is no proof."""
+        """What claims to be one may show what the filters hide; its own label is no proof."""
         for mime in ('application/x-truetype-font', 'application/vnd.ms-opentype', 'font/woff2'):
             for name, data in (('picture', picture()), ('behind a font', font() + picture()),
                                ('text', b'the raw picture ' * 20)):

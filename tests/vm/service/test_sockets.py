@@ -25,7 +25,7 @@ class Control(SocketTest):
         before = os.stat(f'{RUN}/control.sock').st_ino
         systemctl('restart', self.UNIT)
         self.assertIn('one', as_admin('haloctl list'))
-        self.assertEqual(os.stat(f'{RUN}/control.sock').st_ino, before, 'it was made anew')
+        self.assertEqual(os.stat(f'{RUN}/control.sock').st_ino, before, 'it was made again')
 
     def test_is_gone_with_its_unit(self):
         self.listen('halod.socket')
@@ -44,7 +44,7 @@ class Output(SocketTest):
         self.assertNotIn('nobody', self.journal.text('--unit=' + self.UNIT))
 
     def test_a_viewer_waits_for_a_new_daemon(self):
-        """No connection is refused while it is started anew."""
+        """No connection is refused while it is restarted."""
         self.listen(*self.UNITS)
         self.wait_data(self.reader(f'{RUN}/one.ts'))
         pid = main_pid(self.UNIT)
