@@ -189,7 +189,7 @@ class Watchdog(ServiceTest):
         self.assertLess(time.monotonic() - stood, 12 * PATIENCE)
         self.assertFalse(reader.ended)
         self.come_in_time(manager, stood)
-        self.until(lambda: 'no longer told' in daemon.told(), daemon.told, 60)
+        self.until(lambda: 'watchdog pings stopped' in daemon.told(), daemon.told, 60)
         since = time.monotonic()
         time.sleep(4)
         self.assertEqual(manager.times('WATCHDOG', since), [])
@@ -207,7 +207,7 @@ class Watchdog(ServiceTest):
                    daemon.told, 90)
         time.sleep(3)
         self.assertEqual(daemon.state('two'), 'running')
-        self.assertNotIn('no longer told', daemon.told())
+        self.assertNotIn('watchdog pings stopped', daemon.told())
         self.come_in_time(manager, since)
 
 
