@@ -325,6 +325,16 @@ def packets(path, stream):
                    'md5').get('packets', [])
 
 
+def leave_out_last(path):
+    """Ends a recording of a live stream where its last packet begins: its reader may have stopped in
+    the midst of that one. Packets begin where the one before ends, but in MPEG-TS, which says so."""
+    listed = sorted((int(p['pos']), int(p['size']))
+                    for p in ffprobe(path, '-show_entries', 'packet=pos,size')['packets'])
+    block_header = {'.mkv': 4, '.nut': 0}
+    suffix = os.path.splitext(path)[1]
+    os.truncate(path, listed[-1][0] if suffix == '.ts' else sum(listed[-2]) + block_header[suffix])
+
+
 def kind_stream(path, select):
     kind, index = select.split(':')
     names = {'v': 'video', 'a': 'audio', 's': 'subtitle'}

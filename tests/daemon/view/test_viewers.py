@@ -15,7 +15,8 @@ import unittest
 
 from halotest import feed_probe as helper
 from halotest.feed_probe import FFMPEG, FrameClient, Probe, Recorder, connect, halotest
-from halotest import HaloTest, ffmpeg, frame_times, packets, probe_video, raw_frames, wait_until
+from halotest import (HaloTest, frame_times, leave_out_last, packets, probe_video, raw_frames,
+                      wait_until)
 
 SIZE = 320 * 240
 AREA = {'gray': 1, 'yuv420p': 1.5, 'nv12': 1.5, 'yuv422p': 2, 'yuv444p': 3}
@@ -43,9 +44,13 @@ class ViewerTest(HaloTest):
             self.assertLess(probe.memory() - before, most, 'KiB grown')
 
     def save(self, recorder, name):
+        return self.save_bytes(recorder.stop(), name)
+
+    def save_bytes(self, data, name):
         path = self.path(name)
         with open(path, 'wb') as file:
-            file.write(recorder.stop())
+            file.write(data)
+        leave_out_last(path)
         return path
 
     def watch(self, path, seconds=1.5):
@@ -191,6 +196,27 @@ class Forms(ViewerTest):
         self.assertTrue(probe.wait_for('watched')[1]['watched'])
         client.close()
         self.assertFalse(probe.wait_for('watched')[1]['watched'])
+
+
+class Recordings(ViewerTest):
+    def test_cut_within_their_last_packet(self):
+        """A reader stops at any byte: all that came is looked at, but that packet."""
+        for name in 'a.ts', 'a.mkv', 'a.nut', 'raw.nut':
+            with self.subTest(name):
+                path = self.path(name)
+                probe = self.begin(path)
+                recorder = self.record(path)
+                self.assertTrue(wait_until(lambda r=recorder: len(r.at) > 9))
+                data = recorder.stop()
+                listed = self.hashes(self.save_bytes(data, 'saved-' + name))
+                for cut in 1, 100:
+                    saved = self.save_bytes(data[:-cut], f'cut{cut}-{name}')
+                    self.check_decodes(saved)
+                    self.assertIn(self.hashes(saved), (listed, listed[:-1]))
+                probe.quit()
+
+    def hashes(self, path):
+        return [packet['data_hash'] for packet in packets(path, 'v:0')]
 
 
 class Silence(ViewerTest):
@@ -531,9 +557,7 @@ class Stuck(ViewerTest):
         while time.monotonic() < end:
             data += client.recv(1 << 16)
         client.close()
-        with open(self.path('slow.ts'), 'wb') as file:
-            file.write(data)
-        listed = packets(self.path('slow.ts'), 'v:0')
+        listed = packets(self.save_bytes(data, 'slow.ts'), 'v:0')
         holes = [b for a, b in zip(listed, listed[1:])
                  if float(b['dts_time']) - float(a['dts_time']) > 0.5]
         self.assertTrue(holes)
@@ -550,11 +574,10 @@ class Stuck(ViewerTest):
             data += client.recv(1 << 16)
         client.close()
         self.assertGreater(probe.socket()['dropped_packets'], 10)
-        with open(self.path('late.nut'), 'wb') as file:
-            file.write(data)
-        ffmpeg('-i', self.path('late.nut'), '-f', 'null', '-')
-        self.assertEqual(short(self.kinds(self.path('late.nut'))), 'p')
-        times = self.check_times(self.path('late.nut'))
+        late = self.save_bytes(data, 'late.nut')
+        self.check_decodes(late)
+        self.assertEqual(short(self.kinds(late)), 'p')
+        times = self.check_times(late)
         self.assertGreater(max(float(b - a) for a, b in zip(times, times[1:])), 0.5)
 
     def test_killed_viewers_leave_nothing(self):
