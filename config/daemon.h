@@ -11,7 +11,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "config/device.h"
 #include "config/option.h"
+#include "config/source.h"
 
 enum {
     HALO_MOST_STREAMS = 256,
@@ -129,19 +131,13 @@ struct halo_rendition_settings {
 };
 
 struct halo_stream_settings {
-    char *name;          /* [A-Za-z0-9_-], 1 .. 64 characters */
-    char *input;         /* file, URL, camera or "test:" (test:size=WxH:rate=N) */
-    char *input_format;  /* of FFmpeg's demuxer */
-    char *filters;       /* the stream's own chain, as one text */
-    bool enabled;        /* started with the daemon */
-    bool loop, realtime; /* of files: begin again at the end; not faster than their clock */
-    bool own_engine;     /* a process of its own */
-    int backend;         /* index into halo_run_backends */
-    int hwaccel;         /* enum halo_hwaccel */
-    int gpu;             /* negative: the one with most to spare */
-    int depth, threads;
-    int max_pixels; /* of a picture that is decoded */
-    double gpu_timeout;
+    char *name; /* [A-Za-z0-9_-], 1 .. 64 characters */
+    struct halo_source_settings source;
+    struct halo_device_settings device;
+    char *filters;        /* the stream's own chain, as one text */
+    bool enabled;         /* started with the daemon */
+    bool loop, realtime;  /* of files: begin again at the end; not faster than their clock */
+    bool own_engine;      /* a process of its own */
     double input_timeout; /* seconds without a packet from a live input until it is opened again */
     int on_error;         /* enum halo_on_error */
     int privacy;          /* enum halo_privacy */

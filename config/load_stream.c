@@ -129,7 +129,7 @@ static void check_renditions(struct halo_loader *l, const struct halo_stream_set
 static void check_input(struct halo_loader *l, const struct halo_stream_settings *stream,
                         const struct halo_node *node)
 {
-    const char *input = stream->input;
+    const char *input = stream->source.input;
     const size_t mark = halo_loader_enter(l, "input", 0);
     struct halo_error err = {0};
     if (halo_is_camera(input) && l->checks && l->checks->camera)
@@ -221,9 +221,10 @@ void halo_load_stream(struct halo_loader *l, struct halo_stream_settings *stream
     outputs = outputs ? outputs : halo_node_get(defaults, "outputs");
     if (!input)
         say_missing(l, node, "input", "say what to read: a file, a URL or test:");
-    else if (stream->input)
+    else if (stream->source.input)
         check_input(l, stream, input);
-    if (stream->input && !halo_is_camera(stream->input) && halo_node_get(node, "capture"))
+    if (stream->source.input && !halo_is_camera(stream->source.input) &&
+        halo_node_get(node, "capture"))
         halo_loader_say_of(l, node, "capture", "the input is no camera");
     if (!halo_node_get(node, "filters") && !halo_node_get(defaults, "filters"))
         say_missing(l, node, "filters", "say which (" HALO_HOW_TO_PASS ")");

@@ -16,19 +16,10 @@ const char *const halo_log_levels[] = {
     [HALO_LOG_INFO] = "info",   [HALO_LOG_DEBUG] = "debug", NULL,
 };
 
-const char *const halo_run_backends[] = {"auto", "cpu", "cuda", NULL};
-
-const char *const halo_run_hwaccels[] = {
-    [HALO_HWACCEL_AUTO] = "auto",
-    [HALO_HWACCEL_CUDA] = "cuda",
-    [HALO_HWACCEL_NONE] = "none",
-    NULL,
-};
-
 #define AT(field) offsetof(struct halo_run_settings, field)
 
 const struct halo_option halo_run_options[] = {
-    {"i", NULL, HALO_OPTION_STRING, AT(input), .argument = "IN",
+    {"i", NULL, HALO_OPTION_STRING, AT(source.input), .argument = "IN",
      .help = "file, URL, - (standard input) or camera (/dev/video0, v4l2:name=WORDS) to filter"},
     {"vf", "filter:v", HALO_OPTION_STRING, AT(filters), .argument = "CHAIN",
      .help = "filters, as in \"gblur=sigma=5,avgblur=sizeX=3\"; null copies pictures"},
@@ -42,9 +33,10 @@ const struct halo_option halo_run_options[] = {
      .help = "constant quality, for encoders that have it"},
     {"preset", NULL, HALO_OPTION_STRING, AT(preset), .argument = "NAME",
      .help = "the encoder's preset"},
-    {"ss", NULL, HALO_OPTION_TIME, AT(seek), -1, 0, INFINITY, .help = "start here in IN"},
-    {"t", NULL, HALO_OPTION_TIME, AT(duration), -1, 0, INFINITY, .help = "stop after this long"},
-    {"an", NULL, HALO_OPTION_FLAG, AT(no_audio), .help = "no audio"},
+    {"ss", NULL, HALO_OPTION_TIME, AT(part.seek), -1, 0, INFINITY, .help = "start here in IN"},
+    {"t", NULL, HALO_OPTION_TIME, AT(part.duration), -1, 0, INFINITY,
+     .help = "stop after this long"},
+    {"an", NULL, HALO_OPTION_FLAG, AT(source.no_audio), .help = "no audio"},
     {"map_metadata", NULL, HALO_OPTION_STRING, AT(map_metadata), .argument = "-1",
      .help = "drop metadata and chapters"},
     {"y", NULL, HALO_OPTION_FLAG, AT(overwrite), .help = "replace OUT where it exists"},
@@ -61,30 +53,30 @@ const struct halo_option halo_run_options[] = {
      .help = "read past what is damaged in IN, count it, and finish"},
     {"copy_unfiltered", NULL, HALO_OPTION_FLAG, AT(copy_unfiltered),
      .help = "also keep data tracks, which no filter sees"},
-    {"video_size", "s", HALO_OPTION_STRING, AT(video_size), .argument = "WxH",
+    {"video_size", "s", HALO_OPTION_STRING, AT(source.video_size), .argument = "WxH",
      .help = "of a raw IN: its picture size; of a camera: what it is asked for"},
-    {"framerate", "r", HALO_OPTION_STRING, AT(framerate), .argument = "RATE",
+    {"framerate", "r", HALO_OPTION_STRING, AT(source.framerate), .argument = "RATE",
      .help = "of a raw IN: its frames per second, at most 10000; of a camera: likewise"},
-    {"pixel_format", NULL, HALO_OPTION_STRING, AT(pixel_format), .argument = "NAME",
+    {"pixel_format", NULL, HALO_OPTION_STRING, AT(source.pixel_format), .argument = "NAME",
      .help = "of a raw IN: its pixel format"},
     {"input_format", NULL, HALO_OPTION_STRING, AT(capture_format), .argument = "NAME",
      .help = "of a camera: how it sends pictures, such as yuyv422 or mjpeg"},
-    {"backend", NULL, HALO_OPTION_CHOICE, AT(backend), 0, .choices = halo_run_backends,
+    {"backend", NULL, HALO_OPTION_CHOICE, AT(device.backend), 0, .choices = halo_run_backends,
      .argument = "NAME", .help = "where filters run; auto: on the GPU where there is one"},
-    {"hwaccel", NULL, HALO_OPTION_CHOICE, AT(hwaccel), 0, .choices = halo_run_hwaccels,
+    {"hwaccel", NULL, HALO_OPTION_CHOICE, AT(device.hwaccel), 0, .choices = halo_run_hwaccels,
      .argument = "NAME",
      .help = "decoding; auto: on the GPU that filters, where the result is the same"},
     {"gpu", NULL, HALO_OPTION_STRING, AT(gpu_name), .argument = "N",
      .help = "number of the GPU, or auto (the default): the one with most to spare"},
-    {"depth", NULL, HALO_OPTION_INT, AT(depth), 3, 1, 16,
+    {"depth", NULL, HALO_OPTION_INT, AT(device.depth), 3, 1, 16,
      .help = "frames on their way through the GPU at once; 2 is double buffering"},
-    {"max_pixels", NULL, HALO_OPTION_INT, AT(max_pixels), HALO_MAX_PIXELS, 1, INT_MAX,
+    {"max_pixels", NULL, HALO_OPTION_INT, AT(source.max_pixels), HALO_MAX_PIXELS, 1, INT_MAX,
      .help = "of a picture of IN; larger ones are not decoded"},
-    {"gpu_timeout", NULL, HALO_OPTION_TIME, AT(gpu_timeout), 10, 0.1, 3600,
+    {"gpu_timeout", NULL, HALO_OPTION_TIME, AT(device.gpu_timeout), 10, 0.1, 3600,
      .help = "how long the GPU may take for a frame before the run fails"},
     {"pinned_memory", NULL, HALO_OPTION_INT, AT(pinned_memory), -1, 0, 1 << 20, .argument = "MIB",
      .help = "page-locked memory for pictures, at most (default a quarter, up to 2048)"},
-    {"threads", NULL, HALO_OPTION_INT, AT(threads), 0, 0, 1024,
+    {"threads", NULL, HALO_OPTION_INT, AT(device.threads), 0, 0, 1024,
      .help = "filter workers on the CPU, 0 for one on each"},
     {"v", "loglevel", HALO_OPTION_CHOICE, AT(log_level), HALO_LOG_INFO, .choices = halo_log_levels,
      .argument = "LEVEL", .help = "how much is said on standard error"},
@@ -93,7 +85,7 @@ const struct halo_option halo_run_options[] = {
 
 /* The two meanings of -f: before -i the demuxer, after it the muxer. */
 static const struct halo_option format_options[] = {
-    {"f", NULL, HALO_OPTION_STRING, AT(input_format), .argument = "FORMAT",
+    {"f", NULL, HALO_OPTION_STRING, AT(source.format), .argument = "FORMAT",
      .help = "before -i: format of IN; after it: format of OUT"},
     {"f", NULL, HALO_OPTION_STRING, AT(output_format), .argument = "FORMAT"},
     {NULL},
@@ -125,15 +117,15 @@ static int check_place(const struct halo_run_settings *s, const struct halo_opti
 {
     if (row->type == HALO_OPTION_STRING && !*value && row->offset != AT(filters))
         return halo_fail_usage(err, "-%s: its value is empty", row->name);
-    if (row->offset == AT(input) && s->input)
-        return halo_fail_usage(err, "one -i only: %.80s and %.80s", s->input, value);
+    if (row->offset == AT(source.input) && s->source.input)
+        return halo_fail_usage(err, "one -i only: %.80s and %.80s", s->source.input, value);
     if (row->offset == AT(filters) && s->filters)
         return halo_fail_usage(err, "one -vf only: %.80s and %.80s (a comma joins filters)",
                                s->filters, value);
     /* "-f X OUT -i IN" and "OUT -f X -i IN" read both ways. */
     const bool side_matters =
-        row == &halo_run_options[0] ? s->input_format != NULL : row == &format_options[0];
-    if (side_matters && s->output && !s->input)
+        row == &halo_run_options[0] ? s->source.format != NULL : row == &format_options[0];
+    if (side_matters && s->output && !s->source.input)
         return halo_fail_usage(err, "-f with OUT before -i: is it the format of IN or of OUT? "
                                     "Write -f FORMAT -i IN ... -f FORMAT OUT");
     return 0;
@@ -146,7 +138,7 @@ static int take_option(struct halo_run_settings *s, int at, int argc, char **arg
     const char *name = argv[at] + 1;
     const struct halo_option *row = halo_option_find(halo_run_options, name, strlen(name));
     if (!strcmp(name, "f"))
-        row = &format_options[s->input ? 1 : 0];
+        row = &format_options[s->source.input ? 1 : 0];
     if (!row)
         return fail_unknown(argv[at], err);
     if (row->type == HALO_OPTION_FLAG)
@@ -173,8 +165,9 @@ static int take_option(struct halo_run_settings *s, int at, int argc, char **arg
 /* "auto", or a number. */
 static int take_gpu(struct halo_run_settings *s, struct halo_error *err)
 {
-    static const struct halo_option row = {"gpu", NULL, HALO_OPTION_INT, AT(gpu), -1, 0, 1023};
-    s->gpu = -1;
+    static const struct halo_option row = {"gpu", NULL, HALO_OPTION_INT, AT(device.gpu), -1,
+                                           0,     1023};
+    s->device.gpu = -1;
     if (!s->gpu_name || !strcmp(s->gpu_name, "auto"))
         return 0;
     struct halo_error inner = {0};
@@ -187,9 +180,9 @@ static int take_gpu(struct halo_run_settings *s, struct halo_error *err)
 /* What single options cannot say. */
 static int check(const struct halo_run_settings *s, struct halo_error *err)
 {
-    if (!s->input)
+    if (!s->source.input)
         return halo_fail_usage(err, "no -i IN: say what to read");
-    if (s->duration == 0)
+    if (s->part.duration == 0)
         return halo_fail_usage(err, "-t 0: would keep nothing: name a time above 0");
     if (!s->output)
         return halo_fail_usage(err, "no OUT: say where to write, as the last word");

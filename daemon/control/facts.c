@@ -98,11 +98,11 @@ static void ask_output(json_t *facts, const char *stream, const struct halo_outp
 
 static void ask_stream(json_t *facts, const struct halo_stream_settings *stream)
 {
-    const char *input = stream->input;
+    const char *input = stream->source.input;
     if (input && !strstr(input, "://") && strncmp(input, "test:", 5) && strcmp(input, "-"))
         json_array_append_new(list_of(facts, "inputs"),
                               json_pack("{s:s, s:s}", "stream", stream->name, "path", input));
-    const char *const backend = halo_run_backends[stream->backend];
+    const char *const backend = halo_run_backends[stream->device.backend];
     if (!strcmp(backend, "cuda"))
         json_array_append_new(list_of(facts, "cuda_streams"), json_string(stream->name));
     for (int i = 0; i < stream->outputs; i++)

@@ -161,9 +161,9 @@ static int read_command(struct run *run, int argc, char **argv, struct halo_erro
         ret = halo_chain_load(run->chain, &inner);
     if (ret < 0)
         return halo_fail_usage(err, "-vf, %s", inner.text);
-    if (run->settings.capture_format && !halo_is_camera(run->settings.input))
+    if (run->settings.capture_format && !halo_is_camera(run->settings.source.input))
         return halo_fail_usage(err, "-input_format is for cameras: %s is none",
-                               run->settings.input);
+                               run->settings.source.input);
     return 0;
 }
 
@@ -203,7 +203,7 @@ int halo_command_run(int argc, char **argv)
     const bool device = halo_stream_has_device(run->stream);
     if (device) {
         halo_stream_abandon(run->stream); /* what is finished stays */
-        halo_run_end_limit(run->settings.gpu_timeout, code);
+        halo_run_end_limit(run->settings.device.gpu_timeout, code);
     }
     halo_stream_destroy(run->stream);
     halo_progress_close(run->progress);

@@ -157,8 +157,8 @@ static void end_in_time(struct run_live *run)
 {
     struct halo_error err = {0};
     const int64_t now = halo_now_ns(), first = atomic_load(&run->first) * 1000;
-    const int64_t limit = (int64_t)(run->settings->duration * 1e9);
-    if (run->settings->duration < 0 || !run->running || atomic_load(&run->stop))
+    const int64_t limit = (int64_t)(run->settings->part.duration * 1e9);
+    if (run->settings->part.duration < 0 || !run->running || atomic_load(&run->stop))
         return;
     if (first && now - first >= limit)
         ask_to_stop(run);
@@ -305,7 +305,7 @@ int halo_run_live(const struct halo_run_settings *settings, const struct halo_ch
         halo_log(HALO_LOG_ERROR, "%s", err.text);
     const bool device = run->running && run->numbers.gpu >= 0;
     if (device)
-        halo_run_end_limit(settings->gpu_timeout, code);
+        halo_run_end_limit(settings->device.gpu_timeout, code);
     finish(run);
     if (device)
         halo_run_end_now(code);

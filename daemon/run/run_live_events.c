@@ -27,7 +27,7 @@ static void on_state(void *arg, enum halo_live_state state, const struct halo_er
     else if (waits)
         halo_log(HALO_LOG_WARNING, "%s", halo_log_skip_number(err->text));
     else if (was && state == HALO_LIVE_RUNNING)
-        halo_log(HALO_LOG_INFO, "%s: pictures again", run->settings->input);
+        halo_log(HALO_LOG_INFO, "%s: pictures again", run->settings->source.input);
     uv_async_send(&run->wake);
 }
 
@@ -58,7 +58,7 @@ static void on_begin(void *arg, int encoding, const struct halo_live_begin *begi
 
 static bool is_past_the_end(const struct run_live *run, int64_t pts)
 {
-    const double limit = run->settings->duration;
+    const double limit = run->settings->part.duration;
     return limit >= 0 && (double)(pts - atomic_load(&run->first)) >= limit * 1e6;
 }
 

@@ -12,7 +12,7 @@ void run_live_stats(struct run_live *run, struct halo_stream_stats *ret)
     *ret = (struct halo_stream_stats){
         .frames = run->sink && run->encoding >= 0 ? run->numbers.encoded : run->numbers.filtered,
         .time = first ? (double)(run->numbers.moved_at / 1000 - first) / 1e6 : 0,
-        .duration = run->settings->duration,
+        .duration = run->settings->part.duration,
         .bytes = run->sink ? halo_live_sink_bytes(run->sink) : 0,
         .damaged = run->numbers.damaged,
         .running = run->running && run->numbers.filtered > 0,

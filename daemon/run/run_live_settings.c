@@ -15,7 +15,7 @@
 
 bool halo_run_live_is(const struct halo_run_settings *run)
 {
-    return halo_is_camera(run->input) || halo_is_camera(run->output);
+    return halo_is_camera(run->source.input) || halo_is_camera(run->output);
 }
 
 bool halo_run_live_shows(const struct halo_run_settings *run)
@@ -31,9 +31,9 @@ static int check_options(const struct halo_run_settings *run, struct halo_error 
         const char *name;
         bool given;
     } without[] = {
-        {"-ss", run->seek > 0},
+        {"-ss", run->part.seek > 0},
         {"-c:a", run->audio_codec != NULL},
-        {"-pixel_format", run->pixel_format != NULL},
+        {"-pixel_format", run->source.pixel_format != NULL},
         {"-copy_unfiltered", run->copy_unfiltered},
         {"-pinned_memory", run->pinned_memory >= 0},
         {"-stats_json", run->stats_json != NULL},
@@ -43,12 +43,12 @@ static int check_options(const struct halo_run_settings *run, struct halo_error 
         if (without[i].given)
             return halo_fail_usage(err, "%s has no effect with a camera: leave it out",
                                    without[i].name);
-    if (run->input_format && strcmp(run->input_format, "v4l2") != 0 &&
-        strcmp(run->input_format, "video4linux2") != 0)
+    if (run->source.format && strcmp(run->source.format, "v4l2") != 0 &&
+        strcmp(run->source.format, "video4linux2") != 0)
         return halo_fail_usage(err,
                                "-f %s before -i: %s is a camera (its pictures' format is "
                                "-input_format)",
-                               run->input_format, run->input);
+                               run->source.format, run->source.input);
     return 0;
 }
 
@@ -67,7 +67,7 @@ static int check_shown(const struct halo_run_settings *run, struct halo_error *e
                                       {"-crf", run->crf},
                                       {"-preset", run->preset}};
     const char *form = run->output_format;
-    if (!halo_is_camera(run->input))
+    if (!halo_is_camera(run->source.input))
         return halo_fail_usage(err,
                                "%s is a virtual camera: IN has to be a camera, too (the "
                                "daemon plays files and URLs into one: v4l2: in halod.yaml(5))",
@@ -99,7 +99,7 @@ int halo_run_live_check(const struct halo_run_settings *run, const struct halo_c
     if (ret >= 0)
         ret = check_options(run, err);
     if (ret >= 0)
-        ret = halo_camera_check(run->input, err);
+        ret = halo_camera_check(run->source.input, err);
     if (ret >= 0)
         ret = halo_chain_does(chain, &does, err);
     if (ret >= 0 && does == HALO_CHAIN_IDLE)
@@ -145,10 +145,11 @@ static int read_capture(struct halo_capture_settings *capture, const struct halo
         {NULL},
     };
     int ret = 0;
-    if (run->video_size)
-        ret = set(halo_capture_options, "size", "-video_size", run->video_size, capture, err);
-    if (ret >= 0 && run->framerate)
-        ret = set(rates, "fps", "-framerate", run->framerate, capture, err);
+    if (run->source.video_size)
+        ret =
+            set(halo_capture_options, "size", "-video_size", run->source.video_size, capture, err);
+    if (ret >= 0 && run->source.framerate)
+        ret = set(rates, "fps", "-framerate", run->source.framerate, capture, err);
     if (ret >= 0 && run->capture_format)
         ret = set(halo_capture_options, "format", "-input_format", format_of(run->capture_format),
                   capture, err);
@@ -223,23 +224,18 @@ static void fill_stream(struct halo_stream_settings *ret, const struct halo_run_
     enum halo_chain_does does = HALO_CHAIN_FILTERS;
     *failed |= halo_chain_does(chain, &does, NULL) < 0;
     ret->name = copy("camera", failed);
-    ret->input = copy(run->input, failed);
+    ret->source.input = copy(run->source.input, failed);
+    ret->source.max_pixels = run->source.max_pixels;
+    ret->device = run->device;
     ret->filters = copy(run->filters, failed);
     ret->privacy = does == HALO_CHAIN_OPEN_NULL ? HALO_PRIVACY_OFF : HALO_PRIVACY_CHANGED;
-    ret->backend = run->backend;
-    ret->hwaccel = run->hwaccel;
-    ret->gpu = run->gpu;
-    ret->depth = run->depth;
-    ret->threads = run->threads;
-    ret->gpu_timeout = run->gpu_timeout;
-    ret->max_pixels = run->max_pixels;
 }
 
 static int find(struct halo_camera_id *ret, const struct halo_run_settings *run,
                 struct halo_error *err)
 {
     struct halo_error inner = {0};
-    const int code = halo_camera_find(ret, run->input, NULL, &inner);
+    const int code = halo_camera_find(ret, run->source.input, NULL, &inner);
     if (code == -EEXIST)
         return halo_fail_usage(err, "%s", inner.text);
     if (code < 0)

@@ -54,7 +54,7 @@ static void find_size(const struct halo_stream_settings *stream, int *ret_width,
 {
     const struct halo_capture_settings *capture = &stream->capture;
     int width, height;
-    const bool known = halo_is_camera(stream->input) && capture->size &&
+    const bool known = halo_is_camera(stream->source.input) && capture->size &&
                        sscanf(capture->size, "%dx%d", &width, &height) == 2;
     const bool turned = capture->rotate % 2;
     *ret_width = !known ? 0 : turned ? height : width;
@@ -79,7 +79,7 @@ static int check_coverage(const char *chain, const struct halo_stream_settings *
                           struct halo_error *err)
 {
     struct halo_coverage coverage;
-    if (stream->min_coverage <= 0 || !stream->input)
+    if (stream->min_coverage <= 0 || !stream->source.input)
         return 0;
     const int code = guess(&coverage, chain, stream, err);
     return code ? code : halo_coverage_check(&coverage, stream->min_coverage, err);

@@ -20,7 +20,7 @@ enum {
 
 static bool wants_gpu(const struct sv_stream *stream)
 {
-    const char *backend = halo_run_backends[stream->settings.backend];
+    const char *backend = halo_run_backends[stream->settings.device.backend];
     if (!strcmp(backend, "cuda"))
         return true;
     /* A build without CUDA has no strategy for it: nothing to keep apart. */
@@ -74,7 +74,7 @@ static struct sv_engine *engine_of(struct sv_stream *stream)
 {
     struct halo_supervisor *sv = stream->sv;
     const bool on_gpu = wants_gpu(stream);
-    const int wished = stream->settings.gpu;
+    const int wished = stream->settings.device.gpu;
     const struct halo_suspect *suspect = &stream->place.suspect;
     const int gpu = !on_gpu                                  ? SV_GPU_NONE
                     : wished >= 0                            ? wished
@@ -194,7 +194,7 @@ static void leave_gpu(struct sv_engine *engine)
 {
     for (struct sv_stream *s = engine->sv->streams; s; s = s->next) {
         if (s->place.engine != engine ||
-            strcmp(halo_run_backends[s->settings.backend], "auto") != 0)
+            strcmp(halo_run_backends[s->settings.device.backend], "auto") != 0)
             continue;
         s->place.on_cpu = true;
         sv_placement_leave(&s->place);

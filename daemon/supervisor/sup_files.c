@@ -66,23 +66,23 @@ static bool names_others(const struct halo_stream_settings *set, const char *pat
     for (size_t i = 0; dot && i < sizeof endings / sizeof *endings; i++)
         if (!strcmp(dot, endings[i]))
             return true;
-    return set->input_format || strchr(path, '%');
+    return set->source.format || strchr(path, '%');
 }
 
 static void add_input(json_t *files, const struct halo_stream_settings *set)
 {
     struct stat st;
-    if (!set->input || halo_test_source_is(set->input))
+    if (!set->source.input || halo_test_source_is(set->source.input))
         return;
-    if (halo_is_camera(set->input)) {
+    if (halo_is_camera(set->source.input)) {
         add(files, "/dev", HALO_FILES_DEVICE); /* it may come back under another number */
         return;
     }
-    if (halo_path_is_url(set->input)) {
+    if (halo_path_is_url(set->source.input)) {
         add_network(files);
         return;
     }
-    const char *path = halo_path_of(set->input);
+    const char *path = halo_path_of(set->source.input);
     if (stat(path, &st) == 0 && S_ISREG(st.st_mode) && !names_others(set, path))
         add(files, path, HALO_FILES_READ);
     else

@@ -56,7 +56,8 @@ static void place(struct sv_stream *stream)
 /* Who may goes to the CPU; the others wait until some memory is free. */
 static void leave_gpu(struct sv_stream *stream)
 {
-    if (stream->place.on_cpu || strcmp(halo_run_backends[stream->settings.backend], "auto") != 0)
+    if (stream->place.on_cpu ||
+        strcmp(halo_run_backends[stream->settings.device.backend], "auto") != 0)
         return;
     stream->place.on_cpu = stream->place.for_memory = true;
     stream->place.no_room = false;

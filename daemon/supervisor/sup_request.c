@@ -262,7 +262,7 @@ static void control_is_set(struct sv_stream *stream, struct sv_request *request)
 int sv_request_control(struct sv_stream *stream, const char *control, int64_t value,
                        halo_reply *reply, void *arg, struct halo_error *err)
 {
-    if (!halo_is_camera(stream->settings.input))
+    if (!halo_is_camera(stream->settings.source.input))
         return halo_fail_usage(err, "the input of '%s' is no camera", stream->name);
     if (!halo_is_name(control, strlen(control)))
         return halo_fail_usage(err, "controls have names such as brightness: see halod devices");

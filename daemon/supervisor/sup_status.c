@@ -123,12 +123,12 @@ static json_t *stream_status(const struct sv_stream *stream)
 {
     json_t *to = halo_link_stats_numbers(&stream->stats);
     set_text(to, "name", stream->name);
-    set_hidden(to, "input", stream->settings.input);
+    set_hidden(to, "input", stream->settings.source.input);
     set_text(to, "filters", stream->settings.filters);
     set_text(to, "privacy", halo_privacy_names[stream->settings.privacy]);
     if (!stream->stats.backend[0])
         set_text(to, "backend",
-                 stream->place.on_cpu ? "cpu" : halo_run_backends[stream->settings.backend]);
+                 stream->place.on_cpu ? "cpu" : halo_run_backends[stream->settings.device.backend]);
     json_object_set_new(to, "degraded", halo_lacks_write(stream->lack));
     json_object_set_new(to, "gpu", gpu_of(stream));
     if (stream->settings.region_feed.on)

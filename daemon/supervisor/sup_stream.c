@@ -137,7 +137,7 @@ static void forget_camera(struct sv_stream *stream)
 
 static void take_coming(struct sv_stream *stream)
 {
-    const char *before = stream->settings.input, *now = stream->coming->input;
+    const char *before = stream->settings.source.input, *now = stream->coming->source.input;
     if (!before || !now || strcmp(before, now) != 0)
         forget_camera(stream);
     sv_feed_close(stream, "its settings have changed");
@@ -151,11 +151,11 @@ static char *write_settings(const struct sv_stream *stream)
 {
     struct halo_stream_settings now = stream->settings; /* its strings are borrowed */
     if (stream->place.on_cpu) {
-        for (now.backend = 0; strcmp(halo_run_backends[now.backend], "cpu") != 0;)
-            now.backend++;
-        now.hwaccel = HALO_HWACCEL_NONE;
+        for (now.device.backend = 0; strcmp(halo_run_backends[now.device.backend], "cpu") != 0;)
+            now.device.backend++;
+        now.device.hwaccel = HALO_HWACCEL_NONE;
     } else if (stream->place.engine->gpu >= 0) {
-        now.gpu = stream->place.engine->gpu;
+        now.device.gpu = stream->place.engine->gpu;
     }
     return halo_stream_settings_write(&now);
 }

@@ -154,6 +154,16 @@ static int open_auto(struct halo_ring *ring, struct halo_error *err)
     return ret < 0 ? fail_open(ring, cpu, ret, err) : 0;
 }
 
+struct halo_ring_settings halo_ring_settings_of(const struct halo_device_settings *device)
+{
+    return (struct halo_ring_settings){.backend = halo_run_backends[device->backend],
+                                       .device = device->gpu,
+                                       .depth = device->depth,
+                                       .threads = device->threads,
+                                       .locked = -1,
+                                       .deadline = device->gpu_timeout};
+}
+
 int halo_ring_create(struct halo_ring **ret, const struct halo_ring_settings *settings,
                      struct halo_error *err)
 {

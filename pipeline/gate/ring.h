@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "config/device.h"
 #include "config/error.h"
 #include "kernels/frame.h"
 #include "pipeline/picture/memory.h"
@@ -34,6 +35,9 @@ struct halo_ring_settings {
     double deadline;          /* seconds in which the device has to end a frame */
     struct halo_stats *stats; /* where waits and frames are recorded; NULL: nowhere */
 };
+
+/* As the user has it; live, locked and stats at their defaults: false, negative, NULL. */
+struct halo_ring_settings halo_ring_settings_of(const struct halo_device_settings *device);
 
 struct halo_lane {
     struct halo_backend *backend;

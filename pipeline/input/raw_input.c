@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "config/option.h"
+#include "config/run.h"
 
 enum { MAX_RATE = 10000 }; /* frames a second: more is a slip of the keys */
 
@@ -45,7 +46,7 @@ static int check_rate(const char *text, struct halo_error *err)
                            text, MAX_RATE);
 }
 
-int halo_raw_input_check(const struct halo_run_settings *set, struct halo_error *err)
+int halo_raw_input_check(const struct halo_source_settings *set, struct halo_error *err)
 {
     if (set->video_size && check_size(set->video_size, err) < 0)
         return -EINVAL;
@@ -59,12 +60,11 @@ int halo_raw_input_check(const struct halo_run_settings *set, struct halo_error 
     return 0;
 }
 
-int halo_raw_input_check_size(const struct halo_run_settings *set, struct halo_error *err)
+int halo_raw_input_check_size(const struct halo_source_settings *set, struct halo_error *err)
 {
     const AVInputFormat *raw = av_find_input_format("rawvideo");
-    const bool is_raw = set->input_format
-                            ? av_match_name(set->input_format, "rawvideo,v210,v210x,bitpacked")
-                            : raw && av_match_ext(set->input, raw->extensions);
+    const bool is_raw = set->format ? av_match_name(set->format, "rawvideo,v210,v210x,bitpacked")
+                                    : raw && av_match_ext(set->input, raw->extensions);
     if (set->video_size || !is_raw)
         return 0;
     return halo_fail_usage(err,
@@ -73,7 +73,7 @@ int halo_raw_input_check_size(const struct halo_run_settings *set, struct halo_e
                            set->input);
 }
 
-int halo_raw_input_options(const struct halo_run_settings *set, AVDictionary **ret)
+int halo_raw_input_options(const struct halo_source_settings *set, AVDictionary **ret)
 {
     const char *pairs[][2] = {{"video_size", set->video_size},
                               {"framerate", set->framerate},

@@ -22,7 +22,8 @@ enum {
 };
 
 struct halo_source {
-    const struct halo_run_settings *settings;
+    const struct halo_source_settings *settings;
+    struct halo_source_part part;
     struct halo_damage *damage;
     const struct halo_source_limits *limits;
     AVFormatContext *format;
@@ -61,18 +62,18 @@ static int64_t microseconds(double seconds)
 
 static int seek_to_start(struct halo_source *s, struct halo_error *err)
 {
-    const struct halo_run_settings *set = s->settings;
+    const struct halo_source_settings *set = s->settings;
     const int64_t start = s->format->start_time == AV_NOPTS_VALUE ? 0 : s->format->start_time;
     s->end = INT64_MAX;
-    if (set->seek >= 0)
-        s->offset = start + microseconds(set->seek);
-    if (set->duration >= 0)
-        s->end = (set->seek >= 0 ? 0 : start) + microseconds(set->duration);
-    if (set->seek <= 0)
+    if (s->part.seek >= 0)
+        s->offset = start + microseconds(s->part.seek);
+    if (s->part.duration >= 0)
+        s->end = (s->part.seek >= 0 ? 0 : start) + microseconds(s->part.duration);
+    if (s->part.seek <= 0)
         return 0;
     const double length = (double)s->format->duration / AV_TIME_BASE;
-    if (s->format->duration != AV_NOPTS_VALUE && set->seek >= length)
-        return halo_fail(err, -EINVAL, "-ss %g: %s is only %.3f s long", set->seek, set->input,
+    if (s->format->duration != AV_NOPTS_VALUE && s->part.seek >= length)
+        return halo_fail(err, -EINVAL, "-ss %g: %s is only %.3f s long", s->part.seek, set->input,
                          length);
     /* MPEG's streams have no index: a seek lands anywhere, so begin early enough for a key
      * frame. */
@@ -112,14 +113,15 @@ static int prepare_reading(struct halo_source *s, struct halo_error *err)
     return ret;
 }
 
-int halo_source_open(struct halo_source **ret, const struct halo_run_settings *settings,
-                     struct halo_damage *damage, const struct halo_source_limits *limits,
-                     struct halo_error *err)
+int halo_source_open(struct halo_source **ret, const struct halo_source_settings *settings,
+                     const struct halo_source_part *part, struct halo_damage *damage,
+                     const struct halo_source_limits *limits, struct halo_error *err)
 {
     struct halo_source *s = av_mallocz(sizeof *s);
     if (!s)
         return halo_fail(err, -ENOMEM, "out of memory");
     s->settings = settings;
+    s->part = part ? *part : (struct halo_source_part){-1, -1};
     s->damage = damage;
     s->limits = limits;
     int r = halo_source_open_format(&s->format, settings, (AVIOInterruptCB){interrupted, s},
@@ -346,7 +348,7 @@ int halo_source_read(struct halo_source *s, AVPacket *pkt, struct halo_error *er
 
 int halo_source_check_whole(const struct halo_source *s, struct halo_error *err)
 {
-    if (s->settings->duration >= 0 || s->settings->seek > 0 || is_stopped(s))
+    if (s->part.duration >= 0 || s->part.seek > 0 || is_stopped(s))
         return 0;
     const int ret = halo_whole_check(s->whole, s->settings->input, err);
     return ret < 0 ? halo_damage_meet(s->damage, ret, err) : 0;
@@ -374,7 +376,7 @@ int halo_source_window(const struct halo_source *s, int64_t shifted, AVRational 
 {
     if (shifted == AV_NOPTS_VALUE)
         return 0;
-    if (s->settings->seek >= 0 && shifted < 0)
+    if (s->part.seek >= 0 && shifted < 0)
         return -1;
     const int64_t before = shifted + av_rescale_q(s->moved, AV_TIME_BASE_Q, tb);
     return s->end != INT64_MAX && av_compare_ts(before, tb, s->end, AV_TIME_BASE_Q) >= 0 ? 1 : 0;
@@ -383,7 +385,7 @@ int halo_source_window(const struct halo_source *s, int64_t shifted, AVRational 
 void halo_source_bounds(const struct halo_source *s, AVRational tb, int64_t *ret_from,
                         int64_t *ret_until)
 {
-    *ret_from = s->settings->seek >= 0 ? av_rescale_q(s->offset, AV_TIME_BASE_Q, tb) : INT64_MIN;
+    *ret_from = s->part.seek >= 0 ? av_rescale_q(s->offset, AV_TIME_BASE_Q, tb) : INT64_MIN;
     *ret_until = s->end == INT64_MAX
                      ? INT64_MAX
                      : av_rescale_q_rnd(s->end + s->offset, AV_TIME_BASE_Q, tb, AV_ROUND_UP);
@@ -392,12 +394,12 @@ void halo_source_bounds(const struct halo_source *s, AVRational tb, int64_t *ret
 double halo_source_duration(const struct halo_source *s)
 {
     if (s->format->duration == AV_NOPTS_VALUE || s->format->duration <= 0)
-        return s->settings->duration;
+        return s->part.duration;
     double whole = (double)s->format->duration / AV_TIME_BASE;
-    if (s->settings->seek > 0)
-        whole -= s->settings->seek;
-    if (s->settings->duration >= 0 && s->settings->duration < whole)
-        whole = s->settings->duration;
+    if (s->part.seek > 0)
+        whole -= s->part.seek;
+    if (s->part.duration >= 0 && s->part.duration < whole)
+        whole = s->part.duration;
     return whole;
 }
 

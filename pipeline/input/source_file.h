@@ -11,7 +11,7 @@
 #include <stdbool.h>
 
 #include "config/error.h"
-#include "config/run.h"
+#include "config/source.h"
 
 struct halo_damage;
 struct halo_source;
@@ -22,11 +22,11 @@ struct halo_source_limits {
     atomic_llong deadline;  /* then, in ns of CLOCK_MONOTONIC; 0: none */
 };
 
-/* Opens settings->input and seeks to -ss. 0 or -errno with err filled. settings, damage and limits
- * must outlive the source; the caller owns *ret. */
-int halo_source_open(struct halo_source **ret, const struct halo_run_settings *settings,
-                     struct halo_damage *damage, const struct halo_source_limits *limits,
-                     struct halo_error *err);
+/* Opens settings->input and seeks to where the part begins (NULL: all of it is read). 0 or -errno
+ * with err filled. settings, damage and limits must outlive the source; the caller owns *ret. */
+int halo_source_open(struct halo_source **ret, const struct halo_source_settings *settings,
+                     const struct halo_source_part *part, struct halo_damage *damage,
+                     const struct halo_source_limits *limits, struct halo_error *err);
 void halo_source_close(struct halo_source *s); /* NULL is nothing to do */
 
 AVFormatContext *halo_source_format(const struct halo_source *s);

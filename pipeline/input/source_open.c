@@ -70,7 +70,7 @@ static int check_index(AVFormatContext *f, const char *name, struct halo_error *
     return 0;
 }
 
-static int open_format(AVFormatContext **ret_f, const struct halo_run_settings *set,
+static int open_format(AVFormatContext **ret_f, const struct halo_source_settings *set,
                        const AVInputFormat *forced, AVIOInterruptCB interrupt,
                        struct halo_complaints *complaints, struct halo_error *err)
 {
@@ -130,7 +130,7 @@ static int probe_streams(AVFormatContext *f, int max_pixels, struct halo_complai
     return ret;
 }
 
-static int find_streams(AVFormatContext *f, const struct halo_run_settings *set, bool longer,
+static int find_streams(AVFormatContext *f, const struct halo_source_settings *set, bool longer,
                         struct halo_complaints *complaints, struct halo_error *err)
 {
     const char *name = set->input;
@@ -166,14 +166,14 @@ static bool waits_for_stream(const AVFormatContext *f, bool no_audio)
     return false;
 }
 
-int halo_source_open_format(AVFormatContext **ret, const struct halo_run_settings *set,
+int halo_source_open_format(AVFormatContext **ret, const struct halo_source_settings *set,
                             AVIOInterruptCB interrupt, struct halo_complaints *complaints,
                             struct halo_error *err)
 {
     const AVInputFormat *forced = NULL;
-    if (set->input_format && !(forced = av_find_input_format(set->input_format)))
+    if (set->format && !(forced = av_find_input_format(set->format)))
         return halo_fail_usage(err, "-f %s: FFmpeg has no such demuxer (see ffmpeg -demuxers)",
-                               set->input_format);
+                               set->format);
     AVFormatContext *f = NULL;
     int r = open_format(&f, set, forced, interrupt, complaints, err);
     if (r >= 0)

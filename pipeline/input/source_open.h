@@ -6,7 +6,7 @@
 #include <libavformat/avformat.h>
 
 #include "config/error.h"
-#include "config/run.h"
+#include "config/source.h"
 
 struct halo_complaints;
 
@@ -14,7 +14,7 @@ struct halo_complaints;
  * the input can be read twice, it looks further. interrupt ends a blocking call; complaints counts
  * the demuxer's error lines from then on, where those mean damage. 0, or -errno with err filled;
  * the caller closes *ret. */
-int halo_source_open_format(AVFormatContext **ret, const struct halo_run_settings *settings,
+int halo_source_open_format(AVFormatContext **ret, const struct halo_source_settings *settings,
                             AVIOInterruptCB interrupt, struct halo_complaints *complaints,
                             struct halo_error *err);
 

@@ -22,25 +22,6 @@ static void do_nothing(int number)
     (void)number;
 }
 
-/* The strings are the stream's settings': this struct is not finished. */
-static void fill_run(struct halo_live *live)
-{
-    struct halo_run_settings *run = &live->run;
-    const struct halo_stream_settings *set = &live->settings;
-    halo_options_init(halo_run_options, run);
-    run->input = live->name;
-    run->url = set->input;
-    run->input_format = set->input_format;
-    run->keep_going = live->damage.keep_going = true;
-    run->seek = run->duration = -1;
-    run->backend = set->backend;
-    run->hwaccel = set->hwaccel;
-    run->gpu = set->gpu;
-    run->depth = set->depth;
-    run->threads = set->threads;
-    run->max_pixels = set->max_pixels;
-}
-
 static int init_locks(struct halo_live *live)
 {
     pthread_condattr_t clock;
@@ -105,6 +86,7 @@ int halo_live_create(struct halo_live **ret, const struct halo_stream_settings *
     live->events = events;
     live->arg = arg;
     live->limits.stop = &live->stop;
+    live->damage.keep_going = true;
     live->gpu_opening = (struct halo_opening){halo_live_opening_begin, halo_live_opening_end, live};
     live->camera.wake = live->camera.watch = -1;
     int r = init_locks(live);
@@ -114,15 +96,18 @@ int halo_live_create(struct halo_live **ret, const struct halo_stream_settings *
         r = init_queues(live);
     if (r >= 0 && settings->region_feed.on)
         r = halo_region_feed_create(&live->region_feed, &settings->region_feed);
-    if (r >= 0 && settings->input && !(live->name = halo_hide_secrets(settings->input)))
+    if (r >= 0 && settings->source.input &&
+        !(live->name = halo_hide_secrets(settings->source.input)))
         r = -ENOMEM;
     if (r < 0) {
         halo_fail(err, r, "out of memory");
     } else {
-        fill_run(live);
+        live->source = live->settings.source;
+        live->source.input = live->name;
+        live->source.url = live->settings.source.input;
         r = parse_own(live, err);
     }
-    live->camera.is = r >= 0 && settings->input && halo_is_camera(settings->input);
+    live->camera.is = r >= 0 && settings->source.input && halo_is_camera(settings->source.input);
     if (live->camera.is)
         r = halo_live_camera_init(live, err);
     if (r >= 0)
@@ -321,7 +306,7 @@ bool halo_live_is_stuck(struct halo_live *live, struct halo_error *err)
     live->stalls_alone = false;
     struct halo_ring *ring = atomic_load(&live->ready) ? live->ring : NULL;
     return halo_ring_watch_is_stuck(&live->watch, ring, atomic_load(&live->opening),
-                                    live->settings.gpu_timeout, err) ||
+                                    live->settings.device.gpu_timeout, err) ||
            halo_live_stands(live, err);
 }
 

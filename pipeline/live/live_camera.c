@@ -232,7 +232,7 @@ int halo_live_camera_open(struct halo_live *live, struct halo_live_input *in,
     struct halo_camera_id id;
     enum halo_v4l2_trouble trouble;
     atomic_store(&c->open, false);
-    int ret = halo_camera_find(&id, live->settings.input, c->known ? &c->id : NULL, err);
+    int ret = halo_camera_find(&id, live->settings.source.input, c->known ? &c->id : NULL, err);
     atomic_store(&c->trouble, ret == -EEXIST ? HALO_V4L2_UNFIT : HALO_V4L2_ABSENT);
     if (ret < 0)
         return ret;

@@ -55,7 +55,7 @@ static struct halo_encoder_input input_of(const struct halo_live *live)
         .framerate = shape->framerate,
         .aspect = shape->aspect,
         .hdr = shape->hdr,
-        .gpu = halo_ring_gpu(live->ring, live->settings.gpu),
+        .gpu = halo_ring_gpu(live->ring, live->settings.device.gpu),
     };
 }
 

@@ -17,8 +17,8 @@
 
 static int open_test(struct halo_live *live, struct halo_live_input *in, struct halo_error *err)
 {
-    const int ret =
-        halo_test_source_create(&in->test, live->settings.input, halo_ring_memory(live->ring), err);
+    const int ret = halo_test_source_create(&in->test, live->settings.source.input,
+                                            halo_ring_memory(live->ring), err);
     if (ret < 0)
         return ret;
     in->format = in->own = avformat_alloc_context();
@@ -63,8 +63,8 @@ static int choose_streams(const struct halo_live *live, struct halo_live_input *
 static int open_file(struct halo_live *live, struct halo_live_input *in, struct halo_error *err)
 {
     halo_live_loop_begin(live, in);
-    in->again = halo_path_opens_again(live->settings.input);
-    int ret = halo_source_open(&in->source, &live->run, &live->damage, &live->limits, err);
+    in->again = halo_path_opens_again(live->settings.source.input);
+    int ret = halo_source_open(&in->source, &live->source, NULL, &live->damage, &live->limits, err);
     if (ret < 0)
         return ret;
     in->format = halo_source_format(in->source);
@@ -75,7 +75,8 @@ static int open_file(struct halo_live *live, struct halo_live_input *in, struct 
         ret = halo_live_sound_open(live, in, err);
     if (ret < 0)
         return ret;
-    struct halo_decoder_settings decoder = halo_track_decoder(&live->run, live->ring);
+    struct halo_decoder_settings decoder =
+        halo_track_decoder(&live->source, &live->settings.device, live->ring);
     decoder.declared = halo_source_declares(in->source);
     decoder.live = live->live && !live->local;
     decoder.hw.opening = &live->gpu_opening;
@@ -96,9 +97,9 @@ int halo_live_input_open(struct halo_live *live, struct halo_live_input *in, str
     *in = (struct halo_live_input){.pkt = av_packet_alloc()};
     if (!in->pkt)
         return halo_fail(err, -ENOMEM, "out of memory");
-    return live->camera.is                             ? halo_live_camera_open(live, in, err)
-           : halo_test_source_is(live->settings.input) ? open_test(live, in, err)
-                                                       : open_file(live, in, err);
+    return live->camera.is                                    ? halo_live_camera_open(live, in, err)
+           : halo_test_source_is(live->settings.source.input) ? open_test(live, in, err)
+                                                              : open_file(live, in, err);
 }
 
 void halo_live_input_close(struct halo_live_input *in)

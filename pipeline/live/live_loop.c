@@ -11,7 +11,7 @@
 static struct halo_live_file look(const struct halo_live *live)
 {
     struct stat now;
-    const char *path = live->settings.input;
+    const char *path = live->settings.source.input;
     (void)av_strstart(path, "file:", &path);
     if (stat(path, &now) < 0)
         return (struct halo_live_file){0};

@@ -27,7 +27,6 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "config/run.h"
 #include "kernels/clock.h"
 #include "pipeline/base/damage.h"
 #include "pipeline/base/turn.h"
@@ -235,7 +234,7 @@ struct halo_live {
     const struct halo_live_events *events;
     void *arg;
     struct halo_stream_settings settings; /* a copy */
-    struct halo_run_settings run;         /* the same as the source takes them; borrowed */
+    struct halo_source_settings source;   /* of them, its input called by that name: */
     char *name; /* of the input, for messages: without what is secret in an URL */
     struct halo_encoding encoding[HALO_MOST_ENCODINGS];
     int encodings;

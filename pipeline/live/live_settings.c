@@ -54,13 +54,14 @@ static int check_encoding(const struct halo_encoding *e, struct halo_error *err)
 int halo_live_check(struct halo_live *live, struct halo_error *err)
 {
     const struct halo_stream_settings *set = &live->settings;
-    if (!set->input)
+    if (!set->source.input)
         return halo_fail_usage(err, "the stream has no input");
-    if (!strcmp(set->input, "-") || !strncmp(set->input, "pipe:", 5))
-        return halo_fail_usage(err, "input %s: live streams have no standard input", set->input);
-    const bool test = halo_test_source_is(set->input), camera = live->camera.is;
-    const bool url = !test && !camera && halo_path_is_url(set->input);
-    const bool slow = !strncmp(set->input, "http", 4); /* sent as fast as it is read */
+    if (!strcmp(set->source.input, "-") || !strncmp(set->source.input, "pipe:", 5))
+        return halo_fail_usage(err, "input %s: live streams have no standard input",
+                               set->source.input);
+    const bool test = halo_test_source_is(set->source.input), camera = live->camera.is;
+    const bool url = !test && !camera && halo_path_is_url(set->source.input);
+    const bool slow = !strncmp(set->source.input, "http", 4); /* sent as fast as it is read */
     struct halo_test_source *source = NULL;
     live->live = test || url || camera || set->realtime;
     live->paced = !camera && (test || set->realtime || slow);
@@ -68,8 +69,8 @@ int halo_live_check(struct halo_live *live, struct halo_error *err)
     live->may_make_up = live->live && !test && set->on_error != HALO_ON_ERROR_STOP;
     for (int i = 0; i < live->encodings && !camera; i++)
         live->may_make_up &= !live->encoding[i].writes && !live->encoding[i].audio;
-    int ret = test     ? halo_test_source_create(&source, set->input, NULL, err)
-              : camera ? halo_camera_check(set->input, err)
+    int ret = test     ? halo_test_source_create(&source, set->source.input, NULL, err)
+              : camera ? halo_camera_check(set->source.input, err)
                        : 0;
     halo_test_source_destroy(source);
     for (int i = 0; i < live->encodings && ret >= 0; i++)

@@ -16,14 +16,8 @@ static const double FIRST_PAUSE = 0.25, LAST_PAUSE = 5; /* seconds */
 
 static int open_ring(struct halo_live *live, struct halo_error *err)
 {
-    const struct halo_stream_settings *set = &live->settings;
-    const struct halo_ring_settings ring = {.backend = halo_run_backends[set->backend],
-                                            .device = set->gpu,
-                                            .depth = set->depth,
-                                            .threads = set->threads,
-                                            .live = live->live,
-                                            .locked = -1,
-                                            .deadline = set->gpu_timeout};
+    struct halo_ring_settings ring = halo_ring_settings_of(&live->settings.device);
+    ring.live = live->live;
     if (!halo_live_opening_begin(live))
         return halo_fail(err, -ECANCELED, "stopped before it began");
     atomic_store(&live->in_opening, 0); /* the ring has a watch of its own */

@@ -179,8 +179,9 @@ static int fail_header(const struct halo_sink *sink, int averror, struct halo_er
     return halo_fail_usage(
         err, "%s: %s refuses these streams: %s: choose %s%s", out, container,
         halo_av_reason(averror, why, sizeof why),
-        sink->settings->no_audio ? "another codec with -c:v"
-                                 : "others with -c:v and -c:a, or leave the sound out with -an",
+        sink->settings->source.no_audio
+            ? "another codec with -c:v"
+            : "others with -c:v and -c:a, or leave the sound out with -an",
         halo_container_advice(sink->format->oformat, ", or use .mkv, which holds nearly all"));
 }
 

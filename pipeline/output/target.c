@@ -55,7 +55,7 @@ static int init_names(struct names *names, const struct halo_run_settings *set,
     *names = (struct names){.side = {{"-progress", set->progress, NULL},
                                      {"-stats_json", set->stats_json, NULL},
                                      {"-trace", set->trace, NULL}}};
-    names->in = path_of(set->input, STDIN_FILENO);
+    names->in = path_of(set->source.input, STDIN_FILENO);
     int no_memory = !names->in && errno;
     names->out = path_of(set->output, STDOUT_FILENO);
     no_memory |= !names->out && errno;
@@ -67,7 +67,7 @@ static int init_names(struct names *names, const struct halo_run_settings *set,
                               : strdup(halo_path_of(side->name));
         no_memory |= side->name && !side->path;
     }
-    if (names->in && is_no_file(set->input, names->in)) {
+    if (names->in && is_no_file(set->source.input, names->in)) {
         free(names->in);
         names->in = NULL;
     }

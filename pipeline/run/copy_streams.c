@@ -98,7 +98,7 @@ int halo_role_of(const struct halo_run_settings *set, const AVStream *in,
             *ret = HALO_ROLE_FILTER;
         return 0;
     case AVMEDIA_TYPE_AUDIO:
-        if (set->no_audio || null) {
+        if (set->source.no_audio || null) {
             *ret = HALO_ROLE_DROP;
             return 0;
         }

@@ -98,13 +98,14 @@ static int copy_packet(struct halo_stream *s, const AVPacket *pkt, struct halo_e
         return halo_fail(err, -ENOMEM, "out of memory");
     copy->pts = halo_source_shift(s->source, copy->pts, t->in->time_base);
     copy->dts = halo_source_shift(s->source, copy->dts, t->in->time_base);
-    if (t->in->codecpar->codec_type == AVMEDIA_TYPE_SUBTITLE && s->settings->seek >= 0)
+    if (t->in->codecpar->codec_type == AVMEDIA_TYPE_SUBTITLE && s->settings->part.seek >= 0)
         cut_subtitle(copy);
     const int64_t ts = copy->pts != AV_NOPTS_VALUE ? copy->pts : copy->dts;
     const int where = halo_source_window(s->source, ts, t->in->time_base);
     t->over |= where > 0;
-    if (where != 0 || (t->says_once && !halo_adts_goes_on(&t->coded, s->settings->input, t->in, pkt,
-                                                          "-c:a aac encodes all of it"))) {
+    if (where != 0 ||
+        (t->says_once && !halo_adts_goes_on(&t->coded, s->settings->source.input, t->in, pkt,
+                                            "-c:a aac encodes all of it"))) {
         av_packet_free(&copy);
         return 0;
     }
@@ -141,10 +142,11 @@ static int check_pictures(const struct halo_stream *s, struct halo_error *err)
             return 0;
     if (atomic_load(&s->stop))
         return 0;
-    return halo_fail(err, -ENODATA, "%s: no picture in it could be decoded%s", s->settings->input,
-                     s->settings->duration >= 0 ? ": -t ends before its first picture"
-                     : s->settings->seek > 0    ? " at or after -ss"
-                                                : "");
+    return halo_fail(err, -ENODATA, "%s: no picture in it could be decoded%s",
+                     s->settings->source.input,
+                     s->settings->part.duration >= 0 ? ": -t ends before its first picture"
+                     : s->settings->part.seek > 0    ? " at or after -ss"
+                                                     : "");
 }
 
 /* Damage outside of what is asked for is not the user's. */

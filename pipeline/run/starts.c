@@ -51,7 +51,7 @@ static int note(struct starts *all, struct halo_source *source, AVStream *st,
     const bool video =
         type == AVMEDIA_TYPE_VIDEO &&
         !(st->disposition & (AV_DISPOSITION_ATTACHED_PIC | AV_DISPOSITION_TIMED_THUMBNAILS));
-    const bool sound = type == AVMEDIA_TYPE_AUDIO && !settings->no_audio;
+    const bool sound = type == AVMEDIA_TYPE_AUDIO && !settings->source.no_audio;
     int64_t first = st->start_time;
     int r = 0;
     if (sound && has_edits(from))
@@ -86,7 +86,7 @@ int halo_starts_offset(struct halo_source *source, const AVOutputFormat *contain
     AVFormatContext *input = halo_source_format(source);
     struct starts all = {INT64_MAX, INT64_MAX, NULL};
     *ret = 0;
-    if (settings->seek >= 0)
+    if (settings->part.seek >= 0)
         return 0;
     for (unsigned i = 0; i < input->nb_streams; i++) {
         const int r = note(&all, source, input->streams[i], settings, err);

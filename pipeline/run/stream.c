@@ -61,13 +61,13 @@ int halo_stream_create(struct halo_stream **ret, const struct halo_run_settings 
     s->arg = arg;
     atomic_store(&s->duration_us, -1);
     s->to_filter = halo_queue_create(HALO_QUEUE_PICTURES, QUEUE_PACKETS);
-    s->in_gate = halo_queue_create(settings->depth, QUEUE_PACKETS);
+    s->in_gate = halo_queue_create(settings->device.depth, QUEUE_PACKETS);
     s->to_encode = halo_queue_create(HALO_QUEUE_PICTURES, QUEUE_PACKETS);
     int r = 0;
     if (!s->to_filter || !s->in_gate || !s->to_encode)
         r = halo_fail(err, -ENOMEM, "out of memory");
     if (r >= 0)
-        r = halo_raw_input_check(settings, err);
+        r = halo_raw_input_check(&settings->source, err);
     if (r >= 0)
         r = halo_sink_create(&s->sink, settings, &s->stop, err);
     if (r >= 0 && !halo_sink_discards(s->sink) &&
@@ -89,7 +89,7 @@ int halo_stream_create(struct halo_stream **ret, const struct halo_run_settings 
 static void expect_total(struct halo_stream *s)
 {
     const double length = halo_source_duration(s->source);
-    const bool cut = s->settings->seek > 0 || s->settings->duration >= 0;
+    const bool cut = s->settings->part.seek > 0 || s->settings->part.duration >= 0;
     if (length > 0)
         atomic_store(&s->duration_us, (long long)(length * 1e6));
     for (int i = 0; i < s->tracks.count; i++) {
@@ -116,14 +116,9 @@ static void *ring_main(void *arg)
 {
     struct ring_start *start = arg;
     struct halo_stream *s = start->stream;
-    const int64_t locked = (int64_t)s->settings->pinned_memory * MEBIBYTE;
-    const struct halo_ring_settings ring = {.backend = halo_run_backends[s->settings->backend],
-                                            .device = s->settings->gpu,
-                                            .depth = s->settings->depth,
-                                            .threads = s->settings->threads,
-                                            .locked = locked,
-                                            .deadline = s->settings->gpu_timeout,
-                                            .stats = s->stats};
+    struct halo_ring_settings ring = halo_ring_settings_of(&s->settings->device);
+    ring.locked = (int64_t)s->settings->pinned_memory * MEBIBYTE;
+    ring.stats = s->stats;
     const int64_t begin = halo_stats_begin(s->stats, HALO_STAGE_OPEN_DEVICE);
     atomic_store(&s->opening, halo_now_ns());
     start->ret = halo_ring_create(&s->ring, &ring, &start->err);
@@ -153,7 +148,8 @@ static int open_input_and_ring(struct halo_stream *s, struct halo_error *err)
     struct ring_start ring = {.stream = s};
     begin_ring(&ring);
     const int64_t begin = halo_stats_begin(s->stats, HALO_STAGE_OPEN_INPUT);
-    const int ret = halo_source_open(&s->source, s->settings, &s->damage, &s->limits, err);
+    const int ret = halo_source_open(&s->source, &s->settings->source, &s->settings->part,
+                                     &s->damage, &s->limits, err);
     halo_stats_end(s->stats, HALO_STAGE_OPEN_INPUT, begin);
     const int ring_ret = end_ring(&ring, err);
     return ret < 0 ? ret : ring_ret;
@@ -309,7 +305,7 @@ bool halo_stream_is_stuck(struct halo_stream *s, struct halo_error *err)
 {
     struct halo_ring *ring = atomic_load(&s->running) ? s->ring : NULL;
     return halo_ring_watch_is_stuck(&s->watch, ring, atomic_load(&s->opening),
-                                    s->settings->gpu_timeout, err);
+                                    s->settings->device.gpu_timeout, err);
 }
 
 bool halo_stream_done(const struct halo_stream *s)

@@ -103,7 +103,7 @@ static int open_filtered(struct halo_track *t, const struct halo_run_settings *s
         .stream = t->in,
         .framerate = av_guess_frame_rate(input, t->in, NULL),
         .aspect = av_guess_sample_aspect_ratio(input, t->in, NULL),
-        .gpu = halo_ring_gpu(ring, settings->gpu),
+        .gpu = halo_ring_gpu(ring, settings->device.gpu),
     };
     const struct halo_encoder_settings wish = {
         .bitrate = settings->bitrate, .crf = settings->crf, .preset = settings->preset};
@@ -143,7 +143,8 @@ static int open_audio(struct halo_track *t, const struct halo_run_settings *sett
 {
     if (!codec)
         return -EINVAL;
-    const int ret = halo_audio_open(&t->audio, settings->input, t->in, codec, container, err);
+    const int ret =
+        halo_audio_open(&t->audio, settings->source.input, t->in, codec, container, err);
     if (ret < 0)
         return ret;
     if (halo_audio_describe(t->audio, t->out) < 0)
@@ -215,17 +216,18 @@ static int open_copied(struct halo_track *t, const struct halo_run_settings *set
 
 /* Pictures in flight: in the queue, one in the hands of each of the threads at its ends, and one in
  * each lane. */
-struct halo_decoder_settings halo_track_decoder(const struct halo_run_settings *settings,
+struct halo_decoder_settings halo_track_decoder(const struct halo_source_settings *source,
+                                                const struct halo_device_settings *device,
                                                 const struct halo_ring *ring)
 {
     const bool on_device = halo_ring_ops(ring)->submit != NULL;
     return (struct halo_decoder_settings){
         .memory = halo_ring_memory(ring),
-        .most_pixels = settings->max_pixels,
-        .hw = {.hwaccel = (enum halo_hwaccel)settings->hwaccel,
-               .gpu = halo_ring_gpu(ring, settings->gpu),
+        .most_pixels = source->max_pixels,
+        .hw = {.hwaccel = (enum halo_hwaccel)device->hwaccel,
+               .gpu = halo_ring_gpu(ring, device->gpu),
                .on_device = on_device,
-               .in_flight = on_device ? HALO_QUEUE_PICTURES + 2 + settings->depth : 1},
+               .in_flight = on_device ? HALO_QUEUE_PICTURES + 2 + device->depth : 1},
     };
 }
 
@@ -240,11 +242,12 @@ static int open_track(struct halo_track *t, const struct halo_run_settings *sett
         return ret;
     if (t->role == HALO_ROLE_COPY)
         return open_copied(t, settings, source, sink, err);
-    struct halo_decoder_settings decoder = halo_track_decoder(settings, ring);
+    struct halo_decoder_settings decoder =
+        halo_track_decoder(&settings->source, &settings->device, ring);
     decoder.declared = halo_source_declares(source);
-    ret = halo_decoder_open(&t->decoder, settings->input, t->in, &decoder, damage, err);
+    ret = halo_decoder_open(&t->decoder, settings->source.input, t->in, &decoder, damage, err);
     if (ret >= 0)
-        ret = open_gate(t, settings->input, chain, ring, err);
+        ret = open_gate(t, settings->source.input, chain, ring, err);
     if (ret >= 0)
         ret = open_filtered(t, settings, ring, source, sink, err);
     return ret;
@@ -272,8 +275,8 @@ static int move_starts(struct halo_source *source, const struct halo_run_setting
     halo_source_move(source, offset);
     if (offset)
         halo_log(FFABS(offset) < LITTLE_US ? HALO_LOG_DEBUG : HALO_LOG_INFO,
-                 "%s: all times are shifted by %.3f s, for %s can say no others", settings->input,
-                 -offset / 1e6, container->name);
+                 "%s: all times are shifted by %.3f s, for %s can say no others",
+                 settings->source.input, -offset / 1e6, container->name);
     return ret;
 }
 
@@ -297,7 +300,8 @@ int halo_tracks_open(struct halo_tracks *tracks, const struct halo_run_settings 
     if (ret < 0)
         return ret;
     if (!filtered)
-        return halo_fail(err, -ENODATA, "%s: has no video stream to filter", settings->input);
+        return halo_fail(err, -ENODATA, "%s: has no video stream to filter",
+                         settings->source.input);
     say_default(settings, sink);
     const AVRational us = AV_TIME_BASE_Q;
     const int64_t offset = -halo_source_shift(source, 0, us);

@@ -44,7 +44,8 @@ struct halo_tracks {
 
 /* The settings of a decoder whose pictures go through HALO_QUEUE_PICTURES places to the ring's
  * lanes. */
-struct halo_decoder_settings halo_track_decoder(const struct halo_run_settings *settings,
+struct halo_decoder_settings halo_track_decoder(const struct halo_source_settings *source,
+                                                const struct halo_device_settings *device,
                                                 const struct halo_ring *ring);
 
 /* Whether the stream's pictures are known. 0, or -EBADMSG with err filled; name: of the input. */

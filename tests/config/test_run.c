@@ -34,7 +34,7 @@ static void the_usual(void **state)
                            "-c:a copy -ss 1:30 -t 200ms -y -v debug -threads 4 out.mp4",
                            &err),
                      0);
-    assert_string_equal(s.input, "in.mp4");
+    assert_string_equal(s.source.input, "in.mp4");
     assert_string_equal(s.output, "out.mp4");
     assert_string_equal(s.filters, "gblur=3");
     assert_string_equal(s.video_codec, "libx264");
@@ -42,11 +42,11 @@ static void the_usual(void **state)
     assert_string_equal(s.crf, "20");
     assert_string_equal(s.bitrate, "4M");
     assert_string_equal(s.preset, "fast");
-    assert_true(s.seek == 90 && s.duration == 0.2);
-    assert_true(s.overwrite && !s.never_overwrite && !s.no_audio && !s.copy_unfiltered);
+    assert_true(s.part.seek == 90 && s.part.duration == 0.2);
+    assert_true(s.overwrite && !s.never_overwrite && !s.source.no_audio && !s.copy_unfiltered);
     assert_int_equal(s.log_level, HALO_LOG_DEBUG);
-    assert_int_equal(s.threads, 4);
-    assert_null(s.input_format);
+    assert_int_equal(s.device.threads, 4);
+    assert_null(s.source.format);
     halo_run_finish(&s);
 }
 
@@ -56,9 +56,9 @@ static void defaults(void **state)
     struct halo_run_settings s;
     struct halo_error err;
     assert_int_equal(parse(&s, "-i a -vf null b", &err), 0);
-    assert_true(s.seek == -1 && s.duration == -1);
+    assert_true(s.part.seek == -1 && s.part.duration == -1);
     assert_int_equal(s.log_level, HALO_LOG_INFO);
-    assert_int_equal(s.threads, 0);
+    assert_int_equal(s.device.threads, 0);
     assert_null(s.progress);
     halo_run_finish(&s);
 }
@@ -69,27 +69,27 @@ static void order_and_sides(void **state)
     struct halo_run_settings s;
     struct halo_error err;
     assert_int_equal(parse(&s, "-f lavfi -i testsrc -f nut -vf null -", &err), 0);
-    assert_string_equal(s.input_format, "lavfi");
+    assert_string_equal(s.source.format, "lavfi");
     assert_string_equal(s.output_format, "nut");
     assert_string_equal(s.output, "-");
     halo_run_finish(&s);
     assert_int_equal(parse(&s, "out -vf null -i - -f nut", &err), 0);
-    assert_string_equal(s.input, "-");
+    assert_string_equal(s.source.input, "-");
     assert_string_equal(s.output, "out");
     assert_string_equal(s.output_format, "nut");
     halo_run_finish(&s);
     assert_int_equal(parse(&s, "-i -in -vf null -map_metadata -1 -- -out", &err), 0);
-    assert_string_equal(s.input, "-in");
+    assert_string_equal(s.source.input, "-in");
     assert_string_equal(s.output, "-out");
     assert_string_equal(s.map_metadata, "-1");
     halo_run_finish(&s);
     assert_int_equal(parse(&s, "-filter:v null -s 1x1 -r 25 -vcodec a -acodec b -i x -an o", &err),
                      0);
-    assert_string_equal(s.video_size, "1x1");
-    assert_string_equal(s.framerate, "25");
+    assert_string_equal(s.source.video_size, "1x1");
+    assert_string_equal(s.source.framerate, "25");
     assert_string_equal(s.video_codec, "a");
     assert_string_equal(s.audio_codec, "b");
-    assert_true(s.no_audio);
+    assert_true(s.source.no_audio);
     halo_run_finish(&s);
 }
 
@@ -134,12 +134,12 @@ static void refused(void **state)
         {"-i a -vf null -threads 5000 b", "-threads 5000: must be between 0 and 1024"},
     };
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-        struct halo_run_settings s = {.threads = -77};
+        struct halo_run_settings s = {.device.threads = -77};
         struct halo_error err;
         assert_int_equal(parse(&s, bad[i].line, &err), -EINVAL);
         assert_string_equal(err.text, bad[i].says);
         assert_true(err.usage);
-        assert_int_equal(s.threads, -77);
+        assert_int_equal(s.device.threads, -77);
     }
 }
 

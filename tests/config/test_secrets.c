@@ -143,7 +143,7 @@ static void no_structure(void **state)
     assert_int_equal(halo_daemon_load_text(&s, text, strlen(text), "f", NULL, &errors), 0);
     assert_int_equal(s->streams, 1);
     assert_false(s->stream[0].loop);
-    assert_string_equal(s->stream[0].input, "x, loop: true}, b: {input: y");
+    assert_string_equal(s->stream[0].source.input, "x, loop: true}, b: {input: y");
     assert_string_equal(s->stream[0].filters, "null");
     halo_daemon_settings_destroy(s);
 }

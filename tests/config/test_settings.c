@@ -99,10 +99,10 @@ static void the_usual(void **state)
     assert_int_equal(s->streams, 3);
     const struct halo_stream_settings *door = &s->stream[0];
     assert_string_equal(door->name, "door");
-    assert_string_equal(door->input, "rtsp://door/live");
+    assert_string_equal(door->source.input, "rtsp://door/live");
     assert_string_equal(door->filters, "gblur=sigma=12");
     assert_int_equal(door->on_error, HALO_ON_ERROR_LAST);
-    assert_true(door->last_for == 90 && door->gpu == 1 && !door->enabled);
+    assert_true(door->last_for == 90 && door->device.gpu == 1 && !door->enabled);
     assert_int_equal(door->renditions, 1);
     assert_string_equal(door->rendition[0].filters, "gblur=sigma=40,solid");
     assert_int_equal(door->outputs, 2);
@@ -193,9 +193,10 @@ static void defaults(void **state)
     struct halo_daemon_settings *s = load(STREAM);
     const struct halo_stream_settings *a = &s->stream[0];
     assert_true(a->enabled && !a->loop && !a->realtime && !a->own_engine);
-    assert_true(a->backend == 0 && a->hwaccel == 0 && a->gpu < 0 && a->depth == 3);
-    assert_true(a->gpu_timeout == 10 && a->input_timeout == 10 && a->last_for == 5);
-    assert_int_equal(a->max_pixels, 8192 * 8192);
+    assert_true(a->device.backend == 0 && a->device.hwaccel == 0 && a->device.gpu < 0 &&
+                a->device.depth == 3);
+    assert_true(a->device.gpu_timeout == 10 && a->input_timeout == 10 && a->last_for == 5);
+    assert_int_equal(a->source.max_pixels, 8192 * 8192);
     assert_int_equal(a->on_error, HALO_ON_ERROR_CARD);
     assert_int_equal(a->restart, HALO_RESTART_ON_FAILURE);
     assert_null(s->http.listen);
@@ -251,10 +252,10 @@ static void bad_texts_to_an_engine(void **state)
         "{\"name\":\"a\",\"name\":\"b\",\"input\":\"b\",\"filters\":\"null\"}",
     };
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-        struct halo_stream_settings s = {.depth = 77};
+        struct halo_stream_settings s = {.device.depth = 77};
         struct halo_error err = {0};
         assert_int_equal(halo_stream_settings_read(&s, texts[i], &err), -EINVAL);
-        assert_true(err.text[0] && s.depth == 77);
+        assert_true(err.text[0] && s.device.depth == 77);
     }
 }
 
@@ -400,7 +401,7 @@ static void aliases(void **state)
              "  b: {input: &i y, filters: solid, outputs: [{unix: b.ts, video: *v}]}\n"
              "  c: {input: *i, filters: solid}\n");
     assert_true(s->stream[1].output[0].video.gop == 3);
-    assert_string_equal(s->stream[2].input, "y");
+    assert_string_equal(s->stream[2].source.input, "y");
     halo_daemon_settings_destroy(s);
 }
 
@@ -414,11 +415,11 @@ static void defaults_of_streams(void **state)
                                           "  b: {input: y, filters: solid, depth: 6,\n"
                                           "      outputs: [{null: true, rendition: r}]}\n");
     assert_string_equal(s->stream[0].filters, "avgblur");
-    assert_int_equal(s->stream[0].depth, 5);
+    assert_int_equal(s->stream[0].device.depth, 5);
     assert_int_equal(s->stream[0].on_error, HALO_ON_ERROR_STOP);
     assert_int_equal(s->stream[0].renditions, 1);
     assert_string_equal(s->stream[1].filters, "solid");
-    assert_int_equal(s->stream[1].depth, 6);
+    assert_int_equal(s->stream[1].device.depth, 6);
     assert_int_equal(s->stream[1].on_error, HALO_ON_ERROR_STOP);
     halo_daemon_settings_destroy(s);
 }

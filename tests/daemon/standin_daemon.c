@@ -74,8 +74,8 @@ static struct halo_stream_settings *make_streams(char **names, int count)
     const char *codec = getenv("STANDIN_CODEC");
     for (int i = 0; i < count; i++) {
         stream[i].name = names[i];
-        stream[i].input = (char *)(input ? input : "test:");
-        stream[i].backend = i == 0 && getenv("STANDIN_CUDA") ? 2 : 0;
+        stream[i].source.input = (char *)(input ? input : "test:");
+        stream[i].device.backend = i == 0 && getenv("STANDIN_CUDA") ? 2 : 0;
         stream[i].outputs = 1;
         stream[i].output[0].kind = folder ? HALO_OUTPUT_FILE : HALO_OUTPUT_NULL;
         stream[i].output[0].target = (char *)folder;

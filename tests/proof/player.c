@@ -263,13 +263,13 @@ static void choose(struct proof_player *p, const struct proof_player_settings *s
         open_exams(p, set, resized, 1 + renditions, chance);
     p->settings = (struct halo_stream_settings){
         .name = p->name,
-        .input = p->input,
+        .source.input = p->input,
         .filters = word(choose_chain(p, 0, 0, chance)),
         .loop = set->clip != NULL,
-        .backend = set->backend,
-        .depth = 1 + (int)proof_chance(chance, 4),
-        .threads = 1,
-        .gpu_timeout = set->gpu_timeout,
+        .device.backend = set->backend,
+        .device.depth = 1 + (int)proof_chance(chance, 4),
+        .device.threads = 1,
+        .device.gpu_timeout = set->gpu_timeout,
         .input_timeout = 10,
         .on_error = errors[proof_chance(chance, 4)],
         .last_for = 0.5,

@@ -191,11 +191,11 @@ static int create(struct halo_live **ret, const char *filters, const char *rendi
     static const struct halo_live_events none;
     static struct halo_stream_settings settings;
     settings = (struct halo_stream_settings){.name = (char *)"one",
-                                             .input = (char *)"test:size=64x48",
+                                             .source.input = (char *)"test:size=64x48",
                                              .filters = (char *)filters,
                                              .privacy = privacy,
-                                             .depth = 1,
-                                             .gpu_timeout = 10};
+                                             .device.depth = 1,
+                                             .device.gpu_timeout = 10};
     if (rendition) {
         settings.rendition[0].name = (char *)"r";
         settings.rendition[0].filters = (char *)rendition;

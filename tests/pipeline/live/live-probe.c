@@ -234,9 +234,9 @@ static bool set_stream(struct halo_stream_settings *s, const char *key, char *va
     static const char *const hwaccels[] = {"auto", "cuda", "none", NULL};
     static const char *const errors[] = {"card", "solid", "last", "stop", NULL};
     if (!strcmp(key, "input"))
-        s->input = value;
+        s->source.input = value;
     else if (!strcmp(key, "input_format"))
-        s->input_format = value;
+        s->source.format = value;
     else if (!strcmp(key, "filters"))
         s->filters = value;
     else if (!strcmp(key, "privacy"))
@@ -246,15 +246,15 @@ static bool set_stream(struct halo_stream_settings *s, const char *key, char *va
     else if (!strcmp(key, "realtime"))
         s->realtime = atoi(value);
     else if (!strcmp(key, "backend"))
-        s->backend = choice_of(halo_run_backends, value);
+        s->device.backend = choice_of(halo_run_backends, value);
     else if (!strcmp(key, "hwaccel"))
-        s->hwaccel = choice_of(hwaccels, value);
+        s->device.hwaccel = choice_of(hwaccels, value);
     else if (!strcmp(key, "depth"))
-        s->depth = atoi(value);
+        s->device.depth = atoi(value);
     else if (!strcmp(key, "threads"))
-        s->threads = atoi(value);
+        s->device.threads = atoi(value);
     else if (!strcmp(key, "gpu_timeout"))
-        s->gpu_timeout = atof(value);
+        s->device.gpu_timeout = atof(value);
     else if (!strncmp(key, "capture.", 8))
         return set_capture(&s->capture, key + 8, value);
     else if (!strcmp(key, "name"))
@@ -401,9 +401,9 @@ int main(int argc, char **argv)
     halo_av_init_log();
     settings = (struct halo_stream_settings){.name = (char *)"probe",
                                              .filters = (char *)"gblur=sigma=5",
-                                             .depth = 3,
-                                             .gpu = 0,
-                                             .gpu_timeout = 10,
+                                             .device.depth = 3,
+                                             .device.gpu = 0,
+                                             .device.gpu_timeout = 10,
                                              .input_timeout = 10};
     halo_options_init(halo_capture_options, &settings.capture);
     parse(&settings, argc, argv);

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * What pictures are filtered and decoded on, as `halod run` and the streams of the daemon have it.
+ * Const once loaded. */
+#ifndef HALO_DEVICE_SETTINGS_H
+#define HALO_DEVICE_SETTINGS_H
+
+/* Words of -backend: "auto", and the backends' names. */
+extern const char *const halo_run_backends[];
+extern const char *const halo_run_hwaccels[]; /* by enum halo_hwaccel */
+
+/* -hwaccel */
+enum halo_hwaccel {
+    HALO_HWACCEL_AUTO,
+    HALO_HWACCEL_CUDA,
+    HALO_HWACCEL_NONE,
+};
+
+struct halo_device_settings {
+    int backend;        /* index into halo_run_backends */
+    int hwaccel;        /* enum halo_hwaccel */
+    int gpu;            /* number of the device; negative: the one with most to spare */
+    int depth;          /* frames in flight on it */
+    int threads;        /* filter workers; 0: one for each CPU */
+    double gpu_timeout; /* seconds that a frame may take there */
+};
+
+#endif
