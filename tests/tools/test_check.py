@@ -245,9 +245,9 @@ class Check(unittest.TestCase):
 
 
 class Setup(unittest.TestCase):
-    def test_readme(self):
+    def test_by_hand(self):
         """By hand one installs what tools/setup does, and what says where units and rules go."""
-        with open(os.path.join(ROOT, 'README.md')) as file:
+        with open(os.path.join(ROOT, 'docs/building.md')) as file:
             told = re.search(r'apt-get install --no-install-recommends ((?:.*\\\n)*.*)\n',
                              file.read())
         with open(os.path.join(ROOT, 'tools/setup')) as file:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# The packages installed, and the service set up, by README's own words.
+# The packages installed, and the service set up, by the commands of docs/service.md.
 import json
 import os
 import re
@@ -10,13 +10,13 @@ import unittest
 from servicetest import ADMIN, RUN, SETTINGS, as_admin, files, is_active, main, ran, show, systemctl, \
     until
 
-README, PACKAGES, BEFORE = '/share/README.md', '/share/packages', '/share/before.json'
+PAGE, PACKAGES, BEFORE = '/share/service.md', '/share/packages', '/share/before.json'
 HOME = f'/home/{ADMIN}'
 
 
 def lines(title):
     """Of the first block of commands under a title, as they stand there."""
-    with open(README, encoding='utf-8') as file:
+    with open(PAGE, encoding='utf-8') as file:
         section = re.search(f'^### {title}$(.*?)^##', file.read(), re.M | re.S)[1]
     return re.search('^```sh$(.*?)^```$', section, re.M | re.S)[1].strip().splitlines()
 
