@@ -7,7 +7,6 @@
 #include "config/output_kinds.h"
 #include "config/run.h"
 #include "daemon/supervisor/supervisor_private.h"
-#include "kernels/clock.h"
 #include "pipeline/output/output.h"
 
 static void set_text(json_t *to, const char *key, const char *text)
@@ -188,24 +187,4 @@ json_t *halo_supervisor_stream(struct halo_supervisor *sv, const char *name, str
 {
     const struct sv_stream *stream = sv_stream_find(sv, name, err);
     return stream ? stream_status(stream) : NULL;
-}
-
-/* ---- events ---- */
-
-void sv_event(struct halo_supervisor *sv, const char *event, const char *stream, const char *state,
-              const char *why)
-{
-    if (!sv->listeners)
-        return;
-    json_t *to = json_object();
-    json_object_set_new(to, "time", json_real(halo_unix_time()));
-    set_text(to, "event", event);
-    set_text(to, strcmp(event, "engine") ? "stream" : "engine", stream);
-    set_text(to, "state", state);
-    set_text(to, "why", why);
-    for (struct halo_listener *l = sv->listeners, *next; l; l = next) {
-        next = l->next;
-        l->event(l, to);
-    }
-    json_decref(to);
 }

@@ -249,18 +249,3 @@ struct halo_feed *halo_supervisor_jpeg(struct halo_supervisor *sv, const char *n
     struct sv_stream *stream = sv_stream_find(sv, name, &ignored);
     return stream && stream->open ? stream->outlet[stream->encodings - 1].feed : NULL;
 }
-
-void halo_supervisor_listen(struct halo_supervisor *sv, struct halo_listener *listener)
-{
-    listener->next = sv->listeners;
-    sv->listeners = listener;
-}
-
-void halo_supervisor_unlisten(struct halo_supervisor *sv, struct halo_listener *listener)
-{
-    for (struct halo_listener **at = &sv->listeners; *at; at = &(*at)->next)
-        if (*at == listener) {
-            *at = listener->next;
-            return;
-        }
-}

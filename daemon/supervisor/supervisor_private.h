@@ -19,6 +19,7 @@
  *   sup_reload.c     new settings
  *   sup_masks.c      the files of its masks
  *   sup_status.c     all of it as JSON
+ *   sup_event.c      its changes, for those that listen
  *   sup_regions.c    what detectors tell of its pictures
  *   sup_lack.c       what streams lack on this machine
  *   sup_words.c      what the service manager is told of it
@@ -36,6 +37,7 @@
 #include "config/output_kinds.h"
 #include "daemon/link/link.h"
 #include "daemon/link/link_stats.h"
+#include "daemon/supervisor/sup_event.h"
 #include "daemon/supervisor/sup_place.h"
 #include "daemon/supervisor/sup_process.h"
 #include "daemon/supervisor/supervisor.h"
@@ -298,10 +300,5 @@ json_t *sv_files_of(const struct sv_engine *engine);
 bool sv_files_cover(const struct sv_engine *engine, const struct halo_stream_settings *settings);
 /* After its numbers have come: one that may not open what has been replaced gets another engine. */
 void sv_files_look(struct sv_stream *stream);
-
-/* ---- sup_status.c ---- */
-/* stream: or the engine's name, where the event is "engine"; NULL: of the whole. */
-void sv_event(struct halo_supervisor *sv, const char *event, const char *stream, const char *state,
-              const char *why);
 
 #endif

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Events for those that listen (halo_supervisor_listen). Loop thread only. */
+#ifndef HALO_SUP_EVENT_H
+#define HALO_SUP_EVENT_H
+
+struct halo_supervisor;
+
+/* name: a stream's, or the engine's where the event is "engine"; NULL: of the whole. */
+void sv_event(struct halo_supervisor *sv, const char *event, const char *name, const char *state,
+              const char *why);
+
+#endif
