@@ -162,18 +162,6 @@ static bool is_denied(const struct sv_stream *stream)
     return denied;
 }
 
-void sv_files_look(struct sv_stream *stream)
-{
-    if (stream->place.phase != SV_IN || !is_denied(stream) ||
-        sv_files_cover(stream->place.engine, &stream->settings))
-        return;
-    halo_log(HALO_LOG_INFO,
-             "stream %s: its files or folders have been replaced: it gets another engine",
-             stream->name);
-    sv_placement_leave(&stream->place);
-    sv_stream_step(stream);
-}
-
 bool sv_files_cover(const struct sv_engine *engine, const struct halo_stream_settings *settings)
 {
     json_t *needs = json_array(), *need, *has;
@@ -189,4 +177,10 @@ bool sv_files_cover(const struct sv_engine *engine, const struct halo_stream_set
     }
     json_decref(needs);
     return all;
+}
+
+bool sv_files_are_replaced(const struct sv_stream *stream)
+{
+    return stream->place.phase == SV_IN && is_denied(stream) &&
+           !sv_files_cover(stream->place.engine, &stream->settings);
 }

@@ -96,7 +96,6 @@ void sv_lack_wait(struct sv_stream *stream, const char *why)
     stream->place.no_room = true;
     sv_placement_leave(&stream->place);
     sv_stream_state(stream, SV_WAITING, why);
-    sv_stream_step(stream);
 }
 
 bool sv_lack_may_enter(struct sv_stream *stream)

@@ -86,10 +86,12 @@ static bool take_state(struct sv_process *process, struct sv_stream *stream, con
     case HALO_LIVE_FAILED:
         if (json_is_true(json_object_get(message, "stalled")))
             sv_suspect_stalled(stream);
-        if (full && stream->settings.restart != HALO_RESTART_NEVER)
+        if (full && stream->settings.restart != HALO_RESTART_NEVER) {
             sv_lack_wait(stream, why);
-        else
+            sv_stream_step(stream);
+        } else {
             sv_stream_failed(stream, why);
+        }
         break;
     }
     sv_lack_look(stream);

@@ -16,42 +16,7 @@
 #include "daemon/supervisor/sup_request.h"
 #include "daemon/supervisor/supervisor_private.h"
 
-const char *const sv_state_names[] = {"starting", "running", "overloaded", "waiting", "restarting",
-                                      "ended",    "failed",  "stopped",    "disabled"};
-
-/* ---- states ---- */
-
-static enum halo_log_level level_of(enum sv_state state)
-{
-    return state == SV_FAILED ? HALO_LOG_ERROR
-           : state == SV_WAITING || state == SV_RESTARTING || state == SV_OVERLOADED
-               ? HALO_LOG_WARNING
-               : HALO_LOG_INFO;
-}
-
-void sv_stream_state(struct sv_stream *stream, enum sv_state state, const char *why)
-{
-    why = why ? why : "";
-    if (stream->state == state && !strcmp(stream->why, why))
-        return;
-    const uint64_t now = sv_now(stream->sv);
-    if (state == SV_RUNNING && !sv_stream_is_up(stream))
-        stream->started = stream->place.backoff.good_since = now;
-    else if (state != SV_RUNNING && state != SV_OVERLOADED && state != SV_WAITING)
-        stream->started = 0;
-    stream->state = state;
-    stream->in_line = false;
-    if (state == SV_RUNNING || state == SV_STOPPED || state == SV_ENDED || state == SV_DISABLED) {
-        stream->no_memory[0] = '\0';
-        stream->place.no_room = false;
-    }
-    if (state == SV_RUNNING && stream->place.engine)
-        stream->place.engine->room_after = 0; /* where this one fits the next may, too */
-    snprintf(stream->why, sizeof stream->why, "%s", why);
-    halo_log(level_of(state), "stream %s: %s%s%s", stream->name, sv_state_names[state],
-             why[0] ? ": " : "", why);
-    sv_event(stream->sv, "state", stream->name, sv_state_names[state], why);
-}
+/* ---- ends ---- */
 
 /* It is over, and stays over until somebody starts it. */
 static void rest(struct sv_stream *stream, enum sv_state state, const char *why)
@@ -341,5 +306,11 @@ void sv_stream_stats(struct sv_stream *stream, const json_t *from)
     look_at_turn(stream);
     sv_lack_look(stream);
     sv_regions_look(stream);
-    sv_files_look(stream);
+    if (sv_files_are_replaced(stream)) {
+        halo_log(HALO_LOG_INFO,
+                 "stream %s: its files or folders have been replaced: it gets another engine",
+                 stream->name);
+        sv_placement_leave(&stream->place);
+        sv_stream_step(stream);
+    }
 }

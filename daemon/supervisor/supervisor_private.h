@@ -3,7 +3,8 @@
  *
  *   supervisor.c     its life, the clock, what others may ask for
  *   sup_list.c       the streams that there are
- *   sup_stream.c     the states of a stream
+ *   sup_stream.c     how a stream comes to where it is wanted
+ *   sup_state.c      its state, as it is told
  *   sup_place.c      its wish, its place, and what it met there
  *   sup_feed.c       its feeds, viewers and rings
  *   sup_camera.c     its virtual cameras
@@ -40,23 +41,11 @@
 #include "daemon/supervisor/sup_event.h"
 #include "daemon/supervisor/sup_place.h"
 #include "daemon/supervisor/sup_process.h"
+#include "daemon/supervisor/sup_state.h"
 #include "daemon/supervisor/supervisor.h"
 #include "daemon/view/camera_out.h"
 #include "daemon/view/viewers.h"
 #include "pipeline/output/packet_ring.h"
-
-enum sv_state {
-    SV_STARTING,
-    SV_RUNNING,
-    SV_OVERLOADED, /* runs, but does not keep up */
-    SV_WAITING,
-    SV_RESTARTING,
-    SV_ENDED,
-    SV_FAILED,
-    SV_STOPPED,
-    SV_DISABLED,
-};
-extern const char *const sv_state_names[];
 
 enum sv_engine_state { SV_ENGINE_STARTING, SV_ENGINE_RUNNING, SV_ENGINE_PAUSED };
 
@@ -179,8 +168,6 @@ void sv_settings_free(struct halo_stream_settings *settings);
 /* ---- sup_stream.c ---- */
 /* May free it, where it is removed, and no other one. */
 void sv_stream_step(struct sv_stream *stream);
-/* Tells log and listeners where this is new. */
-void sv_stream_state(struct sv_stream *stream, enum sv_state state, const char *why);
 void sv_stream_failed(struct sv_stream *stream,
                       const char *why); /* by itself: its policy decides */
 void sv_stream_ended(struct sv_stream *stream);
@@ -236,7 +223,8 @@ void sv_masks_send(struct sv_engine *engine, const json_t *masks);
 void sv_lack_look(struct sv_stream *stream); /* after anything that may have changed it */
 /* The engine's word with a state: of the GPU's memory, or NULL. */
 void sv_lack_memory(struct sv_stream *stream, bool full, const char *why);
-/* It could not begin for want of memory: waits until it is tried again. */
+/* It could not begin for want of memory: waits, out of its engine, until it is tried again; the
+ * caller has to step it. */
 void sv_lack_wait(struct sv_stream *stream, const char *why);
 /* Whether it may enter its engine now: of those that wait for room one at a time is tried, the one
  * first whose last try is longest ago. */
@@ -298,7 +286,8 @@ json_t *sv_files_of(const struct sv_engine *engine);
 /* Whether the engine's process may open all that a stream with these settings names now, or has yet
  * to start. May block. */
 bool sv_files_cover(const struct sv_engine *engine, const struct halo_stream_settings *settings);
-/* After its numbers have come: one that may not open what has been replaced gets another engine. */
-void sv_files_look(struct sv_stream *stream);
+/* Whether its engine may not open what has been replaced, and says so: it needs another one. May
+ * block. */
+bool sv_files_are_replaced(const struct sv_stream *stream);
 
 #endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * The state of a stream as log, listeners and status show it. Where the stream is, and whether it
+ * is wanted, is its placement (sup_place.h). Loop thread only. */
+#ifndef HALO_SUP_STATE_H
+#define HALO_SUP_STATE_H
+
+enum sv_state {
+    SV_STARTING,
+    SV_RUNNING,
+    SV_OVERLOADED, /* runs, but does not keep up */
+    SV_WAITING,
+    SV_RESTARTING,
+    SV_ENDED,
+    SV_FAILED,
+    SV_STOPPED,
+    SV_DISABLED,
+};
+extern const char *const sv_state_names[];
+
+struct sv_stream;
+
+/* Tells log and listeners where this is new. why: NULL is "". */
+void sv_stream_state(struct sv_stream *stream, enum sv_state state, const char *why);
+
+#endif
