@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon/supervisor/sup_drain.h"
 #include "daemon/supervisor/sup_request.h"
 #include "daemon/supervisor/supervisor_private.h"
 #include "kernels/version.h"
@@ -42,7 +43,7 @@ static bool take_ring(const struct sv_process *process, struct sv_stream *stream
         halo_link_close_fds(fds, count);
         return good;
     }
-    sv_ring_add(stream, (int)encoding, fds);
+    sv_drain_add(stream, (int)encoding, fds);
     return true;
 }
 

@@ -14,6 +14,7 @@
 
 #include "config/run.h"
 #include "daemon/supervisor/sup_request.h"
+#include "daemon/supervisor/sup_ring.h"
 #include "daemon/supervisor/supervisor_private.h"
 
 /* ---- ends ---- */

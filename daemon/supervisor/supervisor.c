@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon/supervisor/sup_drain.h"
 #include "daemon/supervisor/sup_request.h"
 #include "daemon/supervisor/supervisor_private.h"
 #include "kernels/clock.h"
@@ -52,7 +53,7 @@ static void on_tick(uv_timer_t *timer)
     }
     for (struct sv_stream *s = sv->streams, *next; s; s = next) {
         next = s->next;
-        sv_ring_tick(s);
+        sv_drain_tick(s);
         sv_stream_step(s);
     }
     sv_request_tick(sv);

@@ -6,7 +6,9 @@
  *   sup_stream.c     how a stream comes to where it is wanted
  *   sup_state.c      its state, as it is told
  *   sup_place.c      its wish, its place, and what it met there
- *   sup_feed.c       its feeds, viewers and rings
+ *   sup_feed.c       its feeds and viewers
+ *   sup_ring.c       the rings that fill them
+ *   sup_drain.c      which are read in turns
  *   sup_camera.c     its virtual cameras
  *   sup_engine.c     which engine a stream belongs to; how engines fail and come back
  *   sup_gpu.c        which GPU a stream without a number goes to
@@ -237,10 +239,6 @@ int sv_feed_open(struct sv_stream *stream, struct halo_error *err);
 void sv_feed_close(struct sv_stream *stream, const char *why);
 void sv_feed_forget(struct sv_stream *stream);    /* what was shown under other filters */
 void sv_feed_watch_all(struct sv_stream *stream); /* tells a new engine what is watched */
-void sv_ring_add(struct sv_stream *stream, int encoding, const int *fds); /* takes both over */
-void sv_ring_close_all(struct sv_stream *stream, bool drain);
-void sv_ring_drain(uv_idle_t *idle);
-void sv_ring_tick(struct sv_stream *stream); /* by the clock: there may be memory again */
 
 /* ---- sup_camera.c ---- */
 int sv_camera_open(struct sv_stream *stream, struct halo_error *err); /* the feeds are there */

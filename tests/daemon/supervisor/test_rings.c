@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon/supervisor/sup_drain.h"
+#include "daemon/supervisor/sup_ring.h"
 #include "daemon/supervisor/supervisor_private.h"
 #include "tests/cmocka_all.h"
 
@@ -78,7 +80,7 @@ static void add_ring(size_t size)
     avcodec_parameters_free(&video);
     const int fds[] = {fcntl(halo_packet_writer_memory(scene->writer), F_DUPFD_CLOEXEC, 3),
                        fcntl(halo_packet_writer_event(scene->writer), F_DUPFD_CLOEXEC, 3)};
-    sv_ring_add(&scene->stream, 0, fds);
+    sv_drain_add(&scene->stream, 0, fds);
     assert_non_null(scene->stream.outlet[0].ring);
 }
 
@@ -153,14 +155,14 @@ static void without_memory_it_waits(void **state)
     av_max_alloc(PICTURE / 2);
     for (int i = 0; i < 3; i++)
         uv_run(&scene->loop, UV_RUN_NOWAIT);
-    sv_ring_tick(&scene->stream);
+    sv_drain_tick(&scene->stream);
     uv_run(&scene->loop, UV_RUN_NOWAIT);
     av_max_alloc(INT_MAX);
     assert_int_equal(scene->taken, 0);
     assert_non_null(scene->stream.outlet[0].ring);
     uv_run(&scene->loop, UV_RUN_NOWAIT);
     assert_int_equal(scene->taken, 0); /* the loop does not turn for it */
-    sv_ring_tick(&scene->stream);
+    sv_drain_tick(&scene->stream);
     uv_run(&scene->loop, UV_RUN_NOWAIT);
     assert_int_equal(scene->taken, 1);
     write_packet(PICTURE);

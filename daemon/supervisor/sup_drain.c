@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "daemon/supervisor/sup_drain.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "daemon/supervisor/sup_ring.h"
+#include "daemon/supervisor/supervisor_private.h"
+
+enum {
+    PACKETS_AT_ONCE = 64, /* of one ring, before the others have their turn */
+    BYTES_AT_ONCE = 32 << 20,
+};
+
+/* Its packet stays there: sv_drain_tick() looks again. */
+static void starve(struct sv_ring *ring)
+{
+    if (!ring->starves)
+        halo_log(HALO_LOG_ERROR, "stream %s: out of memory for a packet",
+                 ring->outlet->stream->name);
+    ring->starves = true;
+    ring->more = false;
+    uv_poll_stop(&ring->poll);
+}
+
+/* Whether the ring is still there. */
+static bool look(struct sv_ring *ring)
+{
+    struct sv_stream *stream = ring->outlet->stream;
+    const int ret = sv_ring_read(ring, PACKETS_AT_ONCE, BYTES_AT_ONCE);
+    if (ret == -ENOMEM)
+        starve(ring);
+    else if (ret == 0)
+        ring->starves = false;
+    if (ret == 0 || ret == -ENOMEM)
+        return true;
+    struct sv_engine *engine = stream->place.engine;
+    sv_ring_close(ring->outlet);
+    if (ret == -EPROTO && engine)
+        sv_engine_lost(engine, "it wrote into a ring what no engine writes", false);
+    else
+        halo_log(HALO_LOG_ERROR, "stream %s: a ring cannot be read: %s", stream->name,
+                 strerror(-ret));
+    return false;
+}
+
+static void on_drain(uv_idle_t *idle)
+{
+    struct halo_supervisor *sv = idle->data;
+    bool more = false;
+    for (struct sv_stream *s = sv->streams; s; s = s->next)
+        for (int i = 0; i < s->encodings; i++) {
+            struct sv_ring *ring = s->outlet[i].ring;
+            if (!ring || !ring->more)
+                continue;
+            if (!look(ring))
+                return; /* the list may be another one now; the rest comes the next time */
+            more |= ring->more;
+        }
+    if (!more)
+        uv_idle_stop(idle);
+}
+
+static void on_ring(uv_poll_t *poll, int status, int events)
+{
+    struct sv_ring *ring = poll->data;
+    struct halo_supervisor *sv = ring->outlet->stream->sv;
+    (void)events;
+    if (status < 0)
+        sv_ring_close(ring->outlet);
+    else if (look(ring) && ring->more)
+        uv_idle_start(&sv->drain, on_drain);
+}
+
+void sv_drain_tick(struct sv_stream *stream)
+{
+    for (int i = 0; i < stream->encodings; i++) {
+        struct sv_ring *ring = stream->outlet[i].ring;
+        if (!ring || !ring->starves)
+            continue;
+        ring->more = true;
+        uv_poll_start(&ring->poll, UV_READABLE, on_ring);
+        uv_idle_start(&stream->sv->drain, on_drain);
+    }
+}
+
+void sv_drain_add(struct sv_stream *stream, int encoding, const int *fds)
+{
+    struct sv_outlet *outlet = &stream->outlet[encoding];
+    struct halo_error err = {0};
+    sv_ring_empty(outlet);
+    sv_ring_close(outlet);
+    const int ret = sv_ring_open(outlet, fds, on_ring, &err);
+    if (ret == 0)
+        return;
+    if (ret == -EPROTO)
+        sv_engine_lost(stream->place.engine, "it sent a ring that no engine makes", false);
+    else
+        halo_log(HALO_LOG_ERROR, "stream %s: %s", stream->name, err.text);
+}

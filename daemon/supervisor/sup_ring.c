@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "daemon/supervisor/sup_ring.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "daemon/supervisor/supervisor_private.h"
+#include "pipeline/output/packet_ring.h"
+
+static void free_ring(uv_handle_t *handle)
+{
+    free(handle->data);
+}
+
+int sv_ring_open(struct sv_outlet *outlet, const int *fds, uv_poll_cb on_ring,
+                 struct halo_error *err)
+{
+    struct halo_packet_reader *reader;
+    struct stat memory;
+    int ret = halo_packet_reader_create(&reader, fds[0], fds[1], err);
+    if (ret < 0)
+        return ret;
+    struct sv_ring *ring = calloc(1, sizeof *ring);
+    if (!ring) {
+        halo_packet_reader_destroy(reader);
+        return halo_fail(err, -ENOMEM, "out of memory");
+    }
+    ring->outlet = outlet;
+    ring->reader = reader;
+    ring->size = fstat(fds[0], &memory) < 0 ? 0 : memory.st_size;
+    ring->poll.data = ring;
+    ret = uv_poll_init(outlet->stream->sv->loop, &ring->poll, halo_packet_reader_event(reader));
+    if (ret < 0) {
+        halo_packet_reader_destroy(reader);
+        free(ring);
+        return halo_fail(err, ret, "a ring cannot be watched: %s", uv_strerror(ret));
+    }
+    uv_poll_start(&ring->poll, UV_READABLE, on_ring);
+    outlet->ring = ring;
+    return 0;
+}
+
+static int64_t size_of_cards(const struct halo_live_begin *begin)
+{
+    return (begin->card ? begin->card->size : 0) + (begin->solid ? begin->solid->size : 0);
+}
+
+int sv_ring_read(struct sv_ring *ring, int most, int64_t most_bytes)
+{
+    AVPacket *packet = ring->outlet->stream->sv->packet;
+    int64_t bytes = 0;
+    ring->more = true;
+    for (int i = 0; i < most && bytes < most_bytes; i++) {
+        struct halo_live_begin begin;
+        const int kind = halo_packet_read(ring->reader, packet, &begin);
+        if (kind < 0)
+            return kind;
+        if (kind == HALO_PACKET_NONE) {
+            ring->more = false;
+            return 0;
+        }
+        if (kind == HALO_PACKET_BEGIN) {
+            bytes += size_of_cards(&begin);
+            halo_feed_begin(ring->outlet->feed, &begin);
+        } else {
+            bytes += packet->size;
+            halo_feed_packet(ring->outlet->feed, packet);
+            av_packet_unref(packet);
+        }
+    }
+    return 0;
+}
+
+void sv_ring_empty(struct sv_outlet *outlet)
+{
+    enum { MOST = 1 << 16 };
+    if (outlet->ring)
+        (void)sv_ring_read(outlet->ring, MOST, outlet->ring->size);
+}
+
+void sv_ring_close(struct sv_outlet *outlet)
+{
+    struct sv_ring *ring = outlet->ring;
+    outlet->ring = NULL;
+    if (!ring)
+        return;
+    uv_close((uv_handle_t *)&ring->poll, free_ring);
+    halo_packet_reader_destroy(ring->reader);
+}
+
+void sv_ring_close_all(struct sv_stream *stream, bool drain)
+{
+    for (int i = 0; i < stream->encodings; i++) {
+        if (drain)
+            sv_ring_empty(&stream->outlet[i]);
+        sv_ring_close(&stream->outlet[i]);
+    }
+}
