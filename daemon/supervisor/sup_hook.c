@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon/supervisor/sup_environment.h"
 #include "daemon/supervisor/supervisor_private.h"
 #include "pipeline/output/output_hook.h"
 #include "pipeline/output/output_names.h"
@@ -40,7 +41,7 @@ static void remove_hooks(struct sv_process *process, const char *stream)
 static void add_hook(struct sv_process *process, const struct sv_stream *stream, int output)
 {
     const struct halo_output_settings *set = &stream->settings.output[output];
-    char **environment = sv_process_environment();
+    char **environment = sv_environment();
     struct sv_hook *hook = environment ? calloc(1, sizeof *hook) : NULL;
     if (hook) {
         hook->output = output;

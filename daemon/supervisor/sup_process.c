@@ -11,17 +11,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "daemon/supervisor/sup_environment.h"
 #include "daemon/supervisor/supervisor_private.h"
 
 enum {
-    HELLO_MS = 10000,    /* to load its libraries, on a machine that is busy */
-    QUIT_MS = 8000,      /* for an engine to finish files */
-    GONE_MS = 15000,     /* for a stream to finish */
-    LAST_WORDS_MS = 200, /* between the end of a link and the status of its process */
-    STUBBORN_MS = 5000,  /* after SIGKILL */
+    QUIT_MS = 8000,     /* for an engine to finish files */
+    STUBBORN_MS = 5000, /* after SIGKILL */
 };
-
-extern char **environ;
 
 static void free_process(uv_handle_t *handle)
 {
@@ -30,8 +26,17 @@ static void free_process(uv_handle_t *handle)
     free(process);
 }
 
-/* Its status is known, or nobody wants it any more. */
-static void forget(struct sv_process *process)
+/* What it wrote to the control socket may be read after its end. */
+static void remember(struct halo_supervisor *sv, pid_t pid)
+{
+    pid_t *dead = realloc(sv->dead, ((size_t)sv->deads + 1) * sizeof *dead);
+    if (!dead)
+        return;
+    sv->dead = dead;
+    sv->dead[sv->deads++] = pid;
+}
+
+void sv_process_forget(struct sv_process *process)
 {
     struct sv_process **at = &process->sv->processes;
     while (*at != process)
@@ -42,80 +47,8 @@ static void forget(struct sv_process *process)
     sv_hooks_forget(process);
     if (process->deadline == UINT64_MAX)
         process->sv->abandoned--;
-    sv_process_remember(process->sv, process->handle.pid);
+    remember(process->sv, process->handle.pid);
     uv_close((uv_handle_t *)&process->handle, free_process);
-}
-
-static void describe_end(char *text, size_t size, int64_t status, int number)
-{
-    if (number == SIGSYS)
-        snprintf(text, size, "the engine made a system call that is forbidden to it");
-    else if (number)
-        snprintf(text, size, "the engine was ended by signal %d (%s)", number, strsignal(number));
-    else if (status == HALO_EXIT_TRY_AGAIN)
-        snprintf(text, size, "the GPU failed (the engine ended with status %d)",
-                 HALO_EXIT_TRY_AGAIN);
-    else
-        snprintf(text, size, "the engine ended with status %lld", (long long)status);
-}
-
-/* Of one that was let go before. */
-static void say_end(const struct sv_process *process, int64_t status, int number)
-{
-    char why[160];
-    describe_end(why, sizeof why, status, number);
-    halo_log(HALO_LOG_INFO, "engine %s (process %d): %s", process->name, process->handle.pid, why);
-}
-
-/* The engine is lost; what happened, and which stream asked for it. */
-static void lose(struct sv_process *process, const char *what, bool device)
-{
-    char why[600];
-    if (process->asker[0])
-        snprintf(why, sizeof why, "%.250s; asked for by stream %s: %s", what, process->asker,
-                 process->asked);
-    else
-        snprintf(why, sizeof why, "%s", what);
-    sv_engine_lost(process->engine, why, device);
-}
-
-static void on_exit_status(uv_process_t *handle, int64_t status, int number)
-{
-    struct sv_process *process = handle->data;
-    struct sv_engine *engine = process->engine;
-    process->exited = true;
-    if (process->link && !process->closed)
-        halo_link_drain(process->link); /* cards may be in its last words, and finished files */
-    if (!engine) {
-        say_end(process, status, number);
-        forget(process);
-        return;
-    }
-    if (!process->engine)
-        return; /* these were its end: it is forgotten */
-    char why[160];
-    describe_end(why, sizeof why, status, number);
-    const bool device = process->device || (!number && status == HALO_EXIT_TRY_AGAIN);
-    lose(process, why, device); /* forgets it */
-}
-
-char **sv_process_environment(void)
-{
-    static const char *const mine[] = {"NOTIFY_SOCKET=", "WATCHDOG_", "LISTEN_"};
-    static char **ret; /* hooks that wait outlive the supervisor */
-    size_t count = 0;
-    while (environ[count])
-        count++;
-    if (ret || !(ret = calloc(count + 1, sizeof *ret)))
-        return ret;
-    for (size_t i = 0, n = 0; i < count; i++) {
-        bool keep = true;
-        for (size_t m = 0; m < sizeof mine / sizeof *mine; m++)
-            keep &= strncmp(environ[i], mine[m], strlen(mine[m])) != 0;
-        if (keep)
-            ret[n++] = environ[i];
-    }
-    return ret;
 }
 
 /* What it may open, as its standard input. A descriptor or -errno. */
@@ -145,7 +78,7 @@ static int spawn(struct sv_process *process, int files, int fd, char **environme
         .file = process->sv->program,
         .args = arguments,
         .env = environment,
-        .exit_cb = on_exit_status,
+        .exit_cb = process->sv->on_exit,
         .stdio = stdio,
         .stdio_count = HALO_LINK_FD + 1,
     };
@@ -156,7 +89,7 @@ static int start(struct sv_process *process)
 {
     int ends[2];
     process->handle.data = process;
-    char **environment = sv_process_environment();
+    char **environment = sv_environment();
     const int type = SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK;
     const int files = environment ? write_files(process->files) : -ENOMEM;
     if (files < 0 || socketpair(AF_UNIX, type, 0, ends) < 0) {
@@ -177,7 +110,7 @@ static int start(struct sv_process *process)
     struct halo_supervisor *sv = process->sv;
     process->next = sv->processes;
     sv->processes = process;
-    const int linked = halo_link_create(&process->link, sv->loop, ends[0], &sv_link_ops, process);
+    const int linked = halo_link_create(&process->link, sv->loop, ends[0], sv->link_ops, process);
     if (linked < 0)
         sv_process_kill(process);
     return linked;
@@ -213,7 +146,7 @@ void sv_process_kill(struct sv_process *process)
 {
     let_go(process);
     if (process->exited) {
-        forget(process);
+        sv_process_forget(process);
         return;
     }
     halo_link_destroy(process->link);
@@ -232,75 +165,12 @@ void sv_process_quit(struct sv_process *process)
         sv_process_kill(process);
 }
 
-/* One that was let go: its link tells whether it was asked or killed. */
-static void step_leaving(struct sv_process *process)
-{
-    struct halo_supervisor *sv = process->sv;
-    if (process->deadline == UINT64_MAX || sv_now(sv) < process->deadline)
-        return;
-    if (process->link) {
-        halo_log(HALO_LOG_WARNING, "engine %d does not finish: killed", process->handle.pid);
-        sv_process_kill(process);
-        return;
-    }
-    halo_log(HALO_LOG_ERROR,
-             "engine %d does not die of SIGKILL: it hangs in a driver and is left alone",
-             process->handle.pid);
-    process->deadline = UINT64_MAX;
-    sv->abandoned++;
-}
-
-static bool leaves_too_long(const struct sv_engine *engine, uint64_t now)
-{
-    for (const struct sv_stream *s = engine->sv->streams; s; s = s->next)
-        if (s->place.engine == engine && s->place.phase == SV_LEAVING &&
-            now - s->place.since >= GONE_MS)
-            return true;
-    return false;
-}
-
-/* Ended by the supervisor. */
-static void lose_standing(struct sv_process *process, const char *why)
-{
-    char what[160];
-    snprintf(what, sizeof what, "killed, for %s", why);
-    sv_engine_stands(process->engine);
-    lose(process, what, false);
-}
-
-/* It has only closed its link, or takes its time to end. */
-static void lose_closed(struct sv_process *process)
-{
-    char what[300];
-    snprintf(what, sizeof what, "killed, for its link ended (%s) and it did not",
-             process->closed_why);
-    lose(process, what, process->device);
-}
-
-void sv_process_step(struct sv_process *process)
-{
-    const uint64_t now = sv_now(process->sv);
-    struct sv_engine *engine = process->engine;
-    if (!engine)
-        step_leaving(process);
-    else if (process->closed && now - process->closed >= LAST_WORDS_MS)
-        lose_closed(process);
-    else if (process->closed)
-        return;
-    else if (!process->said_hello && now - process->started >= HELLO_MS)
-        lose_standing(process, "it did not start in time");
-    else if (process->said_hello && now - process->heard >= HALO_ENGINE_SILENCE_MS)
-        lose_standing(process, "it was silent for three seconds");
-    else if (leaves_too_long(engine, now))
-        lose_standing(process, "a stream did not end in time");
-}
-
 void sv_process_forget_all(struct halo_supervisor *sv)
 {
     while (sv->processes) {
         let_go(sv->processes);
         if (!sv->processes->exited)
             uv_process_kill(&sv->processes->handle, SIGKILL);
-        forget(sv->processes);
+        sv_process_forget(sv->processes);
     }
 }

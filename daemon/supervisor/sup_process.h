@@ -40,14 +40,10 @@ struct sv_process {
 
 /* ---- sup_process.c ---- */
 int sv_process_start(struct sv_engine *engine, struct halo_error *err);
-void sv_process_quit(struct sv_process *process); /* let go: finishes, or is killed */
-void sv_process_kill(struct sv_process *process); /* let go at once */
-void sv_process_step(struct sv_process *process);
+void sv_process_quit(struct sv_process *process);       /* let go: finishes, or is killed */
+void sv_process_kill(struct sv_process *process);       /* let go at once */
+void sv_process_forget(struct sv_process *process);     /* its status is known */
 void sv_process_forget_all(struct halo_supervisor *sv); /* those that do not die */
-
-/* The environment of what the supervisor starts, for ever: less what is its own. NULL: no
- * memory. */
-char **sv_process_environment(void);
 
 /* ---- sup_hook.c ---- */
 /* The process is about to get this stream: its hooks may be asked for until the next such call for
@@ -60,8 +56,6 @@ void sv_hooks_forget(struct sv_process *process); /* what runs or waits goes on 
 /* It has done what no engine does ("says what makes no sense"): counted, and too much of it is the
  * end of the process. */
 void sv_process_strays(struct sv_process *process, const char *what);
-/* What it wrote to the control socket may be read after its end. */
-void sv_process_remember(struct halo_supervisor *sv, pid_t pid);
 
 /* ---- sup_message.c ---- */
 extern const struct halo_link_ops sv_link_ops; /* arg: struct sv_process */

@@ -37,15 +37,6 @@ void sv_process_strays(struct sv_process *process, const char *what)
 
 /* ---- the control socket ---- */
 
-void sv_process_remember(struct halo_supervisor *sv, pid_t pid)
-{
-    pid_t *dead = realloc(sv->dead, ((size_t)sv->deads + 1) * sizeof *dead);
-    if (!dead)
-        return;
-    sv->dead = dead;
-    sv->dead[sv->deads++] = pid;
-}
-
 void halo_supervisor_forget_dead(struct halo_supervisor *sv)
 {
     sv->deads = 0;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "daemon/supervisor/sup_drain.h"
+#include "daemon/supervisor/sup_end.h"
 #include "daemon/supervisor/sup_request.h"
 #include "daemon/supervisor/supervisor_private.h"
 #include "kernels/clock.h"
@@ -41,7 +42,7 @@ static void on_tick(uv_timer_t *timer)
     sv->ticked = now;
     for (struct sv_process *p = sv->processes, *next; p; p = next) {
         next = p->next;
-        sv_process_step(p);
+        sv_end_step(p);
     }
     if (sv->stopping) {
         finish_stop(sv);
@@ -72,6 +73,8 @@ int halo_supervisor_create(struct halo_supervisor **ret, uv_loop_t *loop, const 
     sv->since = halo_unix_time();
     sv->loop = loop;
     sv->program = program;
+    sv->on_exit = sv_end_on_exit;
+    sv->link_ops = &sv_link_ops;
     for (int i = 0; i < settings->streams; i++) {
         const int made = sv_stream_create(sv, &settings->stream[i], err);
         if (made < 0) {

@@ -14,6 +14,8 @@
  *   sup_gpu.c        which GPU a stream without a number goes to
  *   sup_suspects.c   which stream is the reason why engines end
  *   sup_process.c    their processes
+ *   sup_end.c        how these end
+ *   sup_environment.c  what they know of the service manager
  *   sup_message.c    what these say
  *   sup_files.c      which files they may open
  *   sup_hook.c       programs for the files that they finished
@@ -129,6 +131,8 @@ struct sv_gpus {
 struct halo_supervisor {
     uv_loop_t *loop;
     const char *program;
+    uv_exit_cb on_exit;                   /* of an engine's process: sup_end.c ... */
+    const struct halo_link_ops *link_ops; /* ... and its words: sup_message.c */
     struct halo_daemon_settings *settings;
     struct sv_stream *streams;
     struct sv_engine *engines;

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "daemon/supervisor/sup_end.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "daemon/supervisor/supervisor_private.h"
+
+enum {
+    HELLO_MS = 10000,    /* to load its libraries, on a machine that is busy */
+    GONE_MS = 15000,     /* for a stream to finish */
+    LAST_WORDS_MS = 200, /* between the end of a link and the status of its process */
+};
+
+static void describe_end(char *text, size_t size, int64_t status, int number)
+{
+    if (number == SIGSYS)
+        snprintf(text, size, "the engine made a system call that is forbidden to it");
+    else if (number)
+        snprintf(text, size, "the engine was ended by signal %d (%s)", number, strsignal(number));
+    else if (status == HALO_EXIT_TRY_AGAIN)
+        snprintf(text, size, "the GPU failed (the engine ended with status %d)",
+                 HALO_EXIT_TRY_AGAIN);
+    else
+        snprintf(text, size, "the engine ended with status %lld", (long long)status);
+}
+
+/* Of one that was let go before. */
+static void say_end(const struct sv_process *process, int64_t status, int number)
+{
+    char why[160];
+    describe_end(why, sizeof why, status, number);
+    halo_log(HALO_LOG_INFO, "engine %s (process %d): %s", process->name, process->handle.pid, why);
+}
+
+/* The engine is lost; what happened, and which stream asked for it. */
+static void lose(struct sv_process *process, const char *what, bool device)
+{
+    char why[600];
+    if (process->asker[0])
+        snprintf(why, sizeof why, "%.250s; asked for by stream %s: %s", what, process->asker,
+                 process->asked);
+    else
+        snprintf(why, sizeof why, "%s", what);
+    sv_engine_lost(process->engine, why, device);
+}
+
+void sv_end_on_exit(uv_process_t *handle, int64_t status, int number)
+{
+    struct sv_process *process = handle->data;
+    struct sv_engine *engine = process->engine;
+    process->exited = true;
+    if (process->link && !process->closed)
+        halo_link_drain(process->link); /* cards may be in its last words, and finished files */
+    if (!engine) {
+        say_end(process, status, number);
+        sv_process_forget(process);
+        return;
+    }
+    if (!process->engine)
+        return; /* these were its end: it is forgotten */
+    char why[160];
+    describe_end(why, sizeof why, status, number);
+    const bool device = process->device || (!number && status == HALO_EXIT_TRY_AGAIN);
+    lose(process, why, device); /* forgets it */
+}
+
+/* One that was let go: its link tells whether it was asked or killed. */
+static void step_leaving(struct sv_process *process)
+{
+    struct halo_supervisor *sv = process->sv;
+    if (process->deadline == UINT64_MAX || sv_now(sv) < process->deadline)
+        return;
+    if (process->link) {
+        halo_log(HALO_LOG_WARNING, "engine %d does not finish: killed", process->handle.pid);
+        sv_process_kill(process);
+        return;
+    }
+    halo_log(HALO_LOG_ERROR,
+             "engine %d does not die of SIGKILL: it hangs in a driver and is left alone",
+             process->handle.pid);
+    process->deadline = UINT64_MAX;
+    sv->abandoned++;
+}
+
+static bool leaves_too_long(const struct sv_engine *engine, uint64_t now)
+{
+    for (const struct sv_stream *s = engine->sv->streams; s; s = s->next)
+        if (s->place.engine == engine && s->place.phase == SV_LEAVING &&
+            now - s->place.since >= GONE_MS)
+            return true;
+    return false;
+}
+
+/* Ended by the supervisor. */
+static void lose_standing(struct sv_process *process, const char *why)
+{
+    char what[160];
+    snprintf(what, sizeof what, "killed, for %s", why);
+    sv_engine_stands(process->engine);
+    lose(process, what, false);
+}
+
+/* It has only closed its link, or takes its time to end. */
+static void lose_closed(struct sv_process *process)
+{
+    char what[300];
+    snprintf(what, sizeof what, "killed, for its link ended (%s) and it did not",
+             process->closed_why);
+    lose(process, what, process->device);
+}
+
+void sv_end_step(struct sv_process *process)
+{
+    const uint64_t now = sv_now(process->sv);
+    struct sv_engine *engine = process->engine;
+    if (!engine)
+        step_leaving(process);
+    else if (process->closed && now - process->closed >= LAST_WORDS_MS)
+        lose_closed(process);
+    else if (process->closed)
+        return;
+    else if (!process->said_hello && now - process->started >= HELLO_MS)
+        lose_standing(process, "it did not start in time");
+    else if (process->said_hello && now - process->heard >= HALO_ENGINE_SILENCE_MS)
+        lose_standing(process, "it was silent for three seconds");
+    else if (leaves_too_long(engine, now))
+        lose_standing(process, "a stream did not end in time");
+}
