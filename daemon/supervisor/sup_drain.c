@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "daemon/supervisor/sup_ring.h"
+#include "daemon/supervisor/sup_lost.h"
 #include "daemon/supervisor/supervisor_private.h"
 
 enum {

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "daemon/supervisor/sup_engine.h"
+#include "daemon/supervisor/sup_lost.h"
 #include "daemon/supervisor/supervisor_private.h"
 
 enum {

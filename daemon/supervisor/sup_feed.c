@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "daemon/supervisor/sup_ring.h"
+#include "daemon/supervisor/sup_engine.h"
 #include "daemon/supervisor/supervisor_private.h"
 
 static void tell_watched(struct sv_outlet *outlet)

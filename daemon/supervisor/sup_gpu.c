@@ -1,9 +1,7 @@
-/* SPDX-License-Identifier: BSD-2-Clause
- * Which GPU a stream without a number goes to. Only an engine may ask the driver: the first one for
- * such streams says what there is before it gets its number ("gpu" until then; "cpu" where there is
- * none), later any that is on a GPU. What was given since is counted, for it is not seen yet in
- * what they say. */
-#include "config/log.h"
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "daemon/supervisor/sup_gpu.h"
+
+#include "daemon/supervisor/sup_engine.h"
 #include "daemon/supervisor/supervisor_private.h"
 
 enum {
@@ -79,27 +77,6 @@ void sv_gpu_ask(struct sv_engine *engine)
     halo_link_send(engine->process->link, json_pack("{s:s}", "do", "gpus"), NULL, 0);
 }
 
-/* Its streams go where they should, with it or without it. */
-static void settle(struct sv_engine *engine)
-{
-    struct halo_supervisor *sv = engine->sv;
-    struct sv_stream *first = NULL;
-    engine->choosing = false;
-    for (struct sv_stream *s = sv->streams; s; s = s->next) {
-        if (s->place.engine != engine)
-            continue;
-        sv_placement_leave(&s->place);
-        first = first ? first : s;
-    }
-    if (first)
-        sv_engine_become(engine, first);
-    sv_engine_tell_running(engine);
-    for (struct sv_stream *s = sv->streams, *next; s; s = next) {
-        next = s->next;
-        sv_stream_step(s);
-    }
-}
-
 bool sv_gpu_told(struct sv_engine *engine, const json_t *message)
 {
     struct halo_device_load load[HALO_LINK_GPUS];
@@ -112,17 +89,10 @@ bool sv_gpu_told(struct sv_engine *engine, const json_t *message)
         sv->gpus.load[i] = load[i];
     sv->gpus.count = count;
     sv->gpus.known = sv_now(sv);
-    if (engine->choosing)
-        settle(engine);
     return true;
 }
 
-void sv_gpu_step(struct sv_engine *engine)
+bool sv_gpu_is_late(const struct sv_engine *engine)
 {
-    if (!engine->choosing || !engine->asked || sv_now(engine->sv) - engine->asked < SURVEY_MS)
-        return;
-    halo_log(HALO_LOG_WARNING, "engine %s: the driver does not say which GPUs there are",
-             engine->name);
-    engine->choosing = false; /* its streams choose for themselves */
-    sv_engine_ready(engine);
+    return engine->asked && sv_now(engine->sv) - engine->asked >= SURVEY_MS;
 }

@@ -8,6 +8,8 @@
 
 #include "daemon/supervisor/sup_drain.h"
 #include "daemon/supervisor/sup_request.h"
+#include "daemon/supervisor/sup_engine.h"
+#include "daemon/supervisor/sup_ready.h"
 #include "daemon/supervisor/supervisor_private.h"
 #include "kernels/version.h"
 #include "pipeline/camera/camera_find.h"
@@ -214,7 +216,7 @@ static void on_message(void *arg, json_t *message, const int *fds, int count)
         halo_link_close_fds(fds, count);
         good = tell[0] == 'h'   ? take_hello(process, message)
                : tell[0] == 's' ? take_stats(engine, message)
-                                : sv_gpu_told(engine, message);
+                                : sv_engine_told_gpus(engine, message);
     } else {
         good = take_of_stream(process, tell, message, fds, count);
     }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "daemon/link/regions.h"
+#include "daemon/supervisor/sup_engine.h"
 #include "daemon/supervisor/supervisor_private.h"
 #include "kernels/clock.h"
 

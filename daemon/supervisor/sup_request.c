@@ -17,6 +17,7 @@
 #include "daemon/supervisor/checks.h"
 #include "daemon/supervisor/sup_request.h"
 #include "daemon/supervisor/sup_ring.h"
+#include "daemon/supervisor/sup_engine.h"
 #include "daemon/supervisor/supervisor_private.h"
 
 enum {

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "daemon/supervisor/sup_lost.h"
 #include "daemon/supervisor/supervisor_private.h"
 
 enum {

@@ -15,6 +15,8 @@
 #include "config/run.h"
 #include "daemon/supervisor/sup_request.h"
 #include "daemon/supervisor/sup_ring.h"
+#include "daemon/supervisor/sup_choose.h"
+#include "daemon/supervisor/sup_engine.h"
 #include "daemon/supervisor/supervisor_private.h"
 
 /* ---- ends ---- */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon/supervisor/sup_engine.h"
 #include "daemon/supervisor/supervisor_private.h"
 
 enum { SETTLE_MS = 2000 }; /* before a suspect enters an engine that runs: it may be dying, too */

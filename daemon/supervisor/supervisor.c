@@ -9,6 +9,8 @@
 #include "daemon/supervisor/sup_drain.h"
 #include "daemon/supervisor/sup_end.h"
 #include "daemon/supervisor/sup_request.h"
+#include "daemon/supervisor/sup_engine.h"
+#include "daemon/supervisor/sup_ready.h"
 #include "daemon/supervisor/supervisor_private.h"
 #include "kernels/clock.h"
 #include "pipeline/output/output_hook.h"
@@ -50,6 +52,7 @@ static void on_tick(uv_timer_t *timer)
     }
     for (struct sv_engine *e = sv->engines, *next; e; e = next) {
         next = e->next;
+        sv_engine_step_choosing(e);
         sv_engine_step(e);
     }
     for (struct sv_stream *s = sv->streams, *next; s; s = next) {

@@ -10,7 +10,10 @@
  *   sup_ring.c       the rings that fill them
  *   sup_drain.c      which are read in turns
  *   sup_camera.c     its virtual cameras
- *   sup_engine.c     which engine a stream belongs to; how engines fail and come back
+ *   sup_engine.c     engines: a name, perhaps a process
+ *   sup_choose.c     which of them a stream belongs to
+ *   sup_ready.c      one has begun
+ *   sup_lost.c       one is lost
  *   sup_gpu.c        which GPU a stream without a number goes to
  *   sup_suspects.c   which stream is the reason why engines end
  *   sup_process.c    their processes
@@ -249,37 +252,6 @@ int sv_camera_open(struct sv_stream *stream, struct halo_error *err); /* the fee
 void sv_camera_leave(struct sv_stream *stream);  /* its feeds: gray until they are opened again */
 void sv_camera_forget(struct sv_stream *stream); /* as sv_feed_forget() */
 void sv_camera_close(struct sv_stream *stream);
-
-/* ---- sup_engine.c ---- */
-/* One that may run all of it, made where there is none. NULL: no memory, or its GPU is not known
- * yet (SV_GPU_WAIT). */
-struct sv_engine *sv_engine_choose(struct sv_stream *stream);
-/* Takes the name and the number of the engine that the stream should have, if there is none. */
-void sv_engine_become(struct sv_engine *engine, struct sv_stream *stream);
-bool sv_engine_is_ready(const struct sv_engine *engine);
-void sv_engine_step(struct sv_engine *engine);  /* by the clock; may free it */
-void sv_engine_ready(struct sv_engine *engine); /* it has said hello, or has no number to get */
-void sv_engine_tell_running(struct sv_engine *engine); /* log and event, once it has its name */
-/* Its process is over, or is taken to be: it is killed, and never waited for. */
-void sv_engine_lost(struct sv_engine *engine, const char *why, bool device);
-void sv_engine_stands(struct sv_engine *engine); /* before it is lost: it was silent, or stuck */
-void sv_engine_drop(struct sv_engine *engine);   /* its process is asked to finish */
-int sv_engine_send(struct sv_engine *engine, json_t *message);
-bool sv_engine_is_behind(const struct sv_engine *engine); /* what was sent still waits here */
-int sv_engine_streams(const struct sv_engine *engine);
-json_t *sv_do(const char *what, const struct sv_stream *stream); /* a message to build on */
-
-/* ---- sup_gpu.c ---- */
-enum {
-    SV_GPU_NONE = -1,    /* there is no GPU */
-    SV_GPU_UNKNOWN = -2, /* nobody has said which there are */
-    SV_GPU_WAIT = -3,    /* somebody has been asked, and says it soon */
-};
-int sv_gpu_choose(struct halo_supervisor *sv); /* a number, or one of these */
-void sv_gpu_ask(struct sv_engine *engine);     /* its process runs */
-/* An engine's answer; false: it makes no sense. */
-bool sv_gpu_told(struct sv_engine *engine, const json_t *message);
-void sv_gpu_step(struct sv_engine *engine); /* by the clock: an answer may have taken too long */
 
 /* ---- sup_files.c ---- */
 /* What the engine may open: all that the streams name that are on it or may come to it. The caller

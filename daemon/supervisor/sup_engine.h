@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Engines as streams see them: a name, perhaps a process. A stream keeps its engine while the
+ * process is away, and the engine keeps count of how it fails. Loop thread only. */
+#ifndef HALO_SUP_ENGINE_H
+#define HALO_SUP_ENGINE_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+struct halo_supervisor;
+struct sv_engine;
+struct sv_stream;
+
+struct sv_engine *sv_engine_find(const struct halo_supervisor *sv, const char *name); /* or NULL */
+/* Without a process, and without a number. NULL: no memory. */
+struct sv_engine *sv_engine_make(struct halo_supervisor *sv, const char *name);
+int sv_engine_streams(const struct sv_engine *engine);
+
+bool sv_engine_is_ready(const struct sv_engine *engine);
+json_t *sv_do(const char *what, const struct sv_stream *stream); /* a message to build on */
+/* Takes the message over. 0 or -errno; -EPIPE: it is not ready. */
+int sv_engine_send(struct sv_engine *engine, json_t *message);
+bool sv_engine_is_behind(const struct sv_engine *engine); /* what was sent still waits here */
+void sv_engine_tell_running(struct sv_engine *engine);    /* log and event, once it has its name */
+
+void sv_engine_step(struct sv_engine *engine);   /* by the clock; may free it */
+void sv_engine_drop(struct sv_engine *engine);   /* its process is asked to finish; frees it */
+void sv_engine_stands(struct sv_engine *engine); /* before it is lost: it was silent, or stuck */
+/* It is without a process, and pauses. device: its device failed. worked: the process had filtered
+ * frames, so this is no loop of crashes, and the next one begins at once. */
+void sv_engine_failed(struct sv_engine *engine, const char *why, bool device, bool worked);
+
+#endif
