@@ -1,10 +1,15 @@
-/* SPDX-License-Identifier: BSD-2-Clause
- * The virtual cameras of a stream. They outlive its engines, and its settings where these leave the
- * camera as it is: programs that have it open see no end of it. */
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "daemon/supervisor/sup_camera.h"
+
 #include <errno.h>
 #include <string.h>
 
-#include "daemon/supervisor/supervisor_private.h"
+#include "config/log.h"
+#include "config/output_kinds.h"
+#include "daemon/supervisor/sup_data.h"
+#include "daemon/supervisor/sup_event.h"
+#include "daemon/supervisor/sup_stream_data.h"
+#include "daemon/view/camera_out.h"
 
 static void told(void *arg, const char *state, const char *why)
 {

@@ -4,10 +4,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "config/log.h"
 #include "config/run.h"
+#include "daemon/supervisor/sup_data.h"
 #include "daemon/supervisor/sup_engine.h"
+#include "daemon/supervisor/sup_files.h"
 #include "daemon/supervisor/sup_gpu.h"
-#include "daemon/supervisor/supervisor_private.h"
+#include "daemon/supervisor/sup_stream_data.h"
 #include "kernels/backend.h"
 
 static bool wants_gpu(const struct sv_stream *stream)

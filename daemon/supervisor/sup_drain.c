@@ -4,9 +4,11 @@
 #include <errno.h>
 #include <string.h>
 
-#include "daemon/supervisor/sup_ring.h"
+#include "config/log.h"
+#include "daemon/supervisor/sup_data.h"
 #include "daemon/supervisor/sup_lost.h"
-#include "daemon/supervisor/supervisor_private.h"
+#include "daemon/supervisor/sup_ring.h"
+#include "daemon/supervisor/sup_stream_data.h"
 
 enum {
     PACKETS_AT_ONCE = 64, /* of one ring, before the others have their turn */

@@ -5,9 +5,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "config/log.h"
+#include "daemon/link/link.h"
+#include "daemon/supervisor/sup_data.h"
 #include "daemon/supervisor/sup_engine.h"
 #include "daemon/supervisor/sup_lost.h"
-#include "daemon/supervisor/supervisor_private.h"
+#include "daemon/supervisor/sup_process.h"
+#include "daemon/supervisor/sup_stream_data.h"
+#include "daemon/supervisor/supervisor.h"
 
 enum {
     HELLO_MS = 10000,    /* to load its libraries, on a machine that is busy */

@@ -6,7 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/supervisor/supervisor_private.h"
+#include "config/log.h"
+#include "daemon/link/link.h"
+#include "daemon/supervisor/sup_data.h"
+#include "daemon/supervisor/sup_event.h"
+#include "daemon/supervisor/sup_place.h"
+#include "daemon/supervisor/sup_process.h"
+#include "daemon/supervisor/sup_stream_data.h"
 
 enum {
     ABANDONED_MOST = 16,

@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-#include "daemon/supervisor/supervisor_private.h"
+#include "daemon/supervisor/sup_data.h"
+#include "daemon/supervisor/supervisor.h"
 #include "kernels/clock.h"
 
 static void set_text(json_t *to, const char *key, const char *text)

@@ -1,11 +1,17 @@
-/* SPDX-License-Identifier: BSD-2-Clause
- * A stream's feeds with their viewers, which outlive engines. */
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "daemon/supervisor/sup_feed.h"
+
 #include <errno.h>
 #include <string.h>
 
-#include "daemon/supervisor/sup_ring.h"
+#include "config/output_kinds.h"
+#include "daemon/supervisor/sup_camera.h"
+#include "daemon/supervisor/sup_data.h"
 #include "daemon/supervisor/sup_engine.h"
-#include "daemon/supervisor/supervisor_private.h"
+#include "daemon/supervisor/sup_ring.h"
+#include "daemon/supervisor/sup_stream_data.h"
+#include "daemon/view/feed.h"
+#include "daemon/view/viewers.h"
 
 static void tell_watched(struct sv_outlet *outlet)
 {

@@ -1,15 +1,16 @@
-/* SPDX-License-Identifier: BSD-2-Clause
- * The files that engines may open (confine_files.h), and the network: what their streams name. An
- * engine gets them when it starts, and never more: a stream that needs others gets another engine.
- * Masks come as descriptors (sup_masks.c). */
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "daemon/supervisor/sup_files.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "config/output_kinds.h"
 #include "daemon/engine/confine_files.h"
-#include "daemon/supervisor/supervisor_private.h"
+#include "daemon/supervisor/sup_data.h"
+#include "daemon/supervisor/sup_stream_data.h"
 #include "pipeline/base/path.h"
 #include "pipeline/input/source_test.h"
 #include "pipeline/output/output.h"

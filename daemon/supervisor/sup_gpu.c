@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "daemon/supervisor/sup_gpu.h"
 
+#include "daemon/link/link.h"
+#include "daemon/link/link_stats.h"
+#include "daemon/supervisor/sup_data.h"
 #include "daemon/supervisor/sup_engine.h"
-#include "daemon/supervisor/supervisor_private.h"
+#include "daemon/supervisor/sup_stream_data.h"
 
 enum {
     SURVEY_MS = 5000,   /* for a driver to say which GPUs there are */

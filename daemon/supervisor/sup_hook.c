@@ -1,11 +1,14 @@
-/* SPDX-License-Identifier: BSD-2-Clause
- * Hooks are started here, since engines start nothing. An engine says which output has finished
- * which file; that has to be an output that it was given, and a name of that output's. */
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "daemon/supervisor/sup_hook.h"
+
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/log.h"
+#include "daemon/link/link.h"
+#include "daemon/supervisor/sup_data.h"
 #include "daemon/supervisor/sup_environment.h"
-#include "daemon/supervisor/supervisor_private.h"
+#include "daemon/supervisor/sup_stream_data.h"
 #include "pipeline/output/output_hook.h"
 #include "pipeline/output/output_names.h"
 

@@ -1,11 +1,17 @@
-/* SPDX-License-Identifier: BSD-2-Clause
- * What streams lack on this machine and go on without (base/lack.h): told by their engines, or
- * known here; said in events, log and status as soon as it changes. */
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "daemon/supervisor/sup_lack.h"
+
 #include <stdio.h>
 #include <string.h>
 
+#include "config/log.h"
 #include "config/run.h"
-#include "daemon/supervisor/supervisor_private.h"
+#include "daemon/supervisor/sup_data.h"
+#include "daemon/supervisor/sup_event.h"
+#include "daemon/supervisor/sup_place.h"
+#include "daemon/supervisor/sup_state.h"
+#include "daemon/supervisor/sup_stream_data.h"
+#include "pipeline/base/lack.h"
 
 enum {
     ROOM_MS = 5000,   /* between two tries of streams that a GPU has no room for */

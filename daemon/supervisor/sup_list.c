@@ -1,12 +1,16 @@
-/* SPDX-License-Identifier: BSD-2-Clause
- * The list of streams: made from their settings, found by name, taken out. */
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "daemon/supervisor/sup_list.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon/supervisor/sup_camera.h"
+#include "daemon/supervisor/sup_data.h"
+#include "daemon/supervisor/sup_feed.h"
 #include "daemon/supervisor/sup_request.h"
-#include "daemon/supervisor/supervisor_private.h"
+#include "daemon/supervisor/sup_stream_data.h"
 
 /* ---- settings ---- */
 

@@ -4,9 +4,17 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "config/log.h"
 #include "config/run.h"
+#include "daemon/supervisor/sup_data.h"
 #include "daemon/supervisor/sup_engine.h"
-#include "daemon/supervisor/supervisor_private.h"
+#include "daemon/supervisor/sup_event.h"
+#include "daemon/supervisor/sup_place.h"
+#include "daemon/supervisor/sup_process.h"
+#include "daemon/supervisor/sup_stream.h"
+#include "daemon/supervisor/sup_stream_data.h"
+#include "daemon/supervisor/sup_suspects.h"
+#include "daemon/supervisor/supervisor.h"
 
 /* Streams that may are moved to the CPU; the others go on trying. */
 static void leave_gpu(struct sv_engine *engine)

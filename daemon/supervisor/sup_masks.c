@@ -1,12 +1,13 @@
-/* SPDX-License-Identifier: BSD-2-Clause
- * The files that a stream's masks come from, so that a reload can tell whether one was changed
- * under the same name; and their descriptors for engines, which may not open them. */
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "daemon/supervisor/sup_masks.h"
+
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "daemon/link/link.h"
+#include "daemon/supervisor/sup_data.h"
 #include "daemon/supervisor/sup_engine.h"
-#include "daemon/supervisor/supervisor_private.h"
 #include "pipeline/filter/filter.h"
 #include "pipeline/region/mask_image.h"
 

@@ -1,17 +1,28 @@
-/* SPDX-License-Identifier: BSD-2-Clause
- * What engines say. An engine reads hostile bytes, so it may be hostile itself: each field is
- * checked, what makes no sense is counted and ignored up to a limit, and only its own streams are
- * touched. */
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "daemon/supervisor/sup_message.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/log.h"
+#include "daemon/link/link.h"
+#include "daemon/link/link_stats.h"
+#include "daemon/supervisor/sup_data.h"
 #include "daemon/supervisor/sup_drain.h"
-#include "daemon/supervisor/sup_request.h"
 #include "daemon/supervisor/sup_engine.h"
+#include "daemon/supervisor/sup_event.h"
+#include "daemon/supervisor/sup_hook.h"
+#include "daemon/supervisor/sup_lack.h"
 #include "daemon/supervisor/sup_ready.h"
-#include "daemon/supervisor/supervisor_private.h"
+#include "daemon/supervisor/sup_request.h"
+#include "daemon/supervisor/sup_state.h"
+#include "daemon/supervisor/sup_stray.h"
+#include "daemon/supervisor/sup_stream.h"
+#include "daemon/supervisor/sup_stream_data.h"
+#include "daemon/supervisor/sup_suspects.h"
 #include "kernels/version.h"
+#include "pipeline/base/lack.h"
 #include "pipeline/camera/camera_find.h"
 
 /* The stream of a message, if it is on this engine. */

@@ -1,6 +1,6 @@
-/* SPDX-License-Identifier: BSD-2-Clause
- * Engine processes. One that has to go is killed and let go in the same moment: it may hang in a
- * driver where not even SIGKILL ends it, and nobody waits for that. */
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "daemon/supervisor/sup_process.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -11,8 +11,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "config/log.h"
+#include "daemon/link/link.h"
+#include "daemon/supervisor/sup_data.h"
 #include "daemon/supervisor/sup_environment.h"
-#include "daemon/supervisor/supervisor_private.h"
+#include "daemon/supervisor/sup_files.h"
+#include "daemon/supervisor/sup_hook.h"
 
 enum {
     QUIT_MS = 8000,     /* for an engine to finish files */

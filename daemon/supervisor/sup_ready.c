@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "daemon/supervisor/sup_ready.h"
 
+#include "config/log.h"
 #include "daemon/supervisor/sup_choose.h"
+#include "daemon/supervisor/sup_data.h"
 #include "daemon/supervisor/sup_engine.h"
 #include "daemon/supervisor/sup_gpu.h"
-#include "daemon/supervisor/supervisor_private.h"
+#include "daemon/supervisor/sup_place.h"
+#include "daemon/supervisor/sup_stream.h"
+#include "daemon/supervisor/sup_stream_data.h"
 
 void sv_engine_ready(struct sv_engine *engine)
 {

@@ -1,14 +1,17 @@
-/* SPDX-License-Identifier: BSD-2-Clause
- * What detectors tell, on its way to the engines, in the order in which it came. Of what comes
- * faster than MOST of a stream in SEND_MS, or than an engine takes it, the newest go on. And
- * what engines say of it, for events and the log. */
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "daemon/supervisor/sup_regions.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "config/log.h"
+#include "daemon/link/link_stats.h"
 #include "daemon/link/regions.h"
+#include "daemon/supervisor/sup_data.h"
 #include "daemon/supervisor/sup_engine.h"
-#include "daemon/supervisor/supervisor_private.h"
+#include "daemon/supervisor/sup_event.h"
+#include "daemon/supervisor/sup_stream_data.h"
 #include "kernels/clock.h"
 
 /* Large for a stack. Loop thread only. */

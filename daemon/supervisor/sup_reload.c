@@ -6,8 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/log.h"
+#include "daemon/supervisor/sup_data.h"
+#include "daemon/supervisor/sup_event.h"
+#include "daemon/supervisor/sup_list.h"
+#include "daemon/supervisor/sup_masks.h"
 #include "daemon/supervisor/sup_request.h"
-#include "daemon/supervisor/supervisor_private.h"
+#include "daemon/supervisor/sup_stream.h"
+#include "daemon/supervisor/sup_stream_data.h"
+#include "daemon/supervisor/supervisor.h"
 
 static const struct halo_stream_settings *find(const struct halo_daemon_settings *settings,
                                                const char *name)

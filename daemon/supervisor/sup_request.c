@@ -5,6 +5,8 @@
  * A change has the texts of all chains, which become the stream's settings once it is in force. A
  * reload's is the wish of the file: where the engine goes away meanwhile, it holds at the next
  * start. So does one of which somebody was told that it will. */
+#include "daemon/supervisor/sup_request.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -14,11 +16,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "config/log.h"
 #include "daemon/supervisor/checks.h"
-#include "daemon/supervisor/sup_request.h"
-#include "daemon/supervisor/sup_ring.h"
+#include "daemon/supervisor/sup_data.h"
 #include "daemon/supervisor/sup_engine.h"
-#include "daemon/supervisor/supervisor_private.h"
+#include "daemon/supervisor/sup_event.h"
+#include "daemon/supervisor/sup_feed.h"
+#include "daemon/supervisor/sup_masks.h"
+#include "daemon/supervisor/sup_ring.h"
+#include "daemon/supervisor/sup_stream_data.h"
+#include "daemon/supervisor/supervisor.h"
 
 enum {
     IMAGE_MOST = 64 << 20,

@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include "daemon/supervisor/supervisor_private.h"
+#include "daemon/supervisor/sup_data.h"
+#include "daemon/supervisor/sup_stream_data.h"
+#include "daemon/view/feed.h"
 #include "pipeline/output/packet_ring.h"
 
 static void free_ring(uv_handle_t *handle)

@@ -4,7 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "daemon/supervisor/supervisor_private.h"
+#include "config/log.h"
+#include "daemon/supervisor/sup_data.h"
+#include "daemon/supervisor/sup_event.h"
+#include "daemon/supervisor/sup_stream_data.h"
 
 const char *const sv_state_names[] = {"starting", "running", "overloaded", "waiting", "restarting",
                                       "ended",    "failed",  "stopped",    "disabled"};

@@ -6,7 +6,18 @@
 
 #include "config/output_kinds.h"
 #include "config/run.h"
-#include "daemon/supervisor/supervisor_private.h"
+#include "daemon/link/link_stats.h"
+#include "daemon/supervisor/sup_data.h"
+#include "daemon/supervisor/sup_lack.h"
+#include "daemon/supervisor/sup_list.h"
+#include "daemon/supervisor/sup_regions.h"
+#include "daemon/supervisor/sup_state.h"
+#include "daemon/supervisor/sup_stream_data.h"
+#include "daemon/supervisor/supervisor.h"
+#include "daemon/view/camera_out.h"
+#include "daemon/view/feed.h"
+#include "daemon/view/viewers.h"
+#include "pipeline/base/lack.h"
 #include "pipeline/output/output.h"
 
 static void set_text(json_t *to, const char *key, const char *text)

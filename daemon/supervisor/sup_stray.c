@@ -1,14 +1,16 @@
-/* SPDX-License-Identifier: BSD-2-Clause
- * What engines do that no engine does: messages that make no sense, and a hand on the control
- * socket. */
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "daemon/supervisor/sup_stray.h"
+
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "config/log.h"
+#include "daemon/supervisor/sup_data.h"
 #include "daemon/supervisor/sup_lost.h"
-#include "daemon/supervisor/supervisor_private.h"
+#include "daemon/supervisor/supervisor.h"
 
 enum {
     STRAYS_MOST = 100, /* senseless messages of an engine in ... */

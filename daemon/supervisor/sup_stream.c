@@ -1,23 +1,32 @@
-/* SPDX-License-Identifier: BSD-2-Clause
- * A stream between what it is wanted to be and where it is.
- *
- *          enter            leave          gone
- *   OUT ----------> IN ------------> LEAVING ----> OUT
- *    ^               |                  |
- *    +---------------+------------------+  its engine died
- */
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "daemon/supervisor/sup_stream.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/log.h"
 #include "config/run.h"
+#include "daemon/link/link_stats.h"
+#include "daemon/supervisor/sup_camera.h"
+#include "daemon/supervisor/sup_choose.h"
+#include "daemon/supervisor/sup_data.h"
+#include "daemon/supervisor/sup_engine.h"
+#include "daemon/supervisor/sup_feed.h"
+#include "daemon/supervisor/sup_files.h"
+#include "daemon/supervisor/sup_hook.h"
+#include "daemon/supervisor/sup_lack.h"
+#include "daemon/supervisor/sup_list.h"
+#include "daemon/supervisor/sup_masks.h"
+#include "daemon/supervisor/sup_place.h"
+#include "daemon/supervisor/sup_regions.h"
 #include "daemon/supervisor/sup_request.h"
 #include "daemon/supervisor/sup_ring.h"
-#include "daemon/supervisor/sup_choose.h"
-#include "daemon/supervisor/sup_engine.h"
-#include "daemon/supervisor/supervisor_private.h"
+#include "daemon/supervisor/sup_state.h"
+#include "daemon/supervisor/sup_stream_data.h"
+#include "daemon/supervisor/sup_suspects.h"
 
 /* ---- ends ---- */
 

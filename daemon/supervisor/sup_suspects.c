@@ -1,10 +1,15 @@
-/* SPDX-License-Identifier: BSD-2-Clause
- * The search for the stream that ends engines (suspects.h): who takes part, and what is said. */
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "daemon/supervisor/sup_suspects.h"
+
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/log.h"
+#include "daemon/supervisor/sup_data.h"
 #include "daemon/supervisor/sup_engine.h"
-#include "daemon/supervisor/supervisor_private.h"
+#include "daemon/supervisor/sup_event.h"
+#include "daemon/supervisor/sup_place.h"
+#include "daemon/supervisor/sup_stream_data.h"
 
 enum { SETTLE_MS = 2000 }; /* before a suspect enters an engine that runs: it may be dying, too */
 

@@ -4,7 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "daemon/supervisor/supervisor_private.h"
+#include "daemon/supervisor/sup_data.h"
+#include "daemon/supervisor/sup_state.h"
+#include "daemon/supervisor/sup_stream_data.h"
+#include "daemon/supervisor/supervisor.h"
+#include "daemon/view/feed.h"
 
 enum {
     MOST_PLACES = 8, /* where streams are filtered */
@@ -137,6 +141,15 @@ static void add_others(struct text *text, const struct halo_supervisor *sv)
 }
 
 /* ---- for the service manager ---- */
+
+void halo_supervisor_count(const struct halo_supervisor *sv, int *ret_running, int *ret_all)
+{
+    *ret_running = *ret_all = 0;
+    for (const struct sv_stream *s = sv->streams; s; s = s->next) {
+        *ret_running += sv_stream_is_up(s);
+        *ret_all += !s->place.removed;
+    }
+}
 
 void halo_supervisor_words(const struct halo_supervisor *sv, char *ret, size_t size)
 {

@@ -6,12 +6,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/log.h"
+#include "config/output_kinds.h"
+#include "daemon/supervisor/sup_camera.h"
+#include "daemon/supervisor/sup_data.h"
 #include "daemon/supervisor/sup_drain.h"
 #include "daemon/supervisor/sup_end.h"
-#include "daemon/supervisor/sup_request.h"
 #include "daemon/supervisor/sup_engine.h"
+#include "daemon/supervisor/sup_event.h"
+#include "daemon/supervisor/sup_feed.h"
+#include "daemon/supervisor/sup_list.h"
+#include "daemon/supervisor/sup_message.h"
+#include "daemon/supervisor/sup_process.h"
 #include "daemon/supervisor/sup_ready.h"
-#include "daemon/supervisor/supervisor_private.h"
+#include "daemon/supervisor/sup_regions.h"
+#include "daemon/supervisor/sup_request.h"
+#include "daemon/supervisor/sup_stream.h"
+#include "daemon/supervisor/sup_stream_data.h"
 #include "kernels/clock.h"
 #include "pipeline/output/output_hook.h"
 
@@ -239,15 +250,6 @@ void halo_supervisor_log_level(struct halo_supervisor *sv, int level)
     halo_log_set_level((enum halo_log_level)level);
     for (struct sv_engine *e = sv->engines; e; e = e->next)
         sv_engine_send(e, json_pack("{s:s, s:i}", "do", "log", "level", level));
-}
-
-void halo_supervisor_count(const struct halo_supervisor *sv, int *ret_running, int *ret_all)
-{
-    *ret_running = *ret_all = 0;
-    for (const struct sv_stream *s = sv->streams; s; s = s->next) {
-        *ret_running += sv_stream_is_up(s);
-        *ret_all += !s->place.removed;
-    }
 }
 
 struct halo_feed *halo_supervisor_jpeg(struct halo_supervisor *sv, const char *name)

@@ -6,9 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon/supervisor/sup_data.h"
 #include "daemon/supervisor/sup_drain.h"
 #include "daemon/supervisor/sup_ring.h"
-#include "daemon/supervisor/supervisor_private.h"
+#include "daemon/supervisor/sup_stream_data.h"
+#include "daemon/view/feed.h"
+#include "pipeline/output/packet_ring.h"
 #include "tests/cmocka_all.h"
 
 enum { PICTURE = 10 << 20, PICTURES = 8, SMALL = 65536, SMALL_PACKET = 1000 };

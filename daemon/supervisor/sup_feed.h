@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * A stream's feeds with their viewers, which outlive engines. Loop thread only. */
+#ifndef HALO_SUP_FEED_H
+#define HALO_SUP_FEED_H
+
+#include "config/error.h"
+
+struct sv_stream;
+
+int sv_feed_open(struct sv_stream *stream, struct halo_error *err);
+void sv_feed_close(struct sv_stream *stream, const char *why);
+void sv_feed_forget(struct sv_stream *stream);    /* what was shown under other filters */
+void sv_feed_watch_all(struct sv_stream *stream); /* tells a new engine what is watched */
+
+#endif

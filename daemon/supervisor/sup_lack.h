@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * What streams lack on this machine and go on without (base/lack.h): told by their engines, or
+ * known here; said in events, log and status as soon as it changes. Loop thread only. */
+#ifndef HALO_SUP_LACK_H
+#define HALO_SUP_LACK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct sv_stream;
+
+void sv_lack_look(struct sv_stream *stream); /* after anything that may have changed it */
+/* The engine's word with a state: of the GPU's memory, or NULL. */
+void sv_lack_memory(struct sv_stream *stream, bool full, const char *why);
+/* It could not begin for want of memory: waits, out of its engine, until it is tried again; the
+ * caller has to step it. */
+void sv_lack_wait(struct sv_stream *stream, const char *why);
+/* Whether it may enter its engine now: of those that wait for room one at a time is tried, the one
+ * first whose last try is longest ago. */
+bool sv_lack_may_enter(struct sv_stream *stream);
+/* The first of what it lacks as "WORD: why", or "". */
+void sv_lack_words(const struct sv_stream *stream, char *ret, size_t size);
+
+#endif

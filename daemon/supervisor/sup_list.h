@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * The list of streams: made from their settings, found by name, taken out. Loop thread only. */
+#ifndef HALO_SUP_LIST_H
+#define HALO_SUP_LIST_H
+
+#include "config/daemon.h"
+#include "config/error.h"
+
+struct halo_supervisor;
+struct sv_stream;
+
+int sv_stream_create(struct halo_supervisor *sv, const struct halo_stream_settings *settings,
+                     struct halo_error *err);
+/* NULL: none; err names the nearest. */
+struct sv_stream *sv_stream_find(struct halo_supervisor *sv, const char *name,
+                                 struct halo_error *err);
+void sv_stream_destroy(struct sv_stream *stream); /* unlinks it */
+struct halo_stream_settings *sv_settings_copy(const struct halo_stream_settings *from,
+                                              struct halo_error *err); /* NULL: err says why */
+void sv_settings_free(struct halo_stream_settings *settings);
+
+#endif

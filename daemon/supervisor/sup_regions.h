@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * What detectors tell, on its way to the engines, in the order in which it came. Of what comes
+ * faster than MOST of a stream in SEND_MS, or than an engine takes it, the newest go on. And
+ * what engines say of it, for events and the log. Loop thread only. */
+#ifndef HALO_SUP_REGIONS_H
+#define HALO_SUP_REGIONS_H
+
+#include <jansson.h>
+#include <stdint.h>
+
+#include "config/error.h"
+
+struct sv_stream;
+
+/* list: borrowed, of the control socket. 0, or -errno with err filled. */
+int sv_regions_tell(struct sv_stream *stream, int64_t picture_us, json_t *list,
+                    struct halo_error *err);
+void sv_regions_forget(struct sv_stream *stream); /* it is on no engine */
+void sv_regions_look(struct sv_stream *stream);   /* after its numbers have come */
+json_t *sv_regions_status(const struct sv_stream *stream);
+
+#endif

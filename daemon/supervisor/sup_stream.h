@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * A stream between what it is wanted to be and where it is (sup_place.h).
+ *
+ *          enter            leave          gone
+ *   OUT ----------> IN ------------> LEAVING ----> OUT
+ *    ^               |                  |
+ *    +---------------+------------------+  its engine died
+ *
+ * sv_stream_step() brings its place to the wish, and is called whenever one of the two changed, and
+ * by the clock. So nothing is forgotten where an engine dies between two steps. Loop thread
+ * only. */
+#ifndef HALO_SUP_STREAM_H
+#define HALO_SUP_STREAM_H
+
+#include <jansson.h>
+
+#include "config/daemon.h"
+
+struct sv_stream;
+
+/* May free it, where it is removed, and no other one. */
+void sv_stream_step(struct sv_stream *stream);
+/* By itself: its policy decides. */
+void sv_stream_failed(struct sv_stream *stream, const char *why);
+void sv_stream_ended(struct sv_stream *stream);
+void sv_stream_gone(struct sv_stream *stream); /* as the engine says */
+/* Its engine has died; the caller has to step it. */
+void sv_stream_lost(struct sv_stream *stream, const char *why);
+void sv_stream_start(struct sv_stream *stream); /* by hand: failures so far are forgotten */
+void sv_stream_stop(struct sv_stream *stream);
+void sv_stream_again(struct sv_stream *stream);
+void sv_stream_remove(struct sv_stream *stream); /* may free it */
+/* Takes settings over as what replaces the present ones. */
+void sv_stream_replace(struct sv_stream *stream, struct halo_stream_settings *settings);
+void sv_stream_tell_recording(struct sv_stream *stream);
+void sv_stream_stats(struct sv_stream *stream, const json_t *from);
+
+#endif
