@@ -65,15 +65,18 @@ void halo_method_control(struct halo_client *client, json_t *parameters)
 {
     struct halo_error err = {0};
     struct halo_pending *pending = halo_client_wait(client);
-    const double value = json_number_value(json_object_get(parameters, HALO_FIELD_VALUE));
+    const json_t *value = json_object_get(parameters, HALO_FIELD_VALUE);
+    const struct halo_control_value to = {
+        .control = json_string_value(json_object_get(parameters, HALO_FIELD_CONTROL)),
+        .value = (int64_t)json_number_value(value),
+    };
     if (!pending) {
         halo_client_refuse(client, HALO_ERROR_FAILED, "out of memory", NULL, NULL);
         return;
     }
     if (halo_supervisor_control(halo_client_all(client)->host.supervisor,
                                 json_string_value(json_object_get(parameters, HALO_FIELD_NAME)),
-                                json_string_value(json_object_get(parameters, HALO_FIELD_CONTROL)),
-                                (int64_t)value, on_set, pending, &err) == 0)
+                                &to, on_set, pending, &err) == 0)
         return;
     halo_pending_end(pending);
     halo_client_fail(client, &err);

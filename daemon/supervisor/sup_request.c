@@ -268,22 +268,22 @@ static void control_is_set(struct sv_stream *stream, struct sv_request *request)
     reply_with(request, json_pack("{s:s}", "name", stream->name));
 }
 
-int sv_request_control(struct sv_stream *stream, const char *control, int64_t value,
+int sv_request_control(struct sv_stream *stream, const struct halo_control_value *to,
                        halo_reply *reply, void *arg, struct halo_error *err)
 {
     if (!halo_is_camera(stream->settings.source.input))
         return halo_fail_usage(err, "the input of '%s' is no camera", stream->name);
-    if (!halo_is_name(control, strlen(control)))
+    if (!halo_is_name(to->control, strlen(to->control)))
         return halo_fail_usage(err, "controls have names such as brightness: see halod devices");
     struct sv_request *request = add(stream, SV_CONTROL, reply, arg);
     if (!request)
         return halo_fail(err, -ENOMEM, "out of memory");
-    snprintf(request->control, sizeof request->control, "%s", control);
-    request->value = value;
+    snprintf(request->control, sizeof request->control, "%s", to->control);
+    request->value = to->value;
     json_t *message = sv_do("control", stream);
     json_object_set_new(message, "id", json_integer((json_int_t)request->id));
-    json_object_set_new(message, "control", json_string(control));
-    json_object_set_new(message, "value", json_integer((json_int_t)value));
+    json_object_set_new(message, "control", json_string(to->control));
+    json_object_set_new(message, "value", json_integer((json_int_t)to->value));
     if (stream->place.phase == SV_IN && sv_engine_send(stream->place.engine, message) == 0)
         return 0;
     if (stream->place.phase != SV_IN)

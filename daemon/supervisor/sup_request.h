@@ -23,7 +23,7 @@ bool sv_request_sets(const struct sv_stream *stream); /* filters that are not in
 /* Those that will be when the engine has left the stream. */
 bool sv_request_waits(const struct sv_stream *stream);
 void sv_request_refuse_waiting(struct sv_stream *stream, const char *why);
-int sv_request_control(struct sv_stream *stream, const char *control, int64_t value,
+int sv_request_control(struct sv_stream *stream, const struct halo_control_value *to,
                        halo_reply *reply, void *arg, struct halo_error *err);
 int sv_request_snapshot(struct sv_stream *stream, const char *format, halo_reply *reply, void *arg,
                         struct halo_error *err);

@@ -185,11 +185,12 @@ int halo_supervisor_set(struct halo_supervisor *sv, const char *name, const char
     return stream ? sv_request_set(stream, filters, NULL, reply, arg, err) : -ENOENT;
 }
 
-int halo_supervisor_control(struct halo_supervisor *sv, const char *name, const char *control,
-                            int64_t value, halo_reply *reply, void *arg, struct halo_error *err)
+int halo_supervisor_control(struct halo_supervisor *sv, const char *name,
+                            const struct halo_control_value *to, halo_reply *reply, void *arg,
+                            struct halo_error *err)
 {
     struct sv_stream *stream = sv_stream_find(sv, name, err);
-    return stream ? sv_request_control(stream, control, value, reply, arg, err) : -ENOENT;
+    return stream ? sv_request_control(stream, to, reply, arg, err) : -ENOENT;
 }
 
 int halo_supervisor_snapshot(struct halo_supervisor *sv, const char *name, const char *format,

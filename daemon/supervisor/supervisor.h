@@ -56,10 +56,15 @@ const struct halo_daemon_settings *halo_supervisor_settings(const struct halo_su
  * come. Else 0 and reply comes once, in five seconds at most. */
 int halo_supervisor_set(struct halo_supervisor *sv, const char *name, const char *filters,
                         halo_reply *reply, void *arg, struct halo_error *err);
+struct halo_control_value {
+    const char *control; /* "brightness" */
+    int64_t value;
+};
 /* A control of its camera; likewise, and -EINVAL: its input is none. It stays with the stream over
  * restarts, until a reload. */
-int halo_supervisor_control(struct halo_supervisor *sv, const char *name, const char *control,
-                            int64_t value, halo_reply *reply, void *arg, struct halo_error *err);
+int halo_supervisor_control(struct halo_supervisor *sv, const char *name,
+                            const struct halo_control_value *to, halo_reply *reply, void *arg,
+                            struct halo_error *err);
 /* result: {"format", "size", "fd"}: a memfd with the whole image, size bytes of it; the descriptor
  * stays the supervisor's and is closed after reply. (Not in the JSON itself: pictures are
  * large.) */

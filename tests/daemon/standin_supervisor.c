@@ -209,14 +209,15 @@ int halo_supervisor_set(struct halo_supervisor *sv, const char *name, const char
     return answer_later(sv, a);
 }
 
-int halo_supervisor_control(struct halo_supervisor *sv, const char *name, const char *control,
-                            int64_t value, halo_reply *reply, void *arg, struct halo_error *err)
+int halo_supervisor_control(struct halo_supervisor *sv, const char *name,
+                            const struct halo_control_value *to, halo_reply *reply, void *arg,
+                            struct halo_error *err)
 {
     const int i = find(sv, name, err);
     if (i < 0)
         return i;
-    if (strcmp(control, "brightness") != 0 || value > 255)
-        return halo_fail_usage(err, "no control '%.40s' (nearest: brightness)", control);
+    if (strcmp(to->control, "brightness") != 0 || to->value > 255)
+        return halo_fail_usage(err, "no control '%.40s' (nearest: brightness)", to->control);
     struct answer a = {.reply = reply, .arg = arg};
     tell(sv, name, "control", sv->stream[i].state);
     return answer_later(sv, a);
