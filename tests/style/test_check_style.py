@@ -42,6 +42,8 @@ class CheckStyle(unittest.TestCase):
                 ('config/log.c', '#include "pipeline/base/path.h"'),
                 ('daemon/view/viewers.c', '#include "daemon/supervisor/supervisor.h"'),
                 ('daemon/run/run.c', '#include "daemon/commands.h"'),
+                ('daemon/supervisor/sup_feed.c', '#include "daemon/supervisor/sup_lost.h"'),
+                ('daemon/supervisor/sup_ring.h', '#include "daemon/supervisor/sup_stream.h"'),
                 ('kernels/conv.c', '#include "conv.h"')):
             with self.subTest(name):
                 place = self.append(name, line)
