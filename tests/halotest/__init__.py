@@ -617,13 +617,23 @@ class Tally(unittest.TextTestResult):
         self.passed += 1
 
 
+def chosen():
+    """The command line: names of classes and tests, or --without and those of classes that others
+    run."""
+    if sys.argv[1:2] != ['--without']:
+        return sys.argv
+    found = vars(sys.modules['__main__']).items()
+    return sys.argv[:1] + [name for name, what in found if isinstance(what, type)
+                           and issubclass(what, unittest.TestCase) and name not in sys.argv[2:]]
+
+
 def main():
     """Runs the calling file; ends with the counts and 0, 1 or 77."""
     if not HALOD or not os.access(HALOD, os.X_OK):
         print('HALOD does not name a program')
         print('0 passed, 1 failed, 0 skipped')
         sys.exit(1)
-    program = unittest.main('__main__', exit=False,
+    program = unittest.main('__main__', exit=False, argv=chosen(),
                             testRunner=unittest.TextTestRunner(
                                 resultclass=Tally, verbosity=2, stream=sys.stdout))
     result = program.result

@@ -45,7 +45,7 @@ static struct encoding coded = {.name = "coded"}, raw = {.name = "raw"};
 static struct halo_viewers *viewers[MOST_SOCKETS];
 static int sockets;
 static bool silent;
-static int64_t jump, count;
+static int64_t jump, count, made; /* made: pictures that a feed was given */
 static char line[LINE];
 static size_t line_size;
 
@@ -232,6 +232,7 @@ static void make_picture(struct encoding *e)
     pkt->pts = pkt->dts = at;
     pkt->duration = 1000000 / opt.rate;
     halo_feed_packet(e->feed, pkt);
+    made++;
     av_packet_free(&pkt);
     if (e->audio)
         make_sound(e, at);
@@ -277,9 +278,9 @@ static void print_status(void)
     for (int i = 0; i < sockets; i++)
         json_array_append_new(list, halo_viewers_status(viewers[i]));
     halo_feed_stats(coded.feed ? coded.feed : raw.feed, &stats);
-    json_t *all =
-        json_pack("{s:o, s:b, s:i, s:I, s:I}", "sockets", list, "card", stats.card, "takers",
-                  stats.takers, "cards", (json_int_t)stats.cards, "late", (json_int_t)stats.late);
+    json_t *all = json_pack("{s:o, s:b, s:i, s:I, s:I, s:I}", "sockets", list, "card", stats.card,
+                            "takers", stats.takers, "cards", (json_int_t)stats.cards, "late",
+                            (json_int_t)stats.late, "made", (json_int_t)made);
     json_dumpf(all, stdout, 0);
     puts("");
     fflush(stdout);

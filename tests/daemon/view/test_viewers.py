@@ -15,7 +15,7 @@ import unittest
 
 from halotest import feed_probe as helper
 from halotest.feed_probe import FFMPEG, FrameClient, Probe, Recorder, connect, halotest
-from halotest import (HaloTest, frame_times, leave_out_last, packets, probe_video, raw_frames,
+from halotest import (PATIENCE, HaloTest, frame_times, leave_out_last, packets, probe_video, raw_frames,
                       wait_until)
 
 SIZE = 320 * 240
@@ -43,6 +43,11 @@ class ViewerTest(HaloTest):
         if not helper.is_sanitized():
             self.assertLess(probe.memory() - before, most, 'KiB grown')
 
+    def more(self, recorder, parts=20):
+        """Waits until so many more packets, or parts of them, have come."""
+        before = len(recorder.at)
+        self.assertTrue(wait_until(lambda: len(recorder.at) >= before + parts), f'{before} parts')
+
     def save(self, recorder, name):
         return self.save_bytes(recorder.stop(), name)
 
@@ -58,7 +63,7 @@ class ViewerTest(HaloTest):
         copy = self.path('copy.nut')
         run = subprocess.run([FFMPEG, '-nostdin', '-v', 'error', '-xerror', '-y', '-i',
                               f'unix:{path}', '-t', str(seconds), '-c', 'copy', copy],
-                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60 * PATIENCE)
         self.assertEqual((run.returncode, run.stderr), (0, b''))
         return copy
 
@@ -78,7 +83,7 @@ class ViewerTest(HaloTest):
     def check_decodes(self, path):
         run = subprocess.run([halotest.FFPROBE, '-v', 'error', '-count_frames', '-show_entries',
                               'stream=nb_read_frames', '-i', path], stdout=subprocess.PIPE,
-                             stderr=subprocess.PIPE, timeout=60)
+                             stderr=subprocess.PIPE, timeout=60 * PATIENCE)
         said = [line for line in run.stderr.decode().splitlines() if not re.search(
             'no index|read_timestamp|Last message', line)]  # what a NUT that was live lacks
         self.assertEqual((run.returncode, said), (0, []))
@@ -98,18 +103,16 @@ class Forms(ViewerTest):
         path = self.path('a' + suffix)
         self.begin(*options, path)
         recorder = self.record(path)
-        time.sleep(1.3)
-        raw = suffix.startswith('raw')
         copy = self.watch(path, 1)
         self.assertEqual(short(self.kinds(copy)), 'p')
+        self.more(recorder)
         saved = self.save(recorder, 'saved' + suffix)
         listed = packets(saved, 'v:0')
         self.assertIn('K', listed[0]['flags'])
         times = self.check_times(saved)
         self.assertEqual(float(times[0]), 0)
         self.check_decodes(saved)
-        codec = probe_video(saved)['codec_name']
-        self.assertEqual(codec, 'rawvideo' if raw else 'h264')
+        self.assertEqual(probe_video(saved)['codec_name'], 'h264')
 
     def test_mpegts(self):
         self.check_form('.ts')
@@ -152,12 +155,11 @@ class Forms(ViewerTest):
 
     def test_first_picture_does_not_wait_for_the_next_key_frame(self):
         path = self.path('a.ts')
-        self.begin('gop=60', path)
+        self.begin('gop=6000', path)
         first = self.record(path)
-        time.sleep(1)
+        self.more(first)
         second = self.record(path)
-        self.assertTrue(wait_until(lambda: second.data, 1))
-        time.sleep(0.5)
+        self.more(second)
         saved = self.save(second, 'saved.ts')
         self.check_decodes(saved)
         self.assertEqual(float(self.check_times(saved)[0]), 0)
@@ -170,7 +172,7 @@ class Forms(ViewerTest):
             self.begin('sound=1', path)
             run = subprocess.run(['mpv', '--no-config', '--vo=null', '--ao=null', '--frames=30',
                                   f'unix://{path}'], stdin=subprocess.DEVNULL,
-                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60)
+                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60 * PATIENCE)
             self.assertEqual(run.returncode, 0, run.stdout)
             self.assertIn(b'VO: [null] 320x240', run.stdout)
 
@@ -184,7 +186,7 @@ class Forms(ViewerTest):
                                   env={**os.environ, 'SDL_AUDIODRIVER': 'dummy',
                                        'SDL_VIDEODRIVER': 'dummy'})
         self.addCleanup(helper.end_process, player)
-        told, end = b'', time.monotonic() + 30
+        told, end = b'', time.monotonic() + 30 * PATIENCE
         while time.monotonic() < end and not re.search(rb'\s[1-9]\d*\.\d\d [AM]-V:', told):
             told += os.read(player.stderr.fileno(), 4096)
         self.assertRegex(told, rb'\s[1-9]\d*\.\d\d [AM]-V:')
@@ -206,7 +208,7 @@ class Recordings(ViewerTest):
                 path = self.path(name)
                 probe = self.begin(path)
                 recorder = self.record(path)
-                self.assertTrue(wait_until(lambda r=recorder: len(r.at) > 9))
+                self.more(recorder)
                 data = recorder.stop()
                 listed = self.hashes(self.save_bytes(data, 'saved-' + name))
                 for cut in 1, 100:
@@ -220,20 +222,24 @@ class Recordings(ViewerTest):
 
 
 class Silence(ViewerTest):
-    def play_gap(self, name, *options, gap=1.3, commands=('silence', 'resume')):
+    def play_gap(self, name, *options, cards=2, commands=('silence', 'resume')):
+        """So many cards between pictures. What was measured: .gap, and .span, the least and the most
+        that the times of the recording can span."""
         path = self.path(name)
         probe = self.begin(*options, path)
-        recorder = self.record(path)
         begun = time.monotonic()
-        time.sleep(1)
+        recorder = self.record(path)
+        self.more(recorder)
         silent = probe.tell(commands[0])
-        time.sleep(gap)
+        cards += probe.status()['cards']
+        self.assertTrue(wait_until(lambda: probe.status()['cards'] >= cards))
         for command in commands[1:]:
-            self.gap = probe.tell(command) - silent
-        time.sleep(1)
-        self.played = time.monotonic() - begun
+            resumed = probe.tell(command)
+        self.gap = resumed - silent
+        self.more(recorder)
         self.assertFalse(recorder.ended)
         saved = self.save(recorder, 'saved' + os.path.splitext(name)[1])
+        self.span = resumed - recorder.at[0][0], time.monotonic() - begun
         return probe, saved, self.check_times(saved)
 
     def test_card(self):
@@ -244,9 +250,8 @@ class Silence(ViewerTest):
                 self.assertEqual(short(letters), 'pgp')
                 self.assertIn(letters.count('g'), range(2, int(self.gap / 0.5) + 2))
                 self.check_decodes(saved)
-                gaps = [float(b - a) for a, b in zip(times, times[1:])]
-                self.assertLess(max(gaps), 0.85)  # cards are 0.5 apart; where one is missing, 0.9
-                self.assertAlmostEqual(float(times[-1]), self.played, delta=0.5)
+                self.assertGreater(float(times[-1]), self.span[0] - 0.01)
+                self.assertLess(float(times[-1]), self.span[1] + 0.01)
                 self.assertEqual(probe.status()['late'], 0)
                 probe.quit()
 
@@ -254,7 +259,7 @@ class Silence(ViewerTest):
         _, saved, _ = self.play_gap('a.mkv', 'sound=1')
         video, sound = halotest.packet_times(saved, 'v:0'), halotest.packet_times(saved, 'a:0')
         self.assertLess(abs(float(video[-1] - sound[-1])), 0.5)
-        holes = [float(b - a) for a, b in zip(sound, sound[1:]) if b - a > 0.1]
+        holes = [float(b - a) for a, b in zip(sound, sound[1:]) if b - a > self.gap - 0.2]
         self.assertEqual(len(holes), 1, holes)
 
     def test_clock_that_lies_behind(self):
@@ -275,46 +280,23 @@ class Silence(ViewerTest):
         self.assertEqual(short(self.kinds(saved)), 'pbp')
 
     def test_last(self):
-        _, saved, _ = self.play_gap('a.ts', 'on_error=2', 'last_for=1', gap=2.5)
-        self.assertEqual(short(self.kinds(saved)), 'pgp')
-        times = self.check_times(saved)
+        """The last picture, twice a second, for one."""
+        _, saved, times = self.play_gap('a.ts', 'on_error=2', 'last_for=1', cards=5)
         letters = self.kinds(saved)
-        first = float(times[letters.index('g')])
-        self.assertGreater(first, 2.2)  # the last picture stood for a second
+        self.assertEqual(short(letters), 'pgp')
+        silent = self.span[0] - self.gap
+        self.assertGreater(float(times[letters.index('g')]), silent + 1 - 0.01)
 
     def test_stop(self):
+        """What came until then, and no card."""
         path = self.path('a.ts')
         probe = self.begin('on_error=3', path)
         recorder = self.record(path)
-        time.sleep(1)
-        said = probe.tell('silence')
-        self.assertTrue(wait_until(lambda: recorder.ended, 2))
-        self.assertLess(recorder.at[-1][0] - said, 0.2)
+        self.more(recorder)
+        probe.tell('silence')
+        self.assertTrue(wait_until(lambda: recorder.ended))
+        self.assertEqual(probe.status()['cards'], 0)
         self.assertEqual(short(self.kinds(self.save(recorder, 'saved.ts'))), 'p')
-
-    def test_card_within_half_a_second(self):
-        path = self.path('a.fd')
-        probe = self.begin(path)
-        client = FrameClient(path)
-        seen = []
-
-        def look(until):
-            while time.monotonic() < until:
-                frame = client.frame()
-                flat = len(set(client.pixels(frame)[:SIZE])) == 1
-                seen.append((frame.at, flat))
-                client.release(frame)
-        for _ in range(4):
-            look(time.monotonic() + 0.5)
-            probe.tell('silence')
-            look(time.monotonic() + 1.1)
-            probe.tell('resume')
-        look(time.monotonic() + 0.5)
-        client.close()
-        waits = [b[0] - a[0] for a, b in zip(seen, seen[1:]) if not a[1] and b[1]]
-        self.assertEqual(len(waits), 4)
-        # One of them may be late: where the machine was elsewhere, so was this reader.
-        self.assertLess(sorted(waits)[-2], 0.5 * halotest.PATIENCE, waits)
 
     def test_nothing_before_begin(self):
         path = self.path('a.ts')
@@ -323,33 +305,60 @@ class Silence(ViewerTest):
         gone = connect(path)
         half = connect(path)
         half.shutdown(socket.SHUT_WR)
-        time.sleep(1)
+        time.sleep(0.3)  # ten pictures, which nobody can be shown
         self.assertEqual(recorder.data, b'')
         gone.close()
-        self.assertTrue(wait_until(lambda: probe.socket()['viewers'] == 2, 3))
+        self.assertTrue(wait_until(lambda: probe.socket()['viewers'] == 2))
         probe.tell('begin')
-        time.sleep(1)
+        self.more(recorder)
         self.assertEqual(short(self.kinds(self.save(recorder, 'saved.ts'))), 'p')
         self.assertTrue(half.recv(100), 'who says nothing may still read')
         half.close()
-        self.assertTrue(wait_until(lambda: probe.socket()['viewers'] == 0, 3))
+        self.assertTrue(wait_until(lambda: probe.socket()['viewers'] == 0))
+
+
+class Prompt(ViewerTest):
+    """What has to come in time, by the best of four: run when nothing else is."""
+
+    def test_card_within_half_a_second(self):
+        path = self.path('a.fd')
+        probe = self.begin(path)
+        client = FrameClient(path)
+        seen = []
+
+        def look(flat):
+            """Until five pictures, or a card, have come."""
+            begun = len(seen)
+            while sum(card == flat for _, card in seen[begun:]) < (1 if flat else 5):
+                frame = client.frame()
+                seen.append((frame.at, len(set(client.pixels(frame)[:SIZE])) == 1))
+                client.release(frame)
+        for _ in range(4):
+            probe.tell('resume')
+            look(flat=False)
+            probe.tell('silence')
+            look(flat=True)
+        client.close()
+        waits = [b[0] - a[0] for a, b in zip(seen, seen[1:]) if not a[1] and b[1]]
+        self.assertEqual(len(waits), 4)
+        self.assertLess(min(waits), 0.5 * PATIENCE, waits)
 
     def test_late_viewer_sees_the_card_at_once(self):
         path = self.path('a.ts')
         probe = self.begin(path)
         first = self.record(path)
-        time.sleep(0.5)
+        self.more(first)
         probe.tell('silence')
-        time.sleep(1)
+        self.assertTrue(wait_until(lambda: probe.status()['cards'] > 0))
         waits = []
         for _ in range(4):
             asked = time.monotonic()
-            second = self.record(path)
-            self.assertTrue(wait_until(lambda: second.at, 2))
-            waits.append(second.at[0][0] - asked)
-        self.assertLess(min(waits), 0.1 * halotest.PATIENCE)
-        time.sleep(0.7)
-        self.assertEqual(short(self.kinds(self.save(second, 'saved.ts'))), 'g')
+            late = self.record(path)
+            self.more(late, 1)
+            waits.append(late.at[0][0] - asked)
+        self.assertLess(min(waits), 0.1 * PATIENCE)
+        self.more(late, 2)
+        self.assertEqual(short(self.kinds(self.save(late, 'saved.ts'))), 'g')
         first.stop()
 
 
@@ -360,9 +369,10 @@ class Changes(ViewerTest):
                 path = self.path('a.ts')
                 probe = self.begin(f'global={apart}', path)
                 recorder = self.record(path)
-                time.sleep(0.7)
+                self.more(recorder)
                 probe.tell('size 160x120')
-                time.sleep(0.7)
+                probe.status()
+                self.more(recorder)
                 self.assertFalse(recorder.ended)
                 saved = self.save(recorder, 'saved.ts')
                 found = halotest.ffprobe(saved, '-select_streams', 'v:0', '-show_entries',
@@ -380,9 +390,9 @@ class Changes(ViewerTest):
                 path = self.path(name)
                 probe = self.begin(path)
                 recorder = self.record(path)
-                time.sleep(0.7)
+                self.more(recorder)
                 probe.tell('size 160x120')
-                self.assertTrue(wait_until(lambda: recorder.ended, 2))
+                self.assertTrue(wait_until(lambda r=recorder: r.ended))
                 self.assertEqual(probe.socket()['ended'], 1)
                 saved = self.save(recorder, 'saved' + os.path.splitext(name)[1])
                 self.assertEqual(short(self.kinds(saved)), 'p')
@@ -476,11 +486,9 @@ class Frames(ViewerTest):
             for _ in range(8):
                 good.release(good.frame())
         pixels = good.pixels(kept[0][0])
-        files, count = probe.files(), good.frames
-        start = time.monotonic()
-        while time.monotonic() < start + 2:
+        files = probe.files()
+        for _ in range(50):
             good.release(good.frame())
-        self.assertGreater(good.frames - count, 50)
         self.assertEqual(good.pixels(kept[0][0]), pixels, 'a picture that is held changed')
         self.assertGreater(probe.socket()['dropped_packets'], 100)
         self.assertLessEqual(probe.files(), files + 1)
@@ -488,7 +496,8 @@ class Frames(ViewerTest):
         frame = greedy[0].frame()
         self.assertGreater(frame.pts, kept[0][-1].pts)
         os.close(frame.fd)
-        while probe.socket()['cut'] < 5 and time.monotonic() < start + 14:
+        end = time.monotonic() + 30 * PATIENCE
+        while probe.socket()['cut'] < 5 and time.monotonic() < end:
             good.release(good.frame())
         self.assertGreaterEqual(probe.socket()['cut'], 5)
         for frames, client in zip(kept, greedy):
@@ -516,34 +525,45 @@ class Frames(ViewerTest):
         for _ in range(12):
             patient.release(patient.frame())
         patient.close()
-        self.assertTrue(wait_until(lambda: probe.socket()['viewers'] == 0, 5))
+        self.assertTrue(wait_until(lambda: probe.socket()['viewers'] == 0))
 
 
 class Stuck(ViewerTest):
+    def dropped(self, probe, count):
+        """Waits until so many more packets are dropped."""
+        count += probe.socket()['dropped_packets']
+        self.assertTrue(wait_until(lambda: probe.socket()['dropped_packets'] >= count))
+
+    def read(self, client, size):
+        """So many bytes at least; the queue of a viewer that was stuck has four million."""
+        data = bytearray()
+        client.settimeout(20 * PATIENCE)
+        while len(data) < size:
+            data += client.recv(1 << 16)
+        client.close()
+        return data
+
     def test_stuck_ones_lose_packets_and_are_cut(self):
         path = self.path('raw.nut')
-        probe = self.begin(path)
+        probe = self.begin('rate=15', path)
         good = self.record(path)
-        time.sleep(1)
+        self.more(good)
+        made = probe.status()['made']
         start = time.monotonic()
         stuck = [connect(path) for _ in range(8)]
-        time.sleep(3)
+        self.dropped(probe, 8 * 10)
         first = probe.memory()
-        status = probe.socket()
-        self.assertEqual(status['viewers'], 9)
-        self.assertGreater(status['dropped_packets'], 8 * 10)
-        time.sleep(3)
+        self.assertEqual(probe.socket()['viewers'], 9)
+        self.dropped(probe, 8 * 60)
         self.check_growth(probe, first, 2000)
         self.assertEqual(probe.socket()['viewers'], 9)
-        self.assertTrue(wait_until(lambda: probe.socket()['cut'] == 8,
-                                   14 - (time.monotonic() - start)))
+        self.assertTrue(wait_until(lambda: probe.socket()['cut'] == 8))
         self.assertGreater(time.monotonic() - start, 9)
         self.assertEqual(probe.socket()['viewers'], 1)
-        saved = self.save(good, 'saved.nut')
-        times = self.check_times(saved)
-        gaps = [float(b - a) for a, b in zip(times, times[1:])]
-        # Held up by a stuck one it would be seconds; a busy machine may cost it some pictures.
-        self.assertLess(max(gaps), 0.4 * halotest.PATIENCE, 'the good one lost pictures')
+        made = probe.status()['made'] - made
+        self.more(good)
+        self.assertGreater(len(self.check_times(self.save(good, 'saved.nut'))), made,
+                           'the good one lost pictures')
         for client in stuck:
             client.close()
 
@@ -551,30 +571,19 @@ class Stuck(ViewerTest):
         path = self.path('a.ts')
         probe = self.begin('noise=1', 'gop=2', path)
         client = connect(path)
-        time.sleep(6)
-        self.assertGreater(probe.socket()['dropped_packets'], 10)
-        data, end = bytearray(), time.monotonic() + 3
-        while time.monotonic() < end:
-            data += client.recv(1 << 16)
-        client.close()
-        listed = packets(self.save_bytes(data, 'slow.ts'), 'v:0')
-        holes = [b for a, b in zip(listed, listed[1:])
-                 if float(b['dts_time']) - float(a['dts_time']) > 0.5]
-        self.assertTrue(holes)
-        self.assertEqual([hole['flags'][0] for hole in holes], ['K'] * len(holes))
+        self.dropped(probe, 90)
+        listed = packets(self.save_bytes(self.read(client, 6 << 20), 'slow.ts'), 'v:0')
+        hole, after = max((float(b['dts_time']) - float(a['dts_time']), b['flags'])
+                          for a, b in zip(listed, listed[1:]))
+        self.assertGreater(hole, 0.5)
+        self.assertEqual(after[0], 'K')
 
     def test_dropping_keeps_whole_pictures(self):
         path = self.path('raw.nut')
         probe = self.begin(path)
         client = connect(path)
-        time.sleep(3)
-        data = bytearray()
-        end = time.monotonic() + 2
-        while time.monotonic() < end:
-            data += client.recv(1 << 16)
-        client.close()
-        self.assertGreater(probe.socket()['dropped_packets'], 10)
-        late = self.save_bytes(data, 'late.nut')
+        self.dropped(probe, 20)
+        late = self.save_bytes(self.read(client, 6 << 20), 'late.nut')
         self.check_decodes(late)
         self.assertEqual(short(self.kinds(late)), 'p')
         times = self.check_times(late)
@@ -590,13 +599,14 @@ class Stuck(ViewerTest):
                        for path in paths[:4]]
             frames = FrameClient(paths[4])
             frames.frame()
-            time.sleep(0.8)
+            self.assertTrue(wait_until(lambda: all(s['viewers'] == 1
+                                                   for s in probe.status()['sockets'])))
             for reader in readers:
                 reader.send_signal(signal.SIGKILL)
                 reader.wait()
             frames.close()
             self.assertTrue(wait_until(
-                lambda: all(s['viewers'] == 0 for s in probe.status()['sockets']), 5))
+                lambda: all(s['viewers'] == 0 for s in probe.status()['sockets'])))
             self.assertEqual(probe.files(), files)
             if turn == 2:
                 memory = probe.memory()
@@ -606,24 +616,25 @@ class Stuck(ViewerTest):
         path = self.path('a.ts')
         probe = self.begin(path)
         clients = [connect(path) for _ in range(256)]
-        self.assertTrue(wait_until(lambda: probe.socket()['viewers'] == 256, 5))
+        self.assertTrue(wait_until(lambda: probe.socket()['viewers'] == 256))
         extra = connect(path)
-        extra.settimeout(5)
+        extra.settimeout(20 * PATIENCE)
         self.assertEqual(extra.recv(10), b'')
         self.assertEqual(probe.socket()['refused'], 1)
         for client in clients:
             client.close()
-        self.assertTrue(wait_until(lambda: probe.socket()['viewers'] == 0, 5))
+        self.assertTrue(wait_until(lambda: probe.socket()['viewers'] == 0))
 
     def test_no_descriptors_left(self):
-        path = self.path('a.ts')
+        path = self.path('a.nut')
         probe = self.begin(path, files=30)
         clients = [connect(path) for _ in range(40)]
-        self.assertTrue(wait_until(lambda: probe.socket()['refused'] > 5, 5))
+        self.assertTrue(wait_until(lambda: probe.socket()['refused'] > 5))
         self.assertLessEqual(probe.files(), 30 - 30 // 4)  # some are left for others
-        before = probe.cpu()
+        before, begun = probe.cpu(), time.monotonic()
         time.sleep(1)
-        self.assertLess(probe.cpu() - before, 0.6, 'the loop turns and turns')
+        self.assertLess(probe.cpu() - before, 0.6 * (time.monotonic() - begun),
+                        'the loop turns and turns')
         for client in clients:
             client.close()
         self.assertEqual(short(self.kinds(self.watch(path))), 'p')
@@ -635,8 +646,8 @@ class Stuck(ViewerTest):
         limit = resource.prlimit(probe.process.pid, resource.RLIMIT_NOFILE)
         resource.prlimit(probe.process.pid, resource.RLIMIT_NOFILE, (3, limit[1]))
         client = connect(path)
-        client.settimeout(5 * halotest.PATIENCE)
-        self.assertTrue(wait_until(lambda: 'no viewer can be let in' in ''.join(probe.err), 5))
+        client.settimeout(20 * PATIENCE)
+        self.assertTrue(wait_until(lambda: 'no viewer can be let in' in ''.join(probe.err)))
         self.assertEqual(probe.socket()['refused'], 0)
         resource.prlimit(probe.process.pid, resource.RLIMIT_NOFILE, limit)
         self.assertNotEqual(client.recv(10), b'')
@@ -647,7 +658,7 @@ class Stuck(ViewerTest):
 class Names(ViewerTest):
     def refused(self, path, words):
         probe = Probe(path)
-        code = probe.process.wait(20)
+        code = probe.process.wait(20 * PATIENCE)
         probe.quit()
         self.assertEqual(code, 1)
         self.assertEqual(len(probe.err), 1, probe.err)
@@ -664,7 +675,7 @@ class Names(ViewerTest):
             self.assertFalse(os.path.lexists(path))
 
     def test_stale_one_is_replaced(self):
-        path = self.path('a.ts')
+        path = self.path('a.nut')
         probe = Probe(path)
         probe.wait_for('ready')
         probe.process.kill()
@@ -675,7 +686,7 @@ class Names(ViewerTest):
         self.assertEqual(short(self.kinds(self.watch(path, 0.5))), 'p')
 
     def test_live_one_is_refused_and_unharmed(self):
-        path = self.path('a.ts')
+        path = self.path('a.nut')
         self.begin(path)
         self.assertIn(os.strerror(98), self.refused(path, 'another process serves this socket'))
         self.assertEqual(short(self.kinds(self.watch(path, 0.5))), 'p')
@@ -703,7 +714,7 @@ class Names(ViewerTest):
 
     def test_longest_path(self):
         path = self.path('')
-        path += 'x' * (107 - len(path) - 3) + '.ts'
+        path += 'x' * (107 - len(path) - 4) + '.nut'
         self.begin(path)
         self.assertEqual(short(self.kinds(self.watch(path, 0.5))), 'p')
 
