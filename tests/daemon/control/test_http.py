@@ -12,7 +12,7 @@ import threading
 import time
 import unittest
 
-from halotest import prometheus
+from halotest import docs, prometheus
 from halotest.standin import JPEG, StandinTest, descriptors, free_port, memory_kib, wait_for
 
 
@@ -185,12 +185,23 @@ class Pages(HttpTest):
         self.assertEqual(code, 503)
         self.assertEqual(json.loads(body)['not_running'], ['bad'])
 
+    def check_documented(self, page):
+        """docs/metrics.md has each metric, its type and its labels, and no other."""
+        rows = {docs.quoted(name)[0]: (kind, set(docs.quoted(labels))) for name, kind, labels, *_ in
+                docs.table(docs.read('docs/metrics.md'), 'metric')}
+        self.assertEqual({name: family.kind for name, family in page.items()},
+                         {name: kind for name, (kind, _) in rows.items()})
+        for name, family in page.items():
+            for _, labels in family.samples:
+                self.assertEqual({label for label, _ in labels} - {'le'}, rows[name][1], name)
+
     def test_metrics(self):
         code, headers, body = self.curl('/metrics')
         self.assertEqual(code, 200)
         self.assertTrue(headers['content-type'].startswith('text/plain; version=0.0.4'))
         page = prometheus.parse(body.decode())
         self.assertEqual(list(prometheus.lint(page)), [])
+        self.check_documented(page)
 
         def value(name, **labels):
             return prometheus.value(page, 'halod_' + name, **labels)

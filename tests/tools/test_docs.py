@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# The documentation agrees with the programs and with itself.
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+from halotest.docs import MANUALS, MARKDOWN, ROOT, help_of, quoted, read, section, table
+
+# scdoc writes paragraph macros that no reader sees.
+OF_SCDOC = 'skipping paragraph macro'
+
+
+def anchors(text):
+    """As Forgejo and GitHub make them from headings."""
+    return {re.sub(r'[^\w\- ]', '', title.lower()).replace(' ', '-')
+            for title in re.findall(r'(?m)^#+ (.*)$', text)}
+
+
+class Links(unittest.TestCase):
+    def test_lead_somewhere(self):
+        self.assertIn('docs/filters.md', MARKDOWN)
+        for name in MARKDOWN:
+            for path, anchor in re.findall(r'\]\(([^)#\s]*)(?:#([^)\s]*))?\)', read(name)):
+                if re.match(r'\w+:', path):
+                    continue
+                with self.subTest(name, link=path, anchor=anchor):
+                    target = os.path.normpath(os.path.join(os.path.dirname(name), path)
+                                              if path else name)
+                    self.assertTrue(os.path.exists(os.path.join(ROOT, target)), 'no such file')
+                    if anchor:
+                        self.assertIn(anchor, anchors(read(target)))
+
+    def test_every_page_is_linked(self):
+        """From README, CONTRIBUTING or the architecture."""
+        linked = {os.path.normpath(os.path.join(os.path.dirname(name), path))
+                  for name in MARKDOWN for path in re.findall(r'\]\(([^)#\s]*)', read(name))}
+        self.assertEqual([name for name in MARKDOWN if name not in linked and name != 'README.md'],
+                         [])
+
+
+class Length(unittest.TestCase):
+    def test_readme(self):
+        """The first screen has an image and a command; half of what it once was is enough."""
+        lines = read('README.md').splitlines()
+        self.assertLessEqual(len(lines), 160)
+        first = '\n'.join(lines[:30])
+        self.assertIn('![', first)
+        self.assertRegex(first, r'(?m)^halod run ')
+
+
+class Options(unittest.TestCase):
+    """Each option that a program lists in its help is in its manual page, and no others are."""
+
+    def compare(self, told, page, *titles):
+        text = '\n'.join(section(read(page), title) for title in titles)
+        heads = '\n'.join(re.findall(r'(?m)^\*-.*$', text))
+        self.assertEqual(set(re.findall(r'\*(-[\w:-]+)', heads)) - {'-h', '--help'},
+                         told - {'-h', '--help'})
+
+    def test_halod_run(self):
+        told = set()
+        for line in section_of_help(help_of(os.environ['HALOD'], 'run'), 'options'):
+            told.update(re.findall(r'^  (-[\w:-]+)', line))
+            for names in re.findall(r'; also (.*)$', line):
+                told.update(names.split(', '))
+        self.assertGreater(len(told), 30)
+        self.compare(told, 'daemon/halod.8.scd', 'OPTIONS OF HALOD RUN')
+
+    def test_haloctl(self):
+        told = set(re.findall(r'(?m)^  (?:(-\w), )(--\w+)', help_of(os.environ['HALOCTL'])))
+        self.compare({name for names in told for name in names}, 'docs/haloctl.1.scd', 'OPTIONS')
+
+    def test_halo_bench(self):
+        told = set()
+        for line in section_of_help(help_of(os.environ['HALO_BENCH']), 'options'):
+            told.update(re.findall(r'^  (--[\w-]+)', line))
+            for names in re.findall(r'; also (.*)$', line):
+                told.update(names.split(', '))
+        self.compare(told, 'tools/halo-bench/halo-bench.1.scd', 'MODES', 'OPTIONS')
+
+    def test_commands(self):
+        for program, words, page in (('HALOD', (), 'daemon/halod.8.scd'),
+                                     ('HALOCTL', (), 'docs/haloctl.1.scd')):
+            told = help_of(os.environ[program], *words)
+            commands = re.findall(r'(?m)^  (?:halod )?([a-z]+|--[a-z-]+|-c) +(?:[A-Z\[]|[a-z])', told)
+            self.assertGreater(len(commands), 6)
+            text = read(page)
+            for command in commands:
+                if command not in ('--help', '--version'):
+                    self.assertRegex(text, rf'\*(halod )?{command}\b', f'{page}: {command}')
+
+    def test_build_options(self):
+        options = set(re.findall(r"^option\('(\w+)'", read('meson_options.txt'), re.M))
+        rows = table(read('docs/building.md'), 'option')
+        self.assertEqual({re.search(r'-D(\w+)=', row[0])[1] for row in rows}, options)
+
+
+def section_of_help(text, title):
+    return re.search(rf'(?ms)^{title}:\n(.*?)\n\n', text)[1].splitlines()
+
+
+class Tables(unittest.TestCase):
+    def test_folders(self):
+        """docs/architecture.md lists each folder of the code, in the order of the libraries."""
+        listed = [quoted(row[0])[0].rstrip('/') for row in
+                  table(read('docs/architecture.md'), 'folder')]
+        order = []
+        names = re.search(r'(?s)pipeline_folders = \[(.*?)\]', read('pipeline/meson.build'))[1]
+        order += [f'pipeline/{name}' for name in re.findall(r"'(\w+)'", names)]
+        order += [f'daemon/{name}' for name in
+                  re.findall(r"(?m)^subdir\('(\w+)'\)", read('daemon/meson.build'))]
+        self.assertEqual([name for name in listed if re.match(r'(pipeline|daemon)/', name)], order)
+
+    def test_strategies(self):
+        """kernels/cuda/README.md lists each strategy; a slash names a variant in the same row."""
+        code = read('kernels/cuda/strategies.c')
+        names = re.findall(r'\.base = \{"([a-z0-9/-]+)"', code)
+        self.assertGreater(len(names), 10)
+        listed = []
+        for row in table(read('kernels/cuda/README.md'), 'strategy'):
+            first, *variants = quoted(row[0])
+            listed += [first, *(first + name for name in variants)]
+        self.assertEqual(sorted(listed), sorted(names))
+
+    def test_targets_and_tests(self):
+        """CONTRIBUTING.md names tests that exist."""
+        told = set(re.findall(r"(?m)test\('([\w-]+)'", '\n'.join(
+            read(os.path.relpath(os.path.join(folder, 'meson.build'), ROOT))
+            for folder, _, files in os.walk(os.path.join(ROOT, 'tests')) if 'meson.build' in files)))
+        self.assertIn('style', told)
+        build = os.environ['BUILD']
+        listed = subprocess.run(['meson', 'test', '-C', build, '--no-rebuild', '--list'], check=True,
+                                stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                                timeout=60).stdout
+        names = {line.split(' / ')[-1].strip() for line in listed.splitlines()} | told
+        for row in table(read('CONTRIBUTING.md'), 'you change'):
+            for name in quoted(row[1]):
+                if not re.search(r'[/ ]', name):
+                    self.assertIn(name, names, row[0])
+
+
+class ManualPages(unittest.TestCase):
+    @unittest.skipUnless(shutil.which('mandoc') and shutil.which('scdoc'),
+                         'mandoc or scdoc is missing')
+    def test_lint(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for name in MANUALS:
+                page = os.path.join(folder, os.path.basename(name).removesuffix('.scd'))
+                with open(os.path.join(ROOT, name), 'rb') as source, open(page, 'wb') as made:
+                    subprocess.run(['scdoc'], stdin=source, stdout=made, check=True, timeout=60)
+                done = subprocess.run(['mandoc', '-T', 'lint', '-W', 'warning', page],
+                                      stdout=subprocess.PIPE, text=True, timeout=60, check=False)
+                self.assertEqual([line for line in done.stdout.splitlines()
+                                  if OF_SCDOC not in line], [], name)
+
+
+if __name__ == '__main__':
+    unittest.main(verbosity=2)
