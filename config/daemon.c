@@ -10,12 +10,6 @@
 
 #include "config/daemon_tables.h"
 
-bool halo_is_camera(const char *input)
-{
-    return !strncmp(input, "/dev/video", 10) || !strncmp(input, "/dev/v4l/", 9) ||
-           !strncmp(input, "v4l2:", 5);
-}
-
 bool halo_controls_next(const char **at, char *ret_name, size_t size, int64_t *ret_value)
 {
     const char *text = *at;

@@ -175,9 +175,6 @@ struct halo_daemon_settings {
     int streams;
 };
 
-/* Whether input means a camera: "/dev/video..." or "/dev/v4l/..." or "v4l2:...". */
-bool halo_is_camera(const char *input);
-
 /* Puts name=value into a text of controls (halo_capture_settings.controls), in the place of the one
  * that it has; malloc'ed. NULL: out of memory. */
 char *halo_controls_put(const char *controls, const char *name, int64_t value);

@@ -10,6 +10,7 @@
 #include "config/daemon_tables.h"
 #include "config/load.h"
 #include "config/output_kinds.h"
+#include "config/source_kinds.h"
 
 bool halo_json_put(json_t *object, const char *key, json_t *value)
 {
@@ -119,7 +120,7 @@ json_t *halo_stream_to_json(const struct halo_stream_settings *stream)
 {
     json_t *object = halo_rows_to_json(halo_stream_options, stream);
     bool fine = halo_json_put(object, "filters", json_string(stream->filters));
-    if (fine && stream->source.input && halo_is_camera(stream->source.input))
+    if (fine && stream->source.input && halo_source_row(stream->source.input)->captures)
         fine = halo_json_put(object, "capture", capture_to_json(&stream->capture));
     if (fine && stream->region_feed.on)
         fine = halo_json_put(object, "region_feed",

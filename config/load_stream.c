@@ -7,6 +7,7 @@
 #include "config/daemon_tables.h"
 #include "config/encoding.h"
 #include "config/load.h"
+#include "config/source_kinds.h"
 
 static void load_filters(struct halo_loader *l, void *settings, struct halo_node *node)
 {
@@ -132,10 +133,11 @@ static void check_input(struct halo_loader *l, const struct halo_stream_settings
     const char *input = stream->source.input;
     const size_t mark = halo_loader_enter(l, "input", 0);
     struct halo_error err = {0};
-    if (halo_is_camera(input) && l->checks && l->checks->camera)
+    const struct halo_source_row *row = halo_source_row(input);
+    if (row->refused)
+        halo_loader_say(l, node, "%s", row->refused);
+    else if (row->captures && l->checks && l->checks->camera)
         halo_loader_passes(l, node, l->checks->camera(input, &err), err.text);
-    else if (!strcmp(input, "-") || !strncmp(input, "pipe:", 5) || !strncmp(input, "fd:", 3))
-        halo_loader_say(l, node, "standard input is not for a daemon: name a file or a URL");
     halo_loader_leave(l, mark);
 }
 
@@ -223,7 +225,7 @@ void halo_load_stream(struct halo_loader *l, struct halo_stream_settings *stream
         say_missing(l, node, "input", "say what to read: a file, a URL or test:");
     else if (stream->source.input)
         check_input(l, stream, input);
-    if (stream->source.input && !halo_is_camera(stream->source.input) &&
+    if (stream->source.input && !halo_source_row(stream->source.input)->captures &&
         halo_node_get(node, "capture"))
         halo_loader_say_of(l, node, "capture", "the input is no camera");
     if (!halo_node_get(node, "filters") && !halo_node_get(defaults, "filters"))

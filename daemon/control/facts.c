@@ -18,6 +18,7 @@
 #include "config/encoding.h"
 #include "config/output_kinds.h"
 #include "config/run.h"
+#include "config/source_kinds.h"
 
 struct waiting {
     struct waiting *next;
@@ -99,9 +100,10 @@ static void ask_output(json_t *facts, const char *stream, const struct halo_outp
 static void ask_stream(json_t *facts, const struct halo_stream_settings *stream)
 {
     const char *input = stream->source.input;
-    if (input && !strstr(input, "://") && strncmp(input, "test:", 5) && strcmp(input, "-"))
+    const char *path = input ? halo_source_path(input) : NULL;
+    if (path)
         json_array_append_new(list_of(facts, "inputs"),
-                              json_pack("{s:s, s:s}", "stream", stream->name, "path", input));
+                              json_pack("{s:s, s:s}", "stream", stream->name, "path", path));
     const char *const backend = halo_run_backends[stream->device.backend];
     if (!strcmp(backend, "cuda"))
         json_array_append_new(list_of(facts, "cuda_streams"), json_string(stream->name));

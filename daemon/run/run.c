@@ -9,6 +9,7 @@
 
 #include "config/log.h"
 #include "config/run.h"
+#include "config/source_kinds.h"
 #include "daemon/engine/hide.h"
 #include "daemon/run/progress.h"
 #include "daemon/run/run.h"
@@ -161,7 +162,7 @@ static int read_command(struct run *run, int argc, char **argv, struct halo_erro
         ret = halo_chain_load(run->chain, &inner);
     if (ret < 0)
         return halo_fail_usage(err, "-vf, %s", inner.text);
-    if (run->settings.capture_format && !halo_is_camera(run->settings.source.input))
+    if (run->settings.capture_format && !halo_source_row(run->settings.source.input)->captures)
         return halo_fail_usage(err, "-input_format is for cameras: %s is none",
                                run->settings.source.input);
     return 0;

@@ -7,6 +7,7 @@
 
 #include "config/daemon_tables.h"
 #include "config/encoding.h"
+#include "config/source_kinds.h"
 #include "daemon/run/run_live.h"
 #include "pipeline/base/path.h"
 #include "pipeline/camera/camera.h"

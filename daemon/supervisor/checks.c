@@ -9,6 +9,7 @@
 
 #include "config/encoding.h"
 #include "config/output_kinds.h"
+#include "config/source_kinds.h"
 #include "daemon/link/link_stats.h"
 #include "pipeline/base/av.h"
 #include "pipeline/camera/camera_find.h"
@@ -54,7 +55,7 @@ static void find_size(const struct halo_stream_settings *stream, int *ret_width,
 {
     const struct halo_capture_settings *capture = &stream->capture;
     int width, height;
-    const bool known = halo_is_camera(stream->source.input) && capture->size &&
+    const bool known = halo_source_row(stream->source.input)->captures && capture->size &&
                        sscanf(capture->size, "%dx%d", &width, &height) == 2;
     const bool turned = capture->rotate % 2;
     *ret_width = !known ? 0 : turned ? height : width;

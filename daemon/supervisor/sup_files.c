@@ -8,11 +8,11 @@
 #include <sys/stat.h>
 
 #include "config/output_kinds.h"
+#include "config/path_name.h"
+#include "config/source_kinds.h"
 #include "daemon/engine/confine_files.h"
 #include "daemon/supervisor/sup_data.h"
 #include "daemon/supervisor/sup_stream_data.h"
-#include "pipeline/base/path.h"
-#include "pipeline/input/source_test.h"
 #include "pipeline/output/output.h"
 #include "pipeline/output/output_names.h"
 
@@ -70,24 +70,32 @@ static bool names_others(const struct halo_stream_settings *set, const char *pat
     return set->source.format || strchr(path, '%');
 }
 
-static void add_input(json_t *files, const struct halo_stream_settings *set)
+static void add_file(json_t *files, const struct halo_stream_settings *set, const char *path)
 {
     struct stat st;
-    if (!set->source.input || halo_test_source_is(set->source.input))
-        return;
-    if (halo_is_camera(set->source.input)) {
-        add(files, "/dev", HALO_FILES_DEVICE); /* it may come back under another number */
-        return;
-    }
-    if (halo_path_is_url(set->source.input)) {
-        add_network(files);
-        return;
-    }
-    const char *path = halo_path_of(set->source.input);
     if (stat(path, &st) == 0 && S_ISREG(st.st_mode) && !names_others(set, path))
         add(files, path, HALO_FILES_READ);
     else
         add_folder_of(files, path, HALO_FILES_READ);
+}
+
+static void add_input(json_t *files, const struct halo_stream_settings *set)
+{
+    if (!set->source.input)
+        return;
+    switch (halo_source_row(set->source.input)->place) {
+    case HALO_FROM_NOTHING:
+        break;
+    case HALO_FROM_DEVICE:
+        add(files, "/dev", HALO_FILES_DEVICE); /* it may come back under another number */
+        break;
+    case HALO_FROM_NETWORK:
+        add_network(files);
+        break;
+    case HALO_FROM_FILE:
+        add_file(files, set, halo_source_path(set->source.input));
+        break;
+    }
 }
 
 /* A pattern's folder, up to the first part that changes; made where it is missing, for an engine

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "config/log.h"
+#include "config/source_kinds.h"
 #include "daemon/supervisor/checks.h"
 #include "daemon/supervisor/sup_data.h"
 #include "daemon/supervisor/sup_engine.h"
@@ -271,7 +272,7 @@ static void control_is_set(struct sv_stream *stream, struct sv_request *request)
 int sv_request_control(struct sv_stream *stream, const struct halo_control_value *to,
                        halo_reply *reply, void *arg, struct halo_error *err)
 {
-    if (!halo_is_camera(stream->settings.source.input))
+    if (!halo_source_row(stream->settings.source.input)->captures)
         return halo_fail_usage(err, "the input of '%s' is no camera", stream->name);
     if (!halo_is_name(to->control, strlen(to->control)))
         return halo_fail_usage(err, "controls have names such as brightness: see halod devices");

@@ -19,15 +19,6 @@ static bool starts(const char *text, const char *with)
     return !strncmp(text, with, strlen(with));
 }
 
-bool halo_path_is_url(const char *name)
-{
-    const size_t n =
-        strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+.-");
-    if (starts(name, "file:"))
-        return false;
-    return (n > 1 && starts(name + n, "://")) || starts(name, "unix:") || starts(name, "pipe:");
-}
-
 bool halo_path_opens_again(const char *name)
 {
     static const char *const served[] = {"http://", "https://", "rtsp://", "rtmp://", "rtmps://"};
@@ -38,11 +29,6 @@ bool halo_path_opens_again(const char *name)
     for (size_t i = 0; i < sizeof served / sizeof *served; i++)
         ret |= starts(name, served[i]) && !strstr(name, "listen");
     return ret;
-}
-
-const char *halo_path_of(const char *name)
-{
-    return starts(name, "file:") ? name + strlen("file:") : name;
 }
 
 char *halo_path_of_stream(const char *name, int fd)

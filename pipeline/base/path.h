@@ -7,16 +7,12 @@
 
 #include <stdbool.h>
 
-/* SCHEME://..., unix: or pipe:. The scheme file is none: it names a file, see halo_path_of. */
-bool halo_path_is_url(const char *name);
+#include "config/path_name.h"
 
 /* Whether an input can be opened while it is open already, and says the same there: a file can, and
  * an address to which one connects; not a pipe, nor an address on which one listens. Of others that
  * is not known: false. May block on disk. */
 bool halo_path_opens_again(const char *name);
-
-/* The path in name: what follows file:, or name itself. As in FFmpeg file:///x is /x. */
-const char *halo_path_of(const char *name);
 
 /* The path of a stream that is open already: of - and pipe:N, which is fd where N is no number, as
  * in FFmpeg. NULL with errno: EINVAL for any other name, ENOMEM. */

@@ -32,7 +32,7 @@ struct halo_camera_id {
 };
 
 /* 0 or a usage error for words after "v4l2:" that mean nothing, of an input that is a camera
- * (halo_is_camera() of config/daemon.h). Opens nothing. */
+ * (halo_is_camera() of config/source_kinds.h). Opens nothing. */
 int halo_camera_check(const char *input, struct halo_error *err);
 
 /* Finds the node that input means now. known: what it was when last opened, or NULL: a number then

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "config/output_kinds.h"
+#include "config/source_kinds.h"
 #include "pipeline/base/thread.h"
 #include "pipeline/live/live_private.h"
 
@@ -107,7 +108,8 @@ int halo_live_create(struct halo_live **ret, const struct halo_stream_settings *
         live->source.url = live->settings.source.input;
         r = parse_own(live, err);
     }
-    live->camera.is = r >= 0 && settings->source.input && halo_is_camera(settings->source.input);
+    live->camera.is =
+        r >= 0 && settings->source.input && halo_source_row(settings->source.input)->captures;
     if (live->camera.is)
         r = halo_live_camera_init(live, err);
     if (r >= 0)

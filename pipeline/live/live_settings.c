@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "config/source_kinds.h"
 #include "pipeline/base/av.h"
-#include "pipeline/base/path.h"
 #include "pipeline/live/live_private.h"
 #include "pipeline/output/encode_choose.h"
 
@@ -56,18 +56,16 @@ int halo_live_check(struct halo_live *live, struct halo_error *err)
     const struct halo_stream_settings *set = &live->settings;
     if (!set->source.input)
         return halo_fail_usage(err, "the stream has no input");
-    if (!strcmp(set->source.input, "-") || !strncmp(set->source.input, "pipe:", 5))
-        return halo_fail_usage(err, "input %s: live streams have no standard input",
-                               set->source.input);
-    const bool test = halo_test_source_is(set->source.input), camera = live->camera.is;
-    const bool url = !test && !camera && halo_path_is_url(set->source.input);
-    const bool slow = !strncmp(set->source.input, "http", 4); /* sent as fast as it is read */
+    const struct halo_source_row *row = halo_source_row(set->source.input);
+    if (row->refused)
+        return halo_fail_usage(err, "input %s: %s", set->source.input, row->refused);
+    const bool test = row->kind == HALO_SOURCE_TEST, camera = live->camera.is;
     struct halo_test_source *source = NULL;
-    live->live = test || url || camera || set->realtime;
-    live->paced = !camera && (test || set->realtime || slow);
-    live->local = !url;
-    live->may_make_up = live->live && !test && set->on_error != HALO_ON_ERROR_STOP;
-    for (int i = 0; i < live->encodings && !camera; i++)
+    live->live = row->live || set->realtime;
+    live->paced = row->pace == HALO_PACE_ALWAYS || (row->pace == HALO_PACE_ASKED && set->realtime);
+    live->local = row->place != HALO_FROM_NETWORK;
+    live->may_make_up = live->live && row->fails && set->on_error != HALO_ON_ERROR_STOP;
+    for (int i = 0; i < live->encodings && !row->captures; i++)
         live->may_make_up &= !live->encoding[i].writes && !live->encoding[i].audio;
     int ret = test     ? halo_test_source_create(&source, set->source.input, NULL, err)
               : camera ? halo_camera_check(set->source.input, err)

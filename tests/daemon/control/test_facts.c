@@ -52,6 +52,7 @@ static int ask(struct halo_error *err)
 {
     static struct halo_stream_settings stream = {
         .name = "door",
+        .source.input = "file:/far/in.mp4",
         .outputs = 1,
         .output = {{.kind = HALO_OUTPUT_FILE, .target = "/far/away/%d.mp4"}}};
     const struct halo_daemon_settings settings = {.stream = &stream, .streams = 1};
@@ -97,6 +98,8 @@ static void one_look_answers_all(void **state)
     const json_t *folder = json_array_get(json_object_get(scene.last, "folders"), 0);
     assert_string_equal(json_string_value(json_object_get(folder, "path")), "/far/away");
     assert_int_equal(json_integer_value(json_object_get(folder, "free_bytes")), 7);
+    const json_t *input = json_array_get(json_object_get(scene.last, "inputs"), 0);
+    assert_string_equal(json_string_value(json_object_get(input, "path")), "/far/in.mp4");
     scene.hangs = false;
     assert_int_equal(ask(NULL), 0);
     run_until(&scene.answers, 10);
