@@ -127,14 +127,13 @@ static int set_up(struct halo_camera *c, const struct halo_camera_fault *fault)
 
 int halo_camera_open(struct halo_camera **ret, const struct halo_camera_id *id,
                      const struct halo_capture_settings *settings, struct halo_memory *memory,
-                     int wake, enum halo_v4l2_trouble *ret_trouble, struct halo_error *err)
+                     int wake, const struct halo_camera_fault *fault)
 {
-    const struct halo_camera_fault fault = {ret_trouble, err};
     struct halo_camera *c = av_mallocz(sizeof *c);
-    *ret_trouble = HALO_V4L2_FINE;
+    *fault->trouble = HALO_V4L2_FINE;
     if (!c) {
-        *ret_trouble = HALO_V4L2_MEMORY;
-        return halo_fail(err, -ENOMEM, "out of memory");
+        *fault->trouble = HALO_V4L2_MEMORY;
+        return halo_fail(fault->err, -ENOMEM, "out of memory");
     }
     c->id = *id;
     c->settings = settings;
@@ -142,8 +141,7 @@ int halo_camera_open(struct halo_camera **ret, const struct halo_camera_id *id,
     c->wake = wake;
     c->fd = halo_v4l2_open(id->node);
     const int error = c->fd < 0 ? c->fd : halo_camera_is_still(id) ? 0 : -ENODEV;
-    const int r =
-        error < 0 ? halo_camera_fail(c, &fault, HALO_V4L2_OPEN, error) : set_up(c, &fault);
+    const int r = error < 0 ? halo_camera_fail(c, fault, HALO_V4L2_OPEN, error) : set_up(c, fault);
     if (r < 0)
         halo_camera_close(c);
     else

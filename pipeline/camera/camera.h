@@ -55,12 +55,18 @@ struct halo_camera_counts {
     int64_t damaged; /* error flag, wrong size, torn JPEG */
 };
 
+/* Where a call says why it failed: in words, and which of the known troubles that is. */
+struct halo_camera_fault {
+    enum halo_v4l2_trouble *trouble;
+    struct halo_error *err;
+};
+
 /* id: from halo_camera_find(). memory: what pictures are unpacked into; it must outlive them.
  * wake: a descriptor that becomes readable when waiting is to end, not read here. 0; or -errno with
- * err and *ret_trouble filled. The caller owns *ret. */
+ * fault filled. The caller owns *ret. */
 int halo_camera_open(struct halo_camera **ret, const struct halo_camera_id *id,
                      const struct halo_capture_settings *settings, struct halo_memory *memory,
-                     int wake, enum halo_v4l2_trouble *ret_trouble, struct halo_error *err);
+                     int wake, const struct halo_camera_fault *fault);
 void halo_camera_close(struct halo_camera *camera); /* NULL is nothing to do */
 
 /* What is asked for: HALO_DEFAULT_WIDTH and so on where the settings do not say. */
@@ -71,12 +77,11 @@ const struct halo_camera_form *halo_camera_form(const struct halo_camera *camera
 void halo_camera_counts(const struct halo_camera *camera, struct halo_camera_counts *ret);
 
 /* The next picture: either *ret_raw (times in ns of CLOCK_MONOTONIC) or, of coded formats, *ret_pkt
- * (references into pkt, pts likewise) is filled. 1; 0: woken; -errno with err and *ret_trouble
- * filled: the camera is to be closed. A picture has settings->stall seconds to come, however often
+ * (references into pkt, pts likewise) is filled. 1; 0: woken; -errno with fault filled:
+ * the camera is to be closed. A picture has settings->stall seconds to come, however often
  * the wait for it is woken: else HALO_V4L2_STALLED. */
 int halo_camera_read(struct halo_camera *camera, struct halo_raw_picture **ret_raw,
-                     AVPacket *ret_pkt, enum halo_v4l2_trouble *ret_trouble,
-                     struct halo_error *err);
+                     AVPacket *ret_pkt, const struct halo_camera_fault *fault);
 
 /* Controls by the names of v4l2-ctl ("brightness", "exposure_auto"). -EINVAL: no such control, err
  * with the nearest; -ERANGE with the bounds; -errno. While it is open, any thread. */

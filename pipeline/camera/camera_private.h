@@ -28,12 +28,6 @@ enum {
     HALO_CAMERA_SIDE = 16384, /* pixels: more is no picture */
 };
 
-/* What a call has come to: 0, or what halo_v4l2_fail() said. */
-struct halo_camera_fault {
-    enum halo_v4l2_trouble *trouble;
-    struct halo_error *err;
-};
-
 struct halo_camera_buffer {
     void *data[HALO_CAMERA_PLANES];
     size_t size[HALO_CAMERA_PLANES];

@@ -172,16 +172,15 @@ static int wait_for_newest(struct halo_camera *c, struct halo_camera_taken *ret,
 }
 
 int halo_camera_read(struct halo_camera *c, struct halo_raw_picture **ret_raw, AVPacket *ret_pkt,
-                     enum halo_v4l2_trouble *ret_trouble, struct halo_error *err)
+                     const struct halo_camera_fault *fault)
 {
-    const struct halo_camera_fault fault = {ret_trouble, err};
     struct halo_camera_taken taken;
     *ret_raw = NULL;
-    *ret_trouble = HALO_V4L2_FINE;
+    *fault->trouble = HALO_V4L2_FINE;
     if (!c->deadline) /* who was woken waits on for the same picture */
         c->deadline = halo_now_ns() + (int64_t)(c->settings->stall * 1e9);
-    const int ret = wait_for_newest(c, &taken, &fault);
+    const int ret = wait_for_newest(c, &taken, fault);
     if (ret != 0)
         c->deadline = 0;
-    return ret > 0 ? make_picture(c, &taken, ret_raw, ret_pkt, &fault) : ret;
+    return ret > 0 ? make_picture(c, &taken, ret_raw, ret_pkt, fault) : ret;
 }

@@ -231,6 +231,7 @@ int halo_live_camera_open(struct halo_live *live, struct halo_live_input *in,
     struct halo_live_camera *c = &live->camera;
     struct halo_camera_id id;
     enum halo_v4l2_trouble trouble;
+    const struct halo_camera_fault fault = {&trouble, err};
     atomic_store(&c->open, false);
     int ret = halo_camera_find(&id, live->settings.source.input, c->known ? &c->id : NULL, err);
     atomic_store(&c->trouble, ret == -EEXIST ? HALO_V4L2_UNFIT : HALO_V4L2_ABSENT);
@@ -238,7 +239,7 @@ int halo_live_camera_open(struct halo_live *live, struct halo_live_input *in,
         return ret;
     set_controls(live, NULL);
     ret = halo_camera_open(&in->camera, &id, &live->settings.capture, halo_ring_memory(live->ring),
-                           c->wake, &trouble, err);
+                           c->wake, &fault);
     /* BROKEN: of what fails from here on without saying more. */
     atomic_store(&c->trouble, ret < 0 ? trouble : HALO_V4L2_BROKEN);
     atomic_store(&c->open, ret >= 0);
@@ -276,7 +277,8 @@ int halo_live_camera_read(struct halo_live *live, struct halo_live_input *in,
 {
     for (;;) {
         enum halo_v4l2_trouble trouble;
-        const int ret = halo_camera_read(in->camera, ret_raw, in->pkt, &trouble, err);
+        const int ret = halo_camera_read(in->camera, ret_raw, in->pkt,
+                                         &(struct halo_camera_fault){&trouble, err});
         count(live, in);
         atomic_store(&live->camera.open, ret >= 0);
         if (ret < 0)

@@ -94,7 +94,8 @@ static inline int try_open(struct halo_camera **ret, const struct halo_capture_s
     put("dev/video0", "");
     put("sys/class/video4linux/video0/name", "played\n");
     put("control", control);
-    return halo_camera_open(ret, &video0, set, memory, wake, trouble, err);
+    return halo_camera_open(ret, &video0, set, memory, wake,
+                            &(struct halo_camera_fault){trouble, err});
 }
 
 static inline struct halo_camera *open_it(const struct halo_capture_settings *set,
@@ -128,7 +129,7 @@ static inline int64_t read_one(struct halo_camera *camera, enum halo_v4l2_troubl
 {
     struct halo_raw_picture *raw = NULL;
     AVPacket *pkt = av_packet_alloc();
-    const int ret = halo_camera_read(camera, &raw, pkt, trouble, err);
+    const int ret = halo_camera_read(camera, &raw, pkt, &(struct halo_camera_fault){trouble, err});
     int64_t pts = ret;
     if (ret > 0) {
         assert_true((raw != NULL) != (pkt->data != NULL));

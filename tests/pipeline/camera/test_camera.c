@@ -278,7 +278,8 @@ static enum halo_v4l2_trouble attempt(const struct halo_capture_settings *set,
 {
     struct halo_camera *camera = NULL;
     enum halo_v4l2_trouble trouble;
-    int64_t ret = halo_camera_open(&camera, &video0, set, memory, wake, &trouble, err);
+    int64_t ret = halo_camera_open(&camera, &video0, set, memory, wake,
+                                   &(struct halo_camera_fault){&trouble, err});
     for (int i = 0; i < 3 && ret >= 0; i++)
         ret = read_one(camera, &trouble, err);
     if (ret >= 0) {
