@@ -57,13 +57,17 @@ static void fail(struct sv_stream *stream, const char *why)
         sv_stream_state(stream, SV_RESTARTING, why);
 }
 
-void sv_stream_failed(struct sv_stream *stream, const char *why)
+static void fail_by_itself(struct sv_stream *stream, const char *why)
 {
     sv_placement_leave(&stream->place);
     sv_backoff_failed(&stream->place.backoff, sv_now(stream->sv));
     fail(stream, why);
-    if (stream->place.phase == SV_IN)
-        sv_stream_step(stream);
+}
+
+void sv_stream_failed(struct sv_stream *stream, const char *why)
+{
+    fail_by_itself(stream, why);
+    sv_stream_step(stream);
 }
 
 static void leave_rings(struct sv_stream *stream, const char *why)
@@ -188,7 +192,7 @@ static void try_to_enter(struct sv_stream *stream)
         return;
     struct halo_error err = {0};
     if (sv_feed_open(stream, &err) < 0) {
-        sv_stream_failed(stream, err.text);
+        fail_by_itself(stream, err.text);
         return;
     }
     if (!stream->place.engine)
