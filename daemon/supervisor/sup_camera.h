@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The virtual cameras of a stream. They outlive its engines, and its settings where these leave the
- * camera as it is: programs that have it open see no end of it. Loop thread only. */
+ * The virtual cameras of a stream. They outlive its engines, and its settings as long as these
+ * leave the camera as it is, so programs that have it open see no end of the stream. Loop thread
+ * only. */
 #ifndef HALO_SUP_CAMERA_H
 #define HALO_SUP_CAMERA_H
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * What there is: the supervisor, engines and their processes; streams are in sup_stream_data.h.
- * Data alone, which the supervisor's files share; what may be done with it is in their headers.
+ * The data that the supervisor's files share: the supervisor itself, engines and their processes;
+ * streams are in sup_stream_data.h. Data only: functions are in the header of the file that has
+ * them.
  *
  * Times are milliseconds of CLOCK_MONOTONIC (uv_now). Loop thread only. */
 #ifndef HALO_SUP_DATA_H

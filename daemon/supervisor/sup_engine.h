@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Engines as streams see them: a name, perhaps a process. A stream keeps its engine while the
- * process is away, and the engine keeps count of how it fails. Loop thread only. */
+ * An engine as streams see it: a name, and most of the time a process. A stream keeps its engine
+ * while the process is restarted; the engine counts its failures. Loop thread only. */
 #ifndef HALO_SUP_ENGINE_H
 #define HALO_SUP_ENGINE_H
 
@@ -23,11 +23,11 @@ int sv_engine_send(struct sv_engine *engine, json_t *message);
 bool sv_engine_is_behind(const struct sv_engine *engine); /* what was sent still waits here */
 void sv_engine_tell_running(struct sv_engine *engine);    /* log and event, once it has its name */
 
-void sv_engine_step(struct sv_engine *engine);   /* by the clock; may free it */
+void sv_engine_step(struct sv_engine *engine);   /* by the timer; may free it */
 void sv_engine_drop(struct sv_engine *engine);   /* its process is asked to finish; frees it */
-void sv_engine_stands(struct sv_engine *engine); /* before it is lost: it was silent, or stuck */
-/* It is without a process, and pauses. device: its device failed. worked: the process had filtered
- * frames, so this is no loop of crashes, and the next one begins at once. */
+void sv_engine_stands(struct sv_engine *engine); /* before it is lost: it was silent or stuck */
+/* It has no process now, and pauses. device: its device failed. worked: the process had filtered
+ * frames, so this is no crash loop, and the next process starts at once. */
 void sv_engine_failed(struct sv_engine *engine, const char *why, bool device, bool worked);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Events for those that listen (halo_supervisor_listen). Loop thread only. */
+ * Events for listeners (halo_supervisor_listen). Loop thread only. */
 #ifndef HALO_SUP_EVENT_H
 #define HALO_SUP_EVENT_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * A stream's feeds with their viewers, which outlive engines. Loop thread only. */
+ * The feeds of a stream and their viewers, which outlive engines. Loop thread only. */
 #ifndef HALO_SUP_FEED_H
 #define HALO_SUP_FEED_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The files that engines may open (confine_files.h), and the network: what their streams name. An
- * engine gets them when it starts, and never more: a stream that needs others gets another engine.
- * Masks come as descriptors (sup_masks.c). Loop thread only. */
+ * The files and the network access that an engine gets: those that its streams name
+ * (confine_files.h). They are fixed when it starts, so a stream that needs others gets another
+ * engine. Masks are passed as descriptors (sup_masks.h). Loop thread only. */
 #ifndef HALO_SUP_FILES_H
 #define HALO_SUP_FILES_H
 

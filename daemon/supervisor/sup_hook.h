@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Hooks are started here, since engines start nothing. An engine says which output has finished
- * which file; that has to be an output that it was given, and a name of that output's. Loop thread
- * only. */
+ * Hooks are started by the supervisor, because engines start no programs. An engine reports which
+ * output finished which file; it must be an output that it was given, and a name that this output
+ * can produce. Loop thread only. */
 #ifndef HALO_SUP_HOOK_H
 #define HALO_SUP_HOOK_H
 

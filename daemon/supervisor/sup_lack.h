@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * What streams lack on this machine and go on without (base/lack.h): told by their engines, or
- * known here; said in events, log and status as soon as it changes. Loop thread only. */
+ * What streams lack on this machine and run without (pipeline/base/lack.h): reported by their
+ * engines or known here; logged, sent as an event and shown in the status as soon as it changes.
+ * Loop thread only. */
 #ifndef HALO_SUP_LACK_H
 #define HALO_SUP_LACK_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The list of streams: made from their settings, found by name, taken out. Loop thread only. */
+ * The list of streams: created from settings, found by name, destroyed. Loop thread only. */
 #ifndef HALO_SUP_LIST_H
 #define HALO_SUP_LIST_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The end of an engine's process: its streams leave it, and come back to it or go elsewhere. Loop
+ * An engine loses its process: its streams leave it, and return to it or move to another one. Loop
  * thread only. */
 #ifndef HALO_SUP_LOST_H
 #define HALO_SUP_LOST_H
@@ -8,7 +8,8 @@
 
 struct sv_engine;
 
-/* Its process is over, or is taken to be: it is killed, and never waited for. May free streams. */
+/* Its process has ended or is to end: it is killed, and never waited for. device: its device
+ * failed. May free streams. */
 void sv_engine_lost(struct sv_engine *engine, const char *why, bool device);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The files that a stream's masks come from, so that a reload can tell whether one was changed
- * under the same name; and their descriptors for engines, which may not open them. Loop
- * thread only. */
+ * The files of a stream's masks: what identifies their contents, so that a reload notices a file
+ * that was changed under the same name; and their descriptors for engines, which may not open them.
+ * Loop thread only. */
 #ifndef HALO_SUP_MASKS_H
 #define HALO_SUP_MASKS_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Engine processes. One that has to go is killed and let go in the same moment: it may hang in a
- * driver where not even SIGKILL ends it, and nobody waits for that. Loop thread only. */
+ * Processes of engines. A process that must go is killed and forgotten at once: it may hang in a
+ * driver where not even SIGKILL ends it, and nothing waits for that. Loop thread only. */
 #ifndef HALO_SUP_PROCESS_H
 #define HALO_SUP_PROCESS_H
 

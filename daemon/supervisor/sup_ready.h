@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * An engine's process has begun: its streams enter it, once it is known which GPU it is for. Loop
- * thread only. */
+ * The process of an engine is ready: its streams enter it, once its GPU is known. Loop thread
+ * only. */
 #ifndef HALO_SUP_READY_H
 #define HALO_SUP_READY_H
 
@@ -9,9 +9,9 @@
 
 struct sv_engine;
 
-void sv_engine_ready(struct sv_engine *engine); /* it has said hello, or has no number to get */
-/* An engine's answer of the GPUs that there are; false: it makes no sense. */
+void sv_engine_ready(struct sv_engine *engine); /* it has said hello, or gets no GPU number */
+/* An engine's list of the GPUs; false: it is malformed or was not asked for. */
 bool sv_engine_told_gpus(struct sv_engine *engine, const json_t *message);
-void sv_engine_step_choosing(struct sv_engine *engine); /* by the clock: it may take too long */
+void sv_engine_step_choosing(struct sv_engine *engine); /* by the timer: the list may be late */
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * What detectors tell, on its way to the engines, in the order in which it came. Of what comes
- * faster than MOST of a stream in SEND_MS, or than an engine takes it, the newest go on. And
- * what engines say of it, for events and the log. Loop thread only. */
+ * Updates from detectors on their way to engines, in the order in which they came. If a stream gets
+ * them faster than engines read or than every few milliseconds, the newest are kept. And what
+ * engines report about them, for events and the log. Loop thread only. */
 #ifndef HALO_SUP_REGIONS_H
 #define HALO_SUP_REGIONS_H
 

@@ -22,16 +22,14 @@ struct sv_ring {
     bool starves; /* there was no memory for the next one */
 };
 
-/* For an outlet that has none. Takes the two descriptors over, also on failure. on_ring: there is
- * something to read, until the poll is stopped. -errno with err filled; -EPROTO: no engine makes
- * such a ring. */
+/* For an outlet without a ring. Takes both descriptors over, also on failure. on_ring is called as
+ * long as there is something to read. -errno with err filled; -EPROTO: it is malformed. */
 int sv_ring_open(struct sv_outlet *outlet, const int *fds, uv_poll_cb on_ring,
                  struct halo_error *err);
-/* Reads into the feed until it is empty or others have their turn. -EPROTO: the engine is not to be
- * trusted; -ENOMEM: the packet stays there. */
+/* Reads into the feed until it is empty or has read as much as given. -EPROTO: it is malformed;
+ * -ENOMEM: the packet stays in it. */
 int sv_ring_read(struct sv_ring *ring, int most, int64_t most_bytes);
-/* What it still has goes first. It is no more than a ring holds, but its writer may go on
- * writing. */
+/* Reads what it still has; no more than it can hold, because its writer may go on writing. */
 void sv_ring_empty(struct sv_outlet *outlet);
 void sv_ring_close(struct sv_outlet *outlet);
 void sv_ring_close_all(struct sv_stream *stream, bool drain);

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * A stream between what it is wanted to be and where it is (sup_place.h).
+ * Moves a stream from where it is to where it should be (sup_place.h).
  *
  *          enter            leave          gone
  *   OUT ----------> IN ------------> LEAVING ----> OUT
  *    ^               |                  |
  *    +---------------+------------------+  its engine died
  *
- * sv_stream_step() brings its place to the wish, and is called whenever one of the two changed, and
- * by the clock. So nothing is forgotten where an engine dies between two steps. Loop thread
- * only. */
+ * sv_stream_step() takes one step. It is called whenever the place or the wish has changed, and by
+ * the timer, so nothing is forgotten if an engine dies between two steps. Loop thread only. */
 #ifndef HALO_SUP_STREAM_H
 #define HALO_SUP_STREAM_H
 
@@ -20,7 +19,7 @@ struct sv_stream;
 
 /* May free it, where it is removed, and no other one. */
 void sv_stream_step(struct sv_stream *stream);
-/* By itself: its policy decides. */
+/* By itself, in an engine: its policy decides. */
 void sv_stream_failed(struct sv_stream *stream, const char *why);
 void sv_stream_ended(struct sv_stream *stream);
 void sv_stream_gone(struct sv_stream *stream); /* as the engine says */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * A stream, as the supervisor's files share it: data alone, as sup_data.h. Loop thread only. */
+ * The data of a stream that the supervisor's files share (sup_data.h). Loop thread only. */
 #ifndef HALO_SUP_STREAM_DATA_H
 #define HALO_SUP_STREAM_DATA_H
 

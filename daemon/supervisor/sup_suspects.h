@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The search for the stream that ends engines (suspects.h): who takes part, and what is said. Loop
- * thread only. */
+ * The search for the stream that crashes engines (suspects.h): which streams take part, and what is
+ * logged. Loop thread only. */
 #ifndef HALO_SUP_SUSPECTS_H
 #define HALO_SUP_SUSPECTS_H
 
