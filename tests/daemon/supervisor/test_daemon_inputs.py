@@ -140,7 +140,7 @@ class Inputs(DaemonTest):
                 self.assertTrue(watcher.wait(card=True, since=cut), daemon.told())
                 self.assertTrue(wait_until(lambda: daemon.state(kind) == 'waiting'), daemon.told())
                 self.assertIn(str(ports[kind]), daemon.status(kind)['why'])
-                self.assertIs(daemon.status(kind)['card'], True)
+                self.assertTrue(wait_until(lambda: daemon.status(kind)['card']), daemon.told())
         self.assertEqual(daemon.state('own'), 'running')
         time.sleep(2)
         for kind, port in ports.items():
