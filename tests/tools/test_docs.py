@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 import unittest
 
-from halotest.docs import MANUALS, MARKDOWN, ROOT, help_of, quoted, read, section, table
+from halotest.docs import FOLDERS, MANUALS, MARKDOWN, ROOT, help_of, quoted, read, section, table
 
 # scdoc writes paragraph macros that no reader sees.
 OF_SCDOC = 'skipping paragraph macro'
@@ -39,6 +39,21 @@ class Links(unittest.TestCase):
                   for name in MARKDOWN for path in re.findall(r'\]\(([^)#\s]*)', read(name))}
         self.assertEqual([name for name in MARKDOWN if name not in linked and name != 'README.md'],
                          [])
+
+
+class Files(unittest.TestCase):
+    def test_exist(self):
+        """A file that a page names lies in the page's folder, below the top, or, named alone, anywhere."""
+        files = {os.path.relpath(os.path.join(folder, name), ROOT)
+                 for top in FOLDERS for folder, _, names in os.walk(os.path.join(ROOT, top))
+                 for name in names}
+        known = files | {os.path.basename(name) for name in files}
+        for name in MARKDOWN:
+            text = re.sub(r'(?ms)^```.*?^```', '', read(name))
+            for path in re.findall(r'`([\w./-]+\.(?:c|h|py|cu|cuh|def|in|scd|md|build|supp))`', text):
+                beside = os.path.normpath(os.path.join(os.path.dirname(name), path))
+                if not re.search('[A-Z]{3}', path):
+                    self.assertTrue({path, beside} & known, f'{name}: {path}')
 
 
 class Length(unittest.TestCase):
