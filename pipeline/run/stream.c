@@ -157,8 +157,13 @@ static int open_input_and_ring(struct halo_stream *s, struct halo_error *err)
 
 static int open_tracks(struct halo_stream *s, struct halo_error *err)
 {
-    const int ret = halo_tracks_open(&s->tracks, s->settings, s->chain, s->ring, s->source,
-                                     &s->damage, s->sink, err);
+    const struct halo_route route = {.settings = s->settings,
+                                     .source = s->source,
+                                     .damage = &s->damage,
+                                     .chain = s->chain,
+                                     .ring = s->ring,
+                                     .sink = s->sink};
+    const int ret = halo_tracks_open(&s->tracks, &route, err);
     if (ret >= 0)
         expect_total(s);
     return ret;

@@ -56,16 +56,15 @@ struct halo_gate_input halo_track_gate_input(const AVStream *stream, enum halo_p
     };
 }
 
-static int open_gate(struct halo_track *t, const char *name, const struct halo_chain *chain,
-                     struct halo_ring *ring, struct halo_error *err)
+static int open_gate(struct halo_track *t, const struct halo_route *route, struct halo_error *err)
 {
-    int ret = halo_track_check(name, t->in, err);
+    int ret = halo_track_check(route->settings->source.input, t->in, err);
     if (ret < 0)
         return ret;
     const enum halo_privacy privacy = HALO_PRIVACY_OFF; /* -vf null says it openly */
     const struct halo_gate_input input = halo_track_gate_input(t->in, privacy);
     say_alpha_lost(t->in);
-    return halo_gate_create(&t->gate, chain, ring, &input, err);
+    return halo_gate_create(&t->gate, route->chain, route->ring, &input, err);
 }
 
 static bool is_mov(const AVOutputFormat *container)
@@ -85,14 +84,14 @@ static void say_rotation_lost(const AVStream *in, const AVOutputFormat *containe
                  in->index, container->name, angle < 0 ? -angle : 360 - angle);
 }
 
-static int open_filtered(struct halo_track *t, const struct halo_run_settings *settings,
-                         const struct halo_ring *ring, struct halo_source *source,
-                         struct halo_sink *sink, struct halo_error *err)
+static int open_filtered(struct halo_track *t, const struct halo_route *route,
+                         struct halo_error *err)
 {
-    AVFormatContext *input = halo_source_format(source);
-    if (halo_sink_discards(sink))
+    const struct halo_run_settings *settings = route->settings;
+    AVFormatContext *input = halo_source_format(route->source);
+    if (halo_sink_discards(route->sink))
         return 0;
-    AVFormatContext *output = halo_sink_format(sink);
+    AVFormatContext *output = halo_sink_format(route->sink);
     const AVCodec *codec = halo_container_encoder(output->oformat, settings, err);
     if (!codec)
         return -EINVAL;
@@ -103,13 +102,13 @@ static int open_filtered(struct halo_track *t, const struct halo_run_settings *s
         .stream = t->in,
         .framerate = av_guess_frame_rate(input, t->in, NULL),
         .aspect = av_guess_sample_aspect_ratio(input, t->in, NULL),
-        .gpu = halo_ring_gpu(ring, settings->device.gpu),
+        .gpu = halo_ring_gpu(route->ring, settings->device.gpu),
     };
     const struct halo_encoder_settings wish = {
         .bitrate = settings->bitrate, .crf = settings->crf, .preset = settings->preset};
-    int ret = halo_hdr_find(&ein.hdr, source, t->in, err);
+    int ret = halo_hdr_find(&ein.hdr, route->source, t->in, err);
     if (ret >= 0)
-        ret = halo_first_fields(source, t->in, err);
+        ret = halo_first_fields(route->source, t->in, err);
     if (ret >= 0)
         ret = halo_nvenc_is(codec)
                   ? halo_nvenc_open(&t->encoder, codec, t->gate, &wish, output->oformat, &ein, err)
@@ -172,12 +171,12 @@ static const AVCodec *find_refill(const AVStream *in, const AVOutputFormat *cont
     return codec;
 }
 
-static int open_sound(struct halo_track *t, const struct halo_run_settings *settings,
-                      const struct halo_source *source, const AVOutputFormat *container,
-                      struct halo_error *err)
+static int open_sound(struct halo_track *t, const struct halo_route *route, struct halo_error *err)
 {
+    const struct halo_run_settings *settings = route->settings;
+    const AVOutputFormat *container = halo_sink_format(route->sink)->oformat;
     const AVCodecParameters *par = t->in->codecpar;
-    const int64_t start = halo_source_shift(source, t->in->start_time, t->in->time_base);
+    const int64_t start = halo_source_shift(route->source, t->in->start_time, t->in->time_base);
     if (halo_audio_is_coded(settings))
         return open_audio(t, settings, halo_audio_find(settings->audio_codec, err), container, err);
     if (halo_starts_too_late(container, par, start, t->in->time_base))
@@ -188,18 +187,16 @@ static int open_sound(struct halo_track *t, const struct halo_run_settings *sett
     return 0;
 }
 
-static int open_copied(struct halo_track *t, const struct halo_run_settings *settings,
-                       const struct halo_source *source, struct halo_sink *sink,
-                       struct halo_error *err)
+static int open_copied(struct halo_track *t, const struct halo_route *route, struct halo_error *err)
 {
-    AVFormatContext *output = halo_sink_format(sink);
+    AVFormatContext *output = halo_sink_format(route->sink);
     const enum AVCodecID from = t->in->codecpar->codec_id;
     t->out = avformat_new_stream(output, NULL);
-    if (!t->out || halo_copy_stream(settings, t->in, t->out, HALO_ROLE_COPY) < 0)
+    if (!t->out || halo_copy_stream(route->settings, t->in, t->out, HALO_ROLE_COPY) < 0)
         return halo_fail(err, -ENOMEM, "out of memory");
     t->hides = is_mov(output->oformat);
     if (t->in->codecpar->codec_type == AVMEDIA_TYPE_AUDIO)
-        return open_sound(t, settings, source, output->oformat, err);
+        return open_sound(t, route, err);
     if (t->in->codecpar->codec_type != AVMEDIA_TYPE_SUBTITLE ||
         halo_container_holds(output->oformat, t->in->codecpar))
         return 0;
@@ -231,25 +228,24 @@ struct halo_decoder_settings halo_track_decoder(const struct halo_source_setting
     };
 }
 
-static int open_track(struct halo_track *t, const struct halo_run_settings *settings,
-                      const struct halo_chain *chain, struct halo_ring *ring,
-                      struct halo_source *source, struct halo_damage *damage,
-                      struct halo_sink *sink, struct halo_error *err)
+static int open_track(struct halo_track *t, const struct halo_route *route, struct halo_error *err)
 {
-    const AVOutputFormat *container = halo_sink_format(sink)->oformat;
+    const struct halo_run_settings *settings = route->settings;
+    const AVOutputFormat *container = halo_sink_format(route->sink)->oformat;
     int ret = halo_role_of(settings, t->in, container, &t->role, err);
     if (ret < 0 || t->role == HALO_ROLE_DROP)
         return ret;
     if (t->role == HALO_ROLE_COPY)
-        return open_copied(t, settings, source, sink, err);
+        return open_copied(t, route, err);
     struct halo_decoder_settings decoder =
-        halo_track_decoder(&settings->source, &settings->device, ring);
-    decoder.declared = halo_source_declares(source);
-    ret = halo_decoder_open(&t->decoder, settings->source.input, t->in, &decoder, damage, err);
+        halo_track_decoder(&settings->source, &settings->device, route->ring);
+    decoder.declared = halo_source_declares(route->source);
+    ret =
+        halo_decoder_open(&t->decoder, settings->source.input, t->in, &decoder, route->damage, err);
     if (ret >= 0)
-        ret = open_gate(t, settings->source.input, chain, ring, err);
+        ret = open_gate(t, route, err);
     if (ret >= 0)
-        ret = open_filtered(t, settings, ring, source, sink, err);
+        ret = open_filtered(t, route, err);
     return ret;
 }
 
@@ -280,11 +276,12 @@ static int move_starts(struct halo_source *source, const struct halo_run_setting
     return ret;
 }
 
-int halo_tracks_open(struct halo_tracks *tracks, const struct halo_run_settings *settings,
-                     const struct halo_chain *chain, struct halo_ring *ring,
-                     struct halo_source *source, struct halo_damage *damage, struct halo_sink *sink,
+int halo_tracks_open(struct halo_tracks *tracks, const struct halo_route *route,
                      struct halo_error *err)
 {
+    const struct halo_run_settings *settings = route->settings;
+    struct halo_source *source = route->source;
+    struct halo_sink *sink = route->sink;
     AVFormatContext *input = halo_source_format(source);
     int filtered = 0;
     tracks->track = av_calloc(input->nb_streams + 1, sizeof *tracks->track);
@@ -294,7 +291,7 @@ int halo_tracks_open(struct halo_tracks *tracks, const struct halo_run_settings 
     int ret = move_starts(source, settings, halo_sink_format(sink)->oformat, err);
     for (int i = 0; i < tracks->count && ret >= 0; i++) {
         tracks->track[i].in = input->streams[i];
-        ret = open_track(&tracks->track[i], settings, chain, ring, source, damage, sink, err);
+        ret = open_track(&tracks->track[i], route, err);
         filtered += tracks->track[i].role == HALO_ROLE_FILTER;
     }
     if (ret < 0)

@@ -54,11 +54,19 @@ int halo_track_check(const char *name, const AVStream *stream, struct halo_error
 /* Those, for a gate. */
 struct halo_gate_input halo_track_gate_input(const AVStream *stream, enum halo_privacy privacy);
 
+/* What the tracks of a run lead through, all borrowed. */
+struct halo_route {
+    const struct halo_run_settings *settings;
+    struct halo_source *source;
+    struct halo_damage *damage; /* of the input, counted by the decoders */
+    const struct halo_chain *chain;
+    struct halo_ring *ring;
+    struct halo_sink *sink;
+};
+
 /* Opens decoders, gates and encoders and adds the sink's streams, chapters and metadata; the sink
  * is not started. 0 or -errno with err filled. */
-int halo_tracks_open(struct halo_tracks *tracks, const struct halo_run_settings *settings,
-                     const struct halo_chain *chain, struct halo_ring *ring,
-                     struct halo_source *source, struct halo_damage *damage, struct halo_sink *sink,
+int halo_tracks_open(struct halo_tracks *tracks, const struct halo_route *route,
                      struct halo_error *err);
 void halo_tracks_close(struct halo_tracks *tracks); /* zeroed or half-open ones too */
 
