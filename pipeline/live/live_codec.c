@@ -63,15 +63,16 @@ static int open_encoder(const struct halo_live *live, const char *name, const ch
                         const struct halo_encoder_settings *settings, struct halo_encoder **ret,
                         struct halo_error *err)
 {
-    const AVOutputFormat *format = av_guess_format(container, NULL, NULL);
+    struct halo_encoder_settings own = *settings;
+    own.container = av_guess_format(container, NULL, NULL);
     const AVCodec *codec = halo_av_find_encoder("codec", name, AVMEDIA_TYPE_VIDEO, err);
     const struct halo_encoder_input input = input_of(live);
     if (!codec)
         return -EINVAL;
-    if (!format)
+    if (!own.container)
         return halo_fail(err, -ENOTSUP, "this FFmpeg has no %s", container);
-    return halo_nvenc_is(codec) ? halo_nvenc_open(ret, codec, NULL, settings, format, &input, err)
-                                : halo_encoder_open(ret, codec, settings, format, &input, err);
+    return halo_nvenc_is(codec) ? halo_nvenc_open(ret, codec, NULL, &own, &input, err)
+                                : halo_encoder_open(ret, codec, &own, &input, err);
 }
 
 static int open_for(struct halo_live_encoding *e, struct halo_encoder **ret, struct halo_error *err)

@@ -175,9 +175,10 @@ static int check_crf(const AVCodec *codec, const char *crf, struct halo_error *e
 }
 
 int halo_encoder_open(struct halo_encoder **ret, const AVCodec *codec,
-                      const struct halo_encoder_settings *settings, const AVOutputFormat *container,
+                      const struct halo_encoder_settings *settings,
                       const struct halo_encoder_input *input, struct halo_error *err)
 {
+    const AVOutputFormat *container = settings->container;
     struct halo_encoder *e = av_mallocz(sizeof *e);
     if (!e || !(e->codec = avcodec_alloc_context3(codec))) {
         av_free(e);
@@ -186,7 +187,7 @@ int halo_encoder_open(struct halo_encoder **ret, const AVCodec *codec,
     e->input = *input;
     e->last_pts = AV_NOPTS_VALUE;
     AVCodecContext *c = e->codec;
-    halo_encode_choose(c, codec, container, settings, input);
+    halo_encode_choose(c, codec, settings, input);
     if (container->flags & AVFMT_GLOBALHEADER)
         c->flags |= AV_CODEC_FLAG_GLOBAL_HEADER;
     int r = halo_encode_check_preset(codec, settings->preset, err);

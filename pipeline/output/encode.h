@@ -26,8 +26,9 @@ struct halo_encoder_input {
     AVBufferRef *frames; /* the pool that pictures on the device come from; NULL: host memory */
 };
 
-/* What is asked of it. All zero: nothing. Strings are borrowed for the call. */
+/* What is asked of it. All zero but the container: nothing. Strings are borrowed for the call. */
 struct halo_encoder_settings {
+    const AVOutputFormat *container;    /* that its packets go into */
     const char *bitrate, *crf, *preset; /* as the user wrote them; NULL: the encoder's own */
     int width, height;                  /* of what it encodes; 0: the input's */
     int gop;                            /* pictures to the next key frame at most; 0: its own */
@@ -36,10 +37,10 @@ struct halo_encoder_settings {
     int chroma; /* enum halo_chroma of config/daemon.h; only where live is set */
 };
 
-/* Opens codec for the container, with the options in settings. 0; a usage error (an option that the
- * encoder refuses) or -errno, with err filled. The caller owns *ret. */
+/* Opens codec as settings ask. 0; a usage error (an option that it refuses) or -errno, with err
+ * filled. The caller owns *ret. */
 int halo_encoder_open(struct halo_encoder **ret, const AVCodec *codec,
-                      const struct halo_encoder_settings *settings, const AVOutputFormat *container,
+                      const struct halo_encoder_settings *settings,
                       const struct halo_encoder_input *input, struct halo_error *err);
 void halo_encoder_close(struct halo_encoder *e); /* NULL is nothing to do */
 

@@ -188,18 +188,19 @@ static void set_live(AVCodecContext *c, const AVCodec *codec)
         c->flags |= AV_CODEC_FLAG_CLOSED_GOP; /* others have no open ones without B-frames */
 }
 
-void halo_encode_choose(AVCodecContext *c, const AVCodec *codec, const AVOutputFormat *container,
+void halo_encode_choose(AVCodecContext *c, const AVCodec *codec,
                         const struct halo_encoder_settings *settings,
                         const struct halo_encoder_input *input)
 {
     c->width = settings->width ? settings->width : input->width;
     c->height = settings->height ? settings->height : input->height;
-    c->pix_fmt = input->frames ? AV_PIX_FMT_CUDA
-                               : choose(c, codec, halo_container_formats(container, codec),
-                                        settings, input->format);
+    c->pix_fmt = input->frames
+                     ? AV_PIX_FMT_CUDA
+                     : choose(c, codec, halo_container_formats(settings->container, codec),
+                              settings, input->format);
     c->sample_aspect_ratio = scale_aspect(input->aspect, c, input);
     c->framerate = input->framerate;
-    c->time_base = choose_time_base(codec, container, input);
+    c->time_base = choose_time_base(codec, settings->container, input);
     set_colours(c, settings, input);
     set_fields(c, codec, input->stream->codecpar);
     if (settings->gop)

@@ -10,7 +10,7 @@
 #include "pipeline/output/encode.h"
 
 /* Size, format, colours, fields and time base of c, which is not open yet. */
-void halo_encode_choose(AVCodecContext *c, const AVCodec *codec, const AVOutputFormat *container,
+void halo_encode_choose(AVCodecContext *c, const AVCodec *codec,
                         const struct halo_encoder_settings *settings,
                         const struct halo_encoder_input *input);
 

@@ -145,8 +145,7 @@ static void say_changes(const AVCodec *codec, const struct halo_encoder_input *i
 
 static int open_hardware(struct halo_encoder **ret, const AVCodec *codec, struct halo_gate *gate,
                          const struct halo_encoder_settings *settings,
-                         const AVOutputFormat *container, const struct halo_encoder_input *input,
-                         struct halo_error *err)
+                         const struct halo_encoder_input *input, struct halo_error *err)
 {
     const struct halo_encoder_settings own = settings_for_nvenc(codec, settings);
     struct halo_encoder_input in = *input;
@@ -157,7 +156,7 @@ static int open_hardware(struct halo_encoder **ret, const AVCodec *codec, struct
     if (!gate || halo_gate_set_device(gate, in.device, &in.frames) < 0)
         in.frames = NULL;
     halo_av_reason(0, old, sizeof old); /* a line from before would pass for the reason */
-    int r = halo_encoder_open(ret, codec, &own, container, &in, err);
+    int r = halo_encoder_open(ret, codec, &own, &in, err);
     if (r >= 0)
         say_changes(codec, &in, settings, &own);
     else if (in.frames && halo_gate_set_device(gate, NULL, NULL) < 0)
@@ -168,8 +167,7 @@ static int open_hardware(struct halo_encoder **ret, const AVCodec *codec, struct
 
 static int open_software(struct halo_encoder **ret, const AVCodec *codec, const char *why,
                          const struct halo_encoder_settings *settings,
-                         const AVOutputFormat *container, const struct halo_encoder_input *input,
-                         struct halo_error *err)
+                         const struct halo_encoder_input *input, struct halo_error *err)
 {
     const struct codec *known = find_codec(codec->id);
     const AVCodec *software = known ? avcodec_find_encoder_by_name(known->software) : NULL;
@@ -195,24 +193,24 @@ static int open_software(struct halo_encoder **ret, const AVCodec *codec, const 
     char words[200];
     snprintf(words, sizeof words, "%s encodes in the place of %s: %.120s", software->name,
              codec->name, why);
-    const int r = halo_encoder_open(ret, software, &own, container, input, err);
+    const int r = halo_encoder_open(ret, software, &own, input, err);
     if (r >= 0)
         halo_encoder_set_instead(*ret, words);
     return r;
 }
 
 int halo_nvenc_open(struct halo_encoder **ret, const AVCodec *codec, struct halo_gate *gate,
-                    const struct halo_encoder_settings *settings, const AVOutputFormat *container,
+                    const struct halo_encoder_settings *settings,
                     const struct halo_encoder_input *input, struct halo_error *err)
 {
     char why[400];
     struct halo_error inner = {0};
-    const int r = open_hardware(ret, codec, gate, settings, container, input, &inner);
+    const int r = open_hardware(ret, codec, gate, settings, input, &inner);
     if (r >= 0)
         return r;
     if (!find_reason(&inner, why, sizeof why)) {
         *err = inner;
         return r;
     }
-    return open_software(ret, codec, why, settings, container, input, err);
+    return open_software(ret, codec, why, settings, input, err);
 }

@@ -22,7 +22,7 @@ bool halo_nvenc_maps_preset(const char *name);
  * had, one line says why, and the software encoder of the codec is opened in its place, with
  * options that mean the same. Blocks while the driver starts. */
 int halo_nvenc_open(struct halo_encoder **ret, const AVCodec *codec, struct halo_gate *gate,
-                    const struct halo_encoder_settings *settings, const AVOutputFormat *container,
+                    const struct halo_encoder_settings *settings,
                     const struct halo_encoder_input *input, struct halo_error *err);
 
 #endif

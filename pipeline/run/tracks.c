@@ -104,15 +104,16 @@ static int open_filtered(struct halo_track *t, const struct halo_route *route,
         .aspect = av_guess_sample_aspect_ratio(input, t->in, NULL),
         .gpu = halo_ring_gpu(route->ring, settings->device.gpu),
     };
-    const struct halo_encoder_settings wish = {
-        .bitrate = settings->bitrate, .crf = settings->crf, .preset = settings->preset};
+    const struct halo_encoder_settings wish = {.container = output->oformat,
+                                               .bitrate = settings->bitrate,
+                                               .crf = settings->crf,
+                                               .preset = settings->preset};
     int ret = halo_hdr_find(&ein.hdr, route->source, t->in, err);
     if (ret >= 0)
         ret = halo_first_fields(route->source, t->in, err);
     if (ret >= 0)
-        ret = halo_nvenc_is(codec)
-                  ? halo_nvenc_open(&t->encoder, codec, t->gate, &wish, output->oformat, &ein, err)
-                  : halo_encoder_open(&t->encoder, codec, &wish, output->oformat, &ein, err);
+        ret = halo_nvenc_is(codec) ? halo_nvenc_open(&t->encoder, codec, t->gate, &wish, &ein, err)
+                                   : halo_encoder_open(&t->encoder, codec, &wish, &ein, err);
     if (ret < 0)
         return ret;
     if (!strcmp(output->oformat->name, "yuv4mpegpipe"))
