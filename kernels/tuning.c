@@ -199,8 +199,8 @@ static int take_line(char line[MAX_LINE], const char *text, size_t size, size_t 
 }
 
 int halo_tuning_parse(struct halo_tuning **ret, const char *text, size_t size,
-                      const struct halo_backend_ops *ops, const char *device, int *ret_line,
-                      const char **ret_what)
+                      const struct halo_backend_ops *ops, const char *device,
+                      struct halo_tuning_fault *ret_fault)
 {
     struct halo_tuning *t = malloc(sizeof *t);
     if (!t)
@@ -211,19 +211,19 @@ int halo_tuning_parse(struct halo_tuning **ret, const char *text, size_t size,
     size_t at = 0;
     while (rc == 0) {
         number++;
-        rc = take_line(line, text, size, &at, ret_what);
+        rc = take_line(line, text, size, &at, &ret_fault->what);
         if (rc == 0)
-            rc = parse_line(t, line, number, ops, device, ret_what);
+            rc = parse_line(t, line, number, ops, device, &ret_fault->what);
     }
     if (rc > 0 && at < size) {
-        *ret_what = "something after the end";
+        ret_fault->what = "something after the end";
         rc = -EINVAL;
     }
     if (rc > 0) {
         *ret = t;
         return 0;
     }
-    *ret_line = number;
+    ret_fault->line = number;
     free(t);
     return rc;
 }
@@ -264,18 +264,18 @@ int halo_tuning_read(struct halo_tuning **ret, const char *path, const struct ha
 {
     char *table = NULL;
     size_t length = 0;
-    int rc = read_all(&table, &length, path), line = 0;
-    const char *what = NULL;
+    int rc = read_all(&table, &length, path);
+    struct halo_tuning_fault fault = {0};
     if (rc == -EFBIG) {
         snprintf(text, size, "%s: not a table of measured times", path);
         return -EINVAL;
     }
     if (rc == 0) {
-        rc = halo_tuning_parse(ret, table, length, ops, device, &line, &what);
+        rc = halo_tuning_parse(ret, table, length, ops, device, &fault);
         free(table);
     }
-    if (rc < 0 && what)
-        snprintf(text, size, "%s:%d: %s", path, line, what);
+    if (rc < 0 && fault.what)
+        snprintf(text, size, "%s:%d: %s", path, fault.line, fault.what);
     else if (rc < 0)
         snprintf(text, size, "%s: %s", path, strerror(-rc));
     return rc;

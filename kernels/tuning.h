@@ -48,12 +48,17 @@ void halo_tuning_print_head(FILE *to, const char *device);
 void halo_tuning_print_row(FILE *to, const struct halo_tuning_row *row);
 void halo_tuning_print_end(FILE *to);
 
+/* Why a text is no table. */
+struct halo_tuning_fault {
+    int line;         /* from 1 */
+    const char *what; /* is wrong with it */
+};
+
 /* Parses size bytes of text (any bytes) as a table for ops on device. 0 with *ret to be destroyed;
- * -ESTALE (of another version or device), -EINVAL (damaged), -ENOMEM; then *ret_line is the line,
- * from 1, and *ret_what says what is wrong with it. */
+ * -ESTALE (of another version or device) or -EINVAL (damaged) with *ret_fault; -ENOMEM. */
 int halo_tuning_parse(struct halo_tuning **ret, const char *text, size_t size,
-                      const struct halo_backend_ops *ops, const char *device, int *ret_line,
-                      const char **ret_what);
+                      const struct halo_backend_ops *ops, const char *device,
+                      struct halo_tuning_fault *ret_fault);
 
 /* The same of a file; text is one line for the user that begins with path. Also -ENOENT, and
  * whatever reading gave. May block for the disk. */

@@ -10,10 +10,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const struct halo_backend_ops *ops = halo_backend_find("cpu");
     struct halo_tuning *tuning = NULL;
-    const char *what = NULL;
-    int line = 0;
-    const int rc = halo_tuning_parse(&tuning, (const char *)data, size, ops, "thing", &line, &what);
-    if (rc ? tuning || line < 1 || !what : !tuning)
+    struct halo_tuning_fault fault = {0};
+    const int rc = halo_tuning_parse(&tuning, (const char *)data, size, ops, "thing", &fault);
+    if (rc ? tuning || fault.line < 1 || !fault.what : !tuning)
         abort();
     const struct halo_tuning_key key = {
         HALO_CONV_DENSE, HALO_ACCUM_F24, 8, 1, 3, 3, 640, 480,

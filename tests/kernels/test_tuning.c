@@ -21,10 +21,10 @@ static const struct halo_backend_ops *cpu;
 
 static int parse(const char *text, size_t size, struct halo_tuning **ret, int *ret_line)
 {
-    const char *what = NULL;
-    *ret_line = 0;
-    const int rc = halo_tuning_parse(ret, text, size, cpu, "thing", ret_line, &what);
-    assert_true(rc == 0 || (what && *ret_line > 0));
+    struct halo_tuning_fault fault = {0};
+    const int rc = halo_tuning_parse(ret, text, size, cpu, "thing", &fault);
+    assert_true(rc == 0 || (fault.what && fault.line > 0));
+    *ret_line = fault.line;
     return rc;
 }
 
