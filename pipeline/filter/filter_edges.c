@@ -23,17 +23,22 @@ static const char notes[] =
     "that does not change becomes 0, which is a colour and not grey, as in FFmpeg: planes=1\n"
     "leaves the colours as they were.\n";
 
-/* The mask that smooths across by (edge, middle, edge) and takes the slope down, and the same
- * turned round. Both are in whole numbers, `one` times too large. */
-static int plan_masks(const struct settings *s, int edge, int middle, int one,
+/* By (edge, middle, edge), in whole numbers that are `one` times too large. */
+struct smoothing {
+    int edge, middle, one;
+};
+
+/* The mask that smooths across and takes the slope down, and the same turned round. */
+static int plan_masks(const struct settings *s, struct smoothing by,
                       const struct halo_plane_info *plane, struct halo_plane_plan *ret,
                       struct halo_error *err)
 {
+    const int edge = by.edge, middle = by.middle;
     const int down[9] = {-edge, -middle, -edge, 0, 0, 0, edge, middle, edge};
     const int across[9] = {-edge, 0, edge, -middle, 0, middle, -edge, 0, edge};
     ret->passes = 1;
     const int code =
-        halo_conv_gradient(&ret->conv, down, across, s->scale / one, s->delta, &plane->target);
+        halo_conv_gradient(&ret->conv, down, across, s->scale / by.one, s->delta, &plane->target);
     return code ? halo_fail(err, code, "no number format holds scale %g and delta %g", s->scale,
                             s->delta)
                 : 0;
@@ -42,19 +47,19 @@ static int plan_masks(const struct settings *s, int edge, int middle, int one,
 static int plan_sobel(const void *settings, const struct halo_plane_info *plane,
                       struct halo_plane_plan *ret, struct halo_error *err)
 {
-    return plan_masks(settings, 1, 2, 1, plane, ret, err);
+    return plan_masks(settings, (struct smoothing){1, 2, 1}, plane, ret, err);
 }
 
 static int plan_prewitt(const void *settings, const struct halo_plane_info *plane,
                         struct halo_plane_plan *ret, struct halo_error *err)
 {
-    return plan_masks(settings, 1, 1, 1, plane, ret, err);
+    return plan_masks(settings, (struct smoothing){1, 1, 1}, plane, ret, err);
 }
 
 static int plan_scharr(const void *settings, const struct halo_plane_info *plane,
                        struct halo_plane_plan *ret, struct halo_error *err)
 {
-    return plan_masks(settings, 47, 162, 256, plane, ret, err);
+    return plan_masks(settings, (struct smoothing){47, 162, 256}, plane, ret, err);
 }
 
 const struct halo_filter_kind halo_filter_sobel = {

@@ -47,12 +47,19 @@ static int limit(int64_t v, int most)
     return v < 0 ? 0 : v > most ? most : (int)v;
 }
 
-/* The samples of size `unit` that meet [v0, v1), or that it holds. One without a length meets the
+/* The row or column of samples that a box is measured in. */
+struct scale {
+    int64_t unit; /* of a sample */
+    int count;
+};
+
+/* The samples that meet [v0, v1), or with inner those that it holds. One without a length meets the
  * sample that it lies within. */
-static void span(int64_t v0, int64_t v1, int64_t unit, bool inner, int most, int *ret0, int *ret1)
+static void span(struct scale of, double v0, double v1, bool inner, int *ret0, int *ret1)
 {
-    *ret0 = limit(inner ? ceil_div(v0, unit) : floor_div(v0, unit), most);
-    *ret1 = limit(inner ? floor_div(v1, unit) : ceil_div(v1, unit), most);
+    const int64_t from = fixed(v0), to = fixed(v1);
+    *ret0 = limit(inner ? ceil_div(from, of.unit) : floor_div(from, of.unit), of.count);
+    *ret1 = limit(inner ? floor_div(to, of.unit) : ceil_div(to, of.unit), of.count);
     if (*ret1 < *ret0)
         *ret1 = *ret0;
 }
@@ -90,8 +97,10 @@ static struct halo_rect box_of(const struct drawing *d, const struct halo_shape_
                                bool inner)
 {
     struct halo_rect r;
-    span(fixed(box->x0), fixed(box->x1), d->unit_x, inner, d->canvas->width, &r.x0, &r.x1);
-    span(fixed(box->y0), fixed(box->y1), d->unit_y, inner, d->canvas->height, &r.y0, &r.y1);
+    const struct scale across = {d->unit_x, d->canvas->width},
+                       down = {d->unit_y, d->canvas->height};
+    span(across, box->x0, box->x1, inner, &r.x0, &r.x1);
+    span(down, box->y0, box->y1, inner, &r.y0, &r.y1);
     /* What the last sample has outside of the picture is not shown by it. */
     if (inner && box->x1 >= d->canvas->picture_width)
         r.x1 = d->canvas->width;
