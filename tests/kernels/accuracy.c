@@ -246,26 +246,41 @@ static void check_gauss_formats(int depth)
 
 /* ---- dense masks and boxes */
 
-static void check_dense(const char *name, int width, int height, int depth, double scale,
-                        double spread, double bias)
+static const struct dense_case {
+    const char *name;
+    int width, height;
+    double scale, spread, bias;
+    int deepest; /* beyond, larger integers would be needed: refused */
+} dense_cases[] = {
+    {"3x3 mean", 3, 3, 1, 0, 0, 16},
+    {"9x9 noise, bias", 9, 9, 2, 4, -17.3, 16},
+    {"1x127 noise", 1, 127, 3, 6, 0, 16},
+    {"31x31 noise", 31, 31, 1, 2, 0, 16},
+    {"63x63 mean", 63, 63, 1, 0, 0, 16},
+    {"63x63 noise", 63, 63, 1, 5, 0, 16},
+    {"5x5 huge weights", 5, 5, 3e5, 6, 0.5, 12},
+};
+
+static void check_dense(const struct dense_case *m, int depth)
 {
+    const int width = m->width, height = m->height;
     double worst = 0, bound = 0;
     int accum = 0;
-    witness.rx = width / 2, witness.ry = height / 2, witness.bias = bias;
+    witness.rx = width / 2, witness.ry = height / 2, witness.bias = m->bias;
     for (int i = 0; i < width * height; i++)
         witness.weights[i] =
-            scale / (width * height) * (1 + spread * (rand() / (double)RAND_MAX - 0.5));
+            m->scale / (width * height) * (1 + m->spread * (rand() / (double)RAND_MAX - 0.5));
     for (int b = 0; b < HALO_BORDER_COUNT; b++) {
         const struct halo_conv_target target = {depth, (enum halo_border)b, 200};
         struct halo_conv c;
-        if (halo_conv_dense(&c, witness.weights, width, height, bias, &target)) {
-            verdict(false, "%s depth %d is refused%.0f%.0f", name, depth, 0, 0);
+        if (halo_conv_dense(&c, witness.weights, width, height, m->bias, &target)) {
+            verdict(false, "%s depth %d is refused%.0f%.0f", m->name, depth, 0, 0);
             return;
         }
-        check(name, &c, &worst);
+        check(m->name, &c, &worst);
         bound = c.error_bound, accum = c.accum;
     }
-    printf("%-20s depth %2d: max error %.4f, bound %.4f, %s\n", name, depth, worst, bound,
+    printf("%-20s depth %2d: max error %.4f, bound %.4f, %s\n", m->name, depth, worst, bound,
            accum == HALO_ACCUM_F24   ? "F24"
            : accum == HALO_ACCUM_I32 ? "I32"
                                      : "I64");
@@ -520,14 +535,9 @@ int main(int argc, char **argv)
             check_gauss(sigmas[i], sigmas[i], depth);
         check_gauss(0, 3, depth);
         check_gauss(3, 0.2, depth);
-        check_dense("3x3 mean", 3, 3, depth, 1, 0, 0);
-        check_dense("9x9 noise, bias", 9, 9, depth, 2, 4, -17.3);
-        check_dense("1x127 noise", 1, 127, depth, 3, 6, 0);
-        check_dense("31x31 noise", 31, 31, depth, 1, 2, 0);
-        check_dense("63x63 mean", 63, 63, depth, 1, 0, 0);
-        check_dense("63x63 noise", 63, 63, depth, 1, 5, 0);
-        if (depth <= 12) /* deeper ones would need larger integers: refused */
-            check_dense("5x5 huge weights", 5, 5, depth, 3e5, 6, 0.5);
+        for (size_t i = 0; i < sizeof(dense_cases) / sizeof(dense_cases[0]); i++)
+            if (depth <= dense_cases[i].deepest)
+                check_dense(&dense_cases[i], depth);
         check_box(1, 1, depth);
         check_box(7, 2, depth);
         check_box(40, 40, depth);

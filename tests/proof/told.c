@@ -145,23 +145,31 @@ static void join(struct form *a, const struct form *b)
     a->y1 = fmax(a->y1, b->y1);
 }
 
-/* One side of where it is if it goes on: the middle as fast as before, and the size grows as it
- * did, or stays. */
-static void extend(double now0, double now1, double before0, double before1, double by,
-                   double *ret0, double *ret1)
+/* What it covers along one side. */
+struct extent {
+    double from, to;
+};
+
+/* That if it goes on: the middle as fast as before, and the size grows as it did, or stays. */
+static struct extent extend(struct extent now, struct extent before, double by)
 {
-    const double size = now1 - now0, more = size - (before1 - before0);
-    const double middle = (now0 + now1) / 2, way = middle - (before0 + before1) / 2;
+    const double size = now.to - now.from, more = size - (before.to - before.from);
+    const double middle = (now.from + now.to) / 2, way = middle - (before.from + before.to) / 2;
     const double half = (size + (more > 0 ? more * by : 0)) / 2;
-    *ret0 = middle + way * by - half;
-    *ret1 = middle + way * by + half;
+    return (struct extent){middle + way * by - half, middle + way * by + half};
 }
 
 static void go_on(const struct form *now, const struct form *before, double by, struct form *ret)
 {
+    const struct extent x =
+        extend((struct extent){now->x0, now->x1}, (struct extent){before->x0, before->x1}, by);
+    const struct extent y =
+        extend((struct extent){now->y0, now->y1}, (struct extent){before->y0, before->y1}, by);
     *ret = *now;
-    extend(now->x0, now->x1, before->x0, before->x1, by, &ret->x0, &ret->x1);
-    extend(now->y0, now->y1, before->y0, before->y1, by, &ret->y0, &ret->y1);
+    ret->x0 = x.from;
+    ret->x1 = x.to;
+    ret->y0 = y.from;
+    ret->y1 = y.to;
     for (int i = 0; i < now->corners; i++) {
         const double right = now->x1 > now->x0 ? (ret->x1 - ret->x0) / (now->x1 - now->x0) : 1;
         const double down = now->y1 > now->y0 ? (ret->y1 - ret->y0) / (now->y1 - now->y0) : 1;

@@ -169,38 +169,44 @@ static int faded(long squared_distance, int feather)
     return ret;
 }
 
+/* Of a plane. */
+struct samples {
+    int width, height;
+    int log2_x, log2_y; /* pixels of the picture to one */
+};
+
 /* Of what lies outside of all that is hidden, from the nearest that is. */
-static int feathered(const uint8_t *hard, int width, int height, int log2_x, int log2_y,
-                     int feather, int x, int y)
+static int feathered(const struct samples *of, const uint8_t *hard, int feather, int x, int y)
 {
-    const int reach_x = (feather >> log2_x) + 1, reach_y = (feather >> log2_y) + 1;
+    const int reach_x = (feather >> of->log2_x) + 1, reach_y = (feather >> of->log2_y) + 1;
     long nearest = (long)feather * feather;
     for (int v = y - reach_y; v <= y + reach_y; v++)
         for (int u = x - reach_x; u <= x + reach_x; u++) {
-            const long dx = (long)(u - x) * (1 << log2_x), dy = (long)(v - y) * (1 << log2_y);
-            if (u >= 0 && u < width && v >= 0 && v < height && hard[v * width + u] &&
+            const long dx = (long)(u - x) * (1 << of->log2_x);
+            const long dy = (long)(v - y) * (1 << of->log2_y);
+            if (u >= 0 && u < of->width && v >= 0 && v < of->height && hard[v * of->width + u] &&
                 dx * dx + dy * dy < nearest)
                 nearest = dx * dx + dy * dy;
         }
     return faded(nearest, feather);
 }
 
-static void feather(int feather, int width, int height, int log2_x, int log2_y, uint8_t *weights)
+static void feather(const struct samples *of, int feather, uint8_t *weights)
 {
     static _Thread_local uint8_t hard[1 << 18];
     if (!feather)
         return;
-    memcpy(hard, weights, (size_t)width * (size_t)height);
-    for (int y = 0; y < height; y++)
-        for (int x = 0; x < width; x++)
-            if (!hard[y * width + x])
-                weights[y * width + x] =
-                    (uint8_t)feathered(hard, width, height, log2_x, log2_y, feather, x, y);
+    memcpy(hard, weights, (size_t)of->width * (size_t)of->height);
+    for (int y = 0; y < of->height; y++)
+        for (int x = 0; x < of->width; x++)
+            if (!hard[y * of->width + x])
+                weights[y * of->width + x] = (uint8_t)feathered(of, hard, feather, x, y);
 }
 
 /* Of each sample the largest of those that are so near. */
-static void spread(int width, int height, int by_x, int by_y, uint8_t *weights)
+static void spread(const struct samples *of, int by_x, int by_y, uint8_t *weights)
 {
+    const int width = of->width, height = of->height;
     static _Thread_local uint8_t own[1 << 18];
     memcpy(own, weights, (size_t)width * (size_t)height);
     for (int y = 0; y < height; y++)
@@ -217,21 +223,21 @@ bool proof_weights(const struct proof_region *region, int picture_width, int pic
 {
     struct picture p = {picture_width, picture_height, false};
     const int across = 1 << log2_x, down = 1 << log2_y;
-    const int width = (picture_width + across - 1) / across;
-    const int height = (picture_height + down - 1) / down;
-    for (int y = 0; y < height; y++)
-        for (int x = 0; x < width; x++) {
+    const struct samples of = {(picture_width + across - 1) / across,
+                               (picture_height + down - 1) / down, log2_x, log2_y};
+    for (int y = 0; y < of.height; y++)
+        for (int x = 0; x < of.width; x++) {
             const struct area a = {x * across, y * down, (x + 1) * across, (y + 1) * down};
             int weight = region->invert || region->all ? 255 : 0;
             for (int i = 0; i < region->count && !region->all; i++) {
                 const int one = weight_of(&region->shape[i], &a, region->invert, &p);
                 weight = region->invert == (one < weight) ? one : weight;
             }
-            ret[y * width + x] = (uint8_t)weight;
+            ret[y * of.width + x] = (uint8_t)weight;
         }
-    spread(width, height, log2_x && region->spill & HALO_SPILL_X,
-           log2_y && region->spill & HALO_SPILL_Y, ret);
-    feather(region->feather, width, height, log2_x, log2_y, ret);
+    spread(&of, log2_x && region->spill & HALO_SPILL_X, log2_y && region->spill & HALO_SPILL_Y,
+           ret);
+    feather(&of, region->feather, ret);
     return !p.unsure;
 }
 
