@@ -22,8 +22,10 @@ INLINE void add_bytes(uint16_t *restrict s, uint16_t *restrict f, const uint8_t 
 }
 
 INLINE void add_words(uint32_t *restrict s, uint32_t *restrict f, const uint16_t *const *rows,
-                      int count, int n, int shift, uint16_t max)
+                      int count, int n, const struct halo_plane *of)
 {
+    const int shift = of->shift;
+    const uint16_t max = (uint16_t)halo_sample_max(of->depth);
     for (int i = 0; i < n; i++) {
         uint32_t sum = s[i], sums = f[i];
         for (int r = 0; r < count; r++) {
@@ -47,8 +49,7 @@ static const void *source_row(const struct band *b, int y)
 static void sum_cells(const struct band *b, int l)
 {
     const struct halo_plane *src = &b->job->src;
-    const int step = b->job->conv->step_y, n = b->samples, shift = src->shift;
-    const uint16_t max = (uint16_t)halo_sample_max(src->depth);
+    const int step = b->job->conv->step_y, n = b->samples;
     const int at_once = step < MOST_ROWS ? step : MOST_ROWS;
     if (src->depth == 8) {
         memset(b->s8, 0, (size_t)n * sizeof(*b->s8));
@@ -68,9 +69,9 @@ static void sum_cells(const struct band *b, int l)
         else if (src->depth == 8)
             add_bytes(b->s8, b->f8, bytes, at_once, n);
         else if (at_once == MOST_ROWS)
-            add_words(b->s16, b->f16, words, MOST_ROWS, n, shift, max);
+            add_words(b->s16, b->f16, words, MOST_ROWS, n, src);
         else
-            add_words(b->s16, b->f16, words, at_once, n, shift, max);
+            add_words(b->s16, b->f16, words, at_once, n, src);
     }
 }
 

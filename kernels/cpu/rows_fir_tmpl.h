@@ -82,20 +82,26 @@ static inline __attribute__((always_inline)) void add_row(struct sums *a, struct
     }
 }
 
-/* a += w times every step-th row from rows[0] on, b the same from the next of these. */
+/* The words at one place in every step-th row. */
+struct column {
+    const uint16_t *const *rows;
+    int step;
+    size_t at;
+};
+
+/* a += w times so many rows of the column, b the same from its second on. */
 static inline __attribute__((always_inline)) void add_rows(struct sums *a, struct sums *b,
-                                                           const uint16_t *const *rows, int step,
-                                                           size_t at, const int32_t *w, int count,
-                                                           int pairs)
+                                                           struct column of, const int32_t *w,
+                                                           int count, int pairs)
 {
     if (count == 0)
         return;
-    add_row(a, NULL, *rows + at, w, NULL, pairs);
+    add_row(a, NULL, *of.rows + of.at, w, NULL, pairs);
     for (int j = 1; j < count; j++, w += 2 * pairs) {
-        rows += step;
-        add_row(a, b, *rows + at, w + 2 * pairs, w, pairs);
+        of.rows += of.step;
+        add_row(a, b, *of.rows + of.at, w + 2 * pairs, w, pairs);
     }
-    add_row(NULL, b, rows[step] + at, NULL, w, pairs);
+    add_row(NULL, b, of.rows[of.step] + of.at, NULL, w, pairs);
 }
 
 /* Y_0 to Y_3 of the words from at on. pairs is f->pairs, constant where it can be. */
@@ -106,15 +112,18 @@ static inline __attribute__((always_inline)) void four_sums(struct sums y[4], co
     y[0] = y[2] = (struct sums){bias, bias, bias, bias};
     if (f->fast) {
         const int evens = (f->rows + 1) / 2, odds = f->rows / 2;
-        add_rows(&y[0], &y[2], w->rows + 1, 2, at, f->sum, evens, pairs);
+        const struct column middle = {w->rows + 1, 2, at};
+        const struct column even = {w->diffs, 2, at}, odd = {w->diffs + 1, 2, at};
+        add_rows(&y[0], &y[2], middle, f->sum, evens, pairs);
         y[1] = y[0];
         y[3] = y[2];
-        add_rows(&y[0], &y[2], w->diffs, 2, at, f->minus_even, evens, pairs);
-        add_rows(&y[1], &y[3], w->diffs + 1, 2, at, f->odd, odds, pairs);
+        add_rows(&y[0], &y[2], even, f->minus_even, evens, pairs);
+        add_rows(&y[1], &y[3], odd, f->odd, odds, pairs);
     } else {
+        const struct column first = {w->rows, 1, at}, third = {w->rows + 2, 1, at};
         y[1] = y[3] = y[0];
-        add_rows(&y[0], &y[1], w->rows, 1, at, f->direct, f->rows, pairs);
-        add_rows(&y[2], &y[3], w->rows + 2, 1, at, f->direct, f->rows, pairs);
+        add_rows(&y[0], &y[1], first, f->direct, f->rows, pairs);
+        add_rows(&y[2], &y[3], third, f->direct, f->rows, pairs);
     }
 }
 

@@ -204,9 +204,9 @@ static cudaError_t smooth(const struct halo_cuda_call *call, const struct halo_n
                     channels);
     const size_t row_weights = (vectors(n->x.reach) + 1) * sizeof(int4);
     const size_t row_cells = ROW_HEIGHT * (ROW_WIDTH + vectors(n->x.reach)) * sizeof(int4);
-    cudaError_t status =
-        halo_nodes_launch(call, n, rows_kernel<Accum>, rows, dim3(ROW_WIDTH, ROW_HEIGHT),
-                          row_weights + row_cells, *n, channels);
+    cudaError_t status = halo_nodes_launch(
+        call, n, rows_kernel<Accum>, {rows, dim3(ROW_WIDTH, ROW_HEIGHT), row_weights + row_cells},
+        *n, channels);
     if (status != cudaSuccess)
         return status;
 
@@ -216,9 +216,9 @@ static cudaError_t smooth(const struct halo_cuda_call *call, const struct halo_n
     const size_t weights = (vectors(n->y.reach) + 1) * sizeof(int4);
     const size_t tile = COLUMN_WIDTH * (COLUMN_HEIGHT + vectors(n->y.reach)) * sizeof(int4);
     if (weights + tile <= MOST_SHARED)
-        return halo_nodes_launch(call, n, columns_kernel<Accum, true>, columns, block,
-                                 weights + tile, *n, elements);
-    return halo_nodes_launch(call, n, columns_kernel<Accum, false>, columns, block, weights, *n,
+        return halo_nodes_launch(call, n, columns_kernel<Accum, true>,
+                                 {columns, block, weights + tile}, *n, elements);
+    return halo_nodes_launch(call, n, columns_kernel<Accum, false>, {columns, block, weights}, *n,
                              elements);
 }
 

@@ -55,19 +55,25 @@ static __device__ inline void halo_nodes_wait(void)
     halo_nodes_let_next_in();
 }
 
+/* What a kernel is launched as. */
+struct halo_nodes_grid {
+    dim3 blocks, threads; /* threads of a block */
+    size_t shared;        /* bytes of its dynamic shared memory */
+};
+
 /* A kernel that calls halo_nodes_wait(). */
 template <typename... Parameters, typename... Arguments>
 static cudaError_t halo_nodes_launch(const struct halo_cuda_call *call,
                                      const struct halo_nodes *nodes, void (*kernel)(Parameters...),
-                                     dim3 grid, dim3 block, size_t shared, Arguments... arguments)
+                                     const struct halo_nodes_grid &grid, Arguments... arguments)
 {
     cudaLaunchAttribute overlap = {};
     overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
     overlap.val.programmaticStreamSerializationAllowed = 1;
     cudaLaunchConfig_t config = {};
-    config.gridDim = grid;
-    config.blockDim = block;
-    config.dynamicSmemBytes = shared;
+    config.gridDim = grid.blocks;
+    config.blockDim = grid.threads;
+    config.dynamicSmemBytes = grid.shared;
     config.stream = call->stream;
     config.attrs = &overlap;
     config.numAttrs = nodes->overlap ? 1 : 0;

@@ -97,8 +97,8 @@ struct kernels {
         const int width = BLOCK_WIDTH * spread<Sample, CHANNELS, STEP>::PIXELS;
         const int height = BLOCK_HEIGHT * rows;
         const dim3 grid((dst.width + width - 1) / width, (dst.height + height - 1) / height);
-        return halo_nodes_launch(call, nodes, spread_kernel<Sample, CHANNELS, STEP>, grid,
-                                 dim3(BLOCK_WIDTH, BLOCK_HEIGHT), 0, dst, *nodes, rows);
+        return halo_nodes_launch(call, nodes, spread_kernel<Sample, CHANNELS, STEP>,
+                                 {grid, dim3(BLOCK_WIDTH, BLOCK_HEIGHT), 0}, dst, *nodes, rows);
     }
 };
 } // namespace
