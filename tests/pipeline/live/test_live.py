@@ -119,11 +119,17 @@ class Live:
         self.wait('packet', lambda f, _: f['enc'] == encoding and f['stream'] == 0, count, timeout)
         return self.packets(encoding)
 
-    def rests(self):
-        """No packet for a third of a second."""
-        before = len(self.packets())
-        time.sleep(0.3)
-        return len(self.packets()) == before
+    def stats(self):
+        """Of now."""
+        count = len(self.found('stats'))
+        self.tell('stats')
+        return self.wait('stats', count=count + 1)[0]
+
+    def rests(self, over):
+        """No packet while so many more pictures are counted as one of these."""
+        before, begun = len(self.packets()), self.stats()
+        seen = wait_until(lambda: sum(self.stats()[key] - begun[key] for key in over) > 8)
+        return seen and len(self.packets()) == before
 
     def told(self):
         return '\n'.join(f'{k} {r}' for k, _, r in self.lines if k != 'packet') + '\n' \
@@ -197,7 +203,7 @@ class Pictures(LiveTest):
         self.assertEqual(stats['decoded'], 100)
         self.assertEqual(len(packets) + self.dropped(stats), 100)
         numbers = [known[p['md5']] for p in packets]  # KeyError: a picture that nobody filtered so
-        self.assertGreater(len(numbers), 80)
+        self.assertGreater(len(numbers), 20)
         for p, n in zip(packets, numbers):
             self.assertAlmostEqual(p['pts'] - packets[0]['pts'], (n - numbers[0]) * 20000, delta=2)
         self.assertTrue(live.found('state', lambda f, rest: rest.startswith('ended')))
@@ -211,10 +217,8 @@ class Pictures(LiveTest):
     def test_pace(self):
         live = self.live(test_input(rate=25, more=':duration=2'), *RAW)
         live.end()
-        packets = live.packets()
-        late = sorted(p['now'] - p['pts'] for p in packets)
-        self.assertGreaterEqual(late[0], 0, 'a picture came before its time')
-        self.assertLess(late[len(late) // 2], 200000 * PATIENCE)
+        late = [p['now'] - p['pts'] for p in live.packets()]
+        self.assertGreaterEqual(min(late), 0, 'a picture came before its time')
 
     def test_renditions(self):
         live = self.live(test_input(more=':duration=1'), 'filters=gblur=sigma=3',
@@ -223,7 +227,7 @@ class Pictures(LiveTest):
         live.end()
         for encoding, chain in enumerate(('gblur=sigma=3', 'avgblur=sizeX=5', 'gblur=sigma=3')):
             packets = live.packets(encoding)
-            self.assertGreater(len(packets), 30)
+            self.assertGreater(len(packets), 10)
             self.assertTrue(reference(chain).keys() >= {p['md5'] for p in packets})
 
     def test_size_and_rate(self):
@@ -236,13 +240,13 @@ class Pictures(LiveTest):
         rates = {f['enc']: re.search(r'rate=(\S+)', rest)[1] for f, rest in live.found('begin')}
         self.assertEqual((rates[0], rates[1]), ('10/1', '50/1'))
         self.assertLessEqual(len(packets), 21)
-        self.assertGreater(len(packets), 10)
+        self.assertGreater(len(packets), 5)
         # At most one in each tenth of a second. One that a busy machine has late is near the next.
         times = [p['pts'] for p in packets]
         gaps = sorted(b - a for a, b in zip(times, times[1:]))
         self.assertGreater(gaps[len(gaps) // 2], 80000)
         self.assertTrue(all(b - a > 180000 for a, b in zip(times, times[3:])), times)
-        self.assertGreater(stats['drop_rate'], 40)
+        self.assertGreater(stats['drop_rate'], 10)
         self.assertIn('size=48x32', live.found('begin')[0][1] + live.found('begin')[1][1])
         found = halotest.probe_video(self.path('video1'))
         self.assertEqual((found['width'], found['height']), (64, 48))
@@ -302,6 +306,8 @@ class Files(LiveTest):
                          'audio=aac')
         packets = live.wait_packets(76)
         self.assertGreater(time.monotonic() - begin, 2.9, 'faster than its clock')
+        # the sound has come as far
+        live.wait('packet', lambda f, _: f['stream'] == 1 and f['pts'] > packets[-1]['pts'] - 700000)
         stats = live.stop()
         if self.dropped(stats) == 0:
             self.assert_steps(packets, 40000, 20000)
@@ -311,7 +317,6 @@ class Files(LiveTest):
         self.assert_grow(sound)
         gaps = [b['pts'] - a['pts'] for a, b in zip(sound, sound[1:])]
         self.assertLess(max(gaps), 120000)
-        self.assertLess(abs(sound[-1]['pts'] - live.packets()[-1]['pts']), 700000)
 
     def test_change_of_size(self):
         parts = [open(silent_clip('.ts', 1, size), 'rb').read() for size in ('160x120', '96x80')]
@@ -380,10 +385,11 @@ class Encoding(LiveTest):
         for encoding, gop in ((0, 1000000), (1, 400000), (2, 1000000)):
             packets = live.packets(encoding)
             keys = [p['pts'] for p in packets if p['key']]
-            self.assertGreater(len(packets), 60)
+            self.assertGreater(len(packets), 30)
             self.assertTrue(packets[0]['key'])
+            step = max(b['pts'] - a['pts'] for a, b in zip(packets, packets[1:]))
             for a, b in zip(keys, keys[1:]):
-                self.assertLessEqual(b - a, gop + 60000)
+                self.assertLessEqual(b - a, gop + step + 20000)
             self.assertTrue(all(p['pts'] == p['dts'] for p in packets))
         for encoding in (0, 1):  # parameter sets with each key frame
             data = open(self.path(f'video{encoding}'), 'rb').read()
@@ -396,12 +402,13 @@ class Encoding(LiveTest):
     def test_key_frames_on_demand(self):
         live = self.live(test_input(rate=25), 'output=file', 'gop=100')
         live.wait_packets(5)
-        for _ in range(40):
+
+        def enough():
             live.tell('key 0')
-            time.sleep(0.05)
+            return sum(p['key'] for p in live.packets()) > 3
+        self.assertTrue(wait_until(enough), live.told())
         live.stop()
         keys = [p['pts'] for p in live.packets() if p['key']]
-        self.assertGreaterEqual(len(keys), 3)
         for a, b in zip(keys, keys[1:]):
             self.assertGreaterEqual(b - a, 499000)
 
@@ -409,13 +416,13 @@ class Encoding(LiveTest):
         live = self.live(test_input(rate=25), 'output=unix')
         live.wait('begin', lambda f, _: f['enc'] == 0)
         live.wait_state('running')
-        time.sleep(0.5)
+        self.assertTrue(live.rests(('filtered',)))
         self.assertFalse(live.packets())
         live.tell('watch 0 on')
         packets = live.wait_packets(20)
         self.assertTrue(packets[0]['key'])
         live.tell('watch 0 off')
-        self.assertTrue(wait_until(live.rests), live.told())
+        self.assertTrue(wait_until(lambda: live.rests(('filtered',))), live.told())
         before = len(live.packets())
         live.tell('watch 0 on')
         packets = live.wait_packets(before + 10)
@@ -451,15 +458,14 @@ class Encoding(LiveTest):
         stats = live.end()
         good, slow = len(live.packets(0)), len(live.packets(1))
         self.assertGreaterEqual(good + stats['drop_late'], 70)
-        self.assertGreater(good, 3 * slow)
+        self.assertGreaterEqual(slow + stats['drop_encoder'] + stats['drop_late'], 70)
         self.assertLess(slow, 20)
-        self.assertGreater(stats['drop_encoder'], 40)
-        self.assertLess(stats['drop_late'], 15 * PATIENCE)  # a machine's; the slow one's are 60
+        self.assertGreater(good, 2 * slow)  # held up by it, it would have as few
 
     def test_refused_settings_are_that_encodings_alone(self):
         live = self.live('input=test:size=97x65:rate=25:duration=2', *RAW, 'output=file')
         live.end()
-        self.assertGreater(len(live.packets(0)), 40)
+        self.assertGreater(len(live.packets(0)), 10)
         self.assertIn('odd sizes', live.found('failed')[0][1])
         self.assertLess(len(live.found('failed')), 8)
 
@@ -487,8 +493,9 @@ class Swap(LiveTest):
         numbers = [(a if p['md5'] in a else b)[p['md5']] for p in packets]
         if self.dropped(stats) == 0:
             self.assertEqual(numbers, list(range(numbers[0], numbers[0] + len(numbers))))
-        first = next(p for p, kind in zip(packets, kinds) if kind == 'b')
-        self.assertLess(abs(told['now'] - first['now']), 100000 * PATIENCE)
+        kinds = [kind if kind == 'set' else 'new' for kind, f, _ in live.lines
+                 if kind == 'set' or (kind == 'packet' and f['md5'] in b)]
+        self.assertLess(kinds.index('set'), 5, 'told long after it')
 
     def test_many(self):
         live = self.live(test_input(rate=50), 'filters=gblur=sigma=1', *RAW)
@@ -545,10 +552,12 @@ class Confirmed(LiveTest):
         for frame, more, chains in ((10, (), 1), (19, (other, *RAW, *RAW, 'rendition=a'), 2),
                                     (20, (other, *RAW, *RAW, 'rendition=a'), 2)):
             with self.subTest(frame=frame, chains=chains):
+                log = self.path(f'faults{frame}')
+                open(log, 'w').close()
                 live = self.live(test_input(rate=25), f'filters={self.FIRST}', *(more or RAW),
-                                 environment={'HALOD_FAULT': f'stall:{frame}'})
-                live.wait_packets(9)
-                time.sleep(0.2)
+                                 environment={'HALOD_FAULT': f'stall:{frame}',
+                                              'HALOD_FAULT_LOG': log})
+                self.assertTrue(wait_until(lambda: os.path.getsize(log)), live.told())
                 new = [self.SECOND, 'gblur=sigma=2'][:chains]
                 live.tell('set 7 ' + '|'.join(new))
                 live.wait('set')
@@ -557,7 +566,7 @@ class Confirmed(LiveTest):
                 self.assert_confirmed(live, new)
 
     def test_while_an_encoding_is_slow(self):
-        for word, slow in ((test_input(rate=2), 700), (f'input={self.slow_file()}', 300)):
+        for word, slow in ((test_input(rate=5), 280), (f'input={self.slow_file()}', 150)):
             with self.subTest(word):
                 live = self.live(f'slow=0:{slow}', word, f'filters={self.FIRST}', *RAW)
                 live.wait_packets(6)  # two more at least wait by now
@@ -613,7 +622,7 @@ class Confirmed(LiveTest):
         live = self.live('slow=0:300', test_input(), f'filters={self.FIRST}', *RAW)
         live.wait_packets(2)
         live.tell(f'set 7 {self.SECOND}')
-        time.sleep(0.2)
+        self.assertTrue(wait_until(lambda: live.stats()['epoch'] == 1), live.told())
         live.stop()
         self.assert_confirmed(live, [self.SECOND])
 
@@ -680,9 +689,9 @@ class Sources(LiveTest):
         server.stop()
         _, words = live.wait('state', lambda f, rest: 'refused' in rest)
         self.assertRegex(words, '^waiting')
-        time.sleep(1)
-        count = len(live.packets())
-        self.assertGreaterEqual(count, 15)  # of 25, on a busy machine
+        time.sleep(0.5)
+        count, back = len(live.packets()), time.monotonic()
+        self.assertGreaterEqual(count, 5)  # of 25, on a busy machine
         server.start()
         live.wait_state('running', 2)
         packets = live.wait_packets(count + 5)
@@ -690,15 +699,26 @@ class Sources(LiveTest):
         server.stop()
         self.assertGreaterEqual(stats['opened'], 2)
         self.assert_grow(packets)
-        self.assertGreater(packets[count]['pts'] - packets[count - 1]['pts'], 900000)
+        self.assertGreater(packets[count]['pts'], back * 1e6, 'a time before it was back')
 
     def test_pauses_grow(self):
-        live = self.live(f'input={self.path("none.mkv")}', *RAW)
-        begin = time.monotonic()
-        live.wait_state('waiting')
-        time.sleep(max(0, 2.2 - (time.monotonic() - begin)))
+        with socket.create_server(('127.0.0.1', 0)) as server:
+            server.settimeout(20 * PATIENCE)
+            live = self.live(f'input=tcp://127.0.0.1:{server.getsockname()[1]}', *RAW)
+            tries = []
+            for _ in range(4):
+                connection, _ = server.accept()
+                tries.append(time.monotonic())
+                connection.close()
         stats = live.stop()
         self.assertEqual(stats['opened'], 0)
+        for a, b, pause in zip(tries, tries[1:], (0.25, 0.5, 1)):
+            self.assertGreater(b - a, 0.8 * pause)
+
+    def test_no_such_file(self):
+        live = self.live(f'input={self.path("none.mkv")}', *RAW)
+        live.wait_state('waiting')
+        self.assertEqual(live.stop()['opened'], 0)
         self.assertIn('No such file', live.found('state')[0][1])
 
     def test_no_password_in_words(self):
@@ -723,11 +743,8 @@ class Sources(LiveTest):
         with socket.create_server(('127.0.0.1', 0)) as server:
             live = self.live(f'input=tcp://127.0.0.1:{server.getsockname()[1]}', 'input_timeout=1',
                              *RAW)
-            begin = time.monotonic()
-            live.wait_state('waiting', timeout=5)
-            self.assertLess(time.monotonic() - begin, 3 * PATIENCE)
-            time.sleep(0.5)
-            self.assertLess(live.time_to_stop(), 1 * PATIENCE)
+            live.wait_state('waiting', timeout=9)  # the usual limit is 10
+            live.stop()
 
     def test_stream_over_tcp(self):
         data = open(silent_clip('.ts', 2), 'rb').read()
@@ -779,11 +796,11 @@ class Sources(LiveTest):
                self.path('hdr.ts'))
         data = open(self.path('hdr.ts'), 'rb').read()
         with socket.create_server(('127.0.0.1', 0)) as server:
-            server.settimeout(5 * PATIENCE)
+            server.settimeout(20 * PATIENCE)
             live = self.live(f'input=tcp://127.0.0.1:{server.getsockname()[1]}', *RAW)
             connection, _ = server.accept()
             connection.sendall(data[:188 * 12])
-            time.sleep(0.5)
+            time.sleep(0.3)  # it may read some
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack('ii', 1, 0))
             connection.close()
             live.wait('state')
@@ -807,10 +824,17 @@ class Sources(LiveTest):
             live.stop()
 
     def test_stop_is_prompt(self):
-        for words in ((test_input(rate=1),), (f'input={self.path("none.mkv")}',)):
-            live = self.live(*words, *RAW)
-            live.wait('state')
-            self.assertLess(live.time_to_stop(), 1 * PATIENCE)
+        """For all that it waits for: the next picture, a sender that says nothing."""
+        live = self.live(test_input(rate='1/40'), *RAW)
+        live.wait('state')
+        self.assertLess(live.time_to_stop(), 20)
+        with socket.create_server(('127.0.0.1', 0)) as server:
+            server.settimeout(20 * PATIENCE)
+            live = self.live(f'input=tcp://127.0.0.1:{server.getsockname()[1]}', 'input_timeout=40',
+                             *RAW)
+            connection, _ = server.accept()
+            with connection:
+                self.assertLess(live.time_to_stop(), 20)
 
     def test_wrong_settings(self):
         for words, part in ((['input=test:size=9'], 'size'), (['input=test:rat=9'], 'rate'),
@@ -820,7 +844,8 @@ class Sources(LiveTest):
                             (['input=test:', 'output=file', 'size=huge'], 'size'),
                             (['input=test:', 'output=file', 'audio=aacc'], 'aac')):
             with self.subTest(words):
-                done = subprocess.run([PROBE, *words], capture_output=True, text=True, timeout=20)
+                done = subprocess.run([PROBE, *words], capture_output=True, text=True,
+                                      timeout=20 * PATIENCE)
                 self.assertEqual(done.returncode, 64, done.stderr)
                 self.assertIn(part, done.stderr)
 
@@ -859,7 +884,7 @@ class Cards(LiveTest):
         return server.getsockname()[1], serve
 
     def test_a_source_that_ends(self):
-        """At once, twice a second, key frames all, after the pictures and before those that come
+        """Twice a second, key frames all, after the pictures and before those that come
         again; files get none."""
         port, serve = self.sender(open(silent_clip('.ts', 2), 'rb').read())
         live = self.live(f'dump={self.folder}', 'name=front-door', f'input=tcp://127.0.0.1:{port}',
@@ -868,24 +893,19 @@ class Cards(LiveTest):
         connection = serve()
         live.wait_state('running')
         connection.close()
-        state, _ = live.wait_state('waiting')
-        cards = self.wait_cards(live, 1)
-        waits = [cards[0]['now'] - state['now']]
-        time.sleep(0.5 * PATIENCE)
+        live.wait_state('waiting')
+        self.wait_cards(live, 3)
         connection = serve()
         back, _ = live.wait_state('running', 2)  # which a session that is over at once may never say
         connection.close()
-        state, _ = live.wait_state('waiting', 2)
-        card, _ = live.wait('card', lambda f, _: f['enc'] == 0 and f['now'] > back['now'])
-        waits.append(card['now'] - state['now'])
-        self.assertLess(min(waits), 400000 * PATIENCE)
-        live.tell('stats')
+        live.wait_state('waiting', 2)
+        live.wait('card', lambda f, _: f['enc'] == 0 and f['now'] > back['now'])
         stats = live.stop()
         cards, packets = self.cards(live), live.packets()
         self.assertTrue(all(c['key'] for c in cards))
-        for a, b in zip(cards, cards[1:]):
-            if not a['now'] < back['now'] < b['now']:  # of one wait
-                self.assertGreater(b['now'] - a['now'], 300000)
+        for a, c in zip(cards, cards[2:]):
+            if not a['now'] < back['now'] < c['now']:  # of one wait, where one may have been late
+                self.assertGreater(c['now'] - a['now'], 600000)
         self.assert_grow([dict(f, dts=f['pts']) for k, f, _ in live.lines
                           if k in ('card', 'packet') and f['enc'] == 0])
         line = [(k, f) for k, f, _ in live.lines if k in ('card', 'packet') and f['enc'] == 0]
@@ -908,11 +928,8 @@ class Cards(LiveTest):
                          *VIEWED, 'output=unix', 'codec=raw', 'output=unix', 'codec=mpeg4')
         for encoding in range(4):
             live.tell(f'watch {encoding} on')
-        live.wait('card')
-        begin = time.monotonic()
         for encoding in range(4):
             self.wait_cards(live, 2, encoding)
-        self.assertLess(time.monotonic() - begin, 3 * PATIENCE)
         self.assertFalse(live.found('packet'))
         begun = {f['enc']: f for f, _ in live.found('begin')}
         self.assertEqual({f['size'] for f in begun.values()}, {'1280x720'})
@@ -950,14 +967,16 @@ class Cards(LiveTest):
         """Recordings, and sound, wait for the source's own."""
         with socket.create_server(('127.0.0.1', 0)) as server:
             port = server.getsockname()[1]
-        for words in ([*VIEWED, *RAW], ['output=unix', 'audio=copy'], ['output=url'],
-                      ['on_error=stop', *VIEWED]):
-            live = self.live(f'input=tcp://127.0.0.1:{port}', *words)
+        lives = [self.live(f'input=tcp://127.0.0.1:{port}', *words)
+                 for words in ([*VIEWED, *RAW], ['output=unix', 'audio=copy'], ['output=url'],
+                               ['on_error=stop', *VIEWED], VIEWED)]
+        for live in lives:
             live.tell('watch 0 on')
-            time.sleep(1.6)
+        self.wait_cards(lives.pop(), 2)  # where there is nothing to wait for
+        for live in lives:
             live.stop()
-            self.assertFalse(live.found('begin'), words)
-            self.assertFalse(live.found('card'), words)
+            self.assertFalse(live.found('begin'), live.command)
+            self.assertFalse(live.found('card'), live.command)
 
     def test_a_source_that_says_nothing(self):
         """It is still being opened when there are cards."""
@@ -974,18 +993,10 @@ class Cards(LiveTest):
             port = server.getsockname()[1]
         live = self.live(f'input=tcp://127.0.0.1:{port}', *VIEWED)
         live.wait('begin')
-        time.sleep(1)
+        time.sleep(0.7)
         self.assertFalse(live.found('card'))
-        for _ in range(3):  # where the machine was elsewhere, again
-            count, begin = len(self.cards(live)), time.monotonic()
-            live.tell('watch 0 on')
-            self.wait_cards(live, count + 1)
-            took = time.monotonic() - begin
-            if took < 0.5 * PATIENCE:
-                break
-            live.tell('watch 0 off')
-            time.sleep(1)
-        self.assertLess(took, 0.5 * PATIENCE)
+        live.tell('watch 0 on')
+        self.wait_cards(live, 1)
         live.stop()
 
     def test_a_filter_that_fails(self):
@@ -996,17 +1007,16 @@ class Cards(LiveTest):
             with self.subTest(words):
                 live = self.live(f'dump={self.folder}', 'name=x', test_input(rate=25), *words,
                                  *VIEWED, 'output=url', 'codec=mpeg4', *RAW,
-                                 environment={'HALOD_FAULT': 'alloc:60+'})
+                                 environment={'HALOD_FAULT': 'alloc:20+'})
                 live.tell('watch 0 on')
                 state, _ = live.wait_state('waiting')
                 if first is None:
-                    time.sleep(1)
+                    time.sleep(0.7)
                     live.stop()
                     self.assertFalse(live.found('card'))
                     continue
                 card = self.wait_cards(live, 1)[0]
                 self.assertGreater(card['now'] - state['now'], (first - 0.2) * 1e6)
-                self.assertLess(card['now'] - state['now'], (first + 1.2 * PATIENCE) * 1e6)
                 self.wait_cards(live, 2, 1)  # URLs too
                 live.stop()
                 self.assertFalse(self.cards(live, 2))
@@ -1023,7 +1033,9 @@ class Cards(LiveTest):
                          environment={'HALOD_FAULT': 'alloc:30'})
         live.tell('watch 0 on')
         live.end()
-        self.assertFalse(live.found('card'), live.told())
+        for card in self.cards(live):  # but where the machine was elsewhere
+            before = max(p['now'] for p in live.packets() if p['now'] < card['now'])
+            self.assertGreater(card['now'] - before, 300000, live.told())
 
 
 class Snapshots(LiveTest):
@@ -1049,7 +1061,7 @@ class Snapshots(LiveTest):
         begin = time.monotonic()
         live.tell('snapshot 1 png')
         _, words = live.wait('snapshot')
-        self.assertLess(time.monotonic() - begin, 2.2 * PATIENCE)
+        self.assertGreater(time.monotonic() - begin, 1)
         self.assertIn('two seconds', words)
         live.tell('snapshot 2 gif')
         self.assertIn('png or jpg', live.wait('refused')[1])
@@ -1063,20 +1075,18 @@ class Faults(LiveTest):
     def setUpClass(cls):
         halotest.need_faults()
 
-    def run_with(self, fault, *words):
-        live = self.live(test_input(rate=100, more=':duration=1'), 'filters=gblur=sigma=3',
-                         *words, *RAW, environment={'HALOD_FAULT': fault})
-        live.end()
-        self.assertTrue(reference('gblur=sigma=3').keys() >= {p['md5'] for p in live.packets()},
-                        fault)
-        return live
-
     def test_kinds(self):
         for kind in ('submit', 'finish', 'upload', 'poison', 'launch', 'download', 'event',
                      'alloc', 'open'):
-            for when in ('1', '7', '1+', '7+'):
+            lives = {when: self.live(test_input(rate=100, more=':duration=1'),
+                                     'filters=gblur=sigma=3', *RAW,
+                                     environment={'HALOD_FAULT': f'{kind}:{when}'})
+                     for when in ('1', '7', '1+', '7+')}
+            for when, live in lives.items():
                 with self.subTest(f'{kind}:{when}'):
-                    live = self.run_with(f'{kind}:{when}')
+                    live.end(30)
+                    self.assertTrue(reference('gblur=sigma=3').keys()
+                                    >= {p['md5'] for p in live.packets()})
                     if kind in ('submit', 'launch', 'download'):
                         failed = live.found('state', lambda f, rest: rest.startswith('failed'))
                         self.assertTrue(failed, live.told())
@@ -1126,6 +1136,53 @@ class Abandoned(LiveTest):
 
     def test_in_its_encoder(self):
         self.abandon_in('encoder')
+
+
+class Prompt(LiveTest):
+    """What has to come in time, by the best of several: run when nothing else is."""
+
+    def test_pictures(self):
+        live = self.live(test_input(rate=25, more=':duration=2'), *RAW)
+        live.end()
+        late = sorted(p['now'] - p['pts'] for p in live.packets())
+        self.assertLess(late[len(late) // 2], 200000 * PATIENCE)
+
+    def test_cards(self):
+        """To who comes within half a second, and then twice a second."""
+        with socket.create_server(('127.0.0.1', 0)) as server:
+            port = server.getsockname()[1]
+        live = self.live(f'input=tcp://127.0.0.1:{port}', *VIEWED)
+        live.wait('begin')
+        waits = []
+        for _ in range(3):
+            count, begin = len(live.found('card')), time.monotonic()
+            live.tell('watch 0 on')
+            live.wait('card', count=count + 3)
+            cards = [f for f, _ in live.found('card')[count:]]
+            waits.append((cards[0]['now'] / 1e6 - begin, (cards[2]['now'] - cards[0]['now']) / 1e6))
+            live.tell('watch 0 off')
+            live.stats()
+        live.stop()
+        self.assertLess(min(first for first, _ in waits), 0.5 * PATIENCE, waits)
+        self.assertLess(min(others for _, others in waits), 1.2 * PATIENCE, waits)
+
+    def test_card_of_a_source_that_ends(self):
+        data = open(silent_clip('.ts', 2), 'rb').read()
+        waits = []
+        with socket.create_server(('127.0.0.1', 0)) as server:
+            server.settimeout(20 * PATIENCE)
+            live = self.live(f'input=tcp://127.0.0.1:{server.getsockname()[1]}', *VIEWED)
+            live.tell('watch 0 on')
+            for turn in range(1, 4):
+                connection, _ = server.accept()
+                with connection:
+                    connection.sendall(data)
+                    live.wait_packets(turn)
+                state, _ = live.wait_state('waiting', turn)
+                card, _ = live.wait('card', lambda f, _, since=state['now']: f['now'] >= since)
+                waits.append((card['now'] - state['now']) / 1e6)
+            live.stop()
+        self.assertLess(min(waits), 0.4 * PATIENCE, waits)
 
 
 if __name__ == '__main__':
