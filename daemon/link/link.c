@@ -108,7 +108,7 @@ static void hand_over(struct halo_link *link, size_t length, const int *fds, int
     json_t *message = json_loadb(link->buffer, length, JSON_REJECT_DUPLICATES, NULL);
     if (!json_is_object(message)) {
         halo_link_close_fds(fds, count);
-        give_up(link, "received a malformed message");
+        give_up(link, "it sent a malformed message");
     } else {
         link->ops->message(link->arg, message, fds, count);
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * The data that the supervisor's files share: the supervisor itself, engines and their processes;
- * streams are in sup_stream_data.h. Data only: functions are in the header of the file that has
- * them.
+ * streams are in sup_stream_data.h. Functions are in the header of the file that
+ * has them; here are only questions that one field answers.
  *
  * Times are milliseconds of CLOCK_MONOTONIC (uv_now). Loop thread only. */
 #ifndef HALO_SUP_DATA_H

@@ -23,7 +23,7 @@ int sv_engine_send(struct sv_engine *engine, json_t *message);
 bool sv_engine_is_behind(const struct sv_engine *engine); /* what was sent still waits here */
 void sv_engine_tell_running(struct sv_engine *engine);    /* log and event, once it has its name */
 
-void sv_engine_step(struct sv_engine *engine);   /* by the timer; may free it */
+void sv_engine_step(struct sv_engine *engine);   /* starts or ends what is due; may free it */
 void sv_engine_drop(struct sv_engine *engine);   /* its process is asked to finish; frees it */
 void sv_engine_stands(struct sv_engine *engine); /* before it is lost: it was silent or stuck */
 /* It has no process now, and pauses. device: its device failed. worked: the process had filtered

@@ -11,7 +11,7 @@
 struct sv_stream;
 
 void sv_lack_look(struct sv_stream *stream); /* after anything that may have changed it */
-/* The engine's word with a state: of the GPU's memory, or NULL. */
+/* What the engine reported with a state: whether the GPU's memory is full, and in which words. */
 void sv_lack_memory(struct sv_stream *stream, bool full, const char *why);
 /* It could not begin for want of memory: waits, out of its engine, until it is tried again; the
  * caller has to step it. */

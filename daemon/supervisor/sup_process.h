@@ -13,7 +13,7 @@ struct sv_process;
 int sv_process_start(struct sv_engine *engine, struct halo_error *err);
 void sv_process_quit(struct sv_process *process);       /* let go: finishes, or is killed */
 void sv_process_kill(struct sv_process *process);       /* let go at once */
-void sv_process_forget(struct sv_process *process);     /* its status is known */
+void sv_process_forget(struct sv_process *process);     /* it has ended, or never will */
 void sv_process_forget_all(struct halo_supervisor *sv); /* those that do not die */
 
 #endif
