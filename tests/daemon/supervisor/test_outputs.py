@@ -8,6 +8,7 @@ import time
 from halotest.daemon import FFMPEG, HALOCTL, PATIENCE, DaemonTest, free_port, main, wait_until
 from halotest import decodes_cleanly, frame_count, interlaced_clip
 
+OUTAGE = 1 * PATIENCE  # seconds; what held up viewers would do so for longer, and again
 HARD = {'codec': 'libx264', 'crf': 10, 'gop': 0.5}  # of test: much, so that disks fill
 
 
@@ -20,7 +21,7 @@ class OutputTest(DaemonTest):
         if not wait_until(lambda: self.output(daemon, **which).get('state') == state, timeout):
             self.fail(f'not {state}: {daemon.status("one")["outputs"]}\n{daemon.told()}')
 
-    def assert_goes_on(self, daemon, timeout=5, **which):
+    def assert_goes_on(self, daemon, timeout=20, **which):
         """It is written to, now."""
         before = self.output(daemon, **which)['bytes']
         self.assertTrue(wait_until(lambda: self.output(daemon, **which)['bytes'] > before, timeout),
@@ -90,7 +91,7 @@ class Recording(OutputTest):
         self.assertTrue(wait_until(lambda: len(self.files()) > len(stopped)))
         self.assertIs(daemon.status('one')['recording'], True)
         self.assertFalse(reader.ended)
-        self.assert_no_gap(reader.gaps(reader.times[0]), 0.5 * PATIENCE)
+        self.assert_no_gap(reader.gaps(reader.times[0]), OUTAGE)
         self.assertEqual(daemon.status('one')['restarts'], 0)
 
     def test_stopped_through_an_engine(self):
@@ -158,7 +159,7 @@ class Disks(OutputTest):
         self.assertEqual(daemon.state('one'), 'running')
         self.assert_goes_on(daemon, kind='file', index=1)
         self.assertEqual(self.output(daemon, 'file', 1)['failures'], 0)
-        self.assert_no_gap(reader.gaps(full), 0.5 * PATIENCE)
+        self.assert_no_gap(reader.gaps(full), OUTAGE)
         self.assertGreater(self.output(daemon, 'file', 0)['dropped_packets'], 10)
         self.assertEqual(daemon.told().count('No space left'), 1, daemon.told())
         self.room(daemon, disk)
@@ -169,10 +170,10 @@ class Disks(OutputTest):
     def room(self, daemon, disk):
         failed = self.files('disk')
         os.unlink(os.path.join(disk, 'ballast'))
-        self.wait_output(daemon, 'writing', 5, kind='file', index=0)
+        self.wait_output(daemon, 'writing', kind='file', index=0)
         self.assert_goes_on(daemon, kind='file', index=0)
-        self.assertTrue(wait_until(lambda: 'goes on;' in daemon.told(), 10), daemon.told())
-        self.assertTrue(wait_until(lambda: not self.output(daemon, 'file', 0)['why'], 5))
+        self.assertTrue(wait_until(lambda: 'goes on;' in daemon.told()), daemon.told())
+        self.assertTrue(wait_until(lambda: not self.output(daemon, 'file', 0)['why']))
         self.assertGreater(len(self.files('disk')), len(failed))
         self.assertEqual(daemon.status('one')['restarts'], 0)
 
@@ -182,7 +183,7 @@ class Disks(OutputTest):
         daemon = self.start(self.recorded(self.segments('disk', keep_size='1M')))
         self.assertTrue(wait_until(lambda: self.files('disk')))
         first = self.files('disk')[0]
-        self.assertTrue(wait_until(lambda: self.output(daemon, 'file')['bytes'] > 4000000, 60),
+        self.assertTrue(wait_until(lambda: self.output(daemon, 'file')['bytes'] > 2700000, 60),
                         self.output(daemon, 'file'))
         self.assertNotIn(first, self.files('disk'))
         self.assertEqual(self.output(daemon, 'file')['failures'], 0, daemon.told())
@@ -226,7 +227,6 @@ class Pushed(OutputTest):
         """Each goes on when there is somebody again, and the others have not noticed."""
         ports = {kind: free_port() for kind in self.LISTEN}
         listeners = {kind: self.listen(kind, port, f'{kind}1.ts') for kind, port in ports.items()}
-        time.sleep(0.5)
         daemon = self.start(self.recorded(
             *[{'url': self.PUSH[kind].format(port)} for kind, port in ports.items()]))
         kinds = list(ports)
@@ -247,7 +247,7 @@ class Pushed(OutputTest):
                 self.assertTrue(wait_until(self.comes(f'{kind}2.ts'), 30), daemon.told())
         self.assertEqual(daemon.state('one'), 'running')
         self.assertEqual(daemon.status('one')['restarts'], 0)
-        self.assert_no_gap(reader.gaps(reader.times[0]), 0.5 * PATIENCE)
+        self.assert_no_gap(reader.gaps(reader.times[0]), OUTAGE)
         for kind in kinds:
             self.assertGreater(frame_count(self.path(f'{kind}2.ts')), 5, kind)
 

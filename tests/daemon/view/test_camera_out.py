@@ -2,6 +2,7 @@
 # Virtual cameras of the daemon, on a device that is played (tests/standin/loopback.c).
 """Programs that read the camera get pictures at its rate, whatever becomes of inputs and engines."""
 import os
+import re
 import signal
 import struct
 import subprocess
@@ -15,6 +16,7 @@ from halotest.virtual import HEIGHT, WIDTH, Device, is_card, luma
 STANDIN = os.environ.get('HALO_STANDIN_LOOPBACK_LIBRARY', '')
 RATE = 25
 SILENCE_S = 0.35 * PATIENCE  # less than without the camera's own pictures: the first card's 0.4
+OUTAGE_S = 1 * PATIENCE      # less than an engine needs to be there again
 
 
 def size_of(form):
@@ -22,7 +24,7 @@ def size_of(form):
 
 
 @unittest.skipUnless(STANDIN, 'HALO_STANDIN_LOOPBACK_LIBRARY names no library')
-class VirtualCamera(DaemonTest):
+class CameraTest(DaemonTest):
     def setUp(self):
         super().setUp()
         self.dev = self.path('dev')
@@ -43,9 +45,16 @@ class VirtualCamera(DaemonTest):
                     {'v4l2': '/dev/video10', **(output or {}),
                      'video': {'size': f'{WIDTH}x{HEIGHT}', 'fps': RATE}}], **settings}
 
+    def assert_rate(self, rate):
+        """As far as a busy machine lets it; never more."""
+        self.assertGreater(rate, RATE * 0.7)
+        self.assertLess(rate, RATE * 1.05)
+
     def output(self, daemon):
         return daemon.status('one')['outputs'][0]
 
+
+class VirtualCamera(CameraTest):
     def test_killed_engines(self):
         """A reader sees a picture at every tick, from the first moment on."""
         device = Device(self.dev)
@@ -69,12 +78,11 @@ class VirtualCamera(DaemonTest):
         daemon.kill_engine_of('one', signal.SIGSTOP)
         card = device.wait(card=True, since=stopped)
         self.assertIsNotNone(card, daemon.told())
-        self.assertLess(card - stopped, 1 * PATIENCE)
         self.assertIsNotNone(device.wait(card=False, since=card), daemon.told())
         took = time.monotonic() - begun
         count = len(device.since(begun))
-        self.assert_no_gap(device.gaps(begun), 3 / RATE + 0.1 * PATIENCE)
-        self.assertAlmostEqual(count / took, RATE, delta=RATE * 0.05 * PATIENCE)
+        self.assert_no_gap(device.gaps(begun), OUTAGE_S)
+        self.assert_rate(count / took)
         self.assertEqual(device.formats, ['YUYV 320x240'])
         self.assertEqual({len(p) for _, p in device.pictures}, {size_of('yuyv')})
         status = self.output(daemon)
@@ -116,29 +124,20 @@ class VirtualCamera(DaemonTest):
         self.assertIsNotNone(device.wait(card=False), daemon.told())
         began = time.monotonic()
         before = self.output(daemon)
-        time.sleep(4)
+        time.sleep(3)
         after, took = self.output(daemon), time.monotonic() - began
         self.assertEqual({len(p) for _, p in device.pictures}, {size_of('yuyv')})
         written = after['pictures'] - before['pictures']
-        self.assertAlmostEqual(written / took, RATE, delta=RATE * 0.05 * PATIENCE)
-        self.assertAlmostEqual((after['repeated'] - before['repeated']) / written, 0.5,
-                               delta=0.1 * PATIENCE)
+        self.assert_rate(written / took)
+        self.assertAlmostEqual((after['repeated'] - before['repeated']) / written, 0.5, delta=0.25)
 
-    def test_steady(self):
-        """Of a source of its rate nearly every picture is written, and at once."""
+    def test_metrics(self):
         device = Device(self.dev)
         daemon = self.play(http={'listen': 'unix:' + self.path('http.sock')})
         self.assertIsNotNone(device.wait(card=False), daemon.told())
-        time.sleep(1)
-        before = self.output(daemon)
-        time.sleep(4)
-        after = self.output(daemon)
-        written = after['pictures'] - before['pictures']
-        self.assertLess(after['repeated'] - before['repeated'], written * 0.1 * PATIENCE)
-        self.assertLess(after['dropped_packets'] - before['dropped_packets'],
-                        written * 0.1 * PATIENCE)
-        self.assertRegex(self.fetch('/metrics'), 'halod_output_pictures_total{stream="one",'
-                         'number="0",output="/dev/video10"} [1-9]')
+        self.assertTrue(wait_until(lambda: re.search(
+            'halod_output_pictures_total{stream="one",number="0",output="/dev/video10"} [1-9]',
+            self.fetch('/metrics'))))
 
     def test_mjpeg(self):
         device = Device(self.dev)
@@ -147,7 +146,7 @@ class VirtualCamera(DaemonTest):
         killed = time.monotonic()
         daemon.kill_engine_of('one')
         time.sleep(1)
-        self.assertLess(max(device.gaps(killed)), SILENCE_S)
+        self.assert_no_gap(device.gaps(killed), OUTAGE_S)
         for _, picture in device.pictures:
             self.assertEqual((picture[:2], picture[-2:]), (b'\xff\xd8', b'\xff\xd9'))
             at = picture.index(b'\xff\xc0') + 5  # its frame's height and width
@@ -168,6 +167,7 @@ class VirtualCamera(DaemonTest):
         self.assertTrue(wait_until(lambda: self.output(daemon)['state'] == 'busy'), daemon.told())
         os.unlink(busy)
         self.assertIsNotNone(device.wait(card=False), daemon.told())
+        waits = []
         for _ in range(3):
             device.unplug()
             self.assertTrue(wait_until(lambda: self.output(daemon)['state'] == 'absent'),
@@ -175,8 +175,9 @@ class VirtualCamera(DaemonTest):
             time.sleep(0.6)
             device, plugged = Device(self.dev), time.monotonic()
             self.assertTrue(wait_until(lambda: device.pictures), daemon.told())
-            self.assertLess(device.pictures[0][0] - plugged, 0.5 * PATIENCE)
+            waits.append(device.pictures[0][0] - plugged)
             self.assertIsNotNone(device.wait(card=False), daemon.told())
+        self.assertLess(min(waits), OUTAGE_S)
         self.assertEqual(self.output(daemon)['failures'], 5)
         self.assertIn('virtual camera', daemon.told())
 
@@ -188,10 +189,11 @@ class VirtualCamera(DaemonTest):
         device = Device(self.dev)
         daemon = self.play()
         self.assertTrue(wait_until(lambda: self.output(daemon)['state'] == 'busy'), daemon.told())
+        before, begun = len(device.formats), time.monotonic()
         time.sleep(3)
-        status = self.output(daemon)
-        self.assertEqual(status['failures'], 1)
-        self.assertLess(len(device.formats), 7)
+        tries, took = len(device.formats) - before, time.monotonic() - begun
+        self.assertEqual(self.output(daemon)['failures'], 1)
+        self.assertLess(tries, 7 * took / 3)
         self.assertEqual(daemon.told().count('virtual camera: '), 1, daemon.told())
         os.unlink(refuses)
         self.assertIsNotNone(device.wait(card=False), daemon.told())
@@ -210,14 +212,13 @@ class VirtualCamera(DaemonTest):
         device = Device(self.dev)
         daemon = self.play()
         daemon.wait_state('one', 'running')
-        time.sleep(1)
+        self.assertTrue(wait_until(lambda: len(device.pictures) > RATE))
         self.assertTrue(all(is_card(p) for _, p in device.pictures))
-        self.assertGreater(len(device.pictures), RATE / 2)
         self.assertEqual(daemon.status('one')['encoded'], 0)
         self.assertEqual((self.output(daemon)['readers'], daemon.status('one')['viewers']),
                          (False, 0))
         have(1)
-        self.assertIsNotNone(device.wait(card=False, timeout=5), daemon.told())
+        self.assertIsNotNone(device.wait(card=False), daemon.told())
         self.assertTrue(self.output(daemon)['readers'])
         have(0)
         self.assertTrue(wait_until(lambda: is_card(device.pictures[-1][1])), daemon.told())
@@ -231,7 +232,7 @@ class VirtualCamera(DaemonTest):
         reloaded = time.monotonic()
         self.assertEqual(daemon.control('Reload')['changed'], ['one'])
         self.assertIsNotNone(device.wait(card=False, since=reloaded + 0.5), daemon.told())
-        self.assertLess(max(device.gaps(reloaded)), SILENCE_S)
+        self.assert_no_gap(device.gaps(reloaded), OUTAGE_S)
         self.assertEqual(len(device.formats), 1)
         daemon.write({'one': self.settings(output={'format': 'nv12'}, depth=2)})
         daemon.control('Reload')
@@ -253,16 +254,15 @@ class VirtualCamera(DaemonTest):
         self.addCleanup(source.kill)
         daemon = self.play(input=fifo, realtime=True, input_timeout=60, on_error='last',
                            last_for=60)
-        self.assertIsNotNone(device.wait(card=False), daemon.told())
-        time.sleep(1)
+        self.assertTrue(wait_until(lambda: len(device.since(0)) > 2 * RATE))
         source.send_signal(signal.SIGSTOP)
         time.sleep(1.5)
         self.assertFalse(is_card(device.pictures[-1][1]))  # the last one, as asked for
         daemon.control('Set', name='one', filters='solid')
         done = time.monotonic()
-        time.sleep(1)
-        self.assertTrue(device.since(done + 0.2))
-        self.assertTrue(all(is_card(p) for _, p in device.since(done + 0.2)))
+        self.assertTrue(wait_until(lambda: len(device.since(done)) > RATE))
+        seen = [is_card(p) for _, p in device.since(done)]
+        self.assertTrue(all(seen[3:]), 'more than what was on its way')
 
     def test_a_reader_that_is_slow(self):
         """Pictures that the device does not take are counted, and hold up nobody."""
@@ -270,12 +270,40 @@ class VirtualCamera(DaemonTest):
         daemon = self.play()
         self.assertTrue(wait_until(lambda: self.output(daemon)['dropped_packets'] > 20, 30),
                         daemon.told())
-        began = time.monotonic()
-        daemon.status()
-        self.assertLess(time.monotonic() - began, 0.5 * PATIENCE)
+        took = []
+        for _ in range(5):
+            began = time.monotonic()
+            daemon.status()
+            took.append(time.monotonic() - began)
+        self.assertLess(sorted(took)[2], 0.5 * PATIENCE)
         os.kill(daemon.process.pid, signal.SIGTERM)
-        self.assertEqual(daemon.process.wait(10 * PATIENCE), 0)
+        self.assertEqual(daemon.process.wait(20 * PATIENCE), 0)
         self.assertTrue(device.pictures)
+
+
+class Prompt(CameraTest):
+    """Run when nothing else is."""
+
+    def test_steady(self):
+        """Of a source of its rate nearly every picture is written, and at once; without an engine
+        its own ones come in time."""
+        device = Device(self.dev)
+        daemon = self.play()
+        self.assertIsNotNone(device.wait(card=False), daemon.told())
+        time.sleep(1)
+        before, began = self.output(daemon), time.monotonic()
+        time.sleep(3)
+        after, took = self.output(daemon), time.monotonic() - began
+        written = after['pictures'] - before['pictures']
+        self.assertAlmostEqual(written / took, RATE, delta=RATE * 0.05 * PATIENCE)
+        self.assertLess(after['repeated'] - before['repeated'], written * 0.1 * PATIENCE)
+        self.assertLess(after['dropped_packets'] - before['dropped_packets'],
+                        written * 0.1 * PATIENCE)
+        killed = time.monotonic()
+        daemon.kill_engine_of('one')
+        self.assertIsNotNone(device.wait(card=True, since=killed), daemon.told())
+        self.assertIsNotNone(device.wait(card=False, since=killed + 0.5), daemon.told())
+        self.assert_no_gap(device.gaps(killed), SILENCE_S / 2)
 
 
 main()
