@@ -609,6 +609,21 @@ class HaloTest(unittest.TestCase):
         self.assert_duration(source, output, float(1 / rate) + 0.002)
 
 
+def alone(test):
+    """Of a test that holds something to the wall clock: Meson runs it when nothing else runs."""
+    test.is_alone = True
+    return test
+
+
+class Loader(unittest.TestLoader):
+    """HALOTEST_ALONE is "only" for those tests, "no" for all others, unset for both."""
+
+    def getTestCaseNames(self, case):
+        wanted = {'only': (True,), 'no': (False,)}.get(os.environ.get('HALOTEST_ALONE'), (True, False))
+        return [name for name in super().getTestCaseNames(case)
+                if getattr(getattr(case, name), 'is_alone', False) in wanted]
+
+
 class Tally(unittest.TextTestResult):
     passed = 0
 
@@ -633,7 +648,7 @@ def main():
         print('HALOD does not name a program')
         print('0 passed, 1 failed, 0 skipped')
         sys.exit(1)
-    program = unittest.main('__main__', exit=False, argv=chosen(),
+    program = unittest.main('__main__', exit=False, argv=chosen(), testLoader=Loader(),
                             testRunner=unittest.TextTestRunner(
                                 resultclass=Tally, verbosity=2, stream=sys.stdout))
     result = program.result

@@ -12,7 +12,9 @@ import unittest
 import urllib.error
 import urllib.request
 
-from halotest.daemon import (FFMPEG, PATIENCE, Daemon, DaemonTest, call, free_port, main, wait_until)
+from halotest.daemon import (FFMPEG, PATIENCE, Daemon, DaemonTest, call, free_port, links, main,
+                             wait_until)
+from halotest import alone
 from halotest.standin import HALOCTL, HaloctlMixin
 
 
@@ -171,6 +173,13 @@ class Clients(Served):
         return self.begin('mpv', '--no-config', '--vo=null', '--ao=null', '--frames=150',
                           f'unix://{self.path(name)}')
 
+    def count_pictures(self, curl, wanted):
+        """Reads until so many more have begun."""
+        while wanted > 0:
+            line = curl.stdout.readline()
+            self.assertTrue(line, f'{wanted} pictures are missing')
+            wanted -= line.startswith(b'X-Timestamp')
+
     @unittest.skipUnless(shutil.which('mpv') and shutil.which('curl'), 'there is no mpv, or no curl')
     def test_all_at_once(self):
         suffixes = {'a': 'ts', 'b': 'mkv', 'c': 'nut', 'd': 'ts'}
@@ -180,12 +189,13 @@ class Clients(Served):
         players = [self.mpv(f'{n}.{suffixes[n]}') for n in 'ab']
         ffmpeg = self.begin(FFMPEG, '-nostdin', '-v', 'error', '-i', 'unix:' + self.path('c.nut'),
                             '-frames:v', '150', '-f', 'framemd5', '-')
-        curl = self.begin('curl', '-s', '-m', str(10 * PATIENCE), self.url('/d/stream.mjpeg'))
+        curl = self.begin('curl', '-s', '-m', str(60 * PATIENCE), self.url('/d/stream.mjpeg'))
         self.assertTrue(wait_until(lambda: all(daemon.status(n)['viewers'] for n in suffixes)))
-        time.sleep(1)
+        self.count_pictures(curl, 25)
         daemon.kill_engine_of('a')
-        pictures = curl.communicate(timeout=60 * PATIENCE)[0].count(b'X-Timestamp')
-        self.assertGreater(pictures, 100)
+        self.count_pictures(curl, 75)
+        curl.terminate()
+        curl.wait()
         for player in players:
             told = player.communicate(timeout=60 * PATIENCE)[0]
             self.assertEqual(player.returncode, 0, told)
@@ -200,15 +210,17 @@ class Http(Served):
         daemon = self.serve({'one': {**self.stream(filters='gblur=sigma=20'),
                                      'outputs': [{'null': True}]}})
         daemon.wait_state('one', 'running')
-        time.sleep(1)
+        for _ in range(3):
+            daemon.filtered_anew('one')
         self.assertEqual(daemon.status('one')['encoded'], 0)  # nobody looks
         blurred = detail(self.get('/one/snapshot.jpg'))
         parts = Parts(self.url('/one/stream.mjpeg'))
+        self.assertTrue(wait_until(lambda: len(parts.pictures) > 10))
+        begun, before = daemon.filtered_anew('one')[0], len(parts.pictures)
         self.assertTrue(wait_until(lambda: len(parts.pictures) > 40))
         self.assertEqual(json.loads(self.get('/api/streams'))['streams'][0]['viewers'], 1)
-        interval = (parts.pictures[-1][0] - parts.pictures[9][0]) / (len(parts.pictures) - 10)
-        self.assertGreater(interval, 0.02)
-        self.assertLess(interval, 0.06 * PATIENCE)
+        filtered, seen = daemon.filtered_anew('one')[0] - begun, len(parts.pictures) - before
+        self.assertLess(abs(seen - filtered), 15 + filtered / 4)  # some are on their way
         for _, picture in parts.pictures[::10]:
             self.assertLess(detail(picture), blurred * 2)
         parts.close()
@@ -216,25 +228,31 @@ class Http(Served):
         for _ in range(2):  # the next numbers may have been on their way
             daemon.filtered_anew('one')
         encoded = daemon.status('one')['encoded']
-        time.sleep(1.2)
+        for _ in range(3):
+            daemon.filtered_anew('one')
         self.assertEqual(daemon.status('one')['encoded'], encoded)
 
+    @alone
     def test_an_engine_dies_and_viewers_stay(self):
         daemon = self.serve({'one': self.stream()})
         parts = Parts(self.url('/one/stream.mjpeg'))
         self.assertTrue(wait_until(lambda: len(parts.pictures) > 20))
         killed = time.monotonic()
         daemon.kill_engine_of('one')
-        self.assertTrue(wait_until(lambda: daemon.state('one') == 'running'
-                                   and parts.pictures[-1][0] > killed + 3))
+        self.assertTrue(wait_until(lambda: daemon.status('one')['restarts'] == 1))
+        daemon.wait_state('one', 'running')
+        since, contrast = time.monotonic(), 0
+        while contrast <= 40:  # a picture, no card
+            self.assertTrue(wait_until(lambda: parts.pictures[-1][0] > since), daemon.told())
+            since, picture = parts.pictures[-1]
+            contrast = max(samples(picture)) - min(samples(picture))
+            self.assertLess(since - killed, 30 * PATIENCE, 'cards alone')
         times = [when for when, _ in parts.pictures if when > killed - 0.5]
-        gap = max(b - a for a, b in zip(times, times[1:]))
-        self.assertLess(gap, 1.2 * PATIENCE)
+        self.assert_no_gap([b - a for a, b in zip(times, times[1:])], 1.2 * PATIENCE)
         self.assertFalse(parts.ended)
-        after = [p for when, p in parts.pictures if when > killed + 2.5][-1]
-        self.assertGreater(max(samples(after)) - min(samples(after)), 40)  # a picture, no card
         self.assertIn('halod_engine_restarts_total{engine="cpu"} 1', self.get('/metrics').decode())
 
+    @alone
     def test_stuck_clients_disturb_nobody(self):
         daemon = self.serve({'one': self.stream(input='test:size=640x480:rate=25')})
         stuck = []
@@ -247,11 +265,10 @@ class Http(Served):
             stuck.append(client)
         parts, reader = Parts(self.url('/one/stream.mjpeg')), self.reader('one.ts')
         self.assertTrue(wait_until(lambda: len(parts.pictures) > 20))
-        begin = time.monotonic()
-        time.sleep(4)
-        times = [when for when, _ in parts.pictures if when > begin]
-        self.assertGreater(len(times), 50 / PATIENCE)  # of 100, on a busy machine
-        self.assertLess(reader.longest_gap(begin), 1 * PATIENCE)
+        begin, seen, before = time.monotonic(), len(parts.pictures), daemon.filtered_anew('one')[0]
+        self.assertTrue(wait_until(lambda: daemon.status('one')['filtered'] > before + 100, 40))
+        self.assertGreater(len(parts.pictures) - seen, 50)
+        self.assert_no_gap(reader.gaps(begin), 1 * PATIENCE)
         self.assertLess(daemon.memory(), 300000 * PATIENCE)
         self.assertTrue(wait_until(lambda: daemon.status('one')['viewers'] == 2, 30))
 
@@ -299,9 +316,11 @@ class Http(Served):
         self.reader('one.ts')
         events = subprocess.Popen([HALOCTL, '--socket', self.path('control.sock'), 'events'],
                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        time.sleep(1)
+        self.assertTrue(wait_until(lambda: all(p.pictures for p in parts)))
+        self.assertTrue(wait_until(lambda: any(
+            name.startswith('socket:') for name in links(events.pid).values())))
         self.assertEqual(daemon.stop(), 0, daemon.told())
-        self.assertEqual(events.wait(20), 1)
+        self.assertEqual(events.wait(20 * PATIENCE), 1)
         self.assertTrue(wait_until(lambda: all(p.ended for p in parts)))
         self.assertFalse(os.path.exists(self.path('control.sock')))
 

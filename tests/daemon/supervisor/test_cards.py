@@ -8,7 +8,7 @@ import threading
 import time
 
 from halotest.daemon import (FFMPEG, PATIENCE, DaemonTest, Keeper, Watcher, free_port, main, wait_until)
-from halotest import FFPROBE, need_faults, raw_frames, silent_clip
+from halotest import FFPROBE, alone, need_faults, raw_frames, silent_clip
 
 SOON = ['-analyzeduration', '500k']  # no search for further streams
 SOURCE = 160, 120  # of silent_clip()
@@ -78,6 +78,7 @@ class CardTest(DaemonTest):
 
 
 class Cards(CardTest):
+    @alone
     def test_away_from_the_start(self):
         """Viewers of every form have a stream within 500 ms, and see why."""
         port = free_port()
@@ -115,6 +116,7 @@ class Cards(CardTest):
         self.assertTrue(watcher.is_alive_process())
         keeper.close()
 
+    @alone
     def test_players_without_options(self):
         """ffmpeg looks at some seconds of pictures before it shows one: it gets so many soon."""
         daemon = self.start({'one': self.stream(input=f'tcp://127.0.0.1:{free_port()}', outputs=[

@@ -11,6 +11,7 @@ import threading
 import time
 
 from halotest.daemon import (FFMPEG, PATIENCE, DaemonTest, free_port, is_sanitized, main, wait_until)
+from halotest import alone
 
 CARDS_S = 0.85 * PATIENCE  # between them it is 0.5; where one does not come, 0.9
 SOON = ['-analyzeduration', '500k']  # no search for further streams
@@ -119,6 +120,7 @@ class Inputs(DaemonTest):
         for kind in SERVE:
             daemon.wait_state(kind, 'running', timeout)
 
+    @alone
     def test_cut(self):
         """Servers are killed and come again: of each kind at once, beside a stream of our own."""
         ports = {kind: free_port() for kind in SERVE}
@@ -157,6 +159,7 @@ class Inputs(DaemonTest):
                 self.assertEqual(daemon.status(kind)['restarts'], 0)
         self.assert_no_gap(readers['own'].gaps(cut), 0.5 * PATIENCE)
 
+    @alone
     def test_a_camera_that_is_cut(self):
         """RTSP, whose sessions begin again; the password of the URL is in no word."""
         port = free_port()
@@ -206,6 +209,7 @@ class Inputs(DaemonTest):
         self.reader('one.ts')
         self.assertTrue(wait_until(lambda: daemon.status('one')['opened'] == 1))
 
+    @alone
     def test_hung(self):
         """A server that is there and says nothing more."""
         port = free_port()

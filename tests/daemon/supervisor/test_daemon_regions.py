@@ -10,6 +10,7 @@ import time
 
 from halotest.daemon import (HALOCTL, HEIGHT, PATIENCE, WIDTH, Control, DaemonTest, Refused, is_sanitized, main,
                         wait_until)
+from halotest import alone
 from halotest.feed_probe import FrameClient
 from halotest.standin import INTERFACE
 
@@ -447,6 +448,7 @@ class Told(RegionTest):
         if not is_sanitized():
             self.assertLess(grown, 8192, 'KiB')
 
+    @alone
     def test_a_flood(self):
         """Ten thousand updates a second, unanswered: the stream goes on, and the newest counts."""
         daemon = self.start({'one': self.feed()})

@@ -9,7 +9,7 @@ import unittest
 
 from halotest.daemon import PATIENCE, DaemonTest, Refused, is_sanitized, main, wait_until
 import halotest
-from halotest import silent_clip
+from halotest import alone, silent_clip
 
 FOLDER = os.environ.get('HALO_STANDIN_LIBRARIES', '')
 WORDS = ('gpu', 'gpu-memory', 'decoder', 'encoder-sessions', 'encoder', 'late', 'late-decoder',
@@ -55,6 +55,7 @@ class Late(LoadTest):
         return self.stream('heavy', input='test:size=1280x720:rate=60', filters=self.HEAVY,
                            threads=1, outputs=[{'null': True}], **more)
 
+    @alone
     @unittest.skipIf(is_sanitized((b'__tsan_init',)), 'ThreadSanitizer makes all streams late')
     def test_filters(self):
         """A stream that is always late is overloaded; a light one beside it keeps its rate; the
@@ -140,6 +141,7 @@ class Late(LoadTest):
         time.sleep(1.4)
         daemon.kill_engine_of('one', signal.SIGCONT)
 
+    @alone
     @unittest.skipIf(is_sanitized((b'__tsan_init',)), 'ThreadSanitizer makes all streams late')
     def test_an_encoding(self):
         """One encoding that is too slow says so; the stream's other one goes on."""
