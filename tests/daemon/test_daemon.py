@@ -362,13 +362,10 @@ class Changes(DaemonTest):
         def rings():
             return sum('halod packets' in link for link in links(daemon.process.pid).values())
         engine = daemon.pids()[0]
-        other = Control(daemon.path)
-        self.addCleanup(other.close)
         os.kill(engine, signal.SIGSTOP)
         daemon.control('Restart', name='one')
         self.assertGreater(rings(), 0)
-        other.send('Set', {'name': 'one', 'filters': 'avgblur=sizeX=3'})
-        time.sleep(0.5)
+        other = self.ask(daemon, 'Set', name='one', filters='avgblur=sizeX=3')
         self.assertEqual(daemon.status('one')['filters'], 'gblur=sigma=2', 'answered too early')
         os.kill(engine, signal.SIGCONT)
         other.receive()
@@ -381,17 +378,12 @@ class Changes(DaemonTest):
         """The later one holds, though the engine may still agree to the one before."""
         daemon = self.start()
         daemon.wait_state('one', 'running')
-        first, second = Control(daemon.path), Control(daemon.path)
-        self.addCleanup(first.close)
-        self.addCleanup(second.close)
         for _ in range(3):
             engine = daemon.pids()[0]
             os.kill(engine, signal.SIGSTOP)
-            first.send('Set', {'name': 'one', 'filters': 'gblur=sigma=3'})
-            time.sleep(0.2)
+            first = self.ask(daemon, 'Set', name='one', filters='gblur=sigma=3')
             daemon.control('Restart', name='one')
-            second.send('Set', {'name': 'one', 'filters': 'gblur=sigma=8'})
-            time.sleep(0.2)
+            second = self.ask(daemon, 'Set', name='one', filters='gblur=sigma=8')
             os.kill(engine, signal.SIGCONT)
             with contextlib.suppress(Refused):  # it may have been in force for a moment
                 first.receive()
@@ -576,16 +568,12 @@ class Reloads(DaemonTest):
         """Filters that an engine has not agreed to yet are not what the file says."""
         daemon = self.start()
         daemon.wait_state('one', 'running')
-        other = Control(daemon.path)
-        self.addCleanup(other.close)
         pid = daemon.pids()[0]
         os.kill(pid, signal.SIGSTOP)
-        other.send('Set', {'name': 'one', 'filters': 'gblur=sigma=9'})
-        time.sleep(0.2)
-        daemon.control.send('Reload', {})
-        time.sleep(0.2)
+        other = self.ask(daemon, 'Set', name='one', filters='gblur=sigma=9')
+        reload = self.ask(daemon, 'Reload')
         os.kill(pid, signal.SIGCONT)
-        self.assertEqual(daemon.control.receive()['set'], ['one'])
+        self.assertEqual(reload.receive()['set'], ['one'])
         self.assertTrue(wait_until(
             lambda: daemon.told().count('filters are now gblur=sigma=2') == 1), daemon.told())
         other.receive()

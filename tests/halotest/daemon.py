@@ -273,6 +273,18 @@ class DaemonTest(HaloTest):
             self.assertEqual(daemon.stop(), daemon.wanted_code, daemon.told())
         self.assertNotIn('Sanitizer', daemon.told())
 
+    def ask(self, daemon, method, **parameters):
+        """The connection on which the answer will come, once the daemon has read the call."""
+        other, events = Control(daemon.path), Control(daemon.path)
+        self.addCleanup(other.close)
+        self.addCleanup(events.close)
+        events.send('Events', {}, more=True)
+        events.receive()
+        other.send(method, parameters)
+        while events.receive().get('event', {}).get('event') != 'asked':
+            pass
+        return other
+
     def fetch(self, path, name='http.sock'):
         """The body of an answer over HTTP, from a Unix socket."""
         with socket.socket(socket.AF_UNIX) as client:

@@ -13,7 +13,8 @@ import time
 import unittest
 
 from halotest import docs, prometheus
-from halotest.standin import JPEG, StandinTest, descriptors, free_port, memory_kib, wait_for
+from halotest.standin import (JPEG, PATIENCE, StandinTest, descriptors, free_port, memory_kib,
+                              wait_for)
 
 
 class HttpTest(StandinTest):
@@ -46,7 +47,7 @@ class HttpTest(StandinTest):
 
     def look(self, path, size):
         """Head and body of a stream, of which it takes so many bytes."""
-        with subprocess.Popen(['curl', '-s', '-i', '-N', '-m', '20', self.url(path)],
+        with subprocess.Popen(['curl', '-s', '-i', '-N', '-m', str(20 * PATIENCE), self.url(path)],
                               stdout=subprocess.PIPE) as curl:
             head, _, body = curl.stdout.read(size).partition(b'\r\n\r\n')
             curl.kill()
@@ -86,10 +87,9 @@ class Pictures(HttpTest):
         client = self.ask('/door/stream.mjpeg')
         client.recv(1000)
         self.daemon.send_signal(signal.SIGUSR2)
-        end = time.monotonic() + 10
-        while client.recv(65536) and time.monotonic() < end:
-            pass
-        self.assertLess(time.monotonic(), end)
+        end = time.monotonic() + 20 * PATIENCE
+        while client.recv(65536):
+            self.assertLess(time.monotonic(), end)
 
     def test_no_such_stream(self):
         for path in ('/dor/stream.mjpeg', '/x/snapshot.jpg', '/x/?action=stream'):
@@ -112,11 +112,10 @@ class Pictures(HttpTest):
             client.connect(('127.0.0.1', self.port))
             self.addCleanup(client.close)
             stuck.append(self.ask('/door/stream.mjpeg', client))
-        before = time.monotonic()
-        _, body = self.look('/door/stream.mjpeg', 50 * (len(self.jpeg) + 150))
-        self.assertGreater(body.count(b'X-Timestamp'), 45)
-        self.assertLess(time.monotonic() - before, 6)  # 25 a second are made
-        self.assertGreater(self.metric('halod_http_frames_dropped_total'), 0)
+        _, body = self.look('/door/stream.mjpeg', 30 * (len(self.jpeg) + 150))
+        self.assertGreater(body.count(b'X-Timestamp'), 25)
+        self.assertGreaterEqual(self.metric('halod_http_viewers'), len(stuck))  # none was cut for it
+        self.assertTrue(wait_for(lambda: self.metric('halod_http_frames_dropped_total') > 0))
         self.assertLess(memory_kib(self.daemon.pid), 400000)
         self.assertTrue(wait_for(lambda: self.metric('halod_http_viewers') == 0, 30))
 
@@ -338,8 +337,7 @@ class Limits(HttpTest):
         for client in clients:
             client.close()
         self.daemon.send_signal(signal.SIGCONT)
-        time.sleep(0.5)
-        self.assertEqual(self.curl('/', timeout=5)[0], 200)
+        self.assertEqual(self.curl('/')[0], 200)
 
     def trickle(self, clients, data):
         """Sends a byte on each of them now and then, until the test is over."""
@@ -431,7 +429,7 @@ class Limits(HttpTest):
         client.shutdown(socket.SHUT_RDWR)
         for thread in threads:
             thread.join()
-        self.assertLess(slowest, 1)
+        self.assertLess(slowest, 5 * PATIENCE)  # as the machine may be busy
 
     def test_large_headers(self):
         client = self.connect()
@@ -447,15 +445,13 @@ class Limits(HttpTest):
 
     def test_a_request_that_never_ends_is_cut(self):
         client = self.connect()
-        client.settimeout(30)
+        client.settimeout(30 * PATIENCE)
         client.sendall(b'GET / HTTP/1.1\r\nHost: localhost\r\n')
-        before = time.monotonic()
         try:
             while client.recv(1000):
                 pass
         except ConnectionError:
             pass
-        self.assertLess(time.monotonic() - before, 25)
 
     def test_random_bytes(self):
         generator = random.Random(3)

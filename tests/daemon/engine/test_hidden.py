@@ -8,7 +8,6 @@ import resource
 import signal
 import subprocess
 import sys
-import time
 import unittest
 
 from halotest.daemon import HALOD, DaemonTest, halod_environment, is_sanitized, main, wait_until
@@ -87,6 +86,11 @@ class Hidden(DaemonTest):
         self.addCleanup(process.stdin.close)
         return process
 
+    def wait_name(self, process, name):
+        """Until it is that program, and not the one before that changes its user."""
+        with open(f'/proc/{process.pid}/comm') as file:
+            self.assertTrue(wait_until(lambda: file.seek(0) == 0 and file.read() == name + '\n'))
+
     def run_one(self, environment=HIDDEN):
         """halod run in the middle of its work: some pictures have come, and more may."""
         process = self.begin(HALOD, 'run', '-y', '-i', '-', '-vf', 'gblur=sigma=5', '-backend',
@@ -96,8 +100,7 @@ class Hidden(DaemonTest):
         for _ in range(10):
             process.stdin.write(b'FRAME\n' + os.urandom(64 * 48 * 3 // 2))
         process.stdin.flush()
-        with open(f'/proc/{process.pid}/comm') as file:
-            self.assertTrue(wait_until(lambda: file.seek(0) == 0 and file.read() == 'halod\n'))
+        self.wait_name(process, 'halod')
         self.assertTrue(wait_until(lambda: len(os.listdir(f'/proc/{process.pid}/task')) > 3))
         return process
 
@@ -113,8 +116,8 @@ class Hidden(DaemonTest):
         return daemon
 
     def test_others_of_the_same_user(self):
-        control = self.begin(sys.executable, '-c', 'import time; time.sleep(60)')
-        time.sleep(0.2)
+        control = self.begin('sleep', '60')
+        self.wait_name(control, 'sleep')
         seen = look(control.pid)
         control.kill()
         control.wait()
@@ -128,8 +131,8 @@ class Hidden(DaemonTest):
         self.assertIn('mem', look(self.run_one(DEBUGGABLE).pid))
 
     def test_no_core_of_a_run(self):
-        control = self.begin('sh', '-c', 'sleep 60')
-        time.sleep(0.2)
+        control = self.begin('sleep', '60')
+        self.wait_name(control, 'sleep')
         if not abort(control):
             self.skipTest('there are no cores on this machine')
         self.assertFalse(abort(self.run_one()))

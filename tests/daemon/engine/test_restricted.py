@@ -5,7 +5,6 @@ import os
 import socket
 import subprocess
 import sys
-import time
 
 from halotest.managed import Control, ServiceTest, call, main, passing
 from halotest.units import OLDEST, UNITS, calls, version
@@ -63,11 +62,12 @@ class Restricted(ServiceTest):
                            .encode())
             self.assertIn(b'200 OK', client.makefile('rb').read())
         daemon.kill_engine_of('one')
-        time.sleep(1)
+        self.assertTrue(wait_until(lambda: daemon.status('one')['restarts'] == 1), daemon.told())
         daemon.wait_state('one', 'running')
         daemon.write({'one': streams['one']}, http={'listen': f'127.0.0.1:{port}'})
         daemon.control('Reload')
-        time.sleep(3)
+        filtered = daemon.status('one')['filtered'] + 60
+        self.assertTrue(wait_until(lambda: daemon.status('one')['filtered'] > filtered))
         engine = daemon.engines()['cpu']
         self.assertEqual((engine['restarts'], daemon.state('one')), (1, 'running'), daemon.told())
         self.assertEqual(daemon.stop(), 0, daemon.told())

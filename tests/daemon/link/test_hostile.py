@@ -152,7 +152,7 @@ class Hostile(DaemonTest):
         for _ in range(20):
             begun = time.monotonic()
             daemon.status()
-            self.assertLess(time.monotonic() - begun, 1 * PATIENCE)
+            self.assertLess(time.monotonic() - begun, 5 * PATIENCE)
         memory = daemon.memory()
         time.sleep(2)
         if not is_sanitized():
@@ -210,18 +210,6 @@ class Hostile(DaemonTest):
             'gblur=sigma=2', {'a': 'gblur=sigma=3', 'b': 'gblur=sigma=4'}, 'running'))
         self.assertEqual(len(self.settings()), 1)
 
-    def set_without_waiting(self, daemon, filters):
-        """Filters for 'one'. The connection, on which the answer is to come."""
-        other, events = daemontest.Control(daemon.path), daemontest.Control(daemon.path)
-        self.addCleanup(other.close)
-        self.addCleanup(events.close)
-        events.send('Events', {}, more=True)
-        events.receive()
-        other.send('Set', {'name': 'one', 'filters': filters})
-        while events.receive().get('event', {}).get('event') != 'asked':
-            pass
-        return other
-
     def test_a_reload_is_newer_than_a_set_that_waits(self):
         """What the file says holds, whether it says it for the first time or again."""
         daemon = self.hostile('hello,serve_held_ends')
@@ -229,7 +217,7 @@ class Hostile(DaemonTest):
         daemon.control('Restart', name='one')
         daemon.write({'one': self.stream(filters='gblur=sigma=5', on_error='solid')})
         for _ in range(2):
-            other = self.set_without_waiting(daemon, 'gblur=sigma=7')
+            other = self.ask(daemon, 'Set', name='one', filters='gblur=sigma=7')
             self.assertEqual(daemon.control('Reload')['changed'], ['one'])
             with self.assertRaises(Refused) as refused:
                 other.receive()
@@ -248,7 +236,7 @@ class Hostile(DaemonTest):
         daemon.wait_state('one', 'running')
         begun = time.monotonic()
         daemon.control('Stop', name='one')
-        other = self.set_without_waiting(daemon, 'gblur=sigma=7')
+        other = self.ask(daemon, 'Set', name='one', filters='gblur=sigma=7')
         daemon.control('Set', name='one', filters='gblur=sigma=5')
         self.assertGreater(time.monotonic() - begun, 1.4)
         with self.assertRaises(Refused) as refused:

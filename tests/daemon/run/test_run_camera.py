@@ -88,14 +88,14 @@ class VirtualCamera(CameraTest):
             self.played.unplug(number - 1)
             card = device.wait(card=True, since=unplugged)
             self.assertIsNotNone(card, self.said(process))
-            self.assertLess(card - unplugged, 0.5 * PATIENCE)
+            self.assertLess(card - unplugged, 2 * PATIENCE)  # half a second, on a busy machine
             self.assertTrue(wait_until(lambda: 'no camera' in self.said(process)))
             plugged = time.monotonic()
             self.played.plug(number, port=f'1-{number}')
             back = device.wait(card=False, since=plugged)
             self.assertIsNotNone(back, self.said(process))
-            self.assertLess(back - plugged, 3 * PATIENCE)
-        time.sleep(0.5)
+            self.assertLess(back - plugged, 6 * PATIENCE)  # three seconds, on a busy machine
+        self.assertTrue(wait_until(lambda: device.pictures[-1][0] > back + 0.5))
         self.end(process)
         self.assertEqual(device.formats, [f'YU12 {WIDTH}x{HEIGHT}'])
         self.assert_no_gap(device.gaps(device.pictures[0][0]), 3 / 30 + 0.2 * PATIENCE)
@@ -248,7 +248,7 @@ class Files(CameraTest):
         """A signal ends it: the reader is given up."""
         process = self.begin('-vf', CHAIN, '-c:v', 'rawvideo', '-f', 'nut', '-')
         self.assertTrue(wait_until(lambda: self.played.log('STREAMON')))
-        time.sleep(2)
+        time.sleep(2)  # the pipe is full
         self.end(process)
 
     def test_nothing(self):

@@ -83,7 +83,7 @@ class Beside(DaemonTest):
         daemon, pid, reader = self.begin()
         os.kill(pid, signal.SIGSTOP)  # so that the order is this one
         daemon.control('Start', name='bad')
-        time.sleep(0.2)
+        daemon.status()  # the engine has been told when this is answered
         daemon.process.send_signal(signal.SIGSTOP)
         self.addCleanup(daemon.process.send_signal, signal.SIGCONT)
         os.kill(pid, signal.SIGCONT)
@@ -170,10 +170,9 @@ class Chains(DaemonTest):
         pid = daemon.pids()[0]
         os.kill(pid, signal.SIGSTOP)
         daemon.write({'one': self.blurred('gblur=sigma=15')})
-        daemon.control.send('Reload', {})
-        time.sleep(0.3)
+        reload = self.ask(daemon, 'Reload')
         os.kill(pid, signal.SIGKILL)
-        self.assertEqual(daemon.control.receive()['refused'], [])
+        self.assertEqual(reload.receive()['refused'], [])
         self.assertEqual(daemon.status('one')['filters'], 'gblur=sigma=15')
         self.assertTrue(wait_until(lambda: daemon.status('one')['restarts'] == 1))
         daemon.wait_state('one', 'running')
