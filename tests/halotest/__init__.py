@@ -459,6 +459,23 @@ def all_frames(data, pixel_format, width, height):
     return frames
 
 
+def y4m_frames(path, pixel_format, width, height):
+    """All frames of a Y4M file, which says that they are of this format (there is no RGB in it)."""
+    with open(path, 'rb') as file:
+        head, _, data = file.read().partition(b'\n')
+    kind, depth = re.match(r'(gray|yuv4..)p?(\d*)', pixel_format).groups()
+    name = kind.replace('gray', 'mono').replace('yuv', '')
+    name += (depth if kind == 'gray' else 'p' + depth) if depth else 'jpeg' * (kind == 'yuv420')
+    assert f' C{name} ' in head.decode() + ' ', f'{head}: no {name}'
+    frames = []
+    while data:
+        assert data.startswith(b'FRAME\n')
+        planes, used = split_planes(data[6:], pixel_format, width, height)
+        frames.append(planes)
+        data = data[6 + used:]
+    return frames
+
+
 def largest_difference(a, b, margin=0):
     """Largest difference of two planes, without a margin of pixels at the edges."""
     worst = 0

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Filters against witnesses that are not ours: float64 in Python, FFmpeg's convolution and gblur.
+import functools
 import math
 import os
 import random
@@ -7,7 +8,7 @@ import re
 
 import halotest
 from halotest import (HaloTest, Plane, all_frames, clip, largest_difference, psnr, raw_clip,
-                      raw_frames, silent_clip, video_source)
+                      raw_frames, silent_clip, video_source, y4m_frames)
 
 MASKS = {
     3: ('1 2 1 2 4 2 1 2 1', 0.0625),
@@ -79,6 +80,7 @@ def box(plane, radius_x, radius_y, passes=1):
     return plane
 
 
+@functools.cache
 def noise_clip(pixel_format, width=64, height=48, seed=5):
     """Half noise, half a hard edge: what finds wrong weights and wrong borders."""
     shift_x, shift_y, planes, size = halotest.LAYOUTS[pixel_format]
@@ -97,16 +99,29 @@ def noise_clip(pixel_format, width=64, height=48, seed=5):
                 f'{width}x{height}', '-i', '-', '-c:v', 'ffv1', data=data)
 
 
+@functools.cache
+def decoded(source, pixel_format, width, height):
+    """The first frame of a clip of that format."""
+    return all_frames(raw_frames(source), pixel_format, width, height)[0]
+
+
 class Witnessed(HaloTest):
-    def planes_of(self, source, chain, pixel_format, width, height):
-        """The first frame before and after."""
+    def frames_of(self, source, chain, pixel_format, width, height):
+        """Filtered, without a program between where the file can be read here. (The Y4M of FFmpeg 5.1
+        with deep samples lacks the last column and row of chroma where sizes are odd.)"""
+        odd = 'le' in pixel_format and 'gray' not in pixel_format and (width | height) & 1
+        if not odd and not pixel_format.startswith('gbr'):
+            output = self.filtered(source, 'out.y4m', '-y', chain=chain)
+            return y4m_frames(output, pixel_format, width, height)
         output = self.lossless(source, 'out.mkv', chain, '-y')
         held = 'bgr0' if pixel_format == 'gbrp' else pixel_format  # what FFV1 has of 8 bits
         self.assertEqual(halotest.probe_video(output)['pix_fmt'], held)
-        before = all_frames(raw_frames(source), pixel_format, width, height)[0]
-        after = all_frames(raw_frames(output, pixel_format=pixel_format), pixel_format, width,
-                           height)[0]
-        return before, after
+        return all_frames(raw_frames(output, pixel_format=pixel_format), pixel_format, width, height)
+
+    def planes_of(self, source, chain, pixel_format, width, height):
+        """The first frame before and after."""
+        return (decoded(source, pixel_format, width, height),
+                self.frames_of(source, chain, pixel_format, width, height)[0])
 
     def assert_within_one(self, wanted, got, what, most=1.0):
         self.assertEqual((got.width, got.height), (wanted.width, wanted.height), what)
@@ -201,8 +216,8 @@ class Gaussian(Witnessed):
         for value in (0, 1, 16, 127, 254, 255):
             with self.subTest(value):
                 source = raw_clip(bytes([value]) * (64 * 48), 'gray', 64, 48)
-                output = self.lossless(source, 'out.mkv', 'gblur=sigma=7', '-y')
-                self.assertEqual(set(raw_frames(output)), {value})
+                [[plane]] = self.frames_of(source, 'gblur=sigma=7', 'gray', 64, 48)
+                self.assertEqual(set(plane.samples), {value})
 
     def test_chain_is_run_in_order(self):
         source = noise_clip('gray')
@@ -275,10 +290,9 @@ class Convolution(Witnessed):
                       + size.replace('x', ':'), '-frames:v', '2', '-pix_fmt', pixel_format,
                       '-c:v', 'ffv1')
         width, height = map(int, size.split('x'))
-        output = self.lossless(source, 'out.mkv', chain, '-y')
         witness = raw_frames(source, filters=reference or chain, pixel_format=pixel_format)
         wanted = all_frames(witness, pixel_format, width, height)
-        got = all_frames(raw_frames(output), pixel_format, width, height)
+        got = self.frames_of(source, chain, pixel_format, width, height)
         self.assertEqual(len(got), 2)
         for w, g in zip(wanted, got):
             for number, (a, b) in enumerate(zip(w, g)):
@@ -463,11 +477,10 @@ class Masks(Witnessed):
                     source = clip('.mkv', *video_source(), '-vf', 'noise=alls=20:all_seed=3',
                                   '-frames:v', '2', '-pix_fmt', pixel_format, '-c:v', 'ffv1')
                     chain = 'unsharp=' + options
-                    output = self.lossless(source, 'out.mkv', chain, '-y')
                     wanted = all_frames(raw_frames(source, filters=chain,
                                                    pixel_format=pixel_format), pixel_format, 160,
                                         120)
-                    got = all_frames(raw_frames(output), pixel_format, 160, 120)
+                    got = self.frames_of(source, chain, pixel_format, 160, 120)
                     worst = max(largest_difference(a, b, 12)
                                 for w, g in zip(wanted, got) for a, b in zip(w, g))
                     self.assertLessEqual(worst, math.floor(amount / 2 + 1.5))
@@ -489,10 +502,9 @@ class Masks(Witnessed):
             text = ' '.join(str(w) for row in mask for w in row)
             source = clip('.mkv', *video_source(), '-frames:v', '2', '-pix_fmt', 'yuv444p', '-c:v',
                           'ffv1')
-            output = self.lossless(source, 'out.mkv', f'laplacian=neighbours={neighbours}', '-y')
             reference = 'convolution=' + ':'.join(f"{p}m='{text}':{p}rdiv=1" for p in range(3))
             wanted = all_frames(raw_frames(source, filters=reference), 'yuv444p', 160, 120)
-            got = all_frames(raw_frames(output), 'yuv444p', 160, 120)
+            got = self.frames_of(source, f'laplacian=neighbours={neighbours}', 'yuv444p', 160, 120)
             self.assertEqual(len(got), 2)
             for w, g in zip(wanted, got):
                 for a, b in zip(w, g):
@@ -536,8 +548,8 @@ class Masks(Witnessed):
         for chain in ('unsharp=23:23:5:23:23:5', 'discblur=31', 'discblur=3.3'):
             for value in (1, 127, 255):
                 source = raw_clip(bytes([value]) * (64 * 48), 'gray', 64, 48)
-                self.assertEqual(set(raw_frames(self.lossless(source, 'out.mkv', chain, '-y'))),
-                                 {value}, chain)
+                [[plane]] = self.frames_of(source, chain, 'gray', 64, 48)
+                self.assertEqual(set(plane.samples), {value}, chain)
 
     def test_bad_values(self):
         for chain, says in (('unsharp=lx=6', ('column 12', 'odd')),
@@ -644,8 +656,8 @@ class Pixelize(Witnessed):
                         for number, (plane, got) in enumerate(zip(before, after)):
                             sub_x, sub_y = halotest.LAYOUTS[pixel_format][:2] if number else (0, 0)
                             size = max(1, block_w >> sub_x), max(1, block_h >> sub_y)
-                            self.assertEqual(list(got.samples), self.blocks(plane, *size, mode),
-                                             f'plane {number}')
+                            self.assertTrue(list(got.samples) == self.blocks(plane, *size, mode),
+                                            f'plane {number}')
 
     def test_ffmpeg(self):
         """Its mean is rounded down, ours to nearest, and on 4:2:0 it makes odd sizes even."""

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Pixel formats: filtered in their own format, lossless through the null filter, swscale said once.
+# HALOTEST_MATRIX=whole takes larger pictures, too.
 import random
 
 import halotest
 from halotest import (HaloTest, clip, frame_hashes, need, probe_video, raw_clip, raw_frames,
-                      silent_clip, video_source)
+                      silent_clip, video_source, y4m_frames)
+from halotest.flashbeep import is_whole
 
 # name, how to make a clip of it, what FFV1 holds it as
 PLANAR = ('gray', 'gray10le', 'yuv420p', 'yuv422p', 'yuv444p', 'yuv420p10le', 'yuv422p10le',
@@ -47,7 +49,8 @@ class Lossless(HaloTest):
     def test_odd_sizes(self):
         for name in PLANAR:
             for size in ('321x241', '33x19', '1x1'):
-                if size == '1x1' and name not in ('gray', 'yuv444p'):
+                if size == '1x1' and name not in ('gray', 'yuv444p') or \
+                        size == '321x241' and 'p1' in name and not is_whole():
                     continue
                 with self.subTest(f'{name} {size}'):
                     source = lossless_clip(name, size, 2)
@@ -119,15 +122,16 @@ class Lossless(HaloTest):
                          frame_hashes(self.path('b.mkv')))
 
     def test_nv12_is_filtered_as_yuv420p_is(self):
-        for size in ((160, 120), (66, 50)):
+        for size in ((66, 50), (160, 120))[:2 if is_whole() else 1]:
             with self.subTest(size):
                 width, height = size
                 source = raw_clip(noise(width * height * 3 // 2 * 2), 'nv12', width, height)
                 planar = clip('.mkv', '-i', source, '-pix_fmt', 'yuv420p', '-c:v', 'ffv1')
                 for chain in halotest.filter_examples().values():
-                    a = self.filtered(source, 'a.mkv', '-y', '-c:v', 'ffv1', chain=chain)
-                    b = self.filtered(planar, 'b.mkv', '-y', '-c:v', 'ffv1', chain=chain)
-                    self.assertEqual(frame_hashes(a), frame_hashes(b), chain)
+                    a, b = (y4m_frames(self.filtered(path, 'out.y4m', '-y', chain=chain), 'yuv420p',
+                                       *size) for path in (source, planar))
+                    self.assertEqual(len(a), 2)
+                    self.assertEqual(a, b, chain)
 
     def test_full_range(self):
         source = clip('.mp4', *video_source(), '-vf', 'scale=out_range=pc', '-frames:v', '8',
