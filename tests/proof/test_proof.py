@@ -21,7 +21,7 @@ def figure(text, name):
 class Proof(HaloTest):
     def prove(self, *words, code=0):
         done = subprocess.run([PROVE, *words, '--out', self.folder], stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, timeout=500, check=False)
+                              stderr=subprocess.PIPE, timeout=500 * PATIENCE, check=False)
         out = done.stdout.decode()
         self.assertEqual(done.returncode, code, out + done.stderr.decode(errors='replace')[-3000:])
         return out
@@ -62,7 +62,7 @@ class Proof(HaloTest):
     def test_streams_that_leak(self):
         """By a build that does so on purpose: all are found, and the pictures are saved."""
         out = self.prove('run', '--leak', '--frames', str(2000 // SHARE), '--seconds',
-                         str(30 * PATIENCE), '--round', '1')
+                         str(200 * PATIENCE), '--round', '1')
         found, of = re.search(r'(\d+) of (\d+) leaks found', out).groups()
         self.assertEqual(found, of)
         self.assertGreaterEqual(int(found), 2000 // SHARE)
@@ -71,14 +71,14 @@ class Proof(HaloTest):
     def test_streams_with_regions_that_leak(self):
         """Now and then, and so little: they are judged sample by sample."""
         out = self.prove('run', '--wish', 'leak:p=0.02', '--frames', str(2000 // SHARE),
-                         '--faults', '1', '--seconds', str(30 * PATIENCE), '--round', '2', code=1)
+                         '--faults', '1', '--seconds', str(200 * PATIENCE), '--round', '2', code=1)
         self.assertIn('chains in force', out)
         self.assertGreater(figure(out, 'leaks'), 0)
 
     def test_streams_with_a_feed(self):
         """In which things move: each frame hides what had been told until then, and no less."""
         out = self.prove('run', '--feed', '--wish', '', '--frames',
-                         str(1000 // SHARE), '--faults', '0', '--seconds', str(40 * PATIENCE),
+                         str(1000 // SHARE), '--faults', '0', '--seconds', str(200 * PATIENCE),
                          '--round', '4', '--workers', '1', '--streams', '2')
         print(out)
         self.assertGreater(figure(out, 'told'), 200 // SHARE)
@@ -95,7 +95,7 @@ class Proof(HaloTest):
     def test_streams_under_faults(self):
         print('seed', os.getpid())
         out = self.prove('run', '--frames', str(30000 // SHARE), '--faults', str(300 // SHARE),
-                         '--points', str(40 // SHARE), '--seconds', str(40 * PATIENCE), '--round',
+                         '--points', str(40 // SHARE), '--seconds', str(300 * PATIENCE), '--round',
                          '1', '--seed', str(os.getpid()))
         print(out)
         self.assertGreater(figure(out, 'judged'), 1000 // SHARE)
@@ -107,7 +107,7 @@ class Proof(HaloTest):
         served = Served(PROGRAMS.get, self.folder, os.getpid(),
                         loopback=None if is_sanitized() else
                         os.environ.get('HALO_STANDIN_LOOPBACK_LIBRARY'))
-        served.round(9, least=JUDGED, most=120 * PATIENCE)
+        served.round(9, least=JUDGED, most=300 * PATIENCE)
         figures = served.figures
         print(figures.kinds, 'sample by sample:', figures.judged, 'blank:', figures.blank)
         self.assertEqual(served.failures, [])
