@@ -3,9 +3,11 @@
 """The program under test is $HALOD. Clips are made once, into a cache folder that parallel test
 files share; each is probed for the property that its test needs (ClipError where it lacks it)."""
 import array
+import contextlib
 import hashlib
 import json
 import os
+import random
 import re
 import shlex
 import shutil
@@ -131,9 +133,12 @@ def descriptors(pid):
 
 
 def free_port():
-    with socket.socket() as probe:
-        probe.bind(('127.0.0.1', 0))
-        return probe.getsockname()[1]
+    """Below those that the kernel gives to connections of others until somebody listens at it."""
+    while True:
+        port = random.SystemRandom().randrange(10000, 32000)
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(('127.0.0.1', port))
+            return port
 
 
 class Feeder(threading.Thread):
