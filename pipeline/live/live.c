@@ -27,7 +27,6 @@ static int init_locks(struct halo_live *live)
 {
     pthread_condattr_t clock;
     pthread_mutex_init(&live->lock, NULL);
-    pthread_mutex_init(&live->counting, NULL);
     pthread_mutex_init(&live->telling, NULL);
     pthread_mutex_init(&live->forming, NULL);
     if (pthread_condattr_init(&clock) != 0)
@@ -90,7 +89,8 @@ int halo_live_create(struct halo_live **ret, const struct halo_stream_settings *
     live->damage.keep_going = true;
     live->gpu_opening = (struct halo_opening){halo_live_opening_begin, halo_live_opening_end, live};
     live->camera.wake = live->camera.watch = -1;
-    int r = init_locks(live);
+    live->figures = halo_live_figures_create();
+    int r = live->figures ? init_locks(live) : -ENOMEM;
     if (r >= 0)
         r = halo_stream_settings_copy(&live->settings, settings);
     if (r >= 0)
@@ -374,8 +374,8 @@ void halo_live_destroy(struct halo_live *live)
     halo_live_camera_finish(live);
     halo_stream_settings_finish(&live->settings);
     free(live->name);
+    halo_live_figures_destroy(live->figures);
     pthread_cond_destroy(&live->changed);
-    pthread_mutex_destroy(&live->counting);
     pthread_mutex_destroy(&live->telling);
     pthread_mutex_destroy(&live->forming);
     pthread_mutex_destroy(&live->lock);

@@ -216,13 +216,10 @@ static void know(struct halo_live *live, const struct halo_camera_id *id)
 
 static void note_form(struct halo_live *live, const struct halo_camera_form *form)
 {
-    struct halo_live_capture *capture = &live->stats.capture;
-    pthread_mutex_lock(&live->counting);
-    snprintf(capture->format, sizeof capture->format, "%s", form->format->name);
-    capture->width = form->width;
-    capture->height = form->height;
-    capture->rate = form->rate;
-    pthread_mutex_unlock(&live->counting);
+    struct halo_live_capture capture = {
+        .width = form->width, .height = form->height, .rate = form->rate};
+    snprintf(capture.format, sizeof capture.format, "%s", form->format->name);
+    halo_live_note_capture(live->figures, &capture);
 }
 
 int halo_live_camera_open(struct halo_live *live, struct halo_live_input *in,
@@ -257,18 +254,18 @@ void halo_live_camera_failed(struct halo_live *live)
     if (!c->is || halo_live_stopped(live) || trouble == c->counted)
         return;
     c->counted = trouble;
-    halo_live_count(live, &live->stats.capture.failures, 1);
+    halo_live_count(live->figures, HALO_COUNT_CAPTURE_FAILURES, 1);
 }
 
 static void count(struct halo_live *live, struct halo_live_input *in)
 {
     struct halo_camera_counts now;
     halo_camera_counts(in->camera, &now);
-    halo_live_drop(live, HALO_DROP_LATE, now.late - in->counted.late);
-    halo_live_count(live, &live->stats.capture.late, now.late - in->counted.late);
-    halo_live_drop(live, HALO_DROP_DAMAGED, now.damaged - in->counted.damaged);
-    halo_live_count(live, &live->stats.capture.damaged, now.damaged - in->counted.damaged);
-    halo_live_count(live, &live->stats.capture.missed, now.missed - in->counted.missed);
+    halo_live_drop(live->figures, HALO_DROP_LATE, now.late - in->counted.late);
+    halo_live_count(live->figures, HALO_COUNT_CAPTURE_LATE, now.late - in->counted.late);
+    halo_live_drop(live->figures, HALO_DROP_DAMAGED, now.damaged - in->counted.damaged);
+    halo_live_count(live->figures, HALO_COUNT_CAPTURE_DAMAGED, now.damaged - in->counted.damaged);
+    halo_live_count(live->figures, HALO_COUNT_CAPTURE_MISSED, now.missed - in->counted.missed);
     in->counted = now;
 }
 

@@ -72,7 +72,7 @@ void halo_live_clock_pass(struct halo_live *live, const struct halo_live_input *
     int64_t at = halo_live_clock_map(clock, pts, tb);
     if (!in->absolute && has_parted(live, at)) {
         if (live->paced && (live->local || live->settings.realtime) && at < halo_now_us())
-            halo_live_count(live, &live->slipped, seconds_behind(at));
+            halo_live_count(live->figures, HALO_COUNT_SLIPPED, seconds_behind(at));
         at = FFMAX(halo_now_us(), clock->last + 1);
         anchor(clock, ts, at);
     }

@@ -97,11 +97,8 @@ static int open_for(struct halo_live_encoding *e, struct halo_encoder **ret, str
 static void note_instead(struct halo_live_encoding *e)
 {
     const char *why = e->encoder ? halo_encoder_instead(e->encoder) : "";
-    pthread_mutex_lock(&e->live->counting);
-    snprintf(e->instead, sizeof e->instead, "%s", why);
-    halo_sanitise(e->instead);
-    e->no_session = strstr(why, HALO_NVENC_NO_SESSION) != NULL;
-    pthread_mutex_unlock(&e->live->counting);
+    const bool no_session = strstr(why, HALO_NVENC_NO_SESSION) != NULL;
+    halo_live_note_instead(e->live->figures, e->number, why, no_session);
 }
 
 int halo_live_codec_open(struct halo_live_encoding *e, struct halo_error *err)

@@ -41,11 +41,7 @@ void halo_live_encoding_tell(struct halo_live_encoding *e, AVPacket *pkt, int st
     pkt->pos = -1;
     if (pkt->flags & AV_PKT_FLAG_KEY)
         pkt->flags &= ~AV_PKT_FLAG_DISPOSABLE; /* cards alone may be left out */
-    pthread_mutex_lock(&live->counting);
-    live->stats.encoded += stream == 0 && !card;
-    live->stats.cards += card;
-    live->stats.bytes += pkt->size;
-    pthread_mutex_unlock(&live->counting);
+    halo_live_count_packet(live->figures, pkt->size, stream != 0, card);
     if (card)
         HALO_LIVE_TELL(live, card, e->number, pkt);
     else
@@ -162,7 +158,7 @@ static int drain(struct halo_live_encoding *e, AVPacket *pkt, struct halo_error 
             e->last_key = pkt->pts;
         halo_live_encoding_tell(e, pkt, 0, card);
         if (decoded)
-            halo_live_time(e->live, HALO_LIVE_TOTAL, halo_now_ns() - decoded);
+            halo_live_time(e->live->figures, HALO_LIVE_TOTAL, halo_now_ns() - decoded);
     }
     return ret;
 }
@@ -179,7 +175,7 @@ static int encode(struct halo_live_encoding *e, const struct halo_item *item, AV
     const AVRational tb = halo_encoder_time_base(e->encoder);
     const int64_t tick = av_rescale_q(pts - e->origin, HALO_LIVE_TIME, tb);
     if (tick <= e->last_sent) { /* of a codec that counts in frames */
-        halo_live_drop(e->live, HALO_DROP_RATE, item->decoded != 0);
+        halo_live_drop(e->live->figures, HALO_DROP_RATE, item->decoded != 0);
         return 0;
     }
     e->last_sent = tick;
@@ -204,7 +200,7 @@ static int pack(struct halo_live_encoding *e, const struct halo_item *item, AVPa
     if (ret > 0) {
         halo_live_encoding_tell(e, pkt, 0, !item->decoded);
         if (item->decoded)
-            halo_live_time(e->live, HALO_LIVE_TOTAL, halo_now_ns() - item->decoded);
+            halo_live_time(e->live->figures, HALO_LIVE_TOTAL, halo_now_ns() - item->decoded);
     }
     return ret;
 }
@@ -251,24 +247,24 @@ static void take_picture(struct halo_live_encoding *e, const struct halo_item *i
     if (!halo_live_encoding_runs(e))
         return;
     if (is_too_soon(e, halo_output_picture_frame(item->output)->pts)) {
-        halo_live_drop(e->live, HALO_DROP_RATE, 1);
+        halo_live_drop(e->live->figures, HALO_DROP_RATE, 1);
         return;
     }
     int ret = get_ready(e, &err);
     if (ret == -EAGAIN && !err.code) {
-        halo_live_drop(e->live, HALO_DROP_ENCODER, 1);
+        halo_live_drop(e->live->figures, HALO_DROP_ENCODER, 1);
         return;
     }
     if (ret >= 0)
         ret = e->encoder ? encode(e, item, pkt, &err) : pack(e, item, pkt, &err);
     if (ret < 0) {
-        halo_live_drop(e->live, HALO_DROP_ENCODER, 1);
+        halo_live_drop(e->live->figures, HALO_DROP_ENCODER, 1);
         fail(e, ret, &err);
         return;
     }
     e->pause = FIRST_PAUSE;
-    halo_live_count(e->live, &e->made, 1);
-    halo_live_time(e->live, HALO_LIVE_ENCODE, halo_now_ns() - begin);
+    halo_live_count_made(e->live->figures, e->number);
+    halo_live_time(e->live->figures, HALO_LIVE_ENCODE, halo_now_ns() - begin);
 }
 
 /* One more is taken, and older ones are neither in the queue nor in the encoder any more; then it

@@ -13,7 +13,7 @@
 static void lose_picture(struct halo_live *live, int code, struct halo_error *err)
 {
     halo_fail(err, code, "a filter failed: %s; nothing is shown", strerror(-code));
-    halo_live_drop(live, HALO_DROP_FILTER, 1);
+    halo_live_drop(live->figures, HALO_DROP_FILTER, 1);
     if (halo_error_is_lost(err))
         halo_live_fail(live, err);
     else
@@ -137,8 +137,8 @@ static void give_encoding(struct halo_live *live, struct halo_live_encoding *e,
                             .decoded = item->decoded,
                             .output = halo_output_picture_ref(picture)};
     if (!out.output) {
-        halo_live_drop(live, HALO_DROP_ENCODER, 1);
-        halo_live_count(live, &e->late, 1);
+        halo_live_drop(live->figures, HALO_DROP_ENCODER, 1);
+        halo_live_count_late(live->figures, e->number, 1);
         return;
     }
     count_waiting(live, e, 1);
@@ -146,9 +146,9 @@ static void give_encoding(struct halo_live *live, struct halo_live_encoding *e,
         live->live ? halo_queue_put_newest(e->queue, out) : halo_queue_put(e->queue, out);
     if (ret != 0) /* so many older ones went, or this one */
         count_waiting(live, e, -FFMAX(ret, 1));
-    halo_live_drop(live, HALO_DROP_ENCODER, ret);
+    halo_live_drop(live->figures, HALO_DROP_ENCODER, ret);
     if (ret > 0)
-        halo_live_count(live, &e->late, ret);
+        halo_live_count_late(live->figures, e->number, ret);
 }
 
 static void give_encodings(struct halo_live *live, const struct halo_item *item,
@@ -181,6 +181,14 @@ static void note_place(struct halo_live *live, const struct halo_output_picture 
     pthread_mutex_unlock(&live->lock);
 }
 
+static void count_left(struct halo_live *live, const struct halo_lineup *lineup)
+{
+    const struct halo_coverage *coverage[HALO_LIVE_CHAINS];
+    for (int i = 0; i < lineup->chains; i++)
+        coverage[i] = halo_gate_coverage(lineup->gate[lineup->of[i]]);
+    halo_live_count_left(live->figures, lineup->epoch, coverage, lineup->chains);
+}
+
 static void leave(struct halo_live *live, const struct halo_item *item)
 {
     struct halo_error err = {0};
@@ -197,9 +205,9 @@ static void leave(struct halo_live *live, const struct halo_item *item)
         end_inside(live, lineup, false);
         return;
     }
-    halo_live_time(live, HALO_LIVE_FILTER, halo_now_ns() - item->entered);
+    halo_live_time(live->figures, HALO_LIVE_FILTER, halo_now_ns() - item->entered);
     if (item->track == 0) {
-        halo_live_count_left(live, lineup);
+        count_left(live, lineup);
         give_snapshots(live, picture);
         note_place(live, picture);
     }

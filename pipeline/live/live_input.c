@@ -120,7 +120,7 @@ static void tell_refusal(struct halo_live *live, struct halo_live_input *in)
 {
     const char *why = halo_decoder_refusal(in->decoder);
     if (in->pictures == 0 || (why[0] && !in->refused))
-        halo_live_lack(live, HALO_LACK_DECODER, why);
+        halo_live_lack(live->figures, HALO_LACK_DECODER, why);
     in->refused = why[0];
 }
 
@@ -128,9 +128,9 @@ static void tell_refusal(struct halo_live *live, struct halo_live_input *in)
 static void count_damage(struct halo_live *live, const struct halo_live_input *in, long long places)
 {
     const int64_t found = atomic_load(&live->damage.places) - places;
-    halo_live_drop(live, HALO_DROP_DAMAGED, found);
+    halo_live_drop(live->figures, HALO_DROP_DAMAGED, found);
     if (in->camera && found > 0)
-        halo_live_count(live, &live->stats.capture.damaged, found);
+        halo_live_count(live->figures, HALO_COUNT_CAPTURE_DAMAGED, found);
 }
 
 static void enter_decoder(struct halo_live *live, const struct halo_live_input *in)
@@ -154,7 +154,7 @@ static int receive(struct halo_live *live, struct halo_live_input *in,
     if (received > 0) {
         tell_refusal(live, in);
         in->pictures++;
-        halo_live_time(live, HALO_LIVE_DECODE, in->spent);
+        halo_live_time(live->figures, HALO_LIVE_DECODE, in->spent);
         in->spent = 0;
     }
     return received;

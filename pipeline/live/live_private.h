@@ -15,8 +15,7 @@
  *   live_card.c     the thread that makes cards
  *   live_sound.c    its sound
  *   live_aside.c    the thread that builds new lineups and writes snapshots
- *   live_stats.c    counting
- *   live_load.c     whether it keeps up
+ *   live_stats.c    what it tells of itself: live_figures.c counts, live_load.c judges
  *   live_stands.c   whether a stage of it stands
  */
 #ifndef HALO_LIVE_PRIVATE_H
@@ -37,6 +36,7 @@
 #include "pipeline/input/source_file.h"
 #include "pipeline/input/source_test.h"
 #include "pipeline/live/live.h"
+#include "pipeline/live/live_figures.h"
 #include "pipeline/output/adts.h"
 #include "pipeline/output/audio.h"
 #include "pipeline/output/encode.h"
@@ -44,7 +44,6 @@
 enum {
     HALO_LIVE_CHAINS = HALO_MOST_RENDITIONS + 1,
     HALO_LIVE_REQUESTS = 16, /* snapshots, and changes, that may wait */
-    HALO_LIVE_RATE = 256,    /* pictures of which the rate is told */
     HALO_LIVE_WORDS = 48,    /* on a card, beside the name */
 };
 
@@ -160,13 +159,6 @@ struct halo_live_call {
     atomic_bool own;    /* and holds nothing that other streams, or the next start, need */
 };
 
-/* How something keeps up (live_load.c); under `counting`. */
-struct halo_live_load {
-    int64_t since, lost, passed; /* when the present window began, and the counts then; ns */
-    bool behind;
-    int64_t of[2]; /* lost, of all, in the window that says so */
-};
-
 struct halo_live_encoding {
     struct halo_live *live;
     int number;
@@ -209,11 +201,6 @@ struct halo_live_encoding {
     } sent[64]; /* a ring */
     unsigned sent_count;
     int held; /* pictures in the encoder, cards left out */
-    /* Under `counting`: */
-    int64_t late, made; /* pictures that it was too slow for; that it took */
-    struct halo_live_load load;
-    char instead[HALO_LACK_WORDS]; /* why software encodes in the GPU's place; "": it does not */
-    bool no_session;               /* that is why */
 };
 
 struct halo_live_snapshot {
@@ -234,6 +221,7 @@ struct halo_live {
     const struct halo_live_events *events;
     void *arg;
     struct halo_stream_settings settings; /* a copy */
+    struct halo_live_figures *figures;
     struct halo_source_settings source;   /* of them, its input called by that name: */
     char *name; /* of the input, for messages: without what is secret in an URL */
     struct halo_encoding encoding[HALO_MOST_ENCODINGS];
@@ -304,13 +292,6 @@ struct halo_live {
     struct halo_live_asking asking[HALO_LIVE_REQUESTS]; /* in order */
     int asking_count;
     bool aside_over;
-
-    pthread_mutex_t counting; /* of what follows */
-    struct halo_live_stats stats;
-    int64_t left[HALO_LIVE_RATE]; /* when pictures left the gate: ns; a ring */
-    int64_t left_count;
-    int64_t slipped; /* seconds that decoding was behind the clock, each time that it was */
-    struct halo_live_load filters, decoding;
 };
 
 /* ---- live.c ---- */
@@ -517,12 +498,6 @@ void halo_live_sound_spread(struct halo_live *live, struct halo_live_input *in, 
 /* ---- live_aside.c ---- */
 void *halo_live_aside_main(void *arg);
 
-/* ---- live_stats.c; any thread ---- */
-void halo_live_count(struct halo_live *live, int64_t *what, int64_t by); /* a field of stats */
-void halo_live_drop(struct halo_live *live, enum halo_drop why, int64_t count);
-void halo_live_time(struct halo_live *live, enum halo_live_stage stage, int64_t ns);
-void halo_live_count_left(struct halo_live *live, const struct halo_lineup *lineup);
-
 /* ---- live_stands.c ---- */
 /* Around a call that waits for nobody. own: as in the struct; fault: the kind of kernels/fault.h
  * that never returns. */
@@ -534,9 +509,5 @@ bool halo_live_opening_begin(void *arg);
 void halo_live_opening_end(void *arg);
 /* err says who; `stalls_alone` is set. The loop's. */
 bool halo_live_stands(struct halo_live *live, struct halo_error *err);
-
-/* ---- live_load.c ---- */
-void halo_live_look(struct halo_live *live, struct halo_live_stats *ret); /* under `counting` */
-void halo_live_lack(struct halo_live *live, enum halo_lack lack, const char *why); /* any thread */
 
 #endif

@@ -102,7 +102,7 @@ static int take_picture(struct halo_live *live, struct halo_live_input *in, stru
     for (int i = 0; i < held->count; i++)
         halo_live_sound_spread(live, in, held->packet[i]);
     held->count = 0;
-    halo_live_count(live, &live->stats.decoded, 1);
+    halo_live_count(live->figures, HALO_COUNT_DECODED, 1);
     const struct halo_item item = {
         .kind = HALO_ITEM_RAW,
         .raw = raw,
@@ -110,7 +110,7 @@ static int take_picture(struct halo_live *live, struct halo_live_input *in, stru
     };
     const int ret = live->live ? halo_queue_put_newest(live->to_filter, item)
                                : halo_queue_put(live->to_filter, item);
-    halo_live_drop(live, HALO_DROP_LATE, ret);
+    halo_live_drop(live->figures, HALO_DROP_LATE, ret);
     return ret;
 }
 
@@ -174,7 +174,7 @@ static int hold_session(struct halo_live *live, struct halo_live_input *in, doub
 {
     int ret = halo_live_input_open(live, in, err);
     if (ret >= 0) {
-        halo_live_count(live, &live->stats.opened, 1);
+        halo_live_count(live->figures, HALO_COUNT_OPENED, 1);
         ret = halo_live_begin_stages(live, in, ret_fatal, err);
     }
     if (ret >= 0) {

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Counting of a live stream. */
+#include "pipeline/live/live_figures.h"
+
+#include <inttypes.h>
+#include <libavutil/mem.h>
+#include <pthread.h>
+#include <stdio.h>
+
+#include "kernels/clock.h"
+#include "pipeline/live/live_load.h"
+
+enum { RATE = 256 }; /* pictures of which the rate is told */
+
+static const int64_t RATE_TIME = INT64_C(4000000000); /* ns in which the rate is taken */
+
+struct encoding {
+    int64_t late, made; /* pictures that it was too slow for; that it took */
+    struct halo_live_load load;
+    char instead[HALO_LACK_WORDS];
+    bool no_session;
+};
+
+struct halo_live_figures {
+    pthread_mutex_t lock;
+    struct halo_live_stats stats;
+    int64_t left[RATE]; /* when pictures left the gate: ns; a ring */
+    int64_t left_count;
+    int64_t slipped;
+    struct halo_live_load filters, decoding;
+    struct encoding encoding[HALO_MOST_ENCODINGS];
+};
+
+struct halo_live_figures *halo_live_figures_create(void)
+{
+    struct halo_live_figures *f = av_mallocz(sizeof *f);
+    if (f)
+        pthread_mutex_init(&f->lock, NULL);
+    return f;
+}
+
+void halo_live_figures_destroy(struct halo_live_figures *f)
+{
+    if (!f)
+        return;
+    pthread_mutex_destroy(&f->lock);
+    av_free(f);
+}
+
+/* Under the lock. */
+static int64_t *field(struct halo_live_figures *f, enum halo_count what)
+{
+    int64_t *const fields[HALO_COUNTS] = {
+        [HALO_COUNT_DECODED] = &f->stats.decoded,
+        [HALO_COUNT_OPENED] = &f->stats.opened,
+        [HALO_COUNT_CAPTURE_FAILURES] = &f->stats.capture.failures,
+        [HALO_COUNT_CAPTURE_MISSED] = &f->stats.capture.missed,
+        [HALO_COUNT_CAPTURE_LATE] = &f->stats.capture.late,
+        [HALO_COUNT_CAPTURE_DAMAGED] = &f->stats.capture.damaged,
+        [HALO_COUNT_SLIPPED] = &f->slipped,
+    };
+    return fields[what];
+}
+
+void halo_live_count(struct halo_live_figures *f, enum halo_count what, int64_t by)
+{
+    pthread_mutex_lock(&f->lock);
+    *field(f, what) += by;
+    pthread_mutex_unlock(&f->lock);
+}
+
+void halo_live_drop(struct halo_live_figures *f, enum halo_drop why, int64_t count)
+{
+    if (count <= 0)
+        return;
+    pthread_mutex_lock(&f->lock);
+    f->stats.dropped[why] += count;
+    pthread_mutex_unlock(&f->lock);
+}
+
+void halo_live_time(struct halo_live_figures *f, enum halo_live_stage stage, int64_t ns)
+{
+    pthread_mutex_lock(&f->lock);
+    halo_histogram_add(&f->stats.stage[stage], ns);
+    pthread_mutex_unlock(&f->lock);
+}
+
+void halo_live_lack(struct halo_live_figures *f, enum halo_lack lack, const char *why)
+{
+    pthread_mutex_lock(&f->lock);
+    snprintf(f->stats.lack[lack], sizeof f->stats.lack[lack], "%s", why);
+    halo_sanitise(f->stats.lack[lack]);
+    pthread_mutex_unlock(&f->lock);
+}
+
+void halo_live_count_left(struct halo_live_figures *f, int64_t epoch,
+                          const struct halo_coverage *const *coverage, int chains)
+{
+    pthread_mutex_lock(&f->lock);
+    f->stats.filtered++;
+    f->stats.epoch = epoch;
+    for (int i = 0; i < chains; i++)
+        f->stats.coverage[i] = *coverage[i];
+    f->stats.moved_at = halo_now_ns();
+    f->left[f->left_count++ % RATE] = f->stats.moved_at;
+    pthread_mutex_unlock(&f->lock);
+}
+
+/* ---- encodings ---- */
+
+void halo_live_count_late(struct halo_live_figures *f, int encoding, int64_t pictures)
+{
+    pthread_mutex_lock(&f->lock);
+    f->encoding[encoding].late += pictures;
+    pthread_mutex_unlock(&f->lock);
+}
+
+void halo_live_count_made(struct halo_live_figures *f, int encoding)
+{
+    pthread_mutex_lock(&f->lock);
+    f->encoding[encoding].made++;
+    pthread_mutex_unlock(&f->lock);
+}
+
+void halo_live_count_packet(struct halo_live_figures *f, int64_t bytes, bool sound, bool card)
+{
+    pthread_mutex_lock(&f->lock);
+    f->stats.encoded += !sound && !card;
+    f->stats.cards += card;
+    f->stats.bytes += bytes;
+    pthread_mutex_unlock(&f->lock);
+}
+
+void halo_live_note_instead(struct halo_live_figures *f, int encoding, const char *why,
+                            bool no_session)
+{
+    struct encoding *e = &f->encoding[encoding];
+    pthread_mutex_lock(&f->lock);
+    snprintf(e->instead, sizeof e->instead, "%s", why);
+    halo_sanitise(e->instead);
+    e->no_session = no_session;
+    pthread_mutex_unlock(&f->lock);
+}
+
+void halo_live_note_capture(struct halo_live_figures *f, const struct halo_live_capture *form)
+{
+    struct halo_live_capture *capture = &f->stats.capture;
+    pthread_mutex_lock(&f->lock);
+    snprintf(capture->format, sizeof capture->format, "%s", form->format);
+    capture->width = form->width;
+    capture->height = form->height;
+    capture->rate = form->rate;
+    pthread_mutex_unlock(&f->lock);
+}
+
+/* ---- reading; under the lock ---- */
+
+/* Intervals between the pictures of the last seconds; what fails to come counts too. */
+static double rate_of(const struct halo_live_figures *f, int64_t now)
+{
+    const int64_t most = f->left_count < RATE ? f->left_count : RATE;
+    int64_t count = 0, first = now;
+    while (count < most) {
+        const int64_t at = f->left[(f->left_count - 1 - count) % RATE];
+        if (now - at > RATE_TIME)
+            break;
+        first = at;
+        count++;
+    }
+    return count < 2 ? 0 : (double)(count - 1) * 1e9 / (double)(now - first);
+}
+
+static void look_at_encoding(struct encoding *e, bool runs, int64_t now,
+                             struct halo_live_stats *ret)
+{
+    char *late = ret->lack[HALO_LACK_LATE_ENCODER];
+    halo_live_load_judge(&e->load, now, e->late, e->made);
+    if (!runs)
+        e->load.behind = false;
+    halo_live_load_say(&e->load, "pictures came too soon for an encoding", late, HALO_LACK_WORDS);
+    char *lack = ret->lack[e->no_session ? HALO_LACK_SESSIONS : HALO_LACK_ENCODER];
+    if (e->instead[0] && !lack[0])
+        snprintf(lack, HALO_LACK_WORDS, "%s", e->instead);
+}
+
+static void look_at_load(struct halo_live_figures *f, int64_t now, struct halo_live_stats *ret)
+{
+    halo_live_load_judge(&f->filters, now, f->stats.dropped[HALO_DROP_LATE], f->stats.filtered);
+    halo_live_load_say(&f->filters, "pictures came too soon for the filters",
+                       ret->lack[HALO_LACK_LATE], HALO_LACK_WORDS);
+    halo_live_load_judge_decoding(&f->decoding, now, f->slipped);
+    if (f->decoding.behind)
+        snprintf(ret->lack[HALO_LACK_LATE_DECODER], HALO_LACK_WORDS,
+                 "%" PRId64 " seconds of %" PRId64 " were lost: pictures are not decoded in time",
+                 f->decoding.of[0], f->decoding.of[1]);
+}
+
+void halo_live_figures_read(struct halo_live_figures *f, const bool *runs, int encodings,
+                            struct halo_live_stats *ret)
+{
+    pthread_mutex_lock(&f->lock);
+    const int64_t now = halo_now_ns();
+    *ret = f->stats;
+    ret->rate = rate_of(f, now);
+    look_at_load(f, now, ret);
+    for (int i = 0; i < encodings; i++)
+        look_at_encoding(&f->encoding[i], runs[i], now, ret);
+    pthread_mutex_unlock(&f->lock);
+}
