@@ -27,7 +27,6 @@ static int init_locks(struct halo_live *live)
 {
     pthread_condattr_t clock;
     pthread_mutex_init(&live->lock, NULL);
-    pthread_mutex_init(&live->telling, NULL);
     pthread_mutex_init(&live->forming, NULL);
     if (pthread_condattr_init(&clock) != 0)
         return -ENOMEM;
@@ -83,14 +82,13 @@ int halo_live_create(struct halo_live **ret, const struct halo_stream_settings *
     struct halo_live *live = av_mallocz(sizeof *live);
     if (!live)
         return halo_fail(err, -ENOMEM, "out of memory");
-    live->events = events;
-    live->arg = arg;
     live->limits.stop = &live->stop;
     live->damage.keep_going = true;
     live->gpu_opening = (struct halo_opening){halo_live_opening_begin, halo_live_opening_end, live};
     live->camera.wake = live->camera.watch = -1;
     live->figures = halo_live_figures_create();
-    int r = live->figures ? init_locks(live) : -ENOMEM;
+    live->listener = halo_live_listener_create(events, arg);
+    int r = live->figures && live->listener ? init_locks(live) : -ENOMEM;
     if (r >= 0)
         r = halo_stream_settings_copy(&live->settings, settings);
     if (r >= 0)
@@ -138,22 +136,6 @@ int halo_live_start(struct halo_live *live, struct halo_error *err)
 
 /* ---- what threads say and wait for ---- */
 
-bool halo_live_tell_begin(struct halo_live *live)
-{
-    pthread_mutex_lock(&live->telling);
-    const bool ret = !live->abandoned;
-    live->told += ret;
-    pthread_mutex_unlock(&live->telling);
-    return ret;
-}
-
-void halo_live_tell_end(struct halo_live *live)
-{
-    pthread_mutex_lock(&live->telling);
-    live->told--;
-    pthread_mutex_unlock(&live->telling);
-}
-
 void halo_live_tell(struct halo_live *live, enum halo_live_state state,
                     const struct halo_error *err)
 {
@@ -168,7 +150,7 @@ void halo_live_tell(struct halo_live *live, enum halo_live_state state,
         live->state = state;
         pthread_cond_broadcast(&live->changed);
         live->error = err ? *err : (struct halo_error){0};
-        HALO_LIVE_TELL(live, state, state, &live->error);
+        HALO_LIVE_TELL(live->listener, state, state, &live->error);
     }
     pthread_mutex_unlock(&live->lock);
 }
@@ -319,10 +301,8 @@ bool halo_live_stalls_alone(const struct halo_live *live)
 
 bool halo_live_abandon(struct halo_live *live)
 {
-    pthread_mutex_lock(&live->telling);
-    const bool first = !live->abandoned, silent = !live->told;
-    live->abandoned = true;
-    pthread_mutex_unlock(&live->telling);
+    bool first;
+    const bool silent = halo_live_listener_abandon(live->listener, &first);
     if (first)
         break_off(live);
     wake(live);
@@ -375,8 +355,8 @@ void halo_live_destroy(struct halo_live *live)
     halo_stream_settings_finish(&live->settings);
     free(live->name);
     halo_live_figures_destroy(live->figures);
+    halo_live_listener_destroy(live->listener);
     pthread_cond_destroy(&live->changed);
-    pthread_mutex_destroy(&live->telling);
     pthread_mutex_destroy(&live->forming);
     pthread_mutex_destroy(&live->lock);
     av_free(live);

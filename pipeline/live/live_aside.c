@@ -20,7 +20,7 @@ static void wait_until(struct halo_live *live, int64_t until)
 
 static void tell_set(struct halo_live *live, uint64_t id, const struct halo_error *err)
 {
-    HALO_LIVE_TELL(live, set, id, err);
+    HALO_LIVE_TELL(live->listener, set, id, err);
 }
 
 /* The lineup that was asked for first; under the lock. NULL: none. */
@@ -134,7 +134,8 @@ static void end_snapshot(struct halo_live *live, struct halo_live_snapshot *shot
         ret = halo_fail(&err, -ETIMEDOUT, "no filtered picture has come within two seconds");
     if (ret >= 0)
         ret = halo_live_codec_image(live, shot->codec, shot->picture, image, &err);
-    HALO_LIVE_TELL(live, snapshot, shot->id, ret < 0 ? NULL : image, ret < 0 ? &err : NULL);
+    HALO_LIVE_TELL(live->listener, snapshot, shot->id, ret < 0 ? NULL : image,
+                   ret < 0 ? &err : NULL);
     av_packet_free(&image);
     halo_output_picture_destroy(shot->picture);
 }

@@ -117,7 +117,7 @@ static void set_controls(struct halo_live *live, struct halo_camera *camera)
         struct halo_error err = {0};
         if (!camera || halo_camera_control(camera, control.name, control.value, &err) >= 0)
             keep_control(live, &control);
-        HALO_LIVE_TELL(live, set, control.id, err.code ? &err : NULL);
+        HALO_LIVE_TELL(live->listener, set, control.id, err.code ? &err : NULL);
     }
 }
 
@@ -208,7 +208,7 @@ static void know(struct halo_live *live, const struct halo_camera_id *id)
     halo_camera_id_write(id, now);
     c->id = *id;
     if (!c->known || strcmp(before, now) != 0)
-        HALO_LIVE_TELL(live, camera, now);
+        HALO_LIVE_TELL(live->listener, camera, now);
     c->known = true;
 }
 

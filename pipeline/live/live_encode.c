@@ -26,7 +26,7 @@ static void tell_begin(struct halo_live_encoding *e)
         .card = e->card[0],
         .solid = e->card[1],
     };
-    HALO_LIVE_TELL(live, begin, e->number, &begin);
+    HALO_LIVE_TELL(live->listener, begin, e->number, &begin);
 }
 
 void halo_live_encoding_tell(struct halo_live_encoding *e, AVPacket *pkt, int stream, bool card)
@@ -43,9 +43,9 @@ void halo_live_encoding_tell(struct halo_live_encoding *e, AVPacket *pkt, int st
         pkt->flags &= ~AV_PKT_FLAG_DISPOSABLE; /* cards alone may be left out */
     halo_live_count_packet(live->figures, pkt->size, stream != 0, card);
     if (card)
-        HALO_LIVE_TELL(live, card, e->number, pkt);
+        HALO_LIVE_TELL(live->listener, card, e->number, pkt);
     else
-        HALO_LIVE_TELL(live, packet, e->number, pkt);
+        HALO_LIVE_TELL(live->listener, packet, e->number, pkt);
 }
 
 /* Closes the encoder, to be tried again after a pause. One of the GPU's too: where the GPU is lost,
@@ -57,7 +57,7 @@ static void fail(struct halo_live_encoding *e, int code, struct halo_error *err)
     halo_live_codec_close(e);
     e->retry = halo_now_ns() + (int64_t)(e->pause * 1e9);
     e->pause = FFMIN(e->pause * 2, LAST_PAUSE);
-    HALO_LIVE_TELL(live, failed, e->number, err);
+    HALO_LIVE_TELL(live->listener, failed, e->number, err);
 }
 
 /* Parameters and cards, once; told at once, so that there is something to show whatever comes. */

@@ -37,6 +37,7 @@
 #include "pipeline/input/source_test.h"
 #include "pipeline/live/live.h"
 #include "pipeline/live/live_figures.h"
+#include "pipeline/live/live_listener.h"
 #include "pipeline/output/adts.h"
 #include "pipeline/output/audio.h"
 #include "pipeline/output/encode.h"
@@ -218,8 +219,7 @@ struct halo_live_asking {
 };
 
 struct halo_live {
-    const struct halo_live_events *events;
-    void *arg;
+    struct halo_live_listener *listener;
     struct halo_stream_settings settings; /* a copy */
     struct halo_live_figures *figures;
     struct halo_source_settings source;   /* of them, its input called by that name: */
@@ -259,10 +259,6 @@ struct halo_live {
     struct halo_queue *to_filter, *in_gate;
     struct halo_live_encoding encoder[HALO_MOST_ENCODINGS];
 
-    pthread_mutex_t telling; /* of these two; taken under other locks, never around an event */
-    int told;                /* threads that are in an event now */
-    bool abandoned;          /* no event is begun any more */
-
     pthread_mutex_t lock; /* of what follows */
     pthread_cond_t changed;
     enum halo_live_state state;
@@ -295,18 +291,6 @@ struct halo_live {
 };
 
 /* ---- live.c ---- */
-
-/* An event, by its name, for whoever listens; all of them are told by this alone, so none comes
- * from a stream that was abandoned. Any thread. */
-#define HALO_LIVE_TELL(live, event, ...)                                                           \
-    do {                                                                                           \
-        if ((live)->events->event && halo_live_tell_begin(live)) {                                 \
-            (live)->events->event((live)->arg, __VA_ARGS__);                                       \
-            halo_live_tell_end(live);                                                              \
-        }                                                                                          \
-    } while (0)
-bool halo_live_tell_begin(struct halo_live *live); /* false: it was abandoned, and no end follows */
-void halo_live_tell_end(struct halo_live *live);
 
 /* A state; err NULL: all is well. The event comes where something is new. Any thread. */
 void halo_live_tell(struct halo_live *live, enum halo_live_state state,

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Who listens to a live stream. */
+#include "pipeline/live/live_listener.h"
+
+#include <libavutil/mem.h>
+
+struct halo_live_listener *halo_live_listener_create(const struct halo_live_events *events,
+                                                     void *arg)
+{
+    struct halo_live_listener *to = av_mallocz(sizeof *to);
+    if (!to)
+        return NULL;
+    to->events = events;
+    to->arg = arg;
+    pthread_mutex_init(&to->lock, NULL);
+    return to;
+}
+
+void halo_live_listener_destroy(struct halo_live_listener *to)
+{
+    if (!to)
+        return;
+    pthread_mutex_destroy(&to->lock);
+    av_free(to);
+}
+
+bool halo_live_tell_begin(struct halo_live_listener *to)
+{
+    pthread_mutex_lock(&to->lock);
+    const bool ret = !to->abandoned;
+    to->told += ret;
+    pthread_mutex_unlock(&to->lock);
+    return ret;
+}
+
+void halo_live_tell_end(struct halo_live_listener *to)
+{
+    pthread_mutex_lock(&to->lock);
+    to->told--;
+    pthread_mutex_unlock(&to->lock);
+}
+
+bool halo_live_listener_abandon(struct halo_live_listener *to, bool *ret_first)
+{
+    pthread_mutex_lock(&to->lock);
+    const bool silent = !to->told;
+    *ret_first = !to->abandoned;
+    to->abandoned = true;
+    pthread_mutex_unlock(&to->lock);
+    return silent;
+}
