@@ -11,6 +11,7 @@
 #include "config/output_kinds.h"
 #include "config/source_kinds.h"
 #include "pipeline/base/thread.h"
+#include "pipeline/base/turn.h"
 #include "pipeline/live/live_private.h"
 
 enum {
@@ -84,11 +85,11 @@ int halo_live_create(struct halo_live **ret, const struct halo_stream_settings *
         return halo_fail(err, -ENOMEM, "out of memory");
     live->limits.stop = &live->stop;
     live->damage.keep_going = true;
-    live->gpu_opening = (struct halo_opening){halo_live_opening_begin, halo_live_opening_end, live};
     live->camera.wake = live->camera.watch = -1;
     live->figures = halo_live_figures_create();
     live->listener = halo_live_listener_create(events, arg);
-    int r = live->figures && live->listener ? init_locks(live) : -ENOMEM;
+    live->stands = halo_live_stands_create(&live->stop);
+    int r = live->figures && live->listener && live->stands ? init_locks(live) : -ENOMEM;
     if (r >= 0)
         r = halo_stream_settings_copy(&live->settings, settings);
     if (r >= 0)
@@ -287,16 +288,13 @@ static void wake(struct halo_live *live)
 bool halo_live_is_stuck(struct halo_live *live, struct halo_error *err)
 {
     wake(live);
-    live->stalls_alone = false;
     struct halo_ring *ring = atomic_load(&live->ready) ? live->ring : NULL;
-    return halo_ring_watch_is_stuck(&live->watch, ring, atomic_load(&live->opening),
-                                    live->settings.device.gpu_timeout, err) ||
-           halo_live_stands(live, err);
+    return halo_live_stands_is_stuck(live->stands, ring, live->settings.device.gpu_timeout, err);
 }
 
 bool halo_live_stalls_alone(const struct halo_live *live)
 {
-    return live->stalls_alone;
+    return halo_live_stands_alone(live->stands);
 }
 
 bool halo_live_abandon(struct halo_live *live)
@@ -356,6 +354,7 @@ void halo_live_destroy(struct halo_live *live)
     free(live->name);
     halo_live_figures_destroy(live->figures);
     halo_live_listener_destroy(live->listener);
+    halo_live_stands_destroy(live->stands);
     pthread_cond_destroy(&live->changed);
     pthread_mutex_destroy(&live->forming);
     pthread_mutex_destroy(&live->lock);

@@ -184,12 +184,12 @@ static int encode(struct halo_live_encoding *e, const struct halo_item *item, AV
     e->sent[at].pts = av_rescale_q(tick, tb, HALO_LIVE_TIME) + e->origin; /* as it comes back */
     e->sent[at].decoded = item->decoded;
     e->sent[at].card = !item->decoded;
-    halo_live_enter(&e->in_encoder, !halo_encoder_in_hardware(e->encoder), "encoder");
+    halo_live_enter(e->live->stands, e->number, !halo_encoder_in_hardware(e->encoder));
     int ret = halo_encoder_send(e->encoder, item->output, err);
     e->held += ret >= 0 && item->decoded;
     if (ret >= 0)
         ret = drain(e, pkt, err);
-    halo_live_leave(&e->in_encoder);
+    halo_live_leave(e->live->stands, e->number);
     return ret;
 }
 

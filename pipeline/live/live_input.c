@@ -79,7 +79,7 @@ static int open_file(struct halo_live *live, struct halo_live_input *in, struct 
         halo_track_decoder(&live->source, &live->settings.device, live->ring);
     decoder.declared = halo_source_declares(in->source);
     decoder.live = live->live && !live->local;
-    decoder.hw.opening = &live->gpu_opening;
+    decoder.hw.opening = halo_live_stands_opening(live->stands);
     return halo_decoder_open(&in->decoder, live->name, in->video, &decoder, &live->damage, err);
 }
 
@@ -135,8 +135,8 @@ static void count_damage(struct halo_live *live, const struct halo_live_input *i
 
 static void enter_decoder(struct halo_live *live, const struct halo_live_input *in)
 {
-    halo_live_enter(&live->in_decoder, in->again && !halo_decoder_in_hardware(in->decoder),
-                    "decoder");
+    halo_live_enter(live->stands, HALO_CALL_DECODER,
+                    in->again && !halo_decoder_in_hardware(in->decoder));
 }
 
 /* 1, 0, -errno as halo_decoder_receive(). */
@@ -147,7 +147,7 @@ static int receive(struct halo_live *live, struct halo_live_input *in,
     const long long places = atomic_load(&live->damage.places);
     enter_decoder(live, in);
     const int received = halo_decoder_receive(in->decoder, ret, err);
-    halo_live_leave(&live->in_decoder);
+    halo_live_leave(live->stands, HALO_CALL_DECODER);
     in->spent += halo_now_ns() - begin;
     if (in->camera) /* of others such pictures may be shown */
         count_damage(live, in, places);
@@ -167,7 +167,7 @@ int halo_live_input_send(struct halo_live *live, struct halo_live_input *in, con
     const long long places = atomic_load(&live->damage.places);
     enter_decoder(live, in);
     const int ret = halo_decoder_send(in->decoder, pkt, err);
-    halo_live_leave(&live->in_decoder);
+    halo_live_leave(live->stands, HALO_CALL_DECODER);
     in->spent += halo_now_ns() - begin;
     count_damage(live, in, places);
     return ret;

@@ -28,7 +28,6 @@
 
 #include "kernels/clock.h"
 #include "pipeline/base/damage.h"
-#include "pipeline/base/turn.h"
 #include "pipeline/camera/camera.h"
 #include "pipeline/gate/gate.h"
 #include "pipeline/gate/queue.h"
@@ -38,6 +37,7 @@
 #include "pipeline/live/live.h"
 #include "pipeline/live/live_figures.h"
 #include "pipeline/live/live_listener.h"
+#include "pipeline/live/live_stands.h"
 #include "pipeline/output/adts.h"
 #include "pipeline/output/audio.h"
 #include "pipeline/output/encode.h"
@@ -154,12 +154,6 @@ struct halo_live_clock {
     int64_t turn;     /* of a file that loops: its halo_live_input.turn */
 };
 
-/* A call that waits for nobody (live_stands.c). */
-struct halo_live_call {
-    atomic_llong since; /* a thread is in it: ns; 0: it is not */
-    atomic_bool own;    /* and holds nothing that other streams, or the next start, need */
-};
-
 struct halo_live_encoding {
     struct halo_live *live;
     int number;
@@ -181,10 +175,9 @@ struct halo_live_encoding {
     /* Of the thread: */
     bool after_card;              /* the last picture that it sent was one */
     struct halo_encoder *encoder; /* CODED and JPEG, while open */
-    struct halo_live_call in_encoder;
-    AVBSFContext *headers;     /* puts the parameters before each key frame; NULL: not needed */
-    AVFormatContext *out;      /* describes what comes out: 0 pictures, 1 sound */
-    struct SwsContext *scaler; /* RAW of another size */
+    AVBSFContext *headers;        /* puts the parameters before each key frame; NULL: not needed */
+    AVFormatContext *out;         /* describes what comes out: 0 pictures, 1 sound */
+    struct SwsContext *scaler;    /* RAW of another size */
     AVBufferPool *raw;
     AVPacket *card[2];
     struct halo_audio *audio;         /* NULL: copied, or none */
@@ -220,6 +213,7 @@ struct halo_live_asking {
 
 struct halo_live {
     struct halo_live_listener *listener;
+    struct halo_live_stands *stands;
     struct halo_stream_settings settings; /* a copy */
     struct halo_live_figures *figures;
     struct halo_source_settings source;   /* of them, its input called by that name: */
@@ -240,14 +234,6 @@ struct halo_live {
     bool staged;             /* likewise; who forms the shape sets it */
     atomic_int stop;         /* 1: asked for, 2: failed */
     atomic_bool done, ready; /* ready: the ring is there */
-    atomic_llong opening;    /* of the device, since: ns; 0: it is not */
-    struct halo_ring_watch watch;
-    struct halo_live_call in_decoder;
-    bool stalls_alone;       /* what was last found to stand is the stream's own; the loop's */
-    struct halo_turn turn;   /* to open something on the GPU; the source thread's */
-    atomic_llong in_opening; /* of the GPU's decoder, with its turn, since then: ns; 0: it is not */
-    bool was_in_decoder;     /* when that began */
-    struct halo_opening gpu_opening; /* for the decoder */
 
     struct halo_source_limits limits;
     struct halo_damage damage;
@@ -481,17 +467,5 @@ void halo_live_sound_spread(struct halo_live *live, struct halo_live_input *in, 
 
 /* ---- live_aside.c ---- */
 void *halo_live_aside_main(void *arg);
-
-/* ---- live_stands.c ---- */
-/* Around a call that waits for nobody. own: as in the struct; fault: the kind of kernels/fault.h
- * that never returns. */
-void halo_live_enter(struct halo_live_call *call, bool own, const char *fault);
-void halo_live_leave(struct halo_live_call *call);
-/* Waits for its turn to open something on the GPU; false: it was stopped, and end does not follow.
- * As halo_opening, whose arg is the live stream. Source thread. */
-bool halo_live_opening_begin(void *arg);
-void halo_live_opening_end(void *arg);
-/* err says who; `stalls_alone` is set. The loop's. */
-bool halo_live_stands(struct halo_live *live, struct halo_error *err);
 
 #endif

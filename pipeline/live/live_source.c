@@ -18,13 +18,10 @@ static int open_ring(struct halo_live *live, struct halo_error *err)
 {
     struct halo_ring_settings ring = halo_ring_settings_of(&live->settings.device);
     ring.live = live->live;
-    if (!halo_live_opening_begin(live))
+    if (!halo_live_stands_begin_ring(live->stands))
         return halo_fail(err, -ECANCELED, "stopped before it began");
-    atomic_store(&live->in_opening, 0); /* the ring has a watch of its own */
-    atomic_store(&live->opening, halo_now_ns());
     const int ret = halo_ring_create(&live->ring, &ring, err);
-    atomic_store(&live->opening, 0);
-    halo_live_opening_end(live);
+    halo_live_stands_end_ring(live->stands);
     atomic_store(&live->ready, ret >= 0);
     return ret;
 }

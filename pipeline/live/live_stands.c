@@ -1,80 +1,167 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Whether a stage stands: it is inside a call that waits for nobody, and does not come back. What
- * waits (for a source, for room, for the GPU, whose calls the ring watches) is not in such a
- * call. */
+ * Whether a stage stands. */
+#include "pipeline/live/live_stands.h"
+
+#include <errno.h>
+#include <libavutil/mem.h>
 #include <unistd.h>
 
+#include "kernels/clock.h"
 #include "kernels/fault.h"
-#include "pipeline/live/live_private.h"
+#include "pipeline/base/turn.h"
 
 enum {
+    CALLS = HALO_CALL_DECODER + 1,
     PATIENCE = 8,          /* seconds; live.h names both */
     OPENING_PATIENCE = 30, /* those of other processes may come first */
     FAULT_LOOK_US = 10000,
 };
 
-void halo_live_enter(struct halo_live_call *call, bool own, const char *fault)
+struct call {
+    atomic_llong since; /* a thread is in it: ns; 0: it is not */
+    atomic_bool own;
+};
+
+struct halo_live_stands {
+    struct call call[CALLS];
+    atomic_llong ring_opening; /* since then: ns; 0: it is not */
+    atomic_llong in_opening;   /* of the GPU's decoder, with its turn, likewise */
+    struct halo_turn turn;     /* to open something on the GPU; the source thread's */
+    const atomic_int *stop;
+    bool was_in_decoder; /* when the turn was asked for; the source thread's */
+    struct halo_opening opening;
+    struct halo_ring_watch watch; /* the loop's */
+    bool alone;                   /* what was last found to stand is the stream's own; likewise */
+};
+
+/* ---- around calls ---- */
+
+void halo_live_enter(struct halo_live_stands *s, int call, bool own)
 {
-    atomic_store(&call->own, own);
-    atomic_store(&call->since, halo_now_ns());
-    if (halo_fault("live", fault))
+    atomic_store(&s->call[call].own, own);
+    atomic_store(&s->call[call].since, halo_now_ns());
+    if (halo_fault("live", call == HALO_CALL_DECODER ? "decoder" : "encoder"))
         while (halo_fault_lasts())
             usleep(FAULT_LOOK_US);
 }
 
-void halo_live_leave(struct halo_live_call *call)
+void halo_live_leave(struct halo_live_stands *s, int call)
 {
-    atomic_store(&call->since, 0);
+    atomic_store(&s->call[call].since, 0);
 }
 
 /* Opening is not decoding: neither is the wait for the turn. */
-bool halo_live_opening_begin(void *arg)
+static bool take_turn(struct halo_live_stands *s)
 {
-    struct halo_live *live = arg;
-    live->was_in_decoder = atomic_exchange(&live->in_decoder.since, 0) != 0;
-    const bool ret = halo_turn_take(&live->turn, &live->stop);
+    s->was_in_decoder = atomic_exchange(&s->call[HALO_CALL_DECODER].since, 0) != 0;
+    return halo_turn_take(&s->turn, s->stop);
+}
+
+static void end_turn(struct halo_live_stands *s)
+{
+    halo_turn_end(&s->turn);
+    if (s->was_in_decoder)
+        atomic_store(&s->call[HALO_CALL_DECODER].since, halo_now_ns());
+}
+
+static bool begin_opening(void *arg)
+{
+    struct halo_live_stands *s = arg;
+    const bool ret = take_turn(s);
     if (ret)
-        atomic_store(&live->in_opening, halo_now_ns());
+        atomic_store(&s->in_opening, halo_now_ns());
     return ret;
 }
 
-void halo_live_opening_end(void *arg)
+static void end_opening(void *arg)
 {
-    struct halo_live *live = arg;
-    atomic_store(&live->in_opening, 0);
-    halo_turn_end(&live->turn);
-    if (live->was_in_decoder)
-        atomic_store(&live->in_decoder.since, halo_now_ns());
+    struct halo_live_stands *s = arg;
+    atomic_store(&s->in_opening, 0);
+    end_turn(s);
 }
 
-static bool is_late(const struct halo_live *live, const atomic_llong *call, int seconds)
+const struct halo_opening *halo_live_stands_opening(const struct halo_live_stands *s)
+{
+    return &s->opening;
+}
+
+bool halo_live_stands_begin_ring(struct halo_live_stands *s)
+{
+    const bool ret = take_turn(s);
+    if (ret)
+        atomic_store(&s->ring_opening, halo_now_ns());
+    return ret;
+}
+
+void halo_live_stands_end_ring(struct halo_live_stands *s)
+{
+    atomic_store(&s->ring_opening, 0);
+    end_turn(s);
+}
+
+int halo_live_stands_turn(const struct halo_live_stands *s)
+{
+    return halo_turn_place(&s->turn);
+}
+
+/* ---- looking at them ---- */
+
+static bool is_late(const struct halo_live_stands *s, const atomic_llong *call, int seconds)
 {
     const int64_t since = atomic_load(call);
-    return since &&
-           halo_now_ns() - FFMAX(since, live->watch.resumed) > seconds * INT64_C(1000000000);
+    const int64_t from = since > s->watch.resumed ? since : s->watch.resumed;
+    return since && halo_now_ns() - from > seconds * INT64_C(1000000000);
 }
 
 /* Also whether all that is late so far is the stream's own. */
-static bool is_call_late(struct halo_live *live, const struct halo_live_call *call)
+static bool is_call_late(struct halo_live_stands *s, const struct call *call)
 {
-    const bool late = is_late(live, &call->since, PATIENCE);
-    live->stalls_alone &= !late || atomic_load(&call->own);
+    const bool late = is_late(s, &call->since, PATIENCE);
+    s->alone &= !late || atomic_load(&call->own);
     return late;
 }
 
-bool halo_live_stands(struct halo_live *live, struct halo_error *err)
+static bool stands(struct halo_live_stands *s, struct halo_error *err)
 {
-    if (is_late(live, &live->in_opening, OPENING_PATIENCE)) {
+    if (is_late(s, &s->in_opening, OPENING_PATIENCE)) {
         halo_fail_device(err, "the driver has not opened the decoder within %d seconds",
                          OPENING_PATIENCE);
         return true;
     }
-    live->stalls_alone = true;
-    const char *who = is_call_late(live, &live->in_decoder) ? "the decoder" : NULL;
-    for (int i = 0; i < live->encodings; i++)
-        if (is_call_late(live, &live->encoder[i].in_encoder))
+    s->alone = true;
+    const char *who = is_call_late(s, &s->call[HALO_CALL_DECODER]) ? "the decoder" : NULL;
+    for (int i = 0; i < HALO_MOST_ENCODINGS; i++)
+        if (is_call_late(s, &s->call[i]))
             who = who ? who : "an encoder";
     if (who)
         halo_fail(err, -ETIMEDOUT, "%s has been at one picture for %d seconds", who, PATIENCE);
     return who;
+}
+
+bool halo_live_stands_is_stuck(struct halo_live_stands *s, struct halo_ring *ring, double timeout,
+                               struct halo_error *err)
+{
+    s->alone = false;
+    return halo_ring_watch_is_stuck(&s->watch, ring, atomic_load(&s->ring_opening), timeout, err) ||
+           stands(s, err);
+}
+
+bool halo_live_stands_alone(const struct halo_live_stands *s)
+{
+    return s->alone;
+}
+
+struct halo_live_stands *halo_live_stands_create(const atomic_int *stop)
+{
+    struct halo_live_stands *s = av_mallocz(sizeof *s);
+    if (!s)
+        return NULL;
+    s->stop = stop;
+    s->opening = (struct halo_opening){begin_opening, end_opening, s};
+    return s;
+}
+
+void halo_live_stands_destroy(struct halo_live_stands *s)
+{
+    av_free(s);
 }

@@ -35,7 +35,7 @@ void halo_live_stats(struct halo_live *live, struct halo_live_stats *ret)
     ret->has_region_feed = live->region_feed;
     if (live->region_feed)
         halo_region_feed_stats(live->region_feed, halo_now_ns(), &ret->region_feed);
-    ret->turn = halo_turn_place(&live->turn);
+    ret->turn = halo_live_stands_turn(live->stands);
     ret->gpu = -1;
     if (atomic_load(&live->ready) && halo_ring_ops(live->ring)->submit)
         ret->gpu = halo_ring_device(live->ring);
