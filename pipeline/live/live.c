@@ -37,6 +37,16 @@ static int init_locks(struct halo_live *live)
     return 0;
 }
 
+static int create_parts(struct halo_live *live, const struct halo_live_events *events, void *arg)
+{
+    live->listener = halo_live_listener_create(events, arg);
+    live->figures = halo_live_figures_create();
+    live->stands = halo_live_stands_create(&live->stop);
+    live->controls = halo_live_controls_create();
+    const bool all = live->listener && live->figures && live->stands && live->controls;
+    return all ? init_locks(live) : -ENOMEM;
+}
+
 static int init_queues(struct halo_live *live)
 {
     int of[HALO_MOST_OUTPUTS];
@@ -85,11 +95,7 @@ int halo_live_create(struct halo_live **ret, const struct halo_stream_settings *
         return halo_fail(err, -ENOMEM, "out of memory");
     live->limits.stop = &live->stop;
     live->damage.keep_going = true;
-    live->camera.wake = live->camera.watch = -1;
-    live->figures = halo_live_figures_create();
-    live->listener = halo_live_listener_create(events, arg);
-    live->stands = halo_live_stands_create(&live->stop);
-    int r = live->figures && live->listener && live->stands ? init_locks(live) : -ENOMEM;
+    int r = create_parts(live, events, arg);
     if (r >= 0)
         r = halo_stream_settings_copy(&live->settings, settings);
     if (r >= 0)
@@ -107,10 +113,8 @@ int halo_live_create(struct halo_live **ret, const struct halo_stream_settings *
         live->source.url = live->settings.source.input;
         r = parse_own(live, err);
     }
-    live->camera.is =
-        r >= 0 && settings->source.input && halo_source_row(settings->source.input)->captures;
-    if (live->camera.is)
-        r = halo_live_camera_init(live, err);
+    if (r >= 0 && settings->source.input && halo_source_row(settings->source.input)->captures)
+        r = halo_live_camera_create(&live->camera, err);
     if (r >= 0)
         r = halo_live_check(live, err);
     if (r < 0) {
@@ -180,7 +184,7 @@ static void break_off(struct halo_live *live)
     pthread_cond_broadcast(&live->changed);
     pthread_mutex_unlock(&live->lock);
     halo_turns_look();
-    halo_live_camera_wake(live);
+    halo_live_camera_wake(live->camera);
 }
 
 void halo_live_fail(struct halo_live *live, const struct halo_error *err)
@@ -248,7 +252,7 @@ void halo_live_watch(struct halo_live *live, int encoding, bool watched)
     }
     if (!watched) /* its thread looks whether it still needs an encoder */
         halo_queue_put_newest(e->queue, (struct halo_item){.kind = HALO_ITEM_PACKET});
-    halo_live_camera_wake(live);
+    halo_live_camera_wake(live->camera);
 }
 
 void halo_live_key_frame(struct halo_live *live, int encoding)
@@ -274,7 +278,7 @@ int halo_live_snapshot(struct halo_live *live, uint64_t id, const char *format,
             (struct halo_live_snapshot){.id = id, .asked = halo_now_ns(), .codec = codec};
     pthread_cond_broadcast(&live->changed);
     pthread_mutex_unlock(&live->lock);
-    halo_live_camera_wake(live);
+    halo_live_camera_wake(live->camera);
     return ret;
 }
 
@@ -315,7 +319,7 @@ void halo_live_stop(struct halo_live *live)
     pthread_cond_broadcast(&live->changed);
     pthread_mutex_unlock(&live->lock);
     halo_turns_look();
-    halo_live_camera_wake(live);
+    halo_live_camera_wake(live->camera);
     wake(live);
 }
 
@@ -349,7 +353,8 @@ void halo_live_destroy(struct halo_live *live)
     halo_live_shape_destroy(live->shape);
     halo_ring_destroy(live->ring);
     halo_region_feed_destroy(live->region_feed);
-    halo_live_camera_finish(live);
+    halo_live_camera_destroy(live->camera);
+    halo_live_controls_destroy(live->controls);
     halo_stream_settings_finish(&live->settings);
     free(live->name);
     halo_live_figures_destroy(live->figures);

@@ -156,6 +156,14 @@ static bool take_snapshot(struct halo_live *live, bool all, struct halo_live_sna
     return false;
 }
 
+bool halo_live_aside_has_snapshots(struct halo_live *live)
+{
+    pthread_mutex_lock(&live->lock);
+    const bool ret = live->snapshots > 0;
+    pthread_mutex_unlock(&live->lock);
+    return ret;
+}
+
 /* Reads what the first one that is asked for needs from files; refused, it is gone. Under the lock,
  * which is let go of meanwhile: nothing that was known before holds. */
 static void load(struct halo_live *live, struct halo_lineup *asked)

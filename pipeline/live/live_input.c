@@ -97,7 +97,7 @@ int halo_live_input_open(struct halo_live *live, struct halo_live_input *in, str
     *in = (struct halo_live_input){.pkt = av_packet_alloc()};
     if (!in->pkt)
         return halo_fail(err, -ENOMEM, "out of memory");
-    return live->camera.is                                    ? halo_live_camera_open(live, in, err)
+    return live->camera                                       ? halo_live_camera_open(live, in, err)
            : halo_test_source_is(live->settings.source.input) ? open_test(live, in, err)
                                                               : open_file(live, in, err);
 }
@@ -206,9 +206,8 @@ static int take_camera(struct halo_live *live, struct halo_live_input *in,
     int r = 0;
     while (in->decoder && (r = receive(live, in, ret, err)) == 0) {
         if (halo_now_ns() > deadline) {
-            atomic_store(&live->camera.trouble, HALO_V4L2_STALLED);
-            return halo_fail(err, -ETIMEDOUT, "%s: %s: only damaged pictures", live->name,
-                             halo_v4l2_states[HALO_V4L2_STALLED].words);
+            const char *words = halo_live_camera_stall(live->camera);
+            return halo_fail(err, -ETIMEDOUT, "%s: %s: only damaged pictures", live->name, words);
         }
         r = halo_live_camera_read(live, in, ret, err);
         if (r <= 0)

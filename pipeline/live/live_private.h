@@ -7,6 +7,7 @@
  *   live_input.c    one session: open, demux, decode
  *   live_loop.c     files that begin again
  *   live_camera.c   the same with a camera, and what is between sessions
+ *   live_controls.c its controls
  *   live_camera_form.c   what its pictures are
  *   live_clock.c    its times on the stream's line, and when a picture is due
  *   live_lineup.c   the shape of the pictures, and the gates for it
@@ -35,6 +36,8 @@
 #include "pipeline/input/source_file.h"
 #include "pipeline/input/source_test.h"
 #include "pipeline/live/live.h"
+#include "pipeline/live/live_camera.h"
+#include "pipeline/live/live_controls.h"
 #include "pipeline/live/live_figures.h"
 #include "pipeline/live/live_listener.h"
 #include "pipeline/live/live_stands.h"
@@ -123,27 +126,6 @@ struct halo_live_input {
     int64_t pictures;   /* given */
 };
 
-struct halo_live_control {
-    uint64_t id; /* of the halo_live_control() that asks for it */
-    char name[68];
-    int64_t value;
-};
-
-/* What outlives sessions with a camera. */
-struct halo_live_camera {
-    bool is;  /* the input is one */
-    int wake; /* readable: a stop, somebody who looks, a control */
-    int watch;
-    bool known;
-    struct halo_camera_id id; /* once it was open */
-    int counted;              /* enum halo_v4l2_trouble that is among the failures */
-    atomic_int trouble;       /* enum halo_v4l2_trouble, of the last session; any thread */
-    atomic_bool open, rests;  /* a session gives pictures; nobody looks */
-    int64_t looked_at;        /* ns: when somebody did */
-    struct halo_live_control control[HALO_LIVE_REQUESTS];
-    int controls; /* both under the stream's lock */
-};
-
 struct halo_live_clock {
     bool set;         /* this session has had a picture */
     bool joined;      /* it goes on where the one before it ended */
@@ -220,10 +202,11 @@ struct halo_live {
     char *name; /* of the input, for messages: without what is secret in an URL */
     struct halo_encoding encoding[HALO_MOST_ENCODINGS];
     int encodings;
-    bool live;  /* bounded delay: late pictures are dropped */
-    bool paced; /* a picture waits for its time */
-    bool local; /* a file, test: or a camera: no time limit of URLs holds */
-    struct halo_live_camera camera;
+    bool live;                       /* bounded delay: late pictures are dropped */
+    bool paced;                      /* a picture waits for its time */
+    bool local;                      /* a file, test: or a camera: no time limit of URLs holds */
+    struct halo_live_camera *camera; /* NULL: the input is none */
+    struct halo_live_controls *controls;
 
     bool rewinds_badly; /* a file that has to be opened anew for each turn; the source thread's */
     bool may_make_up;   /* a shape, where the source is away at first (live_settings.c) */
@@ -364,38 +347,6 @@ bool halo_live_loop_on(struct halo_live *live, struct halo_live_input *in);
 /* The same, once the decoder has given all; false: it has to be opened anew. */
 bool halo_live_loop_again(struct halo_live *live, struct halo_live_input *in);
 
-/* ---- live_camera.c; source thread, but for init, finish and wake ---- */
-
-/* Of an input that is a camera. finish takes what init failed to make, too. */
-int halo_live_camera_init(struct halo_live *live, struct halo_error *err);
-void halo_live_camera_finish(struct halo_live *live);
-void halo_live_camera_wake(struct halo_live *live); /* any thread */
-int halo_live_camera_open(struct halo_live *live, struct halo_live_input *in,
-                          struct halo_error *err);
-/* 1: *ret_raw or, of coded formats, in->pkt is filled; 0: a stop, or nobody looks; -errno. */
-int halo_live_camera_read(struct halo_live *live, struct halo_live_input *in,
-                          struct halo_raw_picture **ret_raw, struct halo_error *err);
-/* A session has failed, or none began. */
-void halo_live_camera_failed(struct halo_live *live);
-/* In a word, for halo_live_stats; any thread. */
-const char *halo_live_camera_state(const struct halo_live *live);
-/* Seconds of the first pause after what went wrong last, and of the longest. */
-double halo_live_camera_pauses(const struct halo_live *live, double *ret_last);
-/* Waits until then (ns), a node that comes, or a stop: true. */
-bool halo_live_camera_pause(struct halo_live *live, int64_t until);
-/* Whether nobody looks who would need it; waits until somebody does, or a stop: true. */
-bool halo_live_camera_rests(struct halo_live *live);
-bool halo_live_camera_rest(struct halo_live *live);
-
-/* ---- live_camera_form.c; source thread ---- */
-
-/* Of a camera that has been opened: what its session gives. */
-int halo_live_camera_agree(struct halo_live *live, struct halo_live_input *in,
-                           struct halo_error *err);
-/* A session as the settings want it, where there is no camera yet to say what it has. */
-int halo_live_camera_describe(struct halo_live *live, struct halo_live_input *in,
-                              struct halo_error *err);
-
 /* ---- live_clock.c; source thread ---- */
 
 /* The picture's time on the line, in its place; waits until it is due. */
@@ -467,5 +418,6 @@ void halo_live_sound_spread(struct halo_live *live, struct halo_live_input *in, 
 
 /* ---- live_aside.c ---- */
 void *halo_live_aside_main(void *arg);
+bool halo_live_aside_has_snapshots(struct halo_live *live); /* that are asked for */
 
 #endif

@@ -59,7 +59,7 @@ int halo_live_check(struct halo_live *live, struct halo_error *err)
     const struct halo_source_row *row = halo_source_row(set->source.input);
     if (row->refused)
         return halo_fail_usage(err, "input %s: %s", set->source.input, row->refused);
-    const bool test = row->kind == HALO_SOURCE_TEST, camera = live->camera.is;
+    const bool test = row->kind == HALO_SOURCE_TEST, camera = live->camera;
     struct halo_test_source *source = NULL;
     live->live = row->live || set->realtime;
     live->paced = row->pace == HALO_PACE_ALWAYS || (row->pace == HALO_PACE_ASKED && set->realtime);

@@ -149,7 +149,7 @@ static int say_end(const struct halo_live *live, int64_t pictures, struct halo_e
     if (deadline && halo_now_ns() >= deadline)
         return halo_fail(err, -ETIMEDOUT, "%s: nothing has come for %g seconds", name,
                          live->settings.input_timeout);
-    if (pictures == 0 && !live->camera.is)
+    if (pictures == 0 && !live->camera)
         return halo_fail(err, -ENODATA, "%s: no picture in it could be decoded", name);
     if (!live->local && !live->settings.loop)
         return halo_fail(err, -EPIPE, "%s: its sender has ended", name);
@@ -159,8 +159,8 @@ static int say_end(const struct halo_live *live, int64_t pictures, struct halo_e
 /* For the card. */
 static const char *words_of(const struct halo_live *live)
 {
-    if (live->camera.is)
-        return halo_v4l2_states[atomic_load(&live->camera.trouble)].words;
+    if (live->camera)
+        return halo_live_camera_words(live->camera);
     return live->clock.last ? "no signal" : "connecting";
 }
 
@@ -182,16 +182,14 @@ static int hold_session(struct halo_live *live, struct halo_live_input *in, doub
         ret = say_end(live, in->pictures, err);
     if (in->pictures > 0)
         *pause = 0;
-    live->clock.joined = ret == 0 && !live->camera.is;
-    if (ret < 0)
-        halo_live_camera_failed(live);
-    atomic_store(&live->camera.open, false);
+    live->clock.joined = ret == 0 && !live->camera;
+    halo_live_camera_end(live, ret < 0);
     return ret;
 }
 
 static bool is_over(const struct halo_live *live, int ret)
 {
-    return halo_live_stopped(live) || (ret == 0 && !live->settings.loop && !live->camera.is);
+    return halo_live_stopped(live) || (ret == 0 && !live->settings.loop && !live->camera);
 }
 
 /* What can be shown of a camera that has not come yet: words and cards need a shape. */
@@ -210,8 +208,8 @@ void halo_live_make_up(struct halo_live *live)
     struct halo_error err = {0};
     bool fatal = false;
     live->may_make_up = false;
-    const int ret = live->camera.is ? form_early(live, &fatal, &err)
-                                    : halo_live_begin_stages(live, NULL, &fatal, &err);
+    const int ret = live->camera ? form_early(live, &fatal, &err)
+                                 : halo_live_begin_stages(live, NULL, &fatal, &err);
     if (ret < 0 && fatal)
         halo_live_fail(live, &err);
 }
@@ -220,12 +218,12 @@ void halo_live_make_up(struct halo_live *live)
 static bool wait_again(struct halo_live *live, double *pause)
 {
     double first = FIRST_PAUSE, last = LAST_PAUSE;
-    if (live->camera.is)
-        first = halo_live_camera_pauses(live, &last);
+    if (live->camera)
+        first = halo_live_camera_pauses(live->camera, &last);
     const double seconds = FFMIN(FFMAX(*pause, first), last);
     const int64_t until = halo_now_ns() + (int64_t)(seconds * 1e9);
     *pause = 2 * seconds;
-    return live->camera.is ? halo_live_camera_pause(live, until) : halo_live_wait(live, until);
+    return live->camera ? halo_live_camera_pause(live, until) : halo_live_wait(live, until);
 }
 
 /* Before a session: true: a stop, or the end. */
@@ -233,7 +231,7 @@ static bool rest(struct halo_live *live)
 {
     struct halo_error err = {0};
     bool fatal = false;
-    if (!live->camera.is || !halo_live_camera_rests(live))
+    if (!live->camera || !halo_live_camera_rests(live))
         return false;
     if (form_early(live, &fatal, &err) < 0 && fatal) {
         halo_live_fail(live, &err);
@@ -248,7 +246,7 @@ static bool lose(struct halo_live *live, int code, bool fatal, struct halo_error
     const char *words = words_of(live);
     struct halo_error why = {0};
     halo_fail(err, code, "%s: %s", live->name, strerror(-code));
-    if (!fatal && live->camera.is && form_early(live, &fatal, &why) < 0 && fatal)
+    if (!fatal && live->camera && form_early(live, &fatal, &why) < 0 && fatal)
         *err = why;
     if (fatal || halo_error_is_lost(err))
         halo_live_fail(live, err);

@@ -31,7 +31,7 @@ void halo_live_stats(struct halo_live *live, struct halo_live_stats *ret)
         runs[i] = halo_live_encoding_runs(&live->encoder[i]);
     halo_live_figures_read(live->figures, runs, live->encodings, ret);
     ret->damaged = atomic_load(&live->damage.places);
-    ret->camera = halo_live_camera_state(live);
+    ret->camera = halo_live_camera_state(live->camera);
     ret->has_region_feed = live->region_feed;
     if (live->region_feed)
         halo_region_feed_stats(live->region_feed, halo_now_ns(), &ret->region_feed);

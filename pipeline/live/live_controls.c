@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Controls of a live stream's camera. */
+#include "pipeline/live/live_controls.h"
+
+#include <errno.h>
+#include <libavutil/mem.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "pipeline/live/live_private.h"
+
+struct control {
+    uint64_t id; /* of the halo_live_control() that asks for it */
+    char name[68];
+    int64_t value;
+};
+
+struct halo_live_controls {
+    pthread_mutex_t lock;
+    struct control control[HALO_LIVE_REQUESTS];
+    int count;
+};
+
+struct halo_live_controls *halo_live_controls_create(void)
+{
+    struct halo_live_controls *c = av_mallocz(sizeof *c);
+    if (c)
+        pthread_mutex_init(&c->lock, NULL);
+    return c;
+}
+
+void halo_live_controls_destroy(struct halo_live_controls *c)
+{
+    if (!c)
+        return;
+    pthread_mutex_destroy(&c->lock);
+    av_free(c);
+}
+
+int halo_live_control(struct halo_live *live, uint64_t id, const char *name, int64_t value,
+                      struct halo_error *err)
+{
+    struct halo_live_controls *c = live->controls;
+    int ret = 0;
+    if (!live->camera)
+        return halo_fail_usage(err, "control %.64s: the stream's input is no camera", name);
+    pthread_mutex_lock(&c->lock);
+    if (atomic_load(&live->done) || c->count == HALO_LIVE_REQUESTS) {
+        ret = halo_fail(err, -EBUSY, "too many changes wait already");
+    } else {
+        struct control *control = &c->control[c->count++];
+        control->id = id;
+        control->value = value;
+        snprintf(control->name, sizeof control->name, "%s", name);
+    }
+    pthread_mutex_unlock(&c->lock);
+    halo_live_camera_wake(live->camera);
+    return ret;
+}
+
+/* What is set holds for later sessions too. */
+static void keep(struct halo_live *live, const struct control *control)
+{
+    struct halo_capture_settings *set = &live->settings.capture;
+    char *all = halo_controls_put(set->controls, control->name, control->value);
+    if (!all)
+        return;
+    free(set->controls);
+    set->controls = all;
+}
+
+static bool next(struct halo_live_controls *c, struct control *ret)
+{
+    pthread_mutex_lock(&c->lock);
+    const bool some = c->count > 0;
+    if (some) {
+        *ret = c->control[0];
+        memmove(c->control, c->control + 1, sizeof *c->control * (size_t)--c->count);
+    }
+    pthread_mutex_unlock(&c->lock);
+    return some;
+}
+
+void halo_live_controls_set(struct halo_live *live, struct halo_camera *camera)
+{
+    struct control control;
+    while (next(live->controls, &control)) {
+        struct halo_error err = {0};
+        if (!camera || halo_camera_control(camera, control.name, control.value, &err) >= 0)
+            keep(live, &control);
+        HALO_LIVE_TELL(live->listener, set, control.id, err.code ? &err : NULL);
+    }
+}
