@@ -2,7 +2,9 @@
  * Threads of a stream (thread.h). */
 #include "pipeline/base/thread.h"
 
+#include <errno.h>
 #include <string.h>
+#include <time.h>
 
 int halo_thread_start(pthread_t *ret, const char *name, void *(*run)(void *), void *arg,
                       struct halo_error *err)
@@ -11,4 +13,24 @@ int halo_thread_start(pthread_t *ret, const char *name, void *(*run)(void *), vo
     if (r == 0)
         pthread_setname_np(*ret, name);
     return r < 0 ? halo_fail(err, r, "no thread could be started: %s", strerror(-r)) : 0;
+}
+
+int halo_cond_init(pthread_cond_t *ret)
+{
+    pthread_condattr_t clock;
+    if (pthread_condattr_init(&clock) != 0)
+        return -ENOMEM;
+    pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+    const int r = pthread_cond_init(ret, &clock);
+    pthread_condattr_destroy(&clock);
+    return r == 0 ? 0 : -ENOMEM;
+}
+
+void halo_cond_wait(pthread_cond_t *cond, pthread_mutex_t *lock, int64_t until)
+{
+    const struct timespec t = {until / 1000000000, until % 1000000000};
+    if (until == INT64_MAX)
+        pthread_cond_wait(cond, lock);
+    else
+        pthread_cond_timedwait(cond, lock, &t);
 }

@@ -8,14 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/output_kinds.h"
 #include "config/source_kinds.h"
 #include "pipeline/base/thread.h"
 #include "pipeline/base/turn.h"
 #include "pipeline/live/live_private.h"
 
 enum {
-    SOUNDS = 512,          /* packets of sound that wait for an encoding */
     WAKE_SIGNAL = SIGUSR2, /* interrupts a blocking read; its handler does nothing */
 };
 
@@ -26,15 +24,9 @@ static void do_nothing(int number)
 
 static int init_locks(struct halo_live *live)
 {
-    pthread_condattr_t clock;
     pthread_mutex_init(&live->lock, NULL);
     pthread_mutex_init(&live->forming, NULL);
-    if (pthread_condattr_init(&clock) != 0)
-        return -ENOMEM;
-    pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
-    pthread_cond_init(&live->changed, &clock);
-    pthread_condattr_destroy(&clock);
-    return 0;
+    return halo_cond_init(&live->changed);
 }
 
 static int create_parts(struct halo_live *live, const struct halo_live_events *events, void *arg)
@@ -49,28 +41,10 @@ static int create_parts(struct halo_live *live, const struct halo_live_events *e
 
 static int init_queues(struct halo_live *live)
 {
-    int of[HALO_MOST_OUTPUTS];
     live->to_filter = halo_queue_create(HALO_QUEUE_PICTURES, 1);
     live->in_gate = halo_queue_create(HALO_RING_MOST, 1);
     if (!live->to_filter || !live->in_gate)
         return -ENOMEM;
-    live->encodings = halo_encodings(&live->settings, live->encoding, of);
-    for (int i = 0; i < live->encodings; i++) {
-        struct halo_live_encoding *e = &live->encoder[i];
-        e->live = live;
-        e->number = i;
-        e->what = &live->encoding[i];
-        e->queue = halo_queue_create(HALO_QUEUE_PICTURES, SOUNDS);
-        if (!e->queue)
-            return -ENOMEM;
-        for (int o = 0; o < live->settings.outputs; o++) {
-            const struct halo_output_settings *output = &live->settings.output[o];
-            const struct halo_viewer_form *form = halo_output_form(output);
-            const struct halo_output_row *row = halo_output_row(output);
-            e->pushes |= of[o] == i && row->writer == HALO_WRITER_ENGINE && !row->records;
-            e->bound |= of[o] == i && form && form->rigid;
-        }
-    }
     return 0;
 }
 
@@ -100,6 +74,8 @@ int halo_live_create(struct halo_live **ret, const struct halo_stream_settings *
         r = halo_stream_settings_copy(&live->settings, settings);
     if (r >= 0)
         r = init_queues(live);
+    if (r >= 0)
+        r = halo_live_encodings_create(&live->encodings, live);
     if (r >= 0 && settings->region_feed.on)
         r = halo_region_feed_create(&live->region_feed, &settings->region_feed);
     if (r >= 0 && settings->source.input &&
@@ -179,10 +155,9 @@ static void break_off(struct halo_live *live)
             halo_queue_abort(queues[i]);
     if (atomic_load(&live->ready))
         halo_ring_abort(live->ring);
-    for (int i = 0; i < live->encodings; i++)
-        halo_queue_abort(live->encoder[i].queue);
     pthread_cond_broadcast(&live->changed);
     pthread_mutex_unlock(&live->lock);
+    halo_live_encodings_abort(live->encodings);
     halo_turns_look();
     halo_live_camera_wake(live->camera);
 }
@@ -238,9 +213,9 @@ int halo_live_regions(struct halo_live *live, int64_t picture_us,
 
 void halo_live_watch(struct halo_live *live, int encoding, bool watched)
 {
-    if (encoding < 0 || encoding >= live->encodings)
+    if (encoding < 0 || encoding >= live->encodings->count)
         return;
-    struct halo_live_encoding *e = &live->encoder[encoding];
+    struct halo_live_encoding *e = &live->encodings->at[encoding];
     if (watched)
         atomic_store(&e->key, true);
     atomic_store(&e->watched, watched);
@@ -257,8 +232,8 @@ void halo_live_watch(struct halo_live *live, int encoding, bool watched)
 
 void halo_live_key_frame(struct halo_live *live, int encoding)
 {
-    if (encoding >= 0 && encoding < live->encodings)
-        atomic_store(&live->encoder[encoding].key, true);
+    if (encoding >= 0 && encoding < live->encodings->count)
+        atomic_store(&live->encodings->at[encoding].key, true);
 }
 
 int halo_live_snapshot(struct halo_live *live, uint64_t id, const char *format,
@@ -318,6 +293,7 @@ void halo_live_stop(struct halo_live *live)
     pthread_mutex_lock(&live->lock);
     pthread_cond_broadcast(&live->changed);
     pthread_mutex_unlock(&live->lock);
+    halo_live_encodings_wake(live->encodings);
     halo_turns_look();
     halo_live_camera_wake(live->camera);
     wake(live);
@@ -336,8 +312,7 @@ void halo_live_destroy(struct halo_live *live)
         halo_live_stop(live);
         pthread_join(live->source_thread, NULL);
     }
-    for (int i = 0; i < live->encodings; i++)
-        halo_queue_destroy(live->encoder[i].queue);
+    halo_live_encodings_destroy(live->encodings);
     halo_queue_destroy(live->to_filter);
     halo_queue_destroy(live->in_gate);
     while (live->oldest) {

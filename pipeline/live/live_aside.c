@@ -35,17 +35,14 @@ static struct halo_lineup *take_asked(struct halo_live *live)
 }
 
 /* Under the lock: the oldest epoch of which a picture is between the filter thread and the end of
- * an encoding; INT64_MAX: none is there. */
+ * an encoding; INT64_MAX: none is there. In the order in which pictures go: none slips through. */
 static int64_t oldest_inside(const struct halo_live *live)
 {
     int64_t oldest = INT64_MAX;
     for (const struct halo_lineup *l = live->oldest; l && oldest == INT64_MAX; l = l->next)
         if (l->inside)
             oldest = l->epoch;
-    for (int i = 0; i < live->encodings; i++)
-        if (live->encoder[i].waiting || live->encoder[i].holds)
-            oldest = FFMIN(oldest, live->encoder[i].epoch);
-    return oldest;
+    return FFMIN(oldest, halo_live_encodings_oldest(live->encodings));
 }
 
 /* The first change that can be answered now, and how: *ret_sure, older pictures are all out. Under
@@ -62,18 +59,6 @@ static bool take_asking(struct halo_live *live, struct halo_live_asking *ret, bo
     live->asking_count--;
     memmove(live->asking, live->asking + 1, (size_t)live->asking_count * sizeof *live->asking);
     return true;
-}
-
-/* Where no picture follows nothing else brings out what an encoder holds. Under the lock. */
-static void wake_holders(struct halo_live *live)
-{
-    for (int i = 0; i < live->encodings && halo_now_ns() >= live->asking[0].until; i++) {
-        struct halo_live_encoding *e = &live->encoder[i];
-        if (!e->holds || e->let_go || e->waiting || e->epoch >= live->asking[0].epoch)
-            continue;
-        e->let_go = true;
-        halo_queue_put_newest(e->queue, (struct halo_item){.kind = HALO_ITEM_PACKET});
-    }
 }
 
 static void refuse_over(struct halo_live *live, uint64_t id)
@@ -244,8 +229,9 @@ void *halo_live_aside_main(void *arg)
             continue;
         if (live->aside_over)
             break;
-        if (live->asking_count)
-            wake_holders(live);
+        /* Where no picture follows nothing else brings out what an encoder holds. */
+        if (live->asking_count && halo_now_ns() >= live->asking[0].until)
+            halo_live_encodings_let_go(live->encodings, live->asking[0].epoch);
         if (live->snapshots || live->asking_count)
             wait_until(live, halo_now_ns() + SECOND / 10);
         else

@@ -68,10 +68,7 @@ static bool is_looked_at(struct halo_live *live)
 {
     if (live->settings.capture.open == HALO_CAPTURE_ALWAYS)
         return true;
-    bool looks = false;
-    for (int i = 0; i < live->encodings; i++)
-        looks |= halo_live_encoding_runs(&live->encoder[i]);
-    return looks || halo_live_aside_has_snapshots(live);
+    return halo_live_encodings_run(live->encodings) || halo_live_aside_has_snapshots(live);
 }
 
 static bool may_rest(struct halo_live *live)

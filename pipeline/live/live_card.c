@@ -90,9 +90,7 @@ static void make(struct halo_live *live)
     live->cards++;
     pthread_mutex_unlock(&live->lock);
     halo_output_picture_destroy(old);
-    for (int i = 0; i < live->encodings; i++)
-        halo_queue_put_newest(live->encoder[i].queue,
-                              (struct halo_item){.kind = HALO_ITEM_PACKET}); /* it looks */
+    halo_live_encodings_look(live->encodings);
     pthread_mutex_lock(&live->lock);
 }
 

@@ -96,16 +96,16 @@ static int open_for(struct halo_live_encoding *e, struct halo_encoder **ret, str
 /* What stands in the GPU's place is a thing to know. */
 static void note_instead(struct halo_live_encoding *e)
 {
-    const char *why = e->encoder ? halo_encoder_instead(e->encoder) : "";
+    const char *why = e->codec.encoder ? halo_encoder_instead(e->codec.encoder) : "";
     const bool no_session = strstr(why, HALO_NVENC_NO_SESSION) != NULL;
     halo_live_note_instead(e->live->figures, e->number, why, no_session);
 }
 
 int halo_live_codec_open(struct halo_live_encoding *e, struct halo_error *err)
 {
-    e->last_sent = INT64_MIN;
-    e->last_key = INT64_MIN;
-    const int ret = open_for(e, &e->encoder, err);
+    e->codec.last_sent = INT64_MIN;
+    e->codec.last_key = INT64_MIN;
+    const int ret = open_for(e, &e->codec.encoder, err);
     note_instead(e);
     return ret;
 }
@@ -113,15 +113,16 @@ int halo_live_codec_open(struct halo_live_encoding *e, struct halo_error *err)
 /* Parameter sets before every key frame too, for those who read without a header. */
 static int open_headers(struct halo_live_encoding *e)
 {
-    const AVCodecParameters *par = e->out->streams[0]->codecpar;
+    const AVCodecParameters *par = e->codec.out->streams[0]->codecpar;
     const enum AVCodecID id = par->codec_id;
     const AVBitStreamFilter *filter = av_bsf_get_by_name("dump_extra");
     if (!filter || !par->extradata_size ||
         (id != AV_CODEC_ID_H264 && id != AV_CODEC_ID_HEVC && id != AV_CODEC_ID_MPEG4 &&
          id != AV_CODEC_ID_MPEG1VIDEO && id != AV_CODEC_ID_MPEG2VIDEO))
         return 0;
-    if (av_bsf_alloc(filter, &e->headers) < 0 ||
-        avcodec_parameters_copy(e->headers->par_in, par) < 0 || av_bsf_init(e->headers) < 0)
+    if (av_bsf_alloc(filter, &e->codec.headers) < 0 ||
+        avcodec_parameters_copy(e->codec.headers->par_in, par) < 0 ||
+        av_bsf_init(e->codec.headers) < 0)
         return -ENOMEM;
     return 0;
 }
@@ -131,11 +132,11 @@ static int finish_packet(struct halo_live_encoding *e, struct halo_encoder *enco
                          struct halo_error *err)
 {
     av_packet_rescale_ts(pkt, halo_encoder_time_base(encoder), HALO_LIVE_TIME);
-    pkt->pts += pkt->pts == AV_NOPTS_VALUE ? 0 : e->origin;
-    pkt->dts += pkt->dts == AV_NOPTS_VALUE ? 0 : e->origin;
-    int r = e->headers ? av_bsf_send_packet(e->headers, pkt) : 0;
-    if (r >= 0 && e->headers)
-        r = av_bsf_receive_packet(e->headers, pkt);
+    pkt->pts += pkt->pts == AV_NOPTS_VALUE ? 0 : e->codec.origin;
+    pkt->dts += pkt->dts == AV_NOPTS_VALUE ? 0 : e->codec.origin;
+    int r = e->codec.headers ? av_bsf_send_packet(e->codec.headers, pkt) : 0;
+    if (r >= 0 && e->codec.headers)
+        r = av_bsf_receive_packet(e->codec.headers, pkt);
     return r < 0 ? halo_fail(err, halo_av_errno(r), "out of memory for a packet") : 1;
 }
 
@@ -155,20 +156,20 @@ static int make_card(struct halo_live_encoding *e, int which, struct halo_error 
 {
     struct halo_encoder *encoder = NULL;
     const struct halo_output_picture *blank = e->live->shape->blank[which];
-    e->origin = 0;
+    e->codec.origin = 0;
     int ret = open_for(e, &encoder, err);
     if (ret >= 0 && which == 0) {
-        ret = halo_encoder_describe(encoder, e->out->streams[0]);
+        ret = halo_encoder_describe(encoder, e->codec.out->streams[0]);
         if (ret >= 0)
             ret = open_headers(e);
         if (ret < 0)
             halo_fail(err, ret, "out of memory");
     }
     if (ret >= 0)
-        ret = encode_one(encoder, blank, e->card[which], err);
+        ret = encode_one(encoder, blank, e->codec.card[which], err);
     if (ret > 0)
-        ret = finish_packet(e, encoder, e->card[which], err);
-    e->card[which]->pts = e->card[which]->dts = 0;
+        ret = finish_packet(e, encoder, e->codec.card[which], err);
+    e->codec.card[which]->pts = e->codec.card[which]->dts = 0;
     halo_encoder_close(encoder);
     return ret;
 }
@@ -191,16 +192,16 @@ static int is_full(const AVCodecParameters *par)
 static int open_scaler(struct halo_live_encoding *e, const struct halo_scaler_side *from,
                        struct halo_error *err)
 {
-    const AVCodecParameters *par = e->out->streams[0]->codecpar;
+    const AVCodecParameters *par = e->codec.out->streams[0]->codecpar;
     const struct halo_scaler_side to = {par->width, par->height, par->format, par->color_space,
                                         is_full(par)};
     if (from->width == to.width && from->height == to.height && from->format == to.format &&
         from->space == to.space && from->full_range == to.full_range)
         return 0;
-    e->scaler = halo_av_scaler(*from, to);
-    return e->scaler ? 0
-                     : halo_fail(err, -ENOTSUP, "pictures cannot be scaled to %dx%d", to.width,
-                                 to.height);
+    e->codec.scaler = halo_av_scaler(*from, to);
+    return e->codec.scaler ? 0
+                           : halo_fail(err, -ENOTSUP, "pictures cannot be scaled to %dx%d",
+                                       to.width, to.height);
 }
 
 /* Encoders tell players how wide a pixel is; programs that take raw frames do not ask. */
@@ -217,7 +218,7 @@ static void say_stretched(const struct halo_live_shape *shape, const AVCodecPara
 static int open_raw(struct halo_live_encoding *e, struct halo_error *err)
 {
     const struct halo_live_shape *shape = e->live->shape;
-    AVCodecParameters *par = e->out->streams[0]->codecpar;
+    AVCodecParameters *par = e->codec.out->streams[0]->codecpar;
     if (avcodec_parameters_copy(par, shape->like->streams[0]->codecpar) < 0)
         return halo_fail(err, -ENOMEM, "out of memory");
     av_freep(&par->extradata);
@@ -238,22 +239,22 @@ static int open_raw(struct halo_live_encoding *e, struct halo_error *err)
     if (ret < 0)
         return ret;
     const int size = av_image_get_buffer_size(par->format, par->width, par->height, 1);
-    e->raw = size < 0 ? NULL
-                      : av_buffer_pool_init((size_t)size + AV_INPUT_BUFFER_PADDING_SIZE,
-                                            av_buffer_allocz);
-    return e->raw ? 0 : halo_fail(err, -ENOMEM, "out of memory");
+    e->codec.raw = size < 0 ? NULL
+                            : av_buffer_pool_init((size_t)size + AV_INPUT_BUFFER_PADDING_SIZE,
+                                                  av_buffer_allocz);
+    return e->codec.raw ? 0 : halo_fail(err, -ENOMEM, "out of memory");
 }
 
 static int scale(struct halo_live_encoding *e, const AVFrame *from, AVFrame **ret)
 {
-    const AVCodecParameters *par = e->out->streams[0]->codecpar;
+    const AVCodecParameters *par = e->codec.out->streams[0]->codecpar;
     AVFrame *to = av_frame_alloc();
     if (!to)
         return -ENOMEM;
     to->format = par->format;
     to->width = par->width;
     to->height = par->height;
-    int r = av_frame_get_buffer(to, 0) < 0 ? -ENOMEM : halo_av_scale(e->scaler, from, to);
+    int r = av_frame_get_buffer(to, 0) < 0 ? -ENOMEM : halo_av_scale(e->codec.scaler, from, to);
     if (r < 0)
         av_frame_free(&to);
     else
@@ -264,13 +265,13 @@ static int scale(struct halo_live_encoding *e, const AVFrame *from, AVFrame **re
 int halo_live_codec_pack(struct halo_live_encoding *e, const struct halo_output_picture *picture,
                          AVPacket *pkt, struct halo_error *err)
 {
-    const AVCodecParameters *par = e->out->streams[0]->codecpar;
+    const AVCodecParameters *par = e->codec.out->streams[0]->codecpar;
     const AVFrame *from = halo_output_picture_frame(picture);
     AVFrame *scaled = NULL;
-    int ret = e->scaler ? scale(e, from, &scaled) : 0;
+    int ret = e->codec.scaler ? scale(e, from, &scaled) : 0;
     const AVFrame *frame = scaled ? scaled : from;
     const int size = av_image_get_buffer_size(par->format, par->width, par->height, 1);
-    AVBufferRef *buffer = ret >= 0 ? av_buffer_pool_get(e->raw) : NULL;
+    AVBufferRef *buffer = ret >= 0 ? av_buffer_pool_get(e->codec.raw) : NULL;
     if (!buffer) {
         av_frame_free(&scaled);
         return halo_fail(err, ret < 0 ? ret : -ENOMEM, "a picture cannot be copied: %s",
@@ -297,53 +298,46 @@ int halo_live_codec_pack(struct halo_live_encoding *e, const struct halo_output_
 int halo_live_codec_prepare(struct halo_live_encoding *e, struct halo_error *err)
 {
     int ret = 0;
-    e->out = avformat_alloc_context();
-    e->card[0] = av_packet_alloc();
-    e->card[1] = av_packet_alloc();
-    if (!e->out || !e->card[0] || !e->card[1] || !avformat_new_stream(e->out, NULL))
+    e->codec.out = avformat_alloc_context();
+    e->codec.card[0] = av_packet_alloc();
+    e->codec.card[1] = av_packet_alloc();
+    if (!e->codec.out || !e->codec.card[0] || !e->codec.card[1] ||
+        !avformat_new_stream(e->codec.out, NULL))
         return halo_fail(err, -ENOMEM, "out of memory");
     const bool raw = e->what->kind == HALO_ENCODING_RAW;
     if (raw)
         ret = open_raw(e, err);
     for (int i = 0; i < 2 && ret >= 0; i++)
-        ret = raw ? halo_live_codec_pack(e, e->live->shape->blank[i], e->card[i], err)
+        ret = raw ? halo_live_codec_pack(e, e->live->shape->blank[i], e->codec.card[i], err)
                   : make_card(e, i, err);
     return ret;
 }
 
 int halo_live_codec_receive(struct halo_live_encoding *e, AVPacket *pkt, struct halo_error *err)
 {
-    const int ret = halo_encoder_receive(e->encoder, pkt, err);
-    return ret > 0 ? finish_packet(e, e->encoder, pkt, err) : ret;
+    const int ret = halo_encoder_receive(e->codec.encoder, pkt, err);
+    return ret > 0 ? finish_packet(e, e->codec.encoder, pkt, err) : ret;
 }
 
 void halo_live_codec_end(struct halo_live_encoding *e)
 {
-    halo_encoder_close(e->encoder);
-    e->encoder = NULL;
-    e->held = 0;
+    halo_encoder_close(e->codec.encoder);
+    e->codec.encoder = NULL;
+    e->codec.held = 0;
     note_instead(e);
-}
-
-void halo_live_codec_rest(struct halo_live_encoding *e)
-{
-    halo_live_codec_end(e);
-    halo_audio_close(e->audio);
-    e->audio = NULL;
 }
 
 void halo_live_codec_close(struct halo_live_encoding *e)
 {
-    halo_live_codec_rest(e);
-    e->sound = false;
-    av_bsf_free(&e->headers);
-    avformat_free_context(e->out);
-    e->out = NULL;
-    sws_freeContext(e->scaler);
-    e->scaler = NULL;
-    av_buffer_pool_uninit(&e->raw);
+    halo_live_codec_end(e);
+    av_bsf_free(&e->codec.headers);
+    avformat_free_context(e->codec.out);
+    e->codec.out = NULL;
+    sws_freeContext(e->codec.scaler);
+    e->codec.scaler = NULL;
+    av_buffer_pool_uninit(&e->codec.raw);
     for (int i = 0; i < 2; i++)
-        av_packet_free(&e->card[i]);
+        av_packet_free(&e->codec.card[i]);
 }
 
 int halo_live_codec_image(const struct halo_live *live, const char *codec,

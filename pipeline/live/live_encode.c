@@ -20,11 +20,11 @@ static void tell_begin(struct halo_live_encoding *e)
 {
     struct halo_live *live = e->live;
     const struct halo_live_begin begin = {
-        .video = e->out->streams[0]->codecpar,
-        .audio = e->sound ? e->out->streams[1]->codecpar : NULL,
+        .video = e->codec.out->streams[0]->codecpar,
+        .audio = e->sound.is ? e->codec.out->streams[1]->codecpar : NULL,
         .framerate = halo_live_codec_rate(e),
-        .card = e->card[0],
-        .solid = e->card[1],
+        .card = e->codec.card[0],
+        .solid = e->codec.card[1],
     };
     HALO_LIVE_TELL(live->listener, begin, e->number, &begin);
 }
@@ -48,13 +48,19 @@ void halo_live_encoding_tell(struct halo_live_encoding *e, AVPacket *pkt, int st
         HALO_LIVE_TELL(live->listener, packet, e->number, pkt);
 }
 
+static void close_all(struct halo_live_encoding *e)
+{
+    halo_live_sound_close(&e->sound);
+    halo_live_codec_close(e);
+}
+
 /* Closes the encoder, to be tried again after a pause. One of the GPU's too: where the GPU is lost,
  * the filters say so, and where it is not, the others need it. */
 static void fail(struct halo_live_encoding *e, int code, struct halo_error *err)
 {
     struct halo_live *live = e->live;
     halo_fail(err, code, "an encoding failed: %s", strerror(-code));
-    halo_live_codec_close(e);
+    close_all(e);
     e->retry = halo_now_ns() + (int64_t)(e->pause * 1e9);
     e->pause = FFMIN(e->pause * 2, LAST_PAUSE);
     HALO_LIVE_TELL(live->listener, failed, e->number, err);
@@ -71,23 +77,15 @@ static int prepare(struct halo_live_encoding *e, struct halo_error *err)
     return ret;
 }
 
-static void say_described(struct halo_live_encoding *e)
-{
-    pthread_mutex_lock(&e->live->lock);
-    e->described = true;
-    pthread_cond_broadcast(&e->live->changed);
-    pthread_mutex_unlock(&e->live->lock);
-}
-
 /* 0: e can encode; -errno with err filled; -EAGAIN: not yet. */
 static int get_ready(struct halo_live_encoding *e, struct halo_error *err)
 {
     int ret = 0;
-    if (!e->out && halo_now_ns() < e->retry)
+    if (!e->codec.out && halo_now_ns() < e->retry)
         return -EAGAIN;
-    if (!e->out)
+    if (!e->codec.out)
         ret = prepare(e, err);
-    if (ret >= 0 && !e->encoder && e->what->kind != HALO_ENCODING_RAW) {
+    if (ret >= 0 && !e->codec.encoder && e->what->kind != HALO_ENCODING_RAW) {
         ret = halo_live_codec_open(e, err);
         if (ret >= 0)
             tell_begin(e);
@@ -122,26 +120,26 @@ static void ask_for_key(struct halo_live_encoding *e, int64_t pts, bool needed)
     const double gop = video && video->gop > 0 ? video->gop : 1;
     const AVRational rate = e->live->shape->framerate;
     const int64_t half = rate.num > 0 ? av_rescale_q(1, av_inv_q(rate), HALO_LIVE_TIME) / 2 : 0;
-    const bool first = e->last_key == INT64_MIN;
-    const int64_t since = first ? 0 : pts - e->last_key;
+    const bool first = e->codec.last_key == INT64_MIN;
+    const int64_t since = first ? 0 : pts - e->codec.last_key;
     const bool wanted = atomic_load(&e->key) && since >= KEY_APART;
     const bool gap = !first && pts - e->last_pts > FFMAX(GAP, 6 * half);
     e->last_pts = pts;
     if (!first && !wanted && !gap && !needed && since < (int64_t)(gop * 1e6) - half)
         return;
     atomic_store(&e->key, false);
-    e->last_key = pts;
-    halo_encoder_force_key(e->encoder);
+    e->codec.last_key = pts;
+    halo_encoder_force_key(e->codec.encoder);
 }
 
 /* When the picture of this packet was decoded; 0 where nobody knows. */
 static int64_t decoded_of(const struct halo_live_encoding *e, int64_t pts, bool *ret_card)
 {
     *ret_card = false;
-    for (size_t i = 0; i < sizeof e->sent / sizeof *e->sent; i++)
-        if (e->sent[i].pts == pts) {
-            *ret_card = e->sent[i].card;
-            return e->sent[i].decoded;
+    for (size_t i = 0; i < sizeof e->codec.sent / sizeof *e->codec.sent; i++)
+        if (e->codec.sent[i].pts == pts) {
+            *ret_card = e->codec.sent[i].card;
+            return e->codec.sent[i].decoded;
         }
     return 0;
 }
@@ -153,9 +151,9 @@ static int drain(struct halo_live_encoding *e, AVPacket *pkt, struct halo_error 
     while ((ret = halo_live_codec_receive(e, pkt, err)) > 0) {
         bool card;
         const int64_t decoded = decoded_of(e, pkt->pts, &card);
-        e->held -= !card && e->held > 0;
+        e->codec.held -= !card && e->codec.held > 0;
         if (pkt->flags & AV_PKT_FLAG_KEY)
-            e->last_key = pkt->pts;
+            e->codec.last_key = pkt->pts;
         halo_live_encoding_tell(e, pkt, 0, card);
         if (decoded)
             halo_live_time(e->live->figures, HALO_LIVE_TOTAL, halo_now_ns() - decoded);
@@ -168,25 +166,26 @@ static int encode(struct halo_live_encoding *e, const struct halo_item *item, AV
                   struct halo_error *err)
 {
     const int64_t pts = halo_output_picture_frame(item->output)->pts;
-    if (e->last_sent == INT64_MIN) {
-        e->origin = pts;
-        halo_encoder_count_from(e->encoder, pts);
+    if (e->codec.last_sent == INT64_MIN) {
+        e->codec.origin = pts;
+        halo_encoder_count_from(e->codec.encoder, pts);
     }
-    const AVRational tb = halo_encoder_time_base(e->encoder);
-    const int64_t tick = av_rescale_q(pts - e->origin, HALO_LIVE_TIME, tb);
-    if (tick <= e->last_sent) { /* of a codec that counts in frames */
+    const AVRational tb = halo_encoder_time_base(e->codec.encoder);
+    const int64_t tick = av_rescale_q(pts - e->codec.origin, HALO_LIVE_TIME, tb);
+    if (tick <= e->codec.last_sent) { /* of a codec that counts in frames */
         halo_live_drop(e->live->figures, HALO_DROP_RATE, item->decoded != 0);
         return 0;
     }
-    e->last_sent = tick;
+    e->codec.last_sent = tick;
     ask_for_key(e, pts, turns(e, !item->decoded));
-    const unsigned at = e->sent_count++ % (sizeof e->sent / sizeof *e->sent);
-    e->sent[at].pts = av_rescale_q(tick, tb, HALO_LIVE_TIME) + e->origin; /* as it comes back */
-    e->sent[at].decoded = item->decoded;
-    e->sent[at].card = !item->decoded;
-    halo_live_enter(e->live->stands, e->number, !halo_encoder_in_hardware(e->encoder));
-    int ret = halo_encoder_send(e->encoder, item->output, err);
-    e->held += ret >= 0 && item->decoded;
+    const unsigned at = e->codec.sent_count++ % (sizeof e->codec.sent / sizeof *e->codec.sent);
+    e->codec.sent[at].pts =
+        av_rescale_q(tick, tb, HALO_LIVE_TIME) + e->codec.origin; /* as it comes back */
+    e->codec.sent[at].decoded = item->decoded;
+    e->codec.sent[at].card = !item->decoded;
+    halo_live_enter(e->live->stands, e->number, !halo_encoder_in_hardware(e->codec.encoder));
+    int ret = halo_encoder_send(e->codec.encoder, item->output, err);
+    e->codec.held += ret >= 0 && item->decoded;
     if (ret >= 0)
         ret = drain(e, pkt, err);
     halo_live_leave(e->live->stands, e->number);
@@ -208,7 +207,7 @@ static int pack(struct halo_live_encoding *e, const struct halo_item *item, AVPa
 static void flush(struct halo_live_encoding *e, AVPacket *pkt)
 {
     struct halo_error err = {0};
-    if (e->encoder && halo_encoder_send(e->encoder, NULL, &err) >= 0)
+    if (e->codec.encoder && halo_encoder_send(e->codec.encoder, NULL, &err) >= 0)
         drain(e, pkt, &err);
     if (err.code)
         halo_log(HALO_LOG_WARNING, "%s", err.text);
@@ -218,7 +217,7 @@ static void flush(struct halo_live_encoding *e, AVPacket *pkt)
  * was told that a change is in force sees nothing from before it any more. Most hold nothing. */
 static void settle(struct halo_live_encoding *e, AVPacket *pkt)
 {
-    if (e->held == 0)
+    if (e->codec.held == 0)
         return;
     flush(e, pkt);
     halo_live_codec_end(e);
@@ -234,7 +233,7 @@ static void take_card(struct halo_live_encoding *e, AVPacket *pkt)
     settle(e, pkt);
     int ret = get_ready(e, &err);
     if (ret >= 0)
-        ret = e->encoder ? encode(e, &item, pkt, &err) : pack(e, &item, pkt, &err);
+        ret = e->codec.encoder ? encode(e, &item, pkt, &err) : pack(e, &item, pkt, &err);
     if (ret < 0 && (ret != -EAGAIN || err.code))
         fail(e, ret, &err);
     halo_item_finish(&item);
@@ -256,7 +255,7 @@ static void take_picture(struct halo_live_encoding *e, const struct halo_item *i
         return;
     }
     if (ret >= 0)
-        ret = e->encoder ? encode(e, item, pkt, &err) : pack(e, item, pkt, &err);
+        ret = e->codec.encoder ? encode(e, item, pkt, &err) : pack(e, item, pkt, &err);
     if (ret < 0) {
         halo_live_drop(e->live->figures, HALO_DROP_ENCODER, 1);
         fail(e, ret, &err);
@@ -267,46 +266,37 @@ static void take_picture(struct halo_live_encoding *e, const struct halo_item *i
     halo_live_time(e->live->figures, HALO_LIVE_ENCODE, halo_now_ns() - begin);
 }
 
-/* One more is taken, and older ones are neither in the queue nor in the encoder any more; then it
- * is done with. */
+/* Older pictures than the one that is taken now are neither in the queue nor in the encoder any
+ * more; then it is done with. */
 static void begin_taken(struct halo_live_encoding *e, int64_t epoch, AVPacket *pkt)
 {
     if (epoch != e->epoch)
         settle(e, pkt);
-    pthread_mutex_lock(&e->live->lock);
     e->epoch = epoch;
-    halo_live_went_on(e->live);
-    pthread_mutex_unlock(&e->live->lock);
+    halo_live_encodings_take(e, epoch);
 }
 
-/* pictures: how many. */
 static void end_taken(struct halo_live_encoding *e, int pictures)
 {
-    pthread_mutex_lock(&e->live->lock);
-    e->waiting -= pictures;
-    e->holds = e->held > 0;
-    halo_live_went_on(e->live);
-    pthread_mutex_unlock(&e->live->lock);
+    halo_live_encodings_told(e, pictures, e->codec.held > 0);
 }
 
-static bool is_to_let_go(struct halo_live_encoding *e)
+/* Nobody takes it now: the encoders go, what describes them stays. */
+static void rest(struct halo_live_encoding *e)
 {
-    pthread_mutex_lock(&e->live->lock);
-    const bool ret = e->let_go;
-    e->let_go = false;
-    pthread_mutex_unlock(&e->live->lock);
-    return ret;
+    halo_live_codec_end(e);
+    halo_live_sound_rest(&e->sound);
 }
 
 /* Something may have changed: a card, who watches, or what is waited for. */
 static void wake(struct halo_live_encoding *e, AVPacket *pkt)
 {
-    if (is_to_let_go(e))
+    if (halo_live_encodings_lets_go(e))
         settle(e, pkt);
     if (halo_live_encoding_runs(e))
         take_card(e, pkt);
     else
-        halo_live_codec_rest(e);
+        rest(e);
     end_taken(e, 0);
 }
 
@@ -317,7 +307,7 @@ static void run(struct halo_live_encoding *e, AVPacket *pkt)
     const int ret = prepare(e, &err);
     if (ret < 0)
         fail(e, ret, &err);
-    say_described(e);
+    halo_live_encodings_described(e);
     while (halo_queue_get(e->queue, &item) == 0) {
         if (item.kind == HALO_ITEM_END) {
             flush(e, pkt);
@@ -350,6 +340,6 @@ void *halo_live_encode_main(void *arg)
         halo_live_fail(e->live, &err);
     }
     av_packet_free(&pkt);
-    halo_live_codec_close(e);
+    close_all(e);
     return NULL;
 }

@@ -44,8 +44,8 @@ static void end_inside(struct halo_live *live, struct halo_lineup *lineup, bool 
     lineup->inside--;
     if (whole)
         live->passed = lineup->epoch;
-    halo_live_went_on(live);
     pthread_mutex_unlock(&live->lock);
+    halo_live_went_on(live);
 }
 
 /* 0, or -ECANCELED. */
@@ -120,15 +120,6 @@ static void give_snapshots(struct halo_live *live, const struct halo_output_pict
     pthread_mutex_unlock(&live->lock);
 }
 
-/* The encoding has `by` more pictures to encode, or less. */
-static void count_waiting(struct halo_live *live, struct halo_live_encoding *e, int by)
-{
-    pthread_mutex_lock(&live->lock);
-    e->waiting += by;
-    halo_live_went_on(live);
-    pthread_mutex_unlock(&live->lock);
-}
-
 static void give_encoding(struct halo_live *live, struct halo_live_encoding *e,
                           const struct halo_item *item, const struct halo_output_picture *picture)
 {
@@ -141,11 +132,7 @@ static void give_encoding(struct halo_live *live, struct halo_live_encoding *e,
         halo_live_count_late(live->figures, e->number, 1);
         return;
     }
-    count_waiting(live, e, 1);
-    const int ret =
-        live->live ? halo_queue_put_newest(e->queue, out) : halo_queue_put(e->queue, out);
-    if (ret != 0) /* so many older ones went, or this one */
-        count_waiting(live, e, -FFMAX(ret, 1));
+    const int ret = halo_live_encodings_give(e, &out);
     halo_live_drop(live->figures, HALO_DROP_ENCODER, ret);
     if (ret > 0)
         halo_live_count_late(live->figures, e->number, ret);
@@ -154,8 +141,8 @@ static void give_encoding(struct halo_live *live, struct halo_live_encoding *e,
 static void give_encodings(struct halo_live *live, const struct halo_item *item,
                            const struct halo_output_picture *picture)
 {
-    for (int i = 0; i < live->encodings; i++) {
-        struct halo_live_encoding *e = &live->encoder[i];
+    for (int i = 0; i < live->encodings->count; i++) {
+        struct halo_live_encoding *e = &live->encodings->at[i];
         if (item->lineup->of[e->what->rendition] == item->track && halo_live_encoding_runs(e))
             give_encoding(live, e, item, picture);
     }

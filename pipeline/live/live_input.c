@@ -31,8 +31,8 @@ static int open_test(struct halo_live *live, struct halo_live_input *in, struct 
 
 static bool wants_sound(const struct halo_live *live)
 {
-    for (int i = 0; i < live->encodings; i++)
-        if (live->encoding[i].audio)
+    for (int i = 0; i < live->encodings->count; i++)
+        if (live->encodings->what[i].audio)
             return true;
     return false;
 }

@@ -12,6 +12,7 @@
  *   live_clock.c    its times on the stream's line, and when a picture is due
  *   live_lineup.c   the shape of the pictures, and the gates for it
  *   live_filter.c   the filter and the collect thread
+ *   live_encodings.c  all encodings, as other threads see them
  *   live_encode.c   the thread of an encoding; live_codec.c: its encoders
  *   live_card.c     the thread that makes cards
  *   live_sound.c    its sound
@@ -38,6 +39,7 @@
 #include "pipeline/live/live.h"
 #include "pipeline/live/live_camera.h"
 #include "pipeline/live/live_controls.h"
+#include "pipeline/live/live_encodings.h"
 #include "pipeline/live/live_figures.h"
 #include "pipeline/live/live_listener.h"
 #include "pipeline/live/live_stands.h"
@@ -136,49 +138,6 @@ struct halo_live_clock {
     int64_t turn;     /* of a file that loops: its halo_live_input.turn */
 };
 
-struct halo_live_encoding {
-    struct halo_live *live;
-    int number;
-    const struct halo_encoding *what;
-    pthread_t thread;
-    bool running; /* the thread is to be joined */
-    struct halo_queue *queue;
-    atomic_bool watched, key;
-    bool pushes; /* an URL takes it */
-    bool bound;  /* viewers of it cannot be told other parameters */
-    /* Under the stream's lock: pictures that it has not encoded and told yet, and the epoch of the
-     * one that its thread took last. */
-    int waiting;
-    bool holds;  /* so does its encoder, of pictures of that epoch or older ones */
-    bool let_go; /* and is to give them: a change waits for that */
-    int64_t epoch;
-    int64_t cards;  /* the number of the last one that it looked at */
-    bool described; /* what viewers need has been told, or cannot be */
-    /* Of the thread: */
-    bool after_card;              /* the last picture that it sent was one */
-    struct halo_encoder *encoder; /* CODED and JPEG, while open */
-    AVBSFContext *headers;        /* puts the parameters before each key frame; NULL: not needed */
-    AVFormatContext *out;         /* describes what comes out: 0 pictures, 1 sound */
-    struct SwsContext *scaler;    /* RAW of another size */
-    AVBufferPool *raw;
-    AVPacket *card[2];
-    struct halo_audio *audio;         /* NULL: copied, or none */
-    bool sound;                       /* there is sound in it */
-    int64_t last_pts;                 /* of a picture encoded */
-    int64_t origin;                   /* where the encoder's times begin */
-    int64_t last_key, last_sent, due; /* microseconds; last_sent: ticks of the encoder */
-    int64_t last_sound;
-    int64_t told[2]; /* the last decoding time of each stream */
-    int64_t retry;   /* halo_now_ns() from which on the encoder is tried again */
-    double pause;    /* seconds */
-    struct {
-        int64_t pts, decoded;
-        bool card;
-    } sent[64]; /* a ring */
-    unsigned sent_count;
-    int held; /* pictures in the encoder, cards left out */
-};
-
 struct halo_live_snapshot {
     uint64_t id;
     int64_t asked;                       /* ns */
@@ -200,8 +159,7 @@ struct halo_live {
     struct halo_live_figures *figures;
     struct halo_source_settings source;   /* of them, its input called by that name: */
     char *name; /* of the input, for messages: without what is secret in an URL */
-    struct halo_encoding encoding[HALO_MOST_ENCODINGS];
-    int encodings;
+    struct halo_live_encodings *encodings;
     bool live;                       /* bounded delay: late pictures are dropped */
     bool paced;                      /* a picture waits for its time */
     bool local;                      /* a file, test: or a camera: no time limit of URLs holds */
@@ -226,7 +184,6 @@ struct halo_live {
     struct halo_live_shape *shape;        /* for other threads once `formed` */
     struct halo_live_clock clock;
     struct halo_queue *to_filter, *in_gate;
-    struct halo_live_encoding encoder[HALO_MOST_ENCODINGS];
 
     pthread_mutex_t lock; /* of what follows */
     pthread_cond_t changed;
@@ -269,11 +226,13 @@ void halo_live_tell(struct halo_live *live, enum halo_live_state state,
 void halo_live_tell_away(struct halo_live *live, const char *words, const struct halo_error *err);
 /* The end: the state is FAILED and every thread ends. Any thread. */
 void halo_live_fail(struct halo_live *live, const struct halo_error *err);
-/* Something that a halo_live_set() may wait for has gone on. Under the lock. */
+/* Something that a halo_live_set() may wait for has gone on. Any thread; takes the lock. */
 static inline void halo_live_went_on(struct halo_live *live)
 {
+    pthread_mutex_lock(&live->lock);
     if (live->asking_count)
         pthread_cond_broadcast(&live->changed);
+    pthread_mutex_unlock(&live->lock);
 }
 /* One of `users` has done with the shape. Under the lock. */
 static inline void halo_live_used(struct halo_live *live)
@@ -374,47 +333,6 @@ void halo_live_shape_destroy(struct halo_live_shape *shape);
 /* ---- live_filter.c ---- */
 void *halo_live_filter_main(void *arg);
 void *halo_live_collect_main(void *arg);
-
-/* ---- live_encode.c ---- */
-void *halo_live_encode_main(void *arg);
-static inline bool halo_live_encoding_runs(struct halo_live_encoding *e)
-{
-    return e->what->writes || atomic_load(&e->watched);
-}
-/* A packet in microseconds, to whom it concerns. */
-void halo_live_encoding_tell(struct halo_live_encoding *e, AVPacket *pkt, int stream, bool card);
-
-/* ---- live_codec.c; the encoding's thread ---- */
-int halo_live_codec_open(struct halo_live_encoding *e, struct halo_error *err);
-/* Frames a second at most: the source's, or fewer by fps:. 0/1 where neither is known. */
-AVRational halo_live_codec_rate(const struct halo_live_encoding *e);
-/* Codec parameters into e->out, and cards. */
-int halo_live_codec_prepare(struct halo_live_encoding *e, struct halo_error *err);
-/* 1: a packet of the open encoder, in microseconds; 0: none. */
-int halo_live_codec_receive(struct halo_live_encoding *e, AVPacket *pkt, struct halo_error *err);
-/* RAW: the picture as a packet. */
-int halo_live_codec_pack(struct halo_live_encoding *e, const struct halo_output_picture *picture,
-                         AVPacket *pkt, struct halo_error *err);
-/* The encoder of pictures goes; the next one begins with a key frame. */
-void halo_live_codec_end(struct halo_live_encoding *e);
-/* Nobody takes it now: the encoders go, what describes them stays. */
-void halo_live_codec_rest(struct halo_live_encoding *e);
-void halo_live_codec_close(struct halo_live_encoding *e);
-/* A picture as a whole image file. */
-int halo_live_codec_image(const struct halo_live *live, const char *codec,
-                          const struct halo_output_picture *picture, AVPacket *ret,
-                          struct halo_error *err);
-
-/* ---- live_sound.c ---- */
-/* Source thread, before the first packet is read: outputs of copied sound have to know its
- * parameters before they begin. ADTS, of MPEG-TS, repeats AAC's in each packet instead: sets the
- * extradata of in->sound from the first one. 0, or -errno with err filled. */
-int halo_live_sound_open(const struct halo_live *live, struct halo_live_input *in,
-                         struct halo_error *err);
-int halo_live_sound_prepare(struct halo_live_encoding *e, struct halo_error *err);
-void halo_live_sound_take(struct halo_live_encoding *e, AVPacket *pkt);
-/* Source thread: a packet of the input, times on the line, to every encoding that has sound. */
-void halo_live_sound_spread(struct halo_live *live, struct halo_live_input *in, AVPacket *pkt);
 
 /* ---- live_aside.c ---- */
 void *halo_live_aside_main(void *arg);

@@ -65,13 +65,13 @@ int halo_live_check(struct halo_live *live, struct halo_error *err)
     live->paced = row->pace == HALO_PACE_ALWAYS || (row->pace == HALO_PACE_ASKED && set->realtime);
     live->local = row->place != HALO_FROM_NETWORK;
     live->may_make_up = live->live && row->fails && set->on_error != HALO_ON_ERROR_STOP;
-    for (int i = 0; i < live->encodings && !row->captures; i++)
-        live->may_make_up &= !live->encoding[i].writes && !live->encoding[i].audio;
+    for (int i = 0; i < live->encodings->count && !row->captures; i++)
+        live->may_make_up &= !live->encodings->what[i].writes && !live->encodings->what[i].audio;
     int ret = test     ? halo_test_source_create(&source, set->source.input, NULL, err)
               : camera ? halo_camera_check(set->source.input, err)
                        : 0;
     halo_test_source_destroy(source);
-    for (int i = 0; i < live->encodings && ret >= 0; i++)
-        ret = check_encoding(&live->encoding[i], err);
+    for (int i = 0; i < live->encodings->count && ret >= 0; i++)
+        ret = check_encoding(&live->encodings->what[i], err);
     return ret;
 }

@@ -80,8 +80,8 @@ int halo_live_sound_open(const struct halo_live *live, struct halo_live_input *i
 {
     const AVCodecParameters *par = in->sound ? in->sound->codecpar : NULL;
     bool copied = false;
-    for (int i = 0; i < live->encodings; i++)
-        copied = copied || is_copied(&live->encoding[i]);
+    for (int i = 0; i < live->encodings->count; i++)
+        copied = copied || is_copied(&live->encodings->what[i]);
     /* Without a rate none of it was found at all: it is not waited for. */
     if (!copied || !par || par->codec_id != AV_CODEC_ID_AAC || par->extradata_size ||
         par->sample_rate <= 0)
@@ -108,7 +108,7 @@ static int open_audio(struct halo_live_encoding *e, struct halo_error *err)
     const AVCodec *codec = halo_audio_find(e->what->audio, err);
     if (!codec)
         return -EINVAL;
-    return halo_audio_open(&e->audio, e->live->name, sound_of(e->live), codec,
+    return halo_audio_open(&e->sound.audio, e->live->name, sound_of(e->live), codec,
                            av_guess_format("matroska", NULL, NULL), err);
 }
 
@@ -117,38 +117,49 @@ int halo_live_sound_prepare(struct halo_live_encoding *e, struct halo_error *err
     const AVStream *in = sound_of(e->live);
     if (!e->what->audio || !in)
         return 0;
-    AVStream *out = avformat_new_stream(e->out, NULL);
+    AVStream *out = avformat_new_stream(e->codec.out, NULL);
     if (!out)
         return halo_fail(err, -ENOMEM, "out of memory");
     int ret = is_copied(e->what) ? 0 : open_audio(e, err);
     if (ret >= 0)
-        ret = e->audio ? halo_audio_describe(e->audio, out)
-                       : avcodec_parameters_copy(out->codecpar, in->codecpar);
+        ret = e->sound.audio ? halo_audio_describe(e->sound.audio, out)
+                             : avcodec_parameters_copy(out->codecpar, in->codecpar);
     out->codecpar->codec_tag = 0;
-    e->sound = ret >= 0;
-    e->last_sound = AV_NOPTS_VALUE;
+    e->sound.is = ret >= 0;
+    e->sound.last = AV_NOPTS_VALUE;
     return ret < 0 ? halo_fail(err, ret, "out of memory") : 0;
+}
+
+void halo_live_sound_rest(struct halo_live_track *sound)
+{
+    halo_audio_close(sound->audio);
+    sound->audio = NULL;
+}
+
+void halo_live_sound_close(struct halo_live_track *sound)
+{
+    halo_live_sound_rest(sound);
+    sound->is = false;
 }
 
 /* After a gap the encoder begins anew: it would fill the time with silence. */
 static int restart(struct halo_live_encoding *e, struct halo_error *err)
 {
-    halo_audio_close(e->audio);
-    e->audio = NULL;
+    halo_live_sound_rest(&e->sound);
     return open_audio(e, err);
 }
 
 static int encode(struct halo_live_encoding *e, const AVPacket *pkt, struct halo_error *err)
 {
-    const int64_t gap = e->last_sound == AV_NOPTS_VALUE ? 0 : pkt->pts - e->last_sound;
+    const int64_t gap = e->sound.last == AV_NOPTS_VALUE ? 0 : pkt->pts - e->sound.last;
     AVPacket *out = av_packet_alloc();
     int ret = out ? 0 : halo_fail(err, -ENOMEM, "out of memory");
-    if (ret >= 0 && (!e->audio || gap > GAP || gap < -GAP))
+    if (ret >= 0 && (!e->sound.audio || gap > GAP || gap < -GAP))
         ret = restart(e, err);
     if (ret >= 0)
-        ret = halo_audio_send(e->audio, pkt, err);
-    while (ret >= 0 && (ret = halo_audio_receive(e->audio, out, err)) > 0) {
-        av_packet_rescale_ts(out, halo_audio_time_base(e->audio), HALO_LIVE_TIME);
+        ret = halo_audio_send(e->sound.audio, pkt, err);
+    while (ret >= 0 && (ret = halo_audio_receive(e->sound.audio, out, err)) > 0) {
+        av_packet_rescale_ts(out, halo_audio_time_base(e->sound.audio), HALO_LIVE_TIME);
         halo_live_encoding_tell(e, out, 1, false);
         av_packet_unref(out);
     }
@@ -159,19 +170,18 @@ static int encode(struct halo_live_encoding *e, const AVPacket *pkt, struct halo
 void halo_live_sound_take(struct halo_live_encoding *e, AVPacket *pkt)
 {
     struct halo_error err = {0};
-    if (!e->sound || !halo_live_encoding_runs(e)) {
+    if (!e->sound.is || !halo_live_encoding_runs(e)) {
         av_packet_free(&pkt);
         return;
     }
     if (!is_copied(e->what) && encode(e, pkt, &err) < 0) {
         halo_log(HALO_LOG_DEBUG, "%s; going on", err.text);
-        halo_audio_close(e->audio);
-        e->audio = NULL;
+        halo_live_sound_rest(&e->sound);
     } else if (is_copied(e->what)) {
         pkt->flags |= AV_PKT_FLAG_KEY;
         halo_live_encoding_tell(e, pkt, 1, false);
     }
-    e->last_sound = pkt->pts;
+    e->sound.last = pkt->pts;
     av_packet_free(&pkt);
 }
 
@@ -217,8 +227,8 @@ void halo_live_sound_spread(struct halo_live *live, struct halo_live_input *in, 
     set_times(live, pkt, tb);
     if (copy)
         set_times(live, copy, tb);
-    for (int i = 0; i < live->encodings && usable; i++) {
-        struct halo_live_encoding *e = &live->encoder[i];
+    for (int i = 0; i < live->encodings->count && usable; i++) {
+        struct halo_live_encoding *e = &live->encodings->at[i];
         if (!e->what->audio || !halo_live_encoding_runs(e))
             continue;
         const AVPacket *from = is_copied(e->what) ? copy : pkt;

@@ -21,18 +21,6 @@ static int start_filters(struct halo_live *live, struct halo_error *err)
     return 0;
 }
 
-static int start_encodings(struct halo_live *live, struct halo_error *err)
-{
-    for (int i = 0; i < live->encodings; i++) {
-        struct halo_live_encoding *e = &live->encoder[i];
-        const int ret = halo_thread_start(&e->thread, "encode", halo_live_encode_main, e, err);
-        if (ret < 0)
-            return ret;
-        e->running = true;
-    }
-    return 0;
-}
-
 void halo_live_end_stages(struct halo_live *live)
 {
     const struct halo_item end = {.kind = HALO_ITEM_END};
@@ -42,27 +30,17 @@ void halo_live_end_stages(struct halo_live *live)
         pthread_join(live->collect_thread, NULL);
     }
     live->staged = false;
-    for (int i = 0; i < live->encodings; i++)
-        if (live->encoder[i].running)
-            halo_queue_put(live->encoder[i].queue, end);
-    for (int i = 0; i < live->encodings; i++) {
-        if (live->encoder[i].running)
-            pthread_join(live->encoder[i].thread, NULL);
-        live->encoder[i].running = false;
-    }
+    halo_live_encodings_end(live->encodings);
 }
 
 /* ---- anew ---- */
 
-/* Whether somebody would be cut: in some containers parameters cannot change. Under `forming`. */
+/* Whether the shape has to stay. Under `forming`. */
 static bool is_bound(struct halo_live *live)
 {
     if (!live->shape || !live->shape->made_up)
         return true;
-    for (int i = 0; i < live->encodings; i++)
-        if (live->encoder[i].bound && halo_live_encoding_runs(&live->encoder[i]))
-            return true;
-    return false;
+    return halo_live_encodings_are_bound(live->encodings);
 }
 
 /* The chains that hold, without gates, for the next shape; all pictures are out. Under the lock. */
@@ -110,11 +88,7 @@ static void take_down(struct halo_live *live)
     keep_chains(live);
     halo_output_picture_destroy(live->card);
     live->card = NULL;
-    for (int i = 0; i < live->encodings; i++) {
-        live->encoder[i].cards = live->cards;
-        live->encoder[i].described = false;
-        live->encoder[i].retry = 0;
-    }
+    halo_live_encodings_reset(live->encodings, live->cards);
     halo_live_shape_destroy(live->shape);
     live->shape = NULL;
     live->turning = false;
@@ -133,7 +107,7 @@ int halo_live_begin_stages(struct halo_live *live, const struct halo_live_input 
     const bool needed = !live->shape;
     int ret = needed ? halo_live_form(live, in, err) : 0;
     if (ret >= 0 && needed)
-        ret = start_encodings(live, err);
+        ret = halo_live_encodings_start(live->encodings, err);
     if (ret >= 0 && needed)
         ret = start_filters(live, err);
     *ret_fatal = ret < 0 && live->shape;
@@ -144,10 +118,5 @@ int halo_live_begin_stages(struct halo_live *live, const struct halo_live_input 
 void halo_live_wait_described(struct halo_live *live)
 {
     const int64_t until = halo_now_ns() + DESCRIBE_S * INT64_C(1000000000);
-    const struct timespec t = {until / 1000000000, until % 1000000000};
-    pthread_mutex_lock(&live->lock);
-    for (int i = 0; i < live->encodings; i++)
-        while (!live->encoder[i].described && !halo_live_stopped(live) && halo_now_ns() < until)
-            pthread_cond_timedwait(&live->changed, &live->lock, &t);
-    pthread_mutex_unlock(&live->lock);
+    halo_live_encodings_wait(live, until);
 }

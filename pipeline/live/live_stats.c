@@ -27,9 +27,9 @@ static void look_at_ring(struct halo_ring *ring, struct halo_live_stats *ret)
 void halo_live_stats(struct halo_live *live, struct halo_live_stats *ret)
 {
     bool runs[HALO_MOST_ENCODINGS];
-    for (int i = 0; i < live->encodings; i++)
-        runs[i] = halo_live_encoding_runs(&live->encoder[i]);
-    halo_live_figures_read(live->figures, runs, live->encodings, ret);
+    for (int i = 0; i < live->encodings->count; i++)
+        runs[i] = halo_live_encoding_runs(&live->encodings->at[i]);
+    halo_live_figures_read(live->figures, runs, live->encodings->count, ret);
     ret->damaged = atomic_load(&live->damage.places);
     ret->camera = halo_live_camera_state(live->camera);
     ret->has_region_feed = live->region_feed;

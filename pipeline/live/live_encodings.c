@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * The encodings of a live stream. */
+#include "pipeline/live/live_encodings.h"
+
+#include <errno.h>
+#include <libavutil/mem.h>
+
+#include "config/output_kinds.h"
+#include "kernels/clock.h"
+#include "pipeline/base/thread.h"
+#include "pipeline/gate/queue.h"
+#include "pipeline/live/live_private.h"
+
+enum { SOUNDS = 512 }; /* packets of sound that wait for an encoding */
+
+static int init(struct halo_live_encodings *all, struct halo_live *live)
+{
+    int of[HALO_MOST_OUTPUTS];
+    pthread_mutex_init(&all->lock, NULL);
+    if (halo_cond_init(&all->changed) < 0)
+        return -ENOMEM;
+    all->count = halo_encodings(&live->settings, all->what, of);
+    for (int i = 0; i < all->count; i++) {
+        struct halo_live_encoding *e = &all->at[i];
+        e->live = live;
+        e->number = i;
+        e->what = &all->what[i];
+        e->queue = halo_queue_create(HALO_QUEUE_PICTURES, SOUNDS);
+        if (!e->queue)
+            return -ENOMEM;
+        for (int o = 0; o < live->settings.outputs; o++) {
+            const struct halo_output_settings *output = &live->settings.output[o];
+            const struct halo_viewer_form *form = halo_output_form(output);
+            const struct halo_output_row *row = halo_output_row(output);
+            e->pushes |= of[o] == i && row->writer == HALO_WRITER_ENGINE && !row->records;
+            e->bound |= of[o] == i && form && form->rigid;
+        }
+    }
+    return 0;
+}
+
+int halo_live_encodings_create(struct halo_live_encodings **ret, struct halo_live *live)
+{
+    struct halo_live_encodings *all = av_mallocz(sizeof *all);
+    const int r = all ? init(all, live) : -ENOMEM;
+    if (r < 0)
+        halo_live_encodings_destroy(all);
+    else
+        *ret = all;
+    return r;
+}
+
+void halo_live_encodings_destroy(struct halo_live_encodings *all)
+{
+    if (!all)
+        return;
+    for (int i = 0; i < all->count; i++)
+        halo_queue_destroy(all->at[i].queue);
+    pthread_cond_destroy(&all->changed);
+    pthread_mutex_destroy(&all->lock);
+    av_free(all);
+}
+
+/* ---- who begins and ends the stages ---- */
+
+int halo_live_encodings_start(struct halo_live_encodings *all, struct halo_error *err)
+{
+    for (int i = 0; i < all->count; i++) {
+        struct halo_live_encoding *e = &all->at[i];
+        const int ret = halo_thread_start(&e->thread, "encode", halo_live_encode_main, e, err);
+        if (ret < 0)
+            return ret;
+        e->running = true;
+    }
+    return 0;
+}
+
+void halo_live_encodings_end(struct halo_live_encodings *all)
+{
+    const struct halo_item end = {.kind = HALO_ITEM_END};
+    for (int i = 0; i < all->count; i++)
+        if (all->at[i].running)
+            halo_queue_put(all->at[i].queue, end);
+    for (int i = 0; i < all->count; i++) {
+        if (all->at[i].running)
+            pthread_join(all->at[i].thread, NULL);
+        all->at[i].running = false;
+    }
+}
+
+void halo_live_encodings_reset(struct halo_live_encodings *all, int64_t cards)
+{
+    pthread_mutex_lock(&all->lock);
+    for (int i = 0; i < all->count; i++) {
+        all->at[i].cards = cards;
+        all->at[i].retry = 0;
+        all->at[i].passing.described = false;
+    }
+    pthread_mutex_unlock(&all->lock);
+}
+
+bool halo_live_encodings_are_bound(struct halo_live_encodings *all)
+{
+    for (int i = 0; i < all->count; i++)
+        if (all->at[i].bound && halo_live_encoding_runs(&all->at[i]))
+            return true;
+    return false;
+}
+
+void halo_live_encodings_wait(const struct halo_live *live, int64_t until)
+{
+    struct halo_live_encodings *all = live->encodings;
+    pthread_mutex_lock(&all->lock);
+    for (int i = 0; i < all->count; i++)
+        while (!all->at[i].passing.described && !halo_live_stopped(live) && halo_now_ns() < until)
+            halo_cond_wait(&all->changed, &all->lock, until);
+    pthread_mutex_unlock(&all->lock);
+}
+
+/* ---- any thread ---- */
+
+bool halo_live_encodings_run(struct halo_live_encodings *all)
+{
+    for (int i = 0; i < all->count; i++)
+        if (halo_live_encoding_runs(&all->at[i]))
+            return true;
+    return false;
+}
+
+static void look(struct halo_live_encoding *e)
+{
+    halo_queue_put_newest(e->queue, (struct halo_item){.kind = HALO_ITEM_PACKET});
+}
+
+void halo_live_encodings_look(struct halo_live_encodings *all)
+{
+    for (int i = 0; i < all->count; i++)
+        look(&all->at[i]);
+}
+
+void halo_live_encodings_wake(struct halo_live_encodings *all)
+{
+    pthread_mutex_lock(&all->lock);
+    pthread_cond_broadcast(&all->changed);
+    pthread_mutex_unlock(&all->lock);
+}
+
+void halo_live_encodings_abort(struct halo_live_encodings *all)
+{
+    for (int i = 0; i < all->count; i++)
+        halo_queue_abort(all->at[i].queue);
+    halo_live_encodings_wake(all);
+}
+
+/* ---- pictures ---- */
+
+/* It has `by` more pictures to encode, or less. */
+static void count_waiting(struct halo_live_encoding *e, int by)
+{
+    struct halo_live_encodings *all = e->live->encodings;
+    pthread_mutex_lock(&all->lock);
+    e->passing.waiting += by;
+    pthread_mutex_unlock(&all->lock);
+    if (by < 0)
+        halo_live_went_on(e->live);
+}
+
+int halo_live_encodings_give(struct halo_live_encoding *e, const struct halo_item *item)
+{
+    count_waiting(e, 1);
+    const int ret =
+        e->live->live ? halo_queue_put_newest(e->queue, *item) : halo_queue_put(e->queue, *item);
+    if (ret != 0) /* so many older ones went, or this one */
+        count_waiting(e, ret > 0 ? -ret : -1);
+    return ret;
+}
+
+void halo_live_encodings_take(struct halo_live_encoding *e, int64_t epoch)
+{
+    struct halo_live_encodings *all = e->live->encodings;
+    pthread_mutex_lock(&all->lock);
+    e->passing.epoch = epoch;
+    pthread_mutex_unlock(&all->lock);
+    halo_live_went_on(e->live);
+}
+
+void halo_live_encodings_told(struct halo_live_encoding *e, int pictures, bool holds)
+{
+    struct halo_live_encodings *all = e->live->encodings;
+    pthread_mutex_lock(&all->lock);
+    e->passing.waiting -= pictures;
+    e->passing.holds = holds;
+    pthread_mutex_unlock(&all->lock);
+    halo_live_went_on(e->live);
+}
+
+void halo_live_encodings_described(struct halo_live_encoding *e)
+{
+    struct halo_live_encodings *all = e->live->encodings;
+    pthread_mutex_lock(&all->lock);
+    e->passing.described = true;
+    pthread_cond_broadcast(&all->changed);
+    pthread_mutex_unlock(&all->lock);
+}
+
+bool halo_live_encodings_lets_go(struct halo_live_encoding *e)
+{
+    struct halo_live_encodings *all = e->live->encodings;
+    pthread_mutex_lock(&all->lock);
+    const bool ret = e->passing.let_go;
+    e->passing.let_go = false;
+    pthread_mutex_unlock(&all->lock);
+    return ret;
+}
+
+int64_t halo_live_encodings_oldest(struct halo_live_encodings *all)
+{
+    int64_t oldest = INT64_MAX;
+    pthread_mutex_lock(&all->lock);
+    for (int i = 0; i < all->count; i++) {
+        const struct halo_live_passing *p = &all->at[i].passing;
+        if ((p->waiting || p->holds) && p->epoch < oldest)
+            oldest = p->epoch;
+    }
+    pthread_mutex_unlock(&all->lock);
+    return oldest;
+}
+
+void halo_live_encodings_let_go(struct halo_live_encodings *all, int64_t epoch)
+{
+    pthread_mutex_lock(&all->lock);
+    for (int i = 0; i < all->count; i++) {
+        struct halo_live_passing *p = &all->at[i].passing;
+        if (!p->holds || p->let_go || p->waiting || p->epoch >= epoch)
+            continue;
+        p->let_go = true;
+        look(&all->at[i]);
+    }
+    pthread_mutex_unlock(&all->lock);
+}
