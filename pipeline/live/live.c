@@ -36,7 +36,8 @@ static int create_parts(struct halo_live *live, const struct halo_live_events *e
     live->stands = halo_live_stands_create(&live->stop);
     live->controls = halo_live_controls_create();
     const bool all = live->listener && live->figures && live->stands && live->controls;
-    return all ? init_locks(live) : -ENOMEM;
+    const int ret = all ? halo_live_lineups_create(&live->lineups) : -ENOMEM;
+    return ret < 0 ? ret : init_locks(live);
 }
 
 static int init_queues(struct halo_live *live)
@@ -56,9 +57,13 @@ static int parse_own(struct halo_live *live, struct halo_error *err)
     for (int i = 0; i <= live->settings.renditions; i++)
         if (!chains[i])
             return halo_fail_usage(err, "the stream has no filters");
-    const int ret = halo_lineup_parse(&live->wanted, chains, live->settings.renditions + 1,
+    struct halo_lineup *wanted;
+    const int ret = halo_lineup_parse(&wanted, chains, live->settings.renditions + 1,
                                       (enum halo_privacy)live->settings.privacy, err);
-    return ret < 0 ? ret : halo_lineup_load(live->wanted, live->region_feed, err);
+    if (ret < 0)
+        return ret;
+    halo_live_lineups_want(live->lineups, wanted);
+    return halo_lineup_load(wanted, live->region_feed, err);
 }
 
 int halo_live_create(struct halo_live **ret, const struct halo_stream_settings *settings,
@@ -315,15 +320,9 @@ void halo_live_destroy(struct halo_live *live)
     halo_live_encodings_destroy(live->encodings);
     halo_queue_destroy(live->to_filter);
     halo_queue_destroy(live->in_gate);
-    while (live->oldest) {
-        struct halo_lineup *next = live->oldest->next;
-        halo_lineup_destroy(live->oldest);
-        live->oldest = next;
-    }
+    halo_live_lineups_destroy(live->lineups);
     for (int i = 0; i < live->asked_count; i++)
         halo_lineup_destroy(live->asked[i]);
-    halo_lineup_destroy(live->next);
-    halo_lineup_destroy(live->wanted);
     halo_output_picture_destroy(live->card);
     halo_live_shape_destroy(live->shape);
     halo_ring_destroy(live->ring);

@@ -34,14 +34,11 @@ static struct halo_lineup *take_asked(struct halo_live *live)
     return first;
 }
 
-/* Under the lock: the oldest epoch of which a picture is between the filter thread and the end of
- * an encoding; INT64_MAX: none is there. In the order in which pictures go: none slips through. */
+/* The oldest epoch of which a picture is between the filter thread and the end of an encoding;
+ * INT64_MAX: none is there. In the order in which pictures go: none slips through. */
 static int64_t oldest_inside(const struct halo_live *live)
 {
-    int64_t oldest = INT64_MAX;
-    for (const struct halo_lineup *l = live->oldest; l && oldest == INT64_MAX; l = l->next)
-        if (l->inside)
-            oldest = l->epoch;
+    const int64_t oldest = halo_live_lineups_oldest(live->lineups);
     return FFMIN(oldest, halo_live_encodings_oldest(live->encodings));
 }
 
@@ -53,7 +50,8 @@ static bool take_asking(struct halo_live *live, struct halo_live_asking *ret, bo
         return false;
     *ret = live->asking[0];
     *ret_sure = oldest_inside(live) >= ret->epoch && atomic_load(&live->stop) != 2;
-    const bool enough = live->passed >= ret->epoch || halo_now_ns() >= ret->until;
+    const bool enough =
+        halo_live_lineups_passed(live->lineups) >= ret->epoch || halo_now_ns() >= ret->until;
     if (!live->aside_over && !(*ret_sure && enough))
         return false;
     live->asking_count--;
@@ -72,9 +70,6 @@ static void refuse_over(struct halo_live *live, uint64_t id)
 static void install(struct halo_live *live, struct halo_lineup *lineup)
 {
     struct halo_error err = {0};
-    pthread_mutex_lock(&live->lock);
-    lineup->epoch = ++live->epochs; /* its gates know it; that of one that fails stays unused */
-    pthread_mutex_unlock(&live->lock);
     const int ret =
         halo_lineup_build(lineup, live->ring, &live->shape->input, live->region_feed, &err);
     if (ret < 0) {
@@ -84,28 +79,13 @@ static void install(struct halo_live *live, struct halo_lineup *lineup)
         return;
     }
     pthread_mutex_lock(&live->lock);
-    struct halo_lineup *unused = live->next;
     live->asking[live->asking_count++] = (struct halo_live_asking){
         .id = lineup->id,
         .epoch = lineup->epoch,
         .until = halo_now_ns() + (int64_t)(SET_TIME * (double)SECOND),
     };
-    live->next = lineup;
     pthread_mutex_unlock(&live->lock);
-    halo_lineup_destroy(unused);
-}
-
-/* Nothing has a shape yet: they are the ones to begin with. */
-static void begin_with(struct halo_live *live, struct halo_lineup *lineup)
-{
-    struct halo_lineup *old = live->wanted;
-    const uint64_t id = lineup->id;
-    lineup->epoch = ++live->epochs;
-    live->wanted = lineup;
-    pthread_mutex_unlock(&live->lock);
-    halo_lineup_destroy(old);
-    tell_set(live, id, NULL);
-    pthread_mutex_lock(&live->lock);
+    halo_live_lineups_put(live->lineups, lineup);
 }
 
 /* ---- snapshots ---- */
@@ -122,7 +102,10 @@ static void end_snapshot(struct halo_live *live, struct halo_live_snapshot *shot
     HALO_LIVE_TELL(live->listener, snapshot, shot->id, ret < 0 ? NULL : image,
                    ret < 0 ? &err : NULL);
     av_packet_free(&image);
+    if (!shot->picture)
+        return;
     halo_output_picture_destroy(shot->picture);
+    halo_live_lineups_used(live->lineups);
 }
 
 /* The first that has its picture, or has waited for too long; under the lock. */
@@ -164,24 +147,30 @@ static void load(struct halo_live *live, struct halo_lineup *asked)
         halo_lineup_destroy(take_asked(live)); /* others are behind it */
 }
 
-/* Under the lock, which is let go of meanwhile. */
-static void take_up(struct halo_live *live, struct halo_lineup *asked)
+/* The first one that is asked for, as soon as it can be; false: not yet. Under the lock, which is
+ * let go of meanwhile. */
+static bool take_up(struct halo_live *live)
 {
-    if (!live->formed) {
-        begin_with(live, asked);
-        return;
-    }
+    const uint64_t id = live->asked[0]->id;
+    const enum halo_live_forming forming = halo_live_lineups_take_up(live->lineups, live->asked[0]);
+    if (forming == HALO_LIVE_TURNING)
+        return false;
+    struct halo_lineup *asked = take_asked(live);
     const bool over = live->aside_over;
-    live->users++;
     pthread_mutex_unlock(&live->lock);
-    if (over) {
-        refuse_over(live, asked->id);
-        halo_lineup_destroy(asked);
+    if (forming == HALO_LIVE_UNFORMED) {
+        tell_set(live, id, NULL); /* they are the ones to begin with */
     } else {
-        install(live, asked);
+        if (over) {
+            refuse_over(live, id);
+            halo_lineup_destroy(asked);
+        } else {
+            install(live, asked);
+        }
+        halo_live_lineups_used(live->lineups);
     }
     pthread_mutex_lock(&live->lock);
-    halo_live_used(live);
+    return true;
 }
 
 /* One thing that can be done now; under the lock, which is let go of meanwhile. False: none. A
@@ -192,11 +181,9 @@ static bool do_one(struct halo_live *live)
     struct halo_live_asking asking;
     bool sure;
     if (take_snapshot(live, live->aside_over, &shot)) {
-        live->users++;
         pthread_mutex_unlock(&live->lock);
         end_snapshot(live, &shot);
         pthread_mutex_lock(&live->lock);
-        halo_live_used(live);
         return true;
     }
     if (take_asking(live, &asking, &sure)) {
@@ -213,10 +200,7 @@ static bool do_one(struct halo_live *live)
         load(live, live->asked[0]);
         return true;
     }
-    if (!may || live->turning)
-        return false;
-    take_up(live, take_asked(live));
-    return true;
+    return may && take_up(live);
 }
 
 void *halo_live_aside_main(void *arg)

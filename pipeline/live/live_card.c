@@ -25,16 +25,17 @@ static bool is_away(const struct halo_live *live)
 
 /* When the next one is due, or a shape for it; ns; INT64_MAX: not before something changes. Under
  * the lock. */
-static int64_t due(const struct halo_live *live)
+static int64_t due(const struct halo_live *live, const struct halo_live_outline *outline)
 {
     const struct halo_stream_settings *set = &live->settings;
-    if (!live->formed)
+    if (outline->forming < HALO_LIVE_FORMED)
         return live->may_make_up ? live->began + GRACE_MS * MS : INT64_MAX;
-    if (!live->shaped || !is_away(live) || set->on_error == HALO_ON_ERROR_STOP)
+    if (outline->forming < HALO_LIVE_SHAPED || !is_away(live) ||
+        set->on_error == HALO_ON_ERROR_STOP)
         return INT64_MAX;
     const bool starts = live->state == HALO_LIVE_STARTING;
     int64_t first = live->since + (starts ? GRACE_MS : PATIENCE_MS) * MS;
-    if (live->shape->made_up && !live->shown)
+    if (outline->made_up && !live->shown)
         first = live->since;
     else if (set->on_error == HALO_ON_ERROR_LAST && live->shown)
         first = live->since + (int64_t)(set->last_for * (double)SECOND);
@@ -71,10 +72,11 @@ static void make(struct halo_live *live)
 {
     char words[HALO_LIVE_WORDS];
     struct halo_output_picture *card = NULL, *old;
+    if (!halo_live_lineups_use(live->lineups))
+        return;
     const int64_t pts = place(live);
     live->card_at = halo_now_ns();
     live->card_wanted = false;
-    live->users++;
     snprintf(words, sizeof words, "%s", live->words);
     pthread_mutex_unlock(&live->lock);
     const int ret =
@@ -82,13 +84,15 @@ static void make(struct halo_live *live)
             ? halo_gate_card(live->shape->blank[1], &(struct halo_card){.black = true}, pts, &card)
             : halo_live_card_draw(live, live->shape->blank[1], words, pts, &card);
     pthread_mutex_lock(&live->lock);
-    halo_live_used(live);
-    if (ret < 0)
-        return; /* for lack of memory: the next one */
+    if (ret < 0) { /* for lack of memory: the next one */
+        halo_live_lineups_used(live->lineups);
+        return;
+    }
     old = live->card;
     live->card = card;
     live->cards++;
     pthread_mutex_unlock(&live->lock);
+    halo_live_lineups_used(live->lineups);
     halo_output_picture_destroy(old);
     halo_live_encodings_look(live->encodings);
     pthread_mutex_lock(&live->lock);
@@ -113,13 +117,14 @@ void *halo_live_card_main(void *arg)
     halo_log_set_stream(live->settings.name);
     pthread_mutex_lock(&live->lock);
     while (!live->cards_over && !halo_live_stopped(live)) {
-        const int64_t at = due(live), now = halo_now_ns();
+        const struct halo_live_outline outline = halo_live_lineups_outline(live);
+        const int64_t at = due(live, &outline), now = halo_now_ns();
         const struct timespec t = {at / SECOND, at % SECOND};
         if (at == INT64_MAX) {
             pthread_cond_wait(&live->changed, &live->lock);
         } else if (now < at) {
             pthread_cond_timedwait(&live->changed, &live->lock, &t);
-        } else if (live->formed) {
+        } else if (outline.forming >= HALO_LIVE_FORMED) {
             make(live);
         } else {
             pthread_mutex_unlock(&live->lock);

@@ -20,31 +20,10 @@ static void lose_picture(struct halo_live *live, int code, struct halo_error *er
         halo_live_tell_away(live, err->scarce ? "out of GPU memory" : "filter failed", err);
 }
 
-/* The lineup for a picture that enters now, which is inside from here on. */
-static struct halo_lineup *present(struct halo_live *live, struct halo_lineup *now)
-{
-    pthread_mutex_lock(&live->lock);
-    if (!now)
-        now = live->oldest;
-    if (live->next) {
-        now->next = live->next;
-        now = live->next;
-        live->next = NULL;
-    }
-    now->inside += now->gates;
-    pthread_mutex_unlock(&live->lock);
-    return now;
-}
-
-/* A picture is out of a gate, or has not come in. whole: it is the last of its gates, and all of
- * them have filtered it. */
+/* A picture is out of a gate, or has not come in: a change may wait for that. */
 static void end_inside(struct halo_live *live, struct halo_lineup *lineup, bool whole)
 {
-    pthread_mutex_lock(&live->lock);
-    lineup->inside--;
-    if (whole)
-        live->passed = lineup->epoch;
-    pthread_mutex_unlock(&live->lock);
+    halo_live_lineups_leave(live->lineups, lineup, whole);
     halo_live_went_on(live);
 }
 
@@ -84,7 +63,7 @@ void *halo_live_filter_main(void *arg)
             halo_queue_put(live->in_gate, item);
             break;
         }
-        lineup = present(live, lineup);
+        lineup = halo_live_lineups_enter(live->lineups, lineup);
         ret = enter_all(live, lineup, &item);
         halo_item_finish(&item);
     }
@@ -93,28 +72,15 @@ void *halo_live_filter_main(void *arg)
 
 /* ---- collect ---- */
 
-/* No picture of a lineup before this one is in a gate any more. */
-static void forget_older(struct halo_live *live, const struct halo_lineup *lineup)
-{
-    for (;;) {
-        pthread_mutex_lock(&live->lock);
-        struct halo_lineup *old = live->oldest;
-        const bool goes = old != lineup;
-        if (goes)
-            live->oldest = old->next;
-        pthread_mutex_unlock(&live->lock);
-        if (!goes)
-            return;
-        halo_lineup_destroy(old);
-    }
-}
-
 static void give_snapshots(struct halo_live *live, const struct halo_output_picture *picture)
 {
     pthread_mutex_lock(&live->lock);
     for (int i = 0; i < live->snapshots; i++)
-        if (!live->snapshot[i].picture)
+        if (!live->snapshot[i].picture) {
             live->snapshot[i].picture = halo_output_picture_ref(picture);
+            if (live->snapshot[i].picture) /* until it is written */
+                halo_live_lineups_lend(live->lineups);
+        }
     if (live->snapshots)
         pthread_cond_broadcast(&live->changed);
     pthread_mutex_unlock(&live->lock);
@@ -182,7 +148,7 @@ static void leave(struct halo_live *live, const struct halo_item *item)
     struct halo_output_picture *picture;
     struct halo_lineup *lineup = item->lineup;
     const int ret = halo_gate_leave(item->pending, lineup->epoch, &picture, &err);
-    forget_older(live, lineup);
+    halo_live_lineups_forget_older(live->lineups, lineup);
     if (item->track == 0)
         lineup->failed = false;
     if (ret < 0) {

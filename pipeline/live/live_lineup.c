@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The shape of a live stream's pictures, and the chains with their gates. */
+ * The chains of a live stream with their gates. */
+#include "pipeline/live/live_lineup.h"
+
 #include <errno.h>
 #include <libavutil/mem.h>
 #include <string.h>
-
-#include "config/log.h"
-#include "pipeline/base/display.h"
-#include "pipeline/filter/privacy.h"
-#include "pipeline/input/first_picture.h"
-#include "pipeline/live/live_private.h"
-#include "pipeline/run/tracks.h"
 
 int halo_lineup_parse(struct halo_lineup **ret, const char *const *chains, int count,
                       enum halo_privacy privacy, struct halo_error *err)
@@ -79,122 +74,4 @@ int halo_lineup_build(struct halo_lineup *lineup, struct halo_ring *ring,
         halo_gate_set_feed(lineup->gate[lineup->gates++], feed);
     }
     return 0;
-}
-
-static int copy_stream(AVFormatContext *like, const AVStream *from)
-{
-    AVStream *to = avformat_new_stream(like, NULL);
-    if (!to || avcodec_parameters_copy(to->codecpar, from->codecpar) < 0)
-        return -ENOMEM;
-    to->time_base = HALO_LIVE_TIME;
-    to->avg_frame_rate = from->avg_frame_rate;
-    to->r_frame_rate = from->r_frame_rate;
-    to->sample_aspect_ratio = from->sample_aspect_ratio;
-    return 0;
-}
-
-/* Nothing has been seen of the source. */
-static int make_up(struct halo_live_shape *shape, const struct halo_live *live,
-                   struct halo_error *err)
-{
-    shape->like = avformat_alloc_context();
-    AVStream *video = shape->like ? avformat_new_stream(shape->like, NULL) : NULL;
-    if (!video)
-        return halo_fail(err, -ENOMEM, "out of memory");
-    AVCodecParameters *par = video->codecpar;
-    par->codec_type = AVMEDIA_TYPE_VIDEO;
-    par->codec_id = AV_CODEC_ID_RAWVIDEO;
-    par->format = AV_PIX_FMT_YUV420P;
-    par->width = HALO_DEFAULT_WIDTH;
-    par->height = HALO_DEFAULT_HEIGHT;
-    par->color_range = AVCOL_RANGE_MPEG;
-    par->color_space = AVCOL_SPC_UNSPECIFIED;
-    video->time_base = HALO_LIVE_TIME;
-    shape->input = halo_track_gate_input(video, (enum halo_privacy)live->settings.privacy);
-    shape->input.min_coverage = live->settings.min_coverage;
-    shape->framerate = (AVRational){HALO_DEFAULT_RATE, 1}; /* MPEG-4 cannot be without */
-    shape->aspect = (AVRational){0, 1};
-    shape->made_up = true;
-    return 0;
-}
-
-/* Raw outputs, and most containers of streams, cannot say it. */
-static void say_turned(int turn)
-{
-    if (turn != 0)
-        halo_log(HALO_LOG_WARNING,
-                 "its pictures are to be %s to be shown: outputs show them as they are stored, and "
-                 "regions are meant in pictures as players show the input",
-                 halo_display_words(turn));
-}
-
-static int describe(struct halo_live_shape *shape, const struct halo_live *live,
-                    const struct halo_live_input *in, struct halo_error *err)
-{
-    const int ret = in->source ? halo_first_fields(in->source, in->video, err) : 0;
-    if (ret < 0)
-        return ret;
-    shape->like = avformat_alloc_context();
-    if (!shape->like || copy_stream(shape->like, in->video) < 0 ||
-        (in->sound && copy_stream(shape->like, in->sound) < 0))
-        return halo_fail(err, -ENOMEM, "out of memory");
-    shape->framerate = av_guess_frame_rate(in->format, in->video, NULL);
-    if (in->timeless)
-        shape->framerate = (AVRational){0, 1};
-    shape->aspect = av_guess_sample_aspect_ratio(in->format, in->video, NULL);
-    shape->input = halo_track_gate_input(in->video, (enum halo_privacy)live->settings.privacy);
-    shape->input.min_coverage = live->settings.min_coverage;
-    shape->input.unsure = in->unsure;
-    say_turned(shape->input.turn);
-    return in->source ? halo_hdr_find(&shape->hdr, in->source, in->video, err) : 0;
-}
-
-void halo_live_shape_destroy(struct halo_live_shape *shape)
-{
-    if (!shape)
-        return;
-    avformat_free_context(shape->like);
-    for (int i = 0; i < 2; i++)
-        halo_output_picture_destroy(shape->blank[i]);
-    av_free(shape);
-}
-
-/* The first lineup, of the chains that are wanted by now. */
-static int form(struct halo_live *live, struct halo_live_shape *shape, struct halo_error *err)
-{
-    pthread_mutex_lock(&live->lock);
-    struct halo_lineup *first = live->wanted;
-    live->wanted = NULL;
-    live->formed = true;
-    live->shape = shape;
-    live->oldest = first;
-    pthread_mutex_unlock(&live->lock);
-    int ret = halo_lineup_build(first, live->ring, &shape->input, live->region_feed, err);
-    if (ret < 0)
-        return ret;
-    shape->format = halo_gate_format(first->gate[0]);
-    ret = halo_gate_blank(first->gate[0], true, &shape->blank[1]);
-    if (ret >= 0)
-        ret = halo_live_card_draw(live, shape->blank[1], "one moment", 0, &shape->blank[0]);
-    if (ret < 0)
-        return halo_fail(err, ret, "out of memory");
-    pthread_mutex_lock(&live->lock);
-    live->shaped = true;
-    live->since = halo_now_ns();
-    pthread_cond_broadcast(&live->changed);
-    pthread_mutex_unlock(&live->lock);
-    return 0;
-}
-
-int halo_live_form(struct halo_live *live, const struct halo_live_input *in, struct halo_error *err)
-{
-    struct halo_live_shape *shape = av_mallocz(sizeof *shape);
-    if (!shape)
-        return halo_fail(err, -ENOMEM, "out of memory");
-    const int ret = in ? describe(shape, live, in, err) : make_up(shape, live, err);
-    if (ret < 0) {
-        halo_live_shape_destroy(shape);
-        return ret;
-    }
-    return form(live, shape, err);
 }

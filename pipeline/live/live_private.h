@@ -10,7 +10,8 @@
  *   live_controls.c its controls
  *   live_camera_form.c   what its pictures are
  *   live_clock.c    its times on the stream's line, and when a picture is due
- *   live_lineup.c   the shape of the pictures, and the gates for it
+ *   live_shape.c    the shape of the pictures
+ *   live_lineup.c   the gates for it; live_lineups.c: all that are in use
  *   live_filter.c   the filter and the collect thread
  *   live_encodings.c  all encodings, as other threads see them
  *   live_encode.c   the thread of an encoding; live_codec.c: its encoders
@@ -41,46 +42,17 @@
 #include "pipeline/live/live_controls.h"
 #include "pipeline/live/live_encodings.h"
 #include "pipeline/live/live_figures.h"
+#include "pipeline/live/live_lineups.h"
 #include "pipeline/live/live_listener.h"
+#include "pipeline/live/live_shape.h"
 #include "pipeline/live/live_stands.h"
 #include "pipeline/output/adts.h"
 #include "pipeline/output/audio.h"
 #include "pipeline/output/encode.h"
 
 enum {
-    HALO_LIVE_CHAINS = HALO_MOST_RENDITIONS + 1,
     HALO_LIVE_REQUESTS = 16, /* snapshots, and changes, that may wait */
     HALO_LIVE_WORDS = 48,    /* on a card, beside the name */
-};
-
-static const AVRational HALO_LIVE_TIME = {1, 1000000};
-
-/* A set of chains and, once the shape of the pictures is known, the gates that run them. Chains of
- * the same text have one gate. Does not change when it is in use. */
-struct halo_lineup {
-    int64_t epoch;
-    int chains, gates;
-    struct halo_chain *chain[HALO_LIVE_CHAINS]; /* by rendition */
-    int of[HALO_LIVE_CHAINS];                   /* the gate of each */
-    struct halo_gate *gate[HALO_LIVE_CHAINS];
-    uint64_t id; /* of the halo_live_set() that asks for it */
-    int inside;  /* its pictures in the gates or about to enter one; under the stream's lock */
-    bool failed; /* a picture of it could not be filtered; the collect thread's */
-    bool loaded; /* what its chains need from files; the aside thread's */
-    struct halo_lineup *next; /* newer */
-};
-
-/* What pictures and sound are: what comes later in another shape is brought to this one. Const once
- * made. */
-struct halo_live_shape {
-    AVFormatContext *like; /* stream 0: the pictures, 1: the sound, if there is any; in
-                              microseconds. It describes: nothing is read from it */
-    AVRational framerate, aspect;
-    struct halo_hdr hdr;
-    struct halo_gate_input input;
-    bool made_up;                         /* not the source's own */
-    enum AVPixelFormat format;            /* of filtered pictures */
-    struct halo_output_picture *blank[2]; /* gray with words, black: for who dies */
 };
 
 /* By which a file that was rewound shows that it begins as it did. */
@@ -181,7 +153,8 @@ struct halo_live {
     struct halo_ring *ring;
     struct halo_region_feed *region_feed; /* NULL: it has none; all gates ask it */
     pthread_mutex_t forming;              /* source and card thread may both want to */
-    struct halo_live_shape *shape;        /* for other threads once `formed` */
+    struct halo_live_shape *shape;
+    struct halo_live_lineups *lineups;
     struct halo_live_clock clock;
     struct halo_queue *to_filter, *in_gate;
 
@@ -189,11 +162,8 @@ struct halo_live {
     pthread_cond_t changed;
     enum halo_live_state state;
     struct halo_error error;
-    int64_t away;        /* pictures decoded before this time say nothing of the present: ns */
-    bool formed, shaped; /* shaped: cards can be made */
-    bool turning;        /* into another shape: nothing is begun with this one ... */
-    int users;           /* of the shape: threads that the source's does not join meanwhile */
-    bool shown;          /* a picture came out */
+    int64_t away; /* pictures decoded before this time say nothing of the present: ns */
+    bool shown;   /* a picture came out */
     char words[HALO_LIVE_WORDS]; /* why nothing comes, for people who look at the picture */
     int64_t since;               /* when the state began, or the shape was there: ns */
     int64_t began;               /* when the source was first opened: ns */
@@ -202,15 +172,10 @@ struct halo_live {
     int64_t cards, card_at;           /* how many there were; when: ns */
     bool card_wanted;                 /* before its time: somebody came */
     bool cards_over;
-    struct halo_lineup *wanted; /* without gates, until the shape is known */
-    struct halo_lineup *oldest; /* all that have gates, oldest first; the filter thread's last */
-    struct halo_lineup *next;   /* not in use yet; not in that list */
     struct halo_lineup *asked[HALO_LIVE_REQUESTS]; /* to be built, in order */
     int asked_count;
     struct halo_live_snapshot snapshot[HALO_LIVE_REQUESTS];
     int snapshots;
-    int64_t epochs; /* the last number given */
-    int64_t passed; /* the newest of which a picture has left the gates whole */
     struct halo_live_asking asking[HALO_LIVE_REQUESTS]; /* in order */
     int asking_count;
     bool aside_over;
@@ -233,12 +198,6 @@ static inline void halo_live_went_on(struct halo_live *live)
     if (live->asking_count)
         pthread_cond_broadcast(&live->changed);
     pthread_mutex_unlock(&live->lock);
-}
-/* One of `users` has done with the shape. Under the lock. */
-static inline void halo_live_used(struct halo_live *live)
-{
-    live->users--;
-    pthread_cond_broadcast(&live->changed);
 }
 /* Waits until then (ns), or a stop: true. */
 bool halo_live_wait(struct halo_live *live, int64_t until);
@@ -312,23 +271,6 @@ bool halo_live_loop_again(struct halo_live *live, struct halo_live_input *in);
 void halo_live_clock_pass(struct halo_live *live, const struct halo_live_input *in,
                           struct halo_raw_picture *raw);
 int64_t halo_live_clock_map(const struct halo_live_clock *clock, int64_t ts, AVRational tb);
-
-/* ---- live_lineup.c ---- */
-int halo_lineup_parse(struct halo_lineup **ret, const char *const *chains, int count,
-                      enum halo_privacy privacy, struct halo_error *err);
-/* Reads its masks; refuses regions of a feed where there is none. Blocks. */
-int halo_lineup_load(struct halo_lineup *lineup, const struct halo_region_feed *feed,
-                     struct halo_error *err);
-void halo_lineup_destroy(struct halo_lineup *lineup); /* NULL is nothing to do */
-void halo_lineup_strip(struct halo_lineup *lineup);   /* its gates go; no picture is in one */
-/* feed: NULL where the stream has none. */
-int halo_lineup_build(struct halo_lineup *lineup, struct halo_ring *ring,
-                      const struct halo_gate_input *input, struct halo_region_feed *feed,
-                      struct halo_error *err);
-/* in NULL: nothing is known of the source but the settings. */
-int halo_live_form(struct halo_live *live, const struct halo_live_input *in,
-                   struct halo_error *err);
-void halo_live_shape_destroy(struct halo_live_shape *shape);
 
 /* ---- live_filter.c ---- */
 void *halo_live_filter_main(void *arg);

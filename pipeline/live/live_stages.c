@@ -43,55 +43,19 @@ static bool is_bound(struct halo_live *live)
     return halo_live_encodings_are_bound(live->encodings);
 }
 
-/* The chains that hold, without gates, for the next shape; all pictures are out. Under the lock. */
-static void keep_chains(struct halo_live *live)
-{
-    if (live->next) {
-        live->next->next = live->oldest;
-        live->oldest = live->next;
-        live->next = NULL;
-    }
-    for (struct halo_lineup *l = live->oldest, *next; l; l = next) {
-        next = l->next;
-        struct halo_lineup *older = live->wanted;
-        if (older && older->epoch > l->epoch) {
-            halo_lineup_destroy(l);
-            continue;
-        }
-        live->wanted = l;
-        halo_lineup_destroy(older);
-    }
-    live->oldest = NULL;
-    halo_lineup_strip(live->wanted);
-}
-
-/* Snapshots that are still to be written, in this shape. Under the lock. */
-static bool has_pictures(const struct halo_live *live)
-{
-    for (int i = 0; i < live->snapshots; i++)
-        if (live->snapshot[i].picture)
-            return true;
-    return false;
-}
-
 /* Nothing is left of the shape but the chains, and encodings as they were before they began. */
 static void take_down(struct halo_live *live)
 {
-    pthread_mutex_lock(&live->lock);
-    live->formed = live->shaped = false;
-    live->turning = true; /* what is asked for waits: older pictures may still come out */
-    pthread_mutex_unlock(&live->lock);
+    halo_live_lineups_turn(live->lineups); /* what is asked for waits: older pictures come out */
     halo_live_end_stages(live);
+    halo_live_lineups_keep(live->lineups);
     pthread_mutex_lock(&live->lock);
-    while (live->users || has_pictures(live))
-        pthread_cond_wait(&live->changed, &live->lock);
-    keep_chains(live);
     halo_output_picture_destroy(live->card);
     live->card = NULL;
     halo_live_encodings_reset(live->encodings, live->cards);
     halo_live_shape_destroy(live->shape);
     live->shape = NULL;
-    live->turning = false;
+    halo_live_lineups_turned(live->lineups);
     pthread_cond_broadcast(&live->changed);
     pthread_mutex_unlock(&live->lock);
 }

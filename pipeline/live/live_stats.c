@@ -41,10 +41,7 @@ void halo_live_stats(struct halo_live *live, struct halo_live_stats *ret)
         ret->gpu = halo_ring_device(live->ring);
     if (atomic_load(&live->ready))
         look_at_ring(live->ring, ret);
-    pthread_mutex_lock(&live->lock);
-    if (live->formed) {
-        ret->width = live->shape->input.width;
-        ret->height = live->shape->input.height;
-    }
-    pthread_mutex_unlock(&live->lock);
+    const struct halo_live_outline outline = halo_live_lineups_outline(live);
+    ret->width = outline.width;
+    ret->height = outline.height;
 }

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "pipeline/live/live_private.h"
+#include "pipeline/live/live_lineup.h"
 #include "tests/cmocka_all.h"
 
 /* Only renditions that say the same share their pictures. */

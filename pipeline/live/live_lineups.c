@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * The lineups of a live stream. */
+#include "pipeline/live/live_lineups.h"
+
+#include <errno.h>
+#include <libavutil/mem.h>
+#include <pthread.h>
+
+#include "pipeline/base/thread.h"
+#include "pipeline/live/live_private.h"
+
+struct halo_live_lineups {
+    pthread_mutex_t lock; /* of all that follows */
+    pthread_cond_t unused;
+    enum halo_live_forming forming;
+    int users;                  /* of the shape: threads that the stages do not join */
+    struct halo_lineup *wanted; /* without gates, until the shape is known */
+    struct halo_lineup *oldest; /* all that have gates, oldest first; the filter thread's last */
+    struct halo_lineup *next;   /* not in use yet; not in that list */
+    int64_t epochs;             /* the last number given */
+    int64_t passed;
+};
+
+int halo_live_lineups_create(struct halo_live_lineups **ret)
+{
+    struct halo_live_lineups *all = av_mallocz(sizeof *all);
+    if (!all)
+        return -ENOMEM;
+    pthread_mutex_init(&all->lock, NULL);
+    const int r = halo_cond_init(&all->unused);
+    if (r < 0)
+        halo_live_lineups_destroy(all);
+    else
+        *ret = all;
+    return r;
+}
+
+void halo_live_lineups_destroy(struct halo_live_lineups *all)
+{
+    if (!all)
+        return;
+    while (all->oldest) {
+        struct halo_lineup *next = all->oldest->next;
+        halo_lineup_destroy(all->oldest);
+        all->oldest = next;
+    }
+    halo_lineup_destroy(all->next);
+    halo_lineup_destroy(all->wanted);
+    pthread_cond_destroy(&all->unused);
+    pthread_mutex_destroy(&all->lock);
+    av_free(all);
+}
+
+/* ---- the shape ---- */
+
+struct halo_live_outline halo_live_lineups_outline(const struct halo_live *live)
+{
+    struct halo_live_lineups *all = live->lineups;
+    struct halo_live_outline ret = {0};
+    pthread_mutex_lock(&all->lock);
+    ret.forming = all->forming;
+    if (ret.forming >= HALO_LIVE_FORMED) {
+        ret.made_up = live->shape->made_up;
+        ret.width = live->shape->input.width;
+        ret.height = live->shape->input.height;
+    }
+    pthread_mutex_unlock(&all->lock);
+    return ret;
+}
+
+bool halo_live_lineups_use(struct halo_live_lineups *all)
+{
+    pthread_mutex_lock(&all->lock);
+    const bool ret = all->forming == HALO_LIVE_SHAPED;
+    all->users += ret;
+    pthread_mutex_unlock(&all->lock);
+    return ret;
+}
+
+void halo_live_lineups_lend(struct halo_live_lineups *all)
+{
+    pthread_mutex_lock(&all->lock);
+    all->users++;
+    pthread_mutex_unlock(&all->lock);
+}
+
+void halo_live_lineups_used(struct halo_live_lineups *all)
+{
+    pthread_mutex_lock(&all->lock);
+    if (--all->users == 0)
+        pthread_cond_broadcast(&all->unused);
+    pthread_mutex_unlock(&all->lock);
+}
+
+/* ---- who forms the stages ---- */
+
+static void set_forming(struct halo_live_lineups *all, enum halo_live_forming forming)
+{
+    pthread_mutex_lock(&all->lock);
+    all->forming = forming;
+    pthread_mutex_unlock(&all->lock);
+}
+
+void halo_live_lineups_want(struct halo_live_lineups *all, struct halo_lineup *lineup)
+{
+    pthread_mutex_lock(&all->lock);
+    all->wanted = lineup;
+    pthread_mutex_unlock(&all->lock);
+}
+
+struct halo_lineup *halo_live_lineups_form(struct halo_live_lineups *all)
+{
+    pthread_mutex_lock(&all->lock);
+    struct halo_lineup *first = all->wanted;
+    all->wanted = NULL;
+    all->oldest = first;
+    all->forming = HALO_LIVE_FORMED;
+    pthread_mutex_unlock(&all->lock);
+    return first;
+}
+
+void halo_live_lineups_shaped(struct halo_live_lineups *all)
+{
+    set_forming(all, HALO_LIVE_SHAPED);
+}
+
+void halo_live_lineups_turn(struct halo_live_lineups *all)
+{
+    set_forming(all, HALO_LIVE_TURNING);
+}
+
+/* The chains that hold, without gates, for the next shape; all pictures are out. Under the lock. */
+static void keep_chains(struct halo_live_lineups *all)
+{
+    if (all->next) {
+        all->next->next = all->oldest;
+        all->oldest = all->next;
+        all->next = NULL;
+    }
+    for (struct halo_lineup *l = all->oldest, *next; l; l = next) {
+        next = l->next;
+        struct halo_lineup *older = all->wanted;
+        if (older && older->epoch > l->epoch) {
+            halo_lineup_destroy(l);
+            continue;
+        }
+        all->wanted = l;
+        halo_lineup_destroy(older);
+    }
+    all->oldest = NULL;
+    halo_lineup_strip(all->wanted);
+}
+
+void halo_live_lineups_keep(struct halo_live_lineups *all)
+{
+    pthread_mutex_lock(&all->lock);
+    while (all->users)
+        halo_cond_wait(&all->unused, &all->lock, INT64_MAX);
+    keep_chains(all);
+    pthread_mutex_unlock(&all->lock);
+}
+
+void halo_live_lineups_turned(struct halo_live_lineups *all)
+{
+    set_forming(all, HALO_LIVE_UNFORMED);
+}
+
+/* ---- pictures ---- */
+
+struct halo_lineup *halo_live_lineups_enter(struct halo_live_lineups *all, struct halo_lineup *now)
+{
+    pthread_mutex_lock(&all->lock);
+    if (!now)
+        now = all->oldest;
+    if (all->next) {
+        now->next = all->next;
+        now = all->next;
+        all->next = NULL;
+    }
+    now->inside += now->gates;
+    pthread_mutex_unlock(&all->lock);
+    return now;
+}
+
+void halo_live_lineups_leave(struct halo_live_lineups *all, struct halo_lineup *lineup, bool whole)
+{
+    pthread_mutex_lock(&all->lock);
+    lineup->inside--;
+    if (whole)
+        all->passed = lineup->epoch;
+    pthread_mutex_unlock(&all->lock);
+}
+
+void halo_live_lineups_forget_older(struct halo_live_lineups *all, const struct halo_lineup *lineup)
+{
+    for (;;) {
+        pthread_mutex_lock(&all->lock);
+        struct halo_lineup *old = all->oldest;
+        const bool goes = old != lineup;
+        if (goes)
+            all->oldest = old->next;
+        pthread_mutex_unlock(&all->lock);
+        if (!goes)
+            return;
+        halo_lineup_destroy(old);
+    }
+}
+
+/* ---- thread aside ---- */
+
+int64_t halo_live_lineups_oldest(struct halo_live_lineups *all)
+{
+    int64_t oldest = INT64_MAX;
+    pthread_mutex_lock(&all->lock);
+    for (const struct halo_lineup *l = all->oldest; l && oldest == INT64_MAX; l = l->next)
+        if (l->inside)
+            oldest = l->epoch;
+    pthread_mutex_unlock(&all->lock);
+    return oldest;
+}
+
+int64_t halo_live_lineups_passed(struct halo_live_lineups *all)
+{
+    pthread_mutex_lock(&all->lock);
+    const int64_t ret = all->passed;
+    pthread_mutex_unlock(&all->lock);
+    return ret;
+}
+
+enum halo_live_forming halo_live_lineups_take_up(struct halo_live_lineups *all,
+                                                 struct halo_lineup *lineup)
+{
+    struct halo_lineup *old = NULL;
+    pthread_mutex_lock(&all->lock);
+    const enum halo_live_forming ret = all->forming;
+    if (ret != HALO_LIVE_TURNING)
+        lineup->epoch = ++all->epochs; /* its gates know it; that of one that fails stays unused */
+    if (ret == HALO_LIVE_UNFORMED) {
+        old = all->wanted;
+        all->wanted = lineup;
+    } else if (ret != HALO_LIVE_TURNING) {
+        all->users++;
+    }
+    pthread_mutex_unlock(&all->lock);
+    halo_lineup_destroy(old);
+    return ret;
+}
+
+void halo_live_lineups_put(struct halo_live_lineups *all, struct halo_lineup *lineup)
+{
+    pthread_mutex_lock(&all->lock);
+    struct halo_lineup *unused = all->next;
+    all->next = lineup;
+    pthread_mutex_unlock(&all->lock);
+    halo_lineup_destroy(unused);
+}

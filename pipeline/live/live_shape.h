@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * The shape of a live stream: what its pictures and its sound are. What comes later in another
+ * shape is brought to this one.
+ *
+ * Const once it is made. Source or card thread make it and take it down, one at a time
+ * (live_stages.h). live->shape may be read by the threads of the stages, which begin after it and
+ * end before it, by those that use it (halo_live_lineups_use()), and by the thread that made it. */
+#ifndef HALO_LIVE_SHAPE_H
+#define HALO_LIVE_SHAPE_H
+
+#include <libavformat/avformat.h>
+#include <stdbool.h>
+
+#include "pipeline/gate/gate.h"
+#include "pipeline/input/hdr.h"
+
+static const AVRational HALO_LIVE_TIME = {1, 1000000};
+
+struct halo_live;
+struct halo_live_input;
+
+struct halo_live_shape {
+    AVFormatContext *like; /* stream 0: the pictures, 1: the sound, if there is any; in
+                              microseconds. It describes: nothing is read from it */
+    AVRational framerate, aspect;
+    struct halo_hdr hdr;
+    struct halo_gate_input input;
+    bool made_up;                         /* not the source's own */
+    enum AVPixelFormat format;            /* of filtered pictures */
+    struct halo_output_picture *blank[2]; /* gray with words, black: for who dies */
+};
+
+/* live->shape, with the first lineup built for it. in NULL: nothing is known of the source but the
+ * settings. 0 or -errno with err filled; live->shape is there or not. */
+int halo_live_form(struct halo_live *live, const struct halo_live_input *in,
+                   struct halo_error *err);
+void halo_live_shape_destroy(struct halo_live_shape *shape); /* NULL is nothing to do */
+
+#endif
