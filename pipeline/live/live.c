@@ -36,7 +36,9 @@ static int create_parts(struct halo_live *live, const struct halo_live_events *e
     live->stands = halo_live_stands_create(&live->stop);
     live->controls = halo_live_controls_create();
     const bool all = live->listener && live->figures && live->stands && live->controls;
-    const int ret = all ? halo_live_lineups_create(&live->lineups) : -ENOMEM;
+    int ret = all ? halo_live_lineups_create(&live->lineups) : -ENOMEM;
+    if (ret >= 0)
+        ret = halo_live_aside_create(&live->aside);
     return ret < 0 ? ret : init_locks(live);
 }
 
@@ -185,29 +187,6 @@ bool halo_live_wait(struct halo_live *live, int64_t until)
 
 /* ---- commands ---- */
 
-int halo_live_set(struct halo_live *live, uint64_t id, const char *const *chains,
-                  struct halo_error *err)
-{
-    struct halo_lineup *lineup;
-    int ret = halo_lineup_parse(&lineup, chains, live->settings.renditions + 1,
-                                (enum halo_privacy)live->settings.privacy, err);
-    if (ret < 0)
-        return ret;
-    lineup->id = id;
-    pthread_mutex_lock(&live->lock);
-    const bool over = atomic_load(&live->done) || live->aside_over;
-    if (over || live->asked_count == HALO_LIVE_REQUESTS)
-        ret = over ? halo_fail(err, -ECANCELED, "the stream is over")
-                   : halo_fail(err, -EBUSY, "too many changes wait already");
-    else
-        live->asked[live->asked_count++] = lineup;
-    pthread_cond_broadcast(&live->changed);
-    pthread_mutex_unlock(&live->lock);
-    if (ret < 0)
-        halo_lineup_destroy(lineup);
-    return ret;
-}
-
 int halo_live_regions(struct halo_live *live, int64_t picture_us,
                       const struct halo_region_told *told, int count, struct halo_error *err)
 {
@@ -239,27 +218,6 @@ void halo_live_key_frame(struct halo_live *live, int encoding)
 {
     if (encoding >= 0 && encoding < live->encodings->count)
         atomic_store(&live->encodings->at[encoding].key, true);
-}
-
-int halo_live_snapshot(struct halo_live *live, uint64_t id, const char *format,
-                       struct halo_error *err)
-{
-    const char *codec = !strcmp(format, "png") ? "png" : !strcmp(format, "jpg") ? "mjpeg" : NULL;
-    int ret = 0;
-    if (!codec)
-        return halo_fail_usage(err, "%.40s: snapshots are png or jpg", format);
-    pthread_mutex_lock(&live->lock);
-    const bool over = atomic_load(&live->done) || live->aside_over;
-    if (over || live->snapshots == HALO_LIVE_REQUESTS)
-        ret = over ? halo_fail(err, -ECANCELED, "the stream is over")
-                   : halo_fail(err, -EBUSY, "too many snapshots wait already");
-    else
-        live->snapshot[live->snapshots++] =
-            (struct halo_live_snapshot){.id = id, .asked = halo_now_ns(), .codec = codec};
-    pthread_cond_broadcast(&live->changed);
-    pthread_mutex_unlock(&live->lock);
-    halo_live_camera_wake(live->camera);
-    return ret;
 }
 
 /* A read that began after the first signal is woken here. */
@@ -321,8 +279,7 @@ void halo_live_destroy(struct halo_live *live)
     halo_queue_destroy(live->to_filter);
     halo_queue_destroy(live->in_gate);
     halo_live_lineups_destroy(live->lineups);
-    for (int i = 0; i < live->asked_count; i++)
-        halo_lineup_destroy(live->asked[i]);
+    halo_live_aside_destroy(live->aside);
     halo_output_picture_destroy(live->card);
     halo_live_shape_destroy(live->shape);
     halo_ring_destroy(live->ring);

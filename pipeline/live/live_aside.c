@@ -1,37 +1,217 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The thread beside a live stream: what takes time and must not hold up pictures. It builds the
- * gates of new chains, writes snapshots, and sees to it that all who asked get an answer. */
+ * The thread beside a live stream. */
+#include "pipeline/live/live_aside.h"
+
 #include <errno.h>
 #include <libavutil/mem.h>
 #include <string.h>
 
 #include "config/log.h"
+#include "pipeline/base/thread.h"
 #include "pipeline/live/live_private.h"
+
+enum { REQUESTS = 16 }; /* snapshots, and changes, that may wait */
 
 static const int64_t SECOND = INT64_C(1000000000);
 static const double SNAPSHOT_TIME = 1.7, SET_TIME = 1.5; /* seconds */
 
-/* Under the lock; until then at the latest. */
-static void wait_until(struct halo_live *live, int64_t until)
+struct snapshot {
+    uint64_t id;
+    int64_t asked;                       /* ns */
+    const char *codec;                   /* of FFmpeg */
+    struct halo_output_picture *picture; /* NULL: none has come yet; it uses the shape */
+};
+
+/* A halo_live_set() whose lineup is built and not yet confirmed. */
+struct change {
+    uint64_t id;
+    int64_t epoch;
+    int64_t until; /* ns: then no picture of it needs to have come */
+};
+
+struct halo_live_aside {
+    pthread_t thread;
+    bool started; /* the thread is to be joined */
+
+    pthread_mutex_t lock; /* of what follows */
+    pthread_cond_t changed;
+    bool news;                           /* since the thread began to look */
+    bool over;                           /* nothing more is taken */
+    struct halo_lineup *asked[REQUESTS]; /* to be built, in order */
+    int asked_count;
+    struct snapshot snapshot[REQUESTS];
+    int snapshots;
+    struct change change[REQUESTS]; /* in order; the thread's alone, but for their count */
+    int changes;
+};
+
+int halo_live_aside_create(struct halo_live_aside **ret)
 {
-    const struct timespec t = {until / SECOND, until % SECOND};
-    pthread_cond_timedwait(&live->changed, &live->lock, &t);
+    struct halo_live_aside *aside = av_mallocz(sizeof *aside);
+    if (!aside)
+        return -ENOMEM;
+    pthread_mutex_init(&aside->lock, NULL);
+    const int r = halo_cond_init(&aside->changed);
+    if (r < 0)
+        halo_live_aside_destroy(aside);
+    else
+        *ret = aside;
+    return r;
 }
+
+void halo_live_aside_destroy(struct halo_live_aside *aside)
+{
+    if (!aside)
+        return;
+    for (int i = 0; i < aside->asked_count; i++)
+        halo_lineup_destroy(aside->asked[i]);
+    pthread_cond_destroy(&aside->changed);
+    pthread_mutex_destroy(&aside->lock);
+    av_free(aside);
+}
+
+/* ---- other threads ---- */
+
+/* Under the lock. */
+static void wake(struct halo_live_aside *aside)
+{
+    aside->news = true;
+    pthread_cond_broadcast(&aside->changed);
+}
+
+void halo_live_aside_look(struct halo_live_aside *aside)
+{
+    pthread_mutex_lock(&aside->lock);
+    wake(aside);
+    pthread_mutex_unlock(&aside->lock);
+}
+
+void halo_live_aside_went_on(struct halo_live_aside *aside)
+{
+    pthread_mutex_lock(&aside->lock);
+    if (aside->changes)
+        wake(aside);
+    pthread_mutex_unlock(&aside->lock);
+}
+
+int halo_live_set(struct halo_live *live, uint64_t id, const char *const *chains,
+                  struct halo_error *err)
+{
+    struct halo_live_aside *aside = live->aside;
+    struct halo_lineup *lineup;
+    int ret = halo_lineup_parse(&lineup, chains, live->settings.renditions + 1,
+                                (enum halo_privacy)live->settings.privacy, err);
+    if (ret < 0)
+        return ret;
+    lineup->id = id;
+    pthread_mutex_lock(&aside->lock);
+    const bool over = atomic_load(&live->done) || aside->over;
+    if (over || aside->asked_count == REQUESTS)
+        ret = over ? halo_fail(err, -ECANCELED, "the stream is over")
+                   : halo_fail(err, -EBUSY, "too many changes wait already");
+    else
+        aside->asked[aside->asked_count++] = lineup;
+    wake(aside);
+    pthread_mutex_unlock(&aside->lock);
+    if (ret < 0)
+        halo_lineup_destroy(lineup);
+    return ret;
+}
+
+int halo_live_snapshot(struct halo_live *live, uint64_t id, const char *format,
+                       struct halo_error *err)
+{
+    struct halo_live_aside *aside = live->aside;
+    const char *codec = !strcmp(format, "png") ? "png" : !strcmp(format, "jpg") ? "mjpeg" : NULL;
+    int ret = 0;
+    if (!codec)
+        return halo_fail_usage(err, "%.40s: snapshots are png or jpg", format);
+    pthread_mutex_lock(&aside->lock);
+    const bool over = atomic_load(&live->done) || aside->over;
+    if (over || aside->snapshots == REQUESTS)
+        ret = over ? halo_fail(err, -ECANCELED, "the stream is over")
+                   : halo_fail(err, -EBUSY, "too many snapshots wait already");
+    else
+        aside->snapshot[aside->snapshots++] =
+            (struct snapshot){.id = id, .asked = halo_now_ns(), .codec = codec};
+    wake(aside);
+    pthread_mutex_unlock(&aside->lock);
+    halo_live_camera_wake(live->camera);
+    return ret;
+}
+
+bool halo_live_aside_has_snapshots(struct halo_live_aside *aside)
+{
+    pthread_mutex_lock(&aside->lock);
+    const bool ret = aside->snapshots > 0;
+    pthread_mutex_unlock(&aside->lock);
+    return ret;
+}
+
+void halo_live_aside_give(struct halo_live *live, const struct halo_output_picture *picture)
+{
+    struct halo_live_aside *aside = live->aside;
+    pthread_mutex_lock(&aside->lock);
+    for (int i = 0; i < aside->snapshots; i++) {
+        struct snapshot *shot = &aside->snapshot[i];
+        if (shot->picture || !(shot->picture = halo_output_picture_ref(picture)))
+            continue;
+        halo_live_lineups_lend(live->lineups); /* until it is written */
+    }
+    if (aside->snapshots)
+        wake(aside);
+    pthread_mutex_unlock(&aside->lock);
+}
+
+/* ---- changes ---- */
 
 static void tell_set(struct halo_live *live, uint64_t id, const struct halo_error *err)
 {
     HALO_LIVE_TELL(live->listener, set, id, err);
 }
 
-/* The lineup that was asked for first; under the lock. NULL: none. */
-static struct halo_lineup *take_asked(struct halo_live *live)
+static void refuse_over(struct halo_live *live, uint64_t id)
 {
-    if (!live->asked_count)
-        return NULL;
-    struct halo_lineup *first = live->asked[0];
-    live->asked_count--;
-    memmove(live->asked, live->asked + 1, (size_t)live->asked_count * sizeof *live->asked);
-    return first;
+    struct halo_error err = {0};
+    halo_fail(&err, -ECANCELED, "the stream is over");
+    tell_set(live, id, &err);
+}
+
+/* The lineup that was asked for first, which stays there; NULL: none, or too much is going on. */
+static struct halo_lineup *first_asked(struct halo_live_aside *aside)
+{
+    pthread_mutex_lock(&aside->lock);
+    const bool may = aside->changes < REQUESTS && aside->asked_count;
+    struct halo_lineup *ret = may ? aside->asked[0] : NULL;
+    pthread_mutex_unlock(&aside->lock);
+    return ret;
+}
+
+static void drop_first_asked(struct halo_live_aside *aside)
+{
+    pthread_mutex_lock(&aside->lock);
+    aside->asked_count--;
+    memmove(aside->asked, aside->asked + 1, (size_t)aside->asked_count * sizeof *aside->asked);
+    pthread_mutex_unlock(&aside->lock);
+}
+
+static void add_change(struct halo_live_aside *aside, const struct halo_lineup *lineup)
+{
+    pthread_mutex_lock(&aside->lock);
+    aside->change[aside->changes++] = (struct change){
+        .id = lineup->id,
+        .epoch = lineup->epoch,
+        .until = halo_now_ns() + (int64_t)(SET_TIME * (double)SECOND),
+    };
+    pthread_mutex_unlock(&aside->lock);
+}
+
+static void drop_first_change(struct halo_live_aside *aside)
+{
+    pthread_mutex_lock(&aside->lock);
+    aside->changes--;
+    memmove(aside->change, aside->change + 1, (size_t)aside->changes * sizeof *aside->change);
+    pthread_mutex_unlock(&aside->lock);
 }
 
 /* The oldest epoch of which a picture is between the filter thread and the end of an encoding;
@@ -42,28 +222,24 @@ static int64_t oldest_inside(const struct halo_live *live)
     return FFMIN(oldest, halo_live_encodings_oldest(live->encodings));
 }
 
-/* The first change that can be answered now, and how: *ret_sure, older pictures are all out. Under
- * the lock, when no snapshot has a picture. */
-static bool take_asking(struct halo_live *live, struct halo_live_asking *ret, bool *ret_sure)
+/* The first change is answered, if it can be now: older pictures are all out. oldest: of what was
+ * inside before it was seen that no snapshot has a picture. */
+static bool answer_change(struct halo_live *live, int64_t oldest, bool over)
 {
-    if (!live->asking_count)
+    if (!live->aside->changes)
         return false;
-    *ret = live->asking[0];
-    *ret_sure = oldest_inside(live) >= ret->epoch && atomic_load(&live->stop) != 2;
+    const struct change first = live->aside->change[0];
+    const bool sure = oldest >= first.epoch && atomic_load(&live->stop) != 2;
     const bool enough =
-        halo_live_lineups_passed(live->lineups) >= ret->epoch || halo_now_ns() >= ret->until;
-    if (!live->aside_over && !(*ret_sure && enough))
+        halo_live_lineups_passed(live->lineups) >= first.epoch || halo_now_ns() >= first.until;
+    if (!over && !(sure && enough))
         return false;
-    live->asking_count--;
-    memmove(live->asking, live->asking + 1, (size_t)live->asking_count * sizeof *live->asking);
+    drop_first_change(live->aside);
+    if (sure)
+        tell_set(live, first.id, NULL);
+    else
+        refuse_over(live, first.id);
     return true;
-}
-
-static void refuse_over(struct halo_live *live, uint64_t id)
-{
-    struct halo_error err = {0};
-    halo_fail(&err, -ECANCELED, "the stream is over");
-    tell_set(live, id, &err);
 }
 
 /* The chains of a lineup into force: from here on no picture begins under older ones. */
@@ -78,19 +254,47 @@ static void install(struct halo_live *live, struct halo_lineup *lineup)
         halo_lineup_destroy(lineup);
         return;
     }
-    pthread_mutex_lock(&live->lock);
-    live->asking[live->asking_count++] = (struct halo_live_asking){
-        .id = lineup->id,
-        .epoch = lineup->epoch,
-        .until = halo_now_ns() + (int64_t)(SET_TIME * (double)SECOND),
-    };
-    pthread_mutex_unlock(&live->lock);
+    add_change(live->aside, lineup);
     halo_live_lineups_put(live->lineups, lineup);
+}
+
+/* Reads what it needs from files; refused, it is gone. */
+static void load(struct halo_live *live, struct halo_lineup *asked)
+{
+    struct halo_error err = {0};
+    asked->loaded = halo_lineup_load(asked, live->region_feed, &err) >= 0;
+    if (asked->loaded)
+        return;
+    tell_set(live, asked->id, &err);
+    drop_first_asked(live->aside);
+    halo_lineup_destroy(asked);
+}
+
+/* The first one that is asked for; false: not yet. */
+static bool take_up(struct halo_live *live, struct halo_lineup *asked, bool over)
+{
+    const uint64_t id = asked->id;
+    const enum halo_live_forming forming = halo_live_lineups_take_up(live->lineups, asked);
+    if (forming == HALO_LIVE_TURNING)
+        return false;
+    drop_first_asked(live->aside);
+    if (forming == HALO_LIVE_UNFORMED) {
+        tell_set(live, id, NULL); /* they are the ones to begin with */
+        return true;
+    }
+    if (over) {
+        refuse_over(live, id);
+        halo_lineup_destroy(asked);
+    } else {
+        install(live, asked);
+    }
+    halo_live_lineups_used(live->lineups);
+    return true;
 }
 
 /* ---- snapshots ---- */
 
-static void end_snapshot(struct halo_live *live, struct halo_live_snapshot *shot)
+static void end_snapshot(struct halo_live *live, const struct snapshot *shot)
 {
     struct halo_error err = {0};
     AVPacket *image = av_packet_alloc();
@@ -108,119 +312,98 @@ static void end_snapshot(struct halo_live *live, struct halo_live_snapshot *shot
     halo_live_lineups_used(live->lineups);
 }
 
-/* The first that has its picture, or has waited for too long; under the lock. */
-static bool take_snapshot(struct halo_live *live, bool all, struct halo_live_snapshot *ret)
+/* The first that has its picture, or has waited for too long. */
+static bool take_snapshot(struct halo_live_aside *aside, bool all, struct snapshot *ret)
 {
     const int64_t late = halo_now_ns() - (int64_t)(SNAPSHOT_TIME * (double)SECOND);
-    for (int i = 0; i < live->snapshots; i++) {
-        if (!live->snapshot[i].picture && live->snapshot[i].asked > late && !all)
+    bool found = false;
+    pthread_mutex_lock(&aside->lock);
+    for (int i = 0; i < aside->snapshots && !found; i++) {
+        struct snapshot *shot = &aside->snapshot[i];
+        found = shot->picture || shot->asked <= late || all;
+        if (!found)
             continue;
-        *ret = live->snapshot[i];
-        live->snapshots--;
-        memmove(live->snapshot + i, live->snapshot + i + 1,
-                (size_t)(live->snapshots - i) * sizeof *live->snapshot);
-        return true;
+        *ret = *shot;
+        aside->snapshots--;
+        memmove(shot, shot + 1, (size_t)(aside->snapshots - i) * sizeof *shot);
     }
-    return false;
+    pthread_mutex_unlock(&aside->lock);
+    return found;
 }
 
-bool halo_live_aside_has_snapshots(struct halo_live *live)
+/* ---- the thread ---- */
+
+/* One thing that can be done now; false: none. A snapshot goes first: it may show a picture from
+ * before the change that is answered next. */
+static bool do_one(struct halo_live *live, bool over)
 {
-    pthread_mutex_lock(&live->lock);
-    const bool ret = live->snapshots > 0;
-    pthread_mutex_unlock(&live->lock);
+    struct snapshot shot;
+    const int64_t oldest = oldest_inside(live);
+    if (take_snapshot(live->aside, over, &shot)) {
+        end_snapshot(live, &shot);
+        return true;
+    }
+    if (answer_change(live, oldest, over))
+        return true;
+    struct halo_lineup *asked = first_asked(live->aside);
+    if (asked && !asked->loaded) {
+        load(live, asked);
+        return true;
+    }
+    return asked && take_up(live, asked, over);
+}
+
+/* News from here on are seen before it waits. Returns whether nothing more will come. */
+static bool begin_looking(struct halo_live_aside *aside)
+{
+    pthread_mutex_lock(&aside->lock);
+    aside->news = false;
+    const bool over = aside->over;
+    pthread_mutex_unlock(&aside->lock);
+    return over;
+}
+
+static void wait_for_news(struct halo_live_aside *aside)
+{
+    pthread_mutex_lock(&aside->lock);
+    const bool timed = aside->snapshots || aside->changes;
+    if (!aside->news)
+        halo_cond_wait(&aside->changed, &aside->lock,
+                       timed ? halo_now_ns() + SECOND / 10 : INT64_MAX);
+    pthread_mutex_unlock(&aside->lock);
+}
+
+static void *run(void *arg)
+{
+    struct halo_live *live = arg;
+    struct halo_live_aside *aside = live->aside;
+    halo_log_set_stream(live->settings.name);
+    for (;;) {
+        const bool over = begin_looking(aside);
+        if (do_one(live, over))
+            continue;
+        if (over)
+            return NULL;
+        /* Where no picture follows nothing else brings out what an encoder holds. */
+        if (aside->changes && halo_now_ns() >= aside->change[0].until)
+            halo_live_encodings_let_go(live->encodings, aside->change[0].epoch);
+        wait_for_news(aside);
+    }
+}
+
+int halo_live_aside_start(struct halo_live *live, struct halo_error *err)
+{
+    const int ret = halo_thread_start(&live->aside->thread, "aside", run, live, err);
+    live->aside->started = ret == 0;
     return ret;
 }
 
-/* Reads what the first one that is asked for needs from files; refused, it is gone. Under the lock,
- * which is let go of meanwhile: nothing that was known before holds. */
-static void load(struct halo_live *live, struct halo_lineup *asked)
+void halo_live_aside_end(struct halo_live_aside *aside)
 {
-    struct halo_error err = {0};
-    pthread_mutex_unlock(&live->lock);
-    const bool fine = halo_lineup_load(asked, live->region_feed, &err) >= 0;
-    if (!fine)
-        tell_set(live, asked->id, &err);
-    pthread_mutex_lock(&live->lock);
-    asked->loaded = fine;
-    if (!fine)
-        halo_lineup_destroy(take_asked(live)); /* others are behind it */
-}
-
-/* The first one that is asked for, as soon as it can be; false: not yet. Under the lock, which is
- * let go of meanwhile. */
-static bool take_up(struct halo_live *live)
-{
-    const uint64_t id = live->asked[0]->id;
-    const enum halo_live_forming forming = halo_live_lineups_take_up(live->lineups, live->asked[0]);
-    if (forming == HALO_LIVE_TURNING)
-        return false;
-    struct halo_lineup *asked = take_asked(live);
-    const bool over = live->aside_over;
-    pthread_mutex_unlock(&live->lock);
-    if (forming == HALO_LIVE_UNFORMED) {
-        tell_set(live, id, NULL); /* they are the ones to begin with */
-    } else {
-        if (over) {
-            refuse_over(live, id);
-            halo_lineup_destroy(asked);
-        } else {
-            install(live, asked);
-        }
-        halo_live_lineups_used(live->lineups);
-    }
-    pthread_mutex_lock(&live->lock);
-    return true;
-}
-
-/* One thing that can be done now; under the lock, which is let go of meanwhile. False: none. A
- * snapshot goes first: it may show a picture from before the change that is answered next. */
-static bool do_one(struct halo_live *live)
-{
-    struct halo_live_snapshot shot;
-    struct halo_live_asking asking;
-    bool sure;
-    if (take_snapshot(live, live->aside_over, &shot)) {
-        pthread_mutex_unlock(&live->lock);
-        end_snapshot(live, &shot);
-        pthread_mutex_lock(&live->lock);
-        return true;
-    }
-    if (take_asking(live, &asking, &sure)) {
-        pthread_mutex_unlock(&live->lock);
-        if (sure)
-            tell_set(live, asking.id, NULL);
-        else
-            refuse_over(live, asking.id);
-        pthread_mutex_lock(&live->lock);
-        return true;
-    }
-    const bool may = live->asking_count < HALO_LIVE_REQUESTS && live->asked_count;
-    if (may && !live->asked[0]->loaded) {
-        load(live, live->asked[0]);
-        return true;
-    }
-    return may && take_up(live);
-}
-
-void *halo_live_aside_main(void *arg)
-{
-    struct halo_live *live = arg;
-    halo_log_set_stream(live->settings.name);
-    pthread_mutex_lock(&live->lock);
-    for (;;) {
-        if (do_one(live))
-            continue;
-        if (live->aside_over)
-            break;
-        /* Where no picture follows nothing else brings out what an encoder holds. */
-        if (live->asking_count && halo_now_ns() >= live->asking[0].until)
-            halo_live_encodings_let_go(live->encodings, live->asking[0].epoch);
-        if (live->snapshots || live->asking_count)
-            wait_until(live, halo_now_ns() + SECOND / 10);
-        else
-            pthread_cond_wait(&live->changed, &live->lock);
-    }
-    pthread_mutex_unlock(&live->lock);
-    return NULL;
+    pthread_mutex_lock(&aside->lock);
+    aside->over = true;
+    wake(aside);
+    pthread_mutex_unlock(&aside->lock);
+    if (aside->started)
+        pthread_join(aside->thread, NULL);
 }

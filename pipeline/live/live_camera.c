@@ -68,7 +68,7 @@ static bool is_looked_at(struct halo_live *live)
 {
     if (live->settings.capture.open == HALO_CAPTURE_ALWAYS)
         return true;
-    return halo_live_encodings_run(live->encodings) || halo_live_aside_has_snapshots(live);
+    return halo_live_encodings_run(live->encodings) || halo_live_aside_has_snapshots(live->aside);
 }
 
 static bool may_rest(struct halo_live *live)

@@ -10,6 +10,8 @@
 
 #include "pipeline/live/live_private.h"
 
+enum { MOST = 16 }; /* that may wait */
+
 struct control {
     uint64_t id; /* of the halo_live_control() that asks for it */
     char name[68];
@@ -18,7 +20,7 @@ struct control {
 
 struct halo_live_controls {
     pthread_mutex_t lock;
-    struct control control[HALO_LIVE_REQUESTS];
+    struct control control[MOST];
     int count;
 };
 
@@ -46,7 +48,7 @@ int halo_live_control(struct halo_live *live, uint64_t id, const char *name, int
     if (!live->camera)
         return halo_fail_usage(err, "control %.64s: the stream's input is no camera", name);
     pthread_mutex_lock(&c->lock);
-    if (atomic_load(&live->done) || c->count == HALO_LIVE_REQUESTS) {
+    if (atomic_load(&live->done) || c->count == MOST) {
         ret = halo_fail(err, -EBUSY, "too many changes wait already");
     } else {
         struct control *control = &c->control[c->count++];

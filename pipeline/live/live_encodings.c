@@ -162,7 +162,7 @@ static void count_waiting(struct halo_live_encoding *e, int by)
     e->passing.waiting += by;
     pthread_mutex_unlock(&all->lock);
     if (by < 0)
-        halo_live_went_on(e->live);
+        halo_live_aside_went_on(e->live->aside);
 }
 
 int halo_live_encodings_give(struct halo_live_encoding *e, const struct halo_item *item)
@@ -181,7 +181,7 @@ void halo_live_encodings_take(struct halo_live_encoding *e, int64_t epoch)
     pthread_mutex_lock(&all->lock);
     e->passing.epoch = epoch;
     pthread_mutex_unlock(&all->lock);
-    halo_live_went_on(e->live);
+    halo_live_aside_went_on(e->live->aside);
 }
 
 void halo_live_encodings_told(struct halo_live_encoding *e, int pictures, bool holds)
@@ -191,7 +191,7 @@ void halo_live_encodings_told(struct halo_live_encoding *e, int pictures, bool h
     e->passing.waiting -= pictures;
     e->passing.holds = holds;
     pthread_mutex_unlock(&all->lock);
-    halo_live_went_on(e->live);
+    halo_live_aside_went_on(e->live->aside);
 }
 
 void halo_live_encodings_described(struct halo_live_encoding *e)

@@ -24,7 +24,7 @@ static void lose_picture(struct halo_live *live, int code, struct halo_error *er
 static void end_inside(struct halo_live *live, struct halo_lineup *lineup, bool whole)
 {
     halo_live_lineups_leave(live->lineups, lineup, whole);
-    halo_live_went_on(live);
+    halo_live_aside_went_on(live->aside);
 }
 
 /* 0, or -ECANCELED. */
@@ -71,20 +71,6 @@ void *halo_live_filter_main(void *arg)
 }
 
 /* ---- collect ---- */
-
-static void give_snapshots(struct halo_live *live, const struct halo_output_picture *picture)
-{
-    pthread_mutex_lock(&live->lock);
-    for (int i = 0; i < live->snapshots; i++)
-        if (!live->snapshot[i].picture) {
-            live->snapshot[i].picture = halo_output_picture_ref(picture);
-            if (live->snapshot[i].picture) /* until it is written */
-                halo_live_lineups_lend(live->lineups);
-        }
-    if (live->snapshots)
-        pthread_cond_broadcast(&live->changed);
-    pthread_mutex_unlock(&live->lock);
-}
 
 static void give_encoding(struct halo_live *live, struct halo_live_encoding *e,
                           const struct halo_item *item, const struct halo_output_picture *picture)
@@ -161,7 +147,7 @@ static void leave(struct halo_live *live, const struct halo_item *item)
     halo_live_time(live->figures, HALO_LIVE_FILTER, halo_now_ns() - item->entered);
     if (item->track == 0) {
         count_left(live, lineup);
-        give_snapshots(live, picture);
+        halo_live_aside_give(live, picture);
         note_place(live, picture);
     }
     give_encodings(live, item, picture);

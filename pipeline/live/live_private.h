@@ -38,6 +38,7 @@
 #include "pipeline/input/source_file.h"
 #include "pipeline/input/source_test.h"
 #include "pipeline/live/live.h"
+#include "pipeline/live/live_aside.h"
 #include "pipeline/live/live_camera.h"
 #include "pipeline/live/live_controls.h"
 #include "pipeline/live/live_encodings.h"
@@ -51,8 +52,7 @@
 #include "pipeline/output/encode.h"
 
 enum {
-    HALO_LIVE_REQUESTS = 16, /* snapshots, and changes, that may wait */
-    HALO_LIVE_WORDS = 48,    /* on a card, beside the name */
+    HALO_LIVE_WORDS = 48, /* on a card, beside the name */
 };
 
 /* By which a file that was rewound shows that it begins as it did. */
@@ -110,20 +110,6 @@ struct halo_live_clock {
     int64_t turn;     /* of a file that loops: its halo_live_input.turn */
 };
 
-struct halo_live_snapshot {
-    uint64_t id;
-    int64_t asked;                       /* ns */
-    const char *codec;                   /* of FFmpeg */
-    struct halo_output_picture *picture; /* NULL: none has come yet */
-};
-
-/* A halo_live_set() whose lineup is built and not yet confirmed. */
-struct halo_live_asking {
-    uint64_t id;
-    int64_t epoch;
-    int64_t until; /* ns: then no picture of it needs to have come */
-};
-
 struct halo_live {
     struct halo_live_listener *listener;
     struct halo_live_stands *stands;
@@ -141,9 +127,9 @@ struct halo_live {
     bool rewinds_badly; /* a file that has to be opened anew for each turn; the source thread's */
     bool may_make_up;   /* a shape, where the source is away at first (live_settings.c) */
 
-    pthread_t source_thread, filter_thread, collect_thread, aside_thread, card_thread;
+    pthread_t source_thread, filter_thread, collect_thread, card_thread;
     bool started;
-    bool asided, carded;     /* threads to be joined; the source thread's */
+    bool carded;             /* the thread is to be joined; the source thread's */
     bool staged;             /* likewise; who forms the shape sets it */
     atomic_int stop;         /* 1: asked for, 2: failed */
     atomic_bool done, ready; /* ready: the ring is there */
@@ -155,6 +141,7 @@ struct halo_live {
     pthread_mutex_t forming;              /* source and card thread may both want to */
     struct halo_live_shape *shape;
     struct halo_live_lineups *lineups;
+    struct halo_live_aside *aside;
     struct halo_live_clock clock;
     struct halo_queue *to_filter, *in_gate;
 
@@ -172,13 +159,6 @@ struct halo_live {
     int64_t cards, card_at;           /* how many there were; when: ns */
     bool card_wanted;                 /* before its time: somebody came */
     bool cards_over;
-    struct halo_lineup *asked[HALO_LIVE_REQUESTS]; /* to be built, in order */
-    int asked_count;
-    struct halo_live_snapshot snapshot[HALO_LIVE_REQUESTS];
-    int snapshots;
-    struct halo_live_asking asking[HALO_LIVE_REQUESTS]; /* in order */
-    int asking_count;
-    bool aside_over;
 };
 
 /* ---- live.c ---- */
@@ -191,14 +171,6 @@ void halo_live_tell(struct halo_live *live, enum halo_live_state state,
 void halo_live_tell_away(struct halo_live *live, const char *words, const struct halo_error *err);
 /* The end: the state is FAILED and every thread ends. Any thread. */
 void halo_live_fail(struct halo_live *live, const struct halo_error *err);
-/* Something that a halo_live_set() may wait for has gone on. Any thread; takes the lock. */
-static inline void halo_live_went_on(struct halo_live *live)
-{
-    pthread_mutex_lock(&live->lock);
-    if (live->asking_count)
-        pthread_cond_broadcast(&live->changed);
-    pthread_mutex_unlock(&live->lock);
-}
 /* Waits until then (ns), or a stop: true. */
 bool halo_live_wait(struct halo_live *live, int64_t until);
 static inline bool halo_live_stopped(const struct halo_live *live)
@@ -275,9 +247,5 @@ int64_t halo_live_clock_map(const struct halo_live_clock *clock, int64_t ts, AVR
 /* ---- live_filter.c ---- */
 void *halo_live_filter_main(void *arg);
 void *halo_live_collect_main(void *arg);
-
-/* ---- live_aside.c ---- */
-void *halo_live_aside_main(void *arg);
-bool halo_live_aside_has_snapshots(struct halo_live *live); /* that are asked for */
 
 #endif

@@ -51,12 +51,7 @@ static void end_all(struct halo_live *live)
 {
     end_cards(live);
     halo_live_end_stages(live);
-    pthread_mutex_lock(&live->lock);
-    live->aside_over = true;
-    pthread_cond_broadcast(&live->changed);
-    pthread_mutex_unlock(&live->lock);
-    if (live->asided)
-        pthread_join(live->aside_thread, NULL);
+    halo_live_aside_end(live->aside);
     /* Pictures in a gate are waited for here, while the loop still watches the device. */
     pthread_mutex_lock(&live->lock);
     struct halo_queue *queues[] = {live->to_filter, live->in_gate};
@@ -276,9 +271,7 @@ void *halo_live_source_main(void *arg)
     struct halo_live *live = arg;
     struct halo_error err = {0};
     halo_log_set_stream(live->settings.name);
-    const int ret =
-        halo_thread_start(&live->aside_thread, "aside", halo_live_aside_main, live, &err);
-    live->asided = ret == 0;
+    const int ret = halo_live_aside_start(live, &err);
     if (ret >= 0 && open_ring(live, &err) >= 0 && start_cards(live, &err) >= 0)
         live_on(live);
     else if (!halo_live_stopped(live))

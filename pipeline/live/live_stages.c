@@ -58,6 +58,7 @@ static void take_down(struct halo_live *live)
     halo_live_lineups_turned(live->lineups);
     pthread_cond_broadcast(&live->changed);
     pthread_mutex_unlock(&live->lock);
+    halo_live_aside_look(live->aside);
 }
 
 /* ---- with a session ---- */

@@ -60,7 +60,8 @@ OUTPUT = {
     'live/live_codec.c': ('encodings of a live stream, raw ones too, and snapshots',
                      'encode_one scale halo_live_codec_pack halo_live_codec_image'),
     'live/live_filter.c': ('what left the gate, to encodings and snapshots',
-                      'give_snapshots give_encoding give_encodings note_place'),
+                      'give_encoding give_encodings note_place'),
+    'live/live_aside.c': ('what left the gate, into snapshots', 'halo_live_aside_give'),
 }
 
 # They see no samples, or both sides need them; or a frame of sound.
