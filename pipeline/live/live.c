@@ -22,13 +22,6 @@ static void do_nothing(int number)
     (void)number;
 }
 
-static int init_locks(struct halo_live *live)
-{
-    pthread_mutex_init(&live->lock, NULL);
-    pthread_mutex_init(&live->forming, NULL);
-    return halo_cond_init(&live->changed);
-}
-
 static int create_parts(struct halo_live *live, const struct halo_live_events *events, void *arg)
 {
     live->listener = halo_live_listener_create(events, arg);
@@ -36,10 +29,16 @@ static int create_parts(struct halo_live *live, const struct halo_live_events *e
     live->stands = halo_live_stands_create(&live->stop);
     live->controls = halo_live_controls_create();
     const bool all = live->listener && live->figures && live->stands && live->controls;
+    pthread_mutex_init(&live->lock, NULL);
+    pthread_mutex_init(&live->forming, NULL);
     int ret = all ? halo_live_lineups_create(&live->lineups) : -ENOMEM;
     if (ret >= 0)
         ret = halo_live_aside_create(&live->aside);
-    return ret < 0 ? ret : init_locks(live);
+    if (ret >= 0)
+        ret = halo_live_status_create(&live->status);
+    if (ret >= 0)
+        ret = halo_live_cards_create(&live->cards);
+    return ret;
 }
 
 static int init_queues(struct halo_live *live)
@@ -124,31 +123,14 @@ int halo_live_start(struct halo_live *live, struct halo_error *err)
 
 /* ---- what threads say and wait for ---- */
 
-void halo_live_tell(struct halo_live *live, enum halo_live_state state,
-                    const struct halo_error *err)
+/* Who waits for a stop sees it. */
+static void wake_all(struct halo_live *live)
 {
-    pthread_mutex_lock(&live->lock);
-    const bool final = live->state == HALO_LIVE_FAILED || live->state == HALO_LIVE_ENDED;
-    const bool same = live->state == state && (!err || !strcmp(err->text, live->error.text));
-    if (state == HALO_LIVE_WAITING)
-        live->away = halo_now_ns();
-    if (!final && !same) {
-        if (live->state != state)
-            live->since = halo_now_ns();
-        live->state = state;
-        pthread_cond_broadcast(&live->changed);
-        live->error = err ? *err : (struct halo_error){0};
-        HALO_LIVE_TELL(live->listener, state, state, &live->error);
-    }
-    pthread_mutex_unlock(&live->lock);
-}
-
-void halo_live_tell_away(struct halo_live *live, const char *words, const struct halo_error *err)
-{
-    pthread_mutex_lock(&live->lock);
-    snprintf(live->words, sizeof live->words, "%s", words);
-    pthread_mutex_unlock(&live->lock);
-    halo_live_tell(live, HALO_LIVE_WAITING, err);
+    halo_live_status_wake(live->status);
+    halo_live_encodings_wake(live->encodings);
+    halo_live_cards_look(live->cards);
+    halo_turns_look();
+    halo_live_camera_wake(live->camera);
 }
 
 /* Every thread ends that is not in a call which does not come back. */
@@ -162,27 +144,15 @@ static void break_off(struct halo_live *live)
             halo_queue_abort(queues[i]);
     if (atomic_load(&live->ready))
         halo_ring_abort(live->ring);
-    pthread_cond_broadcast(&live->changed);
     pthread_mutex_unlock(&live->lock);
     halo_live_encodings_abort(live->encodings);
-    halo_turns_look();
-    halo_live_camera_wake(live->camera);
+    wake_all(live);
 }
 
 void halo_live_fail(struct halo_live *live, const struct halo_error *err)
 {
     halo_live_tell(live, HALO_LIVE_FAILED, err);
     break_off(live);
-}
-
-bool halo_live_wait(struct halo_live *live, int64_t until)
-{
-    const struct timespec t = {until / 1000000000, until % 1000000000};
-    pthread_mutex_lock(&live->lock);
-    while (!halo_live_stopped(live) && halo_now_ns() < until)
-        pthread_cond_timedwait(&live->changed, &live->lock, &t);
-    pthread_mutex_unlock(&live->lock);
-    return halo_live_stopped(live);
 }
 
 /* ---- commands ---- */
@@ -203,13 +173,9 @@ void halo_live_watch(struct halo_live *live, int encoding, bool watched)
     if (watched)
         atomic_store(&e->key, true);
     atomic_store(&e->watched, watched);
-    if (watched) {
-        pthread_mutex_lock(&live->lock);
-        live->card_wanted = true;
-        pthread_cond_broadcast(&live->changed);
-        pthread_mutex_unlock(&live->lock);
-    }
-    if (!watched) /* its thread looks whether it still needs an encoder */
+    if (watched)
+        halo_live_cards_want(live->cards);
+    else /* its thread looks whether it still needs an encoder */
         halo_queue_put_newest(e->queue, (struct halo_item){.kind = HALO_ITEM_PACKET});
     halo_live_camera_wake(live->camera);
 }
@@ -253,12 +219,7 @@ void halo_live_stop(struct halo_live *live)
 {
     int none = 0;
     atomic_compare_exchange_strong(&live->stop, &none, 1);
-    pthread_mutex_lock(&live->lock);
-    pthread_cond_broadcast(&live->changed);
-    pthread_mutex_unlock(&live->lock);
-    halo_live_encodings_wake(live->encodings);
-    halo_turns_look();
-    halo_live_camera_wake(live->camera);
+    wake_all(live);
     wake(live);
 }
 
@@ -280,7 +241,8 @@ void halo_live_destroy(struct halo_live *live)
     halo_queue_destroy(live->in_gate);
     halo_live_lineups_destroy(live->lineups);
     halo_live_aside_destroy(live->aside);
-    halo_output_picture_destroy(live->card);
+    halo_live_cards_destroy(live->cards);
+    halo_live_status_destroy(live->status);
     halo_live_shape_destroy(live->shape);
     halo_ring_destroy(live->ring);
     halo_region_feed_destroy(live->region_feed);
@@ -291,7 +253,6 @@ void halo_live_destroy(struct halo_live *live)
     halo_live_figures_destroy(live->figures);
     halo_live_listener_destroy(live->listener);
     halo_live_stands_destroy(live->stands);
-    pthread_cond_destroy(&live->changed);
     pthread_mutex_destroy(&live->forming);
     pthread_mutex_destroy(&live->lock);
     av_free(live);

@@ -100,26 +100,6 @@ static void give_encodings(struct halo_live *live, const struct halo_item *item,
     }
 }
 
-static void say_running(struct halo_live *live, int64_t decoded)
-{
-    pthread_mutex_lock(&live->lock);
-    const bool present_one = decoded > live->away;
-    pthread_mutex_unlock(&live->lock);
-    if (present_one)
-        halo_live_tell(live, HALO_LIVE_RUNNING, NULL);
-}
-
-/* Where the pictures are on the line. */
-static void note_place(struct halo_live *live, const struct halo_output_picture *picture)
-{
-    const int64_t pts = halo_output_picture_frame(picture)->pts;
-    pthread_mutex_lock(&live->lock);
-    live->shown = true;
-    live->line = FFMAX(live->line, pts);
-    live->behind = FFMAX(halo_now_us() - pts, 0);
-    pthread_mutex_unlock(&live->lock);
-}
-
 static void count_left(struct halo_live *live, const struct halo_lineup *lineup)
 {
     const struct halo_coverage *coverage[HALO_LIVE_CHAINS];
@@ -148,14 +128,14 @@ static void leave(struct halo_live *live, const struct halo_item *item)
     if (item->track == 0) {
         count_left(live, lineup);
         halo_live_aside_give(live, picture);
-        note_place(live, picture);
+        halo_live_cards_note(live->cards, halo_output_picture_frame(picture)->pts);
     }
     give_encodings(live, item, picture);
     halo_output_picture_destroy(picture);
     const bool whole = item->track == lineup->gates - 1 && !lineup->failed;
     end_inside(live, lineup, whole);
     if (whole)
-        say_running(live, item->decoded);
+        halo_live_tell_running(live, item->decoded);
 }
 
 void *halo_live_collect_main(void *arg)

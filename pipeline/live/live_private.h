@@ -15,7 +15,7 @@
  *   live_filter.c   the filter and the collect thread
  *   live_encodings.c  all encodings, as other threads see them
  *   live_encode.c   the thread of an encoding; live_codec.c: its encoders
- *   live_card.c     the thread that makes cards
+ *   live_cards.c    the thread that makes cards
  *   live_sound.c    its sound
  *   live_aside.c    the thread that builds new lineups and writes snapshots
  *   live_stats.c    what it tells of itself: live_figures.c counts, live_load.c judges
@@ -40,6 +40,7 @@
 #include "pipeline/live/live.h"
 #include "pipeline/live/live_aside.h"
 #include "pipeline/live/live_camera.h"
+#include "pipeline/live/live_cards.h"
 #include "pipeline/live/live_controls.h"
 #include "pipeline/live/live_encodings.h"
 #include "pipeline/live/live_figures.h"
@@ -47,13 +48,10 @@
 #include "pipeline/live/live_listener.h"
 #include "pipeline/live/live_shape.h"
 #include "pipeline/live/live_stands.h"
+#include "pipeline/live/live_status.h"
 #include "pipeline/output/adts.h"
 #include "pipeline/output/audio.h"
 #include "pipeline/output/encode.h"
-
-enum {
-    HALO_LIVE_WORDS = 48, /* on a card, beside the name */
-};
 
 /* By which a file that was rewound shows that it begins as it did. */
 struct halo_live_first {
@@ -115,7 +113,7 @@ struct halo_live {
     struct halo_live_stands *stands;
     struct halo_stream_settings settings; /* a copy */
     struct halo_live_figures *figures;
-    struct halo_source_settings source;   /* of them, its input called by that name: */
+    struct halo_source_settings source; /* of them, its input called by that name: */
     char *name; /* of the input, for messages: without what is secret in an URL */
     struct halo_live_encodings *encodings;
     bool live;                       /* bounded delay: late pictures are dropped */
@@ -127,9 +125,8 @@ struct halo_live {
     bool rewinds_badly; /* a file that has to be opened anew for each turn; the source thread's */
     bool may_make_up;   /* a shape, where the source is away at first (live_settings.c) */
 
-    pthread_t source_thread, filter_thread, collect_thread, card_thread;
+    pthread_t source_thread, filter_thread, collect_thread;
     bool started;
-    bool carded;             /* the thread is to be joined; the source thread's */
     bool staged;             /* likewise; who forms the shape sets it */
     atomic_int stop;         /* 1: asked for, 2: failed */
     atomic_bool done, ready; /* ready: the ring is there */
@@ -142,37 +139,18 @@ struct halo_live {
     struct halo_live_shape *shape;
     struct halo_live_lineups *lineups;
     struct halo_live_aside *aside;
+    struct halo_live_status *status;
+    struct halo_live_cards *cards;
     struct halo_live_clock clock;
     struct halo_queue *to_filter, *in_gate;
 
-    pthread_mutex_t lock; /* of what follows */
-    pthread_cond_t changed;
-    enum halo_live_state state;
-    struct halo_error error;
-    int64_t away; /* pictures decoded before this time say nothing of the present: ns */
-    bool shown;   /* a picture came out */
-    char words[HALO_LIVE_WORDS]; /* why nothing comes, for people who look at the picture */
-    int64_t since;               /* when the state began, or the shape was there: ns */
-    int64_t began;               /* when the source was first opened: ns */
-    int64_t line, behind; /* us: the last picture's time (0: none has come), and how late it was */
-    struct halo_output_picture *card; /* the newest; NULL: there was none */
-    int64_t cards, card_at;           /* how many there were; when: ns */
-    bool card_wanted;                 /* before its time: somebody came */
-    bool cards_over;
+    pthread_mutex_t lock; /* of the queues, which go before the stream does */
 };
 
 /* ---- live.c ---- */
 
-/* A state; err NULL: all is well. The event comes where something is new. Any thread. */
-void halo_live_tell(struct halo_live *live, enum halo_live_state state,
-                    const struct halo_error *err);
-/* HALO_LIVE_WAITING, with words for the card: few, and of what we have written ourselves alone: no
- * names of files or hosts. */
-void halo_live_tell_away(struct halo_live *live, const char *words, const struct halo_error *err);
 /* The end: the state is FAILED and every thread ends. Any thread. */
 void halo_live_fail(struct halo_live *live, const struct halo_error *err);
-/* Waits until then (ns), or a stop: true. */
-bool halo_live_wait(struct halo_live *live, int64_t until);
 static inline bool halo_live_stopped(const struct halo_live *live)
 {
     return atomic_load(&live->stop) != 0;
@@ -201,15 +179,6 @@ int halo_live_begin_stages(struct halo_live *live, const struct halo_live_input 
  * Source thread; some seconds at most. */
 void halo_live_wait_described(struct halo_live *live);
 void halo_live_end_stages(struct halo_live *live); /* all pictures come out; source thread */
-
-/* ---- live_card.c ---- */
-void *halo_live_card_main(void *arg);
-/* With the stream's name; as halo_gate_card(). */
-int halo_live_card_draw(const struct halo_live *live, const struct halo_output_picture *like,
-                        const char *words, int64_t pts, struct halo_output_picture **ret);
-/* The encoding's thread: a card that it has not shown yet, where it has to show one; the caller's.
- * NULL: none. */
-struct halo_output_picture *halo_live_card_take(struct halo_live_encoding *e);
 
 /* ---- live_input.c ---- */
 int halo_live_input_open(struct halo_live *live, struct halo_live_input *in,

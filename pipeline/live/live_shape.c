@@ -104,11 +104,9 @@ static int form(struct halo_live *live, struct halo_live_shape *shape, struct ha
         ret = halo_live_card_draw(live, shape->blank[1], "one moment", 0, &shape->blank[0]);
     if (ret < 0)
         return halo_fail(err, ret, "out of memory");
-    pthread_mutex_lock(&live->lock);
-    live->since = halo_now_ns();
+    halo_live_status_restart(live->status);
     halo_live_lineups_shaped(live->lineups);
-    pthread_cond_broadcast(&live->changed);
-    pthread_mutex_unlock(&live->lock);
+    halo_live_cards_look(live->cards);
     return 0;
 }
 

@@ -26,30 +26,9 @@ static int open_ring(struct halo_live *live, struct halo_error *err)
     return ret;
 }
 
-static int start_cards(struct halo_live *live, struct halo_error *err)
-{
-    if (!live->live)
-        return 0;
-    live->began = halo_now_ns();
-    snprintf(live->words, sizeof live->words, "connecting");
-    const int ret = halo_thread_start(&live->card_thread, "card", halo_live_card_main, live, err);
-    live->carded = ret == 0;
-    return ret;
-}
-
-static void end_cards(struct halo_live *live)
-{
-    pthread_mutex_lock(&live->lock);
-    live->cards_over = true;
-    pthread_cond_broadcast(&live->changed);
-    pthread_mutex_unlock(&live->lock);
-    if (live->carded)
-        pthread_join(live->card_thread, NULL);
-}
-
 static void end_all(struct halo_live *live)
 {
-    end_cards(live);
+    halo_live_cards_end(live->cards);
     halo_live_end_stages(live);
     halo_live_aside_end(live->aside);
     /* Pictures in a gate are waited for here, while the loop still watches the device. */
@@ -202,7 +181,6 @@ void halo_live_make_up(struct halo_live *live)
 {
     struct halo_error err = {0};
     bool fatal = false;
-    live->may_make_up = false;
     const int ret = live->camera ? form_early(live, &fatal, &err)
                                  : halo_live_begin_stages(live, NULL, &fatal, &err);
     if (ret < 0 && fatal)
@@ -272,7 +250,7 @@ void *halo_live_source_main(void *arg)
     struct halo_error err = {0};
     halo_log_set_stream(live->settings.name);
     const int ret = halo_live_aside_start(live, &err);
-    if (ret >= 0 && open_ring(live, &err) >= 0 && start_cards(live, &err) >= 0)
+    if (ret >= 0 && open_ring(live, &err) >= 0 && halo_live_cards_start(live, &err) >= 0)
         live_on(live);
     else if (!halo_live_stopped(live))
         halo_live_fail(live, &err);

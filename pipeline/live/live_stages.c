@@ -49,16 +49,12 @@ static void take_down(struct halo_live *live)
     halo_live_lineups_turn(live->lineups); /* what is asked for waits: older pictures come out */
     halo_live_end_stages(live);
     halo_live_lineups_keep(live->lineups);
-    pthread_mutex_lock(&live->lock);
-    halo_output_picture_destroy(live->card);
-    live->card = NULL;
-    halo_live_encodings_reset(live->encodings, live->cards);
+    halo_live_encodings_reset(live->encodings, halo_live_cards_drop(live->cards));
     halo_live_shape_destroy(live->shape);
     live->shape = NULL;
     halo_live_lineups_turned(live->lineups);
-    pthread_cond_broadcast(&live->changed);
-    pthread_mutex_unlock(&live->lock);
     halo_live_aside_look(live->aside);
+    halo_live_cards_look(live->cards);
 }
 
 /* ---- with a session ---- */

@@ -4,8 +4,6 @@
 
 #include "pipeline/live/live_private.h"
 
-const char *const halo_live_state_names[HALO_LIVE_STATES + 1] = {"starting", "running", "waiting",
-                                                                 "ended",    "failed",  NULL};
 const char *const halo_drop_names[HALO_DROPS + 1] = {"late", "encoder", "damaged",
                                                      "rate", "filter",  NULL};
 const char *const halo_live_stage_names[HALO_LIVE_STAGES + 1] = {"decode", "filter", "encode",

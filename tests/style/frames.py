@@ -56,11 +56,11 @@ OUTPUT = {
     'picture/card.c': ('words, into memory that showed nothing', 'is_full halo_card_draw'),
     'output/encode.c': ('encoders', 'encoder_frame choose_frame prepare halo_encoder_send'),
     'run/stage_encode.c': ('the encode stage of a run', 'send_picture encode_picture'),
-    'live/live_card.c': ('cards, in the shape of a blank picture', 'halo_live_card_draw'),
+    'live/live_cards.c': ('cards, in the shape of a blank picture', 'halo_live_card_draw'),
     'live/live_codec.c': ('encodings of a live stream, raw ones too, and snapshots',
                      'encode_one scale halo_live_codec_pack halo_live_codec_image'),
     'live/live_filter.c': ('what left the gate, to encodings and snapshots',
-                      'give_encoding give_encodings note_place'),
+                      'give_encoding give_encodings'),
     'live/live_aside.c': ('what left the gate, into snapshots', 'halo_live_aside_give'),
 }
 

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * The cards of a live stream, and their thread. */
+#include "pipeline/live/live_cards.h"
+
+#include <errno.h>
+#include <libavutil/mem.h>
+#include <string.h>
+
+#include "config/log.h"
+#include "pipeline/base/thread.h"
+#include "pipeline/live/live_private.h"
+
+static const int64_t MS = 1000000, SECOND = INT64_C(1000000000); /* ns */
+
+enum {
+    APART_MS = 500,    /* from card to card */
+    PATIENCE_MS = 100, /* in which pictures that are inside come out, and one that failed is over */
+    GRACE_MS = 1000,   /* in which a source may say itself what its pictures are */
+};
+
+struct halo_live_cards {
+    pthread_t thread;
+    bool started;  /* the thread is to be joined */
+    int64_t began; /* when the source was first opened: ns */
+
+    pthread_mutex_t lock; /* of what follows */
+    pthread_cond_t changed;
+    bool over;
+    bool made_up;                       /* a shape was made up, or cannot be; the thread's */
+    bool shown;                         /* a picture came out */
+    int64_t line, behind;               /* us: the last picture's time (0: none has come), and how
+                                           late it was */
+    struct halo_output_picture *newest; /* NULL: there was none */
+    int64_t count, at;                  /* how many there were; when: ns */
+    bool wanted;                        /* before its time: somebody came */
+};
+
+int halo_live_cards_create(struct halo_live_cards **ret)
+{
+    struct halo_live_cards *cards = av_mallocz(sizeof *cards);
+    if (!cards)
+        return -ENOMEM;
+    pthread_mutex_init(&cards->lock, NULL);
+    const int r = halo_cond_init(&cards->changed);
+    if (r < 0)
+        halo_live_cards_destroy(cards);
+    else
+        *ret = cards;
+    return r;
+}
+
+void halo_live_cards_destroy(struct halo_live_cards *cards)
+{
+    if (!cards)
+        return;
+    halo_output_picture_destroy(cards->newest);
+    pthread_cond_destroy(&cards->changed);
+    pthread_mutex_destroy(&cards->lock);
+    av_free(cards);
+}
+
+/* ---- other threads ---- */
+
+void halo_live_cards_look(struct halo_live_cards *cards)
+{
+    pthread_mutex_lock(&cards->lock);
+    pthread_cond_broadcast(&cards->changed);
+    pthread_mutex_unlock(&cards->lock);
+}
+
+void halo_live_cards_want(struct halo_live_cards *cards)
+{
+    pthread_mutex_lock(&cards->lock);
+    cards->wanted = true;
+    pthread_cond_broadcast(&cards->changed);
+    pthread_mutex_unlock(&cards->lock);
+}
+
+void halo_live_cards_note(struct halo_live_cards *cards, int64_t pts)
+{
+    pthread_mutex_lock(&cards->lock);
+    cards->shown = true;
+    cards->line = FFMAX(cards->line, pts);
+    cards->behind = FFMAX(halo_now_us() - pts, 0);
+    pthread_mutex_unlock(&cards->lock);
+}
+
+int64_t halo_live_cards_drop(struct halo_live_cards *cards)
+{
+    pthread_mutex_lock(&cards->lock);
+    halo_output_picture_destroy(cards->newest);
+    cards->newest = NULL;
+    const int64_t ret = cards->count;
+    pthread_mutex_unlock(&cards->lock);
+    return ret;
+}
+
+static bool is_away(const struct halo_live_standing *now)
+{
+    return now->state == HALO_LIVE_WAITING || now->state == HALO_LIVE_STARTING;
+}
+
+struct halo_output_picture *halo_live_card_take(struct halo_live_encoding *e)
+{
+    struct halo_live_cards *cards = e->live->cards;
+    struct halo_output_picture *ret = NULL;
+    pthread_mutex_lock(&cards->lock);
+    const bool shown = atomic_load(&e->watched) || e->pushes;
+    const struct halo_live_standing now = halo_live_status_look(e->live->status);
+    if (cards->count != e->cards && is_away(&now) && shown)
+        ret = halo_output_picture_ref(cards->newest);
+    e->cards = cards->count;
+    pthread_mutex_unlock(&cards->lock);
+    return ret;
+}
+
+/* ---- drawing ---- */
+
+static bool is_black(const struct halo_live *live)
+{
+    return live->settings.on_error == HALO_ON_ERROR_SOLID;
+}
+
+int halo_live_card_draw(const struct halo_live *live, const struct halo_output_picture *like,
+                        const char *words, int64_t pts, struct halo_output_picture **ret)
+{
+    const char *name = live->settings.name;
+    const struct halo_card card = {.line = {name && !strpbrk(name, "/:@") ? name : NULL, words}};
+    return halo_gate_card(like, &card, pts, ret);
+}
+
+/* Its time is as far behind the clock as the pictures were, so that those that follow can go on
+ * after it on their own line. Under the lock. */
+static int64_t place(struct halo_live_cards *cards)
+{
+    const int64_t at = halo_now_ns() / 1000 - cards->behind;
+    cards->line = cards->line ? FFMAX(at, cards->line + 1) : at;
+    return cards->line;
+}
+
+/* A new card for all encodings, unless the shape has just gone. Under the lock, which is let go of
+ * meanwhile. */
+static void make(struct halo_live *live, const char *words)
+{
+    struct halo_live_cards *cards = live->cards;
+    struct halo_output_picture *card = NULL;
+    if (!halo_live_lineups_use(live->lineups))
+        return;
+    const int64_t pts = place(cards);
+    cards->at = halo_now_ns();
+    cards->wanted = false;
+    pthread_mutex_unlock(&cards->lock);
+    const struct halo_output_picture *blank = live->shape->blank[1];
+    const int ret = is_black(live)
+                        ? halo_gate_card(blank, &(struct halo_card){.black = true}, pts, &card)
+                        : halo_live_card_draw(live, blank, words, pts, &card);
+    pthread_mutex_lock(&cards->lock);
+    if (ret >= 0) { /* else for lack of memory: the next one */
+        struct halo_output_picture *old = cards->newest;
+        cards->newest = card;
+        cards->count++;
+        pthread_mutex_unlock(&cards->lock);
+        halo_output_picture_destroy(old);
+        halo_live_encodings_look(live->encodings);
+        pthread_mutex_lock(&cards->lock);
+    }
+    halo_live_lineups_used(live->lineups);
+}
+
+/* ---- the thread ---- */
+
+/* When the next one is due, or a shape for it; ns; INT64_MAX: not before something changes. Under
+ * the lock. */
+static int64_t due(const struct halo_live *live, const struct halo_live_outline *outline,
+                   const struct halo_live_standing *now)
+{
+    const struct halo_live_cards *cards = live->cards;
+    const struct halo_stream_settings *set = &live->settings;
+    if (outline->forming < HALO_LIVE_FORMED)
+        return live->may_make_up && !cards->made_up ? cards->began + GRACE_MS * MS : INT64_MAX;
+    if (outline->forming < HALO_LIVE_SHAPED || !is_away(now) || set->on_error == HALO_ON_ERROR_STOP)
+        return INT64_MAX;
+    const bool starts = now->state == HALO_LIVE_STARTING;
+    int64_t first = now->since + (starts ? GRACE_MS : PATIENCE_MS) * MS;
+    if (outline->made_up && !cards->shown)
+        first = now->since;
+    else if (set->on_error == HALO_ON_ERROR_LAST && cards->shown)
+        first = now->since + (int64_t)(set->last_for * (double)SECOND);
+    if (cards->wanted)
+        return first;
+    /* One of the time that it was away before holds none back. */
+    return cards->at < now->since ? first : FFMAX(first, cards->at + APART_MS * MS);
+}
+
+/* What is due now, or a wait for it; under the lock, which is let go of meanwhile. */
+static void do_one(struct halo_live *live)
+{
+    struct halo_live_cards *cards = live->cards;
+    /* In this order: since the shape is there the state counts from then. */
+    const struct halo_live_outline outline = halo_live_lineups_outline(live);
+    const struct halo_live_standing now = halo_live_status_look(live->status);
+    const int64_t at = due(live, &outline, &now);
+    if (halo_now_ns() < at) {
+        halo_cond_wait(&cards->changed, &cards->lock, at);
+    } else if (outline.forming >= HALO_LIVE_FORMED) {
+        make(live, now.words);
+    } else {
+        cards->made_up = true;
+        pthread_mutex_unlock(&cards->lock);
+        halo_live_make_up(live);
+        pthread_mutex_lock(&cards->lock);
+    }
+}
+
+static void *run(void *arg)
+{
+    struct halo_live *live = arg;
+    struct halo_live_cards *cards = live->cards;
+    halo_log_set_stream(live->settings.name);
+    pthread_mutex_lock(&cards->lock);
+    while (!cards->over && !halo_live_stopped(live))
+        do_one(live);
+    pthread_mutex_unlock(&cards->lock);
+    return NULL;
+}
+
+int halo_live_cards_start(struct halo_live *live, struct halo_error *err)
+{
+    if (!live->live)
+        return 0;
+    live->cards->began = halo_now_ns();
+    halo_live_status_say(live->status, "connecting");
+    const int ret = halo_thread_start(&live->cards->thread, "card", run, live, err);
+    live->cards->started = ret == 0;
+    return ret;
+}
+
+void halo_live_cards_end(struct halo_live_cards *cards)
+{
+    pthread_mutex_lock(&cards->lock);
+    cards->over = true;
+    pthread_cond_broadcast(&cards->changed);
+    pthread_mutex_unlock(&cards->lock);
+    if (cards->started)
+        pthread_join(cards->thread, NULL);
+}
