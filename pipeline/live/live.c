@@ -29,9 +29,9 @@ static int create_parts(struct halo_live *live, const struct halo_live_events *e
     live->stands = halo_live_stands_create(&live->stop);
     live->controls = halo_live_controls_create();
     const bool all = live->listener && live->figures && live->stands && live->controls;
-    pthread_mutex_init(&live->lock, NULL);
-    pthread_mutex_init(&live->forming, NULL);
-    int ret = all ? halo_live_lineups_create(&live->lineups) : -ENOMEM;
+    int ret = all ? halo_live_stages_create(&live->stages) : -ENOMEM;
+    if (ret >= 0)
+        ret = halo_live_lineups_create(&live->lineups);
     if (ret >= 0)
         ret = halo_live_aside_create(&live->aside);
     if (ret >= 0)
@@ -39,15 +39,6 @@ static int create_parts(struct halo_live *live, const struct halo_live_events *e
     if (ret >= 0)
         ret = halo_live_cards_create(&live->cards);
     return ret;
-}
-
-static int init_queues(struct halo_live *live)
-{
-    live->to_filter = halo_queue_create(HALO_QUEUE_PICTURES, 1);
-    live->in_gate = halo_queue_create(HALO_RING_MOST, 1);
-    if (!live->to_filter || !live->in_gate)
-        return -ENOMEM;
-    return 0;
 }
 
 static int parse_own(struct halo_live *live, struct halo_error *err)
@@ -78,8 +69,6 @@ int halo_live_create(struct halo_live **ret, const struct halo_stream_settings *
     int r = create_parts(live, events, arg);
     if (r >= 0)
         r = halo_stream_settings_copy(&live->settings, settings);
-    if (r >= 0)
-        r = init_queues(live);
     if (r >= 0)
         r = halo_live_encodings_create(&live->encodings, live);
     if (r >= 0 && settings->region_feed.on)
@@ -137,14 +126,9 @@ static void wake_all(struct halo_live *live)
 static void break_off(struct halo_live *live)
 {
     atomic_store(&live->stop, 2);
-    pthread_mutex_lock(&live->lock);
-    struct halo_queue *queues[] = {live->to_filter, live->in_gate};
-    for (size_t i = 0; i < sizeof queues / sizeof *queues; i++)
-        if (queues[i])
-            halo_queue_abort(queues[i]);
+    halo_live_stages_abort(live->stages);
     if (atomic_load(&live->ready))
         halo_ring_abort(live->ring);
-    pthread_mutex_unlock(&live->lock);
     halo_live_encodings_abort(live->encodings);
     wake_all(live);
 }
@@ -237,8 +221,7 @@ void halo_live_destroy(struct halo_live *live)
         pthread_join(live->source_thread, NULL);
     }
     halo_live_encodings_destroy(live->encodings);
-    halo_queue_destroy(live->to_filter);
-    halo_queue_destroy(live->in_gate);
+    halo_live_stages_destroy(live->stages);
     halo_live_lineups_destroy(live->lineups);
     halo_live_aside_destroy(live->aside);
     halo_live_cards_destroy(live->cards);
@@ -253,7 +236,5 @@ void halo_live_destroy(struct halo_live *live)
     halo_live_figures_destroy(live->figures);
     halo_live_listener_destroy(live->listener);
     halo_live_stands_destroy(live->stands);
-    pthread_mutex_destroy(&live->forming);
-    pthread_mutex_destroy(&live->lock);
     av_free(live);
 }

@@ -41,7 +41,7 @@ static int enter_all(struct halo_live *live, struct halo_lineup *lineup,
                                  .entered = halo_now_ns()};
         ret = halo_gate_enter(lineup->gate[g], raw->raw, &item.pending, &err);
         if (ret >= 0) {
-            ret = halo_queue_put(live->in_gate, item);
+            ret = halo_queue_put(live->stages->in_gate, item);
         } else if (ret != -ECANCELED) {
             lose_picture(live, ret, &err);
             end_inside(live, lineup, false);
@@ -58,9 +58,9 @@ void *halo_live_filter_main(void *arg)
     struct halo_item item;
     int ret = 0;
     halo_log_set_stream(live->settings.name);
-    while (ret >= 0 && halo_queue_get(live->to_filter, &item) == 0) {
+    while (ret >= 0 && halo_queue_get(live->stages->to_filter, &item) == 0) {
         if (item.kind == HALO_ITEM_END) {
-            halo_queue_put(live->in_gate, item);
+            halo_queue_put(live->stages->in_gate, item);
             break;
         }
         lineup = halo_live_lineups_enter(live->lineups, lineup);
@@ -143,7 +143,7 @@ void *halo_live_collect_main(void *arg)
     struct halo_live *live = arg;
     struct halo_item item;
     halo_log_set_stream(live->settings.name);
-    while (halo_queue_get(live->in_gate, &item) == 0 && item.kind != HALO_ITEM_END)
+    while (halo_queue_get(live->stages->in_gate, &item) == 0 && item.kind != HALO_ITEM_END)
         leave(live, &item);
     return NULL;
 }

@@ -47,6 +47,7 @@
 #include "pipeline/live/live_lineups.h"
 #include "pipeline/live/live_listener.h"
 #include "pipeline/live/live_shape.h"
+#include "pipeline/live/live_stages.h"
 #include "pipeline/live/live_stands.h"
 #include "pipeline/live/live_status.h"
 #include "pipeline/output/adts.h"
@@ -125,9 +126,8 @@ struct halo_live {
     bool rewinds_badly; /* a file that has to be opened anew for each turn; the source thread's */
     bool may_make_up;   /* a shape, where the source is away at first (live_settings.c) */
 
-    pthread_t source_thread, filter_thread, collect_thread;
+    pthread_t source_thread;
     bool started;
-    bool staged;             /* likewise; who forms the shape sets it */
     atomic_int stop;         /* 1: asked for, 2: failed */
     atomic_bool done, ready; /* ready: the ring is there */
 
@@ -135,16 +135,13 @@ struct halo_live {
     struct halo_damage damage;
     struct halo_ring *ring;
     struct halo_region_feed *region_feed; /* NULL: it has none; all gates ask it */
-    pthread_mutex_t forming;              /* source and card thread may both want to */
+    struct halo_live_stages *stages;
     struct halo_live_shape *shape;
     struct halo_live_lineups *lineups;
     struct halo_live_aside *aside;
     struct halo_live_status *status;
     struct halo_live_cards *cards;
     struct halo_live_clock clock;
-    struct halo_queue *to_filter, *in_gate;
-
-    pthread_mutex_t lock; /* of the queues, which go before the stream does */
 };
 
 /* ---- live.c ---- */
@@ -167,18 +164,6 @@ int halo_live_size(const char *text, int width, int height, int *ret_width, int 
 void *halo_live_source_main(void *arg);
 /* The shape as far as settings say what it is, where there is none yet. Card thread. */
 void halo_live_make_up(struct halo_live *live);
-
-/* ---- live_stages.c ---- */
-
-/* Where there is no shape yet, or one that was made up and may be given up: forms it and starts the
- * threads. in NULL: nothing is known of the source. What fails once there is a shape fails again:
- * *ret_fatal. Source and card thread. */
-int halo_live_begin_stages(struct halo_live *live, const struct halo_live_input *in,
-                           bool *ret_fatal, struct halo_error *err);
-/* Cards are told before the first picture enters a filter, and remain when that ends the process.
- * Source thread; some seconds at most. */
-void halo_live_wait_described(struct halo_live *live);
-void halo_live_end_stages(struct halo_live *live); /* all pictures come out; source thread */
 
 /* ---- live_input.c ---- */
 int halo_live_input_open(struct halo_live *live, struct halo_live_input *in,
@@ -212,9 +197,5 @@ bool halo_live_loop_again(struct halo_live *live, struct halo_live_input *in);
 void halo_live_clock_pass(struct halo_live *live, const struct halo_live_input *in,
                           struct halo_raw_picture *raw);
 int64_t halo_live_clock_map(const struct halo_live_clock *clock, int64_t ts, AVRational tb);
-
-/* ---- live_filter.c ---- */
-void *halo_live_filter_main(void *arg);
-void *halo_live_collect_main(void *arg);
 
 #endif

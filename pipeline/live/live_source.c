@@ -31,13 +31,7 @@ static void end_all(struct halo_live *live)
     halo_live_cards_end(live->cards);
     halo_live_end_stages(live);
     halo_live_aside_end(live->aside);
-    /* Pictures in a gate are waited for here, while the loop still watches the device. */
-    pthread_mutex_lock(&live->lock);
-    struct halo_queue *queues[] = {live->to_filter, live->in_gate};
-    live->to_filter = live->in_gate = NULL;
-    pthread_mutex_unlock(&live->lock);
-    halo_queue_destroy(queues[0]);
-    halo_queue_destroy(queues[1]);
+    halo_live_stages_close(live->stages);
 }
 
 /* ---- a session ---- */
@@ -79,8 +73,7 @@ static int take_picture(struct halo_live *live, struct halo_live_input *in, stru
         .raw = raw,
         .decoded = in->absolute ? halo_raw_picture_pts(raw) * 1000 : halo_now_ns(),
     };
-    const int ret = live->live ? halo_queue_put_newest(live->to_filter, item)
-                               : halo_queue_put(live->to_filter, item);
+    const int ret = halo_live_stages_give(live, &item);
     halo_live_drop(live->figures, HALO_DROP_LATE, ret);
     return ret;
 }

@@ -1,35 +1,94 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * The threads between the source of a live stream and its packets: begun with the shape of the
  * pictures, and begun anew where that was made up and the source now says what they are. */
+#include "pipeline/live/live_stages.h"
+
+#include <errno.h>
+#include <libavutil/mem.h>
+
 #include "pipeline/base/thread.h"
 #include "pipeline/live/live_private.h"
 
 enum { DESCRIBE_S = 5 }; /* for encoders to be described, before pictures come without that */
 
+int halo_live_stages_create(struct halo_live_stages **ret)
+{
+    struct halo_live_stages *stages = av_mallocz(sizeof *stages);
+    if (!stages)
+        return -ENOMEM;
+    pthread_mutex_init(&stages->forming, NULL);
+    pthread_mutex_init(&stages->lock, NULL);
+    stages->to_filter = halo_queue_create(HALO_QUEUE_PICTURES, 1);
+    stages->in_gate = halo_queue_create(HALO_RING_MOST, 1);
+    if (!stages->to_filter || !stages->in_gate) {
+        halo_live_stages_destroy(stages);
+        return -ENOMEM;
+    }
+    *ret = stages;
+    return 0;
+}
+
+void halo_live_stages_close(struct halo_live_stages *stages)
+{
+    pthread_mutex_lock(&stages->lock);
+    struct halo_queue *queues[] = {stages->to_filter, stages->in_gate};
+    stages->to_filter = stages->in_gate = NULL;
+    pthread_mutex_unlock(&stages->lock);
+    halo_queue_destroy(queues[0]);
+    halo_queue_destroy(queues[1]);
+}
+
+void halo_live_stages_destroy(struct halo_live_stages *stages)
+{
+    if (!stages)
+        return;
+    halo_live_stages_close(stages);
+    pthread_mutex_destroy(&stages->forming);
+    pthread_mutex_destroy(&stages->lock);
+    av_free(stages);
+}
+
+void halo_live_stages_abort(struct halo_live_stages *stages)
+{
+    pthread_mutex_lock(&stages->lock);
+    if (stages->to_filter)
+        halo_queue_abort(stages->to_filter);
+    if (stages->in_gate)
+        halo_queue_abort(stages->in_gate);
+    pthread_mutex_unlock(&stages->lock);
+}
+
+int halo_live_stages_give(struct halo_live *live, const struct halo_item *item)
+{
+    struct halo_queue *to = live->stages->to_filter;
+    return live->live ? halo_queue_put_newest(to, *item) : halo_queue_put(to, *item);
+}
+
 static int start_filters(struct halo_live *live, struct halo_error *err)
 {
-    int ret = halo_thread_start(&live->filter_thread, "filter", halo_live_filter_main, live, err);
+    struct halo_live_stages *stages = live->stages;
+    int ret = halo_thread_start(&stages->filter_thread, "filter", halo_live_filter_main, live, err);
     if (ret < 0)
         return ret;
-    ret = halo_thread_start(&live->collect_thread, "collect", halo_live_collect_main, live, err);
+    ret = halo_thread_start(&stages->collect_thread, "collect", halo_live_collect_main, live, err);
     if (ret < 0) {
-        halo_queue_abort(live->to_filter);
-        pthread_join(live->filter_thread, NULL);
+        halo_queue_abort(stages->to_filter);
+        pthread_join(stages->filter_thread, NULL);
         return ret;
     }
-    live->staged = true;
+    stages->running = true;
     return 0;
 }
 
 void halo_live_end_stages(struct halo_live *live)
 {
-    const struct halo_item end = {.kind = HALO_ITEM_END};
-    if (live->staged) {
-        halo_queue_put(live->to_filter, end);
-        pthread_join(live->filter_thread, NULL);
-        pthread_join(live->collect_thread, NULL);
+    struct halo_live_stages *stages = live->stages;
+    if (stages->running) {
+        halo_queue_put(stages->to_filter, (struct halo_item){.kind = HALO_ITEM_END});
+        pthread_join(stages->filter_thread, NULL);
+        pthread_join(stages->collect_thread, NULL);
     }
-    live->staged = false;
+    stages->running = false;
     halo_live_encodings_end(live->encodings);
 }
 
@@ -62,7 +121,7 @@ static void take_down(struct halo_live *live)
 int halo_live_begin_stages(struct halo_live *live, const struct halo_live_input *in,
                            bool *ret_fatal, struct halo_error *err)
 {
-    pthread_mutex_lock(&live->forming);
+    pthread_mutex_lock(&live->stages->forming);
     if (in && !is_bound(live))
         take_down(live);
     const bool needed = !live->shape;
@@ -72,7 +131,7 @@ int halo_live_begin_stages(struct halo_live *live, const struct halo_live_input 
     if (ret >= 0 && needed)
         ret = start_filters(live, err);
     *ret_fatal = ret < 0 && live->shape;
-    pthread_mutex_unlock(&live->forming);
+    pthread_mutex_unlock(&live->stages->forming);
     return ret;
 }
 

@@ -79,6 +79,8 @@ EITHER = {
     'run/stream_private.h': ('the same, with the time taken', 'halo_stage_put halo_stage_get'),
     'run/stage_filter.c': ('items into the gate and out of it', 'enter_item leave_item pass_all'),
     'live/live_filter.c': ('the same', 'enter_all leave'),
+    'live/live_stages.c': ('items that are raw pictures, into the queue to the gates',
+                           'halo_live_stages_give'),
     'live/live_encodings.c': ('items that are output pictures, into the queue of an encoding',
                               'halo_live_encodings_give'),
     'live/live_encode.c': ('items that are output pictures', 'encode pack take_picture'),
