@@ -4,23 +4,29 @@
 
 #include <errno.h>
 #include <libavutil/mem.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "config/source_kinds.h"
-#include "pipeline/base/thread.h"
+#include "kernels/clock.h"
 #include "pipeline/base/turn.h"
-#include "pipeline/live/live_private.h"
-
-enum {
-    WAKE_SIGNAL = SIGUSR2, /* interrupts a blocking read; its handler does nothing */
-};
-
-static void do_nothing(int number)
-{
-    (void)number;
-}
+#include "pipeline/gate/ring.h"
+#include "pipeline/live/live_aside.h"
+#include "pipeline/live/live_camera.h"
+#include "pipeline/live/live_cards.h"
+#include "pipeline/live/live_controls.h"
+#include "pipeline/live/live_encodings.h"
+#include "pipeline/live/live_figures.h"
+#include "pipeline/live/live_lineup.h"
+#include "pipeline/live/live_lineups.h"
+#include "pipeline/live/live_listener.h"
+#include "pipeline/live/live_settings.h"
+#include "pipeline/live/live_shape.h"
+#include "pipeline/live/live_source.h"
+#include "pipeline/live/live_stages.h"
+#include "pipeline/live/live_stands.h"
+#include "pipeline/live/live_status.h"
+#include "pipeline/live/live_stream.h"
 
 static int create_parts(struct halo_live *live, const struct halo_live_events *events, void *arg)
 {
@@ -28,7 +34,9 @@ static int create_parts(struct halo_live *live, const struct halo_live_events *e
     live->figures = halo_live_figures_create();
     live->stands = halo_live_stands_create(&live->stop);
     live->controls = halo_live_controls_create();
-    const bool all = live->listener && live->figures && live->stands && live->controls;
+    live->reader = halo_live_reader_create(&live->stop);
+    const bool all =
+        live->reader && live->listener && live->figures && live->stands && live->controls;
     int ret = all ? halo_live_stages_create(&live->stages) : -ENOMEM;
     if (ret >= 0)
         ret = halo_live_lineups_create(&live->lineups);
@@ -64,8 +72,6 @@ int halo_live_create(struct halo_live **ret, const struct halo_stream_settings *
     struct halo_live *live = av_mallocz(sizeof *live);
     if (!live)
         return halo_fail(err, -ENOMEM, "out of memory");
-    live->limits.stop = &live->stop;
-    live->damage.keep_going = true;
     int r = create_parts(live, events, arg);
     if (r >= 0)
         r = halo_stream_settings_copy(&live->settings, settings);
@@ -98,16 +104,10 @@ int halo_live_create(struct halo_live **ret, const struct halo_stream_settings *
 
 int halo_live_start(struct halo_live *live, struct halo_error *err)
 {
-    const struct sigaction wake = {.sa_handler = do_nothing}; /* no SA_RESTART: it interrupts */
-    sigaction(WAKE_SIGNAL, &wake, NULL);
-    const int ret =
-        halo_thread_start(&live->source_thread, "source", halo_live_source_main, live, err);
-    if (ret < 0) {
+    const int ret = halo_live_source_start(live, err);
+    if (ret < 0)
         atomic_store(&live->done, true);
-        return ret;
-    }
-    live->started = true;
-    return 0;
+    return ret;
 }
 
 /* ---- what threads say and wait for ---- */
@@ -149,37 +149,9 @@ int halo_live_regions(struct halo_live *live, int64_t picture_us,
     return halo_region_feed_update(live->region_feed, picture_us, told, count, halo_now_ns(), err);
 }
 
-void halo_live_watch(struct halo_live *live, int encoding, bool watched)
-{
-    if (encoding < 0 || encoding >= live->encodings->count)
-        return;
-    struct halo_live_encoding *e = &live->encodings->at[encoding];
-    if (watched)
-        atomic_store(&e->key, true);
-    atomic_store(&e->watched, watched);
-    if (watched)
-        halo_live_cards_want(live->cards);
-    else /* its thread looks whether it still needs an encoder */
-        halo_queue_put_newest(e->queue, (struct halo_item){.kind = HALO_ITEM_PACKET});
-    halo_live_camera_wake(live->camera);
-}
-
-void halo_live_key_frame(struct halo_live *live, int encoding)
-{
-    if (encoding >= 0 && encoding < live->encodings->count)
-        atomic_store(&live->encodings->at[encoding].key, true);
-}
-
-/* A read that began after the first signal is woken here. */
-static void wake(struct halo_live *live)
-{
-    if (live->started && halo_live_stopped(live) && !atomic_load(&live->done))
-        pthread_kill(live->source_thread, WAKE_SIGNAL);
-}
-
 bool halo_live_is_stuck(struct halo_live *live, struct halo_error *err)
 {
-    wake(live);
+    halo_live_source_wake(live);
     struct halo_ring *ring = atomic_load(&live->ready) ? live->ring : NULL;
     return halo_live_stands_is_stuck(live->stands, ring, live->settings.device.gpu_timeout, err);
 }
@@ -195,7 +167,7 @@ bool halo_live_abandon(struct halo_live *live)
     const bool silent = halo_live_listener_abandon(live->listener, &first);
     if (first)
         break_off(live);
-    wake(live);
+    halo_live_source_wake(live);
     return silent;
 }
 
@@ -204,7 +176,7 @@ void halo_live_stop(struct halo_live *live)
     int none = 0;
     atomic_compare_exchange_strong(&live->stop, &none, 1);
     wake_all(live);
-    wake(live);
+    halo_live_source_wake(live);
 }
 
 bool halo_live_done(const struct halo_live *live)
@@ -216,9 +188,9 @@ void halo_live_destroy(struct halo_live *live)
 {
     if (!live)
         return;
-    if (live->started) {
+    if (live->reader && live->reader->started) {
         halo_live_stop(live);
-        pthread_join(live->source_thread, NULL);
+        halo_live_source_join(live);
     }
     halo_live_encodings_destroy(live->encodings);
     halo_live_stages_destroy(live->stages);
@@ -235,6 +207,7 @@ void halo_live_destroy(struct halo_live *live)
     free(live->name);
     halo_live_figures_destroy(live->figures);
     halo_live_listener_destroy(live->listener);
+    halo_live_reader_destroy(live->reader);
     halo_live_stands_destroy(live->stands);
     av_free(live);
 }

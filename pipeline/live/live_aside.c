@@ -7,8 +7,18 @@
 #include <string.h>
 
 #include "config/log.h"
+#include "kernels/clock.h"
 #include "pipeline/base/thread.h"
-#include "pipeline/live/live_private.h"
+#include "pipeline/gate/gate.h"
+#include "pipeline/live/live.h"
+#include "pipeline/live/live_camera.h"
+#include "pipeline/live/live_codec.h"
+#include "pipeline/live/live_encodings.h"
+#include "pipeline/live/live_lineup.h"
+#include "pipeline/live/live_lineups.h"
+#include "pipeline/live/live_listener.h"
+#include "pipeline/live/live_shape.h"
+#include "pipeline/live/live_stream.h"
 
 enum { REQUESTS = 16 }; /* snapshots, and changes, that may wait */
 

@@ -10,7 +10,18 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "pipeline/live/live_private.h"
+#include "kernels/clock.h"
+#include "pipeline/camera/camera.h"
+#include "pipeline/gate/ring.h"
+#include "pipeline/live/live.h"
+#include "pipeline/live/live_aside.h"
+#include "pipeline/live/live_controls.h"
+#include "pipeline/live/live_encodings.h"
+#include "pipeline/live/live_figures.h"
+#include "pipeline/live/live_input.h"
+#include "pipeline/live/live_listener.h"
+#include "pipeline/live/live_status.h"
+#include "pipeline/live/live_stream.h"
 #include "pipeline/picture/raw_picture.h"
 
 static const int64_t SECOND = INT64_C(1000000000);

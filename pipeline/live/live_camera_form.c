@@ -1,8 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * What the pictures of a camera are: as it gives them, decoded where they are coded, and turned. */
+#include "pipeline/live/live_camera.h"
+
 #include <errno.h>
 
-#include "pipeline/live/live_private.h"
+#include "pipeline/camera/camera.h"
+#include "pipeline/gate/ring.h"
+#include "pipeline/input/decode.h"
+#include "pipeline/live/live_input.h"
+#include "pipeline/live/live_source.h"
+#include "pipeline/live/live_stream.h"
 #include "pipeline/picture/orient.h"
 
 /* Pixels of a picture that is shown before there is a camera: a wish for the largest that a camera
@@ -112,7 +119,8 @@ static int open_jpeg(struct halo_live *live, struct halo_live_input *in, struct 
     if (ret > 0)
         ret = look_at_jpeg(live, in, decoder.most_pixels, err);
     if (ret >= 0)
-        ret = halo_decoder_open(&in->decoder, live->name, in->video, &decoder, &live->damage, err);
+        ret = halo_decoder_open(&in->decoder, live->name, in->video, &decoder,
+                                &live->reader->damage, err);
     if (ret >= 0)
         ret = halo_live_input_send(live, in, in->pkt, err);
     av_packet_unref(in->pkt);

@@ -7,8 +7,17 @@
 #include <string.h>
 
 #include "config/log.h"
+#include "kernels/clock.h"
 #include "pipeline/base/thread.h"
-#include "pipeline/live/live_private.h"
+#include "pipeline/gate/gate.h"
+#include "pipeline/live/live.h"
+#include "pipeline/live/live_encoding.h"
+#include "pipeline/live/live_encodings.h"
+#include "pipeline/live/live_lineups.h"
+#include "pipeline/live/live_shape.h"
+#include "pipeline/live/live_source.h"
+#include "pipeline/live/live_status.h"
+#include "pipeline/live/live_stream.h"
 
 static const int64_t MS = 1000000, SECOND = INT64_C(1000000000); /* ns */
 

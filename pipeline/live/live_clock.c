@@ -1,6 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Times of a source on the stream's line, which is CLOCK_MONOTONIC in microseconds. */
-#include "pipeline/live/live_private.h"
+#include "pipeline/live/live_clock.h"
+
+#include "kernels/clock.h"
+#include "pipeline/live/live_figures.h"
+#include "pipeline/live/live_input.h"
+#include "pipeline/live/live_shape.h"
+#include "pipeline/live/live_source.h"
+#include "pipeline/live/live_status.h"
+#include "pipeline/live/live_stream.h"
 #include "pipeline/picture/raw_picture.h"
 
 enum {
@@ -56,7 +64,7 @@ static int64_t duration_of(const struct halo_live_input *in)
 void halo_live_clock_pass(struct halo_live *live, const struct halo_live_input *in,
                           struct halo_raw_picture *raw)
 {
-    struct halo_live_clock *clock = &live->clock;
+    struct halo_live_clock *clock = &live->reader->clock;
     const AVRational tb = in->video->time_base;
     const int64_t pts = halo_raw_picture_pts(raw);
     const int64_t ts = av_rescale_q(pts, tb, HALO_LIVE_TIME);
@@ -66,9 +74,10 @@ void halo_live_clock_pass(struct halo_live *live, const struct halo_live_input *
         anchor(clock, ts, FFMAX(halo_now_us(), clock->last + 1));
     else if (!clock->set)
         anchor(clock, ts, begin(clock));
-    const bool first = !clock->set || (in->shift && pts >= in->turn && clock->turn != in->turn);
+    const bool first =
+        !clock->set || (in->loop.shift && pts >= in->loop.turn && clock->turn != in->loop.turn);
     clock->set = true;
-    clock->turn = first ? in->turn : clock->turn;
+    clock->turn = first ? in->loop.turn : clock->turn;
     int64_t at = halo_live_clock_map(clock, pts, tb);
     if (!in->absolute && has_parted(live, at)) {
         if (live->paced && (live->local || live->settings.realtime) && at < halo_now_us())

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * The encoders of a live stream: opened with its wishes, cards made with the same ones, packets in
  * microseconds. */
+#include "pipeline/live/live_codec.h"
+
 #include <errno.h>
 #include <libavutil/imgutils.h>
 #include <libavutil/mem.h>
@@ -9,7 +11,14 @@
 
 #include "config/log.h"
 #include "pipeline/base/av.h"
-#include "pipeline/live/live_private.h"
+#include "pipeline/gate/gate.h"
+#include "pipeline/gate/ring.h"
+#include "pipeline/live/live_encoding.h"
+#include "pipeline/live/live_figures.h"
+#include "pipeline/live/live_settings.h"
+#include "pipeline/live/live_shape.h"
+#include "pipeline/live/live_stream.h"
+#include "pipeline/output/encode.h"
 #include "pipeline/output/nvenc.h"
 #include "pipeline/picture/format.h"
 

@@ -8,7 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pipeline/live/live_private.h"
+#include "pipeline/camera/camera.h"
+#include "pipeline/live/live.h"
+#include "pipeline/live/live_camera.h"
+#include "pipeline/live/live_listener.h"
+#include "pipeline/live/live_stream.h"
 
 enum { MOST = 16 }; /* that may wait */
 

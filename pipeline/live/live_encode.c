@@ -1,13 +1,27 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * The thread of an encoding of a live stream: pictures and sound from its queue, packets to the
  * events. What fails here is the encoding's alone; it is tried again, and the others go on. */
+#include "pipeline/live/live_encoding.h"
+
 #include <errno.h>
 #include <libavutil/mem.h>
 #include <string.h>
 
 #include "config/log.h"
-#include "pipeline/live/live_private.h"
+#include "kernels/clock.h"
+#include "pipeline/gate/gate.h"
+#include "pipeline/gate/queue.h"
+#include "pipeline/live/live_cards.h"
+#include "pipeline/live/live_codec.h"
+#include "pipeline/live/live_encodings.h"
+#include "pipeline/live/live_figures.h"
+#include "pipeline/live/live_listener.h"
+#include "pipeline/live/live_shape.h"
+#include "pipeline/live/live_sound.h"
+#include "pipeline/live/live_stands.h"
+#include "pipeline/live/live_stream.h"
 #include "pipeline/output/begin_form.h"
+#include "pipeline/output/encode.h"
 
 enum {
     KEY_APART = 500000, /* microseconds between two key frames that are asked for */

@@ -9,7 +9,12 @@
 #include "kernels/clock.h"
 #include "pipeline/base/thread.h"
 #include "pipeline/gate/queue.h"
-#include "pipeline/live/live_private.h"
+#include "pipeline/live/live.h"
+#include "pipeline/live/live_aside.h"
+#include "pipeline/live/live_camera.h"
+#include "pipeline/live/live_cards.h"
+#include "pipeline/live/live_encoding.h"
+#include "pipeline/live/live_stream.h"
 
 enum { SOUNDS = 512 }; /* packets of sound that wait for an encoding */
 
@@ -130,6 +135,27 @@ bool halo_live_encodings_run(struct halo_live_encodings *all)
 static void look(struct halo_live_encoding *e)
 {
     halo_queue_put_newest(e->queue, (struct halo_item){.kind = HALO_ITEM_PACKET});
+}
+
+void halo_live_watch(struct halo_live *live, int encoding, bool watched)
+{
+    if (encoding < 0 || encoding >= live->encodings->count)
+        return;
+    struct halo_live_encoding *e = &live->encodings->at[encoding];
+    if (watched)
+        atomic_store(&e->key, true);
+    atomic_store(&e->watched, watched);
+    if (watched)
+        halo_live_cards_want(live->cards);
+    else /* its thread looks whether it still needs an encoder */
+        look(e);
+    halo_live_camera_wake(live->camera);
+}
+
+void halo_live_key_frame(struct halo_live *live, int encoding)
+{
+    if (encoding >= 0 && encoding < live->encodings->count)
+        atomic_store(&live->encodings->at[encoding].key, true);
 }
 
 void halo_live_encodings_look(struct halo_live_encodings *all)

@@ -1,12 +1,25 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * The filter and the collect thread of a live stream: pictures into the gates of the present
  * lineup, and out of them to every encoding that somebody takes. */
+#include "pipeline/live/live_stages.h"
+
 #include <errno.h>
 #include <libavutil/mem.h>
 #include <string.h>
 
 #include "config/log.h"
-#include "pipeline/live/live_private.h"
+#include "kernels/clock.h"
+#include "pipeline/gate/gate.h"
+#include "pipeline/gate/queue.h"
+#include "pipeline/live/live_aside.h"
+#include "pipeline/live/live_cards.h"
+#include "pipeline/live/live_encoding.h"
+#include "pipeline/live/live_encodings.h"
+#include "pipeline/live/live_figures.h"
+#include "pipeline/live/live_lineup.h"
+#include "pipeline/live/live_lineups.h"
+#include "pipeline/live/live_status.h"
+#include "pipeline/live/live_stream.h"
 
 /* A picture that no filter has shown to be whole is not there. One such may be an accident; what a
  * device says is not. */

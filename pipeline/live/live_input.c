@@ -1,13 +1,28 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * A session with the source of a live stream: open, demux, decode. */
+#include "pipeline/live/live_input.h"
+
 #include <errno.h>
 #include <libavutil/avstring.h>
 #include <libavutil/mem.h>
 #include <string.h>
 
+#include "kernels/clock.h"
 #include "pipeline/base/av.h"
 #include "pipeline/base/path.h"
-#include "pipeline/live/live_private.h"
+#include "pipeline/camera/camera.h"
+#include "pipeline/gate/ring.h"
+#include "pipeline/input/decode.h"
+#include "pipeline/input/source_file.h"
+#include "pipeline/input/source_test.h"
+#include "pipeline/live/live_camera.h"
+#include "pipeline/live/live_encodings.h"
+#include "pipeline/live/live_figures.h"
+#include "pipeline/live/live_loop.h"
+#include "pipeline/live/live_sound.h"
+#include "pipeline/live/live_source.h"
+#include "pipeline/live/live_stands.h"
+#include "pipeline/live/live_stream.h"
 #include "pipeline/picture/orient.h"
 #include "pipeline/picture/raw_picture.h"
 #include "pipeline/run/tracks.h"
@@ -64,7 +79,8 @@ static int open_file(struct halo_live *live, struct halo_live_input *in, struct 
 {
     halo_live_loop_begin(live, in);
     in->again = halo_path_opens_again(live->settings.source.input);
-    int ret = halo_source_open(&in->source, &live->source, NULL, &live->damage, &live->limits, err);
+    int ret = halo_source_open(&in->source, &live->source, NULL, &live->reader->damage,
+                               &live->reader->limits, err);
     if (ret < 0)
         return ret;
     in->format = halo_source_format(in->source);
@@ -80,7 +96,8 @@ static int open_file(struct halo_live *live, struct halo_live_input *in, struct 
     decoder.declared = halo_source_declares(in->source);
     decoder.live = live->live && !live->local;
     decoder.hw.opening = halo_live_stands_opening(live->stands);
-    return halo_decoder_open(&in->decoder, live->name, in->video, &decoder, &live->damage, err);
+    return halo_decoder_open(&in->decoder, live->name, in->video, &decoder, &live->reader->damage,
+                             err);
 }
 
 /* From now on the source has its whole time again. */
@@ -88,7 +105,8 @@ static void set_deadline(struct halo_live *live)
 {
     const double limit = live->settings.input_timeout;
     const bool timed = !live->local && limit > 0;
-    atomic_store(&live->limits.deadline, timed ? halo_now_ns() + (int64_t)(limit * 1e9) : 0);
+    atomic_store(&live->reader->limits.deadline,
+                 timed ? halo_now_ns() + (int64_t)(limit * 1e9) : 0);
 }
 
 int halo_live_input_open(struct halo_live *live, struct halo_live_input *in, struct halo_error *err)
@@ -127,7 +145,7 @@ static void tell_refusal(struct halo_live *live, struct halo_live_input *in)
 /* What the decoder has met since there were so many places. */
 static void count_damage(struct halo_live *live, const struct halo_live_input *in, long long places)
 {
-    const int64_t found = atomic_load(&live->damage.places) - places;
+    const int64_t found = atomic_load(&live->reader->damage.places) - places;
     halo_live_drop(live->figures, HALO_DROP_DAMAGED, found);
     if (in->camera && found > 0)
         halo_live_count(live->figures, HALO_COUNT_CAPTURE_DAMAGED, found);
@@ -144,7 +162,7 @@ static int receive(struct halo_live *live, struct halo_live_input *in,
                    struct halo_raw_picture **ret, struct halo_error *err)
 {
     const int64_t begin = halo_now_ns();
-    const long long places = atomic_load(&live->damage.places);
+    const long long places = atomic_load(&live->reader->damage.places);
     enter_decoder(live, in);
     const int received = halo_decoder_receive(in->decoder, ret, err);
     halo_live_leave(live->stands, HALO_CALL_DECODER);
@@ -164,7 +182,7 @@ int halo_live_input_send(struct halo_live *live, struct halo_live_input *in, con
                          struct halo_error *err)
 {
     const int64_t begin = halo_now_ns();
-    const long long places = atomic_load(&live->damage.places);
+    const long long places = atomic_load(&live->reader->damage.places);
     enter_decoder(live, in);
     const int ret = halo_decoder_send(in->decoder, pkt, err);
     halo_live_leave(live->stands, HALO_CALL_DECODER);
@@ -179,8 +197,9 @@ static int take_packet(struct halo_live *live, struct halo_live_input *in, AVPac
 {
     set_deadline(live);
     const int ret = halo_source_read(in->source, in->pkt, err);
-    if (ret == 0 && halo_now_ns() < atomic_load(&live->limits.deadline))
-        atomic_store(&live->limits.deadline, 0); /* the end: what the decoder holds has its time */
+    if (ret == 0 && halo_now_ns() < atomic_load(&live->reader->limits.deadline))
+        atomic_store(&live->reader->limits.deadline,
+                     0); /* the end: what the decoder holds has its time */
     if (ret <= 0)
         return ret;
     halo_live_loop_shift(in, in->pkt);

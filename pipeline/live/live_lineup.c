@@ -6,6 +6,8 @@
 #include <libavutil/mem.h>
 #include <string.h>
 
+#include "pipeline/gate/gate.h"
+
 int halo_lineup_parse(struct halo_lineup **ret, const char *const *chains, int count,
                       enum halo_privacy privacy, struct halo_error *err)
 {

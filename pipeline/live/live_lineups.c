@@ -7,7 +7,9 @@
 #include <pthread.h>
 
 #include "pipeline/base/thread.h"
-#include "pipeline/live/live_private.h"
+#include "pipeline/live/live_lineup.h"
+#include "pipeline/live/live_shape.h"
+#include "pipeline/live/live_stream.h"
 
 struct halo_live_lineups {
     pthread_mutex_t lock; /* of all that follows */

@@ -2,10 +2,16 @@
  * Files that loop, without being opened anew: the demuxer is rewound, and the decoder goes on with
  * the first packet as if it came behind the last one, or, where that could be another picture, is
  * emptied first. A file whose first packet is not the same then is opened anew from now on. */
+#include "pipeline/live/live_loop.h"
+
 #include <libavutil/avstring.h>
 #include <sys/stat.h>
 
-#include "pipeline/live/live_private.h"
+#include "pipeline/input/decode.h"
+#include "pipeline/input/source_file.h"
+#include "pipeline/live/live_input.h"
+#include "pipeline/live/live_source.h"
+#include "pipeline/live/live_stream.h"
 
 /* One that its name means no more is opened anew, or waited for. */
 static struct halo_live_file look(const struct halo_live *live)
@@ -32,12 +38,12 @@ static bool is_same(const struct halo_live *live, const struct halo_live_file *f
 void halo_live_loop_begin(const struct halo_live *live, struct halo_live_input *in)
 {
     if (live->settings.loop && live->local)
-        in->file = look(live);
+        in->loop.file = look(live);
 }
 
 static int64_t unshifted(const struct halo_live_input *in, int64_t ts)
 {
-    return ts == AV_NOPTS_VALUE ? ts : ts - in->shift;
+    return ts == AV_NOPTS_VALUE ? ts : ts - in->loop.shift;
 }
 
 /* Of a packet of the pictures, before its times are moved. */
@@ -53,7 +59,7 @@ static struct halo_live_first first_of(const struct halo_live_input *in, const A
 void halo_live_loop_shift(const struct halo_live_input *in, AVPacket *pkt)
 {
     const AVRational tb = in->format->streams[pkt->stream_index]->time_base;
-    const int64_t shift = av_rescale_q(in->shift, in->video->time_base, tb);
+    const int64_t shift = av_rescale_q(in->loop.shift, in->video->time_base, tb);
     if (pkt->pts != AV_NOPTS_VALUE)
         pkt->pts += shift;
     if (pkt->dts != AV_NOPTS_VALUE)
@@ -63,40 +69,41 @@ void halo_live_loop_shift(const struct halo_live_input *in, AVPacket *pkt)
 bool halo_live_loop_pass(struct halo_live *live, struct halo_live_input *in)
 {
     const AVPacket *pkt = in->pkt;
-    const struct halo_live_first this = first_of(in, pkt), *first = &in->first;
-    if (in->rewound && (this.pts != first->pts || this.dts != first->dts ||
-                        this.size != first->size || this.flags != first->flags))
-        live->rewinds_badly = true;
+    const struct halo_live_first this = first_of(in, pkt), *first = &in->loop.first;
+    if (in->loop.rewound && (this.pts != first->pts || this.dts != first->dts ||
+                             this.size != first->size || this.flags != first->flags))
+        live->reader->rewinds_badly = true;
     if (!first->known) {
-        in->first = this;
-        in->goes_on = pkt->pts != AV_NOPTS_VALUE && halo_decoder_goes_on(in->decoder, pkt);
-        in->turn = in->last = pkt->pts;
+        in->loop.first = this;
+        in->loop.goes_on = pkt->pts != AV_NOPTS_VALUE && halo_decoder_goes_on(in->decoder, pkt);
+        in->loop.turn = in->loop.last = pkt->pts;
     }
     if (!(pkt->flags & AV_PKT_FLAG_DISCARD) && pkt->pts != AV_NOPTS_VALUE)
-        in->last = FFMAX(in->last, pkt->pts);
-    in->rewound = false;
-    return !live->rewinds_badly;
+        in->loop.last = FFMAX(in->loop.last, pkt->pts);
+    in->loop.rewound = false;
+    return !live->reader->rewinds_badly;
 }
 
 static bool may_rewind(const struct halo_live *live, const struct halo_live_input *in)
 {
-    return live->settings.loop && live->local && in->source && in->decoder && in->first.known &&
-           in->pictures > in->before && !in->rewound && !live->rewinds_badly &&
-           !halo_live_stopped(live) && is_same(live, &in->file);
+    return live->settings.loop && live->local && in->source && in->decoder &&
+           in->loop.first.known && in->pictures > in->loop.before && !in->loop.rewound &&
+           !live->reader->rewinds_badly && !halo_live_stopped(live) &&
+           is_same(live, &in->loop.file);
 }
 
 bool halo_live_loop_on(struct halo_live *live, struct halo_live_input *in)
 {
     const AVRational rate = in->video->avg_frame_rate, us = {1, 1000000};
-    if (!may_rewind(live, in) || !in->goes_on || halo_decoder_refusal(in->decoder)[0] ||
+    if (!may_rewind(live, in) || !in->loop.goes_on || halo_decoder_refusal(in->decoder)[0] ||
         halo_source_rewind(in->source) < 0)
         return false;
     const int64_t duration = av_rescale_q(rate.num > 0 ? 1 : 40000,
                                           rate.num > 0 ? av_inv_q(rate) : us, in->video->time_base);
-    in->turn = in->last + FFMAX(duration, 1);
-    in->shift = in->turn - in->first.pts;
-    in->before = in->pictures;
-    in->rewound = true;
+    in->loop.turn = in->loop.last + FFMAX(duration, 1);
+    in->loop.shift = in->loop.turn - in->loop.first.pts;
+    in->loop.before = in->pictures;
+    in->loop.rewound = true;
     return true;
 }
 
@@ -107,8 +114,8 @@ bool halo_live_loop_again(struct halo_live *live, struct halo_live_input *in)
         halo_decoder_rewind(in->decoder, &ignored) < 0)
         return false;
     in->draining = false;
-    in->shift = 0;
-    in->before = in->pictures;
-    in->rewound = true;
+    in->loop.shift = 0;
+    in->loop.before = in->pictures;
+    in->loop.rewound = true;
     return true;
 }

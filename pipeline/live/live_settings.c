@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Settings of a live stream: what can be said of them beforehand. */
+#include "pipeline/live/live_settings.h"
+
 #include <errno.h>
 #include <libavutil/mathematics.h>
 #include <libavutil/parseutils.h>
@@ -8,7 +10,12 @@
 
 #include "config/source_kinds.h"
 #include "pipeline/base/av.h"
-#include "pipeline/live/live_private.h"
+#include "pipeline/camera/camera.h"
+#include "pipeline/input/source_test.h"
+#include "pipeline/live/live_encodings.h"
+#include "pipeline/live/live_stream.h"
+#include "pipeline/output/audio.h"
+#include "pipeline/output/encode.h"
 #include "pipeline/output/encode_choose.h"
 
 enum { MOST_SIDE = 65534 };

@@ -8,8 +8,14 @@
 
 #include "config/log.h"
 #include "pipeline/base/display.h"
+#include "pipeline/gate/gate.h"
 #include "pipeline/input/first_picture.h"
-#include "pipeline/live/live_private.h"
+#include "pipeline/live/live_cards.h"
+#include "pipeline/live/live_input.h"
+#include "pipeline/live/live_lineup.h"
+#include "pipeline/live/live_lineups.h"
+#include "pipeline/live/live_status.h"
+#include "pipeline/live/live_stream.h"
 #include "pipeline/run/tracks.h"
 
 static int copy_stream(AVFormatContext *like, const AVStream *from)

@@ -1,12 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Sound of a live stream: by the pictures' clock, copied or encoded for each encoding that has
  * it. */
+#include "pipeline/live/live_sound.h"
+
 #include <errno.h>
 #include <libavutil/mem.h>
 #include <string.h>
 
 #include "config/log.h"
-#include "pipeline/live/live_private.h"
+#include "pipeline/gate/queue.h"
+#include "pipeline/input/source_file.h"
+#include "pipeline/live/live_clock.h"
+#include "pipeline/live/live_encoding.h"
+#include "pipeline/live/live_encodings.h"
+#include "pipeline/live/live_input.h"
+#include "pipeline/live/live_shape.h"
+#include "pipeline/live/live_source.h"
+#include "pipeline/live/live_stream.h"
+#include "pipeline/output/adts.h"
+#include "pipeline/output/audio.h"
 
 enum {
     GAP = 1000000, /* microseconds: longer ones do not become silence */
@@ -212,8 +224,8 @@ static bool fits(const struct halo_live *live, struct halo_live_input *in)
 
 static void set_times(const struct halo_live *live, AVPacket *pkt, AVRational tb)
 {
-    pkt->pts = halo_live_clock_map(&live->clock, pkt->pts, tb);
-    pkt->dts = halo_live_clock_map(&live->clock, pkt->dts, tb);
+    pkt->pts = halo_live_clock_map(&live->reader->clock, pkt->pts, tb);
+    pkt->dts = halo_live_clock_map(&live->reader->clock, pkt->dts, tb);
     pkt->duration = av_rescale_q(pkt->duration, tb, HALO_LIVE_TIME);
 }
 

@@ -1,18 +1,53 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * The source thread of a live stream: its life from the device's start to the last thread's end. */
+#include "pipeline/live/live_source.h"
+
 #include <errno.h>
 #include <libavutil/mem.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "config/log.h"
+#include "kernels/clock.h"
 #include "pipeline/base/thread.h"
-#include "pipeline/live/live_private.h"
+#include "pipeline/gate/queue.h"
+#include "pipeline/gate/ring.h"
+#include "pipeline/live/live.h"
+#include "pipeline/live/live_aside.h"
+#include "pipeline/live/live_camera.h"
+#include "pipeline/live/live_cards.h"
+#include "pipeline/live/live_clock.h"
+#include "pipeline/live/live_figures.h"
+#include "pipeline/live/live_input.h"
+#include "pipeline/live/live_loop.h"
+#include "pipeline/live/live_sound.h"
+#include "pipeline/live/live_stages.h"
+#include "pipeline/live/live_stands.h"
+#include "pipeline/live/live_status.h"
+#include "pipeline/live/live_stream.h"
 #include "pipeline/picture/raw_picture.h"
 
 enum { HELD = 256 }; /* packets of sound that come before the first picture */
 
 static const double FIRST_PAUSE = 0.25, LAST_PAUSE = 5; /* seconds */
+
+enum { WAKE_SIGNAL = SIGUSR2 }; /* interrupts a blocking read; its handler does nothing */
+
+struct halo_live_reader *halo_live_reader_create(const atomic_int *stop)
+{
+    struct halo_live_reader *reader = av_mallocz(sizeof *reader);
+    if (!reader)
+        return NULL;
+    reader->limits.stop = stop;
+    reader->damage.keep_going = true;
+    return reader;
+}
+
+void halo_live_reader_destroy(struct halo_live_reader *reader)
+{
+    av_free(reader);
+}
 
 static int open_ring(struct halo_live *live, struct halo_error *err)
 {
@@ -52,7 +87,7 @@ static void drop_held(struct held *held)
 static void take_sound(struct halo_live *live, struct halo_live_input *in, struct held *held,
                        AVPacket *pkt)
 {
-    if (live->clock.set)
+    if (live->reader->clock.set)
         halo_live_sound_spread(live, in, pkt);
     else if (held->count < HELD)
         held->packet[held->count++] = pkt;
@@ -101,9 +136,9 @@ static int run_turns(struct halo_live *live, struct halo_live_input *in, struct 
 {
     int ret;
     do {
-        live->clock.set = false;
+        live->reader->clock.set = false;
         ret = run_session(live, in, err);
-        live->clock.joined = true;
+        live->reader->clock.joined = true;
     } while (ret == 0 && halo_live_loop_again(live, in));
     return ret;
 }
@@ -111,7 +146,7 @@ static int run_turns(struct halo_live *live, struct halo_live_input *in, struct 
 /* Why a session without an error of its own is over, where that is no end. */
 static int say_end(const struct halo_live *live, int64_t pictures, struct halo_error *err)
 {
-    const int64_t deadline = atomic_load(&live->limits.deadline);
+    const int64_t deadline = atomic_load(&live->reader->limits.deadline);
     const char *name = live->name;
     if (deadline && halo_now_ns() >= deadline)
         return halo_fail(err, -ETIMEDOUT, "%s: nothing has come for %g seconds", name,
@@ -128,7 +163,7 @@ static const char *words_of(const struct halo_live *live)
 {
     if (live->camera)
         return halo_live_camera_words(live->camera);
-    return live->clock.last ? "no signal" : "connecting";
+    return live->reader->clock.last ? "no signal" : "connecting";
 }
 
 /* 0: the end, as asked for; -errno with err filled: to be tried again, or *ret_fatal. The caller
@@ -149,7 +184,7 @@ static int hold_session(struct halo_live *live, struct halo_live_input *in, doub
         ret = say_end(live, in->pictures, err);
     if (in->pictures > 0)
         *pause = 0;
-    live->clock.joined = ret == 0 && !live->camera;
+    live->reader->clock.joined = ret == 0 && !live->camera;
     halo_live_camera_end(live, ret < 0);
     return ret;
 }
@@ -237,7 +272,7 @@ static void live_on(struct halo_live *live)
     }
 }
 
-void *halo_live_source_main(void *arg)
+static void *run(void *arg)
 {
     struct halo_live *live = arg;
     struct halo_error err = {0};
@@ -252,4 +287,33 @@ void *halo_live_source_main(void *arg)
         halo_live_tell(live, HALO_LIVE_ENDED, NULL);
     atomic_store(&live->done, true);
     return NULL;
+}
+
+/* ---- the loop ---- */
+
+static void do_nothing(int number)
+{
+    (void)number;
+}
+
+int halo_live_source_start(struct halo_live *live, struct halo_error *err)
+{
+    const struct sigaction wake = {.sa_handler = do_nothing}; /* no SA_RESTART: it interrupts */
+    sigaction(WAKE_SIGNAL, &wake, NULL);
+    const int ret = halo_thread_start(&live->reader->thread, "source", run, live, err);
+    live->reader->started = ret == 0;
+    return ret;
+}
+
+/* A read that began after the first signal is woken by the next one. */
+void halo_live_source_wake(struct halo_live *live)
+{
+    if (live->reader->started && halo_live_stopped(live) && !atomic_load(&live->done))
+        pthread_kill(live->reader->thread, WAKE_SIGNAL);
+}
+
+void halo_live_source_join(struct halo_live *live)
+{
+    if (live->reader->started)
+        pthread_join(live->reader->thread, NULL);
 }

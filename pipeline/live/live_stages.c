@@ -6,8 +6,16 @@
 #include <errno.h>
 #include <libavutil/mem.h>
 
+#include "kernels/clock.h"
 #include "pipeline/base/thread.h"
-#include "pipeline/live/live_private.h"
+#include "pipeline/gate/queue.h"
+#include "pipeline/gate/ring.h"
+#include "pipeline/live/live_aside.h"
+#include "pipeline/live/live_cards.h"
+#include "pipeline/live/live_encodings.h"
+#include "pipeline/live/live_lineups.h"
+#include "pipeline/live/live_shape.h"
+#include "pipeline/live/live_stream.h"
 
 enum { DESCRIBE_S = 5 }; /* for encoders to be described, before pictures come without that */
 

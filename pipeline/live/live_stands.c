@@ -9,6 +9,7 @@
 #include "kernels/clock.h"
 #include "kernels/fault.h"
 #include "pipeline/base/turn.h"
+#include "pipeline/gate/ring.h"
 
 enum {
     CALLS = HALO_CALL_DECODER + 1,

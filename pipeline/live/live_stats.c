@@ -2,7 +2,17 @@
  * What a live stream tells of itself in numbers, from all of its parts. */
 #include <stdio.h>
 
-#include "pipeline/live/live_private.h"
+#include "kernels/clock.h"
+#include "pipeline/gate/ring.h"
+#include "pipeline/live/live.h"
+#include "pipeline/live/live_camera.h"
+#include "pipeline/live/live_encoding.h"
+#include "pipeline/live/live_encodings.h"
+#include "pipeline/live/live_figures.h"
+#include "pipeline/live/live_lineups.h"
+#include "pipeline/live/live_source.h"
+#include "pipeline/live/live_stands.h"
+#include "pipeline/live/live_stream.h"
 
 const char *const halo_drop_names[HALO_DROPS + 1] = {"late", "encoder", "damaged",
                                                      "rate", "filter",  NULL};
@@ -28,7 +38,7 @@ void halo_live_stats(struct halo_live *live, struct halo_live_stats *ret)
     for (int i = 0; i < live->encodings->count; i++)
         runs[i] = halo_live_encoding_runs(&live->encodings->at[i]);
     halo_live_figures_read(live->figures, runs, live->encodings->count, ret);
-    ret->damaged = atomic_load(&live->damage.places);
+    ret->damaged = atomic_load(&live->reader->damage.places);
     ret->camera = halo_live_camera_state(live->camera);
     ret->has_region_feed = live->region_feed;
     if (live->region_feed)

@@ -10,7 +10,10 @@
 
 #include "kernels/clock.h"
 #include "pipeline/base/thread.h"
-#include "pipeline/live/live_private.h"
+#include "pipeline/live/live.h"
+#include "pipeline/live/live_cards.h"
+#include "pipeline/live/live_listener.h"
+#include "pipeline/live/live_stream.h"
 
 const char *const halo_live_state_names[HALO_LIVE_STATES + 1] = {"starting", "running", "waiting",
                                                                  "ended",    "failed",  NULL};
