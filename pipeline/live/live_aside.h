@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The thread beside a live stream: what takes time and must not hold up pictures. It builds the
- * gates of new chains, writes snapshots, and answers every request.
+ * The thread beside a live stream, for work that takes time and must not delay pictures. It builds
+ * the gates of new chains, writes snapshots, and answers every request.
  *
  * The loop adds requests (halo_live_set(), halo_live_snapshot()), the collect thread adds pictures
- * to snapshots, the thread aside takes both. The lock guards what waits; it is taken in
- * live_aside.c alone, under no other lock, and only that of the lineups is taken under it. Changes
- * that are built and not yet confirmed are the thread's own. */
+ * to snapshots, the thread aside handles both. The lock guards the waiting requests. It is known to
+ * live_aside.c alone, is taken under no other lock, and only that of the lineups is taken under
+ * it. Changes that are built but not yet confirmed belong to the thread. */
 #ifndef HALO_LIVE_ASIDE_H
 #define HALO_LIVE_ASIDE_H
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The camera of a live stream: what outlives sessions with it, and the waits between them. It is
- * found again by what it is; with open: on-demand it is open only while somebody looks.
+ * The camera of a live stream: the state that outlives sessions with it, and the waits between
+ * sessions. The same camera is found again by its identity; with open: on-demand it is open only
+ * while its pictures are needed.
  *
- * Owner: the source thread, but for what wakes it (any thread) and its state (any thread, atomic).
- * No lock. live->camera is NULL where the input is none. */
+ * Owner: the source thread. Any thread may wake it and read its state, which is atomic. No lock.
+ * live->camera is NULL if the input is not a camera. */
 #ifndef HALO_LIVE_CAMERA_H
 #define HALO_LIVE_CAMERA_H
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The cards of a live stream: while no picture comes, what stands for it says why. Their thread
- * also sees to it that there is something to draw them for when a source is away from the start.
+ * The cards of a live stream: shown while no picture comes, with the reason. Their thread also has
+ * a shape made up if a source is away from the start, so that there is something to draw on.
  *
- * The card thread makes them, the encodings' threads take them. The lock guards the newest card,
- * and where pictures are on the line; it is taken in live_cards.c alone, under no other lock, and
+ * The card thread makes them, the encodings' threads take them. The lock guards the newest card and
+ * the latest time on the line. It is known to live_cards.c alone, is taken under no other lock, and
  * those of the status and of the lineups are taken under it. */
 #ifndef HALO_LIVE_CARDS_H
 #define HALO_LIVE_CARDS_H

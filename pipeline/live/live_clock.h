@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Times of a source on the line of a live stream, which is CLOCK_MONOTONIC in microseconds.
+ * Timestamps of a source on the line of a live stream, which is CLOCK_MONOTONIC in microseconds.
  *
  * Owner: the source thread; no lock. */
 #ifndef HALO_LIVE_CLOCK_H

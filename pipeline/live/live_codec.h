@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The encoders of a live stream: opened with its wishes, cards made with the same ones, packets in
- * microseconds.
+ * The encoders of a live stream: opened with its settings, cards made with the same settings,
+ * packets in microseconds.
  *
  * Owner: the encoding's thread; no lock. Snapshots have encoders of their own, in the thread
  * aside. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Controls of a live stream's camera that wait to be set (halo_live_control()).
+ * Controls of a camera that are still to be set (halo_live_control()).
  *
- * The loop adds them, the source thread takes them, in order. The lock is their own and a leaf. */
+ * The loop adds them, the source thread takes them, in order. They have a lock of their own, known
+ * to live_controls.c alone; no lock is taken under it. */
 #ifndef HALO_LIVE_CONTROLS_H
 #define HALO_LIVE_CONTROLS_H
 

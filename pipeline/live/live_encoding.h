@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * One encoding of a live stream, and its thread: pictures and sound from its queue, packets to who
- * listens. What fails here is the encoding's alone: it is tried again, and the others go on.
+ * One encoding of a live stream, and its thread: pictures and sound from its queue, packets to the
+ * listener. An error here concerns this encoding alone: it is tried again, and the others go on.
  *
- * Owner: its thread; fields that others read or write say so. */
+ * Owner: its thread. Fields of other owners say so. */
 #ifndef HALO_LIVE_ENCODING_H
 #define HALO_LIVE_ENCODING_H
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The encodings of a live stream, as its other threads see them: who takes them, what waits in
- * them, and how far they are.
+ * The encodings of a live stream, as its other threads see them: which ones run, how many pictures
+ * wait in them, and of which epoch.
  *
- * Each encoding has a thread (live_encoding.h), begun and joined with the stages. The lock guards
- * `passing` of all of them; it is taken in live_encodings.c alone, under no other lock but the
- * stream's, and only those of queues are taken under it. */
+ * Each encoding has a thread (live_encoding.h), started and joined with the stages. The lock guards
+ * `passing` of all of them. It is known to live_encodings.c alone, and only locks of queues are
+ * taken under it. */
 #ifndef HALO_LIVE_ENCODINGS_H
 #define HALO_LIVE_ENCODINGS_H
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The figures of a live stream: what it has counted and timed, how fast pictures leave the gate,
- * and what it lacks on its machine.
+ * The figures of a live stream: its counters and times, the rate at which pictures leave the gate,
+ * and the shortages of its machine.
  *
- * Owner: nobody; every thread of the stream adds to them, the loop reads them. The lock is their
- * own and a leaf: nothing is waited for, called or told under it, and it may be taken under any
- * other. */
+ * Owner: none; every thread of the stream adds to them, the loop reads them. They have a lock of
+ * their own, known to live_figures.c alone. It may be taken under any other lock; no lock is taken
+ * and no event is sent under it. */
 #ifndef HALO_LIVE_FIGURES_H
 #define HALO_LIVE_FIGURES_H
 

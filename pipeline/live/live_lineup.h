@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * A lineup: the chains of a live stream's renditions and, once the shape of the pictures is known,
- * the gates that run them. Chains of the same text have one gate.
+ * the gates that run them. Chains of the same text share one gate.
  *
- * Does not change while it is in use; one thread at a time makes it. Those of a stream are in
- * live_lineups.h. */
+ * Constant while it is in use; before that, it belongs to the thread that makes it.
+ * live_lineups.h keeps those of a stream. */
 #ifndef HALO_LIVE_LINEUP_H
 #define HALO_LIVE_LINEUP_H
 

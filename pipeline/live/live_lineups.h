@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The lineups of a live stream. The wanted one has no gates, until the shape of the pictures is
- * known; then there is a list of those with pictures in them, oldest first, and at most one that
- * takes over at the next picture. Each has a number, its epoch.
+ * The lineups of a live stream. Before the shape of the pictures is known there is one, without
+ * gates: the wanted one. Afterwards there is a list of those that pictures have entered, oldest
+ * first, and at most one that takes over with the next picture. Each has a number, its epoch.
  *
- * The thread aside adds new ones, the filter thread takes them over and lets pictures in, the
- * collect thread lets them out and removes the old. Who forms the stages (source or card thread)
- * says whether there is a shape. One lock guards all of that; it is taken in live_lineups.c alone,
- * under those of the stream and of the cards, and nothing is taken under it. */
+ * The thread aside adds new ones, the filter thread switches to them and counts pictures in, the
+ * collect thread counts them out and frees the old. The thread that forms the stages (source or
+ * card thread) sets whether there is a shape. One lock, known to live_lineups.c alone, guards all
+ * of this; it may be taken under those of the cards and of the thread aside, and no lock is taken
+ * under it. */
 #ifndef HALO_LIVE_LINEUPS_H
 #define HALO_LIVE_LINEUPS_H
 

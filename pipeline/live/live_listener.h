@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Who listens to a live stream: the events that all of its threads tell, until the stream is
- * abandoned.
+ * The listener of a live stream: the callbacks for its events, which all of its threads call until
+ * the stream is abandoned.
  *
- * Owner: nobody; every thread tells, the loop abandons. The lock guards how many are in an event
- * now; it is taken under other locks and never held around an event, and nothing is taken under
- * it. */
+ * Owner: none; every thread calls, the loop abandons. The lock guards the count of running
+ * callbacks. It is never held during a callback, may be taken under any other lock, and no lock is
+ * taken under it. */
 #ifndef HALO_LIVE_LISTENER_H
 #define HALO_LIVE_LISTENER_H
 
@@ -25,8 +25,8 @@ struct halo_live_listener *halo_live_listener_create(const struct halo_live_even
                                                      void *arg);
 void halo_live_listener_destroy(struct halo_live_listener *to); /* NULL is nothing to do */
 
-/* An event, by its name, to whoever listens; all of them are told by this alone, so none comes
- * from a stream that was abandoned. Any thread. */
+/* Calls the callback of that name. All events pass here, so an abandoned stream has none. Any
+ * thread. */
 #define HALO_LIVE_TELL(to, event, ...)                                                             \
     do {                                                                                           \
         if ((to)->events->event && halo_live_tell_begin(to)) {                                     \
@@ -37,8 +37,8 @@ void halo_live_listener_destroy(struct halo_live_listener *to); /* NULL is nothi
 bool halo_live_tell_begin(struct halo_live_listener *to); /* false: abandoned, and no end follows */
 void halo_live_tell_end(struct halo_live_listener *to);
 
-/* From now on no event is begun; *ret_first: it is the first such call. False: a thread is in an
- * event now. */
+/* No callback begins from now on. *ret_first: this is the first such call. Returns false if a
+ * callback is running now. */
 bool halo_live_listener_abandon(struct halo_live_listener *to, bool *ret_first);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Whether something keeps up, judged over windows of ten seconds. The figures' (live_figures.h),
- * under their lock. */
+ * Whether something keeps up, judged over windows of ten seconds. Part of the
+ * figures (live_figures.h), and under their lock. */
 #ifndef HALO_LIVE_LOAD_H
 #define HALO_LIVE_LOAD_H
 

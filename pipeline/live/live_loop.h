@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Files that loop without being opened again: the demuxer is rewound, and the decoder goes on with
- * the first packet as if it came behind the last one, or, where that could be another picture, is
- * emptied first. A file whose first packet is not the same then is opened again for each turn.
+ * the first packet as if it followed the last one, or is drained before, if that could give another
+ * picture. A file whose first packet has changed is opened again for each turn.
  *
  * Owner: the source thread; no lock. */
 #ifndef HALO_LIVE_LOOP_H

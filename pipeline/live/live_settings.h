@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Settings of a live stream: what can be said of them beforehand. */
+ * Settings of a live stream: what can be checked before it starts. */
 #ifndef HALO_LIVE_SETTINGS_H
 #define HALO_LIVE_SETTINGS_H
 

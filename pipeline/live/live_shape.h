@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The shape of a live stream: what its pictures and its sound are. What comes later in another
- * shape is brought to this one.
+ * The shape of a live stream: size, format and rate of its pictures, and parameters of its sound.
+ * Later pictures of another shape are converted to this one.
  *
- * Const once it is made. Source or card thread make it and take it down, one at a time
- * (live_stages.h). live->shape may be read by the threads of the stages, which begin after it and
- * end before it, by those that use it (halo_live_lineups_use()), and by the thread that made it. */
+ * Constant once it is made. The source or the card thread makes and removes it, one at a time
+ * (live_stages.h). live->shape may be read by the threads of the stages, which start after it was
+ * made and end before it goes, by its users (halo_live_lineups_use()), and by the thread that made
+ * it. */
 #ifndef HALO_LIVE_SHAPE_H
 #define HALO_LIVE_SHAPE_H
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Sound of a live stream: by the pictures' clock, copied or encoded for each encoding that has it.
+ * Sound of a live stream: on the clock of the pictures, copied or encoded for each encoding that
+ * has sound.
  *
- * The source thread opens and spreads it, the thread of each encoding takes it from its queue; no
- * lock. */
+ * The source thread opens it and hands its packets to the encodings; the thread of each encoding
+ * gets them from its queue. No lock. */
 #ifndef HALO_LIVE_SOUND_H
 #define HALO_LIVE_SOUND_H
 

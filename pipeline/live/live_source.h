@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The source thread of a live stream: its life, from the start of the device to the end of the last
- * thread, session after session.
+ * The source thread of a live stream, from the start of the device to the end of the last thread,
+ * session after session.
  *
- * Owner of struct halo_live_reader: that thread, but for what the loop starts, joins and asks. No
- * lock. */
+ * Owner: that thread, except for the fields with which the loop starts and joins it. No lock. */
 #ifndef HALO_LIVE_SOURCE_H
 #define HALO_LIVE_SOURCE_H
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The stages of a live stream: the threads between its source and its packets. They begin with the
- * shape of the pictures, and begin again where that was made up and the source now says what its
- * pictures are.
+ * The stages of a live stream: the threads between its source and its packets. They start once the
+ * shape of the pictures is known, and start again if that shape was made up and the source now has
+ * its own.
  *
- * Source and card thread may both want to form them: `forming` lets in one at a time, and is taken
- * before all other locks. The queues have locks of their own; `lock` is for those who abort them
- * while the source thread ends the stream, and a leaf. */
+ * The source and the card thread may both form them: `forming` admits one at a time, and is taken
+ * before all other locks. `lock` guards the pointers to the queues against an abort while the
+ * source thread ends the stream; only locks of queues are taken under it. */
 #ifndef HALO_LIVE_STAGES_H
 #define HALO_LIVE_STAGES_H
 

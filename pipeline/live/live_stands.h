@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Whether a live stream's thread stands: it is inside a call that waits for nobody, and does not
- * come back. What waits (for a source, for room, for the GPU, whose calls the ring watches) is not
- * in such a call.
+ * Whether a thread of a live stream is stuck in a call that should return at once. Calls that may
+ * wait (for a source, for room in a queue, for the GPU, whose calls the ring watches) are not
+ * counted here.
  *
- * Owner: each call has the thread that is in it, which writes its time of entry; the loop looks at
- * all of them. No lock: the times are atomic. */
+ * Owner: the thread in a call writes its time of entry; the loop reads all of them. No lock: the
+ * times are atomic. */
 #ifndef HALO_LIVE_STANDS_H
 #define HALO_LIVE_STANDS_H
 

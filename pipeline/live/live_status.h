@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The state of a live stream: which it is, why, and since when; and the wait that a stop ends.
+ * The state of a live stream, its error and its age; and the wait that a stop ends.
  *
- * Any thread tells a state. The lock is taken in live_status.c alone, under no other but that of
- * the cards. The event of a state is told under it, so that events come in the order of states. */
+ * Any thread sets a state. The lock is known to live_status.c alone, and is taken under no other
+ * lock but that of the cards. The event of a state is sent under it, so that events come in the
+ * order of the states. */
 #ifndef HALO_LIVE_STATUS_H
 #define HALO_LIVE_STATUS_H
 

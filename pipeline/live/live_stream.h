@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * A live stream (live.h) is made of parts. Each has a header that tells who owns its state and
- * which lock guards it, and functions that take that lock themselves:
+ * A live stream (live.h) is made of parts. The header of each part says which thread owns its
+ * state and which lock guards it; its functions take that lock themselves:
  *
  *   live_source.h     the source thread: sessions (live_input.h), their loops (live_loop.h), times
  *                     (live_clock.h), sound (live_sound.h) and camera (live_camera.h, with
@@ -10,8 +10,8 @@
  *   live_encodings.h  the encodings and their threads (live_encoding.h, live_codec.h)
  *   live_cards.h      the thread that makes cards
  *   live_aside.h      the thread for changes and snapshots
- *   live_status.h     the state; live_figures.h: the numbers; live_listener.h: the events
- *   live_stands.h     whether a call does not come back
+ *   live_status.h     the state; live_figures.h: the counters; live_listener.h: the callbacks
+ *   live_stands.h     calls that do not return
  *
  * Locks, in the order in which they are taken: forming (live_stages.h); cards or aside; status,
  * lineups or encodings; then the leaves: listener, figures, controls, queues. */
@@ -24,7 +24,7 @@
 #include "config/daemon.h"
 
 struct halo_live {
-    /* Const once halo_live_create() is through: */
+    /* Constant after halo_live_create(): */
     struct halo_stream_settings
         settings;                       /* a copy; but for controls of a camera, live_controls.h */
     struct halo_source_settings source; /* of them, its input called by that name: */
