@@ -1177,7 +1177,7 @@ class Prompt(LiveTest):
                 connection, _ = server.accept()
                 with connection:
                     connection.sendall(data)
-                    live.wait_packets(turn)
+                    live.wait_state('running', turn)
                 state, _ = live.wait_state('waiting', turn)
                 card, _ = live.wait('card', lambda f, _, since=state['now']: f['now'] >= since)
                 waits.append((card['now'] - state['now']) / 1e6)
