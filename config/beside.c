@@ -21,8 +21,8 @@ int halo_beside_check(const char *path, struct halo_error *err)
     const long most = pathconf(dir, _PC_NAME_MAX);
     const size_t length = strlen(slash ? slash + 1 : path);
     if (most > 0 && length > (size_t)most)
-        ret = halo_fail(err, -ENAMETOOLONG, "%.80s...: its name has %zu bytes, %s takes %ld", path,
-                        length, dir, most);
+        ret = halo_fail(err, -ENAMETOOLONG, "%.80s...: the name has %zu bytes, but %s allows %ld",
+                        path, length, dir, most);
     else if (stat(dir, &st) < 0 ||
              access(dir, W_OK | X_OK) < 0) /* the slash asks for a directory */
         ret = halo_fail(err, -errno, "%s: cannot be written: directory %s: %s", path, dir,

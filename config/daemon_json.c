@@ -231,9 +231,9 @@ int halo_stream_settings_read(struct halo_stream_settings *ret, const char *text
     const char *name = json_string_value(json_object_get(json, "name"));
     int code = 0;
     if (!json)
-        code = halo_fail(err, -EINVAL, "settings of a stream are no JSON: %s", problem.text);
+        code = halo_fail(err, -EINVAL, "settings of a stream are not valid JSON: %s", problem.text);
     else if (!name)
-        code = halo_fail(err, -EINVAL, "settings of a stream: no name");
+        code = halo_fail(err, -EINVAL, "settings of a stream: missing name");
     struct halo_node *node = NULL;
     if (!code) {
         char *key = strdup(name);

@@ -113,7 +113,7 @@ static bool check_version(struct halo_loader *l, struct halo_node *root)
     const struct halo_node *version = halo_node_get(root, "version");
     if (!version || version->kind != HALO_NODE_SCALAR || !strcmp(version->text, "1"))
         return true;
-    halo_loader_say_of(l, root, "version", "%.20s: this halod reads version 1",
+    halo_loader_say_of(l, root, "version", "%.20s: this halod supports version 1",
                        halo_node_shown(version));
     return false;
 }
@@ -130,7 +130,7 @@ static void load_root(struct halo_loader *l, struct halo_daemon_settings *s, str
     if (streams)
         load_streams(l, s, streams, defaults && defaults->kind == HALO_NODE_MAP ? defaults : NULL);
     else
-        halo_loader_say(l, root, "streams: is missing: it has a map of streams by name");
+        halo_loader_say(l, root, "streams: is missing: a map of streams by name");
     halo_loader_compare(l);
 }
 

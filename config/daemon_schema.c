@@ -244,7 +244,8 @@ static json_t *root(void)
     put_key(map, "control", NULL, map_of(halo_control_options));
     put_key(map, "http", NULL, map_of(halo_http_options));
     put_key(map, "log", NULL, map_of(halo_log_options));
-    put_key(map, "defaults", "keys that every stream has that lacks them", reference("stream"));
+    put_key(map, "defaults", "keys for every stream that does not set them itself",
+            reference("stream"));
     json_t *streams = names_of("stream");
     halo_json_put(streams, "maxProperties", json_integer(HALO_MOST_STREAMS));
     put_key(map, "streams", "the streams by name", streams);

@@ -65,37 +65,37 @@ static const char *const automatic[] = {"auto", NULL};
 
 const struct halo_option halo_daemon_options[] = {
     {"version", NULL, HALO_OPTION_INT, offsetof(struct halo_daemon_settings, version), 1, 1, 1,
-     .help = "of the file's format"},
+     .help = "version of the file's format"},
     {NULL},
 };
 
 const struct halo_option halo_control_options[] = {
     {"path", NULL, HALO_OPTION_STRING, offsetof(struct halo_control_settings, path),
-     .help = "of the control socket (default /run/halod/control.sock for root and services, else "
-             "in $XDG_RUNTIME_DIR)"},
+     .help = "path of the control socket (default /run/halod/control.sock for root and services, "
+             "otherwise in $XDG_RUNTIME_DIR)"},
     {NULL},
 };
 
 const struct halo_option halo_http_options[] = {
     {"listen", NULL, HALO_OPTION_STRING, offsetof(struct halo_http_settings, listen),
-     .help = "ADDRESS:PORT or unix:PATH; without it HTTP is off",
+     .help = "ADDRESS:PORT or unix:PATH; if not set, HTTP is off",
      .pattern = "^unix:.|^([A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\]):" PORT "$",
      .form = "ADDRESS:PORT such as 127.0.0.1:8480, or unix:PATH"},
     {"hosts", NULL, HALO_OPTION_STRING, offsetof(struct halo_http_settings, hosts),
-     .help = "further names that a browser may call this machine by",
-     .pattern = "^" HOST "( *, *" HOST ")*$", .form = "names with commas between", .list = true},
+     .help = "further host names that browsers may use for this machine",
+     .pattern = "^" HOST "( *, *" HOST ")*$", .form = "names separated by commas", .list = true},
     {"embed", NULL, HALO_OPTION_STRING, offsetof(struct halo_http_settings, embed),
-     .help = "origins, such as https://wall.example, whose pages may show pictures and frames of "
-             "this one",
+     .help = "origins, such as https://wall.example, whose pages may embed frames and pages of "
+             "this daemon",
      .pattern = "^" ORIGIN "( *, *" ORIGIN ")*$",
-     .form = "origins with commas between, such as https://wall.example: no path, no / at the end",
+     .form = "origins separated by commas, such as https://wall.example: no path, no / at the end",
      .list = true},
     {NULL},
 };
 
 const struct halo_option halo_log_options[] = {
     {"level", NULL, HALO_OPTION_CHOICE, offsetof(struct halo_log_settings, level), HALO_LOG_INFO,
-     .choices = halo_log_levels, .help = "how much is said"},
+     .choices = halo_log_levels, .help = "the lowest level that is logged"},
     {NULL},
 };
 
@@ -103,44 +103,45 @@ const struct halo_option halo_log_options[] = {
 
 const struct halo_option halo_stream_options[] = {
     {"input", NULL, HALO_OPTION_STRING, AT(source.input),
-     .help =
-         "file, URL, camera (/dev/video0, /dev/v4l/..., v4l2:name=WORDS), or a pattern: test: or "
-         "test:size=1280x720:rate=30"},
+     .help = "file, URL, camera (/dev/video0, /dev/v4l/..., v4l2:name=WORDS), or a test pattern: "
+             "test: or "
+             "test:size=1280x720:rate=30"},
     {"input_format", NULL, HALO_OPTION_STRING, AT(source.format),
-     .help = "FFmpeg's demuxer for it, where it cannot be guessed"},
-    {"enabled", NULL, HALO_OPTION_FLAG, AT(enabled), 1, .help = "started with the daemon"},
-    {"loop", NULL, HALO_OPTION_FLAG, AT(loop), .help = "a file begins again at its end"},
+     .help = "FFmpeg's demuxer for the input, if it cannot be detected"},
+    {"enabled", NULL, HALO_OPTION_FLAG, AT(enabled), 1, .help = "start the stream with the daemon"},
+    {"loop", NULL, HALO_OPTION_FLAG, AT(loop), .help = "restart a file when it ends"},
     {"realtime", NULL, HALO_OPTION_FLAG, AT(realtime),
-     .help = "a file is read no faster than its clock"},
+     .help = "read a file no faster than its timestamps"},
     {"backend", NULL, HALO_OPTION_CHOICE, AT(device.backend), 0, .choices = halo_run_backends,
-     .help = "where filters run; auto: on the GPU where there is one"},
+     .help = "where filters run; auto: on the GPU if there is one"},
     {"hwaccel", NULL, HALO_OPTION_CHOICE, AT(device.hwaccel), 0, .choices = halo_run_hwaccels,
-     .help = "decoding; auto: on the GPU that filters, where the result is the same"},
+     .help = "where frames are decoded; auto: on the GPU that filters, if the result is the same"},
     {"gpu", NULL, HALO_OPTION_INT, AT(device.gpu), -1, 0, 1023, .choices = automatic,
-     .help = "number of the GPU; auto: the one with most to spare"},
+     .help = "number of the GPU; auto: the one with the most free memory"},
     {"depth", NULL, HALO_OPTION_INT, AT(device.depth), 3, 1, 16,
-     .help = "frames on their way through the GPU at once"},
+     .help = "frames that the GPU processes at the same time"},
     {"threads", NULL, HALO_OPTION_INT, AT(device.threads), 0, 0, 1024,
-     .help = "filter workers on the CPU, 0 for one on each"},
-    {"own_engine", NULL, HALO_OPTION_FLAG, AT(own_engine), .help = "runs in a process of its own"},
+     .help = "filter threads on the CPU; 0: one for each CPU"},
+    {"own_engine", NULL, HALO_OPTION_FLAG, AT(own_engine),
+     .help = "run the stream in its own process"},
     {"gpu_timeout", NULL, HALO_OPTION_TIME, AT(device.gpu_timeout), 10, 0.1, 3600,
      .help = "how long the GPU may take for a frame"},
     {"max_pixels", NULL, HALO_OPTION_INT, AT(source.max_pixels), HALO_MAX_PIXELS, 1, INT_MAX,
-     .help = "of a picture of the input; larger ones are not decoded"},
+     .help = "largest number of pixels in a frame of the input; larger frames are not decoded"},
     {"input_timeout", NULL, HALO_OPTION_TIME, AT(input_timeout), 10, 0.1, 3600,
-     .help = "how long a live input may be silent before it is opened again"},
+     .help = "how long a live input may be silent before it is reopened"},
     {"on_error", NULL, HALO_OPTION_CHOICE, AT(on_error), HALO_ON_ERROR_CARD, .choices = on_errors,
-     .help = "what viewers see while no filtered picture can be had"},
+     .help = "what viewers see while there is no filtered frame"},
     {"last_for", NULL, HALO_OPTION_TIME, AT(last_for), 5, 0.1, 3600,
-     .help = "how long on_error: last shows the last filtered picture"},
+     .help = "how long on_error: last shows the last filtered frame"},
     {"privacy", NULL, HALO_OPTION_CHOICE, AT(privacy), HALO_PRIVACY_STRICT,
      .choices = halo_privacy_names,
-     .help = "strict: every chain takes detail from every plane; changed: it changes something; "
-             "off: filters may be \"null\". Not in defaults: but strict"},
+     .help = "strict: every chain removes detail from every plane; changed: it changes at least "
+             "one plane; off: filters may be \"null\". defaults: can only set strict"},
     {"min_coverage", NULL, HALO_OPTION_PART, AT(min_coverage), 0, 0, 1,
-     .help = "part of every plane that chains with fixed regions must hide at least"},
+     .help = "the part of every plane that chains with fixed regions must hide"},
     {"restart", NULL, HALO_OPTION_CHOICE, AT(restart), HALO_RESTART_ON_FAILURE, .choices = restarts,
-     .help = "whether a stream that ended or failed is started again"},
+     .help = "whether a stream that ended or failed is restarted"},
     {NULL},
 };
 
@@ -149,19 +150,20 @@ const struct halo_option halo_stream_options[] = {
 
 const struct halo_option halo_capture_options[] = {
     {"size", NULL, HALO_OPTION_STRING, AT(size),
-     .help = "WIDTHxHEIGHT, or what the camera has nearest to it (default 1280x720)",
+     .help = "WIDTHxHEIGHT, or the nearest size that the camera supports (default 1280x720)",
      .pattern = "^[1-9][0-9]{0,3}x[1-9][0-9]{0,3}$",
-     .form = "a size such as 1280x720, neither side over 9999"},
+     .form = "a size such as 1280x720, each side at most 9999"},
     {"fps", NULL, HALO_OPTION_REAL, AT(fps), 0, 0.1, 1000,
-     .help = "pictures a second (default: what the camera has, up to 30)"},
+     .help = "frames per second (default: the camera's rate, up to 30)"},
     {"format", NULL, HALO_OPTION_CHOICE, AT(format), 0, .choices = halo_capture_formats,
-     .help = "of the camera's pictures; auto: what reaches size and fps, not compressed first"},
+     .help =
+         "the camera's pixel format; auto: one that reaches size and fps, preferably uncompressed"},
     {"open", NULL, HALO_OPTION_CHOICE, AT(open), HALO_CAPTURE_ALWAYS, .choices = opens,
-     .help = "on-demand: only while somebody looks; its light is off else"},
+     .help = "on-demand: only while someone is watching; otherwise the camera is off"},
     {"rotate", NULL, HALO_OPTION_CHOICE, AT(rotate), 0, .choices = turns,
-     .help = "degrees that its pictures are turned by, clockwise"},
+     .help = "clockwise rotation of its frames in degrees"},
     {"mirror", NULL, HALO_OPTION_CHOICE, AT(mirror), HALO_MIRROR_NONE, .choices = mirrors,
-     .help = "whether left and right, or top and bottom, trade places, before they are turned"},
+     .help = "swap left and right, or top and bottom; applied before rotate"},
     {"stall", NULL, HALO_OPTION_TIME, AT(stall), 2, 0.1, 3600,
      .help = "how long it may send no complete frame before it is reopened"},
     {NULL},
@@ -172,11 +174,11 @@ const struct halo_option halo_capture_options[] = {
 
 const struct halo_option halo_region_feed_options[] = {
     {"margin", NULL, HALO_OPTION_PART, AT(margin), 0.1, 0, 1,
-     .help = "each region grows by this part of its size, on every side"},
+     .help = "enlarge each region by this part of its size on every side"},
     {"hold", NULL, HALO_OPTION_TIME, AT(hold), 0.5, 0, 60,
-     .help = "how long a region stays that the detector does not tell any more"},
+     .help = "how long a region is kept after the detector stops reporting it"},
     {"limit", NULL, HALO_OPTION_TIME, AT(limit), 1, 0.1, 60,
-     .help = "how long the detector may be silent, or late, before all of the picture is hidden"},
+     .help = "how long the detector may be silent, or late, before the whole frame is hidden"},
     {NULL},
 };
 
@@ -185,23 +187,22 @@ const struct halo_option halo_region_feed_options[] = {
 
 const struct halo_option halo_output_options[] = {
     {"rendition", NULL, HALO_OPTION_STRING, AT(rendition),
-     .help = "the one of renditions: that it shows (default: the stream's own chain)",
+     .help = "the rendition that it shows (default: the stream's own chain)",
      .pattern = HALO_NAME_PATTERN, .form = HALO_NAME_FORM},
     {"audio", NULL, HALO_OPTION_STRING, AT(audio),
      .help = "off (the default), copy, or an encoder"},
     {"format", NULL, HALO_OPTION_STRING, AT(format),
-     .help =
-         "tcp: ts (the default), mkv or nut; url: FFmpeg's muxer, where it does not follow from "
-         "the URL; v4l2: yuyv (the default), yu12, nv12 or mjpeg"},
+     .help = "tcp: ts (the default), mkv or nut; url: FFmpeg's muxer, if the URL does not "
+             "determine it; v4l2: yuyv (the default), yu12, nv12 or mjpeg"},
     {"reach", NULL, HALO_OPTION_STRING, AT(reach),
-     .help = "tcp: network: other machines may connect, too, and see the stream without a password",
+     .help = "tcp: network: other machines can connect and see the stream without a password",
      .pattern = "^network$", .form = "network"},
     {"segment_time", NULL, HALO_OPTION_TIME, AT(segment_time), 0, 1, 604800,
-     .help = "file: a new file after this long (default: one file)"},
+     .help = "file: begin a new file after this long (default: one file)"},
     {"keep_size", NULL, HALO_OPTION_BYTES, AT(keep_size), 0, 1e6, 9e15,
-     .help = "file: the oldest segments go when all take more than this (default: all stay)"},
+     .help = "file: remove the oldest segments when all together exceed this (default: keep all)"},
     {"hook", NULL, HALO_OPTION_STRING, AT(hook),
-     .help = "file: a program that is started with the path of each finished file"},
+     .help = "file: a program that is started with the path of each completed file"},
     {NULL},
 };
 
@@ -210,27 +211,27 @@ const struct halo_option halo_output_options[] = {
 
 const struct halo_option halo_video_options[] = {
     {"codec", NULL, HALO_OPTION_STRING, AT(codec),
-     .help = "an encoder (default libx264); raw, for sockets .nut and .fd: not encoded"},
+     .help = "an encoder (default libx264); raw, for sockets .nut and .fd: no encoding"},
     {"bitrate", NULL, HALO_OPTION_STRING, AT(bitrate),
      .help = "bits per second, such as 800k or 4M", .pattern = "^[0-9]+([.][0-9]+)?[kKMG]?$",
      .form = "bits per second such as 800k or 4M"},
     {"crf", NULL, HALO_OPTION_STRING, AT(crf),
-     .help = "constant quality, for encoders that have it", .pattern = "^[0-9]+([.][0-9]+)?$",
+     .help = "constant quality, for encoders that support it", .pattern = "^[0-9]+([.][0-9]+)?$",
      .form = "a number such as 23"},
     {"preset", NULL, HALO_OPTION_STRING, AT(preset), .help = "the encoder's preset",
      .pattern = "^[A-Za-z0-9_-]+$", .form = "a word such as fast"},
     {"size", NULL, HALO_OPTION_STRING, AT(size),
-     .help =
-         "scaled to this after the filters (default: the input's; v4l2: 1280x720); a side of -1 "
-         "follows from the other, as the picture has it",
+     .help = "scale frames to this after the filters (default: the input's size; v4l2: 1280x720); "
+             "-1 for one side preserves the aspect ratio",
      .pattern = "^" SIDE "x(-1|" SIDE ")$|^-1x" SIDE "$",
      .form = "WIDTHxHEIGHT such as 1280x720, or 640x-1"},
     {"chroma", NULL, HALO_OPTION_CHOICE, AT(chroma), 0, .choices = chromas,
-     .help = "420: colours of half the width and height, which all players have; source: as the "
-             "filters give them; auto: 420 but with codecs for editing and archives"},
-    {"gop", NULL, HALO_OPTION_TIME, AT(gop), 1, 0.01, 3600, .help = "time between key frames"},
+     .help = "420: chroma of half the width and height, which all players support; source: as "
+             "filtered; auto: 420, but source for editing and archive codecs"},
+    {"gop", NULL, HALO_OPTION_TIME, AT(gop), 1, 0.01, 3600, .help = "time between keyframes"},
     {"fps", NULL, HALO_OPTION_RATIO, AT(fps), 0, 0, 1000,
-     .help = "pictures a second at most; 0: every one; v4l2: exactly so many (default 30)"},
+     .help =
+         "largest number of frames per second; 0: every frame; v4l2: the exact rate (default 30)"},
     {NULL},
 };
 

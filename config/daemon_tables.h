@@ -23,12 +23,12 @@ extern const struct halo_option halo_video_options[];
 #define HALO_HELP_RENDITIONS "further chains of the stream, by name"
 #define HALO_HELP_CAPTURE    "how a camera is opened"
 #define HALO_HELP_CONTROLS                                                                         \
-    "values of the camera's controls by name, as halod devices lists them: {brightness: 128}"
+    "values of the camera's controls, by the names that halod devices lists: {brightness: 128}"
 #define HALO_HELP_REGION_FEED                                                                      \
     "regions come from a detector, over the control socket, for filters with region=feed; {} is "  \
     "enough"
-#define HALO_HELP_OUTPUTS "where the filtered pictures go"
-#define HALO_HELP_VIDEO   "how pictures are encoded"
+#define HALO_HELP_OUTPUTS "where the filtered frames go"
+#define HALO_HELP_VIDEO   "how frames are encoded"
 
 /* What halo_is_name says, for the schema. */
 #define HALO_NAME_PATTERN "^[A-Za-z0-9_-]{1,64}$"

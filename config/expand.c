@@ -32,7 +32,7 @@ static int read_credential(const char *name, char *value, struct halo_error *err
     if (code == -ENOENT || code == -ENOMEM)
         return code;
     if (code)
-        return halo_fail(err, -EINVAL, "${%s}: the credential cannot be read: %s", name,
+        return halo_fail(err, -EINVAL, "${%s}: cannot read the credential: %s", name,
                          strerror(-code));
     const bool nul = memchr(text, '\0', used) != NULL;
     memcpy(value, text, used + 1);
@@ -40,7 +40,7 @@ static int read_credential(const char *name, char *value, struct halo_error *err
     if (used > LONGEST_VALUE)
         return halo_fail(err, -EINVAL, "${%s}: longer than %d bytes", name, LONGEST_VALUE);
     if (nul)
-        return halo_fail(err, -EINVAL, "${%s}: there is a NUL byte in the credential", name);
+        return halo_fail(err, -EINVAL, "${%s}: the credential contains a NUL byte", name);
     if (used > 0 && value[used - 1] == '\n')
         value[used - 1] = '\0';
     return 0;
@@ -53,8 +53,10 @@ static int find_value(const char *name, char *value, struct halo_error *err)
     if (code == -ENOENT) {
         const char *variable = getenv(name);
         if (!variable)
-            return halo_fail(err, -EINVAL, "${%s}: neither a credential nor a variable ($${ is ${)",
-                             name);
+            return halo_fail(
+                err, -EINVAL,
+                "${%s}: there is no such credential or environment variable (write $${ for ${)",
+                name);
         if (strlen(variable) > LONGEST_VALUE)
             return halo_fail(err, -EINVAL, "${%s}: longer than %d bytes", name, LONGEST_VALUE);
         strcpy(value, variable);
@@ -78,7 +80,7 @@ static const char *read_name(const char *at, char *name, struct halo_error *err)
     const char *begin = at + 2;
     size_t length = strspn(begin, LETTERS "0123456789.-");
     if (!strspn(begin, LETTERS) || begin[length] != '}' || length >= LONGEST_NAME) {
-        halo_fail(err, -EINVAL, "%.40s: ${NAME} is expected ($${ is ${)", at);
+        halo_fail(err, -EINVAL, "%.40s: must be ${NAME} (write $${ for ${)", at);
         return NULL;
     }
     memcpy(name, begin, length);
@@ -100,7 +102,7 @@ static int expand_to(FILE *to, const char *text, char *value, struct halo_error 
                 return code;
             fputs(value, to);
             if (ftell(to) > LONGEST)
-                return halo_fail(err, -EINVAL, "${%s}: the text becomes too long", name);
+                return halo_fail(err, -EINVAL, "${%s}: the resulting text is too long", name);
         } else {
             fputc(*text++, to);
         }

@@ -45,8 +45,8 @@ bool halo_loader_passes(struct halo_loader *l, const struct halo_node *node, int
     else if (code && !halo_node_is_expanded(node))
         halo_loader_say(l, node, "%s", why);
     else if (code)
-        halo_loader_say(l, node, "%.*s%sis refused (why would show what ${} brought)", SHOWN,
-                        is_text ? halo_node_shown(node) : "", is_text ? ": " : "");
+        halo_loader_say(l, node, "%.*s%sis refused (the reason would reveal the value of ${})",
+                        SHOWN, is_text ? halo_node_shown(node) : "", is_text ? ": " : "");
     return code == 0;
 }
 
@@ -87,7 +87,7 @@ bool halo_loader_is(struct halo_loader *l, struct halo_node *node, enum halo_nod
     if (node->bad)
         return false;
     if (halo_node_is_null(node))
-        halo_loader_say(l, node, "has no value: %s is expected", names[kind]);
+        halo_loader_say(l, node, "has no value: must be %s", names[kind]);
     else if (node->kind != kind)
         halo_loader_say(l, node, "must be %s, not %s", names[kind], names[node->kind]);
     else
@@ -264,7 +264,7 @@ void halo_loader_claim(struct halo_loader *l, const struct halo_node *node, bool
 void halo_loader_claim_socket(struct halo_loader *l, const struct halo_node *node, const char *path)
 {
     if (strlen(path) >= sizeof(((struct sockaddr_un *)0)->sun_path))
-        halo_loader_say(l, node, "a socket's path has at most 107 bytes");
+        halo_loader_say(l, node, "the path of a socket has at most 107 bytes");
     halo_loader_claim(l, node, true, path);
 }
 
@@ -301,7 +301,7 @@ void halo_loader_compare(struct halo_loader *l)
             continue;
         }
         memcpy(l->path, at->path, sizeof(l->path));
-        halo_loader_say(l, at->node, "%s has the same place (line %d%s%s)", other->path,
+        halo_loader_say(l, at->node, "already used by %s (line %d%s%s)", other->path,
                         other->node->line, at->node->source == other->node->source ? "" : " of ",
                         at->node->source == other->node->source ? "" : other->node->source->name);
     }

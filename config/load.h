@@ -81,7 +81,7 @@ void halo_loader_compare(struct halo_loader *l);
 int halo_loader_finish(struct halo_loader *l);
 
 /* What who wants no filter at all has to write. */
-#define HALO_HOW_TO_PASS "none, with privacy: off, passes pictures unchanged"
+#define HALO_HOW_TO_PASS "none, with privacy: off, passes frames unchanged"
 
 /* The chain's text, malloc'ed: from a scalar, or a list of scalars and maps. NULL: said. */
 char *halo_load_chain(struct halo_loader *l, struct halo_node *node);

@@ -19,7 +19,8 @@ static void load_control(struct halo_loader *l, struct halo_capture_settings *ca
 {
     char *end;
     if (!is_control(node->key)) {
-        halo_loader_say_key(l, node, "controls have names such as brightness: see halod devices");
+        halo_loader_say_key(
+            l, node, "the names of controls, such as brightness, are listed by halod devices");
         return;
     }
     const char *text = halo_loader_text(l, node);

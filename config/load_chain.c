@@ -57,7 +57,7 @@ static bool collect(struct halo_loader *l, struct halo_node *node, FILE *to, int
 static bool write_option(struct halo_loader *l, struct halo_node *node, FILE *to)
 {
     if (!is_word(node->key)) {
-        halo_loader_say(l, node, "an option's name has letters, digits and _ only");
+        halo_loader_say(l, node, "the name of an option consists of letters, digits and _");
         return false;
     }
     char *value = NULL;
@@ -92,7 +92,7 @@ static bool write_filter(struct halo_loader *l, struct halo_node *node, FILE *to
     const size_t mark = halo_loader_enter(l, filter->key, 0);
     bool fine = is_word(filter->key);
     if (!fine)
-        halo_loader_say(l, filter, "a filter's name has letters, digits and _ only");
+        halo_loader_say(l, filter, "the name of a filter consists of letters, digits and _");
     fputs(filter->key, to);
     if (fine && !halo_node_is_null(filter)) { /* "- sobel:" has no options */
         fine = halo_loader_is(l, filter, HALO_NODE_MAP);
@@ -191,7 +191,7 @@ char *halo_load_chain(struct halo_loader *l, struct halo_node *node)
     if (node->kind == HALO_NODE_LIST)
         return read_list(l, node);
     if (node->kind == HALO_NODE_MAP) {
-        halo_loader_say(l, node, "must be a chain's text or a list, as in [{gblur: {sigma: 12}}]");
+        halo_loader_say(l, node, "must be a string or a list, as in [{gblur: {sigma: 12}}]");
         return NULL;
     }
     halo_loader_string(l, &text, node);

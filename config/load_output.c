@@ -53,7 +53,7 @@ static void load_video(struct halo_loader *l, void *settings, struct halo_node *
         return;
     const size_t mark = halo_loader_enter(l, "codec", 0);
     if (!strcmp(output->video.codec, "copy"))
-        halo_loader_say(l, codec, "copy would pass pictures unfiltered: name an encoder");
+        halo_loader_say(l, codec, "copy would pass unfiltered video: use an encoder");
     else if (!raw)
         check_encoder(l, codec, output->video.codec, false);
     halo_loader_leave(l, mark);
@@ -84,7 +84,7 @@ static void check_coded(struct halo_loader *l, const struct halo_output_settings
     struct halo_error err = {0};
     char list[64];
     if (!strcmp(halo_video_codec(&output->video), "raw") && !takes_raw(output))
-        halo_loader_say_of(l, node, "video", "codec: raw is for sockets %s",
+        halo_loader_say_of(l, node, "video", "codec: raw is only for sockets %s",
                            halo_viewer_form_list(list, sizeof list, HALO_FORMS_RAW, "and"));
     else if (l->checks && l->checks->output)
         halo_loader_passes(l, node, l->checks->output(output, &err), err.text);
@@ -110,7 +110,7 @@ static void say_places(struct halo_loader *l, const struct halo_node *node)
         length += (size_t)snprintf(list + length, sizeof list - length, "%s%s:%s", before, row->key,
                                    row->target == HALO_AT_NOTHING ? " true" : "");
     }
-    halo_loader_say(l, node, "where to? One of %s is missing", list);
+    halo_loader_say(l, node, "no destination: set one of %s", list);
 }
 
 /* The one place of the output; -1: said. */
@@ -121,7 +121,7 @@ static int find_kind(struct halo_loader *l, struct halo_node *node)
         if (!halo_node_get(node, halo_output_rows[kind]->key))
             continue;
         if (found >= 0) {
-            halo_loader_say(l, node, "%s: and %s: in one output: make two of it",
+            halo_loader_say(l, node, "%s: and %s: are both set: use two outputs",
                             halo_output_rows[found]->key, halo_output_rows[kind]->key);
             return -1;
         }

@@ -188,6 +188,6 @@ int halo_end_print(void)
 {
     if (fflush(stdout) == 0 && !ferror(stdout))
         return HALO_EXIT_OK;
-    halo_log(HALO_LOG_ERROR, "standard output cannot be written: %s", strerror(errno));
+    halo_log(HALO_LOG_ERROR, "cannot write to standard output: %s", strerror(errno));
     return HALO_EXIT_FAILED;
 }

@@ -102,7 +102,7 @@ static int fail_type(const struct halo_option *row, const char *text, const char
 {
     const bool formula = row->type != HALO_OPTION_STRING && strpbrk(text, "()*/+") != NULL;
     return halo_fail(err, -EINVAL, "%s=%.*s: %s%s", row->name, SHOWN, text, what,
-                     formula ? "; expressions are not computed" : "");
+                     formula ? "; expressions are not supported" : "");
 }
 
 static int set_choice(const struct halo_option *row, int *field, const char *text,

@@ -25,21 +25,22 @@ static void check(struct halo_loader *l, struct halo_output_settings *output,
     base = base ? base + 1 : output->target;
     const char *dot = strrchr(base, '.');
     if (!dot || dot == base || !dot[1])
-        halo_loader_say_of(l, node, "file", "its suffix says the container, such as .mkv or .mp4");
-    else if (!is_pattern(output->target, &conversions))
         halo_loader_say_of(l, node, "file",
-                           "behind %% one of YymdjHMSsFTzZaAbBuVG is expected (%%%% is a %%)");
-    else if (output->segment_time > 0 && !conversions)
+                           "its suffix must name the container, such as .mkv or .mp4");
+    else if (!is_pattern(output->target, &conversions))
         halo_loader_say_of(
             l, node, "file",
-            "segments need names of their own, such as door-%%Y%%m%%d-%%H%%M%%S.mkv");
+            "%% must be followed by one of YymdjHMSsFTzZaAbBuVG (write %%%% for %%)");
+    else if (output->segment_time > 0 && !conversions)
+        halo_loader_say_of(l, node, "file",
+                           "each segment needs its own name, such as door-%%Y%%m%%d-%%H%%M%%S.mkv");
     if (output->keep_size > 0 && output->segment_time <= 0)
-        halo_loader_say_of(l, node, "keep_size", "is for segments: give segment_time, too");
+        halo_loader_say_of(l, node, "keep_size", "needs segment_time");
 }
 
 const struct halo_output_row halo_output_file = {
     .key = "file",
-    .help = "name of a file, with strftime's %Y%m%d-%H%M%S where there is segment_time",
+    .help = "name of a file, with strftime's %Y%m%d-%H%M%S if segment_time is set",
     .target = HALO_AT_FILE,
     .writer = HALO_WRITER_ENGINE,
     .coded = true,

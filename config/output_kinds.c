@@ -4,7 +4,7 @@
 
 const struct halo_output_row halo_output_null = {
     .key = "null",
-    .help = "true: filtered and thrown away",
+    .help = "true: filter the frames and discard them",
     .target = HALO_AT_NOTHING,
     .writer = HALO_WRITER_NONE,
     .keys = (const char *const[]){"rendition", NULL},

@@ -20,8 +20,8 @@ static void check(struct halo_loader *l, struct halo_output_settings *output,
     else if (!halo_address_is_loopback(&address) &&
              (!output->reach || strcmp(output->reach, "network") != 0))
         halo_loader_say_of(l, node, "tcp",
-                           "other machines could connect, and nobody is asked for a password: name "
-                           "127.0.0.1 or [::1], or add reach: network");
+                           "other machines could connect without a password: use 127.0.0.1 or "
+                           "[::1], or set reach: network");
     if (!halo_output_form(output))
         halo_loader_say_of(l, node, "format", "must be %s",
                            halo_viewer_form_list(list, sizeof list, HALO_FORMS_NAMES, "or"));
@@ -29,7 +29,7 @@ static void check(struct halo_loader *l, struct halo_output_settings *output,
 
 const struct halo_output_row halo_output_tcp = {
     .key = "tcp",
-    .help = "ADDRESS:PORT that viewers connect to; format: says what they get",
+    .help = "ADDRESS:PORT that viewers connect to; format: selects the format",
     .target = HALO_AT_ADDRESS,
     .writer = HALO_WRITER_SUPERVISOR,
     .coded = true,

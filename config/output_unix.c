@@ -13,19 +13,19 @@ static void check(struct halo_loader *l, struct halo_output_settings *output,
     const char *codec = output->video.codec;
     char list[64];
     if (!form)
-        halo_loader_say_of(l, node, "unix", "its suffix says what viewers get: %s",
+        halo_loader_say_of(l, node, "unix", "its suffix must name the format: %s",
                            halo_viewer_form_list(list, sizeof list, HALO_FORMS_SUFFIXES, "or"));
     else if (!form->muxer && output->audio && strcmp(output->audio, "off"))
-        halo_loader_say_of(l, node, "audio", "a socket %s has frames alone", form->suffix);
+        halo_loader_say_of(l, node, "audio", "a socket %s has no audio", form->suffix);
     else if (!form->muxer && codec && strcmp(codec, "raw"))
-        halo_loader_say_of(l, node, "video", "a socket %s has frames as they are: no codec but raw",
+        halo_loader_say_of(l, node, "video", "a socket %s has raw frames: the codec must be raw",
                            form->suffix);
 }
 
 const struct halo_output_row halo_output_unix = {
     .key = "unix",
-    .help = "path of a socket that viewers connect to; its suffix says what they get: .ts, .mkv or "
-            ".nut (encoded), .fd (finished frames)",
+    .help = "path of a socket that viewers connect to; its suffix selects the format: .ts, .mkv or "
+            ".nut (encoded), .fd (raw frames)",
     .target = HALO_AT_SOCKET,
     .writer = HALO_WRITER_SUPERVISOR,
     .coded = true,

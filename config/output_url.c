@@ -10,12 +10,12 @@ static void check(struct halo_loader *l, struct halo_output_settings *output,
 {
     const char *colon = strchr(output->target, ':');
     if (!colon || colon == output->target || strchr("/.", *output->target))
-        halo_loader_say_of(l, node, "url", "must begin with its protocol, as in rtsp://HOST/PATH");
+        halo_loader_say_of(l, node, "url", "must begin with a protocol, as in rtsp://HOST/PATH");
 }
 
 const struct halo_output_row halo_output_url = {
     .key = "url",
-    .help = "where FFmpeg pushes to: rtsp://, srt://, rtmp:// ...",
+    .help = "URL that FFmpeg pushes to: rtsp://, srt://, rtmp:// ...",
     .target = HALO_AT_URL,
     .writer = HALO_WRITER_ENGINE,
     .coded = true,

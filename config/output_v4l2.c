@@ -42,15 +42,15 @@ static void check(struct halo_loader *l, struct halo_output_settings *output,
         halo_loader_say_of(l, node, "format", "must be yuyv, yu12, nv12 or mjpeg");
     if (video->size && strstr(video->size, "-1"))
         halo_loader_say_of(l, node, "video",
-                           "size: %s: of a virtual camera both sides are given: programs see it "
-                           "before there is a picture",
+                           "size: %s: a virtual camera needs both sides, because programs see it "
+                           "before the first frame",
                            video->size);
     else if (video->size && sscanf(video->size, "%dx%d", &width, &height) == 2 &&
              (width % 2 || height % 2))
-        halo_loader_say_of(l, node, "video", "size: %s: of a virtual camera it is even",
+        halo_loader_say_of(l, node, "video", "size: %s: a virtual camera needs even dimensions",
                            video->size);
     if (width > MOST_SIDE || height > MOST_SIDE)
-        halo_loader_say_of(l, node, "video", "size: %s: a virtual camera has %dx%d at most",
+        halo_loader_say_of(l, node, "video", "size: %s: a virtual camera has at most %dx%d",
                            video->size, MOST_SIDE, MOST_SIDE);
 }
 

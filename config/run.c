@@ -22,64 +22,66 @@ const struct halo_option halo_run_options[] = {
     {"i", NULL, HALO_OPTION_STRING, AT(source.input), .argument = "IN",
      .help = "file, URL, - (standard input) or camera (/dev/video0, v4l2:name=WORDS) to filter"},
     {"vf", "filter:v", HALO_OPTION_STRING, AT(filters), .argument = "CHAIN",
-     .help = "filters, as in \"gblur=sigma=5,avgblur=sizeX=3\"; null copies pictures"},
+     .help = "filters, as in \"gblur=sigma=5,avgblur=sizeX=3\"; null passes frames unchanged"},
     {"c:v", "vcodec|codec:v", HALO_OPTION_STRING, AT(video_codec), .argument = "CODEC",
-     .help = "video encoder (default libx264, or the container's own where it has no H.264)"},
+     .help = "video encoder (default libx264, or the container's default if it does not support "
+             "H.264)"},
     {"c:a", "acodec|codec:a", HALO_OPTION_STRING, AT(audio_codec), .argument = "CODEC",
      .help = "audio: copy (the default) or an encoder"},
     {"b:v", "b", HALO_OPTION_STRING, AT(bitrate), .argument = "BITS",
      .help = "video bits per second, such as 800k or 4M"},
     {"crf", NULL, HALO_OPTION_STRING, AT(crf), .argument = "N",
-     .help = "constant quality, for encoders that have it"},
+     .help = "constant quality, for encoders that support it"},
     {"preset", NULL, HALO_OPTION_STRING, AT(preset), .argument = "NAME",
      .help = "the encoder's preset"},
-    {"ss", NULL, HALO_OPTION_TIME, AT(part.seek), -1, 0, INFINITY, .help = "start here in IN"},
+    {"ss", NULL, HALO_OPTION_TIME, AT(part.seek), -1, 0, INFINITY,
+     .help = "start at this time in IN"},
     {"t", NULL, HALO_OPTION_TIME, AT(part.duration), -1, 0, INFINITY,
      .help = "stop after this long"},
     {"an", NULL, HALO_OPTION_FLAG, AT(source.no_audio), .help = "no audio"},
     {"map_metadata", NULL, HALO_OPTION_STRING, AT(map_metadata), .argument = "-1",
      .help = "drop metadata and chapters"},
-    {"y", NULL, HALO_OPTION_FLAG, AT(overwrite), .help = "replace OUT where it exists"},
-    {"n", NULL, HALO_OPTION_FLAG, AT(never_overwrite), .help = "never replace OUT, ask nothing"},
+    {"y", NULL, HALO_OPTION_FLAG, AT(overwrite), .help = "replace OUT if it exists"},
+    {"n", NULL, HALO_OPTION_FLAG, AT(never_overwrite), .help = "never replace OUT (the default)"},
     {"progress", NULL, HALO_OPTION_STRING, AT(progress), .argument = "FILE",
      .help = "key=value progress to a file, or - for standard output"},
     {"stats", NULL, HALO_OPTION_FLAG, AT(stats),
-     .help = "at the end, say what the time went into and what was the bound"},
+     .help = "at the end, print how the time was spent and what limited the speed"},
     {"stats_json", NULL, HALO_OPTION_STRING, AT(stats_json), .argument = "FILE",
-     .help = "the same as JSON to a file"},
+     .help = "write the same as JSON to a file"},
     {"trace", NULL, HALO_OPTION_STRING, AT(trace), .argument = "FILE",
-     .help = "what ran when, for ui.perfetto.dev and chrome://tracing"},
+     .help = "write a timeline for ui.perfetto.dev and chrome://tracing"},
     {"keep-going", "keep_going", HALO_OPTION_FLAG, AT(keep_going),
-     .help = "read past what is damaged in IN, count it, and finish"},
+     .help = "skip damaged parts of IN, count them, and finish"},
     {"copy_unfiltered", NULL, HALO_OPTION_FLAG, AT(copy_unfiltered),
-     .help = "also keep data tracks, which no filter sees"},
+     .help = "keep data tracks, too, which are not filtered"},
     {"video_size", "s", HALO_OPTION_STRING, AT(source.video_size), .argument = "WxH",
-     .help = "of a raw IN: its picture size; of a camera: what it is asked for"},
+     .help = "frame size of a raw IN; size to request from a camera"},
     {"framerate", "r", HALO_OPTION_STRING, AT(source.framerate), .argument = "RATE",
-     .help = "of a raw IN: its frames per second, at most 10000; of a camera: likewise"},
+     .help = "frame rate of a raw IN, at most 10000; rate to request from a camera"},
     {"pixel_format", NULL, HALO_OPTION_STRING, AT(source.pixel_format), .argument = "NAME",
-     .help = "of a raw IN: its pixel format"},
+     .help = "pixel format of a raw IN"},
     {"input_format", NULL, HALO_OPTION_STRING, AT(capture_format), .argument = "NAME",
-     .help = "of a camera: how it sends pictures, such as yuyv422 or mjpeg"},
+     .help = "pixel format of a camera, such as yuyv422 or mjpeg"},
     {"backend", NULL, HALO_OPTION_CHOICE, AT(device.backend), 0, .choices = halo_run_backends,
-     .argument = "NAME", .help = "where filters run; auto: on the GPU where there is one"},
+     .argument = "NAME", .help = "where filters run; auto: on the GPU if there is one"},
     {"hwaccel", NULL, HALO_OPTION_CHOICE, AT(device.hwaccel), 0, .choices = halo_run_hwaccels,
      .argument = "NAME",
-     .help = "decoding; auto: on the GPU that filters, where the result is the same"},
+     .help = "where frames are decoded; auto: on the GPU that filters, if the result is the same"},
     {"gpu", NULL, HALO_OPTION_STRING, AT(gpu_name), .argument = "N",
-     .help = "number of the GPU, or auto (the default): the one with most to spare"},
+     .help = "number of the GPU, or auto (the default): the one with the most free memory"},
     {"depth", NULL, HALO_OPTION_INT, AT(device.depth), 3, 1, 16,
-     .help = "frames on their way through the GPU at once; 2 is double buffering"},
+     .help = "frames that the GPU processes at the same time; 2 is double buffering"},
     {"max_pixels", NULL, HALO_OPTION_INT, AT(source.max_pixels), HALO_MAX_PIXELS, 1, INT_MAX,
-     .help = "of a picture of IN; larger ones are not decoded"},
+     .help = "largest number of pixels in a frame of IN; larger frames are not decoded"},
     {"gpu_timeout", NULL, HALO_OPTION_TIME, AT(device.gpu_timeout), 10, 0.1, 3600,
      .help = "how long the GPU may take for a frame before the run fails"},
     {"pinned_memory", NULL, HALO_OPTION_INT, AT(pinned_memory), -1, 0, 1 << 20, .argument = "MIB",
-     .help = "page-locked memory for pictures, at most (default a quarter, up to 2048)"},
+     .help = "limit of page-locked memory for frames (default a quarter, up to 2048)"},
     {"threads", NULL, HALO_OPTION_INT, AT(device.threads), 0, 0, 1024,
-     .help = "filter workers on the CPU, 0 for one on each"},
+     .help = "filter threads on the CPU; 0: one for each CPU"},
     {"v", "loglevel", HALO_OPTION_CHOICE, AT(log_level), HALO_LOG_INFO, .choices = halo_log_levels,
-     .argument = "LEVEL", .help = "how much is said on standard error"},
+     .argument = "LEVEL", .help = "lowest level of messages on standard error"},
     {NULL},
 };
 
@@ -107,7 +109,7 @@ static int set_output(struct halo_run_settings *s, const char *word, struct halo
     if (!*word)
         return halo_fail_usage(err, "OUT is empty");
     if (s->output)
-        return halo_fail_usage(err, "one OUT only: %.80s and %.80s", s->output, word);
+        return halo_fail_usage(err, "more than one OUT: %.80s and %.80s", s->output, word);
     return halo_option_set(&output_option, s, word, err);
 }
 
@@ -118,9 +120,10 @@ static int check_place(const struct halo_run_settings *s, const struct halo_opti
     if (row->type == HALO_OPTION_STRING && !*value && row->offset != AT(filters))
         return halo_fail_usage(err, "-%s: its value is empty", row->name);
     if (row->offset == AT(source.input) && s->source.input)
-        return halo_fail_usage(err, "one -i only: %.80s and %.80s", s->source.input, value);
+        return halo_fail_usage(err, "more than one -i: %.80s and %.80s", s->source.input, value);
     if (row->offset == AT(filters) && s->filters)
-        return halo_fail_usage(err, "one -vf only: %.80s and %.80s (a comma joins filters)",
+        return halo_fail_usage(err,
+                               "more than one -vf: %.80s and %.80s (separate filters by commas)",
                                s->filters, value);
     /* "-f X OUT -i IN" and "OUT -f X -i IN" read both ways. */
     const bool side_matters =
@@ -144,7 +147,7 @@ static int take_option(struct halo_run_settings *s, int at, int argc, char **arg
     if (row->type == HALO_OPTION_FLAG)
         return halo_option_set(row, s, "1", err) ? -EINVAL : 1;
     if (at + 1 >= argc)
-        return halo_fail_usage(err, "%s: its value is missing", argv[at]);
+        return halo_fail_usage(err, "%s: missing value", argv[at]);
 
     const char *value = argv[at + 1];
     int code = check_place(s, row, value, err);
@@ -173,7 +176,7 @@ static int take_gpu(struct halo_run_settings *s, struct halo_error *err)
     struct halo_error inner = {0};
     if (halo_option_set(&row, s, s->gpu_name, &inner) == 0)
         return 0;
-    return halo_fail_usage(err, "-gpu %.40s: neither auto nor the number of a GPU, 0 to 1023",
+    return halo_fail_usage(err, "-gpu %.40s: must be auto or the number of a GPU, 0 to 1023",
                            s->gpu_name);
 }
 
@@ -181,25 +184,25 @@ static int take_gpu(struct halo_run_settings *s, struct halo_error *err)
 static int check(const struct halo_run_settings *s, struct halo_error *err)
 {
     if (!s->source.input)
-        return halo_fail_usage(err, "no -i IN: say what to read");
+        return halo_fail_usage(err, "missing -i IN: specify what to read");
     if (s->part.duration == 0)
-        return halo_fail_usage(err, "-t 0: would keep nothing: name a time above 0");
+        return halo_fail_usage(err, "-t 0: would keep nothing: use a time above 0");
     if (!s->output)
-        return halo_fail_usage(err, "no OUT: say where to write, as the last word");
+        return halo_fail_usage(err, "missing OUT: specify where to write as the last argument");
     if (!s->filters)
-        return halo_fail_usage(err,
-                               "no -vf: say which filters (or -vf null to copy pictures openly)");
+        return halo_fail_usage(
+            err, "missing -vf: specify the filters (or -vf null to pass frames unfiltered)");
     if (s->overwrite && s->never_overwrite)
-        return halo_fail_usage(err, "-y and -n contradict each other: give one");
+        return halo_fail_usage(err, "-y and -n contradict each other: use one of them");
     if (s->map_metadata && strcmp(s->map_metadata, "-1"))
-        return halo_fail_usage(err, "-map_metadata %.80s: only -1 is known (drop metadata)",
+        return halo_fail_usage(err, "-map_metadata %.80s: only -1 is supported (drop metadata)",
                                s->map_metadata);
     const bool to_stdout = !strcmp(s->output, "-");
     if (to_stdout && !s->output_format)
         return halo_fail_usage(err, "OUT - needs its format: -f FORMAT after -i, such as -f nut");
     if (to_stdout && s->progress && !strcmp(s->progress, "-"))
-        return halo_fail_usage(err, "-progress - and OUT - would mix on standard output: "
-                                    "give -progress a file");
+        return halo_fail_usage(
+            err, "-progress - and OUT - would mix on standard output: use a file for -progress");
     if ((s->trace && !strcmp(s->trace, "-")) || (s->stats_json && !strcmp(s->stats_json, "-")))
         return halo_fail_usage(err, "-%s -: name a file", s->trace ? "trace" : "stats_json");
     return 0;
@@ -250,15 +253,15 @@ void halo_run_print_help(void)
     memcpy(rows + 1, halo_run_options, sizeof(halo_run_options));
     puts("usage: halod run [-f FORMAT] -i IN -vf CHAIN [options] OUT\n"
          "\n"
-         "Runs one stream in the foreground: every picture of IN goes through CHAIN into OUT.\n"
+         "Runs one stream in the foreground: every frame of IN passes through CHAIN into OUT.\n"
          "\n"
          "options:");
     halo_options_print(rows, "-", stdout);
     puts(
         "\n"
-        "OUT is a file, a URL, - (standard output, with -f) or, of a camera, a virtual camera\n"
-        "(/dev/video10, a device of v4l2loopback). A file appears whole or not at all.\n"
-        "halod devices lists cameras, and what they have.\n"
+        "OUT is a file, a URL, - (standard output, with -f) or, for a camera, a virtual camera\n"
+        "(/dev/video10, a device of v4l2loopback). A file appears complete or not at all.\n"
+        "halod devices lists cameras and their properties.\n"
         "halod filters lists the filters, halod filter NAME the options of one.\n"
         "\n"
         "examples:\n"

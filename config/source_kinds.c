@@ -55,7 +55,7 @@ static const struct halo_source_row rows[] = {
     {
         .kind = HALO_SOURCE_STDIN,
         .is = is_stdin,
-        .refused = "standard input is not for a daemon: name a file or a URL",
+        .refused = "a daemon cannot read standard input: use a file or a URL",
     },
     {
         .kind = HALO_SOURCE_HTTP,

@@ -77,8 +77,9 @@ static char *read_key(struct halo_reader *r, const yaml_event_t *event)
     char *text = key->text;
     key->text = NULL;
     if (!strcmp(text, "<<")) /* also in quotes: nothing of that name is known */
-        HALO_READER_SAY(r, line,
-                        "merge keys (<<) are not read: defaults: holds what streams share");
+        HALO_READER_SAY(
+            r, line,
+            "merge keys (<<) are not supported: use defaults: for settings that streams share");
     halo_node_destroy(key);
     return text;
 }
@@ -87,8 +88,8 @@ static bool add_to_map(struct halo_reader *r, struct halo_node *map, struct halo
 {
     const struct halo_node *old = halo_node_get(map, child->key);
     if (old) {
-        HALO_READER_SAY(r, child->key_line, "the key %.80s is there already, in line %d",
-                        child->key, old->key_line);
+        HALO_READER_SAY(r, child->key_line, "duplicate key %.80s, first in line %d", child->key,
+                        old->key_line);
         if (!halo_node_append(r->refused, child))
             return true;
         halo_reader_give_up(r, -ENOMEM);
@@ -202,7 +203,7 @@ static struct halo_node *read_document(struct halo_reader *r)
         const yaml_event_type_t type = event.type;
         if (type == YAML_DOCUMENT_START_EVENT && ++documents > 1) {
             HALO_READER_SAY(r, halo_reader_line(event.start_mark),
-                            "a second document: one is read");
+                            "more than one document in the file");
             halo_reader_give_up(r, -EINVAL);
         } else if (type == YAML_SCALAR_EVENT || type == YAML_MAPPING_START_EVENT ||
                    type == YAML_SEQUENCE_START_EVENT || type == YAML_ALIAS_EVENT) {
@@ -238,7 +239,7 @@ int halo_tree_parse(struct halo_node **ret, const char *text, size_t length,
         HALO_READER_SAY(r, 0, "longer than %d bytes", HALO_TREE_MOST_BYTES);
     } else if (nul) {
         HALO_READER_SAY(r, count_lines(text, (size_t)(nul - text)),
-                        "not text: there is a NUL byte");
+                        "not text: it contains a NUL byte");
     } else if (!r->refused || !yaml_parser_initialize(&r->parser)) {
         r->code = -ENOMEM;
     } else {

@@ -18,7 +18,7 @@ bool halo_reader_refuse_tag(struct halo_reader *r, const yaml_char_t *tag, int l
 {
     if (!tag || !strcmp((const char *)tag, "!"))
         return false;
-    HALO_READER_SAY(r, line, "tags (%.80s) are not read", (const char *)tag);
+    HALO_READER_SAY(r, line, "tags (%.80s) are not supported", (const char *)tag);
     return true;
 }
 
@@ -70,7 +70,7 @@ bool halo_reader_bound(struct halo_reader *r, int nodes, int height, int line)
     if (r->nodes > HALO_TREE_MOST_NODES)
         HALO_READER_SAY(r, line, "more than %d values", HALO_TREE_MOST_NODES);
     else if (r->bytes > HALO_TREE_MOST_TEXT)
-        HALO_READER_SAY(r, line, "all texts together are longer than %d bytes",
+        HALO_READER_SAY(r, line, "all strings together are longer than %d bytes",
                         HALO_TREE_MOST_TEXT);
     else if (r->depth + height > HALO_TREE_MOST_DEPTH)
         HALO_READER_SAY(r, line, "nested more than %d deep", HALO_TREE_MOST_DEPTH);
@@ -89,7 +89,7 @@ struct halo_node *halo_reader_alias(struct halo_reader *r, const yaml_event_t *e
         i--;
     if (i < 0 || !r->anchor[i].node) {
         HALO_READER_SAY(r, line, "*%s: %s", name,
-                        i < 0 ? "there is no such anchor above" : "it holds itself");
+                        i < 0 ? "there is no such anchor above" : "it contains itself");
         return halo_reader_give_up(r, -EINVAL);
     }
     const struct halo_node *node = r->anchor[i].node;
@@ -121,7 +121,7 @@ struct halo_node *halo_reader_scalar(struct halo_reader *r, const yaml_event_t *
         control |= (c < 0x20 && c != '\n' && c != '\t') || c == 0x7f;
     }
     if (control) {
-        HALO_READER_SAY(r, line, "control characters, NUL among them, are not read");
+        HALO_READER_SAY(r, line, "control characters, including NUL, are not allowed");
         node->bad = true;
     }
     node->bad |= halo_reader_refuse_tag(r, event->data.scalar.tag, line);

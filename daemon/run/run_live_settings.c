@@ -105,8 +105,8 @@ int halo_run_live_check(const struct halo_run_settings *run, const struct halo_c
         ret = halo_chain_does(chain, &does, err);
     if (ret >= 0 && does == HALO_CHAIN_IDLE)
         ret = halo_fail_usage(err,
-                              "-vf %s lets the raw picture through: use a filter that "
-                              "changes it, or say so openly with -vf null",
+                              "-vf %s passes frames unfiltered: use a filter that changes "
+                              "them, or request this explicitly with -vf null",
                               run->filters);
     return ret;
 }

@@ -90,7 +90,7 @@ static int read_token(const struct span *in, size_t *pos, const char *stops, str
             while (i < in->length && in->text[i] != '\'')
                 push(out, in, i++);
             if (i == in->length)
-                return halo_fail_usage(err, "column %zu: the quote is not closed", in->at[open]);
+                return halo_fail_usage(err, "column %zu: missing closing quote", in->at[open]);
             i++;
             keep = out->length;
         } else {
@@ -216,12 +216,13 @@ static int refuse_links(const struct parser *p)
     const char c = p->source.text[p->pos];
     if (c == '[' || c == ']')
         return halo_fail_usage(p->err,
-                               "column %zu: '%c': link labels are not read: one chain "
-                               "a,b,c goes from IN to OUT",
+                               "column %zu: '%c': link labels are not supported: use one "
+                               "chain a,b,c",
                                p->source.at[p->pos], c);
     if (c == ';')
-        return halo_fail_usage(p->err, "column %zu: ';': one chain only: filters are joined by ','",
-                               p->source.at[p->pos]);
+        return halo_fail_usage(
+            p->err, "column %zu: ';': only one chain is supported: separate filters by ','",
+            p->source.at[p->pos]);
     return 0;
 }
 
@@ -234,7 +235,7 @@ static int read_filter(struct parser *p, struct halo_chain *chain)
     if (p->word.length == 0) {
         code = refuse_links(p);
         return code ? code
-                    : halo_fail_usage(p->err, "column %zu: a filter's name is missing", column);
+                    : halo_fail_usage(p->err, "column %zu: missing name of a filter", column);
     }
     struct halo_error inner = {0};
     const struct halo_filter_kind *kind = halo_filter_find(p->word.text, p->word.length, &inner);
@@ -271,7 +272,7 @@ static int read_chain(struct parser *p, struct halo_chain *chain)
 {
     if (skip_blanks(&p->source, 0) == p->source.length)
         return halo_fail_usage(p->err,
-                               "column 1: the chain is empty (null copies pictures openly)");
+                               "column 1: the chain is empty (null passes frames unchanged)");
     for (;;) {
         if (chain->count == HALO_MAX_FILTERS)
             return halo_fail_usage(p->err, "column %zu: at most %d filters in a chain",
@@ -281,7 +282,7 @@ static int read_chain(struct parser *p, struct halo_chain *chain)
             return code;
         const size_t comma = p->pos++;
         if (skip_blanks(&p->source, p->pos) == p->source.length)
-            return halo_fail_usage(p->err, "column %zu: a filter is missing behind the last ','",
+            return halo_fail_usage(p->err, "column %zu: a filter is missing after the last ','",
                                    p->source.at[comma]);
     }
 }

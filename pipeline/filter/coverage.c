@@ -183,7 +183,7 @@ void halo_coverage_words(const struct halo_coverage *coverage, char *ret, size_t
     for (int p = 1; p < coverage->planes; p++)
         same &= fabs(coverage->part[p] - coverage->part[0]) < 0.0005;
     if (coverage->feed) {
-        snprintf(ret, size, "what the region feed tells");
+        snprintf(ret, size, "what the region feed selects");
     } else if (!coverage->known) {
         snprintf(ret, size, "a part that depends on the size of the frames or on a mask");
     } else if (same) {
@@ -206,8 +206,8 @@ int halo_coverage_check(const struct halo_coverage *coverage, double least, stru
             continue;
         write_plane(part, sizeof part, coverage, p);
         return halo_fail_usage(err,
-                               "these filters hide %s, and min_coverage asks for %.3g %%: make "
-                               "their regions larger, or min_coverage smaller",
+                               "these filters hide %s, but min_coverage requires %.3g %%: use "
+                               "larger regions, or a smaller min_coverage",
                                part, 100 * least);
     }
     return 0;

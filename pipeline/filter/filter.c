@@ -28,21 +28,22 @@ static const char *const border_names[] = {
 
 static const struct halo_option common_options[] = {
     {"planes", NULL, HALO_OPTION_INT, AT(planes), 15, 0, 15,
-     .help = "sum of 1, 2, 4: planes to filter, others pass unchanged; 8, alpha, has no effect"},
+     .help =
+         "planes to filter, the sum of 1, 2, 4; others pass unchanged; 8, alpha, has no effect"},
     {"border", NULL, HALO_OPTION_CHOICE, AT(border), HALO_BORDER_REPLICATE, .choices = border_names,
-     .help = "what lies around the picture"},
+     .help = "values outside the frame"},
     {"border_value", NULL, HALO_OPTION_REAL, AT(border_value), 0, 0, 255,
      .help = "sample value for border=constant, in 8-bit steps"},
     {"strategy", NULL, HALO_OPTION_STRING, AT(strategy), .argument = "NAME",
-     .help = "how to compute it (default auto); the result is the same"},
+     .help = "how to compute the filter (default auto); the result is the same"},
     {"region", NULL, HALO_OPTION_STRING, AT(region), .argument = "SHAPES",
-     .help =
-         "where it applies: rect X Y W H, ellipse X Y W H, polygon X Y X Y X Y ..., in pixels or "
-         "as in 10%, joined by +; mask FILE; feed (default: everywhere)"},
+     .help = "where the filter applies: rect X Y W H, ellipse X Y W H, polygon X Y X Y X Y ..., in "
+             "pixels or "
+             "as in 10%, joined by +; mask FILE; feed (default: everywhere)"},
     {"invert", NULL, HALO_OPTION_FLAG, AT(invert), 0,
-     .help = "1: everywhere but in the region (default 0)"},
+     .help = "1: everywhere except in the region (default 0)"},
     {"feather", NULL, HALO_OPTION_REAL, AT(feather), 0, 0, HALO_MOST_FEATHER,
-     .help = "luma pixels in which it fades, outside of what it hides"},
+     .help = "distance in luma pixels over which it fades, outside of what it hides"},
     {NULL},
 };
 

@@ -12,7 +12,7 @@ static const struct halo_option options[] = {
     {"sizeX", NULL, HALO_OPTION_INT, AT(size_x), 1, 1, HALO_MAX_BOX_RADIUS,
      .help = "horizontal radius in luma pixels: 2 sizeX + 1 are averaged"},
     {"sizeY", NULL, HALO_OPTION_INT, AT(size_y), 0, 0, HALO_MAX_BOX_RADIUS,
-     .help = "vertical radius; 0: as sizeX"},
+     .help = "vertical radius; 0: same as sizeX"},
     {NULL},
 };
 
@@ -36,7 +36,7 @@ const struct halo_filter_kind halo_filter_avgblur = {
     .about = "mean of a rectangle around each pixel; any size at the same cost",
     .example = "avgblur=sizeX=9",
     .effect = HALO_EFFECT_HIDES,
-    .notes = "Chroma planes that are smaller than luma get a radius that is smaller in proportion\n"
+    .notes = "On chroma planes that are smaller than luma, radii are scaled down in proportion\n"
              "(FFmpeg uses the same radius on every plane).\n",
     .options = options,
     .positional = positional,

@@ -29,20 +29,20 @@ static const char *const modes[] = {
     [MODE_SQUARE] = "square", [MODE_ROW] = "row", [MODE_COLUMN] = "column", NULL};
 
 #define AT(field) offsetof(struct settings, field)
-#define ALPHA     "; read for FFmpeg's sake, without effect: alpha is not kept"
+#define ALPHA     "; accepted for compatibility with FFmpeg, no effect: alpha is not kept"
 /* clang-format off */
 #define MASK(p, note)                                                                              \
     {#p "m", NULL, HALO_OPTION_STRING, AT(mask[p]), .argument = "MASK",                            \
      .help = "weights of plane " #p ", row by row (default: the identity)" note}
 #define RDIV(p, note)                                                                              \
     {#p "rdiv", NULL, HALO_OPTION_RATIO, AT(rdiv[p]), 0, 0, INT_MAX,                               \
-     .help = "factor of all weights, such as 1/16; 0: 1 over their sum" note}
+     .help = "factor for all weights, such as 1/16; 0: 1 over their sum" note}
 #define BIAS(p, note)                                                                              \
     {#p "bias", NULL, HALO_OPTION_REAL, AT(bias[p]), 0, -MAX_BIAS, MAX_BIAS,                       \
      .help = "added to each sample, in code values of its depth" note}
 #define MODE(p, note)                                                                              \
     {#p "mode", NULL, HALO_OPTION_CHOICE, AT(mode[p]), MODE_SQUARE, .choices = modes,              \
-     .help = "the mask's shape" note}
+     .help = "the layout of the mask" note}
 /* clang-format on */
 
 static const struct halo_option options[] = {
@@ -168,7 +168,7 @@ static int plan(const void *settings, const struct halo_plane_info *plane,
     code = halo_conv_dense(&ret->conv, m.weight, m.width, m.height, s->bias[p], &plane->target);
     if (code)
         return halo_fail(err, code,
-                         "no number format holds the mask %dm within one code value: its "
+                         "no number format can represent the mask %dm within one code value: its "
                          "weights times %drdiv (%g) are too large",
                          p, p, rdiv);
     return 0;
@@ -179,12 +179,11 @@ const struct halo_filter_kind halo_filter_convolution = {
     .about = "any odd mask up to 63x63, or one row or column of 127, for each plane",
     .example = "convolution=0m='1 2 1 2 4 2 1 2 1':0rdiv=1/16",
     .effect = HALO_EFFECT_HIDES,
-    .notes =
-        "Mask 0m goes with plane 0, 1m with plane 1 and so on. A plane without a mask passes\n"
-        "unchanged: give 1m and 2m too where chroma is to be filtered. Masks are in samples of\n"
-        "their plane: they are not scaled to smaller chroma planes. Weights are numbers or\n"
-        "fractions such as 1/9, separated by blanks: put them into single quotes. A\n"
-        "factor of 0 is 1 where the weights cancel out.\n",
+    .notes = "Mask 0m is for plane 0, 1m for plane 1 and so on. A plane without a mask passes\n"
+             "unchanged: give 1m and 2m, too, to filter chroma. Masks are in samples of their\n"
+             "plane: they are not scaled for smaller chroma planes. Weights are numbers or\n"
+             "fractions such as 1/9, separated by blanks: put them into single quotes. A\n"
+             "factor of 0 means 1 if the sum of the weights is 0.\n",
     .options = options,
     .positional = positional,
     .settings_size = sizeof(struct settings),

@@ -23,9 +23,9 @@ struct settings {
 
 static const struct halo_option options[] = {
     {"radius", NULL, HALO_OPTION_REAL, AT(radius), 5, MIN_RADIUS, MAX_RADIUS,
-     .help = "of the disc, in luma pixels; fractions count"},
+     .help = "radius of the disc in luma pixels; may be fractional"},
     {"radiusV", NULL, HALO_OPTION_REAL, AT(radius_v), -1, MIN_RADIUS, MAX_RADIUS,
-     .help = "the vertical one; not given: as radius"},
+     .help = "vertical radius; by default same as radius"},
     {NULL},
 };
 
@@ -80,8 +80,8 @@ static int plan(const void *settings, const struct halo_plane_info *plane,
     for (int i = 0; i < width * height; i++)
         mask[i] /= sum;
     const int code = halo_conv_dense(&ret->conv, mask, width, height, 0, &plane->target);
-    return code ? halo_fail(err, code, "no number format holds a disc of radius %g by %g", radius_x,
-                            radius_y)
+    return code ? halo_fail(err, code, "no number format can represent a disc of radius %g by %g",
+                            radius_x, radius_y)
                 : 0;
 }
 
@@ -90,11 +90,9 @@ const struct halo_filter_kind halo_filter_discblur = {
     .about = "mean of a disc: a lens out of focus",
     .example = "discblur=radius=7.5",
     .effect = HALO_EFFECT_HIDES,
-    .notes =
-        "Lights turn into discs. The edge is smooth: a weight is the area of its pixel that\n"
-        "lies in the disc.\n"
-        "Smaller chroma planes get a disc that is smaller in proportion. A disc of radius 0.5\n"
-        "lies in one pixel and changes nothing.\n",
+    .notes = "Lights turn into discs. The edge is smooth: a weight is the area of its pixel that\n"
+             "lies in the disc. On smaller chroma planes the disc is scaled down in proportion. A\n"
+             "disc of radius 0.5 lies within one pixel and changes nothing.\n",
     .options = options,
     .positional = positional,
     .sizes = sizes,

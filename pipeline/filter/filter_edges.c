@@ -9,19 +9,18 @@ struct settings {
 #define AT(field) offsetof(struct settings, field)
 
 static const struct halo_option options[] = {
-    {"scale", NULL, HALO_OPTION_REAL, AT(scale), 1, 0, 65535,
-     .help = "what the gradient is multiplied by"},
+    {"scale", NULL, HALO_OPTION_REAL, AT(scale), 1, 0, 65535, .help = "factor of the gradient"},
     {"delta", NULL, HALO_OPTION_REAL, AT(delta), 0, -65535, 65535,
-     .help = "what is added, in code values of the video's depth"},
+     .help = "added to the result, in code values of the video's depth"},
     {NULL},
 };
 
 static const char *const positional[] = {"planes", "scale", "delta", NULL};
 
 static const char notes[] =
-    "Masks are in samples of their plane: they are not scaled to smaller chroma planes. Chroma\n"
-    "that does not change becomes 0, which is a colour and not grey, as in FFmpeg: planes=1\n"
-    "leaves the colours as they were.\n";
+    "Masks are in samples of their plane: they are not scaled for smaller chroma planes. Uniform\n"
+    "chroma becomes 0, which is a colour and not gray, as in FFmpeg: planes=1 keeps the\n"
+    "original colours.\n";
 
 /* By (edge, middle, edge), in whole numbers that are `one` times too large. */
 struct smoothing {
@@ -39,8 +38,8 @@ static int plan_masks(const struct settings *s, struct smoothing by,
     ret->passes = 1;
     const int code =
         halo_conv_gradient(&ret->conv, down, across, s->scale / by.one, s->delta, &plane->target);
-    return code ? halo_fail(err, code, "no number format holds scale %g and delta %g", s->scale,
-                            s->delta)
+    return code ? halo_fail(err, code, "no number format can represent scale %g and delta %g",
+                            s->scale, s->delta)
                 : 0;
 }
 

@@ -16,9 +16,9 @@ static const struct halo_option options[] = {
     {"sigma", NULL, HALO_OPTION_REAL, AT(sigma), 0.5, 0, HALO_MAX_SIGMA,
      .help = "standard deviation in luma pixels"},
     {"sigmaV", NULL, HALO_OPTION_REAL, AT(sigma_v), -1, -1, HALO_MAX_SIGMA,
-     .help = "the vertical one; below 0: as sigma"},
+     .help = "vertical standard deviation; below 0: same as sigma"},
     {"steps", NULL, HALO_OPTION_INT, AT(steps), 0, 1, 6,
-     .help = "read for FFmpeg's sake, without effect"},
+     .help = "accepted for compatibility with FFmpeg, no effect"},
     {NULL},
 };
 
@@ -47,8 +47,8 @@ static int plan(const void *settings, const struct halo_plane_info *plane,
     ret->passes = 1;
     const int code = halo_conv_gauss(&ret->conv, sigma_x, sigma_y, &plane->target);
     if (code)
-        return halo_fail(err, code, "no number format holds a Gaussian of sigma %g by %g", sigma_x,
-                         sigma_y);
+        return halo_fail(err, code, "no number format can represent a Gaussian of sigma %g by %g",
+                         sigma_x, sigma_y);
     return 0;
 }
 
@@ -58,10 +58,9 @@ const struct halo_filter_kind halo_filter_gblur = {
     .example = "gblur=sigma=12",
     .effect = HALO_EFFECT_HIDES,
     .notes =
-        "A true convolution that ends at three sigma, within 1 code value of real arithmetic.\n"
-        "Where sigma is above 21 in samples of the plane it is computed on a smaller plane,\n"
-        "within 2.\n"
-        "Chroma planes that are smaller than luma get a sigma that is smaller in proportion.\n",
+        "A true convolution, cut off at three sigma, within 1 code value of real arithmetic. If\n"
+        "sigma is above 21 in samples of the plane, it is computed on a smaller plane, within\n"
+        "2. On chroma planes that are smaller than luma, sigma is scaled down in proportion.\n",
     .options = options,
     .positional = positional,
     .sizes = sizes,

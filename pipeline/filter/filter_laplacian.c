@@ -21,7 +21,7 @@ static const struct halo_option options[] = {
     {"delta", NULL, HALO_OPTION_REAL, AT(delta), 0, -MAX_SCALE, MAX_SCALE,
      .help = "added to each sample, in code values of its depth"},
     {"neighbours", NULL, HALO_OPTION_CHOICE, AT(neighbours), FOUR, .choices = neighbours,
-     .help = "4: above, below and beside; 8: the diagonal ones too"},
+     .help = "4: above, below, left and right; 8: diagonals, too"},
     {NULL},
 };
 
@@ -40,7 +40,7 @@ static int plan(const void *settings, const struct halo_plane_info *plane,
         mask[i] = s->scale * masks[s->neighbours][i];
     ret->passes = 1;
     const int code = halo_conv_dense(&ret->conv, mask, SIDE, SIDE, s->delta, &plane->target);
-    return code ? halo_fail(err, code, "no number format holds the scale %g", s->scale) : 0;
+    return code ? halo_fail(err, code, "no number format can represent the scale %g", s->scale) : 0;
 }
 
 const struct halo_filter_kind halo_filter_laplacian = {
@@ -49,9 +49,9 @@ const struct halo_filter_kind halo_filter_laplacian = {
     .example = "laplacian=planes=1:delta=128",
     .effect = HALO_EFFECT_UNDOABLE,
     .notes =
-        "The derivative is the sum of the neighbours less as many times the sample itself.\n"
-        "What is flat becomes delta, on chroma planes too: with delta 0 those turn green. Take\n"
-        "planes=1 to keep the colours. Negative values end at 0: delta=128 shows them.\n",
+        "The derivative is the sum of the neighbours minus their number times the sample itself.\n"
+        "Flat areas become delta, on chroma planes, too: with delta 0 these turn green. Use\n"
+        "planes=1 to keep the colours. Negative values are clipped to 0: delta=128 shows them.\n",
     .options = options,
     .positional = positional,
     .settings_size = sizeof(struct settings),

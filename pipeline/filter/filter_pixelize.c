@@ -18,10 +18,11 @@ enum { MODES = 3 };
 static const struct halo_option options[] = {
     {"width", "w", HALO_OPTION_INT, AT(width), 16, 1, HALO_MAX_BLOCK,
      .help = "width of a block in luma pixels"},
-    {"height", "h", HALO_OPTION_INT, AT(height), 16, 1, HALO_MAX_BLOCK, .help = "its height"},
+    {"height", "h", HALO_OPTION_INT, AT(height), 16, 1, HALO_MAX_BLOCK,
+     .help = "height of a block"},
     {"mode", "m", HALO_OPTION_CHOICE, AT(mode), HALO_PIXELIZE_MEAN, .choices = mode_names,
-     .help = "which sample a block gets: the mean, the least or the largest of its own"},
-    {"p", NULL, HALO_OPTION_INT, AT(planes), 15, 0, 15, .help = "short for planes"},
+     .help = "the value of a block: the mean, minimum or maximum of its samples"},
+    {"p", NULL, HALO_OPTION_INT, AT(planes), 15, 0, 15, .help = "alias of planes"},
     {NULL},
 };
 
@@ -54,11 +55,11 @@ const struct halo_filter_kind halo_filter_pixelize = {
     .example = "pixelize=w=16:h=16",
     .effect = HALO_EFFECT_HIDES,
     .notes =
-        "A plane is filtered where both planes and p name it. In mode, 0 is avg, 1 min and 2 max.\n"
-        "Blocks are cut from the upper left corner, and those at the right and lower edges may be\n"
-        "smaller; border has no effect. On chroma planes that are smaller than luma they\n"
-        "shrink with it, rounded down, to 1 at least: even sizes keep the blocks of all planes\n"
-        "in line.\n",
+        "A plane is filtered if both planes and p include it. In mode, 0 is avg, 1 min and 2 max.\n"
+        "Blocks start at the upper left corner, and those at the right and lower edges may be\n"
+        "smaller; border has no effect. On chroma planes that are smaller than luma, blocks are\n"
+        "scaled down, rounded down, to 1 at least: with even sizes the blocks of all planes are\n"
+        "aligned.\n",
     .options = options,
     .positional = positional,
     .sizes = sizes,

@@ -63,8 +63,9 @@ bool halo_filter_set_follow(struct halo_filter *filter, const struct halo_option
                       "from 0 to 1, as in 0.1*w or 0.1*h",
                       option->name, SHOWN, text);
     else if (at == &filter->follow[HALO_MOST_FOLLOWS])
-        *ret_code = halo_fail(err, -EINVAL, "%s=%.*s: too many follow the region's size",
-                              option->name, SHOWN, text);
+        *ret_code =
+            halo_fail(err, -EINVAL, "%s=%.*s: too many values are relative to the region's size",
+                      option->name, SHOWN, text);
     if (*ret_code)
         return true;
     filter->follows += at == &filter->follow[filter->follows];
@@ -90,7 +91,7 @@ int halo_filter_check_region(const struct halo_filter *filter, const char **ret_
     const struct halo_filter_common *common = &filter->common;
     if (filter->shapes && filter->kind->effect == HALO_EFFECT_IDENTITY) {
         *ret_name = "region";
-        return halo_fail(err, -EINVAL, "there is nothing to do in a region");
+        return halo_fail(err, -EINVAL, "null does not accept a region");
     }
     if (filter->shapes)
         return 0;
@@ -122,9 +123,9 @@ void halo_filter_say_limits(const struct halo_filter *filter, const struct halo_
         const struct halo_follow *follow = &filter->follow[i];
         const double v = wanted_of(follow, plane);
         if (v > follow->option->max)
-            halo_log(HALO_LOG_WARNING, "%s: %s=%g*%c is %g here: the largest, %g, is used",
-                     filter->kind->name, follow->option->name, follow->part,
-                     follow->of_height ? 'h' : 'w', v, follow->option->max);
+            halo_log(HALO_LOG_WARNING, "%s: %s=%g*%c is %g here: limited to %g", filter->kind->name,
+                     follow->option->name, follow->part, follow->of_height ? 'h' : 'w', v,
+                     follow->option->max);
     }
 }
 
@@ -179,8 +180,8 @@ int halo_chain_refuse_feed(const struct halo_chain *chain, struct halo_error *er
     for (int f = 0; f < chain->count; f++)
         if (chain->filter[f].shapes && chain->filter[f].shapes->feed)
             return halo_fail_usage(err,
-                                   "filter %d, %s: region=feed is for streams of the daemon that "
-                                   "have a region_feed",
+                                   "filter %d, %s: region=feed needs a stream of the daemon with "
+                                   "region_feed: in its settings",
                                    f + 1, chain->filter[f].kind->name);
     return 0;
 }

@@ -15,7 +15,8 @@ struct settings {
 
 static const struct halo_option options[] = {
     {"color", "colour|c", HALO_OPTION_STRING, AT(colour), .argument = "COLOUR",
-     .help = "a name as FFmpeg has them, or RRGGBB in hexadecimal after # or 0x (default black)"},
+     .help =
+         "one of FFmpeg's colour names, or RRGGBB in hexadecimal after # or 0x (default black)"},
     {NULL},
 };
 
@@ -36,8 +37,8 @@ static int check(const void *settings, const struct halo_option **ret_at, struct
     *ret_at = options;
     return halo_fail(
         err, -EINVAL,
-        "color=%.80s: must be a colour's name, as gray or DarkBlue, or as #202428, and "
-        "hide all",
+        "color=%.80s: must be a colour's name, such as gray or DarkBlue, or as in #202428, and "
+        "opaque",
         s->colour ? s->colour : "");
 }
 
@@ -90,8 +91,8 @@ const struct halo_filter_kind halo_filter_solid = {
     .example = "solid=color=gray:region=rect 0 0 25% 100%",
     .effect = HALO_EFFECT_HIDES,
     .notes =
-        "Nothing of what was there is left. The colour is what a player shows that knows the\n"
-        "video's matrix and range; where the video does not tell them, BT.601 and limited range.\n",
+        "Nothing of the input is left. The colour is converted with the video's matrix and range;\n"
+        "if the video does not specify them, with BT.601 and limited range.\n",
     .options = options,
     .positional = positional,
     .settings_size = sizeof(struct settings),

@@ -17,21 +17,21 @@ struct settings {
 };
 
 #define AT(field) offsetof(struct settings, field)
-#define NOT_KEPT  "read for FFmpeg's sake, without effect: alpha is not kept"
+#define NOT_KEPT  "accepted for compatibility with FFmpeg, no effect: alpha is not kept"
 
 static const struct halo_option options[] = {
     {"luma_msize_x", "lx", HALO_OPTION_INT, AT(size_x[LUMA]), 5, MIN_SIZE, MAX_SIZE,
      .help = "width of the blur, odd"},
     {"luma_msize_y", "ly", HALO_OPTION_INT, AT(size_y[LUMA]), 5, MIN_SIZE, MAX_SIZE,
-     .help = "its height, odd"},
+     .help = "height of the blur, odd"},
     {"luma_amount", "la", HALO_OPTION_REAL, AT(amount[LUMA]), 1, -2, 5,
-     .help = "how much to sharpen; below 0 to blur, 0 leaves the plane unchanged"},
+     .help = "amount of sharpening; negative values blur, 0 leaves the plane unchanged"},
     {"chroma_msize_x", "cx", HALO_OPTION_INT, AT(size_x[CHROMA]), 5, MIN_SIZE, MAX_SIZE,
      .help = "width on chroma, in chroma samples, odd"},
     {"chroma_msize_y", "cy", HALO_OPTION_INT, AT(size_y[CHROMA]), 5, MIN_SIZE, MAX_SIZE,
      .help = "height on chroma, in chroma samples, odd"},
     {"chroma_amount", "ca", HALO_OPTION_REAL, AT(amount[CHROMA]), 0, -2, 5,
-     .help = "how much on chroma"},
+     .help = "amount on chroma"},
     {"alpha_msize_x", "ax", HALO_OPTION_INT, AT(size_x[ALPHA]), 5, MIN_SIZE, MAX_SIZE,
      .help = NOT_KEPT},
     {"alpha_msize_y", "ay", HALO_OPTION_INT, AT(size_y[ALPHA]), 5, MIN_SIZE, MAX_SIZE,
@@ -87,7 +87,7 @@ static int plan(const void *settings, const struct halo_plane_info *plane,
             mask[j * width + i] = -amount * x[i] * y[j];
     mask[height / 2 * width + width / 2] += 1 + amount;
     const int code = halo_conv_dense(&ret->conv, mask, width, height, 0, &plane->target);
-    return code ? halo_fail(err, code, "no number format holds the amount %g", amount) : 0;
+    return code ? halo_fail(err, code, "no number format can represent the amount %g", amount) : 0;
 }
 
 const struct halo_filter_kind halo_filter_unsharp = {
@@ -95,8 +95,9 @@ const struct halo_filter_kind halo_filter_unsharp = {
     .about = "sharpen, or blur with a negative amount",
     .example = "unsharp=lx=7:ly=7:la=1.5",
     .effect = HALO_EFFECT_SHARPENS,
-    .notes = "The blur is binomial. Sizes are in samples of their plane, as in FFmpeg. RGB takes\n"
-             "luma's on all planes.\n",
+    .notes =
+        "The blur is binomial. Sizes are in samples of their plane, as in FFmpeg. For RGB, the\n"
+        "luma options apply to all planes.\n",
     .options = options,
     .positional = positional,
     .settings_size = sizeof(struct settings),

@@ -27,8 +27,8 @@ static const char *plane_name(const struct halo_planned_chain *planned, int p)
 
 static int refuse_open(struct halo_error *err)
 {
-    return halo_fail_usage(err, "these filters let the raw picture through: use one that changes "
-                                "it, or write privacy: off for this stream into the "
+    return halo_fail_usage(err, "these filters pass frames unfiltered: use one that changes "
+                                "them, or write privacy: off for this stream into the "
                                 "configuration file");
 }
 
@@ -43,7 +43,7 @@ static int refuse_weak(const struct halo_planned_chain *planned, int f, int p, d
         snprintf(where, sizeof where, "in the region of filter %d, %s, ", f + 1,
                  planned->chain->filter[f].kind->name);
     if (effect == HALO_EFFECT_IDENTITY)
-        snprintf(what, sizeof what, "passes as it is");
+        snprintf(what, sizeof what, "passes unchanged");
     else if (remains->edges)
         snprintf(what, sizeof what, "keeps its outlines");
     else if (effect == HALO_EFFECT_SHARPENS)
@@ -51,8 +51,9 @@ static int refuse_weak(const struct halo_planned_chain *planned, int f, int p, d
     else if (detail > as_it_was)
         snprintf(what, sizeof what, "keeps all its detail");
     else
-        snprintf(what, sizeof what, "keeps %.0f %% of its fine detail, and may keep %.0f %%",
-                 100 * detail, 100 * most);
+        snprintf(what, sizeof what,
+                 "keeps %.0f %% of its fine detail, but at most %.0f %% is allowed", 100 * detail,
+                 100 * most);
     return halo_fail_usage(err,
                            "%s%s %s: blur it more, or use pixelize or solid, on every plane; or "
                            "write privacy: changed or privacy: off" INSTEAD,

@@ -105,13 +105,13 @@ class Checking(ConfigTest):
                    'audio encoder (nearest: libopus)',
                    'FILE:8: streams.a.depth: 99: must be between 1 and 16',
                    'FILE:9: streams.b.filters: column 1: unknown filter gblurr (nearest: gblur)',
-                   'FILE:9: streams.b.outputs[0].unix: streams.a.outputs[0].unix has the same '
-                   'place (line 7)')
+                   'FILE:9: streams.b.outputs[0].unix: already used by streams.a.outputs[0].unix '
+                   '(line 7)')
 
     def test_daemon_refuses_the_same(self):
         self.wrong(self.write('streams: {a: {input: x}}\n'),
-                   'FILE:1: streams.a.filters: is missing: say which (none, with privacy: '
-                   'off, passes pictures unchanged)', option='-c')
+                   'FILE:1: streams.a.filters: is missing: name the filters (none, with privacy: off, '
+                   'passes frames unchanged)', option='-c')
 
     def test_encodings_that_cannot_be(self):
         """What an encoder's table of options says is told with the rest, and nothing is opened."""
@@ -193,7 +193,7 @@ class Checking(ConfigTest):
                 done = subprocess.run(halotest.halod_command(*words), stdout=full,
                                       stderr=subprocess.PIPE)
             self.assertEqual(done.returncode, 1)
-            self.assertIn(b'standard output cannot be written', done.stderr)
+            self.assertIn(b'cannot write to standard output', done.stderr)
 
 
 class Folder(ConfigTest):
@@ -221,8 +221,8 @@ class Folder(ConfigTest):
                    'conf.d/b.yaml')
         self.wrong(path, 'FILE:5: streams.a.dept: unknown key (nearest: depth)',
                    'FOLDER/conf.d/b.yaml:2: streams.a.gpu: x: must be a whole number',
-                   'FOLDER/conf.d/b.yaml:2: streams.b.outputs[0].unix: streams.a.outputs[0].unix '
-                   'has the same place (line 6 of FILE)')
+                   'FOLDER/conf.d/b.yaml:2: streams.b.outputs[0].unix: already used by '
+                   'streams.a.outputs[0].unix (line 6 of FILE)')
 
     def test_broken_file_in_the_folder(self):
         path = self.write(STREAM)
@@ -249,7 +249,8 @@ class Outside(ConfigTest):
 
     def test_missing(self):
         self.wrong(self.write(STREAM + '    depth: ${HALO_NO_SUCH}\n'),
-                   'FILE:5: ${HALO_NO_SUCH}: neither a credential nor a variable ($${ is ${)')
+                   'FILE:5: ${HALO_NO_SUCH}: there is no such credential or environment variable '
+                   '(write $${ for ${)')
 
     def test_every_type(self):
         path = self.write(STREAM + '    depth: ${D}\n    loop: ${L}\n    on_error: ${E}\n'
@@ -264,8 +265,8 @@ class Outside(ConfigTest):
 
 
 class Privacy(ConfigTest):
-    """A chain that lets the raw picture through needs the stream's own privacy: off."""
-    RAW = ('these filters let the raw picture through: use one that changes it, or write '
+    """A chain that passes frames unfiltered needs the stream's own privacy: off."""
+    RAW = ('these filters pass frames unfiltered: use one that changes them, or write '
            'privacy: off for this stream into the configuration file')
     INSTEAD = (': blur it more, or use pixelize or solid, on every plane; or write privacy: changed '
                'or privacy: off for this stream into the configuration file (changed: any change '
@@ -283,14 +284,14 @@ class Privacy(ConfigTest):
     def test_weak(self):
         """What hides nothing is no filter either; privacy: changed lets it pass."""
         for chain, says in (('gblur=sigma=0.25', 'luma keeps all its detail'),
-                            ('gblur=sigma=5:planes=4', 'luma passes as it is'),
+                            ('gblur=sigma=5:planes=4', 'luma passes unchanged'),
                             ('[{gblur: {sigma: 5, planes: 3}}]',
-                             'chroma (plane 2) passes as it is'),
+                             'chroma (plane 2) passes unchanged'),
                             ('unsharp', 'luma is sharpened, not hidden'),
                             ('sobel', 'luma keeps its outlines'),
                             ('\'gblur=sigma=5:region=feed,gblur=sigma=0.3:region=rect 0 0 9 9\'',
                              'in the region of filter 2, gblur, luma keeps 97 % of its fine '
-                             'detail, and may keep 25 %')):
+                             'detail, but at most 25 % is allowed')):
             stream = STREAM.replace('solid', chain) + '    region_feed: {}\n'
             with self.subTest(chain):
                 self.wrong(self.write(stream), 'FILE:4: streams.a.filters: ' + says + self.INSTEAD)
@@ -314,8 +315,8 @@ class Privacy(ConfigTest):
             text = text.replace('solid', chain) + more + f'    min_coverage: {least}%\n'
             with self.subTest(text):
                 self.wrong(self.write(text), f'FILE:4: streams.a.filters: these filters hide {part}'
-                           f', and min_coverage asks for {least} %: make their regions larger, or '
-                           'min_coverage smaller')
+                           f', but min_coverage requires {least} %: use larger regions, or a '
+                           'smaller min_coverage')
         for chain in ('solid=region=rect 0 0 10 10', 'solid', 'solid=region=feed'):
             text = STREAM.replace('solid', chain) + '    min_coverage: 100%\n    region_feed: {}\n'
             self.halod('--check-config', self.write(text))
@@ -353,13 +354,12 @@ class Privacy(ConfigTest):
         for word in ('off', 'changed'):
             path = self.write(f'defaults: {{privacy: {word}}}\n'
                               'streams:\n  a: {input: x, filters: solid}\n')
-            self.wrong(path, f'FILE:1: defaults.privacy: {word} is for single streams: write it '
-                       'for each that needs it')
+            self.wrong(path, f'FILE:1: defaults.privacy: {word} cannot be a default: set it per stream')
 
     def test_not_from_outside(self):
         for word in ('off', 'changed'):
             self.wrong(self.write(STREAM + '    privacy: ${P}\n'),
-                       f'FILE:5: streams.a.privacy: {word} must stand in the file itself',
+                       f'FILE:5: streams.a.privacy: {word} must be written in the file itself',
                        environment={'P': word})
 
     def test_from_the_folder(self):
@@ -374,8 +374,8 @@ class Privacy(ConfigTest):
 
     def test_missing_filters(self):
         self.wrong(self.write('streams: {a: {input: x, privacy: off}}\n'),
-                   'FILE:1: streams.a.filters: is missing: say which (none, with privacy: off, '
-                   'passes pictures unchanged)')
+                   'FILE:1: streams.a.filters: is missing: name the filters (none, with privacy: off, '
+                   'passes frames unchanged)')
 
     def test_dump(self):
         text = self.halod('--dump-config', self.write(STREAM)).out.decode()

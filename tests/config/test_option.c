@@ -110,7 +110,7 @@ static void bad_values_leave_the_field(void **state)
         {"sigma", "2x", -EINVAL, "sigma=2x: must be a number such as 2 or 0.5"},
         {"sigma", "2,5", -EINVAL, "sigma=2,5: must be a number such as 2 or 0.5"},
         {"n", "7.0", -EINVAL, "n=7.0: must be a whole number"},
-        {"n", "w/10", -EINVAL, "n=w/10: must be a whole number; expressions are not computed"},
+        {"n", "w/10", -EINVAL, "n=w/10: must be a whole number; expressions are not supported"},
         {"n", "99999999999999999999", -ERANGE, "n=99999999999999999999: must be between -5 and 64"},
         {"lone", "0", -ERANGE, "lone=0: must be between 1 and 6"},
         {"flag", "yes", -EINVAL, "flag=yes: must be 0 or 1"},

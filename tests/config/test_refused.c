@@ -16,7 +16,7 @@ static int check_encoder(const char *codec, bool audio, struct halo_error *err)
     return halo_fail(err, -EINVAL, "no encoder %s (nearest: %s)", codec, audio ? "aac" : "libx264");
 }
 
-#define PASS "none, with privacy: off, passes pictures unchanged"
+#define PASS "none, with privacy: off, passes frames unchanged"
 
 static const struct halo_daemon_checks checks = {
     .filters = halo_chain_check, .encoder = check_encoder, .camera = halo_camera_check};
@@ -51,7 +51,7 @@ static void keys(void **state)
 {
     (void)state;
     REFUSE("strems:\n  a: {}\n", "f:1: strems: unknown key (nearest: streams)",
-           "f:1: streams: is missing: it has a map of streams by name");
+           "f:1: streams: is missing: a map of streams by name");
     REFUSE(STREAM "filterz: x\n", AT "filterz: unknown key (nearest: filters)");
     REFUSE(STREAM "qqqqqqq:\n      - 1\n", AT "qqqqqqq: unknown key");
     REFUSE(OUT "unix: a.ts\n      vidoe: {}\n",
@@ -59,18 +59,18 @@ static void keys(void **state)
     REFUSE(OUT "unix: a.ts\n      video:\n        bitrat: 4M\n",
            "f:8: streams.a.outputs[0].video.bitrat: unknown key (nearest: bitrate)");
     REFUSE("http: {listn: x}\nstreams: {}\n", "f:1: http.listn: unknown key (nearest: listen)");
-    REFUSE(STREAM "input: b\n", "f:5: the key input is there already, in line 3");
+    REFUSE(STREAM "input: b\n", "f:5: duplicate key input, first in line 3");
     REFUSE("streams:\n  a: {input: x, filters: solid}\n  a: {input: y, filters: solid}\n",
-           "f:3: the key a is there already, in line 2");
+           "f:3: duplicate key a, first in line 2");
     REFUSE("streams:\n  a: {}\n",
-           "f:2: streams.a.input: is missing: say what to read: a file, a URL or test:",
-           "f:2: streams.a.filters: is missing: say which (" PASS ")");
-    REFUSE("", "f:1: streams: is missing: it has a map of streams by name");
-    REFUSE("# nothing\n", "f:1: streams: is missing: it has a map of streams by name");
+           "f:2: streams.a.input: is missing: a file, a URL, a camera or test:",
+           "f:2: streams.a.filters: is missing: name the filters (" PASS ")");
+    REFUSE("", "f:1: streams: is missing: a map of streams by name");
+    REFUSE("# nothing\n", "f:1: streams: is missing: a map of streams by name");
     REFUSE("<<: {}\nstreams: {}\n",
-           "f:1: merge keys (<<) are not read: defaults: holds what streams share");
+           "f:1: merge keys (<<) are not supported: use defaults: for settings that streams share");
     REFUSE(STREAM "\"<<\": {depth: 9}\n",
-           "f:5: merge keys (<<) are not read: defaults: holds what streams share");
+           "f:5: merge keys (<<) are not supported: use defaults: for settings that streams share");
     REFUSE("? [a]\n: b\n", "f:1: a key must be a word");
 }
 
@@ -80,7 +80,7 @@ static void types(void **state)
     REFUSE("- a\n", "f:1: must be a map of keys such as streams:");
     REFUSE("hello\n", "f:1: must be a map of keys such as streams:");
     REFUSE("streams: [a]\n", "f:1: streams: must be a map of keys, not a list");
-    REFUSE("streams:\n", "f:1: streams: has no value: a map of keys is expected");
+    REFUSE("streams:\n", "f:1: streams: has no value: must be a map of keys");
     REFUSE("streams:\n  a: x\n", "f:2: streams.a: must be a map of keys, not a single value");
     REFUSE("http: 80\nstreams: {}\n", "f:1: http: must be a map of keys, not a single value");
     REFUSE(STREAM "loop: yes\n", AT "loop: yes: must be true or false");
@@ -89,13 +89,13 @@ static void types(void **state)
     REFUSE(STREAM "depth: 99\n", AT "depth: 99: must be between 1 and 16");
     REFUSE(STREAM "depth: deep\n", AT "depth: deep: must be a whole number");
     REFUSE(STREAM "gpu: -1\n", AT "gpu: -1: must be between 0 and 1023");
-    REFUSE(STREAM "input_format: ~\n", AT "input_format: has no value: a single value is expected");
+    REFUSE(STREAM "input_format: ~\n", AT "input_format: has no value: must be a single value");
     REFUSE(STREAM "input_format: \"\"\n", AT "input_format: its value is empty");
     REFUSE(STREAM "on_error: crad\n",
            AT "on_error: crad: must be one of card, solid, last, stop (nearest: card)");
     REFUSE(STREAM "outputs: {unix: a.ts}\n", AT "outputs: must be a list, not a map of keys");
     REFUSE(STREAM "outputs: [a.ts]\n", AT "outputs[0]: must be a map of keys, not a single value");
-    REFUSE("version: 2\nnew: x\nstreams: {}\n", "f:1: version: 2: this halod reads version 1");
+    REFUSE("version: 2\nnew: x\nstreams: {}\n", "f:1: version: 2: this halod supports version 1");
     REFUSE("http: {listen: 8480}\nstreams: {}\n",
            "f:1: http.listen: 8480: must be ADDRESS:PORT such as 127.0.0.1:8480, or unix:PATH");
     REFUSE("http: {listen: 'a:65536'}\nstreams: {}\n",
@@ -112,16 +112,16 @@ static void chains(void **state)
     REFUSE(CHAIN "\n", FILTERS ": no filters (" PASS ")");
     REFUSE(CHAIN "''\n", FILTERS ": its value is empty");
     REFUSE(CHAIN "[]\n", FILTERS ": the list is empty (" PASS ")");
-    REFUSE(CHAIN "[null]\n", FILTERS "[0]: has no value: a single value is expected");
+    REFUSE(CHAIN "[null]\n", FILTERS "[0]: has no value: must be a single value");
     REFUSE(CHAIN "{gblur: {sigma: 1}}\n",
-           FILTERS ": must be a chain's text or a list, as in [{gblur: {sigma: 12}}]");
+           FILTERS ": must be a string or a list, as in [{gblur: {sigma: 12}}]");
     REFUSE(CHAIN
            "\n    - solid\n    - gblur: {sigma: 900}\n    - {a: {}, b: {}}\n"
            "    - gblur: 3\n    - \"a b\": {}\n    - gblur: {sigma: [[[1]]]}\n    - [solid]\n",
            "f:6: streams.a.filters[1]: gblur: sigma=900: must be between 0 and 200",
            "f:7: streams.a.filters[2]: one filter in each map, as in - gblur: {sigma: 12}",
            "f:8: streams.a.filters[3].gblur: must be a map of keys, not a single value",
-           "f:9: streams.a.filters[4].a b: a filter's name has letters, digits and _ only",
+           "f:9: streams.a.filters[4].a b: the name of a filter consists of letters, digits and _",
            "f:10: streams.a.filters[5].gblur.sigma: must be a single value, not a list",
            "f:11: streams.a.filters[6]: must be a single value, not a list");
     REFUSE(STREAM "renditions: {b: {filters: x}, c: {}, 'd/e': {filters: solid}, f: solid}\n",
@@ -135,34 +135,35 @@ static void outputs(void **state)
 {
     (void)state;
     REFUSE(OUT "{}\n",
-           AT_OUT ": where to? One of unix:, tcp:, file:, url:, v4l2: and null: true is missing");
+           AT_OUT ": no destination: set one of unix:, tcp:, file:, url:, v4l2: and null: true");
     REFUSE(OUT "{unix: a.ts, file: a.mkv}\n",
-           AT_OUT ": unix: and file: in one output: make two of it");
+           AT_OUT ": unix: and file: are both set: use two outputs");
     REFUSE(OUT "{null: false}\n", AT_OUT ".null: must be true");
     REFUSE(OUT "{v4l2: video10}\n", AT_OUT ".v4l2: must be a device such as /dev/video10");
     REFUSE(OUT "{v4l2: /dev/video10, format: yuy2, audio: copy, hook: x, video: {size: 641x360}}\n",
            AT_OUT ".audio: has no effect with v4l2:", AT_OUT ".hook: has no effect with v4l2:",
            AT_OUT ".format: must be yuyv, yu12, nv12 or mjpeg",
-           AT_OUT ".video: size: 641x360: of a virtual camera it is even");
+           AT_OUT ".video: size: 641x360: a virtual camera needs even dimensions");
     REFUSE(OUT "{v4l2: /dev/video10, video: {size: 640x99998}}\n",
-           AT_OUT ".video: size: 640x99998: a virtual camera has 8192x8192 at most");
+           AT_OUT ".video: size: 640x99998: a virtual camera has at most 8192x8192");
     REFUSE(OUT "{v4l2: /dev/video10, video: {size: 640x-1}}\n",
-           AT_OUT ".video: size: 640x-1: of a virtual camera both sides are given: programs see it "
-                  "before there is a picture");
+           AT_OUT ".video: size: 640x-1: a virtual camera needs both sides, because programs see "
+                  "it before the first frame");
     REFUSE(OUT "{v4l2: /dev/video10, video: {codec: raw, crf: 3}}\n",
            AT_OUT ".video: codec: has no effect with v4l2:",
            AT_OUT ".video: crf: has no effect with v4l2:");
     REFUSE(OUT "{v4l2: /dev/video10}\n    - {v4l2: /dev/video10}\n",
-           "f:7: streams.a.outputs[1].v4l2: streams.a.outputs[0].v4l2 has the same place (line 6)");
+           "f:7: streams.a.outputs[1].v4l2: already used by streams.a.outputs[0].v4l2 ("
+           "line 6)");
     REFUSE(OUT "{unix: a.mp4}\n",
-           AT_OUT ".unix: its suffix says what viewers get: .ts, .mkv, .nut or .fd");
-    REFUSE(OUT "{unix: a.fd, audio: copy}\n", AT_OUT ".audio: a socket .fd has frames alone");
+           AT_OUT ".unix: its suffix must name the format: .ts, .mkv, .nut or .fd");
+    REFUSE(OUT "{unix: a.fd, audio: copy}\n", AT_OUT ".audio: a socket .fd has no audio");
     REFUSE(OUT "{unix: a.fd, video: {codec: libx264}}\n",
-           AT_OUT ".video: a socket .fd has frames as they are: no codec but raw");
+           AT_OUT ".video: a socket .fd has raw frames: the codec must be raw");
     REFUSE(OUT "{unix: a.ts, video: {codec: raw}}\n",
-           AT_OUT ".video: codec: raw is for sockets .nut and .fd");
+           AT_OUT ".video: codec: raw is only for sockets .nut and .fd");
     REFUSE(OUT "{unix: a.ts, video: {codec: copy}}\n",
-           AT_OUT ".video.codec: copy would pass pictures unfiltered: name an encoder");
+           AT_OUT ".video.codec: copy would pass unfiltered video: use an encoder");
     REFUSE(OUT "{unix: a.ts, video: {codec: libx265}, audio: mp3}\n",
            AT_OUT ".video.codec: no encoder libx265 (nearest: libx264)",
            AT_OUT ".audio: no encoder mp3 (nearest: aac)");
@@ -182,31 +183,31 @@ static void outputs(void **state)
            AT_OUT ".format: must be ts, mkv or nut");
     REFUSE(OUT "{tcp: '192.168.7.2:9000', segment_time: 60}\n",
            AT_OUT ".segment_time: has no effect with tcp:",
-           AT_OUT ".tcp: other machines could connect, and nobody is asked for a password: name "
-                  "127.0.0.1 or [::1], or add reach: network");
+           AT_OUT ".tcp: other machines could connect without a password: use 127.0.0.1 or [::1], "
+                  "or set reach: network");
     REFUSE(OUT "{tcp: '127.1.2.3:80', format: mkv, video: {codec: raw}}\n",
-           AT_OUT ".video: codec: raw is for sockets .nut and .fd");
+           AT_OUT ".video: codec: raw is only for sockets .nut and .fd");
     REFUSE(OUT "{tcp: '[::1]:80'}\n    - {tcp: '[::1]:80'}\n",
-           "f:7: streams.a.outputs[1].tcp: streams.a.outputs[0].tcp has the same place (line 6)");
+           "f:7: streams.a.outputs[1].tcp: already used by streams.a.outputs[0].tcp (line "
+           "6)");
     REFUSE(OUT "{unix: a.ts, reach: network}\n", AT_OUT ".reach: has no effect with unix:");
     REFUSE(OUT "{null: true, audio: copy}\n", AT_OUT ".audio: has no effect with null:");
     REFUSE(OUT "{file: a, keep_size: 20Q}\n",
            AT_OUT ".keep_size: 20Q: must be a number of bytes such as 500M, 20G or 4Gi",
-           AT_OUT ".file: its suffix says the container, such as .mkv or .mp4");
-    REFUSE(OUT "{file: a.mkv, keep_size: 20G}\n",
-           AT_OUT ".keep_size: is for segments: give segment_time, too");
+           AT_OUT ".file: its suffix must name the container, such as .mkv or .mp4");
+    REFUSE(OUT "{file: a.mkv, keep_size: 20G}\n", AT_OUT ".keep_size: needs segment_time");
     REFUSE(OUT "{file: a.mkv, segment_time: 60}\n",
-           AT_OUT ".file: segments need names of their own, such as door-%Y%m%d-%H%M%S.mkv");
+           AT_OUT ".file: each segment needs its own name, such as door-%Y%m%d-%H%M%S.mkv");
     REFUSE(OUT "{file: a-%D.mkv}\n",
-           AT_OUT ".file: behind % one of YymdjHMSsFTzZaAbBuVG is expected (%% is a %)");
+           AT_OUT ".file: % must be followed by one of YymdjHMSsFTzZaAbBuVG (write %% for %)");
     REFUSE(OUT
            "{file: a.mkv, video: {codec: raw}}\n    - {url: 'srt://h:1', video: {codec: raw}}\n",
-           AT_OUT ".video: codec: raw is for sockets .nut and .fd",
-           "f:7: streams.a.outputs[1].video: codec: raw is for sockets .nut and .fd");
+           AT_OUT ".video: codec: raw is only for sockets .nut and .fd",
+           "f:7: streams.a.outputs[1].video: codec: raw is only for sockets .nut and .fd");
     REFUSE(OUT "{url: /tmp/x}\n",
-           AT_OUT ".url: must begin with its protocol, as in rtsp://HOST/PATH");
+           AT_OUT ".url: must begin with a protocol, as in rtsp://HOST/PATH");
     REFUSE(OUT "{unix: a.ts, rendition: hardd}\n    renditions: {hard: {filters: solid}}\n",
-           AT_OUT ".rendition: hardd: no such one in renditions: (nearest: hard)");
+           AT_OUT ".rendition: hardd: not in renditions: (nearest: hard)");
 }
 
 static void places(void **state)
@@ -216,10 +217,13 @@ static void places(void **state)
            "  a: {input: x, filters: solid, outputs: [{unix: /b.ts}, {unix: //./b.ts}]}\n"
            "  b: {input: x, filters: solid, outputs: [{file: /proc/../b.ts}, {unix: c.ts}]}\n"
            "  d: {input: x, filters: solid, outputs: [{url: 'srt://h:1'}, {url: 'srt://h:1'}]}\n",
-           "f:2: http.listen: control.path has the same place (line 1)",
-           "f:4: streams.a.outputs[1].unix: streams.a.outputs[0].unix has the same place (line 4)",
-           "f:5: streams.b.outputs[0].file: streams.a.outputs[0].unix has the same place (line 4)",
-           "f:6: streams.d.outputs[1].url: streams.d.outputs[0].url has the same place (line 6)");
+           "f:2: http.listen: already used by control.path (line 1)",
+           "f:4: streams.a.outputs[1].unix: already used by streams.a.outputs[0].unix ("
+           "line 4)",
+           "f:5: streams.b.outputs[0].file: already used by streams.a.outputs[0].unix ("
+           "line 4)",
+           "f:6: streams.d.outputs[1].url: already used by streams.d.outputs[0].url (line "
+           "6)");
 }
 
 static void sockets(void **state)
@@ -232,9 +236,9 @@ static void sockets(void **state)
              "control: {path: /%s.c}\nhttp: {listen: 'unix:/%s.h'}\nstreams:\n"
              "  a: {input: x, filters: solid, outputs: [{unix: %s.ts}, {unix: %.104s.ts}]}\n",
              path, path, path, path);
-    REFUSE(text, "f:1: control.path: a socket's path has at most 107 bytes",
-           "f:2: http.listen: a socket's path has at most 107 bytes",
-           "f:4: streams.a.outputs[0].unix: a socket's path has at most 107 bytes");
+    REFUSE(text, "f:1: control.path: the path of a socket has at most 107 bytes",
+           "f:2: http.listen: the path of a socket has at most 107 bytes",
+           "f:4: streams.a.outputs[0].unix: the path of a socket has at most 107 bytes");
 }
 
 #define CAMERA    "streams:\n  a:\n    input: /dev/video0\n    filters: solid\n    capture: "
@@ -244,10 +248,10 @@ static void cameras(void **state)
 {
     (void)state;
     REFUSE(CAMERA "x\n", AT_CAMERA ": must be a map of keys, not a single value");
-    REFUSE(CAMERA "{size: 1280}\n", AT_CAMERA ".size: 1280: must be a size such as 1280x720, "
-                                              "neither side over 9999");
+    REFUSE(CAMERA "{size: 1280}\n",
+           AT_CAMERA ".size: 1280: must be a size such as 1280x720, each side at most 9999");
     REFUSE(CAMERA "{size: 10000x720}\n",
-           AT_CAMERA ".size: 10000x720: must be a size such as 1280x720, neither side over 9999");
+           AT_CAMERA ".size: 10000x720: must be a size such as 1280x720, each side at most 9999");
     REFUSE(CAMERA "{fps: 0}\n", AT_CAMERA ".fps: 0: must be between 0.1 and 1000");
     REFUSE(CAMERA "{format: yuv}\n", AT_CAMERA ".format: yuv: must be one of auto, yu12, nv12, "
                                                "yuyv, uyvy, mjpeg, grey (nearest: yuyv)");
@@ -255,8 +259,8 @@ static void cameras(void **state)
     REFUSE(CAMERA "{mirro: none}\n", AT_CAMERA ".mirro: unknown key (nearest: mirror)");
     REFUSE(CAMERA "{controls: {brightness: much}}\n",
            AT_CAMERA ".controls.brightness: much: must be a whole number");
-    REFUSE(CAMERA "{controls: {'a b': 1}}\n",
-           AT_CAMERA ".controls.a b: controls have names such as brightness: see halod devices");
+    REFUSE(CAMERA "{controls: {'a b': 1}}\n", AT_CAMERA
+           ".controls.a b: the names of controls, such as brightness, are listed by halod devices");
     REFUSE(CAMERA "{controls: [1]}\n", AT_CAMERA ".controls: must be a map of keys, not a list");
 }
 
@@ -267,7 +271,7 @@ static void region_feeds(void **state)
 {
     (void)state;
     REFUSE(FEED "x\n", AT_FEED ": must be a map of keys, not a single value");
-    REFUSE(FEED "\n", AT_FEED ": has no value: a map of keys is expected");
+    REFUSE(FEED "\n", AT_FEED ": has no value: must be a map of keys");
     REFUSE(FEED "{margin: 150%}\n", AT_FEED ".margin: 150%: must be between 0 and 1");
     REFUSE(FEED "{margin: wide}\n", AT_FEED ".margin: wide: must be a part such as 10% or 0.1");
     REFUSE(FEED "{hold: -1}\n", AT_FEED ".hold: -1: must be between 0 and 60");
@@ -283,14 +287,14 @@ static void names_and_inputs(void **state)
     REFUSE("streams: {'': {input: x, filters: solid}}\n",
            "f:1: streams.: a name has 1 to 64 letters, digits, _ and -");
     REFUSE("streams: {a: {input: x.mp4, filters: solid, capture: {size: 1x1}}}\n",
-           "f:1: streams.a.capture: the input is no camera");
+           "f:1: streams.a.capture: the input is not a camera");
     REFUSE("streams: {a: {input: 'v4l2:nme=x', filters: solid}}\n",
            "f:1: streams.a.input: v4l2: has no word nme: serial=, path=, name= or index= (nearest: "
            "name)");
     REFUSE("streams: {a: {input: 'v4l2:index=1', filters: solid}}\n",
            "f:1: streams.a.input: v4l2: says which camera: serial=, path= or name=");
     REFUSE("streams: {a: {input: '-', filters: solid}}\n",
-           "f:1: streams.a.input: standard input is not for a daemon: name a file or a URL");
+           "f:1: streams.a.input: a daemon cannot read standard input: use a file or a URL");
 }
 
 static void defaults(void **state)
@@ -302,20 +306,21 @@ static void defaults(void **state)
            "f:1: defaults.threads: x: must be a whole number",
            "f:1: defaults.filters: column 1: unknown filter gblurr (nearest: gblur)",
            "f:2: streams.b.threads: y: must be a whole number");
-    REFUSE("defaults:\nstreams: {}\n", "f:1: defaults: has no value: a map of keys is expected");
+    REFUSE("defaults:\nstreams: {}\n", "f:1: defaults: has no value: must be a map of keys");
 }
 
 /* What the environment brings is in no message. */
 static void from_outside(void **state)
 {
     (void)state;
-#define WHY "is refused (why would show what ${} brought)"
+#define WHY "is refused (the reason would reveal the value of ${})"
     assert_int_equal(setenv("HUSH", "hush", 1), 0);
-    REFUSE("version: ${HUSH}\nstreams: {}\n", "f:1: version: ${HUSH}: this halod reads version 1");
+    REFUSE("version: ${HUSH}\nstreams: {}\n",
+           "f:1: version: ${HUSH}: this halod supports version 1");
     REFUSE(STREAM "depth: ${HUSH}\n", AT "depth: ${HUSH}: must be a whole number");
     REFUSE(STREAM "loop: ${HUSH}\n", AT "loop: ${HUSH}: must be true or false");
     REFUSE(OUT "{unix: a.ts, rendition: '${HUSH}'}\n",
-           AT_OUT ".rendition: ${HUSH}: no such one in renditions:");
+           AT_OUT ".rendition: ${HUSH}: not in renditions:");
     REFUSE(OUT "{unix: a.ts, video: {codec: '${HUSH}'}, audio: '${HUSH}'}\n",
            AT_OUT ".video.codec: ${HUSH}: " WHY, AT_OUT ".audio: ${HUSH}: " WHY);
     REFUSE(CHAIN "solid,${HUSH}\n", FILTERS ": solid,${HUSH}: " WHY);
@@ -330,16 +335,16 @@ static void not_yaml(void **state)
     (void)state;
     REFUSE("streams:\n  a: [x\n",
            "f:3: did not find expected ',' or ']', while parsing a flow sequence (from line 2)");
-    REFUSE("streams: {}\n---\nstreams: {}\n", "f:2: a second document: one is read");
+    REFUSE("streams: {}\n---\nstreams: {}\n", "f:2: more than one document in the file");
     REFUSE("a: !!python/object x\nstreams: {}\n",
-           "f:1: tags (tag:yaml.org,2002:python/object) are not read");
+           "f:1: tags (tag:yaml.org,2002:python/object) are not supported");
     REFUSE("streams: *x\n", "f:1: *x: there is no such anchor above");
-    REFUSE("streams: &x {a: *x}\n", "f:1: *x: it holds itself");
+    REFUSE("streams: &x {a: *x}\n", "f:1: *x: it contains itself");
     REFUSE("log: {level: \"a\\0b\"}\nstreams: {}\n",
-           "f:1: control characters, NUL among them, are not read");
+           "f:1: control characters, including NUL, are not allowed");
     static const char nul[] = "streams:\n  \0a: {}\n";
     refuse_text(nul, sizeof(nul) - 1,
-                (const char *const[]){"f:2: not text: there is a NUL byte", NULL});
+                (const char *const[]){"f:2: not text: it contains a NUL byte", NULL});
     REFUSE("streams:\n  \xff: {}\n", "f:2: not UTF-8 text: invalid leading UTF-8 octet");
     REFUSE("\xfe\xff\n", "f:1: not UTF-8 text: invalid leading UTF-8 octet");
 }
@@ -369,7 +374,7 @@ static void too_much(void **state)
     strcpy(text, "a: &a ");
     memset(text + 6, 'x', 500000);
     strcpy(text + 500006, "\nb: [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]\n");
-    REFUSE(text, "f:2: all texts together are longer than 8388608 bytes");
+    REFUSE(text, "f:2: all strings together are longer than 8388608 bytes");
 
     /* A long key, often; and a long text that becomes a short one. */
     static const char fifty[] =
@@ -379,14 +384,14 @@ static void too_much(void **state)
     strcpy(text, "a: &a\n  ? ");
     memset(text + 10, 'k', 200000);
     sprintf(text + 200010, "\n  : x\nb: [%s]\n", fifty);
-    REFUSE(text, "f:4: all texts together are longer than 8388608 bytes");
+    REFUSE(text, "f:4: all strings together are longer than 8388608 bytes");
 
     assert_int_equal(setenv("NOTHING", "", 1), 0);
     strcpy(text, "a: &a ");
     for (int i = 0; i < 20000; i++)
         memcpy(text + 6 + i * 10, "${NOTHING}", 10);
     sprintf(text + 200006, "\nb: [%s]\n", fifty);
-    REFUSE(text, "f:2: all texts together are longer than 8388608 bytes");
+    REFUSE(text, "f:2: all strings together are longer than 8388608 bytes");
 
     *text = '\0';
     for (int i = 0, used = 0; i < 2000; i++)
@@ -419,7 +424,8 @@ static void too_many(void **state)
     used = sprintf(text, STREAM "renditions:\n");
     for (int i = 0; i < 9; i++)
         used += sprintf(text + used, "      r%d: {filters: solid}\n", i);
-    REFUSE(text, "f:13: streams.a.renditions.r7: at most 7 renditions beside the stream's own");
+    REFUSE(text, "f:13: streams.a.renditions.r7: at most 7 renditions in addition to the stream's "
+                 "own chain");
 
     used = 0;
     for (int i = 0; i < 300; i++)

@@ -99,15 +99,16 @@ static void refused(void **state)
     static const struct {
         const char *line, *says;
     } bad[] = {
-        {"-i a b", "no -vf: say which filters (or -vf null to copy pictures openly)"},
-        {"-vf null b", "no -i IN: say what to read"},
-        {"-i a -vf null", "no OUT: say where to write, as the last word"},
+        {"-i a b", "missing -vf: specify the filters (or -vf null to pass frames unfiltered)"},
+        {"-vf null b", "missing -i IN: specify what to read"},
+        {"-i a -vf null", "missing OUT: specify where to write as the last argument"},
         {"-i a -vf null -crff 3 b", "unknown option -crff (nearest: -crf)"},
         {"-i a -vf null --preset x b", "unknown option --preset (nearest: -preset)"},
         {"-i a -vf null -qwertz b", "unknown option -qwertz (halod run --help lists them)"},
-        {"-i a -vf null b c", "one OUT only: b and c"},
-        {"-i a -i c -vf null b", "one -i only: a and c"},
-        {"-vf gblur -i a -filter:v null b", "one -vf only: gblur and null (a comma joins filters)"},
+        {"-i a -vf null b c", "more than one OUT: b and c"},
+        {"-i a -i c -vf null b", "more than one -i: a and c"},
+        {"-vf gblur -i a -filter:v null b",
+         "more than one -vf: gblur and null (separate filters by commas)"},
         {"-i '' -vf null b", "-i: its value is empty"},
         {"-i a -vf null -preset '' b", "-preset: its value is empty"},
         {"-i a -vf null -vcodec '' b", "-c:v: its value is empty"},
@@ -115,14 +116,15 @@ static void refused(void **state)
         {"-i a -vf null -f '' b", "-f: its value is empty"},
         {"-f '' -i a -vf null b", "-f: its value is empty"},
         {"-i a -vf null ''", "OUT is empty"},
-        {"-i a -vf null b -crf", "-crf: its value is missing"},
-        {"-i a -vf null b -f", "-f: its value is missing"},
-        {"-i a -vf null -y -n b", "-y and -n contradict each other: give one"},
-        {"-i a -vf null -map_metadata 0 b", "-map_metadata 0: only -1 is known (drop metadata)"},
+        {"-i a -vf null b -crf", "-crf: missing value"},
+        {"-i a -vf null b -f", "-f: missing value"},
+        {"-i a -vf null -y -n b", "-y and -n contradict each other: use one of them"},
+        {"-i a -vf null -map_metadata 0 b",
+         "-map_metadata 0: only -1 is supported (drop metadata)"},
         {"-i a -vf null -", "OUT - needs its format: -f FORMAT after -i, such as -f nut"},
         {"-f nut -i a -vf null -", "OUT - needs its format: -f FORMAT after -i, such as -f nut"},
         {"-i a -vf null -f nut -progress - -",
-         "-progress - and OUT - would mix on standard output: give -progress a file"},
+         "-progress - and OUT - would mix on standard output: use a file for -progress"},
         {"-f nut b -i a -vf null", "-f with OUT before -i: is it the format of IN or of OUT? Write "
                                    "-f FORMAT -i IN ... -f FORMAT OUT"},
         {"b -f nut -i a -vf null", "-f with OUT before -i: is it the format of IN or of OUT? Write "
@@ -149,7 +151,7 @@ static void no_words(void **state)
     struct halo_run_settings s;
     struct halo_error err = {0};
     assert_int_equal(halo_run_parse(&s, 0, NULL, &err), -EINVAL);
-    assert_string_equal(err.text, "no -i IN: say what to read");
+    assert_string_equal(err.text, "missing -i IN: specify what to read");
 }
 
 int main(void)

@@ -203,7 +203,7 @@ class Changes(DaemonTest):
         daemon = self.start({'one': self.stream('one'), 'two': effect})
         for name in ('one', 'two'):
             daemon.wait_state(name, 'running')
-        for chain, says in (('gblur=sigma=5:planes=4', 'luma passes as it is'),
+        for chain, says in (('gblur=sigma=5:planes=4', 'luma passes unchanged'),
                             ('unsharp', 'luma is sharpened'),
                             ('gblur=sigma=0.3:region=rect 0 0 9 9', 'in the region of filter 1'),
                             # the settings do not know how small 4 % are: the engine does
@@ -261,7 +261,7 @@ class Changes(DaemonTest):
                             (corner, 'hide 0.13 % of luma')):  # the engine knows the size
             with self.assertRaises(Refused) as refused:
                 daemon.control('Set', name='two', filters=chain)
-            self.assertIn(says + ', and min_coverage asks for 50 %', str(refused.exception))
+            self.assertIn(says + ', but min_coverage requires 50 %', str(refused.exception))
             self.assertEqual(daemon.status('two')['filters'], 'gblur=sigma=9')
         wide = 'solid=region=rect 0 0 50% 100%'
         daemon.control('Set', name='two', filters=wide)
@@ -271,7 +271,7 @@ class Changes(DaemonTest):
                       'two': self.stream('two', filters='gblur=sigma=9', min_coverage='50%')})
         self.assertEqual(daemon.control('Reload')['changed'], ['one'])
         self.assertTrue(wait_until(  # it is tried again and again, as is every failure
-            lambda: 'min_coverage asks for 1 %' in daemon.status('one')['why']), daemon.told())
+            lambda: 'min_coverage requires 1 %' in daemon.status('one')['why']), daemon.told())
         self.assertEqual(daemon.status('one')['filtered'], 0)
 
     def test_privacy_and_haloctl(self):
@@ -306,7 +306,7 @@ class Changes(DaemonTest):
         daemon.write({'one': self.stream(filters='null')})
         with self.assertRaises(Refused) as refused:
             daemon.control('Reload')
-        self.assertIn('streams.one.filters: these filters let the raw picture through',
+        self.assertIn('streams.one.filters: these filters pass frames unfiltered',
                       ' '.join(refused.exception.parameters['errors']))
         self.assertEqual(daemon.status('one')['privacy'], 'off')
         daemon.write({'one': self.stream()})

@@ -106,8 +106,8 @@ static void refused(void **state)
 {
     (void)state;
     static const struct bad bad[] = {
-        {"", "column 1: the chain is empty (null copies pictures openly)"},
-        {" \t", "column 1: the chain is empty (null copies pictures openly)"},
+        {"", "column 1: the chain is empty (null passes frames unchanged)"},
+        {" \t", "column 1: the chain is empty (null passes frames unchanged)"},
         {"gblurr=5", "column 1: unknown filter gblurr (nearest: gblur)"},
         {"gblur:sigma=5", "column 1: unknown filter gblur:sigma (options of gblur follow an '=': "
                           "gblur=...)"},
@@ -128,19 +128,17 @@ static void refused(void **state)
         {"avgblur=1:1:1:1",
          "column 15: avgblur: at most 3 values without a name (write NAME=VALUE)"},
         {"null=1", "column 6: null: at most 0 values without a name (write NAME=VALUE)"},
-        {"null,", "column 5: a filter is missing behind the last ','"},
-        {",null", "column 1: a filter's name is missing"},
-        {"null,,null", "column 6: a filter's name is missing"},
-        {"=3", "column 1: a filter's name is missing"},
-        {"null;null", "column 5: ';': one chain only: filters are joined by ','"},
-        {"gblur=2;null", "column 8: ';': one chain only: filters are joined by ','"},
-        {"[in]null",
-         "column 1: '[': link labels are not read: one chain a,b,c goes from IN to OUT"},
-        {"gblur=2[out]",
-         "column 8: '[': link labels are not read: one chain a,b,c goes from IN to OUT"},
-        {"null]", "column 5: ']': link labels are not read: one chain a,b,c goes from IN to OUT"},
-        {"gblur='sigma=2", "column 7: the quote is not closed"},
-        {"gblur=sigma=\\'2", "column 14: the quote is not closed"},
+        {"null,", "column 5: a filter is missing after the last ','"},
+        {",null", "column 1: missing name of a filter"},
+        {"null,,null", "column 6: missing name of a filter"},
+        {"=3", "column 1: missing name of a filter"},
+        {"null;null", "column 5: ';': only one chain is supported: separate filters by ','"},
+        {"gblur=2;null", "column 8: ';': only one chain is supported: separate filters by ','"},
+        {"[in]null", "column 1: '[': link labels are not supported: use one chain a,b,c"},
+        {"gblur=2[out]", "column 8: '[': link labels are not supported: use one chain a,b,c"},
+        {"null]", "column 5: ']': link labels are not supported: use one chain a,b,c"},
+        {"gblur='sigma=2", "column 7: missing closing quote"},
+        {"gblur=sigma=\\'2", "column 14: missing closing quote"},
         {"gblur=2\\", "column 8: the backslash has nothing to escape"},
         {"gblur=2\\\\", "column 9: the backslash has nothing to escape"},
         {"gblur=border=mirror",
@@ -150,7 +148,7 @@ static void refused(void **state)
         {"gblur=planes=16", "column 14: gblur: planes=16: must be between 0 and 15"},
         {"gblur=steps=0", "column 13: gblur: steps=0: must be between 1 and 6"},
         {"boxblur=h/10", "column 9: boxblur: luma_radius=h/10: must be a whole number; expressions "
-                         "are not computed"},
+                         "are not supported"},
         {"boxblur=lr=-1", "column 12: boxblur: luma_radius=-1: must be between 0 and 1024"},
         {"null,convolution=0m=1 2", "column 21: convolution: 0m has 2 weights: an odd square needs "
                                     "1, 9, 25, 49 ... (for one row give 0mode=row)"},
@@ -236,7 +234,7 @@ static void limits(void **state)
                 "column 29: convolution: 0m has 129 weights: a column has at most 127");
     check_limit(repeat("", "x", "", (1 << 20) + 1),
                 "column 1048577: the chain is too long: 1048577 bytes, at most 1048576");
-    check_limit(repeat("gblur=sigma='", "9", "", 100000), "column 13: the quote is not closed");
+    check_limit(repeat("gblur=sigma='", "9", "", 100000), "column 13: missing closing quote");
 }
 
 static void help(void **state)

@@ -30,7 +30,7 @@ static void is_said(const struct halo_coverage *coverage, const char *text, cons
 static void guesses(void **state)
 {
     static const char unknown[] = "a part that depends on the size of the frames or on a mask";
-    static const char told[] = "what the region feed tells";
+    static const char told[] = "what the region feed selects";
     static const struct {
         const char *chain;
         int width, height; /* 0: not known */
@@ -95,8 +95,8 @@ static void gates(void **state)
     assert_int_equal(gate_of(small, 0.0005, false, &c, &err), -EINVAL);
     assert_true(err.usage);
     assert_string_equal(err.text,
-                        "these filters hide 0.0434 % of luma, and min_coverage asks for 0.05 %: "
-                        "make their regions larger, or min_coverage smaller");
+                        "these filters hide 0.0434 % of luma, but min_coverage requires 0.05 %: "
+                        "use larger regions, or a smaller min_coverage");
     static const char soft[] = "solid=region=rect 0 0 50% 50%:feather=60";
     assert_int_equal(gate_of(soft, 0.25, false, &c, &err), 0);
     is_said(&c, soft, "25 % of every plane");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Chains that let the raw picture through: which ones they are, and that a live stream has them
+ * Chains that pass frames unfiltered: which ones they are, and that a live stream has them
  * only where privacy is off. */
 #include <errno.h>
 #include <stdlib.h>
@@ -54,11 +54,11 @@ static const struct {
     {"convolution=0bias=0.3", "luma keeps all its detail"},
     {"unsharp=la=0.001", "luma keeps all its detail"},
     {"discblur=radius=0.5001", "luma keeps all its detail"},
-    {"gblur=sigma=5:planes=4", "luma passes as it is"},
-    {"gblur=sigma=5:planes=1", "chroma (plane 1) passes as it is"},
-    {"gblur=sigma=5:planes=3", "chroma (plane 2) passes as it is"},
-    {"boxblur=lr=8:cp=0", "chroma (plane 1) passes as it is"},
-    {"pixelize=w=16:h=16:p=6", "luma passes as it is"},
+    {"gblur=sigma=5:planes=4", "luma passes unchanged"},
+    {"gblur=sigma=5:planes=1", "chroma (plane 1) passes unchanged"},
+    {"gblur=sigma=5:planes=3", "chroma (plane 2) passes unchanged"},
+    {"boxblur=lr=8:cp=0", "chroma (plane 1) passes unchanged"},
+    {"pixelize=w=16:h=16:p=6", "luma passes unchanged"},
     {"convolution=0m='0 0 0 0 0 1 0 0 0'", "luma keeps all its detail"}, /* by a sample */
     {"convolution=0m='1 0 0 0 0':0mode=row", "luma keeps all its detail"},
     {"convolution=0m='-1':0rdiv=1:0bias=255", "luma keeps all its detail"},
@@ -70,7 +70,7 @@ static const struct {
     {"unsharp", "luma is sharpened"},
     {"unsharp=la=5:ca=5", "luma is sharpened"},
     {"unsharp=la=-2:ca=-2", "of its fine detail"},
-    {"unsharp=la=-0.5:ca=-0.5", "luma keeps 34 % of its fine detail, and may keep 25 %"},
+    {"unsharp=la=-0.5:ca=-0.5", "luma keeps 34 % of its fine detail, but at most 25 % is allowed"},
     {"convolution=0m='1 0 1':0mode=row", "luma keeps 50 %"}, /* twice */
     {"sobel", "luma keeps its outlines"},
     {"prewitt=scale=0.1", "luma keeps its outlines"},
@@ -79,7 +79,7 @@ static const struct {
     {"convolution=0m='-1 0 1':0mode=row:0bias=128", "luma keeps its outlines"},
     {"gblur", "luma keeps 41 %"},
     {"gblur=sigma=0.8", "chroma (plane 1) keeps"}, /* 0.4 there */
-    {"pixelize=w=2:h=2", "chroma (plane 1) passes as it is"},
+    {"pixelize=w=2:h=2", "chroma (plane 1) passes unchanged"},
     {"pixelize=w=3:h=1", "luma keeps 33 %"},
     {"gblur=sigma=0.7,unsharp=3:3:5:3:3:5", "luma"}, /* brought back */
     {"gblur=sigma=12:planes=1,unsharp=ca=1", "chroma (plane 1) is sharpened"},
@@ -212,7 +212,7 @@ static void live_streams(void **state)
     struct halo_error err = {0};
     (void)state;
     assert_int_equal(create(&live, "null", NULL, HALO_PRIVACY_STRICT, &err), -EINVAL);
-    assert_non_null(strstr(err.text, "raw picture"));
+    assert_non_null(strstr(err.text, "unfiltered"));
     assert_int_equal(create(&live, "avgblur", "none", HALO_PRIVACY_STRICT, NULL), -EINVAL);
     assert_int_equal(create(&live, NULL, NULL, HALO_PRIVACY_OFF, NULL), -EINVAL);
 
@@ -245,17 +245,17 @@ static void gates(void **state)
         enum halo_privacy privacy;
         const char *says; /* NULL: it may */
     } cases[] = {
-        {"null", AV_PIX_FMT_YUV420P, HALO_PRIVACY_STRICT, "raw picture"},
-        {"null", AV_PIX_FMT_YUV420P, HALO_PRIVACY_CHANGED, "raw picture"},
+        {"null", AV_PIX_FMT_YUV420P, HALO_PRIVACY_STRICT, "unfiltered"},
+        {"null", AV_PIX_FMT_YUV420P, HALO_PRIVACY_CHANGED, "unfiltered"},
         {"null", AV_PIX_FMT_YUV420P, HALO_PRIVACY_OFF, NULL},
-        {"sobel=planes=6", AV_PIX_FMT_YUV420P, HALO_PRIVACY_STRICT, "luma passes as it is"},
+        {"sobel=planes=6", AV_PIX_FMT_YUV420P, HALO_PRIVACY_STRICT, "luma passes unchanged"},
         {"sobel=planes=6", AV_PIX_FMT_YUV420P, HALO_PRIVACY_CHANGED, NULL},
-        {"sobel=planes=6", AV_PIX_FMT_GRAY8, HALO_PRIVACY_CHANGED, "raw picture"},
+        {"sobel=planes=6", AV_PIX_FMT_GRAY8, HALO_PRIVACY_CHANGED, "unfiltered"},
         {"gblur=sigma=5:planes=1", AV_PIX_FMT_GRAY8, HALO_PRIVACY_STRICT, NULL},
         {"gblur=sigma=5:planes=1", AV_PIX_FMT_NV12, HALO_PRIVACY_STRICT, "chroma (plane 1) passes"},
         {"gblur=sigma=5:planes=3", AV_PIX_FMT_NV12, HALO_PRIVACY_STRICT, NULL},
         {"gblur=sigma=5:planes=3", AV_PIX_FMT_YUV444P10, HALO_PRIVACY_STRICT, "chroma (plane 2)"},
-        {"gblur=sigma=5:planes=6", AV_PIX_FMT_GBRP, HALO_PRIVACY_STRICT, "green passes as it is"},
+        {"gblur=sigma=5:planes=6", AV_PIX_FMT_GBRP, HALO_PRIVACY_STRICT, "green passes unchanged"},
         {"boxblur=lr=8:cp=0", AV_PIX_FMT_GBRP, HALO_PRIVACY_STRICT, NULL}, /* none is chroma */
         {"gblur=sigma=0.8", AV_PIX_FMT_YUV420P, HALO_PRIVACY_STRICT, "chroma (plane 1) keeps"},
         {"gblur=sigma=0.8", AV_PIX_FMT_YUV422P10, HALO_PRIVACY_STRICT, NULL},

@@ -229,7 +229,7 @@ class Region(HaloTest):
 
     def test_largest(self):
         run = self.halod('run', '-i', source(), '-vf', 'discblur=radius=0.5*w', 'null:')
-        self.assertIn('is 48.5 here: the largest, 31, is used', run.err)
+        self.assertIn('is 48.5 here: limited to 31', run.err)
 
 
 def interlaced(coded, by):
@@ -337,12 +337,12 @@ class Refused(HaloTest):
                 ('gblur=1:invert=1', ('column 16', 'without a region')),
                 ('gblur=1:feather=3', ('column 17', 'without a region')),
                 ('gblur=1:region=rect 1 2 3 4:feather=513', ('feather=513', '512')),
-                ('null=region=rect 1 2 3 4', ('column 13', 'nothing to do')),
+                ('null=region=rect 1 2 3 4', ('column 13', 'does not accept a region')),
                 ('gblur=1:region=feed', ('filter 1', 'feed')),
                 ('gblur=1,gblur=2:region=rect 200 0 10 10', ('filter 2', 'no pixel', '97x61')),
                 ('gblur=2:region=rect 0 0 100% 100%:invert=1', ('inverted', 'no pixel')),
                 ('gblur=sigma=2*w', ('sigma=2*w', '0.1*w')),
-                ('unsharp=lx=0.1*w', ('expressions are not computed',)),
+                ('unsharp=lx=0.1*w', ('expressions are not supported',)),
                 ('gblur=sigma=0.01*w:region=rect 0 0 3 3', ('so small',))):
             with self.subTest(chain):
                 self.refuse(chain, *says)
