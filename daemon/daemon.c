@@ -49,8 +49,8 @@ static void tell_status(struct daemon *daemon)
     halo_supervisor_words(daemon->sv, text, sizeof text);
     const size_t length = strlen(text);
     if (daemon->refused && !daemon->stopping)
-        snprintf(text + length, sizeof text - length, "; %s is wrong, what was read before holds",
-                 daemon->path);
+        snprintf(text + length, sizeof text - length,
+                 "; %s has errors, the previous settings remain in effect", daemon->path);
     if (!strcmp(text, daemon->told))
         return;
     memcpy(daemon->told, text, sizeof text);
@@ -103,7 +103,7 @@ static int reload(void *arg, bool taking, halo_reply *reply, void *reply_arg, js
         *ret_errors = texts_of(errors);
         const int count = halo_error_list_count(errors);
         halo_error_list_destroy(errors);
-        return halo_fail(err, loaded, "%s: %d error%s: nothing has changed", daemon->path, count,
+        return halo_fail(err, loaded, "%s: %d error%s: nothing changed", daemon->path, count,
                          count == 1 ? "" : "s");
     }
     if (taking) {
@@ -190,7 +190,7 @@ static void on_signal(uv_signal_t *handle, int number)
     } else if (daemon->stopping) {
         _exit(128 + number); /* engines die with us */
     } else {
-        halo_log(HALO_LOG_INFO, "%s: stopping (once more ends at once)",
+        halo_log(HALO_LOG_INFO, "%s: stopping (repeat to end at once)",
                  number == SIGINT ? "interrupted" : "terminated");
         /* A service manager's way to stop a service is its good end. */
         stop(daemon, number == SIGTERM ? HALO_EXIT_OK : HALO_EXIT_SIGINT);
@@ -300,7 +300,7 @@ static void run(struct daemon *daemon, struct halo_daemon_settings *settings)
     } else {
         const char *lack = halo_confine_is_built() ? halo_confine_files_lack() : NULL;
         if (lack)
-            halo_log(HALO_LOG_INFO, "engines may open all files of halod's user: %s", lack);
+            halo_log(HALO_LOG_INFO, "engines can open all files of halod's user: %s", lack);
         halo_log(HALO_LOG_INFO, "ready: %d stream%s, control at %s", settings->streams,
                  settings->streams == 1 ? "" : "s", halo_control_path(daemon->control));
         halo_passed_tell_idle();
@@ -326,7 +326,7 @@ int halo_run_daemon(struct halo_daemon_settings *settings, const char *path, con
 {
     struct daemon *daemon = calloc(1, sizeof *daemon);
     if (!daemon || uv_loop_init(&daemon->loop) < 0) {
-        halo_log(HALO_LOG_ERROR, "the event loop does not start");
+        halo_log(HALO_LOG_ERROR, "the event loop failed to start");
         halo_daemon_settings_destroy(settings);
         free(daemon);
         return HALO_EXIT_FAILED;
@@ -341,7 +341,7 @@ int halo_run_daemon(struct halo_daemon_settings *settings, const char *path, con
     const int code = daemon->code;
     if (uv_loop_close(&daemon->loop) == UV_EBUSY) {
         halo_log(HALO_LOG_WARNING,
-                 "work on a thread (a look at the disks) is not over, and is not waited for");
+                 "a background check of the disks is still running: exiting without waiting");
         halo_log_flush();
         _exit(code); /* whose threads exit() would wait for */
     }

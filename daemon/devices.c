@@ -46,7 +46,7 @@ static void print_modes(const struct halo_camera_offer *offer)
     if (offer->modes > 0)
         putchar('\n');
     else if (offer->capture)
-        puts("  no format that halod knows");
+        puts("  no supported format");
 }
 
 static void print_controls(const struct halo_camera_offer *offer)
@@ -140,12 +140,12 @@ int halo_command_devices(int argc, char **argv)
     struct halo_camera_id *ids = NULL;
     const bool as_json = argc == 1 && !strcmp(argv[0], "--json");
     if (argc > as_json) {
-        halo_log(HALO_LOG_ERROR, "devices takes --json or nothing, got '%s'", argv[as_json]);
+        halo_log(HALO_LOG_ERROR, "devices accepts only --json, got '%s'", argv[as_json]);
         return HALO_EXIT_USAGE;
     }
     const int count = halo_camera_list(&ids);
     if (count < 0) {
-        halo_log(HALO_LOG_ERROR, "/dev cannot be listed: %s", strerror(-count));
+        halo_log(HALO_LOG_ERROR, "cannot list /dev: %s", strerror(-count));
         return HALO_EXIT_FAILED;
     }
     json_t *list = as_json ? json_array() : NULL;
@@ -155,7 +155,7 @@ int halo_command_devices(int argc, char **argv)
         json_dumpf(list, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
         putchar('\n');
     } else if (count == 0) {
-        puts("no camera: there is no /dev/video*");
+        puts("no cameras: /dev/video* does not exist");
     }
     json_decref(list);
     free(ids);

@@ -17,7 +17,8 @@
 static int list_filters(int argc, char **argv)
 {
     if (argc > 0) {
-        halo_log(HALO_LOG_ERROR, "filters takes no words, got '%s': halod filter NAME tells of one",
+        halo_log(HALO_LOG_ERROR,
+                 "filters accepts no arguments, got '%s': use halod filter NAME for one filter",
                  argv[0]);
         return HALO_EXIT_USAGE;
     }
@@ -29,7 +30,7 @@ static int show_filter(int argc, char **argv)
 {
     struct halo_error err = {0};
     if (argc != 1) {
-        halo_log(HALO_LOG_ERROR, "filter takes one name: see halod filters");
+        halo_log(HALO_LOG_ERROR, "filter needs one name: see halod filters");
         return HALO_EXIT_USAGE;
     }
     if (halo_filter_print(argv[0], stdout, &err) < 0) {
@@ -45,13 +46,14 @@ static const struct halo_command commands[] = {
     {"devices", "[--json]", "list the cameras: formats, sizes, rates, controls",
      halo_command_devices},
     {"filters", "", "list the filters", list_filters},
-    {"filter", "NAME", "one filter's options, ranges and defaults", show_filter},
+    {"filter", "NAME", "show a filter's options, ranges and defaults", show_filter},
     {NULL, NULL, NULL, NULL},
 };
 
 static void print_help(void)
 {
-    printf("halod filters video: every channel of every picture, none unfiltered.\n\nusage:\n");
+    printf(
+        "halod filters video: all channels of all frames; nothing passes unfiltered.\n\nusage:\n");
     for (const struct halo_command *c = commands; c->name; c++)
         printf("  halod %-14s %-29s %s\n", c->name, c->words, c->help);
     for (const struct halo_command *c = halo_config_commands; c->name; c++)

@@ -176,9 +176,10 @@ static int check_message(struct halo_call *call, json_t *message, json_t **ret_e
         read_flag(message, "upgrade", &upgrade))
         return bad_message(ret_error, "more, oneway and upgrade must be true or false");
     if (!name)
-        return bad_message(ret_error, "no \"method\": a call is an object with a method's name");
+        return bad_message(ret_error,
+                           "no \"method\": a call is an object with the name of a method");
     if (upgrade)
-        return bad_message(ret_error, "no method here has an upgrade");
+        return bad_message(ret_error, "no method supports upgrade");
     if (parameters && !json_is_object(parameters) && !json_is_null(parameters))
         return bad_message(ret_error, "\"parameters\" must be an object");
     call->method = find_method(name);
@@ -211,7 +212,7 @@ int halo_call_parse(struct halo_call *ret, const char *text, size_t length, json
     }
     const int rc = json_is_object(message)
                        ? check_message(&call, message, ret_error)
-                       : bad_message(ret_error, "a call is an object, with braces around it");
+                       : bad_message(ret_error, "a call must be an object, in braces");
     json_decref(message);
     if (!rc) {
         *ret = call;
@@ -267,7 +268,8 @@ char *halo_interface_description(const char *interface)
     if (!to)
         return NULL;
     fprintf(to, "# %s\ninterface %s\n",
-            control ? "Streams of halod: seen and steered." : "What every Varlink service has.",
+            control ? "Shows and controls the streams of halod."
+                    : "The interface of every Varlink service.",
             interface);
     for (const struct halo_method *m = halo_methods; m->name; m++)
         if (!strcmp(m->interface, interface))

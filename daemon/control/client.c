@@ -54,8 +54,8 @@ void halo_client_cut(struct halo_client *client, const char *why)
         return;
     client->cut = true;
     if (why)
-        halo_log(HALO_LOG_WARNING, "control: client %d (user %d) is cut: %s", (int)client->peer.pid,
-                 (int)client->peer.uid, why);
+        halo_log(HALO_LOG_WARNING, "control: client %d (user %d) was disconnected: %s",
+                 (int)client->peer.pid, (int)client->peer.uid, why);
     unlink_client(client);
     halo_client_end_call(client);
     if (client->pending)
@@ -128,7 +128,7 @@ void halo_client_check(struct halo_client *client)
     else if (client->busy || client->out || client->more)
         client->heard = now;
     else if (within && now - client->heard > (uint64_t)HALO_VARLINK_CALL_MS)
-        halo_client_cut(client, "it sent no whole call in 30 seconds");
+        halo_client_cut(client, "it sent no complete call within 30 seconds");
     else if (now - client->heard > (uint64_t)HALO_VARLINK_IDLE_MS)
         halo_client_cut(client, "it has been silent for 5 minutes");
 }
@@ -141,7 +141,7 @@ bool halo_clients_make_room(struct halo_clients *clients)
             (!oldest || client->heard <= oldest->heard))
             oldest = client;
     if (oldest)
-        halo_client_cut(oldest, "its place is needed: it has been silent longest");
+        halo_client_cut(oldest, "it was silent longest, and another client needs its place");
     return oldest;
 }
 
@@ -300,7 +300,7 @@ int halo_client_create(struct halo_clients *clients, int fd)
     client->next = clients->first;
     clients->first = client;
     clients->count++;
-    halo_log(HALO_LOG_DEBUG, "control: client %d (user %d) came", (int)client->peer.pid,
+    halo_log(HALO_LOG_DEBUG, "control: client %d (user %d) connected", (int)client->peer.pid,
              (int)client->peer.uid);
     halo_client_poll(client);
     return 0;

@@ -44,7 +44,7 @@ static void turn_away(int fd)
                                     "too many clients: close another haloctl first", NULL, NULL);
     char *text = json_dumps(error, JSON_COMPACT);
     if (text && send(fd, text, strlen(text) + 1, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
-        halo_log(HALO_LOG_DEBUG, "control: a client left while it was turned away");
+        halo_log(HALO_LOG_DEBUG, "control: a client left while it was being refused");
     free(text);
     json_decref(error);
     close(fd);
@@ -68,12 +68,12 @@ static bool let_in(struct halo_control *control)
         return false;
     }
     if (fd == -EUSERS) {
-        halo_log(HALO_LOG_WARNING, "control: a client was sent away: too many open files");
+        halo_log(HALO_LOG_WARNING, "control: a client was refused: too many open files");
         return true;
     }
     if (fd < 0) {
         /* The socket stays readable: the timer listens again. */
-        halo_log(HALO_LOG_WARNING, "control: no client can be let in: %s", strerror(-fd));
+        halo_log(HALO_LOG_WARNING, "control: cannot accept a client: %s", strerror(-fd));
         uv_poll_stop(&control->poll);
         return false;
     }
@@ -83,7 +83,7 @@ static bool let_in(struct halo_control *control)
              !halo_clients_make_room(&control->clients))
         turn_away(fd);
     else if (halo_client_create(&control->clients, fd))
-        halo_log(HALO_LOG_WARNING, "control: no memory for a client");
+        halo_log(HALO_LOG_WARNING, "control: out of memory for a client");
     return true;
 }
 
@@ -154,9 +154,9 @@ static int listen_at(struct halo_control *control, const struct halo_control_set
 {
     char *path = choose_path(settings);
     if (!path)
-        return halo_fail(err, -ENOENT,
-                         "no place for the control socket: XDG_RUNTIME_DIR is not set; "
-                         "give control: {path: ...}");
+        return halo_fail(
+            err, -ENOENT,
+            "no path for the control socket: XDG_RUNTIME_DIR is not set; set control: {path: ...}");
     const int rc = halo_listen_open(&control->listen, path, err);
     free(path);
     return rc;

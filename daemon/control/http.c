@@ -130,17 +130,17 @@ static bool let_in(struct halo_http *http)
     if (fd == -EAGAIN)
         return false;
     if (fd == -EUSERS) {
-        halo_log(HALO_LOG_WARNING, "http: a client was sent away: too many open files");
+        halo_log(HALO_LOG_WARNING, "http: a client was refused: too many open files");
         return true;
     }
     if (fd < 0) {
-        halo_log(HALO_LOG_WARNING, "http: no client can be let in: %s", strerror(-fd));
+        halo_log(HALO_LOG_WARNING, "http: cannot accept a client: %s", strerror(-fd));
         uv_poll_stop(&http->listening); /* it stays readable: the tick listens again */
         return false;
     }
     keep_alive(fd);
     if (MHD_add_connection(http->daemon, fd, (struct sockaddr *)&from, length) != MHD_YES)
-        halo_log(HALO_LOG_WARNING, "http: no memory for a client"); /* its socket is closed */
+        halo_log(HALO_LOG_WARNING, "http: out of memory for a client"); /* its socket is closed */
     return true;
 }
 
@@ -214,11 +214,11 @@ static struct MHD_Response *picture(struct halo_http *http, struct MHD_Connectio
         struct halo_feed *feed = find_feed(http, request->route.stream);
         if (!feed) {
             *status = MHD_HTTP_NOT_FOUND;
-            return halo_http_text("text/plain", "no such stream: / has links to all\n");
+            return halo_http_text("text/plain", "no such stream: / lists all\n");
         }
         if (http->viewers.count >= VIEWERS) {
             *status = MHD_HTTP_SERVICE_UNAVAILABLE;
-            return halo_http_text("text/plain", "too many look at pictures: try again later\n");
+            return halo_http_text("text/plain", "too many viewers: try again later\n");
         }
         if (halo_http_viewer_create(&request->viewer, &http->viewers, feed, connection))
             return NULL;
@@ -231,7 +231,7 @@ static struct MHD_Response *picture(struct halo_http *http, struct MHD_Connectio
     if (response || wait || request->route.what == HALO_HTTP_STREAM)
         return response;
     *status = MHD_HTTP_SERVICE_UNAVAILABLE;
-    return halo_http_text("text/plain", "no picture came: haloctl status says why\n");
+    return halo_http_text("text/plain", "no frame arrived: haloctl status shows why\n");
 }
 
 static struct MHD_Response *make_response(struct halo_http *http, struct MHD_Connection *connection,
@@ -372,7 +372,7 @@ static int start_daemon(struct halo_http *http, struct halo_error *err)
         MHD_OPTION_END);
     return http->daemon
                ? 0
-               : halo_fail(err, -ENOMEM, "http: %s: libmicrohttpd does not start", http->listen);
+               : halo_fail(err, -ENOMEM, "http: %s: libmicrohttpd failed to start", http->listen);
 }
 
 static void add_handle(struct halo_http *http, uv_handle_t *handle)

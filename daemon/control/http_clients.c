@@ -76,13 +76,13 @@ static void cut(struct halo_http_clients *clients, struct halo_http_client *clie
 static void say_cuts(struct halo_http_clients *clients)
 {
     static const char *const why[] = {
-        [HALO_HTTP_NO_REQUEST] = "no whole request in 10 seconds",
-        [HALO_HTTP_NOT_TAKEN] = "the answer was not taken in 60 seconds",
-        [HALO_HTTP_NO_ROOM] = "too many at once, and these were the slowest",
+        [HALO_HTTP_NO_REQUEST] = "no complete request within 10 seconds",
+        [HALO_HTTP_NOT_TAKEN] = "the response was not read within 60 seconds",
+        [HALO_HTTP_NO_ROOM] = "too many clients, and these were the slowest",
     };
     for (int i = 0; i < HALO_HTTP_CUTS; i++) {
         if (clients->unsaid[i] > 0)
-            halo_log(HALO_LOG_WARNING, "http: %d client%s cut: %s", clients->unsaid[i],
+            halo_log(HALO_LOG_WARNING, "http: %d client%s disconnected: %s", clients->unsaid[i],
                      clients->unsaid[i] == 1 ? " was" : "s were", why[i]);
         clients->unsaid[i] = 0;
     }

@@ -99,15 +99,15 @@ static void fail(struct halo_http_route *route, int status, const char *why)
 static bool is_allowed(const struct halo_http_request *request, struct halo_http_route *route)
 {
     if (strcmp(request->method, "GET") && strcmp(request->method, "HEAD"))
-        fail(route, 405, "only GET and HEAD: streams are changed by haloctl");
+        fail(route, 405, "only GET and HEAD are allowed: use haloctl to change streams");
     else if (!request->host || !halo_http_is_host(request->host, request->listen, request->hosts))
-        fail(route, 403, "this host name is not known here: http: hosts: in the settings names it");
+        fail(route, 403, "unknown host name: add it to http: hosts: in the settings");
     else if (request->origin && !is_same_origin(request->origin, request->host))
-        fail(route, 403, "pages of other sites are not served");
+        fail(route, 403, "requests from pages of other sites are refused");
     else if (!route->embedded && is_for_another(request))
         fail(route, 403,
-             "a page of another origin may not show this: http: embed: in the settings names "
-             "those that may");
+             "pages of other origins cannot embed this: add the origin to http: embed: in the "
+             "settings");
     return route->what != HALO_HTTP_ERROR;
 }
 
@@ -159,7 +159,7 @@ void halo_http_route(const struct halo_http_request *request, struct halo_http_r
         if (route.what == HALO_HTTP_ERROR)
             route.what = find_picture(request, route.stream);
         if (route.what == HALO_HTTP_ERROR)
-            fail(&route, 404, "no such page: / has links to all");
+            fail(&route, 404, "no such page: / lists all");
     }
     *ret = route;
 }

@@ -241,7 +241,8 @@ static void check_pace(struct halo_http_viewer *viewer, uint64_t now)
     shutdown(client_fd(viewer), SHUT_RDWR);
     viewer->deadline = UINT64_MAX;
     viewer->viewers->cut++;
-    halo_log(HALO_LOG_WARNING, "http: a viewer is cut: it did not take a picture in 30 seconds");
+    halo_log(HALO_LOG_WARNING,
+             "http: a viewer was disconnected: it did not read a frame within 30 seconds");
 }
 
 void halo_http_viewers_check(struct halo_http_viewers *viewers, uint64_t now)

@@ -25,45 +25,45 @@ struct family {
 };
 
 static const struct family families[] = {
-    {"halod_frames_total", "counter", "Pictures that passed a stage.", "streams", "stream", NULL,
+    {"halod_frames_total", "counter", "Frames that passed a stage.", "streams", "stream", NULL,
      "stage", "decoded filtered encoded"},
-    {"halod_frames_dropped_total", "counter", "Pictures that were dropped, by reason.", "streams",
-     "stream", "dropped", "reason", NULL},
-    {"halod_cards_total", "counter", "Cards in the place of pictures, of all encodings.", "streams",
+    {"halod_frames_dropped_total", "counter", "Dropped frames by reason.", "streams", "stream",
+     "dropped", "reason", NULL},
+    {"halod_cards_total", "counter", "Cards in place of frames, of all encodings.", "streams",
      "stream", "cards", NULL, NULL},
     {"halod_encoded_bytes_total", "counter", "Bytes of all encodings.", "streams", "stream",
      "bytes", NULL, NULL},
-    {"halod_source_opened_total", "counter", "Times that the source was opened.", "streams",
+    {"halod_source_opened_total", "counter", "How often the source was opened.", "streams",
      "stream", "opened", NULL, NULL},
     {"halod_damaged_total", "counter", "Damaged places in the source.", "streams", "stream",
      "damaged", NULL, NULL},
-    {"halod_ring_dropped_packets_total", "counter", "Packets that the supervisor was too slow for.",
-     "streams", "stream", "ring_dropped", NULL, NULL},
-    {"halod_stream_restarts_total", "counter", "Times that a stream was started again.", "streams",
-     "stream", "restarts", NULL, NULL},
-    {"halod_viewers", "gauge", "Who looks at a stream.", "streams", "stream", "viewers", NULL,
+    {"halod_ring_dropped_packets_total", "counter",
+     "Packets lost because the supervisor was too slow.", "streams", "stream", "ring_dropped", NULL,
      NULL},
-    {"halod_camera_failures_total", "counter", "Troubles that a camera came into.", "streams",
-     "stream", "failures", NULL, NULL, "capture"},
-    {"halod_camera_missed_total", "counter", "Pictures that a camera's driver lost.", "streams",
+    {"halod_stream_restarts_total", "counter", "How often a stream was restarted.", "streams",
+     "stream", "restarts", NULL, NULL},
+    {"halod_viewers", "gauge", "Viewers of a stream.", "streams", "stream", "viewers", NULL, NULL},
+    {"halod_camera_failures_total", "counter", "Failures of a camera.", "streams", "stream",
+     "failures", NULL, NULL, "capture"},
+    {"halod_camera_missed_total", "counter", "Frames that a camera's driver lost.", "streams",
      "stream", "missed", NULL, NULL, "capture"},
-    {"halod_camera_damaged_total", "counter", "Pictures of a camera that were not whole.",
-     "streams", "stream", "damaged", NULL, NULL, "capture"},
+    {"halod_camera_damaged_total", "counter", "Incomplete frames of a camera.", "streams", "stream",
+     "damaged", NULL, NULL, "capture"},
     {"halod_region_feed_updates_total", "counter", "Updates of a detector.", "streams", "stream",
      "updates", NULL, NULL, "region_feed"},
-    {"halod_region_feed_refused_total", "counter", "Updates of a detector that were of no use.",
-     "streams", "stream", "refused", NULL, NULL, "region_feed"},
-    {"halod_region_feed_regions", "gauge", "Regions that a detector told last.", "streams",
+    {"halod_region_feed_refused_total", "counter", "Unusable updates of a detector.", "streams",
+     "stream", "refused", NULL, NULL, "region_feed"},
+    {"halod_region_feed_regions", "gauge", "Regions in a detector's last update.", "streams",
      "stream", "regions", NULL, NULL, "region_feed"},
-    {"halod_region_feed_age_seconds", "gauge", "Since a detector told something.", "streams",
+    {"halod_region_feed_age_seconds", "gauge", "Age of a detector's last update.", "streams",
      "stream", "age_s", NULL, NULL, "region_feed"},
     {"halod_region_feed_pictures_total", "counter",
-     "Pictures whose regions a detector's were, each chain's own.", "streams", "stream", "pictures",
+     "Frames with regions of a detector, counted for each chain.", "streams", "stream", "pictures",
      NULL, NULL, "region_feed"},
     {"halod_region_feed_hidden_total", "counter",
-     "Those of them that were hidden whole for want of a detector.", "streams", "stream",
+     "Those of them that were hidden completely because updates were missing.", "streams", "stream",
      "pictures_hidden", NULL, NULL, "region_feed"},
-    {"halod_engine_restarts_total", "counter", "Times that an engine was started again.", "engines",
+    {"halod_engine_restarts_total", "counter", "How often an engine was restarted.", "engines",
      "engine", "restarts", NULL, NULL},
     {"halod_engine_device_failures", "gauge", "Failures of the GPU in a row.", "engines", "engine",
      "device_failures", NULL, NULL},
@@ -176,12 +176,12 @@ static void write_stages(FILE *to, const json_t *streams)
     json_t *stream, *times;
     const char *stage;
     size_t i;
-    write_head(to, stages, "histogram", "How long a picture is in a stage.");
+    write_head(to, stages, "histogram", "Duration of a stage for a frame.");
     json_array_foreach (streams, i, stream)
         json_object_foreach (json_object_get(stream, "stages"), stage, times)
             if (strcmp(stage, "total") != 0)
                 write_histogram(to, stages, name_of(stream), stage, times);
-    write_head(to, all, "histogram", "From a picture that was decoded to its packet.");
+    write_head(to, all, "histogram", "Time from a decoded frame to its packet.");
     json_array_foreach (streams, i, stream) {
         times = json_object_get(json_object_get(stream, "stages"), "total");
         if (times)
@@ -276,20 +276,16 @@ static void write_streams(FILE *to, const json_t *streams)
         const char *name, *help;
         void (*write)(FILE *to, const char *family, const json_t *stream);
     } rows[] = {
-        {"halod_stream_up", "1 where pictures pass.", write_up},
-        {"halod_stream_privacy_off", "1 where the settings let raw pictures through.",
-         write_privacy},
+        {"halod_stream_up", "1 if frames pass.", write_up},
+        {"halod_stream_privacy_off", "1 if the settings allow unfiltered frames.", write_privacy},
         {"halod_stream_coverage_ratio",
          "Part of a plane's samples that a chain hides in every frame; plane 0 is luma.",
          write_coverage},
-        {"halod_stream_degraded",
-         "1 where a stream goes on without something that the machine cannot give it.",
-         write_lacks},
+        {"halod_stream_degraded", "1 while a stream is degraded for this reason.", write_lacks},
         {"halod_region_feed_silent",
-         "1 where everything is hidden because a detector does not tell regions.",
-         write_region_feed},
-        {"halod_camera_state", "1 for the state that a stream's camera is in.", write_camera_state},
-        {"halod_camera_format", "Always 1; what a camera sends.", write_camera_format},
+         "1 while everything is hidden because a detector sends no regions.", write_region_feed},
+        {"halod_camera_state", "1 for the current state of a stream's camera.", write_camera_state},
+        {"halod_camera_format", "Always 1; the mode of a camera.", write_camera_format},
     };
     json_t *stream;
     size_t i;
@@ -306,8 +302,9 @@ static void write_gpus(FILE *to, const json_t *engines)
     static const struct {
         const char *name, *key, *help;
     } rows[] = {
-        {"halod_gpu_memory_used_bytes", "memory_used_bytes", "Device memory in use, by whomever."},
-        {"halod_gpu_memory_size_bytes", "memory_size_bytes", "Device memory that there is."},
+        {"halod_gpu_memory_used_bytes", "memory_used_bytes",
+         "Device memory in use by all processes."},
+        {"halod_gpu_memory_size_bytes", "memory_size_bytes", "Size of device memory."},
     };
     json_t *engine, *gpu;
     size_t i, k;
@@ -333,15 +330,17 @@ static void write_outputs(FILE *to, const json_t *streams)
         const char *key, *name, *type, *help;
     } rows[] = {
         {"viewers", "halod_output_viewers", "gauge", "Viewers of an output."},
-        {"sent_bytes", "halod_output_sent_bytes_total", "counter", "Bytes to an output's viewers."},
+        {"sent_bytes", "halod_output_sent_bytes_total", "counter",
+         "Bytes sent to an output's viewers."},
         {"bytes", "halod_output_bytes_total", "counter", "Bytes that an output wrote."},
         {"dropped_packets", "halod_output_dropped_packets_total", "counter",
-         "Packets that slow viewers missed."},
+         "Packets dropped for slow viewers."},
         {"pictures", "halod_output_pictures_total", "counter",
-         "Pictures written to a virtual camera."},
+         "Frames written to a virtual camera."},
         {"repeated", "halod_output_repeated_pictures_total", "counter",
-         "Pictures that a virtual camera got again, or of gray."},
-        {"cut", "halod_output_cut_total", "counter", "Viewers that did not read and were cut."},
+         "Repeated or gray frames written to a virtual camera."},
+        {"cut", "halod_output_cut_total", "counter",
+         "Viewers disconnected because they did not read."},
         {"failures", "halod_output_failures_total", "counter", "Failures of an output."},
     };
     json_t *stream, *output;
@@ -370,16 +369,16 @@ static void write_http(FILE *to, const struct halo_http_numbers *http)
     write_head(to, "halod_http_connections", "gauge", "Open HTTP connections.");
     fprintf(to, "halod_http_connections %d\n", http->connections);
     write_head(to, "halod_http_connections_cut_total", "counter",
-               "HTTP connections that were cut for being slow, or for room.");
+               "HTTP connections closed because they were slow or too many.");
     fprintf(to, "halod_http_connections_cut_total %lld\n", (long long)http->cut);
-    write_head(to, "halod_http_viewers", "gauge", "Who looks at pictures over HTTP.");
+    write_head(to, "halod_http_viewers", "gauge", "Viewers of frames over HTTP.");
     fprintf(to, "halod_http_viewers %d\n", http->viewers);
-    write_head(to, "halod_http_frames_total", "counter", "Pictures sent over HTTP.");
+    write_head(to, "halod_http_frames_total", "counter", "Frames sent over HTTP.");
     fprintf(to, "halod_http_frames_total %lld\n", (long long)http->pictures);
     write_head(to, "halod_http_frames_dropped_total", "counter",
-               "Pictures that a newer one replaced before a slow client took them.");
+               "Frames superseded before a slow client read them.");
     fprintf(to, "halod_http_frames_dropped_total %lld\n", (long long)http->dropped);
-    write_head(to, "halod_http_sent_bytes_total", "counter", "Bytes of pictures sent over HTTP.");
+    write_head(to, "halod_http_sent_bytes_total", "counter", "Bytes of frames sent over HTTP.");
     fprintf(to, "halod_http_sent_bytes_total %lld\n", (long long)http->bytes);
 }
 
@@ -391,10 +390,10 @@ char *halo_metrics_write(const json_t *status, const struct halo_http_numbers *h
     if (!to)
         return NULL;
     const json_t *streams = json_object_get(status, "streams");
-    write_head(to, "halod_build_info", "gauge", "Always 1; what runs.");
+    write_head(to, "halod_build_info", "gauge", "Always 1; version and build.");
     fprintf(to, "halod_build_info{version=\"%s\",cuda=\"%s\"} 1\n", HALO_VERSION, HALO_CUDA_BUILD);
     if (json_is_number(json_object_get(status, "since"))) {
-        write_head(to, "halod_start_time_seconds", "gauge", "When it was started, Unix time.");
+        write_head(to, "halod_start_time_seconds", "gauge", "Start time, Unix time.");
         fprintf(to, "halod_start_time_seconds %.3f\n",
                 json_number_value(json_object_get(status, "since")));
     }

@@ -240,7 +240,7 @@ int halo_confine(const struct halo_files *files, int count, struct halo_error *e
 {
     struct sigaction action = {.sa_sigaction = on_forbidden, .sa_flags = SA_SIGINFO | SA_NODEFER};
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
-        return halo_fail(err, -errno, "new privileges cannot be given up: %s", strerror(errno));
+        return halo_fail(err, -errno, "cannot set no_new_privs: %s", strerror(errno));
     const int opened = files ? halo_confine_files(files, count, err) : 0;
     priority = getenv("JOURNAL_STREAM") ? "<3>" : "";
     sigaction(SIGSYS, &action, NULL);
@@ -249,7 +249,7 @@ int halo_confine(const struct halo_files *files, int count, struct halo_error *e
     if (ret == 0)
         ret = seccomp_load(filter);
     seccomp_release(filter);
-    return ret < 0 ? halo_fail(err, ret, "system calls cannot be given up: %s", strerror(-ret))
+    return ret < 0 ? halo_fail(err, ret, "cannot restrict system calls: %s", strerror(-ret))
                    : opened;
 }
 

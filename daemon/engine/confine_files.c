@@ -80,7 +80,7 @@ static int abi(void)
 
 const char *halo_confine_files_lack(void)
 {
-    return abi() >= 1 ? NULL : "this kernel has no Landlock, or it is switched off (lsm=)";
+    return abi() >= 1 ? NULL : "this kernel has no Landlock, or it is turned off (lsm=)";
 }
 
 static void make_folders(const char *path)

@@ -86,7 +86,7 @@ void engine_stream_set(struct engine_stream *stream, json_t *message)
     if (ret == 0)
         ret = halo_live_set(stream->live, id, chains, &err);
     if (ret < 0) {
-        halo_fail(&err, -EAGAIN, "the stream has just begun"); /* unless it says more */
+        halo_fail(&err, -EAGAIN, "the stream has just started"); /* unless it says more */
         engine_events.set(stream, id, &err);
     }
 }
@@ -99,7 +99,7 @@ static void do_control(struct engine_stream *stream, json_t *message)
     struct halo_error err = {0};
     if (!control || !is_running(stream) ||
         halo_live_control(stream->live, id, control, value, &err) < 0) {
-        halo_fail(&err, -EAGAIN, "the stream has just begun");
+        halo_fail(&err, -EAGAIN, "the stream has just started");
         engine_events.set(stream, id, &err);
     }
 }
@@ -110,7 +110,7 @@ static void do_snapshot(struct engine_stream *stream, json_t *message)
     const char *format = json_string_value(json_object_get(message, "format"));
     struct halo_error err = {0};
     if (!format || !is_running(stream) || halo_live_snapshot(stream->live, id, format, &err) < 0) {
-        halo_fail(&err, -EAGAIN, "the stream has just begun");
+        halo_fail(&err, -EAGAIN, "the stream has just started");
         engine_events.snapshot(stream, id, NULL, &err);
     }
 }
@@ -372,7 +372,7 @@ static bool has_link(void)
 int halo_command_engine(int argc, char **argv)
 {
     if (!has_link()) {
-        halo_log(HALO_LOG_ERROR, "engine is for the daemon to start: see halod --help");
+        halo_log(HALO_LOG_ERROR, "engines are started by the daemon: see halod --help");
         return HALO_EXIT_USAGE;
     }
     if (argc > 0)
@@ -380,14 +380,14 @@ int halo_command_engine(int argc, char **argv)
     prepare_process();
     struct halo_error err = {0};
     if (halo_hide_memory(&err) < 0) {
-        halo_log(HALO_LOG_ERROR, "the engine does not start: %s", err.text);
+        halo_log(HALO_LOG_ERROR, "the engine failed to start: %s", err.text);
         return HALO_EXIT_FAILED;
     }
     confine();
     struct engine *engine = calloc(1, sizeof *engine);
     const int ret = engine ? start(engine) : -ENOMEM;
     if (ret < 0) {
-        halo_log(HALO_LOG_ERROR, "the engine does not start: %s", strerror(-ret));
+        halo_log(HALO_LOG_ERROR, "the engine failed to start: %s", strerror(-ret));
         free(engine);
         return HALO_EXIT_FAILED;
     }

@@ -260,7 +260,8 @@ static void make_ring(struct engine_stream *stream, int encoding, size_t size)
     struct halo_packet_writer *writer;
     struct halo_error err = {0};
     if (halo_packet_writer_create(&writer, size, &err) < 0) {
-        halo_log(HALO_LOG_ERROR, "stream %s: no memory to serve it: %s", stream->name, err.text);
+        halo_log(HALO_LOG_ERROR, "stream %s: no memory for its viewers: %s", stream->name,
+                 err.text);
         return;
     }
     struct halo_packet_writer *old = ring->writer;
@@ -283,10 +284,10 @@ static void say_unserved(struct engine_stream *stream, int encoding,
 {
     struct halo_error err = {0};
     if (code == -ENOMEM)
-        halo_fail(&err, code, "no memory to serve it to viewers");
+        halo_fail(&err, code, "no memory for its viewers");
     else
         halo_fail(&err, code,
-                  "frames of %dx%d are too large for viewers: give a smaller video: {size: ...}",
+                  "frames of %dx%d are too large for viewers: set a smaller video: {size: ...}",
                   begin->video->width, begin->video->height);
     halo_log(HALO_LOG_ERROR, "stream %s: %s", stream->name, err.text);
     on_failed(stream, encoding, &err);

@@ -18,6 +18,7 @@ int halo_hide_memory(struct halo_error *err)
     else if (wish && !strcmp(wish, "1"))
         return 0;
     return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0
-               ? halo_fail(err, -errno, "memory cannot be hidden from others: %s", strerror(errno))
+               ? halo_fail(err, -errno, "cannot protect memory from other processes: %s",
+                           strerror(errno))
                : 0;
 }

@@ -120,8 +120,8 @@ static void hand_over(struct halo_link *link, size_t length, const int *fds, int
 static const char *what_is_cut(const struct msghdr *message, int fds)
 {
     return (message->msg_flags & MSG_TRUNC) || fds == HALO_LINK_FDS
-               ? "it sent a message that is too large"
-               : "no descriptors are left for what it sent: too many open files";
+               ? "received a message that is too large"
+               : "no file descriptors left for a message: too many open files";
 }
 
 /* Whether there may be more. */

@@ -41,7 +41,8 @@ int halo_progress_open(struct halo_progress **ret, const char *target, struct ha
     if (target && !p->blocks) {
         const int code = -errno;
         free(p);
-        return halo_fail(err, code, "-progress %s: cannot be written: %s", target, strerror(-code));
+        return halo_fail(err, code, "-progress %s: cannot be opened for writing: %s", target,
+                         strerror(-code));
     }
     *ret = p;
     return 0;
@@ -156,7 +157,7 @@ static void write_block(struct halo_progress *p, const struct halo_stream_stats 
         last ? "end" : "continue");
     if (written >= 0 && fflush(p->blocks) == 0)
         return;
-    halo_log(HALO_LOG_WARNING, "-progress %s: cannot be written any more: %s; the job goes on",
+    halo_log(HALO_LOG_WARNING, "-progress %s: can no longer be written: %s; the job continues",
              p->target, strerror(errno));
     close_blocks(p);
 }

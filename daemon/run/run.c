@@ -104,7 +104,8 @@ static int start_loop(struct run *run, struct halo_error *err)
     run->tick.data = run;
     if (ret >= 0)
         ret = uv_timer_start(&run->tick, on_tick, TICK_MS, TICK_MS);
-    return ret < 0 ? halo_fail(err, ret, "the event loop does not start: %s", uv_strerror(ret)) : 0;
+    return ret < 0 ? halo_fail(err, ret, "the event loop failed to start: %s", uv_strerror(ret))
+                   : 0;
 }
 
 static void say_done(const struct run *run, const struct halo_stream_result *result)
@@ -114,7 +115,7 @@ static void say_done(const struct run *run, const struct halo_stream_result *res
     halo_stream_stats(run->stream, &stats);
     halo_progress_show(run->progress, &stats, true);
     if (stats.damaged)
-        snprintf(damaged, sizeof damaged, ", %lld damaged place%s in the input passed over",
+        snprintf(damaged, sizeof damaged, ", %lld damaged place%s in the input skipped",
                  (long long)stats.damaged, stats.damaged == 1 ? "" : "s");
     if (result->error.code)
         return;
@@ -123,7 +124,7 @@ static void say_done(const struct run *run, const struct halo_stream_result *res
              (long long)stats.frames, stats.frames == 1 ? "" : "s",
              halo_progress_rate(run->progress, &stats),
              halo_progress_size(stats.bytes, bytes, sizeof bytes),
-             result->interrupted && result->path ? ", up to the interruption" : "", damaged);
+             result->interrupted && result->path ? ", until interrupted" : "", damaged);
 }
 
 static int run_stream(struct run *run, struct halo_error *err)
@@ -163,7 +164,7 @@ static int read_command(struct run *run, int argc, char **argv, struct halo_erro
     if (ret < 0)
         return halo_fail_usage(err, "-vf, %s", inner.text);
     if (run->settings.capture_format && !halo_source_row(run->settings.source.input)->captures)
-        return halo_fail_usage(err, "-input_format is for cameras: %s is none",
+        return halo_fail_usage(err, "-input_format is for cameras: %s is not a camera",
                                run->settings.source.input);
     return 0;
 }

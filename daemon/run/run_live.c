@@ -166,7 +166,7 @@ static void end_in_time(struct run_live *run)
         return;
     pthread_mutex_lock(&run->lock);
     halo_fail_device(&err, "%s",
-                     run->away.code ? halo_log_skip_number(run->away.text) : "no picture came");
+                     run->away.code ? halo_log_skip_number(run->away.text) : "no frame arrived");
     pthread_mutex_unlock(&run->lock);
     run_live_fail(run, &err);
 }
@@ -218,7 +218,8 @@ static int start_loop(struct run_live *run, struct halo_error *err)
         ret = uv_timer_init(&run->loop, &run->tick);
     if (ret >= 0)
         ret = uv_timer_start(&run->tick, on_tick, TICK_MS, TICK_MS);
-    return ret < 0 ? halo_fail(err, ret, "the event loop does not start: %s", uv_strerror(ret)) : 0;
+    return ret < 0 ? halo_fail(err, ret, "the event loop failed to start: %s", uv_strerror(ret))
+                   : 0;
 }
 
 static int prepare(struct run_live *run, const struct halo_chain *chain, struct halo_error *err)

@@ -33,7 +33,7 @@ static void report(struct run_live *run)
     int64_t dropped = 0;
     for (int i = 0; i < HALO_DROPS; i++)
         dropped += run->numbers.dropped[i];
-    fprintf(stderr, "pictures: %lld of the camera, %lld filtered, %lld dropped\n",
+    fprintf(stderr, "frames: %lld from the camera, %lld filtered, %lld dropped\n",
             (long long)run->numbers.decoded, (long long)run->numbers.filtered, (long long)dropped);
     fprintf(stderr, "  %-8s %8s  %8s  %8s  %8s\n", "ms", "count", "p50", "p99", "most");
     for (int i = 0; i < HALO_LIVE_TOTAL; i++)

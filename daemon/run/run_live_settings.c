@@ -46,10 +46,9 @@ static int check_options(const struct halo_run_settings *run, struct halo_error 
                                    without[i].name);
     if (run->source.format && strcmp(run->source.format, "v4l2") != 0 &&
         strcmp(run->source.format, "video4linux2") != 0)
-        return halo_fail_usage(err,
-                               "-f %s before -i: %s is a camera (its pictures' format is "
-                               "-input_format)",
-                               run->source.format, run->source.input);
+        return halo_fail_usage(
+            err, "-f %s before -i: %s is a camera (use -input_format for its pixel format)",
+            run->source.format, run->source.input);
     return 0;
 }
 
@@ -70,8 +69,8 @@ static int check_shown(const struct halo_run_settings *run, struct halo_error *e
     const char *form = run->output_format;
     if (!halo_is_camera(run->source.input))
         return halo_fail_usage(err,
-                               "%s is a virtual camera: IN has to be a camera, too (the "
-                               "daemon plays files and URLs into one: v4l2: in halod.yaml(5))",
+                               "%s is a virtual camera: IN must be a camera, too (the daemon can "
+                               "play files and URLs into one: v4l2: in halod.yaml(5))",
                                run->output);
     if (!strncmp(run->output, "v4l2:", 5))
         return halo_fail_usage(err,
@@ -80,15 +79,14 @@ static int check_shown(const struct halo_run_settings *run, struct halo_error *e
                                run->output);
     for (size_t i = 0; i < sizeof without / sizeof *without; i++)
         if (without[i][1])
-            return halo_fail_usage(err,
-                                   "%s: %s is a virtual camera, which takes pictures as they "
-                                   "are: leave it out",
-                                   without[i][0], run->output);
+            return halo_fail_usage(
+                err, "%s: %s is a virtual camera, which takes raw frames: leave it out",
+                without[i][0], run->output);
     if (form && strcmp(form, "v4l2") != 0 && !is_camera_format(form))
-        return halo_fail_usage(err,
-                               "-f %s: a virtual camera's is yuyv (the default), yu12, nv12 "
-                               "or mjpeg",
-                               form);
+        return halo_fail_usage(
+            err,
+            "-f %s: the format of a virtual camera must be yuyv (the default), yu12, nv12 or mjpeg",
+            form);
     return 0;
 }
 
@@ -240,9 +238,10 @@ static int find(struct halo_camera_id *ret, const struct halo_run_settings *run,
     if (code == -EEXIST)
         return halo_fail_usage(err, "%s", inner.text);
     if (code < 0)
-        return halo_fail_device(err, "%s (halod devices lists what is there)", inner.text);
+        return halo_fail_device(err, "%s (halod devices lists the cameras)", inner.text);
     if (!strcmp(ret->node, run->output) || halo_path_same(ret->node, run->output))
-        return halo_fail_usage(err, "%s: OUT is the camera that IN is: name another", run->output);
+        return halo_fail_usage(err, "%s: OUT is the same camera as IN: use another one",
+                               run->output);
     return 0;
 }
 

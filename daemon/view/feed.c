@@ -120,7 +120,7 @@ static void set_timer(struct halo_feed *feed, int64_t ms)
 static void stop(struct halo_feed *feed, int64_t silent_ms)
 {
     const bool patient = silent_ms < STOP_MS;
-    halo_takers_end(&feed->takers, patient, "no filtered picture came, and on_error says stop");
+    halo_takers_end(&feed->takers, patient, "no filtered frame arrived, and on_error is stop");
     if (feed->takers.count)
         set_timer(feed, patient ? STOP_MS - silent_ms : CARD_MS);
 }
@@ -205,7 +205,7 @@ void halo_feed_begin(struct halo_feed *feed, const struct halo_live_begin *begin
     if (copy)
         renew(feed, copy);
     else
-        halo_log(HALO_LOG_WARNING, "a feed cannot begin: %s",
+        halo_log(HALO_LOG_WARNING, "cannot begin a feed: %s",
                  begin->video ? "out of memory" : "there is no video");
 }
 

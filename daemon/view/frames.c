@@ -182,7 +182,7 @@ int halo_frames_begin(struct halo_frames *frames, const struct halo_live_begin *
                          av_get_pix_fmt_name(par->format) ? av_get_pix_fmt_name(par->format)
                                                           : "this one");
     if (par->width < 1 || par->height < 1 || par->width > MOST_SIDE || par->height > MOST_SIDE)
-        return halo_fail(err, -EINVAL, "no picture has %d x %d samples", par->width, par->height);
+        return halo_fail(err, -EINVAL, "invalid frame size: %d x %d", par->width, par->height);
     char caps[sizeof(frames->caps)];
     memcpy(caps, frames->caps, sizeof(caps));
     write_caps(frames, begin, name);
@@ -190,7 +190,7 @@ int halo_frames_begin(struct halo_frames *frames, const struct halo_live_begin *
         return 0;
     halo_frames_trim(frames);
     if (lay_out(frames, par) < 0)
-        return halo_fail(err, -EINVAL, "%s pictures have no known shape", name);
+        return halo_fail(err, -EINVAL, "unknown layout of %s frames", name);
     return 0;
 }
 

@@ -45,16 +45,15 @@ static int make_room(const char *path, struct halo_error *err)
     if (lstat(path, &st) < 0)
         return errno == ENOENT ? 0 : halo_fail(err, -errno, "%s: %s", path, strerror(errno));
     if (!S_ISSOCK(st.st_mode))
-        return halo_fail(err, -EEXIST, "%s: is there already and no socket: remove it yourself",
-                         path);
+        return halo_fail(err, -EEXIST, "%s: exists and is not a socket: remove it yourself", path);
     const int ret = try_connect(path);
     if (ret == -ENOENT)
         return 0;
     /* Refused: its process is gone. All else (it is busy, of another kind, not ours) is alive. */
     if (ret != -ECONNREFUSED)
-        return halo_fail(err, -EADDRINUSE, "%s: another process serves this socket", path);
+        return halo_fail(err, -EADDRINUSE, "%s: another process is listening on this socket", path);
     if (unlink(path) < 0 && errno != ENOENT)
-        return halo_fail(err, -errno, "%s: nobody serves it, but it cannot be replaced: %s", path,
+        return halo_fail(err, -errno, "%s: a stale socket, but it cannot be replaced: %s", path,
                          strerror(errno));
     return 0;
 }
@@ -62,9 +61,9 @@ static int make_room(const char *path, struct halo_error *err)
 static int say_why(struct halo_error *err, const char *path, int error)
 {
     if (error == ENOENT || error == ENOTDIR)
-        return halo_fail(err, -error, "%s: its folder is not there: make it, or choose another",
+        return halo_fail(err, -error, "%s: its folder does not exist: create it, or choose another",
                          path);
-    return halo_fail(err, -error, "%s: cannot listen there: %s", path, strerror(error));
+    return halo_fail(err, -error, "%s: cannot listen: %s", path, strerror(error));
 }
 
 /* The mode is set before there is a name, and again after, for umask takes bits away. */
@@ -92,7 +91,7 @@ int halo_listen_open(struct halo_listen *ret, const char *path, struct halo_erro
         return halo_fail(err, -EINVAL, "a socket needs a path");
     if (strlen(path) >= sizeof(made.path))
         return halo_fail(err, -ENAMETOOLONG,
-                         "%s: the path of a socket may have at most %zu bytes, this has %zu", path,
+                         "%s: the path of a socket has at most %zu bytes, this one has %zu", path,
                          sizeof(made.path) - 1, strlen(path));
     made.fd = halo_passed_take(path);
     if (made.fd >= 0) {

@@ -19,15 +19,16 @@ int halo_listen_tcp(const char *address, struct halo_error *err)
     const int on = 1;
     const socklen_t length = halo_address_parse(address, &where);
     if (length == 0)
-        return halo_fail_usage(err, "%s: no address such as 127.0.0.1:8480 or [::1]:8480", address);
+        return halo_fail_usage(err, "%s: must be an address such as 127.0.0.1:8480 or [::1]:8480",
+                               address);
     const int passed = halo_passed_take_address((const struct sockaddr *)&where);
     if (passed >= 0)
         return passed;
     const int fd = socket(where.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0 && errno == EAFNOSUPPORT)
         return halo_fail(err, -errno,
-                         "%s: this process may not use the network: have the service manager pass "
-                         "the socket (halod-http.socket)",
+                         "%s: this process has no network access: let the service manager pass the "
+                         "socket (halod-http.socket)",
                          address);
     if (fd < 0)
         return halo_fail(err, -errno, "%s: no socket: %s", address, strerror(errno));
@@ -37,12 +38,11 @@ int halo_listen_tcp(const char *address, struct halo_error *err)
     if (bind(fd, (const struct sockaddr *)&where, length) || listen(fd, BACKLOG)) {
         const int error = errno;
         close(fd);
-        return error == EADDRINUSE
-                   ? halo_fail(err, -error,
-                               "%s is in use by another program: name another port, or stop it "
-                               "(ss -ltnp shows it)",
-                               address)
-                   : halo_fail(err, -error, "%s: %s", address, strerror(error));
+        return error == EADDRINUSE ? halo_fail(err, -error,
+                                               "%s is in use by another program: use another port, "
+                                               "or stop that program (ss -ltnp shows it)",
+                                               address)
+                                   : halo_fail(err, -error, "%s: %s", address, strerror(error));
     }
     return fd;
 }

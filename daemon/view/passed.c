@@ -53,7 +53,8 @@ int halo_passed_add(int fd, const char *name, struct halo_error *err)
     }
     if (!listens || !is_known(socket))
         return halo_fail(err, -EINVAL,
-                         "what was passed as '%s' does not listen at a path or an address", name);
+                         "the socket passed as '%s' is not listening at a path or an address",
+                         name);
     fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
     fcntl(fd, F_SETFD, FD_CLOEXEC);
     count++;
@@ -144,7 +145,7 @@ void halo_passed_tell_idle(void)
             continue;
         write_place(s, place, sizeof(place));
         halo_log(HALO_LOG_WARNING,
-                 "socket '%s' at %s was passed, and nothing that runs has it: who connects waits",
-                 s->name, place);
+                 "socket '%s' at %s was passed but is not in use: its clients will wait", s->name,
+                 place);
     }
 }

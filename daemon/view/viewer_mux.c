@@ -191,7 +191,7 @@ static int go_on(struct halo_viewer *viewer, const struct halo_live_begin *begin
     if (viewer->shared->form->rigid || old->video->codec_id != begin->video->codec_id ||
         !halo_begin_is_same(old->audio, begin->audio))
         return halo_fail(err, -EPIPE,
-                         "the stream's parameters have changed, which %s cannot say: open it again",
+                         "the stream's parameters changed, which %s cannot signal: reconnect",
                          viewer->shared->form->muxer);
     const int status = avcodec_parameters_copy(mux->format->streams[0]->codecpar, begin->video);
     mux->format->streams[0]->codecpar->codec_tag = 0;

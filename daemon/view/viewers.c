@@ -65,7 +65,7 @@ static void remove_viewer(struct halo_viewer *viewer, const char *why)
 {
     struct halo_viewers *viewers = viewer->viewers;
     struct halo_viewer **at = &viewers->first;
-    halo_log(HALO_LOG_DEBUG, "%s: viewer (%s) is gone: %s", viewers->where, viewer->peer, why);
+    halo_log(HALO_LOG_DEBUG, "%s: viewer (%s) disconnected: %s", viewers->where, viewer->peer, why);
     while (*at != viewer)
         at = &(*at)->next;
     *at = viewer->next;
@@ -123,7 +123,7 @@ static int listen_to(struct halo_viewer *viewer, struct halo_error *err)
     uint8_t said[MOST_READ];
     const ssize_t size = recv(viewer->fd, said, sizeof(said), MSG_DONTWAIT);
     if (size > 0 && !viewer->viewers->listen.path[0]) /* such as a browser, sent by some page */
-        return halo_fail(err, -EPROTO, "it speaks, and viewers at an address do not");
+        return halo_fail(err, -EPROTO, "it sent data, which viewers must not");
     if (size > 0)
         return viewer->ops->receive(viewer, said, (size_t)size, err);
     if (size < 0 && (errno == EAGAIN || errno == EINTR))
@@ -131,7 +131,7 @@ static int listen_to(struct halo_viewer *viewer, struct halo_error *err)
     if (size < 0)
         return halo_fail(err, -errno, "%s", strerror(errno));
     viewer->deaf = true;
-    return has_hung_up(viewer) ? halo_fail(err, -EPIPE, "it has closed") : 0;
+    return has_hung_up(viewer) ? halo_fail(err, -EPIPE, "connection closed") : 0;
 }
 
 static void polled(uv_poll_t *poll, int status, int events)
@@ -183,15 +183,15 @@ static void look(uv_timer_t *timer)
     for (struct halo_viewer *viewer = viewers->first, *next; viewer; viewer = next) {
         next = viewer->next;
         if (viewer->deaf && has_hung_up(viewer)) {
-            remove_viewer(viewer, "it has closed");
+            remove_viewer(viewer, "connection closed");
             continue;
         }
         if (viewer->waits_since == 0 || viewer->waits_since > since)
             continue;
         viewers->cut++;
-        halo_log(HALO_LOG_INFO, "%s: viewer (%s) is cut: it took nothing for %d seconds",
+        halo_log(HALO_LOG_INFO, "%s: viewer (%s) was disconnected: it read nothing for %d seconds",
                  viewers->where, viewer->peer, STUCK_MS / 1000);
-        remove_viewer(viewer, "it took nothing");
+        remove_viewer(viewer, "it read nothing");
     }
     if (!uv_is_active((uv_handle_t *)&viewers->poll))
         uv_poll_start(&viewers->poll, UV_READABLE, came);
@@ -256,14 +256,14 @@ static int add_viewer(struct halo_viewers *viewers, int fd)
 static void send_away(struct halo_viewers *viewers, enum halo_log_level level, const char *why)
 {
     viewers->refused++;
-    halo_log(level, "%s: a viewer was sent away: %s", viewers->where, why);
+    halo_log(level, "%s: a viewer was refused: %s", viewers->where, why);
 }
 
 /* Who waits can be neither let in nor sent away: no descriptor is left at all. The socket stays
  * readable, so that the loop would turn and turn: the timer listens again. */
 static void rest(struct halo_viewers *viewers, int error)
 {
-    halo_log(HALO_LOG_WARNING, "%s: no viewer can be let in: %s", viewers->where, strerror(error));
+    halo_log(HALO_LOG_WARNING, "%s: cannot accept a viewer: %s", viewers->where, strerror(error));
     uv_poll_stop(&viewers->poll);
     if (!uv_is_active((uv_handle_t *)&viewers->timer))
         uv_timer_start(&viewers->timer, look, LOOK_MS, LOOK_MS);
@@ -285,7 +285,7 @@ static void came(uv_poll_t *poll, int status, int events)
     if (fd < 0 || (viewers->count < MOST_VIEWERS && add_viewer(viewers, fd) == 0))
         return;
     close(fd);
-    send_away(viewers, HALO_LOG_DEBUG, "there are too many");
+    send_away(viewers, HALO_LOG_DEBUG, "too many viewers");
 }
 
 /* ---- life ---- */
@@ -296,7 +296,8 @@ static int choose_form(struct halo_viewers *viewers, const struct halo_output_se
     const struct halo_viewer_form *form = halo_output_form(output);
     char list[64];
     if (!form)
-        return halo_fail(err, -EINVAL, "%s: an output socket ends in %s", output->target,
+        return halo_fail(err, -EINVAL, "%s: the name of an output socket must end in %s",
+                         output->target,
                          halo_viewer_form_list(list, sizeof list, HALO_FORMS_SUFFIXES, "or"));
     viewers->ops = form->muxer ? &halo_viewer_mux : &halo_viewer_frames;
     viewers->shared.form = form;

@@ -294,7 +294,8 @@ int halo_virtual_create(struct halo_virtual **ret, uv_loop_t *loop,
         code = uv_poll_init(loop, &v->watch, v->folder);
     if (code < 0) {
         release((uv_handle_t *)&v->timer);
-        return halo_fail(err, code, "%s: no virtual camera: %s", output->target, strerror(-code));
+        return halo_fail(err, code, "%s: cannot use the virtual camera: %s", output->target,
+                         strerror(-code));
     }
     uv_timer_init(loop, &v->timer);
     v->handles = 2;

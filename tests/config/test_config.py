@@ -328,7 +328,7 @@ class Privacy(ConfigTest):
             "                 s: {filters: gblur=sigma=9}}\n")
         run = self.halod('--check-config', path)
         self.assertEqual(run.out.decode(), f'{path}: ok, 1 stream\n'
-                         'stream a: hides what the region feed tells\n'
+                         'stream a: hides what the region feed selects\n'
                          'stream a, rendition r: hides 1 % of every plane\n')
 
     def test_off(self):

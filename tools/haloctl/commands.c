@@ -56,7 +56,8 @@ static int set_control(struct ctl *ctl, char **words, const char *equals)
     char *control = equals > name ? strndup(name, (size_t)(equals - name)) : NULL, *end;
     const long long value = control ? strtoll(equals + 1, &end, 10) : 0;
     if (!control || end == equals + 1 || *end) {
-        ctl_say("%s: a control has a whole number: haloctl set desk control.brightness=128",
+        ctl_say("%s: the value of a control must be a whole number: haloctl set desk "
+                "control.brightness=128",
                 words[1]);
         free(control);
         return HALO_EXIT_USAGE;
@@ -79,7 +80,7 @@ static int set(struct ctl *ctl, char **words, int count)
         return set_control(ctl, words, equals);
     if (!equals || length != strlen(keys[0]) || memcmp(words[1], keys[0], length)) {
         const char *near = halo_nearest(words[1], length, keys, 1);
-        ctl_say("set takes filters=CHAIN or control.X=Y, not '%s'%s: haloctl set door "
+        ctl_say("set needs filters=CHAIN or control.X=Y, not '%s'%s: haloctl set door "
                 "filters=gblur=sigma=12",
                 words[1], near ? " (nearest: filters)" : "");
         return HALO_EXIT_USAGE;
@@ -112,7 +113,7 @@ static int record(struct ctl *ctl, char **words, int count)
     const bool on = !strcmp(words[1], "start");
     (void)count;
     if (!on && strcmp(words[1], "stop")) {
-        ctl_say("record takes start or stop, not '%s'", words[1]);
+        ctl_say("record needs start or stop, not '%s'", words[1]);
         return HALO_EXIT_USAGE;
     }
     return call_and_done(ctl, HALO_METHOD_RECORD,
@@ -169,9 +170,9 @@ static int reload(struct ctl *ctl, char **words, int count)
                ctl_text(json_object_get(value, "coverage"), "words"));
     }
     if (ctl->check)
-        puts("the settings are right");
+        puts("the settings are valid");
     else if (!changes)
-        puts("nothing has changed");
+        puts("nothing changed");
     const int end = say_refused(result, ctl_end_print());
     json_decref(result);
     return end;
@@ -239,7 +240,7 @@ static int snapshot(struct ctl *ctl, char **words, int count)
     if (rc)
         return rc;
     if (ctl->received < 0)
-        rc = ctl_say("the daemon sent no picture");
+        rc = ctl_say("the daemon sent no image");
     else if (strcmp(path, "-"))
         rc = write_file(ctl->received, path);
     else if ((rc = copy_image(ctl->received, STDOUT_FILENO)))
@@ -280,7 +281,7 @@ static int print_answer(const struct ctl *ctl, const json_t *answer)
     if (ctl->json)
         return ctl_print_json(json_incref(parameters));
     if (json_object_get(parameters, HALO_FIELD_LOST))
-        printf("lost %.0f events: this program was too slow for them\n",
+        printf("lost %.0f events: this program was too slow\n",
                ctl_number(parameters, HALO_FIELD_LOST));
     else
         print_event(json_object_get(parameters, HALO_FIELD_EVENT));
@@ -310,20 +311,20 @@ static int events(struct ctl *ctl, char **words, int count)
 
 const struct ctl_command ctl_commands[] = {
     {"list", "", "names and states of all streams", 0, 0, NULL, "", list},
-    {"status", "[NAME]", "numbers of all streams, or of one", 0, 1, "watch interval", "stream",
+    {"status", "[NAME]", "status of all streams, or of one", 0, 1, "watch interval", "stream",
      ctl_status},
-    {"set", "NAME filters=CHAIN", "other filters, or control.X=Y: a control of its camera", 2, 2,
-     NULL, "stream filters=", set},
+    {"set", "NAME filters=CHAIN", "change filters, or control.X=Y of its camera", 2, 2, NULL,
+     "stream filters=", set},
     {"start", "NAME", "start a stream that is stopped", 1, 1, NULL, "stream", start},
     {"stop", "NAME", "stop a stream until it is started", 1, 1, NULL, "stream", stop},
     {"restart", "NAME", "stop and start a stream", 1, 1, NULL, "stream", restart},
-    {"record", "NAME start|stop", "turn a stream's files on or off", 2, 2, NULL,
+    {"record", "NAME start|stop", "start or stop writing a stream's files", 2, 2, NULL,
      "stream start|stop", record},
-    {"snapshot", "NAME FILE", "the next filtered picture, .png or .jpg, - for standard output", 2,
-     2, NULL, "stream FILE", snapshot},
+    {"snapshot", "NAME FILE", "save the next filtered frame, .png or .jpg, - for standard output",
+     2, 2, NULL, "stream FILE", snapshot},
     {"reload", "", "read the settings again, change the streams that differ", 0, 0, "check", "",
      reload},
-    {"events", "", "changes as they happen, until Ctrl-C", 0, 0, NULL, "", events},
-    {"doctor", "", "look for the usual causes of trouble", 0, 0, NULL, "", ctl_doctor},
+    {"events", "", "print print changes as they happen, until Ctrl-C", 0, 0, NULL, "", events},
+    {"doctor", "", "check for common problems", 0, 0, NULL, "", ctl_doctor},
     {NULL},
 };

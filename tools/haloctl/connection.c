@@ -68,7 +68,7 @@ const char *ctl_group(const struct ctl *ctl)
 static int say_denied(const struct ctl *ctl)
 {
     const char *group = ctl_group(ctl);
-    ctl_say("%s may not be opened by you: %s%s%s", ctl->path,
+    ctl_say("you cannot open %s: %s%s%s", ctl->path,
             group ? "join its group (usermod -aG " : "ask as root", group ? group : "",
             group ? " YOU, then log in again), or ask as root" : "");
     return CTL_EXIT_NO_DAEMON;
@@ -83,7 +83,7 @@ int ctl_connect(struct ctl *ctl)
         return say_denied(ctl);
     if (rc == -ENOENT || rc == -ECONNREFUSED || rc == -ENOTSOCK)
         ctl_say("no daemon answers at %s: start it (systemctl start halod, or halod -c FILE), or "
-                "name its socket with --socket",
+                "use --socket",
                 ctl->path);
     else
         ctl_say("%s: %s", ctl->path, strerror(-rc));
@@ -211,11 +211,11 @@ void ctl_close(struct ctl *ctl)
 int ctl_say_errno(const struct ctl *ctl, int rc)
 {
     if (rc == -EPIPE || rc == -ECONNRESET)
-        ctl_say("the daemon at %s closed the connection: its log says why", ctl->path);
+        ctl_say("the daemon at %s closed the connection: see its log", ctl->path);
     else if (rc == -ETIMEDOUT)
-        ctl_say("the daemon at %s does not answer: its log may say why", ctl->path);
+        ctl_say("the daemon at %s does not answer: see its log", ctl->path);
     else
-        ctl_say("%s: %s", ctl->path, rc == -EPROTO ? "no answer of halod" : strerror(-rc));
+        ctl_say("%s: %s", ctl->path, rc == -EPROTO ? "not an answer from halod" : strerror(-rc));
     return 1;
 }
 
@@ -245,7 +245,7 @@ int ctl_call(struct ctl *ctl, const char *method, json_t *parameters, json_t **r
     if (rc != -EINVAL) /* one who is turned away may have been told why */
         rc = ctl_receive(ctl, CTL_ANSWER_MS, &answer);
     if (rc == -EINVAL)
-        return ctl_say("words must be UTF-8");
+        return ctl_say("arguments must be UTF-8");
     if (rc)
         return ctl_say_errno(ctl, rc);
     if (json_object_get(answer, "error")) {

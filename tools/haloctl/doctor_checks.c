@@ -51,14 +51,14 @@ static void daemon_runs(const json_t *seen, struct doctor_finding *f)
         find(f, DOCTOR_OK, "", "halod %s answers at %s (process %.0f)", ctl_text(facts, "version"),
              path, ctl_number(facts, "pid"));
     else if (is_connected(seen))
-        find(f, DOCTOR_FAILED, "its log says what it is busy with (journalctl -u halod)",
-             "what listens at %s does not answer", path);
+        find(f, DOCTOR_FAILED, "its log shows what it is busy with (journalctl -u halod)",
+             "the process that listens at %s does not answer", path);
     else if (!strcmp(connect, "denied"))
-        find(f, DOCTOR_SKIPPED, "", "%s may not be opened", path);
+        find(f, DOCTOR_SKIPPED, "", "%s cannot be opened", path);
     else
         find(f, DOCTOR_FAILED,
-             "start it: systemctl start halod, or halod -c FILE; journalctl -u halod says why it "
-             "ended; --socket names another place",
+             "start it: systemctl start halod, or halod -c FILE; journalctl -u halod shows why it "
+             "ended; use --socket for another path",
              "no daemon answers at %s", path);
 }
 
@@ -67,13 +67,13 @@ static void permission(const json_t *seen, struct doctor_finding *f)
     const char *group = ctl_text(seen, "group");
     char fix[200];
     if (strcmp(ctl_text(seen, "connect"), "denied")) {
-        find(f, DOCTOR_OK, "", "the control socket is not closed to you");
+        find(f, DOCTOR_OK, "", "you can open the control socket");
         return;
     }
     snprintf(fix, sizeof(fix), "usermod -aG %s YOU and log in again, or ask as root",
              *group ? group : "GROUP");
-    find(f, DOCTOR_FAILED, fix, "%s may not be opened by you (its group: %s)",
-         ctl_text(seen, "socket"), *group ? group : "unknown");
+    find(f, DOCTOR_FAILED, fix, "you cannot open %s (its group: %s)", ctl_text(seen, "socket"),
+         *group ? group : "unknown");
 }
 
 static void stale_sockets(const json_t *seen, struct doctor_finding *f)
@@ -81,14 +81,13 @@ static void stale_sockets(const json_t *seen, struct doctor_finding *f)
     const json_t *stale = json_object_get(seen, "stale");
     const char *first = json_string_value(json_array_get(stale, 0));
     if (!stale)
-        find(f, DOCTOR_SKIPPED, "", "the listening sockets cannot be seen from here");
+        find(f, DOCTOR_SKIPPED, "", "the listening sockets are not visible from here");
     else if (json_array_size(stale) == 0)
-        find(f, DOCTOR_OK, "", "every socket is served");
+        find(f, DOCTOR_OK, "", "every socket is in use");
     else
         find(f, DOCTOR_WARNING,
-             "remove it; halod replaces its own when it starts, others stay in the way of nobody",
-             "%s: a socket that nobody serves (%zu of them)", first ? first : "?",
-             json_array_size(stale));
+             "remove it; halod replaces its own stale sockets when it starts, others do no harm",
+             "%s: a stale socket (%zu of them)", first ? first : "?", json_array_size(stale));
 }
 
 static void driver(const json_t *seen, struct doctor_finding *f)
@@ -99,13 +98,13 @@ static void driver(const json_t *seen, struct doctor_finding *f)
     const char *stream = json_string_value(json_array_get(wanting, 0));
     if (stream && !strcmp(ctl_text(facts, "cuda"), "without CUDA"))
         find(f, DOCTOR_FAILED, "use a build with CUDA, or backend: auto",
-             "stream %s demands CUDA, and this halod is built without it", stream);
+             "stream %s requires CUDA, but this halod was built without it", stream);
     else if (*version)
         find(f, DOCTOR_OK, "", "NVIDIA's driver %s is loaded", version);
     else if (stream)
         find(f, DOCTOR_FAILED,
              "install NVIDIA's driver and load it (modprobe nvidia), or set backend: auto",
-             "stream %s demands CUDA, and no NVIDIA driver is loaded", stream);
+             "stream %s requires CUDA, but no NVIDIA driver is loaded", stream);
     else
         find(f, DOCTOR_OK, "", "no NVIDIA driver is loaded: filters run on the CPU");
 }
@@ -117,12 +116,13 @@ static void library(const json_t *seen, struct doctor_finding *f)
         find(f, DOCTOR_SKIPPED, "", "no NVIDIA driver is loaded");
     else if (!*user)
         find(f, DOCTOR_FAILED,
-             "install the driver's libraries of the same version (libcuda1, or in a container "
+             "install the driver's libraries in the same version (libcuda1, or in a container "
              "NVIDIA's container toolkit)",
-             "the driver %s is loaded and libcuda.so.1 is not found", kernel);
+             "the driver %s is loaded, but libcuda.so.1 was not found", kernel);
     else if (strcmp(kernel, user))
         find(f, DOCTOR_FAILED, "restart the machine, or unload and load NVIDIA's modules",
-             "the loaded driver is %s, its library %s: an update is half done", kernel, user);
+             "the loaded driver is %s, but its library is %s: an update is incomplete", kernel,
+             user);
     else
         find(f, DOCTOR_OK, "", "driver and libcuda are both %s", kernel);
 }
@@ -141,12 +141,12 @@ static void devices(const json_t *seen, struct doctor_finding *f)
             find(f, DOCTOR_FAILED,
                  "add the daemon's user to the device's group (ls -l /dev/nvidia*), or allow it in "
                  "the unit (DeviceAllow=)",
-                 "%s: the daemon may not use it: %s", ctl_text(device, "path"),
+                 "%s: the daemon cannot use it: %s", ctl_text(device, "path"),
                  ctl_text(device, "error"));
     if (*ctl_text(seen, "driver") && json_array_size(list) == 0)
         find(f, DOCTOR_FAILED, "run nvidia-smi once as root, or nvidia-modprobe -u -c 0",
-             "the driver is loaded and there is no /dev/nvidia*");
-    find(f, DOCTOR_OK, "", "%zu device files of NVIDIA, none closed to the daemon",
+             "the driver is loaded, but /dev/nvidia* does not exist");
+    find(f, DOCTOR_OK, "", "the daemon can use all %zu device files of NVIDIA",
          json_array_size(list));
 }
 
@@ -159,11 +159,11 @@ static void encoders(const json_t *seen, struct doctor_finding *f)
         return;
     json_array_foreach (json_object_get(facts, "encoders"), i, one)
         if (json_is_false(json_object_get(one, "known")))
-            find(f, DOCTOR_FAILED, "name one of ffmpeg -encoders, or install an FFmpeg that has it",
+            find(f, DOCTOR_FAILED,
+                 "use one listed by ffmpeg -encoders, or install an FFmpeg that has it",
                  "stream %s: FFmpeg %s has no encoder '%s'", ctl_text(one, "stream"),
                  ctl_text(facts, "ffmpeg"), ctl_text(one, "codec"));
-    find(f, DOCTOR_OK, "", "FFmpeg %s has all encoders that the settings name",
-         ctl_text(facts, "ffmpeg"));
+    find(f, DOCTOR_OK, "", "FFmpeg %s has all encoders in the settings", ctl_text(facts, "ffmpeg"));
 }
 
 static void folders(const json_t *seen, struct doctor_finding *f)
@@ -176,11 +176,11 @@ static void folders(const json_t *seen, struct doctor_finding *f)
     json_array_foreach (json_object_get(facts, "folders"), i, one)
         if (json_object_get(one, "error"))
             find(f, DOCTOR_FAILED,
-                 "make it and give it to the daemon's user (install -d -o halod FOLDER); under "
-                 "systemd also ReadWritePaths=",
+                 "create it for the daemon's user (install -d -o halod FOLDER); with systemd also "
+                 "set ReadWritePaths=",
                  "stream %s: the daemon cannot write into %s: %s", ctl_text(one, "stream"),
                  ctl_text(one, "path"), ctl_text(one, "error"));
-    find(f, DOCTOR_OK, "", "every folder for outputs can be written");
+    find(f, DOCTOR_OK, "", "every output folder is writable");
 }
 
 struct amount {
@@ -208,10 +208,10 @@ static void disk(const json_t *seen, struct doctor_finding *f)
         if (size <= 0 || (left >= GIB && left >= size / 20) || left >= 50 * GIB)
             continue;
         find(f, left < 100 * MIB ? DOCTOR_FAILED : DOCTOR_WARNING,
-             "make room, or set keep_size: for its files", "%s: %s of %s are left",
+             "free some space, or set keep_size: for its files", "%s: %s of %s are left",
              ctl_text(one, "path"), amount_of(left).text, amount_of(size).text);
     }
-    find(f, DOCTOR_OK, "", "disks of outputs have room");
+    find(f, DOCTOR_OK, "", "disks of outputs have free space");
 }
 
 static void inputs(const json_t *seen, struct doctor_finding *f)
@@ -224,7 +224,7 @@ static void inputs(const json_t *seen, struct doctor_finding *f)
     json_array_foreach (json_object_get(facts, "inputs"), i, one)
         if (json_object_get(one, "error"))
             find(f, DOCTOR_FAILED,
-                 "give its whole path, and let the daemon's user read it and its folders",
+                 "use an absolute path, and let the daemon's user read the file and its folders",
                  "stream %s: the daemon cannot read %s: %s", ctl_text(one, "stream"),
                  ctl_text(one, "path"), ctl_text(one, "error"));
     find(f, DOCTOR_OK, "", "every input file can be read");
@@ -245,8 +245,8 @@ static void say_how(const json_t *list, char *ret, size_t size)
         snprintf(each + more, sizeof(each) - more, "%s1", more ? "," : "");
     }
     snprintf(ret, size,
-             "modprobe v4l2loopback%s%s exclusive_caps=%s (as root; package v4l2loopback-dkms; "
-             "where it is loaded for others, modprobe -r v4l2loopback first)",
+             "modprobe v4l2loopback%s%s exclusive_caps=%s (as root; package v4l2loopback-dkms; if "
+             "it is already loaded, modprobe -r v4l2loopback first)",
              *numbers ? " video_nr=" : "", numbers, *each ? each : "1");
 }
 
@@ -262,16 +262,16 @@ static void virtual_cameras(const json_t *seen, struct doctor_finding *f)
     say_how(list, fix, sizeof(fix));
     json_array_foreach ((json_t *)list, i, one)
         if (json_is_true(json_object_get(one, "missing")))
-            find(f, DOCTOR_FAILED, fix, "stream %s: there is no %s", ctl_text(one, "stream"),
+            find(f, DOCTOR_FAILED, fix, "stream %s: %s does not exist", ctl_text(one, "stream"),
                  ctl_text(one, "path"));
         else if (json_object_get(one, "error"))
             find(f, DOCTOR_FAILED,
                  "add the daemon's user to the group video, or allow it in the unit (DeviceAllow=)",
-                 "stream %s: the daemon may not use %s: %s", ctl_text(one, "stream"),
+                 "stream %s: the daemon cannot use %s: %s", ctl_text(one, "stream"),
                  ctl_text(one, "path"), ctl_text(one, "error"));
     find(f, DOCTOR_OK, "",
-         json_array_size(list) ? "every virtual camera is there"
-                               : "no virtual camera is asked for");
+         json_array_size(list) ? "every virtual camera exists"
+                               : "no virtual camera in the settings");
 }
 
 static void port(const json_t *seen, struct doctor_finding *f)
@@ -279,17 +279,17 @@ static void port(const json_t *seen, struct doctor_finding *f)
     const char *state = ctl_text(seen, "port"), *address = ctl_text(seen, "port_address");
     const bool wanted = *ctl_text(json_object_get(seen, "facts"), "http");
     static const char *const fix =
-        "name another port in http: {listen: ...}, or stop that program (ss -ltnp shows it)";
+        "use another port in http: {listen: ...}, or stop that program (ss -ltnp shows it)";
     if (!*state)
-        find(f, DOCTOR_SKIPPED, "", "no port is asked for");
+        find(f, DOCTOR_SKIPPED, "", "no port in the settings");
     else if (!strcmp(state, "ours"))
         find(f, DOCTOR_OK, "", "%s is served by halod", address);
     else if (!strcmp(state, "other"))
         find(f, wanted ? DOCTOR_FAILED : DOCTOR_WARNING, fix, "%s is served by another program",
              address);
     else if (wanted)
-        find(f, DOCTOR_FAILED, "its log says why HTTP is off (journalctl -u halod)",
-             "nobody answers at %s", address);
+        find(f, DOCTOR_FAILED, "its log shows why HTTP is off (journalctl -u halod)",
+             "no process answers at %s", address);
     else
         find(f, DOCTOR_OK, "", "%s is free", address);
 }
@@ -301,11 +301,11 @@ static void memlock(const json_t *seen, struct doctor_finding *f)
     if (!facts)
         return;
     if (!*ctl_text(seen, "driver"))
-        find(f, DOCTOR_OK, "", "no GPU, so no pinned memory");
+        find(f, DOCTOR_OK, "", "no GPU, so no locked memory is needed");
     else if (json_is_integer(json_object_get(facts, "memlock_bytes")) && bytes < 64 * MIB)
         find(f, DOCTOR_WARNING,
              "LimitMEMLOCK=infinity in the unit, or ulimit -l unlimited before halod",
-             "the daemon may lock %.0f KiB of memory: buffers for the GPU may be refused",
+             "the daemon can lock only %.0f KiB of memory: buffers for the GPU may be refused",
              bytes / 1024);
     else
         find(f, DOCTOR_OK, "", "memory can be locked for the GPU");
@@ -339,10 +339,10 @@ static void overload(const json_t *seen, struct doctor_finding *f)
         if (json_is_true(json_object_get(stream, "overloaded")))
             find(f, DOCTOR_FAILED, fix, "stream %s: %s", name, ctl_text(stream, "why"));
         else if (late > 0 && late * 50 > passed)
-            find(f, DOCTOR_WARNING, fix, "stream %s: %.0f of %.0f pictures were too late", name,
-                 late, late + passed);
+            find(f, DOCTOR_WARNING, fix, "stream %s: %.0f of %.0f frames were too late", name, late,
+                 late + passed);
     }
-    find(f, DOCTOR_OK, "", "no stream is behind");
+    find(f, DOCTOR_OK, "", "no stream is overloaded");
 }
 
 static void streams(const json_t *seen, struct doctor_finding *f)
@@ -355,8 +355,8 @@ static void streams(const json_t *seen, struct doctor_finding *f)
         const char *state = ctl_text(stream, "state"), *why = ctl_text(stream, "why");
         if (!strcmp(state, "failed") || !strcmp(state, "waiting"))
             find(f, !strcmp(state, "failed") ? DOCTOR_FAILED : DOCTOR_WARNING,
-                 "set right what it says, then haloctl restart NAME", "stream %s is %s: %s",
-                 ctl_text(stream, "name"), state, *why ? why : "it does not say why");
+                 "fix the problem, then haloctl restart NAME", "stream %s is %s: %s",
+                 ctl_text(stream, "name"), state, *why ? why : "no reason is known");
     }
     find(f, DOCTOR_OK, "", "no stream has failed");
 }
@@ -372,10 +372,10 @@ static void restarts(const json_t *seen, struct doctor_finding *f)
         const double count = ctl_number(engine, "restarts");
         if (!strcmp(ctl_text(engine, "state"), "paused") || count >= RESTARTS)
             find(f, strcmp(ctl_text(engine, "state"), "paused") ? DOCTOR_WARNING : DOCTOR_FAILED,
-                 "the log has its last words (journalctl -u halod); a stream with own_engine: true "
-                 "cannot take others with it",
-                 "engine %s was started again %.0f times: %s", ctl_text(engine, "name"), count,
-                 *why ? why : "it does not say why");
+                 "the log has its last messages (journalctl -u halod); a stream with own_engine: "
+                 "true cannot affect others",
+                 "engine %s was restarted %.0f times: %s", ctl_text(engine, "name"), count,
+                 *why ? why : "no reason is known");
     }
     find(f, DOCTOR_OK, "", "engines keep running");
 }
@@ -385,32 +385,32 @@ static void clock_set(const json_t *seen, struct doctor_finding *f)
     const double begun = ctl_number(json_object_get(seen, "status"), "since");
     if (begun > ctl_number(seen, "now") + 1)
         find(f, DOCTOR_FAILED, "set the clock, then haloctl reload",
-             "the clock went back by %.0f s since halod was started: names and times of files "
+             "the clock went back by %.0f s since halod was started: names and times of files will "
              "repeat",
              begun - ctl_number(seen, "now"));
     else if (json_is_false(json_object_get(seen, "clock_synchronised")))
         find(f, DOCTOR_WARNING, "timedatectl set-ntp true, or run chrony",
-             "the clock is not synchronised: times in the names of files may be wrong");
+             "the clock is not synchronized: times in the names of files may be wrong");
     else
         find(f, DOCTOR_OK, "", "the clock is set");
 }
 
 const struct doctor_check doctor_checks[] = {
     {"daemon", "a daemon answers", daemon_runs},
-    {"permission", "the control socket is open to you", permission},
-    {"sockets", "no socket is left over", stale_sockets},
-    {"driver", "NVIDIA's driver is there, if it is needed", driver},
-    {"library", "driver and libcuda fit", library},
-    {"devices", "the GPU's device files may be used", devices},
+    {"permission", "you can open the control socket", permission},
+    {"sockets", "no socket is stale", stale_sockets},
+    {"driver", "NVIDIA's driver is loaded, if it is needed", driver},
+    {"library", "driver and libcuda match", library},
+    {"devices", "the GPU's device files are usable", devices},
     {"encoders", "FFmpeg has the encoders", encoders},
-    {"folders", "folders of outputs can be written", folders},
-    {"disk", "their disks have room", disk},
+    {"folders", "output folders are writable", folders},
+    {"disk", "their disks have free space", disk},
     {"inputs", "input files can be read", inputs},
-    {"virtual-cameras", "devices of virtual cameras are there", virtual_cameras},
-    {"port", "HTTP has its port", port},
-    {"memlock", "enough memory may be locked", memlock},
+    {"virtual-cameras", "devices of virtual cameras exist", virtual_cameras},
+    {"port", "the HTTP port is available", port},
+    {"memlock", "enough memory can be locked", memlock},
     {"streams", "no stream has failed", streams},
-    {"overload", "no stream is behind", overload},
+    {"overload", "no stream is overloaded", overload},
     {"restarts", "engines keep running", restarts},
     {"clock", "the clock is set", clock_set},
     {NULL},

@@ -18,17 +18,17 @@ static const struct {
     bool everywhere; /* else only for commands that say so */
 } options[OPTIONS] = {
     {"socket", "PATH", "the daemon's control socket", 's', true},
-    {"json", NULL, "answers as JSON, one object a line", 'j', true},
-    {"watch", NULL, "status: again and again, until q", 'w', false},
-    {"interval", "SECONDS", "status --watch: between two looks (1)", 'n', false},
-    {"check", NULL, "reload: only look whether the settings are right", 'c', false},
+    {"json", NULL, "print answers as JSON, one object per line", 'j', true},
+    {"watch", NULL, "status: update continuously, until q", 'w', false},
+    {"interval", "SECONDS", "status --watch: time between updates (1)", 'n', false},
+    {"check", NULL, "reload: only check the settings", 'c', false},
     {"help", NULL, "this text", 'h', true},
     {"version", NULL, "the version", 'V', true},
 };
 
 static void print_help(void)
 {
-    puts("haloctl speaks to the daemon halod.\n\nusage: haloctl [OPTIONS] COMMAND [WORDS]\n");
+    puts("haloctl controls the daemon halod.\n\nusage: haloctl [OPTIONS] COMMAND [WORDS]\n");
     for (const struct ctl_command *c = ctl_commands; c->name; c++)
         printf("  %-9s %-19s %s\n", c->name, c->words, c->help);
     puts("\noptions:");
@@ -122,7 +122,7 @@ static int run_command(struct ctl *ctl, char **words, int count)
     }
     if ((ctl->watch && !takes(command, "watch")) || (ctl->check && !takes(command, "check")) ||
         (ctl->interval > 0 && !takes(command, "interval"))) {
-        ctl_say("%s does not take this option: see haloctl --help", command->name);
+        ctl_say("%s has no such option: see haloctl --help", command->name);
         return HALO_EXIT_USAGE;
     }
     const int code = command->run(ctl, words + 1, count - 1);

@@ -185,7 +185,7 @@ static void print_output(const json_t *output, FILE *to)
         fprintf(to, ", %.0f viewers, %.0f packets dropped, %.0f cut", ctl_number(output, "viewers"),
                 ctl_number(output, "dropped_packets"), ctl_number(output, "cut"));
     fprintf(to, "%s%s%s%s", *state ? ", " : "", state, *why ? ": " : "", why);
-    fprintf(to, "%s%s\n", *failed ? "; its encoding fails: " : "", failed);
+    fprintf(to, "%s%s\n", *failed ? "; encoding failed: " : "", failed);
 }
 
 /* What it is, what it sends, and what it came into. */
@@ -199,7 +199,7 @@ static void print_camera(const json_t *stream, FILE *to)
     if (*format)
         fprintf(to, ", %s %.0fx%.0f, %.3g a second", format, ctl_number(capture, "width"),
                 ctl_number(capture, "height"), ctl_number(capture, "rate"));
-    fprintf(to, "\n%-10s %.0f failures, pictures: %.0f lost by its driver, %.0f damaged\n", "",
+    fprintf(to, "\n%-10s %.0f failures, frames: %.0f lost by its driver, %.0f damaged\n", "",
             ctl_number(capture, "failures"), ctl_number(capture, "missed"),
             ctl_number(capture, "damaged"));
 }
@@ -217,7 +217,8 @@ static void print_region_feed(const json_t *feed, FILE *to)
         fprintf(to, "%-10s %.0f", "regions", ctl_number(feed, "regions"));
     if (json_is_number(age))
         fprintf(to, ", told %.1f s ago", json_number_value(age));
-    fprintf(to, "\n%-10s %.0f updates, %.0f refused; pictures: %.0f, %.0f of them hidden whole\n",
+    fprintf(to,
+            "\n%-10s %.0f updates, %.0f refused; frames: %.0f, %.0f of them hidden completely\n",
             "", ctl_number(feed, "updates"), ctl_number(feed, "refused"),
             ctl_number(feed, "pictures"), ctl_number(feed, "pictures_hidden"));
 }

@@ -24,7 +24,7 @@ int ctl_end_print(void)
 {
     if (fflush(stdout) == 0 && !ferror(stdout))
         return HALO_EXIT_OK;
-    return ctl_say("standard output cannot be written");
+    return ctl_say("cannot write to standard output");
 }
 
 int ctl_print_json(json_t *value)

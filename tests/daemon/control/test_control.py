@@ -369,7 +369,7 @@ class Limits(StandinTest):
         self.assertIn('parameters', half.call('List'))
         half.send_bytes(b'{"method": ')
         self.assertEqual(waits.call('Events', more=True)['parameters'], {})
-        self.assertTrue(wait_for(lambda: self.said().count('no whole call') == 2, 50))
+        self.assertTrue(wait_for(lambda: self.said().count('no complete call') == 2, 50))
         self.assertIsNone(silent.receive())
         self.assertIsNone(half.receive())
         self.assertIn('parameters', self.client().call('Stop', {'name': 'door'}))
@@ -428,7 +428,7 @@ class Socket(StandinTest):
     def test_a_live_socket_is_refused(self):
         done = self.second()
         self.assertEqual(done.returncode, 1)
-        self.assertIn('another process serves', done.stderr)
+        self.assertIn('another process is listening on', done.stderr)
         self.assertIn('parameters', self.client().call('List'))
 
     def test_a_stale_socket_is_replaced(self):

@@ -374,7 +374,7 @@ class Limits(HttpTest):
             time.sleep(0.3)
         self.assertGreater(self.metric('halod_http_connections_cut_total'), 100)
         self.assertLessEqual(self.metric('halod_http_connections'), 128)
-        self.assertTrue(wait_for(lambda: 'were cut: too many at once' in self.said()))
+        self.assertTrue(wait_for(lambda: 'were disconnected: too many clients' in self.said()))
         self.assertLess(self.said().count('cut: too many'), 20)  # counted, not listed one by one
 
     def test_viewers_leave_room_for_health(self):
@@ -392,7 +392,7 @@ class Limits(HttpTest):
     def test_slow_requests_are_cut(self):
         client = self.connect()
         self.trickle([client], b'GET /metrics HTTP/1.1\r\nX-Slow: ' + b'y' * 1000)
-        self.assertTrue(wait_for(lambda: '1 client was cut: no whole request' in self.said(), 25))
+        self.assertTrue(wait_for(lambda: '1 client was disconnected: no complete request' in self.said(), 25))
         self.assertEqual(self.curl('/')[0], 200)
 
     def test_without_descriptors(self):

@@ -199,7 +199,7 @@ class Lines(NumbersTest):
         self.assertNotRegex(why, r'^stream \d')
         self.assertIn('161x121', why)
         if HALOCTL:
-            self.assertIn('its encoding fails: ' + why, self.haloctl('status', 'one'))
+            self.assertIn('encoding failed: ' + why, self.haloctl('status', 'one'))
 
     def test_pictures_that_change(self):
         """Said by the filter thread."""

@@ -119,7 +119,7 @@ class Commands(Served):
         one, two = self.stream(filters='gblur=sigma=5'), self.stream('two')
         http = {'listen': f'127.0.0.1:{self.port}'}
         daemon.write({'one': one, 'two': two, 'three': self.stream('three')}, http=http)
-        self.assertEqual(self.good('reload', '--check'), 'the settings are right\n')
+        self.assertEqual(self.good('reload', '--check'), 'the settings are valid\n')
         self.assertNotIn('three', self.good('list'))
         text = self.good('reload')
         self.assertIn('added: three', text)
@@ -284,7 +284,7 @@ class Http(Served):
             client.connect(self.path('one.ts') if i % 2 else ('127.0.0.1', self.port))
             if i % 2 == 0:
                 client.sendall(b'GET /one/stream.mjpeg HTTP/1.1\r\nHost: localhost\r\n\r\n')
-        self.assertTrue(wait_until(lambda: 'sent away: too many open files' in daemon.told()))
+        self.assertTrue(wait_until(lambda: 'refused: too many open files' in daemon.told()))
         before = time.monotonic()
         for _ in range(3):
             self.assertIn('one', self.good('list'))

@@ -127,7 +127,7 @@ class EngineLink(HaloTest):
         self.do('snapshot', stream='one', id=3, format='png')
         self.engine.send_signal(signal.SIGCONT)
         for tell, number in (('set', 2), ('snapshot', 3), ('set', 1)):
-            self.assertEqual(self.wait(tell, id=number)['why'], 'the stream has just begun')
+            self.assertEqual(self.wait(tell, id=number)['why'], 'the stream has just started')
         self.wait('state', stream='one', state='running')
 
     def test_without_a_thread(self):

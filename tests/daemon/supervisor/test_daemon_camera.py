@@ -384,7 +384,7 @@ class Devices(CameraTest):
 
     def test_none(self):
         done = self.devices()
-        self.assertEqual((done.returncode, done.stdout), (0, 'no camera: there is no /dev/video*\n'))
+        self.assertEqual((done.returncode, done.stdout), (0, 'no cameras: /dev/video* does not exist\n'))
         self.assertEqual(self.devices('--jsn').returncode, 64)
 
 

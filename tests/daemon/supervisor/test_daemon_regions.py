@@ -336,7 +336,7 @@ class Told(RegionTest):
         self.assertIn('its detector tells regions', daemon.told())
         run = subprocess.run([HALOCTL, '--socket', daemon.path, 'status', 'one'], capture_output=True, text=True)
         self.assertRegex(run.stdout, r'(?m)^regions    everything is hidden: silent, told \d+\.\d s ago$')
-        self.assertRegex(run.stdout, r'(?m)^ +\d+ updates, 0 refused; pictures: ')
+        self.assertRegex(run.stdout, r'(?m)^ +\d+ updates, 0 refused; frames: ')
 
     def test_what_is_refused(self):
         daemon = self.start({'one': self.feed(), 'two': self.stream('two'),

@@ -72,7 +72,7 @@ class Stalls(DaemonTest):
         daemon.wait_state('b', 'starting')
         os.unlink(stuck)
         daemon.wait_state('b', 'running')
-        self.wait_told(daemon, 'what was stuck has come back')
+        self.wait_told(daemon, 'the stuck threads have returned')
         engines, size, seen = daemon.engines(), of_b.size, daemon.status('a')['filtered']
         self.assertEqual({name: engine['streams'] for name, engine in engines.items()},
                          {'cpu': ['a'], 'cpu+1': ['b']})

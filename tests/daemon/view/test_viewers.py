@@ -647,11 +647,11 @@ class Stuck(ViewerTest):
         resource.prlimit(probe.process.pid, resource.RLIMIT_NOFILE, (3, limit[1]))
         client = connect(path)
         client.settimeout(20 * PATIENCE)
-        self.assertTrue(wait_until(lambda: 'no viewer can be let in' in ''.join(probe.err)))
+        self.assertTrue(wait_until(lambda: 'cannot accept a viewer' in ''.join(probe.err)))
         self.assertEqual(probe.socket()['refused'], 0)
         resource.prlimit(probe.process.pid, resource.RLIMIT_NOFILE, limit)
         self.assertNotEqual(client.recv(10), b'')
-        self.assertLess(''.join(probe.err).count('no viewer can be let in'), 10)
+        self.assertLess(''.join(probe.err).count('cannot accept a viewer'), 10)
         client.close()
 
 
@@ -688,7 +688,7 @@ class Names(ViewerTest):
     def test_live_one_is_refused_and_unharmed(self):
         path = self.path('a.nut')
         self.begin(path)
-        self.assertIn(os.strerror(98), self.refused(path, 'another process serves this socket'))
+        self.assertIn(os.strerror(98), self.refused(path, 'another process is listening on this socket'))
         self.assertEqual(short(self.kinds(self.watch(path, 0.5))), 'p')
 
     def test_what_is_no_socket_is_never_touched(self):
@@ -708,7 +708,7 @@ class Names(ViewerTest):
         self.assertTrue(os.path.isdir(path))
 
     def test_wrong_paths(self):
-        self.refused(self.path('no/such/folder/a.ts'), 'its folder is not there')
+        self.refused(self.path('no/such/folder/a.ts'), 'its folder does not exist')
         self.refused(self.path('x' * 120 + '.ts'), 'at most 107 bytes')
         self.refused(self.path('a.mp4'), 'ends in .ts, .mkv, .nut or .fd')
 

@@ -376,7 +376,7 @@ class Streams(HaloTest):
         self.assertEqual(done.returncode, code, lines)
         if code:
             self.assertEqual(len(lines), 1, lines)
-            self.assertRegex(lines[0], '^halod: .*(same file|file too|name another)')
+            self.assertRegex(lines[0], '^halod: .*(same file|file too|name another|use another)')
         return lines
 
     def test_input(self):
@@ -454,7 +454,7 @@ class Help(HaloTest):
                 done = subprocess.run(halotest.halod_command(*words), stdout=full,
                                       stderr=subprocess.PIPE, env=halotest.halod_environment())
                 self.assertEqual(done.returncode, 1)
-                self.assertRegex(done.stderr, rb'^halod: standard output .*No space.*\n$')
+                self.assertRegex(done.stderr, rb'^halod: cannot write to standard output: .*No space.*\n$')
 
     def test_version(self):
         text = self.halod('--version').out.decode()
