@@ -81,10 +81,10 @@ int halo_av_check_size(const char *name, int64_t width, int64_t height, int64_t 
 {
     if (!most || width <= 0 || height <= most / width)
         return 0;
-    return halo_fail(err, -EFBIG,
-                     "%s: its pictures of %lldx%lld are larger than max_pixels allows (%lld): "
-                     "raise it where they are meant",
-                     name, (long long)width, (long long)height, (long long)most);
+    return halo_fail(
+        err, -EFBIG,
+        "%s: frames of %lldx%lld are larger than max_pixels (%lld): raise it if this is intended",
+        name, (long long)width, (long long)height, (long long)most);
 }
 
 int halo_av_check_complaints(const char *name, const struct halo_complaints *complaints,

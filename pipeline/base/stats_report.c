@@ -74,7 +74,7 @@ static void print_stages(const struct halo_stats *s, const struct summary *sum, 
 static void print_copies(const struct halo_stats *s, const struct summary *sum, FILE *to)
 {
     const int64_t n = s->device_frames, all = sum->about.frames;
-    fprintf(to, "  copies of a frame:");
+    fprintf(to, "  copies per frame:");
     if (n > 0)
         fprintf(to,
                 " up %.4g (%.2f MB), down %.4g (%.2f MB), on the device %.4g (%.2f MB), "
@@ -105,11 +105,11 @@ static void print_text(const struct halo_stats *s, const struct summary *sum, FI
     fprintf(to, "  picture memory: %" PRId64 " buffers, %.1f MB, allocated in %.3f s\n",
             sum->memory.count, (double)sum->memory.bytes / 1e6, seconds(sum->memory.ns));
     if (about->frames == 0)
-        fputs("  bound: none, for no frame came out\n", to);
+        fputs("  bound: none, because no frame was output\n", to);
     else if (sum->bound >= 0)
         fprintf(to, "  bound: %s, busy %.1f %% of the run%s\n",
                 halo_stage_table[sum->bound].resource, 100 * sum->share[sum->bound],
-                sum->share[sum->bound] < 0.5 ? ": nothing was busy for most of it" : "");
+                sum->share[sum->bound] < 0.5 ? ": nothing was busy most of the time" : "");
 }
 
 static void write_stages(const struct halo_stats *s, const struct summary *sum, FILE *to)

@@ -12,7 +12,7 @@ int halo_thread_start(pthread_t *ret, const char *name, void *(*run)(void *), vo
     const int r = -pthread_create(ret, NULL, run, arg);
     if (r == 0)
         pthread_setname_np(*ret, name);
-    return r < 0 ? halo_fail(err, r, "no thread could be started: %s", strerror(-r)) : 0;
+    return r < 0 ? halo_fail(err, r, "cannot start a thread: %s", strerror(-r)) : 0;
 }
 
 int halo_cond_init(pthread_cond_t *ret)

@@ -131,11 +131,10 @@ void halo_trace_write(struct halo_trace *t, const char *backend)
             "{\"ph\":\"M\",\"name\":\"halod\",\"pid\":%d,\"args\":{\"dropped\":%lld}}\n]}\n",
             THREADS, dropped);
     if (dropped)
-        halo_log(
-            HALO_LOG_WARNING,
-            "-trace %s: holds the first %d events of each thread and lane: %lld later ones are "
-            "not in it",
-            t->path, HALO_TRACE_MOST, dropped);
+        halo_log(HALO_LOG_WARNING,
+                 "-trace %s: has the first %d events of each thread and lane: %lld later ones are "
+                 "missing",
+                 t->path, HALO_TRACE_MOST, dropped);
     halo_report_end(t->report);
     t->file = NULL;
 }

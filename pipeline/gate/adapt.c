@@ -50,7 +50,7 @@ static int follow(struct halo_adapter *a, struct halo_error *err)
     if (!a->pool)
         a->pool = halo_picture_pool_create(a->memory, a->native, a->first.width, a->first.height);
     if (!a->pool)
-        return halo_fail(err, -ENOMEM, "out of memory for pictures of %dx%d", a->first.width,
+        return halo_fail(err, -ENOMEM, "out of memory for frames of %dx%d", a->first.width,
                          a->first.height);
     if (!a->convert)
         return halo_fail(err, -ENOTSUP, "stream %d: cannot convert %dx%d %s to %dx%d %s",
@@ -64,9 +64,9 @@ static void say_conversion(const struct halo_adapter *a)
     const enum AVPixelFormat from = a->first.format;
     const bool alpha = av_pix_fmt_desc_get(from)->flags & AV_PIX_FMT_FLAG_ALPHA;
     halo_log(alpha ? HALO_LOG_WARNING : HALO_LOG_INFO,
-             "stream %d: %s pictures are converted to %s to be filtered%s", a->first.stream,
+             "stream %d: %s frames are converted to %s for filtering%s", a->first.stream,
              av_get_pix_fmt_name(from), av_get_pix_fmt_name(a->native),
-             alpha ? ": their transparency is lost" : "");
+             alpha ? ": transparency is lost" : "");
 }
 
 int halo_adapter_create(struct halo_adapter **ret, struct halo_memory *memory,
@@ -121,8 +121,8 @@ static int change(struct halo_adapter *a, const AVFrame *raw, enum AVPixelFormat
     a->now.range = raw->color_range != AVCOL_RANGE_UNSPECIFIED ? raw->color_range : a->first.range;
     if (!a->said_change)
         halo_log(HALO_LOG_WARNING,
-                 "stream %d: its pictures change from %dx%d %s to %dx%d %s on the way: from there "
-                 "on they are scaled to the first size",
+                 "stream %d: frames change from %dx%d %s to %dx%d %s: they are scaled to the first "
+                 "size from now on",
                  old.stream, old.width, old.height, av_get_pix_fmt_name(old.format), a->now.width,
                  a->now.height, av_get_pix_fmt_name(format));
     a->said_change = true;
@@ -137,11 +137,11 @@ static int convert(struct halo_adapter *a, const AVFrame *raw, AVFrame **ret,
 {
     AVFrame *to = halo_picture_pool_get(a->pool, false);
     if (!to)
-        return halo_fail(err, -ENOMEM, "out of memory for a picture");
+        return halo_fail(err, -ENOMEM, "out of memory for a frame");
     const int r = halo_av_scale(a->convert, raw, to);
     if (r < 0) {
         av_frame_free(&to);
-        return halo_fail(err, r, "stream %d: a picture cannot be converted to %s to be filtered",
+        return halo_fail(err, r, "stream %d: a frame cannot be converted to %s for filtering",
                          a->first.stream, av_get_pix_fmt_name(a->native));
     }
     *ret = to;

@@ -70,7 +70,7 @@ int halo_gate_create(struct halo_gate **ret, const struct halo_chain *chain, str
     gate->outputs =
         halo_picture_pool_create(halo_ring_memory(ring), format, input->width, input->height);
     if (!gate->outputs) {
-        r = halo_fail(err, -ENOMEM, "out of memory for pictures of %dx%d", input->width,
+        r = halo_fail(err, -ENOMEM, "out of memory for frames of %dx%d", input->width,
                       input->height);
         goto fail;
     }
@@ -217,7 +217,7 @@ static int submit(struct halo_pending *pending)
 static int fail_filter(const struct halo_pending *pending, int code, struct halo_error *err)
 {
     return halo_fail(
-        err, code, "stream %d: a filter failed on the %s backend (%s); nothing is shown",
+        err, code, "stream %d: a filter failed on the %s backend (%s); the frame is not shown",
         pending->gate->plan->input.stream, pending->lane->backend->ops->name, strerror(-code));
 }
 
@@ -228,13 +228,13 @@ static int fail_with_device(const struct halo_pending *pending, int code, struct
     const struct halo_backend *lane = pending->lane->backend;
     halo_backend_error(lane->ops, lane, why, sizeof why);
     if (code == -ENOMEM)
-        return halo_fail_scarce(err, "the GPU's memory is full (%s); nothing is shown", why);
+        return halo_fail_scarce(err, "the GPU's memory is full (%s); the frame is not shown", why);
     if (pending->gate->on_device)
         return halo_fail_device(err, "stream %d: the GPU that filters and encodes failed: %s",
                                 pending->gate->plan->input.stream, why);
     return halo_fail_device(err,
-                            "the %s backend failed: %s; the picture was on that GPU only: nothing "
-                            "unfiltered is written (-hwaccel none keeps pictures on the host)",
+                            "the %s backend failed: %s; the frame was on that GPU only: nothing "
+                            "unfiltered is written (-hwaccel none keeps frames on the host)",
                             lane->ops->name, why);
 }
 
@@ -306,7 +306,7 @@ static int pass_samples(struct halo_pending *pending, const AVFrame *raw, struct
         r = describe_output(out, raw, pending->gate);
     }
     pending->passed = true;
-    return r < 0 ? halo_fail(err, r, "out of memory for an output picture") : 0;
+    return r < 0 ? halo_fail(err, r, "out of memory for an output frame") : 0;
 }
 
 /* Encoders read counted memory, from the top down. */
@@ -343,9 +343,9 @@ static int enter_lane(struct halo_pending *pending, const struct halo_raw_pictur
     if (r < 0)
         return r;
     if ((r = prepare_output(pending, raw->frame)) < 0)
-        return halo_fail(err, r, "out of memory for an output picture");
+        return halo_fail(err, r, "out of memory for an output frame");
     if ((r = take_regions(pending, raw)) < 0)
-        return halo_fail(err, r, "out of memory for a picture's regions");
+        return halo_fail(err, r, "out of memory for the regions of a frame");
     r = submit(pending);
     if (r == -EIO || r == -ENOMEM)
         return submit_again(pending, r, err);

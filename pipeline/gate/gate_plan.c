@@ -24,7 +24,7 @@ static const struct halo_strategy *find_strategy(const struct halo_ring *ring,
         return NULL;
     const struct halo_strategy *found = halo_strategy_find(ops, name);
     if (!found)
-        halo_log(HALO_LOG_INFO, "%s: strategy %s is not of the %s backend: auto is used",
+        halo_log(HALO_LOG_INFO, "%s: strategy %s does not belong to the %s backend: using auto",
                  filter->kind->name, name, ops->name);
     return found;
 }
@@ -166,8 +166,8 @@ static int judge_idle(const struct halo_gate_plan *plan, int f, struct halo_erro
         return 0;
     if (filter->follows > 0)
         return halo_fail_usage(err,
-                               "stream %d: filter %d, %s: its region is so small that the part of "
-                               "its size filters nothing",
+                               "stream %d: filter %d, %s: its region is so small that the size "
+                               "relative to it has no effect",
                                plan->input.stream, f + 1, filter->kind->name);
     halo_log(HALO_LOG_WARNING, "stream %d: filter %d, %s, changes nothing with these options",
              plan->input.stream, f + 1, filter->kind->name);
@@ -242,7 +242,7 @@ static int draw_region(struct halo_gate_plan *plan, int f, struct halo_error *er
     bool any = false;
     int ret = 0, width, height;
     if (!is_loaded(shapes))
-        return halo_fail(err, -EINVAL, "stream %d: filter %d, %s: its mask was not read",
+        return halo_fail(err, -EINVAL, "stream %d: filter %d, %s: the mask image was not read",
                          plan->input.stream, f + 1, name);
     if (plan->input.turn) {
         ret = halo_shapes_store(&planned->stored, shapes, plan->input.turn, plan->input.width,
@@ -266,12 +266,11 @@ static int draw_region(struct halo_gate_plan *plan, int f, struct halo_error *er
     if (any)
         return 0;
     shown_size(plan, &width, &height);
-    return halo_fail_usage(err,
-                           "stream %d: filter %d, %s: its region%s has no pixel of the picture, "
-                           "which is %dx%d%s",
-                           plan->input.stream, f + 1, name,
-                           planned->filter->common.invert ? ", inverted," : "", width, height,
-                           plan->input.turn ? " as players show it" : "");
+    return halo_fail_usage(
+        err,
+        "stream %d: filter %d, %s: its region%s contains no pixel of the frame, which is %dx%d%s",
+        plan->input.stream, f + 1, name, planned->filter->common.invert ? ", inverted," : "", width,
+        height, plan->input.turn ? " as players show it" : "");
 }
 
 static int plan_regions(struct halo_gate_plan *plan, struct halo_error *err)
@@ -356,7 +355,7 @@ int halo_gate_plan_init(struct halo_gate_plan *plan, const struct halo_chain *ch
     plan->format = halo_format_nearest_native(input->format);
     if (plan->format == AV_PIX_FMT_NONE) {
         const char *name = av_get_pix_fmt_name(input->format);
-        return halo_fail(err, -ENOTSUP, "stream %d: pixel format %s cannot be filtered",
+        return halo_fail(err, -ENOTSUP, "stream %d: pixel format %s is not supported",
                          input->stream, name ? name : "unknown");
     }
     plan->planes = halo_format_planes(plan->format);

@@ -76,7 +76,7 @@ static int open_lanes(struct halo_ring *ring, const struct halo_backend_ops *ops
     int ret = 0;
     if (ring->settings.device < 0) {
         ring->settings.device = halo_backend_least_loaded(ops);
-        halo_log(HALO_LOG_DEBUG, "%s device %d is used", ops->name, ring->settings.device);
+        halo_log(HALO_LOG_DEBUG, "using %s device %d", ops->name, ring->settings.device);
     }
     for (ring->depth = 0; ring->depth < depth && ret == 0; ring->depth += ret == 0) {
         ring->lane[ring->depth].number = ring->depth;
@@ -107,8 +107,8 @@ static int fail_open(const struct halo_ring *ring, const struct halo_backend_ops
     if (code == -ENOMEM && devices > 0 && ops->submit)
         return halo_fail_scarce(err, "the GPU's memory is full: %s", why);
     if (code == -EIO || (devices > 0 && ops->submit))
-        return halo_fail_device(err, "the %s backend does not start: %s", ops->name, why);
-    return halo_fail(err, code, "the %s backend does not start: %s", ops->name,
+        return halo_fail_device(err, "the %s backend failed to start: %s", ops->name, why);
+    return halo_fail(err, code, "the %s backend failed to start: %s", ops->name,
                      devices > 0 ? strerror(-code) : text);
 }
 
@@ -338,7 +338,7 @@ static bool is_stuck(struct halo_ring *ring, int64_t from, struct halo_error *er
     }
     if (stuck)
         halo_fail_device(err,
-                         "the %s backend has not ended a frame within %g seconds (-gpu_timeout); "
+                         "the %s backend did not finish a frame within %g seconds (-gpu_timeout); "
                          "nothing unfiltered is written",
                          ring->ops->name, ring->settings.deadline);
     return stuck;
@@ -356,7 +356,7 @@ bool halo_ring_watch_is_stuck(struct halo_ring_watch *watch, struct halo_ring *r
         return is_stuck(ring, watch->resumed, err);
     if (!opening || now - FFMAX(opening, watch->resumed) < limit * 1e9)
         return false;
-    halo_fail_device(err, "the driver has not started the GPU within %g seconds", limit);
+    halo_fail_device(err, "the driver did not start the GPU within %g seconds", limit);
     return true;
 }
 
@@ -378,7 +378,7 @@ int halo_ring_fall_back(struct halo_ring *ring, struct halo_lane *lane, int code
     struct halo_lane fresh = {NULL};
     const int ret = open_lane(ring, cpu, &fresh);
     if (ret < 0)
-        return halo_fail(err, ret, "the cpu backend does not start: %s", strerror(-ret));
+        return halo_fail(err, ret, "the cpu backend failed to start: %s", strerror(-ret));
     pthread_mutex_lock(&ring->lock);
     struct halo_backend *failed = lane->backend;
     lane->backend = fresh.backend;
@@ -388,7 +388,7 @@ int halo_ring_fall_back(struct halo_ring *ring, struct halo_lane *lane, int code
     atomic_store(&lane->waiting, 0);
     atomic_fetch_add(&ring->fallen, 1);
     if (!note_fall(ring, code, why))
-        halo_log(HALO_LOG_WARNING, "the %s backend failed: %s; going on on the CPU", ops->name,
+        halo_log(HALO_LOG_WARNING, "the %s backend failed: %s; continuing on the CPU", ops->name,
                  why);
     return 0;
 }

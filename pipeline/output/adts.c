@@ -38,11 +38,10 @@ bool halo_adts_goes_on(struct halo_adts *adts, const char *name, const AVStream 
     const int64_t ts = pkt->pts != AV_NOPTS_VALUE ? pkt->pts : pkt->dts;
     const double time = ts == AV_NOPTS_VALUE ? 0 : ts * av_q2d(stream->time_base);
     if (!adts->warned)
-        halo_log(
-            HALO_LOG_WARNING,
-            "%s: stream %d: its aac sound changes its sample rate, channels or profile at %s: a "
-            "copy leaves out what differs from its beginning: %s",
-            name, stream->index, halo_av_clock(time, clock, sizeof clock), advice);
+        halo_log(HALO_LOG_WARNING,
+                 "%s: stream %d: the AAC sound changes its sample rate, channels or profile at %s: "
+                 "copy leaves out the parts that differ from its beginning: %s",
+                 name, stream->index, halo_av_clock(time, clock, sizeof clock), advice);
     adts->warned = true;
     return false;
 }

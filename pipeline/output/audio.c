@@ -141,15 +141,16 @@ int halo_audio_open(struct halo_audio **ret, const char *input, const AVStream *
     a->from_zero = halo_container_starts(container, codec->id) == HALO_STARTS_NOWHERE;
     int r = open_decoder(a);
     if (r < 0) {
-        halo_fail(err, halo_av_errno(r), "%s: stream %d: its %s sound cannot be decoded: %s", input,
+        halo_fail(err, halo_av_errno(r), "%s: stream %d: cannot decode %s sound: %s", input,
                   in->index, avcodec_get_name(in->codecpar->codec_id),
                   halo_av_reason(r, why, sizeof why));
     } else if ((r = open_encoder(a, codec, container)) < 0) {
-        halo_fail_usage(err, "stream %d: the audio encoder %s refuses %d Hz, %d channels: %s",
+        halo_fail_usage(err,
+                        "stream %d: the audio encoder %s does not accept %d Hz, %d channels: %s",
                         in->index, codec->name, a->decoder->sample_rate,
                         a->decoder->ch_layout.nb_channels, halo_av_reason(r, why, sizeof why));
     } else if ((r = open_resampler(a)) < 0) {
-        halo_fail(err, halo_av_errno(r), "stream %d: its sound cannot be resampled: %s", in->index,
+        halo_fail(err, halo_av_errno(r), "stream %d: cannot resample the sound: %s", in->index,
                   halo_av_reason(r, why, sizeof why));
     }
     if (r < 0) {

@@ -113,8 +113,9 @@ int halo_container_check(const AVOutputFormat *container, const char *where,
         return 0;
     const bool video = par->codec_type == AVMEDIA_TYPE_VIDEO;
     return halo_fail(
-        err, -ENOTSUP, "%s: %s cannot hold %s %s: name another codec, or a container such as .mkv",
-        where, container->name, avcodec_get_name(par->codec_id), video ? "video" : "sound");
+        err, -ENOTSUP,
+        "%s: %s does not support %s %s: use another codec, or a container such as .mkv", where,
+        container->name, avcodec_get_name(par->codec_id), video ? "video" : "sound");
 }
 
 const AVOutputFormat *halo_container_guess(const char *format, const char *name)
@@ -146,7 +147,7 @@ const AVCodec *halo_container_encoder(const AVOutputFormat *container,
     const char *name = settings->video_codec;
     const AVCodec *own = default_encoder(container), *codec = own;
     if (name && !strcmp(name, "copy")) {
-        halo_fail_usage(err, "-c:v copy would pass unfiltered pictures: name an encoder");
+        halo_fail_usage(err, "-c:v copy would pass unfiltered video: use an encoder");
         return NULL;
     }
     if (name)
@@ -157,11 +158,12 @@ const AVCodec *halo_container_encoder(const AVOutputFormat *container,
         return codec;
     if (own)
         halo_fail_usage(
-            err, "%s cannot hold %s video: -c:v %s would fit%s", container->name,
+            err, "%s does not support %s video: use -c:v %s%s", container->name,
             avcodec_get_name(codec->id), own->name,
-            halo_container_advice(container, ", or another container (.mkv holds nearly all)"));
+            halo_container_advice(container, ", or another container (.mkv supports nearly all)"));
     else
-        halo_fail_usage(err, "%s holds no video that could be encoded: use .mp4, .mkv, .ts ...",
+        halo_fail_usage(err,
+                        "%s does not support any available video encoder: use .mp4, .mkv, .ts ...",
                         container->name);
     return NULL;
 }

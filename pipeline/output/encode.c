@@ -72,7 +72,7 @@ static int open_convert(struct halo_encoder *e, const struct halo_encoder_settin
                          from, to);
     if (!same && !jpeg)
         halo_log(wished ? HALO_LOG_DEBUG : HALO_LOG_INFO,
-                 "stream %d: filtered %s pictures are converted to %s for %s", in->stream->index,
+                 "stream %d: filtered %s frames are converted to %s for %s", in->stream->index,
                  from, to, e->codec->codec->name);
     return 0;
 }
@@ -124,11 +124,12 @@ static int fail_refused(const AVCodecContext *c, const AVCodec *codec, int averr
     const char *format = av_get_pix_fmt_name(c->pix_fmt);
     if (c->width & ((1 << d->log2_chroma_w) - 1) || c->height & ((1 << d->log2_chroma_h) - 1))
         return halo_fail_usage(err,
-                               "the encoder %s takes no odd sizes of %s (%dx%d): -c:v ffv1 or "
-                               "mpeg4 does, or crop or scale IN first",
+                               "the encoder %s does not support odd sizes with %s (%dx%d): use "
+                               "-c:v ffv1 or mpeg4, or crop or scale IN first",
                                codec->name, format, c->width, c->height);
     return halo_fail_usage(
-        err, "the encoder %s refuses these settings (%dx%d, %s): %s; -v debug may say more",
+        err,
+        "the encoder %s does not accept these settings (%dx%d, %s): %s; -v debug may show more",
         codec->name, c->width, c->height, format, halo_av_reason(averror, why, sizeof why));
 }
 
@@ -148,8 +149,8 @@ static int open_codec(struct halo_encoder *e, const AVCodec *codec,
              ret == AVERROR_EXTERNAL || ret == AVERROR_INVALIDDATA)
         ret = fail_refused(e->codec, codec, ret, err);
     else if (ret < 0)
-        ret = halo_fail(err, halo_av_errno(ret), "the encoder %s does not open: %s", codec->name,
-                        halo_av_reason(ret, why, sizeof why));
+        ret = halo_fail(err, halo_av_errno(ret), "the encoder %s could not be opened: %s",
+                        codec->name, halo_av_reason(ret, why, sizeof why));
     av_dict_free(&options);
     return ret;
 }
@@ -295,18 +296,19 @@ static int grow(struct halo_encoder *e, int64_t *pts, struct halo_error *err)
     if (late == 0 || late <= 1.5 * FFMAX(tick, 1 / rate)) {
         if (late > 0 && HALO_ONCE(said))
             halo_log(HALO_LOG_WARNING,
-                     "stream %d: pictures share a time or go back: moved on by a tick each", index);
+                     "stream %d: timestamps of frames repeat or go back: each is moved forward by "
+                     "one tick",
+                     index);
         return 0;
     }
     halo_av_clock(wanted * tick, clock, sizeof clock);
     if (av_cmp_q(e->codec->time_base, e->input.stream->time_base) != 0)
-        return halo_fail(
-            err, -ENOTSUP,
-            "stream %d: at %s a picture would come %.3f s late: the output has a fixed "
-            "rate of %.5g frames a second, and the input more: .mkv and .mp4 with "
-            "libx264 keep any times",
-            index, clock, late, 1 / tick);
-    return halo_fail(err, -EBADMSG, "stream %d: at %s the times of its pictures go back by %.3f s",
+        return halo_fail(err, -ENOTSUP,
+                         "stream %d: at %s a frame would be %.3f s late: the output has a fixed "
+                         "rate of %.5g frames per second, and the input has more: .mkv and .mp4 "
+                         "with libx264 support any timestamps",
+                         index, clock, late, 1 / tick);
+    return halo_fail(err, -EBADMSG, "stream %d: at %s the timestamps of frames go back by %.3f s",
                      index, clock, late);
 }
 
@@ -362,7 +364,7 @@ static int prepare(struct halo_encoder *e, const AVFrame *picture, AVFrame **ret
     const bool missing = pts < own;
     int r = choose_frame(e, picture, missing, ret);
     if (r < 0)
-        return halo_fail(err, r, "a picture cannot be converted to %s for the encoder: %s",
+        return halo_fail(err, r, "a frame cannot be converted to %s for the encoder: %s",
                          av_get_pix_fmt_name(e->codec->pix_fmt), strerror(-r));
     r = grow(e, &pts, err);
     AVFrame *frame = *ret;

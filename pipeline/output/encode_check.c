@@ -38,7 +38,7 @@ static int check_number(const AVCodec *codec, const AVOption *o, const char *key
     const double most = crf && is_x26x(codec) ? X26X_CRF : o->max;
     if (number >= least && number <= most)
         return 0;
-    return halo_fail_usage(err, "%s: the encoder %s takes %g to %g", value, codec->name, least,
+    return halo_fail_usage(err, "%s: the encoder %s accepts %g to %g", value, codec->name, least,
                            most);
 }
 
@@ -115,10 +115,10 @@ static bool takes_no_pictures(const AVCodec *codec)
 int halo_encode_check_codec(const AVCodec *codec, struct halo_error *err)
 {
     if (takes_no_pictures(codec))
-        return halo_fail_usage(err, "%s: takes pictures of another device's memory alone",
+        return halo_fail_usage(err, "%s: only accepts frames in the memory of another device",
                                codec->name);
     if (codec->capabilities & AV_CODEC_CAP_EXPERIMENTAL)
-        return halo_fail_usage(err, "%s: is experimental, and FFmpeg does not open it",
+        return halo_fail_usage(err, "%s: is experimental, and FFmpeg refuses to open it",
                                codec->name);
     return 0;
 }

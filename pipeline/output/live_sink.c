@@ -109,7 +109,7 @@ int halo_live_sink_begin(struct halo_live_sink *s, const struct halo_live_begin 
     if (s->like && halo_begin_is_same(s->like, begin->video))
         return 0;
     if (s->like)
-        return keep(s, halo_fail(&s->error, -EIO, "the encoder gives something else now"), err);
+        return keep(s, halo_fail(&s->error, -EIO, "the encoder changed its output format"), err);
     int code = add_stream(s, begin);
     set_writing(s, true);
     if (code >= 0)

@@ -35,7 +35,7 @@ static const struct reason {
     {"Operation not permitted", "minimum required Nvidia", "the driver has no NVENC library"},
     {"minimum required Nvidia driver", "", "driver too old"},
     {"required NVENC features", "", "this GPU's NVENC has no such codec, size or pixel format"},
-    {"InitializeEncoder failed", "", "this GPU's NVENC refuses this size or these options"},
+    {"InitializeEncoder failed", "", "this GPU's NVENC does not accept this size or these options"},
 };
 
 /* Presets that mean about the same. NULL: nothing does. */
@@ -75,7 +75,7 @@ static bool find_reason(const struct halo_error *err, char *ret, size_t size)
         const char *wanted = strstr(err->text, "driver for nvenc is ");
         if (wanted && !*reasons[i].more &&
             sscanf(wanted, "driver for nvenc is %31[0-9.]", version) == 1)
-            snprintf(ret, size, "%s: %s or newer is needed", reasons[i].ours, version);
+            snprintf(ret, size, "%s: %s or newer is required", reasons[i].ours, version);
         else
             snprintf(ret, size, "%s", reasons[i].ours);
         return true;
@@ -139,7 +139,7 @@ static void say_changes(const AVCodec *codec, const struct halo_encoder_input *i
         halo_log(HALO_LOG_WARNING, "%s: -crf 0 becomes 1, which is not lossless", codec->name);
     if (was->preset && strcmp(was->preset, is->preset) != 0)
         halo_log(HALO_LOG_INFO, "%s: -preset %s becomes %s", codec->name, was->preset, is->preset);
-    halo_log(HALO_LOG_DEBUG, "stream %d: %s takes its pictures from %s memory", in->stream->index,
+    halo_log(HALO_LOG_DEBUG, "stream %d: %s reads frames from %s memory", in->stream->index,
              codec->name, in->frames ? "the GPU's" : "the host's");
 }
 
@@ -174,14 +174,14 @@ static int open_software(struct halo_encoder **ret, const AVCodec *codec, const 
     const int stream = input->stream->index;
     if (!software)
         return halo_fail(err, -ENODEV,
-                         "stream %d: %s cannot be used (%s), and this FFmpeg has no %s", stream,
+                         "stream %d: %s is not available (%s), and this FFmpeg has no %s", stream,
                          codec->name, why, known ? known->software : "encoder in its place");
     struct halo_encoder_settings own = *settings;
     const char *was = settings->preset;
     if (was)
         own.preset = preset_for_software(was, codec->id);
     const bool changed = was && (!own.preset || strcmp(own.preset, was) != 0);
-    halo_log(HALO_LOG_WARNING, "stream %d: %s cannot be used (%s): %s encodes in its place%s%s%s%s",
+    halo_log(HALO_LOG_WARNING, "stream %d: %s is not available (%s): %s is used instead%s%s%s%s",
              stream, codec->name, why, software->name,
              !changed     ? ""
              : own.preset ? ", with -preset "
@@ -191,8 +191,8 @@ static int open_software(struct halo_encoder **ret, const AVCodec *codec, const 
                           : was,
              changed && own.preset ? " for " : "", changed && own.preset ? was : "");
     char words[200];
-    snprintf(words, sizeof words, "%s encodes in the place of %s: %.120s", software->name,
-             codec->name, why);
+    snprintf(words, sizeof words, "%s is used instead of %s: %.120s", software->name, codec->name,
+             why);
     const int r = halo_encoder_open(ret, software, &own, input, err);
     if (r >= 0)
         halo_encoder_set_instead(*ret, words);

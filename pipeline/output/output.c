@@ -87,8 +87,8 @@ static void say_failure(struct halo_output *o, const struct halo_error *err)
     pthread_mutex_unlock(&o->lock);
     set_state(o, HALO_OUTPUT_FAILED, err->text);
     if (!o->said_code) {
-        halo_log(HALO_LOG_WARNING, "stream %s: %s; this output drops until it can go on", o->name,
-                 err->text);
+        halo_log(HALO_LOG_WARNING, "stream %s: %s; this output drops packets until it can continue",
+                 o->name, err->text);
         o->said_dropped = dropped;
     }
     o->said_code = err->code;
@@ -100,7 +100,7 @@ static void say_well(struct halo_output *o)
     if (!o->said_code)
         return;
     o->said_code = 0;
-    halo_log(HALO_LOG_INFO, "stream %s: %s: goes on; %lld packets were dropped", o->name,
+    halo_log(HALO_LOG_INFO, "stream %s: %s: continues; %lld packets were dropped", o->name,
              o->place->ops->where(o->place), (long long)(count(o, 0, 0, 0) - o->said_dropped));
     set_state(o, HALO_OUTPUT_WRITING, "");
 }
@@ -264,7 +264,7 @@ static int create_place(struct halo_output *o, const struct halo_output_settings
         [HALO_OUTPUT_URL] = halo_place_url_create,
     };
     if (!settings->target)
-        return halo_fail_usage(err, "an output without a target");
+        return halo_fail_usage(err, "missing target of an output");
     if (!create[settings->kind])
         return halo_fail_usage(err, "%s: is neither a file nor a URL", settings->target);
     return create[settings->kind](&o->place, o->name, settings, err);
@@ -299,7 +299,7 @@ int halo_output_create(struct halo_output **ret, const char *name,
     if (r >= 0) {
         r = start_thread(o);
         if (r < 0)
-            halo_fail(err, r, "%s: no thread for an output: %s", name, strerror(-r));
+            halo_fail(err, r, "%s: cannot start a thread for an output: %s", name, strerror(-r));
     }
     if (r < 0) {
         free_output(o);

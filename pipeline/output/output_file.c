@@ -245,10 +245,10 @@ static int choose_container(struct file_place *f, const struct halo_output_setti
     const char *target = set->target;
     f->container = halo_container_guess(set->format, target);
     if (!f->container || !av_match_name(f->container->name, "matroska,webm,mp4,mov,mpegts,nut"))
-        return halo_fail_usage(err,
-                               "%s: no format for files that grow: use the ending .mkv, .mp4, .ts "
-                               "or .nut",
-                               target);
+        return halo_fail_usage(
+            err,
+            "%s: the format does not support growing files: use the suffix .mkv, .mp4, .ts or .nut",
+            target);
     return 0;
 }
 
@@ -257,12 +257,12 @@ static int check_pattern(const struct file_place *f, struct halo_error *err)
     char path[PATH_MAX];
     const int r = halo_names_format(f->pattern, time(NULL), path);
     if (r < 0)
-        return halo_fail_usage(err, "%s: its %% conversions give no name of a file: %s", f->pattern,
-                               strerror(-r));
+        return halo_fail_usage(err, "%s: its %% conversions do not result in a file name: %s",
+                               f->pattern, strerror(-r));
     if (f->keep_size > 0 && !halo_names_match(f->pattern, path))
         return halo_fail_usage(err,
-                               "%s: keep_size cannot tell these names from others: use %%Y, %%m, "
-                               "%%d, %%H, %%M, %%S, %%j or %%s alone",
+                               "%s: keep_size cannot distinguish these names from others: use only "
+                               "%%Y, %%m, %%d, %%H, %%M, %%S, %%j or %%s",
                                f->pattern);
     return 0;
 }

@@ -144,7 +144,7 @@ static char *next_path(struct halo_hook *hook)
 static void say_failed(struct halo_hook *hook, int error)
 {
     if (!atomic_exchange(&hook->failed, true))
-        halo_log(HALO_LOG_WARNING, "stream %s: the hook %s does not start: %s", hook->who,
+        halo_log(HALO_LOG_WARNING, "stream %s: the hook %s failed to start: %s", hook->who,
                  hook->program, strerror(error));
 }
 
@@ -211,8 +211,9 @@ void halo_hook_start(struct halo_hook *hook, const char *path)
     } else if (copy && hook->count < MOST_WAITING) {
         hook->waiting[(hook->first + hook->count++) % MOST_WAITING] = copy;
     } else {
-        halo_log(HALO_LOG_WARNING, "stream %s: the hook %s is not started for %s: %d wait already",
-                 hook->who, hook->program, path, MOST_WAITING);
+        halo_log(HALO_LOG_WARNING,
+                 "stream %s: the hook %s is not started for %s: %d are waiting already", hook->who,
+                 hook->program, path, MOST_WAITING);
         av_free(copy);
     }
     pthread_mutex_unlock(&hook->lock);

@@ -120,7 +120,7 @@ static int close_url(struct halo_place *place, struct halo_error *err)
     int r = halo_mux_close(&u->mux);
     const int closed = avio_closep(&u->pb);
     r = r < 0 ? r : closed;
-    return r < 0 ? fail(u, r, "cannot be ended", err) : 0;
+    return r < 0 ? fail(u, r, "cannot be closed properly", err) : 0;
 }
 
 static const char *where_is_url(const struct halo_place *place)
@@ -157,7 +157,7 @@ static int choose_container(struct url_place *u, const char *format, struct halo
     for (size_t i = 0; !name && i < FF_ARRAY_ELEMS(known); i++)
         name = av_stristart(u->url, known[i][0], NULL) ? known[i][1] : NULL;
     if (!name)
-        return halo_fail_usage(err, "%s: say its format (mpegts, flv, rtsp ...)", u->shown);
+        return halo_fail_usage(err, "%s: set its format (mpegts, flv, rtsp ...)", u->shown);
     u->container = av_guess_format(name, NULL, NULL);
     if (!u->container)
         return halo_fail_usage(err, "%s: FFmpeg has no muxer %s", u->shown, name);

@@ -44,8 +44,8 @@ static int create_memory(struct halo_packet_memory *m)
 int halo_packet_writer_create(struct halo_packet_writer **ret, size_t size, struct halo_error *err)
 {
     if (size < HALO_PACKET_LEAST || size > HALO_PACKET_MOST)
-        return halo_fail(err, -EINVAL, "a ring of %zu bytes for packets: %d to %d are possible",
-                         size, HALO_PACKET_LEAST, HALO_PACKET_MOST);
+        return halo_fail(err, -EINVAL, "a packet ring of %zu bytes: must be %d to %d", size,
+                         HALO_PACKET_LEAST, HALO_PACKET_MOST);
     struct halo_packet_writer *writer = av_mallocz(sizeof *writer);
     if (!writer)
         return halo_fail(err, -ENOMEM, "out of memory");

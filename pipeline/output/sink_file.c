@@ -65,10 +65,12 @@ static int choose_container(struct halo_sink *sink, struct halo_error *err)
     if (!of && name)
         return halo_fail_usage(err, "-f %s: FFmpeg has no such muxer (see ffmpeg -muxers)", name);
     if (!of && halo_path_is_url(set->output))
-        return halo_fail_usage(err, "%s: say its format with -f (mpegts, nut, ...)", set->output);
+        return halo_fail_usage(err, "%s: specify its format with -f (mpegts, nut, ...)",
+                               set->output);
     if (!of)
         return halo_fail_usage(
-            err, "%s: its ending names no format: use .mp4, .mkv, .ts ... or say -f", set->output);
+            err, "%s: its suffix is not a known format: use .mp4, .mkv, .ts ... or -f",
+            set->output);
     const int ret = refuse_container(of, err);
     if (ret < 0)
         return ret;
@@ -154,11 +156,11 @@ static int fail_write(const struct halo_sink *sink, int averror, struct halo_err
     char why[400];
     const int code = halo_av_errno(averror);
     if (averror == AVERROR_EXIT)
-        return halo_fail(err, code, "%s: took nothing for %d seconds: its end is missing",
+        return halo_fail(err, code, "%s: accepted no data for %d seconds: its end is missing",
                          sink->settings->output, GRACE_US / 1000000);
     return halo_fail(err, code, "%s: cannot be written: %s%s", sink->settings->output,
                      halo_av_reason(averror, why, sizeof why),
-                     sink->target.kind == HALO_TARGET_FILE ? "; nothing is left under that name"
+                     sink->target.kind == HALO_TARGET_FILE ? "; no file with that name was left"
                                                            : "");
 }
 
@@ -169,20 +171,19 @@ static int fail_header(const struct halo_sink *sink, int averror, struct halo_er
     const char *out = sink->settings->output, *container = sink->format->oformat->name;
     const AVIOContext *pb = sink->format->pb;
     if (pb && !(pb->seekable & AVIO_SEEKABLE_NORMAL) && halo_container_seeks(sink->format->oformat))
-        return halo_fail_usage(err,
-                               "%s: %s cannot be written where there is no going back: use -f nut, "
-                               "-f matroska or -f mpegts",
-                               out, container);
+        return halo_fail_usage(
+            err, "%s: %s needs an output that can seek: use -f nut, -f matroska or -f mpegts", out,
+            container);
     if (averror != AVERROR(EINVAL) && averror != AVERROR(EPERM) && averror != AVERROR_INVALIDDATA &&
         averror != AVERROR_PATCHWELCOME && averror != AVERROR(ENOSYS))
         return fail_write(sink, averror, err);
     return halo_fail_usage(
-        err, "%s: %s refuses these streams: %s: choose %s%s", out, container,
+        err, "%s: %s does not accept these streams: %s: choose %s%s", out, container,
         halo_av_reason(averror, why, sizeof why),
         sink->settings->source.no_audio
             ? "another codec with -c:v"
             : "others with -c:v and -c:a, or leave the sound out with -an",
-        halo_container_advice(sink->format->oformat, ", or use .mkv, which holds nearly all"));
+        halo_container_advice(sink->format->oformat, ", or use .mkv, which supports nearly all"));
 }
 
 static int make_beside(struct halo_sink *sink, struct halo_error *err)

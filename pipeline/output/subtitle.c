@@ -78,7 +78,7 @@ int halo_subtitle_open(struct halo_subtitle **ret, const AVStream *in, enum AVCo
         r = open_encoder(s, to);
     if (r < 0) {
         halo_subtitle_close(s);
-        return halo_fail(err, halo_av_errno(r), "stream %d: cannot turn %s subtitles into %s: %s",
+        return halo_fail(err, halo_av_errno(r), "stream %d: cannot convert %s subtitles to %s: %s",
                          in->index, avcodec_get_name(in->codecpar->codec_id), avcodec_get_name(to),
                          halo_av_reason(r, why, sizeof why));
     }

@@ -166,7 +166,8 @@ static void say_lost(const AVFormatContext *out)
     char more[40] = "";
     if (list.count > MOST_NAMED)
         snprintf(more, sizeof more, " and %d more", list.count - MOST_NAMED);
-    halo_log(HALO_LOG_WARNING, "%s cannot hold this metadata, which is left out: %s%s (.mkv can)",
+    halo_log(HALO_LOG_WARNING,
+             "%s does not support this metadata, which is left out: %s%s (.mkv does)",
              out->oformat->name, list.text, more);
 }
 

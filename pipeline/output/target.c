@@ -85,7 +85,7 @@ static int fail_partial(const struct halo_target *target, const char *out, const
                         struct halo_error *err)
 {
     return halo_fail_usage(err,
-                           "%s: an interruption would leave %s, which is the %s: name another OUT",
+                           "%s: an interruption would leave %s, which is the %s: use another OUT",
                            out, target->partial, what);
 }
 
@@ -95,9 +95,10 @@ static int check_side(const struct halo_target *target, const struct names *name
     char what[40];
     snprintf(what, sizeof what, "%s file", side->option);
     if (collide(names->out, side->path))
-        return halo_fail_usage(err, "%s: OUT is the same file as the %s: name another", out, what);
+        return halo_fail_usage(err, "%s: OUT is the same file as the %s: use another one", out,
+                               what);
     if (collide(side->path, names->in))
-        return halo_fail_usage(err, "%s %s: is the same file as IN: name another", side->option,
+        return halo_fail_usage(err, "%s %s: is the same file as IN: use another one", side->option,
                                side->name);
     return collide(target->partial, side->path) ? fail_partial(target, out, what, err) : 0;
 }
@@ -106,7 +107,7 @@ static int compare(const struct halo_target *target, const struct names *names, 
                    struct halo_error *err)
 {
     if (collide(names->out, names->in))
-        return halo_fail_usage(err, "%s: OUT is the same file as IN: name another", out);
+        return halo_fail_usage(err, "%s: OUT is the same file as IN: use another one", out);
     if (collide(target->partial, names->in))
         return fail_partial(target, out, "input", err);
     for (size_t i = 0; i < sizeof names->side / sizeof *names->side; i++) {
@@ -116,8 +117,8 @@ static int compare(const struct halo_target *target, const struct names *names, 
             return ret;
         for (size_t k = 0; k < i; k++)
             if (collide(side->path, names->side[k].path))
-                return halo_fail_usage(err, "%s %s: is the %s file too: name another", side->option,
-                                       side->name, names->side[k].option);
+                return halo_fail_usage(err, "%s %s: is the %s file, too: use another one",
+                                       side->option, side->name, names->side[k].option);
     }
     return 0;
 }
@@ -151,14 +152,14 @@ static int choose_file(struct halo_target *target, const struct halo_run_setting
     const bool exists = stat(out, &st) == 0;
     target->kind = exists && !S_ISREG(st.st_mode) ? HALO_TARGET_DIRECT : HALO_TARGET_FILE;
     if (exists && S_ISDIR(st.st_mode))
-        return halo_fail_usage(err, "%s: is a directory: name a file in it", out);
+        return halo_fail_usage(err, "%s: is a directory: specify a file in it", out);
     int ret = target->kind == HALO_TARGET_FILE ? name_file(target, out, err) : 0;
     if (ret >= 0)
         ret = check_names(target, set, err);
     if (ret < 0 || target->kind == HALO_TARGET_DIRECT)
         return ret;
     if (exists && !set->overwrite)
-        return halo_fail_usage(err, "%s: exists already: -y replaces it", out);
+        return halo_fail_usage(err, "%s: already exists: use -y to replace it", out);
     if (exists)
         target->mode = st.st_mode & 07777;
     return halo_beside_check(target->path, err);

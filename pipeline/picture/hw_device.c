@@ -125,7 +125,7 @@ int halo_hw_device_read(const AVHWDeviceContext *device, void *to, const void *f
         (void)d->pop(&before);
     }
     return status == 0 ? 0
-                       : halo_fail_device(err, "GPU %d: a picture cannot be read back: %s", d->gpu,
+                       : halo_fail_device(err, "GPU %d: a frame cannot be read back: %s", d->gpu,
                                           words_of(d, status));
 }
 

@@ -156,7 +156,7 @@ static uint8_t *read_planes(struct halo_hw_download *d, const AVFrame *frame,
                         (size_t)frame->linesize[0] * (size_t)(rows - 1) + (size_t)row;
     av_fast_malloc(&d->planes, &d->size, size);
     if (!d->planes) {
-        halo_fail(err, -ENOMEM, "out of memory for a picture");
+        halo_fail(err, -ENOMEM, "out of memory for a frame");
         return NULL;
     }
     return halo_hw_device_read(frames->device_ctx, d->planes, frame->data[0], size, err) < 0
@@ -190,7 +190,7 @@ int halo_hw_download(struct halo_hw_download *d, const AVFrame *frame, enum AVPi
 {
     AVFrame *to = make_frame(d, frame, format);
     if (!to)
-        return halo_fail(err, -ENOMEM, "out of memory for a picture");
+        return halo_fail(err, -ENOMEM, "out of memory for a frame");
     uint8_t *first = read_planes(d, frame, err);
     if (!first) {
         av_frame_free(&to);

@@ -58,13 +58,13 @@ static void say(struct halo_memory *m, bool refused)
     const int64_t now = atomic_load(&m->locked) / MEBIBYTE;
     if (refused)
         halo_log(HALO_LOG_WARNING,
-                 "no page-locked memory is left after %" PRId64 " MiB: going on with ordinary "
-                 "memory, which takes longer to copy",
+                 "no page-locked memory is left after %" PRId64
+                 " MiB: continuing with ordinary memory, which takes longer to copy",
                  now);
     else
         halo_log(HALO_LOG_INFO,
-                 "pictures have %" PRId64 " MiB of page-locked memory: more would be over "
-                 "-pinned_memory, and is ordinary memory",
+                 "frames use %" PRId64 " MiB of page-locked memory, the limit set by "
+                                       "-pinned_memory: continuing with ordinary memory",
                  now);
 }
 

@@ -233,14 +233,14 @@ int halo_orient_pass(struct halo_orient *o, struct halo_raw_picture **raw, struc
     enum AVPixelFormat format = from->format;
     int width = from->width, height = from->height;
     if (halo_orient_shape(o, &format, &width, &height) < 0)
-        return halo_fail(err, -ENOTSUP, "pictures of %s cannot be turned",
+        return halo_fail(err, -ENOTSUP, "%s frames cannot be rotated",
                          av_get_pix_fmt_name(from->format));
     struct halo_raw_picture *made = av_mallocz(sizeof *made);
     AVFrame *to = made ? get_target(o, format, width, height) : NULL;
     if (!to || turn_planes(o, to, from) < 0) {
         av_frame_free(&to);
         av_free(made);
-        return halo_fail(err, -ENOMEM, "out of memory for a picture");
+        return halo_fail(err, -ENOMEM, "out of memory for a frame");
     }
     to->pts = from->pts;
     to->pkt_duration = from->pkt_duration;

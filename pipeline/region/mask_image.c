@@ -51,7 +51,7 @@ static enum AVCodecID find_codec(const uint8_t *bytes, size_t length)
 /* Some devices do something when they are opened. */
 static const char *why_not(const struct stat *is)
 {
-    return !S_ISREG(is->st_mode)                ? "it is no file"
+    return !S_ISREG(is->st_mode)                ? "it is not a file"
            : is->st_size > HALO_MOST_MASK_BYTES ? "it is larger than 32 MiB"
                                                 : NULL;
 }
@@ -151,7 +151,7 @@ static int check(const char *path, const uint8_t *bytes, ssize_t length, enum AV
         return no_file(path, (int)length, err);
     *ret = find_codec(bytes, (size_t)length);
     if (*ret == AV_CODEC_ID_NONE)
-        return no_image(path, length ? "it is no PNG, JPEG, PGM or PPM" : "it is empty", err);
+        return no_image(path, length ? "it is not PNG, JPEG, PGM or PPM" : "it is empty", err);
     return 0;
 }
 

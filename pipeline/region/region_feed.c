@@ -122,9 +122,9 @@ int halo_region_check(int64_t picture_us, const struct halo_region_told *told, i
     int corners = 0;
     const int64_t now_us = now / 1000;
     if (picture_us < now_us - MINUTE_US || picture_us > now_us + MINUTE_US)
-        return halo_fail(err, -EINVAL,
-                         "the picture's time must be within a minute of now: microseconds of "
-                         "CLOCK_MONOTONIC");
+        return halo_fail(
+            err, -EINVAL,
+            "picture must be within a minute of now, in microseconds of CLOCK_MONOTONIC");
     if (count < 0 || count > HALO_MOST_SHAPES)
         return halo_fail(err, -EINVAL, "%d regions: at most %d", count, HALO_MOST_SHAPES);
     for (int i = 0; i < count; i++) {
@@ -288,9 +288,9 @@ int halo_region_feed_update(struct halo_region_feed *feed, int64_t picture_us,
     feed->refused += ret < 0;
     pthread_mutex_unlock(&feed->lock);
     if (ret == -ESTALE)
-        halo_fail(err, ret, "the picture is older than the one told of last, or than the session");
+        halo_fail(err, ret, "the frame is older than that of the last update, or than the session");
     if (ret == -ERANGE)
-        halo_fail(err, ret, "the picture's time is ahead of the newest picture's");
+        halo_fail(err, ret, "the frame is ahead of the newest frame");
     return ret;
 }
 

@@ -41,7 +41,7 @@ static int fail_at(const struct reader *r, const char *what)
     const int shown = length < SHOWN ? (int)length : SHOWN;
     if (length == 0)
         return halo_fail(r->err, -EINVAL, "column %zu: %s is missing here", r->at + 1, what);
-    return halo_fail(r->err, -EINVAL, "column %zu: %.*s: %s is wanted here", r->at + 1, shown,
+    return halo_fail(r->err, -EINVAL, "column %zu: %.*s: must be %s", r->at + 1, shown,
                      r->text + r->at, what);
 }
 
@@ -141,7 +141,8 @@ static int read_feed(struct reader *r)
 {
     skip_blanks(r);
     if (r->to->count > 0 || r->text[r->at])
-        return halo_fail(r->err, -EINVAL, "column %zu: feed stands alone", r->at + 1);
+        return halo_fail(r->err, -EINVAL, "column %zu: feed cannot be combined with other shapes",
+                         r->at + 1);
     r->to->feed = true;
     return 0;
 }

@@ -116,24 +116,24 @@ class Checking(ConfigTest):
     def test_encodings_that_cannot_be(self):
         """What an encoder's table of options says is told with the rest, and nothing is opened."""
         wrong = (
-            ('crf: 52', 'crf: 52: the encoder libx264 takes 0 to 51'),
-            ('codec: libx265, crf: 60', 'crf: 60: the encoder libx265 takes 0 to 51'),
+            ('crf: 52', 'crf: 52: the encoder libx264 accepts 0 to 51'),
+            ('codec: libx265, crf: 60', 'crf: 60: the encoder libx265 accepts 0 to 51'),
             ('codec: h264, preset: faast', 'preset: faast: the encoder libx264 has no such preset '
                                            '(nearest: fast)'),
             ('preset: 11', 'preset: 11: the encoder libx264 has no such preset'),
             ('codec: mpeg4, crf: 5', 'crf: the encoder mpeg4 has no crf'),
             ('codec: ffv1, preset: fast', 'preset: the encoder ffv1 has no preset'),
-            ('bitrate: 99999999999999G', 'bitrate: 99999999999999G: the encoder libx264 takes 0 to '
+            ('bitrate: 99999999999999G', 'bitrate: 99999999999999G: the encoder libx264 accepts 0 to '
                                          '9.22337e+18'),
-            ('codec: libvpx-vp9, crf: 64', 'crf: 64: the encoder libvpx-vp9 takes 0 to 63'),
-            ('codec: libsvtav1, preset: 99', 'preset: 99: the encoder libsvtav1 takes '),
+            ('codec: libvpx-vp9, crf: 64', 'crf: 64: the encoder libvpx-vp9 accepts 0 to 63'),
+            ('codec: libsvtav1, preset: 99', 'preset: 99: the encoder libsvtav1 accepts '),
             ('codec: libsvtav1, preset: fast', 'preset: fast: the encoder libsvtav1 has no such '
                                                'preset'),
             ('codec: h264_nvenc, preset: p9', 'preset: p9: the encoder h264_nvenc has no such '
                                               'preset (nearest: p1)'),
-            ('codec: h264_nvenc, crf: 52', 'crf: 52: the encoder h264_nvenc takes 0 to 51'),
-            ('codec: h264_vaapi', "codec: h264_vaapi: takes pictures of another device's memory "
-                                  'alone'),
+            ('codec: h264_nvenc, crf: 52', 'crf: 52: the encoder h264_nvenc accepts 0 to 51'),
+            ('codec: h264_vaapi', "codec: h264_vaapi: only accepts frames in the memory of "
+                                  'another device'),
         )
         for words, told in wrong:
             encoder = re.search(r'codec: (\w+[-\w]*)', words)
@@ -149,7 +149,7 @@ class Checking(ConfigTest):
         path = self.write(OUTPUT + '{unix: a.mkv, audio: vorbis}\n')
         if has_encoder('vorbis'):
             self.wrong(path, 'FILE:6: streams.a.outputs[0].audio: vorbis: is experimental, and '
-                             'FFmpeg does not open it')
+                             'FFmpeg refuses to open it')
 
     def test_encodings_that_can(self):
         for words in ('crf: 51, preset: PLACEBO', 'crf: 0, bitrate: 4.5M, preset: 9',

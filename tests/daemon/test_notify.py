@@ -104,7 +104,7 @@ class Reload(ServiceTest):
         daemon.write({'one': self.stream(filters='gblur=sigma=5'), 'two': {'input': 'test:'}},
                      nonsense=1)
         self.reload(daemon, manager)
-        self.assertIn('halod.yaml is wrong, what was read before holds', manager.status())
+        self.assertIn('halod.yaml has errors, the previous settings remain in effect', manager.status())
         self.assertEqual([s['name'] for s in daemon.status()['streams']], ['one'])
         daemon.write({'one': self.stream(filters='gblur=sigma=5')})
         self.reload(daemon, manager)

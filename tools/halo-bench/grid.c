@@ -94,7 +94,7 @@ static int put_unable(struct grid *g, const struct halo_bench_mask *mask, int de
             continue;
         struct halo_bench_result r = {.mask = *mask, .depth = depth};
         snprintf(r.name, sizeof r.name, "%s", strategy->name);
-        snprintf(r.note, sizeof r.note, "cannot do this here");
+        snprintf(r.note, sizeof r.note, "does not support this");
         rc = put(g, &r, false);
     }
     return rc;
@@ -122,7 +122,7 @@ static int run_block(struct grid *g, const struct halo_bench_mask *mask, int dep
     int rc = halo_conv_copy(&convs[0], &target);
     if (rc == 0 && halo_bench_mask_make(&convs[1], mask, depth) < 0) {
         struct halo_bench_result r = {.mask = *mask, .depth = depth, .name = "-"};
-        snprintf(r.note, sizeof r.note, "no number format holds this mask");
+        snprintf(r.note, sizeof r.note, "no number format can represent this mask");
         rc = put(g, &r, true);
     } else if (rc == 0) {
         const int count = add_candidates(g, candidates, mask, &convs[0], &convs[1]);

@@ -47,12 +47,12 @@ int halo_bench_open(struct halo_backend **ret, const struct halo_bench_settings 
     if (rc == 0)
         return HALO_EXIT_OK;
     if (devices > 0 && rc == -ENODEV)
-        halo_bench_say("%s: device %d cannot be used: there are %d", ops->name, settings->device,
+        halo_bench_say("%s: device %d does not exist: there are %d", ops->name, settings->device,
                        devices);
     else if (rc == -ENODEV)
         halo_bench_say("%s: no device here: %s", ops->name, text);
     else
-        halo_bench_say("%s: does not open: %s", ops->name, strerror(-rc));
+        halo_bench_say("%s: could not be opened: %s", ops->name, strerror(-rc));
     return rc == -ENODEV ? HALO_BENCH_NO_DEVICE : HALO_EXIT_FAILED;
 }
 
@@ -77,7 +77,7 @@ static int end_print(int code)
 {
     if (fflush(stdout) == 0 && !ferror(stdout))
         return code;
-    halo_bench_say("standard output cannot be written: %s", strerror(errno));
+    halo_bench_say("cannot write to standard output: %s", strerror(errno));
     return HALO_EXIT_FAILED;
 }
 

@@ -40,7 +40,7 @@ static int parse_kind(const char *text, size_t length, struct halo_error *err)
     if (near)
         return halo_fail_usage(err, "--masks: no kind '%.*s' (nearest: %s)", (int)length, text,
                                near);
-    return halo_fail_usage(err, "--masks: no kind '%.*s': gauss, dense, box and gradient are known",
+    return halo_fail_usage(err, "--masks: no kind '%.*s': must be gauss, dense, box or gradient",
                            (int)length, text);
 }
 

@@ -94,7 +94,8 @@ static void schedule(const struct halo_bench_plan *plan, struct halo_bench_candi
         return;
     if (us > plan->limit * 1e6) {
         p->turns = 0;
-        snprintf(c->note, sizeof c->note, "left out: about %.3g s a plane (see --limit)", us / 1e6);
+        snprintf(c->note, sizeof c->note, "left out: about %.3g s per plane (see --limit)",
+                 us / 1e6);
     } else if (passes >= UNCOUNTED + 1) {
         p->turns = passes >= p->turns * (UNCOUNTED + 1) ? p->turns : 1;
         p->rounds = (int)(passes < 1e6 ? passes : 1e6) - p->turns * UNCOUNTED;

@@ -166,7 +166,7 @@ static int measure(const struct halo_bench_settings *s, struct row *rows, char *
     struct halo_backend *b = NULL;
     if (!halo_strategy_find(s->backend, names[1])) {
         s->backend->describe(text, size);
-        halo_bench_say("%s (%s) has none of these strategies: nothing is measured",
+        halo_bench_say("%s (%s) has none of these strategies: nothing was measured",
                        s->backend->name, text);
         return 0;
     }
@@ -186,7 +186,8 @@ int halo_bench_reuse(const struct halo_bench_settings *settings)
     for (int i = 0; i < settings->mask_count; i++) {
         const enum halo_bench_kind kind = settings->masks[i].kind;
         if (kind != HALO_BENCH_GAUSS && kind != HALO_BENCH_DENSE) {
-            halo_bench_say("--reuse: gauss and dense masks only: the others are not tiled so");
+            halo_bench_say("--reuse: only for gauss and dense masks, because the others are tiled "
+                           "differently");
             return HALO_EXIT_USAGE;
         }
         calculate(&rows[i], &settings->masks[i]);

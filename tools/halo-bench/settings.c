@@ -39,53 +39,56 @@ static const char default_reuse_masks[] = "gauss:3,5,7,9,15,31,63,dense:3,5,7,9,
 
 static const struct halo_option options[] = {
     {"list", NULL, HALO_OPTION_FLAG, AT(list),
-     .help = "backends, devices and strategies, and which of them run here"},
+     .help = "list backends, devices and strategies, and which of them run here"},
     {"reuse", NULL, HALO_OPTION_FLAG, AT(reuse),
-     .help = "how often tiling uses a loaded cell again, beside measured times"},
-    {"peers", NULL, HALO_OPTION_FLAG, AT(peers), .help = "NVIDIA's NPP beside ours"},
+     .help = "how often tiling reuses a loaded cell, compared with measured times"},
+    {"peers", NULL, HALO_OPTION_FLAG, AT(peers), .help = "compare with NVIDIA's NPP"},
     {"tune", NULL, HALO_OPTION_FLAG, AT(tune),
-     .help = "measure which strategy is the fastest for what, for auto to choose by"},
+     .help = "measure which strategies are the fastest, for use by auto"},
     {"ring", NULL, HALO_OPTION_FLAG, AT(ring),
-     .help = "whole frames from memory through lanes and back, beside copies alone"},
+     .help = "whole frames from memory through lanes and back, compared with plain copies"},
     {"backend", NULL, HALO_OPTION_STRING, AT(backend_name), .argument = "cpu|cuda",
-     .help = "where to run (default cuda where a device is, else cpu)"},
+     .help = "where to run (default cuda if there is a device, otherwise cpu)"},
     {"device", NULL, HALO_OPTION_INT, AT(device), 0, 0, 1023, .help = "CUDA device"},
     {"threads", NULL, HALO_OPTION_INT, AT(threads), 0, 0, 1024,
-     .help = "CPU workers, 0 for one on each processor"},
+     .help = "CPU threads; 0: one for each CPU"},
     {"size", NULL, HALO_OPTION_STRING, AT(size), .argument = "WxH",
-     .help = "of each plane (default 3840x2160)"},
-    {"channels", NULL, HALO_OPTION_INT, AT(channels), 1, 1, 2, .help = "interleaved in a plane"},
+     .help = "size of each plane (default 3840x2160)"},
+    {"channels", NULL, HALO_OPTION_INT, AT(channels), 1, 1, 2,
+     .help = "interleaved channels in a plane"},
     {"masks", NULL, HALO_OPTION_STRING, AT(mask_list), .argument = "LIST",
-     .help = "such as gauss:7,15,dense:3,box:63: kind and width (default: 15 of them)"},
+     .help = "kinds and widths, such as gauss:7,15,dense:3,box:63 (default: 15 of them)"},
     {"strategies", NULL, HALO_OPTION_STRING, AT(strategy_list), .argument = "LIST",
-     .help = "names with commas between; auto is the backend's choice (default: all)"},
+     .help = "names separated by commas; auto is the backend's choice (default: all)"},
     {"planes", NULL, HALO_OPTION_INT, AT(planes), 16, 1, MAX_PLANES,
-     .help = "in turns, so many that no cache holds them all"},
-    {"rounds", NULL, HALO_OPTION_INT, AT(rounds), 20, 1, MAX_ROUNDS, .help = "over all planes"},
+     .help = "planes used in turns, too many for any cache"},
+    {"rounds", NULL, HALO_OPTION_INT, AT(rounds), 20, 1, MAX_ROUNDS,
+     .help = "rounds over all planes"},
     {"limit", NULL, HALO_OPTION_REAL, AT(limit), 0, 0.001, 86400, .argument = "SECONDS",
-     .help = "for each time, about: what is slower gets fewer rounds (default 4, or 0.1 to tune)"},
+     .help = "approximate limit for each time: slower ones get fewer rounds (default 4, or 0.1 to "
+             "tune)"},
     {"region", NULL, HALO_OPTION_REAL, AT(region_part), -1, 0, 100, .argument = "PERCENT",
-     .help = "filter only a rectangle of this part of the plane, in its middle"},
+     .help = "filter only a rectangle in the middle of the plane, of this part of it"},
     {"launch", NULL, HALO_OPTION_CHOICE, AT(launch), HALO_ONE_BY_ONE, .choices = launch_names,
      .argument = "HOW",
-     .help = "of kernels on a GPU: plane by plane, as a CUDA graph, four planes "
-             "in one, or plane by plane and none before the last has ended"},
+     .help = "how to launch kernels on a GPU: plane by plane, as a CUDA graph, four planes in one "
+             "launch, or plane by plane, each after the end of the last"},
     {"frame", NULL, HALO_OPTION_CHOICE, AT(frame), HALO_BENCH_PLANE, .choices = frame_names,
-     .argument = "KIND", .help = "what a time is of: one plane, or one of luma and two of chroma"},
+     .argument = "KIND", .help = "what to time: one plane, or one of luma and two of chroma"},
     {"formats", NULL, HALO_OPTION_STRING, AT(format_list), .argument = "LIST",
-     .help = "--ring: of frames (default nv12,yuv420p)"},
+     .help = "--ring: formats of frames (default nv12,yuv420p)"},
     {"depths", NULL, HALO_OPTION_STRING, AT(depth_list), .argument = "LIST",
      .help = "--ring: lanes of a stream (default 1,2,3,4)"},
     {"streams", NULL, HALO_OPTION_STRING, AT(stream_list), .argument = "LIST",
-     .help = "--ring: also so many streams at once, with three lanes each"},
+     .help = "--ring: also this many streams at the same time, with three lanes each"},
     {"fps", NULL, HALO_OPTION_REAL, AT(fps), 0, 0, 100000,
-     .help = "--ring: frames a second of each of the streams, 0 for all that go"},
+     .help = "--ring: frames per second for each of the streams; 0: as many as possible"},
     {"alone", NULL, HALO_OPTION_INT, AT(alone), 2000, 1, 1000000,
-     .help = "--ring: frames whose way is timed one by one"},
+     .help = "--ring: frames that are timed one by one"},
     {"csv", NULL, HALO_OPTION_FLAG, AT(csv), .help = "comma-separated values instead of a table"},
     {"json", NULL, HALO_OPTION_FLAG, AT(json), .help = "JSON instead of a table"},
     {"svg", "plot", HALO_OPTION_STRING, AT(plot), .argument = "FILE",
-     .help = "also draw the times against the width of the mask"},
+     .help = "also plot the times over the width of the mask"},
     {NULL},
 };
 _Static_assert(sizeof options / sizeof *options <= 64, "bits of given");
@@ -150,7 +153,7 @@ static int choose_backend(struct halo_bench_settings *s, struct halo_error *err)
     if (near)
         return halo_fail_usage(err, "--backend: no backend '%.40s' (nearest: %s)", s->backend_name,
                                near);
-    return halo_fail_usage(err, "--backend: no backend '%.40s': cpu and cuda are known",
+    return halo_fail_usage(err, "--backend: no backend '%.40s': must be cpu or cuda",
                            s->backend_name);
 }
 
@@ -188,7 +191,7 @@ static int parse_strategies(struct halo_bench_settings *s, struct halo_error *er
         const size_t length = strcspn(at, ",");
         char name[48];
         if (length >= sizeof name || s->strategy_count == HALO_BENCH_MAX_STRATEGIES)
-            return halo_fail_usage(err, "--strategies %.80s: is no list of strategies",
+            return halo_fail_usage(err, "--strategies %.80s: must be a list of strategies",
                                    s->strategy_list);
         memcpy(name, at, length);
         name[length] = '\0';
@@ -206,24 +209,26 @@ static int parse_strategies(struct halo_bench_settings *s, struct halo_error *er
 static int resolve(struct halo_bench_settings *s, struct halo_error *err)
 {
     if (s->list + s->reuse + s->peers + s->tune + s->ring > 1)
-        return halo_fail_usage(err, "--list, --reuse, --peers, --tune, --ring: give one of them");
+        return halo_fail_usage(err,
+                               "--list, --reuse, --peers, --tune, --ring: use only one of them");
     if (s->csv && s->json)
-        return halo_fail_usage(err, "--csv and --json: give one of them");
+        return halo_fail_usage(err, "--csv and --json: use only one of them");
     if (s->plot && (s->list || s->reuse || s->tune))
-        return halo_fail_usage(err, "--svg: there is no plot of --list, --reuse and --tune");
+        return halo_fail_usage(err, "--svg: not with --list, --reuse or --tune");
     if (s->tune && (s->csv || s->json || s->strategy_list))
         return halo_fail_usage(err, "--tune: a table of all strategies, in one form");
     if (s->peers && s->backend_name && !strcmp(s->backend_name, "cpu"))
-        return halo_fail_usage(err, "--peers: peers on the CPU are for tools/bench-peers.py");
+        return halo_fail_usage(err, "--peers: for peers on the CPU use tools/bench-peers.py");
     if (s->frame != HALO_BENCH_PLANE && (s->list || s->reuse || s->peers || s->tune || s->ring))
         return halo_fail_usage(err, "--frame: for the plain grid of strategies only");
     if (s->frame != HALO_BENCH_PLANE && s->channels != 1)
-        return halo_fail_usage(err, "--frame %s: has planes of one channel", frame_names[s->frame]);
+        return halo_fail_usage(err, "--frame %s: requires planes of one channel",
+                               frame_names[s->frame]);
     if (s->region_part >= 0 &&
         (s->list || s->reuse || s->peers || s->tune || s->frame != HALO_BENCH_PLANE))
         return halo_fail_usage(err, "--region: for the plain grid of planes only");
     if (s->peers && s->channels != 1)
-        return halo_fail_usage(err, "--peers: NPP has no planes of two channels");
+        return halo_fail_usage(err, "--peers: NPP does not support planes of two channels");
     s->mode = s->list    ? HALO_BENCH_LIST
               : s->reuse ? HALO_BENCH_REUSE
               : s->peers ? HALO_BENCH_PEERS
@@ -264,9 +269,9 @@ static int take_option(struct halo_bench_settings *s, int left, char **argv, str
     }
     const bool flag = row->type == HALO_OPTION_FLAG, joined = name[length] == '=';
     if (flag && joined)
-        return halo_fail_usage(err, "--%s takes no value", row->name);
+        return halo_fail_usage(err, "--%s does not accept a value", row->name);
     if (!flag && !joined && left < 2)
-        return halo_fail_usage(err, "--%s: its value is missing", row->name);
+        return halo_fail_usage(err, "--%s: missing value", row->name);
     const char *value = flag ? "1" : joined ? name + length + 1 : argv[1];
     if (!*value)
         return halo_fail_usage(err, "--%s: its value is empty", row->name);

@@ -27,8 +27,8 @@ static const struct halo_bench_pixels *find_format(const char *name, struct halo
         halo_fail_usage(err, "--formats: no format '%s' (nearest: %s)", name, near);
     else
         halo_fail_usage(err,
-                        "--formats: no format '%s': nv12, yuv420p, yuv422p, yuv444p, gray, "
-                        "p010 and yuv420p10 are known",
+                        "--formats: no format '%s': must be nv12, yuv420p, yuv422p, yuv444p, gray, "
+                        "p010 or yuv420p10",
                         name);
     return NULL;
 }
@@ -50,7 +50,7 @@ static int parse_formats(struct halo_bench_settings *s, const char *list, struct
     char word[24];
     for (const char *at = list;; at++) {
         if (s->format_count == HALO_BENCH_MAX_LIST || !next_word(&at, word, sizeof word))
-            return halo_fail_usage(err, "--formats %.60s: is no list such as nv12,gray", list);
+            return halo_fail_usage(err, "--formats %.60s: must be a list such as nv12,gray", list);
         const struct halo_bench_pixels *found = find_format(word, err);
         if (!found)
             return err->code;
@@ -68,10 +68,9 @@ static int parse_numbers(int *ret, int *ret_count, const char *name, const char 
         double value;
         if (*ret_count == HALO_BENCH_MAX_LIST || !next_word(&at, word, sizeof word) ||
             halo_parse_integer(word, &value) < 0 || value < 1 || value > most)
-            return halo_fail_usage(err,
-                                   "--%s %.60s: must be whole numbers from 1 to %d with "
-                                   "commas between",
-                                   name, list, most);
+            return halo_fail_usage(
+                err, "--%s %.60s: must be whole numbers from 1 to %d, separated by commas", name,
+                list, most);
         ret[(*ret_count)++] = (int)value;
         if (!*at)
             return 0;
@@ -100,9 +99,9 @@ int halo_bench_resolve_ring(struct halo_bench_settings *s, struct halo_error *er
     if (!s->ring)
         return 0;
     if (s->fps > 0 && !s->stream_list)
-        return halo_fail_usage(err, "--fps: is of each of the --streams");
+        return halo_fail_usage(err, "--fps: needs --streams");
     if (s->mask_count > HALO_BENCH_MAX_STEPS)
-        return halo_fail_usage(err, "--masks: a chain of at most %d", HALO_BENCH_MAX_STEPS);
+        return halo_fail_usage(err, "--masks: at most %d in a chain", HALO_BENCH_MAX_STEPS);
     int rc = parse_formats(s, s->format_list ? s->format_list : "nv12,yuv420p", err);
     if (rc == 0)
         rc = parse_numbers(s->depths, &s->depth_count, "depths",

@@ -215,8 +215,8 @@ class Lines(NumbersTest):
             file.write(parts)
         daemon = self.start({'turns': self.stream('turns', input=self.path('both.ts'),
                                                   realtime=True, loop=True)})
-        self.assertTrue(wait_until(lambda: 'its pictures change' in daemon.told()), daemon.told())
-        self.assertRegex(daemon.told(), '(?m)^halod: stream turns: its pictures change')
+        self.assertTrue(wait_until(lambda: 'frames change' in daemon.told()), daemon.told())
+        self.assertRegex(daemon.told(), '(?m)^halod: stream turns: frames change')
 
     def test_in_the_journal(self):
         """The fields, on a socket of our own where the journal's would be: it takes a private mount

@@ -191,7 +191,7 @@ class Inputs(DaemonTest):
                         'testsrc2=size=320x240:rate=25', '-t', '1', path], check=True)
         stream = self.stream(input=path, loop=True, realtime=True, max_pixels=320 * 240 - 1)
         daemon = self.start({'one': stream})
-        wanted = 'its pictures of 320x240 are larger than max_pixels allows (76799)'
+        wanted = 'frames of 320x240 are larger than max_pixels (76799)'
         self.assertTrue(wait_until(lambda: wanted in daemon.status('one')['why']), daemon.told())
         self.assertEqual(daemon.status('one')['decoded'], 0)
         daemon.write({'one': {**stream, 'max_pixels': 320 * 240}})

@@ -227,7 +227,7 @@ class Driver(LoadTest):
         self.reader('one.ts')
         self.reader('two.ts')
         why = self.lacks(daemon, 'one', 'encoder-sessions')['encoder-sessions']
-        self.assertIn('libx264 encodes in the place of h264_nvenc: session limit reached', why)
+        self.assertIn('libx264 is used instead of h264_nvenc: session limit reached', why)
         self.assertIn('libx264', self.wait_event(
             watch, 'degraded', 'one', 'encoder-sessions')['why'])
         self.assertEqual(daemon.state('one'), 'running')

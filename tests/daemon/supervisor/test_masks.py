@@ -83,7 +83,7 @@ class Masks(DaemonTest):
         pgm(self.mask, cut=9)
         self.assert_refused(daemon, 'cannot be used', 'damaged')
         pgm(self.mask, value=0)
-        self.assert_refused(daemon, 'no pixel of the picture')
+        self.assert_refused(daemon, 'no pixel of the frame')
         self.assert_refused(daemon, 'region_feed', filters=f'{BLUR}:region=feed')
         pgm(self.mask)
         daemon.control('Set', name='one', filters=self.masked()['filters'])
@@ -116,7 +116,7 @@ class Masks(DaemonTest):
         pgm(self.mask, value=0)
         answer = daemon.control('Reload')
         self.assertEqual(answer['set'], [])
-        self.assertIn('no pixel of the picture', answer['refused'][0])
+        self.assertIn('no pixel of the frame', answer['refused'][0])
         pgm(self.mask, value=0)  # still not what is wanted
         self.assertNotEqual(daemon.control('Reload')['refused'], [])
         pgm(self.path('other.pgm'), width=16)

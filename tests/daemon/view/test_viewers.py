@@ -710,7 +710,7 @@ class Names(ViewerTest):
     def test_wrong_paths(self):
         self.refused(self.path('no/such/folder/a.ts'), 'its folder does not exist')
         self.refused(self.path('x' * 120 + '.ts'), 'at most 107 bytes')
-        self.refused(self.path('a.mp4'), 'ends in .ts, .mkv, .nut or .fd')
+        self.refused(self.path('a.mp4'), 'must end in .ts, .mkv, .nut or .fd')
 
     def test_longest_path(self):
         path = self.path('')

@@ -82,7 +82,7 @@ class Stats(HaloTest):
         self.assertEqual(len(head), 1, text)
         rows = [line for line in lines[head[0]:] if re.search(r'(share| %)$', line)]
         self.assertEqual(len({len(line) for line in rows}), 1, 'columns are not aligned:\n' + text)
-        self.assertRegex(text, r'\n  copies of a frame: .*on the host')
+        self.assertRegex(text, r'\n  copies per frame: .*on the host')
         self.assertRegex(text, r'\n  bound: (%s), busy ' % '|'.join(RESOURCES))
 
     def check_plausible(self, stats, frames):
@@ -169,7 +169,7 @@ class Stats(HaloTest):
     def test_no_frame(self):
         text, stats = self.run_raw(0, 1)
         self.assertIn(': 0 frames in ', text)
-        self.assertIn('\n  bound: none, for no frame came out\n', text)
+        self.assertIn('\n  bound: none, because no frame was output\n', text)
         self.assertNotIn('%', text)
         self.assertEqual((stats['frames'], stats['bound'], stats['bound_share']), (0, '', 0))
         self.assertEqual({stage['share'] for stage in stats['stages']}, {0})

@@ -84,7 +84,7 @@ class Device(HaloTest):
             took = time.monotonic() - begun
             self.assertEqual(ran.code, EXIT_DEVICE, self.told(ran))
             self.assert_one_line(ran)
-            self.assertIn('has not ended a frame within 1 seconds', ran.err)
+            self.assertIn('did not finish a frame within 1 seconds', ran.err)
             self.assertTrue(self.wanted.startswith(ran.out))
             self.assertEqual(os.listdir(self.folder), [])
             self.assertGreater(took, limit)
@@ -117,7 +117,7 @@ class WithoutGpu(Device):
                                  'them\n')
 
     def test_no_start(self):
-        self.assert_closed('open:1', words='does not start', most=1)
+        self.assert_closed('open:1', words='failed to start', most=1)
 
     def test_no_page_locked_memory(self):
         """The CPU has none, and other memory does."""
@@ -226,7 +226,7 @@ class Gpu(Device):
 
     def test_no_start(self):
         for fault in ('open:1', 'open:1+', 'open:2'):
-            self.assert_closed(fault, words=r'does not start: .*\(cudaError\w+\)', most=1)
+            self.assert_closed(fault, words=r'failed to start: .*\(cudaError\w+\)', most=1)
 
     def test_going_on_on_the_cpu(self):
         for kind in CALLS + ('finish', 'open'):

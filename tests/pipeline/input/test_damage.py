@@ -191,7 +191,7 @@ class KeepGoing(HaloTest):
         self.halod('run', '-i', source, '-vf', 'null', self.path('strict.mkv'), code=1)
         run = self.halod('run', '-keep-going', '-y', '-i', source, '-vf', 'null', *options,
                          self.path(output))
-        found = re.search(r'(\d+) damaged places? in the input passed over', run.err)
+        found = re.search(r'(\d+) damaged places? in the input skipped', run.err)
         self.assertTrue(found, self.told(run))
         return run, int(found.group(1))
 

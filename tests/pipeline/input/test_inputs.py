@@ -26,7 +26,7 @@ class Sizes(HaloTest):
     def refused(self, source, size, *options):
         run = self.halod('run', *options, '-i', source, '-vf', 'gblur=sigma=2', self.path('o.mkv'),
                          code=1)
-        self.says_once(run, f'its pictures of {size} are larger than max_pixels allows')
+        self.says_once(run, f'frames of {size} are larger than max_pixels')
         self.assertFalse(os.path.exists(self.path('o.mkv')))
 
     def test_large(self):

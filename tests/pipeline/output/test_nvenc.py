@@ -36,8 +36,8 @@ class Nvenc(HaloTest):
         return found.group().decode() if found else None
 
     def assert_software(self, run, source, output, *says, encoder='x264'):
-        self.says_once(run, 'cannot be used')
-        line = next(line for line in run.err.splitlines() if 'cannot be used' in line)
+        self.says_once(run, 'is not available')
+        line = next(line for line in run.err.splitlines() if 'is not available' in line)
         for word in says:
             self.assertIn(word, line)
         self.assertNotIn('out of memory', run.err.lower())
@@ -51,7 +51,7 @@ class Nvenc(HaloTest):
         source = plain_clip('.mp4', 2, SIZE)
         for name in ('out.mp4', 'out.mkv'):
             run = self.run_nvenc(source, name)
-            self.assertNotIn('cannot be used', run.err)
+            self.assertNotIn('is not available', run.err)
             self.assert_whole(source, self.path(name))
             self.assertIsNone(self.encoder_of(name))
             self.assertEqual(probe_video(self.path(name))['width'], 320)
@@ -101,7 +101,7 @@ class Nvenc(HaloTest):
         source = raw_clip(bytes(byte & 3 if i % 2 else byte for i, byte in enumerate(noise)),
                           'yuv420p10le', 320, 240)
         run = self.run_nvenc(source, 'out.mkv', DUMP=self.path('dump'))
-        self.says_once(run, 'yuv420p10le pictures are converted to p010le')
+        self.says_once(run, 'yuv420p10le frames are converted to p010le')
         self.assert_dump(self.lossless(source, 'want.mkv', 'gblur=sigma=2'), 'p010le')
 
     def assert_dump(self, wanted, pixel_format):
@@ -157,12 +157,12 @@ class Nvenc(HaloTest):
                               ('session limit reached', {'INIT': OUT_OF_MEMORY}),
                               ('driver too old', {'OPEN': OLD_INTERFACE}),
                               ('driver too old', {'VERSION': 0x50}),
-                              ('refuses this size', {'INIT': 8}),
+                              ('does not accept this size', {'INIT': 8}),
                               ('generic error', {'OPEN': GENERIC}),
                               ('no CUDA-capable device', {'trouble': 'no-device'})):
             with self.subTest(standin):
                 run = self.run_nvenc(source, 'out.mkv', '-y', **standin)
-                self.assert_software(run, source, 'out.mkv', says, 'libx264 encodes in its place')
+                self.assert_software(run, source, 'out.mkv', says, 'libx264 is used instead')
 
     def test_no_driver(self):
         source = silent_clip('.mkv', 1, SIZE)
@@ -193,7 +193,7 @@ class Nvenc(HaloTest):
                 (('-preset', 'p1', '-crf', '30'), b'crf=30.0', '-preset superfast for p1'),
                 (('-preset', 'p7'), b'me=umh', '-preset veryslow for p7'),
                 (('-preset', 'llhq'), b'crf=23.0', 'without -preset llhq'),
-                (('-preset', 'veryfast', '-b:v', '300k'), b'bitrate=300', 'in its place')):
+                (('-preset', 'veryfast', '-b:v', '300k'), b'bitrate=300', 'is used instead')):
             with self.subTest(options):
                 run = self.run_nvenc(source, 'out.mkv', '-y', *options, OPEN=UNSUPPORTED)
                 self.assert_software(run, source, 'out.mkv', says)

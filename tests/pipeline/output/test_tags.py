@@ -68,11 +68,11 @@ def found(path):
 
 def named(run):
     """What the line about lost metadata names, and how many more there are."""
-    lines = [line for line in run.err.splitlines() if 'cannot hold this metadata' in line]
+    lines = [line for line in run.err.splitlines() if 'does not support this metadata' in line]
     if not lines:
         return [], 0
     assert len(lines) == 1 and len(lines[0]) < 700, run.err
-    names, more = re.fullmatch(r'.* left out: (.*?)(?: and (\d+) more)? \(.mkv can\)',
+    names, more = re.fullmatch(r'.* left out: (.*?)(?: and (\d+) more)? \(.mkv does\)',
                                lines[0]).groups()
     return names.split(', '), int(more or 0)
 

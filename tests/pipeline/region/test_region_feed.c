@@ -216,7 +216,7 @@ static void test_pictures_to_come(void **state)
         assert_int_equal(halo_region_feed_update(feed, START + ahead[i], NULL, 0,
                                                  (START + 10 * MS) * 1000, &err),
                          -ERANGE);
-        assert_non_null(strstr(err.text, "ahead of the newest picture"));
+        assert_non_null(strstr(err.text, "ahead of the newest frame"));
     }
     halo_region_feed_stats(feed, (START + 10 * MS) * 1000, &stats);
     assert_int_equal(stats.refused, 5);

@@ -350,7 +350,7 @@ class Refused(HaloTest):
     def test_masks(self):
         path = os.path.join(self.folder, 'mask.png')
         self.refuse(f'gblur=2:region=mask {path}', path, 'No such file')
-        self.refuse(f'gblur=2:region=mask {self.folder}', 'it is no file')
+        self.refuse(f'gblur=2:region=mask {self.folder}', 'it is not a file')
         with open(path, 'wb'):
             pass
         self.refuse(f'gblur=2:region=mask {path}', 'it is empty')

@@ -58,13 +58,13 @@ static void refused(void **state)
         {"rect 401% 2 3 4", "column 6: 401: at most 400%"},
         {"polygon 0 0 1 1", "column 16: x of a corner"},
         {"polygon 0 0 1 1 2", "column 18: y of a corner is missing"},
-        {"feed+rect 1 2 3 4", "column 5: feed stands alone"},
-        {"rect 1 2 3 4 feed", "column 18: feed stands alone"},
+        {"feed+rect 1 2 3 4", "column 5: feed cannot be combined with other shapes"},
+        {"rect 1 2 3 4 feed", "column 18: feed cannot be combined with other shapes"},
         {"mask", "column 5: an image's path is missing"},
         {"rect 0 0 1 1+mask /nonexistent/a.png", "column 19: the mask /nonexistent/a.png cannot be "
                                                  "read: No such file"},
-        {"mask /dev", "column 6: the mask /dev cannot be used: it is no file"},
-        {"mask /dev/null", "it is no file"},
+        {"mask /dev", "column 6: the mask /dev cannot be used: it is not a file"},
+        {"mask /dev/null", "it is not a file"},
         {"mask /proc/self/maps", "it is no PNG"},
     };
     (void)state;

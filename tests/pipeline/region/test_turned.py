@@ -143,12 +143,12 @@ class Turned(HaloTest):
                 path = patched(upright(), self.path('odd.mov'), abcd)
                 run = self.halod('run', '-i', path, '-vf', 'solid=red:region=rect 0 0 10% 10%', '-c:v', 'ffv1',
                                  '-y', self.path('out.mkv'))
-                self.says_once(run, 'not clear how some of its pictures are to be turned')
+                self.says_once(run, 'the rotation of some frames is ambiguous')
                 self.assertEqual(raw_frames(self.path('out.mkv')), self.hidden())
         for abcd in ((1, 0, 0, 1), (0, 1, -1, 0)):  # a region alone is asked for
             path = patched(upright(), self.path('even.mov'), abcd)
             run = self.halod('run', '-i', path, '-vf', 'solid=red', '-c:v', 'ffv1', '-y', self.path('out.mkv'))
-            self.assertNotIn('not clear', run.err)
+            self.assertNotIn('ambiguous', run.err)
 
     REGIONS = 'solid=red:region=rect 2 3 20% 10.5,solid=blue:region=ellipse 50% 50% 30% 40%:invert=1'
 
@@ -192,7 +192,7 @@ class Turned(HaloTest):
                         '-pix_fmt', 'yuv420p', '-c:v', *encoder)
             with open(flat, 'rb') as file:
                 stream = file.read()
-            some = (['270', None, None, '270'], ['270', None, None, '270'], ['not clear how'])
+            some = (['270', None, None, '270'], ['270', None, None, '270'], ['rotation of some frames is ambiguous'])
             for name, (says, means, lines) in [*plans.items(), *([('some', some)] if codec == 'h264' else [])]:
                 with self.subTest(codec, plan=name):
                     path = self.path(f'{name}.{codec}')
@@ -212,7 +212,7 @@ class Turned(HaloTest):
             with open(files[kind], 'wb') as file:
                 file.write(b''.join(with_exif(image, o) if o else image for image, o in zip(images, orientations)))
         self.check_pictures(files['flat'], files['said'], [], list(TURNS), 'mirrored left to right')
-        self.check_pictures(files['flat'], files['some'], [], ['90', None, None] + ['90'] * 5, 'not clear how')
+        self.check_pictures(files['flat'], files['some'], [], ['90', None, None] + ['90'] * 5, 'rotation of some frames is ambiguous')
 
     def test_masks_that_are_turned(self):
         """Who painted a mask saw it as its EXIF says."""

@@ -134,7 +134,7 @@ class Daemon(HaloTest):
                     file.write('version: 1\ncontrol: {path: c.sock}\nstreams:\n'
                                '  x: {input: "test:", filters: gblur, outputs: [{%s}]}\n' % output)
                 run = self.halod('--check-config', self.path('halod.yaml'), code=78)
-                self.assertRegex(run.err, 'cannot hold ' + says)
+                self.assertRegex(run.err, 'does not support ' + says)
 
 
 if __name__ == '__main__':

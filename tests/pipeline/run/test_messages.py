@@ -36,7 +36,7 @@ class Messages(HaloTest):
             (self.source(content(silent).replace(b'avc1', b'zzzz')), (), 1, 'tagged zzzz', 'none'),
             (encrypted(), (), 1, 'is encrypted', 'damaged'),
             (late_video(), ('-t', '1'), 1, '-t ends before its first picture', 'decoded$'),
-            (silent, ('-c:v', 'libx265', '-crf', '51.5'), 64, '-crf 51.5: .* takes 0 to 51',
+            (silent, ('-c:v', 'libx265', '-crf', '51.5'), 64, '-crf 51.5: .* accepts 0 to 51',
              '-v debug'),
             ('http://me:hunter2@127.0.0.1:1/x.mp4', (), 1, 'http://me:\\*\\*\\*@127', 'hunter2'),
         )
@@ -67,7 +67,7 @@ class Messages(HaloTest):
                         'sine=sample_rate=8000:duration=0.2', *X264, '-c:a', 'libmp3lame')
 
         rows = (
-            ('out.mkv', ('-an', '-c:v', 'gif'), '-c:v libx264 would fit'),
+            ('out.mkv', ('-an', '-c:v', 'gif'), 'use -c:v libx264'),
             ('out.webm', ('-an', '-c:v', 'gif'), 'or another container .*mkv.*'),
             ('out.mkv', ('-c:a', 'wmav2'), 'another codec with -c:a, or leave it out with -an'),
             ('out.mkv', ('-c:v', 'rv10'), 'with -c:v and -c:a, or leave the sound out with -an'),
@@ -106,7 +106,7 @@ class Messages(HaloTest):
                '-c:v', 'mpeg2video', '-c:d', 'copy', source)
         run = self.halod('run', '-i', source, '-vf', 'null', '-copy_unfiltered',
                          self.path('out.mkv'))
-        self.assertNotIn('.mkv holds nearly all', run.err)
+        self.assertNotIn('.mkv supports nearly all', run.err)
         self.says_once(run, 'container cannot hold it')
 
     def test_mjpeg_of_limited_range(self):

@@ -376,7 +376,7 @@ class Streams(HaloTest):
         self.assertEqual(done.returncode, code, lines)
         if code:
             self.assertEqual(len(lines), 1, lines)
-            self.assertRegex(lines[0], '^halod: .*(same file|file too|name another|use another)')
+            self.assertRegex(lines[0], '^halod: .*(same file|file, too|name another|use another)')
         return lines
 
     def test_input(self):
