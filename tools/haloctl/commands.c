@@ -324,7 +324,7 @@ const struct ctl_command ctl_commands[] = {
      2, 2, NULL, "stream FILE", snapshot},
     {"reload", "", "read the settings again, change the streams that differ", 0, 0, "check", "",
      reload},
-    {"events", "", "print print changes as they happen, until Ctrl-C", 0, 0, NULL, "", events},
+    {"events", "", "print changes as they happen, until Ctrl-C", 0, 0, NULL, "", events},
     {"doctor", "", "check for common problems", 0, 0, NULL, "", ctl_doctor},
     {NULL},
 };
