@@ -170,7 +170,7 @@ class Lines(NumbersTest):
                   for name in ('door', 'r0-ad_2')}
         return {name: self.stream(outputs=place, **more) for name, place in places.items()}
 
-    SAID = ('changes nothing', 'to be filtered')
+    SAID = ('changes nothing', 'for filtering')
 
     def check(self, lines):
         """No line about a stream says its number, and each stream's name is in its own."""

@@ -47,7 +47,7 @@ static void refused(void **state)
         {"", "column 1: a shape"},
         {"elipse 1 2 3 4", "column 1: unknown shape elipse (nearest: ellipse)"},
         {"rect 1 2 3", "column 11: a height is missing"},
-        {"rect 1 2 3 4 5", "column 14: 5: a shape"},
+        {"rect 1 2 3 4 5", "column 14: 5: must be a shape"},
         {"rect 1 2 0 4", "column 10: a width: must be above 0"},
         {"rect 1 2 4 -4", "column 12: a height: must be above 0"},
         {"rect 1 2 3 4+", "column 14: a shape"},
@@ -65,7 +65,7 @@ static void refused(void **state)
                                                  "read: No such file"},
         {"mask /dev", "column 6: the mask /dev cannot be used: it is not a file"},
         {"mask /dev/null", "it is not a file"},
-        {"mask /proc/self/maps", "it is no PNG"},
+        {"mask /proc/self/maps", "it is not PNG"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {

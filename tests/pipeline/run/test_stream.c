@@ -103,7 +103,7 @@ static void test_scaler_before_the_filters(void **state)
 {
     (void)state;
     scaler_fails = true;
-    expect_failure("yuyv422", "to be filtered");
+    expect_failure("yuyv422", "for filtering");
 }
 
 static void test_scaler_before_the_encoder(void **state)
