@@ -64,7 +64,7 @@ static void say(struct halo_memory *m, bool refused)
     else
         halo_log(HALO_LOG_INFO,
                  "frames use %" PRId64 " MiB of page-locked memory, the limit set by "
-                                       "-pinned_memory: continuing with ordinary memory",
+                 "-pinned_memory: continuing with ordinary memory",
                  now);
 }
 

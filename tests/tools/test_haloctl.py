@@ -101,7 +101,7 @@ class Commands(HaloctlTest):
 
     def test_reload(self):
         self.assertIn('nothing changed', self.good('reload'))
-        self.assertIn('right', self.good('reload', '--check'))
+        self.assertIn('valid', self.good('reload', '--check'))
 
     def test_events(self):
         process = subprocess.Popen([HALOCTL, '--socket', self.socket, 'events'],
