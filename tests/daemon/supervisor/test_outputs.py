@@ -172,7 +172,7 @@ class Disks(OutputTest):
         os.unlink(os.path.join(disk, 'ballast'))
         self.wait_output(daemon, 'writing', kind='file', index=0)
         self.assert_goes_on(daemon, kind='file', index=0)
-        self.assertTrue(wait_until(lambda: 'goes on;' in daemon.told()), daemon.told())
+        self.assertTrue(wait_until(lambda: 'continues;' in daemon.told()), daemon.told())
         self.assertTrue(wait_until(lambda: not self.output(daemon, 'file', 0)['why']))
         self.assertGreater(len(self.files('disk')), len(failed))
         self.assertEqual(daemon.status('one')['restarts'], 0)
