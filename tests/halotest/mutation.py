@@ -18,11 +18,17 @@ def run(*command, **options):
                           errors='replace', **options)
 
 
+def made(folder, names):
+    """Those of the names in a folder that are not sources."""
+    return [name for name in names if name == '.git' or name.startswith(('build', 'demo'))
+            and os.path.isdir(os.path.join(folder, name))]
+
+
 class Tree:
     """A copy of the sources, and a build folder of it."""
     def __init__(self, work, *options):
         self.source, self.folder = os.path.join(work, 'tree'), os.path.join(work, 'build')
-        shutil.copytree(ROOT, self.source, ignore=shutil.ignore_patterns('.git', 'build*', 'demo'))
+        shutil.copytree(ROOT, self.source, ignore=made)
         done = run('meson', 'setup', self.folder, self.source, *options)
         if done.returncode:
             sys.exit(f'mutants: {done.stdout[-2000:]}')

@@ -124,6 +124,14 @@ class Privacy(unittest.TestCase):
                         self.assertEqual(file.read().count(mutant.old), 1)
                     self.assertNotEqual(mutant.old, mutant.new)
 
+    def test_sources_are_copied(self):
+        docs = os.path.join(TESTS, '..', 'docs')
+        self.assertIn('building.md', os.listdir(docs))
+        self.assertEqual(mutation.made(docs, os.listdir(docs)), [])
+        with tempfile.TemporaryDirectory() as folder:
+            os.mkdir(os.path.join(folder, 'build-check'))
+            self.assertEqual(mutation.made(folder, os.listdir(folder)), ['build-check'])
+
     def test_privacy(self):
         for mutant in privacy.MUTANTS:
             self.assertIn(mutant.file, privacy.TESTS)
