@@ -58,11 +58,6 @@ static const struct halo_option options[] = {
     {NULL},
 };
 
-bool halo_test_source_is(const char *input)
-{
-    return !strncmp(input, "test:", 5);
-}
-
 static int set_one(struct settings *set, char *word, struct halo_error *err)
 {
     char *value = strchr(word, '=');

@@ -19,8 +19,6 @@
 struct halo_raw_picture;
 struct halo_test_source;
 
-bool halo_test_source_is(const char *input); /* "test:", with or without options */
-
 /* memory, which may be NULL where no picture is asked for, must outlive it. 0, a usage error or
  * -ENOMEM with err filled; the caller owns *ret. */
 int halo_test_source_create(struct halo_test_source **ret, const char *input,

@@ -22,6 +22,7 @@
 #include "pipeline/live/live_listener.h"
 #include "pipeline/live/live_status.h"
 #include "pipeline/live/live_stream.h"
+#include "pipeline/live/source_ops.h"
 #include "pipeline/picture/raw_picture.h"
 
 static const int64_t SECOND = INT64_C(1000000000);
@@ -114,7 +115,7 @@ static bool wait_once(struct halo_live *live, int64_t until)
     return on[1].revents && halo_camera_watch_drain(c->watch);
 }
 
-bool halo_live_camera_pause(struct halo_live *live, int64_t until)
+static bool wait(struct halo_live *live, int64_t until)
 {
     bool settling = false;
     while (!halo_live_stopped(live) && halo_now_ns() < until)
@@ -125,12 +126,12 @@ bool halo_live_camera_pause(struct halo_live *live, int64_t until)
     return halo_live_stopped(live);
 }
 
-bool halo_live_camera_rests(struct halo_live *live)
+static bool rests(struct halo_live *live)
 {
     return !is_looked_at(live);
 }
 
-bool halo_live_camera_rest(struct halo_live *live)
+static bool rest(struct halo_live *live)
 {
     struct halo_error err = {0};
     halo_fail(&err, -EAGAIN, "%s: closed until somebody looks (open: on-demand)", live->name);
@@ -154,22 +155,22 @@ const char *halo_live_camera_state(const struct halo_live_camera *c)
                                        : halo_v4l2_states[trouble].name;
 }
 
-double halo_live_camera_pauses(const struct halo_live_camera *c, double *ret_last)
+static double pauses(const struct halo_live *live, double *ret_last)
 {
-    const struct halo_v4l2_state *state = &halo_v4l2_states[atomic_load(&c->trouble)];
+    const struct halo_v4l2_state *state = &halo_v4l2_states[atomic_load(&live->camera->trouble)];
     *ret_last = state->last_pause;
     return state->first_pause;
 }
 
-const char *halo_live_camera_words(const struct halo_live_camera *c)
+static const char *words(const struct halo_live *live)
 {
-    return halo_v4l2_states[atomic_load(&c->trouble)].words;
+    return halo_v4l2_states[atomic_load(&live->camera->trouble)].words;
 }
 
 const char *halo_live_camera_stall(struct halo_live_camera *c)
 {
     atomic_store(&c->trouble, HALO_V4L2_STALLED);
-    return halo_live_camera_words(c);
+    return halo_v4l2_states[HALO_V4L2_STALLED].words;
 }
 
 /* ---- which one it is ---- */
@@ -203,8 +204,7 @@ static void note_form(struct halo_live *live, const struct halo_camera_form *for
     halo_live_note_capture(live->figures, &capture);
 }
 
-int halo_live_camera_open(struct halo_live *live, struct halo_live_input *in,
-                          struct halo_error *err)
+static int open_camera(struct halo_live *live, struct halo_live_input *in, struct halo_error *err)
 {
     struct halo_live_camera *c = live->camera;
     struct halo_camera_id id;
@@ -239,10 +239,8 @@ static void count_failure(struct halo_live *live)
     halo_live_count(live->figures, HALO_COUNT_CAPTURE_FAILURES, 1);
 }
 
-void halo_live_camera_end(struct halo_live *live, bool failed)
+static void end(struct halo_live *live, bool failed)
 {
-    if (!live->camera)
-        return;
     if (failed)
         count_failure(live);
     atomic_store(&live->camera->open, false);
@@ -291,3 +289,17 @@ int halo_live_camera_read(struct halo_live *live, struct halo_live_input *in,
         }
     }
 }
+
+const struct halo_source_ops halo_source_camera = {
+    .endless = true,
+    .whole = true,
+    .check = halo_camera_check,
+    .open = open_camera,
+    .end = end,
+    .describe = halo_live_camera_describe,
+    .words = words,
+    .pauses = pauses,
+    .wait = wait,
+    .rests = rests,
+    .rest = rest,
+};

@@ -29,27 +29,11 @@ const char *halo_live_camera_state(const struct halo_live_camera *c);
 
 /* ---- a session; what follows is the source thread's ---- */
 
-int halo_live_camera_open(struct halo_live *live, struct halo_live_input *in,
-                          struct halo_error *err);
 /* 1: *ret_raw or, of coded formats, in->pkt is filled; 0: a stop, or nobody looks; -errno. */
 int halo_live_camera_read(struct halo_live *live, struct halo_live_input *in,
                           struct halo_raw_picture **ret_raw, struct halo_error *err);
 /* None of what it sends can be decoded: the state, and its words. */
 const char *halo_live_camera_stall(struct halo_live_camera *c);
-/* The session is over; failed: it has failed, or none began. NULL: no camera. */
-void halo_live_camera_end(struct halo_live *live, bool failed);
-
-/* ---- between sessions ---- */
-
-/* Why there is none, for the card. */
-const char *halo_live_camera_words(const struct halo_live_camera *c);
-/* Seconds of the first pause after what went wrong last, and of the longest. */
-double halo_live_camera_pauses(const struct halo_live_camera *c, double *ret_last);
-/* Waits until then (ns), a node that comes, or a stop: true. */
-bool halo_live_camera_pause(struct halo_live *live, int64_t until);
-/* Whether nobody looks who would need it; waits until somebody does, or a stop: true. */
-bool halo_live_camera_rests(struct halo_live *live);
-bool halo_live_camera_rest(struct halo_live *live);
 
 /* ---- live_camera_form.c: what its pictures are ---- */
 

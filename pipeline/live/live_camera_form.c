@@ -5,12 +5,15 @@
 #include <errno.h>
 
 #include "pipeline/camera/camera.h"
+#include "kernels/clock.h"
 #include "pipeline/gate/ring.h"
 #include "pipeline/input/decode.h"
 #include "pipeline/live/live_input.h"
 #include "pipeline/live/live_source.h"
 #include "pipeline/live/live_stream.h"
+#include "pipeline/live/source_ops.h"
 #include "pipeline/picture/orient.h"
+#include "pipeline/picture/raw_picture.h"
 
 /* Pixels of a picture that is shown before there is a camera: a wish for the largest that a camera
  * has, whatever that is, takes no memory. */
@@ -21,10 +24,9 @@ static const AVRational NANOSECONDS = {1, 1000000000};
 static int describe(struct halo_live_input *in, int width, int height, enum AVPixelFormat format,
                     struct halo_error *err)
 {
-    in->format = in->own = avformat_alloc_context();
-    in->video = in->own ? avformat_new_stream(in->own, NULL) : NULL;
-    if (!in->video)
-        return halo_fail(err, -ENOMEM, "out of memory");
+    const int ret = halo_live_input_describe(in, err);
+    if (ret < 0)
+        return ret;
     AVCodecParameters *par = in->video->codecpar;
     par->codec_type = AVMEDIA_TYPE_VIDEO;
     par->codec_id = AV_CODEC_ID_RAWVIDEO;
@@ -161,4 +163,44 @@ int halo_live_camera_agree(struct halo_live *live, struct halo_live_input *in,
     in->unsure =
         ret >= 0 && (form->smaller || is_other(&live->settings.capture, in->video->codecpar));
     return ret;
+}
+
+/* A picture of the camera's, coded or not. Where none of what it sends can be decoded it is as good
+ * as silent. */
+static int take_camera(struct halo_live *live, struct halo_live_input *in,
+                       struct halo_raw_picture **ret, struct halo_error *err)
+{
+    const double stall = live->settings.capture.stall;
+    const int64_t deadline = halo_now_ns() + (int64_t)(stall * 1e9);
+    int r = 0;
+    while (in->decoder && (r = halo_live_input_receive(live, in, ret, err)) == 0) {
+        if (halo_now_ns() > deadline) {
+            const char *words = halo_live_camera_stall(live->camera);
+            return halo_fail(err, -ETIMEDOUT, "%s: %s: only damaged pictures", live->name, words);
+        }
+        r = halo_live_camera_read(live, in, ret, err);
+        if (r <= 0)
+            return r;
+        r = halo_live_input_send(live, in, in->pkt, err);
+        av_packet_unref(in->pkt);
+        if (r < 0)
+            return r;
+    }
+    if (in->decoder)
+        return r;
+    r = halo_live_camera_read(live, in, ret, err);
+    in->pictures += r > 0;
+    return r;
+}
+
+int halo_live_read_camera(struct halo_live *live, struct halo_live_input *in,
+                          struct halo_raw_picture **ret, struct halo_error *err)
+{
+    int r = take_camera(live, in, ret, err);
+    if (r > 0 && in->orient && (r = halo_orient_pass(in->orient, ret, err)) < 0) {
+        halo_raw_picture_destroy(*ret);
+        *ret = NULL;
+        return r;
+    }
+    return r < 0 ? r : *ret != NULL;
 }

@@ -52,6 +52,12 @@ void halo_live_input_close(struct halo_live_input *in); /* zeroed or half-open o
 /* A packet to the session's decoder; the damage that it meets is counted. 0 or -errno. */
 int halo_live_input_send(struct halo_live *live, struct halo_live_input *in, const AVPacket *pkt,
                          struct halo_error *err);
+/* 1: a picture of the session's decoder; 0: it needs another packet; -errno with err filled. */
+int halo_live_input_receive(struct halo_live *live, struct halo_live_input *in,
+                            struct halo_raw_picture **ret, struct halo_error *err);
+/* Of a source that FFmpeg does not read: an empty format and its stream of pictures, which the
+ * caller fills in. 0 or -ENOMEM with err filled. */
+int halo_live_input_describe(struct halo_live_input *in, struct halo_error *err);
 /* 1: one of *ret_raw and *ret_sound is the caller's, the other NULL; 0: the end, a stop or the time
  * limit; -errno with err filled. */
 int halo_live_input_read(struct halo_live *live, struct halo_live_input *in,

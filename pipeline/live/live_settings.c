@@ -10,10 +10,9 @@
 
 #include "config/source_kinds.h"
 #include "pipeline/base/av.h"
-#include "pipeline/camera/camera.h"
-#include "pipeline/input/source_test.h"
 #include "pipeline/live/live_encodings.h"
 #include "pipeline/live/live_stream.h"
+#include "pipeline/live/source_ops.h"
 #include "pipeline/output/audio.h"
 #include "pipeline/output/encode.h"
 #include "pipeline/output/encode_choose.h"
@@ -66,18 +65,14 @@ int halo_live_check(struct halo_live *live, struct halo_error *err)
     const struct halo_source_row *row = halo_source_row(set->source.input);
     if (row->refused)
         return halo_fail_usage(err, "input %s: %s", set->source.input, row->refused);
-    const bool test = row->kind == HALO_SOURCE_TEST, camera = live->camera;
-    struct halo_test_source *source = NULL;
+    live->ops = halo_source_ops[row->kind];
     live->live = row->live || set->realtime;
     live->paced = row->pace == HALO_PACE_ALWAYS || (row->pace == HALO_PACE_ASKED && set->realtime);
     live->local = row->place != HALO_FROM_NETWORK;
     live->may_make_up = live->live && row->fails && set->on_error != HALO_ON_ERROR_STOP;
     for (int i = 0; i < live->encodings->count && !row->captures; i++)
         live->may_make_up &= !live->encodings->what[i].writes && !live->encodings->what[i].audio;
-    int ret = test     ? halo_test_source_create(&source, set->source.input, NULL, err)
-              : camera ? halo_camera_check(set->source.input, err)
-                       : 0;
-    halo_test_source_destroy(source);
+    int ret = live->ops->check ? live->ops->check(set->source.input, err) : 0;
     for (int i = 0; i < live->encodings->count && ret >= 0; i++)
         ret = check_encoding(&live->encodings->what[i], err);
     return ret;

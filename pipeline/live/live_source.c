@@ -15,7 +15,6 @@
 #include "pipeline/gate/ring.h"
 #include "pipeline/live/live.h"
 #include "pipeline/live/live_aside.h"
-#include "pipeline/live/live_camera.h"
 #include "pipeline/live/live_cards.h"
 #include "pipeline/live/live_clock.h"
 #include "pipeline/live/live_figures.h"
@@ -26,6 +25,7 @@
 #include "pipeline/live/live_stands.h"
 #include "pipeline/live/live_status.h"
 #include "pipeline/live/live_stream.h"
+#include "pipeline/live/source_ops.h"
 #include "pipeline/picture/raw_picture.h"
 
 enum { HELD = 256 }; /* packets of sound that come before the first picture */
@@ -151,7 +151,7 @@ static int say_end(const struct halo_live *live, int64_t pictures, struct halo_e
     if (deadline && halo_now_ns() >= deadline)
         return halo_fail(err, -ETIMEDOUT, "%s: nothing has come for %g seconds", name,
                          live->settings.input_timeout);
-    if (pictures == 0 && !live->camera)
+    if (pictures == 0 && !live->ops->endless)
         return halo_fail(err, -ENODATA, "%s: no picture in it could be decoded", name);
     if (!live->local && !live->settings.loop)
         return halo_fail(err, -EPIPE, "%s: its sender has ended", name);
@@ -161,8 +161,8 @@ static int say_end(const struct halo_live *live, int64_t pictures, struct halo_e
 /* For the card. */
 static const char *words_of(const struct halo_live *live)
 {
-    if (live->camera)
-        return halo_live_camera_words(live->camera);
+    if (live->ops->words)
+        return live->ops->words(live);
     return live->reader->clock.last ? "no signal" : "connecting";
 }
 
@@ -184,21 +184,22 @@ static int hold_session(struct halo_live *live, struct halo_live_input *in, doub
         ret = say_end(live, in->pictures, err);
     if (in->pictures > 0)
         *pause = 0;
-    live->reader->clock.joined = ret == 0 && !live->camera;
-    halo_live_camera_end(live, ret < 0);
+    live->reader->clock.joined = ret == 0 && !live->ops->endless;
+    if (live->ops->end)
+        live->ops->end(live, ret < 0);
     return ret;
 }
 
 static bool is_over(const struct halo_live *live, int ret)
 {
-    return halo_live_stopped(live) || (ret == 0 && !live->settings.loop && !live->camera);
+    return halo_live_stopped(live) || (ret == 0 && !live->settings.loop && !live->ops->endless);
 }
 
-/* What can be shown of a camera that has not come yet: words and cards need a shape. */
+/* What can be shown of a source that has not come yet: words and cards need a shape. */
 static int form_early(struct halo_live *live, bool *ret_fatal, struct halo_error *err)
 {
     struct halo_live_input in;
-    int ret = halo_live_camera_describe(live, &in, err);
+    int ret = live->ops->describe(live, &in, err);
     if (ret >= 0)
         ret = halo_live_begin_stages(live, &in, ret_fatal, err);
     halo_live_input_close(&in);
@@ -209,8 +210,8 @@ void halo_live_make_up(struct halo_live *live)
 {
     struct halo_error err = {0};
     bool fatal = false;
-    const int ret = live->camera ? form_early(live, &fatal, &err)
-                                 : halo_live_begin_stages(live, NULL, &fatal, &err);
+    const int ret = live->ops->describe ? form_early(live, &fatal, &err)
+                                        : halo_live_begin_stages(live, NULL, &fatal, &err);
     if (ret < 0 && fatal)
         halo_live_fail(live, &err);
 }
@@ -219,12 +220,12 @@ void halo_live_make_up(struct halo_live *live)
 static bool wait_again(struct halo_live *live, double *pause)
 {
     double first = FIRST_PAUSE, last = LAST_PAUSE;
-    if (live->camera)
-        first = halo_live_camera_pauses(live->camera, &last);
+    if (live->ops->pauses)
+        first = live->ops->pauses(live, &last);
     const double seconds = FFMIN(FFMAX(*pause, first), last);
     const int64_t until = halo_now_ns() + (int64_t)(seconds * 1e9);
     *pause = 2 * seconds;
-    return live->camera ? halo_live_camera_pause(live, until) : halo_live_wait(live, until);
+    return live->ops->wait ? live->ops->wait(live, until) : halo_live_wait(live, until);
 }
 
 /* Before a session: true: a stop, or the end. */
@@ -232,13 +233,13 @@ static bool rest(struct halo_live *live)
 {
     struct halo_error err = {0};
     bool fatal = false;
-    if (!live->camera || !halo_live_camera_rests(live))
+    if (!live->ops->rests || !live->ops->rests(live))
         return false;
     if (form_early(live, &fatal, &err) < 0 && fatal) {
         halo_live_fail(live, &err);
         return true;
     }
-    return halo_live_camera_rest(live);
+    return live->ops->rest(live);
 }
 
 /* A session has failed: true: for good. */
@@ -247,7 +248,7 @@ static bool lose(struct halo_live *live, int code, bool fatal, struct halo_error
     const char *words = words_of(live);
     struct halo_error why = {0};
     halo_fail(err, code, "%s: %s", live->name, strerror(-code));
-    if (!fatal && live->camera && form_early(live, &fatal, &why) < 0 && fatal)
+    if (!fatal && live->ops->describe && form_early(live, &fatal, &why) < 0 && fatal)
         *err = why;
     if (fatal || halo_error_is_lost(err))
         halo_live_fail(live, err);

@@ -45,8 +45,9 @@ struct halo_live {
     struct halo_live_status *status;
     struct halo_live_figures *figures;
     struct halo_live_stands *stands;
-    struct halo_live_reader *reader; /* live_source.h */
-    struct halo_live_camera *camera; /* NULL: the input is none */
+    struct halo_live_reader *reader;   /* live_source.h */
+    const struct halo_source_ops *ops; /* of the source's kind (source_ops.h) */
+    struct halo_live_camera *camera;   /* NULL: the input is none */
     struct halo_live_controls *controls;
     struct halo_live_stages *stages;
     struct halo_live_lineups *lineups;

@@ -26,9 +26,13 @@ RAW = {
               'of_picture say_dropped'),
     'run/stage_source.c': ('from the decoder into the queue to the gate', 'receive_picture'),
     'live/live_camera.c': ('from the camera to the source thread', 'halo_live_camera_read'),
+    'live/live_camera_form.c': ('from the camera, or its decoder, turned', '''
+        take_camera halo_live_read_camera'''),
     'live/live_clock.c': ('the time of a raw picture', 'halo_live_clock_pass'),
-    'live/live_input.c': ('from decoder, camera or test: to the source thread',
-                     'receive take_camera read_camera halo_live_input_read'),
+    'live/live_from_file.c': ('from the decoder', 'halo_live_read_file'),
+    'live/live_from_test.c': ('from test:', 'halo_live_read_test'),
+    'live/live_input.c': ('from sources of all kinds to the source thread',
+                     'halo_live_input_receive halo_live_input_read'),
     'live/live_source.c': ('into the queue to the gate', 'take_picture'),
     'gate/adapt.c': ('raw pictures into the gate\'s format, for gate.c alone', '''
         width_of height_of change convert download halo_adapter_to_host halo_adapter_pass'''),

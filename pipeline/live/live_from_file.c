@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Live streams of files and URLs: open, demux, decode. */
+#include <errno.h>
+#include <libavutil/avstring.h>
+
+#include "kernels/clock.h"
+#include "pipeline/base/av.h"
+#include "pipeline/base/path.h"
+#include "pipeline/input/decode.h"
+#include "pipeline/input/source_file.h"
+#include "pipeline/live/live_encodings.h"
+#include "pipeline/live/live_input.h"
+#include "pipeline/live/live_loop.h"
+#include "pipeline/live/live_sound.h"
+#include "pipeline/live/live_source.h"
+#include "pipeline/live/live_stands.h"
+#include "pipeline/live/live_stream.h"
+#include "pipeline/live/source_ops.h"
+#include "pipeline/run/tracks.h"
+
+/* Demuxers that make up times, from what they think the rate is. */
+#define TIMELESS "mpjpeg,mjpeg,mjpeg_2000,h264,hevc,m4v,image2pipe"
+
+/* From now on the source has its whole time again. */
+static void set_deadline(struct halo_live *live)
+{
+    const double limit = live->settings.input_timeout;
+    const bool timed = !live->local && limit > 0;
+    atomic_store(&live->reader->limits.deadline,
+                 timed ? halo_now_ns() + (int64_t)(limit * 1e9) : 0);
+}
+
+static bool wants_sound(const struct halo_live *live)
+{
+    for (int i = 0; i < live->encodings->count; i++)
+        if (live->encodings->what[i].audio)
+            return true;
+    return false;
+}
+
+static int choose_streams(const struct halo_live *live, struct halo_live_input *in,
+                          struct halo_error *err)
+{
+    const char *name = live->name;
+    AVFormatContext *f = in->format;
+    const int video = av_find_best_stream(f, AVMEDIA_TYPE_VIDEO, -1, -1, NULL, 0);
+    const int sound = av_find_best_stream(f, AVMEDIA_TYPE_AUDIO, -1, video, NULL, 0);
+    if (video < 0)
+        return halo_fail(err, -ENODATA, "%s: has no video stream to filter", name);
+    if (f->streams[video]->disposition & AV_DISPOSITION_ATTACHED_PIC)
+        return halo_fail(err, -ENODATA, "%s: has no video stream to filter, only a picture", name);
+    const int ret = halo_track_check(name, f->streams[video], err);
+    if (ret < 0)
+        return ret;
+    in->video = f->streams[video];
+    if (sound >= 0 && wants_sound(live))
+        in->sound = f->streams[sound];
+    for (unsigned i = 0; i < f->nb_streams; i++)
+        if (f->streams[i] != in->video && f->streams[i] != in->sound)
+            f->streams[i]->discard = AVDISCARD_ALL;
+    return 0;
+}
+
+static int open_file(struct halo_live *live, struct halo_live_input *in, struct halo_error *err)
+{
+    set_deadline(live);
+    halo_live_loop_begin(live, in);
+    in->again = halo_path_opens_again(live->settings.source.input);
+    int ret = halo_source_open(&in->source, &live->source, NULL, &live->reader->damage,
+                               &live->reader->limits, err);
+    if (ret < 0)
+        return ret;
+    in->format = halo_source_format(in->source);
+    in->timeless = live->live && !live->settings.realtime &&
+                   av_match_name(in->format->iformat->name, TIMELESS);
+    ret = choose_streams(live, in, err);
+    if (ret >= 0)
+        ret = halo_live_sound_open(live, in, err);
+    if (ret < 0)
+        return ret;
+    struct halo_decoder_settings decoder =
+        halo_track_decoder(&live->source, &live->settings.device, live->ring);
+    decoder.declared = halo_source_declares(in->source);
+    decoder.live = live->live && !live->local;
+    decoder.hw.opening = halo_live_stands_opening(live->stands);
+    return halo_decoder_open(&in->decoder, live->name, in->video, &decoder, &live->reader->damage,
+                             err);
+}
+
+/* The next packet, to the decoder or as sound. 1: there was one; 0: no more. */
+static int take_packet(struct halo_live *live, struct halo_live_input *in, AVPacket **ret_sound,
+                       struct halo_error *err)
+{
+    set_deadline(live);
+    const int ret = halo_source_read(in->source, in->pkt, err);
+    if (ret == 0 && halo_now_ns() < atomic_load(&live->reader->limits.deadline))
+        atomic_store(&live->reader->limits.deadline,
+                     0); /* the end: what the decoder holds has its time */
+    if (ret <= 0)
+        return ret;
+    halo_live_loop_shift(in, in->pkt);
+    if (in->sound && in->pkt->stream_index == in->sound->index) {
+        *ret_sound = av_packet_clone(in->pkt);
+        return *ret_sound ? 1 : halo_fail(err, -ENOMEM, "out of memory");
+    }
+    if (in->pkt->stream_index != in->video->index)
+        return 1;
+    if (!halo_live_loop_pass(live, in))
+        return 0;
+    const int sent = halo_live_input_send(live, in, in->pkt, err);
+    return sent < 0 ? sent : 1;
+}
+
+int halo_live_read_file(struct halo_live *live, struct halo_live_input *in,
+                        struct halo_raw_picture **ret_raw, AVPacket **ret_sound,
+                        struct halo_error *err)
+{
+    int ret;
+    while ((ret = halo_live_input_receive(live, in, ret_raw, err)) == 0) {
+        if (in->draining || halo_live_stopped(live))
+            return 0;
+        ret = take_packet(live, in, ret_sound, err);
+        if (ret < 0 || *ret_sound)
+            return ret;
+        if (ret == 0 && halo_live_loop_on(live, in))
+            continue;
+        if (ret == 0) {
+            in->draining = true;
+            if ((ret = halo_live_input_send(live, in, NULL, err)) < 0)
+                return ret;
+        }
+    }
+    return ret;
+}
+
+const struct halo_source_ops halo_source_file = {.open = open_file};
