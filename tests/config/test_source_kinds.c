@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Which kind of source a name means, and what its row says. */
 #include "config/source_kinds.h"
+#include "pipeline/live/source_ops.h"
 #include "tests/cmocka_all.h"
 
 static void names_have_kinds(void **state)
@@ -46,6 +47,7 @@ static void rows_agree_with_themselves(void **state)
         assert_int_equal(row->kind, kind);
         assert_true(row->place != HALO_FROM_NETWORK || (row->live && row->fails));
         assert_true(!row->captures || (row->live && row->pace == HALO_PACE_NEVER));
+        assert_true((row->refused != NULL) == (halo_source_ops[kind] == NULL));
         assert_true(!row->refused || (!row->live && !row->captures));
     }
 }
