@@ -303,7 +303,18 @@ class Prompt(CameraTest):
         daemon.kill_engine_of('one')
         self.assertIsNotNone(device.wait(card=True, since=killed), daemon.told())
         self.assertIsNotNone(device.wait(card=False, since=killed + 0.5), daemon.told())
+        daemon.write({'one': self.settings(depth=2)})
+        daemon.control('Reload')
+        self.assertIsNotNone(device.wait(card=False, since=time.monotonic() + 0.5), daemon.told())
         self.assert_no_gap(device.gaps(killed), SILENCE_S / 2)
+        stopped = time.monotonic()
+        daemon.kill_engine_of('one', signal.SIGSTOP)
+        self.assertLess(device.wait(card=True, since=stopped) - stopped, 1 * PATIENCE)
+        device.unplug()
+        self.assertTrue(wait_until(lambda: self.output(daemon)['state'] == 'absent'))
+        again, plugged = Device(self.dev), time.monotonic()
+        self.assertTrue(wait_until(lambda: again.pictures), daemon.told())
+        self.assertLess(again.pictures[0][0] - plugged, 0.5 * PATIENCE)
 
 
 main()

@@ -48,6 +48,11 @@ class ViewerTest(HaloTest):
         before = len(recorder.at)
         self.assertTrue(wait_until(lambda: len(recorder.at) >= before + parts), f'{before} parts')
 
+    def waited(self, probe):
+        """Seconds that the probe had to wait for the processor at most, from one frame to the next:
+        by so much anything of its may come later."""
+        return probe.status()['waited'] / 1e6
+
     def save(self, recorder, name):
         return self.save_bytes(recorder.stop(), name)
 
@@ -250,6 +255,9 @@ class Silence(ViewerTest):
                 self.assertEqual(short(letters), 'pgp')
                 self.assertIn(letters.count('g'), range(2, int(self.gap / 0.5) + 2))
                 self.check_decodes(saved)
+                gaps = [float(b - a) for a, b in zip(times, times[1:])]
+                # Cards are 0.5 apart; where one is missing, 0.9.
+                self.assertLess(max(gaps), 0.85 + self.waited(probe))
                 self.assertGreater(float(times[-1]), self.span[0] - 0.01)
                 self.assertLess(float(times[-1]), self.span[1] + 0.01)
                 self.assertEqual(probe.status()['late'], 0)
@@ -318,7 +326,7 @@ class Silence(ViewerTest):
 
 
 class Prompt(ViewerTest):
-    """What has to come in time, by the best of four: run when nothing else is."""
+    """What has to come in time: run when nothing else is."""
 
     def test_card_within_half_a_second(self):
         path = self.path('a.fd')
@@ -341,7 +349,8 @@ class Prompt(ViewerTest):
         client.close()
         waits = [b[0] - a[0] for a, b in zip(seen, seen[1:]) if not a[1] and b[1]]
         self.assertEqual(len(waits), 4)
-        self.assertLess(min(waits), 0.5 * PATIENCE, waits)
+        # One of them may be late: where the machine was elsewhere, so was this reader.
+        self.assertLess(sorted(waits)[-2], 0.5 * PATIENCE + self.waited(probe), waits)
 
     def test_late_viewer_sees_the_card_at_once(self):
         path = self.path('a.ts')
@@ -486,9 +495,12 @@ class Frames(ViewerTest):
             for _ in range(8):
                 good.release(good.frame())
         pixels = good.pixels(kept[0][0])
-        files = probe.files()
+        files, times = probe.files(), []
         for _ in range(50):
-            good.release(good.frame())
+            frame = good.frame()
+            times.append(frame.pts / 1e9)
+            good.release(frame)
+        self.assert_no_gap([b - a for a, b in zip(times, times[1:])], 0.3 + self.waited(probe))
         self.assertEqual(good.pixels(kept[0][0]), pixels, 'a picture that is held changed')
         self.assertGreater(probe.socket()['dropped_packets'], 100)
         self.assertLessEqual(probe.files(), files + 1)
@@ -562,8 +574,10 @@ class Stuck(ViewerTest):
         self.assertEqual(probe.socket()['viewers'], 1)
         made = probe.status()['made'] - made
         self.more(good)
-        self.assertGreater(len(self.check_times(self.save(good, 'saved.nut'))), made,
-                           'the good one lost pictures')
+        times = self.check_times(self.save(good, 'saved.nut'))
+        self.assertGreater(len(times), made, 'the good one lost pictures')
+        gaps = [float(b - a) for a, b in zip(times, times[1:])]
+        self.assertLess(max(gaps), 0.4 + self.waited(probe), 'a stuck one held it up')
         for client in stuck:
             client.close()
 
@@ -613,8 +627,9 @@ class Stuck(ViewerTest):
         self.check_growth(probe, memory, 1000)
 
     def test_at_most_256(self):
+        """Before there is anything to send: the first would be cut while the last come."""
         path = self.path('a.ts')
-        probe = self.begin(path)
+        probe = self.begin('begin=0', path)
         clients = [connect(path) for _ in range(256)]
         self.assertTrue(wait_until(lambda: probe.socket()['viewers'] == 256))
         extra = connect(path)

@@ -1147,6 +1147,56 @@ class Prompt(LiveTest):
         late = sorted(p['now'] - p['pts'] for p in live.packets())
         self.assertLess(late[len(late) // 2], 200000 * PATIENCE)
 
+    def test_stop(self):
+        """In a pause, which are of seconds by then."""
+        live = self.live(f'input={self.path("none.mkv")}', *RAW)
+        live.wait('state')
+        time.sleep(2)
+        self.assertLess(live.time_to_stop(), 1 * PATIENCE)
+
+    def test_silent_sender(self):
+        with socket.create_server(('127.0.0.1', 0)) as server:
+            live = self.live(f'input=tcp://127.0.0.1:{server.getsockname()[1]}', 'input_timeout=1',
+                             *RAW)
+            begin = time.monotonic()
+            live.wait_state('waiting')
+            self.assertLess(time.monotonic() - begin, 3 * PATIENCE)
+            live.stop()
+
+    def test_snapshot_without_a_picture(self):
+        live = self.live(f'input={self.path("none.mkv")}', *RAW)
+        live.wait_state('waiting')
+        begin = time.monotonic()
+        live.tell('snapshot 1 png')
+        live.wait('snapshot')
+        self.assertLess(time.monotonic() - begin, 2.2 * PATIENCE)
+        live.stop()
+
+    def test_card_of_a_filter_that_fails(self):
+        halotest.need_faults()
+        for words, first in (((), 0), (('on_error=last', 'last_for=1.5'), 1.5)):
+            live = self.live(test_input(rate=25), *words, *VIEWED,
+                             environment={'HALOD_FAULT': 'alloc:20+'})
+            live.tell('watch 0 on')
+            state, _ = live.wait_state('waiting')
+            card, _ = live.wait('card')
+            live.stop()
+            self.assertLess(card['now'] - state['now'], (first + 1.2 * PATIENCE) * 1e6)
+
+    def test_cards_of_every_form(self):
+        with socket.create_server(('127.0.0.1', 0)) as server:
+            port = server.getsockname()[1]
+        live = self.live(f'input=tcp://127.0.0.1:{port}', *VIEWED, 'output=unix', 'codec=raw',
+                         'output=unix', 'codec=mpeg4')
+        for encoding in range(4):
+            live.tell(f'watch {encoding} on')
+        live.wait('card')
+        begin = time.monotonic()
+        for encoding in range(4):
+            live.wait('card', lambda f, _, e=encoding: f['enc'] == e, 2)
+        self.assertLess(time.monotonic() - begin, 3 * PATIENCE)
+        live.stop()
+
     def test_cards(self):
         """To who comes within half a second, and then twice a second."""
         with socket.create_server(('127.0.0.1', 0)) as server:
