@@ -447,7 +447,7 @@ class Socket(StandinTest):
             file.write('mine')
         done = self.second()
         self.assertEqual(done.returncode, 1)
-        self.assertIn('no socket', done.stderr)
+        self.assertIn('not a socket', done.stderr)
         with open(self.socket) as file:
             self.assertEqual(file.read(), 'mine')
 

@@ -710,16 +710,16 @@ class Names(ViewerTest):
         path = self.path('a.ts')
         with open(path, 'w', encoding='ascii') as file:
             file.write('precious')
-        self.assertIn(os.strerror(17), self.refused(path, 'no socket'))
+        self.assertIn(os.strerror(17), self.refused(path, 'not a socket'))
         with open(path, encoding='ascii') as file:
             self.assertEqual(file.read(), 'precious')
         os.rename(path, self.path('file'))
         os.symlink(self.path('file'), path)
-        self.refused(path, 'no socket')
+        self.refused(path, 'not a socket')
         self.assertTrue(os.path.islink(path))
         os.unlink(path)
         os.mkdir(path)
-        self.refused(path, 'no socket')
+        self.refused(path, 'not a socket')
         self.assertTrue(os.path.isdir(path))
 
     def test_wrong_paths(self):
