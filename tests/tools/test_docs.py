@@ -33,6 +33,12 @@ class Links(unittest.TestCase):
                     if anchor:
                         self.assertIn(anchor, anchors(read(target)))
 
+    def test_every_page_is_linked(self):
+        linked = {os.path.normpath(os.path.join(os.path.dirname(name), path))
+                  for name in MARKDOWN for path in re.findall(r'\]\(([^)#\s]*)', read(name))}
+        self.assertEqual([name for name in MARKDOWN if name not in linked and name != 'README.md'],
+                         [])
+
 
 class Files(unittest.TestCase):
     def test_exist(self):
