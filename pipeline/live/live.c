@@ -22,6 +22,7 @@
 #include "pipeline/live/live_listener.h"
 #include "pipeline/live/live_settings.h"
 #include "pipeline/live/live_shape.h"
+#include "pipeline/live/live_snapshots.h"
 #include "pipeline/live/live_source.h"
 #include "pipeline/live/live_stages.h"
 #include "pipeline/live/live_stands.h"
@@ -35,8 +36,9 @@ static int create_parts(struct halo_live *live, const struct halo_live_events *e
     live->stands = halo_live_stands_create(&live->stop);
     live->controls = halo_live_controls_create();
     live->reader = halo_live_reader_create(&live->stop);
-    const bool all =
-        live->reader && live->listener && live->figures && live->stands && live->controls;
+    live->snapshots = halo_live_snapshots_create();
+    const bool all = live->reader && live->listener && live->figures && live->stands &&
+                     live->controls && live->snapshots;
     int ret = all ? halo_live_stages_create(&live->stages) : -ENOMEM;
     if (ret >= 0)
         ret = halo_live_lineups_create(&live->lineups);
@@ -196,6 +198,7 @@ void halo_live_destroy(struct halo_live *live)
     halo_live_stages_destroy(live->stages);
     halo_live_lineups_destroy(live->lineups);
     halo_live_aside_destroy(live->aside);
+    halo_live_snapshots_destroy(live->snapshots);
     halo_live_cards_destroy(live->cards);
     halo_live_status_destroy(live->status);
     halo_live_shape_destroy(live->shape);

@@ -9,28 +9,19 @@
 #include "config/log.h"
 #include "kernels/clock.h"
 #include "pipeline/base/thread.h"
-#include "pipeline/gate/gate.h"
 #include "pipeline/live/live.h"
-#include "pipeline/live/live_camera.h"
-#include "pipeline/live/live_codec.h"
 #include "pipeline/live/live_encodings.h"
 #include "pipeline/live/live_lineup.h"
 #include "pipeline/live/live_lineups.h"
 #include "pipeline/live/live_listener.h"
 #include "pipeline/live/live_shape.h"
+#include "pipeline/live/live_snapshots.h"
 #include "pipeline/live/live_stream.h"
 
-enum { REQUESTS = 16 }; /* snapshots, and changes, that may wait */
+enum { REQUESTS = 16 }; /* changes that may wait */
 
 static const int64_t SECOND = INT64_C(1000000000);
-static const double SNAPSHOT_TIME = 1.7, SET_TIME = 1.5; /* seconds */
-
-struct snapshot {
-    uint64_t id;
-    int64_t asked;                       /* ns */
-    const char *codec;                   /* of FFmpeg */
-    struct halo_output_picture *picture; /* NULL: none has come yet; it uses the shape */
-};
+static const double SET_TIME = 1.5; /* seconds */
 
 /* A halo_live_set() whose lineup is built and not yet confirmed. */
 struct change {
@@ -49,8 +40,6 @@ struct halo_live_aside {
     bool over;                           /* nothing more is taken */
     struct halo_lineup *asked[REQUESTS]; /* to be built, in order */
     int asked_count;
-    struct snapshot snapshot[REQUESTS];
-    int snapshots;
     struct change change[REQUESTS]; /* in order; the thread's alone, but for their count */
     int changes;
 };
@@ -126,51 +115,6 @@ int halo_live_set(struct halo_live *live, uint64_t id, const char *const *chains
     if (ret < 0)
         halo_lineup_destroy(lineup);
     return ret;
-}
-
-int halo_live_snapshot(struct halo_live *live, uint64_t id, const char *format,
-                       struct halo_error *err)
-{
-    struct halo_live_aside *aside = live->aside;
-    const char *codec = !strcmp(format, "png") ? "png" : !strcmp(format, "jpg") ? "mjpeg" : NULL;
-    int ret = 0;
-    if (!codec)
-        return halo_fail_usage(err, "%.40s: snapshots are png or jpg", format);
-    pthread_mutex_lock(&aside->lock);
-    const bool over = atomic_load(&live->done) || aside->over;
-    if (over || aside->snapshots == REQUESTS)
-        ret = over ? halo_fail(err, -ECANCELED, "the stream is over")
-                   : halo_fail(err, -EBUSY, "too many snapshots wait already");
-    else
-        aside->snapshot[aside->snapshots++] =
-            (struct snapshot){.id = id, .asked = halo_now_ns(), .codec = codec};
-    wake(aside);
-    pthread_mutex_unlock(&aside->lock);
-    halo_live_camera_wake(live->camera);
-    return ret;
-}
-
-bool halo_live_aside_has_snapshots(struct halo_live_aside *aside)
-{
-    pthread_mutex_lock(&aside->lock);
-    const bool ret = aside->snapshots > 0;
-    pthread_mutex_unlock(&aside->lock);
-    return ret;
-}
-
-void halo_live_aside_give(struct halo_live *live, const struct halo_output_picture *picture)
-{
-    struct halo_live_aside *aside = live->aside;
-    pthread_mutex_lock(&aside->lock);
-    for (int i = 0; i < aside->snapshots; i++) {
-        struct snapshot *shot = &aside->snapshot[i];
-        if (shot->picture || !(shot->picture = halo_output_picture_ref(picture)))
-            continue;
-        halo_live_lineups_lend(live->lineups); /* until it is written */
-    }
-    if (aside->snapshots)
-        wake(aside);
-    pthread_mutex_unlock(&aside->lock);
 }
 
 /* ---- changes ---- */
@@ -302,57 +246,15 @@ static bool take_up(struct halo_live *live, struct halo_lineup *asked, bool over
     return true;
 }
 
-/* ---- snapshots ---- */
-
-static void end_snapshot(struct halo_live *live, const struct snapshot *shot)
-{
-    struct halo_error err = {0};
-    AVPacket *image = av_packet_alloc();
-    int ret = image ? 0 : halo_fail(&err, -ENOMEM, "out of memory");
-    if (ret >= 0 && !shot->picture)
-        ret = halo_fail(&err, -ETIMEDOUT, "no filtered picture has come within two seconds");
-    if (ret >= 0)
-        ret = halo_live_codec_image(live, shot->codec, shot->picture, image, &err);
-    HALO_LIVE_TELL(live->listener, snapshot, shot->id, ret < 0 ? NULL : image,
-                   ret < 0 ? &err : NULL);
-    av_packet_free(&image);
-    if (!shot->picture)
-        return;
-    halo_output_picture_destroy(shot->picture);
-    halo_live_lineups_used(live->lineups);
-}
-
-/* The first that has its picture, or has waited for too long. */
-static bool take_snapshot(struct halo_live_aside *aside, bool all, struct snapshot *ret)
-{
-    const int64_t late = halo_now_ns() - (int64_t)(SNAPSHOT_TIME * (double)SECOND);
-    bool found = false;
-    pthread_mutex_lock(&aside->lock);
-    for (int i = 0; i < aside->snapshots && !found; i++) {
-        struct snapshot *shot = &aside->snapshot[i];
-        found = shot->picture || shot->asked <= late || all;
-        if (!found)
-            continue;
-        *ret = *shot;
-        aside->snapshots--;
-        memmove(shot, shot + 1, (size_t)(aside->snapshots - i) * sizeof *shot);
-    }
-    pthread_mutex_unlock(&aside->lock);
-    return found;
-}
-
 /* ---- the thread ---- */
 
 /* One thing that can be done now; false: none. A snapshot goes first: it may show a picture from
  * before the change that is answered next. */
 static bool do_one(struct halo_live *live, bool over)
 {
-    struct snapshot shot;
     const int64_t oldest = oldest_inside(live);
-    if (take_snapshot(live->aside, over, &shot)) {
-        end_snapshot(live, &shot);
+    if (halo_live_snapshots_answer(live, over))
         return true;
-    }
     if (answer_change(live, oldest, over))
         return true;
     struct halo_lineup *asked = first_asked(live->aside);
@@ -373,10 +275,11 @@ static bool begin_looking(struct halo_live_aside *aside)
     return over;
 }
 
-static void wait_for_news(struct halo_live_aside *aside)
+static void wait_for_news(struct halo_live *live)
 {
+    struct halo_live_aside *aside = live->aside;
+    const bool timed = halo_live_snapshots_wait(live->snapshots) || aside->changes;
     pthread_mutex_lock(&aside->lock);
-    const bool timed = aside->snapshots || aside->changes;
     if (!aside->news)
         halo_cond_wait(&aside->changed, &aside->lock,
                        timed ? halo_now_ns() + SECOND / 10 : INT64_MAX);
@@ -397,7 +300,7 @@ static void *run(void *arg)
         /* Where no picture follows nothing else brings out what an encoder holds. */
         if (aside->changes && halo_now_ns() >= aside->change[0].until)
             halo_live_encodings_let_go(live->encodings, aside->change[0].epoch);
-        wait_for_news(aside);
+        wait_for_news(live);
     }
 }
 
@@ -408,8 +311,10 @@ int halo_live_aside_start(struct halo_live *live, struct halo_error *err)
     return ret;
 }
 
-void halo_live_aside_end(struct halo_live_aside *aside)
+void halo_live_aside_end(struct halo_live *live)
 {
+    struct halo_live_aside *aside = live->aside;
+    halo_live_snapshots_close(live->snapshots);
     pthread_mutex_lock(&aside->lock);
     aside->over = true;
     wake(aside);

@@ -14,12 +14,12 @@
 #include "pipeline/camera/camera.h"
 #include "pipeline/gate/ring.h"
 #include "pipeline/live/live.h"
-#include "pipeline/live/live_aside.h"
 #include "pipeline/live/live_controls.h"
 #include "pipeline/live/live_encodings.h"
 #include "pipeline/live/live_figures.h"
 #include "pipeline/live/live_input.h"
 #include "pipeline/live/live_listener.h"
+#include "pipeline/live/live_snapshots.h"
 #include "pipeline/live/live_status.h"
 #include "pipeline/live/live_stream.h"
 #include "pipeline/live/source_ops.h"
@@ -80,7 +80,7 @@ static bool is_looked_at(struct halo_live *live)
 {
     if (live->settings.capture.open == HALO_CAPTURE_ALWAYS)
         return true;
-    return halo_live_encodings_run(live->encodings) || halo_live_aside_has_snapshots(live->aside);
+    return halo_live_encodings_run(live->encodings) || halo_live_snapshots_wait(live->snapshots);
 }
 
 static bool may_rest(struct halo_live *live)

@@ -18,6 +18,7 @@
 #include "pipeline/live/live_figures.h"
 #include "pipeline/live/live_lineup.h"
 #include "pipeline/live/live_lineups.h"
+#include "pipeline/live/live_snapshots.h"
 #include "pipeline/live/live_status.h"
 #include "pipeline/live/live_stream.h"
 
@@ -140,7 +141,7 @@ static void leave(struct halo_live *live, const struct halo_item *item)
     halo_live_time(live->figures, HALO_LIVE_FILTER, halo_now_ns() - item->entered);
     if (item->track == 0) {
         count_left(live, lineup);
-        halo_live_aside_give(live, picture);
+        halo_live_snapshots_give(live, picture);
         halo_live_cards_note(live->cards, halo_output_picture_frame(picture)->pts);
     }
     give_encodings(live, item, picture);

@@ -6,7 +6,7 @@
  * The thread aside adds new ones, the filter thread switches to them and counts pictures in, the
  * collect thread counts them out and frees the old. The thread that forms the stages (source or
  * card thread) sets whether there is a shape. One lock, known to live_lineups.c alone, guards all
- * of this; it may be taken under those of the cards and of the thread aside, and no lock is taken
+ * of this; it may be taken under those of the cards and of the snapshots, and no lock is taken
  * under it. */
 #ifndef HALO_LIVE_LINEUPS_H
 #define HALO_LIVE_LINEUPS_H

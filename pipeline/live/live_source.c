@@ -65,7 +65,7 @@ static void end_all(struct halo_live *live)
 {
     halo_live_cards_end(live->cards);
     halo_live_end_stages(live);
-    halo_live_aside_end(live->aside);
+    halo_live_aside_end(live);
     halo_live_stages_close(live->stages);
 }
 

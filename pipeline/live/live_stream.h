@@ -9,12 +9,12 @@
  *   live_lineups.h    the chains with their gates (live_lineup.h), and what is in them
  *   live_encodings.h  the encodings and their threads (live_encoding.h, live_codec.h)
  *   live_cards.h      the thread that makes cards
- *   live_aside.h      the thread for changes and snapshots
+ *   live_aside.h      the thread for changes, and for snapshots (live_snapshots.h)
  *   live_status.h     the state; live_figures.h: the counters; live_listener.h: the callbacks
  *   live_stands.h     calls that do not return
  *
- * Locks, in the order in which they are taken: forming (live_stages.h); cards or aside; status,
- * lineups or encodings; then the leaves: listener, figures, controls, queues. */
+ * Locks, in the order in which they are taken: forming (live_stages.h); cards or snapshots;
+ * status, lineups or encodings; then the leaves: listener, figures, controls, aside, queues. */
 #ifndef HALO_LIVE_STREAM_H
 #define HALO_LIVE_STREAM_H
 
@@ -54,6 +54,7 @@ struct halo_live {
     struct halo_live_encodings *encodings;
     struct halo_live_cards *cards;
     struct halo_live_aside *aside;
+    struct halo_live_snapshots *snapshots;
 };
 
 static inline bool halo_live_stopped(const struct halo_live *live)

@@ -65,7 +65,7 @@ OUTPUT = {
                      'encode_one scale halo_live_codec_pack halo_live_codec_image'),
     'live/live_filter.c': ('what left the gate, to encodings and snapshots',
                       'give_encoding give_encodings'),
-    'live/live_aside.c': ('what left the gate, into snapshots', 'halo_live_aside_give'),
+    'live/live_snapshots.c': ('what left the gate, into snapshots', 'halo_live_snapshots_give'),
 }
 
 # They see no samples, or both sides need them; or a frame of sound.
