@@ -14,6 +14,7 @@ static struct scene {
     uv_loop_t loop;
     uv_sem_t go_on;
     atomic_bool hangs;
+    char *input;
     struct halo_facts *facts;
     int answers, errors;
     json_t *last;
@@ -52,9 +53,9 @@ static int ask(struct halo_error *err)
 {
     static struct halo_stream_settings stream = {
         .name = "door",
-        .source.input = "file:/far/in.mp4",
         .outputs = 1,
         .output = {{.kind = HALO_OUTPUT_FILE, .target = "/far/away/%d.mp4"}}};
+    stream.source.input = scene.input;
     const struct halo_daemon_settings settings = {.stream = &stream, .streams = 1};
     return halo_facts_gather(scene.facts, &settings, json_object(), on_reply, NULL, err);
 }
@@ -90,6 +91,7 @@ static void one_look_answers_all(void **state)
     (void)state;
     begin(LONG_MS);
     scene.hangs = true;
+    scene.input = (char *)"file:/far/in.mp4";
     for (int i = 0; i < 9; i++) /* more than there are threads */
         assert_int_equal(ask(NULL), 0);
     uv_sem_post(&scene.go_on);
@@ -114,7 +116,7 @@ static void who_waits_for_one_that_hangs_is_told(void **state)
     assert_int_equal(ask(NULL), 0);
     run_until(&scene.errors, 1);
     assert_int_equal(scene.err.code, -ETIMEDOUT);
-    assert_non_null(strstr(scene.err.text, "/far/away does not answer"));
+    assert_non_null(strstr(scene.err.text, "/far/away does not respond"));
     struct halo_error err = {0};
     assert_int_equal(ask(&err), -ETIMEDOUT); /* at once */
     assert_non_null(strstr(err.text, "/far/away"));
