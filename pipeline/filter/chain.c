@@ -129,7 +129,7 @@ static int next_positional(const struct parser *p, const struct halo_filter_kind
     const size_t begin = skip_blanks(&p->args, pos);
     const size_t column = p->args.at[begin];
     size_t count = 0;
-    while (kind->positional[count])
+    while (kind->positional && kind->positional[count])
         count++;
     if (begin == p->args.length || p->args.text[begin] == ':')
         return halo_fail_usage(p->err, "column %zu: %s: an option is missing here", column,

@@ -244,7 +244,7 @@ int halo_filter_print(const char *name, FILE *to, struct halo_error *err)
     fputs("\noptions of every filter:\n", to);
     halo_options_print(common_options, "", to);
     print_strategies(to);
-    if (kind->positional[0]) {
+    if (kind->positional) {
         fputs("\nvalues without a name, in this order: ", to);
         for (int i = 0; kind->positional[i]; i++)
             fprintf(to, "%s%s", i ? ":" : "", kind->positional[i]);

@@ -85,7 +85,8 @@ struct halo_filter_kind {
     enum halo_effect effect;
     const char *notes; /* more for `halod filter NAME`, lines ending in \n; or NULL */
     const struct halo_option *options; /* its own; the common ones are added by filter.c */
-    /* Which options values without names stand for, as FFmpeg has it: NULL-terminated. */
+    /* Which options values without names stand for, as FFmpeg has it: NULL-terminated, or
+     * NULL: none. */
     const char *const *positional;
     /* Which options are lengths in luma pixels, so that they may follow a region's size; larger
      * ones filter more. NULL-terminated, or NULL: none. */

@@ -18,6 +18,5 @@ const struct halo_filter_kind halo_filter_null = {
     .effect = HALO_EFFECT_IDENTITY,
     .notes = "Requests no filter, explicitly.\n",
     .options = (const struct halo_option[]){{NULL}},
-    .positional = (const char *const[]){NULL},
     .plan = plan,
 };
