@@ -356,7 +356,7 @@ class Refused(HaloTest):
         self.refuse(f'gblur=2:region=mask {path}', 'it is empty')
         with open(path, 'w', encoding='ascii') as file:
             file.write('<svg/>')
-        self.refuse(f'gblur=2:region=mask {path}', 'no PNG')
+        self.refuse(f'gblur=2:region=mask {path}', 'not PNG')
         png(path, 16, 16, lambda x, y: 0)
         self.refuse(f'gblur=2:region=mask {path}', 'no pixel')
         png(path, 16, 16, lambda x, y: 255, damage=True)
