@@ -13,7 +13,7 @@ static int plan(const void *settings, const struct halo_plane_info *plane,
 
 const struct halo_filter_kind halo_filter_null = {
     .name = "null",
-    .about = "pass pictures unchanged",
+    .about = "pass frames unchanged",
     .example = "null",
     .effect = HALO_EFFECT_IDENTITY,
     .notes = "Requests no filter, explicitly.\n",

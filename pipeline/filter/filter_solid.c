@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * solid: one colour in place of the picture. */
+ * solid: one colour in place of the frame. */
 #include <errno.h>
 #include <libavutil/parseutils.h>
 #include <math.h>
@@ -87,7 +87,7 @@ static int plan(const void *settings, const struct halo_plane_info *plane,
 
 const struct halo_filter_kind halo_filter_solid = {
     .name = "solid",
-    .about = "one colour in place of the picture",
+    .about = "one colour in place of the frame",
     .example = "solid=color=gray:region=rect 0 0 25% 100%",
     .effect = HALO_EFFECT_HIDES,
     .notes =
