@@ -175,6 +175,20 @@ static int check_crf(const AVCodec *codec, const char *crf, struct halo_error *e
     return ret < 0 ? halo_fail_usage(err, "-crf %s", inner.text) : 0;
 }
 
+/* FFmpeg's Y4M muxer leaves out the last column of chroma there, and no reader finds the frames. */
+static int check_size(const AVOutputFormat *container, const AVCodecContext *c,
+                      struct halo_error *err)
+{
+    const AVPixFmtDescriptor *d = av_pix_fmt_desc_get(c->pix_fmt);
+    if (strcmp(container->name, "yuv4mpegpipe") || d->comp[0].depth <= 8 ||
+        !(c->width & ((1 << d->log2_chroma_w) - 1)))
+        return 0;
+    return halo_fail_usage(err,
+                           "%s does not support odd widths with %s (%dx%d): use .nut, or crop or "
+                           "scale IN first",
+                           container->name, av_get_pix_fmt_name(c->pix_fmt), c->width, c->height);
+}
+
 int halo_encoder_open(struct halo_encoder **ret, const AVCodec *codec,
                       const struct halo_encoder_settings *settings,
                       const struct halo_encoder_input *input, struct halo_error *err)
@@ -194,6 +208,8 @@ int halo_encoder_open(struct halo_encoder **ret, const AVCodec *codec,
     int r = halo_encode_check_preset(codec, settings->preset, err);
     if (r >= 0)
         r = check_crf(codec, settings->crf, err);
+    if (r >= 0)
+        r = check_size(container, c, err);
     if (r >= 0 && (r = set_device(c, input)) < 0)
         halo_fail(err, r, "out of memory");
     if (r >= 0)

@@ -88,6 +88,21 @@ class Containers(HaloTest):
                 output = self.filtered(source, 'out.y4m')
                 self.assertEqual(halotest.probe_video(output)['pix_fmt'], held)
 
+    def test_y4m_of_odd_widths(self):
+        def source(width, pixel_format):
+            return clip('.nut', *video_source(), '-frames:v', '2', '-vf',
+                        f'scale={width}:47,format={pixel_format}', '-c:v', 'rawvideo')
+        for width, pixel_format in (61, 'yuv420p'), (61, 'yuv444p10le'), (60, 'yuv420p10le'):
+            with self.subTest(f'{width} {pixel_format}'):
+                self.assertEqual(
+                    frame_count(self.filtered(source(width, pixel_format), 'out.y4m', '-y')), 2)
+        os.remove(self.path('out.y4m'))
+        for pixel_format in 'yuv420p10le', 'yuv422p12le':
+            with self.subTest(pixel_format):
+                self.refused('run', '-i', source(61, pixel_format), '-vf', 'null',
+                             self.path('out.y4m'), says=('odd widths', '61x47', '.nut'))
+        self.assertEqual(os.listdir(self.folder), [])
+
     def test_audio_that_the_container_cannot_hold(self):
         for name in ('out.mxf', 'out.mpg', 'out.ogv', 'out.vob'):
             with self.subTest(name):
