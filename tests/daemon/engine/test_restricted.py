@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 
+from halotest.daemon import wait_until
 from halotest.managed import Control, ServiceTest, call, main, passing
 from halotest.units import OLDEST, UNITS, calls, version
 
