@@ -105,10 +105,10 @@ class Hidden(DaemonTest):
         return process
 
     def serve(self, environment=HIDDEN):
-        """The daemon and its engine."""
+        """The daemon and its engine, which may write to the folder, as a core does."""
         daemon = self.start({'one': self.stream(backend=BACKEND, outputs=[
             {'unix': self.path('one.ts')}, {'unix': self.path('raw.nut'), 'video': {'codec': 'raw'}},
-            {'unix': self.path('one.fd')}])},
+            {'unix': self.path('one.fd')}, {'file': self.path('one.mkv')}])},
             wrapper=['prlimit', '--core=unlimited', *OTHER], environment=environment)
         daemon.wait_state('one', 'running')
         self.reader('one.ts')
