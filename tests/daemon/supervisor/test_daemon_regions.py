@@ -111,7 +111,8 @@ class Viewer(threading.Thread):
 
 class Detector(threading.Thread):
     """Tells where the thing was in pictures of a viewer: late, of few, and now and then it misses it,
-    but not where it has not seen it before."""
+    but not where it has not seen it before. `away` silences it from the next word that has found the
+    thing: after one that has missed it the thing is shown for a while, as nothing was there."""
 
     def __init__(self, daemon, viewer, delay=0.1, every=3):
         super().__init__(daemon=True)
@@ -124,6 +125,7 @@ class Detector(threading.Thread):
 
     def run(self):
         count = found = 0
+        missed = False
         while not self.over:
             try:
                 us = self.viewer.times.get(timeout=0.1)
@@ -131,7 +133,7 @@ class Detector(threading.Thread):
                 continue
             count += 1
             found = 0 if self.away else found
-            if self.away or count % self.every:
+            if self.away and not missed or count % self.every:
                 continue
             time.sleep(max(0, us / 1e6 + self.delay - time.monotonic()))
             x, y, w, h = self.viewer.thing.box(us)
