@@ -30,14 +30,14 @@ static const int64_t REST_AFTER = INT64_C(5000000000); /* ns without anybody who
 static const int64_t SETTLE = INT64_C(100000000); /* ns: a device that comes makes several events */
 
 struct halo_live_camera {
-    int wake; /* readable: a stop, somebody who looks, a control */
+    int wake; /* readable: a stop, a viewer, a control */
     int watch;
     bool known;
     struct halo_camera_id id; /* once it was open */
     int counted;              /* enum halo_v4l2_trouble that is among the failures */
     atomic_int trouble;       /* enum halo_v4l2_trouble, of the last session; any thread */
     atomic_bool open, rests;  /* a session gives pictures; nobody looks */
-    int64_t looked_at;        /* ns: when somebody did */
+    int64_t looked_at;        /* ns: when somebody was watching */
 };
 
 int halo_live_camera_create(struct halo_live_camera **ret, struct halo_error *err)

@@ -21,7 +21,7 @@ struct halo_raw_picture;
 
 int halo_live_camera_create(struct halo_live_camera **ret, struct halo_error *err);
 void halo_live_camera_destroy(struct halo_live_camera *c); /* NULL is nothing to do */
-/* Its thread looks at what has changed: a stop, somebody who looks, a control. NULL: no camera. Any
+/* Its thread looks at what has changed: a stop, a viewer, a control. NULL: no camera. Any
  * thread. */
 void halo_live_camera_wake(struct halo_live_camera *c);
 /* For halo_live_stats, in a word; NULL: "". Any thread. */

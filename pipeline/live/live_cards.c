@@ -41,7 +41,7 @@ struct halo_live_cards {
                                            late it was */
     struct halo_output_picture *newest; /* NULL: there was none */
     int64_t count, at;                  /* how many there were; when: ns */
-    bool wanted;                        /* before its time: somebody came */
+    bool wanted;                        /* before its time: a viewer connected */
 };
 
 int halo_live_cards_create(struct halo_live_cards **ret)

@@ -26,7 +26,7 @@ void halo_live_cards_end(struct halo_live_cards *cards);
 
 /* Any thread: something has changed that a card may be due for: the state, the shape, a stop. */
 void halo_live_cards_look(struct halo_live_cards *cards);
-/* One before its time: somebody came. */
+/* One before its time: a viewer connected. */
 void halo_live_cards_want(struct halo_live_cards *cards);
 /* A picture of that time (us) has come out. Collect thread. */
 void halo_live_cards_note(struct halo_live_cards *cards, int64_t pts);

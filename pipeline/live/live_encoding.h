@@ -34,7 +34,7 @@ struct halo_live_encoding {
     struct halo_queue *queue;
     bool pushes;              /* an URL takes it */
     bool bound;               /* viewers of it cannot be told other parameters */
-    atomic_bool watched, key; /* any thread: somebody takes it; a key frame is asked for */
+    atomic_bool watched, key; /* any thread: it has a receiver; a keyframe is requested */
     struct halo_live_passing passing;
     pthread_t thread; /* these two: who starts and joins it */
     bool running;     /* the thread is to be joined */

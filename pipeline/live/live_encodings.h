@@ -37,7 +37,7 @@ void halo_live_encodings_wait(const struct halo_live *live, int64_t until);
 
 /* ---- any thread ---- */
 
-bool halo_live_encodings_run(struct halo_live_encodings *all);   /* somebody takes one */
+bool halo_live_encodings_run(struct halo_live_encodings *all);   /* one has a receiver */
 void halo_live_encodings_look(struct halo_live_encodings *all);  /* their threads look for cards */
 void halo_live_encodings_wake(struct halo_live_encodings *all);  /* who waits sees a stop */
 void halo_live_encodings_abort(struct halo_live_encodings *all); /* their threads end */

@@ -48,7 +48,7 @@ void halo_live_note_instead(struct halo_live_figures *f, int encoding, const cha
 /* What was agreed on with the camera: format, width, height and rate of it. */
 void halo_live_note_capture(struct halo_live_figures *f, const struct halo_live_capture *form);
 
-/* The figures as they are, and whether the stream keeps up; runs: which encodings somebody takes.
+/* The figures as they are, and whether the stream keeps up; runs: which encodings have a receiver.
  * Fields of halo_live_stats that other parts know stay 0. */
 void halo_live_figures_read(struct halo_live_figures *f, const bool *runs, int encodings,
                             struct halo_live_stats *ret);
