@@ -5,7 +5,7 @@
 #define HALO_ENCODING_H
 
 #include "config/daemon.h"
-#include "config/viewer_form.h"
+#include "config/viewer_format.h"
 
 enum { HALO_MOST_ENCODINGS = HALO_MOST_OUTPUTS + 1 };
 

@@ -10,7 +10,7 @@
 #include "daemon/control/build.h"
 #include "kernels/version.h"
 #include "pipeline/base/histogram.h"
-#include "pipeline/base/lack.h"
+#include "pipeline/base/degradation.h"
 #include "pipeline/camera/v4l2.h"
 
 /* One family of samples: of each element of a list in the status, a number, or all of an object. */

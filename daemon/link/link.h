@@ -24,7 +24,7 @@
  * From the engine, "tell":
  *   hello     version
  *   ring      stream, encoding; descriptors: memory, event; replaces the one before
- *   state     stream, state, why, device (the GPU failed), lack (a word of lack.h, or absent)
+ *   state     stream, state, why, device (the GPU failed), lack (a word of degradation.h, or absent)
  *   camera    stream, is (text of halo_camera_id_write()): it was opened
  *   encoding  stream, encoding, why (absent: it works): the others go on
  *   finished  stream, output (its number), path: a file that its hook is to be started with

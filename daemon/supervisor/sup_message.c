@@ -13,7 +13,7 @@
 #include "daemon/supervisor/sup_engine.h"
 #include "daemon/supervisor/sup_event.h"
 #include "daemon/supervisor/sup_hook.h"
-#include "daemon/supervisor/sup_lack.h"
+#include "daemon/supervisor/sup_degraded.h"
 #include "daemon/supervisor/sup_ready.h"
 #include "daemon/supervisor/sup_request.h"
 #include "daemon/supervisor/sup_state.h"
@@ -22,7 +22,7 @@
 #include "daemon/supervisor/sup_stream_data.h"
 #include "daemon/supervisor/sup_suspects.h"
 #include "kernels/version.h"
-#include "pipeline/base/lack.h"
+#include "pipeline/base/degradation.h"
 #include "pipeline/camera/camera_find.h"
 
 /* The stream of a message, if it is on this engine. */

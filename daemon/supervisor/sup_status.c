@@ -8,7 +8,7 @@
 #include "config/run.h"
 #include "daemon/link/link_stats.h"
 #include "daemon/supervisor/sup_data.h"
-#include "daemon/supervisor/sup_lack.h"
+#include "daemon/supervisor/sup_degraded.h"
 #include "daemon/supervisor/sup_list.h"
 #include "daemon/supervisor/sup_regions.h"
 #include "daemon/supervisor/sup_state.h"
@@ -17,7 +17,7 @@
 #include "daemon/view/camera_out.h"
 #include "daemon/view/feed.h"
 #include "daemon/view/viewers.h"
-#include "pipeline/base/lack.h"
+#include "pipeline/base/degradation.h"
 #include "pipeline/output/output.h"
 
 static void set_text(json_t *to, const char *key, const char *text)

@@ -17,7 +17,7 @@
 #include "daemon/supervisor/sup_feed.h"
 #include "daemon/supervisor/sup_files.h"
 #include "daemon/supervisor/sup_hook.h"
-#include "daemon/supervisor/sup_lack.h"
+#include "daemon/supervisor/sup_degraded.h"
 #include "daemon/supervisor/sup_list.h"
 #include "daemon/supervisor/sup_masks.h"
 #include "daemon/supervisor/sup_place.h"

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "pipeline/output/begin_form.h"
+#include "pipeline/output/begin_wire.h"
 
 struct copy {
     struct halo_live_begin begin; /* first: the copy is found by it */

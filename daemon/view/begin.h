@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Copies of what an encoding begins with (begin_form.h). Any thread, one at a time. */
+ * Copies of what an encoding begins with (begin_wire.h). Any thread, one at a time. */
 #ifndef HALO_BEGIN_H
 #define HALO_BEGIN_H
 
-#include "pipeline/output/begin_form.h"
+#include "pipeline/output/begin_wire.h"
 
 /* A copy with everything that it points to, the caller's; packets share their memory. NULL: out of
  * memory. begin->video must be there. */

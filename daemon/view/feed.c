@@ -9,7 +9,7 @@
 #include "daemon/view/begin.h"
 #include "daemon/view/takers.h"
 #include "kernels/clock.h"
-#include "pipeline/output/begin_form.h"
+#include "pipeline/output/begin_wire.h"
 #include "pipeline/output/packet_ring.h"
 
 enum {

@@ -21,7 +21,7 @@
 #include <uv.h>
 
 #include "config/daemon.h"
-#include "pipeline/output/begin_form.h"
+#include "pipeline/output/begin_wire.h"
 
 enum {
     HALO_FEED_SILENCE_MS = 400,

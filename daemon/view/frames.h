@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "config/error.h"
-#include "pipeline/output/begin_form.h"
+#include "pipeline/output/begin_wire.h"
 
 struct halo_frames;
 

@@ -8,7 +8,7 @@
 #include <uv.h>
 
 #include "config/error.h"
-#include "config/viewer_form.h"
+#include "config/viewer_format.h"
 #include "daemon/view/feed.h"
 
 struct halo_viewer;

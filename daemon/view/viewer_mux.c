@@ -13,7 +13,7 @@
 #include "daemon/view/begin.h"
 #include "daemon/view/viewer.h"
 #include "pipeline/base/av.h"
-#include "pipeline/output/begin_form.h"
+#include "pipeline/output/begin_wire.h"
 #include "pipeline/output/container.h"
 #include "pipeline/output/packet_ring.h"
 

@@ -21,11 +21,11 @@
 #include "pipeline/live/live_lineups.h"
 #include "pipeline/live/live_listener.h"
 #include "pipeline/live/live_settings.h"
-#include "pipeline/live/live_shape.h"
+#include "pipeline/live/live_format.h"
 #include "pipeline/live/live_snapshots.h"
 #include "pipeline/live/live_source.h"
 #include "pipeline/live/live_stages.h"
-#include "pipeline/live/live_stands.h"
+#include "pipeline/live/live_stalls.h"
 #include "pipeline/live/live_status.h"
 #include "pipeline/live/live_stream.h"
 

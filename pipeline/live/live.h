@@ -78,12 +78,12 @@
 #include "config/encoding.h"
 #include "config/error.h"
 #include "pipeline/base/histogram.h"
-#include "pipeline/base/lack.h"
+#include "pipeline/base/degradation.h"
 #include "pipeline/filter/coverage.h"
 #include "pipeline/region/region_feed.h"
 
 struct halo_live;
-struct halo_live_begin; /* begin_form.h */
+struct halo_live_begin; /* begin_wire.h */
 
 enum halo_live_state {
     HALO_LIVE_STARTING, /* nothing has come through yet */

@@ -14,7 +14,7 @@
 #include "pipeline/live/live_lineup.h"
 #include "pipeline/live/live_lineups.h"
 #include "pipeline/live/live_listener.h"
-#include "pipeline/live/live_shape.h"
+#include "pipeline/live/live_format.h"
 #include "pipeline/live/live_snapshots.h"
 #include "pipeline/live/live_stream.h"
 

@@ -35,7 +35,7 @@ int halo_live_camera_read(struct halo_live *live, struct halo_live_input *in,
 /* None of what it sends can be decoded: the state, and its words. */
 const char *halo_live_camera_stall(struct halo_live_camera *c);
 
-/* ---- live_camera_form.c: what its pictures are ---- */
+/* ---- live_camera_mode.c: what its pictures are ---- */
 
 /* Of a camera that has been opened: what its session gives. */
 int halo_live_camera_agree(struct halo_live *live, struct halo_live_input *in,

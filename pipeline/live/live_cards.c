@@ -14,7 +14,7 @@
 #include "pipeline/live/live_encoding.h"
 #include "pipeline/live/live_encodings.h"
 #include "pipeline/live/live_lineups.h"
-#include "pipeline/live/live_shape.h"
+#include "pipeline/live/live_format.h"
 #include "pipeline/live/live_source.h"
 #include "pipeline/live/live_status.h"
 #include "pipeline/live/live_stream.h"

@@ -5,7 +5,7 @@
 #include "kernels/clock.h"
 #include "pipeline/live/live_figures.h"
 #include "pipeline/live/live_input.h"
-#include "pipeline/live/live_shape.h"
+#include "pipeline/live/live_format.h"
 #include "pipeline/live/live_source.h"
 #include "pipeline/live/live_status.h"
 #include "pipeline/live/live_stream.h"

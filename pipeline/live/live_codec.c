@@ -16,7 +16,7 @@
 #include "pipeline/live/live_encoding.h"
 #include "pipeline/live/live_figures.h"
 #include "pipeline/live/live_settings.h"
-#include "pipeline/live/live_shape.h"
+#include "pipeline/live/live_format.h"
 #include "pipeline/live/live_stream.h"
 #include "pipeline/output/encode.h"
 #include "pipeline/output/nvenc.h"

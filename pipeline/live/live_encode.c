@@ -16,11 +16,11 @@
 #include "pipeline/live/live_encodings.h"
 #include "pipeline/live/live_figures.h"
 #include "pipeline/live/live_listener.h"
-#include "pipeline/live/live_shape.h"
+#include "pipeline/live/live_format.h"
 #include "pipeline/live/live_sound.h"
-#include "pipeline/live/live_stands.h"
+#include "pipeline/live/live_stalls.h"
 #include "pipeline/live/live_stream.h"
-#include "pipeline/output/begin_form.h"
+#include "pipeline/output/begin_wire.h"
 #include "pipeline/output/encode.h"
 
 enum {

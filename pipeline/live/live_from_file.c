@@ -13,7 +13,7 @@
 #include "pipeline/live/live_loop.h"
 #include "pipeline/live/live_sound.h"
 #include "pipeline/live/live_source.h"
-#include "pipeline/live/live_stands.h"
+#include "pipeline/live/live_stalls.h"
 #include "pipeline/live/live_stream.h"
 #include "pipeline/live/source_ops.h"
 #include "pipeline/run/tracks.h"

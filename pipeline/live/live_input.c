@@ -11,7 +11,7 @@
 #include "pipeline/input/source_test.h"
 #include "pipeline/live/live_figures.h"
 #include "pipeline/live/live_source.h"
-#include "pipeline/live/live_stands.h"
+#include "pipeline/live/live_stalls.h"
 #include "pipeline/live/live_stream.h"
 #include "pipeline/live/source_ops.h"
 #include "pipeline/picture/orient.h"

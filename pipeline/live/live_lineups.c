@@ -8,7 +8,7 @@
 
 #include "pipeline/base/thread.h"
 #include "pipeline/live/live_lineup.h"
-#include "pipeline/live/live_shape.h"
+#include "pipeline/live/live_format.h"
 #include "pipeline/live/live_stream.h"
 
 struct halo_live_lineups {

@@ -12,7 +12,7 @@
 #define HALO_LIVE_LINEUPS_H
 
 #include "pipeline/live/live_lineup.h"
-#include "pipeline/live/live_shape.h"
+#include "pipeline/live/live_format.h"
 
 struct halo_live_lineups;
 

@@ -14,7 +14,7 @@
 #include "pipeline/live/live_cards.h"
 #include "pipeline/live/live_encodings.h"
 #include "pipeline/live/live_lineups.h"
-#include "pipeline/live/live_shape.h"
+#include "pipeline/live/live_format.h"
 #include "pipeline/live/live_stream.h"
 
 enum { DESCRIBE_S = 5 }; /* for encoders to be described, before pictures come without that */

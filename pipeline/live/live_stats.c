@@ -11,7 +11,7 @@
 #include "pipeline/live/live_figures.h"
 #include "pipeline/live/live_lineups.h"
 #include "pipeline/live/live_source.h"
-#include "pipeline/live/live_stands.h"
+#include "pipeline/live/live_stalls.h"
 #include "pipeline/live/live_stream.h"
 
 const char *const halo_drop_names[HALO_DROPS + 1] = {"late", "encoder", "damaged",

@@ -5,13 +5,13 @@
  *   live_source.h     the source thread: sessions (live_input.h), their loops (live_loop.h), times
  *                     (live_clock.h), sound (live_sound.h) and camera (live_camera.h, with
  *                     live_controls.h)
- *   live_stages.h     the threads behind it; the shape of their pictures (live_shape.h)
+ *   live_stages.h     the threads behind it; the shape of their pictures (live_format.h)
  *   live_lineups.h    the chains with their gates (live_lineup.h), and what is in them
  *   live_encodings.h  the encodings and their threads (live_encoding.h, live_codec.h)
  *   live_cards.h      the thread that makes cards
  *   live_aside.h      the thread for changes, and for snapshots (live_snapshots.h)
  *   live_status.h     the state; live_figures.h: the counters; live_listener.h: the callbacks
- *   live_stands.h     calls that do not return
+ *   live_stalls.h     calls that do not return
  *
  * Locks, in the order in which they are taken: forming (live_stages.h); cards or snapshots;
  * status, lineups or encodings; then the leaves: listener, figures, controls, aside, queues. */
@@ -39,7 +39,7 @@ struct halo_live {
     struct halo_ring
         *ring; /* the source thread's, before it begins others; the loop's once ready */
     struct halo_region_feed *region_feed; /* NULL: it has none; all gates ask it */
-    struct halo_live_shape *shape;        /* live_shape.h says when it is there */
+    struct halo_live_shape *shape;        /* live_format.h says when it is there */
 
     struct halo_live_listener *listener;
     struct halo_live_status *status;

@@ -8,7 +8,7 @@
 #include <signal.h>
 #include <string.h>
 
-#include "pipeline/output/begin_form.h"
+#include "pipeline/output/begin_wire.h"
 #include "pipeline/output/container.h"
 #include "pipeline/output/sink_file.h"
 

@@ -14,7 +14,7 @@
 
 #include "config/error.h"
 #include "config/run.h"
-#include "pipeline/output/begin_form.h"
+#include "pipeline/output/begin_wire.h"
 
 struct halo_live_sink;
 

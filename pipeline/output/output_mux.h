@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "pipeline/output/begin_form.h"
+#include "pipeline/output/begin_wire.h"
 
 /* Zeroed is closed. Its errors are AVERROR codes. */
 struct halo_mux {

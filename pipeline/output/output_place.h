@@ -12,7 +12,7 @@
 
 #include "config/daemon.h"
 #include "config/error.h"
-#include "pipeline/output/begin_form.h"
+#include "pipeline/output/begin_wire.h"
 
 struct halo_output;
 struct halo_place;

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "pipeline/output/begin_form.h"
+#include "pipeline/output/begin_wire.h"
 
 struct halo_output_item {
     struct halo_output_item *next;

@@ -2,7 +2,7 @@
  * The memory of a ring of packets (packet_ring.h), as both sides see it.
  *
  *   memfd: | head, tail, to a page's end | size bytes of records, round and round |
- *   record: | kind, bytes of what follows | struct halo_packet_form, data   or   begin_form.h |
+ *   record: | kind, bytes of what follows | struct halo_packet_form, data   or   begin_wire.h |
  *
  * head and tail are counts of bytes since the beginning, multiples of 8, as records are. */
 #ifndef HALO_PACKET_MEMORY_H
@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "pipeline/output/begin_form.h"
+#include "pipeline/output/begin_wire.h"
 
 enum {
     HALO_PACKET_PAGE = 4096,

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pipeline/region/region_form.h"
+#include "pipeline/region/region_motion.h"
 
 enum {
     THINGS = 2 * HALO_MOST_SHAPES, /* that were named last, and that are held */

@@ -38,7 +38,7 @@ TESTS = {
     PIPELINE + 'picture/picture_pool.c': ('gate',),
     PIPELINE + 'filter/privacy.c': ('privacy', 'examples'),
     PIPELINE + 'region/region_feed.c': ('region_feed',),
-    PIPELINE + 'region/region_form.c': ('region_feed',),
+    PIPELINE + 'region/region_motion.c': ('region_feed',),
     PIPELINE + 'filter/remains.c': ('privacy', 'examples'),
     PIPELINE + 'filter/coverage.c': ('coverage',),
     PIPELINE + 'region/shapes.c': ('shapes', 'gate_regions'),
@@ -235,7 +235,7 @@ MUTANTS = [
          'i < feed->things'),
     ),
     *group(
-        PIPELINE + 'region/region_form.c',
+        PIPELINE + 'region/region_motion.c',
         ('a box around two is one side short',
          'fmin(a.y0, b.y0), fmax(a.x1, b.x1),\n', 'fmin(a.y0, b.y0), a.x1,\n'),
         ('the margin is missing on the left', '(struct halo_box){a.x0 - x, a.y0 - y,',

@@ -6,7 +6,7 @@
 #define HALO_PROOF_HEARD_H
 
 #include "tests/proof/judge.h"
-#include "tests/proof/told.h"
+#include "tests/proof/expected.h"
 
 struct proof_heard;
 

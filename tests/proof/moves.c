@@ -9,7 +9,7 @@
 
 #include "kernels/clock.h"
 #include "tests/proof/mover.h"
-#include "tests/proof/told.h"
+#include "tests/proof/expected.h"
 
 enum {
     MS = 1000,

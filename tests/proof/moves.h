@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * A region feed that is told, by chance, what a detector might tell of pictures that pass a gate:
  * things that move, grow, turn up again and stay away, late words and too early ones, silence, and
- * new sessions; beside it told.h, which is told the same. One thread. */
+ * new sessions; beside it expected.h, which is told the same. One thread. */
 #ifndef HALO_PROOF_MOVES_H
 #define HALO_PROOF_MOVES_H
 

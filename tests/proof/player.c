@@ -11,7 +11,7 @@
 #include "config/daemon_tables.h"
 #include "kernels/clock.h"
 #include "pipeline/live/live.h"
-#include "pipeline/output/begin_form.h"
+#include "pipeline/output/begin_wire.h"
 #include "tests/proof/chains.h"
 #include "tests/proof/example.h"
 #include "tests/proof/eye.h"

@@ -17,7 +17,7 @@
 #include "tests/proof/exact.h"
 #include "tests/proof/exam.h"
 #include "tests/proof/eye.h"
-#include "tests/proof/look.h"
+#include "tests/proof/inspect.h"
 #include "tests/proof/rounds.h"
 
 static const char help[] =

@@ -3,7 +3,7 @@
  *
  *   v4l2_camera.c    its life: opened, closed, pictures that come
  *   v4l2_calls.c     what the driver answers
- *   v4l2_told.c      what the files of the folder tell it
+ *   v4l2_orders.c      what the files of the folder tell it
  *   v4l2_picture.c   samples */
 #ifndef HALO_STANDIN_V4L2_PRIVATE_H
 #define HALO_STANDIN_V4L2_PRIVATE_H
@@ -47,7 +47,7 @@ struct standin_camera {
     size_t jpeg_size;
 };
 
-/* ---- v4l2_told.c ---- */
+/* ---- v4l2_orders.c ---- */
 
 /* The value of a key, its number (0: there is none). */
 bool standin_told(const struct standin_camera *c, const char *key, char *ret, size_t size);

@@ -26,7 +26,7 @@ RAW = {
               'of_picture say_dropped'),
     'run/stage_source.c': ('from the decoder into the queue to the gate', 'receive_picture'),
     'live/live_camera.c': ('from the camera to the source thread', 'halo_live_camera_read'),
-    'live/live_camera_form.c': ('from the camera, or its decoder, turned', '''
+    'live/live_camera_mode.c': ('from the camera, or its decoder, turned', '''
         take_camera halo_live_read_camera'''),
     'live/live_clock.c': ('the time of a raw picture', 'halo_live_clock_pass'),
     'live/live_from_file.c': ('from the decoder', 'halo_live_read_file'),
@@ -98,7 +98,7 @@ INCLUDES = '''pipeline/camera/camera_read.c pipeline/input/decode.c pipeline/gat
 
 # Files with such words and no function that takes one: fields, items of sound and of the end, and
 # memory for pictures.
-FIELDS = '''live/live.c live/live_aside.c live/live_camera_form.c live/live_lineup.c live/live_sound.c
+FIELDS = '''live/live.c live/live_aside.c live/live_camera_mode.c live/live_lineup.c live/live_sound.c
     live/live_stages.c picture/picture_pool.c run/stream.c'''
 
 # Calls by which pictures come from FFmpeg, change owner or reach memory of other processes.

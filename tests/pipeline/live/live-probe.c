@@ -27,7 +27,7 @@
 #include "kernels/clock.h"
 #include "pipeline/base/av.h"
 #include "pipeline/live/live.h"
-#include "pipeline/output/begin_form.h"
+#include "pipeline/output/begin_wire.h"
 #include "pipeline/output/encode.h"
 
 static const char *folder;

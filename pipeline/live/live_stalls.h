@@ -5,8 +5,8 @@
  *
  * Owner: the thread in a call writes its time of entry; the loop reads all of them. No lock: the
  * times are atomic. */
-#ifndef HALO_LIVE_STANDS_H
-#define HALO_LIVE_STANDS_H
+#ifndef HALO_LIVE_STALLS_H
+#define HALO_LIVE_STALLS_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

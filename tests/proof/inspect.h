@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Looks at what halod has written or sends. */
-#ifndef HALO_PROOF_LOOK_H
-#define HALO_PROOF_LOOK_H
+#ifndef HALO_PROOF_INSPECT_H
+#define HALO_PROOF_INSPECT_H
 
 struct proof_exam;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Whether a stage stands. */
-#include "pipeline/live/live_stands.h"
+#include "pipeline/live/live_stalls.h"
 
 #include <errno.h>
 #include <libavutil/mem.h>

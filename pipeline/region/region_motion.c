@@ -6,7 +6,7 @@
  *   ellipse     a row of ellipses, as large as the larger one and a little more, so that nothing
  *               shows between them
  *   polygon     the convex one around both */
-#include "pipeline/region/region_form.h"
+#include "pipeline/region/region_motion.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The words of what streams lack (lack.h). */
-#include "pipeline/base/lack.h"
+ * The words of what streams lack (degradation.h). */
+#include "pipeline/base/degradation.h"
 
 #include <stddef.h>
 

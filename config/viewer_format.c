@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * The forms of output sockets. */
-#include "config/viewer_form.h"
+#include "config/viewer_format.h"
 
 #include <stdio.h>
 #include <string.h>

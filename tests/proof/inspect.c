@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Looks at what halod has written or sends (look.h). */
-#include "tests/proof/look.h"
+ * Looks at what halod has written or sends (inspect.h). */
+#include "tests/proof/inspect.h"
 
 #include <libavformat/avformat.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * What a stream may lack on this machine, and goes on without. Each has a word, which status,
  * events and metrics say; docs/control.md has the table. */
-#ifndef HALO_LACK_H
-#define HALO_LACK_H
+#ifndef HALO_DEGRADATION_H
+#define HALO_DEGRADATION_H
 
 enum halo_lack {
     HALO_LACK_GPU,          /* it failed: filtered on the CPU */

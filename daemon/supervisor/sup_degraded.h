@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * What streams lack on this machine and run without (pipeline/base/lack.h): reported by their
+ * What streams lack on this machine and run without (pipeline/base/degradation.h): reported by their
  * engines or known here; logged, sent as an event and shown in the status as soon as it changes.
  * Loop thread only. */
-#ifndef HALO_SUP_LACK_H
-#define HALO_SUP_LACK_H
+#ifndef HALO_SUP_DEGRADED_H
+#define HALO_SUP_DEGRADED_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * What viewers get: the suffix of a socket's name chooses one of these forms, or a key does. */
-#ifndef HALO_VIEWER_FORM_H
-#define HALO_VIEWER_FORM_H
+#ifndef HALO_VIEWER_FORMAT_H
+#define HALO_VIEWER_FORMAT_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -6,8 +6,8 @@
  * (live_stages.h). live->shape may be read by the threads of the stages, which start after it was
  * made and end before it goes, by its users (halo_live_lineups_use()), and by the thread that made
  * it. */
-#ifndef HALO_LIVE_SHAPE_H
-#define HALO_LIVE_SHAPE_H
+#ifndef HALO_LIVE_FORMAT_H
+#define HALO_LIVE_FORMAT_H
 
 #include <libavformat/avformat.h>
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * The shape of a live stream's pictures. */
-#include "pipeline/live/live_shape.h"
+#include "pipeline/live/live_format.h"
 
 #include <errno.h>
 #include <libavutil/mem.h>

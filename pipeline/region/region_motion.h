@@ -3,8 +3,8 @@
  * they move, grow and come together. All of it is the same in either unit. For region_feed.c.
  *
  * Any thread; nothing allocates. */
-#ifndef HALO_REGION_FORM_H
-#define HALO_REGION_FORM_H
+#ifndef HALO_REGION_MOTION_H
+#define HALO_REGION_MOTION_H
 
 #include "pipeline/region/region_feed.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * What an encoding is (struct halo_live_begin) in memory of its own, and as bytes between two
  * processes of one binary: field by field, each with its limit. Any thread; nothing blocks. */
-#ifndef HALO_BEGIN_FORM_H
-#define HALO_BEGIN_FORM_H
+#ifndef HALO_BEGIN_WIRE_H
+#define HALO_BEGIN_WIRE_H
 
 #include <libavcodec/avcodec.h>
 #include <stdbool.h>

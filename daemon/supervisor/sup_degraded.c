@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "daemon/supervisor/sup_lack.h"
+#include "daemon/supervisor/sup_degraded.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "daemon/supervisor/sup_place.h"
 #include "daemon/supervisor/sup_state.h"
 #include "daemon/supervisor/sup_stream_data.h"
-#include "pipeline/base/lack.h"
+#include "pipeline/base/degradation.h"
 
 enum {
     ROOM_MS = 5000,   /* between two tries of streams that a GPU has no room for */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * What a region feed hides, by the rules of pipeline/region/region_feed.h and region_form.c alone,
+ * What a region feed hides, by the rules of pipeline/region/region_feed.h and region_motion.c alone,
  * from all that it was ever told: written once more and plainly, and nothing of those files is
  * called. Beyond their limits (many shapes, very long ones, equal ids of two units) it knows
  * nothing, and who tells keeps within them. Any thread, one at a time. */
-#ifndef HALO_PROOF_TOLD_H
-#define HALO_PROOF_TOLD_H
+#ifndef HALO_PROOF_EXPECTED_H
+#define HALO_PROOF_EXPECTED_H
 
 #include "pipeline/region/region_feed.h"
 #include "tests/proof/spec.h"

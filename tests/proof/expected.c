@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * What a region feed hides (told.h). */
-#include "tests/proof/told.h"
+ * What a region feed hides (expected.h). */
+#include "tests/proof/expected.h"
 
 #include <errno.h>
 #include <math.h>

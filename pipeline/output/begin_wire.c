@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * What an encoding is, copied and as bytes (begin_form.h). All numbers travel as int64_t. */
-#include "pipeline/output/begin_form.h"
+ * What an encoding is, copied and as bytes (begin_wire.h). All numbers travel as int64_t. */
+#include "pipeline/output/begin_wire.h"
 
 #include <errno.h>
 #include <libavutil/channel_layout.h>
