@@ -16,10 +16,10 @@
 #include "config/source.h"
 
 enum {
-    HALO_MOST_STREAMS = 256,
-    HALO_MOST_RENDITIONS = 8, /* of a stream, its own chain included */
-    HALO_MOST_OUTPUTS = 32,   /* of a stream */
-    HALO_MOST_CHAIN = 65536,  /* bytes of a chain's text */
+    HALO_MAX_STREAMS = 256,
+    HALO_MAX_RENDITIONS = 8, /* of a stream, its own chain included */
+    HALO_MAX_OUTPUTS = 32,   /* of a stream */
+    HALO_MAX_CHAIN = 65536,  /* bytes of a chain's text */
 };
 
 /* Pictures where neither settings nor a source says what they are. */
@@ -146,9 +146,9 @@ struct halo_stream_settings {
     int restart;          /* enum halo_restart */
     struct halo_capture_settings capture; /* of cameras */
     struct halo_region_feed_settings region_feed;
-    struct halo_rendition_settings rendition[HALO_MOST_RENDITIONS];
+    struct halo_rendition_settings rendition[HALO_MAX_RENDITIONS];
     int renditions; /* beside the stream's own */
-    struct halo_output_settings output[HALO_MOST_OUTPUTS];
+    struct halo_output_settings output[HALO_MAX_OUTPUTS];
     int outputs;
 };
 
@@ -192,7 +192,7 @@ void halo_error_list_destroy(struct halo_error_list *list); /* NULL is nothing t
 
 /* Where chains, encoders and cameras are known is above this folder: who loads says how they are
  * checked. 0, or a negative errno with err filled. May be NULL. filters also refuses a text longer
- * than HALO_MOST_CHAIN. */
+ * than HALO_MAX_CHAIN. */
 struct halo_daemon_checks {
     /* With HALO_PRIVACY_OFF it is the chain's form alone that is looked at. */
     int (*filters)(const char *chain, enum halo_privacy privacy, struct halo_error *err);

@@ -14,7 +14,7 @@ struct writer {
 };
 
 /* Length of the character at s, which is UTF-8, and whether YAML takes it as it is. */
-static size_t look_at(const unsigned char *s, unsigned *ret)
+static size_t decode_utf8(const unsigned char *s, unsigned *ret)
 {
     const size_t length = *s < 0x80 ? 1 : *s < 0xe0 ? 2 : *s < 0xf0 ? 3 : 4;
     unsigned c = length == 1 ? *s : *s & (0xffU >> (length + 1));
@@ -35,7 +35,7 @@ static void write_quoted(FILE *to, const char *text)
     fputc('"', to);
     while (*text) {
         unsigned c;
-        const size_t length = look_at((const unsigned char *)text, &c);
+        const size_t length = decode_utf8((const unsigned char *)text, &c);
         if (c == '$' && text[1] == '{')
             fputs("$$", to); /* read as $ */
         else if (is_printed(c))

@@ -8,10 +8,10 @@
 #include "config/daemon_load.h"
 #include "config/read_file.h"
 
-enum { MOST_FILES = 256 }; /* of conf.d */
+enum { MAX_FILES = 256 }; /* of conf.d */
 
 struct files {
-    struct halo_source source[MOST_FILES + 1];
+    struct halo_source source[MAX_FILES + 1];
     int count;
     struct halo_node *root; /* merged */
     struct halo_error_list *errors;
@@ -60,7 +60,7 @@ static int add_file(struct files *files, char *path)
     struct halo_source *source = &files->source[files->count];
     *source = (struct halo_source){path, files->count};
     files->count++;
-    int code = halo_read_file(path, 0, HALO_TREE_MOST_BYTES, &text, &length);
+    int code = halo_read_file(path, 0, HALO_TREE_MAX_BYTES, &text, &length);
     if (code == -ENOMEM)
         return code;
     if (code) {
@@ -93,12 +93,12 @@ static int add_folder(struct files *files, const char *folder)
     const struct halo_source source = {folder, files->count};
     if (code && code != -ENOMEM)
         halo_error_list_add(files->errors, &source, 0, "", "cannot be read: %s", strerror(-code));
-    else if (count > MOST_FILES)
+    else if (count > MAX_FILES)
         halo_error_list_add(files->errors, &source, 0, "", "%d files: at most %d", count,
-                            MOST_FILES);
+                            MAX_FILES);
     for (int i = 0; i < count; i++) {
         char *path = NULL;
-        if (!code && count <= MOST_FILES) {
+        if (!code && count <= MAX_FILES) {
             if (asprintf(&path, "%s/%s", folder, entry[i]->d_name) < 0)
                 code = -ENOMEM;
             else if (add_file(files, path) == -ENOMEM)

@@ -89,12 +89,11 @@ static void load_streams(struct halo_loader *l, struct halo_daemon_settings *s,
 {
     const size_t mark = halo_loader_enter(l, "streams", 0);
     if (halo_loader_is(l, streams, HALO_NODE_MAP)) {
-        if (streams->count > HALO_MOST_STREAMS)
-            halo_loader_say(l, streams, "%d streams: at most %d", streams->count,
-                            HALO_MOST_STREAMS);
+        if (streams->count > HALO_MAX_STREAMS)
+            halo_loader_say(l, streams, "%d streams: at most %d", streams->count, HALO_MAX_STREAMS);
         s->stream = calloc((size_t)streams->count + 1, sizeof(*s->stream));
         l->no_memory |= !s->stream;
-        for (int i = 0; s->stream && i < streams->count && i < HALO_MOST_STREAMS; i++) {
+        for (int i = 0; s->stream && i < streams->count && i < HALO_MAX_STREAMS; i++) {
             struct halo_node *node = streams->child[i];
             const size_t inner = halo_loader_enter(l, node->key, 0);
             struct halo_stream_settings *stream = &s->stream[s->streams++];

@@ -204,10 +204,10 @@ static json_t *stream(void)
     put_key(map, "region_feed", HALO_HELP_REGION_FEED, map_of(halo_region_feed_options));
     put_key(map, "renditions", HALO_HELP_RENDITIONS, names_of("rendition"));
     put_key(map, "outputs", HALO_HELP_OUTPUTS,
-            json_pack("{s:s,s:i,s:o}", "type", "array", "maxItems", HALO_MOST_OUTPUTS, "items",
+            json_pack("{s:s,s:i,s:o}", "type", "array", "maxItems", HALO_MAX_OUTPUTS, "items",
                       reference("output")));
     halo_json_put(json_object_get(json_object_get(map, "properties"), "renditions"),
-                  "maxProperties", json_integer(HALO_MOST_RENDITIONS - 1));
+                  "maxProperties", json_integer(HALO_MAX_RENDITIONS - 1));
     return map;
 }
 
@@ -247,7 +247,7 @@ static json_t *root(void)
     put_key(map, "defaults", "keys for every stream that does not set them itself",
             reference("stream"));
     json_t *streams = names_of("stream");
-    halo_json_put(streams, "maxProperties", json_integer(HALO_MOST_STREAMS));
+    halo_json_put(streams, "maxProperties", json_integer(HALO_MAX_STREAMS));
     put_key(map, "streams", "the streams by name", streams);
     halo_json_put(map, "$defs", definitions());
     return map;

@@ -32,7 +32,7 @@ extern const struct halo_option halo_video_options[];
 
 /* What halo_is_name says, for the schema. */
 #define HALO_NAME_PATTERN "^[A-Za-z0-9_-]{1,64}$"
-#define HALO_NAME_FORM    "1 to 64 letters, digits, _ and -"
+#define HALO_NAME_MUST_BE "1 to 64 letters, digits, _ and -"
 
 /* Of a control. */
 #define HALO_CONTROL_PATTERN "^[a-z0-9_]{1,64}$"

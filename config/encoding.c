@@ -28,19 +28,19 @@ static const char *camera_pixels(const char *format)
     return pixels[at];
 }
 
-const struct halo_viewer_form *halo_output_form(const struct halo_output_settings *output)
+const struct halo_viewer_format *halo_output_format(const struct halo_output_settings *output)
 {
     const enum halo_output_target target = halo_output_row(output)->target;
     if (target == HALO_AT_ADDRESS)
-        return halo_viewer_form_named(output->format ? output->format : "ts");
-    return target == HALO_AT_SOCKET && output->target ? halo_viewer_form_find(output->target)
+        return halo_viewer_format_named(output->format ? output->format : "ts");
+    return target == HALO_AT_SOCKET && output->target ? halo_viewer_format_find(output->target)
                                                       : NULL;
 }
 
 static bool is_raw(const struct halo_output_settings *output)
 {
-    const struct halo_viewer_form *form = halo_output_form(output);
-    return !strcmp(halo_video_codec(&output->video), "raw") || (form && !form->muxer);
+    const struct halo_viewer_format *format = halo_output_format(output);
+    return !strcmp(halo_video_codec(&output->video), "raw") || (format && !format->muxer);
 }
 
 static const char *sound_of(const struct halo_output_settings *output)

@@ -7,7 +7,7 @@
 #include "config/daemon.h"
 #include "config/viewer_format.h"
 
-enum { HALO_MOST_ENCODINGS = HALO_MOST_OUTPUTS + 1 };
+enum { HALO_MAX_ENCODINGS = HALO_MAX_OUTPUTS + 1 };
 
 enum halo_encoding_kind {
     HALO_ENCODING_CODED,
@@ -33,9 +33,9 @@ const char *halo_video_codec(const struct halo_video_settings *video);
 
 /* What viewers of a socket or an address get; NULL: of other outputs, and where its suffix or its
  * format is none. */
-const struct halo_viewer_form *halo_output_form(const struct halo_output_settings *output);
+const struct halo_viewer_format *halo_output_format(const struct halo_output_settings *output);
 
-/* Fills ret, HALO_MOST_ENCODINGS long, and of, HALO_MOST_OUTPUTS long: the encoding of each output,
+/* Fills ret, HALO_MAX_ENCODINGS long, and of, HALO_MAX_OUTPUTS long: the encoding of each output,
  * or -1 for null. The last one is always HTTP's: JPEG of the stream's own chain. Returns how many
  * there are. Points into stream. */
 int halo_encodings(const struct halo_stream_settings *stream, struct halo_encoding *ret, int *of);

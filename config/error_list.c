@@ -7,7 +7,7 @@
 #include <string.h>
 
 enum {
-    MOST = 200,     /* lines that somebody may read */
+    LIMIT = 200,    /* lines that somebody may read */
     LONGEST = 1200, /* bytes of one */
 };
 
@@ -17,7 +17,7 @@ struct entry {
 };
 
 struct halo_error_list {
-    struct entry entry[MOST + 1];
+    struct entry entry[LIMIT + 1];
     int count, more;
     bool is_short;
     char rest[64];
@@ -50,7 +50,7 @@ static char *make_text(const char *name, int line, const char *path, const char 
 void halo_error_list_add(struct halo_error_list *list, const struct halo_source *source, int line,
                          const char *path, const char *format, ...)
 {
-    if (list->count == MOST) {
+    if (list->count == LIMIT) {
         list->more++;
         return;
     }

@@ -44,10 +44,10 @@ static void load_video(struct halo_loader *l, void *settings, struct halo_node *
     halo_loader_section(l, &section, &output->video, node, NULL);
     struct halo_node *codec = halo_node_get(node, "codec");
     const bool raw = output->video.codec && !strcmp(output->video.codec, "raw");
-    const struct halo_viewer_form *form = halo_output_form(output);
+    const struct halo_viewer_format *format = halo_output_format(output);
     if (halo_output_row(output)->target == HALO_AT_DEVICE)
         return; /* it has no encoder */
-    if (!(codec && codec->bad) && !raw && !(form && !form->muxer))
+    if (!(codec && codec->bad) && !raw && !(format && !format->muxer))
         check_video(l, &output->video, node);
     if (!codec || codec->bad || !output->video.codec)
         return;
@@ -73,8 +73,8 @@ static struct halo_section output_section(void)
 /* Viewers' outputs without a form are told that. */
 static bool takes_raw(const struct halo_output_settings *output)
 {
-    const struct halo_viewer_form *form = halo_output_form(output);
-    return form ? form->raw : halo_output_row(output)->writer == HALO_WRITER_SUPERVISOR;
+    const struct halo_viewer_format *format = halo_output_format(output);
+    return format ? format->raw : halo_output_row(output)->writer == HALO_WRITER_SUPERVISOR;
 }
 
 /* Codecs and containers. */
@@ -84,8 +84,9 @@ static void check_coded(struct halo_loader *l, const struct halo_output_settings
     struct halo_error err = {0};
     char list[64];
     if (!strcmp(halo_video_codec(&output->video), "raw") && !takes_raw(output))
-        halo_loader_say_of(l, node, "video", "codec: raw is only for sockets %s",
-                           halo_viewer_form_list(list, sizeof list, HALO_FORMS_RAW, "and"));
+        halo_loader_say_of(
+            l, node, "video", "codec: raw is only for sockets %s",
+            halo_viewer_format_list(list, sizeof list, HALO_VIEWER_FORMATS_RAW, "and"));
     else if (l->checks && l->checks->output)
         halo_loader_passes(l, node, l->checks->output(output, &err), err.text);
 }

@@ -32,7 +32,7 @@ static void say_missing(struct halo_loader *l, const struct halo_node *node, con
 static void check_name(struct halo_loader *l, const struct halo_node *node)
 {
     if (!halo_is_name(node->key, strlen(node->key)))
-        halo_loader_say_key(l, node, "a name has " HALO_NAME_FORM);
+        halo_loader_say_key(l, node, "a name has " HALO_NAME_MUST_BE);
 }
 
 static void load_renditions(struct halo_loader *l, void *settings, struct halo_node *node)
@@ -49,9 +49,9 @@ static void load_renditions(struct halo_loader *l, void *settings, struct halo_n
         struct halo_node *child = node->child[i];
         const size_t mark = halo_loader_enter(l, child->key, 0);
         struct halo_rendition_settings *rendition = &stream->rendition[stream->renditions];
-        if (stream->renditions == HALO_MOST_RENDITIONS - 1) {
+        if (stream->renditions == HALO_MAX_RENDITIONS - 1) {
             halo_loader_say(l, child, "at most %d renditions in addition to the stream's own chain",
-                            HALO_MOST_RENDITIONS - 1);
+                            HALO_MAX_RENDITIONS - 1);
             halo_loader_leave(l, mark);
             break;
         }
@@ -73,8 +73,8 @@ static void load_outputs(struct halo_loader *l, void *settings, struct halo_node
         return;
     for (int i = 0; i < node->count; i++) {
         const size_t mark = halo_loader_enter(l, NULL, i);
-        if (i == HALO_MOST_OUTPUTS)
-            halo_loader_say(l, node->child[i], "at most %d outputs", HALO_MOST_OUTPUTS);
+        if (i == HALO_MAX_OUTPUTS)
+            halo_loader_say(l, node->child[i], "at most %d outputs", HALO_MAX_OUTPUTS);
         else {
             struct halo_output_settings *output = &stream->output[stream->outputs++];
             halo_options_init(halo_output_options, output);
@@ -82,7 +82,7 @@ static void load_outputs(struct halo_loader *l, void *settings, struct halo_node
             halo_load_output(l, output, node->child[i]);
         }
         halo_loader_leave(l, mark);
-        if (i == HALO_MOST_OUTPUTS)
+        if (i == HALO_MAX_OUTPUTS)
             break;
     }
 }
@@ -113,7 +113,7 @@ static void check_renditions(struct halo_loader *l, const struct halo_stream_set
     for (int i = 0; i < stream->outputs; i++) {
         if (halo_output_rendition(stream, &stream->output[i]) >= 0)
             continue;
-        const char *names[HALO_MOST_RENDITIONS], *wanted = stream->output[i].rendition;
+        const char *names[HALO_MAX_RENDITIONS], *wanted = stream->output[i].rendition;
         for (int r = 0; r < stream->renditions; r++)
             names[r] = stream->rendition[r].name;
         char near[HALO_NEAREST_WORDS];

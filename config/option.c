@@ -125,23 +125,23 @@ static int set_choice(const struct halo_option *row, int *field, const char *tex
 }
 
 /* 0, -EINVAL where text is not of the row's form, -ENOMEM. */
-static int check_form(const struct halo_option *row, const char *text, struct halo_error *err)
+static int check_pattern(const struct halo_option *row, const char *text, struct halo_error *err)
 {
-    regex_t form;
+    regex_t regex;
     if (!row->pattern)
         return 0;
-    if (regcomp(&form, row->pattern, REG_EXTENDED | REG_NOSUB))
+    if (regcomp(&regex, row->pattern, REG_EXTENDED | REG_NOSUB))
         return halo_fail(err, -ENOMEM, "out of memory");
-    const int no = regexec(&form, text, 0, NULL, 0);
-    regfree(&form);
-    return no ? halo_fail(err, -EINVAL, "%s=%.*s: must be %s", row->name, SHOWN, text, row->form)
+    const int no = regexec(&regex, text, 0, NULL, 0);
+    regfree(&regex);
+    return no ? halo_fail(err, -EINVAL, "%s=%.*s: must be %s", row->name, SHOWN, text, row->must_be)
               : 0;
 }
 
 static int set_string(const struct halo_option *row, char **field, const char *text,
                       struct halo_error *err)
 {
-    const int code = check_form(row, text, err);
+    const int code = check_pattern(row, text, err);
     if (code)
         return code;
     char *copy = strdup(text);

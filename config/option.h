@@ -36,7 +36,7 @@ struct halo_option {
     const char *argument;       /* placeholder in --help, e.g. "SECONDS"; NULL: from the type */
     const char *help;           /* one line */
     const char *pattern;        /* STRING: POSIX extended expression, anchored, or NULL */
-    const char *form;           /* "must be FORM" where the pattern does not match */
+    const char *must_be;        /* "must be FORM" where the pattern does not match */
     bool list; /* STRING: several with commas between; in YAML a list means the same */
 };
 

@@ -22,9 +22,10 @@ static void check(struct halo_loader *l, struct halo_output_settings *output,
         halo_loader_say_of(l, node, "tcp",
                            "other machines could connect without a password: use 127.0.0.1 or "
                            "[::1], or set reach: network");
-    if (!halo_output_form(output))
-        halo_loader_say_of(l, node, "format", "must be %s",
-                           halo_viewer_form_list(list, sizeof list, HALO_FORMS_NAMES, "or"));
+    if (!halo_output_format(output))
+        halo_loader_say_of(
+            l, node, "format", "must be %s",
+            halo_viewer_format_list(list, sizeof list, HALO_VIEWER_FORMATS_NAMES, "or"));
 }
 
 const struct halo_output_row halo_output_tcp = {

@@ -9,17 +9,17 @@
 static void check(struct halo_loader *l, struct halo_output_settings *output,
                   struct halo_node *node)
 {
-    const struct halo_viewer_form *form = halo_output_form(output);
+    const struct halo_viewer_format *format = halo_output_format(output);
     const char *codec = output->video.codec;
     char list[64];
-    if (!form)
+    if (!format)
         halo_loader_say_of(l, node, "unix", "its suffix must name the format: %s",
-                           halo_viewer_form_list(list, sizeof list, HALO_FORMS_SUFFIXES, "or"));
-    else if (!form->muxer && output->audio && strcmp(output->audio, "off"))
-        halo_loader_say_of(l, node, "audio", "a socket %s has no audio", form->suffix);
-    else if (!form->muxer && codec && strcmp(codec, "raw"))
+                           halo_viewer_format_list(list, sizeof list, HALO_FORMS_SUFFIXES, "or"));
+    else if (!format->muxer && output->audio && strcmp(output->audio, "off"))
+        halo_loader_say_of(l, node, "audio", "a socket %s has no audio", format->suffix);
+    else if (!format->muxer && codec && strcmp(codec, "raw"))
         halo_loader_say_of(l, node, "video", "a socket %s has raw frames: the codec must be raw",
-                           form->suffix);
+                           format->suffix);
 }
 
 const struct halo_output_row halo_output_unix = {

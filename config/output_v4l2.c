@@ -17,7 +17,7 @@ static void give(struct halo_loader *l, char **field, const char *text)
 static void check(struct halo_loader *l, struct halo_output_settings *output,
                   struct halo_node *node)
 {
-    enum { MOST_SIDE = 8192 }; /* of v4l2loopback, and the supervisor holds such a picture */
+    enum { MAX_SIDE = 8192 }; /* of v4l2loopback, and the supervisor holds such a picture */
     static const char *const without[] = {"codec", "bitrate", "crf", "preset"};
     struct halo_video_settings *video = &output->video;
     struct halo_node *map = halo_node_get(node, "video");
@@ -49,9 +49,9 @@ static void check(struct halo_loader *l, struct halo_output_settings *output,
              (width % 2 || height % 2))
         halo_loader_say_of(l, node, "video", "size: %s: a virtual camera needs even dimensions",
                            video->size);
-    if (width > MOST_SIDE || height > MOST_SIDE)
+    if (width > MAX_SIDE || height > MAX_SIDE)
         halo_loader_say_of(l, node, "video", "size: %s: a virtual camera has at most %dx%d",
-                           video->size, MOST_SIDE, MOST_SIDE);
+                           video->size, MAX_SIDE, MAX_SIDE);
 }
 
 const struct halo_output_row halo_output_v4l2 = {

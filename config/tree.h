@@ -8,12 +8,12 @@
 #include "config/error_list.h"
 
 enum {
-    HALO_TREE_MOST_BYTES = 1 << 20, /* of a file */
-    HALO_TREE_MOST_DEPTH = 16,
-    HALO_TREE_MOST_NODES = 50000,
-    HALO_TREE_MOST_TEXT = 8 << 20, /* bytes that ${} and aliases make of scalars and keys */
-    HALO_TREE_MOST_KEYS = 1024,    /* of one map */
-    HALO_TREE_MOST_ANCHORS = 256,
+    HALO_TREE_MAX_BYTES = 1 << 20, /* of a file */
+    HALO_TREE_MAX_DEPTH = 16,
+    HALO_TREE_MAX_NODES = 50000,
+    HALO_TREE_MAX_TEXT = 8 << 20, /* bytes that ${} and aliases make of scalars and keys */
+    HALO_TREE_MAX_KEYS = 1024,    /* of one map */
+    HALO_TREE_MAX_ANCHORS = 256,
 };
 
 enum halo_node_kind {

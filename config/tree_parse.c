@@ -93,8 +93,8 @@ static bool add_to_map(struct halo_reader *r, struct halo_node *map, struct halo
         if (!halo_node_append(r->refused, child))
             return true;
         halo_reader_give_up(r, -ENOMEM);
-    } else if (map->count == HALO_TREE_MOST_KEYS) {
-        HALO_READER_SAY(r, child->key_line, "more than %d keys in a map", HALO_TREE_MOST_KEYS);
+    } else if (map->count == HALO_TREE_MAX_KEYS) {
+        HALO_READER_SAY(r, child->key_line, "more than %d keys in a map", HALO_TREE_MAX_KEYS);
         halo_reader_give_up(r, -EINVAL);
     } else if (halo_node_append(map, child)) {
         halo_reader_give_up(r, -ENOMEM);
@@ -235,8 +235,8 @@ int halo_tree_parse(struct halo_node **ret, const char *text, size_t length,
     r->refused = halo_node_create(HALO_NODE_LIST, source, 0);
     const char *nul = memchr(text, '\0', length);
     struct halo_node *root = NULL;
-    if (length > HALO_TREE_MOST_BYTES) {
-        HALO_READER_SAY(r, 0, "longer than %d bytes", HALO_TREE_MOST_BYTES);
+    if (length > HALO_TREE_MAX_BYTES) {
+        HALO_READER_SAY(r, 0, "longer than %d bytes", HALO_TREE_MAX_BYTES);
     } else if (nul) {
         HALO_READER_SAY(r, count_lines(text, (size_t)(nul - text)),
                         "not text: it contains a NUL byte");

@@ -20,7 +20,7 @@ struct halo_reader {
     const char *text;
     int depth, nodes;
     size_t bytes;
-    struct halo_anchor anchor[HALO_TREE_MOST_ANCHORS];
+    struct halo_anchor anchor[HALO_TREE_MAX_ANCHORS];
     int anchors;
     struct halo_node *refused; /* what is in no tree, but may have an anchor */
     int code;                  /* 0; -EINVAL: said, and the rest cannot be read; -ENOMEM */

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-const struct halo_viewer_form halo_viewer_forms[] = {
+const struct halo_viewer_format halo_viewer_formats[] = {
     {".ts", "mpegts", .raw = false, .rigid = false},
     {".mkv", "matroska", .raw = false, .rigid = true},
     {".nut", "nut", .raw = true, .rigid = true},
@@ -13,38 +13,39 @@ const struct halo_viewer_form halo_viewer_forms[] = {
     {NULL},
 };
 
-const struct halo_viewer_form *halo_viewer_form_find(const char *path)
+const struct halo_viewer_format *halo_viewer_format_find(const char *path)
 {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     const char *dot = strrchr(name, '.');
     if (!dot || dot == name)
         return NULL;
-    for (const struct halo_viewer_form *form = halo_viewer_forms; form->suffix; form++)
-        if (!strcmp(dot, form->suffix))
-            return form;
+    for (const struct halo_viewer_format *format = halo_viewer_formats; format->suffix; format++)
+        if (!strcmp(dot, format->suffix))
+            return format;
     return NULL;
 }
 
-const struct halo_viewer_form *halo_viewer_form_named(const char *name)
+const struct halo_viewer_format *halo_viewer_format_named(const char *name)
 {
-    for (const struct halo_viewer_form *form = halo_viewer_forms; form->suffix; form++)
-        if (form->muxer && !strcmp(name, form->suffix + 1))
-            return form;
+    for (const struct halo_viewer_format *format = halo_viewer_formats; format->suffix; format++)
+        if (format->muxer && !strcmp(name, format->suffix + 1))
+            return format;
     return NULL;
 }
 
-const char *halo_viewer_form_list(char *ret, size_t size, enum halo_viewer_form_list which,
-                                  const char *word)
+const char *halo_viewer_format_list(char *ret, size_t size, enum halo_viewer_format_list which,
+                                    const char *word)
 {
     const char *last = NULL;
     size_t length = 0;
     ret[0] = '\0';
-    for (const struct halo_viewer_form *form = halo_viewer_forms; form->suffix; form++) {
-        if ((which == HALO_FORMS_RAW && !form->raw) || (which == HALO_FORMS_NAMES && !form->muxer))
+    for (const struct halo_viewer_format *format = halo_viewer_formats; format->suffix; format++) {
+        if ((which == HALO_VIEWER_FORMATS_RAW && !format->raw) ||
+            (which == HALO_VIEWER_FORMATS_NAMES && !format->muxer))
             continue;
         if (last)
             length += snprintf(ret + length, size - length, "%s%s", length ? ", " : "", last);
-        last = form->suffix + (which == HALO_FORMS_NAMES);
+        last = format->suffix + (which == HALO_VIEWER_FORMATS_NAMES);
     }
     snprintf(ret + length, size - length, " %s %s", word, last);
     return ret;

@@ -20,7 +20,7 @@
 #include "daemon/supervisor/supervisor.h"
 #include "daemon/view/passed.h"
 
-enum { FILES_MOST = 65536, SIGNALS = 3, STATUS_MS = 1000, EXTEND_MS = 5000 };
+enum { FILES_MAX = 65536, SIGNALS = 3, STATUS_MS = 1000, EXTEND_MS = 5000 };
 
 static const int numbers[SIGNALS] = {SIGTERM, SIGINT, SIGHUP};
 
@@ -37,23 +37,23 @@ struct daemon {
     int reloading;          /* that have not been answered */
     bool refused;           /* the settings file, as it was last read */
     bool dead;              /* and said */
-    char told[400];         /* to the service manager */
+    char notified[400];     /* to the service manager */
 };
 
 /* ---- words ---- */
 
 /* By the clock, so at most once a second, but at the ends of things; only what is new. */
-static void tell_status(struct daemon *daemon)
+static void report_status(struct daemon *daemon)
 {
-    char text[sizeof daemon->told];
+    char text[sizeof daemon->notified];
     halo_supervisor_words(daemon->sv, text, sizeof text);
     const size_t length = strlen(text);
     if (daemon->refused && !daemon->stopping)
         snprintf(text + length, sizeof text - length,
                  "; %s has errors, the previous settings remain in effect", daemon->path);
-    if (!strcmp(text, daemon->told))
+    if (!strcmp(text, daemon->notified))
         return;
-    memcpy(daemon->told, text, sizeof text);
+    memcpy(daemon->notified, text, sizeof text);
     halo_notify_status(text);
 }
 
@@ -129,7 +129,7 @@ static void log_errors(json_t *errors)
 static void end_reload(struct daemon *daemon)
 {
     if (--daemon->reloading == 0 && !daemon->stopping) {
-        tell_status(daemon);
+        report_status(daemon);
         halo_notify_ready();
     }
 }
@@ -218,7 +218,7 @@ static void on_status(uv_timer_t *timer)
     halo_log_flush();
     if (!daemon->sv)
         return;
-    tell_status(daemon);
+    report_status(daemon);
     if (daemon->stopping && halo_supervisor_engines(daemon->sv) > 0)
         halo_notify_extend(EXTEND_MS); /* they finish files */
 }
@@ -243,9 +243,9 @@ static void start_handles(struct daemon *daemon)
 static void raise_files(void)
 {
     struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= FILES_MOST)
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= FILES_MAX)
         return;
-    limit.rlim_cur = limit.rlim_max < FILES_MOST ? limit.rlim_max : FILES_MOST;
+    limit.rlim_cur = limit.rlim_max < FILES_MAX ? limit.rlim_max : FILES_MAX;
     setrlimit(RLIMIT_NOFILE, &limit);
 }
 
@@ -298,13 +298,13 @@ static void run(struct daemon *daemon, struct halo_daemon_settings *settings)
             on_stopped(daemon);
         daemon->code = HALO_EXIT_FAILED;
     } else {
-        const char *lack = halo_confine_is_built() ? halo_confine_files_lack() : NULL;
-        if (lack)
-            halo_log(HALO_LOG_INFO, "engines can open all files of halod's user: %s", lack);
+        const char *missing = halo_confine_is_built() ? halo_confine_files_missing() : NULL;
+        if (missing)
+            halo_log(HALO_LOG_INFO, "engines can open all files of halod's user: %s", missing);
         halo_log(HALO_LOG_INFO, "ready: %d stream%s, control at %s", settings->streams,
                  settings->streams == 1 ? "" : "s", halo_control_path(daemon->control));
-        halo_passed_tell_idle();
-        tell_status(daemon);
+        halo_passed_notify_idle();
+        report_status(daemon);
         halo_notify_ready();
     }
     turn(daemon);

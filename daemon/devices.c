@@ -36,7 +36,7 @@ static void name_it(const struct halo_camera_id *id, char *ret, size_t size)
 static void print_modes(const struct halo_camera_offer *offer)
 {
     for (int i = 0; i < offer->modes; i++) {
-        const struct halo_camera_mode *m = &offer->mode[i];
+        const struct halo_camera_offered_mode *m = &offer->mode[i];
         if (i == 0 || m->format != m[-1].format)
             printf("%s  %-6s", i ? "\n" : "", m->format->name);
         printf(" %dx%d", m->width, m->height);
@@ -123,7 +123,7 @@ static json_t *one_as_json(const struct halo_camera_offer *offer, const struct h
 
 /* ---- the command ---- */
 
-static void tell(const struct halo_camera_id *id, json_t *list)
+static void describe(const struct halo_camera_id *id, json_t *list)
 {
     struct halo_camera_offer offer;
     struct halo_error err = {0};
@@ -150,7 +150,7 @@ int halo_command_devices(int argc, char **argv)
     }
     json_t *list = as_json ? json_array() : NULL;
     for (int i = 0; i < count; i++)
-        tell(&ids[i], list);
+        describe(&ids[i], list);
     if (list) {
         json_dumpf(list, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
         putchar('\n');

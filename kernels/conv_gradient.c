@@ -6,7 +6,7 @@
 
 #include "kernels/conv_private.h"
 
-enum { MOST_DELTA_BITS = 8 };
+enum { MAX_DELTA_BITS = 8 };
 
 struct gradient {
     double square; /* largest a^2 + b^2 */
@@ -59,7 +59,7 @@ static void gradient_scale(struct gradient *g)
  * are rounded up and may add `over`: the result lies between 1 below and `over` above. */
 static void gradient_quantise(struct gradient *g, double scale, double delta, int max)
 {
-    g->bits = delta == floor(delta) ? 0 : MOST_DELTA_BITS;
+    g->bits = delta == floor(delta) ? 0 : MAX_DELTA_BITS;
     while (g->bits > 0 && ldexp(scale * scale, 2 * g->bits) > UINT32_MAX)
         g->bits--;
     g->factor = ldexp(scale * scale, 2 * g->bits);

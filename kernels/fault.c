@@ -12,9 +12,9 @@
 
 enum {
     EXIT_BAD_WISH = 64, /* usage, as config/error.h has it */
-    MOST_WISHES = 32,
-    MOST_TEXT = 1000,
-    MOST_FILE = 200,
+    MAX_WISHES = 32,
+    MAX_TEXT = 1000,
+    MAX_FILE = 200,
 };
 
 _Thread_local bool halo_fault_hangs;
@@ -25,7 +25,7 @@ struct wish {
     long from;          /* 1 and up; 0: by chance */
     double probability; /* then */
     bool stays;
-    char file[MOST_FILE]; /* "", or: as long as it is there */
+    char file[MAX_FILE]; /* "", or: as long as it is there */
     atomic_long calls;
     atomic_bool met; /* by chance, and it stays */
     _Atomic(const char *) owner;
@@ -33,12 +33,12 @@ struct wish {
 
 static _Thread_local const struct wish *last; /* that was met */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static struct wish wishes[MOST_WISHES];
+static struct wish wishes[MAX_WISHES];
 static int count;
 static uint64_t seed = 1;
 static atomic_ullong threads; /* that have a chance of their own */
 static const char *given;     /* in place of the environment's */
-static void (*told)(const char *words);
+static void (*report)(const char *words);
 static int log_file = -1;
 static _Atomic(struct halo_fault_point *) points;
 
@@ -85,7 +85,7 @@ static bool read_wish(char *text)
         return right;
     }
     struct wish *wish = &wishes[count];
-    if (count == MOST_WISHES || !(wish->kind = kind_of(text, length)))
+    if (count == MAX_WISHES || !(wish->kind = kind_of(text, length)))
         return false;
     if (*value == '/')
         return (size_t)snprintf(wish->file, sizeof wish->file, "%s", value) < sizeof wish->file &&
@@ -101,7 +101,7 @@ static bool read_wish(char *text)
 
 static void read_wishes(void)
 {
-    char copy[MOST_TEXT], *rest = copy, *word;
+    char copy[MAX_TEXT], *rest = copy, *word;
     const char *text = given ? given : getenv("HALOD_FAULT");
     if (!text || !*text)
         return;
@@ -120,10 +120,10 @@ __attribute__((constructor)) static void open_log(void)
         log_file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 }
 
-void halo_fault_begin(const char *list, void (*tell)(const char *words))
+void halo_fault_begin(const char *list, void (*notify)(const char *words))
 {
     given = list;
-    told = tell;
+    report = notify;
     pthread_once(&once, read_wishes);
 }
 
@@ -182,11 +182,11 @@ static bool is_wished(const char *who, const char *kind)
     return ret;
 }
 
-static void tell(const char *words)
+static void notify(const char *words)
 {
     char line[300];
-    if (told)
-        told(words);
+    if (report)
+        report(words);
     const int length = snprintf(line, sizeof line, "%s\n", words);
     if (log_file >= 0 && write(log_file, line, (size_t)length) < 0)
         log_file = -1;
@@ -196,7 +196,7 @@ bool halo_fault(const char *who, const char *kind)
 {
     const bool ret = is_wished(who, kind);
     if (ret)
-        tell(kind);
+        notify(kind);
     return ret;
 }
 
@@ -213,7 +213,7 @@ bool halo_fault_at(struct halo_fault_point *point)
     const char *slash = strrchr(point->file, '/');
     snprintf(words, sizeof words, "%s %s:%s %s", point->kind, slash ? slash + 1 : point->file,
              point->function, point->call);
-    tell(words);
+    notify(words);
     return true;
 }
 

@@ -59,7 +59,7 @@ bool halo_fault_lasts(void);
 
 /* For programs that are tests, before their threads begin: a list in place of HALOD_FAULT's, and
  * who is told of each fault, in the words of the log. Not more often than once. */
-void halo_fault_begin(const char *list, void (*tell)(const char *words));
+void halo_fault_begin(const char *list, void (*notify)(const char *words));
 
 /* How many points of the source have been passed so far. */
 int halo_fault_points(void);

@@ -71,7 +71,7 @@ static bool gather_ok(const struct halo_frame *frame, const struct halo_frame_pl
     const int bytes = halo_plane_sample_bytes(src);
     if (plane->gather == 0)
         return true;
-    return frame->src_on_device && plane->gather > 0 && plane->gather <= HALO_GATHER_MOST &&
+    return frame->src_on_device && plane->gather > 0 && plane->gather <= HALO_GATHER_MAX &&
            src->channels == 1 && src->shift >= 0 && src->depth + src->shift <= 8 * bytes &&
            src->stride >= (ptrdiff_t)bytes * ((src->width - 1) * plane->gather + 1);
 }

@@ -235,7 +235,7 @@ static void describe_method(const struct halo_method *method, FILE *to)
     for (const struct halo_parameter *p = method->in; p->name; p++) {
         fprintf(to, "%s%s: %s", p == method->in ? "" : ", ", p->name, p->optional ? "?" : "");
         if (!p->choices) {
-            fputs(p->form ? p->form : type_names[p->type], to);
+            fputs(p->type_text ? p->type_text : type_names[p->type], to);
             continue;
         }
         for (int i = 0; p->choices[i]; i++)

@@ -148,7 +148,7 @@ bool halo_clients_make_room(struct halo_clients *clients)
 /* A client that asks and does not take the answers is not listened to meanwhile. */
 static bool takes(const struct halo_client *client)
 {
-    return client->out_bytes < HALO_VARLINK_MOST;
+    return client->out_bytes < HALO_VARLINK_MAX;
 }
 
 static size_t waiting_calls(const struct halo_client *client)
@@ -193,7 +193,7 @@ void halo_client_work(struct halo_client *client)
     client->more = waiting > 0 && !client->busy;
     if (waiting > HALO_VARLINK_CALLS && client->busy)
         halo_client_cut(client, "too many calls are waiting");
-    else if (client->in_length >= HALO_VARLINK_MOST && !client->more)
+    else if (client->in_length >= HALO_VARLINK_MAX && !client->more)
         halo_client_cut(client, "a message is too long");
     else
         halo_client_flush(client);

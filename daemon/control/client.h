@@ -58,7 +58,7 @@ void halo_client_repeat(struct halo_client *client, void (*tick)(struct halo_cli
 json_t *halo_client_parameters(const struct halo_client *client); /* borrowed, until its end */
 void halo_client_subscribe(struct halo_client *client);
 /* To all who listen: subscribers, and whose call is repeated. event is borrowed. */
-void halo_clients_tell(struct halo_clients *clients, json_t *event);
+void halo_clients_notify(struct halo_clients *clients, json_t *event);
 
 /* The present call will be answered later: by the token, which outlives the client. */
 struct halo_pending {

@@ -153,7 +153,7 @@ void halo_client_drained(struct halo_client *client)
     }
 }
 
-static void tell(struct halo_client *client, json_t *event)
+static void notify(struct halo_client *client, json_t *event)
 {
     if (client->tick && !client->cut && !client->out)
         client->tick(client); /* a change is seen at once */
@@ -169,12 +169,12 @@ static void tell(struct halo_client *client, json_t *event)
     halo_client_drained(client);
 }
 
-void halo_clients_tell(struct halo_clients *clients, json_t *event)
+void halo_clients_notify(struct halo_clients *clients, json_t *event)
 {
     struct halo_client *next;
     for (struct halo_client *client = clients->first; client; client = next) {
         next = client->next;
-        tell(client, event);
+        notify(client, event);
     }
 }
 
@@ -198,7 +198,7 @@ struct halo_client *halo_pending_end(struct halo_pending *pending)
 }
 
 /* Who changes what is told to everybody who listens; before it happens, since it may say more. */
-static void tell_change(struct halo_client *client)
+static void report_change(struct halo_client *client)
 {
     const json_t *name = json_object_get(client->call.parameters, HALO_FIELD_NAME);
     json_t *event = json_pack("{s:f, s:s, s:s, s:i, s:i}", "time", halo_unix_time(), "event",
@@ -209,7 +209,7 @@ static void tell_change(struct halo_client *client)
     halo_log(HALO_LOG_DEBUG, "control: client %d (user %d) calls %s %s", (int)client->peer.pid,
              (int)client->peer.uid, client->call.method->name, name ? json_string_value(name) : "");
     if (event)
-        halo_clients_tell(client->clients, event);
+        halo_clients_notify(client->clients, event);
     json_decref(event);
 }
 
@@ -223,6 +223,6 @@ void halo_client_begin_call(struct halo_client *client, const char *text, size_t
         return;
     client->busy = true;
     if (client->call.method->changes)
-        tell_change(client);
+        report_change(client);
     client->call.method->run(client, client->call.parameters);
 }

@@ -117,7 +117,7 @@ static void on_event(struct halo_listener *listener, json_t *event)
 {
     struct halo_control *control =
         (struct halo_control *)((char *)listener - offsetof(struct halo_control, listener));
-    halo_clients_tell(&control->clients, event);
+    halo_clients_notify(&control->clients, event);
 }
 
 /* The user's own place where the daemon is started by hand; its folder is made. malloc'ed. */

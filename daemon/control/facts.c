@@ -127,7 +127,7 @@ static void add_error(json_t *question, int failed)
         json_object_set_new(question, "error", json_string(strerror(errno)));
 }
 
-static void look_at_folder(json_t *folder)
+static void check_folder(json_t *folder)
 {
     const char *path = json_string_value(json_object_get(folder, "path"));
     struct statvfs disk;
@@ -140,7 +140,7 @@ static void look_at_folder(json_t *folder)
                         json_integer((json_int_t)disk.f_blocks * (json_int_t)disk.f_frsize));
 }
 
-static void look_at_camera(json_t *camera)
+static void check_camera(json_t *camera)
 {
     const int failed = access(json_string_value(json_object_get(camera, "path")), R_OK | W_OK);
     const bool missing = failed && errno == ENOENT;
@@ -149,7 +149,7 @@ static void look_at_camera(json_t *camera)
 }
 
 /* Whether this user may use the GPU's device files. */
-static void look_at_devices(json_t *facts)
+static void check_devices(json_t *facts)
 {
     json_t *list = list_of(facts, "devices");
     glob_t found;
@@ -166,29 +166,29 @@ static void look_at_devices(json_t *facts)
     globfree(&found);
 }
 
-static void look_at_input(json_t *input)
+static void check_input(json_t *input)
 {
     add_error(input, access(json_string_value(json_object_get(input, "path")), R_OK));
 }
 
-static void look_at_all(struct gathering *g, const char *list, void (*look)(json_t *one))
+static void check_all(struct gathering *g, const char *list, void (*gather_on_thread)(json_t *one))
 {
     json_t *one;
     size_t i;
     json_array_foreach (json_object_get(g->facts, list), i, one) {
         atomic_store(&g->path, json_string_value(json_object_get(one, "path")));
-        look(one);
+        gather_on_thread(one);
     }
     atomic_store(&g->path, NULL);
 }
 
-static void look(uv_work_t *work)
+static void gather_on_thread(uv_work_t *work)
 {
     struct gathering *g = work->data;
-    look_at_all(g, "inputs", look_at_input);
-    look_at_all(g, "folders", look_at_folder);
-    look_at_all(g, "virtual_cameras", look_at_camera);
-    look_at_devices(g->facts);
+    check_all(g, "inputs", check_input);
+    check_all(g, "folders", check_folder);
+    check_all(g, "virtual_cameras", check_camera);
+    check_devices(g->facts);
 }
 
 static void answer_all(struct halo_facts *facts, json_t *result, const struct halo_error *err)
@@ -252,7 +252,7 @@ static int begin(struct halo_facts *facts, const struct halo_daemon_settings *se
     facts->running = g;
     facts->late = false;
     uv_timer_start(&facts->timer, on_late, (uint64_t)facts->patience_ms, 0);
-    uv_queue_work(facts->loop, &g->work, look, after); /* fails without `look` only */
+    uv_queue_work(facts->loop, &g->work, gather_on_thread, after); /* fails without `look` only */
     return 0;
 }
 

@@ -64,7 +64,7 @@ static void list(struct halo_client *client, json_t *parameters)
 }
 
 /* {"status": ...} or {"stream": ...}; NULL: was refused. */
-static json_t *look(struct halo_client *client)
+static json_t *gather(struct halo_client *client)
 {
     struct halo_supervisor *sv = supervisor_of(client);
     struct halo_error err = {0};
@@ -81,7 +81,7 @@ static json_t *look(struct halo_client *client)
 
 static void repeat_status(struct halo_client *client)
 {
-    json_t *status = look(client);
+    json_t *status = gather(client);
     if (status)
         halo_client_continue(client, status);
 }
@@ -95,7 +95,7 @@ static void status(struct halo_client *client, json_t *parameters)
         halo_client_repeat(client, repeat_status, ms);
         return;
     }
-    json_t *now = look(client);
+    json_t *now = gather(client);
     if (now)
         halo_client_answer(client, now, -1);
 }
@@ -222,7 +222,7 @@ const struct halo_method halo_methods[] = {
      "Everything that a detector found in the frame of that time.",
      {STREAM_NAME,
       {HALO_FIELD_PICTURE, HALO_PARAMETER_INT},
-      {HALO_FIELD_REGIONS, HALO_PARAMETER_LIST, .form = HALO_REGIONS_FORM}},
+      {HALO_FIELD_REGIONS, HALO_PARAMETER_LIST, .type_text = HALO_REGIONS_TYPE}},
      "()",
      HALO_ANSWERS_ONE,
      false, /* it does change what is seen, up to 30 times a second */

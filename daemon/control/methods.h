@@ -24,7 +24,7 @@ struct halo_parameter {
     bool optional;
     double min, max;
     const char *const *choices; /* of a string; NULL: any */
-    const char *form;           /* of a list, as in the description: "[]float" */
+    const char *type_text;      /* of a list, as in the description: "[]float" */
 };
 
 enum { HALO_METHOD_PARAMETERS = 3 };

@@ -226,12 +226,13 @@ static void write_coverage(FILE *to, const char *family, const json_t *stream)
 }
 
 /* 0 too: an alert needs to see the end. */
-static void write_lacks(FILE *to, const char *family, const json_t *stream)
+static void write_degradations(FILE *to, const char *family, const json_t *stream)
 {
-    const json_t *lacks = json_object_get(stream, "degraded");
-    for (int i = 0; lacks && i < HALO_LACKS; i++)
+    const json_t *degradations = json_object_get(stream, "degraded");
+    for (int i = 0; degradations && i < HALO_DEGRADATIONS; i++)
         fprintf(to, "%s{stream=\"%s\",reason=\"%s\"} %d\n", family, name_of(stream),
-                halo_lack_names[i], json_object_get(lacks, halo_lack_names[i]) != NULL);
+                halo_degradation_names[i],
+                json_object_get(degradations, halo_degradation_names[i]) != NULL);
 }
 
 static void write_region_feed(FILE *to, const char *family, const json_t *stream)
@@ -281,7 +282,8 @@ static void write_streams(FILE *to, const json_t *streams)
         {"halod_stream_coverage_ratio",
          "Part of a plane's samples that a chain hides in every frame; plane 0 is luma.",
          write_coverage},
-        {"halod_stream_degraded", "1 while a stream is degraded for this reason.", write_lacks},
+        {"halod_stream_degraded", "1 while a stream is degraded for this reason.",
+         write_degradations},
         {"halod_region_feed_silent",
          "1 while everything is hidden because a detector sends no regions.", write_region_feed},
         {"halod_camera_state", "1 for the current state of a stream's camera.", write_camera_state},

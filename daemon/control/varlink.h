@@ -75,10 +75,10 @@
 #define HALO_ERROR_ERRORS    "errors"
 
 enum {
-    HALO_VARLINK_MOST = 1 << 20, /* bytes of a call, its NUL included; longer: cut */
-    HALO_VARLINK_CLIENTS = 64,   /* one more takes the place of one that is silent, or is closed */
-    HALO_VARLINK_CALLS = 16,     /* sent before the answer to the first; more: cut */
-    HALO_VARLINK_EVENTS = 256,   /* waiting for one subscriber; more: lost, and counted */
+    HALO_VARLINK_MAX = 1 << 20, /* bytes of a call, its NUL included; longer: cut */
+    HALO_VARLINK_CLIENTS = 64,  /* one more takes the place of one that is silent, or is closed */
+    HALO_VARLINK_CALLS = 16,    /* sent before the answer to the first; more: cut */
+    HALO_VARLINK_EVENTS = 256,  /* waiting for one subscriber; more: lost, and counted */
     HALO_VARLINK_STUCK_MS = 10000, /* without reading what waits for it: cut */
     HALO_VARLINK_CALL_MS = 30000,  /* before its first call, or within one: cut */
     HALO_VARLINK_IDLE_MS = 300000, /* between calls: cut */

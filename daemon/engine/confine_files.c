@@ -78,7 +78,7 @@ static int abi(void)
     return (int)syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
 }
 
-const char *halo_confine_files_lack(void)
+const char *halo_confine_files_missing(void)
 {
     return abi() >= 1 ? NULL : "this kernel has no Landlock, or it is turned off (lsm=)";
 }
@@ -163,7 +163,7 @@ static void add_tuning(int ruleset)
 int halo_confine_files(const struct halo_files *files, int count, struct halo_error *err)
 {
     const struct landlock_ruleset_attr all = {.handled_access_fs = FS_ALL};
-    if (halo_confine_files_lack())
+    if (halo_confine_files_missing())
         return 0;
     const int ruleset = (int)syscall(SYS_landlock_create_ruleset, &all, sizeof all, 0);
     if (ruleset < 0)

@@ -27,6 +27,6 @@ struct halo_files {
 int halo_confine_files(const struct halo_files *files, int count, struct halo_error *err);
 
 /* NULL, or why this build or kernel does not do that. */
-const char *halo_confine_files_lack(void);
+const char *halo_confine_files_missing(void);
 
 #endif

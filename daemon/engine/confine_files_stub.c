@@ -12,7 +12,7 @@ int halo_confine_files(const struct halo_files *files, int count, struct halo_er
     return 0;
 }
 
-const char *halo_confine_files_lack(void)
+const char *halo_confine_files_missing(void)
 {
     return "this build of halod has no Landlock";
 }

@@ -23,7 +23,7 @@ enum {
     LOOK_MS = 50,     /* whether a stream that was stopped has ended */
     STATS_EVERY = 10, /* looks: half a second */
     QUIT_MS = 7000,   /* then it ends with what there is */
-    LEFT_MOST = 2,    /* streams that may be stuck: where more are the reason is not theirs */
+    LEFT_MAX = 2,     /* streams that may be stuck: where more are the reason is not theirs */
 };
 
 static void on_wake(uv_async_t *wake)
@@ -76,7 +76,7 @@ void engine_stream_set(struct engine_stream *stream, json_t *message)
     }
     const json_t *list = json_object_get(message, "chains");
     const uint64_t id = (uint64_t)halo_json_integer(message, "id", 0, INT64_MAX, 0);
-    const char *chains[HALO_MOST_RENDITIONS + 1];
+    const char *chains[HALO_MAX_RENDITIONS + 1];
     struct halo_error err = {0};
     const int count = stream->settings.renditions + 1;
     int ret = is_running(stream) && json_array_size(list) == (size_t)count ? 0 : -EAGAIN;
@@ -131,7 +131,7 @@ static void do_regions(struct engine_stream *stream, json_t *message)
         return;
     int ret = halo_regions_read(&regions, json_object_get(message, "regions"), &err);
     if (ret == 0)
-        ret = halo_live_regions(stream->live, picture, regions.told, regions.count, &err);
+        ret = halo_live_regions(stream->live, picture, regions.update, regions.count, &err);
     if (ret < 0)
         halo_log(HALO_LOG_DEBUG, "stream %s: regions: %s", stream->name, err.text);
 }
@@ -172,7 +172,7 @@ static void run_on_stream(struct engine *engine, const char *what, json_t *messa
         engine_stream_start(engine, name, settings,
                             json_string_value(json_object_get(message, "camera")));
     if (name && !stream && !strcmp(what, "stop")) /* could not even begin */
-        halo_link_send(engine->link, engine_tell("gone", name), NULL, 0);
+        halo_link_send(engine->link, engine_message("gone", name), NULL, 0);
     for (size_t i = 0; stream && i < sizeof requests / sizeof *requests; i++)
         if (!strcmp(requests[i].name, what)) {
             requests[i].run(stream, message);
@@ -225,7 +225,7 @@ static bool may_abandon(const struct engine *engine, const struct engine_stream 
         stuck += s->abandoned;
         others += s != stream && !s->abandoned;
     }
-    return halo_live_stalls_alone(stream->live) && others && stuck < LEFT_MOST;
+    return halo_live_stalls_alone(stream->live) && others && stuck < LEFT_MAX;
 }
 
 /* One that stalls ends; the process does where that is not enough. */
@@ -241,7 +241,7 @@ static void end_what_is_stuck(struct engine *engine)
             engine_stream_abandon(s, &err);
             continue;
         }
-        engine_tell_stands(s, &err);
+        engine_report_stall(s, &err);
         engine_send_notes(engine);
         _exit(err.device ? HALO_EXIT_TRY_AGAIN : HALO_EXIT_FAILED);
     }
@@ -270,7 +270,7 @@ static void on_tick(uv_timer_t *timer)
         engine_send_notes(engine);
         _exit(HALO_EXIT_OK); /* a thread that is stuck would see what is freed here */
     }
-    if (engine->quitting && !engine->streams && !engine->look && !engine->survey) {
+    if (engine->quitting && !engine->streams && !engine->query && !engine->survey) {
         close_all(engine);
         return;
     }
@@ -284,12 +284,12 @@ static void on_tick(uv_timer_t *timer)
     if (!engine->link)
         return;
     for (struct engine_stream *s = engine->streams; s; s = s->next)
-        engine_stream_tell_stats(s);
+        engine_stream_report_stats(s);
     engine_gpu_tick(engine);
-    halo_link_send(
-        engine->link,
-        json_pack("{s:s, s:{}, s:o}", "tell", "stats", "streams", "gpus", engine_gpu_tell(engine)),
-        NULL, 0);
+    halo_link_send(engine->link,
+                   json_pack("{s:s, s:{}, s:o}", "tell", "stats", "streams", "gpus",
+                             engine_gpu_report(engine)),
+                   NULL, 0);
 }
 
 static int start(struct engine *engine)
@@ -341,21 +341,21 @@ static void prepare_process(void)
 static void confine(void)
 {
     struct halo_error err = {0};
-    json_t *told = json_loadfd(STDIN_FILENO, 0, NULL);
-    const size_t count = json_array_size(told);
+    json_t *update = json_loadfd(STDIN_FILENO, 0, NULL);
+    const size_t count = json_array_size(update);
     struct halo_files *files = calloc(count + 1, sizeof *files);
     if (!files)
         _exit(HALO_EXIT_FAILED);
     for (size_t i = 0; i < count; i++) {
-        const json_t *one = json_array_get(told, i);
+        const json_t *one = json_array_get(update, i);
         const char *path = json_string_value(json_array_get(one, 0));
         files[i].path = path ? path : "";
         files[i].how = (enum halo_files_how)json_integer_value(json_array_get(one, 1));
     }
-    if (halo_confine(told ? files : NULL, (int)count, &err) < 0)
+    if (halo_confine(update ? files : NULL, (int)count, &err) < 0)
         halo_log(HALO_LOG_WARNING, "engines run unconfined: %s", err.text);
     free(files);
-    json_decref(told);
+    json_decref(update);
     const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
     dup2(nothing, STDIN_FILENO);
     close(nothing);

@@ -14,14 +14,14 @@
 enum {
     RING_CODED = 8 << 20,
     RING_PICTURES = 8, /* of raw ones */
-    RING_MOST = 1 << 30,
+    RING_MAX = 1 << 30,
     RING_ROOM = 64 << 10, /* for heads */
-    NOTES_MOST = 4096,    /* a loop that is so far behind is lost anyway */
+    NOTES_MAX = 4096,     /* a loop that is so far behind is lost anyway */
 };
 
 /* ---- words ---- */
 
-json_t *engine_tell(const char *what, const char *stream)
+json_t *engine_message(const char *what, const char *stream)
 {
     return json_pack("{s:s, s:s}", "tell", what, "stream", stream);
 }
@@ -42,7 +42,7 @@ static void free_note(struct engine_note *note)
 static bool append(struct engine *engine, struct engine_note *note)
 {
     pthread_mutex_lock(&engine->lock);
-    const bool room = engine->notes < NOTES_MOST;
+    const bool room = engine->notes < NOTES_MAX;
     if (room) {
         *engine->last = note;
         engine->last = &note->next;
@@ -117,52 +117,53 @@ void engine_send_notes(struct engine *engine)
         _exit(HALO_EXIT_TRY_AGAIN);
 }
 
-void engine_tell_state(struct engine_stream *stream, enum halo_live_state state,
-                       const struct halo_error *err)
+void engine_report_state(struct engine_stream *stream, enum halo_live_state state,
+                         const struct halo_error *err)
 {
     const bool device = err && halo_error_is_lost(err) && state == HALO_LIVE_FAILED;
-    json_t *message = engine_tell("state", stream->name);
+    json_t *message = engine_message("state", stream->name);
     json_object_set_new(message, "state", json_string(halo_live_state_names[state]));
     json_object_set_new(message, "why", json_string(words_of(err)));
     json_object_set_new(message, "device", json_boolean(device));
     if (err && err->scarce)
-        json_object_set_new(message, "lack", json_string(halo_lack_names[HALO_LACK_GPU_MEMORY]));
+        json_object_set_new(message, "lack",
+                            json_string(halo_degradation_names[HALO_DEGRADED_GPU_MEMORY]));
     engine_note(stream->engine, message, NULL, 0, device);
 }
 
 /* Its live stream cannot say it. */
-static json_t *tell_failed(const struct engine_stream *stream, const struct halo_error *err)
+static json_t *report_failed(const struct engine_stream *stream, const struct halo_error *err)
 {
-    json_t *message = engine_tell("state", stream->name);
+    json_t *message = engine_message("state", stream->name);
     json_object_set_new(message, "state", json_string(halo_live_state_names[HALO_LIVE_FAILED]));
     json_object_set_new(message, "why", json_string(words_of(err)));
     json_object_set_new(message, "device", json_boolean(err->device));
     return message;
 }
 
-void engine_tell_stands(struct engine_stream *stream, const struct halo_error *err)
+void engine_report_stall(struct engine_stream *stream, const struct halo_error *err)
 {
-    json_t *message = tell_failed(stream, err);
+    json_t *message = report_failed(stream, err);
     json_object_set_new(message, "stands", json_boolean(!err->device));
     engine_note(stream->engine, message, NULL, 0, false);
 }
 
-void engine_tell_stalled(struct engine_stream *stream, const struct halo_error *err)
+void engine_report_stalled_source(struct engine_stream *stream, const struct halo_error *err)
 {
-    json_t *message = tell_failed(stream, err);
+    json_t *message = report_failed(stream, err);
     json_object_set_new(message, "stalled", json_true());
     engine_note(stream->engine, message, NULL, 0, false);
 }
 
 static void on_state(void *arg, enum halo_live_state state, const struct halo_error *err)
 {
-    engine_tell_state(arg, state, err);
+    engine_report_state(arg, state, err);
 }
 
 static void on_camera(void *arg, const char *id)
 {
     struct engine_stream *stream = arg;
-    json_t *message = engine_tell("camera", stream->name);
+    json_t *message = engine_message("camera", stream->name);
     json_object_set_new(message, "is", json_string(id));
     engine_note(stream->engine, message, NULL, 0, false);
 }
@@ -170,7 +171,7 @@ static void on_camera(void *arg, const char *id)
 static void on_set(void *arg, uint64_t id, const struct halo_error *err)
 {
     struct engine_stream *stream = arg;
-    json_t *message = engine_tell("set", stream->name);
+    json_t *message = engine_message("set", stream->name);
     json_object_set_new(message, "id", json_integer((json_int_t)id));
     if (err && err->code)
         json_object_set_new(message, "why", json_string(words_of(err)));
@@ -201,7 +202,7 @@ static int seal(const uint8_t *data, size_t size)
 static void on_snapshot(void *arg, uint64_t id, const AVPacket *image, const struct halo_error *err)
 {
     struct engine_stream *stream = arg;
-    json_t *message = engine_tell("snapshot", stream->name);
+    json_t *message = engine_message("snapshot", stream->name);
     json_object_set_new(message, "id", json_integer((json_int_t)id));
     const int fd = image ? seal(image->data, (size_t)image->size) : -1;
     if (fd < 0)
@@ -216,24 +217,24 @@ static void on_snapshot(void *arg, uint64_t id, const AVPacket *image, const str
 static void on_failed(void *arg, int encoding, const struct halo_error *err)
 {
     struct engine_stream *stream = arg;
-    json_t *message = engine_tell("encoding", stream->name);
+    json_t *message = engine_message("encoding", stream->name);
     json_object_set_new(message, "encoding", json_integer(encoding));
     json_object_set_new(message, "why", json_string(words_of(err)));
     engine_note(stream->engine, message, NULL, 0, false);
 }
 
-void engine_tell_finished(void *arg, const char *path)
+void engine_report_finished(void *arg, const char *path)
 {
     const struct engine_finished *of = arg;
-    json_t *message = engine_tell("finished", of->stream->name);
+    json_t *message = engine_message("finished", of->stream->name);
     json_object_set_new(message, "output", json_integer(of->output));
     json_object_set_new(message, "path", json_string(path));
     engine_note(of->stream->engine, message, NULL, 0, false);
 }
 
-static void tell_works(struct engine_stream *stream, int encoding)
+static void report_works(struct engine_stream *stream, int encoding)
 {
-    json_t *message = engine_tell("encoding", stream->name);
+    json_t *message = engine_message("encoding", stream->name);
     json_object_set_new(message, "encoding", json_integer(encoding));
     engine_note(stream->engine, message, NULL, 0, false);
 }
@@ -250,7 +251,7 @@ static size_t ring_size(const struct engine_stream *stream, int encoding,
     if (picture <= 0)
         return RING_CODED;
     const size_t size = RING_PICTURES * ((size_t)picture + 256) + RING_ROOM;
-    return size < RING_CODED ? RING_CODED : size > RING_MOST ? RING_MOST : size;
+    return size < RING_CODED ? RING_CODED : size > RING_MAX ? RING_MAX : size;
 }
 
 /* Larger pictures need a larger ring: the supervisor takes a new one in the place of the old. */
@@ -272,7 +273,7 @@ static void make_ring(struct engine_stream *stream, int encoding, size_t size)
     ring->size = size;
     pthread_mutex_unlock(&stream->rings);
     halo_packet_writer_destroy(old);
-    json_t *message = engine_tell("ring", stream->name);
+    json_t *message = engine_message("ring", stream->name);
     json_object_set_new(message, "encoding", json_integer(encoding));
     const int fds[] = {halo_packet_writer_memory(writer), halo_packet_writer_event(writer)};
     engine_note(stream->engine, message, fds, 2, false);
@@ -302,7 +303,7 @@ static void on_begin(void *arg, int encoding, const struct halo_live_begin *begi
 {
     struct engine_stream *stream = arg;
     struct engine_ring *ring = &stream->ring[encoding];
-    tell_works(stream, encoding);
+    report_works(stream, encoding);
     if (stream->encoding[encoding].feeds) {
         const size_t size = ring_size(stream, encoding, begin);
         if (!ring->writer || size > ring->size)

@@ -11,68 +11,68 @@ enum {
     LATE_MS = 4000, /* then nobody knows */
 };
 
-struct engine_look {
+struct engine_query {
     uv_work_t work;
     struct engine *engine;
     struct halo_link_gpu gpu[HALO_LINK_GPUS];
     int gpus;
 };
 
-static void note_gpu(struct engine_look *look, int number)
+static void note_gpu(struct engine_query *query, int number)
 {
-    for (int i = 0; i < look->gpus; i++)
-        if (look->gpu[i].number == number)
+    for (int i = 0; i < query->gpus; i++)
+        if (query->gpu[i].number == number)
             return;
-    if (number >= 0 && look->gpus < HALO_LINK_GPUS)
-        look->gpu[look->gpus++].number = number;
+    if (number >= 0 && query->gpus < HALO_LINK_GPUS)
+        query->gpu[query->gpus++].number = number;
 }
 
 /* Those that do not answer are left out. */
 static void ask(uv_work_t *work)
 {
-    struct engine_look *look = work->data;
+    struct engine_query *query = work->data;
     int known = 0;
-    for (int i = 0; i < look->gpus; i++) {
+    for (int i = 0; i < query->gpus; i++) {
         struct halo_device_memory memory;
-        if (halo_device_memory((int)look->gpu[i].number, &memory) == 0)
-            look->gpu[known++] = (struct halo_link_gpu){
-                .number = look->gpu[i].number, .used = memory.used, .size = memory.size};
+        if (halo_device_memory((int)query->gpu[i].number, &memory) == 0)
+            query->gpu[known++] = (struct halo_link_gpu){
+                .number = query->gpu[i].number, .used = memory.used, .size = memory.size};
     }
-    look->gpus = known;
+    query->gpus = known;
 }
 
 static void asked(uv_work_t *work, int status)
 {
-    struct engine_look *look = work->data;
-    struct engine *engine = look->engine;
+    struct engine_query *query = work->data;
+    struct engine *engine = query->engine;
     (void)status;
-    engine->gpus = look->gpus;
-    for (int i = 0; i < look->gpus; i++)
-        engine->gpu[i] = look->gpu[i];
-    engine->look = NULL;
-    free(look);
+    engine->gpus = query->gpus;
+    for (int i = 0; i < query->gpus; i++)
+        engine->gpu[i] = query->gpu[i];
+    engine->query = NULL;
+    free(query);
 }
 
 void engine_gpu_tick(struct engine *engine)
 {
     const uint64_t now = uv_now(&engine->loop);
-    if (engine->look || engine->quitting || (engine->looked && now - engine->looked < EVERY_MS))
+    if (engine->query || engine->quitting || (engine->queried && now - engine->queried < EVERY_MS))
         return;
-    struct engine_look *look = calloc(1, sizeof *look);
-    if (!look)
+    struct engine_query *query = calloc(1, sizeof *query);
+    if (!query)
         return;
     for (const struct engine_stream *s = engine->streams; s; s = s->next)
-        note_gpu(look, s->gpu);
-    engine->gpus = look->gpus ? engine->gpus : 0;
-    if (!look->gpus) {
-        free(look);
+        note_gpu(query, s->gpu);
+    engine->gpus = query->gpus ? engine->gpus : 0;
+    if (!query->gpus) {
+        free(query);
         return;
     }
-    look->engine = engine;
-    look->work.data = look;
-    engine->looked = now;
-    engine->look = look;
-    uv_queue_work(&engine->loop, &look->work, ask, asked);
+    query->engine = engine;
+    query->work.data = query;
+    engine->queried = now;
+    engine->query = query;
+    uv_queue_work(&engine->loop, &query->work, ask, asked);
 }
 
 /* ---- all of the machine ---- */
@@ -115,8 +115,8 @@ void engine_gpu_survey(struct engine *engine)
     uv_queue_work(&engine->loop, &new->work, survey, surveyed);
 }
 
-json_t *engine_gpu_tell(const struct engine *engine)
+json_t *engine_gpu_report(const struct engine *engine)
 {
-    const bool late = engine->look && uv_now(&engine->loop) - engine->looked > LATE_MS;
+    const bool late = engine->query && uv_now(&engine->loop) - engine->queried > LATE_MS;
     return halo_link_gpus_write(engine->gpu, late ? 0 : engine->gpus);
 }

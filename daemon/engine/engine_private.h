@@ -48,9 +48,9 @@ struct engine {
     pthread_cond_t passed;
     struct engine_note *first, **last;
     int notes;
-    int64_t noted, sent;      /* of all times */
-    struct engine_look *look; /* under way on a thread of libuv's; NULL */
-    uint64_t looked;          /* when the last one began */
+    int64_t noted, sent;        /* of all times */
+    struct engine_query *query; /* under way on a thread of libuv's; NULL */
+    uint64_t queried;           /* when the last one began */
     struct halo_link_gpu gpu[HALO_LINK_GPUS];
     int gpus;                     /* of them, as last seen */
     struct engine_survey *survey; /* under way on a thread of libuv's; NULL */
@@ -76,26 +76,26 @@ struct engine_stream {
     char name[68];
     struct halo_stream_settings settings;
     char *camera; /* that it is to find again, NULL */
-    struct halo_encoding encoding[HALO_MOST_ENCODINGS];
-    int of[HALO_MOST_OUTPUTS];
+    struct halo_encoding encoding[HALO_MAX_ENCODINGS];
+    int of[HALO_MAX_OUTPUTS];
     int encodings;
     int gpu; /* as its live stream last told; -1: none */
     enum engine_phase phase;
-    bool abandoned;                            /* for a thread that is stuck; soon in `left` */
-    bool stop;                                 /* asked for while it was being made */
-    bool record, watched[HALO_MOST_ENCODINGS]; /* the same */
-    json_t *late_set;                          /* the same; or NULL */
+    bool abandoned;                           /* for a thread that is stuck; soon in `left` */
+    bool stop;                                /* asked for while it was being made */
+    bool record, watched[HALO_MAX_ENCODINGS]; /* the same */
+    json_t *late_set;                         /* the same; or NULL */
     uv_work_t work;
     struct halo_live *live; /* NULL: could not be made */
     struct halo_error error;
     struct engine_finished {
         struct engine_stream *stream;
         int output;
-    } finished[HALO_MOST_OUTPUTS];                 /* who tells of finished files */
-    struct halo_output *output[HALO_MOST_OUTPUTS]; /* NULL: another kind, or could not be made */
-    char *refused[HALO_MOST_OUTPUTS];              /* why that was */
-    pthread_mutex_t rings;                         /* of ring[]: threads write, the loop counts */
-    struct engine_ring ring[HALO_MOST_ENCODINGS];
+    } finished[HALO_MAX_OUTPUTS];                 /* who tells of finished files */
+    struct halo_output *output[HALO_MAX_OUTPUTS]; /* NULL: another kind, or could not be made */
+    char *refused[HALO_MAX_OUTPUTS];              /* why that was */
+    pthread_mutex_t rings;                        /* of ring[]: threads write, the loop counts */
+    struct engine_ring ring[HALO_MAX_ENCODINGS];
 };
 
 /* ---- engine_stream.c ---- */
@@ -109,7 +109,7 @@ void engine_stream_abandon(struct engine_stream *stream, const struct halo_error
 /* Those that were abandoned are looked at: frees what has come back. */
 void engine_stream_free_left(struct engine *engine);
 void engine_stream_tick(struct engine_stream *stream); /* may free it */
-void engine_stream_tell_stats(struct engine_stream *stream);
+void engine_stream_report_stats(struct engine_stream *stream);
 void engine_stream_record(struct engine_stream *stream, bool on);
 
 /* ---- engine_gpu.c ---- */
@@ -118,7 +118,7 @@ void engine_gpu_tick(struct engine *engine);
 /* Tells what all GPUs of the machine have to spare, as soon as the driver says it. */
 void engine_gpu_survey(struct engine *engine);
 /* The list for the link; empty where the last look has not come back. */
-json_t *engine_gpu_tell(const struct engine *engine);
+json_t *engine_gpu_report(const struct engine *engine);
 
 /* ---- engine_probe.c ---- */
 void engine_probe(void); /* on the loop; blocks */
@@ -127,19 +127,19 @@ void engine_probe(void); /* on the loop; blocks */
 void engine_stream_set(struct engine_stream *stream, json_t *message); /* borrowed */
 
 /* ---- engine_events.c ---- */
-extern const struct halo_live_events engine_events;     /* arg: struct engine_stream */
-void engine_tell_finished(void *arg, const char *path); /* arg: struct engine_finished */
+extern const struct halo_live_events engine_events;       /* arg: struct engine_stream */
+void engine_report_finished(void *arg, const char *path); /* arg: struct engine_finished */
 /* message is taken over, fds are copied. Any thread. */
 void engine_note(struct engine *engine, json_t *message, const int *fds, int count, bool device);
 /* Returns when the loop has sent what was noted, or after a second. Not on the loop. */
 void engine_wait_sent(struct engine *engine);
-json_t *engine_tell(const char *what, const char *stream);
-void engine_tell_state(struct engine_stream *stream, enum halo_live_state state,
-                       const struct halo_error *err);
+json_t *engine_message(const char *what, const char *stream);
+void engine_report_state(struct engine_stream *stream, enum halo_live_state state,
+                         const struct halo_error *err);
 /* A stage of it stands, or the device does: the process ends. */
-void engine_tell_stands(struct engine_stream *stream, const struct halo_error *err);
+void engine_report_stall(struct engine_stream *stream, const struct halo_error *err);
 /* A stage of it stands, and it alone ends. */
-void engine_tell_stalled(struct engine_stream *stream, const struct halo_error *err);
+void engine_report_stalled_source(struct engine_stream *stream, const struct halo_error *err);
 /* Loop thread. Does not come back where one of them is that the GPU failed: the process ends with
  * status 75, and nothing is freed, for no handler of a driver is waited for. */
 void engine_send_notes(struct engine *engine);

@@ -54,7 +54,7 @@ static void copy_live(struct halo_link_stats *ret, const struct halo_live_stats 
     ret->height = live->height;
     ret->rate = live->rate;
     memcpy(ret->dropped, live->dropped, sizeof ret->dropped);
-    memcpy(ret->lack, live->lack, sizeof ret->lack);
+    memcpy(ret->degradation, live->degradation, sizeof ret->degradation);
     memcpy(ret->coverage, live->coverage, sizeof ret->coverage);
     snprintf(ret->backend, sizeof ret->backend, "%s", live->backend);
     snprintf(ret->camera, sizeof ret->camera, "%s", live->camera);
@@ -106,7 +106,7 @@ static struct {
     struct halo_link_stats link;
 } numbers;
 
-void engine_stream_tell_stats(struct engine_stream *stream)
+void engine_stream_report_stats(struct engine_stream *stream)
 {
     if ((stream->phase != ENGINE_RUNNING && stream->phase != ENGINE_STOPPING) || !stream->live)
         return; /* in this order: while it is made the pointer is another thread's */
@@ -141,7 +141,7 @@ static void make(uv_work_t *work)
         if (halo_output_create(&stream->output[i], stream->name, output, &err) == 0) {
             stream->finished[i] = (struct engine_finished){stream, i};
             if (output->hook)
-                halo_output_listen(stream->output[i], engine_tell_finished, &stream->finished[i]);
+                halo_output_listen(stream->output[i], engine_report_finished, &stream->finished[i]);
             continue;
         }
         stream->refused[i] = strdup(err.text);
@@ -165,7 +165,7 @@ static void made(uv_work_t *work, int status)
         halo_live_start(stream->live, &stream->error);
     }
     if (stream->error.code) {
-        engine_tell_state(stream, HALO_LIVE_FAILED, &stream->error);
+        engine_report_state(stream, HALO_LIVE_FAILED, &stream->error);
         engine_send_notes(stream->engine); /* before gone */
         stream->phase = ENGINE_STOPPING;
     }
@@ -177,7 +177,7 @@ static void made(uv_work_t *work, int status)
 
 static void refuse(struct engine *engine, const char *name, const char *why)
 {
-    json_t *message = engine_tell("state", name);
+    json_t *message = engine_message("state", name);
     json_object_set_new(message, "state", json_string(halo_live_state_names[HALO_LIVE_FAILED]));
     json_object_set_new(message, "why", json_string(why));
     halo_link_send(engine->link, message, NULL, 0);
@@ -264,12 +264,12 @@ static void end_rings(struct engine_stream *stream)
     }
 }
 
-static void tell_gone(const struct engine_stream *stream)
+static void report_gone(const struct engine_stream *stream)
 {
     struct engine *engine = stream->engine;
     engine_send_notes(engine); /* its last words come before */
     if (engine->link)
-        halo_link_send(engine->link, engine_tell("gone", stream->name), NULL, 0);
+        halo_link_send(engine->link, engine_message("gone", stream->name), NULL, 0);
 }
 
 static void free_stream(struct engine_stream *stream)
@@ -289,7 +289,7 @@ static void finished(uv_work_t *work, int status)
     struct engine_stream *stream = work->data;
     (void)status;
     unlink_from(&stream->engine->streams, stream);
-    tell_gone(stream);
+    report_gone(stream);
     free_stream(stream);
 }
 
@@ -310,7 +310,7 @@ static void leave(uv_work_t *work, int status)
     stream->next = engine->left;
     engine->left = stream;
     if (stream->stop)
-        tell_gone(stream); /* else the supervisor has yet to ask */
+        report_gone(stream); /* else the supervisor has yet to ask */
 }
 
 void engine_stream_tick(struct engine_stream *stream)
@@ -331,7 +331,7 @@ void engine_stream_abandon(struct engine_stream *stream, const struct halo_error
 {
     stream->phase = ENGINE_ABANDONED;
     stream->abandoned = true;
-    engine_tell_stalled(stream, why);
+    engine_report_stalled_source(stream, why);
     engine_stream_tick(stream);
 }
 

@@ -11,7 +11,7 @@
 enum {
     LEAST_REFERENCE = 64 << 10, /* smaller pieces are copied: what a chunk has unused stays small */
     CHUNK = 16 << 10,
-    MOST_PARTS = 16,
+    MAX_PARTS = 16,
 };
 
 struct halo_bytes_chunk {
@@ -101,10 +101,10 @@ static void advance(struct halo_bytes *bytes, size_t sent)
 
 static ssize_t send_some(const struct halo_bytes *bytes, int fd)
 {
-    struct iovec parts[MOST_PARTS];
+    struct iovec parts[MAX_PARTS];
     struct msghdr message = {.msg_iov = parts};
     for (const struct halo_bytes_chunk *chunk = bytes->first;
-         chunk && message.msg_iovlen < MOST_PARTS; chunk = chunk->next)
+         chunk && message.msg_iovlen < MAX_PARTS; chunk = chunk->next)
         parts[message.msg_iovlen++] =
             (struct iovec){.iov_base = (void *)chunk->data, .iov_len = chunk->size};
     return sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);

@@ -11,7 +11,7 @@
 
 #include "daemon/link/send_fds.h"
 
-_Static_assert((int)HALO_LINK_FDS <= (int)HALO_SEND_FDS_MOST, "one message takes them all");
+_Static_assert((int)HALO_LINK_FDS <= (int)HALO_SEND_FDS_MAX, "one message takes them all");
 
 /* Of one look at the socket, so that one engine cannot keep the loop for itself. */
 enum { MESSAGES_AT_ONCE = 64 };
@@ -34,9 +34,9 @@ struct halo_link {
     const char *broken; /* why it is over, NULL while it is not */
     bool mute;          /* nothing can be sent any more; what has come is read yet */
     bool reset;         /* the other side left with something of ours unread */
-    bool told;          /* ops->closed was called */
+    bool reported;      /* ops->closed was called */
     bool destroyed;
-    char buffer[HALO_LINK_MOST];
+    char buffer[HALO_LINK_MAX];
 };
 
 void halo_link_close_fds(const int *fds, int count)
@@ -204,17 +204,17 @@ static void on_ready(uv_poll_t *poll, int status, int events)
         return;
     }
     uv_poll_stop(&link->poll);
-    if (!link->told) {
-        link->told = true;
+    if (!link->reported) {
+        link->reported = true;
         link->ops->closed(link->arg, link->broken);
     }
 }
 
 void halo_link_drain(struct halo_link *link)
 {
-    enum { MOST = 4096 }; /* no socket holds as many; a heir of the other side's might go on */
-    link->told = true;
-    for (int i = 0; i < MOST && !link->broken && !link->destroyed; i++)
+    enum { LIMIT = 4096 }; /* no socket holds as many; a heir of the other side's might go on */
+    link->reported = true;
+    for (int i = 0; i < LIMIT && !link->broken && !link->destroyed; i++)
         if (!receive(link))
             break;
 }
@@ -233,7 +233,7 @@ int halo_link_create(struct halo_link **ret, uv_loop_t *loop, int fd,
     link->last = &link->first;
     link->poll.data = link;
     /* The kernel takes a message whole or not at all: one of the largest has to fit. */
-    const int room = 2 * HALO_LINK_MOST;
+    const int room = 2 * HALO_LINK_MAX;
     setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
     const int status = uv_poll_init(loop, &link->poll, fd);
     if (status < 0) {
@@ -276,7 +276,7 @@ static int keep(struct halo_link *link, const char *text, size_t length, const i
 static int send_text(struct halo_link *link, const char *text, const int *fds, int count)
 {
     const size_t length = strlen(text);
-    if (length > HALO_LINK_MOST)
+    if (length > HALO_LINK_MAX)
         return -EMSGSIZE;
     if (link->first) /* order is kept */
         return keep(link, text, length, fds, count);

@@ -2,7 +2,7 @@
  * What supervisor and engine say to each other.
  *
  * A SOCK_SEQPACKET pair, descriptor 3 of the engine. Each message is one JSON object of at most
- * HALO_LINK_MOST bytes, with at most two descriptors beside it. Neither side ever blocks: what the
+ * HALO_LINK_MAX bytes, with at most two descriptors beside it. Neither side ever blocks: what the
  * socket does not take waits in a list; a list longer than HALO_LINK_WAITING means that the other
  * side is dead.
  *
@@ -24,7 +24,7 @@
  * From the engine, "tell":
  *   hello     version
  *   ring      stream, encoding; descriptors: memory, event; replaces the one before
- *   state     stream, state, why, device (the GPU failed), lack (a word of degradation.h, or absent)
+ *   state     stream, state, why, device (the GPU failed), lack (a name of degradation.h)
  *   camera    stream, is (text of halo_camera_id_write()): it was opened
  *   encoding  stream, encoding, why (absent: it works): the others go on
  *   finished  stream, output (its number), path: a file that its hook is to be started with
@@ -48,7 +48,7 @@
 
 enum {
     HALO_LINK_FD = 3,
-    HALO_LINK_MOST = 160 * 1024,
+    HALO_LINK_MAX = 160 * 1024,
     HALO_LINK_WAITING = 1024,
     HALO_LINK_FDS = 2,
 };

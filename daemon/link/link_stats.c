@@ -181,12 +181,12 @@ static void read_coverage(struct halo_coverage *ret, const json_t *from)
         ret->part[ret->planes++] = fmin(fmax(json_number_value(json_array_get(planes, p)), 0), 1);
 }
 
-json_t *halo_lacks_write(const char lacks[HALO_LACKS][HALO_LACK_WORDS])
+json_t *halo_degradations_write(const char degradations[HALO_DEGRADATIONS][HALO_DEGRADATION_WORDS])
 {
     json_t *to = json_object();
-    for (int i = 0; i < HALO_LACKS; i++)
-        if (lacks[i][0])
-            json_object_set_new(to, halo_lack_names[i], json_string(lacks[i]));
+    for (int i = 0; i < HALO_DEGRADATIONS; i++)
+        if (degradations[i][0])
+            json_object_set_new(to, halo_degradation_names[i], json_string(degradations[i]));
     return to;
 }
 
@@ -204,7 +204,7 @@ json_t *halo_link_stats_numbers(const struct halo_link_stats *stats)
         json_object_set_new(to, "capture", write_capture(&stats->capture));
     json_object_set_new(to, "rate", json_real(isfinite(stats->rate) ? stats->rate : 0));
     json_object_set_new(to, "dropped", dropped);
-    json_object_set_new(to, "degraded", halo_lacks_write(stats->lack));
+    json_object_set_new(to, "degraded", halo_degradations_write(stats->degradation));
     json_object_set_new(to, "stages", stages);
     return to;
 }
@@ -218,7 +218,7 @@ json_t *halo_link_stats_write(const struct halo_link_stats *stats)
         json_object_set_new(to, "region_feed", write_regions(&stats->region_feed));
     json_object_set_new(to, "outputs", outputs);
     json_t *coverage = json_array();
-    for (int i = 0; i <= HALO_MOST_RENDITIONS && stats->coverage[i].known; i++)
+    for (int i = 0; i <= HALO_MAX_RENDITIONS && stats->coverage[i].known; i++)
         json_array_append_new(coverage, halo_coverage_write(&stats->coverage[i]));
     json_object_set_new(to, "coverage", coverage);
     return to;
@@ -237,16 +237,17 @@ void halo_link_stats_read(struct halo_link_stats *ret, const json_t *from)
     for (int i = 0; i < HALO_DROPS; i++)
         ret->dropped[i] = halo_json_integer(dropped, halo_drop_names[i], 0, INT64_MAX, 0);
     const json_t *degraded = json_object_get(from, "degraded");
-    for (int i = 0; i < HALO_LACKS; i++)
-        halo_json_text(degraded, halo_lack_names[i], ret->lack[i], sizeof ret->lack[i]);
+    for (int i = 0; i < HALO_DEGRADATIONS; i++)
+        halo_json_text(degraded, halo_degradation_names[i], ret->degradation[i],
+                       sizeof ret->degradation[i]);
     const json_t *stages = json_object_get(from, "stages");
     for (int i = 0; i < HALO_LIVE_STAGES; i++)
         read_stage(&ret->stage[i], json_object_get(stages, halo_live_stage_names[i]));
     const json_t *coverage = json_object_get(from, "coverage");
-    for (size_t i = 0; i < json_array_size(coverage) && i <= HALO_MOST_RENDITIONS; i++)
+    for (size_t i = 0; i < json_array_size(coverage) && i <= HALO_MAX_RENDITIONS; i++)
         read_coverage(&ret->coverage[i], json_array_get(coverage, i));
     const json_t *outputs = json_object_get(from, "outputs");
-    for (size_t i = 0; i < json_array_size(outputs) && i < HALO_MOST_OUTPUTS; i++)
+    for (size_t i = 0; i < json_array_size(outputs) && i < HALO_MAX_OUTPUTS; i++)
         read_output(&ret->output[ret->outputs++], json_array_get(outputs, i));
 }
 

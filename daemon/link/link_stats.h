@@ -38,19 +38,18 @@ struct halo_link_stats {
     int64_t decoded, filtered, encoded, bytes, opened, damaged, epoch;
     int64_t turn; /* as of halo_live_stats */
     int64_t dropped[HALO_DROPS];
-    char lack[HALO_LACKS][HALO_LACK_WORDS]; /* "": it does not lack that */
-    int64_t cards;                          /* of all encodings, not among encoded */
-    int64_t ring_dropped;                   /* packets that the supervisor was too slow for */
+    char degradation[HALO_DEGRADATIONS][HALO_DEGRADATION_WORDS]; /* "": it does not lack that */
+    int64_t cards;        /* of all encodings, not among encoded */
+    int64_t ring_dropped; /* packets that the supervisor was too slow for */
     char backend[24];
     char camera[24]; /* in a word; "": the input is none */
     struct halo_live_capture capture;
     struct halo_link_regions region_feed;
     int64_t width, height;
-    struct halo_coverage
-        coverage[HALO_MOST_RENDITIONS + 1]; /* of its chains: the own comes first */
+    struct halo_coverage coverage[HALO_MAX_RENDITIONS + 1]; /* of its chains: the own comes first */
     double rate;
     struct halo_link_stage stage[HALO_LIVE_STAGES];
-    struct halo_link_output output[HALO_MOST_OUTPUTS];
+    struct halo_link_output output[HALO_MAX_OUTPUTS];
     int outputs; /* how many of them are filled */
 };
 
@@ -79,7 +78,7 @@ void halo_link_stats_read(struct halo_link_stats *ret, const json_t *from);
 json_t *halo_coverage_write(const struct halo_coverage *coverage);
 
 /* {WORD: why, ...}; a new reference. */
-json_t *halo_lacks_write(const char lacks[HALO_LACKS][HALO_LACK_WORDS]);
+json_t *halo_degradations_write(const char degradations[HALO_DEGRADATIONS][HALO_DEGRADATION_WORDS]);
 
 /* Fields of a message from outside: text of at most size - 1 bytes, made safe for a terminal and
  * without the secrets of URLs, "" where there is none; an integer of least .. most, else

@@ -61,7 +61,7 @@ static int word_of(const json_t *value, const char *const *words, int count)
     return -1;
 }
 
-static int read_id(struct halo_region_told *ret, const struct element *e, struct halo_error *err)
+static int read_id(struct halo_region_update *ret, const struct element *e, struct halo_error *err)
 {
     const json_t *value = e->value[ID];
     const char *id = json_string_value(value);
@@ -97,7 +97,7 @@ static int read_corners(struct halo_regions *ret, struct halo_shape *shape, cons
     for (enum key key = X; key <= H; key++)
         if (e->value[key])
             return refuse(e, key, "a polygon has corners", err);
-    if (count < 3 || count > HALO_MOST_CORNERS)
+    if (count < 3 || count > HALO_MAX_CORNERS)
         return refuse(e, CORNERS, "must be a list of 3 to 64, [x, y] each", err);
     if (ret->corners + (int)count > HALO_REGION_CORNERS)
         return refuse(e, CORNERS, "more than 1024 in all", err);
@@ -116,24 +116,24 @@ static int read_corners(struct halo_regions *ret, struct halo_shape *shape, cons
 
 static int read_region(struct halo_regions *ret, const struct element *e, struct halo_error *err)
 {
-    struct halo_region_told *told = &ret->told[e->index];
+    struct halo_region_update *update = &ret->update[e->index];
     const int kind = word_of(e->value[KIND], kinds, HALO_SHAPE_POLYGON + 1);
     const int unit = e->value[UNIT] ? word_of(e->value[UNIT], units, 2) : 0;
     const json_t *ttl = e->value[TTL];
-    memset(told, 0, sizeof *told);
+    memset(update, 0, sizeof *update);
     if (kind < 0)
         return refuse(e, KIND, "must be one of rect, ellipse, polygon", err);
     if (unit < 0)
         return refuse(e, UNIT, "must be one of pixels, relative", err);
     if (ttl && !json_is_number(ttl))
         return refuse(e, TTL, "must be a number", err);
-    told->shape.kind = (enum halo_shape_kind)kind;
-    told->ttl = json_number_value(ttl);
-    const int named = read_id(told, e, err);
+    update->shape.kind = (enum halo_shape_kind)kind;
+    update->ttl = json_number_value(ttl);
+    const int named = read_id(update, e, err);
     if (named < 0)
         return named;
-    return kind == HALO_SHAPE_POLYGON ? read_corners(ret, &told->shape, e, unit == 1, err)
-                                      : read_box(&told->shape, e, unit == 1, err);
+    return kind == HALO_SHAPE_POLYGON ? read_corners(ret, &update->shape, e, unit == 1, err)
+                                      : read_box(&update->shape, e, unit == 1, err);
 }
 
 int halo_regions_read(struct halo_regions *ret, const json_t *list, struct halo_error *err)
@@ -142,8 +142,8 @@ int halo_regions_read(struct halo_regions *ret, const json_t *list, struct halo_
     ret->count = ret->corners = 0;
     if (!json_is_array(list))
         return halo_fail(err, -EINVAL, "regions must be a list");
-    if (count > HALO_MOST_SHAPES)
-        return halo_fail(err, -EINVAL, "%zu regions: at most %d", count, HALO_MOST_SHAPES);
+    if (count > HALO_MAX_SHAPES)
+        return halo_fail(err, -EINVAL, "%zu regions: at most %d", count, HALO_MAX_SHAPES);
     for (size_t i = 0; i < count; i++) {
         struct element e;
         int read = sort_keys(&e, json_array_get(list, i), (int)i, err);

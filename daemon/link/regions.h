@@ -16,14 +16,14 @@
 
 /* What the list says; large: 50 KiB. The shapes' corners lie in it: it owns nothing else. */
 struct halo_regions {
-    struct halo_region_told told[HALO_MOST_SHAPES];
+    struct halo_region_update update[HALO_MAX_SHAPES];
     int count;
     struct halo_length corner[HALO_REGION_CORNERS][2];
     int corners;
 };
 
 /* For the interface's description. */
-#define HALO_REGIONS_FORM                                                                          \
+#define HALO_REGIONS_TYPE                                                                          \
     "[](id: ?string, kind: (rect, ellipse, polygon), x: ?float, y: ?float, w: ?float, h: ?float, " \
     "corners: ?[][]float, unit: ?(pixels, relative), ttl: ?float)"
 

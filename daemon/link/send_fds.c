@@ -10,7 +10,7 @@ ssize_t halo_send_fds(int socket, struct iovec *parts, int part_count, const int
     const size_t bytes = sizeof(int) * (size_t)fd_count;
     union {
         struct cmsghdr head;
-        char room[CMSG_SPACE(sizeof(int) * HALO_SEND_FDS_MOST)];
+        char room[CMSG_SPACE(sizeof(int) * HALO_SEND_FDS_MAX)];
     } control = {0};
     struct msghdr message = {.msg_iov = parts, .msg_iovlen = (size_t)part_count};
     if (fd_count > 0) {

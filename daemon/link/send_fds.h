@@ -6,10 +6,10 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
-enum { HALO_SEND_FDS_MOST = 8 };
+enum { HALO_SEND_FDS_MAX = 8 };
 
 /* Bytes that went out, as many as the socket takes now, or -errno (never -EINTR). The descriptors
- * stay the caller's. fd_count: 0 to HALO_SEND_FDS_MOST. Any thread. */
+ * stay the caller's. fd_count: 0 to HALO_SEND_FDS_MAX. Any thread. */
 ssize_t halo_send_fds(int socket, struct iovec *parts, int part_count, const int *fds,
                       int fd_count);
 

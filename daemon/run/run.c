@@ -28,7 +28,7 @@ struct run {
     struct halo_stream *stream;
     struct halo_progress *progress;
     uv_loop_t loop;
-    uv_async_t look;
+    uv_async_t wake;
     uv_timer_t tick;
     struct halo_run_end end;
 };
@@ -40,7 +40,7 @@ static void close_handle(uv_handle_t *handle, void *arg)
         uv_close(handle, NULL);
 }
 
-static void on_look(uv_async_t *async)
+static void on_wake(uv_async_t *async)
 {
     struct run *run = async->data;
     if (halo_stream_done(run->stream))
@@ -53,7 +53,7 @@ static void on_look(uv_async_t *async)
 static void wake_loop(void *arg)
 {
     struct run *run = arg;
-    uv_async_send(&run->look);
+    uv_async_send(&run->wake);
 }
 
 /* A device that is silent may still write into our memory, and the driver's own end would wait for
@@ -95,8 +95,8 @@ static int start_loop(struct run *run, struct halo_error *err)
 {
     int ret = uv_loop_init(&run->loop);
     if (ret >= 0)
-        ret = uv_async_init(&run->loop, &run->look, on_look);
-    run->look.data = run;
+        ret = uv_async_init(&run->loop, &run->wake, on_wake);
+    run->wake.data = run;
     if (ret >= 0)
         ret = halo_run_end_watch(&run->end, &run->loop);
     if (ret >= 0)

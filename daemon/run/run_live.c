@@ -55,7 +55,7 @@ static bool has_failed(struct run_live *run)
 }
 
 /* Stopped and done, or not begun: the loop ends. */
-static void look(struct run_live *run)
+static void update(struct run_live *run)
 {
     if (has_failed(run) && !atomic_load(&run->stop))
         ask_to_stop(run);
@@ -76,7 +76,7 @@ static void start_live(struct run_live *run)
     run->running = true;
 }
 
-static void told(void *arg, const char *state, const char *why)
+static void reported(void *arg, const char *state, const char *why)
 {
     struct run_live *run = arg;
     struct halo_error err = {0};
@@ -94,22 +94,22 @@ static void told(void *arg, const char *state, const char *why)
 }
 
 /* The camera is not touched before there is somewhere to show it. */
-static void looked(void *arg, bool somebody)
+static void watched(void *arg, bool somebody)
 {
     struct run_live *run = arg;
     if (!run->writing && halo_virtual_is_open(run->shown)) {
         run->writing = true;
         start_live(run);
     }
-    if (somebody == run->looked)
+    if (somebody == run->watched)
         return;
-    run->looked = somebody;
+    run->watched = somebody;
     halo_live_watch(run->live, run->encoding, somebody);
     if (!somebody)
         halo_virtual_clear(run->shown);
 }
 
-static const struct halo_virtual_events virtual_events = {.told = told, .looked = looked};
+static const struct halo_virtual_events virtual_events = {.reported = reported, .watched = watched};
 
 static void show(struct run_live *run)
 {
@@ -125,7 +125,7 @@ static void show(struct run_live *run)
     pthread_mutex_unlock(&run->lock);
     if (has_card)
         halo_virtual_card(run->shown, &card);
-    if (has_picture && run->looked)
+    if (has_picture && run->watched)
         halo_virtual_put(run->shown, &pkt, taken);
     av_packet_unref(&pkt);
     av_packet_unref(&card);
@@ -136,7 +136,7 @@ static void on_wake(uv_async_t *async)
     struct run_live *run = async->data;
     if (run->shown && !run->closing)
         show(run);
-    look(run);
+    update(run);
 }
 
 /* A device that is silent may still write into our memory: the process ends here and now. */
@@ -178,7 +178,7 @@ static void on_tick(uv_timer_t *timer)
     end_if_stuck(run);
     if (run->ticks++ % SHOW_TICKS == 0 && run->running) {
         run_live_stats(run, &stats);
-        const bool unseen = run->encoding < 0 || !run->looked; /* no packet says so */
+        const bool unseen = run->encoding < 0 || !run->watched; /* no packet says so */
         if (unseen && run->numbers.moved_at && !atomic_load(&run->first))
             atomic_store(&run->first, run->numbers.moved_at / 1000);
         halo_progress_show(run->progress, &stats, false);
@@ -186,7 +186,7 @@ static void on_tick(uv_timer_t *timer)
     end_in_time(run);
     if (run->sink && atomic_load(&run->stop))
         halo_live_sink_wake(run->sink); /* again: it may have begun to wait since */
-    look(run);
+    update(run);
 }
 
 /* ---- beginning ---- */
@@ -225,8 +225,8 @@ static int start_loop(struct run_live *run, struct halo_error *err)
 static int prepare(struct run_live *run, const struct halo_chain *chain, struct halo_error *err)
 {
     const struct halo_run_settings *set = run->settings;
-    struct halo_encoding encoding[HALO_MOST_ENCODINGS];
-    int of[HALO_MOST_OUTPUTS];
+    struct halo_encoding encoding[HALO_MAX_ENCODINGS];
+    int of[HALO_MAX_OUTPUTS];
     const bool shows = halo_run_live_shows(set);
     run->picture = av_packet_alloc();
     run->card = av_packet_alloc();

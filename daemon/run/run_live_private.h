@@ -27,7 +27,7 @@ struct run_live {
     unsigned ticks;
     struct halo_run_end end;
     int encoding; /* of OUT; -1: nothing is encoded */
-    bool looped, running, writing, closing, looked;
+    bool looped, running, writing, closing, watched;
     int64_t began;                  /* ns */
     struct halo_histogram delay;    /* ns, to when it was written; of OUT, once that is closed */
     struct halo_live_stats numbers; /* loop thread: the last ones that were asked for */

@@ -66,7 +66,7 @@ static int check_shown(const struct halo_run_settings *run, struct halo_error *e
                                       {"-b:v", run->bitrate},
                                       {"-crf", run->crf},
                                       {"-preset", run->preset}};
-    const char *form = run->output_format;
+    const char *format = run->output_format;
     if (!halo_is_camera(run->source.input))
         return halo_fail_usage(err,
                                "%s is a virtual camera: IN must be a camera, too (the daemon can "
@@ -82,11 +82,11 @@ static int check_shown(const struct halo_run_settings *run, struct halo_error *e
             return halo_fail_usage(
                 err, "%s: %s is a virtual camera, which takes raw frames: leave it out",
                 without[i][0], run->output);
-    if (form && strcmp(form, "v4l2") != 0 && !is_camera_format(form))
+    if (format && strcmp(format, "v4l2") != 0 && !is_camera_format(format))
         return halo_fail_usage(
             err,
             "-f %s: the format of a virtual camera must be yuyv (the default), yu12, nv12 or mjpeg",
-            form);
+            format);
     return 0;
 }
 
@@ -157,8 +157,8 @@ static int read_capture(struct halo_capture_settings *capture, const struct halo
 
 /* ---- what OUT is ---- */
 
-static bool is_nearer(const struct halo_camera_mode *mode, const struct halo_camera_mode *best,
-                      int width, int height)
+static bool is_nearer(const struct halo_camera_offered_mode *mode,
+                      const struct halo_camera_offered_mode *best, int width, int height)
 {
     return !best || abs(mode->width - width) + abs(mode->height - height) <
                         abs(best->width - width) + abs(best->height - height);
@@ -171,11 +171,11 @@ static void choose_size(int *width, int *height, const struct halo_capture_setti
 {
     struct halo_camera_offer offer;
     struct halo_error ignored = {0};
-    const struct halo_camera_mode *best = NULL;
-    const char *form = capture->format ? halo_capture_formats[capture->format] : NULL;
+    const struct halo_camera_offered_mode *best = NULL;
+    const char *format = capture->format ? halo_capture_formats[capture->format] : NULL;
     if (halo_camera_ask(&offer, id, &ignored) >= 0)
         for (int i = 0; i < offer.modes; i++)
-            if ((!form || !strcmp(offer.mode[i].format->name, form)) &&
+            if ((!format || !strcmp(offer.mode[i].format->name, format)) &&
                 is_nearer(&offer.mode[i], best, *width, *height))
                 best = &offer.mode[i];
     if (best) {
@@ -198,12 +198,13 @@ static void fill_shown(struct halo_output_settings *output, const struct halo_ru
 {
     char text[32];
     int width, height;
-    const char *form = run->output_format;
+    const char *format = run->output_format;
     halo_camera_wishes(capture, &width, &height, &output->video.fps);
     choose_size(&width, &height, capture, id);
     snprintf(text, sizeof text, "%dx%d", width > 2 ? width & ~1 : 2, height > 2 ? height & ~1 : 2);
     output->kind = HALO_OUTPUT_V4L2;
-    output->format = copy(form && is_camera_format(form) ? form : halo_camera_formats[0], failed);
+    output->format =
+        copy(format && is_camera_format(format) ? format : halo_camera_formats[0], failed);
     output->video.size = copy(text, failed);
 }
 

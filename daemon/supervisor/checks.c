@@ -39,10 +39,10 @@ static int check_codec(const AVOutputFormat *container, const char *where, const
 static int check_output(const struct halo_output_settings *output, struct halo_error *err)
 {
     const struct halo_output_row *row = halo_output_row(output);
-    const struct halo_viewer_form *form = halo_output_form(output);
+    const struct halo_viewer_format *format = halo_output_format(output);
     const char *name = row->target == HALO_AT_URL ? "" : output->target;
-    const AVOutputFormat *container = form ? av_guess_format(form->muxer, NULL, NULL)
-                                           : halo_container_guess(output->format, name);
+    const AVOutputFormat *container = format ? av_guess_format(format->muxer, NULL, NULL)
+                                             : halo_container_guess(output->format, name);
     if (!container)
         return 0; /* said elsewhere, or frames */
     const int ret = check_codec(container, row->key, halo_video_codec(&output->video), err);

@@ -11,7 +11,7 @@
 #include "daemon/supervisor/sup_stream_data.h"
 #include "daemon/view/camera_out.h"
 
-static void told(void *arg, const char *state, const char *why)
+static void reported(void *arg, const char *state, const char *why)
 {
     struct sv_stream *stream = arg;
     const bool fine = !strcmp(state, "writing");
@@ -24,7 +24,7 @@ static void told(void *arg, const char *state, const char *why)
 static struct halo_camera_out *find(struct halo_camera_out **from,
                                     const struct halo_output_settings *output)
 {
-    for (int i = 0; i < HALO_MOST_OUTPUTS; i++)
+    for (int i = 0; i < HALO_MAX_OUTPUTS; i++)
         if (from[i] && halo_camera_out_is_of(from[i], output)) {
             struct halo_camera_out *ret = from[i];
             from[i] = NULL;
@@ -35,12 +35,12 @@ static struct halo_camera_out *find(struct halo_camera_out **from,
 
 int sv_camera_open(struct sv_stream *stream, struct halo_error *err)
 {
-    struct halo_camera_out *old[HALO_MOST_OUTPUTS];
+    struct halo_camera_out *old[HALO_MAX_OUTPUTS];
     memcpy(old, stream->camera, sizeof old);
     memset(stream->camera, 0, sizeof stream->camera);
     for (int i = 0; i < stream->settings.outputs; i++)
         stream->camera[i] = find(old, &stream->settings.output[i]);
-    for (int i = 0; i < HALO_MOST_OUTPUTS; i++)
+    for (int i = 0; i < HALO_MAX_OUTPUTS; i++)
         halo_camera_out_destroy(old[i]); /* its device may be another one's now */
     for (int i = 0; i < stream->settings.outputs; i++) {
         const struct halo_output_settings *output = &stream->settings.output[i];
@@ -49,8 +49,8 @@ int sv_camera_open(struct sv_stream *stream, struct halo_error *err)
         if (halo_output_row(output)->target != HALO_AT_DEVICE)
             continue;
         if (!stream->camera[i])
-            ret = halo_camera_out_create(&stream->camera[i], stream->sv->loop, output, told, stream,
-                                         &inner);
+            ret = halo_camera_out_create(&stream->camera[i], stream->sv->loop, output, reported,
+                                         stream, &inner);
         if (ret < 0)
             return halo_fail(err, ret, "stream %s: %s", stream->name, inner.text);
         halo_camera_out_join(stream->camera[i], stream->outlet[stream->of[i]].feed);
@@ -60,21 +60,21 @@ int sv_camera_open(struct sv_stream *stream, struct halo_error *err)
 
 void sv_camera_leave(struct sv_stream *stream)
 {
-    for (int i = 0; i < HALO_MOST_OUTPUTS; i++)
+    for (int i = 0; i < HALO_MAX_OUTPUTS; i++)
         if (stream->camera[i])
             halo_camera_out_leave(stream->camera[i]);
 }
 
 void sv_camera_forget(struct sv_stream *stream)
 {
-    for (int i = 0; i < HALO_MOST_OUTPUTS; i++)
+    for (int i = 0; i < HALO_MAX_OUTPUTS; i++)
         if (stream->camera[i])
             halo_camera_out_forget(stream->camera[i]);
 }
 
 void sv_camera_close(struct sv_stream *stream)
 {
-    for (int i = 0; i < HALO_MOST_OUTPUTS; i++) {
+    for (int i = 0; i < HALO_MAX_OUTPUTS; i++) {
         halo_camera_out_destroy(stream->camera[i]);
         stream->camera[i] = NULL;
     }

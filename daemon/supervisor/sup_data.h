@@ -56,7 +56,7 @@ struct sv_engine {
     struct sv_backoff backoff;
     int restarts;
     int device_failures; /* ends with status 75 in a row */
-    bool stands;         /* is about to be lost for that */
+    bool stalled;        /* is about to be lost for that */
     int stood;           /* lost for it, in a row */
     uint64_t idle_since; /* without streams; 0: has some */
     uint64_t room_after; /* when the next stream without room may try again */

@@ -18,27 +18,27 @@ enum {
     MEMORY_MS = 3000, /* without memory of the GPU, and a stream that may goes to the CPU */
 };
 
-static bool is_late(enum halo_lack lack)
+static bool is_late(enum halo_degradation degradation)
 {
-    return lack == HALO_LACK_LATE || lack == HALO_LACK_LATE_DECODER ||
-           lack == HALO_LACK_LATE_ENCODER;
+    return degradation == HALO_DEGRADED_LATE || degradation == HALO_DEGRADED_LATE_DECODER ||
+           degradation == HALO_DEGRADED_LATE_ENCODER;
 }
 
 /* Why, of what is known now; "". */
-static const char *find(const struct sv_stream *stream, enum halo_lack lack)
+static const char *find(const struct sv_stream *stream, enum halo_degradation degradation)
 {
-    if (lack == HALO_LACK_GPU_MEMORY && stream->no_memory[0])
+    if (degradation == HALO_DEGRADED_GPU_MEMORY && stream->no_memory[0])
         return stream->no_memory;
     if (stream->place.on_cpu &&
-        lack == (stream->place.for_memory ? HALO_LACK_GPU_MEMORY : HALO_LACK_GPU))
+        degradation == (stream->place.for_memory ? HALO_DEGRADED_GPU_MEMORY : HALO_DEGRADED_GPU))
         return stream->place.for_memory ? "filters on the CPU: the GPU's memory was full"
                                         : "filters on the CPU: the GPU failed too often";
-    return stream->stats.lack[lack];
+    return stream->stats.degradation[degradation];
 }
 
-static void tell(struct sv_stream *stream, enum halo_lack lack, const char *why)
+static void report(struct sv_stream *stream, enum halo_degradation degradation, const char *why)
 {
-    const char *word = halo_lack_names[lack];
+    const char *word = halo_degradation_names[degradation];
     if (why[0])
         halo_log(HALO_LOG_WARNING, "stream %s: degraded (%s): %s", stream->name, word, why);
     else
@@ -50,9 +50,9 @@ static void tell(struct sv_stream *stream, enum halo_lack lack, const char *why)
 static void place(struct sv_stream *stream)
 {
     const char *why = NULL;
-    for (int i = 0; i < HALO_LACKS && !why; i++)
-        if (is_late((enum halo_lack)i) && stream->lack[i][0])
-            why = stream->lack[i];
+    for (int i = 0; i < HALO_DEGRADATIONS && !why; i++)
+        if (is_late((enum halo_degradation)i) && stream->degradation[i][0])
+            why = stream->degradation[i];
     if (why && stream->state == SV_RUNNING)
         sv_stream_state(stream, SV_OVERLOADED, why);
     else if (!why && stream->state == SV_OVERLOADED)
@@ -72,14 +72,14 @@ static void leave_gpu(struct sv_stream *stream)
     sv_stream_state(stream, SV_RESTARTING, "the GPU's memory is full: goes on on the CPU");
 }
 
-void sv_lack_look(struct sv_stream *stream)
+void sv_degraded_update(struct sv_stream *stream)
 {
-    for (int i = 0; i < HALO_LACKS; i++) {
-        const char *why = find(stream, (enum halo_lack)i);
-        const bool was = stream->lack[i][0], is = why[0];
-        snprintf(stream->lack[i], sizeof stream->lack[i], "%s", why);
+    for (int i = 0; i < HALO_DEGRADATIONS; i++) {
+        const char *why = find(stream, (enum halo_degradation)i);
+        const bool was = stream->degradation[i][0], is = why[0];
+        snprintf(stream->degradation[i], sizeof stream->degradation[i], "%s", why);
         if (was != is)
-            tell(stream, (enum halo_lack)i, stream->lack[i]);
+            report(stream, (enum halo_degradation)i, stream->degradation[i]);
     }
     if (stream->place.phase == SV_IN)
         place(stream);
@@ -87,7 +87,7 @@ void sv_lack_look(struct sv_stream *stream)
         leave_gpu(stream);
 }
 
-void sv_lack_memory(struct sv_stream *stream, bool full, const char *why)
+void sv_degraded_memory(struct sv_stream *stream, bool full, const char *why)
 {
     const uint64_t now = sv_now(stream->sv);
     if (!full)
@@ -97,14 +97,14 @@ void sv_lack_memory(struct sv_stream *stream, bool full, const char *why)
     snprintf(stream->no_memory, sizeof stream->no_memory, "%s", why);
 }
 
-void sv_lack_wait(struct sv_stream *stream, const char *why)
+void sv_degraded_wait(struct sv_stream *stream, const char *why)
 {
     stream->place.no_room = true;
     sv_placement_leave(&stream->place);
     sv_stream_state(stream, SV_WAITING, why);
 }
 
-bool sv_lack_may_enter(struct sv_stream *stream)
+bool sv_degraded_may_enter(struct sv_stream *stream)
 {
     const struct halo_supervisor *sv = stream->sv;
     const uint64_t now = sv_now(sv);
@@ -120,10 +120,10 @@ bool sv_lack_may_enter(struct sv_stream *stream)
     return true;
 }
 
-void sv_lack_words(const struct sv_stream *stream, char *ret, size_t size)
+void sv_degraded_words(const struct sv_stream *stream, char *ret, size_t size)
 {
     ret[0] = '\0';
-    for (int i = 0; i < HALO_LACKS && !ret[0]; i++)
-        if (stream->lack[i][0])
-            snprintf(ret, size, "%s: %s", halo_lack_names[i], stream->lack[i]);
+    for (int i = 0; i < HALO_DEGRADATIONS && !ret[0]; i++)
+        if (stream->degradation[i][0])
+            snprintf(ret, size, "%s: %s", halo_degradation_names[i], stream->degradation[i]);
 }

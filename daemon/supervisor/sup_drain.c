@@ -27,7 +27,7 @@ static void starve(struct sv_ring *ring)
 }
 
 /* Whether the ring is still there. */
-static bool look(struct sv_ring *ring)
+static bool check(struct sv_ring *ring)
 {
     struct sv_stream *stream = ring->outlet->stream;
     const int ret = sv_ring_read(ring, PACKETS_AT_ONCE, BYTES_AT_ONCE);
@@ -56,7 +56,7 @@ static void on_drain(uv_idle_t *idle)
             struct sv_ring *ring = s->outlet[i].ring;
             if (!ring || !ring->more)
                 continue;
-            if (!look(ring))
+            if (!check(ring))
                 return; /* the list may be another one now; the rest comes the next time */
             more |= ring->more;
         }
@@ -71,7 +71,7 @@ static void on_ring(uv_poll_t *poll, int status, int events)
     (void)events;
     if (status < 0)
         sv_ring_close(ring->outlet);
-    else if (look(ring) && ring->more)
+    else if (check(ring) && ring->more)
         uv_idle_start(&sv->drain, on_drain);
 }
 

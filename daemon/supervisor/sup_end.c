@@ -105,7 +105,7 @@ static void lose_standing(struct sv_process *process, const char *why)
 {
     char what[160];
     snprintf(what, sizeof what, "killed, for %s", why);
-    sv_engine_stands(process->engine);
+    sv_engine_stalled(process->engine);
     lose(process, what, false);
 }
 

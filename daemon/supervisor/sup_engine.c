@@ -15,7 +15,7 @@
 #include "daemon/supervisor/sup_stream_data.h"
 
 enum {
-    ABANDONED_MOST = 16,
+    ABANDONED_MAX = 16,
     IDLE_MS = 2000,   /* an engine without streams is kept */
     MOVED_MS = 30000, /* between two times that one stood, and they are not in a row */
 };
@@ -78,7 +78,7 @@ bool sv_engine_is_behind(const struct sv_engine *engine)
     return sv_engine_is_ready(engine) && halo_link_is_behind(engine->process->link);
 }
 
-void sv_engine_tell_running(struct sv_engine *engine)
+void sv_engine_report_running(struct sv_engine *engine)
 {
     halo_log(HALO_LOG_INFO, "engine %s runs (process %d)", engine->name,
              engine->process->handle.pid);
@@ -87,9 +87,9 @@ void sv_engine_tell_running(struct sv_engine *engine)
 
 /* ---- its process ---- */
 
-void sv_engine_stands(struct sv_engine *engine)
+void sv_engine_stalled(struct sv_engine *engine)
 {
-    engine->stands = true;
+    engine->stalled = true;
 }
 
 /* A device that fails may let a few frames pass each time. */
@@ -103,8 +103,8 @@ void sv_engine_failed(struct sv_engine *engine, const char *why, bool device, bo
     if (good && now - good >= MOVED_MS)
         engine->stood = 0;
     engine->device_failures += device;
-    engine->stood = engine->stands ? engine->stood + 1 : 0;
-    engine->stands = false;
+    engine->stood = engine->stalled ? engine->stood + 1 : 0;
+    engine->stalled = false;
     snprintf(engine->why, sizeof engine->why, "%s", why);
     sv_backoff_failed(&engine->backoff, now);
     engine->state = SV_ENGINE_PAUSED;
@@ -119,7 +119,7 @@ static void start_process(struct sv_engine *engine)
 {
     struct halo_supervisor *sv = engine->sv;
     struct halo_error err = {0};
-    if (sv->abandoned >= ABANDONED_MOST)
+    if (sv->abandoned >= ABANDONED_MAX)
         halo_fail(&err, -EAGAIN, "%d engines hang in a driver: reboot the machine", sv->abandoned);
     if (err.code || sv_process_start(engine, &err) < 0) {
         sv_engine_failed(engine, err.text, false, false);

@@ -21,11 +21,11 @@ json_t *sv_do(const char *what, const struct sv_stream *stream); /* a message to
 /* Takes the message over. 0 or -errno; -EPIPE: it is not ready. */
 int sv_engine_send(struct sv_engine *engine, json_t *message);
 bool sv_engine_is_behind(const struct sv_engine *engine); /* what was sent still waits here */
-void sv_engine_tell_running(struct sv_engine *engine);    /* log and event, once it has its name */
+void sv_engine_report_running(struct sv_engine *engine);  /* log and event, once it has its name */
 
-void sv_engine_step(struct sv_engine *engine);   /* starts or ends what is due; may free it */
-void sv_engine_drop(struct sv_engine *engine);   /* its process is asked to finish; frees it */
-void sv_engine_stands(struct sv_engine *engine); /* before it is lost: it was silent or stuck */
+void sv_engine_step(struct sv_engine *engine);    /* starts or ends what is due; may free it */
+void sv_engine_drop(struct sv_engine *engine);    /* its process is asked to finish; frees it */
+void sv_engine_stalled(struct sv_engine *engine); /* before it is lost: it was silent or stuck */
 /* It has no process now, and pauses. device: its device failed. worked: the process had filtered
  * frames, so this is no crash loop, and the next process starts at once. */
 void sv_engine_failed(struct sv_engine *engine, const char *why, bool device, bool worked);

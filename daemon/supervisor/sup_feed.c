@@ -13,7 +13,7 @@
 #include "daemon/view/feed.h"
 #include "daemon/view/viewers.h"
 
-static void tell_watched(struct sv_outlet *outlet)
+static void report_watched(struct sv_outlet *outlet)
 {
     struct sv_stream *stream = outlet->stream;
     if (stream->place.phase != SV_IN)
@@ -28,7 +28,7 @@ static void on_watched(void *arg, bool watched)
 {
     struct sv_outlet *outlet = arg;
     outlet->watched = watched;
-    tell_watched(outlet);
+    report_watched(outlet);
 }
 
 static void on_key(void *arg)
@@ -46,7 +46,7 @@ void sv_feed_watch_all(struct sv_stream *stream)
 {
     for (int i = 0; i < stream->encodings; i++)
         if (stream->outlet[i].watched)
-            tell_watched(&stream->outlet[i]);
+            report_watched(&stream->outlet[i]);
 }
 
 static int open_feeds(struct sv_stream *stream, struct halo_error *err)

@@ -80,7 +80,7 @@ void sv_gpu_ask(struct sv_engine *engine)
     halo_link_send(engine->process->link, json_pack("{s:s}", "do", "gpus"), NULL, 0);
 }
 
-bool sv_gpu_told(struct sv_engine *engine, const json_t *message)
+bool sv_gpu_report(struct sv_engine *engine, const json_t *message)
 {
     struct halo_device_load load[HALO_LINK_GPUS];
     struct halo_supervisor *sv = engine->sv;

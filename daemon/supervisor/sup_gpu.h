@@ -20,7 +20,7 @@ enum {
 int sv_gpu_choose(struct halo_supervisor *sv); /* a number, or one of these */
 void sv_gpu_ask(struct sv_engine *engine);     /* its process runs */
 /* An engine's answer; false: it is malformed or was not asked for. */
-bool sv_gpu_told(struct sv_engine *engine, const json_t *message);
+bool sv_gpu_report(struct sv_engine *engine, const json_t *message);
 bool sv_gpu_is_late(const struct sv_engine *engine); /* its answer takes too long */
 
 #endif

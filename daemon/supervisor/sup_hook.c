@@ -74,7 +74,7 @@ bool sv_hooks_finished(struct sv_process *process, const json_t *message)
 {
     const char *stream = json_string_value(json_object_get(message, "stream"));
     const char *path = json_string_value(json_object_get(message, "path"));
-    const int64_t output = halo_json_integer(message, "output", 0, HALO_MOST_OUTPUTS - 1, -1);
+    const int64_t output = halo_json_integer(message, "output", 0, HALO_MAX_OUTPUTS - 1, -1);
     for (struct sv_hook *h = process->hooks; h && stream && path; h = h->next)
         if (h->output == output && !strcmp(h->stream, stream)) {
             const bool good = halo_names_may_match(h->pattern, path);

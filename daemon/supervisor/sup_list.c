@@ -74,14 +74,14 @@ void sv_stream_destroy(struct sv_stream *stream)
 struct sv_stream *sv_stream_find(struct halo_supervisor *sv, const char *name,
                                  struct halo_error *err)
 {
-    const char *names[HALO_MOST_STREAMS + 1];
+    const char *names[HALO_MAX_STREAMS + 1];
     size_t count = 0;
     for (struct sv_stream *s = sv->streams; s; s = s->next) {
         if (s->place.removed)
             continue;
         if (!strcmp(s->name, name))
             return s;
-        if (count < HALO_MOST_STREAMS)
+        if (count < HALO_MAX_STREAMS)
             names[count++] = s->name;
     }
     char near[HALO_NEAREST_WORDS];

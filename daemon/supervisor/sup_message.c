@@ -71,19 +71,20 @@ static bool take_state(struct sv_process *process, struct sv_stream *stream, con
     char why[600];
     halo_json_text(message, "why", why, sizeof why);
     const bool device = json_is_true(json_object_get(message, "device"));
-    const bool stands = json_is_true(json_object_get(message, "stands"));
+    const bool stalled = json_is_true(json_object_get(message, "stands"));
     process->device |= device;
-    if (stands)
-        sv_engine_stands(process->engine);
-    if ((device || stands) && !process->asker[0]) {
+    if (stalled)
+        sv_engine_stalled(process->engine);
+    if ((device || stalled) && !process->asker[0]) {
         snprintf(process->asker, sizeof process->asker, "%s", stream->name);
         snprintf(process->asked, sizeof process->asked, "%.199s", why);
     }
     if (stream->place.phase != SV_IN)
         return true; /* it is stopping: what it does meanwhile is not news */
-    const char *lack = json_string_value(json_object_get(message, "lack"));
-    const bool full = lack && !strcmp(lack, halo_lack_names[HALO_LACK_GPU_MEMORY]);
-    sv_lack_memory(stream, full, why);
+    const char *degradation = json_string_value(json_object_get(message, "lack"));
+    const bool full =
+        degradation && !strcmp(degradation, halo_degradation_names[HALO_DEGRADED_GPU_MEMORY]);
+    sv_degraded_memory(stream, full, why);
     switch (which) {
     case HALO_LIVE_STARTING:
         sv_stream_state(stream, SV_STARTING, why);
@@ -101,14 +102,14 @@ static bool take_state(struct sv_process *process, struct sv_stream *stream, con
         if (json_is_true(json_object_get(message, "stalled")))
             sv_suspect_stalled(stream);
         if (full && stream->settings.restart != HALO_RESTART_NEVER) {
-            sv_lack_wait(stream, why);
+            sv_degraded_wait(stream, why);
             sv_stream_step(stream);
         } else {
             sv_stream_failed(stream, why);
         }
         break;
     }
-    sv_lack_look(stream);
+    sv_degraded_update(stream);
     return true;
 }
 
@@ -184,27 +185,27 @@ static bool take_stats(struct sv_engine *engine, const json_t *message)
 }
 
 /* Of messages that are about one stream; takes the descriptors. */
-static bool take_of_stream(struct sv_process *process, const char *tell, const json_t *message,
+static bool take_of_stream(struct sv_process *process, const char *report, const json_t *message,
                            const int *fds, int count)
 {
     struct sv_stream *stream =
         stream_of(process->engine, json_string_value(json_object_get(message, "stream")));
-    if (stream && !strcmp(tell, "ring"))
+    if (stream && !strcmp(report, "ring"))
         return take_ring(process, stream, message, fds, count);
-    if (stream && !strcmp(tell, "snapshot"))
+    if (stream && !strcmp(report, "snapshot"))
         return take_answer(stream, SV_SNAPSHOT, message, fds, count);
     halo_link_close_fds(fds, count);
     if (!stream)
         return false;
-    if (!strcmp(tell, "set"))
+    if (!strcmp(report, "set"))
         return take_answer(stream, SV_SET, message, NULL, 0);
-    if (!strcmp(tell, "state"))
+    if (!strcmp(report, "state"))
         return take_state(process, stream, message);
-    if (!strcmp(tell, "camera"))
+    if (!strcmp(report, "camera"))
         return take_camera(stream, message);
-    if (!strcmp(tell, "encoding"))
+    if (!strcmp(report, "encoding"))
         return take_encoding(stream, message);
-    if (!strcmp(tell, "gone")) {
+    if (!strcmp(report, "gone")) {
         sv_stream_gone(stream);
         return true;
     }
@@ -215,21 +216,21 @@ static void on_message(void *arg, json_t *message, const int *fds, int count)
 {
     struct sv_process *process = arg;
     struct sv_engine *engine = process->engine;
-    const char *tell = json_string_value(json_object_get(message, "tell"));
+    const char *report = json_string_value(json_object_get(message, "tell"));
     bool good = false;
     process->heard = sv_now(process->sv);
-    if (tell && !strcmp(tell, "finished")) { /* also while it ends */
+    if (report && !strcmp(report, "finished")) { /* also while it ends */
         halo_link_close_fds(fds, count);
         good = sv_hooks_finished(process, message);
-    } else if (!engine || !tell || (!process->said_hello && strcmp(tell, "hello") != 0)) {
+    } else if (!engine || !report || (!process->said_hello && strcmp(report, "hello") != 0)) {
         halo_link_close_fds(fds, count);
-    } else if (!strcmp(tell, "hello") || !strcmp(tell, "stats") || !strcmp(tell, "gpus")) {
+    } else if (!strcmp(report, "hello") || !strcmp(report, "stats") || !strcmp(report, "gpus")) {
         halo_link_close_fds(fds, count);
-        good = tell[0] == 'h'   ? take_hello(process, message)
-               : tell[0] == 's' ? take_stats(engine, message)
-                                : sv_engine_told_gpus(engine, message);
+        good = report[0] == 'h'   ? take_hello(process, message)
+               : report[0] == 's' ? take_stats(engine, message)
+                                  : sv_engine_report_gpus(engine, message);
     } else {
-        good = take_of_stream(process, tell, message, fds, count);
+        good = take_of_stream(process, report, message, fds, count);
     }
     if (!good)
         sv_process_strays(process, "says what makes no sense");

@@ -28,8 +28,8 @@ void sv_backoff_failed(struct sv_backoff *backoff, uint64_t now)
         const int doublings = backoff->failures > 8 ? 8 : backoff->failures - 1;
         pause = (uint64_t)SV_BACKOFF_MS << doublings;
     }
-    if (pause > SV_BACKOFF_MOST_MS)
-        pause = SV_BACKOFF_MOST_MS;
+    if (pause > SV_BACKOFF_MAX_MS)
+        pause = SV_BACKOFF_MAX_MS;
     backoff->failures++;
     backoff->not_before = now + pause;
 }

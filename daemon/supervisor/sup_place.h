@@ -11,7 +11,7 @@
 
 enum {
     SV_BACKOFF_MS = 250, /* doubles ... */
-    SV_BACKOFF_MOST_MS = 5000,
+    SV_BACKOFF_MAX_MS = 5000,
     SV_GOOD_MS = 10000, /* of good running, and the pauses begin again with the shortest */
 };
 

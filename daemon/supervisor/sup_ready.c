@@ -19,7 +19,7 @@ void sv_engine_ready(struct sv_engine *engine)
         sv_gpu_ask(engine);
         return;
     }
-    sv_engine_tell_running(engine);
+    sv_engine_report_running(engine);
     for (struct sv_stream *s = sv->streams, *next; s; s = next) {
         next = s->next;
         if (s->place.engine == engine)
@@ -41,16 +41,16 @@ static void settle(struct sv_engine *engine)
     }
     if (first)
         sv_engine_become(engine, first);
-    sv_engine_tell_running(engine);
+    sv_engine_report_running(engine);
     for (struct sv_stream *s = sv->streams, *next; s; s = next) {
         next = s->next;
         sv_stream_step(s);
     }
 }
 
-bool sv_engine_told_gpus(struct sv_engine *engine, const json_t *message)
+bool sv_engine_report_gpus(struct sv_engine *engine, const json_t *message)
 {
-    if (!sv_gpu_told(engine, message))
+    if (!sv_gpu_report(engine, message))
         return false;
     if (engine->choosing)
         settle(engine);

@@ -18,7 +18,7 @@
 static struct halo_regions regions;
 
 enum {
-    MOST = 4,       /* updates of a stream that wait */
+    LIMIT = 4,      /* updates of a stream that wait */
     SEND_MS = 4,    /* between two sendings to an engine */
     LOG_MS = 10000, /* between two lines of a stream */
 };
@@ -57,7 +57,7 @@ static void on_timer(uv_timer_t *timer)
         send_now(s);
 }
 
-int sv_regions_tell(struct sv_stream *stream, int64_t picture_us, json_t *list,
+int sv_regions_send(struct sv_stream *stream, int64_t picture_us, json_t *list,
                     struct halo_error *err)
 {
     if (!stream->settings.region_feed.on)
@@ -65,7 +65,7 @@ int sv_regions_tell(struct sv_stream *stream, int64_t picture_us, json_t *list,
                                stream->name);
     int ret = halo_regions_read(&regions, list, err);
     if (ret == 0)
-        ret = halo_region_check(picture_us, regions.told, regions.count, halo_now_ns(), err);
+        ret = halo_region_check(picture_us, regions.update, regions.count, halo_now_ns(), err);
     if (ret < 0)
         return ret;
     if (stream->place.phase != SV_IN)
@@ -77,7 +77,7 @@ int sv_regions_tell(struct sv_stream *stream, int64_t picture_us, json_t *list,
         stream->regions = json_array();
     if (json_array_append_new(stream->regions, message) < 0)
         return halo_fail(err, -ENOMEM, "out of memory");
-    if (json_array_size(stream->regions) > MOST)
+    if (json_array_size(stream->regions) > LIMIT)
         json_array_remove(stream->regions, 0);
     send_now(stream);
     return 0;
@@ -95,28 +95,28 @@ void sv_regions_forget(struct sv_stream *stream)
     json_decref(stream->regions);
     stream->regions = NULL;
     memset(&stream->stats.region_feed, 0, sizeof stream->stats.region_feed);
-    if (stream->regions_told) /* the log has a word of the stream itself */
+    if (stream->regions_shown) /* the log has a word of the stream itself */
         sv_event(stream->sv, "region-feed", stream->name, "silent", why_hidden(stream));
-    stream->regions_told = stream->regions_said = false;
+    stream->regions_shown = stream->regions_said = false;
 }
 
-void sv_regions_look(struct sv_stream *stream)
+void sv_regions_update(struct sv_stream *stream)
 {
     const char *why = why_hidden(stream);
     const uint64_t now = sv_now(stream->sv);
-    const bool told = !why[0];
+    const bool update = !why[0];
     if (!stream->settings.region_feed.on)
         return;
-    if (told != stream->regions_told) {
-        stream->regions_told = told;
-        sv_event(stream->sv, "region-feed", stream->name, told ? "told" : "silent", why);
+    if (update != stream->regions_shown) {
+        stream->regions_shown = update;
+        sv_event(stream->sv, "region-feed", stream->name, update ? "told" : "silent", why);
     }
-    if (told == stream->regions_said ||
+    if (update == stream->regions_said ||
         (stream->regions_logged && now - stream->regions_logged < LOG_MS))
         return;
-    stream->regions_said = told;
+    stream->regions_said = update;
     stream->regions_logged = now;
-    if (told)
+    if (update)
         halo_log(HALO_LOG_INFO, "stream %s: its detector tells regions", stream->name);
     else
         halo_log(HALO_LOG_WARNING,

@@ -13,10 +13,10 @@
 struct sv_stream;
 
 /* list: borrowed, of the control socket. 0, or -errno with err filled. */
-int sv_regions_tell(struct sv_stream *stream, int64_t picture_us, json_t *list,
+int sv_regions_send(struct sv_stream *stream, int64_t picture_us, json_t *list,
                     struct halo_error *err);
 void sv_regions_forget(struct sv_stream *stream); /* it is on no engine */
-void sv_regions_look(struct sv_stream *stream);   /* after its numbers have come */
+void sv_regions_update(struct sv_stream *stream); /* after its numbers have come */
 json_t *sv_regions_status(const struct sv_stream *stream);
 
 #endif

@@ -29,7 +29,7 @@
 #include "daemon/supervisor/supervisor.h"
 
 enum {
-    IMAGE_MOST = 64 << 20,
+    IMAGE_MAX = 64 << 20,
     REPLY_MS = 4500, /* for an answer; with the clock's grain less than the five seconds */
 };
 
@@ -38,10 +38,10 @@ struct sv_request {
     enum sv_request_kind kind;
     struct sv_stream *stream;
     uint64_t id, deadline;
-    char *chain[HALO_MOST_RENDITIONS + 1]; /* SET: the stream's own, then its renditions' */
-    json_t *masks;                         /* SET: sv_masks_of() them when it was sent, or NULL */
-    bool of_file;                          /* SET: what the settings file says */
-    bool waits;                            /* SET: for what the engine has to leave */
+    char *chain[HALO_MAX_RENDITIONS + 1]; /* SET: the stream's own, then its renditions' */
+    json_t *masks;                        /* SET: sv_masks_of() them when it was sent, or NULL */
+    bool of_file;                         /* SET: what the settings file says */
+    bool waits;                           /* SET: for what the engine has to leave */
     char control[68];
     int64_t value; /* both CONTROL */
     char format[8];
@@ -325,7 +325,7 @@ static int64_t image_size(int fd)
     struct stat found;
     if (seals < 0 || (seals & wanted) != wanted || fstat(fd, &found) < 0)
         return -1;
-    return found.st_size > 0 && found.st_size <= IMAGE_MOST ? found.st_size : -1;
+    return found.st_size > 0 && found.st_size <= IMAGE_MAX ? found.st_size : -1;
 }
 
 static void answer_snapshot(struct sv_request *request, int fd)

@@ -76,9 +76,9 @@ int sv_ring_read(struct sv_ring *ring, int most, int64_t most_bytes)
 
 void sv_ring_empty(struct sv_outlet *outlet)
 {
-    enum { MOST = 1 << 16 };
+    enum { LIMIT = 1 << 16 };
     if (outlet->ring)
-        (void)sv_ring_read(outlet->ring, MOST, outlet->ring->size);
+        (void)sv_ring_read(outlet->ring, LIMIT, outlet->ring->size);
 }
 
 void sv_ring_close(struct sv_outlet *outlet)

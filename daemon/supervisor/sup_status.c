@@ -103,9 +103,9 @@ static void add_place(json_t *to, const struct sv_stream *stream)
     const uint64_t now = sv_now(stream->sv);
     bool card;
     set_text(to, "state", sv_state_names[stream->state]);
-    char lack[HALO_LACK_WORDS + 32];
-    sv_lack_words(stream, lack, sizeof lack);
-    set_text(to, "why", stream->why[0] ? stream->why : lack);
+    char degradation[HALO_DEGRADATION_WORDS + 32];
+    sv_degraded_words(stream, degradation, sizeof degradation);
+    set_text(to, "why", stream->why[0] ? stream->why : degradation);
     set_text(to, "engine", stream->place.engine ? stream->place.engine->name : "");
     set_number(to, "restarts", stream->starts > 1 ? stream->starts - 1 : 0);
     json_object_set_new(to, "uptime_s",
@@ -139,7 +139,7 @@ static json_t *stream_status(const struct sv_stream *stream)
     if (!stream->stats.backend[0])
         set_text(to, "backend",
                  stream->place.on_cpu ? "cpu" : halo_run_backends[stream->settings.device.backend]);
-    json_object_set_new(to, "degraded", halo_lacks_write(stream->lack));
+    json_object_set_new(to, "degraded", halo_degradations_write(stream->degradation));
     json_object_set_new(to, "gpu", gpu_of(stream));
     if (stream->settings.region_feed.on)
         json_object_set_new(to, "region_feed", sv_regions_status(stream));

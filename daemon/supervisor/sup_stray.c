@@ -13,7 +13,7 @@
 #include "daemon/supervisor/supervisor.h"
 
 enum {
-    STRAYS_MOST = 100, /* senseless messages of an engine in ... */
+    STRAYS_MAX = 100, /* senseless messages of an engine in ... */
     STRAYS_MS = 60000,
 };
 
@@ -31,10 +31,10 @@ void sv_process_strays(struct sv_process *process, const char *what)
     if (process->senseless++ == 0)
         halo_log(HALO_LOG_WARNING, "engine %s (process %d) %s: ignored", engine->name,
                  process->handle.pid, what);
-    if (process->senseless <= STRAYS_MOST)
+    if (process->senseless <= STRAYS_MAX)
         return;
     char why[160];
-    snprintf(why, sizeof why, "it %s, more than %d times in a minute", what, (int)STRAYS_MOST);
+    snprintf(why, sizeof why, "it %s, more than %d times in a minute", what, (int)STRAYS_MAX);
     sv_engine_lost(engine, why, false);
 }
 
@@ -78,8 +78,8 @@ static struct sv_process *process_of(const struct halo_supervisor *sv, pid_t pid
 
 bool halo_supervisor_is_engine(struct halo_supervisor *sv, pid_t pid)
 {
-    enum { MOST_PARENTS = 64 };
-    for (int i = 0; i < MOST_PARENTS && pid > 1 && pid != getpid(); i++, pid = parent_of(pid)) {
+    enum { MAX_PARENTS = 64 };
+    for (int i = 0; i < MAX_PARENTS && pid > 1 && pid != getpid(); i++, pid = parent_of(pid)) {
         struct sv_process *process = process_of(sv, pid);
         if (!process && !was_engine(sv, pid))
             continue;

@@ -78,10 +78,10 @@ static void leave_rings(struct sv_stream *stream, const char *why)
     stream->stats.rate = 0;
     stream->stats.backend[0] = '\0'; /* nobody filters now */
     stream->stats.outputs = 0;       /* nor writes them */
-    memset(stream->stats.lack, 0, sizeof stream->stats.lack);
+    memset(stream->stats.degradation, 0, sizeof stream->stats.degradation);
     for (int i = 0; i < stream->encodings; i++)
         stream->outlet[i].why[0] = '\0';
-    sv_lack_look(stream);
+    sv_degraded_update(stream);
     sv_regions_forget(stream);
 }
 
@@ -158,7 +158,7 @@ static int send_start(struct sv_stream *stream)
     return ret;
 }
 
-void sv_stream_tell_recording(struct sv_stream *stream)
+void sv_stream_report_recording(struct sv_stream *stream)
 {
     json_t *message = sv_do("record", stream);
     json_object_set_new(message, "on", json_boolean(stream->recording));
@@ -182,7 +182,7 @@ static void enter(struct sv_stream *stream)
     sv_stream_state(stream, SV_STARTING, "");
     sv_feed_watch_all(stream);
     if (!stream->recording)
-        sv_stream_tell_recording(stream);
+        sv_stream_report_recording(stream);
 }
 
 /* On no engine, and wanted on one. */
@@ -200,7 +200,7 @@ static void try_to_enter(struct sv_stream *stream)
     if (!stream->place.engine)
         return;
     if (sv_engine_is_ready(stream->place.engine) && sv_suspect_may_enter(stream) &&
-        sv_lack_may_enter(stream))
+        sv_degraded_may_enter(stream))
         enter(stream);
     else
         sv_engine_step(stream->place.engine);
@@ -298,7 +298,7 @@ void sv_stream_replace(struct sv_stream *stream, struct halo_stream_settings *se
 
 /* How it gets on is for status; the log has the first word of it. One that runs has to wait, too,
  * where it opens its source again. */
-static void look_at_turn(struct sv_stream *stream)
+static void check_turn(struct sv_stream *stream)
 {
     const int64_t turn = stream->stats.turn;
     const bool starts = stream->state == SV_STARTING, in_line = stream->in_line;
@@ -319,9 +319,9 @@ static void look_at_turn(struct sv_stream *stream)
 void sv_stream_stats(struct sv_stream *stream, const json_t *from)
 {
     halo_link_stats_read(&stream->stats, from);
-    look_at_turn(stream);
-    sv_lack_look(stream);
-    sv_regions_look(stream);
+    check_turn(stream);
+    sv_degraded_update(stream);
+    sv_regions_update(stream);
     if (sv_files_are_replaced(stream)) {
         halo_log(HALO_LOG_INFO,
                  "stream %s: its files or folders have been replaced: it gets another engine",

@@ -31,7 +31,7 @@ void sv_stream_again(struct sv_stream *stream);
 void sv_stream_remove(struct sv_stream *stream); /* may free it */
 /* Takes settings over as what replaces the present ones. */
 void sv_stream_replace(struct sv_stream *stream, struct halo_stream_settings *settings);
-void sv_stream_tell_recording(struct sv_stream *stream);
+void sv_stream_report_recording(struct sv_stream *stream);
 void sv_stream_stats(struct sv_stream *stream, const json_t *from);
 
 #endif

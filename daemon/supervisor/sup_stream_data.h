@@ -35,13 +35,13 @@ struct sv_stream {
     struct halo_stream_settings settings; /* in force, live changes too; its own */
     struct halo_stream_settings *coming;  /* replaces them once the stream is out; NULL */
     char *camera_is; /* what its number meant when it was first opened (link.h), NULL */
-    struct halo_encoding encoding[HALO_MOST_ENCODINGS];
-    int of[HALO_MOST_OUTPUTS]; /* encoding of each output */
+    struct halo_encoding encoding[HALO_MAX_ENCODINGS];
+    int of[HALO_MAX_OUTPUTS]; /* encoding of each output */
     int encodings;
-    struct sv_outlet outlet[HALO_MOST_ENCODINGS];
-    struct halo_viewers *viewers[HALO_MOST_OUTPUTS];
+    struct sv_outlet outlet[HALO_MAX_ENCODINGS];
+    struct halo_viewers *viewers[HALO_MAX_OUTPUTS];
     /* Stay while it is restarted, and may be those of settings before; NULL: none. */
-    struct halo_camera_out *camera[HALO_MOST_OUTPUTS];
+    struct halo_camera_out *camera[HALO_MAX_OUTPUTS];
     bool open; /* feeds and viewers are there */
 
     struct sv_placement place;
@@ -56,12 +56,12 @@ struct sv_stream {
     json_t *regions;         /* a list of what is to be sent; NULL: nothing */
     uint64_t regions_sent;   /* when something was */
     uint64_t regions_logged; /* when the log last had a word of its detector; 0 */
-    bool regions_told;       /* it does not hide everything for want of a detector */
+    bool regions_shown;      /* it does not hide everything for want of a detector */
     bool regions_said;       /* what the log said of that last */
 
     struct halo_link_stats stats;
-    char lack[HALO_LACKS][HALO_LACK_WORDS]; /* as it was told; "" */
-    char no_memory[HALO_LACK_WORDS];        /* the GPU's is full, says the engine; "" */
+    char degradation[HALO_DEGRADATIONS][HALO_DEGRADATION_WORDS]; /* as it was told; "" */
+    char no_memory[HALO_DEGRADATION_WORDS]; /* the GPU's is full, says the engine; "" */
     uint64_t no_memory_since;
 };
 

@@ -11,10 +11,10 @@
 #include "daemon/view/feed.h"
 
 enum {
-    MOST_PLACES = 8, /* where streams are filtered */
-    MOST_NAMED = 3,  /* streams that do not run */
-    WHY = 80,        /* of one of them */
-    STANDS = 3,      /* times in a row that an engine stood, and a new one may not help */
+    MAX_PLACES = 8, /* where streams are filtered */
+    MAX_NAMED = 3,  /* streams that do not run */
+    WHY = 80,       /* of one of them */
+    STANDS = 3,     /* times in a row that an engine stood, and a new one may not help */
 };
 
 struct text {
@@ -61,8 +61,8 @@ static void count_place(struct place *places, const struct sv_stream *stream)
 {
     char name[40];
     name_place(stream, name, sizeof name);
-    for (int i = 0; i < MOST_PLACES; i++) {
-        if (places[i].count && strcmp(places[i].name, name) != 0 && i < MOST_PLACES - 1)
+    for (int i = 0; i < MAX_PLACES; i++) {
+        if (places[i].count && strcmp(places[i].name, name) != 0 && i < MAX_PLACES - 1)
             continue;
         if (!places[i].count)
             snprintf(places[i].name, sizeof places[i].name, "%s", name);
@@ -75,11 +75,11 @@ static void count_place(struct place *places, const struct sv_stream *stream)
 
 static void add_places(struct text *text, const struct halo_supervisor *sv)
 {
-    struct place places[MOST_PLACES] = {0};
+    struct place places[MAX_PLACES] = {0};
     for (const struct sv_stream *s = sv->streams; s; s = s->next)
         if (!s->place.removed && sv_stream_is_up(s))
             count_place(places, s);
-    for (int i = 0; i < MOST_PLACES && places[i].count; i++)
+    for (int i = 0; i < MAX_PLACES && places[i].count; i++)
         add(text, ", %d filtering on %s", places[i].count, places[i].name);
 }
 
@@ -129,12 +129,12 @@ static void add_others(struct text *text, const struct halo_supervisor *sv)
 {
     int named = 0, count[SV_DISABLED + 1] = {0};
     for (const struct sv_stream *s = sv->streams; s; s = s->next) {
-        if (is_to_name(s) && named++ < MOST_NAMED)
+        if (is_to_name(s) && named++ < MAX_NAMED)
             add_stream(text, s);
         count[s->state] += !s->place.removed && !s->place.wanted && s->state != SV_FAILED;
     }
-    if (named > MOST_NAMED)
-        add(text, ", %d more not running well", named - MOST_NAMED);
+    if (named > MAX_NAMED)
+        add(text, ", %d more not running well", named - MAX_NAMED);
     for (int i = 0; i <= SV_DISABLED; i++)
         if (count[i])
             add(text, ", %d %s", count[i], sv_state_names[i]);

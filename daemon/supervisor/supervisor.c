@@ -232,7 +232,7 @@ int halo_supervisor_record(struct halo_supervisor *sv, const char *name, bool on
         return halo_fail_usage(err, "stream '%s' has no output of kind file", name);
     stream->recording = on;
     if (stream->place.phase == SV_IN)
-        sv_stream_tell_recording(stream);
+        sv_stream_report_recording(stream);
     sv_event(sv, "record", name, on ? "on" : "off", NULL);
     return 0;
 }
@@ -241,7 +241,7 @@ int halo_supervisor_regions(struct halo_supervisor *sv, const char *name, int64_
                             json_t *regions, struct halo_error *err)
 {
     struct sv_stream *stream = sv_stream_find(sv, name, err);
-    return stream ? sv_regions_tell(stream, picture_us, regions, err) : -ENOENT;
+    return stream ? sv_regions_send(stream, picture_us, regions, err) : -ENOENT;
 }
 
 void halo_supervisor_log_level(struct halo_supervisor *sv, int level)

@@ -5,8 +5,8 @@
 #include <stddef.h>
 
 enum {
-    MOST_SEARCHED = 2, /* extra engines of a device for suspects */
-    MOST_CELLS = 3,    /* of all devices for those that are blamed: one is left to search with */
+    MAX_SEARCHED = 2, /* extra engines of a device for suspects */
+    MAX_CELLS = 3,    /* of all devices for those that are blamed: one is left to search with */
     NO_ENGINE = -1,
 };
 
@@ -96,7 +96,7 @@ static int find(const struct death *d, enum use use)
 static int find_for_half(const struct death *d)
 {
     int ret = find(d, SEARCHED);
-    if (ret == NO_ENGINE && count_used(d, SEARCHED, false) < MOST_SEARCHED)
+    if (ret == NO_ENGINE && count_used(d, SEARCHED, false) < MAX_SEARCHED)
         ret = find(d, FREE);
     return ret == NO_ENGINE && d->extra ? 0 : ret;
 }
@@ -104,7 +104,7 @@ static int find_for_half(const struct death *d)
 /* It shares with others that are blamed where there would be none left to search with. */
 static int find_for_blamed(const struct death *d)
 {
-    const bool full = count_used(d, CELL, true) >= MOST_CELLS;
+    const bool full = count_used(d, CELL, true) >= MAX_CELLS;
     int ret = full ? find(d, CELL) : d->extra ? d->extra : find(d, FREE);
     if (ret == NO_ENGINE)
         ret = d->extra ? d->extra : find(d, SEARCHED);
@@ -114,7 +114,7 @@ static int find_for_blamed(const struct death *d)
 /* For one that leaves an engine that goes on; likewise. */
 static int find_for_stalled(const struct death *d)
 {
-    const bool full = count_used(d, CELL, true) >= MOST_CELLS;
+    const bool full = count_used(d, CELL, true) >= MAX_CELLS;
     return find(d, full ? CELL : FREE);
 }
 

@@ -13,7 +13,7 @@ enum { REJOIN_US = 500000 }; /* after on_error: stop */
 struct halo_camera_out {
     struct halo_feed_taker taker; /* first: it is found by it */
     struct halo_virtual *device;
-    halo_camera_told *told;
+    halo_camera_report *reported;
     void *arg;
     struct halo_feed *feed; /* to be in while somebody may look; NULL: none */
     int64_t left;           /* us: ended by the feed then; 0: no */
@@ -26,14 +26,14 @@ static void step_out(struct halo_camera_out *out)
     out->left = 0;
 }
 
-static void told(void *arg, const char *state, const char *why)
+static void reported(void *arg, const char *state, const char *why)
 {
     struct halo_camera_out *out = arg;
-    out->told(out->arg, state, why);
+    out->reported(out->arg, state, why);
 }
 
 /* In the feed while somebody may look. */
-static void looked(void *arg, bool somebody)
+static void watched(void *arg, bool somebody)
 {
     struct halo_camera_out *out = arg;
     const bool wanted = out->feed && somebody;
@@ -43,7 +43,7 @@ static void looked(void *arg, bool somebody)
         halo_feed_join(out->feed, &out->taker);
 }
 
-static const struct halo_virtual_events events = {.told = told, .looked = looked};
+static const struct halo_virtual_events events = {.reported = reported, .watched = watched};
 
 static void taker_begin(struct halo_feed_taker *taker, const struct halo_live_begin *begin)
 {
@@ -70,7 +70,7 @@ void halo_camera_out_join(struct halo_camera_out *out, struct halo_feed *feed)
 {
     halo_camera_out_leave(out);
     out->feed = feed;
-    looked(out, halo_virtual_is_looked_at(out->device));
+    watched(out, halo_virtual_is_watched(out->device));
 }
 
 void halo_camera_out_leave(struct halo_camera_out *out)
@@ -85,7 +85,7 @@ void halo_camera_out_forget(struct halo_camera_out *out)
 }
 
 int halo_camera_out_create(struct halo_camera_out **ret, uv_loop_t *loop,
-                           const struct halo_output_settings *output, halo_camera_told *told_to,
+                           const struct halo_output_settings *output, halo_camera_report *report,
                            void *arg, struct halo_error *err)
 {
     struct halo_camera_out *out = calloc(1, sizeof *out);
@@ -93,7 +93,7 @@ int halo_camera_out_create(struct halo_camera_out **ret, uv_loop_t *loop,
         return halo_fail(err, -ENOMEM, "out of memory");
     out->taker =
         (struct halo_feed_taker){.begin = taker_begin, .packet = taker_packet, .end = taker_end};
-    out->told = told_to;
+    out->reported = report;
     out->arg = arg;
     const int code = halo_virtual_create(&out->device, loop, output, &events, out, err);
     if (code < 0) {

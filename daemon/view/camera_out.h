@@ -28,12 +28,12 @@ struct halo_camera_out;
 
 /* state: "writing", or a name of halo_v4l2_states; why: in words, "" of writing. Borrowed. Not
  * called by create and destroy. */
-typedef void halo_camera_told(void *arg, const char *state, const char *why);
+typedef void halo_camera_report(void *arg, const char *state, const char *why);
 
 /* output: of kind V4L2; copied. The device is opened from the loop, soon, and may be missing. 0, or
  * -errno with err filled: no memory, no descriptor, a format or size that no device has. */
 int halo_camera_out_create(struct halo_camera_out **ret, uv_loop_t *loop,
-                           const struct halo_output_settings *output, halo_camera_told *told,
+                           const struct halo_output_settings *output, halo_camera_report *reported,
                            void *arg, struct halo_error *err);
 /* Closes the device. NULL is nothing to do. */
 void halo_camera_out_destroy(struct halo_camera_out *out);

@@ -13,14 +13,14 @@
 #include "pipeline/output/packet_ring.h"
 
 enum {
-    CARD_MS = 500,         /* between cards */
-    HURRY_MS = 10,         /* likewise, for who has come anew ... */
-    HURRY_US = 2500000,    /* ... for so long; FFmpeg wants to know 7 s of pictures of MPEG-TS */
-    KEY_MS = 500,          /* between wishes for a key frame */
-    STOP_MS = 5000,        /* on_error: stop, for takers that have not seen anything yet */
-    MOST_AHEAD = 10 << 20, /* us that a picture may be shown after it is decoded */
-    MOST_LATE = 10 << 20,  /* us that a raw picture may lie behind the line, and be dropped */
-    LATE_FOR = 2 << 20,    /* us for which that may go on: their times are slower than the clock */
+    CARD_MS = 500,        /* between cards */
+    HURRY_MS = 10,        /* likewise, for who has come anew ... */
+    HURRY_US = 2500000,   /* ... for so long; FFmpeg wants to know 7 s of pictures of MPEG-TS */
+    KEY_MS = 500,         /* between wishes for a key frame */
+    STOP_MS = 5000,       /* on_error: stop, for takers that have not seen anything yet */
+    MAX_AHEAD = 10 << 20, /* us that a picture may be shown after it is decoded */
+    MAX_LATE = 10 << 20,  /* us that a raw picture may lie behind the line, and be dropped */
+    LATE_FOR = 2 << 20,   /* us for which that may go on: their times are slower than the clock */
     STREAMS = 2,
 };
 
@@ -109,11 +109,11 @@ static void send_card(struct halo_feed *feed, struct halo_feed_taker *taker, int
     av_packet_free(&out);
 }
 
-static void look(uv_timer_t *timer);
+static void check(uv_timer_t *timer);
 
 static void set_timer(struct halo_feed *feed, int64_t ms)
 {
-    uv_timer_start(&feed->timer, look, (uint64_t)ms, 0);
+    uv_timer_start(&feed->timer, check, (uint64_t)ms, 0);
 }
 
 /* on_error: stop. Who has seen nothing may have come before the engine could begin. */
@@ -149,7 +149,7 @@ static void set_card_timer(struct halo_feed *feed, int64_t ms)
 }
 
 /* The silence may have lasted long enough by now, or somebody wants to see more of the card. */
-static void look(uv_timer_t *timer)
+static void check(uv_timer_t *timer)
 {
     struct halo_feed *feed = timer->data;
     const int64_t patience = patience_of(feed);
@@ -210,7 +210,7 @@ void halo_feed_begin(struct halo_feed *feed, const struct halo_live_begin *begin
 }
 
 /* The engine's time on the feed's line, before shift; INT64_MIN: none that can be. */
-static int64_t told(const struct halo_feed *feed, int64_t time, int64_t now)
+static int64_t log_state(const struct halo_feed *feed, int64_t time, int64_t now)
 {
     return time > now + most_off || time < now - most_off ? INT64_MIN : time - feed->origin;
 }
@@ -228,7 +228,7 @@ static void begin_line(struct halo_feed *feed, int64_t dts, int64_t now)
     }
     if (!feed->late_since)
         feed->late_since = now;
-    if (!is_raw(feed) || dts <= least - MOST_LATE || now - feed->late_since >= LATE_FOR)
+    if (!is_raw(feed) || dts <= least - MAX_LATE || now - feed->late_since >= LATE_FOR)
         feed->shift = least + 1 - dts;
 }
 
@@ -237,8 +237,8 @@ static bool place(struct halo_feed *feed, AVPacket *pkt)
 {
     int64_t *line = &feed->line[pkt->stream_index];
     const int64_t now = halo_now_us();
-    const int64_t base = told(feed, pkt->dts != AV_NOPTS_VALUE ? pkt->dts : pkt->pts, now);
-    const int64_t shown = told(feed, pkt->pts, now);
+    const int64_t base = log_state(feed, pkt->dts != AV_NOPTS_VALUE ? pkt->dts : pkt->pts, now);
+    const int64_t shown = log_state(feed, pkt->pts, now);
     if (base == INT64_MIN)
         return false;
     if (pkt->stream_index == 0 && (pkt->flags & AV_PKT_FLAG_KEY) &&
@@ -250,7 +250,7 @@ static bool place(struct halo_feed *feed, AVPacket *pkt)
     if (dts <= *line || dts > now - feed->origin + most_off)
         return false;
     pkt->dts = *line = dts;
-    pkt->pts = ahead >= 0 && ahead < MOST_AHEAD ? dts + ahead : dts;
+    pkt->pts = ahead >= 0 && ahead < MAX_AHEAD ? dts + ahead : dts;
     pkt->time_base = AV_TIME_BASE_Q;
     return true;
 }

@@ -19,7 +19,7 @@
 enum {
     SLOTS = 16,
     PLANES = 4,
-    MOST_SIDE = 16384,
+    MAX_SIDE = 16384,
 };
 
 struct slot {
@@ -181,7 +181,7 @@ int halo_frames_begin(struct halo_frames *frames, const struct halo_live_begin *
         return halo_fail(err, -ENOTSUP, "GStreamer has no format like %s",
                          av_get_pix_fmt_name(par->format) ? av_get_pix_fmt_name(par->format)
                                                           : "this one");
-    if (par->width < 1 || par->height < 1 || par->width > MOST_SIDE || par->height > MOST_SIDE)
+    if (par->width < 1 || par->height < 1 || par->width > MAX_SIDE || par->height > MAX_SIDE)
         return halo_fail(err, -EINVAL, "invalid frame size: %d x %d", par->width, par->height);
     char caps[sizeof(frames->caps)];
     memcpy(caps, frames->caps, sizeof(caps));

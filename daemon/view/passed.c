@@ -22,7 +22,7 @@ static struct passed {
     struct sockaddr_storage address;
     socklen_t length;
     bool used;
-} sockets[HALO_PASSED_MOST];
+} sockets[HALO_PASSED_MAX];
 static int count;
 
 static int ask(int fd, int what)
@@ -40,7 +40,7 @@ static bool is_known(const struct passed *socket)
 
 int halo_passed_add(int fd, const char *name, struct halo_error *err)
 {
-    if (count == HALO_PASSED_MOST)
+    if (count == HALO_PASSED_MAX)
         return halo_fail(err, -ENOSPC, "more than %d sockets were passed", count);
     struct passed *socket = &sockets[count];
     *socket = (struct passed){.fd = fd, .length = sizeof(socket->address)};
@@ -137,7 +137,7 @@ static void write_place(const struct passed *socket, char *ret, size_t size)
     }
 }
 
-void halo_passed_tell_idle(void)
+void halo_passed_notify_idle(void)
 {
     char place[160];
     for (const struct passed *s = sockets; s < sockets + count; s++) {

@@ -10,7 +10,7 @@
 
 #include "config/error.h"
 
-enum { HALO_PASSED_MOST = 512 };
+enum { HALO_PASSED_MAX = 512 };
 
 /* One that may be taken from now on; name is copied. -EINVAL with err filled: it is not a stream
  * socket that listens, of a path or an address; -ENOSPC. The descriptor stays as it is then. */
@@ -27,6 +27,6 @@ int halo_passed_take_address(const struct sockaddr *address);
 const char *halo_passed_path(const char *name);
 
 /* Says of each that nobody has taken that nobody has. */
-void halo_passed_tell_idle(void);
+void halo_passed_notify_idle(void);
 
 #endif

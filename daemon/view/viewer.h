@@ -16,7 +16,7 @@ struct halo_frames;
 
 /* What the viewers of a socket have in common. */
 struct halo_viewers_shared {
-    const struct halo_viewer_form *form;
+    const struct halo_viewer_format *format;
     int64_t origin;             /* of the feed, us */
     struct halo_frames *frames; /* pictures in memory for others; NULL where there are none */
     int64_t sent, dropped;      /* bytes; packets */
@@ -44,7 +44,7 @@ struct halo_viewer {
     struct halo_viewers *viewers;
     struct halo_viewers_shared *shared;
     const struct halo_viewer_ops *ops;
-    void *form; /* the form's own */
+    void *own; /* the form's own */
     struct halo_viewer *next;
     uv_poll_t poll;
     int fd;

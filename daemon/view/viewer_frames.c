@@ -27,9 +27,9 @@ enum {
     RELEASE_BUFFER = 1,
     CAPS = 2,
     END = 3,
-    GAP = 1 << 11,    /* GST_BUFFER_FLAG_GAP */
-    HELD = 8,         /* pictures that a viewer may have at a time: more are dropped */
-    MOST_SAID = 4096, /* bytes of a command that we do not know */
+    GAP = 1 << 11,   /* GST_BUFFER_FLAG_GAP */
+    HELD = 8,        /* pictures that a viewer may have at a time: more are dropped */
+    MAX_SAID = 4096, /* bytes of a command that we do not know */
 };
 
 struct command {
@@ -70,7 +70,7 @@ static int send_command(struct halo_viewer *viewer, uint32_t type, const void *p
 
 static int send_caps(struct halo_viewer *viewer)
 {
-    struct taking *taking = viewer->form;
+    struct taking *taking = viewer->own;
     const char *caps = halo_frames_caps(viewer->shared->frames);
     const int status = send_command(viewer, CAPS, caps, strlen(caps) + 1, -1);
     taking->needs_caps = status < 0;
@@ -99,7 +99,7 @@ static uint64_t nanoseconds(const struct halo_viewer *viewer, int64_t us)
 
 static int send_picture(struct halo_viewer *viewer, const AVPacket *pkt)
 {
-    struct taking *taking = viewer->form;
+    struct taking *taking = viewer->own;
     struct halo_frames *frames = viewer->shared->frames;
     struct new_buffer buffer = {
         .pts = nanoseconds(viewer, pkt->pts),
@@ -129,7 +129,7 @@ static int send_picture(struct halo_viewer *viewer, const AVPacket *pkt)
 
 static int frames_packet(struct halo_viewer *viewer, const AVPacket *pkt, struct halo_error *err)
 {
-    struct taking *taking = viewer->form;
+    struct taking *taking = viewer->own;
     if (pkt->stream_index != 0)
         return 0;
     int status = taking->needs_caps ? send_caps(viewer) : 0;
@@ -145,7 +145,7 @@ static int frames_packet(struct halo_viewer *viewer, const AVPacket *pkt, struct
 
 static int release(struct halo_viewer *viewer, uint64_t id, struct halo_error *err)
 {
-    struct taking *taking = viewer->form;
+    struct taking *taking = viewer->own;
     for (int i = 0; i < HELD; i++) {
         if (!id || taking->held[i] != id)
             continue;
@@ -167,11 +167,11 @@ static bool is_whole(const struct taking *taking, const struct command *command)
 
 static int obey(struct halo_viewer *viewer, struct halo_error *err)
 {
-    struct taking *taking = viewer->form;
+    struct taking *taking = viewer->own;
     struct command command;
     uint64_t id;
     memcpy(&command, taking->heard, sizeof(command));
-    if (command.type == NEW_BUFFER || command.type == CAPS || command.size > MOST_SAID ||
+    if (command.type == NEW_BUFFER || command.type == CAPS || command.size > MAX_SAID ||
         (command.type == RELEASE_BUFFER && command.size < sizeof(id)))
         return halo_fail(err, -EPROTO, "it sent an unknown command");
     if (!is_whole(taking, &command))
@@ -188,7 +188,7 @@ static int obey(struct halo_viewer *viewer, struct halo_error *err)
 static int frames_receive(struct halo_viewer *viewer, const uint8_t *data, size_t size,
                           struct halo_error *err)
 {
-    struct taking *taking = viewer->form;
+    struct taking *taking = viewer->own;
     for (size_t i = 0; i < size; i++) {
         if (taking->skip > 0) {
             taking->skip--;
@@ -217,7 +217,7 @@ static void frames_end(struct halo_viewer *viewer)
 
 static void frames_close(struct halo_viewer *viewer)
 {
-    struct taking *taking = viewer->form;
+    struct taking *taking = viewer->own;
     for (int i = 0; taking && i < HELD; i++)
         if (taking->held[i])
             halo_frames_release(viewer->shared->frames, taking->held[i]);
@@ -226,8 +226,8 @@ static void frames_close(struct halo_viewer *viewer)
 
 static int frames_open(struct halo_viewer *viewer)
 {
-    viewer->form = calloc(1, sizeof(struct taking));
-    return viewer->form ? 0 : -ENOMEM;
+    viewer->own = calloc(1, sizeof(struct taking));
+    return viewer->own ? 0 : -ENOMEM;
 }
 
 const struct halo_viewer_ops halo_viewer_frames = {

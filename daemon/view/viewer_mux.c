@@ -55,7 +55,7 @@ static int write_bytes(void *opaque, uint8_t *data, int size)
 
 static int mux_flush(struct halo_viewer *viewer, struct halo_error *err)
 {
-    struct mux *mux = viewer->form;
+    struct mux *mux = viewer->own;
     const int sent = halo_bytes_send(&mux->bytes, viewer->fd);
     if (sent < 0)
         return halo_fail(err, sent, "%s", strerror(-sent));
@@ -147,9 +147,9 @@ static void close_format(struct mux *mux)
 
 static int open_format(struct halo_viewer *viewer, const AVPacket *key)
 {
-    struct mux *mux = viewer->form;
+    struct mux *mux = viewer->own;
     int status =
-        avformat_alloc_output_context2(&mux->format, NULL, viewer->shared->form->muxer, NULL);
+        avformat_alloc_output_context2(&mux->format, NULL, viewer->shared->format->muxer, NULL);
     uint8_t *buffer = status < 0 ? NULL : av_malloc(IO_BUFFER);
     AVIOContext *io =
         buffer ? avio_alloc_context(buffer, IO_BUFFER, 1, mux, NULL, write_bytes, NULL) : NULL;
@@ -186,13 +186,13 @@ static int fail_av(struct halo_error *err, const char *what, int averror)
 static int go_on(struct halo_viewer *viewer, const struct halo_live_begin *begin,
                  struct halo_error *err)
 {
-    struct mux *mux = viewer->form;
+    struct mux *mux = viewer->own;
     const struct halo_live_begin *old = mux->begin;
-    if (viewer->shared->form->rigid || old->video->codec_id != begin->video->codec_id ||
+    if (viewer->shared->format->rigid || old->video->codec_id != begin->video->codec_id ||
         !halo_begin_is_same(old->audio, begin->audio))
         return halo_fail(err, -EPIPE,
                          "the stream's parameters changed, which %s cannot signal: reconnect",
-                         viewer->shared->form->muxer);
+                         viewer->shared->format->muxer);
     const int status = avcodec_parameters_copy(mux->format->streams[0]->codecpar, begin->video);
     mux->format->streams[0]->codecpar->codec_tag = 0;
     return status < 0 ? fail_av(err, "new parameters", status) : 0;
@@ -201,16 +201,16 @@ static int go_on(struct halo_viewer *viewer, const struct halo_live_begin *begin
 static int mux_begin(struct halo_viewer *viewer, const struct halo_live_begin *begin,
                      struct halo_error *err)
 {
-    struct mux *mux = viewer->form;
+    struct mux *mux = viewer->own;
     const AVCodecParameters *video = begin->video;
     if (mux->format) {
         const int status = go_on(viewer, begin, err);
         if (status < 0)
             return status;
     }
-    const AVOutputFormat *form = av_guess_format(viewer->shared->form->muxer, NULL, NULL);
-    if (halo_container_check(form, "the socket", video, err) < 0 ||
-        halo_container_check(form, "the socket", begin->audio, err) < 0)
+    const AVOutputFormat *container = av_guess_format(viewer->shared->format->muxer, NULL, NULL);
+    if (halo_container_check(container, "the socket", video, err) < 0 ||
+        halo_container_check(container, "the socket", begin->audio, err) < 0)
         return -ENOTSUP;
     struct halo_live_begin *copy = halo_begin_copy(begin);
     if (!copy)
@@ -277,7 +277,7 @@ static int write_packet(struct mux *mux, const AVPacket *pkt)
 
 static int mux_packet(struct halo_viewer *viewer, const AVPacket *pkt, struct halo_error *err)
 {
-    struct mux *mux = viewer->form;
+    struct mux *mux = viewer->own;
     if (!has_room(mux, pkt)) {
         viewer->shared->dropped++;
         return 0; /* the socket is full, and polled */
@@ -286,11 +286,11 @@ static int mux_packet(struct halo_viewer *viewer, const AVPacket *pkt, struct ha
     if (!mux->format)
         status = open_format(viewer, pkt);
     if (status < 0)
-        return fail_av(err, viewer->shared->form->muxer, status);
+        return fail_av(err, viewer->shared->format->muxer, status);
     if (pkt->stream_index < (int)mux->format->nb_streams)
         status = write_packet(mux, pkt);
     if (status < 0)
-        return fail_av(err, viewer->shared->form->muxer, status);
+        return fail_av(err, viewer->shared->format->muxer, status);
     return viewer->wants_write ? 0 : mux_flush(viewer, err);
 }
 
@@ -305,7 +305,7 @@ static int mux_receive(struct halo_viewer *viewer, const uint8_t *data, size_t s
 
 static void mux_end(struct halo_viewer *viewer)
 {
-    struct mux *mux = viewer->form;
+    struct mux *mux = viewer->own;
     if (mux->format && !mux->skips) {
         av_write_trailer(mux->format);
         avio_flush(mux->format->pb);
@@ -315,7 +315,7 @@ static void mux_end(struct halo_viewer *viewer)
 
 static void mux_close(struct halo_viewer *viewer)
 {
-    struct mux *mux = viewer->form;
+    struct mux *mux = viewer->own;
     if (!mux)
         return;
     close_format(mux);
@@ -328,7 +328,7 @@ static void mux_close(struct halo_viewer *viewer)
 static int mux_open(struct halo_viewer *viewer)
 {
     struct mux *mux = calloc(1, sizeof(*mux));
-    viewer->form = mux;
+    viewer->own = mux;
     if (mux)
         mux->work = av_packet_alloc();
     return mux && mux->work ? 0 : -ENOMEM;

@@ -21,11 +21,11 @@
 #include "kernels/clock.h"
 
 enum {
-    MOST_VIEWERS = 256,
+    MAX_VIEWERS = 256,
     STUCK_MS = 10000, /* nothing went out for so long, and something waits: cut */
     LOOK_MS = 1000,
     SEND_BUFFER = 128 << 10, /* the kernel's share of what waits for a viewer */
-    MOST_READ = 4096,        /* of what a viewer says, in one turn */
+    MAX_READ = 4096,         /* of what a viewer says, in one turn */
 };
 
 struct halo_viewers {
@@ -120,7 +120,7 @@ static bool has_hung_up(const struct halo_viewer *viewer)
 
 static int listen_to(struct halo_viewer *viewer, struct halo_error *err)
 {
-    uint8_t said[MOST_READ];
+    uint8_t said[MAX_READ];
     const ssize_t size = recv(viewer->fd, said, sizeof(said), MSG_DONTWAIT);
     if (size > 0 && !viewer->viewers->listen.path[0]) /* such as a browser, sent by some page */
         return halo_fail(err, -EPROTO, "it sent data, which viewers must not");
@@ -176,7 +176,7 @@ static void taker_end(struct halo_feed_taker *taker, const char *why)
 
 static void came(uv_poll_t *poll, int status, int events);
 
-static void look(uv_timer_t *timer)
+static void check(uv_timer_t *timer)
 {
     struct halo_viewers *viewers = timer->data;
     const int64_t since = halo_now_us() - STUCK_MS * INT64_C(1000);
@@ -247,7 +247,7 @@ static int add_viewer(struct halo_viewers *viewers, int fd)
     viewers->first = viewer;
     viewers->handles++;
     if (viewers->count++ == 0)
-        uv_timer_start(&viewers->timer, look, LOOK_MS, LOOK_MS);
+        uv_timer_start(&viewers->timer, check, LOOK_MS, LOOK_MS);
     set_events(viewer);
     halo_feed_join(viewers->feed, &viewer->taker);
     return 0;
@@ -266,7 +266,7 @@ static void rest(struct halo_viewers *viewers, int error)
     halo_log(HALO_LOG_WARNING, "%s: cannot accept a viewer: %s", viewers->where, strerror(error));
     uv_poll_stop(&viewers->poll);
     if (!uv_is_active((uv_handle_t *)&viewers->timer))
-        uv_timer_start(&viewers->timer, look, LOOK_MS, LOOK_MS);
+        uv_timer_start(&viewers->timer, check, LOOK_MS, LOOK_MS);
 }
 
 static void came(uv_poll_t *poll, int status, int events)
@@ -282,7 +282,7 @@ static void came(uv_poll_t *poll, int status, int events)
         send_away(viewers, HALO_LOG_WARNING, "too many open files");
     else if (fd < 0)
         rest(viewers, -fd);
-    if (fd < 0 || (viewers->count < MOST_VIEWERS && add_viewer(viewers, fd) == 0))
+    if (fd < 0 || (viewers->count < MAX_VIEWERS && add_viewer(viewers, fd) == 0))
         return;
     close(fd);
     send_away(viewers, HALO_LOG_DEBUG, "too many viewers");
@@ -290,17 +290,17 @@ static void came(uv_poll_t *poll, int status, int events)
 
 /* ---- life ---- */
 
-static int choose_form(struct halo_viewers *viewers, const struct halo_output_settings *output,
-                       struct halo_error *err)
+static int choose_format(struct halo_viewers *viewers, const struct halo_output_settings *output,
+                         struct halo_error *err)
 {
-    const struct halo_viewer_form *form = halo_output_form(output);
+    const struct halo_viewer_format *format = halo_output_format(output);
     char list[64];
-    if (!form)
+    if (!format)
         return halo_fail(err, -EINVAL, "%s: the name of an output socket must end in %s",
                          output->target,
-                         halo_viewer_form_list(list, sizeof list, HALO_FORMS_SUFFIXES, "or"));
-    viewers->ops = form->muxer ? &halo_viewer_mux : &halo_viewer_frames;
-    viewers->shared.form = form;
+                         halo_viewer_format_list(list, sizeof list, HALO_FORMS_SUFFIXES, "or"));
+    viewers->ops = format->muxer ? &halo_viewer_mux : &halo_viewer_frames;
+    viewers->shared.format = format;
     return 0;
 }
 
@@ -320,7 +320,7 @@ int halo_viewers_create(struct halo_viewers **ret, uv_loop_t *loop, struct halo_
     struct halo_viewers *viewers = calloc(1, sizeof(*viewers));
     if (!viewers)
         return halo_fail(err, -ENOMEM, "out of memory");
-    int status = choose_form(viewers, output, err);
+    int status = choose_format(viewers, output, err);
     if (status == 0)
         status = listen_at(viewers, output, err);
     if (status < 0) {

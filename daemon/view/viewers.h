@@ -13,7 +13,7 @@
 
 struct halo_viewers;
 
-/* Listens at output->target: a path, 0660, or an address; the form is halo_output_form's. A stale
+/* Listens at output->target: a path, 0660, or an address; the form is halo_output_format's. A stale
  * socket is replaced, one that somebody serves is -EADDRINUSE, anything else there -EEXIST. feed
  * and output must outlive it. */
 int halo_viewers_create(struct halo_viewers **ret, uv_loop_t *loop, struct halo_feed *feed,

@@ -13,9 +13,9 @@
 #include "pipeline/camera/watch.h"
 
 enum {
-    SETTLE_MS = 50,  /* from a change in /dev to a try: a device gets its group after its name */
-    FORGOTTEN = 3,   /* turns without a picture until gray takes the place of a forgotten one */
-    MOST_BEHIND = 4, /* periods; more is no delay but another time */
+    SETTLE_MS = 50, /* from a change in /dev to a try: a device gets its group after its name */
+    FORGOTTEN = 3,  /* turns without a picture until gray takes the place of a forgotten one */
+    MAX_BEHIND = 4, /* periods; more is no delay but another time */
 };
 
 struct halo_virtual {
@@ -24,7 +24,7 @@ struct halo_virtual {
     int folder;      /* inotify */
     int handles;     /* not closed yet */
     char *path;
-    struct halo_loopback_form form;
+    struct halo_loopback_mode mode;
     const struct halo_virtual_events *events;
     void *arg;
 
@@ -50,23 +50,23 @@ struct halo_virtual {
 
 /* ---- the device ---- */
 
-static void tell(struct halo_virtual *v, enum halo_v4l2_trouble trouble, const char *why)
+static void report(struct halo_virtual *v, enum halo_v4l2_trouble trouble, const char *why)
 {
     if (trouble == v->trouble && (trouble == HALO_V4L2_FINE || !strcmp(why, v->why)))
         return;
     v->trouble = trouble;
     snprintf(v->why, sizeof v->why, "%s", why);
     halo_sanitise(v->why); /* it may be cut inside of a character */
-    v->events->told(v->arg, trouble == HALO_V4L2_FINE ? "writing" : halo_v4l2_states[trouble].name,
-                    v->why);
+    v->events->reported(
+        v->arg, trouble == HALO_V4L2_FINE ? "writing" : halo_v4l2_states[trouble].name, v->why);
 }
 
 static void drain(uv_poll_t *watch, int status, int events);
 
-static void tell_looked(struct halo_virtual *v, bool somebody)
+static void report_watched(struct halo_virtual *v, bool somebody)
 {
-    if (v->events->looked)
-        v->events->looked(v->arg, somebody);
+    if (v->events->watched)
+        v->events->watched(v->arg, somebody);
 }
 
 void halo_virtual_clear(struct halo_virtual *v)
@@ -87,17 +87,17 @@ static void lose(struct halo_virtual *v, enum halo_v4l2_trouble trouble, const c
     if (v->pause > state->last_pause)
         v->pause = state->last_pause;
     halo_virtual_clear(v);
-    tell_looked(v, false);
+    report_watched(v, false);
     uv_poll_start(&v->watch, UV_READABLE, drain);
     v->failures += !again;
-    tell(v, trouble, why);
+    report(v, trouble, why);
 }
 
 static void try_to_open(struct halo_virtual *v)
 {
     enum halo_v4l2_trouble trouble = HALO_V4L2_BROKEN;
     struct halo_error err = {0};
-    if (halo_loopback_open(&v->device, v->path, &v->form, &trouble, &err) < 0) {
+    if (halo_loopback_open(&v->device, v->path, &v->mode, &trouble, &err) < 0) {
         lose(v, trouble, err.text);
         return;
     }
@@ -112,7 +112,7 @@ static void note(struct halo_virtual *v, int64_t now)
 {
     v->written_at = now;
     v->due += v->period;
-    if (now - v->due > MOST_BEHIND * v->period)
+    if (now - v->due > MAX_BEHIND * v->period)
         v->due = now;
 }
 
@@ -132,7 +132,7 @@ static void write_one(struct halo_virtual *v)
         return;
     const int ret = halo_loopback_write(v->device, data, size, &trouble, &err);
     if (ret == 0) {
-        tell(v, HALO_V4L2_FINE, ""); /* not before: some open, and take nothing */
+        report(v, HALO_V4L2_FINE, ""); /* not before: some open, and take nothing */
         v->pictures++;
         v->repeated += !v->fresh;
         if (v->fresh && v->taken)
@@ -166,7 +166,7 @@ static void set_timer(struct halo_virtual *v, int64_t at)
     uv_timer_start(&v->timer, turn, wait > 0 ? (uint64_t)((wait + 999999) / 1000000) : 0, 0);
 }
 
-bool halo_virtual_is_looked_at(struct halo_virtual *v)
+bool halo_virtual_is_watched(struct halo_virtual *v)
 {
     v->readers = v->device ? halo_loopback_readers(v->device) : 0;
     return v->readers != 0;
@@ -178,7 +178,7 @@ static void turn(uv_timer_t *timer)
     if (!v->device)
         try_to_open(v);
     if (v->device)
-        tell_looked(v, halo_virtual_is_looked_at(v));
+        report_watched(v, halo_virtual_is_watched(v));
     if (v->device && halo_now_ns() >= time_of_next(v) - 500000)
         write_one(v);
     set_timer(v, v->device ? time_of_next(v) : v->lost + (int64_t)(v->pause * 1e9));
@@ -200,7 +200,7 @@ static void drain(uv_poll_t *watch, int status, int events)
 void halo_virtual_card(struct halo_virtual *v, const AVPacket *card)
 {
     av_packet_unref(v->card);
-    if (v->form.format->coded && card)
+    if (v->mode.format->coded && card)
         av_packet_ref(v->card, card); /* a failure leaves it empty */
 }
 
@@ -249,15 +249,15 @@ static int watch_folder(const char *path)
 }
 
 /* What the settings say; false: no device takes that. */
-static bool read_form(struct halo_loopback_form *form, const struct halo_output_settings *output)
+static bool read_mode(struct halo_loopback_mode *mode, const struct halo_output_settings *output)
 {
     const struct halo_v4l2_format *f = halo_v4l2_formats;
     while (f->fourcc && strcmp(f->name, output->format) != 0)
         f++;
-    form->format = f;
-    form->rate = output->video.fps;
-    return f->fourcc && form->rate > 0 && strrchr(output->target, '/') &&
-           sscanf(output->video.size, "%dx%d", &form->width, &form->height) == 2;
+    mode->format = f;
+    mode->rate = output->video.fps;
+    return f->fourcc && mode->rate > 0 && strrchr(output->target, '/') &&
+           sscanf(output->video.size, "%dx%d", &mode->width, &mode->height) == 2;
 }
 
 static bool fill(struct halo_virtual *v, const struct halo_output_settings *output)
@@ -265,8 +265,8 @@ static bool fill(struct halo_virtual *v, const struct halo_output_settings *outp
     v->path = strdup(output->target);
     v->picture = av_packet_alloc();
     v->card = av_packet_alloc();
-    if (!v->form.format->coded) {
-        v->gray_size = halo_loopback_size(&v->form);
+    if (!v->mode.format->coded) {
+        v->gray_size = halo_loopback_size(&v->mode);
         v->gray = malloc(v->gray_size);
         if (!v->gray)
             return false;
@@ -285,7 +285,7 @@ int halo_virtual_create(struct halo_virtual **ret, uv_loop_t *loop,
     v->timer.data = v->watch.data = v;
     v->folder = -1;
     v->handles = 1; /* of release() below */
-    int code = read_form(&v->form, output) ? 0 : -EINVAL;
+    int code = read_mode(&v->mode, output) ? 0 : -EINVAL;
     if (code == 0)
         code = fill(v, output) ? 0 : -ENOMEM;
     if (code == 0)
@@ -301,7 +301,7 @@ int halo_virtual_create(struct halo_virtual **ret, uv_loop_t *loop,
     v->handles = 2;
     v->events = events;
     v->arg = arg;
-    v->period = (int64_t)(1e9 / v->form.rate);
+    v->period = (int64_t)(1e9 / v->mode.rate);
     uv_timer_start(&v->timer, turn, 0, 0);
     *ret = v;
     return 0;
@@ -319,11 +319,11 @@ void halo_virtual_destroy(struct halo_virtual *v)
 
 bool halo_virtual_is_of(const struct halo_virtual *v, const struct halo_output_settings *output)
 {
-    const struct halo_loopback_form *has = &v->form;
-    struct halo_loopback_form form;
+    const struct halo_loopback_mode *has = &v->mode;
+    struct halo_loopback_mode mode;
     return output->kind == HALO_OUTPUT_V4L2 && !strcmp(v->path, output->target) &&
-           read_form(&form, output) && form.format == has->format && form.width == has->width &&
-           form.height == has->height && form.rate == has->rate;
+           read_mode(&mode, output) && mode.format == has->format && mode.width == has->width &&
+           mode.height == has->height && mode.rate == has->rate;
 }
 
 bool halo_virtual_is_open(const struct halo_virtual *v)

@@ -24,10 +24,10 @@ struct halo_virtual;
 struct halo_virtual_events {
     /* state: "writing", or a name of halo_v4l2_states; why: in words, "" of writing. Borrowed. That
      * it is written from the beginning is not told. */
-    void (*told)(void *arg, const char *state, const char *why);
+    void (*reported)(void *arg, const char *state, const char *why);
     /* Each time that it was looked at, at least once for each picture; false, too, when the device
      * is lost: then what was put in is forgotten. NULL: nobody asks. */
-    void (*looked)(void *arg, bool somebody);
+    void (*watched)(void *arg, bool somebody);
 };
 
 /* output: of kind V4L2; copied. events and arg must outlive it. The device is opened from the loop,
@@ -54,7 +54,7 @@ void halo_virtual_clear(struct halo_virtual *v);
 void halo_virtual_forget(struct halo_virtual *v);
 
 /* Whether it is open and programs have it open, or do not say. */
-bool halo_virtual_is_looked_at(struct halo_virtual *v);
+bool halo_virtual_is_watched(struct halo_virtual *v);
 bool halo_virtual_is_open(const struct halo_virtual *v);
 /* Why it is not written; FINE while it is, and before the first try. */
 enum halo_v4l2_trouble halo_virtual_trouble(const struct halo_virtual *v);

@@ -5,7 +5,7 @@
  * sums S(j) of the first of them, the weights that fall, 2 (step - j) - 1, give 2 F - S to the node
  * before the cell, and those that rise, 2 j + 1, give 2 step S less that to the node after it. */
 
-enum { MOST_ROWS = 4 }; /* that are summed at once */
+enum { MAX_ROWS = 4 }; /* that are summed at once */
 
 INLINE void add_bytes(uint16_t *restrict s, uint16_t *restrict f, const uint8_t *const *rows,
                       int count, int n)
@@ -50,7 +50,7 @@ static void sum_cells(const struct band *b, int l)
 {
     const struct halo_plane *src = &b->job->src;
     const int step = b->job->conv->step_y, n = b->samples;
-    const int at_once = step < MOST_ROWS ? step : MOST_ROWS;
+    const int at_once = step < MAX_ROWS ? step : MAX_ROWS;
     if (src->depth == 8) {
         memset(b->s8, 0, (size_t)n * sizeof(*b->s8));
         memset(b->f8, 0, (size_t)n * sizeof(*b->f8));
@@ -59,17 +59,17 @@ static void sum_cells(const struct band *b, int l)
         memset(b->f16, 0, (size_t)n * sizeof(*b->f16));
     }
     for (int j = 0; j < step; j += at_once) {
-        const void *rows[MOST_ROWS] = {NULL};
+        const void *rows[MAX_ROWS] = {NULL};
         for (int r = 0; r < at_once; r++)
             rows[r] = source_row(b, l * step + j + r);
         const uint8_t *const *bytes = (const uint8_t *const *)rows;
         const uint16_t *const *words = (const uint16_t *const *)rows;
-        if (src->depth == 8 && at_once == MOST_ROWS)
-            add_bytes(b->s8, b->f8, bytes, MOST_ROWS, n);
+        if (src->depth == 8 && at_once == MAX_ROWS)
+            add_bytes(b->s8, b->f8, bytes, MAX_ROWS, n);
         else if (src->depth == 8)
             add_bytes(b->s8, b->f8, bytes, at_once, n);
-        else if (at_once == MOST_ROWS)
-            add_words(b->s16, b->f16, words, MOST_ROWS, n, src);
+        else if (at_once == MAX_ROWS)
+            add_words(b->s16, b->f16, words, MAX_ROWS, n, src);
         else
             add_words(b->s16, b->f16, words, at_once, n, src);
     }

@@ -19,7 +19,7 @@
 
 enum { HALO_CUDA_KEPT_MASKS = 16 };
 /* Those of a launch are made ready one after the other, and then read together. */
-_Static_assert((int)HALO_CUDA_KEPT_MASKS >= (int)HALO_CUDA_MOST_PLANES, "a launch needs all masks");
+_Static_assert((int)HALO_CUDA_KEPT_MASKS >= (int)HALO_CUDA_MAX_PLANES, "a launch needs all masks");
 
 struct halo_cuda_buffer {
     void *data;

@@ -16,8 +16,8 @@
 
 enum {
     HALO_BOX_BASE = 0x4b000000, /* the float 2^23: integers added to it are its fraction */
-    HALO_BOX_MOST_SUM = (1 << 23) - 1,
-    HALO_BOX_MOST_DEPTH = 12,
+    HALO_BOX_MAX_SUM = (1 << 23) - 1,
+    HALO_BOX_MAX_DEPTH = 12,
 };
 
 /* d = a b + c: 16x32 by 32x8 unsigned bytes. */

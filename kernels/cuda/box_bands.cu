@@ -28,13 +28,13 @@ enum {
     STEPS = 2, /* of 32 in k, of the row pass */
     PAIRS = 2,
     LOADS = PAIRS + STEPS - 1, /* of 8 bytes to a lane, for a row */
-    MOST_GROUPS = 3,
+    MAX_GROUPS = 3,
 };
 
 /* The bands as fragments: a word for each lane. */
 struct bands_mask {
     uint32_t row[2][STEPS][4][32]; /* strip, step, word */
-    uint32_t column[MOST_GROUPS][2][32];
+    uint32_t column[MAX_GROUPS][2][32];
     int32_t base[4]; /* HALO_BOX_BASE: from memory, so that it stays in four registers */
 };
 
@@ -51,7 +51,7 @@ struct bands_plane {
 };
 
 struct bands_launch {
-    struct bands_plane plane[HALO_CUDA_MOST_PLANES];
+    struct bands_plane plane[HALO_CUDA_MAX_PLANES];
     int count;
 };
 
@@ -299,7 +299,7 @@ static __global__ void __launch_bounds__(THREADS, 4)
 bool halo_cuda_box_bands_can(const struct halo_conv *conv, int channels)
 {
     return conv->kind == HALO_CONV_BOX && conv->depth == 8 && conv->radius_x * channels <= HALO &&
-           conv->radius_y <= 8 * (MOST_GROUPS - 1);
+           conv->radius_y <= 8 * (MAX_GROUPS - 1);
 }
 
 size_t halo_cuda_box_bands_bytes(const struct halo_conv *conv, int channels)
@@ -323,7 +323,7 @@ void halo_cuda_box_bands_prepare(void *ret, const struct halo_conv *conv, int ch
             const int input = PAIR * step + 8 * t + 4 * (word / 2) - HALO;
             mask->row[strip][step][word][lane] = halo_box_word(radius_e, channels, input - output);
         }
-        for (int i = 0; i < 2 * MOST_GROUPS; i++) {
+        for (int i = 0; i < 2 * MAX_GROUPS; i++) {
             uint32_t word = 0;
             for (int k = 0; k < 4; k++) {
                 const int below = 16 * (i / 2) + k / 2 * 8 + 2 * t + k % 2 - (g + i % 2 * 8);

@@ -30,7 +30,7 @@
 #include "kernels/cuda/box_slide.cuh"
 
 enum {
-    MOST_GHOSTS = 72, /* cells of a row: of a picture narrower than a block, both sides */
+    MAX_GHOSTS = 72,  /* cells of a row: of a picture narrower than a block, both sides */
     LEAST_AREA = 257, /* for a multiplier of 32 bits */
     NO_OUTPUT = 1 << 20,
 };
@@ -92,7 +92,7 @@ static __global__ void __launch_bounds__(SLIDE_THREADS, 7)
 {
     __shared__ uint2 cells[2 * SLIDE_PLANE];
     __shared__ int offsets[2 * SLIDE_ROWS];
-    __shared__ struct halo_word_source sources[MOST_GHOSTS];
+    __shared__ struct halo_word_source sources[MAX_GHOSTS];
     const struct slide_plane &p = l.p;
     const int e = blockIdx.x * SLIDE_OUTPUTS, y = blockIdx.y * SLIDE_ROWS, first_e = e - l.halo_e;
     const int elements = p.src.width * p.src.channels;
@@ -159,7 +159,7 @@ static uint32_t multiplier_of(uint32_t area)
 bool halo_cuda_box_slide_can(const struct halo_conv *conv, int channels)
 {
     if (conv->kind != HALO_CONV_BOX || conv->depth != 8 ||
-        conv->radius_x * channels > SLIDE_MOST_RADIUS || conv->radius_y > SLIDE_MOST_RADIUS ||
+        conv->radius_x * channels > SLIDE_MAX_RADIUS || conv->radius_y > SLIDE_MAX_RADIUS ||
         conv->border == HALO_BORDER_WRAP)
         return false;
     const uint64_t area = (uint64_t)(2 * conv->radius_x + 1) * (2 * conv->radius_y + 1);
@@ -200,7 +200,7 @@ void halo_cuda_box_slide_prepare(void *ret, const struct halo_conv *conv, int ch
     const int enter = (reach + 1) / 4 * 4, leave = -round_up(reach, 4);
     for (int lane = 0; lane < 32; lane++) {
         const int t = lane % 4, output = lane / 4 / 2 * 4 + lane / 4 % 2;
-        for (int i = 0; i < 2 * SLIDE_MOST_BEGIN; i++)
+        for (int i = 0; i < 2 * SLIDE_MAX_BEGIN; i++)
             mask->begin[i / 2][i % 2][lane] =
                 step_word(reach, channels, leave + SLIDE_CHUNK * i + 4 * t, output, NO_OUTPUT, 1);
         for (int i = 0; i < 4; i++) {
@@ -247,7 +247,7 @@ static cudaError_t launch_plane(const struct halo_cuda_call *call)
     second.early = call->chained;
     const dim3 grid((elements + SLIDE_OUTPUTS - 1) / SLIDE_OUTPUTS,
                     (call->src.height + SLIDE_ROWS - 1) / SLIDE_ROWS);
-    if (area * 255 <= HALO_BOX_MOST_SUM)
+    if (area * 255 <= HALO_BOX_MAX_SUM)
         return halo_launch(slide_kernel<true>, l, grid, SLIDE_THREADS, 0, &second);
     return halo_launch(slide_kernel<false>, l, grid, SLIDE_THREADS, 0, &second);
 }

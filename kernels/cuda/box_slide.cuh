@@ -11,21 +11,21 @@ enum {
     SLIDE_THREADS = SLIDE_WARPS * 32,
     SLIDE_STEPS = 10, /* of 16 outputs, of a warp */
     SLIDE_OUTPUTS = SLIDE_WARPS * SLIDE_STEPS * SLIDE_CHUNK,
-    SLIDE_MOST_CHUNKS =
-        (SLIDE_OUTPUTS + 2 * SLIDE_MOST_RADIUS + 32) / SLIDE_CHUNK, /* with what steps reach */
+    SLIDE_MAX_CHUNKS =
+        (SLIDE_OUTPUTS + 2 * SLIDE_MAX_RADIUS + 32) / SLIDE_CHUNK, /* with what steps reach */
     SLIDE_STRIDE = 33, /* cells: 4 by 8, and one that spreads the chunks over the banks */
     SLIDE_PLANE =
-        SLIDE_MOST_CHUNKS * SLIDE_STRIDE, /* of the low bytes; then that of the high ones */
-    SLIDE_AHEAD = 8,                      /* rows */
-    SLIDE_MOST_BEGIN = (2 * SLIDE_MOST_RADIUS + 14 + 31) / 32,
+        SLIDE_MAX_CHUNKS * SLIDE_STRIDE, /* of the low bytes; then that of the high ones */
+    SLIDE_AHEAD = 8,                     /* rows */
+    SLIDE_MAX_BEGIN = (2 * SLIDE_MAX_RADIUS + 14 + 31) / 32,
 };
 
-static_assert(2 * SLIDE_MOST_CHUNKS <= SLIDE_THREADS, "two threads to a chunk");
+static_assert(2 * SLIDE_MAX_CHUNKS <= SLIDE_THREADS, "two threads to a chunk");
 
 /* Of the steps: a word for each lane, for columns that enter and for those that leave. */
 struct slide_mask {
-    uint32_t begin[SLIDE_MOST_BEGIN][2][32]; /* from no sums to the first */
-    uint32_t step[2][2][2][32];              /* by 2 and by 14; 16 columns; enter, leave */
+    uint32_t begin[SLIDE_MAX_BEGIN][2][32]; /* from no sums to the first */
+    uint32_t step[2][2][2][32];             /* by 2 and by 14; 16 columns; enter, leave */
 };
 
 struct slide_launch {
@@ -151,14 +151,14 @@ static __device__ inline void slide_means(uint32_t (&ret)[2], const int (&low)[4
 
 /* A lane's part of slide_mask. */
 struct slide_lane {
-    uint32_t begin[SLIDE_MOST_BEGIN][2], step[2][2][2];
+    uint32_t begin[SLIDE_MAX_BEGIN][2], step[2][2][2];
 };
 
 static __device__ inline void slide_load_mask(struct slide_lane &ret, const struct slide_launch &l)
 {
     const int lane = threadIdx.x % 32;
 #pragma unroll
-    for (int i = 0; i < SLIDE_MOST_BEGIN; i++) {
+    for (int i = 0; i < SLIDE_MAX_BEGIN; i++) {
         ret.begin[i][0] = ret.begin[i][1] = 0;
         if (i < l.begin) {
             ret.begin[i][0] = l.mask->begin[i][0][lane];
@@ -191,7 +191,7 @@ static __device__ inline void slide_rows(const struct slide_launch &l,
     for (int i = 0; i < 4; i++)
         low[i] = FLOATS ? (int)HALO_BOX_BASE : l.half;
 #pragma unroll
-    for (int i = 0; i < SLIDE_MOST_BEGIN; i++)
+    for (int i = 0; i < SLIDE_MAX_BEGIN; i++)
         if (i < l.begin)
             slide_multiply(low, high,
                            slide_operands_at(leave_at + 2 * i * SLIDE_STRIDE,

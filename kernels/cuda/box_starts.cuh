@@ -19,11 +19,11 @@
 enum {
     SLIDE_ROWS = 16,
     SLIDE_CHUNK = 16, /* columns of a thread */
-    SLIDE_MOST_RADIUS = 128,
+    SLIDE_MAX_RADIUS = 128,
 
     STARTS_LANES = 4, /* chunks side by side of a block */
-    STARTS_MOST_DOWN = 128,
-    STARTS_MOST_GROUPS = STARTS_MOST_DOWN - 2 * SLIDE_MOST_RADIUS / SLIDE_ROWS - 1,
+    STARTS_MAX_DOWN = 128,
+    STARTS_MAX_GROUPS = STARTS_MAX_DOWN - 2 * SLIDE_MAX_RADIUS / SLIDE_ROWS - 1,
     STARTS_BLOCKS_WANTED = 264, /* two for each multiprocessor of an H200 */
 };
 
@@ -81,11 +81,11 @@ static __device__ inline void starts_add(uint32_t (&sums)[8], const uint4 *from)
         sums[i] += words[i];
 }
 
-static __global__ void __launch_bounds__(STARTS_LANES *STARTS_MOST_DOWN, 1)
+static __global__ void __launch_bounds__(STARTS_LANES *STARTS_MAX_DOWN, 1)
     starts_kernel(const __grid_constant__ struct starts_launch launch)
 {
-    __shared__ int offsets[STARTS_MOST_DOWN * SLIDE_ROWS];
-    __shared__ uint4 totals[STARTS_MOST_DOWN][STARTS_LANES][2];
+    __shared__ int offsets[STARTS_MAX_DOWN * SLIDE_ROWS];
+    __shared__ uint4 totals[STARTS_MAX_DOWN][STARTS_LANES][2];
     const struct slide_plane &p = launch.p;
     const int first = blockIdx.y * launch.groups;
     const int rows = blockDim.x / STARTS_LANES * SLIDE_ROWS;
@@ -145,7 +145,7 @@ static inline cudaError_t slide_launch_starts(const struct slide_plane &p,
     const int groups = (p.src.height + SLIDE_ROWS - 1) / SLIDE_ROWS;
     const int across = (p.chunks + STARTS_LANES - 1) / STARTS_LANES;
     int parts = (STARTS_BLOCKS_WANTED + across / 2) / across;
-    const int least = (groups + STARTS_MOST_GROUPS - 1) / STARTS_MOST_GROUPS;
+    const int least = (groups + STARTS_MAX_GROUPS - 1) / STARTS_MAX_GROUPS;
     parts = parts < least ? least : parts > groups ? groups : parts;
     struct starts_launch launch = {p, (groups + parts - 1) / parts};
     const int down = launch.groups + (2 * p.radius_y + 1) / SLIDE_ROWS;

@@ -24,30 +24,30 @@
 enum {
     ROW_WARPS = (HALO_BOX_THREADS - HALO_BOX_COLUMN_THREADS) / 32,
     WORD = 32, /* columns of a step, outputs of a product */
-    MOST_PARTS = 4,
-    MOST_REACH = 128,    /* elements, rows */
-    MOST_TABLE = 1024,   /* rows that a block reads */
+    MAX_PARTS = 4,
+    MAX_REACH = 128,     /* elements, rows */
+    MAX_TABLE = 1024,    /* rows that a block reads */
     BLOCKS_WANTED = 264, /* two for each multiprocessor of an H200 */
 };
 
 /* How the blocks of 32 columns meet the windows of 32 outputs. */
-struct stream_shape {
+struct stream_tile {
     int halo_e;  /* a multiple of 8: where the first block begins, left of the outputs */
     int outputs; /* times 32, of a block of threads */
-    int parts, part_at[MOST_PARTS]; /* blocks that not all windows cover */
-    int ones, ones_at;              /* the others */
+    int parts, part_at[MAX_PARTS]; /* blocks that not all windows cover */
+    int ones, ones_at;             /* the others */
 };
 
 /* Fragments: a word for each lane. */
 struct stream_mask {
-    uint32_t part[MOST_PARTS][4][2][32], ones[2][32];
+    uint32_t part[MAX_PARTS][4][2][32], ones[2][32];
     int32_t base[4]; /* HALO_BOX_BASE: from memory, so that it stays in four registers */
 };
 
 struct stream_pass {
     struct halo_plane src, dst;
     struct halo_cuda_wanted wanted;
-    struct stream_shape shape;
+    struct stream_tile tile;
     int rows; /* of a block */
     int radius_y;
     enum halo_border border;
@@ -59,7 +59,7 @@ struct stream_pass {
 /* 16 rows by 32 outputs: sums[q]. from: the lane's part of the first block of columns. */
 template <int PARTS, bool ONES>
 static __device__ inline void row_sums(int (&sums)[4][4], const uint8_t *from,
-                                       const struct stream_shape &shape,
+                                       const struct stream_tile &tile,
                                        const uint32_t (&part)[PARTS][4][2],
                                        const uint32_t (&ones)[2], const int (&base)[4])
 {
@@ -71,16 +71,16 @@ static __device__ inline void row_sums(int (&sums)[4][4], const uint8_t *from,
         for (int i = 0; i < 4; i++)
             all[i] = d ? 0 : base[i];
         if (ONES)
-            for (int j = 0; j < shape.ones; j++) {
+            for (int j = 0; j < tile.ones; j++) {
                 const uint4 a =
-                    *(const uint4 *)(from + d * HALO_BOX_PLANE + 2 * WORD * (shape.ones_at + j));
+                    *(const uint4 *)(from + d * HALO_BOX_PLANE + 2 * WORD * (tile.ones_at + j));
                 const uint32_t words[4] = {a.x, a.y, a.z, a.w};
                 halo_box_multiply(all, words, ones[0], ones[1], all);
             }
 #pragma unroll
         for (int k = 0; k < PARTS; k++) {
             const uint4 a =
-                *(const uint4 *)(from + d * HALO_BOX_PLANE + 2 * WORD * shape.part_at[k]);
+                *(const uint4 *)(from + d * HALO_BOX_PLANE + 2 * WORD * tile.part_at[k]);
             const uint32_t words[4] = {a.x, a.y, a.z, a.w};
 #pragma unroll
             for (int q = 0; q < 4; q++)
@@ -134,9 +134,9 @@ static __device__ inline void run_rows(const struct stream_pass &p, const uint8_
         const uint8_t *from =
             buffers + batch % 2 * 2 * HALO_BOX_PLANE + g * HALO_BOX_PAIR_STRIDE + 16 * t;
         halo_box_sync(HALO_BOX_FULL + batch % 2);
-        for (int i = warp; i < p.shape.outputs; i += ROW_WARPS) {
+        for (int i = warp; i < p.tile.outputs; i += ROW_WARPS) {
             int sums[4][4];
-            row_sums<PARTS, ONES>(sums, from + 2 * WORD * i, p.shape, part, ones, base);
+            row_sums<PARTS, ONES>(sums, from + 2 * WORD * i, p.tile, part, ones, base);
             if (e + WORD * i + 8 * t >= elements)
                 continue;
 #pragma unroll
@@ -180,14 +180,14 @@ static __global__ void __launch_bounds__(HALO_BOX_THREADS, 2)
 {
     __shared__ alignas(16) uint8_t buffers[2 * 2 * HALO_BOX_PLANE];
     __shared__ uint2 other[HALO_BOX_COLUMN_THREADS];
-    __shared__ int offsets[MOST_TABLE];
+    __shared__ int offsets[MAX_TABLE];
 
     halo_wait_for_kernel_before();
-    const int e = blockIdx.x * p.shape.outputs * WORD, y = blockIdx.y * p.rows;
-    if (halo_tile_outside(p.wanted, {e, y, p.shape.outputs * WORD, p.rows}))
+    const int e = blockIdx.x * p.tile.outputs * WORD, y = blockIdx.y * p.rows;
+    if (halo_tile_outside(p.wanted, {e, y, p.tile.outputs * WORD, p.rows}))
         return;
     const int batches = (min(p.rows, p.src.height - y) + HALO_BOX_BATCH - 1) / HALO_BOX_BATCH;
-    const int first_e = e - p.shape.halo_e, first_y = y - 1 - p.radius_y;
+    const int first_e = e - p.tile.halo_e, first_y = y - 1 - p.radius_y;
     const int rows = (batches + 1) * HALO_BOX_BATCH + 2 * p.radius_y + 1;
     const int column = first_e + (int)threadIdx.x % HALO_BOX_COLUMN_THREADS * 4;
     const bool edge = first_e < 0 || first_e + HALO_BOX_WIDTH > p.src.width * p.src.channels ||
@@ -221,11 +221,11 @@ static __global__ void __launch_bounds__(HALO_BOX_THREADS, 2)
 
 bool halo_cuda_box_stream_can(const struct halo_conv *conv, int channels)
 {
-    if (conv->kind != HALO_CONV_BOX || conv->depth > HALO_BOX_MOST_DEPTH ||
-        conv->radius_x * channels > MOST_REACH || conv->radius_y > MOST_REACH)
+    if (conv->kind != HALO_CONV_BOX || conv->depth > HALO_BOX_MAX_DEPTH ||
+        conv->radius_x * channels > MAX_REACH || conv->radius_y > MAX_REACH)
         return false;
     const int column = (2 * conv->radius_y + 1) * halo_sample_max(conv->depth);
-    return column <= 0xffff && column * (2 * conv->radius_x + 1) <= HALO_BOX_MOST_SUM;
+    return column <= 0xffff && column * (2 * conv->radius_x + 1) <= HALO_BOX_MAX_SUM;
 }
 
 size_t halo_cuda_box_stream_bytes(const struct halo_conv *conv, int channels)
@@ -235,39 +235,39 @@ size_t halo_cuda_box_stream_bytes(const struct halo_conv *conv, int channels)
     return sizeof(struct stream_mask);
 }
 
-static struct stream_shape shape_of(int radius_e)
+static struct stream_tile shape_of(int radius_e)
 {
-    struct stream_shape shape = {};
-    shape.halo_e = (radius_e + 7) / 8 * 8;
-    const int blocks = (WORD + shape.halo_e + radius_e + WORD - 1) / WORD;
-    shape.outputs = HALO_BOX_WIDTH / WORD - blocks + 1;
+    struct stream_tile tile = {};
+    tile.halo_e = (radius_e + 7) / 8 * 8;
+    const int blocks = (WORD + tile.halo_e + radius_e + WORD - 1) / WORD;
+    tile.outputs = HALO_BOX_WIDTH / WORD - blocks + 1;
     for (int j = 0; j < blocks; j++) {
-        const int first = WORD * j - shape.halo_e; /* from the first output on */
+        const int first = WORD * j - tile.halo_e; /* from the first output on */
         if (first < WORD - 1 - radius_e || first + WORD - 1 > radius_e)
-            shape.part_at[shape.parts++] = j;
-        else if (shape.ones++ == 0)
-            shape.ones_at = j;
+            tile.part_at[tile.parts++] = j;
+        else if (tile.ones++ == 0)
+            tile.ones_at = j;
     }
-    return shape;
+    return tile;
 }
 
 void halo_cuda_box_stream_prepare(void *ret, const struct halo_conv *conv, int channels)
 {
     struct stream_mask *mask = (struct stream_mask *)ret;
     const int radius_e = conv->radius_x * channels;
-    const struct stream_shape shape = shape_of(radius_e);
+    const struct stream_tile tile = shape_of(radius_e);
     memset(mask, 0, sizeof *mask);
     for (int i = 0; i < 4; i++)
         mask->base[i] = HALO_BOX_BASE;
     for (int lane = 0; lane < 32; lane++) {
         const int n = lane / 4, t = lane % 4;
-        for (int i = 0; i < shape.parts * 8; i++) {
+        for (int i = 0; i < tile.parts * 8; i++) {
             const int q = i / 2 % 4, output = 8 * (n / 2) + 2 * q + n % 2;
-            const int input = WORD * shape.part_at[i / 8] - shape.halo_e + 8 * t + i % 2 * 4;
+            const int input = WORD * tile.part_at[i / 8] - tile.halo_e + 8 * t + i % 2 * 4;
             mask->part[i / 8][q][i % 2][lane] = halo_box_word(radius_e, channels, input - output);
         }
         for (int i = 0; i < 2; i++) /* far inside: only the channels matter */
-            mask->ones[i][lane] = halo_box_word(MOST_REACH, channels, -(n % 2));
+            mask->ones[i][lane] = halo_box_word(MAX_REACH, channels, -(n % 2));
     }
 }
 
@@ -280,7 +280,7 @@ static cudaError_t launch_plane(const struct halo_cuda_call *call)
     p.src = src;
     p.dst = call->dst;
     p.wanted = call->wanted;
-    p.shape = shape_of(conv->radius_x * src.channels);
+    p.tile = shape_of(conv->radius_x * src.channels);
     p.radius_y = conv->radius_y;
     p.border = conv->border;
     p.ghost = (uint32_t)conv->border_value * 0x01010101u;
@@ -290,18 +290,18 @@ static cudaError_t launch_plane(const struct halo_cuda_call *call)
     p.mask = (const struct stream_mask *)call->prepared;
 
     const int wide =
-        (src.width * src.channels + p.shape.outputs * WORD - 1) / (p.shape.outputs * WORD);
+        (src.width * src.channels + p.tile.outputs * WORD - 1) / (p.tile.outputs * WORD);
     const int most =
-        (MOST_TABLE - 2 * conv->radius_y) / HALO_BOX_BATCH * HALO_BOX_BATCH - 3 * HALO_BOX_BATCH;
+        (MAX_TABLE - 2 * conv->radius_y) / HALO_BOX_BATCH * HALO_BOX_BATCH - 3 * HALO_BOX_BATCH;
     const int strips = BLOCKS_WANTED > wide ? BLOCKS_WANTED / wide : 1; /* no second wave */
     const int wanted = (src.height + strips - 1) / strips;
     p.rows = wanted < 2 * HALO_BOX_BATCH ? 2 * HALO_BOX_BATCH : wanted > most ? most : wanted;
     const dim3 grid(wide, (src.height + p.rows - 1) / p.rows);
-    if (p.shape.parts == 2 && p.shape.ones == 0)
+    if (p.tile.parts == 2 && p.tile.ones == 0)
         return halo_launch(stream_kernel<Sample, 2, false>, p, grid, HALO_BOX_THREADS, 0, call);
-    if (p.shape.parts == 2)
+    if (p.tile.parts == 2)
         return halo_launch(stream_kernel<Sample, 2, true>, p, grid, HALO_BOX_THREADS, 0, call);
-    return halo_launch(stream_kernel<Sample, MOST_PARTS, true>, p, grid, HALO_BOX_THREADS, 0, call);
+    return halo_launch(stream_kernel<Sample, MAX_PARTS, true>, p, grid, HALO_BOX_THREADS, 0, call);
 }
 
 cudaError_t halo_cuda_launch_box_stream(const struct halo_cuda_call *calls, int count)

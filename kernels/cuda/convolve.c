@@ -101,9 +101,9 @@ static int launch_packed(struct halo_cuda_backend *c, const struct halo_job *job
 {
     size_t offset = 0;
     for (int first = 0, planes; first < count; first += planes) {
-        struct halo_job device[HALO_CUDA_MOST_PLANES];
-        struct halo_region regions[HALO_CUDA_MOST_PLANES];
-        for (planes = 0; planes < HALO_CUDA_MOST_PLANES && first + planes < count; planes++) {
+        struct halo_job device[HALO_CUDA_MAX_PLANES];
+        struct halo_region regions[HALO_CUDA_MAX_PLANES];
+        for (planes = 0; planes < HALO_CUDA_MAX_PLANES && first + planes < count; planes++) {
             device[planes] = jobs[first + planes];
             device[planes].src = packed(&device[planes].src, &c->src, offset);
             device[planes].dst = packed(&device[planes].dst, &c->dst, offset);

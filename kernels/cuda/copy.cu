@@ -13,7 +13,7 @@ struct copy_plane {
 };
 
 struct copy_launch {
-    struct copy_plane plane[HALO_CUDA_MOST_PLANES];
+    struct copy_plane plane[HALO_CUDA_MAX_PLANES];
     int count;
 };
 

@@ -28,8 +28,8 @@ enum {
     WARPS_X = 2,
     WARPS_Y = 2,
     THREADS = WARPS_X * WARPS_Y * 32,
-    MOST_RADIUS = 4, /* elements and rows */
-    PIXELS = 4,      /* a window's outputs: columns, rows */
+    MAX_RADIUS = 4, /* elements and rows */
+    PIXELS = 4,     /* a window's outputs: columns, rows */
     HALVES = 2,
 };
 
@@ -44,7 +44,7 @@ struct direct_plane {
 };
 
 struct direct_launch {
-    struct direct_plane plane[HALO_CUDA_MOST_PLANES];
+    struct direct_plane plane[HALO_CUDA_MAX_PLANES];
     int count;
 };
 
@@ -317,7 +317,7 @@ static struct direct_plan plan_of(const struct halo_conv *conv, int channels)
 bool halo_cuda_direct_can(const struct halo_conv *conv, int channels)
 {
     return conv->kind == HALO_CONV_DENSE && conv->depth == 8 && conv->accum == HALO_ACCUM_F24 &&
-           conv->radius_x * channels <= MOST_RADIUS && conv->radius_y <= MOST_RADIUS &&
+           conv->radius_x * channels <= MAX_RADIUS && conv->radius_y <= MAX_RADIUS &&
            plan_of(conv, channels).digits > 0;
 }
 
@@ -369,7 +369,7 @@ void halo_cuda_direct_prepare(void *ret, const struct halo_conv *conv, int chann
 }
 
 template <class Shape>
-static cudaError_t launch_shape(struct direct_launch &launch, const struct halo_cuda_call *call)
+static cudaError_t launch_size(struct direct_launch &launch, const struct halo_cuda_call *call)
 {
     dim3 blocks(0, 0);
     for (int i = 0; i < launch.count; i++) {
@@ -388,8 +388,8 @@ template <int WORDS, int GROUPS>
 static cudaError_t launch_digits(struct direct_launch &launch, int digits,
                                  const struct halo_cuda_call *call)
 {
-    return digits == 1 ? launch_shape<shape<WORDS, GROUPS, 1>>(launch, call)
-                       : launch_shape<shape<WORDS, GROUPS, 2>>(launch, call);
+    return digits == 1 ? launch_size<shape<WORDS, GROUPS, 1>>(launch, call)
+                       : launch_size<shape<WORDS, GROUPS, 2>>(launch, call);
 }
 
 static void fill(struct direct_plane *plane, const struct halo_cuda_call *call,

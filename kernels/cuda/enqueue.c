@@ -10,7 +10,7 @@ static size_t wide_bytes(const struct halo_job *jobs, int count)
     size_t most = 0;
     for (int first = 0; first < count; first++) {
         size_t bytes = 0;
-        for (int i = first; i < count && i < first + HALO_CUDA_MOST_PLANES; i++)
+        for (int i = first; i < count && i < first + HALO_CUDA_MAX_PLANES; i++)
             bytes += halo_cuda_scratch_bytes(jobs[i].conv, &jobs[i].src);
         most = bytes > most ? bytes : most;
     }
@@ -52,9 +52,9 @@ int halo_cuda_launch_jobs(struct halo_cuda_backend *c, const struct halo_job *jo
 {
     for (int first = 0, planes; first < count; first += planes) {
         const struct halo_cuda_strategy *s = NULL;
-        struct halo_cuda_call calls[HALO_CUDA_MOST_PLANES];
+        struct halo_cuda_call calls[HALO_CUDA_MAX_PLANES];
         char *wide = c->wide.data, *region_memory = c->regions.data;
-        for (planes = 0; planes < HALO_CUDA_MOST_PLANES && first + planes < count; planes++) {
+        for (planes = 0; planes < HALO_CUDA_MAX_PLANES && first + planes < count; planes++) {
             const struct halo_job *job = &jobs[first + planes];
             const int channels = job->src.channels;
             const struct halo_cuda_strategy *own =

@@ -15,7 +15,7 @@ enum {
     BLOCK_HEIGHT = 4,
     ROWS = 4, /* of a thread */
     TILE_HEIGHT = BLOCK_HEIGHT * ROWS,
-    MOST_CHANNELS = 2,
+    MAX_CHANNELS = 2,
 };
 
 struct gradient_masks {
@@ -31,7 +31,7 @@ static __global__ void __launch_bounds__(BLOCK_WIDTH *BLOCK_HEIGHT)
 {
     if (halo_block_outside(wanted, make_int2(blockIdx.x, blockIdx.y), BLOCK_WIDTH, TILE_HEIGHT))
         return;
-    __shared__ Sample cells[(BLOCK_WIDTH + 2 * MOST_CHANNELS) * (TILE_HEIGHT + 2)];
+    __shared__ Sample cells[(BLOCK_WIDTH + 2 * MAX_CHANNELS) * (TILE_HEIGHT + 2)];
     const int channels = src.channels, columns = BLOCK_WIDTH + 2 * channels;
     const int e = blockIdx.x * BLOCK_WIDTH + threadIdx.x, y0 = blockIdx.y * TILE_HEIGHT;
     const struct halo_tile tile = {(int)blockIdx.x * BLOCK_WIDTH - channels, y0 - 1, columns,

@@ -11,7 +11,7 @@
 
 enum {
     NVML_SUCCESS = 0,
-    MOST = 64, /* devices that are looked at */
+    LIMIT = 64, /* devices that are looked at */
 };
 
 /* As NVML's own header has them. */
@@ -89,8 +89,8 @@ static bool is_better(const struct halo_device_load *a, const struct halo_device
 
 int halo_cuda_least_loaded(void)
 {
-    struct halo_device_load loads[MOST], least = {0, 100};
-    const int devices = halo_device_loads(loads, MOST);
+    struct halo_device_load loads[LIMIT], least = {0, 100};
+    const int devices = halo_device_loads(loads, LIMIT);
     int best = 0;
     for (int i = 0; i < devices; i++)
         if (loads[i].free && is_better(&loads[i], &least)) {

@@ -57,9 +57,9 @@ static inline cudaError_t halo_launch_typed(const struct halo_cuda_call *calls, 
 template <class Kernels>
 static inline cudaError_t halo_launch_alike(const struct halo_cuda_call *calls, int count)
 {
-    static_assert((int)HALO_CUDA_MOST_PLANES <= (int)HALO_MASK_SLOTS,
+    static_assert((int)HALO_CUDA_MAX_PLANES <= (int)HALO_MASK_SLOTS,
                   "a slot for each plane of a launch");
-    int slots[HALO_CUDA_MOST_PLANES] = {};
+    int slots[HALO_CUDA_MAX_PLANES] = {};
     if (calls->conv->kind == HALO_CONV_COPY)
         return halo_cuda_launch_copy(calls, count);
     if (calls->prepared)

@@ -17,7 +17,7 @@ enum {
     ROW_HEIGHT = 4,    /* and down */
     COLUMN_WIDTH = 32, /* the same of the column pass */
     COLUMN_HEIGHT = 4,
-    MOST_SHARED = 48 << 10, /* bytes a block gets without asking */
+    MAX_SHARED = 48 << 10, /* bytes a block gets without asking */
 };
 
 /* Accum: uint32_t where the sums are below 2^31, or uint64_t. */
@@ -215,7 +215,7 @@ static cudaError_t smooth(const struct halo_cuda_call *call, const struct halo_n
                        (n->y.count + high - 1) / high);
     const size_t weights = (vectors(n->y.reach) + 1) * sizeof(int4);
     const size_t tile = COLUMN_WIDTH * (COLUMN_HEIGHT + vectors(n->y.reach)) * sizeof(int4);
-    if (weights + tile <= MOST_SHARED)
+    if (weights + tile <= MAX_SHARED)
         return halo_nodes_launch(call, n, columns_kernel<Accum, true>,
                                  {columns, block, weights + tile}, *n, elements);
     return halo_nodes_launch(call, n, columns_kernel<Accum, false>, {columns, block, weights}, *n,

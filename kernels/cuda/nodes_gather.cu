@@ -14,7 +14,7 @@
 
 namespace
 {
-enum { WARP = 32, OUTPUT_LANES = WARP - 1, MOST_STEP = HALO_MAX_STEP };
+enum { WARP = 32, OUTPUT_LANES = WARP - 1, MAX_STEP = HALO_MAX_STEP };
 
 /* Where the pixels of a warp lie: all inside, or some of them not. */
 enum place { INSIDE, REPEATING, EDGE };
@@ -298,7 +298,7 @@ struct kernels {
         const int pixels = g::PIXELS, margin = nodes->x.margin * STEP;
         const int first = -((margin + pixels - 1) / pixels);
         const int end = ((nodes->x.count + nodes->x.margin) * STEP + pixels - 1) / pixels;
-        const int parts = nodes->y.step == MOST_STEP ? g::PARTS : 1;
+        const int parts = nodes->y.step == MAX_STEP ? g::PARTS : 1;
         const int lines = nodes->y.count + 2 * nodes->y.margin, down = g::WARPS / parts - 1;
         const dim3 grid((end - first + OUTPUT_LANES - 1) / OUTPUT_LANES, (lines + down - 1) / down);
         gather_kernel<Sample, CHANNELS, STEP>

@@ -12,7 +12,7 @@
 
 namespace
 {
-enum { BLOCK_WIDTH = 32, BLOCK_HEIGHT = 8, MOST_ROWS = 8 };
+enum { BLOCK_WIDTH = 32, BLOCK_HEIGHT = 8, MAX_ROWS = 8 };
 
 template <typename Sample, int CHANNELS, int STEP>
 struct spread {
@@ -93,7 +93,7 @@ struct kernels {
     static cudaError_t launch(const struct halo_cuda_call *call, const struct halo_nodes *nodes)
     {
         const struct halo_plane &dst = call->dst;
-        const int rows = nodes->y.step < MOST_ROWS ? nodes->y.step : MOST_ROWS;
+        const int rows = nodes->y.step < MAX_ROWS ? nodes->y.step : MAX_ROWS;
         const int width = BLOCK_WIDTH * spread<Sample, CHANNELS, STEP>::PIXELS;
         const int height = BLOCK_HEIGHT * rows;
         const dim3 grid((dst.width + width - 1) / width, (dst.height + height - 1) / height);

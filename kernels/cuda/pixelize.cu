@@ -5,7 +5,7 @@
  * one kernel serves every strategy that takes this kind. */
 #include "kernels/cuda/tile.cuh"
 
-enum { THREADS = 256, WARP = 32, MOST_CELLS_OF_A_WARP = 1024 };
+enum { THREADS = 256, WARP = 32, MAX_CELLS_OF_A_WARP = 1024 };
 
 struct blocks {
     int width, height; /* of one */
@@ -117,7 +117,7 @@ cudaError_t halo_cuda_launch_pixelize(const struct halo_cuda_call *calls, int co
 {
     cudaError_t status = cudaSuccess;
     for (int i = 0; i < count && status == cudaSuccess; i++) {
-        const bool small = calls[i].conv->block_w * calls[i].conv->block_h <= MOST_CELLS_OF_A_WARP;
+        const bool small = calls[i].conv->block_w * calls[i].conv->block_h <= MAX_CELLS_OF_A_WARP;
         if (halo_plane_sample_bytes(&calls[i].src) == 1)
             status = small ? launch<uint8_t, WARP>(&calls[i]) : launch<uint8_t, THREADS>(&calls[i]);
         else

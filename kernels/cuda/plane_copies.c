@@ -3,7 +3,7 @@
 #include "kernels/cuda/plane_copies.h"
 
 /* In one call. With an older runtime the driver may be older than that call is. */
-enum { MOST = CUDART_VERSION >= 13000 ? HALO_MAX_PLANES : 0 };
+enum { LIMIT = CUDART_VERSION >= 13000 ? HALO_MAX_PLANES : 0 };
 
 static bool is_locked(const void *host)
 {
@@ -17,7 +17,7 @@ static bool is_locked(const void *host)
 static bool can_wait(const struct halo_cuda_plane_copies *copies, const struct halo_plane *to,
                      const struct halo_plane *from)
 {
-    if (copies->count >= MOST || to->stride != from->stride || to->stride <= 0)
+    if (copies->count >= LIMIT || to->stride != from->stride || to->stride <= 0)
         return false;
     return (copies->kind == cudaMemcpyHostToDevice && is_locked(from->data)) ||
            (copies->kind == cudaMemcpyDeviceToHost && is_locked(to->data));

@@ -12,7 +12,7 @@ struct halo_tile {
     int columns, rows;
 };
 
-enum { HALO_MOST_LOOKS = 2048 }; /* beyond, to look takes longer than to filter */
+enum { HALO_MAX_LOOKS = 2048 }; /* beyond, to look takes longer than to filter */
 
 /* Whether no pixel of the tile is to be filtered: then nobody looks at what is written there. The
  * answer is the same in all threads of a warp, which must all ask, with the same tile. */
@@ -31,7 +31,7 @@ static __device__ inline bool halo_tile_outside(const struct halo_cuda_wanted &w
         x1 = (x1 + HALO_PATCH_ROW - 1) / HALO_PATCH_ROW;
     }
     const int columns = max(x1 - x0, 0), count = columns * max(y1 - y0, 0);
-    if (count > HALO_MOST_LOOKS)
+    if (count > HALO_MAX_LOOKS)
         return false;
     uint32_t any = 0;
     for (int i = (threadIdx.y * blockDim.x + threadIdx.x) % 32; i < count; i += 32) {

@@ -19,7 +19,7 @@ enum {
     THREADS = 256,
     WARP = 32,
     CHUNK = 16,
-    MOST_RECTS = 192, /* in one launch, of all its planes */
+    MAX_RECTS = 192, /* in one launch, of all its planes */
 };
 
 struct map_plane {
@@ -33,15 +33,15 @@ struct map_plane {
 };
 
 struct map_launch {
-    struct map_plane plane[HALO_CUDA_MOST_PLANES];
+    struct map_plane plane[HALO_CUDA_MAX_PLANES];
     int count;
-    struct halo_rect rects[MOST_RECTS];
+    struct halo_rect rects[MAX_RECTS];
 };
 
 static_assert(sizeof(struct map_launch) <= 4096, "kernel parameters before CUDA 12.1");
 
 /* A warp looks at a patch of a mask. */
-static __device__ inline void look_at_mask(struct halo_patch *p, const struct halo_plane &mask)
+static __device__ inline void check_mask(struct halo_patch *p, const struct halo_plane &mask)
 {
     uint32_t any = 0, all = 0xffffffff;
     for (int y = p->y0 + threadIdx.x % WARP; y < p->y1; y += WARP) {
@@ -74,7 +74,7 @@ static __global__ void __launch_bounds__(THREADS)
         return;
     struct halo_patch p = halo_patch_at(number, plane.across, plane.like);
     if (plane.mask.data)
-        look_at_mask(&p, plane.mask);
+        check_mask(&p, plane.mask);
     for (int i = 0; i < plane.rect_count; i++) {
         const struct halo_rect &r = launch.rects[plane.first_rect + i];
         p.some |= halo_patch_meets(p, r);
@@ -103,7 +103,7 @@ static void fill_map(struct map_launch *launch, const struct halo_cuda_call *cal
                      int *rects, int *blocks)
 {
     const struct halo_region *region = call->region;
-    const int left = region->rect_count - done, room = MOST_RECTS - *rects;
+    const int left = region->rect_count - done, room = MAX_RECTS - *rects;
     struct map_plane *plane = &launch->plane[launch->count++];
     plane->like = call->src;
     plane->mask = region->mask;
@@ -125,7 +125,7 @@ static void fill_map(struct map_launch *launch, const struct halo_cuda_call *cal
 cudaError_t halo_cuda_region_map(struct halo_cuda_call *calls, int count)
 {
     struct map_launch launch;
-    int done[HALO_CUDA_MOST_PLANES]; /* rectangles; -1: nothing at all */
+    int done[HALO_CUDA_MAX_PLANES]; /* rectangles; -1: nothing at all */
     for (int i = 0; i < count; i++) {
         done[i] = -1;
         if (!calls[i].region)
@@ -142,7 +142,7 @@ cudaError_t halo_cuda_region_map(struct halo_cuda_call *calls, int count)
         launch.count = 0;
         for (int i = 0; i < count; i++) {
             if (!calls[i].region || done[i] >= calls[i].region->rect_count ||
-                (rects == MOST_RECTS && calls[i].region->rect_count > 0))
+                (rects == MAX_RECTS && calls[i].region->rect_count > 0))
                 continue;
             const int before = rects;
             fill_map(&launch, &calls[i], done[i] < 0 ? 0 : done[i], &rects, &blocks);

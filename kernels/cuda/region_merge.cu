@@ -23,7 +23,7 @@ struct merge_plane {
 };
 
 struct merge_launch {
-    struct merge_plane plane[HALO_CUDA_MOST_PLANES];
+    struct merge_plane plane[HALO_CUDA_MAX_PLANES];
     int count;
 };
 

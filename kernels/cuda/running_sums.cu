@@ -16,15 +16,15 @@
 #include "kernels/cuda/tile.cuh"
 
 enum {
-    CELLS = 16,         /* of a thread of the row kernel, and the alignment of its first */
-    MOST_THREADS = 512, /* so that the largest halo on both sides, of two channels, is half of it */
-    WARPS = MOST_THREADS / 32,
+    CELLS = 16,        /* of a thread of the row kernel, and the alignment of its first */
+    MAX_THREADS = 512, /* so that the largest halo on both sides, of two channels, is half of it */
+    WARPS = MAX_THREADS / 32,
     ROWS = 32,   /* of a block of the column kernel */
     COLUMNS = 4, /* of a thread of it */
     COLUMN_THREADS = 64,
 };
 
-static_assert(MOST_THREADS * CELLS >= 4 * HALO_MAX_BOX_RADIUS * 2, "no room beside the halo");
+static_assert(MAX_THREADS * CELLS >= 4 * HALO_MAX_BOX_RADIUS * 2, "no room beside the halo");
 
 struct box_pass {
     int radius, channels;
@@ -103,13 +103,13 @@ static __device__ inline void store_sums(Wide *row, int e, const uint32_t (&v)[C
 }
 
 template <typename Sample, typename Wide, int CHANNELS>
-static __global__ void __launch_bounds__(MOST_THREADS)
+static __global__ void __launch_bounds__(MAX_THREADS)
     row_kernel(const struct halo_plane src, Wide *wide, ptrdiff_t wide_stride, int outputs,
                const struct box_pass pass, const struct halo_cuda_wanted wanted)
 {
     if (halo_block_unread(wanted, make_int2(blockIdx.x, blockIdx.y), outputs, 1))
         return;
-    __shared__ int prefix[MOST_THREADS * (CELLS + 1)];
+    __shared__ int prefix[MAX_THREADS * (CELLS + 1)];
     const int halo = pass.radius * CHANNELS, elements = src.width * CHANNELS;
     const int y = blockIdx.y, first = blockIdx.x * outputs;
     const int start = (first - halo - CHANNELS) & ~(CELLS - 1); /* rounds down, also below 0 */
@@ -240,7 +240,7 @@ static cudaError_t launch_kernels(const struct halo_cuda_call *call)
     const int halo = 2 * conv->radius_x * src.channels + src.channels + CELLS + COLUMNS;
     /* Threads for a whole row, whose outputs are then rounded down: to 0 without COLUMNS more. */
     const int wanted = (elements + COLUMNS + halo + CELLS - 1) / CELLS;
-    const int threads = wanted > MOST_THREADS ? MOST_THREADS : (wanted + 31) / 32 * 32;
+    const int threads = wanted > MAX_THREADS ? MAX_THREADS : (wanted + 31) / 32 * 32;
     const int outputs = (threads * CELLS - halo) / COLUMNS * COLUMNS;
     const uint32_t area = (uint32_t)taps * (2 * conv->radius_y + 1);
     const ptrdiff_t stride = halo_cuda_wide_stride(&src);

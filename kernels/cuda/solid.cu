@@ -15,7 +15,7 @@ struct solid_plane {
 };
 
 struct solid_launch {
-    struct solid_plane plane[HALO_CUDA_MOST_PLANES];
+    struct solid_plane plane[HALO_CUDA_MAX_PLANES];
     int count;
 };
 

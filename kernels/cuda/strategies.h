@@ -50,13 +50,13 @@ struct halo_cuda_call {
     bool chained; /* the same of those that follow a kernel of the same launcher */
 };
 
-enum { HALO_CUDA_MOST_PLANES = 4 }; /* that one launch may take */
+enum { HALO_CUDA_MAX_PLANES = 4 }; /* that one launch may take */
 
 /* A row: one .cu file, or one more way that it has, named FILE/WAY. */
 struct halo_cuda_strategy {
     struct halo_strategy base;
     int compute; /* least compute capability, 80 for 8.0; 0: any */
-    /* Filters 1 .. HALO_CUDA_MOST_PLANES planes, in any order; returns what the runtime said. */
+    /* Filters 1 .. HALO_CUDA_MAX_PLANES planes, in any order; returns what the runtime said. */
     cudaError_t (*launch)(const struct halo_cuda_call *calls, int count);
     /* A mask in the form that the kernels read; both NULL, or prepared_bytes 0, where they need
      * none. */

@@ -2,7 +2,7 @@
  * Strategy tensor, dense masks: what they look like to the kernels (tensor_dense.cuh). */
 #include "kernels/cuda/dense_plan.cuh"
 
-enum { MOST_BOX = 8 /* elements and rows to each side */ };
+enum { MAX_BOX = 8 /* elements and rows to each side */ };
 
 /* A box is a mask of ones. */
 static int32_t weight(const struct halo_conv *conv, int i)
@@ -39,8 +39,8 @@ bool halo_cuda_tensor_dense_can(const struct halo_conv *conv, int channels)
 {
     /* Larger boxes are faster by running sums. */
     if (conv->kind == HALO_CONV_BOX)
-        return conv->depth == 8 && conv->radius_x * channels <= MOST_BOX &&
-               conv->radius_y <= MOST_BOX && conv->radius_x + conv->radius_y > 0;
+        return conv->depth == 8 && conv->radius_x * channels <= MAX_BOX &&
+               conv->radius_y <= MAX_BOX && conv->radius_x + conv->radius_y > 0;
     return halo_dense_plan_of(conv, channels).digits > 0;
 }
 

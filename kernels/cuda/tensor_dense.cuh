@@ -32,7 +32,7 @@ enum {
 
 /* A warp has as many sums as registers allow. */
 template <typename Sample>
-struct dense_shape {
+struct dense_tile {
     enum { BYTES = sizeof(Sample), BANDS = 4 / BYTES, TILE_HEIGHT = BANDS * 16 };
 };
 
@@ -60,13 +60,13 @@ struct dense_plane {
 };
 
 struct dense_launch {
-    struct dense_plane plane[HALO_CUDA_MOST_PLANES];
+    struct dense_plane plane[HALO_CUDA_MAX_PLANES];
     int count;
 };
 
 /* A lane's sums: strip, band, product of a strip, scale. */
 template <typename Sample, int DIGITS>
-using dense_sums = int[2][dense_shape<Sample>::BANDS][2][DIGITS + sizeof(Sample) - 1][4];
+using dense_sums = int[2][dense_tile<Sample>::BANDS][2][DIGITS + sizeof(Sample) - 1][4];
 
 /* One row of the mask: pixels and weights are where the lane reads. Two steps of 16 go together, a
  * last one goes alone. */
@@ -88,7 +88,7 @@ static __device__ inline void add_mask_row(dense_sums<Sample, DIGITS> &sums, con
             band[i / 2][i % 2][1] = pair ? word[4] : 0;
         }
 #pragma unroll
-        for (int b = 0; b < dense_shape<Sample>::BANDS; b++) {
+        for (int b = 0; b < dense_tile<Sample>::BANDS; b++) {
             uint32_t a[3][2][BYTES]; /* step, upper or lower rows */
 #pragma unroll
             for (int i = 0; i < (pair ? 6 : 4); i++)
@@ -115,7 +115,7 @@ static __device__ inline void write_outputs(const dense_sums<Sample, DIGITS> &su
                                             const struct dense_finish &by, struct halo_lane_out out)
 {
 #pragma unroll
-    for (int row = 0; row < dense_shape<Sample>::TILE_HEIGHT; row += 8, halo_next_row(out)) {
+    for (int row = 0; row < dense_tile<Sample>::TILE_HEIGHT; row += 8, halo_next_row(out)) {
         int v[2][4];
 #pragma unroll
         for (int i = 0; i < 8; i++)
@@ -139,7 +139,7 @@ static __global__ void __launch_bounds__(THREADS, blocks_of<Sample>(STEPS, DIGIT
 {
     constexpr int STRIDE = stride_of<Sample>(STEPS), WORDS = halo_dense_table_words(STEPS);
     constexpr int ROW_WORDS = DIGITS * HALO_DENSE_OFFSETS * WORDS;
-    constexpr int TILE_HEIGHT = dense_shape<Sample>::TILE_HEIGHT, BYTES = sizeof(Sample);
+    constexpr int TILE_HEIGHT = dense_tile<Sample>::TILE_HEIGHT, BYTES = sizeof(Sample);
 
     extern __shared__ uint4 shared[];
     uint32_t *table = (uint32_t *)shared;
@@ -167,7 +167,7 @@ static __global__ void __launch_bounds__(THREADS, blocks_of<Sample>(STEPS, DIGIT
     dense_sums<Sample, DIGITS> sums = {};
     if (FINISH != FINISH_WIDE)
 #pragma unroll
-        for (int i = 0; i < 2 * dense_shape<Sample>::BANDS * 2 * 4; i++)
+        for (int i = 0; i < 2 * dense_tile<Sample>::BANDS * 2 * 4; i++)
             sums[i / 8 % 2][i / 16][i / 4 % 2][0][i % 4] = (int)plane.finish.start;
     for (int first = 0; first < mask_rows; first += TABLE_ROWS) {
         const int rows = min((int)TABLE_ROWS, mask_rows - first);
@@ -196,7 +196,7 @@ template <typename Sample, int STEPS, int DIGITS, enum finish FINISH>
 static cudaError_t launch_kernel(const struct dense_launch &launch, int blocks, int radius_y,
                                  const struct halo_cuda_call *call)
 {
-    const int rows = dense_shape<Sample>::TILE_HEIGHT + 2 * radius_y;
+    const int rows = dense_tile<Sample>::TILE_HEIGHT + 2 * radius_y;
     const int bytes = TABLE_ROWS * DIGITS * HALO_DENSE_OFFSETS * halo_dense_table_words(STEPS) * 4 +
                       stride_of<Sample>(STEPS) * rows;
     if (bytes > HALO_PLAIN_SHARED) {
@@ -228,7 +228,7 @@ template <typename Sample>
 static void fill(struct dense_plane *plane, const struct halo_cuda_call *call, int *blocks)
 {
     const struct halo_conv *conv = call->conv;
-    const dim3 grid = halo_grid(call->src, TILE_WIDTH, dense_shape<Sample>::TILE_HEIGHT);
+    const dim3 grid = halo_grid(call->src, TILE_WIDTH, dense_tile<Sample>::TILE_HEIGHT);
 
     plane->src = call->src;
     plane->dst = call->dst;

@@ -28,9 +28,9 @@
 #include "kernels/cuda/tensor_separable.cuh"
 
 enum {
-    MOST_STEPS = 9, /* of 16 in k: 127 taps */
-    ROW_WORDS = 3 * MOST_STEPS,
-    COLUMN_WORDS = 2 * MOST_STEPS + 1,
+    MAX_STEPS = 9, /* of 16 in k: 127 taps */
+    ROW_WORDS = 3 * MAX_STEPS,
+    COLUMN_WORDS = 2 * MAX_STEPS + 1,
 };
 
 /* Bytes between the rows of an input tile: room for the halo of this many steps, and an odd number
@@ -56,7 +56,7 @@ struct separable_plane : halo_separable_plane {
 };
 
 struct separable_launch {
-    struct separable_plane plane[HALO_CUDA_MOST_PLANES];
+    struct separable_plane plane[HALO_CUDA_MAX_PLANES];
     int count;
 };
 

@@ -45,7 +45,7 @@ struct deep_plane : halo_separable_plane {
 };
 
 struct deep_launch {
-    struct deep_plane plane[HALO_CUDA_MOST_PLANES];
+    struct deep_plane plane[HALO_CUDA_MAX_PLANES];
     int count;
 };
 

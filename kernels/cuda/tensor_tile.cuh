@@ -16,8 +16,8 @@ enum {
 };
 
 enum {
-    HALO_CHUNK = 16,         /* bytes of one asynchronous copy; rows of planes are aligned to it */
-    HALO_MOST_COLUMNS = 256, /* of an input tile, in elements */
+    HALO_CHUNK = 16,        /* bytes of one asynchronous copy; rows of planes are aligned to it */
+    HALO_MAX_COLUMNS = 256, /* of an input tile, in elements */
     HALO_PLAIN_SHARED =
         40 * 1024, /* dynamic shared memory that needs no asking, static one aside */
 };
@@ -57,11 +57,11 @@ static __device__ inline const uint8_t *halo_row_or_ghost(const struct halo_plan
 /* How a row of a tile is loaded: in chunks side by side, by as many threads as the widest needs. */
 template <typename Sample>
 struct halo_chunks {
-    enum { CELLS = HALO_CHUNK / sizeof(Sample), LANES = HALO_MOST_COLUMNS / CELLS };
+    enum { CELLS = HALO_CHUNK / sizeof(Sample), LANES = HALO_MAX_COLUMNS / CELLS };
 };
 
 /* An input tile on its way into shared memory, with samples as they lie in the plane; tile.columns
- * (at most HALO_MOST_COLUMNS) and tile.e are whole chunks. All threads of a block of one dimension
+ * (at most HALO_MAX_COLUMNS) and tile.e are whole chunks. All threads of a block of one dimension
  * take part in each call; then come halo_copy_commit(), halo_copy_wait() and a barrier. */
 struct halo_raw_tile {
     uint8_t *cells; /* of the first row */

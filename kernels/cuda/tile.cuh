@@ -40,7 +40,7 @@ struct halo_task {
 
 /* Goes by value to a kernel. */
 struct halo_tasks {
-    struct halo_task plane[HALO_CUDA_MOST_PLANES];
+    struct halo_task plane[HALO_CUDA_MAX_PLANES];
     int count, blocks;
     dim3 grid; /* of the first plane */
 };

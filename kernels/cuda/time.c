@@ -85,7 +85,7 @@ static int prepare(struct timing *t)
 static int enqueue_all(const struct timing *t)
 {
     const struct halo_trial *trial = t->trial;
-    const int together = trial->yuv420 ? 3 : HALO_CUDA_MOST_PLANES;
+    const int together = trial->yuv420 ? 3 : HALO_CUDA_MAX_PLANES;
     const int step = trial->calls == HALO_TOGETHER ? together : 1;
     for (int i = 0; i < t->count; i += step) {
         const int left = t->count - i;

@@ -18,7 +18,7 @@ enum {
     SWING = 24,           /* of the smooth ground, to both sides of gray */
     EDGE_ROWS = 3,
     FLAT = 10, /* between samples of one colour, encoded ones too */
-    MOST_COLUMNS = 2048,
+    MAX_COLUMNS = 2048,
 };
 
 /* Of one plane: how far the patterns go from the ground. */
@@ -82,14 +82,14 @@ struct cell {
 };
 
 /* Of the planes of RGB each is painted as luma is, so that the brightness of all has the marks. */
-static int look_of(const AVPixFmtDescriptor *d, int component)
+static int role_of(const AVPixFmtDescriptor *d, int component)
 {
     return d->flags & AV_PIX_FMT_FLAG_RGB ? 0 : component;
 }
 
 static bool is_chroma(const AVPixFmtDescriptor *d, int component)
 {
-    return look_of(d, component) > 0;
+    return role_of(d, component) > 0;
 }
 
 static int cell_width(const AVPixFmtDescriptor *d, int component)
@@ -105,10 +105,10 @@ static int cell_height(const AVPixFmtDescriptor *d, int component)
 static struct cell cell_at(const AVPixFmtDescriptor *d, int component, int x, int y,
                            unsigned number)
 {
-    const int look = look_of(d, component);
+    const int role = role_of(d, component);
     const int column = x / cell_width(d, component), row = y / cell_height(d, component);
-    return (struct cell){of_plane[look].mark * sign_of(look, column, row),
-                         of_plane[look].bit * bit_of(word_of(number), column, row),
+    return (struct cell){of_plane[role].mark * sign_of(role, column, row),
+                         of_plane[role].bit * bit_of(word_of(number), column, row),
                          (int)(number % 4096) * (3 + component)};
 }
 
@@ -192,8 +192,8 @@ static void correlate(const struct grid *g, int column, int row, float *ret_mark
     *ret_bit = (float)bit / samples / (float)of_plane[g->plane].bit;
 }
 
-static void look_at_cell(const struct grid *g, int column, int row, float mark,
-                         struct halo_canary_look *ret)
+static void check_cell(const struct grid *g, int column, int row, float mark,
+                       struct halo_canary_finding *ret)
 {
     if (fabsf(mark) <= ret->cell)
         return;
@@ -204,9 +204,9 @@ static void look_at_cell(const struct grid *g, int column, int row, float mark,
 }
 
 /* Cells, and blocks of those with the two of the row before. */
-static void look_at_cells(const struct grid *g, struct halo_canary_look *ret)
+static void check_cells(const struct grid *g, struct halo_canary_finding *ret)
 {
-    float signs[2][MOST_COLUMNS];
+    float signs[2][MAX_COLUMNS];
     for (int row = 0; row < g->rows; row++) {
         float *now = signs[row & 1], *before = signs[!(row & 1)];
         for (int column = 0; column < g->columns; column++) {
@@ -215,7 +215,7 @@ static void look_at_cells(const struct grid *g, struct halo_canary_look *ret)
             if (!is_meant(g, column, row))
                 continue;
             correlate(g, column, row, &mark, &bit);
-            look_at_cell(g, column, row, mark, ret);
+            check_cell(g, column, row, mark, ret);
             now[column] = mark * (float)sign_of(g->plane, column, row);
             if (row > 0 && column > 0)
                 ret->block = FFMAX(
@@ -225,7 +225,7 @@ static void look_at_cells(const struct grid *g, struct halo_canary_look *ret)
     }
 }
 
-static void look_at_place(const struct grid *g, int column, int row, struct halo_canary_look *ret)
+static void check_place(const struct grid *g, int column, int row, struct halo_canary_finding *ret)
 {
     float bits = 0;
     unsigned word = 0;
@@ -242,7 +242,7 @@ static void look_at_place(const struct grid *g, int column, int row, struct halo
         ret->number = (int)(word >> CHECK);
 }
 
-static void look_at_places(const struct grid *g, struct halo_canary_look *ret)
+static void check_places(const struct grid *g, struct halo_canary_finding *ret)
 {
     const int right = g->columns - ACROSS, low = g->rows - DOWN;
     if (right < 0 || low < 0 || g->area)
@@ -250,7 +250,7 @@ static void look_at_places(const struct grid *g, struct halo_canary_look *ret)
     const int at[HALO_CANARY_PLACES][2] = {
         {0, 0}, {right, 0}, {0, low}, {right, low}, {right / 2, low / 2}};
     for (int i = 0; i < HALO_CANARY_PLACES; i++)
-        look_at_place(g, at[i][0], at[i][1], ret);
+        check_place(g, at[i][0], at[i][1], ret);
 }
 
 static bool is_flat(const AVFrame *f, int plane, int from, int to)
@@ -280,22 +280,22 @@ static bool is_plain(const AVFrame *f)
     return ret;
 }
 
-void halo_canary_look(const AVFrame *frame, const struct halo_canary_area *area,
-                      struct halo_canary_look *ret)
+void halo_canary_check(const AVFrame *frame, const struct halo_canary_area *area,
+                       struct halo_canary_finding *ret)
 {
     const AVPixFmtDescriptor *d = av_pix_fmt_desc_get(frame->format);
-    *ret = (struct halo_canary_look){.number = -1};
+    *ret = (struct halo_canary_finding){.number = -1};
     ret->plain = is_plain(frame);
     for (int p = 0; p < d->nb_components; p++) {
         const struct grid grid = {.frame = frame,
                                   .plane = p,
                                   .width = cell_width(d, p),
                                   .height = cell_height(d, p),
-                                  .columns = FFMIN(frame->width / CELL, MOST_COLUMNS),
+                                  .columns = FFMIN(frame->width / CELL, MAX_COLUMNS),
                                   .rows = frame->height / CELL,
                                   .area = area};
-        look_at_cells(&grid, ret);
-        look_at_places(&grid, ret);
+        check_cells(&grid, ret);
+        check_places(&grid, ret);
     }
     ret->leaks =
         ret->block >= HALO_CANARY_LEAKING_BLOCK || (!ret->plain && ret->cell >= HALO_CANARY_LEAK);

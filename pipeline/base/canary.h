@@ -43,7 +43,7 @@ void halo_canary_paint(AVFrame *frame, unsigned number);
 unsigned halo_canary_sample(enum AVPixelFormat format, int component, int x, int y,
                             unsigned number);
 
-struct halo_canary_look {
+struct halo_canary_finding {
     float cell;      /* strength of the strongest cell */
     int plane, x, y; /* of that cell, its first sample */
     float block;     /* strength of the strongest block, by the marks' own signs */
@@ -62,7 +62,7 @@ struct halo_canary_area {
 /* Of a picture, YUV or gray, with a byte for each sample and a plane for each component. area:
  * cells where nothing may be; words are not looked at then. NULL: nothing may be anywhere. Any
  * thread. */
-void halo_canary_look(const AVFrame *frame, const struct halo_canary_area *area,
-                      struct halo_canary_look *ret);
+void halo_canary_check(const AVFrame *frame, const struct halo_canary_area *area,
+                       struct halo_canary_finding *ret);
 
 #endif

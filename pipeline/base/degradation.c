@@ -4,13 +4,13 @@
 
 #include <stddef.h>
 
-const char *const halo_lack_names[HALO_LACKS + 1] = {
-    [HALO_LACK_GPU] = "gpu",
-    [HALO_LACK_GPU_MEMORY] = "gpu-memory",
-    [HALO_LACK_DECODER] = "decoder",
-    [HALO_LACK_SESSIONS] = "encoder-sessions",
-    [HALO_LACK_ENCODER] = "encoder",
-    [HALO_LACK_LATE] = "late",
-    [HALO_LACK_LATE_DECODER] = "late-decoder",
-    [HALO_LACK_LATE_ENCODER] = "late-encoder",
+const char *const halo_degradation_names[HALO_DEGRADATIONS + 1] = {
+    [HALO_DEGRADED_GPU] = "gpu",
+    [HALO_DEGRADED_GPU_MEMORY] = "gpu-memory",
+    [HALO_DEGRADED_DECODER] = "decoder",
+    [HALO_DEGRADED_SESSIONS] = "encoder-sessions",
+    [HALO_DEGRADED_ENCODER] = "encoder",
+    [HALO_DEGRADED_LATE] = "late",
+    [HALO_DEGRADED_LATE_DECODER] = "late-decoder",
+    [HALO_DEGRADED_LATE_ENCODER] = "late-encoder",
 };

@@ -25,7 +25,7 @@ static int64_t middle_of(int bucket)
 
 void halo_histogram_add(struct halo_histogram *h, int64_t value)
 {
-    const int64_t top = ((int64_t)1 << HALO_HISTOGRAM_MOST) - 1;
+    const int64_t top = ((int64_t)1 << HALO_HISTOGRAM_MAX) - 1;
     value = value < 0 ? 0 : value > top ? top : value;
     h->least = h->count == 0 || value < h->least ? value : h->least;
     h->most = value > h->most ? value : h->most;

@@ -7,11 +7,11 @@
 #include <stdint.h>
 
 enum {
-    HALO_HISTOGRAM_BITS = 5,  /* of a value that its bucket keeps, below the first */
-    HALO_HISTOGRAM_MOST = 42, /* bits of a value: in ns more than an hour; larger ones are cut */
+    HALO_HISTOGRAM_BITS = 5, /* of a value that its bucket keeps, below the first */
+    HALO_HISTOGRAM_MAX = 42, /* bits of a value: in ns more than an hour; larger ones are cut */
     HALO_HISTOGRAM_EDGES = 20,
     HALO_HISTOGRAM_FIRST_EDGE = 14, /* bits: in ns 16 us; the last one is 8.6 s */
-    HALO_HISTOGRAM_BUCKETS = (HALO_HISTOGRAM_MOST - HALO_HISTOGRAM_BITS + 1) << HALO_HISTOGRAM_BITS,
+    HALO_HISTOGRAM_BUCKETS = (HALO_HISTOGRAM_MAX - HALO_HISTOGRAM_BITS + 1) << HALO_HISTOGRAM_BITS,
 };
 
 /* All zero is empty. */

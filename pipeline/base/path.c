@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 enum {
-    MOST_LINKS = 40, /* as the kernel */
+    MAX_LINKS = 40, /* as the kernel */
 };
 
 static bool starts(const char *text, const char *with)
@@ -71,7 +71,7 @@ static char *link_target(const char *path)
 char *halo_path_follow(const char *path)
 {
     char *at = strdup(path);
-    for (int i = 0; at && i < MOST_LINKS; i++) {
+    for (int i = 0; at && i < MAX_LINKS; i++) {
         char *next = link_target(at);
         if (!next && errno != ENOMEM)
             return at;
@@ -101,7 +101,7 @@ int halo_path_descriptor(const char *path)
 {
     char *own = realpath("/proc/self/fd", NULL), *at = strdup(path);
     int fd = -1;
-    for (int i = 0; at && i < MOST_LINKS && fd < 0; i++) {
+    for (int i = 0; at && i < MAX_LINKS && fd < 0; i++) {
         char *next = link_target(at);
         fd = number_in_proc(at, own);
         free(at);

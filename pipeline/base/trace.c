@@ -14,7 +14,7 @@
 enum { THREADS = 1, LANES = 2 }; /* the trace's processes: groups of tracks */
 
 struct track {
-    struct halo_trace_event *events; /* HALO_TRACE_MOST; untouched pages cost nothing */
+    struct halo_trace_event *events; /* HALO_TRACE_MAX; untouched pages cost nothing */
     atomic_llong count;              /* offered: more than fit in the end */
 };
 
@@ -32,7 +32,7 @@ int halo_trace_create(struct halo_trace **ret, const char *path, int64_t zero,
     struct halo_trace *t = calloc(1, sizeof *t);
     int r = t ? 0 : halo_fail(err, -ENOMEM, "out of memory");
     for (int i = 0; i < HALO_TRACKS && r == 0; i++) {
-        t->track[i].events = calloc(HALO_TRACE_MOST, sizeof *t->track[i].events);
+        t->track[i].events = calloc(HALO_TRACE_MAX, sizeof *t->track[i].events);
         if (!t->track[i].events)
             r = halo_fail(err, -ENOMEM, "out of memory for -trace");
     }
@@ -64,14 +64,14 @@ void halo_trace_add(struct halo_trace *t, int track, const struct halo_trace_eve
         (track < HALO_TRACK_LANES && event->end - event->begin < HALO_TRACE_LEAST_NS))
         return;
     const long long at = atomic_fetch_add(&t->track[track].count, 1);
-    if (at < HALO_TRACE_MOST)
+    if (at < HALO_TRACE_MAX)
         t->track[track].events[at] = *event;
 }
 
 static long long kept(const struct track *track)
 {
     const long long count = atomic_load(&track->count);
-    return count < HALO_TRACE_MOST ? count : HALO_TRACE_MOST;
+    return count < HALO_TRACE_MAX ? count : HALO_TRACE_MAX;
 }
 
 static void write_name(FILE *to, const char *what, int group, int track, const char *name)
@@ -134,7 +134,7 @@ void halo_trace_write(struct halo_trace *t, const char *backend)
         halo_log(HALO_LOG_WARNING,
                  "-trace %s: has the first %d events of each thread and lane: %lld later ones are "
                  "missing",
-                 t->path, HALO_TRACE_MOST, dropped);
+                 t->path, HALO_TRACE_MAX, dropped);
     halo_report_end(t->report);
     t->file = NULL;
 }

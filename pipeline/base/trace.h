@@ -21,7 +21,7 @@ enum halo_track_of {
 };
 
 enum {
-    HALO_TRACE_MOST = 1 << 17,  /* events of a track: 4 MB where it has so many */
+    HALO_TRACE_MAX = 1 << 17,   /* events of a track: 4 MB where it has so many */
     HALO_TRACE_LEAST_NS = 2000, /* shorter spans of threads are not drawn */
 };
 

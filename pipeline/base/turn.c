@@ -70,7 +70,7 @@ void halo_turn_end(struct halo_turn *turn)
     pthread_mutex_unlock(&lock);
 }
 
-void halo_turns_look(void)
+void halo_turns_wake(void)
 {
     pthread_mutex_lock(&lock);
     pthread_cond_broadcast(&moved);

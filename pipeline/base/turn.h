@@ -20,11 +20,11 @@ struct halo_turn {
     atomic_int place;           /* in the line: 1 is the next; 0: it does not wait */
 };
 
-/* Comes back when it is this one's turn: true; or when *stop is not 0 and halo_turns_look() was
+/* Comes back when it is this one's turn: true; or when *stop is not 0 and halo_turns_wake() was
  * called since: false, and there is nothing to end. */
 bool halo_turn_take(struct halo_turn *turn, const atomic_int *stop);
 void halo_turn_end(struct halo_turn *turn); /* nothing to do where it was not taken */
-void halo_turns_look(void);                 /* some stop was set; any thread */
+void halo_turns_wake(void);                 /* some stop was set; any thread */
 
 /* Any thread: its place in the line, 0 where it does not wait. */
 static inline int halo_turn_place(const struct halo_turn *turn)

@@ -44,7 +44,7 @@ uint32_t halo_camera_queue(uint32_t caps)
                                                   : 0;
 }
 
-static int look_at_device(struct halo_camera *c, const struct halo_camera_fault *fault)
+static int check_device(struct halo_camera *c, const struct halo_camera_fault *fault)
 {
     struct v4l2_capability cap;
     const int ret = halo_camera_call(c, fault, HALO_V4L2_QUERYCAP, VIDIOC_QUERYCAP, &cap);
@@ -72,12 +72,12 @@ static int set_timings(struct halo_camera *c, const struct halo_camera_fault *fa
                    ? 0
                    : halo_camera_fail(c, fault, HALO_V4L2_ENUM, ret);
     ret = halo_camera_call(c, fault, HALO_V4L2_S_FMT, VIDIOC_S_DV_TIMINGS, &timings);
-    c->form.width = (int)FFMIN(timings.bt.width, HALO_CAMERA_SIDE);
-    c->form.height = (int)FFMIN(timings.bt.height, HALO_CAMERA_SIDE);
+    c->mode.width = (int)FFMIN(timings.bt.width, HALO_CAMERA_SIDE);
+    c->mode.height = (int)FFMIN(timings.bt.height, HALO_CAMERA_SIDE);
     return ret;
 }
 
-static int look_at_input(struct halo_camera *c, const struct halo_camera_fault *fault)
+static int check_input(struct halo_camera *c, const struct halo_camera_fault *fault)
 {
     int number = 0;
     int ret = halo_v4l2_call(c->fd, VIDIOC_G_INPUT, &number);
@@ -104,18 +104,18 @@ static void listen_for_changes(const struct halo_camera *c)
 
 static int make_pool(struct halo_camera *c, const struct halo_camera_fault *fault)
 {
-    const struct halo_camera_form *form = &c->form;
-    if (form->format->coded || !c->memory)
+    const struct halo_camera_mode *mode = &c->mode;
+    if (mode->format->coded || !c->memory)
         return 0;
-    c->pool = halo_picture_pool_create(c->memory, form->format->as, form->width, form->height);
+    c->pool = halo_picture_pool_create(c->memory, mode->format->as, mode->width, mode->height);
     return c->pool ? 0 : halo_camera_fail_as(c, fault, HALO_V4L2_MEMORY, -ENOMEM, "");
 }
 
 static int set_up(struct halo_camera *c, const struct halo_camera_fault *fault)
 {
-    int ret = look_at_device(c, fault);
+    int ret = check_device(c, fault);
     if (ret >= 0)
-        ret = look_at_input(c, fault);
+        ret = check_input(c, fault);
     if (ret >= 0)
         listen_for_changes(c);
     if (ret >= 0)
@@ -161,9 +161,9 @@ void halo_camera_close(struct halo_camera *c)
     av_free(c);
 }
 
-const struct halo_camera_form *halo_camera_form(const struct halo_camera *c)
+const struct halo_camera_mode *halo_camera_mode(const struct halo_camera *c)
 {
-    return &c->form;
+    return &c->mode;
 }
 
 void halo_camera_counts(const struct halo_camera *c, struct halo_camera_counts *ret)

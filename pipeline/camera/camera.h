@@ -7,7 +7,7 @@
  *   close: STREAMOFF (ENODEV is no news), munmap, close: after any error, always all of it
  *
  * Negotiation. Wanted are format, size and rate of the settings, each optional; the driver gives
- * what it has, and halo_camera_form() is that: never a surprise. Without a format the one is taken
+ * what it has, and halo_camera_mode() is that: never a surprise. Without a format the one is taken
  * that reaches the wanted size and rate, raw before MJPEG; without a size 1280x720 or what lies
  * nearest. Where the bus has no room (STREAMON: ENOSPC) open goes down a ladder and says so: MJPEG,
  * then smaller sizes, then lower rates.
@@ -37,7 +37,7 @@ struct halo_raw_picture;
 struct halo_camera;
 
 /* What was agreed on. */
-struct halo_camera_form {
+struct halo_camera_mode {
     const struct halo_v4l2_format *format;
     int width, height; /* as the camera gives it, before it is turned */
     double rate;       /* pictures a second; 0: it does not say */
@@ -73,7 +73,7 @@ void halo_camera_close(struct halo_camera *camera); /* NULL is nothing to do */
 void halo_camera_wishes(const struct halo_capture_settings *settings, int *ret_width,
                         int *ret_height, double *ret_rate);
 
-const struct halo_camera_form *halo_camera_form(const struct halo_camera *camera);
+const struct halo_camera_mode *halo_camera_mode(const struct halo_camera *camera);
 void halo_camera_counts(const struct halo_camera *camera, struct halo_camera_counts *ret);
 
 /* The next picture: either *ret_raw (times in ns of CLOCK_MONOTONIC) or, of coded formats, *ret_pkt
@@ -93,7 +93,7 @@ struct halo_camera_offer {
     struct halo_camera_id id;
     bool capture, output, loopback;
     enum halo_v4l2_trouble trouble; /* why the rest is empty */
-    struct halo_camera_mode {
+    struct halo_camera_offered_mode {
         const struct halo_v4l2_format *format;
         int width, height;
         double rate; /* the highest */

@@ -15,9 +15,9 @@ enum {
 };
 
 struct agreement {
-    struct halo_camera_mode *mode;
+    struct halo_camera_offered_mode *mode;
     int modes;
-    const struct halo_camera_mode *taken;
+    const struct halo_camera_offered_mode *taken;
     const char *format; /* NULL: any */
     int width, height;
     double rate, ask; /* wished for; asked for on this step */
@@ -25,14 +25,14 @@ struct agreement {
 
 /* ---- which mode ---- */
 
-static double short_of(const struct halo_camera_mode *m, double rate)
+static double short_of(const struct halo_camera_offered_mode *m, double rate)
 {
     return m->rate <= 0 || m->rate >= 0.98 * rate ? 0 : rate - m->rate;
 }
 
 /* Less is better: size, then rate, then the order of formats. */
-static bool is_better(const struct agreement *a, const struct halo_camera_mode *x,
-                      const struct halo_camera_mode *y)
+static bool is_better(const struct agreement *a, const struct halo_camera_offered_mode *x,
+                      const struct halo_camera_offered_mode *y)
 {
     const int far[2] = {abs(x->width - a->width) + abs(x->height - a->height),
                         abs(y->width - a->width) + abs(y->height - a->height)};
@@ -44,9 +44,9 @@ static bool is_better(const struct agreement *a, const struct halo_camera_mode *
     return x->format < y->format;
 }
 
-static const struct halo_camera_mode *choose(const struct agreement *a)
+static const struct halo_camera_offered_mode *choose(const struct agreement *a)
 {
-    const struct halo_camera_mode *best = NULL;
+    const struct halo_camera_offered_mode *best = NULL;
     for (int i = 0; i < a->modes; i++)
         if ((!a->format || !strcmp(a->mode[i].format->name, a->format)) &&
             (!best || is_better(a, &a->mode[i], best)))
@@ -55,7 +55,7 @@ static const struct halo_camera_mode *choose(const struct agreement *a)
 }
 
 /* The same picture in fewer bits. */
-static const struct halo_camera_mode *coded(const struct agreement *a)
+static const struct halo_camera_offered_mode *coded(const struct agreement *a)
 {
     for (int i = 0; i < a->modes && !a->format && !a->taken->format->coded; i++)
         if (a->mode[i].format->coded && a->mode[i].width == a->taken->width &&
@@ -64,11 +64,11 @@ static const struct halo_camera_mode *coded(const struct agreement *a)
     return NULL;
 }
 
-static const struct halo_camera_mode *smaller(const struct agreement *a)
+static const struct halo_camera_offered_mode *smaller(const struct agreement *a)
 {
-    const struct halo_camera_mode *best = NULL;
+    const struct halo_camera_offered_mode *best = NULL;
     for (int i = 0; i < a->modes; i++) {
-        const struct halo_camera_mode *m = &a->mode[i];
+        const struct halo_camera_offered_mode *m = &a->mode[i];
         if (m->format == a->taken->format && m->width <= a->taken->width &&
             m->height <= a->taken->height &&
             m->width * m->height < a->taken->width * a->taken->height &&
@@ -81,7 +81,7 @@ static const struct halo_camera_mode *smaller(const struct agreement *a)
 /* A step down the ladder; false: there is none. */
 static bool step_down(struct agreement *a, double rate)
 {
-    const struct halo_camera_mode *next = coded(a);
+    const struct halo_camera_offered_mode *next = coded(a);
     if (!next)
         next = smaller(a);
     if (next) {
@@ -94,15 +94,15 @@ static bool step_down(struct agreement *a, double rate)
 
 /* ---- with the driver ---- */
 
-static void read_colours(struct halo_camera_form *form, uint32_t space, uint32_t enc,
+static void read_colours(struct halo_camera_mode *mode, uint32_t space, uint32_t enc,
                          uint32_t quant)
 {
     if (enc == V4L2_YCBCR_ENC_DEFAULT)
         enc = V4L2_MAP_YCBCR_ENC_DEFAULT(space);
     if (quant == V4L2_QUANTIZATION_DEFAULT)
         quant = V4L2_MAP_QUANTIZATION_DEFAULT(0, space, enc);
-    form->range = quant == V4L2_QUANTIZATION_FULL_RANGE ? AVCOL_RANGE_JPEG : AVCOL_RANGE_MPEG;
-    form->space = enc == V4L2_YCBCR_ENC_709         ? AVCOL_SPC_BT709
+    mode->range = quant == V4L2_QUANTIZATION_FULL_RANGE ? AVCOL_RANGE_JPEG : AVCOL_RANGE_MPEG;
+    mode->space = enc == V4L2_YCBCR_ENC_709         ? AVCOL_SPC_BT709
                   : enc == V4L2_YCBCR_ENC_BT2020    ? AVCOL_SPC_BT2020_NCL
                   : enc == V4L2_YCBCR_ENC_SMPTE240M ? AVCOL_SPC_SMPTE240M
                                                     : AVCOL_SPC_SMPTE170M;
@@ -111,10 +111,10 @@ static void read_colours(struct halo_camera_form *form, uint32_t space, uint32_t
 /* The least bytes of a row in a memory of the picture. */
 static uint32_t least_stride(const struct halo_camera *c, int memory)
 {
-    const uint32_t width = (uint32_t)c->form.width;
-    if (c->form.format->bits == 16)
+    const uint32_t width = (uint32_t)c->mode.width;
+    if (c->mode.format->bits == 16)
         return (width + 1) / 2 * 4;
-    return memory > 0 && c->form.format->as == AV_PIX_FMT_YUV420P ? (width + 1) / 2 : width;
+    return memory > 0 && c->mode.format->as == AV_PIX_FMT_YUV420P ? (width + 1) / 2 : width;
 }
 
 /* Drivers of capture cards weave two fields into a frame, whatever they are asked for. */
@@ -126,24 +126,25 @@ static bool has_fields(uint32_t field)
 
 static void read_format(struct halo_camera *c, const struct v4l2_format *f)
 {
-    struct halo_camera_form *form = &c->form;
+    struct halo_camera_mode *mode = &c->mode;
     const struct v4l2_pix_format *pix = &f->fmt.pix;
     const struct v4l2_pix_format_mplane *mp = &f->fmt.pix_mp;
     const bool planar = halo_camera_is_planar(c);
     c->fourcc = planar ? mp->pixelformat : pix->pixelformat;
-    form->format = halo_v4l2_format_of(c->fourcc);
-    form->width = (int)FFMIN(planar ? mp->width : pix->width, HALO_CAMERA_SIDE + 1);
-    form->height = (int)FFMIN(planar ? mp->height : pix->height, HALO_CAMERA_SIDE + 1);
-    form->interlaced = has_fields(planar ? mp->field : pix->field);
+    mode->format = halo_v4l2_format_of(c->fourcc);
+    mode->width = (int)FFMIN(planar ? mp->width : pix->width, HALO_CAMERA_SIDE + 1);
+    mode->height = (int)FFMIN(planar ? mp->height : pix->height, HALO_CAMERA_SIDE + 1);
+    mode->interlaced = has_fields(planar ? mp->field : pix->field);
     c->memories = planar ? FFMIN(FFMAX(mp->num_planes, 1), HALO_CAMERA_PLANES) : 1;
     for (int i = 0; i < c->memories; i++)
         c->stride[i] = planar ? mp->plane_fmt[i].bytesperline : pix->bytesperline;
-    read_colours(form, planar ? mp->colorspace : pix->colorspace,
+    read_colours(mode, planar ? mp->colorspace : pix->colorspace,
                  planar ? mp->ycbcr_enc : pix->ycbcr_enc,
                  planar ? mp->quantization : pix->quantization);
 }
 
-static int try_format(struct halo_camera *c, uint32_t fourcc, const struct halo_camera_mode *mode,
+static int try_format(struct halo_camera *c, uint32_t fourcc,
+                      const struct halo_camera_offered_mode *mode,
                       const struct halo_camera_fault *fault)
 {
     struct v4l2_format f = {.type = c->type};
@@ -176,14 +177,14 @@ static int set_format(struct halo_camera *c, const struct agreement *a,
 {
     const struct halo_v4l2_format *format = a->taken->format;
     int ret = try_format(c, format->fourcc, a->taken, fault);
-    if (ret >= 0 && c->form.format != format && halo_camera_is_planar(c) && format->planar)
+    if (ret >= 0 && c->mode.format != format && halo_camera_is_planar(c) && format->planar)
         ret = try_format(c, format->planar, a->taken, fault);
     if (ret < 0)
         return ret;
-    if (!c->form.format || (a->format && strcmp(c->form.format->name, a->format) != 0))
+    if (!c->mode.format || (a->format && strcmp(c->mode.format->name, a->format) != 0))
         return fail_unfit(c, fault, "its driver gives a format that was not asked for");
-    if (c->form.width <= 0 || c->form.height <= 0 || c->form.width > HALO_CAMERA_SIDE ||
-        c->form.height > HALO_CAMERA_SIDE)
+    if (c->mode.width <= 0 || c->mode.height <= 0 || c->mode.width > HALO_CAMERA_SIDE ||
+        c->mode.height > HALO_CAMERA_SIDE)
         return fail_unfit(c, fault, "its driver gives no size");
     if (!halo_camera_fits(c))
         return fail_unfit(c, fault, "its driver gives memories that its format does not have");
@@ -200,7 +201,7 @@ static int set_rate(struct halo_camera *c, const struct agreement *a,
     struct v4l2_fract *interval = &p.parm.capture.timeperframe;
     interval->numerator = 1000;
     interval->denominator = (unsigned)(most * 1000 + 0.5);
-    c->form.rate = a->taken->rate;
+    c->mode.rate = a->taken->rate;
     const int ret = halo_v4l2_call(c->fd, VIDIOC_S_PARM, &p);
     if (ret < 0)
         return halo_v4l2_judge(HALO_V4L2_S_PARM, -ret) == HALO_V4L2_FINE
@@ -208,7 +209,7 @@ static int set_rate(struct halo_camera *c, const struct agreement *a,
                    : halo_camera_fail(c, fault, HALO_V4L2_S_PARM, ret);
     const double rate = halo_camera_rate(interval);
     if (rate > 0)
-        c->form.rate = rate;
+        c->mode.rate = rate;
     return 0;
 }
 
@@ -229,21 +230,21 @@ static int try_step(struct halo_camera *c, const struct agreement *a,
 static int descend(struct halo_camera *c, struct agreement *a,
                    const struct halo_camera_fault *fault)
 {
-    const struct halo_camera_mode *wished = a->taken;
+    const struct halo_camera_offered_mode *wished = a->taken;
     struct halo_error first = {0};
     for (int step = 0;; step++) {
         struct halo_error err = {0};
         const struct halo_camera_fault one = {fault->trouble, &err};
         const int ret = try_step(c, a, &one);
-        c->form.step = step;
-        c->form.smaller = a->taken->width != wished->width || a->taken->height != wished->height;
+        c->mode.step = step;
+        c->mode.smaller = a->taken->width != wished->width || a->taken->height != wished->height;
         if (ret >= 0) {
             *fault->trouble = HALO_V4L2_FINE;
             return 0;
         }
         if (!first.code)
             first = err;
-        if (*fault->trouble == HALO_V4L2_BANDWIDTH && step < STEPS && step_down(a, c->form.rate))
+        if (*fault->trouble == HALO_V4L2_BANDWIDTH && step < STEPS && step_down(a, c->mode.rate))
             continue;
         return halo_fail(fault->err, ret, "%s",
                          *fault->trouble == HALO_V4L2_BANDWIDTH ? first.text : err.text);
@@ -266,9 +267,9 @@ static void read_wishes(const struct halo_camera *c, struct agreement *a)
     a->format = set->format > 0 ? halo_capture_formats[set->format] : NULL;
     halo_camera_wishes(set, &a->width, &a->height, &a->rate);
     a->ask = a->rate;
-    if (!set->size && c->form.width > 0 && c->form.height > 0) { /* of an input with timings */
-        a->width = c->form.width;
-        a->height = c->form.height;
+    if (!set->size && c->mode.width > 0 && c->mode.height > 0) { /* of an input with timings */
+        a->width = c->mode.width;
+        a->height = c->mode.height;
     }
 }
 
@@ -285,9 +286,9 @@ int halo_camera_agree(struct halo_camera *c, const struct halo_camera_fault *fau
     const int ret = a.taken ? descend(c, &a, fault) : fail_unfit(c, fault, what);
     free(a.mode);
     if (ret >= 0)
-        halo_log(c->form.step > 0 ? HALO_LOG_WARNING : HALO_LOG_INFO,
+        halo_log(c->mode.step > 0 ? HALO_LOG_WARNING : HALO_LOG_INFO,
                  "%s (%s): %s %dx%d, %.4g pictures a second%s", c->id.node, c->id.name,
-                 c->form.format->name, c->form.width, c->form.height, c->form.rate,
-                 c->form.step > 0 ? ": less than wished, for the USB bus is full" : "");
+                 c->mode.format->name, c->mode.width, c->mode.height, c->mode.rate,
+                 c->mode.step > 0 ? ": less than wished, for the USB bus is full" : "");
     return ret;
 }

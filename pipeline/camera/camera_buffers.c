@@ -49,7 +49,7 @@ int halo_camera_start(struct halo_camera *c, const struct halo_camera_fault *fau
     int ret = halo_camera_call(c, fault, HALO_V4L2_REQBUFS, VIDIOC_REQBUFS, &r);
     if (ret >= 0 && r.count == 0)
         ret = halo_camera_fail(c, fault, HALO_V4L2_REQBUFS, ENOMEM);
-    for (int i = 0; ret >= 0 && i < (int)r.count && i < HALO_CAMERA_MOST; i++) {
+    for (int i = 0; ret >= 0 && i < (int)r.count && i < HALO_CAMERA_MAX; i++) {
         c->buffers = i + 1;
         ret = map_one(c, i, fault);
         if (ret >= 0)
@@ -89,8 +89,8 @@ int halo_camera_give(struct halo_camera *c, int index, const struct halo_camera_
 
 /* What lies in a memory, without what its driver puts before; nothing where that is no part of the
  * memory. */
-static void look_at(struct halo_camera_taken *ret, const struct halo_camera_buffer *buffer, int i,
-                    size_t used, size_t offset)
+static void judge(struct halo_camera_taken *ret, const struct halo_camera_buffer *buffer, int i,
+                  size_t used, size_t offset)
 {
     const bool fits = used <= buffer->size[i] && offset <= used;
     ret->data[i] = (const uint8_t *)buffer->data[i] + (fits ? offset : 0);
@@ -113,7 +113,7 @@ int halo_camera_take(struct halo_camera *c, struct halo_camera_taken *ret,
         .index = (int)b.index, .flags = b.flags, .sequence = b.sequence, .time = b.timestamp};
     const bool planar = halo_camera_is_planar(c);
     for (int i = 0; i < c->memories; i++)
-        look_at(ret, &c->buffer[b.index], i, planar ? plane[i].bytesused : b.bytesused,
-                planar ? plane[i].data_offset : 0);
+        judge(ret, &c->buffer[b.index], i, planar ? plane[i].bytesused : b.bytesused,
+              planar ? plane[i].data_offset : 0);
     return 1;
 }

@@ -10,7 +10,7 @@
 #include "config/option.h"
 #include "pipeline/camera/camera_private.h"
 
-enum { MOST_SKIPPED = 256, NAME = 33 };
+enum { MAX_SKIPPED = 256, NAME = 33 };
 
 void halo_camera_control_name(const char *name, char *ret, size_t size)
 {
@@ -31,7 +31,7 @@ void halo_camera_control_name(const char *name, char *ret, size_t size)
 
 int halo_camera_next_control(int fd, struct v4l2_queryctrl *q)
 {
-    for (int i = 0; i < MOST_SKIPPED; i++) {
+    for (int i = 0; i < MAX_SKIPPED; i++) {
         q->id |= V4L2_CTRL_FLAG_NEXT_CTRL;
         const int ret = halo_v4l2_call(fd, VIDIOC_QUERYCTRL, q);
         if (ret < 0)

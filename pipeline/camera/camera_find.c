@@ -14,7 +14,7 @@
 #include "pipeline/camera/camera_wish.h"
 #include "pipeline/camera/watch.h"
 
-enum { MOST_NODES = 256 };
+enum { MAX_NODES = 256 };
 
 static const char CLASS[] = "/sys/class/video4linux";
 
@@ -115,8 +115,8 @@ static int list_numbers(int *ret, int most)
 
 int halo_camera_list(struct halo_camera_id **ret)
 {
-    int number[MOST_NODES], count = 0;
-    const int numbers = list_numbers(number, MOST_NODES);
+    int number[MAX_NODES], count = 0;
+    const int numbers = list_numbers(number, MAX_NODES);
     if (numbers < 0)
         return numbers;
     struct halo_camera_id *list = calloc((size_t)numbers + 1, sizeof *list);

@@ -6,10 +6,10 @@
 #include "pipeline/camera/camera_private.h"
 
 enum {
-    MOST_FORMATS = 64, /* a driver whose lists do not end gets no more */
-    MOST_SIZES = 256,
-    MOST_RATES = 64,
-    MOST_RATE = 10000, /* pictures a second */
+    MAX_FORMATS = 64, /* a driver whose lists do not end gets no more */
+    MAX_SIZES = 256,
+    MAX_RATES = 64,
+    MAX_RATE = 10000, /* pictures a second */
 };
 
 static const double LEAST_RATE = 0.001;
@@ -17,7 +17,7 @@ static const double LEAST_RATE = 0.001;
 struct modes {
     int fd;
     int want_width, want_height;
-    struct halo_camera_mode *list;
+    struct halo_camera_offered_mode *list;
     int count;
 };
 
@@ -31,14 +31,14 @@ double halo_camera_rate(const struct v4l2_fract *interval)
 {
     const double rate =
         interval->numerator > 0 ? (double)interval->denominator / interval->numerator : 0;
-    return rate >= LEAST_RATE && rate <= MOST_RATE ? rate : 0;
+    return rate >= LEAST_RATE && rate <= MAX_RATE ? rate : 0;
 }
 
 /* The highest; 0: it does not say. */
 static int find_rate(int fd, uint32_t fourcc, int width, int height, double *ret)
 {
     *ret = 0;
-    for (unsigned i = 0; i < MOST_RATES; i++) {
+    for (unsigned i = 0; i < MAX_RATES; i++) {
         struct v4l2_frmivalenum e = {.index = i,
                                      .pixel_format = fourcc,
                                      .width = (unsigned)width,
@@ -66,10 +66,10 @@ static int add(struct modes *m, uint32_t fourcc, unsigned width, unsigned height
     const int r = find_rate(m->fd, fourcc, (int)width, (int)height, &rate);
     if (r < 0)
         return r;
-    m->list[m->count++] = (struct halo_camera_mode){.format = halo_v4l2_format_of(fourcc),
-                                                    .width = (int)width,
-                                                    .height = (int)height,
-                                                    .rate = rate};
+    m->list[m->count++] = (struct halo_camera_offered_mode){.format = halo_v4l2_format_of(fourcc),
+                                                            .width = (int)width,
+                                                            .height = (int)height,
+                                                            .rate = rate};
     return 0;
 }
 
@@ -100,7 +100,7 @@ static int add_range(struct modes *m, uint32_t fourcc, const struct v4l2_frmsize
 /* Without a list of sizes S_FMT says what comes. */
 static int add_sizes(struct modes *m, uint32_t fourcc)
 {
-    for (unsigned i = 0; i < MOST_SIZES; i++) {
+    for (unsigned i = 0; i < MAX_SIZES; i++) {
         struct v4l2_frmsizeenum e = {.index = i, .pixel_format = fourcc};
         int r = enumerate(m->fd, VIDIOC_ENUM_FRAMESIZES, &e);
         if (r > 0)
@@ -116,14 +116,14 @@ static int add_sizes(struct modes *m, uint32_t fourcc)
 }
 
 int halo_camera_modes(int fd, uint32_t type, int want_width, int want_height,
-                      struct halo_camera_mode **ret)
+                      struct halo_camera_offered_mode **ret)
 {
     struct modes m = {.fd = fd,
                       .want_width = want_width,
                       .want_height = want_height,
                       .list = calloc(HALO_CAMERA_MODES, sizeof *m.list)};
     int r = m.list ? 0 : -ENOMEM;
-    for (unsigned i = 0; i < MOST_FORMATS && r >= 0; i++) {
+    for (unsigned i = 0; i < MAX_FORMATS && r >= 0; i++) {
         struct v4l2_fmtdesc e = {.index = i, .type = type};
         r = enumerate(fd, VIDIOC_ENUM_FMT, &e);
         if (r > 0)

@@ -21,7 +21,7 @@
 
 enum {
     HALO_CAMERA_BUFFERS = 4,  /* asked for */
-    HALO_CAMERA_MOST = 32,    /* taken */
+    HALO_CAMERA_MAX = 32,     /* taken */
     HALO_CAMERA_PLANES = 3,   /* memories of a picture */
     HALO_CAMERA_MODES = 1024, /* looked at */
     HALO_CAMERA_CONTROLS = 128,
@@ -48,11 +48,11 @@ struct halo_camera {
     const struct halo_capture_settings *settings;
     struct halo_memory *memory;
     uint32_t type; /* of its queue: single- or multi-planar */
-    struct halo_camera_form form;
+    struct halo_camera_mode mode;
     uint32_t fourcc; /* as the driver has it */
     int memories;    /* of a picture */
     uint32_t stride[HALO_CAMERA_PLANES];
-    struct halo_camera_buffer buffer[HALO_CAMERA_MOST];
+    struct halo_camera_buffer buffer[HALO_CAMERA_MAX];
     int buffers;
     bool streaming;
     struct halo_picture_pool *pool; /* of raw formats */
@@ -88,7 +88,7 @@ uint32_t halo_camera_queue(uint32_t caps);
 /* All that the device of type has, of formats that are known; malloc'ed. want: of ranges of sizes
  * the nearest is told, too. How many, or -errno of the call that failed. */
 int halo_camera_modes(int fd, uint32_t type, int want_width, int want_height,
-                      struct halo_camera_mode **ret);
+                      struct halo_camera_offered_mode **ret);
 
 /* Pictures a second; 0: it does not say, or what cannot be. */
 double halo_camera_rate(const struct v4l2_fract *interval);

@@ -9,7 +9,7 @@
 #include "pipeline/camera/camera_private.h"
 #include "pipeline/picture/raw_picture_private.h"
 
-enum { MOST_EVENTS = 64 }; /* at once: a driver whose queue does not end gets no more */
+enum { MAX_EVENTS = 64 }; /* at once: a driver whose queue does not end gets no more */
 
 static const int64_t SECOND = INT64_C(1000000000);
 
@@ -17,7 +17,7 @@ static const int64_t SECOND = INT64_C(1000000000);
 static int take_events(const struct halo_camera *c, const struct halo_camera_fault *fault)
 {
     struct v4l2_event event = {.type = 0};
-    for (int i = 0; i < MOST_EVENTS && halo_v4l2_call(c->fd, VIDIOC_DQEVENT, &event) >= 0; i++) {
+    for (int i = 0; i < MAX_EVENTS && halo_v4l2_call(c->fd, VIDIOC_DQEVENT, &event) >= 0; i++) {
         if (event.type == V4L2_EVENT_SOURCE_CHANGE &&
             (event.u.src_change.changes & V4L2_EVENT_SRC_CH_RESOLUTION))
             return halo_camera_fail_as(c, fault, HALO_V4L2_CHANGED, -ESTALE, "");
@@ -97,7 +97,7 @@ static int64_t time_of(struct halo_camera *c, const struct halo_camera_taken *ta
 
 static int64_t duration_of(const struct halo_camera *c)
 {
-    return c->form.rate > 0 ? (int64_t)((double)SECOND / c->form.rate) : SECOND / 25;
+    return c->mode.rate > 0 ? (int64_t)((double)SECOND / c->mode.rate) : SECOND / 25;
 }
 
 static struct halo_raw_picture *make_raw(struct halo_camera *c,
@@ -110,9 +110,9 @@ static struct halo_raw_picture *make_raw(struct halo_camera *c,
         return NULL;
     }
     halo_camera_unpack(c, taken, f);
-    f->color_range = c->form.range;
-    f->colorspace = c->form.space;
-    f->interlaced_frame = c->form.interlaced;
+    f->color_range = c->mode.range;
+    f->colorspace = c->mode.space;
+    f->interlaced_frame = c->mode.interlaced;
     f->sample_aspect_ratio = (AVRational){1, 1};
     f->pts = time_of(c, taken);
     f->pkt_duration = duration_of(c);
@@ -138,7 +138,7 @@ static int make_picture(struct halo_camera *c, const struct halo_camera_taken *t
                         const struct halo_camera_fault *fault)
 {
     struct halo_raw_picture *raw = NULL;
-    const bool coded = c->form.format->coded;
+    const bool coded = c->mode.format->coded;
     const bool made =
         coded ? make_packet(c, taken, ret_pkt) >= 0 : (raw = make_raw(c, taken)) != NULL;
     int ret = halo_camera_give(c, taken->index, fault);

@@ -18,9 +18,9 @@ static bool is_jpeg(const uint8_t *data, size_t size)
 
 static int chroma_rows(const struct halo_camera *c)
 {
-    const enum AVPixelFormat as = c->form.format->as;
+    const enum AVPixelFormat as = c->mode.format->as;
     const bool half = as == AV_PIX_FMT_YUV420P || as == AV_PIX_FMT_NV12;
-    return half ? (c->form.height + 1) / 2 : 0;
+    return half ? (c->mode.height + 1) / 2 : 0;
 }
 
 /* Where a plane begins, its stride, and the bytes of a row of it. */
@@ -34,7 +34,7 @@ struct part {
 /* Planes that it has in memory. */
 static int count_planes(const struct halo_camera *c)
 {
-    return chroma_rows(c) == 0 ? 1 : c->form.format->as == AV_PIX_FMT_NV12 ? 2 : 3;
+    return chroma_rows(c) == 0 ? 1 : c->mode.format->as == AV_PIX_FMT_NV12 ? 2 : 3;
 }
 
 bool halo_camera_fits(const struct halo_camera *c)
@@ -46,12 +46,12 @@ bool halo_camera_fits(const struct halo_camera *c)
  * chroma of YU12 with half the stride. */
 static int find_parts(const struct halo_camera *c, struct part *ret)
 {
-    const uint32_t width = (uint32_t)c->form.width, half = (width + 1) / 2;
+    const uint32_t width = (uint32_t)c->mode.width, half = (width + 1) / 2;
     const int below = chroma_rows(c), planes = count_planes(c);
     const bool apart = c->memories > 1, pairs = planes == 2;
-    const uint32_t luma = c->form.format->bits == 16 ? half * 4 : width;
-    ret[0] = (struct part){0, 0, c->stride[0], luma, c->form.height};
-    size_t at = (size_t)c->stride[0] * (size_t)c->form.height;
+    const uint32_t luma = c->mode.format->bits == 16 ? half * 4 : width;
+    ret[0] = (struct part){0, 0, c->stride[0], luma, c->mode.height};
+    size_t at = (size_t)c->stride[0] * (size_t)c->mode.height;
     for (int i = 1; i < planes; i++) {
         const uint32_t stride = apart   ? c->stride[i]
                                 : pairs ? c->stride[0]
@@ -74,7 +74,7 @@ bool halo_camera_is_whole(const struct halo_camera *c, const struct halo_camera_
     struct part part[HALO_CAMERA_PLANES];
     if (taken->flags & V4L2_BUF_FLAG_ERROR)
         return false;
-    if (c->form.format->coded)
+    if (c->mode.format->coded)
         return is_jpeg(taken->data[0], taken->size[0]);
     const int parts = find_parts(c, part);
     for (int i = 0; i < parts; i++)
@@ -115,7 +115,7 @@ void halo_camera_unpack(const struct halo_camera *c, const struct halo_camera_ta
                         AVFrame *to)
 {
     struct part part[HALO_CAMERA_PLANES];
-    if (c->form.format->bits == 16) {
+    if (c->mode.format->bits == 16) {
         unpack_pairs(c, taken->data[0], to);
         return;
     }

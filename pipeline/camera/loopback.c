@@ -15,7 +15,7 @@
 enum {
     /* v4l2loopback 0.13 and later tell so that somebody streams from the device, or nobody does. */
     USAGE = V4L2_EVENT_PRIVATE_START + 0x08E00000 + 1,
-    MOST_EVENTS = 64, /* at once */
+    MAX_EVENTS = 64, /* at once */
 };
 
 static const int64_t ASK_ANEW = INT64_C(5000000000); /* ns: an event may get lost */
@@ -23,7 +23,7 @@ static const int64_t ASK_ANEW = INT64_C(5000000000); /* ns: an event may get los
 struct halo_loopback {
     int fd;
     char *path;
-    struct halo_loopback_form form;
+    struct halo_loopback_mode mode;
     size_t size;
     int readers; /* -ENOTSUP: it does not say */
     int64_t asked;
@@ -70,7 +70,7 @@ static int fail(const struct fault *f, enum halo_v4l2_call call, int error, cons
 
 /* ---- open ---- */
 
-static int look_at_device(const struct halo_loopback *l, const struct fault *f)
+static int check_device(const struct halo_loopback *l, const struct fault *f)
 {
     struct v4l2_capability cap = {.capabilities = 0};
     const int ret = halo_v4l2_call(l->fd, VIDIOC_QUERYCAP, &cap);
@@ -96,21 +96,21 @@ static int look_at_device(const struct halo_loopback *l, const struct fault *f)
 
 static bool is_agreed(const struct v4l2_pix_format *pix, const struct halo_loopback *l)
 {
-    return pix->pixelformat == l->form.format->fourcc && (int)pix->width == l->form.width &&
-           (int)pix->height == l->form.height;
+    return pix->pixelformat == l->mode.format->fourcc && (int)pix->width == l->mode.width &&
+           (int)pix->height == l->mode.height;
 }
 
-size_t halo_loopback_size(const struct halo_loopback_form *form)
+size_t halo_loopback_size(const struct halo_loopback_mode *mode)
 {
-    return (size_t)form->width * (size_t)form->height * (size_t)form->format->bits / 8;
+    return (size_t)mode->width * (size_t)mode->height * (size_t)mode->format->bits / 8;
 }
 
 /* Rows without gaps. 0.12.7 tells the size of its buffer, in whole pages. */
-static bool is_as_expected(const struct v4l2_pix_format *pix, const struct halo_loopback_form *form)
+static bool is_as_expected(const struct v4l2_pix_format *pix, const struct halo_loopback_mode *mode)
 {
-    const size_t size = halo_loopback_size(form), more = pix->sizeimage - size;
-    const unsigned row = (unsigned)form->width * (form->format->bits == 16 ? 2 : 1);
-    if (form->format->coded)
+    const size_t size = halo_loopback_size(mode), more = pix->sizeimage - size;
+    const unsigned row = (unsigned)mode->width * (mode->format->bits == 16 ? 2 : 1);
+    if (mode->format->coded)
         return pix->sizeimage > 0;
     return pix->sizeimage >= size && more < (size_t)sysconf(_SC_PAGESIZE) &&
            pix->bytesperline == row;
@@ -118,22 +118,22 @@ static bool is_as_expected(const struct v4l2_pix_format *pix, const struct halo_
 
 static int set_format(struct halo_loopback *l, const struct fault *f)
 {
-    const struct halo_loopback_form *form = &l->form;
+    const struct halo_loopback_mode *mode = &l->mode;
     struct v4l2_format format = {.type = V4L2_BUF_TYPE_VIDEO_OUTPUT};
     struct v4l2_pix_format *pix = &format.fmt.pix;
-    pix->width = (unsigned)form->width;
-    pix->height = (unsigned)form->height;
-    pix->pixelformat = form->format->fourcc;
+    pix->width = (unsigned)mode->width;
+    pix->height = (unsigned)mode->height;
+    pix->pixelformat = mode->format->fourcc;
     pix->field = V4L2_FIELD_NONE;
-    pix->colorspace = form->format->coded ? V4L2_COLORSPACE_JPEG : V4L2_COLORSPACE_SRGB;
+    pix->colorspace = mode->format->coded ? V4L2_COLORSPACE_JPEG : V4L2_COLORSPACE_SRGB;
     const int ret = halo_v4l2_call(l->fd, VIDIOC_S_FMT, &format);
     if (ret < 0)
         return fail(f, HALO_V4L2_S_FMT, ret, "S_FMT");
     /* Who was there first, or has keep_format set, decides. */
     if (!is_agreed(pix, l))
         return fail_as(f, HALO_V4L2_BUSY, -EBUSY, "it is held to another format or size");
-    l->size = form->format->coded ? pix->sizeimage : halo_loopback_size(form);
-    if (!is_as_expected(pix, form))
+    l->size = mode->format->coded ? pix->sizeimage : halo_loopback_size(mode);
+    if (!is_as_expected(pix, mode))
         return fail_as(f, HALO_V4L2_UNFIT, -ENOTSUP, "its pictures have an unknown layout");
     return 0;
 }
@@ -143,7 +143,7 @@ static void set_rate(const struct halo_loopback *l)
     struct v4l2_streamparm parm = {.type = V4L2_BUF_TYPE_VIDEO_OUTPUT};
     parm.parm.output.capability = V4L2_CAP_TIMEPERFRAME;
     parm.parm.output.timeperframe.numerator = 1000;
-    parm.parm.output.timeperframe.denominator = (unsigned)(l->form.rate * 1000 + 0.5);
+    parm.parm.output.timeperframe.denominator = (unsigned)(l->mode.rate * 1000 + 0.5);
     (void)halo_v4l2_call(l->fd, VIDIOC_S_PARM, &parm); /* only what readers are told */
 }
 
@@ -164,7 +164,7 @@ static int set_up(struct halo_loopback *l, const struct fault *f)
     l->fd = halo_v4l2_open(l->path);
     if (l->fd < 0)
         return fail(f, HALO_V4L2_OPEN, l->fd, "it cannot be opened");
-    int ret = look_at_device(l, f);
+    int ret = check_device(l, f);
     if (ret >= 0)
         ret = set_format(l, f);
     if (ret < 0)
@@ -175,7 +175,7 @@ static int set_up(struct halo_loopback *l, const struct fault *f)
 }
 
 int halo_loopback_open(struct halo_loopback **ret, const char *path,
-                       const struct halo_loopback_form *form, enum halo_v4l2_trouble *ret_trouble,
+                       const struct halo_loopback_mode *mode, enum halo_v4l2_trouble *ret_trouble,
                        struct halo_error *err)
 {
     const struct fault fault = {path, ret_trouble, err};
@@ -184,7 +184,7 @@ int halo_loopback_open(struct halo_loopback **ret, const char *path,
         free(l);
         return fail_as(&fault, HALO_V4L2_MEMORY, -ENOMEM, "out of memory");
     }
-    l->form = *form;
+    l->mode = *mode;
     l->readers = -ENOTSUP;
     const int code = set_up(l, &fault);
     if (code < 0) {
@@ -212,7 +212,7 @@ int halo_loopback_write(struct halo_loopback *l, const void *picture, size_t siz
 {
     const struct fault fault = {l->path, ret_trouble, err};
     ssize_t n;
-    if (size > l->size || (!l->form.format->coded && size != l->size))
+    if (size > l->size || (!l->mode.format->coded && size != l->size))
         return -EAGAIN;
     do
         n = write(l->fd, picture, size);
@@ -233,7 +233,7 @@ int halo_loopback_readers(struct halo_loopback *l)
         return l->readers;
     if (halo_now_ns() - l->asked > ASK_ANEW)
         ask_for_readers(l);
-    for (int i = 0; i < MOST_EVENTS && halo_v4l2_call(l->fd, VIDIOC_DQEVENT, &event) == 0; i++) {
+    for (int i = 0; i < MAX_EVENTS && halo_v4l2_call(l->fd, VIDIOC_DQEVENT, &event) == 0; i++) {
         uint32_t count;
         memcpy(&count, event.u.data, sizeof count);
         if (event.type == USAGE)

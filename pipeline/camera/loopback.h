@@ -22,7 +22,7 @@
 
 struct halo_loopback;
 
-struct halo_loopback_form {
+struct halo_loopback_mode {
     const struct halo_v4l2_format *format; /* yuyv, yu12, nv12 or mjpeg */
     int width, height;                     /* even */
     double rate;                           /* pictures a second, of the device's timing */
@@ -31,12 +31,12 @@ struct halo_loopback_form {
 /* 0; -errno with err and *ret_trouble filled: no such device, no output, none of v4l2loopback, in
  * use, another format fixed by somebody. The caller owns *ret. */
 int halo_loopback_open(struct halo_loopback **ret, const char *path,
-                       const struct halo_loopback_form *form, enum halo_v4l2_trouble *ret_trouble,
+                       const struct halo_loopback_mode *mode, enum halo_v4l2_trouble *ret_trouble,
                        struct halo_error *err);
 void halo_loopback_close(struct halo_loopback *loopback); /* NULL is nothing to do */
 
 /* Bytes of a raw picture, rows without gaps. */
-size_t halo_loopback_size(const struct halo_loopback_form *form);
+size_t halo_loopback_size(const struct halo_loopback_mode *mode);
 
 /* A whole picture (MJPEG: a whole image, as large as the device takes). 0; -EAGAIN: not now, it is
  * dropped; else as halo_loopback_open(). */

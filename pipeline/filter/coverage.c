@@ -135,8 +135,8 @@ int halo_coverage_guess(struct halo_coverage *ret, const struct halo_chain *chai
 {
     const bool any = width <= 0 || height <= 0, fixed = is_fixed(chain, any);
     struct unseen *u = calloc(1, sizeof *u);
-    int code = u ? halo_chain_plan_unseen(&u->planned, chain, any ? ANY_SIDE : width,
-                                          any ? ANY_SIDE : height, true)
+    int code = u ? halo_chain_plan_assumed(&u->planned, chain, any ? ANY_SIDE : width,
+                                           any ? ANY_SIDE : height, true)
                  : -ENOMEM;
     if (code == 0) {
         struct halo_planned_chain planned = u->planned;

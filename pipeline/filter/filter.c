@@ -42,7 +42,7 @@ static const struct halo_option common_options[] = {
              "as in 10%, joined by +; mask FILE; feed (default: everywhere)"},
     {"invert", NULL, HALO_OPTION_FLAG, AT(invert), 0,
      .help = "1: everywhere except in the region (default 0)"},
-    {"feather", NULL, HALO_OPTION_REAL, AT(feather), 0, 0, HALO_MOST_FEATHER,
+    {"feather", NULL, HALO_OPTION_REAL, AT(feather), 0, 0, HALO_MAX_FEATHER,
      .help = "distance in luma pixels over which it fades, outside of what it hides"},
     {NULL},
 };

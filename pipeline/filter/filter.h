@@ -35,7 +35,7 @@ struct halo_follow {
     bool of_height;
 };
 
-enum { HALO_MOST_FOLLOWS = 4 };
+enum { HALO_MAX_FOLLOWS = 4 };
 
 /* What makes Y'CbCr of R'G'B'; for gray and RGB the range only. */
 struct halo_plane_colours {
@@ -105,7 +105,7 @@ struct halo_filter {
     void *settings; /* settings_size bytes */
     struct halo_filter_common common;
     struct halo_shapes *shapes; /* of common.region */
-    struct halo_follow follow[HALO_MOST_FOLLOWS];
+    struct halo_follow follow[HALO_MAX_FOLLOWS];
     int follows;
 };
 

@@ -10,7 +10,7 @@
 #include "config/number.h"
 #include "pipeline/filter/filter.h"
 
-enum { MOST_PART = 32, SHOWN = 80 };
+enum { MAX_PART = 32, SHOWN = 80 };
 
 static bool may_follow(const struct halo_filter_kind *kind, const struct halo_option *option)
 {
@@ -23,7 +23,7 @@ static bool may_follow(const struct halo_filter_kind *kind, const struct halo_op
 /* "0.1*w" */
 static bool read_part(const char *text, struct halo_follow *ret)
 {
-    char number[MOST_PART];
+    char number[MAX_PART];
     const char *star = strchr(text, '*');
     const size_t length = star ? strcspn(text, " *") : 0;
     if (!star || length >= sizeof number || text[length + strspn(text + length, " ")] != '*')
@@ -62,7 +62,7 @@ bool halo_filter_set_follow(struct halo_filter *filter, const struct halo_option
                       "%s=%.*s: must be a number, or a part of the region's width or height "
                       "from 0 to 1, as in 0.1*w or 0.1*h",
                       option->name, SHOWN, text);
-    else if (at == &filter->follow[HALO_MOST_FOLLOWS])
+    else if (at == &filter->follow[HALO_MAX_FOLLOWS])
         *ret_code =
             halo_fail(err, -EINVAL, "%s=%.*s: too many values are relative to the region's size",
                       option->name, SHOWN, text);
@@ -110,10 +110,10 @@ int halo_filter_check_region(const struct halo_filter *filter, const char **ret_
  * filtered less than asked for, where that can be. */
 static double wanted_of(const struct halo_follow *follow, const struct halo_plane_info *plane)
 {
-    const double told = follow->of_height ? plane->region_height : plane->region_width;
+    const double configured = follow->of_height ? plane->region_height : plane->region_width;
     const int picture =
         follow->of_height ? plane->height << plane->log2_sub_y : plane->width << plane->log2_sub_x;
-    const double v = follow->part * (told > 0 ? told : picture);
+    const double v = follow->part * (configured > 0 ? configured : picture);
     return follow->option->type == HALO_OPTION_INT ? ceil(v - 1e-9) : v;
 }
 

@@ -25,7 +25,7 @@ static const char *plane_name(const struct halo_planned_chain *planned, int p)
     " for this stream into the configuration file (changed: any change will do; off: none is "     \
     "needed)"
 
-static int refuse_open(struct halo_error *err)
+static int refuse_passthrough(struct halo_error *err)
 {
     return halo_fail_usage(err, "these filters pass frames unfiltered: use one that changes "
                                 "them, or write privacy: off for this stream into the "
@@ -204,7 +204,7 @@ int halo_privacy_judge(const struct halo_planned_chain *planned, enum halo_priva
     if (privacy == HALO_PRIVACY_OFF)
         return 0;
     if (halo_planned_chain_does(planned) != HALO_CHAIN_FILTERS)
-        return refuse_open(err);
+        return refuse_passthrough(err);
     return privacy == HALO_PRIVACY_STRICT ? judge_strictly(planned, err) : 0;
 }
 
@@ -229,8 +229,8 @@ static const struct halo_plane_plan *plan_one(void *arg, int f, int p)
     return halo_filter_plan(filter, info, &room->plan, &ignored) == 0 ? &room->plan : NULL;
 }
 
-int halo_chain_plan_unseen(struct halo_planned_chain *ret, const struct halo_chain *chain,
-                           int width, int height, bool small_chroma)
+int halo_chain_plan_assumed(struct halo_planned_chain *ret, const struct halo_chain *chain,
+                            int width, int height, bool small_chroma)
 {
     struct room *room = malloc(sizeof *room);
     if (!room)
@@ -256,7 +256,7 @@ static int judge_unseen(const struct halo_chain *chain, enum halo_privacy privac
                         struct halo_error *err)
 {
     struct halo_planned_chain planned;
-    if (halo_chain_plan_unseen(&planned, chain, SIDE, SIDE, privacy == HALO_PRIVACY_STRICT) < 0)
+    if (halo_chain_plan_assumed(&planned, chain, SIDE, SIDE, privacy == HALO_PRIVACY_STRICT) < 0)
         return halo_fail(err, -ENOMEM, "out of memory");
     const int code = halo_privacy_judge(&planned, privacy, err);
     free(planned.arg);
@@ -267,7 +267,7 @@ int halo_chain_does(const struct halo_chain *chain, enum halo_chain_does *ret,
                     struct halo_error *err)
 {
     struct halo_planned_chain planned;
-    if (halo_chain_plan_unseen(&planned, chain, SIDE, SIDE, false) < 0)
+    if (halo_chain_plan_assumed(&planned, chain, SIDE, SIDE, false) < 0)
         return halo_fail(err, -ENOMEM, "out of memory");
     *ret = halo_planned_chain_does(&planned);
     free(planned.arg);
@@ -304,8 +304,8 @@ int halo_chain_check_feed(const char *text, struct halo_error *err)
 
 int halo_chain_check(const char *text, enum halo_privacy privacy, struct halo_error *err)
 {
-    if (strlen(text) > HALO_MOST_CHAIN)
-        return halo_fail_usage(err, "the chain is longer than %d bytes", HALO_MOST_CHAIN);
+    if (strlen(text) > HALO_MAX_CHAIN)
+        return halo_fail_usage(err, "the chain is longer than %d bytes", HALO_MAX_CHAIN);
     struct halo_chain *chain = NULL;
     const int code = halo_chain_admit(&chain, text, privacy, err);
     halo_chain_destroy(chain);

@@ -47,8 +47,8 @@ int halo_privacy_hides(const struct halo_planned_chain *planned, int p, bool *re
 
 /* For pictures that nobody has seen: three planes of 8 bits, 4:2:0 or 4:4:4. *ret must not move;
  * free(ret->arg) ends it. -ENOMEM. */
-int halo_chain_plan_unseen(struct halo_planned_chain *ret, const struct halo_chain *chain,
-                           int width, int height, bool small_chroma);
+int halo_chain_plan_assumed(struct halo_planned_chain *ret, const struct halo_chain *chain,
+                            int width, int height, bool small_chroma);
 
 /* The same of pictures that nobody has seen. 0 or -ENOMEM with err filled. Any thread. */
 int halo_chain_does(const struct halo_chain *chain, enum halo_chain_does *ret,
@@ -61,7 +61,7 @@ int halo_chain_admit(struct halo_chain **ret, const char *text, enum halo_privac
                      struct halo_error *err);
 
 /* The same for who does not need the chain, as struct halo_daemon_checks wants it: a text longer
- * than HALO_MOST_CHAIN is refused, too. */
+ * than HALO_MAX_CHAIN is refused, too. */
 int halo_chain_check(const char *text, enum halo_privacy privacy, struct halo_error *err);
 
 /* halo_chain_refuse_feed() of a text; one that is no chain is not refused here. */

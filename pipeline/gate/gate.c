@@ -64,7 +64,7 @@ int halo_gate_create(struct halo_gate **ret, const struct halo_chain *chain, str
     /* Chains that only say null ask for unfiltered pictures: where that may be, those are the
      * output then, without a copy, which would cost a fast encoder some percent. A GPU copies
      * beside. */
-    gate->open = input->privacy == HALO_PRIVACY_OFF && halo_gate_plan_is_open_null(gate->plan) &&
+    gate->open = input->privacy == HALO_PRIVACY_OFF && halo_gate_plan_is_passthrough(gate->plan) &&
                  !halo_ring_ops(ring)->submit;
     const enum AVPixelFormat format = gate->plan->format;
     gate->outputs =

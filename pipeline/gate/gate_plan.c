@@ -407,7 +407,7 @@ static const struct halo_region *region_of(void *arg, int f, int p)
     return drawn ? &drawn[halo_gate_plan_canvas(plan, p)].region : NULL;
 }
 
-bool halo_gate_plan_is_open_null(const struct halo_gate_plan *plan)
+bool halo_gate_plan_is_passthrough(const struct halo_gate_plan *plan)
 {
     struct judged judged = {.plan = plan};
     const struct halo_planned_chain planned = planned_of(&judged);

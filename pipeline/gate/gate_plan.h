@@ -69,7 +69,7 @@ double halo_gate_plan_level(int level);
 int halo_gate_plan_judge(struct halo_gate_plan *plan, struct halo_error *err);
 
 /* Whether null is all that its chain says. */
-bool halo_gate_plan_is_open_null(const struct halo_gate_plan *plan);
+bool halo_gate_plan_is_passthrough(const struct halo_gate_plan *plan);
 
 /* How much of its pictures it hides: 0, or -ENOMEM, or -EINVAL where that is less than the input's
  * min_coverage, with err filled. */

@@ -22,7 +22,7 @@ struct halo_ring {
     struct halo_ring_settings settings;
     const struct halo_backend_ops *ops;
     struct halo_memory *memory;
-    struct halo_lane lane[HALO_RING_MOST];
+    struct halo_lane lane[HALO_RING_MAX];
     int depth;
     int next; /* to be acquired */
     /* Also for the lanes' backends: who holds a lane reads its own without. */
@@ -349,9 +349,9 @@ bool halo_ring_watch_is_stuck(struct halo_ring_watch *watch, struct halo_ring *r
 {
     const int64_t now = halo_now_ns();
     const double limit = OPENING_PATIENCE * deadline;
-    if (watch->looked && now - watch->looked > PAUSE)
+    if (watch->checked && now - watch->checked > PAUSE)
         watch->resumed = now;
-    watch->looked = now;
+    watch->checked = now;
     if (ring)
         return is_stuck(ring, watch->resumed, err);
     if (!opening || now - FFMAX(opening, watch->resumed) < limit * 1e9)

@@ -23,12 +23,12 @@
 
 struct halo_stats;
 
-enum { HALO_RING_MOST = 16 };
+enum { HALO_RING_MAX = 16 };
 
 struct halo_ring_settings {
     const char *backend;      /* "auto", or a name in halo_backends[] */
     int device;               /* number of the GPU; negative: the one with most to spare */
-    int depth;                /* lanes, 1 .. HALO_RING_MOST. The CPU has one: it does not wait */
+    int depth;                /* lanes, 1 .. HALO_RING_MAX. The CPU has one: it does not wait */
     int threads;              /* of the CPU */
     bool live;                /* goes before files on the same GPU */
     int64_t locked;           /* bytes of page-locked memory; negative: a default (memory.h) */
@@ -91,7 +91,7 @@ int halo_ring_finish(struct halo_ring *ring, struct halo_lane *lane);
 /* The loop's looks at a device, zeroed at first. A process that was stopped was not there to see a
  * device answer: after a pause in looking everything has its time again. */
 struct halo_ring_watch {
-    int64_t looked, resumed; /* ns: when last, and when again after a long pause */
+    int64_t checked, resumed; /* ns: when last, and when again after a long pause */
 };
 
 /* Now and then, one thread: whether the device is to be given up, with err filled. ring: NULL while

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <libavcodec/avcodec.h>
 
-enum { MOST_AHEAD = 300 }; /* packets of all streams */
+enum { MAX_AHEAD = 300 }; /* packets of all streams */
 
 int halo_first_picture(AVFrame *ret_frame, struct halo_source *source, const AVStream *stream,
                        struct halo_error *err)
@@ -19,7 +19,7 @@ int halo_first_picture(AVFrame *ret_frame, struct halo_source *source, const AVS
         open = avcodec_open2(c, codec, NULL) >= 0;
     }
     const AVPacket *pkt;
-    for (int i = 0; open && i < MOST_AHEAD; i++) {
+    for (int i = 0; open && i < MAX_AHEAD; i++) {
         ret = halo_source_peek(source, i, &pkt, err);
         if (ret <= 0)
             break;

@@ -6,9 +6,9 @@ enum {
     TYPE_SLICE = 1, /* of other pictures; the types up to 4 are parts of one */
     TYPE_IDR = 5,
     TYPE_SPS = 7,
-    MP4_HEAD = 8,   /* bytes in front of the first set: what MP4 says, and its length */
-    HEAD = 4,       /* of the set: its type, profile, constraints, level */
-    MOST_BITS = 32, /* no number that is read here has more */
+    MP4_HEAD = 8,  /* bytes in front of the first set: what MP4 says, and its length */
+    HEAD = 4,      /* of the set: its type, profile, constraints, level */
+    MAX_BITS = 32, /* no number that is read here has more */
 };
 
 struct bits {
@@ -29,7 +29,7 @@ static int next(struct bits *b)
 static long long next_number(struct bits *b)
 {
     int zeros = 0, bit;
-    while ((bit = next(b)) == 0 && zeros < MOST_BITS)
+    while ((bit = next(b)) == 0 && zeros < MAX_BITS)
         zeros++;
     if (bit != 1)
         return -1;

@@ -16,8 +16,8 @@
 #include "pipeline/picture/raw_picture_private.h"
 
 enum {
-    MOST_RATE = 1000, /* pictures a second */
-    MOST_SIDE = 16384,
+    MAX_RATE = 1000, /* pictures a second */
+    MAX_SIDE = 16384,
     BARS = 8, /* of colour, across the picture */
 };
 
@@ -84,8 +84,8 @@ static int parse(struct settings *set, const char *text, struct halo_error *err)
 static int apply_size(struct halo_test_source *t, int i, const char *name, const char *size,
                       struct halo_error *err)
 {
-    if (av_parse_video_size(&t->width[i], &t->height[i], size) < 0 || t->width[i] > MOST_SIDE ||
-        t->height[i] > MOST_SIDE)
+    if (av_parse_video_size(&t->width[i], &t->height[i], size) < 0 || t->width[i] > MAX_SIDE ||
+        t->height[i] > MAX_SIDE)
         return halo_fail_usage(err, "test:%s=%.80s: must be a size such as 640x480 or hd720", name,
                                size);
     return 0;
@@ -116,9 +116,9 @@ static int apply(struct halo_test_source *t, const struct settings *set, struct 
     if (ret >= 0)
         ret = apply_format(t, set, err);
     if (ret >= 0 && (av_parse_video_rate(&t->rate, set->rate ? set->rate : "25") < 0 ||
-                     av_cmp_q(t->rate, (AVRational){MOST_RATE, 1}) > 0))
+                     av_cmp_q(t->rate, (AVRational){MAX_RATE, 1}) > 0))
         ret = halo_fail_usage(err, "test:rate=%.80s: must be above 0 and at most %d", set->rate,
-                              MOST_RATE);
+                              MAX_RATE);
     if (ret < 0)
         return ret;
     t->every = set->every;

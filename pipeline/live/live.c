@@ -33,11 +33,11 @@ static int create_parts(struct halo_live *live, const struct halo_live_events *e
 {
     live->listener = halo_live_listener_create(events, arg);
     live->figures = halo_live_figures_create();
-    live->stands = halo_live_stands_create(&live->stop);
+    live->stalls = halo_live_stalls_create(&live->stop);
     live->controls = halo_live_controls_create();
     live->reader = halo_live_reader_create(&live->stop);
     live->snapshots = halo_live_snapshots_create();
-    const bool all = live->reader && live->listener && live->figures && live->stands &&
+    const bool all = live->reader && live->listener && live->figures && live->stalls &&
                      live->controls && live->snapshots;
     int ret = all ? halo_live_stages_create(&live->stages) : -ENOMEM;
     if (ret >= 0)
@@ -119,8 +119,8 @@ static void wake_all(struct halo_live *live)
 {
     halo_live_status_wake(live->status);
     halo_live_encodings_wake(live->encodings);
-    halo_live_cards_look(live->cards);
-    halo_turns_look();
+    halo_live_cards_wake(live->cards);
+    halo_turns_wake();
     halo_live_camera_wake(live->camera);
 }
 
@@ -137,30 +137,31 @@ static void break_off(struct halo_live *live)
 
 void halo_live_fail(struct halo_live *live, const struct halo_error *err)
 {
-    halo_live_tell(live, HALO_LIVE_FAILED, err);
+    halo_live_report(live, HALO_LIVE_FAILED, err);
     break_off(live);
 }
 
 /* ---- commands ---- */
 
 int halo_live_regions(struct halo_live *live, int64_t picture_us,
-                      const struct halo_region_told *told, int count, struct halo_error *err)
+                      const struct halo_region_update *updates, int count, struct halo_error *err)
 {
     if (!live->region_feed)
         return halo_fail(err, -ENOENT, "the stream has no region feed");
-    return halo_region_feed_update(live->region_feed, picture_us, told, count, halo_now_ns(), err);
+    return halo_region_feed_update(live->region_feed, picture_us, updates, count, halo_now_ns(),
+                                   err);
 }
 
 bool halo_live_is_stuck(struct halo_live *live, struct halo_error *err)
 {
     halo_live_source_wake(live);
     struct halo_ring *ring = atomic_load(&live->ready) ? live->ring : NULL;
-    return halo_live_stands_is_stuck(live->stands, ring, live->settings.device.gpu_timeout, err);
+    return halo_live_stalls_is_stuck(live->stalls, ring, live->settings.device.gpu_timeout, err);
 }
 
 bool halo_live_stalls_alone(const struct halo_live *live)
 {
-    return halo_live_stands_alone(live->stands);
+    return halo_live_stalls_is_alone(live->stalls);
 }
 
 bool halo_live_abandon(struct halo_live *live)
@@ -201,7 +202,7 @@ void halo_live_destroy(struct halo_live *live)
     halo_live_snapshots_destroy(live->snapshots);
     halo_live_cards_destroy(live->cards);
     halo_live_status_destroy(live->status);
-    halo_live_shape_destroy(live->shape);
+    halo_live_format_destroy(live->format);
     halo_ring_destroy(live->ring);
     halo_region_feed_destroy(live->region_feed);
     halo_live_camera_destroy(live->camera);
@@ -211,6 +212,6 @@ void halo_live_destroy(struct halo_live *live)
     halo_live_figures_destroy(live->figures);
     halo_live_listener_destroy(live->listener);
     halo_live_reader_destroy(live->reader);
-    halo_live_stands_destroy(live->stands);
+    halo_live_stalls_destroy(live->stalls);
     av_free(live);
 }

@@ -155,8 +155,7 @@ struct halo_live_stats {
     int64_t opened;  /* times that the source was opened with success */
     int64_t damaged; /* places */
     int64_t epoch;   /* of the picture that left the gate last */
-    struct halo_coverage
-        coverage[HALO_MOST_RENDITIONS + 1]; /* of its chains: the own comes first */
+    struct halo_coverage coverage[HALO_MAX_RENDITIONS + 1]; /* of its chains: the own comes first */
     int64_t moved_at;   /* ns of CLOCK_MONOTONIC when a picture left the gate last; 0: none did */
     const char *camera; /* "open", "closed" (on-demand), why it is away (v4l2.h), "": no camera's */
     struct halo_live_capture capture;
@@ -167,7 +166,8 @@ struct halo_live_stats {
     int width, height;
     double rate;                                   /* pictures a second, of the last seconds */
     struct halo_histogram stage[HALO_LIVE_STAGES]; /* ns */
-    char lack[HALO_LACKS][HALO_LACK_WORDS];        /* why, in words; "": it does not lack that */
+    char degradation[HALO_DEGRADATIONS]
+                    [HALO_DEGRADATION_WORDS]; /* why, in words; "": it does not lack that */
     bool has_region_feed;
     struct halo_region_feed_stats region_feed;
 };
@@ -196,7 +196,7 @@ int halo_live_control(struct halo_live *live, uint64_t id, const char *name, int
  * of the picture. As halo_region_feed_update(), with the present time; -ENOENT: the stream has no
  * region feed. */
 int halo_live_regions(struct halo_live *live, int64_t picture_us,
-                      const struct halo_region_told *told, int count, struct halo_error *err);
+                      const struct halo_region_update *updates, int count, struct halo_error *err);
 
 /* Whether somebody takes the encoding; nobody does at first. Ones that write (encoding.h) always
  * run. begin comes for all of them as soon as the shape of the pictures is known. */

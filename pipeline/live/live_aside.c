@@ -78,7 +78,7 @@ static void wake(struct halo_live_aside *aside)
     pthread_cond_broadcast(&aside->changed);
 }
 
-void halo_live_aside_look(struct halo_live_aside *aside)
+void halo_live_aside_wake(struct halo_live_aside *aside)
 {
     pthread_mutex_lock(&aside->lock);
     wake(aside);
@@ -119,7 +119,7 @@ int halo_live_set(struct halo_live *live, uint64_t id, const char *const *chains
 
 /* ---- changes ---- */
 
-static void tell_set(struct halo_live *live, uint64_t id, const struct halo_error *err)
+static void report_set(struct halo_live *live, uint64_t id, const struct halo_error *err)
 {
     HALO_LIVE_TELL(live->listener, set, id, err);
 }
@@ -128,7 +128,7 @@ static void refuse_over(struct halo_live *live, uint64_t id)
 {
     struct halo_error err = {0};
     halo_fail(&err, -ECANCELED, "the stream is over");
-    tell_set(live, id, &err);
+    report_set(live, id, &err);
 }
 
 /* The lineup that was asked for first, which stays there; NULL: none, or too much is going on. */
@@ -190,7 +190,7 @@ static bool answer_change(struct halo_live *live, int64_t oldest, bool over)
         return false;
     drop_first_change(live->aside);
     if (sure)
-        tell_set(live, first.id, NULL);
+        report_set(live, first.id, NULL);
     else
         refuse_over(live, first.id);
     return true;
@@ -201,10 +201,10 @@ static void install(struct halo_live *live, struct halo_lineup *lineup)
 {
     struct halo_error err = {0};
     const int ret =
-        halo_lineup_build(lineup, live->ring, &live->shape->input, live->region_feed, &err);
+        halo_lineup_build(lineup, live->ring, &live->format->input, live->region_feed, &err);
     if (ret < 0) {
         halo_fail(&err, ret, "the new filters do not start: %s", strerror(-ret));
-        tell_set(live, lineup->id, &err);
+        report_set(live, lineup->id, &err);
         halo_lineup_destroy(lineup);
         return;
     }
@@ -219,7 +219,7 @@ static void load(struct halo_live *live, struct halo_lineup *asked)
     asked->loaded = halo_lineup_load(asked, live->region_feed, &err) >= 0;
     if (asked->loaded)
         return;
-    tell_set(live, asked->id, &err);
+    report_set(live, asked->id, &err);
     drop_first_asked(live->aside);
     halo_lineup_destroy(asked);
 }
@@ -233,7 +233,7 @@ static bool take_up(struct halo_live *live, struct halo_lineup *asked, bool over
         return false;
     drop_first_asked(live->aside);
     if (forming == HALO_LIVE_UNFORMED) {
-        tell_set(live, id, NULL); /* they are the ones to begin with */
+        report_set(live, id, NULL); /* they are the ones to begin with */
         return true;
     }
     if (over) {

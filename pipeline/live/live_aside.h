@@ -21,7 +21,7 @@ int halo_live_aside_start(struct halo_live *live, struct halo_error *err);
 void halo_live_aside_end(struct halo_live *live);
 
 /* Something may have changed for it: the shape, a stop. Any thread. */
-void halo_live_aside_look(struct halo_live_aside *aside);
+void halo_live_aside_wake(struct halo_live_aside *aside);
 /* Likewise for changes that are to be confirmed: a picture has gone on. */
 void halo_live_aside_went_on(struct halo_live_aside *aside);
 

@@ -76,7 +76,7 @@ void halo_live_camera_wake(struct halo_live_camera *c)
 
 /* ---- who looks ---- */
 
-static bool is_looked_at(struct halo_live *live)
+static bool is_watched(struct halo_live *live)
 {
     if (live->settings.capture.open == HALO_CAPTURE_ALWAYS)
         return true;
@@ -86,7 +86,7 @@ static bool is_looked_at(struct halo_live *live)
 static bool may_rest(struct halo_live *live)
 {
     const int64_t now = halo_now_ns();
-    if (is_looked_at(live))
+    if (is_watched(live))
         live->camera->looked_at = now;
     return now - live->camera->looked_at > REST_AFTER;
 }
@@ -128,7 +128,7 @@ static bool wait(struct halo_live *live, int64_t until)
 
 static bool rests(struct halo_live *live)
 {
-    return !is_looked_at(live);
+    return !is_watched(live);
 }
 
 static bool rest(struct halo_live *live)
@@ -136,8 +136,8 @@ static bool rest(struct halo_live *live)
     struct halo_error err = {0};
     halo_fail(&err, -EAGAIN, "%s: closed until somebody looks (open: on-demand)", live->name);
     atomic_store(&live->camera->rests, true);
-    halo_live_tell_away(live, "starting", &err); /* who sees it is who it is opened for */
-    while (!halo_live_stopped(live) && !is_looked_at(live))
+    halo_live_report_away(live, "starting", &err); /* who sees it is who it is opened for */
+    while (!halo_live_stopped(live) && !is_watched(live))
         wait_once(live, halo_now_ns() + SECOND);
     live->camera->looked_at = halo_now_ns();
     atomic_store(&live->camera->rests, false);
@@ -196,11 +196,11 @@ static void know(struct halo_live *live, const struct halo_camera_id *id)
 
 /* ---- sessions ---- */
 
-static void note_form(struct halo_live *live, const struct halo_camera_form *form)
+static void note_mode(struct halo_live *live, const struct halo_camera_mode *mode)
 {
     struct halo_live_capture capture = {
-        .width = form->width, .height = form->height, .rate = form->rate};
-    snprintf(capture.format, sizeof capture.format, "%s", form->format->name);
+        .width = mode->width, .height = mode->height, .rate = mode->rate};
+    snprintf(capture.format, sizeof capture.format, "%s", mode->format->name);
     halo_live_note_capture(live->figures, &capture);
 }
 
@@ -224,7 +224,7 @@ static int open_camera(struct halo_live *live, struct halo_live_input *in, struc
     if (ret < 0)
         return ret;
     know(live, &id);
-    note_form(live, halo_camera_form(in->camera));
+    note_mode(live, halo_camera_mode(in->camera));
     return halo_live_camera_agree(live, in, err);
 }
 

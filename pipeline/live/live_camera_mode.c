@@ -17,7 +17,7 @@
 
 /* Pixels of a picture that is shown before there is a camera: a wish for the largest that a camera
  * has, whatever that is, takes no memory. */
-enum { MOST_MADE_UP = 8192 * 4320 };
+enum { MAX_MADE_UP = 8192 * 4320 };
 
 static const AVRational NANOSECONDS = {1, 1000000000};
 
@@ -58,7 +58,7 @@ int halo_live_camera_describe(struct halo_live *live, struct halo_live_input *in
     double rate;
     *in = (struct halo_live_input){.pkt = NULL};
     halo_camera_wishes(set, &width, &height, &rate);
-    if ((int64_t)width * height > MOST_MADE_UP)
+    if ((int64_t)width * height > MAX_MADE_UP)
         halo_camera_wishes(&(struct halo_capture_settings){.fps = rate}, &width, &height, &rate);
     const bool aside = set->rotate & 1;
     const int ret =
@@ -74,14 +74,14 @@ int halo_live_camera_describe(struct halo_live *live, struct halo_live_input *in
 
 /* The camera's form, as decoders round it up: what the head of a JPEG says beyond it is no reason
  * to make room for it. */
-static int64_t most_pixels(const struct halo_camera_form *form)
+static int64_t most_pixels(const struct halo_camera_mode *mode)
 {
-    return (int64_t)FFALIGN(form->width, 128) * FFALIGN(form->height, 32);
+    return (int64_t)FFALIGN(mode->width, 128) * FFALIGN(mode->height, 32);
 }
 
 /* What the decoder will make of it, from the packet's head; nothing is decoded. */
-static int look_at_jpeg(const struct halo_live *live, struct halo_live_input *in, int64_t most,
-                        struct halo_error *err)
+static int check_jpeg(const struct halo_live *live, struct halo_live_input *in, int64_t most,
+                      struct halo_error *err)
 {
     AVCodecParameters *par = in->video->codecpar;
     AVCodecContext *c = avcodec_alloc_context3(avcodec_find_decoder(AV_CODEC_ID_MJPEG));
@@ -113,13 +113,13 @@ static int open_jpeg(struct halo_live *live, struct halo_live_input *in, struct 
         .hw = {.hwaccel = HALO_HWACCEL_NONE, .in_flight = 1}, /* it does not tell of damage */
         .live = true,
         .whole = true,
-        .most_pixels = most_pixels(halo_camera_form(in->camera)),
+        .most_pixels = most_pixels(halo_camera_mode(in->camera)),
     };
     int ret = halo_live_camera_read(live, in, &none, err);
     if (ret == 0)
         return halo_fail(err, -ECANCELED, "stopped");
     if (ret > 0)
-        ret = look_at_jpeg(live, in, decoder.most_pixels, err);
+        ret = check_jpeg(live, in, decoder.most_pixels, err);
     if (ret >= 0)
         ret = halo_decoder_open(&in->decoder, live->name, in->video, &decoder,
                                 &live->reader->damage, err);
@@ -148,20 +148,20 @@ static int turn(struct halo_live *live, struct halo_live_input *in, struct halo_
 int halo_live_camera_agree(struct halo_live *live, struct halo_live_input *in,
                            struct halo_error *err)
 {
-    const struct halo_camera_form *form = halo_camera_form(in->camera);
-    int ret = describe(in, form->width, form->height, form->format->as, err);
+    const struct halo_camera_mode *mode = halo_camera_mode(in->camera);
+    int ret = describe(in, mode->width, mode->height, mode->format->as, err);
     if (ret < 0)
         return ret;
-    in->video->codecpar->color_range = form->range;
-    in->video->codecpar->color_space = form->space;
-    if (form->rate > 0)
-        in->video->avg_frame_rate = in->video->r_frame_rate = av_d2q(form->rate, 1001000);
-    if (form->format->coded)
+    in->video->codecpar->color_range = mode->range;
+    in->video->codecpar->color_space = mode->space;
+    if (mode->rate > 0)
+        in->video->avg_frame_rate = in->video->r_frame_rate = av_d2q(mode->rate, 1001000);
+    if (mode->format->coded)
         ret = open_jpeg(live, in, err);
     if (ret >= 0)
         ret = turn(live, in, err);
     in->unsure =
-        ret >= 0 && (form->smaller || is_other(&live->settings.capture, in->video->codecpar));
+        ret >= 0 && (mode->smaller || is_other(&live->settings.capture, in->video->codecpar));
     return ret;
 }
 

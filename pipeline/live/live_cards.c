@@ -70,7 +70,7 @@ void halo_live_cards_destroy(struct halo_live_cards *cards)
 
 /* ---- other threads ---- */
 
-void halo_live_cards_look(struct halo_live_cards *cards)
+void halo_live_cards_wake(struct halo_live_cards *cards)
 {
     pthread_mutex_lock(&cards->lock);
     pthread_cond_broadcast(&cards->changed);
@@ -115,7 +115,7 @@ struct halo_output_picture *halo_live_card_take(struct halo_live_encoding *e)
     struct halo_output_picture *ret = NULL;
     pthread_mutex_lock(&cards->lock);
     const bool shown = atomic_load(&e->watched) || e->pushes;
-    const struct halo_live_standing now = halo_live_status_look(e->live->status);
+    const struct halo_live_standing now = halo_live_status_read(e->live->status);
     if (cards->count != e->cards && is_away(&now) && shown)
         ret = halo_output_picture_ref(cards->newest);
     e->cards = cards->count;
@@ -159,7 +159,7 @@ static void make(struct halo_live *live, const char *words)
     cards->at = halo_now_ns();
     cards->wanted = false;
     pthread_mutex_unlock(&cards->lock);
-    const struct halo_output_picture *blank = live->shape->blank[1];
+    const struct halo_output_picture *blank = live->format->blank[1];
     const int ret = is_black(live)
                         ? halo_gate_card(blank, &(struct halo_card){.black = true}, pts, &card)
                         : halo_live_card_draw(live, blank, words, pts, &card);
@@ -170,7 +170,7 @@ static void make(struct halo_live *live, const char *words)
         cards->count++;
         pthread_mutex_unlock(&cards->lock);
         halo_output_picture_destroy(old);
-        halo_live_encodings_look(live->encodings);
+        halo_live_encodings_wake_for_cards(live->encodings);
         pthread_mutex_lock(&cards->lock);
     }
     halo_live_lineups_used(live->lineups);
@@ -207,7 +207,7 @@ static void do_one(struct halo_live *live)
     struct halo_live_cards *cards = live->cards;
     /* In this order: since the shape is there the state counts from then. */
     const struct halo_live_outline outline = halo_live_lineups_outline(live);
-    const struct halo_live_standing now = halo_live_status_look(live->status);
+    const struct halo_live_standing now = halo_live_status_read(live->status);
     const int64_t at = due(live, &outline, &now);
     if (halo_now_ns() < at) {
         halo_cond_wait(&cards->changed, &cards->lock, at);

@@ -25,7 +25,7 @@ int halo_live_cards_start(struct halo_live *live, struct halo_error *err);
 void halo_live_cards_end(struct halo_live_cards *cards);
 
 /* Any thread: something has changed that a card may be due for: the state, the shape, a stop. */
-void halo_live_cards_look(struct halo_live_cards *cards);
+void halo_live_cards_wake(struct halo_live_cards *cards);
 /* One before its time: a viewer connected. */
 void halo_live_cards_want(struct halo_live_cards *cards);
 /* A picture of that time (us) has come out. Collect thread. */

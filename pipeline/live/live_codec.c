@@ -23,13 +23,13 @@
 #include "pipeline/picture/format.h"
 
 enum {
-    MOST_GOP = 600, /* pictures, where the rate is not known; MPEG-2 goes no further */
+    MAX_GOP = 600, /* pictures, where the rate is not known; MPEG-2 goes no further */
 };
 
 static void size_of(const struct halo_live *live, const struct halo_encoding *what, int *ret_width,
                     int *ret_height)
 {
-    const struct halo_gate_input *input = &live->shape->input;
+    const struct halo_gate_input *input = &live->format->input;
     *ret_width = input->width;
     *ret_height = input->height;
     if (what->video && what->video->size) /* it was checked (live_settings.c) */
@@ -38,7 +38,7 @@ static void size_of(const struct halo_live *live, const struct halo_encoding *wh
 
 AVRational halo_live_codec_rate(const struct halo_live_encoding *e)
 {
-    const AVRational source = e->live->shape->framerate;
+    const AVRational source = e->live->format->framerate;
     const double fps = e->what->video ? e->what->video->fps : 0;
     const bool all = fps <= 0 || (source.num > 0 && av_q2d(source) <= fps);
     return all ? source : av_d2q(fps, 30000);
@@ -47,15 +47,15 @@ AVRational halo_live_codec_rate(const struct halo_live_encoding *e)
 /* Key frames are asked for by time; this is the encoder's own limit. */
 static int gop_of(const struct halo_live *live, const struct halo_video_settings *video)
 {
-    const AVRational rate = live->shape->framerate;
+    const AVRational rate = live->format->framerate;
     const double seconds = video->gop > 0 ? video->gop : 1;
-    const double pictures = rate.num > 0 ? 2 * seconds * av_q2d(rate) : MOST_GOP;
-    return (int)FFMIN(FFMAX(pictures, 1), MOST_GOP);
+    const double pictures = rate.num > 0 ? 2 * seconds * av_q2d(rate) : MAX_GOP;
+    return (int)FFMIN(FFMAX(pictures, 1), MAX_GOP);
 }
 
 static struct halo_encoder_input input_of(const struct halo_live *live)
 {
-    const struct halo_live_shape *shape = live->shape;
+    const struct halo_live_format *shape = live->format;
     return (struct halo_encoder_input){
         .format = shape->format,
         .width = shape->input.width,
@@ -164,7 +164,7 @@ static int encode_one(struct halo_encoder *encoder, const struct halo_output_pic
 static int make_card(struct halo_live_encoding *e, int which, struct halo_error *err)
 {
     struct halo_encoder *encoder = NULL;
-    const struct halo_output_picture *blank = e->live->shape->blank[which];
+    const struct halo_output_picture *blank = e->live->format->blank[which];
     e->codec.origin = 0;
     int ret = open_for(e, &encoder, err);
     if (ret >= 0 && which == 0) {
@@ -214,7 +214,7 @@ static int open_scaler(struct halo_live_encoding *e, const struct halo_scaler_si
 }
 
 /* Encoders tell players how wide a pixel is; programs that take raw frames do not ask. */
-static void say_stretched(const struct halo_live_shape *shape, const AVCodecParameters *par)
+static void say_stretched(const struct halo_live_format *shape, const AVCodecParameters *par)
 {
     const int w = shape->input.width, h = shape->input.height;
     const int64_t a = (int64_t)par->width * h, b = (int64_t)par->height * w;
@@ -226,7 +226,7 @@ static void say_stretched(const struct halo_live_shape *shape, const AVCodecPara
 
 static int open_raw(struct halo_live_encoding *e, struct halo_error *err)
 {
-    const struct halo_live_shape *shape = e->live->shape;
+    const struct halo_live_format *shape = e->live->format;
     AVCodecParameters *par = e->codec.out->streams[0]->codecpar;
     if (avcodec_parameters_copy(par, shape->like->streams[0]->codecpar) < 0)
         return halo_fail(err, -ENOMEM, "out of memory");
@@ -294,7 +294,7 @@ int halo_live_codec_pack(struct halo_live_encoding *e, const struct halo_output_
     pkt->size = size;
     pkt->pts = pkt->dts = from->pts;
     const AVRational rate = halo_live_codec_rate(e);
-    pkt->duration = rate.num > 0 && av_cmp_q(rate, e->live->shape->framerate)
+    pkt->duration = rate.num > 0 && av_cmp_q(rate, e->live->format->framerate)
                         ? av_rescale_q(1, av_inv_q(rate), HALO_LIVE_TIME)
                         : from->pkt_duration;
     pkt->flags |= AV_PKT_FLAG_KEY;
@@ -317,7 +317,7 @@ int halo_live_codec_prepare(struct halo_live_encoding *e, struct halo_error *err
     if (raw)
         ret = open_raw(e, err);
     for (int i = 0; i < 2 && ret >= 0; i++)
-        ret = raw ? halo_live_codec_pack(e, e->live->shape->blank[i], e->codec.card[i], err)
+        ret = raw ? halo_live_codec_pack(e, e->live->format->blank[i], e->codec.card[i], err)
                   : make_card(e, i, err);
     return ret;
 }

@@ -14,7 +14,7 @@
 #include "pipeline/live/live_listener.h"
 #include "pipeline/live/live_stream.h"
 
-enum { MOST = 16 }; /* that may wait */
+enum { LIMIT = 16 }; /* that may wait */
 
 struct control {
     uint64_t id; /* of the halo_live_control() that asks for it */
@@ -24,7 +24,7 @@ struct control {
 
 struct halo_live_controls {
     pthread_mutex_t lock;
-    struct control control[MOST];
+    struct control control[LIMIT];
     int count;
 };
 
@@ -52,7 +52,7 @@ int halo_live_control(struct halo_live *live, uint64_t id, const char *name, int
     if (!live->camera)
         return halo_fail_usage(err, "control %.64s: the stream's input is no camera", name);
     pthread_mutex_lock(&c->lock);
-    if (atomic_load(&live->done) || c->count == MOST) {
+    if (atomic_load(&live->done) || c->count == LIMIT) {
         ret = halo_fail(err, -EBUSY, "too many changes wait already");
     } else {
         struct control *control = &c->control[c->count++];

@@ -30,7 +30,7 @@ enum {
 
 static const double FIRST_PAUSE = 0.25, LAST_PAUSE = 5; /* seconds */
 
-static void tell_begin(struct halo_live_encoding *e)
+static void report_begin(struct halo_live_encoding *e)
 {
     struct halo_live *live = e->live;
     const struct halo_live_begin begin = {
@@ -43,13 +43,13 @@ static void tell_begin(struct halo_live_encoding *e)
     HALO_LIVE_TELL(live->listener, begin, e->number, &begin);
 }
 
-void halo_live_encoding_tell(struct halo_live_encoding *e, AVPacket *pkt, int stream, bool card)
+void halo_live_encoding_send(struct halo_live_encoding *e, AVPacket *pkt, int stream, bool card)
 {
     struct halo_live *live = e->live;
     const int64_t dts = pkt->dts == AV_NOPTS_VALUE ? pkt->pts : pkt->dts;
-    if (dts == AV_NOPTS_VALUE || dts <= e->told[stream])
+    if (dts == AV_NOPTS_VALUE || dts <= e->last_dts[stream])
         return; /* of a time that is over */
-    e->told[stream] = dts;
+    e->last_dts[stream] = dts;
     pkt->stream_index = stream;
     pkt->time_base = HALO_LIVE_TIME;
     pkt->pos = -1;
@@ -87,7 +87,7 @@ static int prepare(struct halo_live_encoding *e, struct halo_error *err)
     if (ret >= 0)
         ret = halo_live_sound_prepare(e, err);
     if (ret >= 0)
-        tell_begin(e);
+        report_begin(e);
     return ret;
 }
 
@@ -102,7 +102,7 @@ static int get_ready(struct halo_live_encoding *e, struct halo_error *err)
     if (ret >= 0 && !e->codec.encoder && e->what->kind != HALO_ENCODING_RAW) {
         ret = halo_live_codec_open(e, err);
         if (ret >= 0)
-            tell_begin(e);
+            report_begin(e);
     }
     return ret;
 }
@@ -132,7 +132,7 @@ static void ask_for_key(struct halo_live_encoding *e, int64_t pts, bool needed)
 {
     const struct halo_video_settings *video = e->what->video;
     const double gop = video && video->gop > 0 ? video->gop : 1;
-    const AVRational rate = e->live->shape->framerate;
+    const AVRational rate = e->live->format->framerate;
     const int64_t half = rate.num > 0 ? av_rescale_q(1, av_inv_q(rate), HALO_LIVE_TIME) / 2 : 0;
     const bool first = e->codec.last_key == INT64_MIN;
     const int64_t since = first ? 0 : pts - e->codec.last_key;
@@ -168,7 +168,7 @@ static int drain(struct halo_live_encoding *e, AVPacket *pkt, struct halo_error 
         e->codec.held -= !card && e->codec.held > 0;
         if (pkt->flags & AV_PKT_FLAG_KEY)
             e->codec.last_key = pkt->pts;
-        halo_live_encoding_tell(e, pkt, 0, card);
+        halo_live_encoding_send(e, pkt, 0, card);
         if (decoded)
             halo_live_time(e->live->figures, HALO_LIVE_TOTAL, halo_now_ns() - decoded);
     }
@@ -197,12 +197,12 @@ static int encode(struct halo_live_encoding *e, const struct halo_item *item, AV
         av_rescale_q(tick, tb, HALO_LIVE_TIME) + e->codec.origin; /* as it comes back */
     e->codec.sent[at].decoded = item->decoded;
     e->codec.sent[at].card = !item->decoded;
-    halo_live_enter(e->live->stands, e->number, !halo_encoder_in_hardware(e->codec.encoder));
+    halo_live_enter(e->live->stalls, e->number, !halo_encoder_in_hardware(e->codec.encoder));
     int ret = halo_encoder_send(e->codec.encoder, item->output, err);
     e->codec.held += ret >= 0 && item->decoded;
     if (ret >= 0)
         ret = drain(e, pkt, err);
-    halo_live_leave(e->live->stands, e->number);
+    halo_live_leave(e->live->stalls, e->number);
     return ret;
 }
 
@@ -211,7 +211,7 @@ static int pack(struct halo_live_encoding *e, const struct halo_item *item, AVPa
 {
     const int ret = halo_live_codec_pack(e, item->output, pkt, err);
     if (ret > 0) {
-        halo_live_encoding_tell(e, pkt, 0, !item->decoded);
+        halo_live_encoding_send(e, pkt, 0, !item->decoded);
         if (item->decoded)
             halo_live_time(e->live->figures, HALO_LIVE_TOTAL, halo_now_ns() - item->decoded);
     }
@@ -292,7 +292,7 @@ static void begin_taken(struct halo_live_encoding *e, int64_t epoch, AVPacket *p
 
 static void end_taken(struct halo_live_encoding *e, int pictures)
 {
-    halo_live_encodings_told(e, pictures, e->codec.held > 0);
+    halo_live_encodings_note(e, pictures, e->codec.held > 0);
 }
 
 /* Nobody takes it now: the encoders go, what describes them stays. */

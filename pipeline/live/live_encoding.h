@@ -41,14 +41,14 @@ struct halo_live_encoding {
 
     struct halo_live_codec codec;
     struct halo_live_track sound;
-    int64_t epoch;    /* of the picture that was taken last */
-    int64_t cards;    /* the number of the last one that it looked at */
-    bool after_card;  /* the last picture that it sent was one */
-    int64_t last_pts; /* of a picture encoded */
-    int64_t due;      /* us: the next one that its rate has a place for */
-    int64_t told[2];  /* the last decoding time of each stream */
-    int64_t retry;    /* halo_now_ns() from which on the encoder is tried again */
-    double pause;     /* seconds */
+    int64_t epoch;       /* of the picture that was taken last */
+    int64_t cards;       /* the number of the last one that it looked at */
+    bool after_card;     /* the last picture that it sent was one */
+    int64_t last_pts;    /* of a picture encoded */
+    int64_t due;         /* us: the next one that its rate has a place for */
+    int64_t last_dts[2]; /* the last decoding time of each stream */
+    int64_t retry;       /* halo_now_ns() from which on the encoder is tried again */
+    double pause;        /* seconds */
 };
 
 void *halo_live_encode_main(void *arg); /* a halo_live_encoding */
@@ -60,6 +60,6 @@ static inline bool halo_live_encoding_runs(struct halo_live_encoding *e)
 }
 
 /* A packet in microseconds, to who listens; stream 0: pictures, 1: sound. Its thread. */
-void halo_live_encoding_tell(struct halo_live_encoding *e, AVPacket *pkt, int stream, bool card);
+void halo_live_encoding_send(struct halo_live_encoding *e, AVPacket *pkt, int stream, bool card);
 
 #endif

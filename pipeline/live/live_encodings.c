@@ -20,7 +20,7 @@ enum { SOUNDS = 512 }; /* packets of sound that wait for an encoding */
 
 static int init(struct halo_live_encodings *all, struct halo_live *live)
 {
-    int of[HALO_MOST_OUTPUTS];
+    int of[HALO_MAX_OUTPUTS];
     pthread_mutex_init(&all->lock, NULL);
     if (halo_cond_init(&all->changed) < 0)
         return -ENOMEM;
@@ -35,10 +35,10 @@ static int init(struct halo_live_encodings *all, struct halo_live *live)
             return -ENOMEM;
         for (int o = 0; o < live->settings.outputs; o++) {
             const struct halo_output_settings *output = &live->settings.output[o];
-            const struct halo_viewer_form *form = halo_output_form(output);
+            const struct halo_viewer_format *format = halo_output_format(output);
             const struct halo_output_row *row = halo_output_row(output);
             e->pushes |= of[o] == i && row->writer == HALO_WRITER_ENGINE && !row->records;
-            e->bound |= of[o] == i && form && form->rigid;
+            e->bound |= of[o] == i && format && format->rigid;
         }
     }
     return 0;
@@ -132,7 +132,7 @@ bool halo_live_encodings_run(struct halo_live_encodings *all)
     return false;
 }
 
-static void look(struct halo_live_encoding *e)
+static void wake_for_card(struct halo_live_encoding *e)
 {
     halo_queue_put_newest(e->queue, (struct halo_item){.kind = HALO_ITEM_PACKET});
 }
@@ -148,7 +148,7 @@ void halo_live_watch(struct halo_live *live, int encoding, bool watched)
     if (watched)
         halo_live_cards_want(live->cards);
     else /* its thread looks whether it still needs an encoder */
-        look(e);
+        wake_for_card(e);
     halo_live_camera_wake(live->camera);
 }
 
@@ -158,10 +158,10 @@ void halo_live_key_frame(struct halo_live *live, int encoding)
         atomic_store(&live->encodings->at[encoding].key, true);
 }
 
-void halo_live_encodings_look(struct halo_live_encodings *all)
+void halo_live_encodings_wake_for_cards(struct halo_live_encodings *all)
 {
     for (int i = 0; i < all->count; i++)
-        look(&all->at[i]);
+        wake_for_card(&all->at[i]);
 }
 
 void halo_live_encodings_wake(struct halo_live_encodings *all)
@@ -210,7 +210,7 @@ void halo_live_encodings_take(struct halo_live_encoding *e, int64_t epoch)
     halo_live_aside_went_on(e->live->aside);
 }
 
-void halo_live_encodings_told(struct halo_live_encoding *e, int pictures, bool holds)
+void halo_live_encodings_note(struct halo_live_encoding *e, int pictures, bool holds)
 {
     struct halo_live_encodings *all = e->live->encodings;
     pthread_mutex_lock(&all->lock);
@@ -260,7 +260,7 @@ void halo_live_encodings_let_go(struct halo_live_encodings *all, int64_t epoch)
         if (!p->holds || p->let_go || p->waiting || p->epoch >= epoch)
             continue;
         p->let_go = true;
-        look(&all->at[i]);
+        wake_for_card(&all->at[i]);
     }
     pthread_mutex_unlock(&all->lock);
 }

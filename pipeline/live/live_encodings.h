@@ -14,8 +14,8 @@ struct halo_item;
 
 struct halo_live_encodings {
     int count; /* these two const */
-    struct halo_encoding what[HALO_MOST_ENCODINGS];
-    struct halo_live_encoding at[HALO_MOST_ENCODINGS];
+    struct halo_encoding what[HALO_MAX_ENCODINGS];
+    struct halo_live_encoding at[HALO_MAX_ENCODINGS];
     pthread_mutex_t lock; /* of `passing` in all of them */
     pthread_cond_t changed;
 };
@@ -37,8 +37,9 @@ void halo_live_encodings_wait(const struct halo_live *live, int64_t until);
 
 /* ---- any thread ---- */
 
-bool halo_live_encodings_run(struct halo_live_encodings *all);   /* one has a receiver */
-void halo_live_encodings_look(struct halo_live_encodings *all);  /* their threads look for cards */
+bool halo_live_encodings_run(struct halo_live_encodings *all); /* one has a receiver */
+void halo_live_encodings_wake_for_cards(
+    struct halo_live_encodings *all);                            /* their threads look for cards */
 void halo_live_encodings_wake(struct halo_live_encodings *all);  /* who waits sees a stop */
 void halo_live_encodings_abort(struct halo_live_encodings *all); /* their threads end */
 
@@ -50,7 +51,7 @@ int halo_live_encodings_give(struct halo_live_encoding *e, const struct halo_ite
 /* The encoding's thread takes a picture of that epoch, and has done with so many, of which its
  * encoder holds some. */
 void halo_live_encodings_take(struct halo_live_encoding *e, int64_t epoch);
-void halo_live_encodings_told(struct halo_live_encoding *e, int pictures, bool holds);
+void halo_live_encodings_note(struct halo_live_encoding *e, int pictures, bool holds);
 /* Its thread: what it asks for itself. */
 void halo_live_encodings_described(struct halo_live_encoding *e);
 bool halo_live_encodings_lets_go(struct halo_live_encoding *e);

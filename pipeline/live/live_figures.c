@@ -17,7 +17,7 @@ static const int64_t RATE_TIME = INT64_C(4000000000); /* ns in which the rate is
 struct encoding {
     int64_t late, made; /* pictures that it was too slow for; that it took */
     struct halo_live_load load;
-    char instead[HALO_LACK_WORDS];
+    char instead[HALO_DEGRADATION_WORDS];
     bool no_session;
 };
 
@@ -28,7 +28,7 @@ struct halo_live_figures {
     int64_t left_count;
     int64_t slipped;
     struct halo_live_load filters, decoding;
-    struct encoding encoding[HALO_MOST_ENCODINGS];
+    struct encoding encoding[HALO_MAX_ENCODINGS];
 };
 
 struct halo_live_figures *halo_live_figures_create(void)
@@ -85,11 +85,13 @@ void halo_live_time(struct halo_live_figures *f, enum halo_live_stage stage, int
     pthread_mutex_unlock(&f->lock);
 }
 
-void halo_live_lack(struct halo_live_figures *f, enum halo_lack lack, const char *why)
+void halo_live_note_degraded(struct halo_live_figures *f, enum halo_degradation degradation,
+                             const char *why)
 {
     pthread_mutex_lock(&f->lock);
-    snprintf(f->stats.lack[lack], sizeof f->stats.lack[lack], "%s", why);
-    halo_sanitise(f->stats.lack[lack]);
+    snprintf(f->stats.degradation[degradation], sizeof f->stats.degradation[degradation], "%s",
+             why);
+    halo_sanitise(f->stats.degradation[degradation]);
     pthread_mutex_unlock(&f->lock);
 }
 
@@ -142,14 +144,15 @@ void halo_live_note_instead(struct halo_live_figures *f, int encoding, const cha
     pthread_mutex_unlock(&f->lock);
 }
 
-void halo_live_note_capture(struct halo_live_figures *f, const struct halo_live_capture *form)
+void halo_live_note_capture(struct halo_live_figures *f,
+                            const struct halo_live_capture *capture_mode)
 {
     struct halo_live_capture *capture = &f->stats.capture;
     pthread_mutex_lock(&f->lock);
-    snprintf(capture->format, sizeof capture->format, "%s", form->format);
-    capture->width = form->width;
-    capture->height = form->height;
-    capture->rate = form->rate;
+    snprintf(capture->format, sizeof capture->format, "%s", capture_mode->format);
+    capture->width = capture_mode->width;
+    capture->height = capture_mode->height;
+    capture->rate = capture_mode->rate;
     pthread_mutex_unlock(&f->lock);
 }
 
@@ -170,27 +173,28 @@ static double rate_of(const struct halo_live_figures *f, int64_t now)
     return count < 2 ? 0 : (double)(count - 1) * 1e9 / (double)(now - first);
 }
 
-static void look_at_encoding(struct encoding *e, bool runs, int64_t now,
-                             struct halo_live_stats *ret)
+static void check_encoding(struct encoding *e, bool runs, int64_t now, struct halo_live_stats *ret)
 {
-    char *late = ret->lack[HALO_LACK_LATE_ENCODER];
+    char *late = ret->degradation[HALO_DEGRADED_LATE_ENCODER];
     halo_live_load_judge(&e->load, now, e->late, e->made);
     if (!runs)
         e->load.behind = false;
-    halo_live_load_say(&e->load, "pictures came too soon for an encoding", late, HALO_LACK_WORDS);
-    char *lack = ret->lack[e->no_session ? HALO_LACK_SESSIONS : HALO_LACK_ENCODER];
-    if (e->instead[0] && !lack[0])
-        snprintf(lack, HALO_LACK_WORDS, "%s", e->instead);
+    halo_live_load_say(&e->load, "pictures came too soon for an encoding", late,
+                       HALO_DEGRADATION_WORDS);
+    char *degradation =
+        ret->degradation[e->no_session ? HALO_DEGRADED_SESSIONS : HALO_DEGRADED_ENCODER];
+    if (e->instead[0] && !degradation[0])
+        snprintf(degradation, HALO_DEGRADATION_WORDS, "%s", e->instead);
 }
 
-static void look_at_load(struct halo_live_figures *f, int64_t now, struct halo_live_stats *ret)
+static void check_load(struct halo_live_figures *f, int64_t now, struct halo_live_stats *ret)
 {
     halo_live_load_judge(&f->filters, now, f->stats.dropped[HALO_DROP_LATE], f->stats.filtered);
     halo_live_load_say(&f->filters, "pictures came too soon for the filters",
-                       ret->lack[HALO_LACK_LATE], HALO_LACK_WORDS);
+                       ret->degradation[HALO_DEGRADED_LATE], HALO_DEGRADATION_WORDS);
     halo_live_load_judge_decoding(&f->decoding, now, f->slipped);
     if (f->decoding.behind)
-        snprintf(ret->lack[HALO_LACK_LATE_DECODER], HALO_LACK_WORDS,
+        snprintf(ret->degradation[HALO_DEGRADED_LATE_DECODER], HALO_DEGRADATION_WORDS,
                  "%" PRId64 " seconds of %" PRId64 " were lost: pictures are not decoded in time",
                  f->decoding.of[0], f->decoding.of[1]);
 }
@@ -202,8 +206,8 @@ void halo_live_figures_read(struct halo_live_figures *f, const bool *runs, int e
     const int64_t now = halo_now_ns();
     *ret = f->stats;
     ret->rate = rate_of(f, now);
-    look_at_load(f, now, ret);
+    check_load(f, now, ret);
     for (int i = 0; i < encodings; i++)
-        look_at_encoding(&f->encoding[i], runs[i], now, ret);
+        check_encoding(&f->encoding[i], runs[i], now, ret);
     pthread_mutex_unlock(&f->lock);
 }

@@ -32,7 +32,8 @@ void halo_live_figures_destroy(struct halo_live_figures *f); /* NULL is nothing 
 void halo_live_count(struct halo_live_figures *f, enum halo_count what, int64_t by);
 void halo_live_drop(struct halo_live_figures *f, enum halo_drop why, int64_t count);
 void halo_live_time(struct halo_live_figures *f, enum halo_live_stage stage, int64_t ns);
-void halo_live_lack(struct halo_live_figures *f, enum halo_lack lack, const char *why);
+void halo_live_note_degraded(struct halo_live_figures *f, enum halo_degradation degradation,
+                             const char *why);
 
 /* A picture has left the gate whose chains, so many, cover so much. */
 void halo_live_count_left(struct halo_live_figures *f, int64_t epoch,
@@ -46,7 +47,8 @@ void halo_live_count_packet(struct halo_live_figures *f, int64_t bytes, bool sou
 void halo_live_note_instead(struct halo_live_figures *f, int encoding, const char *why,
                             bool no_session);
 /* What was agreed on with the camera: format, width, height and rate of it. */
-void halo_live_note_capture(struct halo_live_figures *f, const struct halo_live_capture *form);
+void halo_live_note_capture(struct halo_live_figures *f,
+                            const struct halo_live_capture *capture_mode);
 
 /* The figures as they are, and whether the stream keeps up; runs: which encodings have a receiver.
  * Fields of halo_live_stats that other parts know stay 0. */

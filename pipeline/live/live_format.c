@@ -31,11 +31,11 @@ static int copy_stream(AVFormatContext *like, const AVStream *from)
 }
 
 /* Nothing has been seen of the source. */
-static int make_up(struct halo_live_shape *shape, const struct halo_live *live,
+static int make_up(struct halo_live_format *format, const struct halo_live *live,
                    struct halo_error *err)
 {
-    shape->like = avformat_alloc_context();
-    AVStream *video = shape->like ? avformat_new_stream(shape->like, NULL) : NULL;
+    format->like = avformat_alloc_context();
+    AVStream *video = format->like ? avformat_new_stream(format->like, NULL) : NULL;
     if (!video)
         return halo_fail(err, -ENOMEM, "out of memory");
     AVCodecParameters *par = video->codecpar;
@@ -47,11 +47,11 @@ static int make_up(struct halo_live_shape *shape, const struct halo_live *live,
     par->color_range = AVCOL_RANGE_MPEG;
     par->color_space = AVCOL_SPC_UNSPECIFIED;
     video->time_base = HALO_LIVE_TIME;
-    shape->input = halo_track_gate_input(video, (enum halo_privacy)live->settings.privacy);
-    shape->input.min_coverage = live->settings.min_coverage;
-    shape->framerate = (AVRational){HALO_DEFAULT_RATE, 1}; /* MPEG-4 cannot be without */
-    shape->aspect = (AVRational){0, 1};
-    shape->made_up = true;
+    format->input = halo_track_gate_input(video, (enum halo_privacy)live->settings.privacy);
+    format->input.min_coverage = live->settings.min_coverage;
+    format->framerate = (AVRational){HALO_DEFAULT_RATE, 1}; /* MPEG-4 cannot be without */
+    format->aspect = (AVRational){0, 1};
+    format->made_up = true;
     return 0;
 }
 
@@ -65,66 +65,68 @@ static void say_turned(int turn)
                  halo_display_words(turn));
 }
 
-static int describe(struct halo_live_shape *shape, const struct halo_live *live,
+static int describe(struct halo_live_format *format, const struct halo_live *live,
                     const struct halo_live_input *in, struct halo_error *err)
 {
     const int ret = in->source ? halo_first_fields(in->source, in->video, err) : 0;
     if (ret < 0)
         return ret;
-    shape->like = avformat_alloc_context();
-    if (!shape->like || copy_stream(shape->like, in->video) < 0 ||
-        (in->sound && copy_stream(shape->like, in->sound) < 0))
+    format->like = avformat_alloc_context();
+    if (!format->like || copy_stream(format->like, in->video) < 0 ||
+        (in->sound && copy_stream(format->like, in->sound) < 0))
         return halo_fail(err, -ENOMEM, "out of memory");
-    shape->framerate = av_guess_frame_rate(in->format, in->video, NULL);
+    format->framerate = av_guess_frame_rate(in->format, in->video, NULL);
     if (in->timeless)
-        shape->framerate = (AVRational){0, 1};
-    shape->aspect = av_guess_sample_aspect_ratio(in->format, in->video, NULL);
-    shape->input = halo_track_gate_input(in->video, (enum halo_privacy)live->settings.privacy);
-    shape->input.min_coverage = live->settings.min_coverage;
-    shape->input.unsure = in->unsure;
-    say_turned(shape->input.turn);
-    return in->source ? halo_hdr_find(&shape->hdr, in->source, in->video, err) : 0;
+        format->framerate = (AVRational){0, 1};
+    format->aspect = av_guess_sample_aspect_ratio(in->format, in->video, NULL);
+    format->input = halo_track_gate_input(in->video, (enum halo_privacy)live->settings.privacy);
+    format->input.min_coverage = live->settings.min_coverage;
+    format->input.unsure = in->unsure;
+    say_turned(format->input.turn);
+    return in->source ? halo_hdr_find(&format->hdr, in->source, in->video, err) : 0;
 }
 
-void halo_live_shape_destroy(struct halo_live_shape *shape)
+void halo_live_format_destroy(struct halo_live_format *format)
 {
-    if (!shape)
+    if (!format)
         return;
-    avformat_free_context(shape->like);
+    avformat_free_context(format->like);
     for (int i = 0; i < 2; i++)
-        halo_output_picture_destroy(shape->blank[i]);
-    av_free(shape);
+        halo_output_picture_destroy(format->blank[i]);
+    av_free(format);
 }
 
 /* The first lineup, of the chains that are wanted by now. */
-static int form(struct halo_live *live, struct halo_live_shape *shape, struct halo_error *err)
+static int make_lineup(struct halo_live *live, struct halo_live_format *format,
+                       struct halo_error *err)
 {
-    live->shape = shape;
-    struct halo_lineup *first = halo_live_lineups_form(live->lineups);
-    int ret = halo_lineup_build(first, live->ring, &shape->input, live->region_feed, err);
+    live->format = format;
+    struct halo_lineup *first = halo_live_lineups_make(live->lineups);
+    int ret = halo_lineup_build(first, live->ring, &format->input, live->region_feed, err);
     if (ret < 0)
         return ret;
-    shape->format = halo_gate_format(first->gate[0]);
-    ret = halo_gate_blank(first->gate[0], true, &shape->blank[1]);
+    format->format = halo_gate_format(first->gate[0]);
+    ret = halo_gate_blank(first->gate[0], true, &format->blank[1]);
     if (ret >= 0)
-        ret = halo_live_card_draw(live, shape->blank[1], "one moment", 0, &shape->blank[0]);
+        ret = halo_live_card_draw(live, format->blank[1], "one moment", 0, &format->blank[0]);
     if (ret < 0)
         return halo_fail(err, ret, "out of memory");
     halo_live_status_restart(live->status);
-    halo_live_lineups_shaped(live->lineups);
-    halo_live_cards_look(live->cards);
+    halo_live_lineups_formatted(live->lineups);
+    halo_live_cards_wake(live->cards);
     return 0;
 }
 
-int halo_live_form(struct halo_live *live, const struct halo_live_input *in, struct halo_error *err)
+int halo_live_make_lineup(struct halo_live *live, const struct halo_live_input *in,
+                          struct halo_error *err)
 {
-    struct halo_live_shape *shape = av_mallocz(sizeof *shape);
-    if (!shape)
+    struct halo_live_format *format = av_mallocz(sizeof *format);
+    if (!format)
         return halo_fail(err, -ENOMEM, "out of memory");
-    const int ret = in ? describe(shape, live, in, err) : make_up(shape, live, err);
+    const int ret = in ? describe(format, live, in, err) : make_up(format, live, err);
     if (ret < 0) {
-        halo_live_shape_destroy(shape);
+        halo_live_format_destroy(format);
         return ret;
     }
-    return form(live, shape, err);
+    return make_lineup(live, format, err);
 }

@@ -20,7 +20,7 @@ static const AVRational HALO_LIVE_TIME = {1, 1000000};
 struct halo_live;
 struct halo_live_input;
 
-struct halo_live_shape {
+struct halo_live_format {
     AVFormatContext *like; /* stream 0: the pictures, 1: the sound, if there is any; in
                               microseconds. It describes: nothing is read from it */
     AVRational framerate, aspect;
@@ -33,8 +33,8 @@ struct halo_live_shape {
 
 /* live->shape, with the first lineup built for it. in NULL: nothing is known of the source but the
  * settings. 0 or -errno with err filled; live->shape is there or not. */
-int halo_live_form(struct halo_live *live, const struct halo_live_input *in,
-                   struct halo_error *err);
-void halo_live_shape_destroy(struct halo_live_shape *shape); /* NULL is nothing to do */
+int halo_live_make_lineup(struct halo_live *live, const struct halo_live_input *in,
+                          struct halo_error *err);
+void halo_live_format_destroy(struct halo_live_format *format); /* NULL is nothing to do */
 
 #endif

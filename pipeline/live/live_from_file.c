@@ -82,7 +82,7 @@ static int open_file(struct halo_live *live, struct halo_live_input *in, struct 
         halo_track_decoder(&live->source, &live->settings.device, live->ring);
     decoder.declared = halo_source_declares(in->source);
     decoder.live = live->live && !live->local;
-    decoder.hw.opening = halo_live_stands_opening(live->stands);
+    decoder.hw.opening = halo_live_stalls_opening(live->stalls);
     return halo_decoder_open(&in->decoder, live->name, in->video, &decoder, &live->reader->damage,
                              err);
 }

@@ -51,11 +51,11 @@ void halo_live_input_close(struct halo_live_input *in)
 }
 
 /* Of this session's decoder, as soon as it is known. */
-static void tell_refusal(struct halo_live *live, struct halo_live_input *in)
+static void report_refusal(struct halo_live *live, struct halo_live_input *in)
 {
     const char *why = halo_decoder_refusal(in->decoder);
     if (in->pictures == 0 || (why[0] && !in->refused))
-        halo_live_lack(live->figures, HALO_LACK_DECODER, why);
+        halo_live_note_degraded(live->figures, HALO_DEGRADED_DECODER, why);
     in->refused = why[0];
 }
 
@@ -70,7 +70,7 @@ static void count_damage(struct halo_live *live, long long places)
 
 static void enter_decoder(struct halo_live *live, const struct halo_live_input *in)
 {
-    halo_live_enter(live->stands, HALO_CALL_DECODER,
+    halo_live_enter(live->stalls, HALO_CALL_DECODER,
                     in->again && !halo_decoder_in_hardware(in->decoder));
 }
 
@@ -81,12 +81,12 @@ int halo_live_input_receive(struct halo_live *live, struct halo_live_input *in,
     const long long places = atomic_load(&live->reader->damage.places);
     enter_decoder(live, in);
     const int received = halo_decoder_receive(in->decoder, ret, err);
-    halo_live_leave(live->stands, HALO_CALL_DECODER);
+    halo_live_leave(live->stalls, HALO_CALL_DECODER);
     in->spent += halo_now_ns() - begin;
     if (live->ops->whole)
         count_damage(live, places);
     if (received > 0) {
-        tell_refusal(live, in);
+        report_refusal(live, in);
         in->pictures++;
         halo_live_time(live->figures, HALO_LIVE_DECODE, in->spent);
         in->spent = 0;
@@ -101,7 +101,7 @@ int halo_live_input_send(struct halo_live *live, struct halo_live_input *in, con
     const long long places = atomic_load(&live->reader->damage.places);
     enter_decoder(live, in);
     const int ret = halo_decoder_send(in->decoder, pkt, err);
-    halo_live_leave(live->stands, HALO_CALL_DECODER);
+    halo_live_leave(live->stalls, HALO_CALL_DECODER);
     in->spent += halo_now_ns() - begin;
     count_damage(live, places);
     return ret;

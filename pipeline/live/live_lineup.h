@@ -14,7 +14,7 @@
 #include "pipeline/filter/privacy.h"
 #include "pipeline/gate/gate.h"
 
-enum { HALO_LIVE_CHAINS = HALO_MOST_RENDITIONS + 1 };
+enum { HALO_LIVE_CHAINS = HALO_MAX_RENDITIONS + 1 };
 
 struct halo_lineup {
     int64_t epoch;

@@ -62,9 +62,9 @@ struct halo_live_outline halo_live_lineups_outline(const struct halo_live *live)
     pthread_mutex_lock(&all->lock);
     ret.forming = all->forming;
     if (ret.forming >= HALO_LIVE_FORMED) {
-        ret.made_up = live->shape->made_up;
-        ret.width = live->shape->input.width;
-        ret.height = live->shape->input.height;
+        ret.made_up = live->format->made_up;
+        ret.width = live->format->input.width;
+        ret.height = live->format->input.height;
     }
     pthread_mutex_unlock(&all->lock);
     return ret;
@@ -110,7 +110,7 @@ void halo_live_lineups_want(struct halo_live_lineups *all, struct halo_lineup *l
     pthread_mutex_unlock(&all->lock);
 }
 
-struct halo_lineup *halo_live_lineups_form(struct halo_live_lineups *all)
+struct halo_lineup *halo_live_lineups_make(struct halo_live_lineups *all)
 {
     pthread_mutex_lock(&all->lock);
     struct halo_lineup *first = all->wanted;
@@ -121,7 +121,7 @@ struct halo_lineup *halo_live_lineups_form(struct halo_live_lineups *all)
     return first;
 }
 
-void halo_live_lineups_shaped(struct halo_live_lineups *all)
+void halo_live_lineups_formatted(struct halo_live_lineups *all)
 {
     set_forming(all, HALO_LIVE_SHAPED);
 }

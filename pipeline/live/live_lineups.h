@@ -46,8 +46,8 @@ void halo_live_lineups_used(struct halo_live_lineups *all);
 /* The chains to begin with; takes them over. */
 void halo_live_lineups_want(struct halo_live_lineups *all, struct halo_lineup *lineup);
 /* There is a shape; its first lineup, of the wanted chains, which is to be built. Not owned. */
-struct halo_lineup *halo_live_lineups_form(struct halo_live_lineups *all);
-void halo_live_lineups_shaped(struct halo_live_lineups *all); /* it was built */
+struct halo_lineup *halo_live_lineups_make(struct halo_live_lineups *all);
+void halo_live_lineups_formatted(struct halo_live_lineups *all); /* it was built */
 /* Nothing is begun with the shape any more; then, when all threads of the stages have ended: waits
  * until nobody uses it, and keeps the newest chains as the wanted ones; then: it is gone. */
 void halo_live_lineups_turn(struct halo_live_lineups *all);

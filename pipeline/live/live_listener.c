@@ -24,26 +24,26 @@ void halo_live_listener_destroy(struct halo_live_listener *to)
     av_free(to);
 }
 
-bool halo_live_tell_begin(struct halo_live_listener *to)
+bool halo_live_event_begin(struct halo_live_listener *to)
 {
     pthread_mutex_lock(&to->lock);
     const bool ret = !to->abandoned;
-    to->told += ret;
+    to->in_event += ret;
     pthread_mutex_unlock(&to->lock);
     return ret;
 }
 
-void halo_live_tell_end(struct halo_live_listener *to)
+void halo_live_event_end(struct halo_live_listener *to)
 {
     pthread_mutex_lock(&to->lock);
-    to->told--;
+    to->in_event--;
     pthread_mutex_unlock(&to->lock);
 }
 
 bool halo_live_listener_abandon(struct halo_live_listener *to, bool *ret_first)
 {
     pthread_mutex_lock(&to->lock);
-    const bool silent = !to->told;
+    const bool silent = !to->in_event;
     *ret_first = !to->abandoned;
     to->abandoned = true;
     pthread_mutex_unlock(&to->lock);

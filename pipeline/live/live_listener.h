@@ -16,7 +16,7 @@ struct halo_live_listener {
     const struct halo_live_events *events; /* these two const */
     void *arg;
     pthread_mutex_t lock; /* of what follows; for live_listener.c alone */
-    int told;             /* threads that are in an event now */
+    int in_event;         /* threads that are in an event now */
     bool abandoned;       /* no event is begun any more */
 };
 
@@ -29,13 +29,14 @@ void halo_live_listener_destroy(struct halo_live_listener *to); /* NULL is nothi
  * thread. */
 #define HALO_LIVE_TELL(to, event, ...)                                                             \
     do {                                                                                           \
-        if ((to)->events->event && halo_live_tell_begin(to)) {                                     \
+        if ((to)->events->event && halo_live_event_begin(to)) {                                    \
             (to)->events->event((to)->arg, __VA_ARGS__);                                           \
-            halo_live_tell_end(to);                                                                \
+            halo_live_event_end(to);                                                               \
         }                                                                                          \
     } while (0)
-bool halo_live_tell_begin(struct halo_live_listener *to); /* false: abandoned, and no end follows */
-void halo_live_tell_end(struct halo_live_listener *to);
+bool halo_live_event_begin(
+    struct halo_live_listener *to); /* false: abandoned, and no end follows */
+void halo_live_event_end(struct halo_live_listener *to);
 
 /* No callback begins from now on. *ret_first: this is the first such call. Returns false if a
  * callback is running now. */

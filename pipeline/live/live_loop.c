@@ -14,7 +14,7 @@
 #include "pipeline/live/live_stream.h"
 
 /* One that its name means no more is opened anew, or waited for. */
-static struct halo_live_file look(const struct halo_live *live)
+static struct halo_live_file file_now(const struct halo_live *live)
 {
     struct stat now;
     const char *path = live->settings.source.input;
@@ -30,7 +30,7 @@ static struct halo_live_file look(const struct halo_live *live)
 
 static bool is_same(const struct halo_live *live, const struct halo_live_file *file)
 {
-    const struct halo_live_file now = look(live);
+    const struct halo_live_file now = file_now(live);
     return now.number && now.device == file->device && now.number == file->number &&
            now.size == file->size && now.changed == file->changed;
 }
@@ -38,7 +38,7 @@ static bool is_same(const struct halo_live *live, const struct halo_live_file *f
 void halo_live_loop_begin(const struct halo_live *live, struct halo_live_input *in)
 {
     if (live->settings.loop && live->local)
-        in->loop.file = look(live);
+        in->loop.file = file_now(live);
 }
 
 static int64_t unshifted(const struct halo_live_input *in, int64_t ts)

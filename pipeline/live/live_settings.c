@@ -17,13 +17,13 @@
 #include "pipeline/output/encode.h"
 #include "pipeline/output/encode_choose.h"
 
-enum { MOST_SIDE = 65534 };
+enum { MAX_SIDE = 65534 };
 
 /* A side that follows from the other, even as encoders of 4:2:0 want it. */
 static int follow(int other, int of, int to)
 {
     const int64_t side = (av_rescale(other, to, of) + 1) / 2 * 2;
-    return (int)FFMIN(FFMAX(side, 2), MOST_SIDE);
+    return (int)FFMIN(FFMAX(side, 2), MAX_SIDE);
 }
 
 int halo_live_size(const char *text, int width, int height, int *ret_width, int *ret_height)

@@ -17,7 +17,7 @@
 #include "pipeline/live/live_listener.h"
 #include "pipeline/live/live_stream.h"
 
-enum { MOST = 16 }; /* that may wait */
+enum { LIMIT = 16 }; /* that may wait */
 
 static const double LONGEST = 1.7; /* seconds that one waits for its picture */
 
@@ -31,7 +31,7 @@ struct snapshot {
 struct halo_live_snapshots {
     pthread_mutex_t lock; /* of what follows */
     bool closed;
-    struct snapshot waiting[MOST];
+    struct snapshot waiting[LIMIT];
     int count;
 };
 
@@ -61,14 +61,14 @@ int halo_live_snapshot(struct halo_live *live, uint64_t id, const char *format,
         return halo_fail_usage(err, "%.40s: snapshots are png or jpg", format);
     pthread_mutex_lock(&s->lock);
     const bool over = atomic_load(&live->done) || s->closed;
-    if (over || s->count == MOST)
+    if (over || s->count == LIMIT)
         ret = over ? halo_fail(err, -ECANCELED, "the stream is over")
                    : halo_fail(err, -EBUSY, "too many snapshots wait already");
     else
         s->waiting[s->count++] =
             (struct snapshot){.id = id, .asked = halo_now_ns(), .codec = codec};
     pthread_mutex_unlock(&s->lock);
-    halo_live_aside_look(live->aside);
+    halo_live_aside_wake(live->aside);
     halo_live_camera_wake(live->camera);
     return ret;
 }
@@ -94,7 +94,7 @@ void halo_live_snapshots_give(struct halo_live *live, const struct halo_output_p
     }
     pthread_mutex_unlock(&s->lock);
     if (some)
-        halo_live_aside_look(live->aside);
+        halo_live_aside_wake(live->aside);
 }
 
 void halo_live_snapshots_close(struct halo_live_snapshots *s)

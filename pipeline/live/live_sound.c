@@ -27,7 +27,7 @@ enum {
 
 static const AVStream *sound_of(const struct halo_live *live)
 {
-    const AVFormatContext *like = live->shape->like;
+    const AVFormatContext *like = live->format->like;
     return like->nb_streams > 1 ? like->streams[1] : NULL;
 }
 
@@ -57,19 +57,19 @@ static int open_adts(struct halo_live_input *in, AVPacket *first)
         ret = take_off(in->adts, first);
     if (ret < 0)
         return ret;
-    const uint8_t *told = av_packet_get_side_data(first, AV_PKT_DATA_NEW_EXTRADATA, &size);
-    if (!told)
+    const uint8_t *extradata = av_packet_get_side_data(first, AV_PKT_DATA_NEW_EXTRADATA, &size);
+    if (!extradata)
         return AVERROR_INVALIDDATA;
     par->extradata = av_mallocz(size + AV_INPUT_BUFFER_PADDING_SIZE);
     if (!par->extradata)
         return AVERROR(ENOMEM);
-    memcpy(par->extradata, told, size);
+    memcpy(par->extradata, extradata, size);
     par->extradata_size = (int)size;
     return 0;
 }
 
 /* That of the first sound, if it has one. Some containers take what stays as it is. */
-static int look_for_adts(struct halo_live_input *in, struct halo_error *err)
+static int find_adts(struct halo_live_input *in, struct halo_error *err)
 {
     const AVPacket *pkt = NULL;
     for (int i = 0; i < AHEAD && (!pkt || pkt->stream_index != in->sound->index); i++) {
@@ -98,7 +98,7 @@ int halo_live_sound_open(const struct halo_live *live, struct halo_live_input *i
     if (!copied || !par || par->codec_id != AV_CODEC_ID_AAC || par->extradata_size ||
         par->sample_rate <= 0)
         return 0;
-    return look_for_adts(in, err);
+    return find_adts(in, err);
 }
 
 /* A packet for encodings that copy, from pkt; NULL: they get none: it is not what was announced,
@@ -172,7 +172,7 @@ static int encode(struct halo_live_encoding *e, const AVPacket *pkt, struct halo
         ret = halo_audio_send(e->sound.audio, pkt, err);
     while (ret >= 0 && (ret = halo_audio_receive(e->sound.audio, out, err)) > 0) {
         av_packet_rescale_ts(out, halo_audio_time_base(e->sound.audio), HALO_LIVE_TIME);
-        halo_live_encoding_tell(e, out, 1, false);
+        halo_live_encoding_send(e, out, 1, false);
         av_packet_unref(out);
     }
     av_packet_free(&out);
@@ -191,7 +191,7 @@ void halo_live_sound_take(struct halo_live_encoding *e, AVPacket *pkt)
         halo_live_sound_rest(&e->sound);
     } else if (is_copied(e->what)) {
         pkt->flags |= AV_PKT_FLAG_KEY;
-        halo_live_encoding_tell(e, pkt, 1, false);
+        halo_live_encoding_send(e, pkt, 1, false);
     }
     e->sound.last = pkt->pts;
     av_packet_free(&pkt);

@@ -53,10 +53,10 @@ static int open_ring(struct halo_live *live, struct halo_error *err)
 {
     struct halo_ring_settings ring = halo_ring_settings_of(&live->settings.device);
     ring.live = live->live;
-    if (!halo_live_stands_begin_ring(live->stands))
+    if (!halo_live_stalls_begin_ring(live->stalls))
         return halo_fail(err, -ECANCELED, "stopped before it began");
     const int ret = halo_ring_create(&live->ring, &ring, err);
-    halo_live_stands_end_ring(live->stands);
+    halo_live_stalls_end_ring(live->stalls);
     atomic_store(&live->ready, ret >= 0);
     return ret;
 }
@@ -196,7 +196,7 @@ static bool is_over(const struct halo_live *live, int ret)
 }
 
 /* What can be shown of a source that has not come yet: words and cards need a shape. */
-static int form_early(struct halo_live *live, bool *ret_fatal, struct halo_error *err)
+static int make_early(struct halo_live *live, bool *ret_fatal, struct halo_error *err)
 {
     struct halo_live_input in;
     int ret = live->ops->describe(live, &in, err);
@@ -210,7 +210,7 @@ void halo_live_make_up(struct halo_live *live)
 {
     struct halo_error err = {0};
     bool fatal = false;
-    const int ret = live->ops->describe ? form_early(live, &fatal, &err)
+    const int ret = live->ops->describe ? make_early(live, &fatal, &err)
                                         : halo_live_begin_stages(live, NULL, &fatal, &err);
     if (ret < 0 && fatal)
         halo_live_fail(live, &err);
@@ -235,7 +235,7 @@ static bool rest(struct halo_live *live)
     bool fatal = false;
     if (!live->ops->rests || !live->ops->rests(live))
         return false;
-    if (form_early(live, &fatal, &err) < 0 && fatal) {
+    if (make_early(live, &fatal, &err) < 0 && fatal) {
         halo_live_fail(live, &err);
         return true;
     }
@@ -248,12 +248,12 @@ static bool lose(struct halo_live *live, int code, bool fatal, struct halo_error
     const char *words = words_of(live);
     struct halo_error why = {0};
     halo_fail(err, code, "%s: %s", live->name, strerror(-code));
-    if (!fatal && live->ops->describe && form_early(live, &fatal, &why) < 0 && fatal)
+    if (!fatal && live->ops->describe && make_early(live, &fatal, &why) < 0 && fatal)
         *err = why;
     if (fatal || halo_error_is_lost(err))
         halo_live_fail(live, err);
     else
-        halo_live_tell_away(live, words, err);
+        halo_live_report_away(live, words, err);
     return fatal || halo_error_is_lost(err);
 }
 
@@ -285,7 +285,7 @@ static void *run(void *arg)
         halo_live_fail(live, &err);
     end_all(live);
     if (atomic_load(&live->stop) != 2)
-        halo_live_tell(live, HALO_LIVE_ENDED, NULL);
+        halo_live_report(live, HALO_LIVE_ENDED, NULL);
     atomic_store(&live->done, true);
     return NULL;
 }

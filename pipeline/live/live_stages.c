@@ -27,7 +27,7 @@ int halo_live_stages_create(struct halo_live_stages **ret)
     pthread_mutex_init(&stages->forming, NULL);
     pthread_mutex_init(&stages->lock, NULL);
     stages->to_filter = halo_queue_create(HALO_QUEUE_PICTURES, 1);
-    stages->in_gate = halo_queue_create(HALO_RING_MOST, 1);
+    stages->in_gate = halo_queue_create(HALO_RING_MAX, 1);
     if (!stages->to_filter || !stages->in_gate) {
         halo_live_stages_destroy(stages);
         return -ENOMEM;
@@ -105,7 +105,7 @@ void halo_live_end_stages(struct halo_live *live)
 /* Whether the shape has to stay. Under `forming`. */
 static bool is_bound(struct halo_live *live)
 {
-    if (!live->shape || !live->shape->made_up)
+    if (!live->format || !live->format->made_up)
         return true;
     return halo_live_encodings_are_bound(live->encodings);
 }
@@ -117,11 +117,11 @@ static void take_down(struct halo_live *live)
     halo_live_end_stages(live);
     halo_live_lineups_keep(live->lineups);
     halo_live_encodings_reset(live->encodings, halo_live_cards_drop(live->cards));
-    halo_live_shape_destroy(live->shape);
-    live->shape = NULL;
+    halo_live_format_destroy(live->format);
+    live->format = NULL;
     halo_live_lineups_turned(live->lineups);
-    halo_live_aside_look(live->aside);
-    halo_live_cards_look(live->cards);
+    halo_live_aside_wake(live->aside);
+    halo_live_cards_wake(live->cards);
 }
 
 /* ---- with a session ---- */
@@ -132,13 +132,13 @@ int halo_live_begin_stages(struct halo_live *live, const struct halo_live_input 
     pthread_mutex_lock(&live->stages->forming);
     if (in && !is_bound(live))
         take_down(live);
-    const bool needed = !live->shape;
-    int ret = needed ? halo_live_form(live, in, err) : 0;
+    const bool needed = !live->format;
+    int ret = needed ? halo_live_make_lineup(live, in, err) : 0;
     if (ret >= 0 && needed)
         ret = halo_live_encodings_start(live->encodings, err);
     if (ret >= 0 && needed)
         ret = start_filters(live, err);
-    *ret_fatal = ret < 0 && live->shape;
+    *ret_fatal = ret < 0 && live->format;
     pthread_mutex_unlock(&live->stages->forming);
     return ret;
 }

@@ -23,7 +23,7 @@ struct call {
     atomic_bool own;
 };
 
-struct halo_live_stands {
+struct halo_live_stalls {
     struct call call[CALLS];
     atomic_llong ring_opening; /* since then: ns; 0: it is not */
     atomic_llong in_opening;   /* of the GPU's decoder, with its turn, likewise */
@@ -37,7 +37,7 @@ struct halo_live_stands {
 
 /* ---- around calls ---- */
 
-void halo_live_enter(struct halo_live_stands *s, int call, bool own)
+void halo_live_enter(struct halo_live_stalls *s, int call, bool own)
 {
     atomic_store(&s->call[call].own, own);
     atomic_store(&s->call[call].since, halo_now_ns());
@@ -46,19 +46,19 @@ void halo_live_enter(struct halo_live_stands *s, int call, bool own)
             usleep(FAULT_LOOK_US);
 }
 
-void halo_live_leave(struct halo_live_stands *s, int call)
+void halo_live_leave(struct halo_live_stalls *s, int call)
 {
     atomic_store(&s->call[call].since, 0);
 }
 
 /* Opening is not decoding: neither is the wait for the turn. */
-static bool take_turn(struct halo_live_stands *s)
+static bool take_turn(struct halo_live_stalls *s)
 {
     s->was_in_decoder = atomic_exchange(&s->call[HALO_CALL_DECODER].since, 0) != 0;
     return halo_turn_take(&s->turn, s->stop);
 }
 
-static void end_turn(struct halo_live_stands *s)
+static void end_turn(struct halo_live_stalls *s)
 {
     halo_turn_end(&s->turn);
     if (s->was_in_decoder)
@@ -67,7 +67,7 @@ static void end_turn(struct halo_live_stands *s)
 
 static bool begin_opening(void *arg)
 {
-    struct halo_live_stands *s = arg;
+    struct halo_live_stalls *s = arg;
     const bool ret = take_turn(s);
     if (ret)
         atomic_store(&s->in_opening, halo_now_ns());
@@ -76,17 +76,17 @@ static bool begin_opening(void *arg)
 
 static void end_opening(void *arg)
 {
-    struct halo_live_stands *s = arg;
+    struct halo_live_stalls *s = arg;
     atomic_store(&s->in_opening, 0);
     end_turn(s);
 }
 
-const struct halo_opening *halo_live_stands_opening(const struct halo_live_stands *s)
+const struct halo_opening *halo_live_stalls_opening(const struct halo_live_stalls *s)
 {
     return &s->opening;
 }
 
-bool halo_live_stands_begin_ring(struct halo_live_stands *s)
+bool halo_live_stalls_begin_ring(struct halo_live_stalls *s)
 {
     const bool ret = take_turn(s);
     if (ret)
@@ -94,20 +94,20 @@ bool halo_live_stands_begin_ring(struct halo_live_stands *s)
     return ret;
 }
 
-void halo_live_stands_end_ring(struct halo_live_stands *s)
+void halo_live_stalls_end_ring(struct halo_live_stalls *s)
 {
     atomic_store(&s->ring_opening, 0);
     end_turn(s);
 }
 
-int halo_live_stands_turn(const struct halo_live_stands *s)
+int halo_live_stalls_turn(const struct halo_live_stalls *s)
 {
     return halo_turn_place(&s->turn);
 }
 
 /* ---- looking at them ---- */
 
-static bool is_late(const struct halo_live_stands *s, const atomic_llong *call, int seconds)
+static bool is_late(const struct halo_live_stalls *s, const atomic_llong *call, int seconds)
 {
     const int64_t since = atomic_load(call);
     const int64_t from = since > s->watch.resumed ? since : s->watch.resumed;
@@ -115,14 +115,14 @@ static bool is_late(const struct halo_live_stands *s, const atomic_llong *call, 
 }
 
 /* Also whether all that is late so far is the stream's own. */
-static bool is_call_late(struct halo_live_stands *s, const struct call *call)
+static bool is_call_late(struct halo_live_stalls *s, const struct call *call)
 {
     const bool late = is_late(s, &call->since, PATIENCE);
     s->alone &= !late || atomic_load(&call->own);
     return late;
 }
 
-static bool stands(struct halo_live_stands *s, struct halo_error *err)
+static bool is_stalled(struct halo_live_stalls *s, struct halo_error *err)
 {
     if (is_late(s, &s->in_opening, OPENING_PATIENCE)) {
         halo_fail_device(err, "the driver has not opened the decoder within %d seconds",
@@ -131,7 +131,7 @@ static bool stands(struct halo_live_stands *s, struct halo_error *err)
     }
     s->alone = true;
     const char *who = is_call_late(s, &s->call[HALO_CALL_DECODER]) ? "the decoder" : NULL;
-    for (int i = 0; i < HALO_MOST_ENCODINGS; i++)
+    for (int i = 0; i < HALO_MAX_ENCODINGS; i++)
         if (is_call_late(s, &s->call[i]))
             who = who ? who : "an encoder";
     if (who)
@@ -139,22 +139,22 @@ static bool stands(struct halo_live_stands *s, struct halo_error *err)
     return who;
 }
 
-bool halo_live_stands_is_stuck(struct halo_live_stands *s, struct halo_ring *ring, double timeout,
+bool halo_live_stalls_is_stuck(struct halo_live_stalls *s, struct halo_ring *ring, double timeout,
                                struct halo_error *err)
 {
     s->alone = false;
     return halo_ring_watch_is_stuck(&s->watch, ring, atomic_load(&s->ring_opening), timeout, err) ||
-           stands(s, err);
+           is_stalled(s, err);
 }
 
-bool halo_live_stands_alone(const struct halo_live_stands *s)
+bool halo_live_stalls_is_alone(const struct halo_live_stalls *s)
 {
     return s->alone;
 }
 
-struct halo_live_stands *halo_live_stands_create(const atomic_int *stop)
+struct halo_live_stalls *halo_live_stalls_create(const atomic_int *stop)
 {
-    struct halo_live_stands *s = av_mallocz(sizeof *s);
+    struct halo_live_stalls *s = av_mallocz(sizeof *s);
     if (!s)
         return NULL;
     s->stop = stop;
@@ -162,7 +162,7 @@ struct halo_live_stands *halo_live_stands_create(const atomic_int *stop)
     return s;
 }
 
-void halo_live_stands_destroy(struct halo_live_stands *s)
+void halo_live_stalls_destroy(struct halo_live_stalls *s)
 {
     av_free(s);
 }

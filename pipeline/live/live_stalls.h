@@ -17,31 +17,31 @@
 #include "pipeline/input/decode_hw.h"
 
 /* The decoder's call; smaller ones: that of the encoder of the encoding with this number. */
-enum { HALO_CALL_DECODER = HALO_MOST_ENCODINGS };
+enum { HALO_CALL_DECODER = HALO_MAX_ENCODINGS };
 
-struct halo_live_stands;
+struct halo_live_stalls;
 
 /* stop: ends the wait for a turn; must outlive it. NULL: out of memory. */
-struct halo_live_stands *halo_live_stands_create(const atomic_int *stop);
-void halo_live_stands_destroy(struct halo_live_stands *s); /* NULL is nothing to do */
+struct halo_live_stalls *halo_live_stalls_create(const atomic_int *stop);
+void halo_live_stalls_destroy(struct halo_live_stalls *s); /* NULL is nothing to do */
 
 /* Around a call that waits for nobody. own: the thread holds nothing in it that other streams, or
  * the next start, need. */
-void halo_live_enter(struct halo_live_stands *s, int call, bool own);
-void halo_live_leave(struct halo_live_stands *s, int call);
+void halo_live_enter(struct halo_live_stalls *s, int call, bool own);
+void halo_live_leave(struct halo_live_stalls *s, int call);
 
 /* Source thread. What opens something on the GPU waits for its turn: for the decoder, as
  * halo_opening; around the creation of the ring, which has a watch of its own: false: it was
  * stopped, and end does not follow. */
-const struct halo_opening *halo_live_stands_opening(const struct halo_live_stands *s);
-bool halo_live_stands_begin_ring(struct halo_live_stands *s);
-void halo_live_stands_end_ring(struct halo_live_stands *s);
-int halo_live_stands_turn(const struct halo_live_stands *s); /* as halo_turn_place(); any thread */
+const struct halo_opening *halo_live_stalls_opening(const struct halo_live_stalls *s);
+bool halo_live_stalls_begin_ring(struct halo_live_stalls *s);
+void halo_live_stalls_end_ring(struct halo_live_stalls *s);
+int halo_live_stalls_turn(const struct halo_live_stalls *s); /* as halo_turn_place(); any thread */
 
 /* As halo_live_is_stuck() and, after it, halo_live_stalls_alone(). ring NULL: it is not there yet;
  * timeout: seconds that filters may take. The loop's. */
-bool halo_live_stands_is_stuck(struct halo_live_stands *s, struct halo_ring *ring, double timeout,
+bool halo_live_stalls_is_stuck(struct halo_live_stalls *s, struct halo_ring *ring, double timeout,
                                struct halo_error *err);
-bool halo_live_stands_alone(const struct halo_live_stands *s);
+bool halo_live_stalls_is_alone(const struct halo_live_stalls *s);
 
 #endif

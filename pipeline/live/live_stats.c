@@ -20,21 +20,22 @@ const char *const halo_live_stage_names[HALO_LIVE_STAGES + 1] = {"decode", "filt
                                                                  "total", NULL};
 
 /* A lane that left the GPU does not go back. */
-static void look_at_ring(struct halo_ring *ring, struct halo_live_stats *ret)
+static void check_ring(struct halo_ring *ring, struct halo_live_stats *ret)
 {
-    char why[HALO_LACK_WORDS];
+    char why[HALO_DEGRADATION_WORDS];
     bool memory;
     halo_ring_where(ring, ret->backend, sizeof ret->backend);
     if (!halo_ring_fell_back(ring, &memory, why, sizeof why))
         return;
-    const enum halo_lack lack = memory ? HALO_LACK_GPU_MEMORY : HALO_LACK_GPU;
-    snprintf(ret->lack[lack], sizeof ret->lack[lack], "filters on the CPU: %.150s", why);
-    halo_sanitise(ret->lack[lack]);
+    const enum halo_degradation degradation = memory ? HALO_DEGRADED_GPU_MEMORY : HALO_DEGRADED_GPU;
+    snprintf(ret->degradation[degradation], sizeof ret->degradation[degradation],
+             "filters on the CPU: %.150s", why);
+    halo_sanitise(ret->degradation[degradation]);
 }
 
 void halo_live_stats(struct halo_live *live, struct halo_live_stats *ret)
 {
-    bool runs[HALO_MOST_ENCODINGS];
+    bool runs[HALO_MAX_ENCODINGS];
     for (int i = 0; i < live->encodings->count; i++)
         runs[i] = halo_live_encoding_runs(&live->encodings->at[i]);
     halo_live_figures_read(live->figures, runs, live->encodings->count, ret);
@@ -43,12 +44,12 @@ void halo_live_stats(struct halo_live *live, struct halo_live_stats *ret)
     ret->has_region_feed = live->region_feed;
     if (live->region_feed)
         halo_region_feed_stats(live->region_feed, halo_now_ns(), &ret->region_feed);
-    ret->turn = halo_live_stands_turn(live->stands);
+    ret->turn = halo_live_stalls_turn(live->stalls);
     ret->gpu = -1;
     if (atomic_load(&live->ready) && halo_ring_ops(live->ring)->submit)
         ret->gpu = halo_ring_device(live->ring);
     if (atomic_load(&live->ready))
-        look_at_ring(live->ring, ret);
+        check_ring(live->ring, ret);
     const struct halo_live_outline outline = halo_live_lineups_outline(live);
     ret->width = outline.width;
     ret->height = outline.height;

@@ -49,8 +49,8 @@ void halo_live_status_destroy(struct halo_live_status *status)
     av_free(status);
 }
 
-void halo_live_tell(struct halo_live *live, enum halo_live_state state,
-                    const struct halo_error *err)
+void halo_live_report(struct halo_live *live, enum halo_live_state state,
+                      const struct halo_error *err)
 {
     struct halo_live_status *status = live->status;
     struct halo_live_standing *now = &status->now;
@@ -69,26 +69,26 @@ void halo_live_tell(struct halo_live *live, enum halo_live_state state,
     }
     pthread_mutex_unlock(&status->lock);
     if (news)
-        halo_live_cards_look(live->cards);
+        halo_live_cards_wake(live->cards);
 }
 
-void halo_live_tell_away(struct halo_live *live, const char *words, const struct halo_error *err)
+void halo_live_report_away(struct halo_live *live, const char *words, const struct halo_error *err)
 {
     halo_live_status_say(live->status, words);
-    halo_live_tell(live, HALO_LIVE_WAITING, err);
+    halo_live_report(live, HALO_LIVE_WAITING, err);
 }
 
-void halo_live_tell_running(struct halo_live *live, int64_t decoded)
+void halo_live_report_running(struct halo_live *live, int64_t decoded)
 {
     struct halo_live_status *status = live->status;
     pthread_mutex_lock(&status->lock);
     const bool present_one = decoded > status->away;
     pthread_mutex_unlock(&status->lock);
     if (present_one)
-        halo_live_tell(live, HALO_LIVE_RUNNING, NULL);
+        halo_live_report(live, HALO_LIVE_RUNNING, NULL);
 }
 
-struct halo_live_standing halo_live_status_look(struct halo_live_status *status)
+struct halo_live_standing halo_live_status_read(struct halo_live_status *status)
 {
     pthread_mutex_lock(&status->lock);
     const struct halo_live_standing ret = status->now;

@@ -27,15 +27,15 @@ int halo_live_status_create(struct halo_live_status **ret);     /* 0 or -ENOMEM 
 void halo_live_status_destroy(struct halo_live_status *status); /* NULL is nothing to do */
 
 /* A state; err NULL: all is well. The event comes where something is new. Any thread. */
-void halo_live_tell(struct halo_live *live, enum halo_live_state state,
-                    const struct halo_error *err);
+void halo_live_report(struct halo_live *live, enum halo_live_state state,
+                      const struct halo_error *err);
 /* HALO_LIVE_WAITING, with words for the card: few, and of what we have written ourselves alone: no
  * names of files or hosts. */
-void halo_live_tell_away(struct halo_live *live, const char *words, const struct halo_error *err);
+void halo_live_report_away(struct halo_live *live, const char *words, const struct halo_error *err);
 /* HALO_LIVE_RUNNING, unless the picture was decoded (ns) before the stream was last away. */
-void halo_live_tell_running(struct halo_live *live, int64_t decoded);
+void halo_live_report_running(struct halo_live *live, int64_t decoded);
 
-struct halo_live_standing halo_live_status_look(struct halo_live_status *status); /* any thread */
+struct halo_live_standing halo_live_status_read(struct halo_live_status *status); /* any thread */
 void halo_live_status_say(struct halo_live_status *status, const char *words);    /* for the card */
 /* The state counts from now: only now its cards can be made. */
 void halo_live_status_restart(struct halo_live_status *status);

@@ -39,12 +39,12 @@ struct halo_live {
     struct halo_ring
         *ring; /* the source thread's, before it begins others; the loop's once ready */
     struct halo_region_feed *region_feed; /* NULL: it has none; all gates ask it */
-    struct halo_live_shape *shape;        /* live_format.h says when it is there */
+    struct halo_live_format *format;      /* live_format.h says when it is there */
 
     struct halo_live_listener *listener;
     struct halo_live_status *status;
     struct halo_live_figures *figures;
-    struct halo_live_stands *stands;
+    struct halo_live_stalls *stalls;
     struct halo_live_reader *reader;   /* live_source.h */
     const struct halo_source_ops *ops; /* of the source's kind (source_ops.h) */
     struct halo_live_camera *camera;   /* NULL: the input is none */

@@ -10,12 +10,12 @@
 
 enum {
     FLAGS = AV_PKT_FLAG_KEY | AV_PKT_FLAG_DISPOSABLE,
-    MOST_SIDE = 16384, /* pixels */
-    MOST_CHANNELS = 64,
-    MOST_SAMPLE_RATE = 1000000,
+    MAX_SIDE = 16384, /* pixels */
+    MAX_CHANNELS = 64,
+    MAX_SAMPLE_RATE = 1000000,
 };
 /* Times of more than a thousand years are nobody's, and overflow further on. */
-static const int64_t MOST_TIME = INT64_C(1) << 55;
+static const int64_t MAX_TIME = INT64_C(1) << 55;
 
 /* ---- copies ---- */
 
@@ -81,10 +81,10 @@ struct halo_live_begin halo_begin_view(const struct halo_begin_copy *copy)
 
 /* ---- packets ---- */
 
-int halo_packet_form_init(struct halo_packet_form *ret, const AVPacket *pkt)
+int halo_packet_fields_init(struct halo_packet_fields *ret, const AVPacket *pkt)
 {
     const int64_t dts = pkt->dts == AV_NOPTS_VALUE ? pkt->pts : pkt->dts;
-    const struct halo_packet_form form = {
+    const struct halo_packet_fields fields = {
         .pts = pkt->pts == AV_NOPTS_VALUE ? dts : pkt->pts,
         .dts = dts,
         .duration = pkt->duration > 0 ? pkt->duration : 0,
@@ -92,32 +92,32 @@ int halo_packet_form_init(struct halo_packet_form *ret, const AVPacket *pkt)
         .stream = (uint16_t)pkt->stream_index,
         .flags = pkt->flags & FLAGS,
     };
-    if (pkt->stream_index < 0 || pkt->stream_index > 1 || !halo_packet_form_is_good(&form))
+    if (pkt->stream_index < 0 || pkt->stream_index > 1 || !halo_packet_fields_is_good(&fields))
         return -EINVAL;
-    *ret = form;
+    *ret = fields;
     return 0;
 }
 
 static bool is_time(int64_t t)
 {
-    return t >= -MOST_TIME && t <= MOST_TIME;
+    return t >= -MAX_TIME && t <= MAX_TIME;
 }
 
-bool halo_packet_form_is_good(const struct halo_packet_form *form)
+bool halo_packet_fields_is_good(const struct halo_packet_fields *fields)
 {
-    return is_time(form->pts) && is_time(form->dts) && form->duration >= 0 &&
-           form->duration <= MOST_TIME && form->size > 0 &&
-           form->size <= INT_MAX - AV_INPUT_BUFFER_PADDING_SIZE && form->stream <= 1 &&
-           !(form->flags & ~FLAGS);
+    return is_time(fields->pts) && is_time(fields->dts) && fields->duration >= 0 &&
+           fields->duration <= MAX_TIME && fields->size > 0 &&
+           fields->size <= INT_MAX - AV_INPUT_BUFFER_PADDING_SIZE && fields->stream <= 1 &&
+           !(fields->flags & ~FLAGS);
 }
 
-void halo_packet_form_apply(const struct halo_packet_form *form, AVPacket *pkt)
+void halo_packet_fields_apply(const struct halo_packet_fields *fields, AVPacket *pkt)
 {
-    pkt->pts = form->pts;
-    pkt->dts = form->dts;
-    pkt->duration = form->duration;
-    pkt->stream_index = form->stream;
-    pkt->flags = form->flags;
+    pkt->pts = fields->pts;
+    pkt->dts = fields->dts;
+    pkt->duration = fields->duration;
+    pkt->stream_index = fields->stream;
+    pkt->flags = fields->flags;
     pkt->pos = -1;
 }
 
@@ -160,9 +160,9 @@ static int64_t walk_number(struct walk *w, int64_t value, int64_t least, int64_t
 
 static void walk_extradata(struct walk *w, AVCodecParameters *par)
 {
-    if (!w->taking && par->extradata_size > HALO_MOST_EXTRADATA)
+    if (!w->taking && par->extradata_size > HALO_MAX_EXTRADATA)
         w->error = -EMSGSIZE;
-    const int size = walk_number(w, par->extradata_size, 0, HALO_MOST_EXTRADATA);
+    const int size = walk_number(w, par->extradata_size, 0, HALO_MAX_EXTRADATA);
     if (w->error || !size)
         return;
     if (w->taking) {
@@ -198,8 +198,8 @@ static void walk_video(struct walk *w, AVCodecParameters *par)
 {
     walk_common(w, par, AVMEDIA_TYPE_VIDEO);
     WALK(w, par->format, -1, AV_PIX_FMT_NB - 1);
-    WALK(w, par->width, 1, MOST_SIDE);
-    WALK(w, par->height, 1, MOST_SIDE);
+    WALK(w, par->width, 1, MAX_SIDE);
+    WALK(w, par->height, 1, MAX_SIDE);
     WALK(w, par->sample_aspect_ratio.num, 0, INT_MAX);
     WALK(w, par->sample_aspect_ratio.den, 0, INT_MAX);
     WALK(w, par->field_order, 0, AV_FIELD_BT);
@@ -215,7 +215,7 @@ static void walk_video(struct walk *w, AVCodecParameters *par)
 static void walk_channels(struct walk *w, AVChannelLayout *layout)
 {
     const bool native = layout->order == AV_CHANNEL_ORDER_NATIVE;
-    const int count = walk_number(w, layout->nb_channels, 1, MOST_CHANNELS);
+    const int count = walk_number(w, layout->nb_channels, 1, MAX_CHANNELS);
     const uint64_t mask = walk_number(w, native ? layout->u.mask : 0, INT64_MIN, INT64_MAX);
     if (!w->taking || w->error)
         return;
@@ -230,7 +230,7 @@ static void walk_audio(struct walk *w, AVCodecParameters *par)
 {
     walk_common(w, par, AVMEDIA_TYPE_AUDIO);
     WALK(w, par->format, -1, AV_SAMPLE_FMT_NB - 1);
-    WALK(w, par->sample_rate, 1, MOST_SAMPLE_RATE);
+    WALK(w, par->sample_rate, 1, MAX_SAMPLE_RATE);
     WALK(w, par->block_align, 0, 1 << 20);
     WALK(w, par->frame_size, 0, 1 << 20);
     WALK(w, par->initial_padding, 0, 1 << 20);
@@ -239,38 +239,38 @@ static void walk_audio(struct walk *w, AVCodecParameters *par)
     walk_channels(w, &par->ch_layout);
 }
 
-static void walk_packet_form(struct walk *w, struct halo_packet_form *form)
+static void walk_packet_fields(struct walk *w, struct halo_packet_fields *fields)
 {
-    WALK(w, form->pts, -MOST_TIME, MOST_TIME);
-    WALK(w, form->dts, -MOST_TIME, MOST_TIME);
-    WALK(w, form->duration, 0, MOST_TIME);
-    WALK(w, form->size, 1, UINT32_MAX);
-    WALK(w, form->stream, 0, 1);
-    WALK(w, form->flags, 0, FLAGS);
-    if (!w->error && !halo_packet_form_is_good(form))
+    WALK(w, fields->pts, -MAX_TIME, MAX_TIME);
+    WALK(w, fields->dts, -MAX_TIME, MAX_TIME);
+    WALK(w, fields->duration, 0, MAX_TIME);
+    WALK(w, fields->size, 1, UINT32_MAX);
+    WALK(w, fields->stream, 0, 1);
+    WALK(w, fields->flags, 0, FLAGS);
+    if (!w->error && !halo_packet_fields_is_good(fields))
         w->error = w->taking ? -EPROTO : -EINVAL;
 }
 
 static void walk_card(struct walk *w, AVPacket **pkt, size_t most)
 {
-    struct halo_packet_form form = {0};
+    struct halo_packet_fields fields = {0};
     if (!walk_number(w, *pkt != NULL, 0, 1))
         return;
-    if (!w->taking && halo_packet_form_init(&form, *pkt) < 0)
+    if (!w->taking && halo_packet_fields_init(&fields, *pkt) < 0)
         w->error = -EINVAL;
-    walk_packet_form(w, &form);
-    if (!w->error && (form.stream || !(form.flags & AV_PKT_FLAG_KEY)))
+    walk_packet_fields(w, &fields);
+    if (!w->error && (fields.stream || !(fields.flags & AV_PKT_FLAG_KEY)))
         w->error = w->taking ? -EPROTO : -EINVAL;
-    if (!w->error && (form.size > most || form.size > w->size - w->at))
+    if (!w->error && (fields.size > most || fields.size > w->size - w->at))
         w->error = w->taking ? -EPROTO : -EMSGSIZE;
     if (w->taking && !w->error) {
         *pkt = av_packet_alloc();
-        if (!*pkt || av_new_packet(*pkt, form.size) < 0)
+        if (!*pkt || av_new_packet(*pkt, fields.size) < 0)
             w->error = -ENOMEM;
         else
-            halo_packet_form_apply(&form, *pkt);
+            halo_packet_fields_apply(&fields, *pkt);
     }
-    walk_bytes(w, w->error ? NULL : (*pkt)->data, form.size);
+    walk_bytes(w, w->error ? NULL : (*pkt)->data, fields.size);
 }
 
 static void walk_begin(struct walk *w, struct halo_begin_copy *begin, size_t most_card)
@@ -301,7 +301,7 @@ int halo_begin_write(const struct halo_live_begin *begin, size_t most_card, uint
                      size_t *ret_size)
 {
     struct walk w = {
-        .size = HALO_MOST_BEGIN + card_size(begin->card) + card_size(begin->solid),
+        .size = HALO_MAX_BEGIN + card_size(begin->card) + card_size(begin->solid),
     };
     if (!begin->video)
         return -EINVAL;

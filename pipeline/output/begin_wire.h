@@ -10,8 +10,8 @@
 #include <stdint.h>
 
 enum {
-    HALO_MOST_EXTRADATA = 65536,                      /* bytes */
-    HALO_MOST_BEGIN = 2 * HALO_MOST_EXTRADATA + 4096, /* bytes of the form, without cards */
+    HALO_MAX_EXTRADATA = 65536,                     /* bytes */
+    HALO_MAX_BEGIN = 2 * HALO_MAX_EXTRADATA + 4096, /* bytes of the form, without cards */
 };
 
 /* What viewers need before they can use packets, told each time that an encoder is opened, and in
@@ -41,17 +41,18 @@ struct halo_live_begin halo_begin_view(const struct halo_begin_copy *copy);
 bool halo_begin_is_same(const AVCodecParameters *a, const AVCodecParameters *b);
 
 /* What of a packet travels: its time, its size and that it is a key frame. Side data does not. */
-struct halo_packet_form {
+struct halo_packet_fields {
     int64_t pts, dts, duration; /* us */
     uint32_t size;              /* bytes */
     uint16_t stream;
     uint16_t flags; /* AV_PKT_FLAG_KEY, AV_PKT_FLAG_DISPOSABLE; no other */
 };
 /* 0, or -EINVAL: no time, no data, or another stream than 0 and 1. */
-int halo_packet_form_init(struct halo_packet_form *ret, const AVPacket *pkt);
+int halo_packet_fields_init(struct halo_packet_fields *ret, const AVPacket *pkt);
 /* Whether a form that came from elsewhere keeps to the rules above. */
-bool halo_packet_form_is_good(const struct halo_packet_form *form);
-void halo_packet_form_apply(const struct halo_packet_form *form, AVPacket *pkt); /* but size */
+bool halo_packet_fields_is_good(const struct halo_packet_fields *fields);
+void halo_packet_fields_apply(const struct halo_packet_fields *fields,
+                              AVPacket *pkt); /* but size */
 
 /* Bytes of begin; av_malloc'ed, the caller's. 0, -ENOMEM, -EINVAL, or -EMSGSIZE where extradata or
  * a card, of at most most_card bytes, is too large. */

@@ -10,14 +10,14 @@
 
 #define ID(name) AV_CODEC_ID_##name
 
-enum { MOST = 12 }; /* of a kind, and AV_CODEC_ID_NONE behind them */
+enum { LIMIT = 12 }; /* of a kind, and AV_CODEC_ID_NONE behind them */
 
 /* Muxers that do not tell avformat_query_codec() and hold more, or less, than their default
  * codecs. MPEG-TS's takes all, but makes data of what is not here, and no player knows of what
  * kind. */
 static const struct row {
     const char *names;
-    enum AVCodecID video[MOST], audio[MOST];
+    enum AVCodecID video[LIMIT], audio[LIMIT];
 } rows[] = {
     {"mpegts,rtp_mpegts",
      {ID(MPEG1VIDEO), ID(MPEG2VIDEO), ID(MPEG4), ID(H264), ID(HEVC), ID(CAVS), ID(DIRAC), ID(VC1)},

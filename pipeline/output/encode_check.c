@@ -14,7 +14,7 @@
 #include "pipeline/output/encode_choose.h"
 #include "pipeline/output/nvenc.h"
 
-enum { MOST_WORDS = 128, X26X_CRF = 51 };
+enum { MAX_WORDS = 128, X26X_CRF = 51 };
 
 /* What FFmpeg calls it. */
 static const char *option_of(const AVCodec *codec, const char *key)
@@ -46,10 +46,10 @@ static int check_number(const AVCodec *codec, const AVOption *o, const char *key
 static int check_word(AVCodecContext *c, const AVOption *o, const char *key, const char *value,
                       struct halo_error *err)
 {
-    const char *names[MOST_WORDS];
+    const char *names[MAX_WORDS];
     size_t count = 0;
     const AVOption *at = NULL;
-    while (c->priv_data && (at = av_opt_next(c->priv_data, at)) && count < MOST_WORDS)
+    while (c->priv_data && (at = av_opt_next(c->priv_data, at)) && count < MAX_WORDS)
         if (at->type == AV_OPT_TYPE_CONST && at->unit && o->unit && !strcmp(at->unit, o->unit))
             names[count++] = at->name;
     for (size_t i = 0; i < count; i++)

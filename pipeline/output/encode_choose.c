@@ -119,12 +119,12 @@ static void set_colours(AVCodecContext *c, const struct halo_encoder_settings *s
  * then each would come a little later. MPEG-1 and 2 have rates of their own. */
 static AVRational fixed_rate(const AVCodec *codec, const struct halo_encoder_input *in)
 {
-    enum { MOST = 60000 }; /* MPEG-4 counts no finer */
+    enum { LIMIT = 60000 }; /* MPEG-4 counts no finer */
     AVRational rate = in->framerate;
     const AVRational average = in->stream->avg_frame_rate;
     if (average.num > 0 && av_cmp_q(average, rate) > 0 && codec->id != AV_CODEC_ID_MPEG1VIDEO &&
         codec->id != AV_CODEC_ID_MPEG2VIDEO)
-        av_reduce(&rate.num, &rate.den, average.num, average.den, MOST);
+        av_reduce(&rate.num, &rate.den, average.num, average.den, LIMIT);
     return rate;
 }
 

@@ -309,7 +309,7 @@ int halo_output_create(struct halo_output **ret, const char *name,
     return 0;
 }
 
-static void tell_finished(struct halo_output *o, const char *path)
+static void report_finished(struct halo_output *o, const char *path)
 {
     pthread_mutex_lock(&o->lock);
     if (!o->left)
@@ -323,7 +323,7 @@ void halo_output_listen(struct halo_output *o, void (*finished)(void *arg, const
     o->finished = finished;
     o->finished_arg = arg;
     o->place->output = o;
-    o->place->finished = tell_finished;
+    o->place->finished = report_finished;
 }
 
 int halo_output_begin(struct halo_output *o, const struct halo_live_begin *begin)

@@ -19,15 +19,15 @@
 #include "config/log.h"
 
 enum {
-    MOST_RUNNING = 4,
-    MOST_WAITING = 64,
+    MAX_RUNNING = 4,
+    MAX_WAITING = 64,
     STACK = 128 * 1024,
 };
 
 struct halo_hook {
     pthread_mutex_t lock;
     char *program, *who;
-    char *waiting[MOST_WAITING];
+    char *waiting[MAX_WAITING];
     int first, count; /* of waiting */
     int running;
     bool destroyed;
@@ -89,7 +89,7 @@ struct halo_hook *halo_hook_create(const char *program, const char *who, char **
 static void free_hook(struct halo_hook *hook)
 {
     for (int i = 0; i < hook->count; i++)
-        av_free(hook->waiting[(hook->first + i) % MOST_WAITING]);
+        av_free(hook->waiting[(hook->first + i) % MAX_WAITING]);
     pthread_mutex_destroy(&hook->lock);
     av_free(hook->program);
     av_free(hook->who);
@@ -136,7 +136,7 @@ static char *next_path(struct halo_hook *hook)
     if (!hook->count)
         return NULL;
     char *path = hook->waiting[hook->first];
-    hook->first = (hook->first + 1) % MOST_WAITING;
+    hook->first = (hook->first + 1) % MAX_WAITING;
     hook->count--;
     return path;
 }
@@ -206,14 +206,14 @@ void halo_hook_start(struct halo_hook *hook, const char *path)
 {
     char *copy = av_strdup(path);
     pthread_mutex_lock(&hook->lock);
-    if (copy && hook->running < MOST_RUNNING) {
+    if (copy && hook->running < MAX_RUNNING) {
         start(hook, copy);
-    } else if (copy && hook->count < MOST_WAITING) {
-        hook->waiting[(hook->first + hook->count++) % MOST_WAITING] = copy;
+    } else if (copy && hook->count < MAX_WAITING) {
+        hook->waiting[(hook->first + hook->count++) % MAX_WAITING] = copy;
     } else {
         halo_log(HALO_LOG_WARNING,
                  "stream %s: the hook %s is not started for %s: %d are waiting already", hook->who,
-                 hook->program, path, MOST_WAITING);
+                 hook->program, path, MAX_WAITING);
         av_free(copy);
     }
     pthread_mutex_unlock(&hook->lock);

@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { MOST_COPIES = 9999 };
+enum { MAX_COPIES = 9999 };
 
 static int count_slashes(const char *s)
 {
@@ -77,7 +77,7 @@ int halo_names_open(const char *pattern, time_t at, char ret[PATH_MAX])
         return r;
     const int stem = (int)stem_length(name);
     snprintf(ret, PATH_MAX, "%s", name);
-    for (int n = 1; n <= MOST_COPIES; n++) {
+    for (int n = 1; n <= MAX_COPIES; n++) {
         const int fd = open(ret, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
         if (fd >= 0 || errno != EEXIST)
             return fd >= 0 ? fd : -errno;

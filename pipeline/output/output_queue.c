@@ -6,8 +6,8 @@
 #include <libavutil/mem.h>
 
 enum {
-    MOST_PACKETS = 2048,
-    MOST_BYTES = 64 << 20, /* one packet may be larger, alone */
+    MAX_PACKETS = 2048,
+    MAX_BYTES = 64 << 20, /* one packet may be larger, alone */
     STALE_US = 1000000,
 };
 
@@ -76,7 +76,7 @@ int halo_output_queue_begin(struct halo_output_queue *q, const struct halo_live_
 
 static bool has_room(const struct halo_output_queue *q, const AVPacket *pkt)
 {
-    return !q->packets || (q->packets < MOST_PACKETS && q->bytes + pkt->size <= MOST_BYTES);
+    return !q->packets || (q->packets < MAX_PACKETS && q->bytes + pkt->size <= MAX_BYTES);
 }
 
 static bool put(struct halo_output_queue *q, const AVPacket *pkt)

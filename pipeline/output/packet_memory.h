@@ -2,7 +2,7 @@
  * The memory of a ring of packets (packet_ring.h), as both sides see it.
  *
  *   memfd: | head, tail, to a page's end | size bytes of records, round and round |
- *   record: | kind, bytes of what follows | struct halo_packet_form, data   or   begin_wire.h |
+ *   record: | kind, bytes of what follows | struct halo_packet_fields, data   or   begin_wire.h |
  *
  * head and tail are counts of bytes since the beginning, multiples of 8, as records are. */
 #ifndef HALO_PACKET_MEMORY_H
@@ -18,7 +18,7 @@
 enum {
     HALO_PACKET_PAGE = 4096,
     HALO_PACKET_LEAST = 65536, /* bytes for records */
-    HALO_PACKET_MOST = 1 << 30,
+    HALO_PACKET_MAX = 1 << 30,
     HALO_PACKET_SEALS = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL,
 };
 
@@ -31,7 +31,7 @@ struct halo_packet_header {
     uint32_t kind; /* enum halo_packet_kind */
     uint32_t size;
 };
-_Static_assert(sizeof(struct halo_packet_header) == 8 && sizeof(struct halo_packet_form) == 32,
+_Static_assert(sizeof(struct halo_packet_header) == 8 && sizeof(struct halo_packet_fields) == 32,
                "no holes");
 
 struct halo_packet_memory {

@@ -41,7 +41,7 @@ static int check_memory(struct halo_packet_memory *m)
         (uint32_t)fs.f_type == HUGE_PAGES || fstat(m->fd, &st) < 0)
         return -EPROTO;
     if (st.st_size < HALO_PACKET_PAGE + HALO_PACKET_LEAST - 7 ||
-        st.st_size > (off_t)HALO_PACKET_PAGE + HALO_PACKET_MOST || st.st_size % 8)
+        st.st_size > (off_t)HALO_PACKET_PAGE + HALO_PACKET_MAX || st.st_size % 8)
         return -EPROTO;
     m->size = st.st_size - HALO_PACKET_PAGE;
     return 0;
@@ -117,17 +117,17 @@ static int64_t available(const struct halo_packet_reader *reader)
 
 static int read_data(struct halo_packet_reader *reader, uint64_t at, size_t size, AVPacket *ret_pkt)
 {
-    struct halo_packet_form form;
-    if (!reader->begun || size < sizeof form)
+    struct halo_packet_fields fields;
+    if (!reader->begun || size < sizeof fields)
         return -EPROTO;
-    copy_out(&reader->m, &form, at, sizeof form);
-    if (!halo_packet_form_is_good(&form) || form.size != size - sizeof form ||
-        (form.stream && !reader->begin.audio))
+    copy_out(&reader->m, &fields, at, sizeof fields);
+    if (!halo_packet_fields_is_good(&fields) || fields.size != size - sizeof fields ||
+        (fields.stream && !reader->begin.audio))
         return -EPROTO;
-    if (av_new_packet(ret_pkt, form.size) < 0)
+    if (av_new_packet(ret_pkt, fields.size) < 0)
         return -ENOMEM;
-    copy_out(&reader->m, ret_pkt->data, at + sizeof form, form.size);
-    halo_packet_form_apply(&form, ret_pkt);
+    copy_out(&reader->m, ret_pkt->data, at + sizeof fields, fields.size);
+    halo_packet_fields_apply(&fields, ret_pkt);
     return HALO_PACKET_DATA;
 }
 

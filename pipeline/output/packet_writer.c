@@ -43,9 +43,9 @@ static int create_memory(struct halo_packet_memory *m)
 
 int halo_packet_writer_create(struct halo_packet_writer **ret, size_t size, struct halo_error *err)
 {
-    if (size < HALO_PACKET_LEAST || size > HALO_PACKET_MOST)
+    if (size < HALO_PACKET_LEAST || size > HALO_PACKET_MAX)
         return halo_fail(err, -EINVAL, "a packet ring of %zu bytes: must be %d to %d", size,
-                         HALO_PACKET_LEAST, HALO_PACKET_MOST);
+                         HALO_PACKET_LEAST, HALO_PACKET_MAX);
     struct halo_packet_writer *writer = av_mallocz(sizeof *writer);
     if (!writer)
         return halo_fail(err, -ENOMEM, "out of memory");
@@ -138,18 +138,18 @@ int halo_packet_write_begin(struct halo_packet_writer *writer, const struct halo
 
 int halo_packet_write(struct halo_packet_writer *writer, const AVPacket *pkt)
 {
-    struct halo_packet_form form;
-    int r = halo_packet_form_init(&form, pkt);
+    struct halo_packet_fields fields;
+    int r = halo_packet_fields_init(&fields, pkt);
     if (r < 0)
         return r;
-    if (!writer->begun || (form.stream && !writer->sound))
+    if (!writer->begun || (fields.stream && !writer->sound))
         return -EINVAL;
-    const bool video = !form.stream, key = video && form.flags & AV_PKT_FLAG_KEY;
+    const bool video = !fields.stream, key = video && fields.flags & AV_PKT_FLAG_KEY;
     r = put_begin(writer);
     if (r >= 0 && video && writer->waiting && !key)
         r = -ENOSPC;
     if (r >= 0)
-        r = put(writer, HALO_PACKET_DATA, &form, sizeof form, pkt->data, form.size);
+        r = put(writer, HALO_PACKET_DATA, &fields, sizeof fields, pkt->data, fields.size);
     if (video)
         writer->waiting = r < 0;
     if (r < 0)

@@ -22,7 +22,7 @@
 #include "pipeline/output/target.h"
 
 enum {
-    MOST_PARTIALS = 9999,
+    MAX_PARTIALS = 9999,
     GRACE_US = 2000000, /* for a reader, after a stop request */
 };
 
@@ -289,7 +289,7 @@ static int rename_to(const struct halo_sink *sink, const char *name)
 static int rename_to_partial(struct halo_sink *sink)
 {
     int ret = rename_to(sink, sink->target.partial);
-    for (int n = 2; ret == -EEXIST && n <= MOST_PARTIALS; n++) {
+    for (int n = 2; ret == -EEXIST && n <= MAX_PARTIALS; n++) {
         free(sink->target.partial);
         sink->target.partial = halo_path_partial(sink->target.path, n);
         ret = sink->target.partial ? rename_to(sink, sink->target.partial) : -ENOMEM;

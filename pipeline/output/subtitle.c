@@ -25,7 +25,7 @@ static bool is_text(enum AVCodecID id)
     return d && (d->props & AV_CODEC_PROP_TEXT_SUB);
 }
 
-enum AVCodecID halo_subtitle_form(const AVOutputFormat *container, enum AVCodecID from)
+enum AVCodecID halo_subtitle_codec(const AVOutputFormat *container, enum AVCodecID from)
 {
     static const enum AVCodecID forms[] = {AV_CODEC_ID_SUBRIP, AV_CODEC_ID_MOV_TEXT,
                                            AV_CODEC_ID_WEBVTT, AV_CODEC_ID_ASS};

@@ -13,7 +13,7 @@ struct halo_subtitle;
 
 /* The text form that the container holds, or AV_CODEC_ID_NONE (pictures of text, or no such
  * form). */
-enum AVCodecID halo_subtitle_form(const AVOutputFormat *container, enum AVCodecID from);
+enum AVCodecID halo_subtitle_codec(const AVOutputFormat *container, enum AVCodecID from);
 
 /* 0 or -errno with err filled; the caller owns *ret. */
 int halo_subtitle_open(struct halo_subtitle **ret, const AVStream *in, enum AVCodecID to,

@@ -122,11 +122,11 @@ struct list {
     int count;
 };
 
-enum { MOST_NAMED = 10, LONGEST = 40 /* bytes of a name */ };
+enum { MAX_NAMED = 10, LONGEST = 40 /* bytes of a name */ };
 
 static void add(struct list *list, const char *name, const char *whose, int index)
 {
-    if (++list->count > MOST_NAMED)
+    if (++list->count > MAX_NAMED)
         return;
     av_strlcatf(list->text, sizeof list->text, "%s%.*s", list->count > 1 ? ", " : "", LONGEST,
                 name);
@@ -164,8 +164,8 @@ static void say_lost(const AVFormatContext *out)
     if (!list.count)
         return;
     char more[40] = "";
-    if (list.count > MOST_NAMED)
-        snprintf(more, sizeof more, " and %d more", list.count - MOST_NAMED);
+    if (list.count > MAX_NAMED)
+        snprintf(more, sizeof more, " and %d more", list.count - MAX_NAMED);
     halo_log(HALO_LOG_WARNING,
              "%s does not support this metadata, which is left out: %s%s (.mkv does)",
              out->oformat->name, list.text, more);

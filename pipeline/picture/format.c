@@ -104,10 +104,10 @@ struct halo_plane_colours halo_format_colours(enum AVPixelFormat native, enum AV
         {AVCOL_SPC_BT2020_CL, 0.2627, 0.0593},
     };
     const bool gray = av_pix_fmt_desc_get(native)->nb_components == 1;
-    const bool told = halo_format_plain(native) != native || range == AVCOL_RANGE_JPEG;
+    const bool tagged = halo_format_plain(native) != native || range == AVCOL_RANGE_JPEG;
     struct halo_plane_colours ret = {
         .rgb = halo_format_is_rgb(native),
-        .full = told || (gray && range == AVCOL_RANGE_UNSPECIFIED),
+        .full = tagged || (gray && range == AVCOL_RANGE_UNSPECIFIED),
         .kr = 0.299,
         .kb = 0.114,
     };

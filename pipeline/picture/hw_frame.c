@@ -13,11 +13,11 @@
 #include "pipeline/picture/hw_device.h"
 #include "pipeline/picture/picture_pool.h"
 
-enum { MOST_FORMATS = 3, WORD_BITS = 16 };
+enum { MAX_FORMATS = 3, WORD_BITS = 16 };
 
 /* What NVDEC writes, and what software decoders do for the same, the most usual first. */
 static const struct {
-    enum AVPixelFormat hardware, software[MOST_FORMATS + 1];
+    enum AVPixelFormat hardware, software[MAX_FORMATS + 1];
 } forms[] = {
     {AV_PIX_FMT_NV12, {AV_PIX_FMT_YUV420P, AV_PIX_FMT_YUVJ420P, AV_PIX_FMT_GRAY8, AV_PIX_FMT_NONE}},
     {AV_PIX_FMT_P010, {AV_PIX_FMT_YUV420P10, AV_PIX_FMT_GRAY10, AV_PIX_FMT_NONE}},
@@ -148,9 +148,9 @@ static uint8_t *read_planes(struct halo_hw_download *d, const AVFrame *frame,
                             struct halo_error *err)
 {
     const AVHWFramesContext *frames = frames_of(frame);
-    const AVPixFmtDescriptor *form = av_pix_fmt_desc_get(frames->sw_format);
+    const AVPixFmtDescriptor *layout = av_pix_fmt_desc_get(frames->sw_format);
     const int planes = av_pix_fmt_count_planes(frames->sw_format);
-    const int rows = AV_CEIL_RSHIFT(frame->height, form->log2_chroma_h);
+    const int rows = AV_CEIL_RSHIFT(frame->height, layout->log2_chroma_h);
     const int row = av_image_get_linesize(frames->sw_format, frame->width, planes - 1);
     const size_t size = plane_offset(frame, planes - 1) +
                         (size_t)frame->linesize[0] * (size_t)(rows - 1) + (size_t)row;

@@ -28,7 +28,7 @@ static const struct {
     {"P6", 2, AV_CODEC_ID_PPM},
 };
 
-enum { BEGINNING = 8, MOST_TAIL = 512 /* in which a JPEG's end is looked for */ };
+enum { BEGINNING = 8, MAX_TAIL = 512 /* in which a JPEG's end is looked for */ };
 
 static int no_image(const char *path, const char *why, struct halo_error *err)
 {
@@ -51,9 +51,9 @@ static enum AVCodecID find_codec(const uint8_t *bytes, size_t length)
 /* Some devices do something when they are opened. */
 static const char *why_not(const struct stat *is)
 {
-    return !S_ISREG(is->st_mode)                ? "it is not a file"
-           : is->st_size > HALO_MOST_MASK_BYTES ? "it is larger than 32 MiB"
-                                                : NULL;
+    return !S_ISREG(is->st_mode)               ? "it is not a file"
+           : is->st_size > HALO_MAX_MASK_BYTES ? "it is larger than 32 MiB"
+                                               : NULL;
 }
 
 /* ---- what was given ---- */
@@ -207,7 +207,7 @@ static int read_packet(const char *path, AVPacket *packet, enum AVCodecID *ret,
 /* Of a JPEG that ends before its end the decoder shows what there is. */
 static bool is_whole(enum AVCodecID id, const AVPacket *packet)
 {
-    const int first = packet->size > MOST_TAIL ? packet->size - MOST_TAIL : 0;
+    const int first = packet->size > MAX_TAIL ? packet->size - MAX_TAIL : 0;
     bool end = id != AV_CODEC_ID_MJPEG;
     for (int i = first; i + 1 < packet->size && !end; i++)
         end = packet->data[i] == 0xff && packet->data[i + 1] == 0xd9;
@@ -223,7 +223,7 @@ static int decode(const char *path, enum AVCodecID id, const AVPacket *packet, A
     int ret = context ? 0 : codec ? AVERROR(ENOMEM) : AVERROR_DECODER_NOT_FOUND;
     if (ret >= 0) {
         context->thread_count = 1;
-        context->max_pixels = (int64_t)HALO_MOST_MASK_SIDE * HALO_MOST_MASK_SIDE;
+        context->max_pixels = (int64_t)HALO_MAX_MASK_SIDE * HALO_MAX_MASK_SIDE;
         context->err_recognition = AV_EF_CRCCHECK | AV_EF_EXPLODE;
         context->discard_damaged_percentage = 0;
         context->opaque = &complaints;
@@ -241,7 +241,7 @@ static int decode(const char *path, enum AVCodecID id, const AVPacket *packet, A
     if (ret >= 0 && (frame->flags & AV_FRAME_FLAG_CORRUPT || frame->decode_error_flags ||
                      atomic_load(&complaints.lines) || !is_whole(id, packet)))
         ret = AVERROR_INVALIDDATA;
-    if (ret >= 0 && frame->width <= HALO_MOST_MASK_SIDE && frame->height <= HALO_MOST_MASK_SIDE)
+    if (ret >= 0 && frame->width <= HALO_MAX_MASK_SIDE && frame->height <= HALO_MAX_MASK_SIDE)
         return 0;
     return no_image(path,
                     ret < 0 ? "it is damaged or larger than 8192x8192"

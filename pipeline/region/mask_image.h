@@ -10,8 +10,8 @@
 #include "kernels/region.h"
 
 enum {
-    HALO_MOST_MASK_BYTES = 32 << 20, /* of the file */
-    HALO_MOST_MASK_SIDE = 8192       /* pixels */
+    HALO_MAX_MASK_BYTES = 32 << 20, /* of the file */
+    HALO_MAX_MASK_SIDE = 8192       /* pixels */
 };
 
 struct halo_mask_image {

@@ -12,16 +12,16 @@
 #include "pipeline/region/region_motion.h"
 
 enum {
-    THINGS = 2 * HALO_MOST_SHAPES, /* that were named last, and that are held */
+    THINGS = 2 * HALO_MAX_SHAPES, /* that were named last, and that are held */
     MINUTE_US = 60000000,
     SKEW_US = 100000, /* of a detector's clock; as long as the shortest limit */
-    MOST_TTL_S = 3600,
+    MAX_TTL_S = 3600,
 };
 
 /* Something that was told of, as it was in the last two pictures that it was told of in. */
 struct thing {
     char id[HALO_REGION_ID];
-    struct halo_form last, before;
+    struct halo_motion last, before;
     int64_t at, at_before; /* us, of these pictures */
     bool moves;            /* there is a `before` */
     bool named;            /* by the last update */
@@ -42,7 +42,7 @@ struct halo_region_feed {
     int64_t came;       /* ns: when the last one did; 0: none has, in this session */
     int regions;        /* that it named */
     int64_t updates, refused, pictures, whole;
-    struct halo_form form; /* of who updates */
+    struct halo_motion motion; /* of who updates */
 };
 
 int halo_region_feed_create(struct halo_region_feed **ret,
@@ -91,32 +91,32 @@ void halo_region_feed_pass(struct halo_region_feed *feed, int64_t picture_us)
 
 /* ---- checks ---- */
 
-static bool is_twice(const struct halo_region_told *told, int index)
+static bool is_twice(const struct halo_region_update *updates, int index)
 {
-    for (int i = 0; told[index].id[0] && i < index; i++)
-        if (!strcmp(told[i].id, told[index].id))
+    for (int i = 0; updates[index].id[0] && i < index; i++)
+        if (!strcmp(updates[i].id, updates[index].id))
             return true;
     return false;
 }
 
-static int check_one(const struct halo_region_told *told, int index, struct halo_error *err)
+static int check_one(const struct halo_region_update *updates, int index, struct halo_error *err)
 {
-    struct halo_form form;
+    struct halo_motion motion;
     struct halo_error why = {0};
-    if (!memchr(told[index].id, 0, HALO_REGION_ID))
+    if (!memchr(updates[index].id, 0, HALO_REGION_ID))
         return halo_fail(err, -EINVAL, "regions[%d]: its id is too long", index);
-    if (is_twice(told, index))
+    if (is_twice(updates, index))
         return halo_fail(err, -EINVAL, "regions[%d]: another one has the id '%s'", index,
-                         told[index].id);
-    if (!(told[index].ttl >= 0 && told[index].ttl <= MOST_TTL_S))
+                         updates[index].id);
+    if (!(updates[index].ttl >= 0 && updates[index].ttl <= MAX_TTL_S))
         return halo_fail(err, -EINVAL, "regions[%d]: ttl must be between 0 and %d seconds", index,
-                         MOST_TTL_S);
-    if (halo_form_read(&form, &told[index].shape, &why) < 0)
+                         MAX_TTL_S);
+    if (halo_motion_read(&motion, &updates[index].shape, &why) < 0)
         return halo_fail(err, -EINVAL, "regions[%d]: %s", index, why.text);
     return 0;
 }
 
-int halo_region_check(int64_t picture_us, const struct halo_region_told *told, int count,
+int halo_region_check(int64_t picture_us, const struct halo_region_update *updates, int count,
                       int64_t now, struct halo_error *err)
 {
     int corners = 0;
@@ -125,12 +125,12 @@ int halo_region_check(int64_t picture_us, const struct halo_region_told *told, i
         return halo_fail(
             err, -EINVAL,
             "picture must be within a minute of now, in microseconds of CLOCK_MONOTONIC");
-    if (count < 0 || count > HALO_MOST_SHAPES)
-        return halo_fail(err, -EINVAL, "%d regions: at most %d", count, HALO_MOST_SHAPES);
+    if (count < 0 || count > HALO_MAX_SHAPES)
+        return halo_fail(err, -EINVAL, "%d regions: at most %d", count, HALO_MAX_SHAPES);
     for (int i = 0; i < count; i++) {
-        if (check_one(told, i, err) < 0)
+        if (check_one(updates, i, err) < 0)
             return -EINVAL;
-        corners += told[i].shape.kind == HALO_SHAPE_POLYGON ? told[i].shape.corners : 0;
+        corners += updates[i].shape.kind == HALO_SHAPE_POLYGON ? updates[i].shape.corners : 0;
     }
     if (corners > HALO_REGION_CORNERS)
         return halo_fail(err, -EINVAL, "%d corners: at most %d in all", corners,
@@ -182,39 +182,39 @@ static void turn_to(struct halo_region_feed *feed, int64_t picture_us)
     drop_ended(feed);
 }
 
-static void renew(struct thing *t, const struct halo_form *form, int64_t at, int64_t ttl)
+static void renew(struct thing *t, const struct halo_motion *motion, int64_t at, int64_t ttl)
 {
     if (t->at < at) {
         t->before = t->last;
         t->at_before = t->at;
         t->moves = true;
-        t->last = *form;
+        t->last = *motion;
         t->joined = false;
         t->ttl = later(ttl, t->ttl - (at - t->at));
         t->at = at;
-    } else if (t->last.relative == form->relative) {
-        halo_form_join(&t->last, form); /* twice in one picture */
+    } else if (t->last.relative == motion->relative) {
+        halo_motion_join(&t->last, motion); /* twice in one picture */
         t->joined = true;
         t->ttl = later(ttl, t->ttl);
     }
     t->named = true;
 }
 
-static double size_of(const struct halo_form *form)
+static double size_of(const struct halo_motion *motion)
 {
-    return (form->box.x1 - form->box.x0) * (form->box.y1 - form->box.y0);
+    return (motion->box.x1 - motion->box.x0) * (motion->box.y1 - motion->box.y0);
 }
 
 /* There is no place left: the one that grows least by it, in this unit; NULL: there is none. */
-static struct thing *nearest(struct halo_region_feed *feed, const struct halo_form *form)
+static struct thing *nearest(struct halo_region_feed *feed, const struct halo_motion *motion)
 {
     struct thing *best = NULL;
     double least = INFINITY;
     for (int i = 0; i < feed->things; i++) {
-        struct halo_form both = feed->thing[i].last;
-        if (both.relative != form->relative)
+        struct halo_motion both = feed->thing[i].last;
+        if (both.relative != motion->relative)
             continue;
-        halo_form_join(&both, form);
+        halo_motion_join(&both, motion);
         const double more = size_of(&both) - size_of(&feed->thing[i].last);
         if (more < least) {
             least = more;
@@ -224,35 +224,35 @@ static struct thing *nearest(struct halo_region_feed *feed, const struct halo_fo
     return best;
 }
 
-static void add(struct halo_region_feed *feed, const char *id, const struct halo_form *form,
+static void add(struct halo_region_feed *feed, const char *id, const struct halo_motion *motion,
                 int64_t at, int64_t ttl)
 {
     if (feed->things < THINGS) {
         struct thing *t = &feed->thing[feed->things++];
         t->moves = t->joined = false;
         t->named = true;
-        t->last = *form;
+        t->last = *motion;
         t->at = at;
         t->ttl = ttl;
         memcpy(t->id, id, sizeof t->id);
         return;
     }
-    struct thing *t = nearest(feed, form);
+    struct thing *t = nearest(feed, motion);
     if (!t) { /* of the other unit alone: until this is over, everything is hidden */
         forget(feed);
         return;
     }
-    halo_form_join(&t->last, form);
+    halo_motion_join(&t->last, motion);
     t->joined = true;
-    if (t->moves && t->before.relative == form->relative)
-        halo_form_join(&t->before, form);
+    if (t->moves && t->before.relative == motion->relative)
+        halo_motion_join(&t->before, motion);
     t->ttl = later(t->at + t->ttl, at + ttl) - t->at;
     t->named = true;
     t->id[0] = '\0'; /* an update of either one would forget the other */
 }
 
 static int take(struct halo_region_feed *feed, int64_t picture_us,
-                const struct halo_region_told *told, int count, int64_t now)
+                const struct halo_region_update *updates, int count, int64_t now)
 {
     const bool silent = !feed->came || now - feed->came > feed->limit;
     if (picture_us - SKEW_US > feed->newest) /* it lies within a minute of now: no overflow */
@@ -265,13 +265,13 @@ static int take(struct halo_region_feed *feed, int64_t picture_us,
         turn_to(feed, picture_us);
     feed->came = now;
     for (int i = 0; i < count && feed->came; i++) {
-        const int64_t ttl = (int64_t)(told[i].ttl * 1e6);
-        struct thing *t = find(feed, told[i].id);
-        halo_form_read(&feed->form, &told[i].shape, NULL);
-        if (t && (t->at < picture_us || t->last.relative == feed->form.relative))
-            renew(t, &feed->form, picture_us, ttl);
+        const int64_t ttl = (int64_t)(updates[i].ttl * 1e6);
+        struct thing *t = find(feed, updates[i].id);
+        halo_motion_read(&feed->motion, &updates[i].shape, NULL);
+        if (t && (t->at < picture_us || t->last.relative == feed->motion.relative))
+            renew(t, &feed->motion, picture_us, ttl);
         else
-            add(feed, told[i].id, &feed->form, picture_us, ttl);
+            add(feed, updates[i].id, &feed->motion, picture_us, ttl);
     }
     feed->regions += count;
     feed->updates++;
@@ -279,12 +279,12 @@ static int take(struct halo_region_feed *feed, int64_t picture_us,
 }
 
 int halo_region_feed_update(struct halo_region_feed *feed, int64_t picture_us,
-                            const struct halo_region_told *told, int count, int64_t now,
+                            const struct halo_region_update *updates, int count, int64_t now,
                             struct halo_error *err)
 {
-    const int checked = halo_region_check(picture_us, told, count, now, err);
+    const int checked = halo_region_check(picture_us, updates, count, now, err);
     pthread_mutex_lock(&feed->lock);
-    const int ret = checked < 0 ? checked : take(feed, picture_us, told, count, now);
+    const int ret = checked < 0 ? checked : take(feed, picture_us, updates, count, now);
     feed->refused += ret < 0;
     pthread_mutex_unlock(&feed->lock);
     if (ret == -ESTALE)
@@ -312,16 +312,16 @@ static const char *why_whole(const struct halo_region_feed *feed, int64_t pictur
 static bool put(struct halo_region_list *list, const struct thing *t, int64_t picture_us,
                 double margin, int most)
 {
-    struct halo_form there;
+    struct halo_motion there;
     if (!t->moves)
-        return halo_form_put(list, &t->last, NULL, margin, most);
+        return halo_motion_put(list, &t->last, NULL, margin, most);
     if (picture_us < t->at)
-        return halo_form_put(list, &t->before, &t->last, margin, most);
+        return halo_motion_put(list, &t->before, &t->last, margin, most);
     if (picture_us == t->at || t->last.relative != t->before.relative)
-        return halo_form_put(list, &t->last, NULL, margin, most);
-    halo_form_go_on(&there, &t->last, &t->before,
-                    (double)(picture_us - t->at) / (double)(t->at - t->at_before));
-    return halo_form_put(list, &t->last, &there, margin, most);
+        return halo_motion_put(list, &t->last, NULL, margin, most);
+    halo_motion_go_on(&there, &t->last, &t->before,
+                      (double)(picture_us - t->at) / (double)(t->at - t->at_before));
+    return halo_motion_put(list, &t->last, &there, margin, most);
 }
 
 static bool is_in(const struct thing *t, int64_t picture_us)
@@ -336,7 +336,7 @@ static const char *put_all(const struct halo_region_feed *feed, int64_t picture_
     int count = 0;
     for (int i = 0; i < feed->things; i++)
         count += is_in(&feed->thing[i], picture_us);
-    const int most = count < HALO_MOST_SHAPES ? HALO_MOST_SHAPES / (count + !count) : 1;
+    const int most = count < HALO_MAX_SHAPES ? HALO_MAX_SHAPES / (count + !count) : 1;
     for (int i = 0; i < feed->things && !why; i++)
         if (is_in(&feed->thing[i], picture_us) &&
             !put(list, &feed->thing[i], picture_us, feed->margin, most))
@@ -349,7 +349,7 @@ static void put_shown(const struct halo_region_feed *feed, int64_t picture_us,
 {
     for (int i = 0; i < feed->things && picture_us >= feed->at; i++)
         if (feed->thing[i].named && !feed->thing[i].joined)
-            halo_form_put_less(list, &feed->thing[i].last, feed->margin);
+            halo_motion_put_less(list, &feed->thing[i].last, feed->margin);
 }
 
 bool halo_region_feed_at(struct halo_region_feed *feed, int64_t picture_us, int64_t now,

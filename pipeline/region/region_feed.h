@@ -26,7 +26,7 @@
  * Filters with invert hide all but what is told. For them less is told, not more: what the last
  * update named, in pictures not older than its own, smaller by the margin (polygons as they were).
  *
- * Beyond HALO_MOST_SHAPES the nearest of them become the box around both.
+ * Beyond HALO_MAX_SHAPES the nearest of them become the box around both.
  *
  * An update is about one picture, and tells all that was found there: none is an update, too.
  * Updates about pictures older than those of the last one are dropped, unless there was silence
@@ -50,7 +50,7 @@ enum {
     HALO_REGION_CORNERS = 1024 /* of all polygons of an update, and of a picture */
 };
 
-struct halo_region_told {
+struct halo_region_update {
     char id[HALO_REGION_ID]; /* the same thing in another picture; "": of no other */
     struct halo_shape shape; /* no MASK; its lengths are all relative, or none is */
     double ttl;              /* seconds, at most an hour; 0: none of its own */
@@ -71,21 +71,21 @@ void halo_region_feed_pass(struct halo_region_feed *feed, int64_t picture_us);
 /* What can be known of an update without a feed. 0, or -EINVAL with err filled: too many, a shape
  * that is none, an id twice, a time that lies more than a minute from now (ns of CLOCK_MONOTONIC).
  * Any thread. */
-int halo_region_check(int64_t picture_us, const struct halo_region_told *told, int count,
+int halo_region_check(int64_t picture_us, const struct halo_region_update *updates, int count,
                       int64_t now, struct halo_error *err);
 
 /* What was found in the picture of that time. told stays the caller's. 0, -EINVAL as above, -ESTALE
  * (older than the last one's picture, or than the session), -ERANGE (more than 100 ms ahead of the
  * newest picture given out), all with err filled. */
 int halo_region_feed_update(struct halo_region_feed *feed, int64_t picture_us,
-                            const struct halo_region_told *told, int count, int64_t now,
+                            const struct halo_region_update *updates, int count, int64_t now,
                             struct halo_error *err);
 
 /* What a picture of that time hides: shapes, whose corners lie in *ret, which owns nothing; or
  * everything (false; *ret_why then says so in a word or two for status: "none yet", "silent",
  * "late", "too many"). A struct of 40 KiB: one for each caller, to be used again. */
 struct halo_region_now {
-    struct halo_shape shape[HALO_MOST_SHAPES];
+    struct halo_shape shape[HALO_MAX_SHAPES];
     int count;
     struct halo_length corner[HALO_REGION_CORNERS][2];
     int corners;

@@ -16,12 +16,12 @@
 #include "config/error.h"
 
 /* Lengths of shapes, and of what is made of them. */
-static const double MOST_PIXELS = 1e5, MOST_PARTS = 100, STEP = 0.5; /* half axes */
-enum { HULL_POINTS = 8 * HALO_MOST_CORNERS };
+static const double MAX_PIXELS = 1e5, MAX_PARTS = 100, STEP = 0.5; /* half axes */
+enum { HULL_POINTS = 8 * HALO_MAX_CORNERS };
 
 static double most_of(bool relative)
 {
-    return relative ? MOST_PARTS : MOST_PIXELS;
+    return relative ? MAX_PARTS : MAX_PIXELS;
 }
 
 /* ---- from what is told ---- */
@@ -35,11 +35,11 @@ static bool is_length(const struct halo_length *length, bool relative)
 static int refuse(struct halo_error *err)
 {
     return halo_fail(err, -EINVAL,
-                     "lengths are all pixels (at most %g) or all relative (at most %g)",
-                     MOST_PIXELS, MOST_PARTS);
+                     "lengths are all pixels (at most %g) or all relative (at most %g)", MAX_PIXELS,
+                     MAX_PARTS);
 }
 
-static int read_box(struct halo_form *ret, const struct halo_shape *shape, struct halo_error *err)
+static int read_box(struct halo_motion *ret, const struct halo_shape *shape, struct halo_error *err)
 {
     const struct halo_length *all[] = {&shape->x, &shape->y, &shape->width, &shape->height};
     for (int i = 0; i < 4; i++)
@@ -65,11 +65,11 @@ static struct halo_box box_of_points(const double (*point)[2], int count)
     return box;
 }
 
-static int read_corners(struct halo_form *ret, const struct halo_shape *shape,
+static int read_corners(struct halo_motion *ret, const struct halo_shape *shape,
                         struct halo_error *err)
 {
-    if (shape->corners < 3 || shape->corners > HALO_MOST_CORNERS || !shape->corner)
-        return halo_fail(err, -EINVAL, "a polygon has 3 to %d corners", HALO_MOST_CORNERS);
+    if (shape->corners < 3 || shape->corners > HALO_MAX_CORNERS || !shape->corner)
+        return halo_fail(err, -EINVAL, "a polygon has 3 to %d corners", HALO_MAX_CORNERS);
     for (int i = 0; i < shape->corners; i++)
         for (int axis = 0; axis < 2; axis++) {
             if (!is_length(&shape->corner[i][axis], ret->relative))
@@ -81,7 +81,8 @@ static int read_corners(struct halo_form *ret, const struct halo_shape *shape,
     return 0;
 }
 
-int halo_form_read(struct halo_form *ret, const struct halo_shape *shape, struct halo_error *err)
+int halo_motion_read(struct halo_motion *ret, const struct halo_shape *shape,
+                     struct halo_error *err)
 {
     ret->kind = shape->kind;
     ret->corners = 0;
@@ -125,7 +126,7 @@ static bool is_within(struct halo_box a, double most)
 /* What shapes_draw.c draws; of anything longer it hides everything. */
 static double drawn_of(bool relative)
 {
-    return relative ? HALO_MOST_PARTS : HALO_MOST_LENGTH;
+    return relative ? HALO_MAX_PARTS : HALO_MAX_LENGTH;
 }
 
 static bool can_be_drawn(struct halo_box a, bool relative)
@@ -141,10 +142,10 @@ static struct halo_box within(struct halo_box a, double most)
                              fmin(fmax(a.x1, -most), most), fmin(fmax(a.y1, -most), most)};
 }
 
-void halo_form_join(struct halo_form *form, const struct halo_form *other)
+void halo_motion_join(struct halo_motion *motion, const struct halo_motion *other)
 {
-    form->kind = HALO_SHAPE_RECT;
-    form->box = around(form->box, other->box);
+    motion->kind = HALO_SHAPE_RECT;
+    motion->box = around(motion->box, other->box);
 }
 
 /* ---- on their way ---- */
@@ -159,19 +160,19 @@ static void go_on(double *ret0, double *ret1, const double now[2], const double 
     *ret1 = middle + went * by + half;
 }
 
-void halo_form_go_on(struct halo_form *ret, const struct halo_form *form,
-                     const struct halo_form *before, double by)
+void halo_motion_go_on(struct halo_motion *ret, const struct halo_motion *motion,
+                       const struct halo_motion *before, double by)
 {
-    const struct halo_box *b = &form->box, *o = &before->box;
-    *ret = *form;
+    const struct halo_box *b = &motion->box, *o = &before->box;
+    *ret = *motion;
     go_on(&ret->box.x0, &ret->box.x1, (double[]){b->x0, b->x1}, (double[]){o->x0, o->x1}, by);
     go_on(&ret->box.y0, &ret->box.y1, (double[]){b->y0, b->y1}, (double[]){o->y0, o->y1}, by);
     const double width = b->x1 - b->x0, height = b->y1 - b->y0;
     const double sx = width > 0 ? (ret->box.x1 - ret->box.x0) / width : 1;
     const double sy = height > 0 ? (ret->box.y1 - ret->box.y0) / height : 1;
-    for (int i = 0; i < form->corners; i++) {
-        ret->corner[i][0] = ret->box.x0 + (form->corner[i][0] - b->x0) * sx;
-        ret->corner[i][1] = ret->box.y0 + (form->corner[i][1] - b->y0) * sy;
+    for (int i = 0; i < motion->corners; i++) {
+        ret->corner[i][0] = ret->box.x0 + (motion->corner[i][0] - b->x0) * sx;
+        ret->corner[i][1] = ret->box.y0 + (motion->corner[i][1] - b->y0) * sy;
     }
 }
 
@@ -226,7 +227,7 @@ static bool put_box(struct halo_region_list *list, enum halo_shape_kind kind, st
         kind = HALO_SHAPE_RECT;
         box = within(box, drawn_of(relative) / 2);
     }
-    if (now->count == HALO_MOST_SHAPES)
+    if (now->count == HALO_MAX_SHAPES)
         return fold(list, box, relative);
     list->box[now->count] = box;
     set_box(&now->shape[now->count++], kind, box, relative);
@@ -235,8 +236,8 @@ static bool put_box(struct halo_region_list *list, enum halo_shape_kind kind, st
 
 /* ---- ellipses ---- */
 
-static bool put_ellipses(struct halo_region_list *list, const struct halo_form *from,
-                         const struct halo_form *to, double margin, int most)
+static bool put_ellipses(struct halo_region_list *list, const struct halo_motion *from,
+                         const struct halo_motion *to, double margin, int most)
 {
     const struct halo_box a = grown(from->box, margin), b = grown(to->box, margin);
     const double rx = fmax(a.x1 - a.x0, b.x1 - b.x0) / 2, ry = fmax(a.y1 - a.y0, b.y1 - b.y0) / 2;
@@ -295,7 +296,7 @@ static bool put_corners(struct halo_region_list *list, const double (*corner)[2]
 {
     struct halo_region_now *now = list->now;
     const struct halo_box box = box_of_points(corner, corners);
-    if (corners < 3 || corners > HALO_MOST_CORNERS || now->count == HALO_MOST_SHAPES ||
+    if (corners < 3 || corners > HALO_MAX_CORNERS || now->count == HALO_MAX_SHAPES ||
         now->corners + corners > HALO_REGION_CORNERS || !can_be_drawn(box, relative))
         return put_box(list, HALO_SHAPE_RECT, box, relative);
     struct halo_length(*to)[2] = &now->corner[now->corners];
@@ -312,20 +313,20 @@ static bool put_corners(struct halo_region_list *list, const double (*corner)[2]
     return true;
 }
 
-static int add_grown(double (*point)[2], int count, const struct halo_form *form, double margin)
+static int add_grown(double (*point)[2], int count, const struct halo_motion *motion, double margin)
 {
-    const double x = (form->box.x1 - form->box.x0) * margin;
-    const double y = (form->box.y1 - form->box.y0) * margin;
-    for (int i = 0; i < form->corners; i++)
+    const double x = (motion->box.x1 - motion->box.x0) * margin;
+    const double y = (motion->box.y1 - motion->box.y0) * margin;
+    for (int i = 0; i < motion->corners; i++)
         for (int k = 0; k < 4; k++, count++) {
-            point[count][0] = form->corner[i][0] + (k & 1 ? x : -x);
-            point[count][1] = form->corner[i][1] + (k & 2 ? y : -y);
+            point[count][0] = motion->corner[i][0] + (k & 1 ? x : -x);
+            point[count][1] = motion->corner[i][1] + (k & 2 ? y : -y);
         }
     return count;
 }
 
-static bool put_polygon(struct halo_region_list *list, const struct halo_form *from,
-                        const struct halo_form *to, double margin)
+static bool put_polygon(struct halo_region_list *list, const struct halo_motion *from,
+                        const struct halo_motion *to, double margin)
 {
     double point[HULL_POINTS][2], hull[2 * HULL_POINTS][2];
     if (from == to && margin <= 0)
@@ -339,12 +340,12 @@ static bool put_polygon(struct halo_region_list *list, const struct halo_form *f
     return put_corners(list, hull, corners, from->relative);
 }
 
-bool halo_form_put(struct halo_region_list *list, const struct halo_form *from,
-                   const struct halo_form *to, double margin, int most)
+bool halo_motion_put(struct halo_region_list *list, const struct halo_motion *from,
+                     const struct halo_motion *to, double margin, int most)
 {
     if (to && to->relative != from->relative)
-        return halo_form_put(list, from, NULL, margin, 1) &&
-               halo_form_put(list, to, NULL, margin, 1);
+        return halo_motion_put(list, from, NULL, margin, 1) &&
+               halo_motion_put(list, to, NULL, margin, 1);
     to = to ? to : from;
     if (from->kind == HALO_SHAPE_ELLIPSE && to->kind == HALO_SHAPE_ELLIPSE)
         return put_ellipses(list, from, to, margin, most);
@@ -354,14 +355,15 @@ bool halo_form_put(struct halo_region_list *list, const struct halo_form *from,
                    from->relative);
 }
 
-void halo_form_put_less(struct halo_region_list *list, const struct halo_form *form, double margin)
+void halo_motion_put_less(struct halo_region_list *list, const struct halo_motion *motion,
+                          double margin)
 {
-    const struct halo_box box = grown(form->box, -margin);
-    const bool polygon = form->kind == HALO_SHAPE_POLYGON;
-    if (list->now->count == HALO_MOST_SHAPES || !can_be_drawn(form->box, form->relative))
+    const struct halo_box box = grown(motion->box, -margin);
+    const bool polygon = motion->kind == HALO_SHAPE_POLYGON;
+    if (list->now->count == HALO_MAX_SHAPES || !can_be_drawn(motion->box, motion->relative))
         return;
-    if (polygon && list->now->corners + form->corners <= HALO_REGION_CORNERS)
-        (void)put_corners(list, form->corner, form->corners, form->relative);
+    if (polygon && list->now->corners + motion->corners <= HALO_REGION_CORNERS)
+        (void)put_corners(list, motion->corner, motion->corners, motion->relative);
     else if (!polygon && box.x0 < box.x1 && box.y0 < box.y1)
-        (void)put_box(list, form->kind, box, form->relative);
+        (void)put_box(list, motion->kind, box, motion->relative);
 }

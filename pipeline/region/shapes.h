@@ -34,11 +34,11 @@
 #include "kernels/region.h"
 
 enum {
-    HALO_MOST_SHAPES = 64,      /* of a filter or of a picture of a feed */
-    HALO_MOST_CORNERS = 64,     /* of a polygon */
-    HALO_MOST_FEATHER = 512,    /* luma pixels */
-    HALO_MOST_LENGTH = 1 << 16, /* luma pixels, of any number of a shape */
-    HALO_MOST_PARTS = 4         /* of a picture: 400% */
+    HALO_MAX_SHAPES = 64,      /* of a filter or of a picture of a feed */
+    HALO_MAX_CORNERS = 64,     /* of a polygon */
+    HALO_MAX_FEATHER = 512,    /* luma pixels */
+    HALO_MAX_LENGTH = 1 << 16, /* luma pixels, of any number of a shape */
+    HALO_MAX_PARTS = 4         /* of a picture: 400% */
 };
 
 enum halo_shape_kind {
@@ -95,7 +95,7 @@ struct halo_shape_canvas {
     int picture_width, picture_height; /* luma pixels */
     int log2_sub_x, log2_sub_y;        /* of the plane: 1, 1 for chroma of 4:2:0 */
     int width, height;                 /* of the plane */
-    double feather;                    /* luma pixels, 0 .. HALO_MOST_FEATHER */
+    double feather;                    /* luma pixels, 0 .. HALO_MAX_FEATHER */
     bool invert;
     bool spill_x, spill_y; /* its samples show what is beside them (format.h), across or down */
 };
@@ -106,7 +106,7 @@ struct halo_shape_canvas {
  * drawing. */
 struct halo_drawn_region {
     struct halo_region region;
-    struct halo_rect rects[HALO_MOST_SHAPES];
+    struct halo_rect rects[HALO_MAX_SHAPES];
     uint8_t *mask; /* a weight for each sample, rows without gaps */
     size_t mask_bytes;
     int mask_width, mask_height;

@@ -13,22 +13,22 @@
 enum { FIX = 4096 };
 
 /* Pictures are far smaller than this; cross products of two lengths below it fit 63 bits. */
-#define MOST_FIXED ((int64_t)1 << 29)
+#define MAX_FIXED ((int64_t)1 << 29)
 
 struct drawing {
     const struct halo_shape_canvas *canvas;
     struct halo_drawn_region *to;
-    bool inner;                             /* of each shape only the samples that it holds whole */
-    int64_t unit_x, unit_y;                 /* of a sample */
-    uint8_t *row;                           /* one for a polygon: canvas->width */
-    struct halo_rect box[HALO_MOST_SHAPES]; /* of what differs */
+    bool inner;                            /* of each shape only the samples that it holds whole */
+    int64_t unit_x, unit_y;                /* of a sample */
+    uint8_t *row;                          /* one for a polygon: canvas->width */
+    struct halo_rect box[HALO_MAX_SHAPES]; /* of what differs */
     int boxes;
 };
 
 static int64_t fixed(double pixels)
 {
     const int64_t v = llround(pixels * FIX);
-    return v < -MOST_FIXED ? -MOST_FIXED : v > MOST_FIXED ? MOST_FIXED : v;
+    return v < -MAX_FIXED ? -MAX_FIXED : v > MAX_FIXED ? MAX_FIXED : v;
 }
 
 /* b > 0 */
@@ -195,7 +195,7 @@ static int compare(const void *a, const void *b)
 /* Samples whose middle is inside, even-odd. 2 * middle is a whole number. */
 static void fill_middles(const struct drawing *d, const struct edge *edges, int count, int y)
 {
-    int at[HALO_MOST_CORNERS], crossings = 0;
+    int at[HALO_MAX_CORNERS], crossings = 0;
     const int64_t middle = y * d->unit_y + d->unit_y / 2;
     for (int i = 0; i < count; i++) {
         const struct edge *e = &edges[i];
@@ -237,7 +237,7 @@ static void mark_edges(const struct drawing *d, const struct edge *edges, int co
 static void draw_polygon(struct drawing *d, const struct halo_shape *shape,
                          const struct halo_shape_box *box)
 {
-    struct edge edges[HALO_MOST_CORNERS];
+    struct edge edges[HALO_MAX_CORNERS];
     const int count = get_edges(d, shape, edges);
     const struct halo_rect r = box_of(d, box, false);
     for (int y = r.y0; y < r.y1; y++) {
@@ -312,7 +312,7 @@ static void draw_shape(struct drawing *d, const struct halo_shape *shape)
 
 static bool is_length(const struct halo_length *length)
 {
-    const double most = length->relative ? HALO_MOST_PARTS : HALO_MOST_LENGTH;
+    const double most = length->relative ? HALO_MAX_PARTS : HALO_MAX_LENGTH;
     return length->value >= -most && length->value <= most; /* and a number */
 }
 
@@ -325,9 +325,9 @@ static bool is_shape(const struct halo_shape *s)
         return is_length(&s->x) && is_length(&s->y) && is_length(&s->width) &&
                is_length(&s->height) && s->width.value >= 0 && s->height.value >= 0;
     case HALO_SHAPE_POLYGON:
-        for (int i = 0; i < s->corners && i < HALO_MOST_CORNERS; i++)
+        for (int i = 0; i < s->corners && i < HALO_MAX_CORNERS; i++)
             fine = fine && is_length(&s->corner[i][0]) && is_length(&s->corner[i][1]);
-        return fine && s->corners >= 3 && s->corners <= HALO_MOST_CORNERS;
+        return fine && s->corners >= 3 && s->corners <= HALO_MAX_CORNERS;
     case HALO_SHAPE_MASK:
         return s->mask && s->mask->weight;
     }
@@ -443,7 +443,7 @@ int halo_shapes_draw(const struct halo_shape *shapes, int count,
                         .unit_y = (int64_t)FIX << canvas->log2_sub_y};
     const bool spill = canvas->spill_x || canvas->spill_y;
     bool rects = canvas->feather <= 0 && !(spill && canvas->invert);
-    bool fine = count <= HALO_MOST_SHAPES;
+    bool fine = count <= HALO_MAX_SHAPES;
     for (int i = 0; i < count && fine; i++) {
         fine = is_shape(&shapes[i]);
         rects = rects && shapes[i].kind == HALO_SHAPE_RECT;

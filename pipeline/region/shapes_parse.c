@@ -12,7 +12,7 @@
 
 #define BLANKS " \n\t\r"
 
-enum { MOST_NUMBER = 32, SHOWN = 40 };
+enum { MAX_NUMBER = 32, SHOWN = 40 };
 
 struct reader {
     const char *text;
@@ -54,7 +54,7 @@ static bool is_number_next(const struct reader *r)
 /* "10%", "12.5" */
 static int read_length(struct reader *r, const char *what, struct halo_length *ret)
 {
-    char text[MOST_NUMBER];
+    char text[MAX_NUMBER];
     skip_blanks(r);
     const size_t length = word_length(r);
     const bool relative = length > 0 && r->text[r->at + length - 1] == '%';
@@ -66,7 +66,7 @@ static int read_length(struct reader *r, const char *what, struct halo_length *r
     double v;
     if (halo_parse_real(text, &v))
         return fail_at(r, what);
-    const double most = relative ? 100 * HALO_MOST_PARTS : HALO_MOST_LENGTH;
+    const double most = relative ? 100 * HALO_MAX_PARTS : HALO_MAX_LENGTH;
     if (fabs(v) > most)
         return halo_fail(r->err, -ERANGE, "column %zu: %s: at most %g%s", r->at + 1, text, most,
                          relative ? "%" : "");
@@ -98,14 +98,14 @@ static int read_box(struct reader *r, struct halo_shape *shape)
 
 static int read_corners(struct reader *r, struct halo_shape *shape)
 {
-    shape->corner = calloc(HALO_MOST_CORNERS, sizeof *shape->corner);
+    shape->corner = calloc(HALO_MAX_CORNERS, sizeof *shape->corner);
     if (!shape->corner)
         return halo_fail(r->err, -ENOMEM, "out of memory");
     for (skip_blanks(r); is_number_next(r) || shape->corners < 3; skip_blanks(r)) {
         struct halo_length corner[2];
-        if (shape->corners == HALO_MOST_CORNERS)
+        if (shape->corners == HALO_MAX_CORNERS)
             return halo_fail(r->err, -EINVAL, "column %zu: a polygon has at most %d corners",
-                             r->at + 1, HALO_MOST_CORNERS);
+                             r->at + 1, HALO_MAX_CORNERS);
         int code = read_length(r, "x of a corner (a polygon has 3 or more)", &corner[0]);
         if (code == 0)
             code = read_length(r, "y of a corner", &corner[1]);
@@ -169,9 +169,9 @@ static int read_shape(struct reader *r)
         kind++;
     if (kind == WORDS)
         return unknown(r, length);
-    if (r->to->count == HALO_MOST_SHAPES)
+    if (r->to->count == HALO_MAX_SHAPES)
         return halo_fail(r->err, -EINVAL, "column %zu: at most %d shapes", r->at + 1,
-                         HALO_MOST_SHAPES);
+                         HALO_MAX_SHAPES);
     r->at += length;
     if (kind == FEED)
         return read_feed(r);
@@ -204,7 +204,7 @@ int halo_shapes_parse(struct halo_shapes **ret, const char *text, struct halo_er
     struct reader r = {.text = text, .err = err};
     r.to = calloc(1, sizeof *r.to);
     if (r.to)
-        r.to->shape = calloc(HALO_MOST_SHAPES, sizeof *r.to->shape);
+        r.to->shape = calloc(HALO_MAX_SHAPES, sizeof *r.to->shape);
     const int code =
         r.to && r.to->shape ? read_shapes(&r) : halo_fail(err, -ENOMEM, "out of memory");
     if (code) {

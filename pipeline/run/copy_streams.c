@@ -134,7 +134,7 @@ int halo_role_of(const struct halo_run_settings *set, const AVStream *in,
         return check_audio(set, in, container, err);
     else if (!halo_container_holds(container, par) &&
              (par->codec_type != AVMEDIA_TYPE_SUBTITLE ||
-              halo_subtitle_form(container, par->codec_id) == AV_CODEC_ID_NONE))
+              halo_subtitle_codec(container, par->codec_id) == AV_CODEC_ID_NONE))
         *ret = drop_unheld(set, in, container);
     return 0;
 }

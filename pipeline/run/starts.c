@@ -9,7 +9,7 @@
 enum {
     SPARE_US = 50000,   /* of sound before the first picture: priming, mostly, and no loss */
     USUAL_FRAME = 1024, /* samples */
-    MOST_AHEAD = 100,   /* packets, to find the first of a stream */
+    MAX_AHEAD = 100,    /* packets, to find the first of a stream */
 };
 
 /* Of what the output will have; earliest and picture are INT64_MAX where there is none. */
@@ -26,7 +26,7 @@ static int find_sound(struct halo_source *source, const AVStream *st, int64_t *r
     const AVPacket *pkt;
     int r = 1;
     *ret = AV_NOPTS_VALUE;
-    for (int i = 0; i < MOST_AHEAD && (r = halo_source_peek(source, i, &pkt, err)) > 0; i++) {
+    for (int i = 0; i < MAX_AHEAD && (r = halo_source_peek(source, i, &pkt, err)) > 0; i++) {
         const bool hidden = pkt->flags & AV_PKT_FLAG_DISCARD;
         if (pkt->stream_index != st->index)
             continue;

@@ -42,11 +42,11 @@ void halo_stream_fail(struct halo_stream *s, const struct halo_error *err)
             halo_queue_abort(queues[i]);
     if (s->ring)
         halo_ring_abort(s->ring);
-    s->look(s->arg); /* who waits in a read or a write is woken by the loop */
+    s->notify(s->arg); /* who waits in a read or a write is woken by the loop */
 }
 
 int halo_stream_create(struct halo_stream **ret, const struct halo_run_settings *settings,
-                       const struct halo_chain *chain, void (*look)(void *arg), void *arg,
+                       const struct halo_chain *chain, void (*notify)(void *arg), void *arg,
                        struct halo_error *err)
 {
     struct halo_stream *s = av_mallocz(sizeof *s);
@@ -57,7 +57,7 @@ int halo_stream_create(struct halo_stream **ret, const struct halo_run_settings 
     s->limits.stop = &s->stop;
     s->damage.keep_going = settings->keep_going;
     s->chain = chain;
-    s->look = look;
+    s->notify = notify;
     s->arg = arg;
     atomic_store(&s->duration_us, -1);
     s->to_filter = halo_queue_create(HALO_QUEUE_PICTURES, QUEUE_PACKETS);
@@ -264,7 +264,7 @@ static void *source_main(void *arg)
     if (!s->error.code)
         finish_sink(s, &err);
     atomic_store(&s->done, true);
-    s->look(s->arg);
+    s->notify(s->arg);
     return NULL;
 }
 

@@ -52,7 +52,7 @@ struct halo_stream_result {
  * settings and chain must outlive the stream; the caller owns *ret. look(arg) says: call
  * halo_stream_done. */
 int halo_stream_create(struct halo_stream **ret, const struct halo_run_settings *settings,
-                       const struct halo_chain *chain, void (*look)(void *arg), void *arg,
+                       const struct halo_chain *chain, void (*notify)(void *arg), void *arg,
                        struct halo_error *err);
 /* Joins, closes, and removes what is unfinished. NULL is nothing to do. */
 void halo_stream_destroy(struct halo_stream *s);

@@ -21,7 +21,7 @@ enum halo_stop {
 struct halo_stream {
     const struct halo_run_settings *settings;
     const struct halo_chain *chain;
-    void (*look)(void *arg);
+    void (*notify)(void *arg);
     void *arg;
 
     struct halo_stats *stats; /* NULL: nobody asked */

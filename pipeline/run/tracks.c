@@ -201,7 +201,7 @@ static int open_copied(struct halo_track *t, const struct halo_route *route, str
     if (t->in->codecpar->codec_type != AVMEDIA_TYPE_SUBTITLE ||
         halo_container_holds(output->oformat, t->in->codecpar))
         return 0;
-    const enum AVCodecID to = halo_subtitle_form(output->oformat, from);
+    const enum AVCodecID to = halo_subtitle_codec(output->oformat, from);
     const int ret = halo_subtitle_open(&t->subtitle, t->in, to, err);
     if (ret < 0)
         return ret;

@@ -68,17 +68,17 @@ class ConfigTest(HaloTest):
         run = self.halod('--check-config', path, **options)
         word = 'stream' if streams == 1 else 'streams'
         first, *others = run.out.decode().splitlines()
-        self.assertEqual(first, f'{path}: ok, {streams} {word}', self.told(run))
+        self.assertEqual(first, f'{path}: ok, {streams} {word}', self.logged(run))
         for line in others:
             self.assertRegex(line, r'^stream \w+(, rendition \w+)?: hides ')
-        self.assertEqual(run.err, '', self.told(run))
+        self.assertEqual(run.err, '', self.logged(run))
 
     def wrong(self, path, *lines, option='--check-config', **options):
         """The file is refused with exactly these lines, FILE standing for its name."""
         run = self.halod(option, path, code=78, **options)
-        self.assertEqual(run.out, b'', self.told(run))
+        self.assertEqual(run.out, b'', self.logged(run))
         said = run.err.replace(path, 'FILE').replace(self.folder, 'FOLDER').splitlines()
-        self.assertEqual(said, ['halod: ' + line for line in lines], self.told(run))
+        self.assertEqual(said, ['halod: ' + line for line in lines], self.logged(run))
 
 
 def has_encoder(name):
@@ -135,17 +135,17 @@ class Checking(ConfigTest):
             ('codec: h264_vaapi', "codec: h264_vaapi: only accepts frames in the memory of "
                                   'another device'),
         )
-        for words, told in wrong:
+        for words, message in wrong:
             encoder = re.search(r'codec: (\w+[-\w]*)', words)
             if encoder and not has_encoder(encoder[1]):
                 continue
             text = OUTPUT + f'{{unix: a.mkv, video: {{{words}}}}}\n'
             run = self.halod('--check-config', self.write(text), code=78)
             said = run.err.strip().splitlines()
-            self.assertEqual(len(said), 1, self.told(run))
+            self.assertEqual(len(said), 1, self.logged(run))
             where, _, text = said[0].partition(' streams.a.outputs[0].video.')
-            self.assertTrue(where.endswith(':6:'), self.told(run))
-            self.assertTrue(text.startswith(told), self.told(run))
+            self.assertTrue(where.endswith(':6:'), self.logged(run))
+            self.assertTrue(text.startswith(message), self.logged(run))
         path = self.write(OUTPUT + '{unix: a.mkv, audio: vorbis}\n')
         if has_encoder('vorbis'):
             self.wrong(path, 'FILE:6: streams.a.outputs[0].audio: vorbis: is experimental, and '

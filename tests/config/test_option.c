@@ -36,7 +36,7 @@ static const struct halo_option table[] = {
     {"bytes", NULL, HALO_OPTION_BYTES, AT(bytes), 0, 1000, 9e15, .help = "bytes"},
     {"text", NULL, HALO_OPTION_STRING, AT(text), .help = "a text"},
     {"size", NULL, HALO_OPTION_STRING, AT(size), .help = "a size", .pattern = "^[0-9]+x[0-9]+$",
-     .form = "WIDTHxHEIGHT"},
+     .must_be = "WIDTHxHEIGHT"},
     {NULL},
 };
 
@@ -226,7 +226,7 @@ static void bytes(void **state)
     }
 }
 
-static void words_for_defaults_and_forms(void **state)
+static void words_for_defaults_and_patterns(void **state)
 {
     (void)state;
     struct settings s;
@@ -300,7 +300,7 @@ int main(void)
         cmocka_unit_test(reals_in_another_locale),
         cmocka_unit_test(times),
         cmocka_unit_test(bytes),
-        cmocka_unit_test(words_for_defaults_and_forms),
+        cmocka_unit_test(words_for_defaults_and_patterns),
         cmocka_unit_test(nearest_names),
         cmocka_unit_test(help_has_one_line_a_row),
         cmocka_unit_test(first_error_is_kept),

@@ -39,25 +39,25 @@ static struct halo_daemon_settings *load(const char *text)
 #define OUT    STREAM "    outputs:\n    - "
 
 /* What people are told of suffixes is made from the table, or holds them all. */
-static void forms_of_sockets(void **state)
+static void formats_of_sockets(void **state)
 {
     char list[64];
     (void)state;
-    for (const struct halo_viewer_form *form = halo_viewer_forms; form->suffix; form++) {
+    for (const struct halo_viewer_format *format = halo_viewer_formats; format->suffix; format++) {
         char path[32];
-        snprintf(path, sizeof path, "/run/a.b/door%s", form->suffix);
-        assert_ptr_equal(halo_viewer_form_find(path), form);
-        snprintf(path, sizeof path, "/run/%s", form->suffix);
-        assert_null(halo_viewer_form_find(path));
-        assert_non_null(strstr(halo_output_rows[HALO_OUTPUT_UNIX]->help, form->suffix));
+        snprintf(path, sizeof path, "/run/a.b/door%s", format->suffix);
+        assert_ptr_equal(halo_viewer_format_find(path), format);
+        snprintf(path, sizeof path, "/run/%s", format->suffix);
+        assert_null(halo_viewer_format_find(path));
+        assert_non_null(strstr(halo_output_rows[HALO_OUTPUT_UNIX]->help, format->suffix));
     }
-    assert_null(halo_viewer_form_find("/run/a.ts/door"));
-    assert_null(halo_viewer_form_find("door.mp4"));
-    assert_string_equal(halo_viewer_form_list(list, sizeof list, HALO_FORMS_SUFFIXES, "or"),
+    assert_null(halo_viewer_format_find("/run/a.ts/door"));
+    assert_null(halo_viewer_format_find("door.mp4"));
+    assert_string_equal(halo_viewer_format_list(list, sizeof list, HALO_FORMS_SUFFIXES, "or"),
                         ".ts, .mkv, .nut or .fd");
-    assert_string_equal(halo_viewer_form_list(list, sizeof list, HALO_FORMS_RAW, "and"),
+    assert_string_equal(halo_viewer_format_list(list, sizeof list, HALO_VIEWER_FORMATS_RAW, "and"),
                         ".nut and .fd");
-    assert_string_equal(halo_viewer_form_list(list, sizeof list, HALO_FORMS_NAMES, "or"),
+    assert_string_equal(halo_viewer_format_list(list, sizeof list, HALO_VIEWER_FORMATS_NAMES, "or"),
                         "ts, mkv or nut");
 }
 
@@ -315,8 +315,8 @@ static void encodings(void **state)
                  "    - {v4l2: /dev/video13, format: mjpeg, rendition: b}\n"
                  "    renditions: {b: {filters: solid}}\n");
     static const int wanted[] = {0, 0, 0, -1, 1, 2, 3, 3, 4, 5, 4, 6};
-    struct halo_encoding encoding[HALO_MOST_ENCODINGS];
-    int of[HALO_MOST_OUTPUTS];
+    struct halo_encoding encoding[HALO_MAX_ENCODINGS];
+    int of[HALO_MAX_OUTPUTS];
     assert_int_equal(halo_encodings(&s->stream[0], encoding, of), 8);
     assert_memory_equal(of, wanted, sizeof(wanted));
     assert_int_equal(encoding[2].rendition, 1);
@@ -494,7 +494,7 @@ static void dumps_hide_secrets(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(forms_of_sockets),
+        cmocka_unit_test(formats_of_sockets),
         cmocka_unit_test(the_usual),
         cmocka_unit_test(cameras),
         cmocka_unit_test(region_feeds),

@@ -40,7 +40,7 @@ static json_t *to_json(const struct halo_node *node)
 
 int main(void)
 {
-    static char text[HALO_TREE_MOST_BYTES];
+    static char text[HALO_TREE_MAX_BYTES];
     static const struct halo_source source = {"standard input", 0};
     const size_t length = fread(text, 1, sizeof(text), stdin);
     struct halo_error_list *errors = halo_error_list_create();

@@ -53,7 +53,7 @@ struct halo_supervisor {
 
 static int find(const struct halo_supervisor *sv, const char *name, struct halo_error *err)
 {
-    const char *names[HALO_MOST_STREAMS];
+    const char *names[HALO_MAX_STREAMS];
     for (int i = 0; i < sv->settings->streams; i++) {
         names[i] = sv->settings->stream[i].name;
         if (!strcmp(names[i], name))
@@ -136,7 +136,8 @@ const struct halo_daemon_settings *halo_supervisor_settings(const struct halo_su
     return sv->settings;
 }
 
-static void tell(struct halo_supervisor *sv, const char *name, const char *what, const char *state)
+static void report(struct halo_supervisor *sv, const char *name, const char *what,
+                   const char *state)
 {
     json_t *event = json_pack("{s:f, s:s, s:s, s:s, s:s}", "time", 1.7e9, "event", what, "stream",
                               name, "state", state, "why", "asked for");
@@ -205,7 +206,7 @@ int halo_supervisor_set(struct halo_supervisor *sv, const char *name, const char
     snprintf(a.filters, sizeof(a.filters), "%s", filters);
     free(sv->stream[i].filters);
     sv->stream[i].filters = strdup(filters);
-    tell(sv, name, "set", sv->stream[i].state);
+    report(sv, name, "set", sv->stream[i].state);
     return answer_later(sv, a);
 }
 
@@ -219,7 +220,7 @@ int halo_supervisor_control(struct halo_supervisor *sv, const char *name,
     if (strcmp(to->control, "brightness") != 0 || to->value > 255)
         return halo_fail_usage(err, "no control '%.40s' (nearest: brightness)", to->control);
     struct answer a = {.reply = reply, .arg = arg};
-    tell(sv, name, "control", sv->stream[i].state);
+    report(sv, name, "control", sv->stream[i].state);
     return answer_later(sv, a);
 }
 
@@ -251,7 +252,7 @@ int halo_supervisor_act(struct halo_supervisor *sv, const char *name, const char
     if (i < 0)
         return i;
     sv->stream[i].state = strcmp(action, "stop") ? "running" : "stopped";
-    tell(sv, name, "state", sv->stream[i].state);
+    report(sv, name, "state", sv->stream[i].state);
     return 0;
 }
 
@@ -382,7 +383,7 @@ struct halo_supervisor *standin_create(uv_loop_t *loop, struct halo_daemon_setti
 void standin_flood(struct halo_supervisor *sv, int count)
 {
     for (int i = 0; i < count; i++)
-        tell(sv, sv->settings->stream[0].name, "state", "running");
+        report(sv, sv->settings->stream[0].name, "state", "running");
 }
 
 void standin_end(struct halo_supervisor *sv)

@@ -119,7 +119,7 @@ class States(DaemonTest):
         for pid in daemon.pids() + [daemon.process.pid]:
             with open(f'/proc/{pid}/cmdline', 'rb') as file:
                 self.assertNotIn(secret.encode(), file.read())
-        self.assertNotIn(secret, daemon.told())
+        self.assertNotIn(secret, daemon.logged())
 
     def test_a_socket_that_is_taken(self):
         """The daemon does not start over somebody else's socket, and says whose."""
@@ -194,8 +194,8 @@ class Changes(DaemonTest):
         self.assertIn('halod_stream_privacy_off{stream="one"} 0', metrics)
         self.assertIn('halod_stream_privacy_off{stream="two"} 1', metrics)
         self.assertIn('"privacy": "off"', self.fetch('/api/streams').replace('":"', '": "'))
-        self.assertIn('stream two: privacy off', daemon.told())
-        self.assertNotIn('stream one: privacy off', daemon.told())
+        self.assertIn('stream two: privacy off', daemon.logged())
+        self.assertNotIn('stream one: privacy off', daemon.logged())
 
     def test_strict(self):
         """What hides nothing is refused, by whoever knows enough to see it first."""
@@ -220,7 +220,7 @@ class Changes(DaemonTest):
         self.assertEqual([daemon.status(name)['privacy'] for name in ('one', 'two')],
                          ['strict', 'changed'])
         self.assertEqual([daemon.state(name) for name in ('one', 'two')], ['running'] * 2)
-        self.assertNotIn('privacy off', daemon.told())
+        self.assertNotIn('privacy off', daemon.logged())
 
     def test_coverage(self):
         """What is hidden is said everywhere, and too little is refused as soon as it is known."""
@@ -271,7 +271,7 @@ class Changes(DaemonTest):
                       'two': self.stream('two', filters='gblur=sigma=9', min_coverage='50%')})
         self.assertEqual(daemon.control('Reload')['changed'], ['one'])
         self.assertTrue(wait_until(  # it is tried again and again, as is every failure
-            lambda: 'min_coverage requires 1 %' in daemon.status('one')['why']), daemon.told())
+            lambda: 'min_coverage requires 1 %' in daemon.status('one')['why']), daemon.logged())
         self.assertEqual(daemon.status('one')['filtered'], 0)
 
     def test_privacy_and_haloctl(self):
@@ -331,7 +331,7 @@ class Changes(DaemonTest):
             self.assertEqual(refused.exception.error, error)
             self.assertIn(words, str(refused.exception))
         self.assertEqual(daemon.status('one')['filters'], 'gblur=sigma=2')
-        self.assertNotIn('filters are now', daemon.told())
+        self.assertNotIn('filters are now', daemon.logged())
 
     def test_set_survives_an_engine(self):
         daemon = self.start()
@@ -460,7 +460,7 @@ class Reloads(DaemonTest):
         daemon.wait_state('input', 'running')
         self.assertTrue(wait_until(lambda: daemon.status('input')['width'] == 160))
         self.assertTrue(wait_until(
-            lambda: daemon.status('blur')['filters'] == 'gblur=sigma=6'), daemon.told())
+            lambda: daemon.status('blur')['filters'] == 'gblur=sigma=6'), daemon.logged())
         self.assertEqual([s['name'] for s in daemon.status()['streams']],
                          ['same', 'blur', 'input', 'new'])
         self.assertEqual(daemon.status('blur')['restarts'], 0)
@@ -482,10 +482,10 @@ class Reloads(DaemonTest):
         self.assertEqual(refused.exception.error, 'BadConfig')
         self.assertGreaterEqual(len(refused.exception.parameters['errors']), 2)
         daemon.process.send_signal(signal.SIGHUP)
-        self.assertTrue(wait_until(lambda: 'nothing changed' in daemon.told()))
-        self.assertIn('inputt', daemon.told())
-        self.assertIn('gblurr', daemon.told())
-        self.assertRegex(daemon.told(), r'yaml:\d+: streams.three.outputs\[0\].video.crf: 99: ')
+        self.assertTrue(wait_until(lambda: 'nothing changed' in daemon.logged()))
+        self.assertIn('inputt', daemon.logged())
+        self.assertIn('gblurr', daemon.logged())
+        self.assertRegex(daemon.logged(), r'yaml:\d+: streams.three.outputs\[0\].video.crf: 99: ')
         self.assertEqual([s['name'] for s in daemon.status()['streams']], ['one', 'two'])
         self.assertEqual(daemon.status('one')['restarts'], 0)
         os.unlink(daemon.config)
@@ -499,7 +499,7 @@ class Reloads(DaemonTest):
         daemon.write(self.both(filters='avgblur=sizeX=7'))
         daemon.process.send_signal(signal.SIGHUP)
         self.assertTrue(wait_until(
-            lambda: daemon.status('two')['filters'] == 'avgblur=sizeX=7'), daemon.told())
+            lambda: daemon.status('two')['filters'] == 'avgblur=sizeX=7'), daemon.logged())
         self.assertEqual(daemon.status('two')['restarts'], 0)
 
     def test_the_file_holds(self):
@@ -540,7 +540,7 @@ class Reloads(DaemonTest):
         count = len(dark.pictures)
         daemon.write(stream(plain='null', dark='sobel=scale=0.5'))
         self.assertEqual(self.reload(daemon)['set'], ['one'])
-        self.assertTrue(wait_until(lambda: 'filters are now' in daemon.told()), daemon.told())
+        self.assertTrue(wait_until(lambda: 'filters are now' in daemon.logged()), daemon.logged())
         self.assertEqual(daemon.status('one')['renditions'],
                          {'dark': 'sobel=scale=0.5', 'plain': 'null'})
         self.assertTrue(wait_until(lambda: len(dark.pictures) > count + 25))
@@ -575,7 +575,7 @@ class Reloads(DaemonTest):
         os.kill(pid, signal.SIGCONT)
         self.assertEqual(reload.receive()['set'], ['one'])
         self.assertTrue(wait_until(
-            lambda: daemon.told().count('filters are now gblur=sigma=2') == 1), daemon.told())
+            lambda: daemon.logged().count('filters are now gblur=sigma=2') == 1), daemon.logged())
         other.receive()
         self.assertEqual(daemon.status('one')['filters'], 'gblur=sigma=2')
 
@@ -588,7 +588,7 @@ class Reloads(DaemonTest):
         self.reload(daemon)
         daemon.control('Set', name='two', filters='gblur=sigma=9')
         os.kill(daemon.pids()[0], signal.SIGCONT)
-        self.assertTrue(wait_until(lambda: daemon.status('two')['width'] == 160), daemon.told())
+        self.assertTrue(wait_until(lambda: daemon.status('two')['width'] == 160), daemon.logged())
         self.assertEqual(daemon.status('two')['filters'], 'gblur=sigma=9')
 
     def test_gone_and_back(self):

@@ -23,7 +23,7 @@ class Begin(ServiceTest):
                     seen.append(client.connect_ex(self.path(name)))
         manager.heard = connect
         self.start(environment={'NOTIFY_SOCKET': manager.path})
-        self.until(lambda: len(seen) == 2, manager.told)
+        self.until(lambda: len(seen) == 2, manager.logged)
         self.assertEqual(seen, [0, 0])
         self.assertEqual(manager.order('STATUS', 'READY')[:2], ['STATUS', 'READY'])
 
@@ -53,15 +53,15 @@ class Status(ServiceTest):
             'door': self.stream('door', input='v4l2:serial=none'),
             'off': self.stream('off', enabled=False)})
         wanted = '4 streams, 2 filtering on cpu, door: no camera, 1 disabled'
-        self.until(lambda: manager.status() == wanted, manager.told)
+        self.until(lambda: manager.status() == wanted, manager.logged)
         reader = self.reader('door.ts')
         self.until(lambda: 'door: no camera, showing card' in manager.status(),
-                   manager.told)
+                   manager.logged)
         reader.close()
-        self.until(lambda: manager.status() == wanted, manager.told)
+        self.until(lambda: manager.status() == wanted, manager.logged)
         daemon.control('Stop', name='two')
         self.until(lambda: manager.status() == '4 streams, 1 filtering on cpu, door: no camera, '
-                   '1 stopped, 1 disabled', manager.told)
+                   '1 stopped, 1 disabled', manager.logged)
 
     def test_many_are_counted(self):
         """However many do not run, it is one line of bounded length, at most one a second."""
@@ -69,7 +69,7 @@ class Status(ServiceTest):
                    for i in range(12)}
         _, manager = self.managed({'one': self.stream(), **streams})
         self.until(lambda: '9 more' in manager.status() and '1 filtering' in manager.status(),
-                   manager.told)
+                   manager.logged)
         time.sleep(3)
         self.assertLess(max(map(len, manager.values('STATUS'))), 400)
         times = manager.times('STATUS')  # when they were read: of two, the first may be late
@@ -79,7 +79,7 @@ class Status(ServiceTest):
     def test_is_silent_where_nothing_changes(self):
         daemon, manager = self.managed()
         daemon.wait_state('one', 'running')
-        self.until(lambda: ' on cpu' in manager.status(), manager.told)  # which comes with numbers
+        self.until(lambda: ' on cpu' in manager.status(), manager.logged)  # which comes with numbers
         count = len(manager.messages)
         time.sleep(3)
         self.assertEqual(len(manager.messages), count, manager.messages[count:])
@@ -89,7 +89,7 @@ class Reload(ServiceTest):
     def reload(self, daemon, manager):
         since = time.monotonic()
         daemon.process.send_signal(signal.SIGHUP)
-        self.until(lambda: manager.times('READY', since), manager.told)
+        self.until(lambda: manager.times('READY', since), manager.logged)
         [when] = [message['MONOTONIC_USEC'] for at, message in manager.messages
                   if at >= since and 'RELOADING' in message]
         self.assertTrue(since * 1e6 <= int(when) <= time.monotonic() * 1e6)
@@ -118,8 +118,8 @@ class Reload(ServiceTest):
             daemon.write({'one': self.stream(filters=f'gblur=sigma={sigma}')})
             daemon.process.send_signal(signal.SIGHUP)
             time.sleep(0.02)
-        self.until(lambda: daemon.status('one')['filters'] == 'gblur=sigma=5', manager.told)
-        self.until(lambda: manager.order('RELOADING', 'READY')[-1] == 'READY', manager.told)
+        self.until(lambda: daemon.status('one')['filters'] == 'gblur=sigma=5', manager.logged)
+        self.until(lambda: manager.order('RELOADING', 'READY')[-1] == 'READY', manager.logged)
         order = manager.order('RELOADING', 'READY')[1:]
         self.assertIn(order.count('RELOADING'), range(1, 6))
         self.assertLessEqual(order.count('READY'), order.count('RELOADING'))
@@ -147,14 +147,14 @@ class Watchdog(WatchdogTest):
     def test_a_loop_that_stands(self):
         """No ping at all, and again once it goes on."""
         daemon, manager = self.managed(watchdog=1)
-        self.until(lambda: manager.times('WATCHDOG'), manager.told)
+        self.until(lambda: manager.times('WATCHDOG'), manager.logged)
         daemon.process.send_signal(signal.SIGSTOP)
         time.sleep(0.3)
         since = time.monotonic()
         time.sleep(1.5)
         self.assertEqual(manager.times('WATCHDOG', since), [])
         daemon.process.send_signal(signal.SIGCONT)
-        self.until(lambda: manager.times('WATCHDOG', since), manager.told)
+        self.until(lambda: manager.times('WATCHDOG', since), manager.logged)
 
     def test_an_engine_that_stands(self):
         """The supervisor sees to it: the pings go on, and there is a new engine."""
@@ -166,10 +166,10 @@ class Watchdog(WatchdogTest):
         [old] = daemon.pids()
         os.kill(old, signal.SIGSTOP)
         self.until(lambda: daemon.pids() not in ([old], []) and daemon.state('one') == 'running',
-                   daemon.told)
+                   daemon.logged)
         self.assertLess(time.monotonic() - since, 12 * PATIENCE + 3 * start)  # WatchdogSec= + 2 s
         self.come_in_time(manager, since)
-        self.assertIn('silent for three seconds', daemon.told())
+        self.assertIn('silent for three seconds', daemon.logged())
 
 
 class Stages(WatchdogTest):
@@ -183,15 +183,15 @@ class Stages(WatchdogTest):
         daemon, manager = self.managed(watchdog=2, environment={'HALOD_FAULT': 'encoder:40'})
         reader = self.reader('one.ts')
         start = time.monotonic() - began
-        self.until(lambda: daemon.status('one')['encoded'] == 39, daemon.told)
+        self.until(lambda: daemon.status('one')['encoded'] == 39, daemon.logged)
         stood = time.monotonic()
         words = 'an encoder has been at one picture for 8 seconds'
-        self.until(lambda: words in daemon.told(), daemon.told)
-        self.until(lambda: 0 < daemon.status('one')['encoded'] < 39, daemon.told)
+        self.until(lambda: words in daemon.logged(), daemon.logged)
+        self.until(lambda: 0 < daemon.status('one')['encoded'] < 39, daemon.logged)
         self.assertLess(time.monotonic() - stood, 12 * PATIENCE + 3 * start)  # as this machine is
         self.assertFalse(reader.ended)
         self.come_in_time(manager, stood)
-        self.until(lambda: 'watchdog pings stopped' in daemon.told(), daemon.told, 60)
+        self.until(lambda: 'watchdog pings stopped' in daemon.logged(), daemon.logged, 60)
         since = time.monotonic()
         time.sleep(4)
         self.assertEqual(manager.times('WATCHDOG', since), [])
@@ -205,11 +205,11 @@ class Stages(WatchdogTest):
              'two': self.stream('two', own_engine=True)},
             watchdog=2, environment={'HALOD_FAULT': 'decoder:40'})
         since = time.monotonic()
-        self.until(lambda: daemon.told().count('the decoder has been at one picture') >= 3,
-                   daemon.told, 90)
+        self.until(lambda: daemon.logged().count('the decoder has been at one picture') >= 3,
+                   daemon.logged, 90)
         time.sleep(3)
         self.assertEqual(daemon.state('two'), 'running')
-        self.assertNotIn('watchdog pings stopped', daemon.told())
+        self.assertNotIn('watchdog pings stopped', daemon.logged())
         self.come_in_time(manager, since)
 
 
@@ -235,8 +235,8 @@ class End(ServiceTest):
         output = {'file': self.path('one.mkv')}
         daemon, manager = self.managed({'one': self.stream(outputs=[output])})
         daemon.wait_state('one', 'running')
-        self.until(lambda: os.path.exists(self.path('one.mkv')), daemon.told)
-        self.until(lambda: daemon.status('one')['encoded'] > 10, daemon.told)
+        self.until(lambda: os.path.exists(self.path('one.mkv')), daemon.logged)
+        self.until(lambda: daemon.status('one')['encoded'] > 10, daemon.logged)
         since = time.monotonic()
         self.assertEqual(daemon.stop(), 0)
         self.assertLess(time.monotonic() - since, 11 * PATIENCE)  # TimeoutStopSec=20s
@@ -256,7 +256,7 @@ class End(ServiceTest):
         since = time.monotonic()
         start = since - began
         daemon.process.send_signal(signal.SIGTERM)
-        self.until(lambda: 'stopping: 1 engine finishes' in manager.status(), manager.told)
+        self.until(lambda: 'stopping: 1 engine finishes' in manager.status(), manager.logged)
         self.assertEqual(daemon.process.wait(20 * PATIENCE), 0)
         self.assertLess(time.monotonic() - since, 11 * PATIENCE + 3 * start)
         times = [since, *manager.times('EXTEND_TIMEOUT_USEC', since), time.monotonic()]

@@ -20,7 +20,7 @@ static void require(bool fine)
         abort();
 }
 
-static void look_at_errors(struct halo_error_list *errors, int code)
+static void check_errors(struct halo_error_list *errors, int code)
 {
     require(code == -EINVAL && halo_error_list_count(errors) > 0);
     for (int i = 0; i < halo_error_list_count(errors); i++) {
@@ -89,7 +89,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     } else {
         const int code = halo_daemon_load_text(&settings, text, size, "f", &checks, &errors);
         if (code)
-            look_at_errors(errors, code);
+            check_errors(errors, code);
         else
             load_again(settings);
         halo_daemon_settings_destroy(settings);

@@ -30,7 +30,7 @@ static void check_list(const json_t *list)
     if (read < 0 && (read != -EINVAL || !err.text[0]))
         abort();
     if (read == 0 &&
-        halo_region_check(5000000000, regions.told, regions.count, 5000000000000, &err) < 0 &&
+        halo_region_check(5000000000, regions.update, regions.count, 5000000000000, &err) < 0 &&
         !err.text[0])
         abort();
 }

@@ -27,11 +27,11 @@ static double number(struct bytes *bytes)
     return high >= 248 ? odd[high - 248] : (high * 256 + low) / 16.0 - 200;
 }
 
-static struct halo_length corner[HALO_MOST_SHAPES][HALO_MOST_CORNERS][2];
-static struct halo_region_told told[HALO_MOST_SHAPES + 1];
+static struct halo_length corner[HALO_MAX_SHAPES][HALO_MAX_CORNERS][2];
+static struct halo_region_update updates[HALO_MAX_SHAPES + 1];
 static struct halo_region_now now_;
 
-static void fill(struct bytes *bytes, struct halo_region_told *ret, int index)
+static void fill(struct bytes *bytes, struct halo_region_update *ret, int index)
 {
     const int what = next(bytes);
     memset(ret, 0, sizeof *ret);
@@ -42,11 +42,11 @@ static void fill(struct bytes *bytes, struct halo_region_told *ret, int index)
                                  &ret->shape.height};
     for (int i = 0; i < 4; i++)
         *all[i] = (struct halo_length){number(bytes), what & 16};
-    if (ret->shape.kind != HALO_SHAPE_POLYGON || index >= HALO_MOST_SHAPES)
+    if (ret->shape.kind != HALO_SHAPE_POLYGON || index >= HALO_MAX_SHAPES)
         return;
     ret->shape.corner = corner[index];
-    ret->shape.corners = next(bytes) % (HALO_MOST_CORNERS + 2);
-    for (int i = 0; i < ret->shape.corners && i < HALO_MOST_CORNERS; i++)
+    ret->shape.corners = next(bytes) % (HALO_MAX_CORNERS + 2);
+    for (int i = 0; i < ret->shape.corners && i < HALO_MAX_CORNERS; i++)
         for (int axis = 0; axis < 2; axis++)
             corner[index][i][axis] = (struct halo_length){number(bytes), what & 16};
 }
@@ -59,12 +59,12 @@ static void check_length(struct halo_length length)
 
 static void check_picture(void)
 {
-    if (now_.count < 0 || now_.count > HALO_MOST_SHAPES || now_.corners > HALO_REGION_CORNERS)
+    if (now_.count < 0 || now_.count > HALO_MAX_SHAPES || now_.corners > HALO_REGION_CORNERS)
         abort();
     for (int i = 0; i < now_.count; i++) {
         const struct halo_shape *s = &now_.shape[i];
         if (s->kind == HALO_SHAPE_POLYGON) {
-            if (s->corners < 3 || s->corners > HALO_MOST_CORNERS)
+            if (s->corners < 3 || s->corners > HALO_MAX_CORNERS)
                 abort();
             for (int k = 0; k < s->corners; k++)
                 for (int axis = 0; axis < 2; axis++)
@@ -96,19 +96,19 @@ static bool is_hidden(const struct halo_shape *s)
 
 static void update(struct bytes *bytes, struct halo_region_feed *feed, int64_t now)
 {
-    const int what = next(bytes), count = next(bytes) % (HALO_MOST_SHAPES + 2);
+    const int what = next(bytes), count = next(bytes) % (HALO_MAX_SHAPES + 2);
     const int64_t at = now / 1000 - what * 1000 + 20000;
     const char *why;
-    for (int i = 0; i < count && i <= HALO_MOST_SHAPES; i++)
-        fill(bytes, &told[i], i);
-    const int ret = halo_region_feed_update(feed, at, told, count, now, NULL);
+    for (int i = 0; i < count && i <= HALO_MAX_SHAPES; i++)
+        fill(bytes, &updates[i], i);
+    const int ret = halo_region_feed_update(feed, at, updates, count, now, NULL);
     if (ret != 0 && ret != -EINVAL && ret != -ESTALE && ret != -ERANGE)
         abort();
     if (ret != 0 || !halo_region_feed_at(feed, at, now, &now_, NULL, &why))
         return;
     check_picture();
     for (int i = 0; i < count; i++)
-        if (told[i].shape.kind != HALO_SHAPE_POLYGON && !is_hidden(&told[i].shape))
+        if (updates[i].shape.kind != HALO_SHAPE_POLYGON && !is_hidden(&updates[i].shape))
             abort();
 }
 

@@ -510,13 +510,13 @@ class HaloTest(unittest.TestCase):
     def path(self, name):
         return os.path.join(self.folder, name)
 
-    def told(self, run):
+    def logged(self, run):
         return f'\n{run.command}\nexit {run.code}\nstderr:\n{run.err[-3000:]}'
 
     def halod(self, *arguments, code=0, **options):
         """Runs halod and checks its exit code."""
         run = run_halod(*arguments, **options)
-        self.assertEqual(run.code, code, self.told(run))
+        self.assertEqual(run.code, code, self.logged(run))
         return run
 
     def filtered(self, source, name, *options, chain='null', **more):
@@ -541,17 +541,17 @@ class HaloTest(unittest.TestCase):
         """Of H.264: its container, the SEI of all pictures and their order counts say the same."""
         kind, shown, sign = {'tff': ('tt', '3', '1'), 'bff': ('bb', '4', '-1')}[order]
         self.assertEqual(probe_video(path)['field_order'], kind)
-        told = subprocess.run([FFMPEG, '-nostdin', '-i', path, '-c', 'copy', '-bsf:v',
+        printed = subprocess.run([FFMPEG, '-nostdin', '-i', path, '-c', 'copy', '-bsf:v',
                                'trace_headers', '-f', 'null', '-'], stdin=subprocess.DEVNULL,
                               stderr=subprocess.PIPE, check=True).stderr.decode()
         for name, wanted in (('pic_struct', shown), ('delta_pic_order_cnt_bottom', sign)):
-            self.assertEqual(set(re.findall(rf' {name} .*= (-?\d+)', told)), {wanted}, name)
+            self.assertEqual(set(re.findall(rf' {name} .*= (-?\d+)', printed)), {wanted}, name)
 
     def assert_one_line(self, run):
         lines = run.err.splitlines()
-        self.assertEqual(len(lines), 1, 'not exactly one line on stderr' + self.told(run))
-        self.assertTrue(lines[0].startswith('halod: '), 'no "halod: " in front' + self.told(run))
-        self.assertGreater(len(lines[0]), 15, 'the line says nothing' + self.told(run))
+        self.assertEqual(len(lines), 1, 'not exactly one line on stderr' + self.logged(run))
+        self.assertTrue(lines[0].startswith('halod: '), 'no "halod: " in front' + self.logged(run))
+        self.assertGreater(len(lines[0]), 15, 'the line says nothing' + self.logged(run))
         return lines[0]
 
     def refused(self, *arguments, code=64, says=(), **options):
@@ -559,14 +559,14 @@ class HaloTest(unittest.TestCase):
         run = self.halod(*arguments, code=code, **options)
         line = self.assert_one_line(run)
         for word in [says] if isinstance(says, str) else says:
-            self.assertIn(word.lower(), line.lower(), self.told(run))
+            self.assertIn(word.lower(), line.lower(), self.logged(run))
         return line
 
     def says_once(self, run, pattern):
         """Exactly one line on stderr matches."""
         lines = [line for line in run.err.splitlines() if re.search(pattern, line, re.IGNORECASE)]
-        self.assertEqual(len(lines), 1, f'not exactly one line with /{pattern}/' + self.told(run))
-        self.assertTrue(lines[0].startswith('halod: '), self.told(run))
+        self.assertEqual(len(lines), 1, f'not exactly one line with /{pattern}/' + self.logged(run))
+        self.assertTrue(lines[0].startswith('halod: '), self.logged(run))
 
     def common_shift(self, source, output):
         """How far all streams may have moved together: 0 where the container can say the input's

@@ -79,9 +79,9 @@ class Daemon:
                 [*wrapper, HALOD, '-c', self.config], pass_fds=fds, stdin=subprocess.DEVNULL,
                 stdout=log, stderr=log, cwd=folder,
                 env={**halod_environment(), **(environment or {})})
-        if not wait_until(lambda: 'ready' in self.told() or self.process.poll() is not None) or \
+        if not wait_until(lambda: 'ready' in self.logged() or self.process.poll() is not None) or \
                 self.process.poll() is not None:
-            raise AssertionError('the daemon does not start:\n' + self.told())
+            raise AssertionError('the daemon does not start:\n' + self.logged())
         self.control = Control(self.path)
         self.control('List')  # those that never call are cut
 
@@ -91,7 +91,7 @@ class Daemon:
                        'streams': streams}, file, indent=1)
         os.rename(self.config + '.new', self.config)
 
-    def told(self):
+    def logged(self):
         with open(self.log, errors='replace') as file:
             return file.read()
 
@@ -113,7 +113,7 @@ class Daemon:
         """Of an engine that is not there the process is 0, which for kill() is the caller's group."""
         pid = self.engines()[self.status(name)['engine']]['pid']
         if not pid:
-            raise AssertionError(f'{name} has no engine: {self.status(name)}\n{self.told()}')
+            raise AssertionError(f'{name} has no engine: {self.status(name)}\n{self.logged()}')
         os.kill(pid, number)
 
     def filtered_anew(self, name):
@@ -132,7 +132,7 @@ class Daemon:
 
     def wait_state(self, name, state, timeout=20):
         if not wait_until(lambda: self.state(name) == state, timeout):
-            raise AssertionError(f'{name} is not {state}: {self.status(name)}\n{self.told()}')
+            raise AssertionError(f'{name} is not {state}: {self.status(name)}\n{self.logged()}')
 
     def descriptors(self):
         return descriptors(self.process.pid)
@@ -270,8 +270,8 @@ class DaemonTest(HaloTest):
 
     def end(self, daemon):
         if daemon.process.poll() is None:
-            self.assertEqual(daemon.stop(), daemon.wanted_code, daemon.told())
-        self.assertNotIn('Sanitizer', daemon.told())
+            self.assertEqual(daemon.stop(), daemon.wanted_code, daemon.logged())
+        self.assertNotIn('Sanitizer', daemon.logged())
 
     def ask(self, daemon, method, **parameters):
         """The connection on which the answer will come, once the daemon has read the call."""

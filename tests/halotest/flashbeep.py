@@ -55,15 +55,15 @@ def source(suffix, start='together', moment=1.2, period=100, seconds=2):
 def lead(path):
     """Seconds by which a flash comes before its beep, of the pair that is the nearest. Only frames
     tell of it: in the log, black and silence end with the file too."""
-    told = subprocess.run(
+    output = subprocess.run(
         [FFMPEG, '-nostdin', '-hide_banner', '-copyts', '-i', path, '-map', '0:v:0', '-map',
          '0:a:0', '-vf', 'blackdetect=d=0.04:pix_th=0.5,metadata=print:key=lavfi.black_end',
          '-af', 'silencedetect=n=-16dB:d=0.1,ametadata=print:key=lavfi.silence_end', '-f', 'null', '-'],
         stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=RUN_TIMEOUT).stderr.decode()
-    flashes = [float(at) for at in re.findall(r'black_end=([\d.]+)', told)]
-    beeps = [float(at) for at in re.findall(r'silence_end=([\d.]+)', told)]
+    flashes = [float(at) for at in re.findall(r'black_end=([\d.]+)', output)]
+    beeps = [float(at) for at in re.findall(r'silence_end=([\d.]+)', output)]
     if not flashes or not beeps:
-        raise AssertionError(f'{path}: no flash or no beep:\n{told[-2000:]}')
+        raise AssertionError(f'{path}: no flash or no beep:\n{output[-2000:]}')
     return min((beep - flash for beep in beeps for flash in flashes), key=abs)
 
 

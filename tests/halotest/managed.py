@@ -48,7 +48,7 @@ class Manager(threading.Thread):
     def values(self, key):
         return [message[key] for _, message in list(self.messages) if key in message]
 
-    def told(self):
+    def logged(self):
         return '\n'.join(map(str, self.messages))
 
     def status(self):

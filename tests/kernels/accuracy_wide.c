@@ -11,7 +11,7 @@
 
 #include "kernels/backend.h"
 
-enum { MOST = 1300, MOST_REACH = 3 * (int)HALO_MAX_SIGMA + 3 * HALO_MAX_STEP };
+enum { LIMIT = 1300, MAX_REACH = 3 * (int)HALO_MAX_SIGMA + 3 * HALO_MAX_STEP };
 
 static struct halo_backend *backend;
 static long passed, failed;
@@ -72,7 +72,7 @@ struct trial {
     double sigma_x, sigma_y;
     int width, height;
     uint16_t *in, *out;
-    double wx[MOST + 1], wy[MOST + 1];
+    double wx[LIMIT + 1], wy[LIMIT + 1];
 };
 
 static double expected(struct trial *t, int x, int y)
@@ -116,7 +116,7 @@ static double integer_weight(const struct halo_conv *c, bool down, int x, int i)
 /* Random; patches of 3x3; white where the weights at x, y came out too large, and the reverse. */
 static void fill(struct trial *t, int pattern, int x, int y)
 {
-    static double ix[MOST], iy[MOST];
+    static double ix[LIMIT], iy[LIMIT];
     const int max = (1 << t->conv.depth) - 1;
     for (int i = 0; i < t->width; i++)
         ix[i] = integer_weight(&t->conv, false, x, i);
@@ -135,7 +135,7 @@ static void fill(struct trial *t, int pattern, int x, int y)
 
 static void filter(struct trial *t)
 {
-    static uint8_t src[MOST * MOST], dst[MOST * MOST];
+    static uint8_t src[LIMIT * LIMIT], dst[LIMIT * LIMIT];
     const int w = t->width, h = t->height, depth = t->conv.depth;
     struct halo_job job = {
         .conv = &t->conv,
@@ -170,7 +170,7 @@ static double largest_error(struct trial *t, int x, int y)
 
 static void check(double sigma_x, double sigma_y, int depth, int width, int height)
 {
-    static uint16_t in[MOST * MOST], out[MOST * MOST];
+    static uint16_t in[LIMIT * LIMIT], out[LIMIT * LIMIT];
     static struct trial t;
     char name[100];
     double worst = 0;

@@ -14,7 +14,7 @@
 #include "tests/kernels/regions.h"
 #include "tests/kernels/together.h"
 
-enum { MOST_PRINTED = 20, TINY = 100 /* pixels */ };
+enum { MAX_PRINTED = 20, TINY = 100 /* pixels */ };
 
 static const char *const border_names[HALO_BORDER_COUNT] = {
     "constant", "replicate", "reflect", "reflect101", "wrap",
@@ -80,7 +80,7 @@ static void check_row(struct check *k, struct row *r, const struct test_case *t,
     if (error == 0 && !memcmp(got.memory, want->memory, want->size)) {
         r->passed++;
     } else {
-        if (r->failed++ < MOST_PRINTED) {
+        if (r->failed++ < MAX_PRINTED) {
             print_mismatch(k, r, t, &got, want);
             if (error)
                 printf("     convolve: %s\n", strerror(-error));

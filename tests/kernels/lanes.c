@@ -24,9 +24,9 @@
 
 enum {
     LANES = 3,
-    MOST_STEPS = 32, /* the filters of a chain (HALO_MAX_FILTERS) */
+    MAX_STEPS = 32, /* the filters of a chain (HALO_MAX_FILTERS) */
     FEW_STEPS = 4,
-    MOST_COST = 30000000,
+    MAX_COST = 30000000,
     KNOWN = 48, /* regions with a number: more than a lane keeps */
     KNOWN_WIDTH = 208,
     KNOWN_HEIGHT = 80,
@@ -41,10 +41,10 @@ struct plane_test {
     struct halo_plane at_src, at_dst; /* in the memory that the backend sees */
     char *memory_src, *memory_dst;
     char *device_src, *device_dst; /* NULL: on the host */
-    struct halo_conv conv[MOST_STEPS];
-    struct halo_step step[MOST_STEPS];
-    struct test_region *own[MOST_STEPS];          /* a region that ends with the frame; or NULL */
-    const struct test_region *region[MOST_STEPS]; /* NULL: everywhere */
+    struct halo_conv conv[MAX_STEPS];
+    struct halo_step step[MAX_STEPS];
+    struct test_region *own[MAX_STEPS];          /* a region that ends with the frame; or NULL */
+    const struct test_region *region[MAX_STEPS]; /* NULL: everywhere */
     int steps;
     int skipped; /* the step from 1 on that does not run; 0: none */
 };
@@ -115,7 +115,7 @@ static void draw_steps(struct plane_test *t)
     for (t->steps = 0; t->steps < wanted;) {
         struct halo_conv *conv = &t->conv[t->steps];
         if (mask_make(conv, &masks[draw(mask_count)], &target) != 0 ||
-            cost(conv, p->width * p->height * p->channels) > MOST_COST)
+            cost(conv, p->width * p->height * p->channels) > MAX_COST)
             continue;
         t->step[t->steps] = (struct halo_step){.conv = conv};
         draw_region(t, t->steps++);
@@ -212,7 +212,7 @@ static void draw_spread(struct plane_test *plane, struct format f)
 {
     const struct halo_plane *p = &plane->src.plane;
     const int shift = f.depth > 8 ? draw(17 - f.depth) : 0;
-    plane->gather = 1 + draw(HALO_GATHER_MOST);
+    plane->gather = 1 + draw(HALO_GATHER_MAX);
     plane->channel = draw(plane->gather);
     plane->spread =
         picture_create(p->width, p->height, (struct format){f.depth, plane->gather, shift},
@@ -503,7 +503,7 @@ static const struct subsampling subsamplings[] = {
 enum { MASKED_WIDTH = 80, MASKED_HEIGHT = 46, MASKED_FRAMES = 2, MASK_SETS = 2 };
 
 /* Of all steps of all planes: one set is for several frames, then comes the next. */
-static struct test_region masked[HALO_MAX_PLANES][MOST_STEPS];
+static struct test_region masked[HALO_MAX_PLANES][MAX_STEPS];
 
 static struct format plane_format(const struct subsampling *s, int p)
 {
@@ -524,7 +524,7 @@ static int plane_height(const struct subsampling *s, int p)
 static void draw_masks(const struct subsampling *s)
 {
     for (int p = 0; p < s->planes; p++)
-        for (int i = 0; i < MOST_STEPS; i++) {
+        for (int i = 0; i < MAX_STEPS; i++) {
             do
                 test_region_draw(&masked[p][i], plane_width(s, p), plane_height(s, p), &state);
             while (!masked[p][i].region.mask.data);
@@ -535,7 +535,7 @@ static void draw_masks(const struct subsampling *s)
 static void finish_masks(const struct subsampling *s)
 {
     for (int p = 0; p < s->planes; p++)
-        for (int i = 0; i < MOST_STEPS; i++)
+        for (int i = 0; i < MAX_STEPS; i++)
             test_region_finish(&masked[p][i]);
 }
 
@@ -544,7 +544,7 @@ static void masked_steps(struct plane_test *t, const struct test_region *regions
 {
     static const double right[] = {1, 0, 0}, down[] = {1, 0, 0};
     const struct halo_conv_target target = {t->src.plane.depth, HALO_BORDER_WRAP, 0};
-    for (t->steps = 0; t->steps < MOST_STEPS; t->steps++) {
+    for (t->steps = 0; t->steps < MAX_STEPS; t->steps++) {
         struct halo_conv *conv = &t->conv[t->steps];
         expect((t->steps % 2 ? halo_conv_dense(conv, down, 1, 3, 0, &target)
                              : halo_conv_dense(conv, right, 3, 1, 0, &target)) == 0,
@@ -595,7 +595,7 @@ static void run_masked(const struct halo_backend_ops *ops)
                 finish_masks(s);
         }
         if (failed > before)
-            printf("FAIL %s: %d masked steps of %s\n", ops->name, MOST_STEPS, s->name);
+            printf("FAIL %s: %d masked steps of %s\n", ops->name, MAX_STEPS, s->name);
     }
     halo_backend_close(lane);
 }

@@ -108,7 +108,7 @@ void test_region_draw(struct test_region *ret, int width, int height, uint64_t *
         draw_mask(ret, width, height, state);
         return;
     }
-    const int most = between(state, 0, 7) ? 4 : MOST_RECTS;
+    const int most = between(state, 0, 7) ? 4 : MAX_RECTS;
     ret->region.rect_count = between(state, 0, most);
     for (int i = 0; i < ret->region.rect_count; i++)
         ret->rects[i] = draw_rect(width, height, state);

@@ -6,12 +6,12 @@
 #include "kernels/region.h"
 #include "tests/kernels/picture.h"
 
-enum { MOST_RECTS = 250 }; /* more than one launch of the CUDA backend takes */
+enum { MAX_RECTS = 250 }; /* more than one launch of the CUDA backend takes */
 
 /* A region with the memory it refers to: does not move. */
 struct test_region {
     struct halo_region region;
-    struct halo_rect rects[MOST_RECTS];
+    struct halo_rect rects[MAX_RECTS];
     struct picture mask;
     const char *name;
 };

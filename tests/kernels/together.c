@@ -10,7 +10,7 @@
 #include "tests/kernels/picture.h"
 #include "tests/kernels/regions.h"
 
-enum { PLANES = 6, MOST_WIDTH = 300, MOST_HEIGHT = 150 };
+enum { PLANES = 6, MAX_WIDTH = 300, MAX_HEIGHT = 150 };
 
 static const double affordable = 5e6; /* samples times taps, for the reference */
 
@@ -50,7 +50,7 @@ static void draw(struct one *o, struct halo_backend *oracle, int depth, uint64_t
 {
     const int channels = draw_number(state, 2);
     const struct format format = {depth, channels, depth == 10 && next_random(state) % 2 ? 6 : 0};
-    const int width = draw_number(state, MOST_WIDTH), height = draw_number(state, MOST_HEIGHT);
+    const int width = draw_number(state, MAX_WIDTH), height = draw_number(state, MAX_HEIGHT);
     draw_mask(o, width * height * channels, depth, state);
     o->src = picture_create(width, height, format, any_layout(state));
     const struct layout layout = any_layout(state);

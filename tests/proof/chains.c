@@ -19,7 +19,7 @@ static const char *const own[] = {"gblur=sigma=3",     "gblur=sigma=12",
                                   "boxblur=lr=4:lp=2", "gblur=sigma=2.5,pixelize=w=8:h=8",
                                   "avgblur=sizeX=5",   "gblur=sigma=4,sobel",
                                   "discblur=radius=6"};
-static const char *chains[PROOF_MOST_CHAINS];
+static const char *chains[PROOF_MAX_CHAINS];
 static int count;
 
 struct room {
@@ -48,7 +48,7 @@ static bool hides(const char *text)
     struct room *room = calloc(1, sizeof *room);
     bool ret = true;
     if (!room || halo_chain_parse(&chain, text, NULL) < 0 ||
-        halo_chain_plan_unseen(&planned, chain, 96, 64, true) < 0)
+        halo_chain_plan_assumed(&planned, chain, 96, 64, true) < 0)
         _exit(HALO_EXIT_FAILED);
     for (int p = 0; p < planned.planes; p++)
         ret = ret && hides_plane(room, &planned, p);
@@ -72,9 +72,9 @@ void proof_chains_begin(void)
 {
     int status;
     bool *good =
-        mmap(NULL, PROOF_MOST_CHAINS, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        mmap(NULL, PROOF_MAX_CHAINS, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     const pid_t pid = good == MAP_FAILED ? -1 : fork();
-    for (int i = 0; pid == 0 && halo_filter_kinds[i] && i < PROOF_MOST_CHAINS; i++)
+    for (int i = 0; pid == 0 && halo_filter_kinds[i] && i < PROOF_MAX_CHAINS; i++)
         good[i] = hides(halo_filter_kinds[i]->example);
     if (pid == 0)
         _exit(0);
@@ -82,10 +82,10 @@ void proof_chains_begin(void)
         exit(HALO_EXIT_FAILED);
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         chains[count++] = own[i];
-    for (int i = 0; halo_filter_kinds[i] && count < PROOF_MOST_CHAINS; i++)
+    for (int i = 0; halo_filter_kinds[i] && count < PROOF_MAX_CHAINS; i++)
         if (good[i] && !is_there(halo_filter_kinds[i]->example))
             chains[count++] = halo_filter_kinds[i]->example;
-    munmap(good, PROOF_MOST_CHAINS);
+    munmap(good, PROOF_MAX_CHAINS);
 }
 
 const char *const *proof_chains(int *ret_count)

@@ -3,7 +3,7 @@
 #ifndef HALO_PROOF_CHAINS_H
 #define HALO_PROOF_CHAINS_H
 
-enum { PROOF_MOST_CHAINS = 64 };
+enum { PROOF_MAX_CHAINS = 64 };
 
 /* Collects them: some of its own, and the example of every kind of filter that hides enough. Once,
  * before any other thread is there. */

@@ -155,7 +155,7 @@ struct alarms {
     struct codec codec[CODECS];
 };
 
-static bool look(void *arg, const AVFrame *frame)
+static bool check(void *arg, const AVFrame *frame)
 {
     struct alarms *a = arg;
     proof_eye_see(a->eye, frame, PROOF_RAW);
@@ -165,7 +165,7 @@ static bool look(void *arg, const AVFrame *frame)
     return --a->left > 0;
 }
 
-static bool look_for_alarms(const char *backend, long pictures)
+static bool find_alarms(const char *backend, long pictures)
 {
     int chains;
     const char *const *chain = proof_chains(&chains);
@@ -175,7 +175,7 @@ static bool look_for_alarms(const char *backend, long pictures)
         a.eye = proof_eye_open(tally, PROOF_RAW);
         for (int i = 0; i < CODECS; i++)
             open_codec(&a.codec[i], codecs[i], tally);
-        filter(backend, chain[c], look, &a);
+        filter(backend, chain[c], check, &a);
         for (int i = 0; i < CODECS; i++)
             close_codec(&a.codec[i]);
         proof_eye_close(a.eye);
@@ -206,7 +206,7 @@ struct regions {
     struct proof_eye *inside, *all;
 };
 
-static bool look_both(void *arg, const AVFrame *frame)
+static bool check_both(void *arg, const AVFrame *frame)
 {
     struct regions *r = arg;
     proof_eye_see(r->inside, frame, PROOF_RAW);
@@ -214,7 +214,7 @@ static bool look_both(void *arg, const AVFrame *frame)
     return --r->left > 0;
 }
 
-static bool look_at_regions(const char *backend, long pictures)
+static bool check_regions(const char *backend, long pictures)
 {
     long wanted = 0;
     struct proof_tally *inside = proof_tally_create(NULL), *all = proof_tally_create(NULL);
@@ -222,7 +222,7 @@ static bool look_at_regions(const char *backend, long pictures)
         struct regions r = {pictures, proof_eye_open(inside, PROOF_RAW),
                             proof_eye_open(all, PROOF_RAW)};
         proof_eye_limit(r.inside, &region);
-        filter(backend, region_chains[c], look_both, &r);
+        filter(backend, region_chains[c], check_both, &r);
         proof_eye_close(r.inside);
         proof_eye_close(r.all);
         wanted += pictures;
@@ -304,7 +304,7 @@ struct gate_leaks {
     struct proof_eye *eye;
 };
 
-static bool look_at_leak(void *arg, const AVFrame *frame)
+static bool check_leak(void *arg, const AVFrame *frame)
 {
     struct gate_leaks *l = arg;
     proof_eye_see(l->eye, frame, PROOF_RAW);
@@ -321,7 +321,7 @@ static bool find_in_gate(const char *backend, long wanted)
     if (pid == 0) {
         halo_fault_begin("leak:1+", NULL);
         struct gate_leaks l = {.left = wanted, .eye = proof_eye_open(tally, PROOF_RAW)};
-        filter(backend, "gblur=sigma=12", look_at_leak, &l);
+        filter(backend, "gblur=sigma=12", check_leak, &l);
         _exit(0);
     }
     if (pid < 0 || waitpid(pid, &status, 0) != pid || status != 0)
@@ -335,9 +335,9 @@ bool proof_checker_run(const char *backend, long pictures, long leaks)
 {
     bool ret = find_in_gate(
         backend, leaks < 1000 ? 1000 : leaks); /* first: it forks, which no GPU likes later */
-    const bool quiet = look_for_alarms(backend, pictures);
+    const bool quiet = find_alarms(backend, pictures);
     ret &= quiet;
-    ret &= look_at_regions(backend, leaks);
+    ret &= check_regions(backend, leaks);
     for (int c = 0; codecs[c]; c++) {
         printf("leaks on purpose:\n");
         ret &= find_leaks(backend, codecs[c], leaks);

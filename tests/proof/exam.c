@@ -24,7 +24,7 @@ struct proof_exam {
     struct proof_spec spec[PROOF_POOL];
     struct proof_judge *judge[PROOF_POOL]; /* NULL: not needed yet */
     struct proof_heard *heard;             /* NULL: nobody hears what the feed is told */
-    struct proof_judge *told; /* of the first, as the feed tells where it is; likewise */
+    struct proof_judge *expected; /* of the first, as the feed tells where it is; likewise */
     pthread_mutex_t lock;
     struct {
         uint64_t id;
@@ -66,7 +66,7 @@ void proof_exam_close(struct proof_exam *e)
         proof_judge_close(e->judge[i]);
         proof_spec_finish(&e->spec[i]);
     }
-    proof_judge_close(e->told);
+    proof_judge_close(e->expected);
     for (int i = 0; i < SETS; i++)
         free(e->area[i]);
     pthread_mutex_destroy(&e->lock);
@@ -203,18 +203,19 @@ static void see_number(struct proof_exam *e, int i, const AVFrame *frame, struct
 }
 
 /* By what the feed was told, which says of more samples what they must be. */
-static void see_told(struct proof_exam *e, const AVFrame *frame, struct proof_verdict *ret)
+static void see_expected(struct proof_exam *e, const AVFrame *frame, struct proof_verdict *ret)
 {
     struct proof_spec spec = e->spec[0];
     struct proof_verdict v;
-    spec.step[0].told = true;
-    if (!e->told)
-        e->told = proof_judge_open(&spec, e->set.format, e->set.range, e->set.width, e->set.height);
-    if (proof_heard_judge(e->heard, e->told, frame, frame->pts, e->number - 1, &v) ==
+    spec.step[0].by_feed = true;
+    if (!e->expected)
+        e->expected =
+            proof_judge_open(&spec, e->set.format, e->set.range, e->set.width, e->set.height);
+    if (proof_heard_judge(e->heard, e->expected, frame, frame->pts, e->number - 1, &v) ==
         PROOF_HEARD_UNKNOWN)
         return;
     *ret = v;
-    ret->told = true;
+    ret->by_feed = true;
 }
 
 static void see_one(struct proof_exam *e, int i, const AVFrame *frame, struct proof_verdict *ret)
@@ -226,7 +227,7 @@ static void see_one(struct proof_exam *e, int i, const AVFrame *frame, struct pr
     }
     see_number(e, i, frame, ret);
     if (!ret->wrong && e->heard && frame->pts != AV_NOPTS_VALUE)
-        see_told(e, frame, ret);
+        see_expected(e, frame, ret);
     if (!ret->wrong || !e->set.resized)
         return;
     /* A feed tells of pictures as they come out, whatever size they had. */

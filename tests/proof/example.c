@@ -9,11 +9,11 @@
 #include "config/error.h"
 #include "pipeline/picture/format.h"
 
-enum { MOST_FORMATS = 64 };
+enum { MAX_FORMATS = 64 };
 
 enum AVPixelFormat proof_format(unsigned number)
 {
-    static enum AVPixelFormat known[MOST_FORMATS];
+    static enum AVPixelFormat known[MAX_FORMATS];
     static unsigned count;
     static bool done;
     for (int f = 0; f < AV_PIX_FMT_NB && !done; f++)

@@ -18,7 +18,7 @@ enum {
 #define FARTHEST 3.9  /* parts of a picture */
 
 /* A shape in one unit: pixels, or parts of the picture. */
-struct form {
+struct motion {
     enum proof_shape_kind kind;
     bool relative;
     double x0, y0, x1, y1;
@@ -27,57 +27,57 @@ struct form {
     bool joined; /* a box around more than was told */
 };
 
-struct proof_told {
-    struct proof_told_settings set;
+struct proof_expected {
+    struct proof_expected_settings set;
     int64_t session, newest;
     struct proof_update update[UPDATES]; /* since the session began, or all was forgotten */
     int count;
     int64_t last; /* the picture of the last update, forgotten or not */
 };
 
-struct proof_told *proof_told_open(const struct proof_told_settings *settings)
+struct proof_expected *proof_expected_open(const struct proof_expected_settings *settings)
 {
-    struct proof_told *t = calloc(1, sizeof *t);
+    struct proof_expected *t = calloc(1, sizeof *t);
     if (!t)
         abort();
     t->set = *settings;
-    proof_told_forget(t);
+    proof_expected_forget(t);
     return t;
 }
 
-void proof_told_close(struct proof_told *t)
+void proof_expected_close(struct proof_expected *t)
 {
     free(t);
 }
 
-void proof_told_begin(struct proof_told *t, int64_t picture)
+void proof_expected_begin(struct proof_expected *t, int64_t picture)
 {
     t->count = 0;
     t->session = picture;
 }
 
-void proof_told_pass(struct proof_told *t, int64_t picture)
+void proof_expected_pass(struct proof_expected *t, int64_t picture)
 {
     t->newest = picture;
 }
 
-static bool is_silent(const struct proof_told *t, int64_t now)
+static bool is_silent(const struct proof_expected *t, int64_t now)
 {
     return t->count == 0 || now - t->update[t->count - 1].came > t->set.limit * 1000;
 }
 
-int proof_told_update(struct proof_told *t, const struct proof_update *update)
+int proof_expected_update(struct proof_expected *t, const struct proof_update *update)
 {
     if (update->picture > t->newest + AHEAD_US)
         return -ERANGE;
     if (update->picture < t->session || (update->picture < t->last && !is_silent(t, update->came)))
         return -ESTALE;
-    proof_told_add(t, update);
+    proof_expected_add(t, update);
     return 0;
 }
 
 /* About an older picture only after silence, when all is forgotten. */
-void proof_told_add(struct proof_told *t, const struct proof_update *update)
+void proof_expected_add(struct proof_expected *t, const struct proof_update *update)
 {
     if (t->count == UPDATES || (t->count > 0 && update->picture < t->last))
         t->count = 0;
@@ -85,13 +85,13 @@ void proof_told_add(struct proof_told *t, const struct proof_update *update)
     t->last = update->picture;
 }
 
-void proof_told_forget(struct proof_told *t)
+void proof_expected_forget(struct proof_expected *t)
 {
     t->count = 0;
     t->session = t->newest = t->last = INT64_MIN;
 }
 
-bool proof_told_mixes(const struct proof_told *t, const struct proof_update *u)
+bool proof_expected_mixes(const struct proof_expected *t, const struct proof_update *u)
 {
     bool ret = false;
     for (int i = 0; i < t->count; i++)
@@ -111,9 +111,9 @@ static double number(const struct proof_length *length)
                             : (double)length->value / PROOF_UNIT;
 }
 
-static void read_form(const struct proof_shape *s, struct form *ret)
+static void read_motion(const struct proof_shape *s, struct motion *ret)
 {
-    *ret = (struct form){.kind = s->kind, .corners = s->corners};
+    *ret = (struct motion){.kind = s->kind, .corners = s->corners};
     ret->relative = proof_shape_is_relative(s);
     if (s->kind != PROOF_POLYGON) {
         ret->x0 = number(&s->at[0]);
@@ -135,7 +135,7 @@ static void read_form(const struct proof_shape *s, struct form *ret)
     }
 }
 
-static void join(struct form *a, const struct form *b)
+static void join(struct motion *a, const struct motion *b)
 {
     a->kind = PROOF_RECT;
     a->joined = true;
@@ -159,7 +159,8 @@ static struct extent extend(struct extent now, struct extent before, double by)
     return (struct extent){middle + way * by - half, middle + way * by + half};
 }
 
-static void go_on(const struct form *now, const struct form *before, double by, struct form *ret)
+static void go_on(const struct motion *now, const struct motion *before, double by,
+                  struct motion *ret)
 {
     const struct extent x =
         extend((struct extent){now->x0, now->x1}, (struct extent){before->x0, before->x1}, by);
@@ -182,7 +183,7 @@ static void go_on(const struct form *now, const struct form *before, double by, 
 
 /* In one picture, and in the one before that it was told of in, as the same thing. */
 struct track {
-    struct form last, before;
+    struct motion last, before;
     int64_t at, at_before;
     bool moves, named; /* there is a `before`; the last update named it */
     int64_t until;     /* us, by its ttl */
@@ -190,27 +191,27 @@ struct track {
 };
 
 /* Pictures that were told of, in their order: of the one at update i, where that is the first. */
-static bool is_new_picture(const struct proof_told *t, int i)
+static bool is_new_picture(const struct proof_expected *t, int i)
 {
     return i == 0 || t->update[i].picture != t->update[i - 1].picture;
 }
 
 /* What one picture's updates, from first up to end, say of that id. False: nothing. */
-static bool find_told(const struct proof_told *t, int first, int end, const char *id,
-                      struct form *ret, int64_t *ret_ttl)
+static bool find_updated(const struct proof_expected *t, int first, int end, const char *id,
+                         struct motion *ret, int64_t *ret_ttl)
 {
     bool found = false;
     *ret_ttl = 0;
     for (int i = first; i < end; i++)
         for (int k = 0; k < t->update[i].count; k++) {
-            struct form form;
+            struct motion motion;
             if (strcmp(t->update[i].thing[k].id, id) != 0)
                 continue;
-            read_form(&t->update[i].thing[k].shape, &form);
+            read_motion(&t->update[i].thing[k].shape, &motion);
             if (found)
-                join(ret, &form);
+                join(ret, &motion);
             else
-                *ret = form;
+                *ret = motion;
             *ret_ttl = t->update[i].thing[k].ttl > *ret_ttl ? t->update[i].thing[k].ttl : *ret_ttl;
             found = true;
         }
@@ -223,13 +224,13 @@ static int64_t later(int64_t a, int64_t b)
 }
 
 /* Through all pictures from update `from` on. The track is not there before it is named. */
-static bool follow(const struct proof_told *t, int from, const char *id, struct track *ret)
+static bool follow(const struct proof_expected *t, int from, const char *id, struct track *ret)
 {
     bool there = false;
     int64_t before = t->update[from].picture;
     for (int i = from, end; i < t->count; i = end) {
         const int64_t at = t->update[i].picture;
-        struct form form;
+        struct motion motion;
         int64_t ttl;
         for (end = i + 1; end < t->count && !is_new_picture(t, end); end++)
             ;
@@ -238,7 +239,7 @@ static bool follow(const struct proof_told *t, int from, const char *id, struct 
         if (there && !ret->named && ret->end < before)
             there = false; /* no picture asks for it any more */
         before = at;
-        if (!find_told(t, i, end, id, &form, &ttl)) {
+        if (!find_updated(t, i, end, id, &motion, &ttl)) {
             ret->named = false;
             continue;
         }
@@ -247,7 +248,7 @@ static bool follow(const struct proof_told *t, int from, const char *id, struct 
         else
             ret->before = ret->last, ret->at_before = ret->at, ret->moves = true;
         there = ret->named = true;
-        ret->last = form;
+        ret->last = motion;
         ret->at = at;
         ret->until = later(ret->until, at + ttl);
     }
@@ -275,7 +276,7 @@ static int steps(struct sheet *s, double value, bool relative, int whole)
 
 static struct proof_shape *add(struct sheet *s)
 {
-    if (s->to->count == PROOF_TOLD_MOST) {
+    if (s->to->count == PROOF_EXPECTED_MAX) {
         s->place->unsure = true;
         return &s->to->shape[0];
     }
@@ -320,7 +321,7 @@ static void put_corners(struct sheet *s, double (*corner)[2], int corners, bool 
     s->place->unsure |= corners > PROOF_CORNERS;
 }
 
-static void grow(const struct form *f, double margin, double ret[4])
+static void grow(const struct motion *f, double margin, double ret[4])
 {
     const double x = (f->x1 - f->x0) * margin, y = (f->y1 - f->y0) * margin;
     ret[0] = f->x0 - x;
@@ -392,7 +393,7 @@ static int wrap(struct sheet *s, double (*point)[2], int count, double (*ret)[2]
     return corners;
 }
 
-static int add_points(double (*point)[2], int count, const struct form *f, double margin)
+static int add_points(double (*point)[2], int count, const struct motion *f, double margin)
 {
     const double x = (f->x1 - f->x0) * margin, y = (f->y1 - f->y0) * margin;
     for (int i = 0; i < f->corners; i++)
@@ -403,7 +404,7 @@ static int add_points(double (*point)[2], int count, const struct form *f, doubl
     return count;
 }
 
-static void put_hull(struct sheet *s, const struct form *a, const struct form *b)
+static void put_hull(struct sheet *s, const struct motion *a, const struct motion *b)
 {
     double point[POINTS][2], corner[PROOF_CORNERS][2];
     int count = add_points(point, 0, a, s->margin);
@@ -415,7 +416,7 @@ static void put_hull(struct sheet *s, const struct form *a, const struct form *b
 }
 
 /* All that lies on the way from a to b; b may be a. */
-static void put_way(struct sheet *s, const struct form *a, const struct form *b)
+static void put_way(struct sheet *s, const struct motion *a, const struct motion *b)
 {
     double from[4], to[4];
     grow(a, s->margin, from);
@@ -432,7 +433,7 @@ static void put_way(struct sheet *s, const struct form *a, const struct form *b)
 
 static void put_track(struct sheet *s, const struct track *k, int64_t picture)
 {
-    struct form there;
+    struct motion there;
     const bool alike = k->moves && k->last.relative == k->before.relative;
     s->place->moving |= k->moves && picture != k->at;
     s->place->held |= !k->named;
@@ -465,7 +466,7 @@ static void put_shown(struct sheet *s, const struct track *k)
 /* ---- all things ---- */
 
 /* Whether the thing is the first of its name; those without are one each. */
-static bool is_first(const struct proof_told *t, int update, int thing)
+static bool is_first(const struct proof_expected *t, int update, int thing)
 {
     const char *id = t->update[update].thing[thing].id;
     for (int i = 0; *id && i < update; i++)
@@ -476,12 +477,12 @@ static bool is_first(const struct proof_told *t, int update, int thing)
 }
 
 /* One without a name is told of once, and held. */
-static void nameless(const struct proof_told *t, int update, int thing, struct track *ret)
+static void nameless(const struct proof_expected *t, int update, int thing, struct track *ret)
 {
     const struct proof_update *u = &t->update[update];
     *ret =
         (struct track){.at = u->picture, .named = true, .until = u->picture + u->thing[thing].ttl};
-    read_form(&u->thing[thing].shape, &ret->last);
+    read_motion(&u->thing[thing].shape, &ret->last);
     for (int i = update + 1; i < t->count && ret->named; i++)
         if (t->update[i].picture != u->picture) {
             ret->named = false;
@@ -489,7 +490,7 @@ static void nameless(const struct proof_told *t, int update, int thing, struct t
         }
 }
 
-static int find_tracks(const struct proof_told *t, int64_t picture, struct track *ret, int most)
+static int find_tracks(const struct proof_expected *t, int64_t picture, struct track *ret, int most)
 {
     int count = 0;
     for (int i = 0; i < t->count; i++)
@@ -506,7 +507,7 @@ static int find_tracks(const struct proof_told *t, int64_t picture, struct track
 }
 
 /* The picture that was told of before the last one; the last, where there is none. */
-static int64_t picture_before(const struct proof_told *t)
+static int64_t picture_before(const struct proof_expected *t)
 {
     int i = t->count - 1;
     while (i > 0 && t->update[i].picture == t->last)
@@ -514,23 +515,23 @@ static int64_t picture_before(const struct proof_told *t)
     return t->update[i].picture;
 }
 
-void proof_told_at(const struct proof_told *t, int64_t picture, int64_t now, int width, int height,
-                   struct proof_place *ret)
+void proof_expected_at(const struct proof_expected *t, int64_t picture, int64_t now, int width,
+                       int height, struct proof_place *ret)
 {
-    static _Thread_local struct track track[PROOF_TOLD_MOST];
+    static _Thread_local struct track track[PROOF_EXPECTED_MAX];
     ret->unsure = ret->moving = ret->held = false;
     ret->hidden.count = ret->shown.count = 0;
     ret->known =
         !is_silent(t, now) && picture <= t->last + t->set.limit && picture >= picture_before(t);
     if (!ret->known)
         return;
-    const int count = find_tracks(t, picture, track, PROOF_TOLD_MOST);
+    const int count = find_tracks(t, picture, track, PROOF_EXPECTED_MAX);
     struct sheet sheet = {.to = &ret->hidden,
                           .place = ret,
                           .width = width,
                           .height = height,
                           .margin = (double)t->set.margin / 8,
-                          .most = count ? PROOF_TOLD_MOST / count : 0};
+                          .most = count ? PROOF_EXPECTED_MAX / count : 0};
     for (int i = 0; i < count; i++)
         put_track(&sheet, &track[i], picture);
     sheet.to = &ret->shown;
@@ -553,14 +554,14 @@ static struct halo_length say_length(const struct proof_length *length)
     return (struct halo_length){number(length), length->relative};
 }
 
-void proof_update_say(const struct proof_update *u, struct halo_region_told *ret,
+void proof_update_say(const struct proof_update *u, struct halo_region_update *ret,
                       struct halo_length (*corners)[PROOF_CORNERS][2])
 {
     static const enum halo_shape_kind kinds[] = {HALO_SHAPE_RECT, HALO_SHAPE_ELLIPSE,
                                                  HALO_SHAPE_POLYGON};
     for (int i = 0; i < u->count; i++) {
         const struct proof_shape *s = &u->thing[i].shape;
-        ret[i] = (struct halo_region_told){
+        ret[i] = (struct halo_region_update){
             .shape = {.kind = kinds[s->kind], .corners = s->corners, .corner = corners[i]},
             .ttl = (double)u->thing[i].ttl / 1e6};
         memcpy(ret[i].id, u->thing[i].id, sizeof u->thing[i].id);

@@ -53,7 +53,7 @@ void proof_eye_examine(struct proof_eye *eye, struct proof_exam *exam, bool exac
 }
 
 /* In which format the canary of a picture is looked for. */
-static enum AVPixelFormat look_format(enum AVPixelFormat format)
+static enum AVPixelFormat check_format(enum AVPixelFormat format)
 {
     static const enum AVPixelFormat planar[2][2] = {{AV_PIX_FMT_YUV444P, AV_PIX_FMT_NONE},
                                                     {AV_PIX_FMT_YUV422P, AV_PIX_FMT_YUV420P}};
@@ -72,7 +72,7 @@ static enum AVPixelFormat look_format(enum AVPixelFormat format)
 
 static const AVFrame *convert(struct proof_eye *eye, const AVFrame *f)
 {
-    const enum AVPixelFormat format = look_format(f->format);
+    const enum AVPixelFormat format = check_format(f->format);
     if (f->format == (int)format)
         return f;
     eye->scaler = sws_getCachedContext(eye->scaler, f->width, f->height, f->format, f->width,
@@ -122,7 +122,7 @@ static void count(struct proof_eye *eye, bool blank)
 
 void proof_eye_see(struct proof_eye *eye, const AVFrame *frame, enum proof_seen kind)
 {
-    struct halo_canary_look look;
+    struct halo_canary_finding finding;
     struct halo_canary_area room;
     struct proof_verdict verdict;
     if (is_exact(eye, frame, kind) && proof_exam_is_card(eye->exam, frame))
@@ -134,12 +134,12 @@ void proof_eye_see(struct proof_eye *eye, const AVFrame *frame, enum proof_seen 
         return;
     }
     const AVFrame *known = convert(eye, frame);
-    halo_canary_look(known, area_of(eye, frame, kind, &room), &look);
-    const bool blank = kind != PROOF_CARD && !look.leaks && is_blank(eye, known);
-    proof_tally_see(eye->tally, kind, known, &look, blank);
+    halo_canary_check(known, area_of(eye, frame, kind, &room), &finding);
+    const bool blank = kind != PROOF_CARD && !finding.leaks && is_blank(eye, known);
+    proof_tally_see(eye->tally, kind, known, &finding, blank);
     if (kind != PROOF_CARD)
         count(eye, blank);
-    if (look.leaks && eye->exam)
+    if (finding.leaks && eye->exam)
         proof_exam_say(eye->exam, frame);
 }
 

@@ -10,8 +10,8 @@
 #include "kernels/clock.h"
 
 enum {
-    WORDS = 40,     /* that are remembered: half of them are more than is held at a time */
-    MOST_TRIED = 8, /* moments; a frame that waited longer is of too many */
+    WORDS = 40,    /* that are remembered: half of them are more than is held at a time */
+    MAX_TRIED = 8, /* moments; a frame that waited longer is of too many */
 };
 
 struct word {
@@ -21,7 +21,7 @@ struct word {
 };
 
 struct proof_heard {
-    struct proof_told_settings set;
+    struct proof_expected_settings set;
     pthread_mutex_t lock;
     struct word word[WORDS]; /* the oldest is dropped */
     int count;
@@ -34,7 +34,7 @@ struct hearing {
     struct word word[WORDS];
     int count;
     const struct proof_heard *heard;
-    struct proof_told *told;
+    struct proof_expected *expected;
     struct proof_place place;
     struct proof_judge *judge;
     const AVFrame *frame;
@@ -45,7 +45,7 @@ struct hearing {
     struct proof_verdict *verdict;
 };
 
-struct proof_heard *proof_heard_open(const struct proof_told_settings *settings)
+struct proof_heard *proof_heard_open(const struct proof_expected_settings *settings)
 {
     struct proof_heard *h = calloc(1, sizeof *h);
     if (!h)
@@ -94,7 +94,7 @@ static bool is_right(struct hearing *g)
     struct proof_region regions[2];
     unsigned number = g->number;
     proof_place_regions(&g->place, regions);
-    if (!proof_judge_tell(g->judge, regions) || (g->place.known && g->place.unsure)) {
+    if (!proof_judge_expect(g->judge, regions) || (g->place.known && g->place.unsure)) {
         g->unsure = true;
         return false;
     }
@@ -106,13 +106,13 @@ static bool is_right(struct hearing *g)
 static bool try_words(struct hearing *g, int from, int to)
 {
     int64_t came = INT64_MIN;
-    proof_told_forget(g->told);
+    proof_expected_forget(g->expected);
     for (int i = from; i < to; i++)
         if (g->word[i].taken) {
-            proof_told_add(g->told, &g->word[i].update);
+            proof_expected_add(g->expected, &g->word[i].update);
             came = g->word[i].update.came;
         }
-    proof_told_at(g->told, g->us, came, g->frame->width, g->frame->height, &g->place);
+    proof_expected_at(g->expected, g->us, came, g->frame->width, g->frame->height, &g->place);
     if (is_right(g))
         return true;
     if (!g->place.known || g->now - came <= g->heard->set.limit * 1000)
@@ -133,13 +133,13 @@ static int count_before(const struct hearing *g)
 static enum proof_heard_verdict judge(struct hearing *g, atomic_long *forgotten)
 {
     const int first = count_before(g);
-    if (g->count - first > MOST_TRIED || (first < WORDS / 2 && !g->whole))
+    if (g->count - first > MAX_TRIED || (first < WORDS / 2 && !g->whole))
         return PROOF_HEARD_UNKNOWN;
     for (int to = first; to <= g->count; to++)
         if (try_words(g, 0, to))
             return PROOF_HEARD_RIGHT;
     for (int to = first; to <= g->count && !g->unsure; to++)
-        for (int from = to; from > 0 && from > to - MOST_TRIED; from--)
+        for (int from = to; from > 0 && from > to - MAX_TRIED; from--)
             if (try_words(g, from, to)) {
                 atomic_fetch_add(forgotten, 1);
                 return PROOF_HEARD_RIGHT;
@@ -166,9 +166,9 @@ enum proof_heard_verdict proof_heard_judge(struct proof_heard *h, struct proof_j
     g->number = number;
     g->now = halo_now_ns();
     g->verdict = ret;
-    g->told = proof_told_open(&h->set);
+    g->expected = proof_expected_open(&h->set);
     const enum proof_heard_verdict verdict = judge(g, &h->forgotten);
-    proof_told_close(g->told);
+    proof_expected_close(g->expected);
     free(g);
     return verdict;
 }

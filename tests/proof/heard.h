@@ -10,7 +10,7 @@
 
 struct proof_heard;
 
-struct proof_heard *proof_heard_open(const struct proof_told_settings *settings);
+struct proof_heard *proof_heard_open(const struct proof_expected_settings *settings);
 void proof_heard_close(struct proof_heard *heard); /* NULL: nothing */
 
 /* Before and after the feed is told. */

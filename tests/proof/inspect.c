@@ -33,7 +33,7 @@ static void say_progress(const struct proof_tally *tally, long *said)
     *said = judged;
 }
 
-static void look_at(struct proof_tally *tally, struct proof_exam *exam, const char *name)
+static void inspect(struct proof_tally *tally, struct proof_exam *exam, const char *name)
 {
     AVFormatContext *format = NULL;
     AVPacket *pkt = av_packet_alloc();
@@ -68,13 +68,13 @@ static void look_at(struct proof_tally *tally, struct proof_exam *exam, const ch
     avformat_close_input(&format);
 }
 
-int proof_look(int count, char **names, struct proof_exam *exam, const char *folder)
+int proof_inspect(int count, char **names, struct proof_exam *exam, const char *folder)
 {
     struct proof_tally *tally = proof_tally_create(folder);
     if (!tally)
         return HALO_EXIT_FAILED;
     for (int i = 0; i < count; i++)
-        look_at(tally, exam, names[i]);
+        inspect(tally, exam, names[i]);
     proof_tally_print(tally, false);
     return atomic_load(&tally->leaks) ? HALO_EXIT_FAILED : 0;
 }

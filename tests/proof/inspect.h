@@ -9,6 +9,6 @@ struct proof_exam;
  * of them, some in between ("so far: N judged"), then figures. What cannot be opened or decoded
  * counts as broken. exam: of the stream that they are of; NULL: nothing of the canary may be
  * anywhere. The program's status: 1 for a leak. */
-int proof_look(int count, char **names, struct proof_exam *exam, const char *folder);
+int proof_inspect(int count, char **names, struct proof_exam *exam, const char *folder);
 
 #endif

@@ -13,8 +13,8 @@
 
 enum {
     NUMBERS = 65536,
-    PROBES = 24,     /* samples that are shown, of luma */
-    MOST_TRIED = 20, /* numbers */
+    PROBES = 24,    /* samples that are shown, of luma */
+    MAX_TRIED = 20, /* numbers */
     UNKNOWN = -1,
     DARK = 20, /* limited range's black, and what an encoder makes of it; of 8 bits */
 };
@@ -192,16 +192,16 @@ void proof_judge_close(struct proof_judge *j)
     free(j);
 }
 
-bool proof_judge_tell(struct proof_judge *j, const struct proof_region told[2])
+bool proof_judge_expect(struct proof_judge *j, const struct proof_region expected[2])
 {
     bool ret = true;
     for (int s = 0; s < j->spec.count; s++) {
         const struct proof_step *step = &j->spec.step[s];
-        struct proof_region region = told[step->invert];
+        struct proof_region region = expected[step->invert];
         region.invert = step->invert;
         region.feather = step->feather;
         region.spill = step->spill;
-        for (int i = 0; i < j->components && step->told; i++) {
+        for (int i = 0; i < j->components && step->by_feed; i++) {
             struct component *c = &j->component[i];
             ret &= proof_weights(&region, j->width, j->height, c->log2_x, c->log2_y, c->weight[s]);
         }
@@ -397,7 +397,7 @@ static bool try_numbers(struct proof_judge *j, const AVFrame *frame, bool least,
     struct proof_verdict v;
     const unsigned first = *number;
     int tried = 0;
-    for (unsigned i = 0; i < NUMBERS && tried < MOST_TRIED; i++) {
+    for (unsigned i = 0; i < NUMBERS && tried < MAX_TRIED; i++) {
         const unsigned n = (first + i) % NUMBERS;
         if (!fits(j, frame, n, wrong))
             continue;

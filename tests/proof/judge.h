@@ -21,13 +21,13 @@ void proof_judge_close(struct proof_judge *judge); /* NULL: nothing */
 
 /* Where a feed's steps apply from now on: those without, and with invert. False: some sample is too
  * near to a border (spec.h), so that nothing can be judged by it. */
-bool proof_judge_tell(struct proof_judge *judge, const struct proof_region told[2]);
+bool proof_judge_expect(struct proof_judge *judge, const struct proof_region expected[2]);
 
 struct proof_verdict {
     long wrong;                             /* samples; 0: it is as it must be */
     long hidden, shown, soft;               /* samples that were judged, by what they must be */
     int component, x, y, got, want, weight; /* of the first wrong one */
-    bool told;                              /* it was judged by what a feed was told (heard.h) */
+    bool by_feed;                           /* it was judged by what a feed was told (heard.h) */
     bool blank; /* of one shade, which no chain makes of it (exam.h): nothing was judged */
 };
 

@@ -26,7 +26,7 @@ struct proof_moves {
     struct proof_chance chance;
     int side[2];
     struct halo_region_feed *feed;
-    struct proof_told *told;
+    struct proof_expected *expected;
     int64_t now; /* us, when it began */
     int64_t time[TIMES];
     int passed; /* pictures that were given out */
@@ -75,18 +75,18 @@ static void choose_update(struct proof_moves *m, struct proof_update *u)
     }
 }
 
-static bool tell(struct proof_moves *m, char ret_words[200])
+static bool update(struct proof_moves *m, char ret_words[200])
 {
     struct proof_update u;
-    struct halo_region_told told[PROOF_THINGS];
+    struct halo_region_update expected[PROOF_THINGS];
     struct halo_length corners[PROOF_THINGS][PROOF_CORNERS][2];
     struct halo_error err = {0};
     choose_update(m, &u);
-    if (proof_told_mixes(m->told, &u))
+    if (proof_expected_mixes(m->expected, &u))
         return true;
-    proof_update_say(&u, told, corners);
-    const int must = proof_told_update(m->told, &u);
-    const int got = halo_region_feed_update(m->feed, u.picture, told, u.count, u.came, &err);
+    proof_update_say(&u, expected, corners);
+    const int must = proof_expected_update(m->expected, &u);
+    const int got = halo_region_feed_update(m->feed, u.picture, expected, u.count, u.came, &err);
     *(must ? &m->counts.refused : &m->counts.updates) += 1;
     snprintf(ret_words, 200, "words about %lld us: %d (%.100s), not %d",
              (long long)(u.picture - m->now), got, err.text, must);
@@ -101,10 +101,10 @@ static void pass(struct proof_moves *m, int upto)
         const int64_t time = m->time[m->passed];
         if (m->passed == 0 || proof_chance(&m->chance, 24) == 0) {
             halo_region_feed_begin(m->feed, time);
-            proof_told_begin(m->told, time);
+            proof_expected_begin(m->expected, time);
         }
         halo_region_feed_pass(m->feed, time);
-        proof_told_pass(m->told, time);
+        proof_expected_pass(m->expected, time);
     }
 }
 
@@ -115,9 +115,9 @@ bool proof_moves_enter(struct proof_moves *m, int i, int64_t *ret_time, char ret
     pass(m, i + 1 + from_to(m, 0, BEHIND));
     const int updates = i == 0 ? 1 : from_to(m, 0, 2);
     for (int k = 0; k < updates && fine; k++)
-        fine = tell(m, ret_words);
+        fine = update(m, ret_words);
     *ret_time = m->time[i];
-    proof_told_at(m->told, *ret_time, halo_now_ns(), m->side[0], m->side[1], place);
+    proof_expected_at(m->expected, *ret_time, halo_now_ns(), m->side[0], m->side[1], place);
     m->counts.known += place->known;
     m->counts.moving += place->moving;
     m->counts.held += place->held;
@@ -129,7 +129,7 @@ bool proof_moves_judge(const struct proof_moves *m, int i, struct proof_judge *j
     struct proof_region regions[2];
     const struct proof_place *place = &m->place[i % PROOF_MOVES_LATE];
     proof_place_regions(place, regions);
-    return proof_judge_tell(judge, regions) && !place->unsure;
+    return proof_judge_expect(judge, regions) && !place->unsure;
 }
 
 struct proof_moves_counts proof_moves_counts(const struct proof_moves *m)
@@ -168,8 +168,8 @@ struct proof_moves *proof_moves_open(unsigned number, int width, int height)
     m->now = halo_now_ns() / 1000;
     const int margin = from_to(m, 0, 2), hold = holds[proof_chance(&m->chance, 3)];
     const double limit = limits[proof_chance(&m->chance, 3)];
-    m->told = proof_told_open(
-        &(struct proof_told_settings){margin, (int64_t)hold * MS, (int64_t)(limit * 1e6)});
+    m->expected = proof_expected_open(
+        &(struct proof_expected_settings){margin, (int64_t)hold * MS, (int64_t)(limit * 1e6)});
     if (halo_region_feed_create(
             &m->feed,
             &(struct halo_region_feed_settings){
@@ -186,6 +186,6 @@ void proof_moves_close(struct proof_moves *m)
     if (!m)
         return;
     halo_region_feed_destroy(m->feed);
-    proof_told_close(m->told);
+    proof_expected_close(m->expected);
     free(m);
 }

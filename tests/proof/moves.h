@@ -26,7 +26,7 @@ struct halo_region_feed *proof_moves_feed(struct proof_moves *moves);
  * False: the feed took a word that it must not take, or did not take one; ret_words says which. */
 bool proof_moves_enter(struct proof_moves *moves, int i, int64_t *ret_time, char ret_words[200]);
 
-/* For picture i, of the last few that entered: as proof_judge_tell(). */
+/* For picture i, of the last few that entered: as proof_judge_expect(). */
 bool proof_moves_judge(const struct proof_moves *moves, int i, struct proof_judge *judge);
 
 struct proof_moves_counts proof_moves_counts(const struct proof_moves *moves);

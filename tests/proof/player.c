@@ -27,26 +27,26 @@ struct proof_player {
     struct halo_live *live;
     struct proof_tally *tally;
     struct halo_stream_settings settings;
-    struct halo_encoding encoding[HALO_MOST_ENCODINGS];
+    struct halo_encoding encoding[HALO_MAX_ENCODINGS];
     int encodings;
     char input[200], name[40], size[24];
     struct {
         pthread_mutex_t lock; /* the encoding's thread, and the one that makes snapshots */
         struct proof_eye *eye;
-    } eye[HALO_MOST_ENCODINGS + 1];
+    } eye[HALO_MAX_ENCODINGS + 1];
     uint64_t asked;
     /* What the source is; exam: of each chain, NULL: they are of proof_chains(). */
     enum AVPixelFormat format;
     int width, height;
-    struct proof_exam *exam[HALO_MOST_RENDITIONS + 1];
+    struct proof_exam *exam[HALO_MAX_RENDITIONS + 1];
     bool feed;
     struct halo_region_feed_settings region_feed;
     struct proof_heard *heard;  /* NULL: there is no feed */
     struct proof_chance chance; /* of what is told */
     struct proof_mover mover[MOVERS];
     int movers;
-    int64_t told; /* us: when the feed was told last, and of which picture */
-    int64_t told_of;
+    int64_t updated; /* us: when the feed was told last, and of which picture */
+    int64_t updated_frame;
     atomic_llong newest; /* us: of the pictures that came out */
 };
 
@@ -101,9 +101,9 @@ static void on_snapshot(void *arg, uint64_t id, const AVPacket *image, const str
     if (image && par) {
         par->codec_type = AVMEDIA_TYPE_VIDEO;
         par->codec_id = image->data[0] == 0x89 ? AV_CODEC_ID_PNG : AV_CODEC_ID_MJPEG;
-        pthread_mutex_lock(&p->eye[HALO_MOST_ENCODINGS].lock);
-        proof_eye_take_alone(p->eye[HALO_MOST_ENCODINGS].eye, par, image, PROOF_SNAPSHOT);
-        pthread_mutex_unlock(&p->eye[HALO_MOST_ENCODINGS].lock);
+        pthread_mutex_lock(&p->eye[HALO_MAX_ENCODINGS].lock);
+        proof_eye_take_alone(p->eye[HALO_MAX_ENCODINGS].eye, par, image, PROOF_SNAPSHOT);
+        pthread_mutex_unlock(&p->eye[HALO_MAX_ENCODINGS].lock);
     }
     avcodec_parameters_free(&par);
 }
@@ -220,7 +220,7 @@ static void open_feed(struct proof_player *p, bool invert, struct proof_chance *
         proof_mover_choose(&p->mover[i], (char)('a' + i), side, chance);
     p->region_feed = (struct halo_region_feed_settings){
         .on = true, .margin = margin / 8.0, .hold = hold * 0.05, .limit = 0.5};
-    p->heard = proof_heard_open(&(struct proof_told_settings){margin, hold * 50000, 500000});
+    p->heard = proof_heard_open(&(struct proof_expected_settings){margin, hold * 50000, 500000});
 }
 
 static void open_exams(struct proof_player *p, const struct proof_player_settings *settings,
@@ -299,7 +299,7 @@ struct proof_player *proof_player_open(const struct proof_player_settings *setti
                                        struct proof_tally *tally, struct proof_chance *chance)
 {
     struct halo_error err = {0};
-    int of[HALO_MOST_OUTPUTS];
+    int of[HALO_MAX_OUTPUTS];
     struct proof_player *p = calloc(1, sizeof *p);
     if (!p)
         abort();
@@ -307,9 +307,9 @@ struct proof_player *proof_player_open(const struct proof_player_settings *setti
     p->chance.state = proof_chance(chance, 1000000);
     choose(p, settings, chance);
     p->encodings = halo_encodings(&p->settings, p->encoding, of);
-    for (int i = 0; i <= HALO_MOST_ENCODINGS; i++) {
+    for (int i = 0; i <= HALO_MAX_ENCODINGS; i++) {
         pthread_mutex_init(&p->eye[i].lock, NULL);
-        if (i < p->encodings || i == HALO_MOST_ENCODINGS)
+        if (i < p->encodings || i == HALO_MAX_ENCODINGS)
             open_eye(p, i, i < p->encodings ? i : -1);
     }
     int ret = halo_live_create(&p->live, &p->settings, &events, p, &err);
@@ -371,28 +371,28 @@ static void choose_update(struct proof_player *p, int64_t picture, struct proof_
     }
 }
 
-void proof_player_tell(struct proof_player *p)
+void proof_player_update(struct proof_player *p)
 {
     const int64_t newest = atomic_load(&p->newest), now = halo_now_ns() / 1000;
     struct proof_update update;
-    struct halo_region_told told[PROOF_THINGS];
+    struct halo_region_update updated[PROOF_THINGS];
     struct halo_length corners[PROOF_THINGS][PROOF_CORNERS][2];
     struct halo_error err = {0};
-    if (!p->feed || !newest || newest == p->told_of || now < p->told + TELL_EVERY)
+    if (!p->feed || !newest || newest == p->updated_frame || now < p->updated + TELL_EVERY)
         return;
-    p->told = now;
-    p->told_of = newest;
+    p->updated = now;
+    p->updated_frame = newest;
     choose_update(p, newest, &update);
-    proof_update_say(&update, told, corners);
+    proof_update_say(&update, updated, corners);
     proof_heard_begin(p->heard, &update);
-    const int ret = halo_live_regions(p->live, newest, told, update.count, &err);
+    const int ret = halo_live_regions(p->live, newest, updated, update.count, &err);
     proof_heard_end(p->heard, ret >= 0); /* late ones are refused */
 }
 
 void proof_player_act(struct proof_player *p, struct proof_chance *chance)
 {
     struct halo_error err = {0};
-    const char *chains[HALO_MOST_RENDITIONS + 1];
+    const char *chains[HALO_MAX_RENDITIONS + 1];
     const int encoding = (int)proof_chance(chance, (unsigned)p->encodings);
     switch (proof_chance(chance, 6)) {
     case 0:
@@ -453,11 +453,11 @@ void proof_player_close(struct proof_player *p)
     halo_live_destroy(p->live);
     if (once && p->heard && proof_heard_forgotten(p->heard))
         proof_tally_forgotten(p->tally, proof_heard_forgotten(p->heard));
-    for (int i = 0; i <= HALO_MOST_ENCODINGS; i++) {
+    for (int i = 0; i <= HALO_MAX_ENCODINGS; i++) {
         proof_eye_close(p->eye[i].eye);
         pthread_mutex_destroy(&p->eye[i].lock);
     }
-    for (int i = 0; i <= HALO_MOST_RENDITIONS; i++)
+    for (int i = 0; i <= HALO_MAX_RENDITIONS; i++)
         proof_exam_close(p->exam[i]);
     proof_heard_close(p->heard);
     free(p);

@@ -28,7 +28,7 @@ struct proof_player *proof_player_open(const struct proof_player_settings *setti
                                        struct proof_tally *tally, struct proof_chance *chance);
 
 /* What a detector finds, for those with a region feed. */
-void proof_player_tell(struct proof_player *p);
+void proof_player_update(struct proof_player *p);
 
 /* Other filters, a snapshot, a viewer more or less. */
 void proof_player_act(struct proof_player *p, struct proof_chance *chance);

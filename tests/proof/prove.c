@@ -200,10 +200,10 @@ static int run(const struct wish *w)
     return judge(w, tally) ? 0 : HALO_EXIT_FAILED;
 }
 
-static int look(const struct wish *w, int count, char **names)
+static int inspect(const struct wish *w, int count, char **names)
 {
     struct proof_exam *exam = w->exam.width ? proof_exam_open(&w->exam) : NULL;
-    const int ret = proof_look(count, names, exam, w->rounds.folder);
+    const int ret = proof_inspect(count, names, exam, w->rounds.folder);
     proof_exam_close(exam);
     return ret;
 }
@@ -260,7 +260,7 @@ int main(int argc, char **argv)
     mkdir(wish.rounds.folder, 0777);
     proof_chains_begin();
     if (!strcmp(what, "look"))
-        return look(&wish, argc, argv);
+        return inspect(&wish, argc, argv);
     if (argc)
         fail_usage(argv[0]);
     if (!strcmp(what, "chains"))

@@ -20,8 +20,8 @@
 #include "tests/proof/player.h"
 
 enum {
-    MOST_WORKERS = 64,
-    MOST_STREAMS = 32,
+    MAX_WORKERS = 64,
+    MAX_STREAMS = 32,
     WIDTH = 96,
     HEIGHT = 64,
     CLIP = 256,  /* pictures */
@@ -135,7 +135,7 @@ static struct proof_player *open_player(const struct proof_rounds *r, const char
 static void play(const struct proof_rounds *r, const char *clip, const struct plan *plan,
                  struct proof_chance *chance)
 {
-    struct proof_player *player[MOST_STREAMS] = {NULL};
+    struct proof_player *player[MAX_STREAMS] = {NULL};
     const double seconds = r->round + (plan->patient ? 10 : 0);
     const int64_t until = halo_now_ns() + (int64_t)(seconds * 1e9);
     int number = (int)proof_chance(chance, 1000);
@@ -153,7 +153,7 @@ static void play(const struct proof_rounds *r, const char *clip, const struct pl
             else if (proof_chance(chance, 20) == 0)
                 proof_player_act(player[i], chance);
             if (player[i] && proof_chance(chance, 4) == 0)
-                proof_player_tell(player[i]);
+                proof_player_update(player[i]);
         }
         usleep(TICK);
     }
@@ -296,7 +296,7 @@ static void bury(struct worker *w, unsigned first, int status)
 
 bool proof_rounds_run(const struct proof_rounds *r, struct proof_tally *tally)
 {
-    struct worker worker[MOST_WORKERS] = {{0}};
+    struct worker worker[MAX_WORKERS] = {{0}};
     struct proof_chance chance = {r->seed};
     char clip[600];
     unsigned seed = r->seed;

@@ -240,7 +240,7 @@ class Served:
                               stdout=subprocess.PIPE, check=True)
         return done.stdout.decode().splitlines()
 
-    def choose_form(self):
+    def choose_format(self):
         """Of stream c, and its chains: with regions, so that its pictures are judged sample by
         sample."""
         pixels, size = self.random.choice(sorted(FORMATS)), self.random.choice(SIZES)
@@ -379,7 +379,7 @@ class Served:
         shutil.rmtree(self.place, ignore_errors=True)
         os.makedirs(self.place)
         self.rounds += 1
-        self.choose_form()
+        self.choose_format()
         self.write()
         eyes = self.eyes()
         next(eyes)
@@ -402,7 +402,7 @@ class Served:
         for eye in self.opened:
             eye.close()
         self.opened = []
-        self.look_at_files()
+        self.check_files()
         self.figures.add_log(self.path('faults'))
 
     def finish(self, daemon):
@@ -420,7 +420,7 @@ class Served:
                 self.failures.append(f'round {self.rounds}: the daemon ended by itself, {early}:\n' +
                                      log.read()[-2000:])
 
-    def look_at_files(self):
+    def check_files(self):
         for kind, suffix in (('snapshots', 'png'), ('HTTP', 'jpg'), ('HTTP', 'mjpeg'), ('files', 'mkv')):
             for stream, form in self.forms.items():
                 files = [self.path(name) for name in os.listdir(self.place)

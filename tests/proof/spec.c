@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 enum {
-    MOST_SIDE = 512,
+    MAX_SIDE = 512,
     WRITTEN = 8, /* corners of a polygon */
     SEEN = 8,    /* the part of luma, one of so many samples, that tells a picture's number */
     TRIES = 2000,
@@ -37,10 +37,10 @@ int proof_from_to(struct proof_chance *chance, int least, int most)
  * any place, or a part of the side. */
 static struct proof_length length(struct proof_chance *chance, int side, int least, int most)
 {
-    const unsigned form = proof_chance(chance, 4);
-    if (form == 0)
+    const unsigned unit = proof_chance(chance, 4);
+    if (unit == 0)
         return (struct proof_length){proof_from_to(chance, least, most), true};
-    const int step = form == 1 ? PROOF_UNIT : form == 2 ? PROOF_UNIT / 4 : 1;
+    const int step = unit == 1 ? PROOF_UNIT : unit == 2 ? PROOF_UNIT / 4 : 1;
     const int from = side * least * (PROOF_UNIT / PROOF_EIGHTHS) / step;
     const int to = side * most * (PROOF_UNIT / PROOF_EIGHTHS) / step;
     return (struct proof_length){proof_from_to(chance, from, to) * step, false};
@@ -112,7 +112,7 @@ static void choose_step(struct proof_step *step, const int side[2], struct proof
 static bool is_sound(const struct proof_step *step, const int side[2], uint8_t *shown, bool *soft)
 {
     static const int planes[][2] = {{1, 1}, {1, 0}, {0, 0}};
-    static _Thread_local uint8_t weights[MOST_SIDE * MOST_SIDE];
+    static _Thread_local uint8_t weights[MAX_SIDE * MAX_SIDE];
     const struct proof_region region = proof_step_region(step);
     bool ret = true, hides = false;
     for (size_t i = 0; i < sizeof planes / sizeof *planes; i++)
@@ -139,7 +139,7 @@ static void simplify(struct proof_step *step)
 static bool choose(struct proof_spec *spec, const int side[2], enum proof_wish wish,
                    struct proof_chance *chance)
 {
-    static _Thread_local uint8_t shown[MOST_SIDE * MOST_SIDE];
+    static _Thread_local uint8_t shown[MAX_SIDE * MAX_SIDE];
     const int samples = side[0] * side[1];
     int seen = 0;
     bool sound = true, soft = false;
@@ -150,7 +150,7 @@ static bool choose(struct proof_spec *spec, const int side[2], enum proof_wish w
         if (wish == PROOF_FEED)
             simplify(&spec->step[i]);
         if (wish == PROOF_MOVING && (i == 0 || proof_chance(chance, 2) == 0))
-            spec->step[i].told = true, spec->step[i].count = 0;
+            spec->step[i].by_feed = true, spec->step[i].count = 0;
         sound = is_sound(&spec->step[i], side, shown, &soft) &&
                 (wish != PROOF_FEED || spec->step[i].count > 0);
     }
@@ -165,13 +165,13 @@ static bool choose(struct proof_spec *spec, const int side[2], enum proof_wish w
 
 /* ---- its text ---- */
 
-__attribute__((format(printf, 2, 3))) static void say(struct proof_spec *spec, const char *form,
+__attribute__((format(printf, 2, 3))) static void say(struct proof_spec *spec, const char *format,
                                                       ...)
 {
     const size_t at = strlen(spec->text);
     va_list args;
-    va_start(args, form);
-    vsnprintf(spec->text + at, sizeof spec->text - at, form, args);
+    va_start(args, format);
+    vsnprintf(spec->text + at, sizeof spec->text - at, format, args);
     va_end(args);
 }
 
@@ -218,12 +218,12 @@ static bool say_step(struct proof_spec *spec, int i, enum proof_wish wish, const
         say(spec, "pixelize=w=%d:h=%d", step->size, step->size);
     else
         say(spec, "avgblur=sizeX=%d", step->size);
-    if (wish == PROOF_FEED || step->told)
+    if (wish == PROOF_FEED || step->by_feed)
         say(spec, ":region=feed");
     for (int k = 0; k < step->count && wish != PROOF_FEED; k++) {
         char *mask = spec->mask[i];
         if (step->shape[k].kind == PROOF_IMAGE && folder) {
-            snprintf(mask, PROOF_MOST_PATH, "%s/mask-%d-%d.pgm", folder, (int)getpid(),
+            snprintf(mask, PROOF_MAX_PATH, "%s/mask-%d-%d.pgm", folder, (int)getpid(),
                      atomic_fetch_add(&files, 1));
             ret = write_mask(&step->shape[k], mask);
         }
@@ -243,7 +243,7 @@ bool proof_spec_make(struct proof_spec *ret, unsigned number, int width, int hei
     struct proof_chance chance = {number * 2654435761u + 99};
     const int side[2] = {width, height};
     *ret = (struct proof_spec){0};
-    if (width > MOST_SIDE || height > MOST_SIDE)
+    if (width > MAX_SIDE || height > MAX_SIDE)
         return false;
     for (int i = 0; i < TRIES && !choose(ret, side, wish, &chance); i++)
         *ret = (struct proof_spec){.step = {{.filter = PROOF_BLACK}}, .count = 1};

@@ -24,7 +24,7 @@ enum {
     PROOF_MASK = 24,   /* the longest side of a mask image */
     PROOF_EIGHTHS = 8, /* of a picture's side */
     PROOF_UNIT = 4096, /* of a luma pixel */
-    PROOF_MOST_PATH = 300,
+    PROOF_MAX_PATH = 300,
 };
 
 enum proof_filter {
@@ -58,16 +58,16 @@ struct proof_step {
     struct proof_shape shape[PROOF_SHAPES]; /* count 0: everywhere */
     int count;
     bool invert;
-    int feather; /* luma pixels */
-    bool told;   /* its shapes are a feed's: none are here, and it is everywhere */
-    int spill;   /* of the picture's chroma (pipeline/picture/format.h) */
+    int feather;  /* luma pixels */
+    bool by_feed; /* its shapes are a feed's: none are here, and it is everywhere */
+    int spill;    /* of the picture's chroma (pipeline/picture/format.h) */
 };
 
 struct proof_spec {
     struct proof_step step[PROOF_STEPS];
     int count;
-    char text[2400];                         /* as halod reads it */
-    char mask[PROOF_STEPS][PROOF_MOST_PATH]; /* files that it reads; "": none */
+    char text[2400];                        /* as halod reads it */
+    char mask[PROOF_STEPS][PROOF_MAX_PATH]; /* files that it reads; "": none */
 };
 
 enum proof_wish {

@@ -11,7 +11,7 @@
 #include "kernels/clock.h"
 #include "tests/proof/judge.h"
 
-enum { MOST_SAVED = 20, MOST_KINDS = 64 };
+enum { MAX_SAVED = 20, MAX_KINDS = 64 };
 
 struct proof_tally *proof_tally_create(const char *folder)
 {
@@ -41,11 +41,11 @@ static void raise_to(atomic_int *what, float strength)
 }
 
 /* As one gray picture: luma, and below it the two planes of chroma side by side. */
-static void save(struct proof_tally *t, const AVFrame *f, const struct halo_canary_look *look)
+static void save(struct proof_tally *t, const AVFrame *f, const struct halo_canary_finding *finding)
 {
     char path[600];
     const long number = atomic_fetch_add(&t->saved, 1);
-    if (!t->folder || number >= MOST_SAVED)
+    if (!t->folder || number >= MAX_SAVED)
         return;
     snprintf(path, sizeof path, "%s/leak-%ld.pgm", t->folder, number);
     FILE *to = fopen(path, "wb");
@@ -59,32 +59,32 @@ static void save(struct proof_tally *t, const AVFrame *f, const struct halo_cana
         for (int p = 1; p < 3; p++)
             fwrite(f->data[p] + (ptrdiff_t)y * f->linesize[p], 1, (size_t)f->width / 2, to);
     fclose(to);
-    printf("LEAK: %s: picture %d, cell %.2f at %d,%d of plane %d, block %.2f\n", path, look->number,
-           look->cell, look->x, look->y, look->plane, look->block);
+    printf("LEAK: %s: picture %d, cell %.2f at %d,%d of plane %d, block %.2f\n", path,
+           finding->number, finding->cell, finding->x, finding->y, finding->plane, finding->block);
     fflush(stdout);
 }
 
 void proof_tally_see(struct proof_tally *t, enum proof_seen kind, const AVFrame *frame,
-                     const struct halo_canary_look *look, bool blank)
+                     const struct halo_canary_finding *finding, bool blank)
 {
     atomic_fetch_add(&t->seen[kind], 1);
     atomic_fetch_add(&t->blank, blank);
-    atomic_fetch_add(&t->plain, look->plain);
-    if (look->leaks) {
+    atomic_fetch_add(&t->plain, finding->plain);
+    if (finding->leaks) {
         atomic_fetch_add(&t->leaks, 1);
-        save(t, frame, look);
+        save(t, frame, finding);
         return;
     }
-    if (!look->plain)
-        raise_to(&t->cell, look->cell);
-    raise_to(&t->block, look->block);
+    if (!finding->plain)
+        raise_to(&t->cell, finding->cell);
+    raise_to(&t->block, finding->block);
 }
 
 void proof_tally_judge(struct proof_tally *t, enum proof_seen kind, const struct proof_verdict *v)
 {
     atomic_fetch_add(&t->seen[kind], 1);
     atomic_fetch_add(&t->judged, !v->blank);
-    atomic_fetch_add(&t->told, v->told);
+    atomic_fetch_add(&t->by_feed, v->by_feed);
     atomic_fetch_add(&t->blank, v->blank);
     atomic_fetch_add(&t->leaks, v->wrong != 0);
     atomic_fetch_add(&t->hidden, v->hidden);
@@ -176,9 +176,9 @@ void proof_tally_print(const struct proof_tally *t, bool points)
                "between\n",
                atomic_load(&t->judged), atomic_load(&t->hidden), atomic_load(&t->shown),
                atomic_load(&t->soft));
-    if (atomic_load(&t->told))
+    if (atomic_load(&t->by_feed))
         printf("    %8ld of those by what a region feed had been told until then\n",
-               atomic_load(&t->told));
+               atomic_load(&t->by_feed));
     printf("    %8ld of all were plain, as cards are; %ld packets could not be decoded\n",
            atomic_load(&t->plain), atomic_load(&t->broken));
     if (atomic_load(&t->blank))
@@ -202,7 +202,7 @@ void proof_tally_print(const struct proof_tally *t, bool points)
     printf("figures: pictures=%ld judged=%ld told=%ld hidden=%ld blank=%ld cards=%ld broken=%ld "
            "faults=%ld "
            "points=%d leaks=%ld cell=%.3f block=%.3f\n",
-           proof_tally_pictures(t), atomic_load(&t->judged), atomic_load(&t->told),
+           proof_tally_pictures(t), atomic_load(&t->judged), atomic_load(&t->by_feed),
            atomic_load(&t->hidden), atomic_load(&t->blank), atomic_load(&t->seen[PROOF_CARD]),
            atomic_load(&t->broken), faults, count, atomic_load(&t->leaks),
            atomic_load(&t->cell) / 1000.0, atomic_load(&t->block) / 1000.0);

@@ -36,7 +36,7 @@ struct proof_tally {
     atomic_long blank;      /* of those seen: of one shade where a filtered one belongs */
     atomic_long only_blank; /* eyes (eye.h) that saw nothing else */
     atomic_int cell, block; /* the strongest of pictures that did not leak, in thousandths */
-    atomic_long told;       /* of those judged: by what a feed was told */
+    atomic_long by_feed;    /* of those judged: by what a feed was told */
     atomic_long judged, hidden, shown, soft; /* pictures sample by sample; of those the samples */
     atomic_long streams, rounds, killed, gave_up, failed;
     atomic_int most_points; /* of the source, passed by one process */
@@ -51,7 +51,7 @@ long proof_tally_pictures(const struct proof_tally *t);
 
 /* A picture has been looked at; what leaks is saved. */
 void proof_tally_see(struct proof_tally *t, enum proof_seen kind, const AVFrame *frame,
-                     const struct halo_canary_look *look, bool blank);
+                     const struct halo_canary_finding *finding, bool blank);
 
 /* A picture was judged sample by sample, or is blank; what is wrong is a leak. */
 struct proof_verdict;

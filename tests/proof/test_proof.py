@@ -50,14 +50,14 @@ class Proof(HaloTest):
         out = self.prove('exact', '--cases', str(1500 // SHARE), '--seed', str(os.getpid()))
         print(out)
         samples = re.findall(r'(\d+) hidden, (\d+) shown, (\d+) between; wrong pictures: 0', out)
-        written, told = [list(map(int, found)) for found in samples]
+        written, heard = [list(map(int, found)) for found in samples]
         self.assertGreater(min(written), 100000 // SHARE)
-        self.assertGreater(min(told), 100 // SHARE)  # few seeds have many between
+        self.assertGreater(min(heard), 100 // SHARE)  # few seeds have many between
         counts = re.search(r'(\d+) were told of, in (\d+) something moved, in (\d+) something was '
                            r'held; left out: (\d+); words: (\d+), and (\d+) refused', out)
-        told, moved, held, left_out, words, refused = map(int, counts.groups())
+        updates, moved, held, left_out, words, refused = map(int, counts.groups())
         self.assertGreater(min(moved, held, words, refused), 200 // SHARE)
-        self.assertLess(left_out, told / 2)
+        self.assertLess(left_out, updates / 2)
 
     def test_streams_that_leak(self):
         """By a build that does so on purpose: all are found, and the pictures are saved."""

@@ -28,10 +28,10 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { MOST = 4096, USAGE = 0x10E00001 };
+enum { LIMIT = 4096, USAGE = 0x10E00001 };
 
-static atomic_bool is_device[MOST];
-static atomic_int told[MOST]; /* of readers, plus 1 */
+static atomic_bool is_device[LIMIT];
+static atomic_int reported[LIMIT]; /* of readers, plus 1 */
 
 static const char *folder(void)
 {
@@ -65,13 +65,13 @@ static int connect_to(const char *path)
     const int size = 4 << 20;
     snprintf(to.sun_path, sizeof to.sun_path, "%s", path);
     setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof size);
-    if (fd >= MOST || connect(fd, (struct sockaddr *)&to, sizeof to)) {
+    if (fd >= LIMIT || connect(fd, (struct sockaddr *)&to, sizeof to)) {
         const int error = errno == ECONNREFUSED ? ENODEV : errno;
         REAL(close)(fd);
         errno = error;
         return -1;
     }
-    told[fd] = 0;
+    reported[fd] = 0;
     is_device[fd] = true;
     return fd;
 }
@@ -101,7 +101,7 @@ OPEN(open64)
 
 int close(int fd)
 {
-    if (fd >= 0 && fd < MOST)
+    if (fd >= 0 && fd < LIMIT)
         is_device[fd] = false;
     return REAL(close)(fd);
 }
@@ -119,7 +119,7 @@ int inotify_add_watch(int fd, const char *path, uint32_t mask)
 
 ssize_t write(int fd, const void *data, size_t size)
 {
-    if (fd < 0 || fd >= MOST || !is_device[fd])
+    if (fd < 0 || fd >= LIMIT || !is_device[fd])
         return REAL(write)(fd, data, size);
     if (is_there("refuses")) {
         errno = EBUSY;
@@ -167,9 +167,9 @@ static int read_readers(void)
 static int take_event(int fd, struct v4l2_event *event)
 {
     const uint32_t count = (uint32_t)read_readers();
-    if (told[fd] == (int)count + 1)
+    if (reported[fd] == (int)count + 1)
         return fail(ENOENT);
-    told[fd] = (int)count + 1;
+    reported[fd] = (int)count + 1;
     memset(event, 0, sizeof *event);
     event->type = USAGE;
     memcpy(event->u.data, &count, sizeof count);
@@ -193,7 +193,7 @@ static int answer(int fd, unsigned long request, void *argument)
     case VIDIOC_UNSUBSCRIBE_EVENT:
         return 0;
     case VIDIOC_SUBSCRIBE_EVENT:
-        told[fd] = 0;
+        reported[fd] = 0;
         return is_there("readers") ? 0 : fail(EINVAL);
     case VIDIOC_DQEVENT:
         return take_event(fd, argument);
@@ -208,7 +208,7 @@ int ioctl(int fd, unsigned long request, ...)
     va_start(more, request);
     void *argument = va_arg(more, void *);
     va_end(more);
-    if (fd < 0 || fd >= MOST || !is_device[fd])
+    if (fd < 0 || fd >= LIMIT || !is_device[fd])
         return REAL(ioctl)(fd, request, argument);
     return answer(fd, request, argument);
 }

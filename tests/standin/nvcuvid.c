@@ -15,7 +15,7 @@ enum {
     INVALID_VALUE = 1,
     OUT_OF_MEMORY = 2,
     NOT_SUPPORTED = 801,
-    MOST_SURFACES = 64,
+    MAX_SURFACES = 64,
     PITCH = 512,
     TROUBLE_AT = 9, /* counted from 0 */
     SMALL = 64,
@@ -46,8 +46,8 @@ struct picture_info {
 
 struct decoder {
     struct create_info info;
-    int number[MOST_SURFACES]; /* of the picture in each surface */
-    atomic_bool mapped[MOST_SURFACES];
+    int number[MAX_SURFACES]; /* of the picture in each surface */
+    atomic_bool mapped[MAX_SURFACES];
     atomic_ulong outputs;
     int next;
 };
@@ -87,7 +87,7 @@ static void take_time(void)
 
 int cuvidCreateDecoder(struct decoder **ret, const struct create_info *info)
 {
-    if (standin_is("surfaces") || info->surfaces > MOST_SURFACES)
+    if (standin_is("surfaces") || info->surfaces > MAX_SURFACES)
         return OUT_OF_MEMORY;
     standin_log("decoder");
     take_time();

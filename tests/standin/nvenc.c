@@ -27,14 +27,14 @@ enum {
     GENERIC = 20,
     FLAG_END = 8,
     TYPE_KEY = 3,
-    CAP_MOST_B = 0,
+    CAP_MAX_B = 0,
     CAP_WIDTH = 16,
     CAP_HEIGHT = 17,
     FORMAT_NV12 = 1,
     FORMAT_YV12 = 0x10,
     FORMAT_YUV444 = 0x1000,
     FORMAT_P010 = 0x10000,
-    MOST = 64, /* pictures held back */
+    LIMIT = 64, /* pictures held back */
 };
 
 struct caps {
@@ -121,8 +121,8 @@ struct output {
 
 struct encoder {
     int width, height, interval, coded;
-    struct output *output[MOST]; /* to be filled, in order */
-    uint64_t time[MOST];         /* of the pictures held back */
+    struct output *output[LIMIT]; /* to be filled, in order */
+    uint64_t time[LIMIT];         /* of the pictures held back */
     int held, taken;
     FILE *dump;
 };
@@ -181,7 +181,7 @@ static int get_cap(void *e, struct guid codec, const struct caps *caps, int *ret
 {
     (void)e;
     (void)codec;
-    *ret = caps->which == CAP_MOST_B                               ? 4
+    *ret = caps->which == CAP_MAX_B                                ? 4
            : caps->which == CAP_WIDTH || caps->which == CAP_HEIGHT ? 4096
                                                                    : 1;
     return 0;
@@ -344,7 +344,7 @@ static int dump(const struct encoder *e, const struct input *in)
 /* Fills the next output with the picture that was held back at this place. */
 static void code(struct encoder *e, int held)
 {
-    struct output *out = e->output[e->coded % MOST];
+    struct output *out = e->output[e->coded % LIMIT];
     out->size = halo_standin_headers(out->data, e->width, e->height);
     out->size += halo_standin_picture(out->data + out->size, e->width, e->height, e->coded);
     out->time = e->time[held];
@@ -371,7 +371,7 @@ static int encode(struct encoder *e, const struct picture *p)
         return GENERIC;
     if (e->dump && dump(e, p->input))
         return GENERIC;
-    e->output[e->taken % MOST] = p->output;
+    e->output[e->taken % LIMIT] = p->output;
     e->time[e->held++] = p->time;
     const bool first = e->taken++ == 0;
     if (!first && e->held < e->interval)

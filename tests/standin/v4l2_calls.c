@@ -246,7 +246,7 @@ static int set_parm(struct standin_camera *c, struct v4l2_streamparm *a)
     char text[64];
     if (f->numerator && f->denominator)
         c->now.rate = (double)f->denominator / f->numerator;
-    if (standin_told(c, "interval", text, sizeof text))
+    if (standin_ordered(c, "interval", text, sizeof text))
         sscanf(text, "%u/%u", &f->numerator, &f->denominator);
     return 0;
 }
@@ -256,7 +256,7 @@ static bool control_at(struct standin_camera *c, unsigned index, struct v4l2_que
 {
     char text[TEXT], *rest, name[33];
     int least, most, step, value;
-    if (!standin_told(c, "controls", text, sizeof text))
+    if (!standin_ordered(c, "controls", text, sizeof text))
         return false;
     char *one = strtok_r(text, ",", &rest);
     while (one && index--)
@@ -315,7 +315,7 @@ static int input(struct standin_camera *c, unsigned long call, void *a)
 {
     char text[64];
     struct v4l2_bt_timings *bt = &((struct v4l2_dv_timings *)a)->bt;
-    if (!standin_told(c, "timings", text, sizeof text))
+    if (!standin_ordered(c, "timings", text, sizeof text))
         return ENOTTY;
     if (call == VIDIOC_ENUMINPUT)
         ((struct v4l2_input *)a)->capabilities = V4L2_IN_CAP_DV_TIMINGS;

@@ -76,7 +76,7 @@ static void load_jpeg(struct standin_camera *c)
 {
     char path[PATH_MAX];
     struct stat st;
-    FILE *f = standin_told(c, "jpeg", path, sizeof path) ? fopen(path, "re") : NULL;
+    FILE *f = standin_ordered(c, "jpeg", path, sizeof path) ? fopen(path, "re") : NULL;
     if (!f || fstat(fileno(f), &st) < 0)
         return;
     c->jpeg = malloc((size_t)st.st_size);

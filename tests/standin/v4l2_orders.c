@@ -31,7 +31,7 @@ static bool find(const char *text, const char *key, char *ret, size_t size)
     return false;
 }
 
-bool standin_told(const struct standin_camera *c, const char *key, char *ret, size_t size)
+bool standin_ordered(const struct standin_camera *c, const char *key, char *ret, size_t size)
 {
     char path[PATH_MAX], text[TEXT];
     snprintf(path, sizeof path, "%s/control-%s", standin_folder(), c->name);
@@ -46,13 +46,13 @@ bool standin_told(const struct standin_camera *c, const char *key, char *ret, si
 double standin_number(const struct standin_camera *c, const char *key)
 {
     char text[64];
-    return standin_told(c, key, text, sizeof text) ? atof(text) : 0;
+    return standin_ordered(c, key, text, sizeof text) ? atof(text) : 0;
 }
 
 bool standin_lies(const struct standin_camera *c, const char *word)
 {
     char text[64];
-    return standin_told(c, "lie", text, sizeof text) && !strcmp(text, word);
+    return standin_ordered(c, "lie", text, sizeof text) && !strcmp(text, word);
 }
 
 void standin_note(const struct standin_camera *c, const char *what, int value)
@@ -73,7 +73,7 @@ int standin_fault(const struct standin_camera *c, const char *call)
     static int count;
     char text[256], name[32];
     int error, when;
-    if (!standin_told(c, "fault", text, sizeof text))
+    if (!standin_ordered(c, "fault", text, sizeof text))
         text[0] = 0;
     pthread_mutex_lock(&lock);
     if (strcmp(text, last) != 0)
@@ -105,7 +105,7 @@ static uint32_t fourcc_of(const char *name)
 void standin_read_modes(struct standin_camera *c)
 {
     char text[TEXT] = "yuyv:640x480@30", *rest, *rest2;
-    standin_told(c, "formats", text, sizeof text);
+    standin_ordered(c, "formats", text, sizeof text);
     c->modes = 0;
     for (char *f = strtok_r(text, ";", &rest); f; f = strtok_r(NULL, ";", &rest)) {
         char *colon = strchr(f, ':');

@@ -50,7 +50,7 @@ struct standin_camera {
 /* ---- v4l2_orders.c ---- */
 
 /* The value of a key, its number (0: there is none). */
-bool standin_told(const struct standin_camera *c, const char *key, char *ret, size_t size);
+bool standin_ordered(const struct standin_camera *c, const char *key, char *ret, size_t size);
 double standin_number(const struct standin_camera *c, const char *key);
 bool standin_lies(const struct standin_camera *c, const char *word);
 /* The errno that the call is to fail with now, or 0. */

@@ -12,7 +12,7 @@ RAW = {
         halo_raw_picture_destroy'''),
     'picture/decode_memory.c': ('memory that decoders write into', 'lay_out halo_decode_memory_get'),
     'input/source_test.c': ('test: draws raw pictures', 'draw_luma draw_chroma draw halo_test_source_read'),
-    'camera/camera_buffers.c': ('mapped buffers of a camera', 'look_at halo_camera_take'),
+    'camera/camera_buffers.c': ('mapped buffers of a camera', 'judge halo_camera_take'),
     'camera/camera_read.c': ('a camera\'s buffers become raw pictures, or packets for a decoder', '''
         count_sequence take_newest time_of make_raw make_packet make_picture wait_for_newest
         halo_camera_read'''),
@@ -73,7 +73,7 @@ EITHER = {
     'base/av.c': ('a scaler: of raw pictures in adapt.c, of output pictures in encode.c and live_codec.c',
              'halo_av_scale'),
     'picture/format.c': ('where the planes of a picture are', 'halo_format_plane halo_format_plane_as'),
-    'base/canary.c': ('whether a picture has that code', 'is_flat is_plain halo_canary_look'),
+    'base/canary.c': ('whether a picture has that code', 'is_flat is_plain halo_canary_check'),
     'base/stats.c': ('counts bytes by the shape', 'halo_stats_copied'),
     'output/audio.c': ('sound', 'resample'),
     'region/mask_image.c': ('mask images: files that the settings name, and no picture of an input',

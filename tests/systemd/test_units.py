@@ -13,7 +13,7 @@ import unittest
 from halotest.units import OLDEST, UNITS, analyze, calls, version
 
 FILES = os.environ.get('SYSTEMD_FILES', '')
-MOST_EXPOSED = 6  # tenths
+MAX_EXPOSED = 6  # tenths
 SKIPPED = 77
 
 
@@ -40,9 +40,9 @@ class Units(unittest.TestCase):
         return made
 
     def verify(self, *units):
-        code, _, told = self.analyze('verify', '--man=no', *units)
-        ours = [line for line in told.splitlines() if 'halod' in line]
-        self.assertEqual((code, ours), (0, []), told)
+        code, _, output = self.analyze('verify', '--man=no', *units)
+        ours = [line for line in output.splitlines() if 'halod' in line]
+        self.assertEqual((code, ours), (0, []), output)
 
     def test_services(self):
         self.verify('halod.service', self.instance('halod@.service', '046d_0825_5A3B-1'))
@@ -66,10 +66,10 @@ class Units(unittest.TestCase):
 
     def test_exposure(self):
         for unit in ('halod.service', self.instance('halod@.service', 'door')):
-            code, told, why = self.analyze('security', '--offline=true', '--no-pager',
-                                           f'--threshold={MOST_EXPOSED}', './' + unit)
-            self.assertEqual(code, 0, told + why)
-            self.assertIn('Overall exposure level', told)
+            code, output, why = self.analyze('security', '--offline=true', '--no-pager',
+                                           f'--threshold={MAX_EXPOSED}', './' + unit)
+            self.assertEqual(code, 0, output + why)
+            self.assertIn('Overall exposure level', output)
 
     def test_exposure_counts(self):
         """Two lines less, and it is too much."""
@@ -81,10 +81,10 @@ class Units(unittest.TestCase):
             text = text.replace(line, '')
         with open(path, 'w') as unit:
             unit.write(text)
-        code, told, why = self.analyze('security', '--offline=true', '--no-pager',
-                                       f'--threshold={MOST_EXPOSED}', './halod.service')
+        code, output, why = self.analyze('security', '--offline=true', '--no-pager',
+                                       f'--threshold={MAX_EXPOSED}', './halod.service')
         self.assertNotEqual(code, 0)
-        self.assertIn('Overall exposure level', told, why)
+        self.assertIn('Overall exposure level', output, why)
 
     def test_calls(self):
         """What halod, FFmpeg's libraries and CUDA's driver make is allowed; of what engines give up

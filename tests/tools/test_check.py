@@ -143,9 +143,9 @@ class Check(unittest.TestCase):
                            (77, 'skipped: cameras in a virtual machine')):
             lines = self.check(code=code % 77, AWAITED='vm-begun', VM_ENDS=str(code))
             self.assertEqual(self.parts(lines), SHORT)
-            told = [line for line in lines if line.startswith(said)]
-            self.assertEqual(len(told), 1, lines)
-            self.assertGreater(lines.index(told[0]), lines.index(next(
+            output = [line for line in lines if line.startswith(said)]
+            self.assertEqual(len(output), 1, lines)
+            self.assertGreater(lines.index(output[0]), lines.index(next(
                 line for line in lines if line.startswith('nocuda: '))))
             with open(self.path('vm-begun'), encoding='utf-8') as file:
                 self.assertEqual(file.read(), 'begun\n')
@@ -183,8 +183,8 @@ class Check(unittest.TestCase):
         """The long form has each fault as often as is promised."""
         self.program('tests/vm/run', '#!/bin/sh\necho $HALOTEST_ROUNDS passed, 0 failed, 0 skipped\n')
         for part, rounds in (('vm', 3), ('cameras', 20)):
-            told = '\n'.join(self.check(part))
-            self.assertIn(f'virtual machine, {rounds} rounds: {rounds} passed, 0 failed', told)
+            output = '\n'.join(self.check(part))
+            self.assertIn(f'virtual machine, {rounds} rounds: {rounds} passed, 0 failed', output)
 
     def test_failures(self):
         lines = self.check('--long', code=1, BAD='build-check')
@@ -248,11 +248,11 @@ class Setup(unittest.TestCase):
     def test_by_hand(self):
         """By hand one installs what tools/setup does, and what says where units and rules go."""
         with open(os.path.join(ROOT, 'docs/building.md')) as file:
-            told = re.search(r'apt-get install --no-install-recommends ((?:.*\\\n)*.*)\n',
+            output = re.search(r'apt-get install --no-install-recommends ((?:.*\\\n)*.*)\n',
                              file.read())
         with open(os.path.join(ROOT, 'tools/setup')) as file:
             build = file.read().split('"$want" = quick')[0]
-        self.assertEqual(sorted(told[1].replace('\\\n', ' ').split()),
+        self.assertEqual(sorted(output[1].replace('\\\n', ' ').split()),
                          sorted({*re.findall(r'^need (\S+)', build, re.M), 'systemd', 'udev'}))
 
 

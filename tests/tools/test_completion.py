@@ -39,10 +39,10 @@ class Completion(unittest.TestCase):
         self.assertEqual(self.offers(HALOD, 'filters', ''), [])
 
     def test_every_option(self):
-        told = [line.split()[0] for line in run(HALOD, 'run', '--help').splitlines()
+        output = [line.split()[0] for line in run(HALOD, 'run', '--help').splitlines()
                 if line.startswith('  -')]
-        self.assertGreater(len(told), 20)
-        self.assertLessEqual(set(told), set(self.offers(HALOD, 'run', '-')))
+        self.assertGreater(len(output), 20)
+        self.assertLessEqual(set(output), set(self.offers(HALOD, 'run', '-')))
 
     def test_halo_bench(self):
         self.assertEqual(self.offers(HALO_BENCH, '--tu'), ['--tune'])

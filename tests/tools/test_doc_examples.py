@@ -145,11 +145,11 @@ class Examples(HaloTest):
                                       stderr=file, stdin=subprocess.DEVNULL, env=self.environment)
         self.children.callback(self.stop, daemon)
 
-        def told():
+        def logged():
             with open(log, encoding='utf-8', errors='replace') as file:
                 return file.read()
-        self.assertTrue(wait_until(lambda: 'ready' in told() or daemon.poll() is not None), told())
-        self.assertIsNone(daemon.poll(), told())
+        self.assertTrue(wait_until(lambda: 'ready' in logged() or daemon.poll() is not None), logged())
+        self.assertIsNone(daemon.poll(), logged())
 
     def start_default(self):
         """The daemon that haloctl finds where no socket is named."""

@@ -68,38 +68,38 @@ class Length(unittest.TestCase):
 class Options(unittest.TestCase):
     """Each option that a program lists in its help is in its manual page, and no others are."""
 
-    def compare(self, told, page, *titles):
+    def compare(self, offered, page, *titles):
         text = '\n'.join(section(read(page), title) for title in titles)
         heads = '\n'.join(re.findall(r'(?m)^\*-.*$', text))
         self.assertEqual(set(re.findall(r'\*(-[\w:-]+)', heads)) - {'-h', '--help'},
-                         told - {'-h', '--help'})
+                         offered - {'-h', '--help'})
 
     def test_halod_run(self):
-        told = set()
+        offered = set()
         for line in section_of_help(help_of(os.environ['HALOD'], 'run'), 'options'):
-            told.update(re.findall(r'^  (-[\w:-]+)', line))
+            offered.update(re.findall(r'^  (-[\w:-]+)', line))
             for names in re.findall(r'; also (.*)$', line):
-                told.update(names.split(', '))
-        self.assertGreater(len(told), 30)
-        self.compare(told, 'daemon/halod.8.scd', 'OPTIONS OF HALOD RUN')
+                offered.update(names.split(', '))
+        self.assertGreater(len(offered), 30)
+        self.compare(offered, 'daemon/halod.8.scd', 'OPTIONS OF HALOD RUN')
 
     def test_haloctl(self):
-        told = set(re.findall(r'(?m)^  (?:(-\w), )(--\w+)', help_of(os.environ['HALOCTL'])))
-        self.compare({name for names in told for name in names}, 'docs/haloctl.1.scd', 'OPTIONS')
+        offered = set(re.findall(r'(?m)^  (?:(-\w), )(--\w+)', help_of(os.environ['HALOCTL'])))
+        self.compare({name for names in offered for name in names}, 'docs/haloctl.1.scd', 'OPTIONS')
 
     def test_halo_bench(self):
-        told = set()
+        offered = set()
         for line in section_of_help(help_of(os.environ['HALO_BENCH']), 'options'):
-            told.update(re.findall(r'^  (--[\w-]+)', line))
+            offered.update(re.findall(r'^  (--[\w-]+)', line))
             for names in re.findall(r'; also (.*)$', line):
-                told.update(names.split(', '))
-        self.compare(told, 'tools/halo-bench/halo-bench.1.scd', 'MODES', 'OPTIONS')
+                offered.update(names.split(', '))
+        self.compare(offered, 'tools/halo-bench/halo-bench.1.scd', 'MODES', 'OPTIONS')
 
     def test_commands(self):
         for program, words, page in (('HALOD', (), 'daemon/halod.8.scd'),
                                      ('HALOCTL', (), 'docs/haloctl.1.scd')):
-            told = help_of(os.environ[program], *words)
-            commands = re.findall(r'(?m)^  (?:halod )?([a-z]+|--[a-z-]+|-c) +(?:[A-Z\[]|[a-z])', told)
+            text = help_of(os.environ[program], *words)
+            commands = re.findall(r'(?m)^  (?:halod )?([a-z]+|--[a-z-]+|-c) +(?:[A-Z\[]|[a-z])', text)
             self.assertGreater(len(commands), 6)
             text = read(page)
             for command in commands:
@@ -141,15 +141,15 @@ class Tables(unittest.TestCase):
 
     def test_targets_and_tests(self):
         """CONTRIBUTING.md names tests that exist."""
-        told = set(re.findall(r"(?m)test\('([\w-]+)'", '\n'.join(
+        offered = set(re.findall(r"(?m)test\('([\w-]+)'", '\n'.join(
             read(os.path.relpath(os.path.join(folder, 'meson.build'), ROOT))
             for folder, _, files in os.walk(os.path.join(ROOT, 'tests')) if 'meson.build' in files)))
-        self.assertIn('style', told)
+        self.assertIn('style', offered)
         build = os.environ['BUILD']
         listed = subprocess.run(['meson', 'test', '-C', build, '--no-rebuild', '--list'], check=True,
                                 stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
                                 timeout=60).stdout
-        names = {line.split(' / ')[-1].strip() for line in listed.splitlines()} | told
+        names = {line.split(' / ')[-1].strip() for line in listed.splitlines()} | offered
         for row in table(read('CONTRIBUTING.md'), 'you change'):
             for name in quoted(row[1]):
                 if not re.search(r'[/ ]', name):

@@ -101,7 +101,7 @@ class FacesTest(DaemonTest):
         self.addCleanup(end)
         return process
 
-    def told(self):
+    def logged(self):
         with open(self.path('faces.log')) as file:
             return file.read()
 
@@ -164,11 +164,11 @@ class Played(FacesTest):
         daemon = self.start(self.streams())
         daemon.wait_state('one', 'running')
         process = self.played('--verbose', '--count', '10', '--scale', '0.5')
-        self.assertEqual(process.wait(20 * PATIENCE), 0, self.told())
+        self.assertEqual(process.wait(20 * PATIENCE), 0, self.logged())
         feed = self.feed(daemon)
         self.assertTrue(wait_until(lambda: self.feed(daemon)['updates'] == 10), feed)
         self.assertEqual((feed['regions'], feed['refused']), (1, 0))
-        self.assertEqual(self.told().count('1 faces: 1 at 0.25 0.25 (0.50 x 0.50)'), 10, self.told())
+        self.assertEqual(self.logged().count('1 faces: 1 at 0.25 0.25 (0.50 x 0.50)'), 10, self.logged())
 
     def test_formats(self):
         """Of more than 8 bits, and of odd width."""
@@ -180,7 +180,7 @@ class Played(FacesTest):
                 daemon = self.start(self.streams(input=clip, loop=True, realtime=True))
                 daemon.wait_state('one', 'running')
                 process = self.played('--count', '3')
-                self.assertEqual(process.wait(20 * PATIENCE), 0, self.told())
+                self.assertEqual(process.wait(20 * PATIENCE), 0, self.logged())
                 self.end(daemon)
 
     def test_comes_back(self):
@@ -188,16 +188,16 @@ class Played(FacesTest):
         daemon = self.start(self.streams())
         daemon.wait_state('one', 'running')
         process = self.played()
-        self.assertTrue(wait_until(lambda: self.feed(daemon)['state'] == 'told'), self.told())
+        self.assertTrue(wait_until(lambda: self.feed(daemon)['state'] == 'told'), self.logged())
         daemon.kill_engine_of('one')
         self.assertTrue(wait_until(lambda: self.feed(daemon)['state'] == 'silent'))
-        self.assertTrue(wait_until(lambda: self.feed(daemon)['state'] == 'told', 20), self.told())
+        self.assertTrue(wait_until(lambda: self.feed(daemon)['state'] == 'told', 20), self.logged())
         self.end(daemon)
-        self.assertTrue(wait_until(lambda: 'trying again' in self.told()), self.told())
+        self.assertTrue(wait_until(lambda: 'trying again' in self.logged()), self.logged())
         daemon = self.start(self.streams())
-        self.assertTrue(wait_until(lambda: self.feed(daemon)['state'] == 'told', 20), self.told())
+        self.assertTrue(wait_until(lambda: self.feed(daemon)['state'] == 'told', 20), self.logged())
         self.assertIsNone(process.poll())
-        self.assertLess(len(self.told().splitlines()), 12, self.told())
+        self.assertLess(len(self.logged().splitlines()), 12, self.logged())
 
     def test_streams_that_cannot(self):
         streams = self.streams()
@@ -206,16 +206,16 @@ class Played(FacesTest):
         daemon.wait_state('one', 'running')
         process = self.played()
         self.assertEqual(process.wait(20 * PATIENCE), 1)
-        self.assertRegex(self.told(), '^halo-faces: .*has no region_feed')
+        self.assertRegex(self.logged(), '^halo-faces: .*has no region_feed')
 
 
 @unittest.skipUnless(HAS_OPENCV, 'OpenCV is not installed (python3-opencv, opencv-data)')
 class Real(FacesTest):
     def regions(self, daemon, count, *words):
         process = self.begin('--verbose', '--count', str(count), *words)
-        self.assertEqual(process.wait(60 * PATIENCE), 0, self.told() + daemon.told())
+        self.assertEqual(process.wait(60 * PATIENCE), 0, self.logged() + daemon.logged())
         return [[tuple(map(float, place)) for place in re.findall(r'at (\S+) (\S+) \((\S+) x (\S+)\)', line)]
-                for line in self.told().splitlines()]
+                for line in self.logged().splitlines()]
 
     def test_a_drawn_face(self):
         width, height = SIZE
@@ -228,13 +228,13 @@ class Real(FacesTest):
         daemon = self.start(self.streams(input=clip, loop=True, realtime=True))
         daemon.wait_state('one', 'running')
         looks = self.regions(daemon, 20)
-        self.assertGreaterEqual(sum(len(look) == 1 for look in looks), 15, self.told())
+        self.assertGreaterEqual(sum(len(look) == 1 for look in looks), 15, self.logged())
         for look in looks:
             for x, y, w, h in look:
                 self.assertLess(abs(y + h / 2 - 0.5), 0.12, look)
                 self.assertTrue(0.2 < x + w / 2 < 0.8, look)
-        ids = re.findall(r'(\d+) at ', self.told())
-        self.assertLessEqual(len(set(ids)), 6, self.told())  # the same face keeps its id
+        ids = re.findall(r'(\d+) at ', self.logged())
+        self.assertLessEqual(len(set(ids)), 6, self.logged())  # the same face keeps its id
 
     @unittest.skipUnless(os.environ.get('HALOD_MEDIA'), 'HALOD_MEDIA names no folder of footage')
     def test_footage(self):

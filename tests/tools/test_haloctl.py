@@ -117,9 +117,9 @@ class Commands(HaloctlTest):
         else:
             self.fail('no event comes')
         # What was done until then may be told, too: only the order matters.
-        told = iter(process.stdout)
+        output = iter(process.stdout)
         for words in r'asked +road Stop by user \d+ \(process \d+\)', 'state +road stopped: asked for':
-            self.assertTrue(any(re.search(words, line) for line in told), words)
+            self.assertTrue(any(re.search(words, line) for line in output), words)
 
     def test_closed_output(self):
         with open('/dev/full', 'w') as full:

@@ -178,7 +178,7 @@ class CameraTest(DaemonTest):
         found = wait_until(lambda: self.first(since, picture, eye), timeout)
         what = 'picture' if picture else 'card'
         self.assertTrue(found, f'no {what}: {(eye or self.eye).seen[-3:]}, level {self.level}\n'
-                        f'{self.daemon.status("one")}\n{self.daemon.told()[-3000:]}')
+                        f'{self.daemon.status("one")}\n{self.daemon.logged()[-3000:]}')
         return self.first(since, picture, eye) - since
 
     def wait_pictures(self, eye=None):

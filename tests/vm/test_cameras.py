@@ -59,10 +59,10 @@ class VividTest(CameraTest):
         self.assertGreater(max(self.details_of(self.path('seen.ts'))), 5 * LEAK)
 
     def test_devices(self):
-        told = self.halod('devices').out.decode()
-        self.assertIn(self.vivid.node, told)
-        self.assertRegex(told, r'(?i)yuyv')
-        self.assertIn('640x480', told)
+        printed = self.halod('devices').out.decode()
+        self.assertIn(self.vivid.node, printed)
+        self.assertRegex(printed, r'(?i)yuyv')
+        self.assertIn('640x480', printed)
 
     def test_to_a_file(self):
         output = self.path('out.mkv')
@@ -71,7 +71,7 @@ class VividTest(CameraTest):
                         '-vf', CHAIN, '-t', '3', '-c:v', 'ffv1', output)
         if 'is a device: halod run reads' in run.err:
             self.skipTest(run.err.strip())
-        self.assertEqual(run.code, 0, self.told(run))
+        self.assertEqual(run.code, 0, self.logged(run))
         self.assertLess(time.monotonic() - begun, 20)
         luma = raw_frames(output, filters='format=yuv420p,extractplanes=y')
         size = 320 * 180

@@ -47,8 +47,8 @@ class VividTest(unittest.TestCase):
         return None
 
     def test_pictures(self):
-        told = v4l2_ctl(self.vivid.node, '--stream-mmap', '--stream-count=10', '--verbose')
-        self.assertEqual(told.count('bytesused: 614400'), 10, told)
+        output = v4l2_ctl(self.vivid.node, '--stream-mmap', '--stream-count=10', '--verbose')
+        self.assertEqual(output.count('bytesused: 614400'), 10, output)
         device = self.streaming()
         picture = device.read()
         self.assertEqual(len(picture.data), 640 * 480 * 2)

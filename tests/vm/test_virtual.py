@@ -145,9 +145,9 @@ class VirtualTest(CameraTest):
                               self.loopback.node)
         self.addCleanup(process.stderr.close)
         if wait_until(lambda: process.poll() is not None, 1):
-            told = process.stderr.read()
-            self.assertIn('a device', told)
-            self.skipTest(told.strip())
+            printed = process.stderr.read()
+            self.assertIn('a device', printed)
+            self.skipTest(printed.strip())
         self.addCleanup(process.stdout.close)
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)

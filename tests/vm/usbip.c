@@ -22,7 +22,7 @@ struct message {
 };
 _Static_assert(sizeof(struct message) == 48, "a USB/IP header has 48 bytes");
 
-static int tell(const char *file, const char *words)
+static int send_order(const char *file, const char *words)
 {
     int fd = open(file, O_WRONLY | O_CLOEXEC);
     if (fd < 0)
@@ -39,7 +39,7 @@ int usbip_plug(struct usbip *bus, int port)
         return -errno;
     char words[64];
     snprintf(words, sizeof(words), "%d %d %d %d", port, pair[1], DEVICE_NUMBER, HIGH_SPEED);
-    int result = tell(CONTROLLER "attach", words);
+    int result = send_order(CONTROLLER "attach", words);
     close(pair[1]); /* the kernel has its own reference */
     if (result < 0) {
         close(pair[0]);
@@ -53,7 +53,7 @@ int usbip_unplug(struct usbip *bus)
 {
     char words[16];
     snprintf(words, sizeof(words), "%d", bus->port);
-    int result = tell(CONTROLLER "detach", words);
+    int result = send_order(CONTROLLER "detach", words);
     close(bus->socket);
     bus->socket = -1;
     bus->waits = 0;

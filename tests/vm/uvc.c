@@ -9,7 +9,7 @@ enum { VENDOR = 0x1209, PRODUCT = 0x0001 };
 enum { CAMERA = 1, PROCESSING = 2, OUTPUT = 3 };       /* ids of the control interface's parts */
 enum { CONTROL = 0, STREAMING = 1, STREAM_IN = 0x81 }; /* interfaces and the bulk endpoint */
 enum { FASTEST = 333333, SLOWER = 666666 };            /* intervals, 100 ns */
-enum { LEAST_BRIGHT = -64, MOST_BRIGHT = 64 };
+enum { LEAST_BRIGHT = -64, MAX_BRIGHT = 64 };
 
 static const struct {
     int width, height;
@@ -240,7 +240,7 @@ static int brightness(struct uvc *camera, const struct usbip_request *request, s
         value = LEAST_BRIGHT;
         break;
     case 0x83:
-        value = MOST_BRIGHT;
+        value = MAX_BRIGHT;
         break;
     case 0x84:
         value = 1;

@@ -25,7 +25,7 @@
 #include "tests/vm/usbip.h"
 #include "tests/vm/uvc.h"
 
-enum { MOST_PICTURES = 64, MOST_WIDTH = 640, MOST_BYTES = MOST_WIDTH * 480 * 2 };
+enum { MAX_PICTURES = 64, MAX_WIDTH = 640, MAX_BYTES = MAX_WIDTH * 480 * 2 };
 
 struct jpeg {
     uint8_t *data;
@@ -36,11 +36,11 @@ struct camera {
     struct usbip bus;
     struct uvc uvc;
     int port;
-    struct jpeg jpegs[UVC_SIZES][MOST_PICTURES];
+    struct jpeg jpegs[UVC_SIZES][MAX_PICTURES];
     int error, shortened, torn; /* pictures still to be spoilt */
     int64_t next, stalled;      /* ns: when the next picture is due; until then none */
     unsigned int number, whole; /* pictures that were begun; sent to the end */
-    uint8_t payload[UVC_HEADER + MOST_BYTES];
+    uint8_t payload[UVC_HEADER + MAX_BYTES];
     size_t size, sent; /* of the payload; sent == size and !sending: nothing to send */
     bool sending;
 };
@@ -63,8 +63,8 @@ static bool read_jpeg(struct jpeg *ret, const char *path)
     FILE *file = fopen(path, "rb");
     if (!file)
         return false;
-    ret->data = malloc(MOST_BYTES);
-    ret->size = ret->data ? fread(ret->data, 1, MOST_BYTES, file) : 0;
+    ret->data = malloc(MAX_BYTES);
+    ret->size = ret->data ? fread(ret->data, 1, MAX_BYTES, file) : 0;
     fclose(file);
     return ret->size > 0;
 }
@@ -73,7 +73,7 @@ static void read_jpegs(struct camera *camera, const char *folder)
 {
     for (int size = 1; size <= UVC_SIZES; size++) {
         camera->uvc.size = size;
-        for (int i = 0; i < MOST_PICTURES; i++) {
+        for (int i = 0; i < MAX_PICTURES; i++) {
             char path[512];
             snprintf(path, sizeof(path), "%s/%dx%d/%04d.jpg", folder, uvc_width(&camera->uvc),
                      uvc_height(&camera->uvc), i + 1);
@@ -88,7 +88,7 @@ static void read_jpegs(struct camera *camera, const char *folder)
  * machines are slow. */
 static size_t paint(struct camera *camera, uint8_t *to)
 {
-    static uint8_t lines[2][MOST_WIDTH * 2];
+    static uint8_t lines[2][MAX_WIDTH * 2];
     int width = uvc_width(&camera->uvc), height = uvc_height(&camera->uvc);
     int bright = camera->uvc.brightness / 4;
     for (int y = 0; y < 2; y++)
@@ -105,7 +105,7 @@ static size_t next_jpeg(struct camera *camera, uint8_t *to)
 {
     const struct jpeg *jpegs = camera->jpegs[camera->uvc.size - 1];
     int count = 0;
-    while (count < MOST_PICTURES && jpegs[count].size)
+    while (count < MAX_PICTURES && jpegs[count].size)
         count++;
     if (!count)
         return 0;

@@ -128,8 +128,8 @@ class Device:
         """{name as v4l2-ctl has it: id}"""
         found, last = {}, 0
         while not self.fails(QUERYCTRL, struct.pack('=I64x', last | NEXT)):
-            told = self.call(QUERYCTRL, struct.pack('=I64x', last | NEXT))
-            last, _, name = struct.unpack_from('=2I32s', told)
+            output = self.call(QUERYCTRL, struct.pack('=I64x', last | NEXT))
+            last, _, name = struct.unpack_from('=2I32s', output)
             words = re.findall('[a-z0-9]+', name.split(b'\0')[0].decode().lower())
             found['_'.join(words)] = last
         return found

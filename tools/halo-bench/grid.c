@@ -105,7 +105,7 @@ static int run_block(struct grid *g, const struct halo_bench_mask *mask, int dep
     const struct halo_bench_settings *s = g->settings;
     const struct halo_conv_target target = {.depth = depth, .border = HALO_BORDER_REPLICATE};
     const struct halo_region region = {.rects = &s->region, .rect_count = 1};
-    const struct halo_bench_plan plan = {
+    const struct halo_bench_job plan = {
         .backend = g->backend,
         .like = {.width = s->width, .height = s->height, .channels = s->channels, .depth = depth},
         .rounds = s->rounds,
@@ -127,8 +127,8 @@ static int run_block(struct grid *g, const struct halo_bench_mask *mask, int dep
     } else if (rc == 0) {
         const int count = add_candidates(g, candidates, mask, &convs[0], &convs[1]);
         rc = halo_bench_measure(&plan, candidates, count);
-        const int told = put_block(g, candidates, count, mask, depth);
-        rc = rc < 0 ? rc : told;
+        const int printed = put_block(g, candidates, count, mask, depth);
+        rc = rc < 0 ? rc : printed;
         if (rc == 0)
             rc = put_unable(g, mask, depth, &convs[1]);
     }

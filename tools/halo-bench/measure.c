@@ -29,7 +29,7 @@ static void note(struct halo_bench_candidate *c, const char *text)
     snprintf(c->note, sizeof c->note, "%s", text);
 }
 
-static const char *cause(const struct halo_bench_plan *plan, int rc)
+static const char *cause(const struct halo_bench_job *plan, int rc)
 {
     const bool cuda = !strcmp(plan->backend->ops->name, "cuda");
     const char *text = cuda ? halo_cuda_error_text(plan->backend) : "";
@@ -37,7 +37,7 @@ static const char *cause(const struct halo_bench_plan *plan, int rc)
 }
 
 /* One call; a positive rc is a peer's refusal. */
-static int time_one(const struct halo_bench_plan *plan, struct halo_bench_candidate *c,
+static int time_one(const struct halo_bench_job *plan, struct halo_bench_candidate *c,
                     const struct halo_trial *shape, double *us)
 {
     struct halo_trial trial = *shape;
@@ -62,7 +62,7 @@ static int time_one(const struct halo_bench_plan *plan, struct halo_bench_candid
 }
 
 /* Microseconds for a plane, about: first by a part of one, and by a whole one if that is quick. */
-static int estimate(const struct halo_bench_plan *plan, struct halo_bench_candidate *c,
+static int estimate(const struct halo_bench_job *plan, struct halo_bench_candidate *c,
                     double *ret_us)
 {
     struct halo_trial trial = {.like = plan->like, .planes = 1, .rounds = 1, .calls = plan->launch};
@@ -82,7 +82,7 @@ static int estimate(const struct halo_bench_plan *plan, struct halo_bench_candid
 }
 
 /* Fits rounds into the limit. */
-static void schedule(const struct halo_bench_plan *plan, struct halo_bench_candidate *c,
+static void schedule(const struct halo_bench_job *plan, struct halo_bench_candidate *c,
                      struct progress *p, double us)
 {
     const double passes = plan->limit * 1e6 / (us * plan->planes); /* over all planes */
@@ -111,7 +111,7 @@ static void schedule(const struct halo_bench_plan *plan, struct halo_bench_candi
         p->rounds = plan->rounds;
 }
 
-static int one_turn(const struct halo_bench_plan *plan, struct halo_bench_candidate *c,
+static int one_turn(const struct halo_bench_job *plan, struct halo_bench_candidate *c,
                     struct progress *p, int turn)
 {
     if (turn >= p->turns)
@@ -127,7 +127,7 @@ static int one_turn(const struct halo_bench_plan *plan, struct halo_bench_candid
     return rc;
 }
 
-static int measure_all(const struct halo_bench_plan *plan, struct halo_bench_candidate *candidates,
+static int measure_all(const struct halo_bench_job *plan, struct halo_bench_candidate *candidates,
                        int count, struct progress *all)
 {
     int rc = 0;
@@ -150,7 +150,7 @@ static int measure_all(const struct halo_bench_plan *plan, struct halo_bench_can
     return rc < 0 ? rc : 0;
 }
 
-int halo_bench_measure(const struct halo_bench_plan *plan, struct halo_bench_candidate *candidates,
+int halo_bench_measure(const struct halo_bench_job *plan, struct halo_bench_candidate *candidates,
                        int count)
 {
     struct progress *all = calloc((size_t)count, sizeof *all);

@@ -23,7 +23,7 @@ struct halo_bench_candidate {
     bool failed;                /* the device failed, or memory ran out */
 };
 
-struct halo_bench_plan {
+struct halo_bench_job {
     struct halo_backend *backend;
     struct halo_plane like;
     bool yuv420; /* whole frames */
@@ -35,7 +35,7 @@ struct halo_bench_plan {
 /* Times all candidates in turns: a part of the rounds of each, then the next part. One that is slow
  * gets fewer rounds, then fewer planes, and is left out where a single plane would exceed the
  * limit; its note says so. 0, or -ENOMEM, -EIO (a candidate has failed = true then). Blocks. */
-int halo_bench_measure(const struct halo_bench_plan *plan, struct halo_bench_candidate *candidates,
+int halo_bench_measure(const struct halo_bench_job *plan, struct halo_bench_candidate *candidates,
                        int count);
 
 #endif

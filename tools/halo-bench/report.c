@@ -10,9 +10,9 @@
 static const char *launch_of(const struct halo_bench_run *run)
 {
     const struct halo_bench_settings *s = run->settings;
-    const bool told_apart = !strcmp(s->backend->name, "cuda") ||
-                            (s->frame == HALO_BENCH_YUV420 && s->launch == HALO_TOGETHER);
-    return halo_bench_launch_name(told_apart ? s->launch : HALO_ONE_BY_ONE);
+    const bool is_asynchronous = !strcmp(s->backend->name, "cuda") ||
+                                 (s->frame == HALO_BENCH_YUV420 && s->launch == HALO_TOGETHER);
+    return halo_bench_launch_name(is_asynchronous ? s->launch : HALO_ONE_BY_ONE);
 }
 
 /* Percent of the plane; empty where there is no region. */

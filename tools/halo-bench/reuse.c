@@ -36,7 +36,7 @@ static void calculate(struct row *r, const struct halo_bench_mask *mask)
 /* Fills r->us by the strategies that can. */
 static int time_row(const struct halo_bench_settings *s, struct halo_backend *b, struct row *r)
 {
-    const struct halo_bench_plan plan = {
+    const struct halo_bench_job plan = {
         .backend = b,
         .like = {.width = s->width, .height = s->height, .channels = s->channels, .depth = 8},
         .rounds = s->rounds,

@@ -19,7 +19,7 @@ enum {
     ALONE_RATE = 500, /* frames a second, one by one: the machine is idle between them */
     TIMED = 100,      /* frames whose kernels are timed */
     WALLS = 3,
-    MOST_ROWS = WALLS + HALO_BENCH_MAX_LIST,
+    MAX_ROWS = WALLS + HALO_BENCH_MAX_LIST,
 };
 
 struct ring {
@@ -140,7 +140,7 @@ static void put_trial(struct ring *r, struct trial *t)
 
 static int measure_depths(struct ring *r)
 {
-    struct trial trials[MOST_ROWS];
+    struct trial trials[MAX_ROWS];
     const int count = plan_trials(r, trials);
     int rc = 0;
     for (int turn = 0; turn < TURNS && rc == 0; turn++) {

@@ -96,7 +96,7 @@ static int measure(struct tune *t, const struct halo_conv *conv, const struct ha
     int count = candidates_of(t, c, conv, like->channels);
     if (count < 2)
         return 0;
-    const struct halo_bench_plan plan = {
+    const struct halo_bench_job plan = {
         .backend = t->backend,
         .like = *like,
         .rounds = s->rounds < ROUNDS ? s->rounds : ROUNDS,

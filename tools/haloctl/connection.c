@@ -17,8 +17,8 @@
 
 enum {
     READ = 65536,
-    MOST = 64 << 20, /* bytes of an answer */
-    SLOW_S = 5,      /* to send a call */
+    LIMIT = 64 << 20, /* bytes of an answer */
+    SLOW_S = 5,       /* to send a call */
 };
 
 static int try_path(struct ctl *ctl, const char *format, const char *base)
@@ -131,7 +131,7 @@ static void take_descriptor(struct ctl *ctl, struct msghdr *header)
 static ssize_t read_some(struct ctl *ctl)
 {
     if (ctl->size - ctl->length < READ) {
-        char *in = ctl->length > MOST ? NULL : realloc(ctl->in, ctl->length + 2 * READ);
+        char *in = ctl->length > LIMIT ? NULL : realloc(ctl->in, ctl->length + 2 * READ);
         if (!in)
             return -ENOMEM;
         ctl->in = in;

@@ -20,7 +20,7 @@ static json_t *finding_json(const struct doctor_check *check, const struct docto
 
 int ctl_doctor(struct ctl *ctl, char **words, int count)
 {
-    json_t *seen = doctor_look(ctl), *list = json_array();
+    json_t *seen = doctor_gather(ctl), *list = json_array();
     int failed = 0, warnings = 0;
     (void)words;
     (void)count;

@@ -32,7 +32,7 @@ extern const struct doctor_check doctor_checks[];
 
 /* Looks around, and asks the daemon where it answers; a second look comes after a second. A new
  * reference, NULL: no memory. */
-json_t *doctor_look(struct ctl *ctl);
+json_t *doctor_gather(struct ctl *ctl);
 
 /* Parts of it, of files under root ("" or, for tests, $HALOCTL_ROOT). malloc'ed, or NULL. */
 char *doctor_driver_version(const char *root);

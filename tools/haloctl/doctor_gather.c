@@ -105,7 +105,7 @@ static void note_if_stale(json_t *stale, const json_t *served, const char *path)
     json_array_append_new(stale, json_string(path));
 }
 
-static void look_for_stale(json_t *seen, const char *control)
+static void find_stale(json_t *seen, const char *control)
 {
     json_t *served = listening(), *stale = json_array(), *one;
     char folder[256], path[600];
@@ -176,7 +176,7 @@ static const char *try_port(const char *address)
     return state;
 }
 
-static void look_at_port(json_t *seen)
+static void check_port(json_t *seen)
 {
     const json_t *facts = json_object_get(seen, "facts");
     const char *address = json_string_value(json_object_get(facts, "http"));
@@ -204,7 +204,7 @@ static json_t *ask(struct ctl *ctl, const char *method)
     return result;
 }
 
-static void look_at_daemon(struct ctl *ctl, json_t *seen)
+static void check_daemon(struct ctl *ctl, json_t *seen)
 {
     json_t *facts = ask(ctl, HALO_METHOD_FACTS);
     if (!facts)
@@ -222,7 +222,7 @@ static void look_at_daemon(struct ctl *ctl, json_t *seen)
     json_decref(later);
 }
 
-static void look_at_socket(const struct ctl *ctl, json_t *seen)
+static void check_socket(const struct ctl *ctl, json_t *seen)
 {
     const int error = ctl->fd >= 0 ? 0 : ctl->error;
     const char *connect = error == 0                          ? "ok"
@@ -237,7 +237,7 @@ static void look_at_socket(const struct ctl *ctl, json_t *seen)
         json_object_set_new(seen, "group", json_string(group));
 }
 
-json_t *doctor_look(struct ctl *ctl)
+json_t *doctor_gather(struct ctl *ctl)
 {
     const char *root = getenv("HALOCTL_ROOT");
     struct timex clock = {0};
@@ -245,11 +245,11 @@ json_t *doctor_look(struct ctl *ctl)
     if (!root)
         root = "";
     ctl_try(ctl);
-    look_at_socket(ctl, seen);
+    check_socket(ctl, seen);
     if (ctl->fd >= 0)
-        look_at_daemon(ctl, seen);
-    look_for_stale(seen, ctl->path);
-    look_at_port(seen);
+        check_daemon(ctl, seen);
+    find_stale(seen, ctl->path);
+    check_port(seen);
     set_text(seen, "driver", doctor_driver_version(root));
     set_text(seen, "library", doctor_library_version(root));
     const int state = adjtimex(&clock);

@@ -5,7 +5,7 @@
 
 #include "tools/haloctl/haloctl.h"
 
-enum { COLUMNS = 11, GPU = 9, CELL = 160, MOST_ROWS = 257 };
+enum { COLUMNS = 11, GPU = 9, CELL = 160, MAX_ROWS = 257 };
 
 typedef char cells[COLUMNS][CELL];
 
@@ -125,7 +125,7 @@ static void print_row(cells row, const int *widths, int columns, bool colours, F
 void ctl_print_table(const json_t *streams, int columns, bool colours, FILE *to)
 {
     const size_t count = json_array_size(streams);
-    const size_t rows = (count < MOST_ROWS ? count : MOST_ROWS - 1) + 1;
+    const size_t rows = (count < MAX_ROWS ? count : MAX_ROWS - 1) + 1;
     int widths[COLUMNS] = {0};
     cells *table = calloc(rows, sizeof(*table));
     if (!table)
@@ -168,12 +168,12 @@ static void print_stages(const json_t *stages, FILE *to)
     }
 }
 
-static void print_lacks(const json_t *lacks, FILE *to)
+static void print_degradations(const json_t *degradations, FILE *to)
 {
     const char *word;
     json_t *why;
-    json_object_foreach ((json_t *)lacks, word, why)
-        fprintf(to, "%-10s %s: %s\n", "degraded", word, ctl_text(lacks, word));
+    json_object_foreach ((json_t *)degradations, word, why)
+        fprintf(to, "%-10s %s: %s\n", "degraded", word, ctl_text(degradations, word));
 }
 
 static void print_output(const json_t *output, FILE *to)
@@ -235,7 +235,7 @@ void ctl_print_stream(const json_t *stream, FILE *to)
         print_text(stream, texts[k], to);
     if (*ctl_coverage(stream, false))
         fprintf(to, "%-10s %s\n", "hides", ctl_coverage(stream, false));
-    print_lacks(json_object_get(stream, "degraded"), to);
+    print_degradations(json_object_get(stream, "degraded"), to);
     write_gpu(gpu, sizeof gpu, stream, "%.0f: %.1f of %.1f GiB used");
     if (gpu[0])
         fprintf(to, "%-10s %s\n", "gpu", gpu);

@@ -86,7 +86,7 @@ static void end(void)
     json_decref(scene.last);
 }
 
-static void one_look_answers_all(void **state)
+static void one_query_answers_all(void **state)
 {
     (void)state;
     begin(LONG_MS);
@@ -108,7 +108,7 @@ static void one_look_answers_all(void **state)
     end();
 }
 
-static void who_waits_for_one_that_hangs_is_told(void **state)
+static void a_waiter_for_a_hung_one_is_answered(void **state)
 {
     (void)state;
     begin(SHORT_MS);
@@ -129,7 +129,7 @@ static void who_waits_for_one_that_hangs_is_told(void **state)
     end();
 }
 
-static void who_waits_at_the_end_is_told(void **state)
+static void a_waiter_at_the_end_is_answered(void **state)
 {
     (void)state;
     begin(LONG_MS);
@@ -143,9 +143,9 @@ static void who_waits_at_the_end_is_told(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_look_answers_all),
-        cmocka_unit_test(who_waits_for_one_that_hangs_is_told),
-        cmocka_unit_test(who_waits_at_the_end_is_told),
+        cmocka_unit_test(one_query_answers_all),
+        cmocka_unit_test(a_waiter_for_a_hung_one_is_answered),
+        cmocka_unit_test(a_waiter_at_the_end_is_answered),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

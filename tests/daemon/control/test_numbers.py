@@ -186,15 +186,15 @@ class Lines(NumbersTest):
 
     def test_on_stderr(self):
         daemon = self.start(self.streams())
-        self.assertTrue(wait_until(lambda: self.has_said(daemon.told())), daemon.told())
-        self.check([re.sub('^halod: ', '', line) for line in daemon.told().splitlines()])
+        self.assertTrue(wait_until(lambda: self.has_said(daemon.logged())), daemon.logged())
+        self.check([re.sub('^halod: ', '', line) for line in daemon.logged().splitlines()])
 
     def test_status_has_no_number(self):
         """An encoding that cannot be: the reason stands by itself."""
         daemon = self.start({'one': self.stream(outputs=[{
             'file': self.path('x.mkv'), 'video': {'size': '161x121'}}])})
         self.assertTrue(wait_until(
-            lambda: daemon.status('one')['outputs'][0].get('encoding_failed')), daemon.told())
+            lambda: daemon.status('one')['outputs'][0].get('encoding_failed')), daemon.logged())
         why = daemon.status('one')['outputs'][0]['encoding_failed']
         self.assertNotRegex(why, r'^stream \d')
         self.assertIn('161x121', why)
@@ -215,8 +215,8 @@ class Lines(NumbersTest):
             file.write(parts)
         daemon = self.start({'turns': self.stream('turns', input=self.path('both.ts'),
                                                   realtime=True, loop=True)})
-        self.assertTrue(wait_until(lambda: 'frames change' in daemon.told()), daemon.told())
-        self.assertRegex(daemon.told(), '(?m)^halod: stream turns: frames change')
+        self.assertTrue(wait_until(lambda: 'frames change' in daemon.logged()), daemon.logged())
+        self.assertRegex(daemon.logged(), '(?m)^halod: stream turns: frames change')
 
     def test_in_the_journal(self):
         """The fields, on a socket of our own where the journal's would be: it takes a private mount

@@ -150,7 +150,7 @@ class Commands(Served):
     def test_nothing_says_a_password(self):
         daemon = self.serve({'one': self.stream(input='http://me:geheim@127.0.0.1:9/x?key=geheim')})
         self.assertTrue(wait_until(lambda: daemon.state('one') != 'starting'))
-        said = [daemon.told()] + [self.good(*words) for words in
+        said = [daemon.logged()] + [self.good(*words) for words in
                                   (('list',), ('status',), ('status', 'one'), ('--json', 'status'))]
         said += [self.ctl(*words).stdout.decode() for words in (('doctor',), ('--json', 'doctor'))]
         said += [self.get(path).decode() for path in ('/', '/api/streams', '/metrics')]
@@ -197,11 +197,11 @@ class Clients(Served):
         curl.terminate()
         curl.wait()
         for player in players:
-            told = player.communicate(timeout=60 * PATIENCE)[0]
-            self.assertEqual(player.returncode, 0, told)
-            self.assertIn(b'VO: [null] 320x240', told)
-        told = ffmpeg.communicate(timeout=60 * PATIENCE)[0]
-        self.assertEqual((ffmpeg.returncode, told.count(b'\n0,')), (0, 150), told)
+            output = player.communicate(timeout=60 * PATIENCE)[0]
+            self.assertEqual(player.returncode, 0, output)
+            self.assertIn(b'VO: [null] 320x240', output)
+        output = ffmpeg.communicate(timeout=60 * PATIENCE)[0]
+        self.assertEqual((ffmpeg.returncode, output.count(b'\n0,')), (0, 150), output)
         self.assertEqual([daemon.status(n)['restarts'] for n in suffixes], [1] * 4)
 
 
@@ -243,7 +243,7 @@ class Http(Served):
         daemon.wait_state('one', 'running')
         since, contrast = time.monotonic(), 0
         while contrast <= 40:  # a picture, no card
-            self.assertTrue(wait_until(lambda: parts.pictures[-1][0] > since), daemon.told())
+            self.assertTrue(wait_until(lambda: parts.pictures[-1][0] > since), daemon.logged())
             since, picture = parts.pictures[-1]
             contrast = max(samples(picture)) - min(samples(picture))
             self.assertLess(since - killed, 30 * PATIENCE, 'cards alone')
@@ -284,7 +284,7 @@ class Http(Served):
             client.connect(self.path('one.ts') if i % 2 else ('127.0.0.1', self.port))
             if i % 2 == 0:
                 client.sendall(b'GET /one/stream.mjpeg HTTP/1.1\r\nHost: localhost\r\n\r\n')
-        self.assertTrue(wait_until(lambda: 'refused: too many open files' in daemon.told()))
+        self.assertTrue(wait_until(lambda: 'refused: too many open files' in daemon.logged()))
         before = time.monotonic()
         for _ in range(3):
             self.assertIn('one', self.good('list'))
@@ -295,7 +295,7 @@ class Http(Served):
         self.assertTrue(wait_until(lambda: json.loads(self.good('status', 'one', '--json'))['stream']
                                    ['restarts'] == 1))
         self.assertTrue(wait_until(lambda: json.loads(self.good('status', 'one', '--json'))['stream']
-                                   ['state'] == 'running'), daemon.told())
+                                   ['state'] == 'running'), daemon.logged())
 
     def test_reload_of_what_is_watched(self):
         daemon = self.serve()
@@ -319,7 +319,7 @@ class Http(Served):
         self.assertTrue(wait_until(lambda: all(p.pictures for p in parts)))
         self.assertTrue(wait_until(lambda: any(
             name.startswith('socket:') for name in links(events.pid).values())))
-        self.assertEqual(daemon.stop(), 0, daemon.told())
+        self.assertEqual(daemon.stop(), 0, daemon.logged())
         self.assertEqual(events.wait(20 * PATIENCE), 1)
         self.assertTrue(wait_until(lambda: all(p.ended for p in parts)))
         self.assertFalse(os.path.exists(self.path('control.sock')))

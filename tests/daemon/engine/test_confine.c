@@ -28,7 +28,7 @@ enum { FINE = 0, CONFINE_FAILED = 200 };
 
 extern char **environ;
 
-static char told[512]; /* by the last child */
+static char output[512]; /* by the last child */
 
 /* What the child's end was: what `act` returned (an errno, 0), or 1000 + a signal. */
 static int as_child(int (*act)(void))
@@ -42,8 +42,8 @@ static int as_child(int (*act)(void))
         _exit(act());
     }
     close(ends[1]);
-    const ssize_t size = read(ends[0], told, sizeof(told) - 1);
-    told[size > 0 ? size : 0] = '\0';
+    const ssize_t size = read(ends[0], output, sizeof(output) - 1);
+    output[size > 0 ? size : 0] = '\0';
     close(ends[0]);
     assert_int_equal(waitpid(child, &status, 0), child);
     return WIFSIGNALED(status) ? 1000 + WTERMSIG(status) : WEXITSTATUS(status);
@@ -163,7 +163,7 @@ static void ends_with_its_name(void **state)
         char words[64];
         snprintf(words, sizeof words, "forbidden system call %s (", calls[i].name);
         assert_int_equal(in_child(calls[i].act), 1000 + SIGSYS);
-        assert_non_null(strstr(told, words));
+        assert_non_null(strstr(output, words));
     }
 }
 
@@ -421,7 +421,7 @@ static int in_folder(const char *folder, const char *name, int flags)
     return error_of_open(path, flags);
 }
 
-static int look_at_files(void)
+static int check_files(void)
 {
     const struct halo_files files[] = {{allowed, HALO_FILES_READ}, {written, HALO_FILES_WRITE}};
     struct halo_error err = {0};
@@ -454,8 +454,8 @@ static void opens_what_it_was_given(void **state)
 {
     char path[128];
     (void)state;
-    if (halo_confine_files_lack()) {
-        print_message("%s\n", halo_confine_files_lack());
+    if (halo_confine_files_missing()) {
+        print_message("%s\n", halo_confine_files_missing());
         skip();
     }
     for (int i = 0; i < 3; i++) {
@@ -467,7 +467,7 @@ static void opens_what_it_was_given(void **state)
     }
     snprintf(path, sizeof path, "%s/deep", written);
     assert_int_equal(mkdir(path, 0700), 0);
-    const int ret = as_child(look_at_files);
+    const int ret = as_child(check_files);
     for (int i = 0; i < 3; i++) {
         const char *folder = i == 0 ? allowed : i == 1 ? written : hidden;
         snprintf(path, sizeof path, "%s/a", folder);

@@ -30,11 +30,11 @@ class Confined(ServiceTest):
         threads = os.listdir(f'/proc/{pid}/task')
         self.assertGreater(len(threads), 4)
         for thread in threads:
-            told = status_of(f'{pid}/task/{thread}')
-            self.assertEqual(told['NoNewPrivs'], '1')
+            output = status_of(f'{pid}/task/{thread}')
+            self.assertEqual(output['NoNewPrivs'], '1')
             if CONFINED:
-                self.assertEqual(told['Seccomp'], '2')
-        self.assertNotIn('unconfined', daemon.told())
+                self.assertEqual(output['Seccomp'], '2')
+        self.assertNotIn('unconfined', daemon.logged())
 
     @unittest.skipUnless(CONFINED, 'a build with sanitizers, or without libseccomp')
     def test_a_forbidden_call(self):
@@ -43,11 +43,11 @@ class Confined(ServiceTest):
         need_faults()
         daemon = self.start({'one': self.stream(), 'two': self.stream('two')},
                             environment={'HALOD_FAULT': 'call:2'})
-        self.until(lambda: 'forbidden system call ptrace (' in daemon.told(), daemon.told)
+        self.until(lambda: 'forbidden system call ptrace (' in daemon.logged(), daemon.logged)
         self.until(lambda: 'engine cpu: the engine made a system call that is forbidden to it'
-                   in daemon.told(), daemon.told)
+                   in daemon.logged(), daemon.logged)
         # Two streams on one engine are two calls; one that is alone makes one.
-        self.until(lambda: daemon.state('one') == daemon.state('two') == 'running', daemon.told)
+        self.until(lambda: daemon.state('one') == daemon.state('two') == 'running', daemon.logged)
         self.assertGreater(len(daemon.engines()), 1, daemon.engines())
         self.reader('one.ts')
 
@@ -84,8 +84,8 @@ class Confined(ServiceTest):
 
     def probed(self, daemon):
         """What an engine tried, and what came of it."""
-        self.until(lambda: 'probe: exec: ' in daemon.told(), daemon.told)
-        return dict(re.findall(r'probe: (.*): (.*)', daemon.told()))
+        self.until(lambda: 'probe: exec: ' in daemon.logged(), daemon.logged)
+        return dict(re.findall(r'probe: (.*): (.*)', daemon.logged()))
 
     def taken_over(self, *outputs):
         """What one tried that plays a clip to these outputs, and what came of it."""
@@ -98,7 +98,7 @@ class Confined(ServiceTest):
         daemon = self.start({'one': self.played(clip, *outputs)},
                             environment={'HALOD_FAULT': 'probe:1', 'HALOD_PROBE': ':'.join(paths)})
         probed = self.probed(daemon)
-        if 'has no Landlock' not in daemon.told():
+        if 'has no Landlock' not in daemon.logged():
             self.assertEqual(probed['read ' + clip], 'done')
             for path in paths[1:3 if outputs else 4]:  # of /etc names are looked up
                 self.assertEqual(probed['read ' + path], 'Permission denied', path)
@@ -114,13 +114,13 @@ class Confined(ServiceTest):
         daemon, probed = self.taken_over()
         if not GPU:
             self.assertEqual(probed['control'], os.strerror(errno.EAFNOSUPPORT))
-            self.assertNotIn('wants to control halod', daemon.told())
+            self.assertNotIn('wants to control halod', daemon.logged())
 
     @unittest.skipUnless(CONFINED, 'a build with sanitizers, or without libseccomp')
     def test_one_that_has_a_network(self):
         """It has sockets, and the control socket does not let it in."""
         daemon, _ = self.taken_over({'url': 'udp://127.0.0.1:9', 'format': 'mpegts'})
-        self.assertIn('wants to control halod', daemon.told())
+        self.assertIn('wants to control halod', daemon.logged())
 
     @unittest.skipUnless(CONFINED, 'a build with sanitizers, or without libseccomp')
     def test_a_network_that_comes(self):
@@ -150,14 +150,14 @@ class Confined(ServiceTest):
         daemon.write({'one': self.played(second, recorded), 'two': self.stream('two')})
         daemon.control('Reload')
         self.until(lambda: os.path.isdir(self.path('rec')) and os.listdir(self.path('rec')),
-                   daemon.told)
+                   daemon.logged)
         daemon.wait_state('one', 'running')
         shutil.rmtree(self.path('rec'))
         self.until(lambda: os.path.isdir(self.path('rec')) and os.listdir(self.path('rec')),
-                   daemon.told)
+                   daemon.logged)
         os.rename(first, second)
         daemon.control('Restart', name='one')
-        self.until(lambda: daemon.state('one') == 'running', daemon.told)
+        self.until(lambda: daemon.state('one') == 'running', daemon.logged)
         self.assertEqual(daemon.status('two')['restarts'], restarts)
         self.assertFalse(reader.ended)
 
@@ -165,7 +165,7 @@ class Confined(ServiceTest):
         """The engine that writes the files starts nothing: halod starts the hook."""
         daemon = self.start({'one': self.recorded('one', hook=self.hook()),
                              'two': self.stream('two')})
-        self.until(lambda: self.was_started('one-'), daemon.told)
+        self.until(lambda: self.was_started('one-'), daemon.logged)
         self.assertEqual(list(daemon.engines()), ['cpu'])
         with open(self.path('parents')) as file:
             self.assertEqual(set(file.read().split()), {str(daemon.process.pid)})
@@ -174,9 +174,9 @@ class Confined(ServiceTest):
         """That which halod finishes when it ends."""
         daemon = self.start({'one': self.recorded('one', hook=self.hook(), segment_time='1:00:00')})
         self.until(lambda: any(o.get('path') for o in daemon.status('one')['outputs']) and
-                   daemon.status('one')['encoded'] > 50, daemon.told)
+                   daemon.status('one')['encoded'] > 50, daemon.logged)
         self.assertEqual(daemon.stop(), 0)
-        self.until(lambda: self.was_started('one-'), daemon.told)
+        self.until(lambda: self.was_started('one-'), daemon.logged)
 
     def test_a_hook_that_comes(self):
         """By a reload, to the engine that is there; the other stream does not notice."""
@@ -186,7 +186,7 @@ class Confined(ServiceTest):
         restarts = daemon.status('two')['restarts']
         daemon.write({'one': self.recorded('one', hook=self.hook()), 'two': self.stream('two')})
         daemon.control('Reload')
-        self.until(lambda: self.was_started('one-'), daemon.told)
+        self.until(lambda: self.was_started('one-'), daemon.logged)
         self.assertEqual(list(daemon.engines()), ['cpu'])
         self.assertEqual(daemon.status('two')['restarts'], restarts)
         self.assertFalse(reader.ended)

@@ -32,12 +32,12 @@ class EngineLink(HaloTest):
     def end(self):
         self.link.close()
         try:
-            self.assertEqual(self.engine.wait(10 * PATIENCE), 0, self.told())
+            self.assertEqual(self.engine.wait(10 * PATIENCE), 0, self.logged())
         finally:
             self.engine.kill()
             self.engine.wait()
 
-    def told(self):
+    def logged(self):
         with open(self.path('log'), errors='replace') as file:
             return file.read()
 
@@ -51,11 +51,11 @@ class EngineLink(HaloTest):
             data, descriptors, _, _ = socket.recv_fds(self.link, 1 << 18, 4)
             for descriptor in descriptors:
                 os.close(descriptor)
-            self.assertTrue(data, self.told())
+            self.assertTrue(data, self.logged())
             message = json.loads(data)
             if message['tell'] == tell and more.items() <= message.items():
                 return message
-        self.fail(f'no {tell} with {more}\n' + self.told())
+        self.fail(f'no {tell} with {more}\n' + self.logged())
 
     def fails_and_goes(self, name, settings):
         self.do('start', stream=name, settings=settings)
@@ -115,7 +115,7 @@ class EngineLink(HaloTest):
         self.do('set', stream='one', id=1, chains=[])
         self.link.shutdown(socket.SHUT_WR)  # the end comes after these words
         self.engine.send_signal(signal.SIGCONT)
-        self.assertEqual(self.engine.wait(10 * PATIENCE), 0, self.told())
+        self.assertEqual(self.engine.wait(10 * PATIENCE), 0, self.logged())
 
     def test_questions_too_early(self):
         """Whatever cannot be had yet is refused, in words."""

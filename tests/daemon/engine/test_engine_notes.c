@@ -31,7 +31,7 @@ static void send_words(const bool *device, int count)
     uv_async_init(&engine.loop, &engine.wake, on_wake);
     for (int i = 0; i < count; i++) {
         struct halo_error err = {.code = -5, .device = device[i], .text = "it failed"};
-        engine_tell_state(&stream, HALO_LIVE_FAILED, &err);
+        engine_report_state(&stream, HALO_LIVE_FAILED, &err);
     }
     engine_send_notes(&engine);
     _exit(engine.first || engine.notes ? 1 : WENT_ON);

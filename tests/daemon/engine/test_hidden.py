@@ -144,8 +144,8 @@ class Hidden(DaemonTest):
         [pid] = daemon.pids()
         daemon.kill_engine_of('one', signal.SIGABRT)
         # One that writes its core for long is killed for its silence.
-        self.assertTrue(wait_until(lambda: 'the engine was' in daemon.told(), 60), daemon.told())
-        self.assertTrue(wait_until(lambda: daemon.pids() not in ([], [pid])), daemon.told())
+        self.assertTrue(wait_until(lambda: 'the engine was' in daemon.logged(), 60), daemon.logged())
+        self.assertTrue(wait_until(lambda: daemon.pids() not in ([], [pid])), daemon.logged())
         self.end(daemon)
         return [name for name in os.listdir(self.folder) if name.startswith('core')]
 

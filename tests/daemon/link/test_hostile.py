@@ -44,29 +44,29 @@ class Hostile(DaemonTest):
             except ProcessLookupError:
                 pass
         self.assertTrue(wait_until(lambda: daemon.status('one')['filtered'] > 5, 30),
-                        daemon.told())
+                        daemon.logged())
 
     def outlived(self, does, restarts):
         """After misdeeds it is killed and started again (or not), and the daemon is well."""
         daemon = self.hostile(does)
         if restarts:
-            self.assertTrue(wait_until(lambda: len(self.starts()) > 1, 15), daemon.told())
+            self.assertTrue(wait_until(lambda: len(self.starts()) > 1, 15), daemon.logged())
         else:
             time.sleep(1.5)
-            self.assertEqual(len(self.starts()), 1, daemon.told())
-        self.assertIsNone(daemon.process.poll(), daemon.told())
+            self.assertEqual(len(self.starts()), 1, daemon.logged())
+        self.assertIsNone(daemon.process.poll(), daemon.logged())
         self.be_honest(daemon)
         return daemon
 
     def test_nonsense(self):
         daemon = self.outlived('hello,start,little_nonsense,bad_stats,alive', restarts=False)
-        self.assertIn('makes no sense', daemon.told())
+        self.assertIn('makes no sense', daemon.logged())
 
     def test_much_nonsense(self):
         """Other nonsense with each start."""
         daemon = self.outlived('hello,start,nonsense,alive', restarts=True)
         self.assertIn('it says what makes no sense, more than 100 times in a minute',
-                      daemon.told())
+                      daemon.logged())
 
     def test_hooks(self):
         """Are started for the files of their output, and for no others."""
@@ -78,9 +78,9 @@ class Hostile(DaemonTest):
             {'unix': self.path('one.ts')},
             {'file': self.path('v-%H%M%S.mkv'), 'segment_time': 1, 'hook': hook},
             {'file': self.path('w-%H%M%S.mkv'), 'segment_time': 1}])})
-        self.assertTrue(wait_until(lambda: os.path.exists(self.path('hooked')), 15), daemon.told())
+        self.assertTrue(wait_until(lambda: os.path.exists(self.path('hooked')), 15), daemon.logged())
         self.assertTrue(wait_until(lambda: daemon.engines()['cpu']['ignored_messages'] == 10),
-                        daemon.told())
+                        daemon.logged())
         with open(self.path('hooked')) as file:
             self.assertEqual(file.read(), self.path('v-120000.mkv') + '\n')
 
@@ -94,23 +94,23 @@ class Hostile(DaemonTest):
     def test_control(self):
         """An engine has halod's user, and is not let in, nor who it starts."""
         daemon = self.hostile('hello,start,running,controls,alive')
-        self.assertTrue(wait_until(lambda: len(self.controlled()) == 3), daemon.told())
+        self.assertTrue(wait_until(lambda: len(self.controlled()) == 3), daemon.logged())
         self.assertEqual(self.controlled(), ['engine 0', 'thread 0', 'grandchild 0'])
-        self.assertEqual(daemon.told().count('wants to control halod: ignored'), 1, daemon.told())
-        self.assertEqual(daemon.state('one'), 'running', daemon.told())
+        self.assertEqual(daemon.logged().count('wants to control halod: ignored'), 1, daemon.logged())
+        self.assertEqual(daemon.state('one'), 'running', daemon.logged())
         self.assertEqual(daemon.engines()['cpu']['ignored_messages'], 3)
         self.assertEqual(len(self.starts()), 1)
         self.be_honest(daemon)
 
     def test_control_for_ever(self):
         daemon = self.outlived('hello,start,running,controls_for_ever', restarts=True)
-        self.assertIn('it wants to control halod, more than 100 times', daemon.told())
+        self.assertIn('it wants to control halod, more than 100 times', daemon.logged())
 
     def test_control_by_one_that_has_died(self):
         """Its call is read after its end was seen."""
         daemon = self.hostile('hello,start,running,controls_and_dies')
-        self.assertTrue(wait_until(lambda: 'an engine that is over (' in daemon.told(), 15), daemon.told())
-        self.assertNotIn(daemon.state('one'), ('stopped', 'disabled'), daemon.told())
+        self.assertTrue(wait_until(lambda: 'an engine that is over (' in daemon.logged(), 15), daemon.logged())
+        self.assertNotIn(daemon.state('one'), ('stopped', 'disabled'), daemon.logged())
         self.be_honest(daemon)
 
     def test_rings(self):
@@ -188,7 +188,7 @@ class Hostile(DaemonTest):
         daemon.wait_state('one', 'running')
         daemon.write({'one': self.chains('gblur=sigma=5', 'gblur=sigma=6', 'gblur=sigma=7')})
         self.assertEqual(daemon.control('Reload')['set'], ['one'])
-        self.assertTrue(wait_until(lambda: len(self.settings()) == 2, 10), daemon.told())
+        self.assertTrue(wait_until(lambda: len(self.settings()) == 2, 10), daemon.logged())
         text = json.dumps(self.settings()[1])
         for sigma in (5, 6, 7):
             self.assertIn(f'gblur=sigma={sigma}', text)
@@ -224,7 +224,7 @@ class Hostile(DaemonTest):
             self.assertIn('other settings came', str(refused.exception))
         with open(self.path('end'), 'w'):
             pass
-        self.assertTrue(wait_until(lambda: len(self.settings()) == 2, 10), daemon.told())
+        self.assertTrue(wait_until(lambda: len(self.settings()) == 2, 10), daemon.logged())
         text = json.dumps(self.settings()[1])
         self.assertIn('gblur=sigma=5', text)
         self.assertNotIn('gblur=sigma=7', text)
@@ -244,7 +244,7 @@ class Hostile(DaemonTest):
         self.assertIn('other filters were set', str(refused.exception))
         self.assertEqual(daemon.status('one')['filters'], 'gblur=sigma=5')
         daemon.control('Start', name='one')
-        self.assertTrue(wait_until(lambda: len(self.settings()) == 2, 10), daemon.told())
+        self.assertTrue(wait_until(lambda: len(self.settings()) == 2, 10), daemon.logged())
         text = json.dumps(self.settings()[1])
         self.assertIn('gblur=sigma=5', text)
         self.assertNotIn('gblur=sigma=7', text)
@@ -254,14 +254,14 @@ class Hostile(DaemonTest):
         daemon = self.hostile('hello,start,start,alive',
                               {name: self.stream(name) for name in ('one', 'two', 'three')},
                               MALLOC_PERTURB_='165')
-        self.assertTrue(wait_until(lambda: self.starts()), daemon.told())
+        self.assertTrue(wait_until(lambda: self.starts()), daemon.logged())
         daemon.write({'one': self.stream()})
         time.sleep(0.5)
         daemon.control('Reload')
-        self.assertTrue(wait_until(lambda: 'did not end in time' in daemon.told(), 25),
-                        daemon.told())
-        self.assertTrue(wait_until(lambda: len(self.starts()) == 2), daemon.told())
-        self.assertIsNone(daemon.process.poll(), daemon.told())
+        self.assertTrue(wait_until(lambda: 'did not end in time' in daemon.logged(), 25),
+                        daemon.logged())
+        self.assertTrue(wait_until(lambda: len(self.starts()) == 2), daemon.logged())
+        self.assertIsNone(daemon.process.poll(), daemon.logged())
         self.be_honest(daemon)
 
     def test_no_room(self):
@@ -274,7 +274,7 @@ class Hostile(DaemonTest):
         def states():
             return sorted(daemon.state(name) for name in names)
         self.assertTrue(wait_until(lambda: states() == ['running', 'waiting', 'waiting']),
-                        daemon.told())
+                        daemon.logged())
         first = next(name for name in names if daemon.state(name) == 'running')
         for name in names.replace(first, ''):
             self.assertEqual(daemon.status(name)['why'], "the GPU's memory is full")
@@ -283,9 +283,9 @@ class Hostile(DaemonTest):
         self.assertEqual(states(), ['running', 'waiting', 'waiting'])  # and are not tried all the time
         daemon.control('Stop', name=first)
         self.assertTrue(wait_until(lambda: states() == ['running', 'stopped', 'waiting'], 8),
-                        daemon.told())
+                        daemon.logged())
         self.assertEqual(len(self.starts()), 1)
-        self.assertIn("stream b: waiting: the GPU's memory is full", daemon.told())
+        self.assertIn("stream b: waiting: the GPU's memory is full", daemon.logged())
 
     def test_ends_in_words(self):
         """Who asked for the end of an engine and why, and how it ended: in status and log."""
@@ -297,15 +297,15 @@ class Hostile(DaemonTest):
                 ('killed', 'the engine was ended by signal 9 (Killed)'), ('closes', killed)):
             daemon = self.hostile('hello,start,running,' + end)
             self.assertTrue(wait_until(lambda: any(
-                engine['last_failure'] for engine in daemon.status()['engines'])), daemon.told())
+                engine['last_failure'] for engine in daemon.status()['engines'])), daemon.logged())
             self.assertEqual(daemon.engines()['cpu']['last_failure'], wanted)
-            self.assertIn('engine cpu: ' + wanted, daemon.told())
-            self.assertIn('stream one: restarting: ' + wanted, daemon.told())
+            self.assertIn('engine cpu: ' + wanted, daemon.logged())
+            self.assertIn('stream one: restarting: ' + wanted, daemon.logged())
             self.end(daemon)
             os.unlink(self.path('starts'))
         self.be_honest(daemon := self.hostile('hello'))
         self.end(daemon)
-        self.assertIn('asked to finish: halod is stopping', daemon.told())
+        self.assertIn('asked to finish: halod is stopping', daemon.logged())
 
     def test_a_stream_that_stalls(self):
         """It leaves engines that go on, again and again: nobody else is disturbed, and few engines
@@ -318,10 +318,10 @@ class Hostile(DaemonTest):
         def look():
             counts.add(len(daemon.pids()))
             return daemon.status('one')['restarts'] > 3
-        self.assertTrue(wait_until(look), daemon.told())
-        self.assertEqual(daemon.engines()['cpu']['pid'], self.starts()[0], daemon.told())
-        self.assertIn('stream one: restarting: a stage stands', daemon.told())
-        self.assertIn('stream one: it stalled: is kept apart from the others', daemon.told())
+        self.assertTrue(wait_until(look), daemon.logged())
+        self.assertEqual(daemon.engines()['cpu']['pid'], self.starts()[0], daemon.logged())
+        self.assertIn('stream one: restarting: a stage stands', daemon.logged())
+        self.assertIn('stream one: it stalled: is kept apart from the others', daemon.logged())
         self.assertEqual(sorted(daemon.engines()['cpu']['streams']), ['three', 'two'])
         self.assertEqual([daemon.status(name)['restarts'] for name in names[1:]], [0, 0])
         self.assertEqual({engine['restarts'] for engine in daemon.engines().values()}, {0})
@@ -332,9 +332,9 @@ class Hostile(DaemonTest):
         for end in ('device', 'status_75', 'last_words'):
             daemon = self.hostile('hello,start,' + end, {'one': self.stream(backend='auto')})
             self.assertTrue(wait_until(lambda: daemon.status('one')['cpu_instead'], 20),
-                            daemon.told())
-            self.assertIn(len(self.starts()), (3, 4), daemon.told())  # with the CPU's first
-            self.assertIn('goes on on the CPU', daemon.told())
+                            daemon.logged())
+            self.assertIn(len(self.starts()), (3, 4), daemon.logged())  # with the CPU's first
+            self.assertIn('goes on on the CPU', daemon.logged())
             self.be_honest(daemon)
             status = daemon.status('one')
             self.assertEqual((status['engine'], status['backend']), ('cpu', 'cpu'))
@@ -406,15 +406,15 @@ class Hostile(DaemonTest):
         self.end(daemon)
         daemon = self.on_gpus(self.autos('a', 'b'), [])
         self.assertEqual(self.places(daemon), {'cpu': ['a', 'b']})
-        self.assertIn('engine cpu runs', daemon.told())
-        self.assertNotIn('engine gpu', daemon.told())
+        self.assertIn('engine cpu runs', daemon.logged())
+        self.assertNotIn('engine gpu', daemon.logged())
 
     def test_lies_about_gpus(self):
         """As if nothing had been said, for which there is a limit."""
         daemon = self.on_gpus(self.autos('a'), [(-5, 0)], [(5, 101)], [(1, 1)] * 17)
         self.assertEqual(self.places(daemon), {'gpu': ['a']})
-        self.assertIn('which GPUs there are', daemon.told())
-        self.assertIn('makes no sense', daemon.told())
+        self.assertIn('which GPUs there are', daemon.logged())
+        self.assertIn('makes no sense', daemon.logged())
 
     def test_a_disk_that_hangs(self):
         """It is not waited for at the end; what else there is to do then is done."""
@@ -423,28 +423,28 @@ class Hostile(DaemonTest):
         asks = daemontest.Control(daemon.path)
         self.addCleanup(asks.close)
         asks.send('Facts')
-        self.assertTrue(wait_until(lambda: os.path.exists(self.path('hangs'))), daemon.told())
-        self.assertEqual(daemon.stop(), 0, daemon.told())
+        self.assertTrue(wait_until(lambda: os.path.exists(self.path('hangs'))), daemon.logged())
+        self.assertEqual(daemon.stop(), 0, daemon.logged())
         self.assertFalse(os.path.exists(daemon.path))
 
     def test_memory_of_gpus(self):
         """What an engine tells of it is checked, and goes with the engine."""
         daemon = self.hostile('hello,start,running,gpus,waits,status_75')
 
-        def told():
+        def logged():
             return [gpu for engine in daemon.status()['engines'] for gpu in engine['gpus']]
-        self.assertTrue(wait_until(lambda: len(told()) == 2, 15), daemon.told())
-        self.assertEqual(told(), [
+        self.assertTrue(wait_until(lambda: len(logged()) == 2, 15), daemon.logged())
+        self.assertEqual(logged(), [
             {'number': 1, 'memory_used_bytes': 5 << 30, 'memory_size_bytes': 80 << 30},
             {'number': 0, 'memory_used_bytes': 0, 'memory_size_bytes': 1}])
-        self.assertTrue(wait_until(lambda: not told(), 15), 'told by an engine that is gone')
+        self.assertTrue(wait_until(lambda: not logged(), 15), 'told by an engine that is gone')
         self.be_honest(daemon)
-        self.assertEqual(told(), [])
+        self.assertEqual(logged(), [])
 
     def test_a_gpu_that_must_be(self):
         """backend: cuda never goes on on the CPU; it is tried again with pauses."""
         daemon = self.hostile('hello,start,device', {'one': self.stream(backend='cuda')})
-        self.assertTrue(wait_until(lambda: len(self.starts()) >= 4, 20), daemon.told())
+        self.assertTrue(wait_until(lambda: len(self.starts()) >= 4, 20), daemon.logged())
         self.assertFalse(daemon.status('one')['cpu_instead'])
         daemon.wait_state('one', 'restarting')  # a pause of a second
         self.assertIn('GPU', daemon.status('one')['why'])

@@ -169,7 +169,7 @@ static void breaks_at_what_is_no_message(void **state)
 static void breaks_at_one_that_is_too_large(void **state)
 {
     struct side *side = *state;
-    const size_t size = HALO_LINK_MOST + 1;
+    const size_t size = HALO_LINK_MAX + 1;
     char *text = malloc(size);
     memset(text, ' ', size);
     memcpy(text, "{}", 2);
@@ -193,8 +193,8 @@ static json_t *numbered(int64_t n, size_t padding)
 static void refuses_to_send_what_is_too_large(void **state)
 {
     struct side *side = *state;
-    assert_int_equal(halo_link_send(side->link, numbered(1, HALO_LINK_MOST), NULL, 0), -EMSGSIZE);
-    assert_int_equal(halo_link_send(side->link, numbered(1, HALO_LINK_MOST - 100), NULL, 0), 0);
+    assert_int_equal(halo_link_send(side->link, numbered(1, HALO_LINK_MAX), NULL, 0), -EMSGSIZE);
+    assert_int_equal(halo_link_send(side->link, numbered(1, HALO_LINK_MAX - 100), NULL, 0), 0);
     assert_int_equal(halo_link_send(side->link, NULL, NULL, 0), -ENOMEM);
     run(side);
     assert_int_equal(side->closed, 0);
@@ -203,7 +203,7 @@ static void refuses_to_send_what_is_too_large(void **state)
 /* Reads what there is; returns the number of the last one, and checks the order. */
 static int64_t read_all(struct side *side, int64_t last)
 {
-    static char text[HALO_LINK_MOST];
+    static char text[HALO_LINK_MAX];
     for (;;) {
         const ssize_t n = recv(side->other, text, sizeof text, MSG_DONTWAIT);
         if (n <= 0)
@@ -249,7 +249,7 @@ static void gives_up_on_one_that_does_not_read(void **state)
     assert_string_equal(side->why, "it does not read");
 }
 
-static void tells_that_the_other_side_is_gone(void **state)
+static void reports_that_the_other_side_is_gone(void **state)
 {
     struct side *side = *state;
     send_raw(side, "{\"n\": 7}", 8, NULL, 0);
@@ -389,7 +389,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(refuses_to_send_what_is_too_large, set_up, tear_down),
         cmocka_unit_test_setup_teardown(keeps_what_the_socket_does_not_take, set_up, tear_down),
         cmocka_unit_test_setup_teardown(gives_up_on_one_that_does_not_read, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(tells_that_the_other_side_is_gone, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(reports_that_the_other_side_is_gone, set_up, tear_down),
         cmocka_unit_test_setup_teardown(last_words_are_heard_of_one_that_has_not_read, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(drained_of_one_that_has_not_read, set_up, tear_down),

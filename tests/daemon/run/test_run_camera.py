@@ -53,8 +53,8 @@ class CameraTest(HaloTest):
     def begin(self, *words, environment=None, source='/dev/video0'):
         process = start_halod('run', '-i', source, *words,
                               environment=self.environment(**(environment or {})))
-        process.told = []
-        reader = threading.Thread(target=lambda: process.told.extend(process.stderr), daemon=True)
+        process.logged = []
+        reader = threading.Thread(target=lambda: process.logged.extend(process.stderr), daemon=True)
         reader.start()
 
         def end():
@@ -67,7 +67,7 @@ class CameraTest(HaloTest):
         return process
 
     def said(self, process):
-        return b''.join(list(process.told)).decode(errors='replace')
+        return b''.join(list(process.logged)).decode(errors='replace')
 
     def end(self, process, number=signal.SIGINT):
         process.send_signal(number)
@@ -191,9 +191,9 @@ class Files(CameraTest):
                 self.end(process)
             self.assertEqual([n for n in os.listdir(self.folder) if n.startswith(name[:-4])], [name])
             pictures = pictures_of(raw_frames(self.path(name)))
-            told = re.compile(r': (\d+) frames at')
-            self.assertTrue(wait_until(lambda p=process: told.search(self.said(p))))
-            count = int(told.search(self.said(process))[1])
+            rate_line = re.compile(r': (\d+) frames at')
+            self.assertTrue(wait_until(lambda p=process: rate_line.search(self.said(p))))
+            count = int(rate_line.search(self.said(process))[1])
             self.assertGreater(len(pictures), 5)
             if words:  # some more are encoded that come after the end
                 self.assertLessEqual(len(pictures), count)

@@ -71,10 +71,10 @@ class CardTest(DaemonTest):
         self.assertLess(bright, width * height // 4)
 
     def wait_size(self, daemon, name, size):
-        def told():
+        def logged():
             status = daemon.status(name)
             return (status['width'], status['height'])
-        self.assertTrue(wait_until(lambda: told() == size), f'{told()}\n{daemon.told()}')
+        self.assertTrue(wait_until(lambda: logged() == size), f'{logged()}\n{daemon.logged()}')
 
 
 class Cards(CardTest):
@@ -92,7 +92,7 @@ class Cards(CardTest):
         waits = []
         for name in ('one.ts', 'one.mkv', 'one.nut', 'raw.nut'):
             keeper = Keeper(self.path(name))
-            self.assertTrue(wait_until(lambda: keeper.size > 0), daemon.told())
+            self.assertTrue(wait_until(lambda: keeper.size > 0), daemon.logged())
             waits.append(keeper.times[0] - keeper.begun)
             time.sleep(1.2 * PATIENCE)
             keeper.close()
@@ -103,16 +103,16 @@ class Cards(CardTest):
         self.assert_no_gap(waits, 0.5 * PATIENCE)
         keeper = Keeper(self.path('one.ts'))
         self.assertTrue(wait_until(lambda: daemon.status('front-door')['cards'] > 2))
-        self.assertTrue(wait_until(lambda: daemon.status('front-door')['card']), daemon.told())
+        self.assertTrue(wait_until(lambda: daemon.status('front-door')['card']), daemon.logged())
         status = daemon.status('front-door')
         self.assertEqual((status['filtered'], status['encoded']), (0, 0))
         watcher = self.watcher('one.nut', '-fpsprobesize', '0', *SOON)
-        self.assertIsNotNone(watcher.wait(card=True, timeout=20), daemon.told())
+        self.assertIsNotNone(watcher.wait(card=True, timeout=20), daemon.logged())
         with open(silent_clip('.ts', 2), 'rb') as file:
             source = Source(port, file.read())
         self.addCleanup(source.close)
         source.go.release()
-        self.assertIsNotNone(watcher.wait(card=False), daemon.told())
+        self.assertIsNotNone(watcher.wait(card=False), daemon.logged())
         self.assertTrue(watcher.is_alive_process())
         keeper.close()
 
@@ -144,13 +144,13 @@ class Cards(CardTest):
             before = daemon.status('one')['filtered']
             source.go.release()
             self.assertTrue(wait_until(lambda: daemon.status('one')['filtered'] > before + 20),
-                            daemon.told())
+                            daemon.logged())
             watcher = watcher or self.watcher('one.ts', *SOON)
             daemon.wait_state('one', 'waiting')
             cards = daemon.status('one')['cards']
             self.assertTrue(wait_until(lambda: daemon.status('one')['cards'] > cards + 2),
-                            daemon.told())
-        self.assertIsNotNone(watcher.wait(card=True), daemon.told())
+                            daemon.logged())
+        self.assertIsNotNone(watcher.wait(card=True), daemon.logged())
         status = daemon.status('one')
         self.end(daemon)
         files = glob.glob(self.path('v*.mkv'))
@@ -178,14 +178,14 @@ class Cards(CardTest):
             {'unix': self.path('one.ts')}, {'unix': self.path('one.fd')}])})
         self.wait_size(daemon, 'one', (1280, 720))
         keeper = Keeper(self.path('one.ts'))
-        self.assertTrue(wait_until(lambda: keeper.size > 0), daemon.told())
+        self.assertTrue(wait_until(lambda: keeper.size > 0), daemon.logged())
         daemon.control('Set', name='one', filters='pixelize=w=16:h=16')
         width, height = SOURCE
         self.send(port, 8)
         self.wait_size(daemon, 'one', (width, height))
-        self.assertTrue(wait_until(lambda: daemon.status('one')['encoded'] > 20), daemon.told())
+        self.assertTrue(wait_until(lambda: daemon.status('one')['encoded'] > 20), daemon.logged())
         size = keeper.size
-        self.assertTrue(wait_until(lambda: keeper.size > size + 5000), daemon.told())
+        self.assertTrue(wait_until(lambda: keeper.size > size + 5000), daemon.logged())
         self.assertFalse(keeper.ended)
         status = daemon.status('one')
         self.assertEqual((status['filters'], status['restarts']), ('pixelize=w=16:h=16', 0))
@@ -205,16 +205,16 @@ class Cards(CardTest):
             {'unix': self.path('one.mkv')}])})
         self.wait_size(daemon, 'one', (1280, 720))
         keeper = Keeper(self.path('one.mkv'))
-        self.assertTrue(wait_until(lambda: keeper.size > 0), daemon.told())
+        self.assertTrue(wait_until(lambda: keeper.size > 0), daemon.logged())
         source = self.send(port)
-        self.assertTrue(wait_until(lambda: daemon.status('one')['encoded'] > 2), daemon.told())
+        self.assertTrue(wait_until(lambda: daemon.status('one')['encoded'] > 2), daemon.logged())
         self.wait_size(daemon, 'one', (1280, 720))
         self.assertFalse(keeper.ended)
         keeper.close()
         self.assertTrue(wait_until(lambda: not daemon.status('one')['viewers']))
         source.go.release()
         self.wait_size(daemon, 'one', SOURCE)
-        self.assertTrue(wait_until(lambda: daemon.state('one') == 'running'), daemon.told())
+        self.assertTrue(wait_until(lambda: daemon.state('one') == 'running'), daemon.logged())
 
 
 class Dying(CardTest):
@@ -233,8 +233,8 @@ class Dying(CardTest):
             environment={'HALOD_FAULT': fault})
         keepers = {name: Keeper(self.path(name)) for name in ('one.ts', 'one.nut', 'raw.nut')}
         for name, keeper in keepers.items():
-            self.assertTrue(wait_until(lambda k=keeper: k.size > 0, 10), f'{name}\n{daemon.told()}')
-        self.assertTrue(wait_until(lambda: daemon.status('one')['restarts'] > 1), daemon.told())
+            self.assertTrue(wait_until(lambda k=keeper: k.size > 0, 10), f'{name}\n{daemon.logged()}')
+        self.assertTrue(wait_until(lambda: daemon.status('one')['restarts'] > 1), daemon.logged())
         before = {name: keeper.size for name, keeper in keepers.items()}
         for name, keeper in keepers.items():
             self.assertTrue(wait_until(lambda k=keeper, b=before[name]: k.size > b + 1000), name)

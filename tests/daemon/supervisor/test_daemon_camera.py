@@ -151,7 +151,7 @@ class Chroma(CameraTest):
         daemon = self.begin({'one': self.camera(filters='null', privacy='off', outputs=outputs)})
         self.assertTrue(wait_until(lambda: all(
             output.get('packets', 0) > 20 for output in daemon.status('one')['outputs'])),
-            daemon.told())
+            daemon.logged())
         self.end(daemon)
         return {name: (probe_video(self.path(name + '.mkv')), raw_frames(self.path(name + '.mkv')))
                 for name in video}
@@ -258,7 +258,7 @@ class Turned(CameraTest):
                 'outputs': [{'file': self.path(f's{n}.mkv'), 'video': {'codec': 'ffv1'}}]}
         daemon = self.begin(streams)
         self.assertTrue(wait_until(lambda: all(daemon.status(name)['filtered'] > 5 for name in streams), 60),
-                        daemon.told())
+                        daemon.logged())
         self.end(daemon)
         size = sum(plane.width * plane.height for plane in raw)
         for n, (name, (_, way)) in enumerate(self.WAYS.items()):
@@ -275,7 +275,7 @@ class Turned(CameraTest):
         daemon = self.begin({'one': {
             'input': '/dev/video0', 'filters': f'solid=white:region=rect {x} {y} {w} {h}', 'backend': 'cpu',
             'capture': {'size': f'{WIDTH}x{HEIGHT}'}, 'outputs': [{'file': path, 'video': {'codec': 'ffv1'}}]}})
-        self.assertTrue(wait_until(lambda: daemon.status('one')['filtered'] > 5), daemon.told())
+        self.assertTrue(wait_until(lambda: daemon.status('one')['filtered'] > 5), daemon.logged())
         self.end(daemon)
         got = raw_frames(path)[-WIDTH * HEIGHT * 3 // 2:]
         raw, planes = (split_planes(data, 'yuv420p', WIDTH, HEIGHT)[0] for data in (draw(0), got))
@@ -313,14 +313,14 @@ class Numbers(CameraTest):
         self.assertTrue(wait_until(lambda: len(self.played.log('open')) > opened + 1))
         self.assertTrue(wait_until(lambda: 'halod_camera_state{stream="one",state="stalled"} 1' in
                                    self.fetch('/metrics')))
-        told = self.fetch('/metrics')
+        printed = self.fetch('/metrics')
         for line in ('halod_camera_state{stream="one",state="busy"} 0',
                      'halod_camera_failures_total{stream="one"} 1',
                      f'halod_camera_format{{stream="one",format="yuyv",size="{WIDTH}x{HEIGHT}",'
                      'rate="30"} 1'):
-            self.assertIn(line, told)
-        self.assertRegex(told, r'halod_camera_missed_total\{stream="one"\} \d')  # of a slow machine
-        self.assertNotIn('stream="two",state=', told)
+            self.assertIn(line, printed)
+        self.assertRegex(printed, r'halod_camera_missed_total\{stream="one"\} \d')  # of a slow machine
+        self.assertNotIn('stream="two",state=', printed)
         self.played.unplug()
         self.assertTrue(wait_until(lambda: daemon.status('one')['camera'] == 'absent'))
         time.sleep(3)

@@ -139,10 +139,10 @@ class Inputs(DaemonTest):
             self.kill(server)
         for kind, watcher in watchers.items():
             with self.subTest(kind):
-                self.assertTrue(watcher.wait(card=True, since=cut), daemon.told())
-                self.assertTrue(wait_until(lambda: daemon.state(kind) == 'waiting'), daemon.told())
+                self.assertTrue(watcher.wait(card=True, since=cut), daemon.logged())
+                self.assertTrue(wait_until(lambda: daemon.state(kind) == 'waiting'), daemon.logged())
                 self.assertIn(str(ports[kind]), daemon.status(kind)['why'])
-                self.assertTrue(wait_until(lambda: daemon.status(kind)['card']), daemon.told())
+                self.assertTrue(wait_until(lambda: daemon.status(kind)['card']), daemon.logged())
         self.assertEqual(daemon.state('own'), 'running')
         time.sleep(2)
         for kind, port in ports.items():
@@ -151,7 +151,7 @@ class Inputs(DaemonTest):
         back = time.monotonic()
         for kind, watcher in watchers.items():
             with self.subTest(kind):
-                self.assertTrue(watcher.wait(card=False, since=back), daemon.told())
+                self.assertTrue(watcher.wait(card=False, since=back), daemon.logged())
                 self.assertTrue(watcher.is_alive_process())
                 self.assertFalse(readers[kind].ended)
                 self.assertLess(readers[kind].longest_gap(cut), CARDS_S)
@@ -172,17 +172,17 @@ class Inputs(DaemonTest):
         self.assertTrue(watcher.wait(card=False))
         cut = time.monotonic()
         camera.close()
-        self.assertTrue(watcher.wait(card=True, since=cut), daemon.told())
+        self.assertTrue(watcher.wait(card=True, since=cut), daemon.logged())
         daemon.wait_state('one', 'waiting')
         self.assertIn('rtsp://', daemon.status('one')['why'])
         again = Rtsp(self.folder, port)
         self.addCleanup(again.close)
         daemon.wait_state('one', 'running', 30)
-        self.assertTrue(watcher.wait(card=False, since=time.monotonic()), daemon.told())
+        self.assertTrue(watcher.wait(card=False, since=time.monotonic()), daemon.logged())
         self.assertFalse(reader.ended)
         self.assertLess(reader.longest_gap(cut), CARDS_S)
         self.assertEqual(daemon.status('one')['restarts'], 0)
-        self.assertNotIn('geheim', daemon.told() + json.dumps(daemon.status()))
+        self.assertNotIn('geheim', daemon.logged() + json.dumps(daemon.status()))
 
     def test_too_large(self):
         """Said, and nothing is decoded; with another limit it runs."""
@@ -192,7 +192,7 @@ class Inputs(DaemonTest):
         stream = self.stream(input=path, loop=True, realtime=True, max_pixels=320 * 240 - 1)
         daemon = self.start({'one': stream})
         wanted = 'frames of 320x240 are larger than max_pixels (76799)'
-        self.assertTrue(wait_until(lambda: wanted in daemon.status('one')['why']), daemon.told())
+        self.assertTrue(wait_until(lambda: wanted in daemon.status('one')['why']), daemon.logged())
         self.assertEqual(daemon.status('one')['decoded'], 0)
         daemon.write({'one': {**stream, 'max_pixels': 320 * 240}})
         daemon.control('Reload')

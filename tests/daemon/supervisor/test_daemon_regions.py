@@ -41,7 +41,7 @@ class RegionTest(DaemonTest):
 
     def wait_seen(self, daemon, name='one'):
         """Until the session has pictures as old as those of seen_us()."""
-        self.assertTrue(wait_until(lambda: daemon.status(name)['filtered'] > 10, 20), daemon.told())
+        self.assertTrue(wait_until(lambda: daemon.status(name)['filtered'] > 10, 20), daemon.logged())
 
 
 def is_raw(luma, x, y, w, h):
@@ -118,7 +118,7 @@ class Detector(threading.Thread):
         super().__init__(daemon=True)
         self.control, self.viewer = Control(daemon.path), viewer
         self.delay, self.every, self.over = delay, every, False
-        self.told, self.away = [], False
+        self.logged, self.away = [], False
         while not viewer.times.empty():
             viewer.times.get()
         self.start()
@@ -142,7 +142,7 @@ class Detector(threading.Thread):
             missed = count % 5 == 0 and found > 2
             try:
                 self.control('SetRegions', name='one', picture=us, regions=[] if missed else [region])
-                self.told.append(us)
+                self.logged.append(us)
                 found += 1
             except Refused:
                 pass  # the stream is being restarted
@@ -172,7 +172,7 @@ class Seen(RegionTest):
 
     def wait_shown(self, since=0):
         self.assertTrue(wait_until(lambda: any(p[2] for p in self.viewer.since(since)), 10),
-                        (self.viewer.pictures[-20:], self.feed_of(self.daemon), self.daemon.told()))
+                        (self.viewer.pictures[-20:], self.feed_of(self.daemon), self.daemon.logged()))
 
     def assert_hidden(self, pictures):
         self.assertTrue(pictures)
@@ -190,7 +190,7 @@ class Seen(RegionTest):
         time.sleep(2.5)
         detector.away = True
         time.sleep(1.5 * PATIENCE)
-        silent = detector.told[-1] + 700_000 + int(200_000 * PATIENCE)
+        silent = detector.logged[-1] + 700_000 + int(200_000 * PATIENCE)
         quiet = self.viewer.since(silent)
         self.assertGreater(len(quiet), 3)
         self.assertEqual([p for p in quiet if p[1] or p[2]], [], 'the detector is silent')
@@ -299,7 +299,7 @@ class Turned(RegionTest):
         dark = {(at % 64 // 16) for at, sample in enumerate(luma) if sample < 100}
         light = {(at % 64 // 16) for at, sample in enumerate(luma) if sample > 150}
         self.assertEqual((dark, light), ({3}, {0, 1, 2}))
-        self.assertEqual(daemon.told().count('turned by 270 degrees clockwise'), 1, daemon.told())
+        self.assertEqual(daemon.logged().count('turned by 270 degrees clockwise'), 1, daemon.logged())
 
 
 class Told(RegionTest):
@@ -317,7 +317,7 @@ class Told(RegionTest):
         self.assertEqual((feed['state'], feed['why'], feed['everything_hidden'], feed['age_s']),
                          ('silent', 'none yet', True, None))
         self.assertTrue(wait_until(lambda: self.tell(daemon, rect(1, 2, 3, 4), rect(5, 6, 7, 8)) is not None and
-                                   self.feed_of(daemon)['state'] == 'told'), daemon.told())
+                                   self.feed_of(daemon)['state'] == 'told'), daemon.logged())
         feed = self.feed_of(daemon)
         self.assertEqual((feed['regions'], feed['everything_hidden'], feed['refused']), (2, False, 0))
         self.assertGreaterEqual(feed['updates'], 1)
@@ -335,7 +335,7 @@ class Told(RegionTest):
                 seen.append((event['stream'], event['state'], event['why']))
         self.assertEqual([event[:2] for event in seen], [('one', 'told'), ('one', 'silent')])
         self.assertIn(seen[1][2], ('silent', 'late'))  # late before it is silent: a busy machine
-        self.assertIn('its detector tells regions', daemon.told())
+        self.assertIn('its detector tells regions', daemon.logged())
         run = subprocess.run([HALOCTL, '--socket', daemon.path, 'status', 'one'], capture_output=True, text=True)
         self.assertRegex(run.stdout, r'(?m)^regions    everything is hidden: silent, told \d+\.\d s ago$')
         self.assertRegex(run.stdout, r'(?m)^ +\d+ updates, 0 refused; frames: ')
@@ -446,7 +446,7 @@ class Told(RegionTest):
         grown = daemon.memory() - memory
         self.tell(daemon, rect(1, 2, 3, 4), rect(5, 6, 7, 8))
         self.assertTrue(wait_until(lambda: self.feed_of(daemon)['regions'] == 2), self.feed_of(daemon))
-        self.assertEqual(daemon.engines()['cpu']['pid'], pid, daemon.told())
+        self.assertEqual(daemon.engines()['cpu']['pid'], pid, daemon.logged())
         if not is_sanitized():
             self.assertLess(grown, 8192, 'KiB')
 
@@ -473,10 +473,10 @@ class Told(RegionTest):
             if ahead > 0:
                 time.sleep(ahead)
         took = time.monotonic() - began
-        self.assertIsNone(daemon.process.poll(), daemon.told())
+        self.assertIsNone(daemon.process.poll(), daemon.logged())
         self.assertEqual(daemon.state('one'), 'running')
         status = daemon.status('one')
-        self.assertGreater((status['filtered'] - filtered) / took, 0.6 * before / PATIENCE, daemon.told())
+        self.assertGreater((status['filtered'] - filtered) / took, 0.6 * before / PATIENCE, daemon.logged())
         self.assertLess(status['region_feed']['updates'], 1100 * took)
         self.assertGreater(status['region_feed']['updates'], 10 * took / PATIENCE)
         self.assertEqual(status['restarts'], 0)

@@ -83,7 +83,7 @@ class Daemons(HaloTest):
                                               'realtime': True, 'outputs': outputs}})
         self.addCleanup(daemon.stop)
         daemon.wait_state('one', 'ended', 60)
-        self.assertEqual(daemon.told().count('mpegts does not support flac sound'), 1, daemon.told())
+        self.assertEqual(daemon.logged().count('mpegts does not support flac sound'), 1, daemon.logged())
         self.assertLessEqual(abs(lead(self.path('o.mkv'))), ONE_FRAME)
 
     def test_copied_sound_that_changes_its_parameters(self):
@@ -107,9 +107,9 @@ class Daemons(HaloTest):
         for count in frames[:2]:
             self.assertLess(abs(count - part), part / 4, frames)
         self.assertGreater(frames[2], part * 7 / 4, frames)
-        told = re.findall('stream 1: the AAC sound changes .* at 00:00:0(.*): copy', daemon.told())
-        self.assertEqual(len(told), 1, daemon.told())
-        self.assertAlmostEqual(float(told[0]), 2 + 1.4, delta=0.2)  # MPEG-TS begins at 1.4
+        output = re.findall('stream 1: the AAC sound changes .* at 00:00:0(.*): copy', daemon.logged())
+        self.assertEqual(len(output), 1, daemon.logged())
+        self.assertAlmostEqual(float(output[0]), 2 + 1.4, delta=0.2)  # MPEG-TS begins at 1.4
         for out in outputs:
             ffmpeg('-xerror', '-i', out['file'], '-map', '0:a', '-f', 'null', '-')
 

@@ -46,19 +46,19 @@ class Engines(DaemonTest):
         killed = time.monotonic()
         os.kill(daemon.pids()[0], signal.SIGKILL)
         self.assertTrue(wait_until(lambda: daemon.state('a') == 'running'
-                                   and daemon.status('a')['restarts'] == 1, 10), daemon.told())
+                                   and daemon.status('a')['restarts'] == 1, 10), daemon.logged())
         back = watcher.wait(card=False, since=killed + 0.3)
-        self.assertIsNotNone(back, daemon.told())
+        self.assertIsNotNone(back, daemon.logged())
         self.assertLess(back - killed, BACK_S)
         daemon.filtered_anew('a')
         for reader in readers:
-            self.assertFalse(reader.ended, daemon.told())
+            self.assertFalse(reader.ended, daemon.logged())
             gaps = reader.gaps(killed)
             first = next((gap for gap in gaps if gap > 0.3), 0)  # to the card; another may follow
             self.assertLess(first, CARD_S)
             self.assertLess(max(gaps), CARD_S + 0.2 * PATIENCE)
         self.assertTrue(watcher.is_alive_process())
-        self.assertIn('signal 9', daemon.told())
+        self.assertIn('signal 9', daemon.logged())
 
     @alone
     def test_a_hanging_engine(self):
@@ -71,15 +71,15 @@ class Engines(DaemonTest):
         pid = daemon.pids()[0]
         os.kill(pid, signal.SIGSTOP)
         card = watcher.wait(card=True, since=stopped)
-        self.assertIsNotNone(card, daemon.told())
+        self.assertIsNotNone(card, daemon.logged())
         self.assertLess(card - stopped, 1.5 * PATIENCE)
         self.assertTrue(wait_until(lambda: daemon.pids() and daemon.pids()[0] != pid, 10))
         back = watcher.wait(card=False, since=card)
-        self.assertIsNotNone(back, daemon.told())
+        self.assertIsNotNone(back, daemon.logged())
         self.assertLess(back - stopped, SILENCE_S + BACK_S)
         self.assertFalse(reader.ended)
         self.assertLess(reader.longest_gap(stopped), CARD_S + 0.2 * PATIENCE)  # as cards are apart
-        self.assertIn('silent', daemon.told())
+        self.assertIn('silent', daemon.logged())
 
     def test_pauses_grow(self):
         """An engine that dies again and again is started with pauses, and never given up."""
@@ -90,7 +90,7 @@ class Engines(DaemonTest):
             pid, begun = daemon.pids()[0], time.monotonic()
             os.kill(pid, signal.SIGKILL)
             self.assertTrue(wait_until(lambda pid=pid: pid not in daemon.pids()))
-        self.assertTrue(wait_until(lambda: daemon.state('one') == 'running', 10), daemon.told())
+        self.assertTrue(wait_until(lambda: daemon.state('one') == 'running', 10), daemon.logged())
         self.assertGreater(time.monotonic() - begun, 0.3)
         self.assertGreaterEqual(daemon.engines()['cpu']['restarts'], 4)
 
@@ -102,7 +102,7 @@ class Engines(DaemonTest):
         for number in range(6):  # with pauses that grow the sixth would come after four seconds
             self.assertTrue(wait_until(lambda number=number: (
                 daemon.status('one')['restarts'] == number and
-                daemon.status('one')['filtered'] > 0)), daemon.told())
+                daemon.status('one')['filtered'] > 0)), daemon.logged())
             pid = daemon.pids()[0]
             killed = time.monotonic()
             os.kill(pid, signal.SIGKILL)
@@ -127,9 +127,9 @@ class Engines(DaemonTest):
         daemon = self.start(self.four())
         self.all_run(daemon, 'abcd')
         for _ in range(4):
-            self.assertNotIn('is kept apart', daemon.told())
+            self.assertNotIn('is kept apart', daemon.logged())
             self.kill_and_wait(daemon, 'c', 'abcd')
-        self.assertIn('stream c: engines ended when it was active: is kept apart', daemon.told())
+        self.assertIn('stream c: engines ended when it was active: is kept apart', daemon.logged())
         self.assertTrue(wait_until(lambda: len(daemon.engines()) < 4), daemon.engines())
         engines = daemon.engines()
         self.assertEqual(engines[daemon.status('c')['engine']]['streams'], ['c'])
@@ -137,7 +137,7 @@ class Engines(DaemonTest):
         self.kill_and_wait(daemon, 'c', 'abcd')
         self.assertEqual({name: daemon.status(name)['restarts'] for name in 'abd'}, before)
         daemon.control('Restart', name='c')  # by hand: nothing is held against it
-        self.assertTrue(wait_until(lambda: daemon.status('c')['engine'] == 'cpu'), daemon.told())
+        self.assertTrue(wait_until(lambda: daemon.status('c')['engine'] == 'cpu'), daemon.logged())
 
     def test_crashes_that_all_share(self):
         """Engines that end all at once, again and again: no stream is blamed, and no avalanche."""
@@ -151,8 +151,8 @@ class Engines(DaemonTest):
                 os.kill(pid, signal.SIGKILL)
             self.assertTrue(wait_until(lambda pids=pids: not set(pids) & set(daemon.pids())))
         self.all_run(daemon, names)
-        self.assertNotIn('is kept apart', daemon.told())
-        self.assertIn('no stream is the reason', daemon.told())
+        self.assertNotIn('is kept apart', daemon.logged())
+        self.assertIn('no stream is the reason', daemon.logged())
 
     def test_own_engine(self):
         """own_engine: the others do not notice that it dies."""
@@ -186,7 +186,7 @@ class Engines(DaemonTest):
             daemon.wait_state('one', 'running')
             reader = self.reader('one.ts')
             pids = daemon.pids()
-            self.assertEqual(daemon.stop(number), code, daemon.told())
+            self.assertEqual(daemon.stop(number), code, daemon.logged())
             self.assertFalse(any(os.path.exists(f'/proc/{pid}') for pid in pids))
             self.assertFalse(os.path.exists(self.path('one.ts')))
             self.assertFalse(os.path.exists(self.path('control.sock')))
@@ -201,7 +201,7 @@ class Engines(DaemonTest):
         time.sleep(4)
         daemon.process.send_signal(signal.SIGCONT)
         time.sleep(0.5)
-        self.assertEqual(daemon.pids(), pids, daemon.told())
+        self.assertEqual(daemon.pids(), pids, daemon.logged())
 
     def test_engine_by_hand(self):
         """The hidden command says what it is, and does nothing."""

@@ -24,13 +24,13 @@ class LoadTest(DaemonTest):
     def lacks(self, daemon, name, *words, timeout=20):
         """The stream lacks these and no others, in status, metrics and log."""
         found = wait_until(lambda: set(daemon.status(name)['degraded']) == set(words), timeout)
-        self.assertTrue(found, f'{daemon.status(name)}\n{daemon.told()}')
+        self.assertTrue(found, f'{daemon.status(name)}\n{daemon.logged()}')
         metrics = self.fetch('/metrics')
         for word in WORDS:
             self.assertIn(f'halod_stream_degraded{{stream="{name}",reason="{word}"}} '
                           f'{int(word in words)}\n', metrics)
         for word in words:
-            self.assertIn(f'stream {name}: degraded ({word}): ', daemon.told())
+            self.assertIn(f'stream {name}: degraded ({word}): ', daemon.logged())
         return daemon.status(name)['degraded']
 
     def follow(self, daemon):
@@ -110,7 +110,7 @@ class Late(LoadTest):
         self.assertIn('were lost', status['why'] + status['degraded']['late-decoder'])
         self.assertIn('halod_stream_degraded{stream="fast",reason="late-decoder"} 1',
                       self.fetch('/metrics'))
-        self.assertIn('stream fast: degraded (late-decoder): ', daemon.told())
+        self.assertIn('stream fast: degraded (late-decoder): ', daemon.logged())
         self.assertEqual((status['restarts'], daemon.state('light')), (0, 'running'))
 
     def test_decoding_for_a_while(self):
@@ -173,7 +173,7 @@ class Memory(LoadTest):
             daemon.wait_state(name, 'running')
         pids = daemon.pids()
         self.assertTrue(wait_until(lambda: sum(
-            daemon.status(name)['dropped']['filter'] for name in 'ab') == 1), daemon.told())
+            daemon.status(name)['dropped']['filter'] for name in 'ab') == 1), daemon.logged())
         for name in 'ab':
             daemon.wait_state(name, 'running')
             self.lacks(daemon, name)
@@ -193,7 +193,7 @@ class Memory(LoadTest):
         why = self.lacks(daemon, 'a', 'gpu-memory')['gpu-memory']
         self.assertIn('memory is full', why)
         card = watcher.wait(card=True, since=time.monotonic())  # a pause before it may show one, too
-        self.assertIsNotNone(card, daemon.told())
+        self.assertIsNotNone(card, daemon.logged())
         self.assertGreater(daemon.rate('b', 1.5), 20 / PATIENCE)
         self.assertEqual(daemon.state('b'), 'running')
         self.assertEqual((daemon.pids(), daemon.status('a')['restarts']), (pids, 0))
@@ -203,9 +203,9 @@ class Memory(LoadTest):
         """backend: auto does not wait for memory for long. (The fault stays: this is the CPU's.)"""
         daemon = self.start_http({'a': self.stream('a', backend='auto')},
                                  environment={'HALOD_FAULT': 'alloc:50+'})
-        self.assertTrue(wait_until(lambda: daemon.status('a')['cpu_instead'], 20), daemon.told())
+        self.assertTrue(wait_until(lambda: daemon.status('a')['cpu_instead'], 20), daemon.logged())
         self.lacks(daemon, 'a', 'gpu-memory')
-        self.assertIn('goes on on the CPU', daemon.told())
+        self.assertIn('goes on on the CPU', daemon.logged())
 
 
 @unittest.skipUnless(FOLDER and halotest.has_encoder('h264_nvenc'), 'no stand-in, or FFmpeg has no NVENC')
@@ -267,7 +267,7 @@ class Driver(LoadTest):
         daemon.wait_state('one', 'running')
         pids = daemon.pids()
         self.reader('one.ts')
-        self.assertTrue(wait_until(lambda: 'one of its encodings' in daemon.told()), daemon.told())
+        self.assertTrue(wait_until(lambda: 'one of its encodings' in daemon.logged()), daemon.logged())
         time.sleep(1)
         self.assertEqual(daemon.pids(), pids)
         for name in ('one', 'two'):

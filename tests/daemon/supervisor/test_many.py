@@ -35,19 +35,19 @@ class Many(DaemonTest):
     def test_openings(self):
         """All come to run, each in its turn, which is told; nothing is taken for a stall."""
         daemon = self.with_standin(self.streams(STREAMS), OPENING=OPENING_S * 1000 // STREAMS)
-        told, pids = set(), set()
+        reasons, pids = set(), set()
 
         def look():
             pids.update(daemon.pids())
             streams = daemon.status()['streams']
-            told.update(stream['why'] for stream in streams if stream['state'] == 'starting')
+            reasons.update(stream['why'] for stream in streams if stream['state'] == 'starting')
             return all(stream['state'] == 'running' for stream in streams)
-        self.assertTrue(wait_until(look, 5 * OPENING_S), daemon.told())
-        self.assertEqual(len(pids), 1, daemon.told())
+        self.assertTrue(wait_until(look, 5 * OPENING_S), daemon.logged())
+        self.assertEqual(len(pids), 1, daemon.logged())
         self.assertEqual({stream['restarts'] for stream in daemon.status()['streams']}, {0})
-        told.discard('')
-        self.assertGreater(len(told), 3, told)
-        for why in told:
+        reasons.discard('')
+        self.assertGreater(len(reasons), 3, reasons)
+        for why in reasons:
             self.assertRegex(why, TURN)
 
     def test_a_loop(self):
@@ -58,19 +58,19 @@ class Many(DaemonTest):
         daemon = self.with_standin({'one': self.stream(
             input=clip, loop=True, realtime=True, hwaccel='cuda', outputs=[{'null': True}])},
             LOG='-')
-        self.assertTrue(wait_until(lambda: daemon.status('one')['decoded'] > 125), daemon.told())
+        self.assertTrue(wait_until(lambda: daemon.status('one')['decoded'] > 125), daemon.logged())
         status = daemon.status('one')
         self.assertEqual((status['opened'], status['damaged'], status['restarts']), (1, 0, 0))
-        self.assertEqual(daemon.told().splitlines().count('decoder'), 1)
+        self.assertEqual(daemon.logged().splitlines().count('decoder'), 1)
 
     def test_a_stop_in_the_line(self):
         """A stream that waits for its turn ends when it is told to; the others keep theirs."""
         daemon = self.with_standin(self.streams(7), OPENING=700)
         self.assertTrue(wait_until(lambda: any(
-            stream['turn'] > 1 for stream in daemon.status()['streams'])), daemon.told())
+            stream['turn'] > 1 for stream in daemon.status()['streams'])), daemon.logged())
         last = max(daemon.status()['streams'], key=lambda stream: stream['turn'])['name']
         daemon.control('Stop', name=last)
-        self.assertTrue(wait_until(lambda: not daemon.status(last)['engine'], 0.6), daemon.told())
+        self.assertTrue(wait_until(lambda: not daemon.status(last)['engine'], 0.6), daemon.logged())
         for i in range(7):
             if f's{i}' != last:
                 daemon.wait_state(f's{i}', 'running')

@@ -59,7 +59,7 @@ class Masks(DaemonTest):
         pgm(self.mask, cut=9)
         daemon = self.start({'one': self.masked()})
         self.assertTrue(wait_until(lambda: 'mask' in (daemon.status('one')['why'] or '')),
-                        daemon.told())
+                        daemon.logged())
         self.assertIn(f'the mask {self.mask} cannot be used', daemon.status('one')['why'])
         self.assertEqual(daemon.status('one')['filtered'], 0)
         pgm(self.mask)

@@ -141,7 +141,7 @@ class Moments(DaemonTest):
     def look(self, *kinds):
         for kind in kinds or KINDS:
             path = self.path(f'{kind}.fd')
-            self.assertTrue(wait_until(lambda path=path: os.path.exists(path)), self.daemon.told())
+            self.assertTrue(wait_until(lambda path=path: os.path.exists(path)), self.daemon.logged())
             viewer = Viewer(path)
             self.addCleanup(viewer.close)
             self.viewers[kind] = viewer
@@ -151,11 +151,11 @@ class Moments(DaemonTest):
         for kind in kinds or KINDS:
             self.assertIsNotNone(self.viewers[kind].until(what, since, timeout),
                                  f'{kind}: no {what}: {self.viewers[kind].kinds()[-20:]}\n'
-                                 f'{self.daemon.told()}')
+                                 f'{self.daemon.logged()}')
 
     def is_over(self, kind):
         self.assertTrue(wait_until(lambda: not self.viewers[kind].is_alive(), 20),
-                        f'{kind} goes on: {self.viewers[kind].kinds()[-20:]}\n{self.daemon.told()}')
+                        f'{kind} goes on: {self.viewers[kind].kinds()[-20:]}\n{self.daemon.logged()}')
 
     def shows_what_it_should(self, since):
         """From then on every stream fails."""
@@ -187,7 +187,7 @@ class Moments(DaemonTest):
 
     def finish(self):
         """The daemon ends well, and nobody has ever seen anything raw, or anything else."""
-        self.assertEqual(self.daemon.stop(), 0, self.daemon.told())
+        self.assertEqual(self.daemon.stop(), 0, self.daemon.logged())
         for kind, viewer in self.everyone:
             self.assertTrue(wait_until(lambda v=viewer: not v.is_alive()), kind)
             may = {'filtered', SHOWN.get(kind, 'filtered')}
@@ -223,7 +223,7 @@ class Moments(DaemonTest):
             return len(self.viewers[kind].pictures) > RATE + 5
         for kind in KINDS:
             self.assertTrue(wait_until(lambda kind=kind: has_all(kind)),
-                            f'{kind}: {self.viewers[kind].kinds()}\n{self.daemon.told()}\n'
+                            f'{kind}: {self.viewers[kind].kinds()}\n{self.daemon.logged()}\n'
                             f'{self.daemon.status(kind)}')
 
     def test_filter_change(self):

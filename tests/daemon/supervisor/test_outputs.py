@@ -19,7 +19,7 @@ class OutputTest(DaemonTest):
 
     def wait_output(self, daemon, state, timeout=20, **which):
         if not wait_until(lambda: self.output(daemon, **which).get('state') == state, timeout):
-            self.fail(f'not {state}: {daemon.status("one")["outputs"]}\n{daemon.told()}')
+            self.fail(f'not {state}: {daemon.status("one")["outputs"]}\n{daemon.logged()}')
 
     def assert_goes_on(self, daemon, timeout=20, **which):
         """It is written to, now."""
@@ -78,7 +78,7 @@ class Recording(OutputTest):
         self.assertIs(daemon.status('one')['recording'], False)
         stopped = self.files()
         self.assertTrue(wait_until(lambda: len(os.listdir(self.path('kept'))) == len(stopped)),
-                        daemon.told())
+                        daemon.logged())
         time.sleep(1.5)
         self.assertEqual(self.files(), stopped, 'recorded after all')
         with open(self.path('told')) as file:
@@ -111,7 +111,7 @@ class Recording(OutputTest):
         """Files that nobody could finish still play; the next engine begins its own."""
         daemon = self.start(self.recorded(self.segments(segment_time=60)))
         for count in (1, 2):
-            self.assertTrue(wait_until(lambda: len(self.files()) == count), daemon.told())
+            self.assertTrue(wait_until(lambda: len(self.files()) == count), daemon.logged())
             self.assertTrue(wait_until(lambda: os.path.getsize(self.files()[-1]) > 500000))
             daemon.kill_engine_of('one')
         for path in self.files()[:2]:
@@ -161,7 +161,7 @@ class Disks(OutputTest):
         self.assertEqual(self.output(daemon, 'file', 1)['failures'], 0)
         self.assert_no_gap(reader.gaps(full), OUTAGE)
         self.assertGreater(self.output(daemon, 'file', 0)['dropped_packets'], 10)
-        self.assertEqual(daemon.told().count('No space left'), 1, daemon.told())
+        self.assertEqual(daemon.logged().count('No space left'), 1, daemon.logged())
         self.room(daemon, disk)
         for path in self.files('disk')[:-1] + self.files('good')[:-1]:
             self.assertTrue(decodes_cleanly(path), path)
@@ -172,7 +172,7 @@ class Disks(OutputTest):
         os.unlink(os.path.join(disk, 'ballast'))
         self.wait_output(daemon, 'writing', kind='file', index=0)
         self.assert_goes_on(daemon, kind='file', index=0)
-        self.assertTrue(wait_until(lambda: 'continues;' in daemon.told()), daemon.told())
+        self.assertTrue(wait_until(lambda: 'continues;' in daemon.logged()), daemon.logged())
         self.assertTrue(wait_until(lambda: not self.output(daemon, 'file', 0)['why']))
         self.assertGreater(len(self.files('disk')), len(failed))
         self.assertEqual(daemon.status('one')['restarts'], 0)
@@ -186,7 +186,7 @@ class Disks(OutputTest):
         self.assertTrue(wait_until(lambda: self.output(daemon, 'file')['bytes'] > 2700000, 60),
                         self.output(daemon, 'file'))
         self.assertNotIn(first, self.files('disk'))
-        self.assertEqual(self.output(daemon, 'file')['failures'], 0, daemon.told())
+        self.assertEqual(self.output(daemon, 'file')['failures'], 0, daemon.logged())
         self.assertLess(sum(map(self.size, self.files('disk'))), 1700000)
         self.assertEqual(daemon.stop(), 0)
         kept = self.files('disk')  # what the last one's end has left
@@ -232,7 +232,7 @@ class Pushed(OutputTest):
         kinds = list(ports)
         for i, kind in enumerate(kinds):
             self.wait_output(daemon, 'writing', kind='url', index=i)
-            self.assertTrue(wait_until(self.comes(f'{kind}1.ts')), kind + daemon.told())
+            self.assertTrue(wait_until(self.comes(f'{kind}1.ts')), kind + daemon.logged())
         reader = self.reader('one.ts')
         for i, kind in enumerate(kinds):
             with self.subTest(kind):
@@ -244,7 +244,7 @@ class Pushed(OutputTest):
                         self.assert_goes_on(daemon, kind='url', index=j)
                 self.listen(kind, ports[kind], f'{kind}2.ts')
                 self.wait_output(daemon, 'writing', 30, kind='url', index=i)
-                self.assertTrue(wait_until(self.comes(f'{kind}2.ts'), 30), daemon.told())
+                self.assertTrue(wait_until(self.comes(f'{kind}2.ts'), 30), daemon.logged())
         self.assertEqual(daemon.state('one'), 'running')
         self.assertEqual(daemon.status('one')['restarts'], 0)
         self.assert_no_gap(reader.gaps(reader.times[0]), OUTAGE)

@@ -58,7 +58,7 @@ class Beside(DaemonTest):
         return daemon, daemon.pids()[0], self.reader('good.ts')
 
     def end_well(self, daemon, pid, reader, since):
-        self.assertEqual(daemon.engines()['cpu']['pid'], pid, daemon.told())
+        self.assertEqual(daemon.engines()['cpu']['pid'], pid, daemon.logged())
         self.assertEqual(daemon.status('good')['restarts'], 0)
         before = daemon.status('good')['filtered']
         self.assertTrue(wait_until(lambda: daemon.status('good')['filtered'] > before + 20))
@@ -73,7 +73,7 @@ class Beside(DaemonTest):
                         daemon.status('bad'))
         time.sleep(3)  # it is tried again
         self.assertIn(daemon.state('bad'), ('restarting', 'starting'))
-        self.assertIn('size=large', daemon.told())
+        self.assertIn('size=large', daemon.logged())
         self.end_well(daemon, pid, reader, begun)
         daemon.control('Stop', name='bad')
         daemon.wait_state('bad', 'stopped')
@@ -91,7 +91,7 @@ class Beside(DaemonTest):
         self.assertTrue(is_alive(pid))
         daemon.process.send_signal(signal.SIGCONT)
         self.assertTrue(wait_until(lambda: 'large' in daemon.status('bad')['why']),
-                        daemon.told())
+                        daemon.logged())
         self.end_well(daemon, pid, reader, time.monotonic())
 
 
@@ -145,9 +145,9 @@ class Chains(DaemonTest):
                                   stdin=subprocess.DEVNULL, capture_output=True, text=True)
             self.assertEqual(done.returncode, 1, done.stderr)
             self.assertRegex(done.stderr, 'haloctl: stream one keeps its filters: .*mask 0m')
-        self.assertIn('stream one keeps its filters', daemon.told())
+        self.assertIn('stream one keeps its filters', daemon.logged())
         daemon.process.send_signal(signal.SIGHUP)
-        self.assertTrue(wait_until(lambda: 'settings reloaded' in daemon.told()))
+        self.assertTrue(wait_until(lambda: 'settings reloaded' in daemon.logged()))
         self.assert_old_chain(daemon, rows)
 
     def test_reload_of_renditions(self):

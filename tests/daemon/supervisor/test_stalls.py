@@ -34,7 +34,7 @@ class Stalls(DaemonTest):
         daemon = self.start(streams, environment={'HALOD_FAULT': fault, **more})
         for name in streams:
             self.assertTrue(wait_until(lambda name=name: daemon.status(name)['filtered'] > 0),
-                            daemon.told())
+                            daemon.logged())
         return daemon
 
     def keeper(self, name):
@@ -44,8 +44,8 @@ class Stalls(DaemonTest):
         return keeper
 
     def wait_told(self, daemon, words, count=1):
-        self.assertTrue(wait_until(lambda: daemon.told().count(words) >= count,
-                                   4 * STALL_S * PATIENCE), daemon.told())
+        self.assertTrue(wait_until(lambda: daemon.logged().count(words) >= count,
+                                   4 * STALL_S * PATIENCE), daemon.logged())
 
     def steps_of(self, path):
         """From frame to frame, in periods."""
@@ -68,7 +68,7 @@ class Stalls(DaemonTest):
         with open(stuck, 'w'):
             pass
         self.wait_told(daemon, APART)
-        self.assertIn('stream b: restarting: ' + WORDS, daemon.told())
+        self.assertIn('stream b: restarting: ' + WORDS, daemon.logged())
         daemon.wait_state('b', 'starting')
         os.unlink(stuck)
         daemon.wait_state('b', 'running')
@@ -81,9 +81,9 @@ class Stalls(DaemonTest):
         self.assertTrue(wait_until(lambda: of_b.size > size), 'b shows nothing')
         self.assertTrue(wait_until(lambda: daemon.status('a')['filtered'] > seen + RATE))
         dropped = sum(daemon.status('a')['dropped'].values())
-        self.assertFalse(viewer.ended or of_b.ended, daemon.told())
+        self.assertFalse(viewer.ended or of_b.ended, daemon.logged())
         viewer.close()
-        self.assertEqual(daemon.stop(), 0, daemon.told())
+        self.assertEqual(daemon.stop(), 0, daemon.logged())
         steps = self.steps_of(self.path('a.mkv'))
         self.assertGreater(len(steps), STALL_S * RATE)
         self.assertLessEqual(sum(steps) - len(steps), dropped + RATE // 2)  # told twice a second
@@ -95,9 +95,9 @@ class Stalls(DaemonTest):
         daemon = self.begin({'a': self.pattern(), 'b': self.file()}, f'decoder:{4 * RATE}')
         self.wait_told(daemon, APART)
         self.assertTrue(wait_until(lambda: daemon.status('b')['engine'] == 'cpu+1' and
-                                   daemon.status('b')['filtered'] > 0), daemon.told())
-        self.assertEqual(daemon.stop(), 0, daemon.told())
-        self.assertEqual(daemon.told().count('the engine ended with status 0'), 2, daemon.told())
+                                   daemon.status('b')['filtered'] > 0), daemon.logged())
+        self.assertEqual(daemon.stop(), 0, daemon.logged())
+        self.assertEqual(daemon.logged().count('the engine ended with status 0'), 2, daemon.logged())
 
     def test_several(self):
         """More than two are not their own fault: the engine ends."""
@@ -108,7 +108,7 @@ class Stalls(DaemonTest):
             pass
         self.wait_told(daemon, 'engine cpu: the engine ended with status 1; asked for by stream')
         os.unlink(stuck)
-        self.assertEqual(daemon.told().count(APART), 2)
+        self.assertEqual(daemon.logged().count(APART), 2)
         for name in 'abcd':
             daemon.wait_state(name, 'running')
 
@@ -118,8 +118,8 @@ class Stalls(DaemonTest):
         daemon = self.begin({'a': self.pattern(), 'b': self.file(hwaccel='cuda')},
                             f'decoder:{4 * RATE}', LD_LIBRARY_PATH=FOLDER)
         self.wait_told(daemon, 'asked for by stream b: ' + WORDS)
-        self.assertNotIn(APART, daemon.told())
-        self.assertTrue(wait_until(lambda: daemon.engines()['cpu']['restarts'] == 1), daemon.told())
+        self.assertNotIn(APART, daemon.logged())
+        self.assertTrue(wait_until(lambda: daemon.engines()['cpu']['restarts'] == 1), daemon.logged())
 
 
 if __name__ == '__main__':

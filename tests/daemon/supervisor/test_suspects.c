@@ -6,9 +6,9 @@
 #include "daemon/supervisor/suspects.h"
 #include "tests/cmocka_all.h"
 
-enum { MOST = 256, CPU = -1 };
+enum { LIMIT = 256, CPU = -1 };
 
-static struct halo_suspect stream[MOST], *all[MOST];
+static struct halo_suspect stream[LIMIT], *all[LIMIT];
 static int count;
 static uint64_t now;
 
@@ -16,7 +16,7 @@ static int begin(void **state)
 {
     (void)state;
     memset(stream, 0, sizeof stream);
-    for (int i = 0; i < MOST; i++)
+    for (int i = 0; i < LIMIT; i++)
         all[i] = &stream[i];
     count = 0;
     now = 5;
@@ -131,7 +131,7 @@ static void test_what_all_share(void **state)
     (void)state;
     add(0, 128);
     for (int round = 0; round < 100; round++) {
-        int place[MOST], extras = 0;
+        int place[LIMIT], extras = 0;
         for (int i = 0; i < count; i++)
             place[i] = stream[i].extra;
         for (int extra = 0; extra <= HALO_EXTRA_ENGINES; extra++) {

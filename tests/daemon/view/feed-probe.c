@@ -24,7 +24,7 @@
 #include "config/log.h"
 #include "daemon/view/viewers.h"
 
-enum { MOST_SOCKETS = 8, LINE = 256, RATE_OF_SOUND = 48000 };
+enum { MAX_SOCKETS = 8, LINE = 256, RATE_OF_SOUND = 48000 };
 
 struct encoding {
     struct halo_feed *feed;
@@ -44,7 +44,7 @@ static uv_loop_t *loop;
 static uv_timer_t clock_timer;
 static uv_pipe_t input;
 static struct encoding coded = {.name = "coded"}, raw = {.name = "raw"};
-static struct halo_viewers *viewers[MOST_SOCKETS];
+static struct halo_viewers *viewers[MAX_SOCKETS];
 static int sockets;
 static bool silent;
 static int64_t jump, count;
@@ -425,7 +425,7 @@ int main(int argc, char **argv)
     av_log_set_level(AV_LOG_ERROR);
     if (getenv("PROBE_DEBUG"))
         halo_log_set_level(HALO_LOG_DEBUG);
-    for (int i = 1; i < argc && sockets < MOST_SOCKETS; i++) {
+    for (int i = 1; i < argc && sockets < MAX_SOCKETS; i++) {
         const char *sign = strchr(argv[i], '=');
         if (sign && argv[i][0] != '/')
             set_option(argv[i], sign + 1);

@@ -59,26 +59,26 @@ class VirtualCamera(CameraTest):
         """A reader sees a picture at every tick, from the first moment on."""
         device = Device(self.dev)
         daemon = self.play()
-        self.assertTrue(wait_until(lambda: device.pictures), daemon.told())
+        self.assertTrue(wait_until(lambda: device.pictures), daemon.logged())
         self.assertTrue(is_card(device.pictures[0][1]))
         begun = device.pictures[0][0]
-        self.assertIsNotNone(device.wait(card=False), daemon.told())
+        self.assertIsNotNone(device.wait(card=False), daemon.logged())
         for number in range(3):
             time.sleep(0.5)
             killed = time.monotonic()
             daemon.kill_engine_of('one')
             before = {p for _, p in list(device.pictures)}
             self.assertTrue(wait_until(lambda: daemon.status('one')['restarts'] > number),
-                            daemon.told())
+                            daemon.logged())
             daemon.wait_state('one', 'running')
             self.assertTrue(wait_until(
                 lambda: any(p not in before and not is_card(p) for _, p in device.since(killed)),
-                20), daemon.told())
+                20), daemon.logged())
         stopped = time.monotonic()
         daemon.kill_engine_of('one', signal.SIGSTOP)
         card = device.wait(card=True, since=stopped)
-        self.assertIsNotNone(card, daemon.told())
-        self.assertIsNotNone(device.wait(card=False, since=card), daemon.told())
+        self.assertIsNotNone(card, daemon.logged())
+        self.assertIsNotNone(device.wait(card=False, since=card), daemon.logged())
         took = time.monotonic() - begun
         count = len(device.since(begun))
         self.assert_no_gap(device.gaps(begun), OUTAGE_S)
@@ -103,7 +103,7 @@ class VirtualCamera(CameraTest):
                 device = Device(self.dev)
                 daemon = self.play(output={'format': form}, input=clip, loop=True, realtime=True,
                                    filters='null', privacy='off')
-                self.assertIsNotNone(device.wait(card=False), daemon.told())
+                self.assertIsNotNone(device.wait(card=False), daemon.logged())
                 time.sleep(0.2)
                 self.end(daemon)
                 device.unplug()
@@ -121,7 +121,7 @@ class VirtualCamera(CameraTest):
         """The camera's are the output's; of a source of half its rate every picture comes twice."""
         device = Device(self.dev)
         daemon = self.play(input=f'test:size=640x362:rate={RATE / 2}')
-        self.assertIsNotNone(device.wait(card=False), daemon.told())
+        self.assertIsNotNone(device.wait(card=False), daemon.logged())
         began = time.monotonic()
         before = self.output(daemon)
         time.sleep(3)
@@ -134,7 +134,7 @@ class VirtualCamera(CameraTest):
     def test_metrics(self):
         device = Device(self.dev)
         daemon = self.play(http={'listen': 'unix:' + self.path('http.sock')})
-        self.assertIsNotNone(device.wait(card=False), daemon.told())
+        self.assertIsNotNone(device.wait(card=False), daemon.logged())
         self.assertTrue(wait_until(lambda: re.search(
             'halod_output_pictures_total{stream="one",number="0",output="/dev/video10"} [1-9]',
             self.fetch('/metrics'))))
@@ -142,7 +142,7 @@ class VirtualCamera(CameraTest):
     def test_mjpeg(self):
         device = Device(self.dev)
         daemon = self.play(output={'format': 'mjpeg'}, input=f'test:size=640x360:rate={RATE}')
-        self.assertTrue(wait_until(lambda: len(device.pictures) > 2 * RATE), daemon.told())
+        self.assertTrue(wait_until(lambda: len(device.pictures) > 2 * RATE), daemon.logged())
         killed = time.monotonic()
         daemon.kill_engine_of('one')
         time.sleep(1)
@@ -164,22 +164,22 @@ class VirtualCamera(CameraTest):
         with open(busy, 'w'):
             pass
         device = Device(self.dev)
-        self.assertTrue(wait_until(lambda: self.output(daemon)['state'] == 'busy'), daemon.told())
+        self.assertTrue(wait_until(lambda: self.output(daemon)['state'] == 'busy'), daemon.logged())
         os.unlink(busy)
-        self.assertIsNotNone(device.wait(card=False), daemon.told())
+        self.assertIsNotNone(device.wait(card=False), daemon.logged())
         waits = []
         for _ in range(3):
             device.unplug()
             self.assertTrue(wait_until(lambda: self.output(daemon)['state'] == 'absent'),
-                            daemon.told())
+                            daemon.logged())
             time.sleep(0.6)
             device, plugged = Device(self.dev), time.monotonic()
-            self.assertTrue(wait_until(lambda: device.pictures), daemon.told())
+            self.assertTrue(wait_until(lambda: device.pictures), daemon.logged())
             waits.append(device.pictures[0][0] - plugged)
-            self.assertIsNotNone(device.wait(card=False), daemon.told())
+            self.assertIsNotNone(device.wait(card=False), daemon.logged())
         self.assertLess(min(waits), OUTAGE_S)
         self.assertEqual(self.output(daemon)['failures'], 5)
-        self.assertIn('virtual camera', daemon.told())
+        self.assertIn('virtual camera', daemon.logged())
 
     def test_opens_but_takes_nothing(self):
         """One failure, said once, with pauses that grow: not one at every try."""
@@ -188,16 +188,16 @@ class VirtualCamera(CameraTest):
             pass
         device = Device(self.dev)
         daemon = self.play()
-        self.assertTrue(wait_until(lambda: self.output(daemon)['state'] == 'busy'), daemon.told())
+        self.assertTrue(wait_until(lambda: self.output(daemon)['state'] == 'busy'), daemon.logged())
         before, begun = len(device.formats), time.monotonic()
         time.sleep(3)
         tries, took = len(device.formats) - before, time.monotonic() - begun
         self.assertEqual(self.output(daemon)['failures'], 1)
         self.assertLess(tries, 7 * took / 3)
-        self.assertEqual(daemon.told().count('virtual camera: '), 1, daemon.told())
+        self.assertEqual(daemon.logged().count('virtual camera: '), 1, daemon.logged())
         os.unlink(refuses)
-        self.assertIsNotNone(device.wait(card=False), daemon.told())
-        self.assertIn('virtual camera: writing', daemon.told())
+        self.assertIsNotNone(device.wait(card=False), daemon.logged())
+        self.assertIn('virtual camera: writing', daemon.logged())
 
     def test_readers(self):
         """Where the module tells of readers, nothing is encoded for nobody."""
@@ -218,25 +218,25 @@ class VirtualCamera(CameraTest):
         self.assertEqual((self.output(daemon)['readers'], daemon.status('one')['viewers']),
                          (False, 0))
         have(1)
-        self.assertIsNotNone(device.wait(card=False), daemon.told())
+        self.assertIsNotNone(device.wait(card=False), daemon.logged())
         self.assertTrue(self.output(daemon)['readers'])
         have(0)
-        self.assertTrue(wait_until(lambda: is_card(device.pictures[-1][1])), daemon.told())
+        self.assertTrue(wait_until(lambda: is_card(device.pictures[-1][1])), daemon.logged())
 
     def test_reload(self):
         """New settings of the stream leave the camera open; another size does not."""
         device = Device(self.dev)
         daemon = self.play()
-        self.assertIsNotNone(device.wait(card=False), daemon.told())
+        self.assertIsNotNone(device.wait(card=False), daemon.logged())
         daemon.write({'one': self.settings(depth=2)})
         reloaded = time.monotonic()
         self.assertEqual(daemon.control('Reload')['changed'], ['one'])
-        self.assertIsNotNone(device.wait(card=False, since=reloaded + 0.5), daemon.told())
+        self.assertIsNotNone(device.wait(card=False, since=reloaded + 0.5), daemon.logged())
         self.assert_no_gap(device.gaps(reloaded), OUTAGE_S)
         self.assertEqual(len(device.formats), 1)
         daemon.write({'one': self.settings(output={'format': 'nv12'}, depth=2)})
         daemon.control('Reload')
-        self.assertTrue(wait_until(lambda: len(device.formats) == 2), daemon.told())
+        self.assertTrue(wait_until(lambda: len(device.formats) == 2), daemon.logged())
         self.assertEqual(device.formats[1], 'NV12 320x240')
         daemon.control('Stop', name='one')
         self.assertTrue(wait_until(lambda: 'state' not in self.output(daemon)))
@@ -269,7 +269,7 @@ class VirtualCamera(CameraTest):
         device = Device(self.dev, pause=0.5)
         daemon = self.play()
         self.assertTrue(wait_until(lambda: self.output(daemon)['dropped_packets'] > 20, 30),
-                        daemon.told())
+                        daemon.logged())
         took = []
         for _ in range(5):
             began = time.monotonic()
@@ -289,7 +289,7 @@ class Prompt(CameraTest):
         its own ones come in time."""
         device = Device(self.dev)
         daemon = self.play()
-        self.assertIsNotNone(device.wait(card=False), daemon.told())
+        self.assertIsNotNone(device.wait(card=False), daemon.logged())
         time.sleep(1)
         before, began = self.output(daemon), time.monotonic()
         time.sleep(3)
@@ -301,12 +301,12 @@ class Prompt(CameraTest):
                         written * 0.1 * PATIENCE)
         killed = time.monotonic()
         daemon.kill_engine_of('one')
-        self.assertTrue(wait_until(lambda: daemon.status('one')['restarts'] > 0), daemon.told())
+        self.assertTrue(wait_until(lambda: daemon.status('one')['restarts'] > 0), daemon.logged())
         daemon.wait_state('one', 'running')
-        self.assertIsNotNone(device.wait(card=False, since=killed + 0.5), daemon.told())
+        self.assertIsNotNone(device.wait(card=False, since=killed + 0.5), daemon.logged())
         daemon.write({'one': self.settings(depth=2)})
         daemon.control('Reload')
-        self.assertIsNotNone(device.wait(card=False, since=time.monotonic() + 0.5), daemon.told())
+        self.assertIsNotNone(device.wait(card=False, since=time.monotonic() + 0.5), daemon.logged())
         self.assert_no_gap(device.gaps(killed), SILENCE_S / 2)
         stopped = time.monotonic()
         daemon.kill_engine_of('one', signal.SIGSTOP)
@@ -314,7 +314,7 @@ class Prompt(CameraTest):
         device.unplug()
         self.assertTrue(wait_until(lambda: self.output(daemon)['state'] == 'absent'))
         again, plugged = Device(self.dev), time.monotonic()
-        self.assertTrue(wait_until(lambda: again.pictures), daemon.told())
+        self.assertTrue(wait_until(lambda: again.pictures), daemon.logged())
         self.assertLess(again.pictures[0][0] - plugged, 0.5 * PATIENCE)
 
 

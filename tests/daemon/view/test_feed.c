@@ -9,16 +9,16 @@
 #include "tests/cmocka_all.h"
 
 enum {
-    MOST = 512,
+    LIMIT = 512,
     LEAST_HURRY = 9, /* in half a second, of which 400 ms are silence */
 };
 
 struct seen {
     struct halo_feed_taker taker;
     int begins, ends, packets;
-    int64_t dts[MOST], pts[MOST], at[MOST]; /* at: ms of the test's clock */
-    uint8_t first[MOST];                    /* byte of the data: says what it is */
-    int stream[MOST];
+    int64_t dts[LIMIT], pts[LIMIT], at[LIMIT]; /* at: ms of the test's clock */
+    uint8_t first[LIMIT];                      /* byte of the data: says what it is */
+    int stream[LIMIT];
     bool leave_in_begin, leave_in_packet;
 };
 
@@ -29,7 +29,7 @@ struct scene {
     int watched, keys;
     struct seen seen[3];
     uv_timer_t *timer; /* the feed's, where it is started */
-    uv_timer_cb look;
+    uv_timer_cb callback;
     int64_t due;
 };
 
@@ -53,12 +53,12 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *ret)
 }
 
 /* Of libuv: the loop's time is in whole ms, so that timers come up to one too early. */
-int __wrap_uv_timer_start(uv_timer_t *timer, uv_timer_cb look, uint64_t ms, uint64_t repeat);
-int __wrap_uv_timer_start(uv_timer_t *timer, uv_timer_cb look, uint64_t ms, uint64_t repeat)
+int __wrap_uv_timer_start(uv_timer_t *timer, uv_timer_cb callback, uint64_t ms, uint64_t repeat);
+int __wrap_uv_timer_start(uv_timer_t *timer, uv_timer_cb callback, uint64_t ms, uint64_t repeat)
 {
     assert_int_equal(repeat, 0);
     scene->timer = timer;
-    scene->look = look;
+    scene->callback = callback;
     scene->due = (now / 1000 + (int64_t)ms) * 1000;
     return 0;
 }
@@ -78,7 +78,7 @@ static void pass(int ms)
         uv_timer_t *timer = scene->timer;
         now = scene->due > now ? scene->due : now;
         scene->timer = NULL;
-        scene->look(timer);
+        scene->callback(timer);
     }
     now = until;
 }
@@ -97,7 +97,7 @@ static void saw_begin(struct halo_feed_taker *taker, const struct halo_live_begi
 static void saw_packet(struct halo_feed_taker *taker, const AVPacket *pkt)
 {
     struct seen *seen = (struct seen *)taker;
-    assert_in_range(seen->packets, 0, MOST - 1);
+    assert_in_range(seen->packets, 0, LIMIT - 1);
     seen->dts[seen->packets] = pkt->dts;
     seen->pts[seen->packets] = pkt->pts;
     seen->at[seen->packets] = us() / 1000;
@@ -219,7 +219,7 @@ static struct seen *make_taken(enum halo_on_error on_error, bool sound)
 /* What came, as letters. */
 static void check(const struct seen *seen, const char *letters)
 {
-    char got[MOST + 1] = "";
+    char got[LIMIT + 1] = "";
     memcpy(got, seen->first, (size_t)seen->packets);
     assert_string_equal(got, letters);
     int64_t last[2] = {-1, -1};
@@ -236,7 +236,7 @@ static void check_hurry(struct seen *seen, uint8_t card, const char *letters)
     int many = 0;
     while (many < seen->packets && seen->first[many] == card)
         many++;
-    assert_in_range(many, LEAST_HURRY, MOST);
+    assert_in_range(many, LEAST_HURRY, LIMIT);
     struct seen rest = {.packets = seen->packets - many};
     for (int i = 0; i < rest.packets; i++) {
         rest.first[i] = seen->first[many + i];
@@ -378,7 +378,7 @@ static void test_raw_ones_keep_their_times(void **state)
             assert_in_range(a->dts[i] - a->dts[0] - (a->at[i] * 1000 - LATE - first), 0, 999);
     }
     assert_in_range(cards, 1, 2);
-    assert_in_range(a->packets, 3 + ROUNDS - LATE / 1000 / STEP - 1, MOST);
+    assert_in_range(a->packets, 3 + ROUNDS - LATE / 1000 / STEP - 1, LIMIT);
 }
 
 /* A file that is filtered more slowly than it plays. */
@@ -419,7 +419,7 @@ static void test_hostile_times(void **state)
         av_packet_free(&pkt);
     }
     assert_true(a->packets > 10);
-    char letters[MOST + 1] = "";
+    char letters[LIMIT + 1] = "";
     memcpy(letters, a->first, (size_t)a->packets);
     check(a, letters);
     AVPacket *empty = av_packet_alloc();
@@ -483,7 +483,7 @@ static void test_last_then_card(void **state)
     play('K');
     begin_as(32, false);
     pass(500);
-    assert_in_range(a->packets, 9 + LEAST_HURRY, MOST); /* it begins anew */
+    assert_in_range(a->packets, 9 + LEAST_HURRY, LIMIT); /* it begins anew */
     a->packets = 9;
     check(a, "KPKKCKCKC");
 }

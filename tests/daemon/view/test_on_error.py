@@ -29,7 +29,7 @@ class OnError(DaemonTest):
         daemon = self.begin(fault, **settings)
         watcher = self.watcher('one.nut')
         self.assertTrue(wait_until(lambda: sum(
-            not watcher.is_card(p) for _, p in list(watcher.pictures)) > 5), daemon.told())
+            not watcher.is_card(p) for _, p in list(watcher.pictures)) > 5), daemon.logged())
         return daemon, watcher
 
     def fail(self, daemon):
@@ -44,9 +44,9 @@ class OnError(DaemonTest):
         os.unlink(self.path('fails'))
 
     def wait_failed(self, daemon):
-        self.assertTrue(wait_until(lambda: 'filter failed' in daemon.told()
-                                   or 'backend failed' in daemon.told()
-                                   or 'memory is full' in daemon.told()), daemon.told())
+        self.assertTrue(wait_until(lambda: 'filter failed' in daemon.logged()
+                                   or 'backend failed' in daemon.logged()
+                                   or 'memory is full' in daemon.logged()), daemon.logged())
 
     def end_of(self, daemon, watcher):
         watcher.close()
@@ -57,7 +57,7 @@ class OnError(DaemonTest):
             with self.subTest(fault):
                 daemon, watcher = self.play(fault, **settings)
                 card = watcher.wait(card=True, since=self.fail(daemon), timeout=30)
-                self.assertIsNotNone(card, daemon.told())
+                self.assertIsNotNone(card, daemon.logged())
                 picture = next(p for t, p in watcher.pictures if t >= card)
                 self.assertIn(picture[0], wanted)
                 if fault == 'alloc':
@@ -70,7 +70,7 @@ class OnError(DaemonTest):
                     self.assertTrue(wait_until(lambda d=daemon: d.status('one')['restarts'] > 1))
                 self.mend()
                 self.assertIsNotNone(watcher.wait(card=False, since=card, timeout=30),
-                                     daemon.told())
+                                     daemon.logged())
                 self.assertTrue(watcher.is_alive_process())
                 self.end_of(daemon, watcher)
 
@@ -80,7 +80,7 @@ class OnError(DaemonTest):
     def test_card_is_the_default(self):
         daemon, watcher = self.play('alloc')
         card = watcher.wait(card=True, since=self.fail(daemon))
-        self.assertIsNotNone(card, daemon.told())
+        self.assertIsNotNone(card, daemon.logged())
         self.assertIn(next(p for t, p in watcher.pictures if t >= card)[0], GRAY)
 
     def test_solid(self):
@@ -91,7 +91,7 @@ class OnError(DaemonTest):
         daemon, watcher = self.play('alloc', on_error='last', last_for=2)
         when = self.fail(daemon)
         card = watcher.wait(card=True, since=when)
-        self.assertIsNotNone(card, daemon.told())
+        self.assertIsNotNone(card, daemon.logged())
         self.assertGreater(card - when, 2)
         middle = (when + card) / 2
         stood = [p for t, p in watcher.pictures if middle < t < card]
@@ -108,16 +108,16 @@ class OnError(DaemonTest):
                 daemon = self.begin(fault, on_error='stop')
                 reader = self.reader('one.nut')
                 self.fail(daemon)
-                self.assertTrue(wait_until(lambda r=reader: r.ended, 30), daemon.told())
+                self.assertTrue(wait_until(lambda r=reader: r.ended, 30), daemon.logged())
                 late = Reader(self.path('one.nut'))
                 if fault == 'alloc':
-                    self.assertTrue(wait_until(lambda r=late: r.ended), daemon.told())
+                    self.assertTrue(wait_until(lambda r=late: r.ended), daemon.logged())
                     late.close()
                 self.mend()
                 daemon.wait_state('one', 'running')
                 if fault == 'alloc':
                     late = Reader(self.path('one.nut'))
-                self.assertTrue(wait_until(lambda r=late: r.size > 0), daemon.told())
+                self.assertTrue(wait_until(lambda r=late: r.size > 0), daemon.logged())
                 late.close()
                 self.end(daemon)
 
@@ -130,7 +130,7 @@ class OnError(DaemonTest):
                                     environment={'HALOD_FAULT': fault})
                 watcher = self.watcher('one.nut')
                 if fault.startswith('alloc'):
-                    self.assertIsNotNone(watcher.wait(card=True, timeout=20), daemon.told())
+                    self.assertIsNotNone(watcher.wait(card=True, timeout=20), daemon.logged())
                 else:
                     self.wait_failed(daemon)
                     self.assertTrue(wait_until(lambda d=daemon: d.status('one')['restarts'] > 2))

@@ -40,10 +40,10 @@ class Passed(ServiceTest):
         for _ in range(2):
             early = self.waiting('one.ts')
             daemon = self.passed(sockets)
-            self.until(lambda early=early: early.size > 0, daemon.told)
+            self.until(lambda early=early: early.size > 0, daemon.logged)
             self.reader('one.ts')
             self.assertEqual(daemon.status('one')['viewers'], 2)
-            self.assertNotIn('was passed', daemon.told())
+            self.assertNotIn('was passed', daemon.logged())
             self.end(daemon)
             self.assertEqual([self.inode(name) for name in ('control.sock', 'one.ts')], inodes)
 
@@ -71,7 +71,7 @@ class Passed(ServiceTest):
         idle = self.listener('elsewhere.sock')
         daemon = self.passed([('control', idle)])
         self.assertIn(f"socket 'control' at {self.path('elsewhere.sock')} was passed but is not in use",
-                      daemon.told())
+                      daemon.logged())
         self.assertEqual(len(daemon.status()['streams']), 1)
         self.end(daemon)
         with socket.socket(socket.AF_UNIX) as client:
@@ -85,7 +85,7 @@ class Passed(ServiceTest):
         daemon = self.passed([('halod-stream@x.socket', listener)],
                              {'one': self.stream(outputs=[{'unix': self.path('link/one.ts')}])})
         self.reader('one.ts')
-        self.assertNotIn('was passed', daemon.told())
+        self.assertNotIn('was passed', daemon.logged())
         self.end(daemon)
         self.assertEqual(self.inode('one.ts'), inode)
 
@@ -94,24 +94,24 @@ class Passed(ServiceTest):
         daemon = self.passed([('one.ts', self.listener('one.ts'))])
         reader = self.reader('one.ts')
         daemon.control('Stop', name='one')
-        self.until(lambda: reader.ended, daemon.told)
+        self.until(lambda: reader.ended, daemon.logged)
         waiting = self.waiting('one.ts')
         time.sleep(1)
         self.assertEqual((waiting.size, waiting.ended), (0, False))
         daemon.control('Start', name='one')
-        self.until(lambda: waiting.size > 0, daemon.told)
+        self.until(lambda: waiting.size > 0, daemon.logged)
 
     def test_a_stream_that_comes_by_reload(self):
         """A socket that nobody had is taken when the settings have its path."""
         daemon = self.passed([('two.ts', self.listener('two.ts'))])
-        self.assertIn("socket 'two.ts'", daemon.told())
+        self.assertIn("socket 'two.ts'", daemon.logged())
         daemon.write({'one': self.stream(), 'two': self.stream('two')})
         daemon.control('Reload')
         daemon.wait_state('two', 'running')
         self.reader('two.ts')
         daemon.write({'one': self.stream()})
         daemon.control('Reload')
-        self.until(lambda: len(daemon.status()['streams']) == 1, daemon.told)
+        self.until(lambda: len(daemon.status()['streams']) == 1, daemon.logged)
         self.waiting('two.ts')
 
     def fetch_tcp(self, port):
@@ -144,7 +144,7 @@ class Passed(ServiceTest):
     def test_http_elsewhere(self):
         port = free_port()
         daemon = self.passed([('http', self.tcp())], http={'listen': f'127.0.0.1:{port}'})
-        self.assertIn("socket 'http' at 127.0.0.1:", daemon.told())
+        self.assertIn("socket 'http' at 127.0.0.1:", daemon.logged())
         self.assertIn(b'200 OK', self.fetch_tcp(port))
 
     def test_what_is_no_listening_socket(self):
@@ -177,7 +177,7 @@ class Passed(ServiceTest):
         daemon = self.start(environment={'LISTEN_PID': '1', 'LISTEN_FDS': '1',
                                          'LISTEN_FDNAMES': 'control'})
         daemon.wait_state('one', 'running')
-        self.assertNotIn('was passed', daemon.told())
+        self.assertNotIn('was passed', daemon.logged())
 
 
 if __name__ == '__main__':

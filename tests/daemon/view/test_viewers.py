@@ -104,7 +104,7 @@ def short(letters):
 
 
 class Forms(ViewerTest):
-    def check_form(self, suffix, *options):
+    def check_pattern(self, suffix, *options):
         path = self.path('a' + suffix)
         self.begin(*options, path)
         recorder = self.record(path)
@@ -120,22 +120,22 @@ class Forms(ViewerTest):
         self.assertEqual(probe_video(saved)['codec_name'], 'h264')
 
     def test_mpegts(self):
-        self.check_form('.ts')
+        self.check_pattern('.ts')
 
     def test_mpegts_with_parameters_apart(self):
-        self.check_form('.ts', 'global=1')
+        self.check_pattern('.ts', 'global=1')
 
     def test_matroska(self):
-        self.check_form('.mkv')
+        self.check_pattern('.mkv')
 
     def test_matroska_with_parameters_apart(self):
-        self.check_form('.mkv', 'global=1')
+        self.check_pattern('.mkv', 'global=1')
 
     def test_nut(self):
-        self.check_form('.nut')
+        self.check_pattern('.nut')
 
     def test_nut_with_parameters_apart(self):
-        self.check_form('.nut', 'global=1')
+        self.check_pattern('.nut', 'global=1')
 
     def test_raw_pictures(self):
         for form in 'yuv420p', 'yuv444p', 'nv12', 'gray', 'yuv422p':
@@ -191,10 +191,10 @@ class Forms(ViewerTest):
                                   env={**os.environ, 'SDL_AUDIODRIVER': 'dummy',
                                        'SDL_VIDEODRIVER': 'dummy'})
         self.addCleanup(helper.end_process, player)
-        told, end = b'', time.monotonic() + 30 * PATIENCE
-        while time.monotonic() < end and not re.search(rb'\s[1-9]\d*\.\d\d [AM]-V:', told):
-            told += os.read(player.stderr.fileno(), 4096)
-        self.assertRegex(told, rb'\s[1-9]\d*\.\d\d [AM]-V:')
+        output, end = b'', time.monotonic() + 30 * PATIENCE
+        while time.monotonic() < end and not re.search(rb'\s[1-9]\d*\.\d\d [AM]-V:', output):
+            output += os.read(player.stderr.fileno(), 4096)
+        self.assertRegex(output, rb'\s[1-9]\d*\.\d\d [AM]-V:')
 
     def test_watched_only_while_somebody_watches(self):
         path = self.path('a.ts')

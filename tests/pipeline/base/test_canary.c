@@ -72,11 +72,11 @@ static void put_cell(AVFrame *to, const AVFrame *raw, int component, int column,
         }
 }
 
-static struct halo_canary_look look_at(const AVFrame *f, const struct halo_canary_area *area)
+static struct halo_canary_finding check(const AVFrame *f, const struct halo_canary_area *area)
 {
-    struct halo_canary_look look;
-    halo_canary_look(f, area, &look);
-    return look;
+    struct halo_canary_finding finding;
+    halo_canary_check(f, area, &finding);
+    return finding;
 }
 
 /* In all formats and depths, odd sizes too: samples are odd, and what canary_sample() says. */
@@ -121,11 +121,12 @@ static void test_numbers(void **state)
     for (int f = 0; f < LOOKED_AT; f++)
         for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
             AVFrame *raw = painted(looked_at[f], numbers[i]);
-            const struct halo_canary_look look = look_at(raw, NULL);
-            assert_true(look.leaks && look.cell > 0.9f && look.block > 0.9f && !look.plain);
-            assert_int_equal(look.words,
+            const struct halo_canary_finding finding = check(raw, NULL);
+            assert_true(finding.leaks && finding.cell > 0.9f && finding.block > 0.9f &&
+                        !finding.plain);
+            assert_int_equal(finding.words,
                              HALO_CANARY_PLACES * av_pix_fmt_desc_get(looked_at[f])->nb_components);
-            assert_int_equal(look.number, numbers[i] % 65536);
+            assert_int_equal(finding.number, numbers[i] % 65536);
             av_frame_free(&raw);
         }
 }
@@ -139,10 +140,10 @@ static void test_damaged_word(void **state)
         for (int column = 0; column < WIDTH / CELL; column++)
             if (row % 4 == 1 && column % 6 == 2) /* the number's lowest bit */
                 put_cell(raw, other, 0, column, row, 16);
-    const struct halo_canary_look look = look_at(raw, NULL);
-    assert_true(look.leaks);
-    assert_int_equal(look.words, 0);
-    assert_int_equal(look.number, -1);
+    const struct halo_canary_finding finding = check(raw, NULL);
+    assert_true(finding.leaks);
+    assert_int_equal(finding.words, 0);
+    assert_int_equal(finding.number, -1);
     av_frame_free(&raw);
     av_frame_free(&other);
 }
@@ -164,11 +165,11 @@ static void test_one_cell(void **state)
             const int c = i / 2 / (WIDTH / CELL * HEIGHT / CELL);
             AVFrame *out = filtered(looked_at[f]);
             put_cell(out, i % 2 ? negative : raw, c, column, row, 16);
-            const struct halo_canary_look look = look_at(out, NULL);
-            assert_true(look.leaks && look.cell > 0.9f);
-            assert_int_equal(look.plane, c);
-            assert_int_equal(look.x / (CELL * width_of(out, c) / WIDTH), column);
-            assert_int_equal(look.y / (CELL * height_of(out, c) / HEIGHT), row);
+            const struct halo_canary_finding finding = check(out, NULL);
+            assert_true(finding.leaks && finding.cell > 0.9f);
+            assert_int_equal(finding.plane, c);
+            assert_int_equal(finding.x / (CELL * width_of(out, c) / WIDTH), column);
+            assert_int_equal(finding.y / (CELL * height_of(out, c) / HEIGHT), row);
             av_frame_free(&out);
         }
         av_frame_free(&raw);
@@ -184,10 +185,11 @@ static void test_shares(void **state)
     for (int share = 0; share <= 16; share++) {
         AVFrame *out = filtered(AV_PIX_FMT_YUV420P);
         put_cell(out, raw, 0, 5, 3, share);
-        const struct halo_canary_look look = look_at(out, NULL);
-        assert_true(look.cell > (float)share / 16 - 0.05f && look.cell < (float)share / 16 + 0.05f);
+        const struct halo_canary_finding finding = check(out, NULL);
+        assert_true(finding.cell > (float)share / 16 - 0.05f &&
+                    finding.cell < (float)share / 16 + 0.05f);
         if (share != 4) /* the border itself */
-            assert_int_equal(look.leaks, share > 4);
+            assert_int_equal(finding.leaks, share > 4);
         av_frame_free(&out);
     }
     av_frame_free(&raw);
@@ -201,12 +203,12 @@ static void test_area(void **state)
     AVFrame *raw = painted(AV_PIX_FMT_YUV420P, 7), *out = filtered(AV_PIX_FMT_YUV420P);
     (void)state;
     put_cell(out, raw, 0, 5, 3, 16);
-    assert_false(look_at(out, &area).leaks);
+    assert_false(check(out, &area).leaks);
     meant[3][4] = meant[3][6] = meant[2][5] = meant[4][5] = 1;
-    assert_false(look_at(out, &area).leaks);
+    assert_false(check(out, &area).leaks);
     meant[3][5] = 1;
-    assert_true(look_at(out, &area).leaks);
-    assert_int_equal(look_at(raw, &area).words, 0);
+    assert_true(check(out, &area).leaks);
+    assert_int_equal(check(raw, &area).words, 0);
     av_frame_free(&raw);
     av_frame_free(&out);
 }
@@ -229,19 +231,19 @@ static void test_cards(void **state)
 {
     AVFrame *raw = painted(AV_PIX_FMT_YUV420P, 7), *out = card();
     (void)state;
-    struct halo_canary_look look = look_at(out, NULL);
-    assert_true(look.plain && !look.leaks && look.cell > HALO_CANARY_LEAK);
+    struct halo_canary_finding finding = check(out, NULL);
+    assert_true(finding.plain && !finding.leaks && finding.cell > HALO_CANARY_LEAK);
     for (int i = 0; i < 4; i++)
         put_cell(out, raw, 0, 8 + i % 2, 4 + i / 2, 16);
-    look = look_at(out, NULL);
-    assert_true(look.plain && look.leaks && look.block > 0.9f);
+    finding = check(out, NULL);
+    assert_true(finding.plain && finding.leaks && finding.block > 0.9f);
     av_frame_free(&out);
     const int others[][3] = {{0, 40, 0}, {0, 40, HEIGHT - 1}, {1, 20, 10}, {2, 20, HEIGHT / 2 - 1}};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         out = card();
         *sample(out, others[i][0], others[i][1], others[i][2]) = 150;
-        look = look_at(out, NULL);
-        assert_true(!look.plain && look.leaks);
+        finding = check(out, NULL);
+        assert_true(!finding.plain && finding.leaks);
         av_frame_free(&out);
     }
     av_frame_free(&raw);

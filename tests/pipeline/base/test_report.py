@@ -65,7 +65,7 @@ class Progress(HaloTest):
     def test_progress_file_that_cannot_be_made(self):
         run = halotest.run_halod('run', '-i', silent_clip(), '-vf', 'null', '-progress',
                                  self.path('nowhere/progress'), self.path('out.mkv'))
-        self.assertIn(run.code, (1, 64), self.told(run))
+        self.assertIn(run.code, (1, 64), self.logged(run))
         self.assert_one_line(run)
         self.assertFalse(os.path.exists(self.path('out.mkv')))
 
@@ -138,9 +138,9 @@ class Lines(HaloTest):
                 file.write(text)
             run = self.halod('run', '-y', '-i', plain_clip(), '-vf', 'gblur=sigma=2', '-v', level,
                              '-c:v', 'ffv1', self.path('out.mkv'), cache=self.folder)
-            told = [line for line in run.err.splitlines() if table in line]
-            self.assertEqual(len(told), bool(says), run.err)
-            self.assertIn(says, ''.join(told))
+            printed = [line for line in run.err.splitlines() if table in line]
+            self.assertEqual(len(printed), bool(says), run.err)
+            self.assertIn(says, ''.join(printed))
             self.assertEqual(halotest.frame_hashes(self.path('out.mkv')),
                              halotest.frame_hashes(plain))
 

@@ -98,7 +98,7 @@ static void test_ends(void **state)
     for (int i = 0; i < HALO_HISTOGRAM_BUCKETS; i++)
         counted += h.bucket[i];
     assert_int_equal(counted, h.count);
-    assert_int_equal(h.most, (INT64_C(1) << HALO_HISTOGRAM_MOST) - 1);
+    assert_int_equal(h.most, (INT64_C(1) << HALO_HISTOGRAM_MAX) - 1);
     static struct halo_histogram one;
     halo_histogram_add(&one, 123456789);
     assert_int_equal(halo_histogram_percentile(&one, 0.01), 123456789);
@@ -157,7 +157,7 @@ static void test_full_trace(void **state)
     const int fd = mkstemp(path);
     assert_true(fd >= 0);
     assert_int_equal(halo_trace_create(&trace, path, 0, NULL), 0);
-    for (int i = 0; i < HALO_TRACE_MOST + 5; i++)
+    for (int i = 0; i < HALO_TRACE_MAX + 5; i++)
         halo_trace_add(trace, HALO_TRACK_FILTER,
                        &(struct halo_trace_event){"submit", 10000 * i, 10000 * i + 5000, i});
     halo_trace_add(trace, HALO_TRACKS, &(struct halo_trace_event){"nowhere", 0, 5000, 0});
@@ -177,7 +177,7 @@ static void test_full_trace(void **state)
     }
     fclose(file);
     unlink(path);
-    assert_int_equal(lines, HALO_TRACE_MOST);
+    assert_int_equal(lines, HALO_TRACE_MAX);
     assert_int_equal(lanes, 1);
     assert_int_equal(left_out, 1);
 }

@@ -69,7 +69,7 @@ static void test_stop(void **state)
     (void)state;
     struct person *gone = &all[HALO_TURNS + 1];
     atomic_store(&gone->stop, 1);
-    halo_turns_look();
+    halo_turns_wake();
     assert_int_equal(wait_got(gone), -1);
     assert_int_equal(halo_turn_place(&gone->turn), 0);
     assert_int_equal(halo_turn_place(&all[HALO_TURNS].turn), 1);

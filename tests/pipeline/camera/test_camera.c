@@ -8,12 +8,12 @@
 #include "kernels/clock.h"
 #include "tests/pipeline/camera/played_camera.h"
 
-static void assert_form(const struct halo_camera *camera, const char *format, int width, int height)
+static void assert_mode(const struct halo_camera *camera, const char *format, int width, int height)
 {
-    const struct halo_camera_form *form = halo_camera_form(camera);
-    assert_string_equal(form->format->name, format);
-    assert_int_equal(form->width, width);
-    assert_int_equal(form->height, height);
+    const struct halo_camera_mode *mode = halo_camera_mode(camera);
+    assert_string_equal(mode->format->name, format);
+    assert_int_equal(mode->width, width);
+    assert_int_equal(mode->height, height);
 }
 
 static void negotiation(void **state)
@@ -46,9 +46,9 @@ static void negotiation(void **state)
             set.format++;
         snprintf(control, sizeof control, "formats=%s\n", cases[i].has);
         struct halo_camera *camera = open_it(&set, control);
-        assert_form(camera, cases[i].got, cases[i].width, cases[i].height);
-        assert_float_equal(halo_camera_form(camera)->rate, cases[i].rate, 0.01);
-        assert_int_equal(halo_camera_form(camera)->step, 0);
+        assert_mode(camera, cases[i].got, cases[i].width, cases[i].height);
+        assert_float_equal(halo_camera_mode(camera)->rate, cases[i].rate, 0.01);
+        assert_int_equal(halo_camera_mode(camera)->step, 0);
         halo_camera_close(camera);
     }
     struct halo_capture_settings set = wishes();
@@ -75,9 +75,9 @@ static void ladder(void **state)
         char control[200];
         snprintf(control, sizeof control, "formats=%s\n", cases[i].control);
         struct halo_camera *camera = open_it(&set, control);
-        assert_form(camera, cases[i].format, cases[i].width, cases[i].height);
-        assert_int_equal(halo_camera_form(camera)->step, cases[i].step);
-        assert_int_equal(halo_camera_form(camera)->smaller, cases[i].width < 1280);
+        assert_mode(camera, cases[i].format, cases[i].width, cases[i].height);
+        assert_int_equal(halo_camera_mode(camera)->step, cases[i].step);
+        assert_int_equal(halo_camera_mode(camera)->smaller, cases[i].width < 1280);
         halo_camera_close(camera);
     }
     refuse(&set, "formats=yuyv:1280x720@30,640x480@30\nroom=1000\n", HALO_V4L2_BANDWIDTH,
@@ -126,7 +126,7 @@ static void unpacking(void **state)
             snprintf(control, sizeof control, "formats=%s:62x34@200\nplanar=%d\n", formats[i],
                      planar);
             struct halo_camera *camera = open_it(&set, control);
-            assert_form(camera, formats[i], 62, 34);
+            assert_mode(camera, formats[i], 62, 34);
             assert_int_equal(halo_camera_is_planar(camera), planar > 0);
             AVFrame *f = halo_picture_pool_get(camera->pool, false);
             while (halo_camera_take(camera, &taken, &fault) == 0)

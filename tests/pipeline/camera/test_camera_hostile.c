@@ -110,7 +110,7 @@ static void rates_that_cannot_be(void **state)
         char control[100];
         snprintf(control, sizeof control, "formats=yuyv:64x32@100\ninterval=%s\n", intervals[i]);
         struct halo_camera *camera = open_it(&set, control);
-        assert_float_equal(halo_camera_form(camera)->rate, 100, 0.01);
+        assert_float_equal(halo_camera_mode(camera)->rate, 100, 0.01);
         halo_camera_close(camera);
     }
 }
@@ -132,7 +132,7 @@ static void timings(void **state)
                  "formats=yuyv:320x240@30,1280x720@30,1920x1080@30\ntimings=%s\n",
                  cases[i].timings);
         struct halo_camera *camera = open_it(&set, control);
-        assert_int_equal(halo_camera_form(camera)->width, cases[i].width);
+        assert_int_equal(halo_camera_mode(camera)->width, cases[i].width);
         halo_camera_close(camera);
     }
 }

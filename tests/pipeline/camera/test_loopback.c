@@ -105,11 +105,11 @@ static struct halo_error err;
 
 static int open_as(uint32_t fourcc)
 {
-    const struct halo_loopback_form form = {halo_v4l2_format_of(fourcc), WIDTH, HEIGHT, 30};
+    const struct halo_loopback_mode mode = {halo_v4l2_format_of(fourcc), WIDTH, HEIGHT, 30};
     err.code = 0;
     trouble = HALO_V4L2_FINE;
     loopback = NULL;
-    return halo_loopback_open(&loopback, "/dev/video10", &form, &trouble, &err);
+    return halo_loopback_open(&loopback, "/dev/video10", &mode, &trouble, &err);
 }
 
 static void end(void)

@@ -30,7 +30,7 @@ static void is_said(const struct halo_coverage *coverage, const char *text, cons
 static void guesses(void **state)
 {
     static const char unknown[] = "a part that depends on the size of the frames or on a mask";
-    static const char told[] = "what the region feed selects";
+    static const char expected[] = "what the region feed selects";
     static const struct {
         const char *chain;
         int width, height; /* 0: not known */
@@ -56,8 +56,8 @@ static void guesses(void **state)
         {"solid=region=rect 0 0 10 10", 640, 360, "0.0434 % of every plane"},
         {"solid=region=rect 1 1 1 1", 10, 10, "1 % of luma, 4 % of plane 1, 4 % of plane 2"},
         {"solid=region=rect 0 0 10 10:invert=1", 640, 360, "more than 99.9 % of every plane"},
-        {"solid=region=feed", 0, 0, told},
-        {"solid=region=feed,solid=region=rect 0 0 50% 50%", 0, 0, told},
+        {"solid=region=feed", 0, 0, expected},
+        {"solid=region=feed,solid=region=rect 0 0 50% 50%", 0, 0, expected},
         {"solid=region=feed,gblur=sigma=9", 0, 0, "100 % of every plane"},
         {"solid=region=rect 0 0 10 10,gblur=sigma=9", 0, 0, "100 % of every plane"},
     };

@@ -10,7 +10,7 @@
 #include "pipeline/filter/remains.h"
 #include "tests/cmocka_all.h"
 
-enum { WIDTH = 67, HEIGHT = 45, MOST_CHANNELS = 2 };
+enum { WIDTH = 67, HEIGHT = 45, MAX_CHANNELS = 2 };
 
 static const int depths[] = {8, 10, 12};
 
@@ -83,8 +83,8 @@ static void every_depth_within_one_code_value(void **state)
 
 /* ---- strategies ---- */
 
-static uint16_t source[WIDTH * HEIGHT * MOST_CHANNELS], got[WIDTH * HEIGHT * MOST_CHANNELS],
-    wanted[WIDTH * HEIGHT * MOST_CHANNELS];
+static uint16_t source[WIDTH * HEIGHT * MAX_CHANNELS], got[WIDTH * HEIGHT * MAX_CHANNELS],
+    wanted[WIDTH * HEIGHT * MAX_CHANNELS];
 
 static struct halo_plane plane_of(void *data, int p, int depth, int channels)
 {

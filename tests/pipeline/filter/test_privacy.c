@@ -174,13 +174,13 @@ static void wrong_chains(void **state)
 static void long_chains(void **state)
 {
     static const char chain[] = "gblur=sigma=5";
-    static char text[HALO_MOST_CHAIN + 2];
+    static char text[HALO_MAX_CHAIN + 2];
     struct halo_error err = {0};
     (void)state;
-    memset(text, ' ', HALO_MOST_CHAIN);
+    memset(text, ' ', HALO_MAX_CHAIN);
     memcpy(text, chain, strlen(chain));
     assert_int_equal(halo_chain_check(text, HALO_PRIVACY_STRICT, NULL), 0);
-    text[HALO_MOST_CHAIN] = ' ';
+    text[HALO_MAX_CHAIN] = ' ';
     assert_int_equal(halo_chain_check(text, HALO_PRIVACY_STRICT, &err), -EINVAL);
     assert_string_equal(err.text, "the chain is longer than 65536 bytes");
 }

@@ -106,7 +106,7 @@ class Faults(HaloTest):
         output = self.path('out.mkv')
         run = halotest.run_halod('run', '-v', 'error', '-backend', 'cpu', '-i', source, '-vf',
                                  'gblur=sigma=5', output, environment={'HALOD_FAULT': fault})
-        self.assertEqual(run.code, code, self.told(run))
+        self.assertEqual(run.code, code, self.logged(run))
         self.assert_one_line(run)
         self.assertEqual(halotest.os.listdir(self.folder), [])
 

@@ -47,27 +47,27 @@ class Device(HaloTest):
     def assert_closed(self, fault, *options, words='failed|start', most=FRAMES):
         """To a pipe go whole frames, right ones, none from the fault on; a file is not made."""
         ran = run(self.backend, *options, fault=fault)
-        self.assertEqual(ran.code, EXIT_DEVICE, self.told(ran))
+        self.assertEqual(ran.code, EXIT_DEVICE, self.logged(ran))
         self.assert_one_line(ran)
         self.assertRegex(ran.err, words)
         self.assertEqual(len(ran.out) % FRAME, 0)
         self.assertTrue(self.wanted.startswith(ran.out), 'not what the filters make')
         self.assertLess(len(ran.out) // FRAME, most)
         ran = run(self.backend, *options, fault=fault, output=self.path('out.mkv'))
-        self.assertEqual(ran.code, EXIT_DEVICE, self.told(ran))
+        self.assertEqual(ran.code, EXIT_DEVICE, self.logged(ran))
         self.assert_one_line(ran)
         self.assertEqual(os.listdir(self.folder), [])
 
     def assert_same(self, ran, lines):
-        self.assertEqual(ran.code, 0, self.told(ran))
-        self.assertEqual(len(ran.err.splitlines()), lines, self.told(ran))
+        self.assertEqual(ran.code, 0, self.logged(ran))
+        self.assertEqual(len(ran.err.splitlines()), lines, self.logged(ran))
         self.assertTrue(ran.out == self.wanted, 'other bytes than those of the CPU')
 
     def unwritten(self):
         """Filters that write nothing and say that all is well: gray, and no older picture."""
         for number in (1, 4, FRAMES):
             ran = run(self.backend, fault=f'skip:{number}')
-            self.assertEqual(ran.code, 0, self.told(ran))
+            self.assertEqual(ran.code, 0, self.logged(ran))
             self.assertEqual(len(ran.out), len(self.wanted))
             for n in range(FRAMES):
                 wanted = self.wanted[n * FRAME:(n + 1) * FRAME] if n + 1 != number else b'\x80' * FRAME
@@ -82,7 +82,7 @@ class Device(HaloTest):
             ran = run(self.backend, '-gpu_timeout', limit, *options, fault=fault, output=output,
                       TSAN_OPTIONS=tsan)
             took = time.monotonic() - begun
-            self.assertEqual(ran.code, EXIT_DEVICE, self.told(ran))
+            self.assertEqual(ran.code, EXIT_DEVICE, self.logged(ran))
             self.assert_one_line(ran)
             self.assertIn('did not finish a frame within 1 seconds', ran.err)
             self.assertTrue(self.wanted.startswith(ran.out))
@@ -111,7 +111,7 @@ class WithoutGpu(Device):
                       'submit:-1', 'submit: 1', 'submit:1 ', 'sub:1', 'submit:9999999999'):
             with self.subTest(fault):
                 ran = run('cpu', fault=fault)
-                self.assertEqual((ran.code, ran.out), (64, b''), self.told(ran))
+                self.assertEqual((ran.code, ran.out), (64, b''), self.logged(ran))
                 self.assertEqual(ran.err, f'HALOD_FAULT={fault}: must be KIND:N, KIND:N+, KIND:p=P '
                                  'or KIND:/FILE, with commas between, as kernels/fault.h has '
                                  'them\n')
@@ -140,7 +140,7 @@ class WithoutGpu(Device):
                 file.write('old')
         ran = run('cpu', '-gpu_timeout', 1, '-trace', self.path('trace.json'), '-stats_json',
                   self.path('stats.json'), fault='hang:3', output=self.path('out.mkv'))
-        self.assertEqual(ran.code, EXIT_DEVICE, self.told(ran))
+        self.assertEqual(ran.code, EXIT_DEVICE, self.logged(ran))
         self.assertEqual(sorted(os.listdir(self.folder)), ['stats.json', 'trace.json'])
         for name in ('trace.json', 'stats.json'):
             with open(self.path(name), encoding='utf-8') as file:
@@ -187,7 +187,7 @@ class Usage(HaloTest):
     def test_which_gpu(self):
         for word in ('x', '-1', '1024', ''):
             ran = run('cpu', '-gpu', word)
-            self.assertEqual(ran.code, 64, self.told(ran))
+            self.assertEqual(ran.code, 64, self.logged(ran))
             self.assert_one_line(ran)
         for word in ('auto', '0'):
             self.assertEqual(run('cpu', '-gpu', word).code, 0)
@@ -195,7 +195,7 @@ class Usage(HaloTest):
     def test_limits(self):
         for option, word in (('-gpu_timeout', '0'), ('-pinned_memory', '-1')):
             ran = run('cpu', option, word)
-            self.assertEqual(ran.code, 64, self.told(ran))
+            self.assertEqual(ran.code, 64, self.logged(ran))
             self.assert_one_line(ran)
 
 
@@ -245,7 +245,7 @@ class Gpu(Device):
             for fault in ('launch:9', 'launch:9+', 'event:9', 'event:9+', 'download:9+'):
                 with self.subTest(backend=backend, fault=fault):
                     ran = run(backend, fault=fault, hwaccel='cuda')
-                    self.assertEqual(ran.code, EXIT_DEVICE, self.told(ran))
+                    self.assertEqual(ran.code, EXIT_DEVICE, self.logged(ran))
                     self.assert_one_line(ran)
                     self.assertTrue(self.wanted.startswith(ran.out))
                     self.assertLess(len(ran.out), len(self.wanted))
@@ -267,7 +267,7 @@ class Gpu(Device):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, 'calls')
             ran = run('cuda', seconds=seconds, HALOD_CUDA_CALLS=path)
-            self.assertEqual(ran.code, 0, self.told(ran))
+            self.assertEqual(ran.code, 0, self.logged(ran))
             with open(path, encoding='ascii') as file:
                 return collections.Counter({line.split()[0]: int(line.split()[1])
                                             for line in file})

@@ -19,7 +19,7 @@
 #include "tests/cmocka_all.h"
 #include "tests/pipeline/filter/judge.h"
 
-enum { WIDTH = 70, HEIGHT = 50, SECOND = 1000000, MOST_MASKS = 500 };
+enum { WIDTH = 70, HEIGHT = 50, SECOND = 1000000, MAX_MASKS = 500 };
 
 /* ---- what goes to the lanes ---- */
 
@@ -28,7 +28,7 @@ static struct {
     uint64_t number;
     int width, height;
     uint8_t sample[WIDTH * HEIGHT];
-} masks[MOST_MASKS];
+} masks[MAX_MASKS];
 static int mask_count;
 
 int __real_halo_frame_submit(struct halo_backend *b, const struct halo_frame *frame);
@@ -40,7 +40,7 @@ static void check_mask(const struct halo_region *region)
     int i = 0;
     while (i < mask_count && masks[i].number != region->number)
         i++;
-    assert_true(i < MOST_MASKS);
+    assert_true(i < MAX_MASKS);
     assert_int_equal(mask->stride, mask->width);
     const size_t size = (size_t)mask->width * (size_t)mask->height;
     if (i < mask_count) {
@@ -133,24 +133,25 @@ static struct halo_output_picture *pass(struct fixture *f, int64_t time)
 }
 
 /* Of no width: nothing is there. */
-static void tell_box(struct fixture *f, int64_t time, enum halo_shape_kind kind,
-                     struct halo_rect box)
+static void update_box(struct fixture *f, int64_t time, enum halo_shape_kind kind,
+                       struct halo_rect box)
 {
-    const struct halo_region_told told = {.id = "",
-                                          .shape = {.kind = kind,
-                                                    .x = {box.x0, 0},
-                                                    .y = {box.y0, 0},
-                                                    .width = {box.x1 - box.x0, 0},
-                                                    .height = {box.y1 - box.y0, 0}}};
+    const struct halo_region_update updates = {.id = "",
+                                               .shape = {.kind = kind,
+                                                         .x = {box.x0, 0},
+                                                         .y = {box.y0, 0},
+                                                         .width = {box.x1 - box.x0, 0},
+                                                         .height = {box.y1 - box.y0, 0}}};
     struct halo_error err = {0};
     halo_region_feed_pass(f->feed, time);
-    if (halo_region_feed_update(f->feed, time, &told, box.x1 > box.x0, halo_now_ns(), &err) < 0)
+    if (halo_region_feed_update(f->feed, time, &updates, box.x1 > box.x0, halo_now_ns(), &err) < 0)
         fail_msg("%s", err.text);
 }
 
-static void tell(struct fixture *f, int64_t time, enum halo_shape_kind kind, int x, int y, int size)
+static void update_square(struct fixture *f, int64_t time, enum halo_shape_kind kind, int x, int y,
+                          int size)
 {
-    tell_box(f, time, kind, (struct halo_rect){x, y, x + size, y + size});
+    update_box(f, time, kind, (struct halo_rect){x, y, x + size, y + size});
 }
 
 /* Which samples are other than the raw ones: the box, and how many. */
@@ -193,7 +194,7 @@ static void check(struct fixture *f, int64_t time, struct halo_rect wanted, bool
 
 static const struct halo_rect all = {0, 0, WIDTH, HEIGHT}, none = {0};
 
-static void told(void **state)
+static void updates(void **state)
 {
     struct fixture f = {0};
     (void)state;
@@ -203,12 +204,12 @@ static void told(void **state)
     check(&f, f.now, all, true); /* none yet */
     for (int i = 0; i < 5; i++) {
         const int64_t time = f.now + i * SECOND / 10;
-        tell(&f, time, HALO_SHAPE_RECT, 10 + i, 4, 12);
+        update_square(&f, time, HALO_SHAPE_RECT, 10 + i, 4, 12);
         check(&f, time, (struct halo_rect){10 + i, 4, 22 + i, 16}, true);
     }
-    tell(&f, f.now + SECOND, HALO_SHAPE_ELLIPSE, 20, 10, 20);
+    update_square(&f, f.now + SECOND, HALO_SHAPE_ELLIPSE, 20, 10, 20);
     check(&f, f.now + SECOND, (struct halo_rect){20, 10, 40, 30}, false);
-    tell(&f, f.now + 2 * SECOND, HALO_SHAPE_RECT, 0, 0, 0);
+    update_square(&f, f.now + 2 * SECOND, HALO_SHAPE_RECT, 0, 0, 0);
     check(&f, f.now + 2 * SECOND, none, true);
     halo_gate_set_feed(f.gate, NULL);
     check(&f, f.now + 2 * SECOND, all, true);
@@ -233,21 +234,21 @@ static void several_filters(void **state)
     (void)state;
     begin(&f, "solid=white:region=feed,solid=white:region=rect 60 40 10 10");
     halo_gate_set_feed(f.gate, f.feed);
-    tell(&f, f.now, HALO_SHAPE_RECT, 50, 30, 12);
+    update_square(&f, f.now, HALO_SHAPE_RECT, 50, 30, 12);
     check(&f, f.now, (struct halo_rect){50, 30, 70, 50}, false);
-    tell(&f, f.now + SECOND, HALO_SHAPE_RECT, 0, 0, 0);
+    update_square(&f, f.now + SECOND, HALO_SHAPE_RECT, 0, 0, 0);
     check(&f, f.now + SECOND, (struct halo_rect){60, 40, 70, 50}, true);
     end(&f);
     f = (struct fixture){0};
     begin(&f, "solid=white:region=feed,solid=black:region=feed:invert=1");
     halo_gate_set_feed(f.gate, f.feed);
-    tell(&f, f.now, HALO_SHAPE_ELLIPSE, 20, 10, 20);
+    update_square(&f, f.now, HALO_SHAPE_ELLIPSE, 20, 10, 20);
     check(&f, f.now, all, true); /* what one leaves the other hides */
     end(&f);
     f = (struct fixture){.margin = 0.25}; /* and of what is doubtful, both */
     begin(&f, "solid=white:region=feed,solid=black:region=feed:invert=1");
     halo_gate_set_feed(f.gate, f.feed);
-    tell(&f, f.now, HALO_SHAPE_RECT, 20, 10, 20);
+    update_square(&f, f.now, HALO_SHAPE_RECT, 20, 10, 20);
     assert_int_equal(count_white(&f), 10 * 10);
     end(&f);
 }
@@ -438,8 +439,8 @@ static void spilt_feeds(void **state)
         for (int s = 0; s < 2 * SPILLS; s++) {
             const int64_t time = f.now + s * SECOND / 10;
             f.raw.turn = s < SPILLS ? 0 : HALO_DISPLAY_X;
-            tell_box(&f, time, s & 1 ? HALO_SHAPE_ELLIPSE : HALO_SHAPE_RECT,
-                     (struct halo_rect){9 + s, 5 + s, 22 + s, 16 + s});
+            update_box(&f, time, s & 1 ? HALO_SHAPE_ELLIPSE : HALO_SHAPE_RECT,
+                       (struct halo_rect){9 + s, 5 + s, 22 + s, 16 + s});
             check_spill(&f, time, spills[s % SPILLS], spills[s % SPILLS]);
         }
         end(&f);
@@ -465,7 +466,7 @@ static void unplanned_feeds(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const int64_t time = f.now + (int64_t)i * SECOND;
         f.raw.turn = rows[i].turn;
-        tell_box(&f, time, HALO_SHAPE_RECT, (struct halo_rect){10, 5, 22, 15});
+        update_box(&f, time, HALO_SHAPE_RECT, (struct halo_rect){10, 5, 22, 15});
         struct halo_output_picture *picture = pass(&f, time);
         const struct halo_rect got = changed(&f, halo_output_picture_frame(picture), 1, &count);
         assert_memory_equal(&got, &rows[i].chroma, sizeof got);
@@ -549,7 +550,7 @@ static void strength(void **state)
         char chain[60];
         begin(&f, "pixelize=w=0.5*w:h=0.5*w:region=feed");
         halo_gate_set_feed(f.gate, f.feed);
-        tell(&f, f.now, HALO_SHAPE_RECT, 10, 0, sizes[i]);
+        update_square(&f, f.now, HALO_SHAPE_RECT, 10, 0, sizes[i]);
         struct halo_output_picture *picture = pass(&f, f.now);
         const struct halo_rect r = {10, 0, 10 + sizes[i], sizes[i]};
         bool found = false;
@@ -581,7 +582,7 @@ static int roughness(enum halo_privacy privacy)
     for (int i = 0; i < raw->linesize[1] * HEIGHT / 2; i++)
         raw->data[1][i] = (i + i / raw->linesize[1]) % 2 ? 50 : 200;
     halo_gate_set_feed(f.gate, f.feed);
-    tell(&f, f.now, HALO_SHAPE_RECT, 8, 8, 8);
+    update_square(&f, f.now, HALO_SHAPE_RECT, 8, 8, 8);
     struct halo_output_picture *picture = pass(&f, f.now);
     const AVFrame *frame = halo_output_picture_frame(picture);
     const uint8_t *row = frame->data[1] + (ptrdiff_t)5 * frame->linesize[1];
@@ -627,14 +628,14 @@ static void full_strength(void **state)
     (void)state;
     begin(&f, both);
     halo_gate_set_feed(f.gate, f.feed);
-    tell_box(&f, f.now, HALO_SHAPE_RECT, high);
+    update_box(&f, f.now, HALO_SHAPE_RECT, high);
     check_like(&f, f.now, high, whole);
-    tell_box(&f, f.now + SECOND, HALO_SHAPE_RECT, wide);
+    update_box(&f, f.now + SECOND, HALO_SHAPE_RECT, wide);
     check_like(&f, f.now + SECOND, wide, whole);
-    tell_box(&f, f.now + 2 * SECOND, HALO_SHAPE_RECT, small);
+    update_box(&f, f.now + 2 * SECOND, HALO_SHAPE_RECT, small);
     check(&f, f.now + 2 * SECOND, small, false);
     check_like(&f, f.now + 40 * SECOND, all, whole);
-    tell_box(&f, f.now + 41 * SECOND, HALO_SHAPE_RECT, small);
+    update_box(&f, f.now + 41 * SECOND, HALO_SHAPE_RECT, small);
     check(&f, f.now + 41 * SECOND, small, false);
     halo_gate_set_feed(f.gate, NULL);
     check_like(&f, f.now + 41 * SECOND, all, whole);
@@ -643,14 +644,14 @@ static void full_strength(void **state)
     f = (struct fixture){0};
     begin(&f, "solid=white:region=feed,pixelize=w=0.5*w:h=0.5*h:region=feed:invert=1");
     halo_gate_set_feed(f.gate, f.feed);
-    tell_box(&f, f.now, HALO_SHAPE_RECT, small);
+    update_box(&f, f.now, HALO_SHAPE_RECT, small);
     check_like(&f, f.now, (struct halo_rect){35, 25, WIDTH, HEIGHT}, whole);
     end(&f);
 
     f = (struct fixture){0};
     begin(&f, "pixelize=w=0.5*w:h=0.5*h:region=feed:invert=1");
     halo_gate_set_feed(f.gate, f.feed);
-    tell_box(&f, f.now, HALO_SHAPE_RECT, small);
+    update_box(&f, f.now, HALO_SHAPE_RECT, small);
     check_like(&f, f.now, beside, whole);
     end(&f);
 
@@ -668,7 +669,7 @@ static void least_strength(void **state)
         struct fixture f = {.privacy = HALO_PRIVACY_CHANGED};
         begin(&f, "pixelize=w=0.5*w:h=0.5*w:region=feed");
         halo_gate_set_feed(f.gate, f.feed);
-        tell(&f, f.now, HALO_SHAPE_RECT, 10, 10, size);
+        update_square(&f, f.now, HALO_SHAPE_RECT, 10, 10, size);
         struct halo_output_picture *picture = pass(&f, f.now);
         for (int p = 0; p < 3; p++) {
             int count;
@@ -709,7 +710,7 @@ static void neighbours(void **state)
     f = (struct fixture){0};
     begin(&f, "pixelize=w=2:h=2:region=feed,solid=white:region=feed");
     halo_gate_set_feed(f.gate, f.feed);
-    tell(&f, f.now, HALO_SHAPE_RECT, 10, 4, 12);
+    update_square(&f, f.now, HALO_SHAPE_RECT, 10, 4, 12);
     check(&f, f.now, (struct halo_rect){10, 4, 22, 16}, true);
     end(&f);
 }
@@ -724,7 +725,7 @@ static void numbers(void **state)
     halo_gate_set_feed(f.gate, f.feed);
     for (int i = 0; i < 5; i++) {
         const int before = mask_count;
-        tell(&f, f.now + i * SECOND, HALO_SHAPE_ELLIPSE, 10 + 3 * i, 4, 12);
+        update_square(&f, f.now + i * SECOND, HALO_SHAPE_ELLIPSE, 10 + 3 * i, 4, 12);
         halo_output_picture_destroy(pass(&f, f.now + i * SECOND));
         assert_int_equal(mask_count - before, i ? 2 : 6);
     }
@@ -776,24 +777,15 @@ static void refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(told),
-        cmocka_unit_test(several_filters),
-        cmocka_unit_test(scaled),
-        cmocka_unit_test(unsure),
-        cmocka_unit_test(turned),
-        cmocka_unit_test(spilt),
-        cmocka_unit_test(spilt_feeds),
-        cmocka_unit_test(unplanned_feeds),
-        cmocka_unit_test(oriented),
-        cmocka_unit_test(strength),
-        cmocka_unit_test(strict_strength),
-        cmocka_unit_test(full_strength),
-        cmocka_unit_test(least_strength),
-        cmocka_unit_test(passes),
-        cmocka_unit_test(neighbours),
-        cmocka_unit_test(numbers),
-        cmocka_unit_test(canvases),
-        cmocka_unit_test(refused),
+        cmocka_unit_test(updates),         cmocka_unit_test(several_filters),
+        cmocka_unit_test(scaled),          cmocka_unit_test(unsure),
+        cmocka_unit_test(turned),          cmocka_unit_test(spilt),
+        cmocka_unit_test(spilt_feeds),     cmocka_unit_test(unplanned_feeds),
+        cmocka_unit_test(oriented),        cmocka_unit_test(strength),
+        cmocka_unit_test(strict_strength), cmocka_unit_test(full_strength),
+        cmocka_unit_test(least_strength),  cmocka_unit_test(passes),
+        cmocka_unit_test(neighbours),      cmocka_unit_test(numbers),
+        cmocka_unit_test(canvases),        cmocka_unit_test(refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

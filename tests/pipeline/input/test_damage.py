@@ -176,7 +176,7 @@ class Damage(HaloTest):
         with open(source, 'wb') as file:
             file.write(data[:len(data) * 9 // 10 // 188 * 188])
         run = halotest.run_halod('run', '-i', source, '-vf', 'null', self.path('out.mkv'))
-        self.assertIn(run.code, (0, 1), self.told(run))
+        self.assertIn(run.code, (0, 1), self.logged(run))
         self.assertEqual(run.code == 0, os.path.exists(self.path('out.mkv')))
 
 
@@ -192,7 +192,7 @@ class KeepGoing(HaloTest):
         run = self.halod('run', '-keep-going', '-y', '-i', source, '-vf', 'null', *options,
                          self.path(output))
         found = re.search(r'(\d+) damaged places? in the input skipped', run.err)
-        self.assertTrue(found, self.told(run))
+        self.assertTrue(found, self.logged(run))
         return run, int(found.group(1))
 
     def test_truncated_file(self):

@@ -109,7 +109,7 @@ class Matrix(HaloTest):
             more['ASAN_OPTIONS'] = os.environ.get('ASAN_OPTIONS', '') + ':verify_asan_link_order=0'
         run = halotest.run_halod('run', '-y', '-i', source, '-vf', 'null', '-c:v', 'ffv1', '-an',
                                  '-v', 'error', output, environment=more)
-        self.assertIn(run.code, (0, 1), self.told(run))
+        self.assertIn(run.code, (0, 1), self.logged(run))
         return run.code
 
     @staticmethod

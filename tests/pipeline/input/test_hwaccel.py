@@ -155,7 +155,7 @@ class FallingBack(Standin):
         """One line with the reason, and what software makes of the input."""
         run, got = self.decode(source, trouble=trouble, **more)
         line = [line for line in run.err.splitlines() if SOFTWARE in line]
-        self.assertEqual(len(line), 1, self.told(run))
+        self.assertEqual(len(line), 1, self.logged(run))
         for word in why:
             self.assertIn(word, line[0])
         self.assertEqual(got, self.in_software(source))
@@ -223,7 +223,7 @@ class FallingBack(Standin):
         source = clip('.mkv', *video_source(), *video_source('96x80'), '-map', '0', '-map', '1',
                       *X264)
         run = self.decode(source, '-c:v', 'ffv1', name='out.mkv', trouble='codec')[0]
-        self.assertEqual(run.err.count(SOFTWARE), 2, self.told(run))
+        self.assertEqual(run.err.count(SOFTWARE), 2, self.logged(run))
 
     def test_form_that_changes_on_the_way(self):
         """From what NVDEC decodes to what it does not: software goes on in the same decoder."""
@@ -259,7 +259,7 @@ class Choosing(Standin):
         self.assertEqual(os.path.getsize(output), 25 * 160 * 120 * 3 // 2)
         run = halotest.run_halod('run', '-y', '-backend', 'cuda', '-i', source, '-vf', 'gblur',
                                  output, environment=self.environment())
-        self.assertEqual(run.code, 1, self.told(run))
+        self.assertEqual(run.code, 1, self.logged(run))
         self.assert_one_line(run)
 
     def test_unknown_word(self):

@@ -105,7 +105,7 @@ class Live:
             while len(found := self.found(kind, match)) < count:
                 left = end - time.monotonic()
                 if left <= 0 or not self.changed.wait(left):
-                    raise AssertionError(f'no {kind}\n{self.told()}')
+                    raise AssertionError(f'no {kind}\n{self.logged()}')
         return found[count - 1]
 
     def wait_state(self, name, count=1, timeout=30):
@@ -131,7 +131,7 @@ class Live:
         seen = wait_until(lambda: sum(self.stats()[key] - begun[key] for key in over) > 8)
         return seen and len(self.packets()) == before
 
-    def told(self):
+    def logged(self):
         return '\n'.join(f'{k} {r}' for k, _, r in self.lines if k != 'packet') + '\n' \
             + ''.join(self.errors[-80:])
 
@@ -156,7 +156,7 @@ class Live:
         for reader in self.readers:
             reader.join()
         if self.process.returncode:
-            raise AssertionError(f'exit {self.process.returncode}\n{self.told()}')
+            raise AssertionError(f'exit {self.process.returncode}\n{self.logged()}')
         return self.found('stats')[-1][0]
 
     def close(self):
@@ -260,8 +260,8 @@ class Pictures(LiveTest):
         self.assertEqual({p['size'] for p in live.packets(0)}, {48 * 32 * 3 // 2})
         found = halotest.probe_video(self.path('video1'))
         self.assertEqual((found['width'], found['height']), (24, 16))
-        self.assertEqual(live.told().count('stretches'), 1)
-        self.assertIn('48x48 stretches frames of 96x64: a size of 48x-1', live.told())
+        self.assertEqual(live.logged().count('stretches'), 1)
+        self.assertIn('48x48 stretches frames of 96x64: a size of 48x-1', live.logged())
 
 
 class Files(LiveTest):
@@ -326,7 +326,7 @@ class Files(LiveTest):
         live = self.live(f'input={path}', 'filters=gblur=sigma=2', *RAW)
         live.end()
         packets = live.packets()
-        self.assertGreater(len(packets), 45, live.told())
+        self.assertGreater(len(packets), 45, live.logged())
         self.assertEqual({p['size'] for p in packets}, {160 * 120 * 3 // 2})
 
     def test_damage_is_passed_over(self):
@@ -406,7 +406,7 @@ class Encoding(LiveTest):
         def enough():
             live.tell('key 0')
             return sum(p['key'] for p in live.packets()) > 3
-        self.assertTrue(wait_until(enough), live.told())
+        self.assertTrue(wait_until(enough), live.logged())
         live.stop()
         keys = [p['pts'] for p in live.packets() if p['key']]
         for a, b in zip(keys, keys[1:]):
@@ -422,7 +422,7 @@ class Encoding(LiveTest):
         packets = live.wait_packets(20)
         self.assertTrue(packets[0]['key'])
         live.tell('watch 0 off')
-        self.assertTrue(wait_until(lambda: live.rests(('filtered',))), live.told())
+        self.assertTrue(wait_until(lambda: live.rests(('filtered',))), live.logged())
         before = len(live.packets())
         live.tell('watch 0 on')
         packets = live.wait_packets(before + 10)
@@ -475,16 +475,16 @@ class Swap(LiveTest):
         live = self.live(*words, f'filters={first}', *RAW)
         live.wait_packets(20)
         live.tell(f'set 7 {second}')
-        told, _ = live.wait('set')
+        answer, _ = live.wait('set')
         before = len(live.packets())
         live.wait_packets(before + 10)
         live.tell('stats')
         stats = live.stop()
-        return live, stats, told
+        return live, stats, answer
 
     def test_at_one_picture(self):
-        live, stats, told = self.swap(test_input(more=':duration=4'))
-        self.assertEqual(told['id'], 7)
+        live, stats, answer = self.swap(test_input(more=':duration=4'))
+        self.assertEqual(answer['id'], 7)
         self.assertEqual(stats['epoch'], 1)
         a, b = reference('gblur=sigma=3'), reference('avgblur=sizeX=5')
         packets = live.packets()
@@ -538,7 +538,7 @@ class Confirmed(LiveTest):
         lines = list(live.lines)
         at = [i for i, (kind, f, rest) in enumerate(lines)
               if kind == 'set' and f['id'] == number and rest.endswith(' ok')]
-        self.assertEqual(len(at), 1, live.told())
+        self.assertEqual(len(at), 1, live.logged())
         for encoding, chain in enumerate(chains):
             known = reference(chain)
             after = [f['md5'] in known for kind, f, _ in lines[at[0]:]
@@ -557,7 +557,7 @@ class Confirmed(LiveTest):
                 live = self.live(test_input(rate=25), f'filters={self.FIRST}', *(more or RAW),
                                  environment={'HALOD_FAULT': f'stall:{frame}',
                                               'HALOD_FAULT_LOG': log})
-                self.assertTrue(wait_until(lambda: os.path.getsize(log)), live.told())
+                self.assertTrue(wait_until(lambda: os.path.getsize(log)), live.logged())
                 new = [self.SECOND, 'gblur=sigma=2'][:chains]
                 live.tell('set 7 ' + '|'.join(new))
                 live.wait('set')
@@ -622,7 +622,7 @@ class Confirmed(LiveTest):
         live = self.live('slow=0:300', test_input(), f'filters={self.FIRST}', *RAW)
         live.wait_packets(2)
         live.tell(f'set 7 {self.SECOND}')
-        self.assertTrue(wait_until(lambda: live.stats()['epoch'] == 1), live.told())
+        self.assertTrue(wait_until(lambda: live.stats()['epoch'] == 1), live.logged())
         live.stop()
         self.assert_confirmed(live, [self.SECOND])
 
@@ -728,7 +728,7 @@ class Sources(LiveTest):
         _, words = live.wait_state('waiting')
         self.assertIn(f'http://user:***@127.0.0.1:{port}/x?token=***: cannot be read', words)
         live.stop()
-        self.assertNotRegex(live.told(), 's3cret|t0ken')
+        self.assertNotRegex(live.logged(), 's3cret|t0ken')
 
     def test_a_pattern_has_no_time_limit(self):
         for words in ((), ('loop=1',)):
@@ -737,7 +737,7 @@ class Sources(LiveTest):
             live.wait_packets(40 if words else 20)
             (live.stop if words else live.end)()
             self.assertFalse(live.found('state', lambda f, rest: rest.startswith('waiting')),
-                             live.told())
+                             live.logged())
 
     def test_silent_sender(self):
         with socket.create_server(('127.0.0.1', 0)) as server:
@@ -774,8 +774,8 @@ class Sources(LiveTest):
                 live.wait_state('waiting', round_number)
             live.stop()
         self.assertAlmostEqual(len(live.packets(0, 1)), 48000 / 1152, delta=4)
-        self.assertEqual(live.told().count('its mp3 sound is not what the outputs began with'), 1,
-                         live.told())
+        self.assertEqual(live.logged().count('its mp3 sound is not what the outputs began with'), 1,
+                         live.logged())
 
     def test_an_end_is_no_silence(self):
         """The pictures that wait for their time at the end of a clip take longer than the limit."""
@@ -788,7 +788,7 @@ class Sources(LiveTest):
         live.stop()
         server.stop()
         self.assertFalse(live.found('state', lambda f, rest: rest.startswith('waiting')),
-                         live.told())
+                         live.logged())
 
     def test_a_reset_before_the_first_picture(self):
         """Sources of HDR are read ahead for what the first picture says of it."""
@@ -1035,7 +1035,7 @@ class Cards(LiveTest):
         live.end()
         for card in self.cards(live):  # but where the machine was elsewhere
             before = max(p['now'] for p in live.packets() if p['now'] < card['now'])
-            self.assertGreater(card['now'] - before, 300000, live.told())
+            self.assertGreater(card['now'] - before, 300000, live.logged())
 
 
 class Snapshots(LiveTest):
@@ -1089,7 +1089,7 @@ class Faults(LiveTest):
                                     >= {p['md5'] for p in live.packets()})
                     if kind in ('submit', 'launch', 'download'):
                         failed = live.found('state', lambda f, rest: rest.startswith('failed'))
-                        self.assertTrue(failed, live.told())
+                        self.assertTrue(failed, live.logged())
                         self.assertEqual(failed[0][0]['device'], 1)
 
     def test_swap_to_one_that_fails(self):
@@ -1118,7 +1118,7 @@ class Abandoned(LiveTest):
         live.wait_packets(10)
         with open(stuck, 'w'):
             pass
-        self.assertTrue(halotest.wait_until(lambda: os.path.getsize(log)), live.told())
+        self.assertTrue(halotest.wait_until(lambda: os.path.getsize(log)), live.logged())
         live.tell('set 1 avgblur=sizeX=5')
         live.tell('snapshot 2 png' if call == 'decoder' else 'set 2 gblur=sigma=7')
         live.tell('abandon')
@@ -1129,7 +1129,7 @@ class Abandoned(LiveTest):
         kinds = [kind for kind, _, _ in live.lines]
         after = kinds[kinds.index('abandoned') + 1:]
         self.assertEqual([kind for kind in after if kind not in ('stats', 'destroyed')], [],
-                         live.told())
+                         live.logged())
 
     def test_in_its_decoder(self):
         self.abandon_in('decoder')

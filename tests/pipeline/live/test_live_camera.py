@@ -46,7 +46,7 @@ class CameraTest(LiveTest):
     def assert_filtered(self, live, chain='gblur=sigma=3'):
         known = reference(chain)
         strange = [p for p in live.packets() if p['md5'] not in known]
-        self.assertFalse(strange, live.told())
+        self.assertFalse(strange, live.logged())
 
 
 class Pictures(CameraTest):
@@ -234,7 +234,7 @@ class Away(CameraTest):
         def noticed():
             live.tell('watch 0 ' + next(turns))
             return live.found('state', lambda f, rest: 'camera sends nothing' in rest)
-        self.assertTrue(wait_until(noticed), live.told())
+        self.assertTrue(wait_until(noticed), live.logged())
         live.stop()
 
     def test_flagged_and_short_pictures(self):
@@ -244,7 +244,7 @@ class Away(CameraTest):
             live.wait_state('running')
             self.played.control(**{key: 1})
             self.assertTrue(wait_until(lambda: live.rests(('damaged', 'drop_damaged'))),
-                            live.told())
+                            live.logged())
             before = len(live.packets())
             self.played.control()
             live.wait_packets(before + 5)
@@ -422,7 +422,7 @@ class Controls(CameraTest):
         self.played.control('video1', controls='gain:0:9:1:3,brightness:0:255:1:128')
         live.wait_state('running', 2)
         live.stop()
-        self.assertIn('has no control none', live.told())
+        self.assertIn('has no control none', live.logged())
         self.assertEqual(sorted(self.played.log('video1 S_CTRL')),
                          ['video1 S_CTRL 200', 'video1 S_CTRL 7'])
 

@@ -22,7 +22,7 @@ static void keep(struct clip *clip, AVPacket *pkt, AVRational tb, int stream)
     pkt->pts += ORIGIN;
     pkt->dts += ORIGIN;
     pkt->stream_index = stream;
-    assert_true(clip->count < CLIP_MOST);
+    assert_true(clip->count < CLIP_MAX);
     clip->pkt[clip->count] = av_packet_clone(pkt);
     assert_non_null(clip->pkt[clip->count++]);
     av_packet_unref(pkt);
@@ -123,7 +123,7 @@ static void add_picture(struct content *content, const AVFrame *frame)
     uint32_t hash = 1;
     for (int y = 0; y < frame->height; y++)
         hash = av_adler32_update(hash, frame->data[0] + y * frame->linesize[0], frame->width);
-    assert_true(content->pictures < CLIP_MOST);
+    assert_true(content->pictures < CLIP_MAX);
     content->damaged += frame->decode_error_flags != 0;
     content->hash[content->pictures++] = hash;
 }

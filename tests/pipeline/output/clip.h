@@ -12,14 +12,14 @@
 
 enum {
     CLIP_RATE = 25, /* pictures a second; a key frame each second */
-    CLIP_MOST = 2048,
+    CLIP_MAX = 2048,
 };
 
 struct clip {
     AVCodecParameters *video, *audio;
-    AVPacket *pkt[CLIP_MOST]; /* in the order of time, us */
+    AVPacket *pkt[CLIP_MAX]; /* in the order of time, us */
     int count, pictures;
-    uint32_t hash[CLIP_MOST]; /* of each picture, decoded */
+    uint32_t hash[CLIP_MAX]; /* of each picture, decoded */
     struct halo_live_begin begin;
 };
 
@@ -32,7 +32,7 @@ struct halo_output *clip_open_output(const struct clip *clip,
 
 struct content {
     int pictures, sounds;
-    uint32_t hash[CLIP_MOST];
+    uint32_t hash[CLIP_MAX];
     double first, last; /* times of pictures, seconds */
     double first_sound;
     int damaged;

@@ -26,7 +26,7 @@
 #include "tests/cmocka_all.h"
 #include "tests/pipeline/output/clip.h"
 
-enum { SECONDS = 10, MOST_FILES = 64, PATH = 512, PATIENCE_US = 60000000 };
+enum { SECONDS = 10, MAX_FILES = 64, PATH = 512, PATIENCE_US = 60000000 };
 
 static struct clip *clip;
 static char folder[64], pattern[PATH];
@@ -35,7 +35,7 @@ static struct halo_output_settings settings;
 /* ---- folders ---- */
 
 struct files {
-    char name[MOST_FILES][256]; /* the oldest first */
+    char name[MAX_FILES][256]; /* the oldest first */
     int count;
 };
 
@@ -62,7 +62,7 @@ static struct files list(void)
     assert_non_null(dir);
     for (struct dirent *e; (e = readdir(dir));)
         if (e->d_name[0] != '.') {
-            assert_true(files.count < MOST_FILES);
+            assert_true(files.count < MAX_FILES);
             snprintf(files.name[files.count++], 256, "%s", e->d_name);
         }
     closedir(dir);

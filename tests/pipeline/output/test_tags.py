@@ -58,12 +58,12 @@ def values(node):
 
 def found(path):
     """All values of tags: of the file, of the sound, of the chapters."""
-    told = ffprobe(path, '-show_format', '-show_streams', '-show_programs', '-show_chapters')
-    whole = [told['format'], *told.get('programs', [])]
-    sound = [s for s in told['streams'] if s['codec_type'] == 'audio']
-    if told['format']['format_name'] == 'ogg':
-        whole.append(told['streams'][0])  # its files have none of their own
-    return [set().union(*map(values, nodes)) for nodes in (whole, sound, told['chapters'])]
+    printed = ffprobe(path, '-show_format', '-show_streams', '-show_programs', '-show_chapters')
+    whole = [printed['format'], *printed.get('programs', [])]
+    sound = [s for s in printed['streams'] if s['codec_type'] == 'audio']
+    if printed['format']['format_name'] == 'ogg':
+        whole.append(printed['streams'][0])  # its files have none of their own
+    return [set().union(*map(values, nodes)) for nodes in (whole, sound, printed['chapters'])]
 
 
 def named(run):
@@ -94,15 +94,15 @@ class Tags(HaloTest):
                                                     found(output),
                                                     ('', ' (stream 1)', ' (chapter 0)')):
                     kept = {key for key, value in tags.items() if value in there}
-                    self.assertEqual(kept, keys, self.told(run))
+                    self.assertEqual(kept, keys, self.logged(run))
                     lost += [key.upper().replace('.', '_') + whose for key in tags.keys() - keys]
                 if not held[2]:
                     lost = [name for name in lost if 'chapter' not in name] + ['ALL CHAPTERS']
                 names, more = named(run)
                 names = {re.sub(r'^[^ ]*', lambda key: key[0].upper().replace('.', '_'), name)
                          if name != 'all chapters' else name.upper() for name in names}
-                self.assertLessEqual(names, set(lost), self.told(run))
-                self.assertEqual(len(names) + more, len(lost), self.told(run))
+                self.assertLessEqual(names, set(lost), self.logged(run))
+                self.assertEqual(len(names) + more, len(lost), self.logged(run))
 
     def test_phone(self):
         """The names that phones give stay as they are; so do places with their language."""
@@ -130,7 +130,7 @@ class Tags(HaloTest):
             sound = ffprobe(output, '-show_streams', '-select_streams', 'a')['streams'][0]
             self.assertEqual(sound['tags'].get('language'), held)
             self.assertEqual(named(run), ([] if held else ['language (stream 1)'], 0),
-                             self.told(run))
+                             self.logged(run))
 
     def test_nothing_to_say(self):
         """What muxers write about themselves is no loss."""
@@ -138,21 +138,21 @@ class Tags(HaloTest):
             options = ('-c:v', 'mpeg4') if output == 'out.avi' else ()
             run = self.halod('run', '-i', source({}, suffix), '-vf', 'null', *options,
                              self.path(output))
-            self.assertEqual(named(run), ([], 0), self.told(run))
+            self.assertEqual(named(run), ([], 0), self.logged(run))
 
     def test_time_of_creation(self):
         """Streams have their file's."""
         given = source({'creation_time': '2020-02-03T04:05:06Z'}, '.mp4')
         for output, lost in (('out.mp4', []), ('out.mkv', []), ('out.ts', ['creation_time'])):
             run = self.halod('run', '-i', given, '-vf', 'null', self.path(output))
-            self.assertEqual(named(run), (lost, 0), self.told(run))
+            self.assertEqual(named(run), (lost, 0), self.logged(run))
 
     def test_names_from_outside(self):
         """Long and hostile names neither fill the line nor reach the terminal."""
         tags = {'k' * 300: 'x', 'red\x1b[31m'.encode().decode('unicode_escape'): 'y'}
         run = self.halod('run', '-i', source(tags, '.mkv'), '-vf', 'null', self.path('out.ts'))
         names, more = named(run)
-        self.assertEqual((len(names), more), (2, 0), self.told(run))
+        self.assertEqual((len(names), more), (2, 0), self.logged(run))
         self.assertNotIn('\x1b', run.err)
         self.assertIn('K' * 40, names)
 
@@ -179,7 +179,7 @@ class Hdr(HaloTest):
         for name, options, lost in (('out.ts', ('-c:v', 'mpeg2video'), True), ('out.ts', (), False),
                                     ('out.mkv', ('-c:v', 'ffv1'), False)):
             run = self.halod('run', '-y', '-i', given, '-vf', 'null', *options, self.path(name))
-            self.assertEqual(run.err.count('mastering display'), lost, self.told(run))
+            self.assertEqual(run.err.count('mastering display'), lost, self.logged(run))
 
     def test_dolby_vision(self):
         """Of every profile; 5 has its own transfer, and colours that only its metadata says."""

@@ -39,7 +39,7 @@ struct seen {
     bool two;                     /* there is nothing else */
 };
 
-static struct seen look(const struct halo_plane *plane)
+static struct seen measure(const struct halo_plane *plane)
 {
     const int width = plane->width * plane->channels;
     struct seen s = {.ground = sample(plane, 0, 0), .left = width, .top = plane->height};
@@ -81,7 +81,7 @@ static void check_words(const AVFrame *frame, bool black)
     const bool rgb = halo_format_is_rgb(frame->format);
     for (int p = 0; p < halo_format_planes(frame->format); p++) {
         const struct halo_plane plane = halo_format_plane(frame, p);
-        const struct seen s = look(&plane);
+        const struct seen s = measure(&plane);
         const int unit = 1 << (plane.depth - 8);
         if (p > 0 && !rgb) {
             assert_int_equal(s.ground, 128 * unit);
@@ -132,7 +132,7 @@ static void test_sizes(void **state)
         check_guards(frame);
         check_words(frame, false);
         const struct halo_plane plane = halo_format_plane(frame, 0);
-        const struct seen s = look(&plane);
+        const struct seen s = measure(&plane);
         assert_true(s.bottom - s.top >= sizes[i].least);
         assert_true(s.right - s.left < sizes[i].width * 95 / 100);
         av_frame_free(&frame);
@@ -202,7 +202,7 @@ static void test_long(void **state)
                        .line = {"0123456789012345678901234567890123456789012345678901234567890123",
                                 "no signal"}});
     const struct halo_plane plane = halo_format_plane(frame, 0);
-    const struct seen s = look(&plane);
+    const struct seen s = measure(&plane);
     assert_true(s.bottom - s.top > 250);
     assert_true(s.right - s.left > 800);
     av_frame_free(&frame);

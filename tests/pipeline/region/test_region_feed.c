@@ -33,27 +33,28 @@ static struct halo_length px(double value)
     return (struct halo_length){.value = value};
 }
 
-static struct halo_region_told told_of(enum halo_shape_kind kind, const char *id, double x,
-                                       double y, double width, double height)
+static struct halo_region_update update_of(enum halo_shape_kind kind, const char *id, double x,
+                                           double y, double width, double height)
 {
-    struct halo_region_told told = {
+    struct halo_region_update updates = {
         .shape = {.kind = kind, .x = px(x), .y = px(y), .width = px(width), .height = px(height)}};
-    snprintf(told.id, sizeof told.id, "%s", id);
-    return told;
+    snprintf(updates.id, sizeof updates.id, "%s", id);
+    return updates;
 }
 
-static struct halo_region_told rect(const char *id, double x, double y, double width, double height)
+static struct halo_region_update rect(const char *id, double x, double y, double width,
+                                      double height)
 {
-    return told_of(HALO_SHAPE_RECT, id, x, y, width, height);
+    return update_of(HALO_SHAPE_RECT, id, x, y, width, height);
 }
 
 /* At the time of the picture, which has just been given out. */
-static int update(struct halo_region_feed *feed, int64_t at, const struct halo_region_told *told,
-                  int count)
+static int update(struct halo_region_feed *feed, int64_t at,
+                  const struct halo_region_update *updates, int count)
 {
     struct halo_error err = {0};
     halo_region_feed_pass(feed, START + at);
-    return halo_region_feed_update(feed, START + at, told, count, (START + at) * 1000, &err);
+    return halo_region_feed_update(feed, START + at, updates, count, (START + at) * 1000, &err);
 }
 
 /* Why everything is hidden, or NULL with the shapes in now_. came: us, when it is asked for. */
@@ -117,7 +118,7 @@ static void assert_covered(const struct halo_shape *s, double dx, double dy)
 
 /* ---- silence ---- */
 
-static void test_nothing_told(void **state)
+static void test_nothing_reported(void **state)
 {
     (void)state;
     struct halo_region_feed *feed = create(0);
@@ -140,7 +141,7 @@ static void test_silence(void **state)
     (void)state;
     struct halo_region_feed *feed = create(0);
     struct halo_region_feed_stats stats;
-    const struct halo_region_told a = rect("a", 10, 20, 30, 40);
+    const struct halo_region_update a = rect("a", 10, 20, 30, 40);
     assert_int_equal(update(feed, 0, &a, 1), 0);
     assert_null(why_at(feed, 999 * MS, 999 * MS));
     assert_covered(&a.shape, 0, 0);
@@ -163,7 +164,7 @@ static void test_sessions(void **state)
 {
     (void)state;
     struct halo_region_feed *feed = create(0);
-    const struct halo_region_told a = rect("a", 10, 20, 30, 40);
+    const struct halo_region_update a = rect("a", 10, 20, 30, 40);
     assert_int_equal(update(feed, 0, &a, 1), 0);
     halo_region_feed_begin(feed, START + 100 * MS);
     assert_string_equal(why_at(feed, 100 * MS, 100 * MS), "none yet");
@@ -181,7 +182,7 @@ static void test_older_pictures(void **state)
     (void)state;
     struct halo_region_feed *feed = create(0);
     struct halo_region_feed_stats stats;
-    const struct halo_region_told a = rect("a", 0, 0, 10, 10), b = rect("b", 50, 0, 10, 10);
+    const struct halo_region_update a = rect("a", 0, 0, 10, 10), b = rect("b", 50, 0, 10, 10);
     assert_int_equal(update(feed, 500 * MS, &a, 1), 0);
     assert_int_equal(update(feed, 400 * MS, NULL, 0), -ESTALE);
     /* One about the same picture adds to it. */
@@ -206,7 +207,7 @@ static void test_pictures_to_come(void **state)
     (void)state;
     struct halo_region_feed *feed = create(0);
     struct halo_region_feed_stats stats;
-    const struct halo_region_told a = rect("a", 10, 20, 30, 40);
+    const struct halo_region_update a = rect("a", 10, 20, 30, 40);
     const int64_t ahead[] = {101 * MS, 900 * MS, 5 * (int64_t)SECOND, 59 * (int64_t)SECOND};
     struct halo_error err = {0};
     assert_int_equal(halo_region_feed_update(feed, START, NULL, 0, START * 1000, &err), -ERANGE);
@@ -244,7 +245,7 @@ static void test_margin(void **state)
 {
     (void)state;
     struct halo_region_feed *feed = create(0.1);
-    const struct halo_region_told a = rect("a", 100, 200, 50, 20);
+    const struct halo_region_update a = rect("a", 100, 200, 50, 20);
     assert_int_equal(update(feed, 0, &a, 1), 0);
     assert_null(why_at(feed, 0, 0));
     assert_int_equal(now_.count, 1);
@@ -259,7 +260,7 @@ static void test_hold_and_ttl(void **state)
 {
     (void)state;
     struct halo_region_feed *feed = create(0);
-    struct halo_region_told two[] = {rect("a", 0, 0, 10, 10), rect("b", 50, 0, 10, 10)};
+    struct halo_region_update two[] = {rect("a", 0, 0, 10, 10), rect("b", 50, 0, 10, 10)};
     two[1].ttl = 2;
     assert_int_equal(update(feed, 0, two, 2), 0);
     for (int at = 400; at <= 3200; at += 400) {
@@ -277,8 +278,8 @@ static void test_hold_in_late_frames(void **state)
 {
     (void)state;
     struct halo_region_feed *feed = create(0);
-    struct halo_region_told a = rect("a", 0, 0, 10, 10), b = rect("b", 50, 0, 10, 10);
-    const struct halo_region_told both[] = {a, b};
+    struct halo_region_update a = rect("a", 0, 0, 10, 10), b = rect("b", 50, 0, 10, 10);
+    const struct halo_region_update both[] = {a, b};
     assert_int_equal(update(feed, 0, both, 2), 0);
     assert_int_equal(update(feed, 100 * MS, &b, 1), 0);
     for (int at = 0; at <= 600; at += 50) {
@@ -301,7 +302,7 @@ static void test_hold_in_late_frames(void **state)
 static void test_longest_ttl(void **state)
 {
     (void)state;
-    struct halo_region_told a = rect("a", 0, 0, 10, 10);
+    struct halo_region_update a = rect("a", 0, 0, 10, 10);
     for (int same = 0; same < 2; same++) {
         struct halo_region_feed *feed = create(0);
         a.ttl = 2;
@@ -322,8 +323,8 @@ static void test_longest_ttl(void **state)
 static void check_way(enum halo_shape_kind kind)
 {
     struct halo_region_feed *feed = create(0);
-    struct halo_region_told a = told_of(kind, "a", 0, 0, 20, 20);
-    struct halo_region_told b = told_of(kind, "a", 80, 40, 20, 20);
+    struct halo_region_update a = update_of(kind, "a", 0, 0, 20, 20);
+    struct halo_region_update b = update_of(kind, "a", 80, 40, 20, 20);
     assert_int_equal(update(feed, 0, &a, 1), 0);
     assert_int_equal(update(feed, 100 * MS, &b, 1), 0);
     assert_null(why_at(feed, 40 * MS, 110 * MS));
@@ -355,7 +356,7 @@ static void test_shapes_that_stay(void **state)
 {
     (void)state;
     struct halo_region_feed *feed = create(0);
-    const struct halo_region_told a = told_of(HALO_SHAPE_ELLIPSE, "a", 5, 6, 20, 30);
+    const struct halo_region_update a = update_of(HALO_SHAPE_ELLIPSE, "a", 5, 6, 20, 30);
     for (int at = 0; at < 300; at += 100)
         assert_int_equal(update(feed, at * MS, &a, 1), 0);
     assert_null(why_at(feed, 250 * MS, 250 * MS));
@@ -369,7 +370,7 @@ static void test_growing(void **state)
 {
     (void)state;
     struct halo_region_feed *feed = create(0);
-    const struct halo_region_told a = rect("a", 100, 100, 20, 20), b = rect("a", 90, 90, 40, 40);
+    const struct halo_region_update a = rect("a", 100, 100, 20, 20), b = rect("a", 90, 90, 40, 40);
     assert_int_equal(update(feed, 0, &a, 1), 0);
     assert_int_equal(update(feed, 100 * MS, &b, 1), 0);
     assert_null(why_at(feed, 200 * MS, 200 * MS));
@@ -387,8 +388,8 @@ static void test_growing_ellipse(void **state)
 {
     (void)state;
     struct halo_region_feed *feed = create(0);
-    const struct halo_region_told a = told_of(HALO_SHAPE_ELLIPSE, "a", 10, 10, 20, 20);
-    const struct halo_region_told b = told_of(HALO_SHAPE_ELLIPSE, "a", 20, 10, 60, 60);
+    const struct halo_region_update a = update_of(HALO_SHAPE_ELLIPSE, "a", 10, 10, 20, 20);
+    const struct halo_region_update b = update_of(HALO_SHAPE_ELLIPSE, "a", 20, 10, 60, 60);
     assert_int_equal(update(feed, 0, &a, 1), 0);
     assert_int_equal(update(feed, 100 * MS, &b, 1), 0);
     assert_null(why_at(feed, 50 * MS, 110 * MS));
@@ -402,7 +403,7 @@ static void test_shrinking(void **state)
 {
     (void)state;
     struct halo_region_feed *feed = create(0);
-    const struct halo_region_told a = rect("a", 0, 0, 40, 40), b = rect("a", 60, 10, 20, 20);
+    const struct halo_region_update a = rect("a", 0, 0, 40, 40), b = rect("a", 60, 10, 20, 20);
     assert_int_equal(update(feed, 0, &a, 1), 0);
     assert_int_equal(update(feed, 100 * MS, &b, 1), 0);
     assert_null(why_at(feed, 200 * MS, 200 * MS));
@@ -414,7 +415,7 @@ static void test_twice_in_one_picture(void **state)
 {
     (void)state;
     struct halo_region_feed *feed = create(0);
-    const struct halo_region_told a = rect("a", 0, 0, 10, 10), b = rect("a", 90, 90, 10, 10);
+    const struct halo_region_update a = rect("a", 0, 0, 10, 10), b = rect("a", 90, 90, 10, 10);
     assert_int_equal(update(feed, 0, &a, 1), 0);
     assert_int_equal(update(feed, 0, &b, 1), 0);
     assert_null(why_at(feed, 0, 0));
@@ -427,7 +428,7 @@ static void test_appearing(void **state)
 {
     (void)state;
     struct halo_region_feed *feed = create(0);
-    const struct halo_region_told a = rect("a", 0, 0, 10, 10);
+    const struct halo_region_update a = rect("a", 0, 0, 10, 10);
     assert_int_equal(update(feed, 0, NULL, 0), 0);
     assert_int_equal(update(feed, 100 * MS, &a, 1), 0);
     assert_null(why_at(feed, 50 * MS, 110 * MS)); /* it may have been there already */
@@ -440,7 +441,7 @@ static void test_polygons(void **state)
     (void)state;
     struct halo_length corner[5][2] = {
         {px(0), px(0)}, {px(40), px(0)}, {px(40), px(40)}, {px(20), px(10)}, {px(0), px(40)}};
-    struct halo_region_told a = {
+    struct halo_region_update a = {
         .id = "a", .shape = {.kind = HALO_SHAPE_POLYGON, .corner = corner, .corners = 5}};
     struct halo_region_feed *feed = create(0);
     assert_int_equal(update(feed, 0, &a, 1), 0);
@@ -469,21 +470,21 @@ static void test_many(void **state)
 {
     (void)state;
     struct halo_region_feed *feed = create(0);
-    static struct halo_region_told told[HALO_MOST_SHAPES];
-    static double seen[40][HALO_MOST_SHAPES][2];
+    static struct halo_region_update updates[HALO_MAX_SHAPES];
+    static double seen[40][HALO_MAX_SHAPES][2];
     srand(7);
     for (int u = 0; u < 40; u++) {
-        for (int i = 0; i < HALO_MOST_SHAPES; i++) {
+        for (int i = 0; i < HALO_MAX_SHAPES; i++) {
             seen[u][i][0] = rand() % 1900;
             seen[u][i][1] = rand() % 1000;
-            told[i] = told_of(i % 2 ? HALO_SHAPE_RECT : HALO_SHAPE_ELLIPSE, "", seen[u][i][0],
-                              seen[u][i][1], 20, 20);
+            updates[i] = update_of(i % 2 ? HALO_SHAPE_RECT : HALO_SHAPE_ELLIPSE, "", seen[u][i][0],
+                                   seen[u][i][1], 20, 20);
         }
-        assert_int_equal(update(feed, u * 10 * MS, told, HALO_MOST_SHAPES), 0);
+        assert_int_equal(update(feed, u * 10 * MS, updates, HALO_MAX_SHAPES), 0);
         assert_null(why_at(feed, u * 10 * MS, u * 10 * MS));
-        assert_true(now_.count <= HALO_MOST_SHAPES);
+        assert_true(now_.count <= HALO_MAX_SHAPES);
         for (int old = 0; old <= u; old++)
-            for (int i = 0; i < HALO_MOST_SHAPES; i++)
+            for (int i = 0; i < HALO_MAX_SHAPES; i++)
                 assert_true(is_hidden(seen[old][i][0] + 10, seen[old][i][1] + 10));
     }
     /* And it ends. */
@@ -499,20 +500,20 @@ static void test_many_ids(void **state)
 {
     (void)state;
     struct halo_region_feed *feed = create(0);
-    static struct halo_region_told told[HALO_MOST_SHAPES];
-    static double seen[30][HALO_MOST_SHAPES][2];
+    static struct halo_region_update updates[HALO_MAX_SHAPES];
+    static double seen[30][HALO_MAX_SHAPES][2];
     srand(8);
     for (int u = 0; u < 30; u++) {
-        for (int i = 0; i < HALO_MOST_SHAPES; i++) {
+        for (int i = 0; i < HALO_MAX_SHAPES; i++) {
             char id[HALO_REGION_ID];
             snprintf(id, sizeof id, "%d", (u / 3 * 40 + i * 7) % 300);
             seen[u][i][0] = rand() % 1900;
             seen[u][i][1] = rand() % 1000;
-            told[i] = rect(id, seen[u][i][0], seen[u][i][1], 20, 20);
+            updates[i] = rect(id, seen[u][i][0], seen[u][i][1], 20, 20);
         }
-        assert_int_equal(update(feed, u * 10 * MS, told, HALO_MOST_SHAPES), 0);
+        assert_int_equal(update(feed, u * 10 * MS, updates, HALO_MAX_SHAPES), 0);
         assert_null(why_at(feed, u * 10 * MS, u * 10 * MS));
-        for (int i = 0; i < HALO_MOST_SHAPES; i++)
+        for (int i = 0; i < HALO_MAX_SHAPES; i++)
             assert_true(is_hidden(seen[u][i][0] + 10, seen[u][i][1] + 10));
     }
     halo_region_feed_destroy(feed);
@@ -521,12 +522,12 @@ static void test_many_ids(void **state)
 /* In pixels, as many as a feed can hold. */
 static struct halo_region_feed *create_full(void)
 {
-    static struct halo_region_told told[HALO_MOST_SHAPES];
+    static struct halo_region_update updates[HALO_MAX_SHAPES];
     struct halo_region_feed *feed = create(0);
     for (int u = 0; u < 2; u++) {
-        for (int i = 0; i < HALO_MOST_SHAPES; i++)
-            told[i] = rect("", 30 * i, 30 * u, 20, 20);
-        assert_int_equal(update(feed, u * 10 * MS, told, HALO_MOST_SHAPES), 0);
+        for (int i = 0; i < HALO_MAX_SHAPES; i++)
+            updates[i] = rect("", 30 * i, 30 * u, 20, 20);
+        assert_int_equal(update(feed, u * 10 * MS, updates, HALO_MAX_SHAPES), 0);
     }
     return feed;
 }
@@ -536,7 +537,7 @@ static void test_no_place(void **state)
 {
     (void)state;
     struct halo_region_feed *feed = create_full();
-    struct halo_region_told one = rect("one", 300, 500, 20, 20);
+    struct halo_region_update one = rect("one", 300, 500, 20, 20);
     one.ttl = 3;
     assert_int_equal(update(feed, 20 * MS, &one, 1), 0);
     for (int at = 600; at <= 2400; at += 600)
@@ -558,7 +559,7 @@ static void test_both_units(void **state)
 {
     (void)state;
     struct halo_region_feed *feed = create(0);
-    struct halo_region_told a = rect("a", 10, 10, 20, 20), b = a;
+    struct halo_region_update a = rect("a", 10, 10, 20, 20), b = a;
     b.shape.x = b.shape.y = (struct halo_length){0.5, true};
     b.shape.width = b.shape.height = (struct halo_length){0.25, true};
     assert_int_equal(update(feed, 0, &a, 1), 0);
@@ -574,15 +575,15 @@ static void test_both_units(void **state)
 
 /* ---- what is refused ---- */
 
-static void assert_refused(const struct halo_region_told *told, int count, int64_t at,
+static void assert_refused(const struct halo_region_update *updates, int count, int64_t at,
                            const char *words)
 {
     struct halo_region_feed *feed = create(0);
     struct halo_error err = {0};
-    const struct halo_region_told good = rect("good", 1, 1, 1, 1);
+    const struct halo_region_update good = rect("good", 1, 1, 1, 1);
     assert_int_equal(update(feed, 0, &good, 1), 0);
     assert_int_equal(
-        halo_region_feed_update(feed, START + at, told, count, (START + 10 * MS) * 1000, &err),
+        halo_region_feed_update(feed, START + at, updates, count, (START + 10 * MS) * 1000, &err),
         -EINVAL);
     if (!strstr(err.text, words))
         fail_msg("'%s' does not say '%s'", err.text, words);
@@ -594,14 +595,14 @@ static void assert_refused(const struct halo_region_told *told, int count, int64
 static void test_refused(void **state)
 {
     (void)state;
-    static struct halo_region_told many[HALO_MOST_SHAPES + 1];
-    struct halo_region_told a = rect("a", 1, 2, 3, 4);
-    for (int i = 0; i <= HALO_MOST_SHAPES; i++)
+    static struct halo_region_update many[HALO_MAX_SHAPES + 1];
+    struct halo_region_update a = rect("a", 1, 2, 3, 4);
+    for (int i = 0; i <= HALO_MAX_SHAPES; i++)
         many[i] = rect("", i, i, 1, 1);
-    assert_refused(many, HALO_MOST_SHAPES + 1, 0, "at most 64");
+    assert_refused(many, HALO_MAX_SHAPES + 1, 0, "at most 64");
     assert_refused(&a, 1, 61 * (int64_t)SECOND, "within a minute");
     assert_refused(&a, 1, -61 * (int64_t)SECOND, "within a minute");
-    assert_refused((struct halo_region_told[]){a, a}, 2, 5, "another one has the id 'a'");
+    assert_refused((struct halo_region_update[]){a, a}, 2, 5, "another one has the id 'a'");
     const double bad[] = {NAN, INFINITY, -INFINITY, 2e5, 0, -1};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         a.shape.width.value = bad[i];
@@ -646,7 +647,7 @@ static void test_shown(void **state)
     (void)state;
     struct halo_region_feed *feed = create(0.1);
     assert_false(shows(feed, 0)); /* none yet */
-    struct halo_region_told one = rect("a", 100, 100, 40, 20);
+    struct halo_region_update one = rect("a", 100, 100, 40, 20);
     update(feed, 0, &one, 1);
     assert_true(shows(feed, 10 * MS));
     assert_int_equal(now_.count, 1);
@@ -675,7 +676,7 @@ static void test_shown_joined(void **state)
 {
     (void)state;
     struct halo_region_feed *feed = create(0);
-    struct halo_region_told one = rect("a", 0, 0, 10, 10);
+    struct halo_region_update one = rect("a", 0, 0, 10, 10);
     update(feed, 0, &one, 1);
     one = rect("a", 90, 90, 10, 10);
     update(feed, 0, &one, 1);
@@ -723,8 +724,9 @@ static void test_threads(void **state)
     for (int i = 0; i < 2; i++)
         assert_int_equal(pthread_create(&thread[i], NULL, ask, &asking), 0);
     for (int at = 0; at < 20000; at++) {
-        const struct halo_region_told two[] = {rect("a", at % 2 * 500, 5, 20, 20),
-                                               told_of(HALO_SHAPE_ELLIPSE, "", 50, at % 70, 9, 9)};
+        const struct halo_region_update two[] = {
+            rect("a", at % 2 * 500, 5, 20, 20),
+            update_of(HALO_SHAPE_ELLIPSE, "", 50, at % 70, 9, 9)};
         update(asking.feed, at * (int64_t)MS, two, 1 + at % 2);
         atomic_store(&asking.at, at);
         if (at % 500 == 0)
@@ -740,7 +742,7 @@ static void test_threads(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nothing_told),
+        cmocka_unit_test(test_nothing_reported),
         cmocka_unit_test(test_silence),
         cmocka_unit_test(test_sessions),
         cmocka_unit_test(test_older_pictures),

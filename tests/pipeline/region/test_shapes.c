@@ -83,17 +83,17 @@ static void many(void **state)
     struct halo_shapes *shapes;
     struct halo_error err = {0};
     (void)state;
-    for (int i = 0; i < HALO_MOST_SHAPES; i++)
+    for (int i = 0; i < HALO_MAX_SHAPES; i++)
         strcat(text, "rect 0 0 1 1+");
     text[strlen(text) - 1] = '\0';
     shapes = parse(text);
-    assert_int_equal(shapes->count, HALO_MOST_SHAPES);
+    assert_int_equal(shapes->count, HALO_MAX_SHAPES);
     halo_shapes_destroy(shapes);
     strcat(text, "+rect 0 0 1 1");
     assert_int_equal(halo_shapes_parse(&shapes, text, &err), -EINVAL);
     assert_non_null(strstr(err.text, "at most 64 shapes"));
     strcpy(text, "polygon");
-    for (int i = 0; i < HALO_MOST_CORNERS; i++)
+    for (int i = 0; i < HALO_MAX_CORNERS; i++)
         strcat(text, " 1 2");
     shapes = parse(text);
     halo_shapes_destroy(shapes);

@@ -144,7 +144,7 @@ class Audio(HaloTest):
         source = clip('.mkv', *video_source(), *audio_source(), *X264, '-c:a', 'pcm_s16le')
         output = self.path('out.mkv')
         run = halotest.run_halod('run', '-i', source, '-vf', 'null', '-c:a', 'flac', output)
-        self.assertEqual(run.code, 0, self.told(run))
+        self.assertEqual(run.code, 0, self.logged(run))
         self.assertEqual(streams(output, 'audio')[0]['codec_name'], 'flac')
         self.assertEqual(halotest.audio_samples_md5(output), halotest.audio_samples_md5(source))
 

@@ -59,10 +59,10 @@ class Matrix(HaloTest):
     def test_every_pair(self):
         pairs = PAIRS if is_whole() else some()
         worst = 0
-        for pair, (off, told) in at_once(self.off, pairs):
+        for pair, (off, output) in at_once(self.off, pairs):
             with self.subTest(' '.join(pair)):
-                self.assertIsNotNone(off, told)
-                self.assertLessEqual(abs(off), 1000 * ONE_FRAME, 'ms off; ' + told)
+                self.assertIsNotNone(off, output)
+                self.assertLessEqual(abs(off), 1000 * ONE_FRAME, 'ms off; ' + output)
                 worst = max(worst, abs(off))
         print(f'{len(pairs)} pairs, at worst {worst:.1f} ms off')
 

@@ -32,7 +32,7 @@ class Refusals(HaloTest):
 
     def test_no_words_at_all(self):
         run = halotest.run_halod()
-        self.assertEqual(run.code, 64, self.told(run))
+        self.assertEqual(run.code, 64, self.logged(run))
 
     def test_unknown_command(self):
         self.refused('rum', says='run')
@@ -270,7 +270,7 @@ class Outputs(HaloTest):
             self.refused('run', '-i', silent_clip(), '-vf', 'null', scheme + output, says='-y')
             self.assertEqual(self.content(output), b'old')
             run = halotest.run_halod('run', '-i', __file__, '-vf', 'null', '-y', scheme + output)
-            self.assertEqual(run.code, 1, self.told(run))
+            self.assertEqual(run.code, 1, self.logged(run))
             self.assertEqual(self.content(output), b'old', 'a failed run left the old file')
             self.halod('run', '-i', silent_clip(), '-vf', 'null', '-y', scheme + output)
             self.assertEqual(halotest.frame_count(output), 25)
@@ -341,7 +341,7 @@ class Outputs(HaloTest):
     def test_missing_folder(self):
         run = halotest.run_halod('run', '-i', plain_clip(), '-vf', 'null',
                                  self.path('nowhere/out.mkv'))
-        self.assertIn(run.code, (1, 64), self.told(run))
+        self.assertIn(run.code, (1, 64), self.logged(run))
         self.assertIn('nowhere', self.assert_one_line(run))
 
     def test_folder_as_output(self):
@@ -349,7 +349,7 @@ class Outputs(HaloTest):
         for options in ((), ('-y',)):
             run = halotest.run_halod('run', '-i', plain_clip(), '-vf', 'null', *options,
                                      self.path('folder.mkv'))
-            self.assertIn(run.code, (1, 64), self.told(run))
+            self.assertIn(run.code, (1, 64), self.logged(run))
             self.assert_one_line(run)
         self.assertEqual(os.listdir(self.path('folder.mkv')), [])
 

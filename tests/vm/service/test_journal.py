@@ -14,18 +14,18 @@ class Journal(unittest.TestCase):
         """No system call, nothing by a security module; the units kill for a call that is not
         allowed, here, so that none is missed."""
         ran('journalctl', '--sync')
-        told = ran('journalctl', '--boot', '--no-pager', '-o', 'short-monotonic')
-        self.assertIn('halod', told)
-        self.assertEqual([line for line in told.splitlines() if DENIED.search(line)], [])
+        output = ran('journalctl', '--boot', '--no-pager', '-o', 'short-monotonic')
+        self.assertIn('halod', output)
+        self.assertEqual([line for line in output.splitlines() if DENIED.search(line)], [])
 
     def test_2_a_denial_would_be_seen(self):
         """A service that makes a call that halod's units do not allow."""
-        told = ran('systemd-run', '--wait', '--property=SystemCallFilter=~@mount',
+        output = ran('systemd-run', '--wait', '--property=SystemCallFilter=~@mount',
                    '--property=SystemCallErrorNumber=kill', '--unit=denied', 'mount', '-t', 'tmpfs',
                    'x', '/mnt', code=None)
         ran('journalctl', '--sync')
-        told += ran('journalctl', '--boot', '--no-pager', '--grep', 'denied')
-        self.assertTrue(DENIED.search(told), told)
+        output += ran('journalctl', '--boot', '--no-pager', '--grep', 'denied')
+        self.assertTrue(DENIED.search(output), output)
         ran('systemctl', 'reset-failed', 'denied', code=None)
 
 

@@ -75,9 +75,9 @@ class Reload(ServiceTest):
         write({'one': stream(filters='gblur=sgma=3')})
         systemctl('reload', self.UNIT)
         self.wait_words(f'; {SETTINGS} has errors, the previous settings remain in effect$')
-        told = self.journal.text('--unit=' + self.UNIT)
-        self.assertRegex(told, r'halod\.yaml:\d+:.*sgma')
-        self.assertIn('nothing changed', told)
+        output = self.journal.text('--unit=' + self.UNIT)
+        self.assertRegex(output, r'halod\.yaml:\d+:.*sgma')
+        self.assertIn('nothing changed', output)
         self.assertEqual(self.status('one')['filters'], 'gblur=sigma=2')
         self.assertEqual((main_pid(self.UNIT), show(self.UNIT, 'ActiveState')), (pid, 'active'))
         self.assertFalse(reader.ended)
@@ -102,7 +102,7 @@ class Bad(ServiceTest):
 
 
 class StuckTest(ServiceTest):
-    MOST = WATCHDOG + SLACK
+    LIMIT = WATCHDOG + SLACK
 
     def stands(self, since, before, words):
         """The supervisor sees to it: a new engine, the same supervisor, the viewer stays."""
@@ -111,7 +111,7 @@ class StuckTest(ServiceTest):
             return any(engine['pid'] not in (0, before) for engine in status['engines']) and \
                 self.status('one')['encoded'] > 0
         until(runs, lambda: f'no new engine: {self.status()}')
-        self.assert_soon(time.monotonic() - since, self.MOST, words)
+        self.assert_soon(time.monotonic() - since, self.LIMIT, words)
         self.assertIn(words, self.journal.text())
         self.assertEqual(show(self.UNIT, 'NRestarts'), '0')
         self.assertFalse(self.viewer.ended)
@@ -121,12 +121,12 @@ class Stuck(StuckTest):
     def test_loop(self):
         """Right after it told that it was alive, which is the worst time."""
         self.wait_running()
-        pid, told = main_pid(self.UNIT), number(self.UNIT, 'WatchdogTimestampMonotonic')
-        until(lambda: number(self.UNIT, 'WatchdogTimestampMonotonic') > told, 'no watchdog')
+        pid, pinged = main_pid(self.UNIT), number(self.UNIT, 'WatchdogTimestampMonotonic')
+        until(lambda: number(self.UNIT, 'WatchdogTimestampMonotonic') > pinged, 'no watchdog')
         os.kill(pid, signal.SIGSTOP)
         since = time.monotonic()
         until(lambda: main_pid(self.UNIT) not in (0, pid) and is_active(self.UNIT), 'no restart')
-        self.assert_soon(entered(self.UNIT) - since, self.MOST, 'a loop that stands: ready again')
+        self.assert_soon(entered(self.UNIT) - since, self.LIMIT, 'a loop that stands: ready again')
         self.assertIn('Watchdog timeout', self.journal.text())
         self.wait_running()
 
