@@ -253,7 +253,8 @@ MUTANTS = [
         ('the way of a polygon is where it began', 'count = add_grown(point, count, to, margin);',
          'count += 0;'),
         ('of two units one is hidden', 'halo_motion_put(list, from, NULL, margin, 1) &&', ''),
-        ('shown is more than was told', 'grown(motion->box, -margin);', 'grown(motion->box, margin);'),
+        ('shown is more than was told', 'grown(motion->box, -margin);',
+         'grown(motion->box, margin);'),
     ),
     *group(
         PIPELINE + 'region/shapes.c',
