@@ -13,7 +13,7 @@ socklen_t halo_address_parse(const char *text, struct sockaddr_storage *ret)
     char host[64];
     double port = 0;
     const char *colon = strrchr(text, ':');
-    if (!colon || (size_t)(colon - text) >= sizeof(host) || halo_parse_integer(colon + 1, &port) ||
+    if (!colon || (size_t)(colon - text) >= sizeof host || halo_parse_integer(colon + 1, &port) ||
         port < 0 || port > 65535)
         return 0;
     size_t length = (size_t)(colon - text);
@@ -23,12 +23,12 @@ socklen_t halo_address_parse(const char *text, struct sockaddr_storage *ret)
     if (brackets) {
         struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)ret;
         *in6 = (struct sockaddr_in6){.sin6_family = AF_INET6, .sin6_port = htons((uint16_t)port)};
-        return inet_pton(AF_INET6, host, &in6->sin6_addr) == 1 ? sizeof(*in6) : 0;
+        return inet_pton(AF_INET6, host, &in6->sin6_addr) == 1 ? sizeof *in6 : 0;
     }
     struct sockaddr_in *in = (struct sockaddr_in *)ret;
     *in = (struct sockaddr_in){.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
     const char *name = strcmp(host, "localhost") ? host : "127.0.0.1";
-    return inet_pton(AF_INET, name, &in->sin_addr) == 1 ? sizeof(*in) : 0;
+    return inet_pton(AF_INET, name, &in->sin_addr) == 1 ? sizeof *in : 0;
 }
 
 bool halo_address_is_loopback(const struct sockaddr_storage *address)

@@ -31,7 +31,7 @@ char *halo_controls_put(const char *controls, const char *name, int64_t value)
     FILE *to = open_memstream(&text, &size);
     if (!to)
         return NULL;
-    for (const char *at = controls; halo_controls_next(&at, one, sizeof(one), &old);)
+    for (const char *at = controls; halo_controls_next(&at, one, sizeof one, &old);)
         if (strcmp(one, name))
             fprintf(to, "%s=%" PRId64 ",", one, old);
     fprintf(to, "%s=%" PRId64, name, value);
@@ -61,7 +61,7 @@ void halo_stream_settings_finish(struct halo_stream_settings *stream)
         halo_options_finish(halo_video_options, &stream->output[i].video);
         free(stream->output[i].target);
     }
-    memset(stream, 0, sizeof(*stream));
+    memset(stream, 0, sizeof *stream);
 }
 
 static int own(char **text)

@@ -68,7 +68,7 @@ static void write_real(FILE *to, double v)
 {
     char text[40];
     for (int digits = 6; digits <= 17; digits++) {
-        snprintf(text, sizeof(text), "%.*g", digits, v);
+        snprintf(text, sizeof text, "%.*g", digits, v);
         if (strtod(text, NULL) == v)
             break;
     }
@@ -80,7 +80,7 @@ static void write_key(FILE *to, const char *key)
     static const char *const special[] = {"null", "true", "false", "yes", "no",
                                           "on",   "off",  "y",     "n"};
     bool quoted = !strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_", *key) || !*key;
-    for (size_t i = 0; i < sizeof(special) / sizeof(special[0]); i++)
+    for (size_t i = 0; i < sizeof special / sizeof special[0]; i++)
         quoted |= !strcasecmp(key, special[i]);
     fprintf(to, quoted ? "\"%s\":" : "%s:", key); /* keys and names are words */
 }

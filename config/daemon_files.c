@@ -145,7 +145,7 @@ int halo_daemon_load_text(struct halo_daemon_settings **ret, const char *text, s
                           const char *name, const struct halo_daemon_checks *checks,
                           struct halo_error_list **ret_errors)
 {
-    struct files *files = calloc(1, sizeof(*files));
+    struct files *files = calloc(1, sizeof *files);
     if (!files)
         return -ENOMEM;
     files->source[0] = (struct halo_source){name, 0};
@@ -159,7 +159,7 @@ int halo_daemon_load_text(struct halo_daemon_settings **ret, const char *text, s
 int halo_daemon_load(struct halo_daemon_settings **ret, const char *path,
                      const struct halo_daemon_checks *checks, struct halo_error_list **ret_errors)
 {
-    struct files *files = calloc(1, sizeof(*files));
+    struct files *files = calloc(1, sizeof *files);
     if (!files)
         return -ENOMEM;
     files->errors = halo_error_list_create();

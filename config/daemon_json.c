@@ -105,7 +105,7 @@ static json_t *capture_to_json(const struct halo_capture_settings *capture)
     char name[68];
     int64_t value;
     bool fine = object != NULL;
-    while (fine && halo_controls_next(&at, name, sizeof(name), &value)) {
+    while (fine && halo_controls_next(&at, name, sizeof name, &value)) {
         if (!controls)
             fine = halo_json_put(object, "controls", controls = json_object());
         fine = fine && halo_json_put(controls, name, json_integer(value));
@@ -204,7 +204,7 @@ static int load_one(struct halo_stream_settings *ret, struct halo_node *node,
                     struct halo_error *err)
 {
     struct halo_loader l = {.errors = halo_error_list_create()};
-    struct halo_stream_settings *stream = calloc(1, sizeof(*stream));
+    struct halo_stream_settings *stream = calloc(1, sizeof *stream);
     if (l.errors && stream && (stream->name = strdup(node->key)))
         halo_load_stream(&l, stream, node, NULL);
     else

@@ -60,7 +60,7 @@ static const struct halo_section root_section = {
  * over. */
 static void try_defaults(struct halo_loader *l, struct halo_node *defaults)
 {
-    struct halo_stream_settings *stream = calloc(1, sizeof(*stream));
+    struct halo_stream_settings *stream = calloc(1, sizeof *stream);
     if (!stream) {
         l->no_memory = true;
         return;
@@ -91,7 +91,7 @@ static void load_streams(struct halo_loader *l, struct halo_daemon_settings *s,
     if (halo_loader_is(l, streams, HALO_NODE_MAP)) {
         if (streams->count > HALO_MAX_STREAMS)
             halo_loader_say(l, streams, "%d streams: at most %d", streams->count, HALO_MAX_STREAMS);
-        s->stream = calloc((size_t)streams->count + 1, sizeof(*s->stream));
+        s->stream = calloc((size_t)streams->count + 1, sizeof *s->stream);
         l->no_memory |= !s->stream;
         for (int i = 0; s->stream && i < streams->count && i < HALO_MAX_STREAMS; i++) {
             struct halo_node *node = streams->child[i];
@@ -138,7 +138,7 @@ int halo_daemon_settings_make(struct halo_daemon_settings **ret, struct halo_nod
                               struct halo_error_list *errors)
 {
     struct halo_loader l = {.errors = errors, .checks = checks};
-    struct halo_daemon_settings *s = calloc(1, sizeof(*s));
+    struct halo_daemon_settings *s = calloc(1, sizeof *s);
     if (!s)
         return -ENOMEM;
     halo_options_init(halo_daemon_options, s);

@@ -47,7 +47,7 @@ static bool record(struct halo_error *err, int code, const char *format, va_list
 {
     if (!err || err->code)
         return false;
-    vsnprintf(err->text, sizeof(err->text), format, arguments);
+    vsnprintf(err->text, sizeof err->text, format, arguments);
     halo_sanitise(err->text);
     err->code = code;
     return true;

@@ -78,9 +78,9 @@ static int compare(const void *a, const void *b)
 
 void halo_error_list_sort(struct halo_error_list *list)
 {
-    qsort(list->entry, (size_t)list->count, sizeof(list->entry[0]), compare);
+    qsort(list->entry, (size_t)list->count, sizeof list->entry[0], compare);
     if (list->more)
-        snprintf(list->rest, sizeof(list->rest), "and %d more", list->more);
+        snprintf(list->rest, sizeof list->rest, "and %d more", list->more);
 }
 
 bool halo_error_list_is_short(const struct halo_error_list *list)

@@ -24,7 +24,7 @@ static int read_credential(const char *name, char *value, struct halo_error *err
     const char *folder = getenv("CREDENTIALS_DIRECTORY");
     char path[4096];
     if (!folder || !*folder ||
-        snprintf(path, sizeof(path), "%s/%s", folder, name) >= (int)sizeof(path))
+        snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path)
         return -ENOENT;
     char *text = NULL;
     size_t used = 0;

@@ -15,7 +15,7 @@ static void say(struct halo_loader *l, const struct halo_node *node, int line, c
                 va_list arguments)
 {
     char text[900];
-    vsnprintf(text, sizeof(text), format, arguments);
+    vsnprintf(text, sizeof text, format, arguments);
     halo_error_list_add(l->errors, node->source, line, l->path, "%s", text);
 }
 
@@ -52,7 +52,7 @@ bool halo_loader_passes(struct halo_loader *l, const struct halo_node *node, int
 
 size_t halo_loader_enter(struct halo_loader *l, const char *name, int index)
 {
-    const size_t mark = strlen(l->path), room = sizeof(l->path) - mark;
+    const size_t mark = strlen(l->path), room = sizeof l->path - mark;
     if (name)
         snprintf(l->path + mark, room, "%s%.80s", mark ? "." : "", name);
     else
@@ -235,7 +235,7 @@ static char *resolve(const char *path)
     const int length = slash ? (int)(base - path) : 2;
     if (length >= PATH_MAX)
         return strdup(path);
-    snprintf(folder, sizeof(folder), "%.*s", length, slash ? path : "./");
+    snprintf(folder, sizeof folder, "%.*s", length, slash ? path : "./");
     if (!realpath(folder, real))
         return strdup(path);
     return asprintf(&ret, "%s/%s", strcmp(real, "/") ? real : "", base) < 0 ? NULL : ret;
@@ -248,7 +248,7 @@ void halo_loader_claim(struct halo_loader *l, const struct halo_node *node, bool
         return;
     if (l->claims == l->claims_room) {
         const int room = l->claims_room ? 2 * l->claims_room : 16;
-        struct halo_claim *grown = realloc(l->claim, (size_t)room * sizeof(*grown));
+        struct halo_claim *grown = realloc(l->claim, (size_t)room * sizeof *grown);
         if (!grown) {
             l->no_memory = true;
             return;
@@ -258,7 +258,7 @@ void halo_loader_claim(struct halo_loader *l, const struct halo_node *node, bool
     }
     struct halo_claim *claim = &l->claim[l->claims++];
     *claim = (struct halo_claim){.text = text, .is_path = is_path, .node = node};
-    memcpy(claim->path, l->path, sizeof(claim->path));
+    memcpy(claim->path, l->path, sizeof claim->path);
 }
 
 void halo_loader_claim_socket(struct halo_loader *l, const struct halo_node *node, const char *path)
@@ -293,14 +293,14 @@ void halo_loader_compare(struct halo_loader *l)
         }
     }
     if (l->claims > 0)
-        qsort(l->claim, (size_t)l->claims, sizeof(*l->claim), compare_claims);
+        qsort(l->claim, (size_t)l->claims, sizeof *l->claim, compare_claims);
     for (int i = 1, first = 0; i < l->claims; i++) {
         const struct halo_claim *at = &l->claim[i], *other = &l->claim[first];
         if (strcmp(at->place, other->place)) {
             first = i;
             continue;
         }
-        memcpy(l->path, at->path, sizeof(l->path));
+        memcpy(l->path, at->path, sizeof l->path);
         halo_loader_say(l, at->node, "already used by %s (line %d%s%s)", other->path,
                         other->node->line, at->node->source == other->node->source ? "" : " of ",
                         at->node->source == other->node->source ? "" : other->node->source->name);

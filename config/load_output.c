@@ -24,7 +24,7 @@ static void check_video(struct halo_loader *l, const struct halo_video_settings 
     const struct {
         const char *key, *value;
     } values[] = {{"bitrate", video->bitrate}, {"crf", video->crf}, {"preset", video->preset}};
-    for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
         const char *key = values[i].key, *value = values[i].value;
         struct halo_node *at = halo_node_get(node, key);
         struct halo_error err = {0};

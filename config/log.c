@@ -75,8 +75,8 @@ static void write_line(enum halo_log_level level, const char *line)
     const bool above = status[0] && is_terminal();
     char all[LINE_SIZE + STATUS_SIZE + 32], prefix[8] = "";
     if (has_journal)
-        snprintf(prefix, sizeof(prefix), "<%d>", priorities[level]);
-    const int length = snprintf(all, sizeof(all), "%s%shalod: %s\n%s", above ? CLEAR_LINE : "",
+        snprintf(prefix, sizeof prefix, "<%d>", priorities[level]);
+    const int length = snprintf(all, sizeof all, "%s%shalod: %s\n%s", above ? CLEAR_LINE : "",
                                 prefix, line, above ? status : "");
     write_all(all, (size_t)length);
 }
@@ -87,15 +87,15 @@ void halo_log_set_stream(const char *name)
 {
     of_stream[0] = '\0';
     if (name)
-        snprintf(of_stream, sizeof(of_stream), "stream %.64s: ", name);
+        snprintf(of_stream, sizeof of_stream, "stream %.64s: ", name);
 }
 
 const char *halo_log_skip_number(const char *text)
 {
     static const char word[] = "stream ";
-    if (strncmp(text, word, sizeof(word) - 1))
+    if (strncmp(text, word, sizeof word - 1))
         return text;
-    const char *number = text + sizeof(word) - 1, *end = number + strspn(number, "0123456789");
+    const char *number = text + sizeof word - 1, *end = number + strspn(number, "0123456789");
     return end > number && !strncmp(end, ": ", 2) ? end + 2 : text;
 }
 
@@ -119,9 +119,9 @@ void halo_log(enum halo_log_level level, const char *format, ...)
     char line[LINE_SIZE];
     va_list arguments;
     va_start(arguments, format);
-    compose(line, sizeof(line), format, arguments);
+    compose(line, sizeof line, format, arguments);
     va_end(arguments);
-    halo_hide_in_words(line, sizeof(line)); /* logs are read by more people than settings */
+    halo_hide_in_words(line, sizeof line); /* logs are read by more people than settings */
     halo_sanitise(line);
 
     /* Threads of a live stream open its source again and again, and say the same of it. */
@@ -171,14 +171,14 @@ void halo_log_set_status(const char *line)
         return;
     pthread_mutex_lock(&lock);
     const bool shown = status[0];
-    snprintf(status, sizeof(status), "%s", line ? line : "");
+    snprintf(status, sizeof status, "%s", line ? line : "");
     halo_sanitise(status);
     cut_to_terminal(status);
     if (halo_log_get_level() == HALO_LOG_QUIET)
         status[0] = '\0';
     if (shown || status[0]) {
         char all[STATUS_SIZE + 16];
-        const int length = snprintf(all, sizeof(all), CLEAR_LINE "%s", status);
+        const int length = snprintf(all, sizeof all, CLEAR_LINE "%s", status);
         write_all(all, (size_t)length);
     }
     pthread_mutex_unlock(&lock);

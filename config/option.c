@@ -115,8 +115,8 @@ static int set_choice(const struct halo_option *row, int *field, const char *tex
             *field = (int)count;
             return 0;
         }
-        if (used < sizeof(all))
-            used += (size_t)snprintf(all + used, sizeof(all) - used, "%s%s", count ? ", " : "",
+        if (used < sizeof all)
+            used += (size_t)snprintf(all + used, sizeof all - used, "%s%s", count ? ", " : "",
                                      row->choices[count]);
     }
     char near[HALO_NEAREST_WORDS];
@@ -329,12 +329,12 @@ void halo_options_print(const struct halo_option *table, const char *prefix, FIL
     char usage[96];
     size_t width = 0;
     for (const struct halo_option *row = table; row->name; row++) {
-        print_usage(row, prefix, usage, sizeof(usage));
+        print_usage(row, prefix, usage, sizeof usage);
         if (strlen(usage) > width)
             width = strlen(usage);
     }
     for (const struct halo_option *row = table; row->name; row++) {
-        print_usage(row, prefix, usage, sizeof(usage));
+        print_usage(row, prefix, usage, sizeof usage);
         fprintf(to, "  %-*s  %s", (int)width, usage, row->help);
         print_range(row, to);
         const char *list = row->alias, *alias;

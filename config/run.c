@@ -248,9 +248,9 @@ void halo_run_finish(struct halo_run_settings *settings)
 
 void halo_run_print_help(void)
 {
-    enum { ROWS = sizeof(halo_run_options) / sizeof(halo_run_options[0]) };
+    enum { ROWS = sizeof halo_run_options / sizeof halo_run_options[0] };
     struct halo_option rows[ROWS + 1] = {format_options[0]};
-    memcpy(rows + 1, halo_run_options, sizeof(halo_run_options));
+    memcpy(rows + 1, halo_run_options, sizeof halo_run_options);
     puts("usage: halod run [-f FORMAT] -i IN -vf CHAIN [options] OUT\n"
          "\n"
          "Runs one stream in the foreground: every frame of IN passes through CHAIN into OUT.\n"

@@ -15,7 +15,7 @@ static const char *const telling[] = {
 
 static bool is_telling(const char *name, size_t length)
 {
-    for (size_t i = 0; i < sizeof(telling) / sizeof(telling[0]); i++) {
+    for (size_t i = 0; i < sizeof telling / sizeof telling[0]; i++) {
         const size_t n = strlen(telling[i]);
         for (size_t at = 0; at + n <= length; at++)
             if (!strncasecmp(name + at, telling[i], n))

@@ -9,7 +9,7 @@
 struct halo_node *halo_node_create(enum halo_node_kind kind, const struct halo_source *source,
                                    int line)
 {
-    struct halo_node *node = calloc(1, sizeof(*node));
+    struct halo_node *node = calloc(1, sizeof *node);
     if (node) {
         node->kind = kind;
         node->source = source;
@@ -103,7 +103,7 @@ bool halo_node_is_null(const struct halo_node *node)
     static const char *const words[] = {"", "~", "null", "Null", "NULL"};
     if (node->kind != HALO_NODE_SCALAR || !node->plain || node->written)
         return false;
-    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         if (!strcmp(node->text, words[i]))
             return true;
     return false;

@@ -221,13 +221,13 @@ static const char mark[] = "\xef\xbb\xbf";
 int halo_tree_parse(struct halo_node **ret, const char *text, size_t length,
                     const struct halo_source *source, struct halo_error_list *errors)
 {
-    struct halo_reader *r = calloc(1, sizeof(*r));
+    struct halo_reader *r = calloc(1, sizeof *r);
     if (!r)
         return -ENOMEM;
     /* libyaml, once it is told what the text is in, takes a byte order mark for text. */
-    if (length >= sizeof(mark) - 1 && !memcmp(text, mark, sizeof(mark) - 1)) {
-        text += sizeof(mark) - 1;
-        length -= sizeof(mark) - 1;
+    if (length >= sizeof mark - 1 && !memcmp(text, mark, sizeof mark - 1)) {
+        text += sizeof mark - 1;
+        length -= sizeof mark - 1;
     }
     r->source = source;
     r->errors = errors;

@@ -249,7 +249,7 @@ static int time_plainly(struct halo_backend *b, const struct halo_trial *trial, 
 {
     const int count = trial->planes * (trial->yuv420 ? 3 : 1);
     const int step = trial->yuv420 && trial->calls == HALO_TOGETHER ? 3 : 1;
-    struct halo_job *jobs = calloc((size_t)count, sizeof(*jobs));
+    struct halo_job *jobs = calloc((size_t)count, sizeof *jobs);
     if (!jobs)
         return -ENOMEM;
     int ret = make_jobs(jobs, count, trial);

@@ -164,7 +164,7 @@ int halo_conv_decimate(struct halo_conv *conv, double sigma_x, double sigma_y)
     conv->radius_y = y.step == 1 ? y.reach : (y.reach + 2) * y.step - 1;
     conv->row_bits = x.bits;
     conv->col_bits = y.bits;
-    memcpy(conv->mask, x.side, ((size_t)x.reach + 1) * sizeof(x.side[0]));
-    memcpy(conv->mask + x.reach + 1, y.side, ((size_t)y.reach + 1) * sizeof(y.side[0]));
+    memcpy(conv->mask, x.side, ((size_t)x.reach + 1) * sizeof x.side[0]);
+    memcpy(conv->mask + x.reach + 1, y.side, ((size_t)y.reach + 1) * sizeof y.side[0]);
     return 0;
 }

@@ -42,7 +42,7 @@ static void dense_quantise(struct dense *d)
         d->order[i] = (struct remainder){real - floor(real), i};
         missing -= d->mask[i];
     }
-    qsort(d->order, (size_t)d->count, sizeof(d->order[0]), by_remainder);
+    qsort(d->order, (size_t)d->count, sizeof d->order[0], by_remainder);
     for (int i = 0; i < d->count && missing > 0; i++, missing--)
         d->mask[d->order[i].index]++;
     d->fixed_bias = llround(ldexp(d->bias, d->bits)) + (INT64_C(1) << (d->bits - 1));
@@ -115,7 +115,7 @@ static int dense_choose(struct dense *d, enum halo_accum *accum, double *bound)
         {HALO_ACCUM_I32, 31, 30},
         {HALO_ACCUM_I64, 62, 40},
     };
-    for (size_t c = 0; c < sizeof(classes) / sizeof(classes[0]); c++) {
+    for (size_t c = 0; c < sizeof classes / sizeof classes[0]; c++) {
         int bits = classes[c].most_bits;
         while (bits >= 1 && !dense_fits(d, bits, ldexp(1, classes[c].limit_bits)))
             bits--;
@@ -191,7 +191,7 @@ int halo_conv_dense(struct halo_conv *ret, const double *weights, int width, int
     ret->radius_y = height / 2;
     ret->mask_bits = d.bits;
     ret->bias = d.fixed_bias;
-    memcpy(ret->mask, d.mask, (size_t)d.count * sizeof(d.mask[0]));
+    memcpy(ret->mask, d.mask, (size_t)d.count * sizeof d.mask[0]);
     dense_describe(ret, d.count);
     return 0;
 }

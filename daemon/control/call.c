@@ -16,7 +16,7 @@ json_t *halo_call_error(const char *name, const char *what, const char *key, con
 {
     /* Words may hold a part of what a client sent: cut in the middle of a character, perhaps. */
     char text[sizeof(((struct halo_error *)0)->text)];
-    snprintf(text, sizeof(text), "%s", what);
+    snprintf(text, sizeof text, "%s", what);
     halo_sanitise(text);
     json_t *error = json_pack("{s:s, s:{s:s}}", "error", name, "parameters", HALO_ERROR_WHAT, text);
     if (error && key)
@@ -28,7 +28,7 @@ static int wrong_parameter(json_t **ret_error, const char *name, const char *for
                            const char *more)
 {
     char what[256];
-    snprintf(what, sizeof(what), format, name, more);
+    snprintf(what, sizeof what, format, name, more);
     *ret_error = halo_call_error(HALO_ERROR_PARAMETER, what, "parameter", name);
     return -EINVAL;
 }
@@ -41,8 +41,8 @@ static int check_choice(const struct halo_parameter *p, const char *text, json_t
         if (!strcmp(p->choices[i], text))
             return 0;
         used +=
-            (size_t)snprintf(all + used, sizeof(all) - used, "%s%s", i ? ", " : "", p->choices[i]);
-        if (used >= sizeof(all))
+            (size_t)snprintf(all + used, sizeof all - used, "%s%s", i ? ", " : "", p->choices[i]);
+        if (used >= sizeof all)
             break;
     }
     return wrong_parameter(ret_error, p->name, "%s must be one of %s", all);
@@ -64,7 +64,7 @@ static int check_value(const struct halo_parameter *p, const json_t *value, json
         if (json_is_number(value) && json_number_value(value) >= p->min &&
             json_number_value(value) <= p->max)
             return 0;
-        snprintf(range, sizeof(range), "%g and %g", p->min, p->max);
+        snprintf(range, sizeof range, "%g and %g", p->min, p->max);
         return wrong_parameter(ret_error, p->name, "%s must be a number between %s", range);
     case HALO_PARAMETER_INT:
         return json_is_integer(value) && json_integer_value(value) >= 0
@@ -85,7 +85,7 @@ static int refuse_unknown(const struct halo_method *method, const char *key, jso
     for (; method->in[count].name; count++)
         names[count] = method->in[count].name;
     char what[256], near[HALO_NEAREST_WORDS];
-    snprintf(what, sizeof(what), "%s has no parameter '%.64s'%s", method->name, key,
+    snprintf(what, sizeof what, "%s has no parameter '%.64s'%s", method->name, key,
              halo_nearest_words(near, key, names, count));
     *ret_error = halo_call_error(HALO_ERROR_PARAMETER, what, "parameter", key);
     return -EINVAL;
@@ -123,20 +123,20 @@ static int unknown_method(const char *full, json_t **ret_error)
     bool interface = false;
     for (const struct halo_method *m = halo_methods; m->name; m++) {
         interface |= strlen(m->interface) == length && !memcmp(m->interface, full, length);
-        if (count < sizeof(names) / sizeof(names[0]))
+        if (count < sizeof names / sizeof names[0])
             names[count++] = m->name;
     }
     char what[256];
     if (!interface) {
         char name[128];
-        snprintf(name, sizeof(name), "%.*s", (int)(length < 127 ? length : 127), full);
+        snprintf(name, sizeof name, "%.*s", (int)(length < 127 ? length : 127), full);
         halo_sanitise(name);
-        snprintf(what, sizeof(what), "no interface '%s': there is %s", name, HALO_VARLINK_CONTROL);
+        snprintf(what, sizeof what, "no interface '%s': there is %s", name, HALO_VARLINK_CONTROL);
         *ret_error = halo_call_error(HALO_ERROR_INTERFACE, what, HALO_FIELD_INTERFACE, name);
         return -EINVAL;
     }
     char near[HALO_NEAREST_WORDS];
-    snprintf(what, sizeof(what), "no method '%.64s'%s", dot + 1,
+    snprintf(what, sizeof what, "no method '%.64s'%s", dot + 1,
              halo_nearest_words(near, dot + 1, names, count));
     *ret_error = halo_call_error(HALO_ERROR_METHOD, what, "method", dot + 1);
     return -EINVAL;
@@ -207,7 +207,7 @@ int halo_call_parse(struct halo_call *ret, const char *text, size_t length, json
     json_t *message = json_loadb(text, length, JSON_REJECT_DUPLICATES, &at);
     if (!message) {
         char what[JSON_ERROR_TEXT_LENGTH + 64];
-        snprintf(what, sizeof(what), "not JSON: %s (byte %d)", at.text, at.position);
+        snprintf(what, sizeof what, "not JSON: %s (byte %d)", at.text, at.position);
         return bad_message(ret_error, what);
     }
     const int rc = json_is_object(message)

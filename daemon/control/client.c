@@ -97,7 +97,7 @@ void halo_client_flush(struct halo_client *client)
 
 int halo_client_send(struct halo_client *client, json_t *message, int fd)
 {
-    struct out *out = calloc(1, sizeof(*out));
+    struct out *out = calloc(1, sizeof *out);
     char *text = message ? json_dumps(message, JSON_COMPACT) : NULL;
     json_decref(message);
     if (!out || !text || client->cut)
@@ -276,7 +276,7 @@ void halo_client_poll(struct halo_client *client)
 int halo_client_create(struct halo_clients *clients, int fd)
 {
     socklen_t length = sizeof(struct ucred);
-    struct halo_client *client = calloc(1, sizeof(*client));
+    struct halo_client *client = calloc(1, sizeof *client);
     if (!client) {
         close(fd);
         return -ENOMEM;

@@ -180,7 +180,7 @@ void halo_clients_notify(struct halo_clients *clients, json_t *event)
 
 struct halo_pending *halo_client_wait(struct halo_client *client)
 {
-    struct halo_pending *pending = calloc(1, sizeof(*pending));
+    struct halo_pending *pending = calloc(1, sizeof *pending);
     if (!pending)
         return NULL;
     pending->client = client;

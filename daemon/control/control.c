@@ -179,7 +179,7 @@ int halo_control_create(struct halo_control **ret, uv_loop_t *loop,
                         const struct halo_control_settings *settings,
                         const struct halo_control_host *host, struct halo_error *err)
 {
-    struct halo_control *control = calloc(1, sizeof(*control));
+    struct halo_control *control = calloc(1, sizeof *control);
     int rc;
     if (!control)
         return halo_fail(err, -ENOMEM, "out of memory");

@@ -234,7 +234,7 @@ static void on_late(uv_timer_t *timer)
 static int begin(struct halo_facts *facts, const struct halo_daemon_settings *settings,
                  json_t *base)
 {
-    struct gathering *g = calloc(1, sizeof(*g));
+    struct gathering *g = calloc(1, sizeof *g);
     if (!g)
         return -ENOMEM;
     g->work.data = g;
@@ -242,7 +242,7 @@ static int begin(struct halo_facts *facts, const struct halo_daemon_settings *se
     g->facts = json_incref(base);
     static const char *const lists[] = {"inputs",       "folders",  "sockets",        "devices",
                                         "cuda_streams", "encoders", "virtual_cameras"};
-    for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
         list_of(base, lists[i]);
     for (int i = 0; i < settings->streams; i++)
         ask_stream(base, &settings->stream[i]);
@@ -261,7 +261,7 @@ static int gather(struct halo_facts *facts, const struct halo_daemon_settings *s
 {
     if (facts->running && facts->late)
         return say_what_hangs(facts->running, err);
-    struct waiting *waiting = base ? calloc(1, sizeof(*waiting)) : NULL;
+    struct waiting *waiting = base ? calloc(1, sizeof *waiting) : NULL;
     if (!waiting || (!facts->running && begin(facts, settings, base) < 0)) {
         free(waiting);
         return halo_fail(err, -ENOMEM, "out of memory");
@@ -281,7 +281,7 @@ int halo_facts_gather(struct halo_facts *facts, const struct halo_daemon_setting
 
 struct halo_facts *halo_facts_create(uv_loop_t *loop, int patience_ms)
 {
-    struct halo_facts *facts = calloc(1, sizeof(*facts));
+    struct halo_facts *facts = calloc(1, sizeof *facts);
     if (!facts)
         return NULL;
     facts->loop = loop;

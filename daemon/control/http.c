@@ -109,7 +109,7 @@ static void keep_alive(int fd)
                    {IPPROTO_TCP, TCP_KEEPIDLE, 30},
                    {IPPROTO_TCP, TCP_KEEPINTVL, 10},
                    {IPPROTO_TCP, TCP_KEEPCNT, 3}};
-    for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
+    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++)
         setsockopt(fd, options[i].level, options[i].name, &options[i].value, sizeof(int));
 }
 
@@ -119,7 +119,7 @@ static void keep_alive(int fd)
 static bool let_in(struct halo_http *http)
 {
     struct sockaddr_storage from;
-    socklen_t length = sizeof(from);
+    socklen_t length = sizeof from;
     if (http->clients.count >= CONNECTIONS) {
         uv_poll_stop(&http->listening); /* until one of them has left */
         halo_http_clients_make_room(&http->clients);
@@ -244,7 +244,7 @@ static struct MHD_Response *make_response(struct halo_http *http, struct MHD_Con
     case HALO_HTTP_SNAPSHOT:
         return picture(http, connection, request, status);
     case HALO_HTTP_ERROR:
-        snprintf(line, sizeof(line), "%s\n", request->route.why);
+        snprintf(line, sizeof line, "%s\n", request->route.why);
         return halo_http_text("text/plain", line);
     default:
         return page(http, request->route.what, status);
@@ -255,7 +255,7 @@ static struct request *begin_request(const struct halo_http *http,
                                      struct MHD_Connection *connection, const char *path,
                                      const char *method)
 {
-    struct request *request = calloc(1, sizeof(*request));
+    struct request *request = calloc(1, sizeof *request);
     if (!request)
         return NULL;
     const struct halo_http_request words = {
@@ -333,7 +333,7 @@ static void on_message(void *arg, const char *format, va_list arguments)
 {
     char text[256];
     (void)arg;
-    vsnprintf(text, sizeof(text), format, arguments);
+    vsnprintf(text, sizeof text, format, arguments);
     text[strcspn(text, "\n")] = '\0';
     halo_log(HALO_LOG_DEBUG, "http: %s", text);
 }
@@ -450,7 +450,7 @@ int halo_http_create(struct halo_http **ret, uv_loop_t *loop, struct halo_superv
     *ret = NULL;
     if (!settings->listen)
         return 0;
-    struct halo_http *http = calloc(1, sizeof(*http));
+    struct halo_http *http = calloc(1, sizeof *http);
     if (!http)
         return halo_fail(err, -ENOMEM, "out of memory");
     int rc = -ENOMEM;

@@ -19,7 +19,7 @@ void halo_http_client_came(struct halo_http_clients *clients, struct MHD_Connect
 {
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-    struct halo_http_client *client = calloc(1, sizeof(*client));
+    struct halo_http_client *client = calloc(1, sizeof *client);
     clients->count++;
     *state = client;
     if (!client)

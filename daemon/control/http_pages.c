@@ -50,7 +50,7 @@ static json_t *describe_health(const json_t *status, bool *ret_ok)
             continue;
         const json_int_t count = json_integer_value(json_object_get(states, state));
         json_object_set_new(states, state, json_integer(count + 1));
-        for (size_t k = 0; k < sizeof(bad) / sizeof(bad[0]); k++)
+        for (size_t k = 0; k < sizeof bad / sizeof bad[0]; k++)
             if (!strcmp(state, bad[k]))
                 json_array_append(names, json_object_get(stream, "name"));
     }

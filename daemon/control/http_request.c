@@ -52,7 +52,7 @@ bool halo_http_is_host(const char *host, const char *listen, const char *hosts)
     const size_t length = name_length(host);
     if (length == 0)
         return false;
-    for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
         if (is_same(host, length, own[i], strlen(own[i])))
             return true;
     if (strncmp(listen, "unix:", 5) && is_same(host, length, listen, name_length(listen)))
@@ -123,7 +123,7 @@ static enum halo_http_what find_page(const char *path)
         {"/healthz", HALO_HTTP_HEALTH},
         {"/api/streams", HALO_HTTP_STATUS},
     };
-    for (size_t i = 0; i < sizeof(pages) / sizeof(pages[0]); i++)
+    for (size_t i = 0; i < sizeof pages / sizeof pages[0]; i++)
         if (!strcmp(path, pages[i].path))
             return pages[i].what;
     return HALO_HTTP_ERROR;

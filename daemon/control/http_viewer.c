@@ -85,7 +85,7 @@ static void on_end(struct halo_feed_taker *taker, const char *why)
 int halo_http_viewer_create(struct halo_http_viewer **ret, struct halo_http_viewers *viewers,
                             struct halo_feed *feed, struct MHD_Connection *connection)
 {
-    struct halo_http_viewer *viewer = calloc(1, sizeof(*viewer));
+    struct halo_http_viewer *viewer = calloc(1, sizeof *viewer);
     if (!viewer)
         return -ENOMEM;
     *viewer = (struct halo_http_viewer){
@@ -125,7 +125,7 @@ static void take_newest(struct halo_http_viewer *viewer)
     viewer->newest = NULL;
     viewer->sent = 0;
     viewer->head_length = (size_t)snprintf(
-        viewer->head, sizeof(viewer->head),
+        viewer->head, sizeof viewer->head,
         "%sContent-Type: image/jpeg\r\nContent-Length: %d\r\nX-Timestamp: %lld.%06ld\r\n\r\n",
         first ? "--" BOUNDARY "\r\n" : "", viewer->now->size, (long long)viewer->came.tv_sec,
         viewer->came.tv_nsec / 1000);
@@ -141,10 +141,10 @@ static size_t copy_part(struct halo_http_viewer *viewer, char *buffer, size_t mo
     } pieces[] = {
         {viewer->head, viewer->head_length},
         {viewer->now->data, (size_t)viewer->now->size},
-        {tail, sizeof(tail) - 1},
+        {tail, sizeof tail - 1},
     };
     size_t copied = 0, begin = 0;
-    for (size_t i = 0; i < sizeof(pieces) / sizeof(pieces[0]); i++) {
+    for (size_t i = 0; i < sizeof pieces / sizeof pieces[0]; i++) {
         const size_t end_at = begin + pieces[i].size;
         if (viewer->sent < end_at && copied < most) {
             size_t n = end_at - viewer->sent;
@@ -205,7 +205,7 @@ struct MHD_Response *halo_http_viewer_snapshot(struct halo_http_viewer *viewer, 
     halo_feed_leave(&viewer->taker); /* one picture is all it wants */
     struct MHD_Response *response = MHD_create_response_from_buffer(
         (size_t)viewer->newest->size, viewer->newest->data, MHD_RESPMEM_MUST_COPY);
-    snprintf(stamp, sizeof(stamp), "%lld.%06ld", (long long)viewer->came.tv_sec,
+    snprintf(stamp, sizeof stamp, "%lld.%06ld", (long long)viewer->came.tv_sec,
              viewer->came.tv_nsec / 1000);
     if (response) {
         MHD_add_response_header(response, "Content-Type", "image/jpeg");

@@ -54,7 +54,7 @@ static void list(struct halo_client *client, json_t *parameters)
     (void)parameters;
     json_array_foreach (json_object_get(status, "streams"), i, stream) {
         json_t *row = json_object();
-        for (size_t k = 0; k < sizeof(shown) / sizeof(shown[0]); k++)
+        for (size_t k = 0; k < sizeof shown / sizeof shown[0]; k++)
             if (json_object_get(stream, shown[k]))
                 json_object_set(row, shown[k], json_object_get(stream, shown[k]));
         json_array_append_new(streams, row);

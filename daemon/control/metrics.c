@@ -122,7 +122,7 @@ static void write_keys(FILE *to, const struct family *f, const json_t *element)
     char key[32];
     for (const char *at = f->keys; *at;) {
         const size_t length = strcspn(at, " ");
-        snprintf(key, sizeof(key), "%.*s", (int)length, at);
+        snprintf(key, sizeof key, "%.*s", (int)length, at);
         write_sample(to, f, name_of(element), key, json_object_get(element, key));
         at += length + (at[length] != '\0');
     }
@@ -154,7 +154,7 @@ static void write_histogram(FILE *to, const char *family, const char *stream, co
                             const json_t *times)
 {
     char labels[160];
-    snprintf(labels, sizeof(labels), "stream=\"%s\"%s%s%s", stream, stage ? ",stage=\"" : "",
+    snprintf(labels, sizeof labels, "stream=\"%s\"%s%s%s", stream, stage ? ",stage=\"" : "",
              stage ? stage : "", stage ? "\"" : "");
     const json_t *below = json_object_get(times, "below");
     for (int i = 0; i < HALO_HISTOGRAM_EDGES; i++) {
@@ -291,7 +291,7 @@ static void write_streams(FILE *to, const json_t *streams)
     };
     json_t *stream;
     size_t i;
-    for (size_t r = 0; r < sizeof(rows) / sizeof(rows[0]); r++) {
+    for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
         write_head(to, rows[r].name, "gauge", rows[r].help);
         json_array_foreach (streams, i, stream)
             rows[r].write(to, rows[r].name, stream);
@@ -310,7 +310,7 @@ static void write_gpus(FILE *to, const json_t *engines)
     };
     json_t *engine, *gpu;
     size_t i, k;
-    for (size_t r = 0; r < sizeof(rows) / sizeof(rows[0]); r++) {
+    for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
         write_head(to, rows[r].name, "gauge", rows[r].help);
         json_array_foreach (engines, i, engine) {
             json_array_foreach (json_object_get(engine, "gpus"), k, gpu) {
@@ -347,7 +347,7 @@ static void write_outputs(FILE *to, const json_t *streams)
     };
     json_t *stream, *output;
     size_t i, k;
-    for (size_t r = 0; r < sizeof(rows) / sizeof(rows[0]); r++) {
+    for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
         write_head(to, rows[r].name, rows[r].type, rows[r].help);
         json_array_foreach (streams, i, stream) {
             json_array_foreach (json_object_get(stream, "outputs"), k, output) {

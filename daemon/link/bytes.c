@@ -24,7 +24,7 @@ struct halo_bytes_chunk {
 
 static struct halo_bytes_chunk *add_chunk(struct halo_bytes *bytes, size_t room)
 {
-    struct halo_bytes_chunk *chunk = malloc(sizeof(*chunk) + room);
+    struct halo_bytes_chunk *chunk = malloc(sizeof *chunk + room);
     if (!chunk)
         return NULL;
     *chunk = (struct halo_bytes_chunk){.data = chunk->own, .room = room};

@@ -13,7 +13,7 @@ struct copy {
 
 struct halo_live_begin *halo_begin_copy(const struct halo_live_begin *begin)
 {
-    struct copy *copy = calloc(1, sizeof(*copy));
+    struct copy *copy = calloc(1, sizeof *copy);
     if (!copy || halo_begin_copy_init(&copy->own, begin) < 0) {
         free(copy);
         return NULL;

@@ -397,7 +397,7 @@ int halo_feed_create(struct halo_feed **ret, uv_loop_t *loop,
                      const struct halo_stream_settings *stream,
                      const struct halo_feed_wishes *wishes, void *arg)
 {
-    struct halo_feed *feed = calloc(1, sizeof(*feed));
+    struct halo_feed *feed = calloc(1, sizeof *feed);
     if (!feed)
         return -ENOMEM;
     feed->last_key = av_packet_alloc();

@@ -108,7 +108,7 @@ static void write_caps(struct halo_frames *frames, const struct halo_live_begin 
     const bool timed = begin->framerate.num > 0 && begin->framerate.den > 0;
     const AVRational square = {1, 1}, shape = par->sample_aspect_ratio;
     const AVRational pixel = shape.num > 0 && shape.den > 0 ? shape : square;
-    snprintf(frames->caps, sizeof(frames->caps),
+    snprintf(frames->caps, sizeof frames->caps,
              "video/x-raw, format=(string)%s, width=(int)%d, height=(int)%d, "
              "interlace-mode=(string)progressive, pixel-aspect-ratio=(fraction)%d/%d, "
              "colorimetry=(string)%d:%d:0:0, framerate=(fraction)%d/%d",
@@ -183,8 +183,8 @@ int halo_frames_begin(struct halo_frames *frames, const struct halo_live_begin *
                                                           : "this one");
     if (par->width < 1 || par->height < 1 || par->width > MAX_SIDE || par->height > MAX_SIDE)
         return halo_fail(err, -EINVAL, "invalid frame size: %d x %d", par->width, par->height);
-    char caps[sizeof(frames->caps)];
-    memcpy(caps, frames->caps, sizeof(caps));
+    char caps[sizeof frames->caps];
+    memcpy(caps, frames->caps, sizeof caps);
     write_caps(frames, begin, name);
     if (!strcmp(caps, frames->caps))
         return 0;
@@ -287,7 +287,7 @@ void halo_frames_release(struct halo_frames *frames, uint64_t id)
 
 struct halo_frames *halo_frames_create(void)
 {
-    struct halo_frames *frames = calloc(1, sizeof(*frames));
+    struct halo_frames *frames = calloc(1, sizeof *frames);
     for (int i = 0; frames && i < SLOTS; i++)
         frames->slot[i].fd = -1;
     return frames;

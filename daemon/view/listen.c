@@ -32,8 +32,7 @@ static int try_connect(const char *path)
     const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return -errno;
-    const int ret =
-        connect(fd, (const struct sockaddr *)&address, sizeof(address)) < 0 ? -errno : 0;
+    const int ret = connect(fd, (const struct sockaddr *)&address, sizeof address) < 0 ? -errno : 0;
     close(fd);
     return ret;
 }
@@ -72,7 +71,7 @@ static int bind_to(struct halo_listen *ret, const char *path, struct halo_error 
     const struct sockaddr_un address = address_of(path);
     struct stat st;
     fchmod(ret->fd, MODE);
-    if (bind(ret->fd, (const struct sockaddr *)&address, sizeof(address)) < 0)
+    if (bind(ret->fd, (const struct sockaddr *)&address, sizeof address) < 0)
         return say_why(err, path, errno);
     if (lstat(path, &st) < 0)
         return say_why(err, path, errno);
@@ -89,10 +88,10 @@ int halo_listen_open(struct halo_listen *ret, const char *path, struct halo_erro
     struct halo_listen made = {.fd = -1};
     if (!*path)
         return halo_fail(err, -EINVAL, "a socket needs a path");
-    if (strlen(path) >= sizeof(made.path))
+    if (strlen(path) >= sizeof made.path)
         return halo_fail(err, -ENAMETOOLONG,
                          "%s: the path of a socket has at most %zu bytes, this one has %zu", path,
-                         sizeof(made.path) - 1, strlen(path));
+                         sizeof made.path - 1, strlen(path));
     made.fd = halo_passed_take(path);
     if (made.fd >= 0) {
         made.passed = true;

@@ -32,9 +32,9 @@ int halo_listen_tcp(const char *address, struct halo_error *err)
                          address);
     if (fd < 0)
         return halo_fail(err, -errno, "%s: no socket: %s", address, strerror(errno));
-    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     if (where.ss_family == AF_INET6)
-        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on));
+        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
     if (bind(fd, (const struct sockaddr *)&where, length) || listen(fd, BACKLOG)) {
         const int error = errno;
         close(fd);

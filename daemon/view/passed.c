@@ -28,7 +28,7 @@ static int count;
 static int ask(int fd, int what)
 {
     int ret = 0;
-    socklen_t size = sizeof(ret);
+    socklen_t size = sizeof ret;
     return getsockopt(fd, SOL_SOCKET, what, &ret, &size) < 0 ? -1 : ret;
 }
 
@@ -43,13 +43,13 @@ int halo_passed_add(int fd, const char *name, struct halo_error *err)
     if (count == HALO_PASSED_MAX)
         return halo_fail(err, -ENOSPC, "more than %d sockets were passed", count);
     struct passed *socket = &sockets[count];
-    *socket = (struct passed){.fd = fd, .length = sizeof(socket->address)};
-    snprintf(socket->name, sizeof(socket->name), "%s", name);
+    *socket = (struct passed){.fd = fd, .length = sizeof socket->address};
+    snprintf(socket->name, sizeof socket->name, "%s", name);
     const bool listens = ask(fd, SO_TYPE) == SOCK_STREAM && ask(fd, SO_ACCEPTCONN) == 1 &&
                          getsockname(fd, (struct sockaddr *)&socket->address, &socket->length) == 0;
     if (listens && socket->address.ss_family == AF_UNIX) {
         const struct sockaddr_un *un = (const struct sockaddr_un *)&socket->address;
-        memcpy(socket->path, un->sun_path, sizeof(un->sun_path));
+        memcpy(socket->path, un->sun_path, sizeof un->sun_path);
     }
     if (!listens || !is_known(socket))
         return halo_fail(err, -EINVAL,
@@ -129,10 +129,10 @@ static void write_place(const struct passed *socket, char *ret, size_t size)
     if (socket->path[0]) {
         snprintf(ret, size, "%s", socket->path);
     } else if (in->sin_family == AF_INET) {
-        inet_ntop(AF_INET, &in->sin_addr, host, sizeof(host));
+        inet_ntop(AF_INET, &in->sin_addr, host, sizeof host);
         snprintf(ret, size, "%s:%d", host, ntohs(in->sin_port));
     } else {
-        inet_ntop(AF_INET6, &in6->sin6_addr, host, sizeof(host));
+        inet_ntop(AF_INET6, &in6->sin6_addr, host, sizeof host);
         snprintf(ret, size, "[%s]:%d", host, ntohs(in6->sin6_port));
     }
 }
@@ -143,7 +143,7 @@ void halo_passed_notify_idle(void)
     for (const struct passed *s = sockets; s < sockets + count; s++) {
         if (s->used)
             continue;
-        write_place(s, place, sizeof(place));
+        write_place(s, place, sizeof place);
         halo_log(HALO_LOG_WARNING,
                  "socket '%s' at %s was passed but is not in use: its clients will wait", s->name,
                  place);

@@ -60,12 +60,12 @@ static int send_command(struct halo_viewer *viewer, uint32_t type, const void *p
                         int fd)
 {
     struct command command = {type, (uint32_t)size};
-    struct iovec parts[] = {{&command, sizeof(command)}, {(void *)payload, size}};
+    struct iovec parts[] = {{&command, sizeof command}, {(void *)payload, size}};
     const ssize_t sent = halo_send_fds(viewer->fd, parts, size ? 2 : 1, &fd, fd >= 0);
     if (sent < 0)
         return sent == -ENOBUFS || sent == -ETOOMANYREFS ? -EAGAIN : (int)sent;
     viewer->shared->sent += sent;
-    return (size_t)sent == sizeof(command) + size ? 0 : -EPIPE;
+    return (size_t)sent == sizeof command + size ? 0 : -EPIPE;
 }
 
 static int send_caps(struct halo_viewer *viewer)
@@ -117,7 +117,7 @@ static int send_picture(struct halo_viewer *viewer, const AVPacket *pkt)
     const int fd = halo_frames_take(frames, pkt, &buffer.id);
     if (fd < 0)
         return -EAGAIN;
-    const int status = send_command(viewer, NEW_BUFFER, &buffer, sizeof(buffer), fd);
+    const int status = send_command(viewer, NEW_BUFFER, &buffer, sizeof buffer, fd);
     if (status < 0) {
         halo_frames_release(frames, buffer.id);
         return status;
@@ -162,7 +162,7 @@ static int release(struct halo_viewer *viewer, uint64_t id, struct halo_error *e
 static bool is_whole(const struct taking *taking, const struct command *command)
 {
     return command->type != RELEASE_BUFFER ||
-           taking->heard_size >= sizeof(*command) + sizeof(uint64_t);
+           taking->heard_size >= sizeof *command + sizeof(uint64_t);
 }
 
 static int obey(struct halo_viewer *viewer, struct halo_error *err)
@@ -170,9 +170,9 @@ static int obey(struct halo_viewer *viewer, struct halo_error *err)
     struct taking *taking = viewer->own;
     struct command command;
     uint64_t id;
-    memcpy(&command, taking->heard, sizeof(command));
+    memcpy(&command, taking->heard, sizeof command);
     if (command.type == NEW_BUFFER || command.type == CAPS || command.size > MAX_SAID ||
-        (command.type == RELEASE_BUFFER && command.size < sizeof(id)))
+        (command.type == RELEASE_BUFFER && command.size < sizeof id))
         return halo_fail(err, -EPROTO, "it sent an unknown command");
     if (!is_whole(taking, &command))
         return 0;
@@ -180,8 +180,8 @@ static int obey(struct halo_viewer *viewer, struct halo_error *err)
     taking->skip = command.size;
     if (command.type != RELEASE_BUFFER)
         return 0;
-    taking->skip -= sizeof(id);
-    memcpy(&id, taking->heard + sizeof(command), sizeof(id));
+    taking->skip -= sizeof id;
+    memcpy(&id, taking->heard + sizeof command, sizeof id);
     return release(viewer, id, err);
 }
 

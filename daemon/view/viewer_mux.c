@@ -179,7 +179,7 @@ static int fail_av(struct halo_error *err, const char *what, int averror)
 {
     char text[200];
     return halo_fail(err, halo_av_errno(averror), "%s: %s", what,
-                     halo_av_reason(averror, text, sizeof(text)));
+                     halo_av_reason(averror, text, sizeof text));
 }
 
 /* MPEG-TS says new parameters in its packets, as long as the codecs stay. */
@@ -327,7 +327,7 @@ static void mux_close(struct halo_viewer *viewer)
 
 static int mux_open(struct halo_viewer *viewer)
 {
-    struct mux *mux = calloc(1, sizeof(*mux));
+    struct mux *mux = calloc(1, sizeof *mux);
     viewer->own = mux;
     if (mux)
         mux->work = av_packet_alloc();

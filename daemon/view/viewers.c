@@ -121,7 +121,7 @@ static bool has_hung_up(const struct halo_viewer *viewer)
 static int listen_to(struct halo_viewer *viewer, struct halo_error *err)
 {
     uint8_t said[MAX_READ];
-    const ssize_t size = recv(viewer->fd, said, sizeof(said), MSG_DONTWAIT);
+    const ssize_t size = recv(viewer->fd, said, sizeof said, MSG_DONTWAIT);
     if (size > 0 && !viewer->viewers->listen.path[0]) /* such as a browser, sent by some page */
         return halo_fail(err, -EPROTO, "it sent data, which viewers must not");
     if (size > 0)
@@ -220,7 +220,7 @@ static void name_peer(struct halo_viewer *viewer)
 
 static int add_viewer(struct halo_viewers *viewers, int fd)
 {
-    struct halo_viewer *viewer = calloc(1, sizeof(*viewer));
+    struct halo_viewer *viewer = calloc(1, sizeof *viewer);
     if (!viewer)
         return -ENOMEM;
     const int size = SEND_BUFFER, on = 1;
@@ -230,8 +230,8 @@ static int add_viewer(struct halo_viewers *viewers, int fd)
     viewer->shared = &viewers->shared;
     viewer->ops = viewers->ops;
     viewer->fd = fd;
-    setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
-    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)); /* fails on others, which is well */
+    setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof size);
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on); /* fails on others, which is well */
     name_peer(viewer);
     int status = viewer->ops->open(viewer);
     if (status == 0)
@@ -317,7 +317,7 @@ static int listen_at(struct halo_viewers *viewers, const struct halo_output_sett
 int halo_viewers_create(struct halo_viewers **ret, uv_loop_t *loop, struct halo_feed *feed,
                         const struct halo_output_settings *output, struct halo_error *err)
 {
-    struct halo_viewers *viewers = calloc(1, sizeof(*viewers));
+    struct halo_viewers *viewers = calloc(1, sizeof *viewers);
     if (!viewers)
         return halo_fail(err, -ENOMEM, "out of memory");
     int status = choose_format(viewers, output, err);

@@ -53,7 +53,7 @@ void *halo_cpu_scratch_get(struct halo_cpu_scratch *s, size_t size)
 static int usable_cpus(void)
 {
     cpu_set_t set;
-    return sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 0;
+    return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 0;
 }
 
 static int describe(char *text, size_t size)
@@ -92,7 +92,7 @@ static int cpu_open(struct halo_backend **ret, const struct halo_backend_setting
 {
     const int wanted = settings->threads ? settings->threads : usable_cpus();
     const int threads = wanted > 0 ? wanted : 1;
-    struct cpu *cpu = calloc(1, sizeof(*cpu) + (size_t)threads * sizeof(cpu->workers[0]));
+    struct cpu *cpu = calloc(1, sizeof *cpu + (size_t)threads * sizeof cpu->workers[0]);
     if (!cpu)
         return -ENOMEM;
     cpu->base.ops = &halo_backend_cpu;

@@ -139,12 +139,12 @@ static inline __attribute__((always_inline)) void sum_up(uint32_t *restrict pref
     int i = 0;
     for (; i + 4 <= count; i += 4) {
         four v;
-        memcpy(&v, columns + i, sizeof(v));
+        memcpy(&v, columns + i, sizeof v);
         if (channels == 1)
             v += __builtin_shuffle(v, zero, (four){4, 0, 1, 2});
         v += __builtin_shuffle(v, zero, (four){4, 5, 0, 1});
         const four sums = v + before;
-        memcpy(prefix + i, &sums, sizeof(sums));
+        memcpy(prefix + i, &sums, sizeof sums);
         before += channels == 1 ? __builtin_shuffle(v, (four){3, 3, 3, 3})
                                 : __builtin_shuffle(v, (four){2, 3, 2, 3});
     }

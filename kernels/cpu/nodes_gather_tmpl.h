@@ -52,11 +52,11 @@ static void sum_cells(const struct band *b, int l)
     const int step = b->job->conv->step_y, n = b->samples;
     const int at_once = step < MAX_ROWS ? step : MAX_ROWS;
     if (src->depth == 8) {
-        memset(b->s8, 0, (size_t)n * sizeof(*b->s8));
-        memset(b->f8, 0, (size_t)n * sizeof(*b->f8));
+        memset(b->s8, 0, (size_t)n * sizeof *b->s8);
+        memset(b->f8, 0, (size_t)n * sizeof *b->f8);
     } else {
-        memset(b->s16, 0, (size_t)n * sizeof(*b->s16));
-        memset(b->f16, 0, (size_t)n * sizeof(*b->f16));
+        memset(b->s16, 0, (size_t)n * sizeof *b->s16);
+        memset(b->f16, 0, (size_t)n * sizeof *b->f16);
     }
     for (int j = 0; j < step; j += at_once) {
         const void *rows[MAX_ROWS] = {NULL};
@@ -129,7 +129,7 @@ static void line_of_nodes(const struct band *b)
     const struct halo_conv *c = b->job->conv;
     const int n = b->count + 2 * c->reach_x;
     if (c->step_x == 1)
-        memcpy(b->r, b->pixels + 1, (size_t)n * sizeof(*b->r));
+        memcpy(b->r, b->pixels + 1, (size_t)n * sizeof *b->r);
     else if (c->step_x == 2)
         sum_pixels(b->r, b->pixels, n, 2);
     else if (c->step_x == 4)

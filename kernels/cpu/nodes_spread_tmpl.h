@@ -70,7 +70,7 @@ static void write_row(const struct band *b, int y)
     const uint32_t *restrict below = above + row;
     uint32_t *restrict v = b->v;
     if (step == 1)
-        memcpy(v, above, (size_t)row * sizeof(*v));
+        memcpy(v, above, (size_t)row * sizeof *v);
     else
         for (int k = 0; k < row; k++)
             v[k] = up * above[k] + down * below[k];

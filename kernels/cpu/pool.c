@@ -83,7 +83,7 @@ static int start_workers(struct halo_pool *pool, int count)
 struct halo_pool *halo_pool_create(int threads)
 {
     const size_t started = (size_t)threads - 1;
-    struct halo_pool *pool = calloc(1, sizeof(*pool) + started * sizeof(pool->workers[0]));
+    struct halo_pool *pool = calloc(1, sizeof *pool + started * sizeof pool->workers[0]);
     if (!pool)
         return NULL;
     pthread_mutex_init(&pool->mutex, NULL);

@@ -77,7 +77,7 @@ static int two_passes(const struct halo_job *job, int y0, int y1, struct halo_cp
     const int ry = job->conv->radius_y, width = job->src.width, channels = job->src.channels;
     const size_t stride = (size_t)width * (size_t)channels;
     int64_t *sums =
-        halo_cpu_scratch_get(scratch, stride * (size_t)(y1 - y0 + 2 * ry) * sizeof(*sums));
+        halo_cpu_scratch_get(scratch, stride * (size_t)(y1 - y0 + 2 * ry) * sizeof *sums);
     if (!sums)
         return -ENOMEM;
 
@@ -274,7 +274,7 @@ static int decimated_band(const struct halo_job *job, int y0, int y1,
         (size_t)(end_node(y1, c->step_y) - first_node(y0, c->step_y) + 2 * c->reach_y);
     const size_t step_x = (size_t)c->step_x, step_y = (size_t)c->step_y;
     const size_t cells = (across + 2) * step_x + across * ((down + 2) * step_y + 2 * down);
-    int64_t *data = halo_cpu_scratch_get(scratch, cells * sizeof(*data));
+    int64_t *data = halo_cpu_scratch_get(scratch, cells * sizeof *data);
     if (!data)
         return -ENOMEM;
     for (int channel = 0; channel < job->src.channels; channel++)

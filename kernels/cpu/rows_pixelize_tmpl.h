@@ -87,7 +87,7 @@ static int pixelize(const struct halo_job *job, int y0, int y1, struct halo_cpu_
     const struct halo_plane *dst = &job->dst;
     const size_t samples = (size_t)dst->width * (size_t)dst->channels;
     const size_t row_bytes = halo_plane_row_bytes(dst);
-    uint32_t *into = halo_cpu_scratch_get(scratch, samples * sizeof(*into));
+    uint32_t *into = halo_cpu_scratch_get(scratch, samples * sizeof *into);
     if (!into)
         return -ENOMEM;
     for (int y = y0, end; y < y1; y = end) {

@@ -23,7 +23,7 @@ static bool set_steps(struct steps *t, const struct halo_conv *c)
         return false;
     t->taps = 2 * c->radius_x + 1;
     t->quads = (t->taps + 1 + 3 + 3) / 4;
-    memset(t->weights, 0, sizeof(t->weights));
+    memset(t->weights, 0, sizeof t->weights);
     for (int i = 0; i <= t->taps; i++) {
         const int step = (i ? c->row[i - 1] : 0) - (i < t->taps ? c->row[i] : 0);
         if (step < INT8_MIN || step > INT8_MAX)
@@ -33,7 +33,7 @@ static bool set_steps(struct steps *t, const struct halo_conv *c)
             t->weights[at / 4][s] |= (int32_t)((uint32_t)(uint8_t)step << at % 4 * 8);
         }
     }
-    memcpy(t->first, c->row, sizeof(t->first));
+    memcpy(t->first, c->row, sizeof t->first);
     return true;
 }
 

@@ -52,7 +52,7 @@ static inline v32 load(const uint16_t *p)
 
 static inline void store(void *p, v32 v)
 {
-    memcpy(p, &v, sizeof(v));
+    memcpy(p, &v, sizeof v);
 }
 
 /* In each lane: sum (which may wrap) plus low half of a times low half of w plus high half times

@@ -258,7 +258,7 @@ size_t halo_cuda_nodes_scratch(const struct halo_conv *conv, const struct halo_p
 size_t halo_cuda_nodes_bytes(const struct halo_conv *conv, int channels)
 {
     (void)channels;
-    return (conv->reach_x + 1 + conv->reach_y + 1) * sizeof(conv->mask[0]);
+    return (conv->reach_x + 1 + conv->reach_y + 1) * sizeof conv->mask[0];
 }
 
 void halo_cuda_nodes_prepare(void *ret, const struct halo_conv *conv, int channels)

@@ -42,7 +42,7 @@ struct parser {
 static int span_init(struct span *s, size_t capacity)
 {
     s->text = calloc(capacity + 1, 1);
-    s->at = calloc(capacity + 1, sizeof(*s->at));
+    s->at = calloc(capacity + 1, sizeof *s->at);
     return s->text && s->at ? 0 : -ENOMEM;
 }
 
@@ -309,7 +309,7 @@ int halo_chain_parse(struct halo_chain **ret, const char *text, struct halo_erro
     struct halo_chain *chain = NULL;
     int code = parser_init(&p, text, err);
     if (!code) {
-        chain = calloc(1, sizeof(*chain));
+        chain = calloc(1, sizeof *chain);
         if (!chain || !(chain->text = strdup(text)))
             code = halo_fail(err, -ENOMEM, "out of memory");
     }

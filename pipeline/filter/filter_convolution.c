@@ -70,7 +70,7 @@ static int read_weights(const char *text, int plane, double *weight, int *count,
             length++;
         char word[MAX_WORD];
         double v;
-        const bool fits = length < sizeof(word);
+        const bool fits = length < sizeof word;
         memcpy(word, text, fits ? length : 0);
         word[fits ? length : 0] = '\0';
         if (halo_parse_ratio(word, &v))

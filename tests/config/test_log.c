@@ -51,7 +51,7 @@ static void lines_on_a_pipe(void **state)
     char text[4096];
     assert_int_equal(pipe(ends), 0);
     with_stderr(ends[1], say_on_pipe);
-    read_back(ends[0], text, sizeof(text));
+    read_back(ends[0], text, sizeof text);
     assert_string_equal(text, "halod: name a?b?[2J??\nhalod: two\n");
     close(ends[0]);
     close(ends[1]);
@@ -78,7 +78,7 @@ static void lines_of_streams(void **state)
     char text[4096];
     assert_int_equal(pipe(ends), 0);
     with_stderr(ends[1], say_of_streams);
-    read_back(ends[0], text, sizeof(text));
+    read_back(ends[0], text, sizeof text);
     assert_string_equal(
         text, "halod: stream door: gray is converted\n"
               "halod: stream door: said already\n"
@@ -121,7 +121,7 @@ static void status_on_a_terminal(void **state)
     setenv("TERM", "xterm", 1);
     char text[4096];
     with_stderr(terminal, say_on_terminal);
-    read_back(master, text, sizeof(text));
+    read_back(master, text, sizeof text);
     assert_string_equal(text, "\r\033[K50 % of it," /* cut: a wrapped line cannot be cleared */
                               "\r\033[Khalod: line\n50 % of it,"
                               "\r\033[K"
@@ -179,7 +179,7 @@ static void lines_of_a_service(void **state)
     char text[4096];
     assert_int_equal(pipe(ends), 0);
     with_stderr(ends[1], say_as_service);
-    read_back(ends[0], text, sizeof(text));
+    read_back(ends[0], text, sizeof text);
     assert_string_equal(text, "halod: rtsp://me:***@cam/1?token=*** away\n"
                               "halod: once\nhalod: once\n"
                               /* repeated_lines() has left no other place */

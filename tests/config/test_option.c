@@ -52,7 +52,7 @@ static void defaults(void **state)
 {
     (void)state;
     struct settings s;
-    memset(&s, 0xff, sizeof(s));
+    memset(&s, 0xff, sizeof s);
     halo_options_init(table, &s);
     assert_false(s.flag);
     assert_int_equal(s.n, 3);
@@ -123,7 +123,7 @@ static void bad_values_leave_the_field(void **state)
     struct settings s;
     struct halo_error err;
     halo_options_init(table, &s);
-    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         assert_int_equal(set(&s, bad[i].name, bad[i].text, &err), bad[i].code);
         assert_string_equal(err.text, bad[i].says);
         assert_int_equal(err.code, bad[i].code);
@@ -138,7 +138,7 @@ static void reals(void **state)
     static const char *const bad[] = {"",    " 1",  "1 ",  "+",     ".",    "-.e1", "1e",  "1e+",
                                       "inf", "nan", "0x1", "1e999", "1..2", "--1",  "1_0", "1/2"};
     double v = 7;
-    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
         assert_int_equal(halo_parse_real(bad[i], &v), -EINVAL);
     assert_true(v == 7);
     assert_int_equal(halo_parse_real("+.5e-1", &v), 0);
@@ -186,11 +186,11 @@ static void times(void **state)
         "",    ":",     "1:",    ":1",     "1:60", "1:2:3:4", "1:60:00", "5m", "1e3",  "1:2ms",
         "--1", "1:1.x", "1:001", "1.5:00", "0x10", "1:30 s",  " 1",      "ms", "1:-2", "nan"};
     double v;
-    for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
         assert_int_equal(halo_parse_time(good[i].text, &v), 0);
         assert_true(fabs(v - good[i].seconds) < 1e-9);
     }
-    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
         if (halo_parse_time(bad[i], &v) != -EINVAL)
             fail_msg("time %s was taken", bad[i]);
 }
@@ -216,11 +216,11 @@ static void bytes(void **state)
     struct settings s;
     struct halo_error err;
     halo_options_init(table, &s);
-    for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
         assert_int_equal(set(&s, "bytes", good[i].text, &err), 0);
         assert_true((double)s.bytes == good[i].value);
     }
-    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         assert_true(set(&s, "bytes", bad[i], &err) < 0);
         assert_true(err.text[0] && s.bytes == 524288);
     }

@@ -232,7 +232,7 @@ static void sockets(void **state)
     char path[106], text[700];
     memset(path, 'x', 105);
     path[105] = '\0';
-    snprintf(text, sizeof(text),
+    snprintf(text, sizeof text,
              "control: {path: /%s.c}\nhttp: {listen: 'unix:/%s.h'}\nstreams:\n"
              "  a: {input: x, filters: solid, outputs: [{unix: %s.ts}, {unix: %.104s.ts}]}\n",
              path, path, path, path);
@@ -343,7 +343,7 @@ static void not_yaml(void **state)
     REFUSE("log: {level: \"a\\0b\"}\nstreams: {}\n",
            "f:1: control characters, including NUL, are not allowed");
     static const char nul[] = "streams:\n  \0a: {}\n";
-    refuse_text(nul, sizeof(nul) - 1,
+    refuse_text(nul, sizeof nul - 1,
                 (const char *const[]){"f:2: not text: it contains a NUL byte", NULL});
     REFUSE("streams:\n  \xff: {}\n", "f:2: not UTF-8 text: invalid leading UTF-8 octet");
     REFUSE("\xfe\xff\n", "f:1: not UTF-8 text: invalid leading UTF-8 octet");

@@ -14,7 +14,7 @@ static int parse(struct halo_run_settings *s, const char *line, struct halo_erro
 {
     char copy[512], *words[MAX_WORDS], *save = NULL;
     int count = 0;
-    assert_true(strlen(line) < sizeof(copy));
+    assert_true(strlen(line) < sizeof copy);
     strcpy(copy, line);
     for (char *w = strtok_r(copy, " ", &save); w; w = strtok_r(NULL, " ", &save)) {
         assert_true(count < MAX_WORDS);
@@ -135,7 +135,7 @@ static void refused(void **state)
          "-v info2: must be one of quiet, error, warning, info, debug (nearest: info)"},
         {"-i a -vf null -threads 5000 b", "-threads 5000: must be between 0 and 1024"},
     };
-    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         struct halo_run_settings s = {.device.threads = -77};
         struct halo_error err;
         assert_int_equal(parse(&s, bad[i].line, &err), -EINVAL);

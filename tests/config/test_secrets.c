@@ -45,7 +45,7 @@ static void hiding(void **state)
         {"a://:@", "a://:***@"},
         {"rtsp://me:hush@door and http://you:hush@x", "rtsp://me:***@door and http://you:***@x"},
     };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char *shown = halo_hide_secrets(cases[i][0]);
         assert_string_equal(shown, cases[i][1]);
         free(shown);
@@ -57,7 +57,7 @@ static char folder[] = "/tmp/halod-secrets-XXXXXX";
 static void put(const char *name, const char *text, size_t length)
 {
     char path[200];
-    snprintf(path, sizeof(path), "%s/%s", folder, name);
+    snprintf(path, sizeof path, "%s/%s", folder, name);
     FILE *to = fopen(path, "w");
     assert_non_null(to);
     assert_int_equal(fwrite(text, 1, length, to), length);
@@ -75,8 +75,8 @@ static int remove_folder(void **state)
     (void)state;
     static const char *const names[] = {"BOTH", "door.password", "LINES", "NUL", "BINARY", "EMPTY"};
     char path[200];
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        snprintf(path, sizeof(path), "%s/%s", folder, names[i]);
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        snprintf(path, sizeof path, "%s/%s", folder, names[i]);
         unlink(path);
     }
     unsetenv("CREDENTIALS_DIRECTORY");
@@ -102,7 +102,7 @@ static void expanding(void **state)
         {"$$${BOTH}", "$${BOTH}"},
         {"${EMPTY}", ""},
     };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char *text = NULL;
         struct halo_error err = {0};
         assert_int_equal(halo_expand(&text, cases[i][0], &err), 0);
@@ -122,7 +122,7 @@ static void not_expanding(void **state)
         "${",   "${}",     "${A",          "${A B}",   "${../x}", "${/etc/passwd}", "${..}",
         "${9}", "${A:-b}", "${HALO_NONE}", "${LINES}", "${NUL}",  "${BINARY}",
     };
-    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         char *text = NULL;
         struct halo_error err = {0};
         assert_int_equal(halo_expand(&text, texts[i], &err), -EINVAL);

@@ -251,7 +251,7 @@ static void bad_texts_to_an_engine(void **state)
         "{\"name\":\"a/b\",\"input\":\"b\",\"filters\":\"null\"}",
         "{\"name\":\"a\",\"name\":\"b\",\"input\":\"b\",\"filters\":\"null\"}",
     };
-    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         struct halo_stream_settings s = {.device.depth = 77};
         struct halo_error err = {0};
         assert_int_equal(halo_stream_settings_read(&s, texts[i], &err), -EINVAL);
@@ -286,11 +286,11 @@ static void comparing(void **state)
          "filters: avgblur\n    outputs: [{unix: a.ts, video: {gop: 1000ms}}]",
          HALO_CHANGE_FILTERS},
     };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char text[2][400];
         struct halo_daemon_settings *s[2];
         for (int k = 0; k < 2; k++) {
-            snprintf(text[k], sizeof(text[k]), "streams:\n  a:\n    input: x.mkv\n    %s\n",
+            snprintf(text[k], sizeof text[k], "streams:\n  a:\n    input: x.mkv\n    %s\n",
                      k ? cases[i].b : cases[i].a);
             s[k] = load(text[k]);
         }
@@ -318,7 +318,7 @@ static void encodings(void **state)
     struct halo_encoding encoding[HALO_MAX_ENCODINGS];
     int of[HALO_MAX_OUTPUTS];
     assert_int_equal(halo_encodings(&s->stream[0], encoding, of), 8);
-    assert_memory_equal(of, wanted, sizeof(wanted));
+    assert_memory_equal(of, wanted, sizeof wanted);
     assert_int_equal(encoding[2].rendition, 1);
     assert_int_equal(encoding[3].kind, HALO_ENCODING_RAW);
     assert_null(encoding[3].format);
@@ -351,11 +351,11 @@ static void chains_from_maps(void **state)
         {"\"null\"", "null"},
     };
     const struct halo_daemon_checks none = {NULL, NULL};
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char text[400];
         struct halo_daemon_settings *s = NULL;
         struct halo_error_list *errors = NULL;
-        snprintf(text, sizeof(text), "streams: {a: {input: x, filters: %s}}", cases[i].yaml);
+        snprintf(text, sizeof text, "streams: {a: {input: x, filters: %s}}", cases[i].yaml);
         assert_int_equal(halo_daemon_load_text(&s, text, strlen(text), "a", &none, &errors), 0);
         assert_string_equal(s->stream[0].filters, cases[i].chain);
         halo_daemon_settings_destroy(s);
@@ -370,7 +370,7 @@ static void quoting(void **state)
         "a",   "it's", "'",   "''",  "\\", "\\\\'", "a:b", "a,b",
         "[x]", ";",    " a ", "a b", "=",  ":',\\", "x=y",
     };
-    for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
         char text[400], json[100] = "";
         for (const char *v = values[i]; *v; v++) /* '"' alone and '\' are special in JSON */
             sprintf(json + strlen(json), *v == '\\' ? "\\%c" : "%c", *v);
@@ -379,13 +379,13 @@ static void quoting(void **state)
         struct halo_chain *chain = NULL;
         struct halo_error err = {0};
         const struct halo_daemon_checks none = {NULL, NULL};
-        snprintf(text, sizeof(text),
+        snprintf(text, sizeof text,
                  "streams: {a: {input: x, filters: [{gblur: {strategy: \"%s\", sigma: 3}}]}}",
                  json);
         assert_int_equal(halo_daemon_load_text(&s, text, strlen(text), "a", &none, &errors), 0);
         /* No strategy is named so: the error repeats the name as the filter has got it. */
         assert_int_equal(halo_chain_parse(&chain, s->stream[0].filters, &err), -EINVAL);
-        snprintf(text, sizeof(text), "strategy=%s: unknown", values[i]);
+        snprintf(text, sizeof text, "strategy=%s: unknown", values[i]);
         if (!strstr(err.text, text))
             fail_msg("%s: %s", values[i], err.text);
         halo_daemon_settings_destroy(s);
@@ -451,9 +451,9 @@ static void dumps_load_again(void **state)
         "        outputs: [{url: 'rtmp://h/a/b', format: flv, audio: aac},\n"
         "                  {file: 'a-%s.mkv', segment_time: 604800, keep_size: 9000T}]}\n",
     };
-    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         char copy[2000];
-        snprintf(copy, sizeof(copy), "%s", texts[i]);
+        snprintf(copy, sizeof copy, "%s", texts[i]);
         char *lone = strstr(copy, " ${'");
         if (lone) /* "${" that is no variable is an error, and not for here */
             memcpy(lone, " $}'", 4);

@@ -69,7 +69,7 @@ static void *read_file(const char *path, size_t *size)
 
 static struct halo_stream_settings *make_streams(char **names, int count)
 {
-    struct halo_stream_settings *stream = calloc((size_t)count, sizeof(*stream));
+    struct halo_stream_settings *stream = calloc((size_t)count, sizeof *stream);
     const char *folder = getenv("STANDIN_FOLDER"), *input = getenv("STANDIN_INPUT");
     const char *codec = getenv("STANDIN_CODEC");
     for (int i = 0; i < count; i++) {

@@ -185,7 +185,7 @@ static void on_answer(uv_timer_t *timer)
 
 static int answer_later(struct halo_supervisor *sv, struct answer proto)
 {
-    struct answer *a = malloc(sizeof(*a));
+    struct answer *a = malloc(sizeof *a);
     *a = proto;
     a->sv = sv;
     uv_timer_init(sv->loop, &a->timer);
@@ -203,7 +203,7 @@ int halo_supervisor_set(struct halo_supervisor *sv, const char *name, const char
     if (!strncmp(filters, "bad", 3))
         return halo_fail_usage(err, "filters: no filter '%.40s' (nearest: gblur)", filters);
     struct answer a = {.reply = reply, .arg = arg};
-    snprintf(a.filters, sizeof(a.filters), "%s", filters);
+    snprintf(a.filters, sizeof a.filters, "%s", filters);
     free(sv->stream[i].filters);
     sv->stream[i].filters = strdup(filters);
     report(sv, name, "set", sv->stream[i].state);
@@ -241,7 +241,7 @@ int halo_supervisor_snapshot(struct halo_supervisor *sv, const char *name, const
 {
     const int i = find(sv, name, err);
     struct answer a = {.reply = reply, .arg = arg, .snapshot = true};
-    snprintf(a.format, sizeof(a.format), "%s", format);
+    snprintf(a.format, sizeof a.format, "%s", format);
     return i < 0 ? i : answer_later(sv, a);
 }
 
@@ -366,10 +366,10 @@ static void on_frame(uv_timer_t *timer)
 struct halo_supervisor *standin_create(uv_loop_t *loop, struct halo_daemon_settings *settings,
                                        const void *jpeg, size_t size)
 {
-    struct halo_supervisor *sv = calloc(1, sizeof(*sv));
+    struct halo_supervisor *sv = calloc(1, sizeof *sv);
     *sv = (struct halo_supervisor){
         .loop = loop, .settings = settings, .jpeg = jpeg, .jpeg_size = size};
-    sv->stream = calloc((size_t)settings->streams + 1, sizeof(*sv->stream));
+    sv->stream = calloc((size_t)settings->streams + 1, sizeof *sv->stream);
     for (int i = 0; i < settings->streams; i++) {
         sv->stream[i].state = i == 2 ? "failed" : "running";
         sv->stream[i].filters = strdup("gblur=sigma=12");

@@ -26,7 +26,7 @@ static void plan(const struct halo_chain *chain)
         {.index = 3, .width = 16, .height = 9, .target.depth = 12},
     };
     for (int f = 0; f < chain->count && f < PLANNED; f++) {
-        for (size_t p = 0; p < sizeof(planes) / sizeof(planes[0]); p++) {
+        for (size_t p = 0; p < sizeof planes / sizeof planes[0]; p++) {
             struct halo_plane_plan result;
             struct halo_error err = {0};
             const int code = halo_filter_plan(&chain->filter[f], planes[p], &result, &err);

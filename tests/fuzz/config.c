@@ -84,8 +84,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     struct halo_daemon_settings *settings = NULL;
     struct halo_error_list *errors = NULL;
-    if (!strncmp(text, json_head, sizeof(json_head) - 1)) {
-        read_stream(text + sizeof(json_head) - 1);
+    if (!strncmp(text, json_head, sizeof json_head - 1)) {
+        read_stream(text + sizeof json_head - 1);
     } else {
         const int code = halo_daemon_load_text(&settings, text, size, "f", &checks, &errors);
         if (code)

@@ -38,7 +38,7 @@ static int replay(const char *path)
         char name[4096];
         if (entry->d_name[0] == '.')
             continue;
-        snprintf(name, sizeof(name), "%s/%s", path, entry->d_name);
+        snprintf(name, sizeof name, "%s/%s", path, entry->d_name);
         count = replay_file(name) < 0 ? -1 : count + 1;
     }
     closedir(dir);

@@ -172,7 +172,7 @@ static void check_gauss(double sigma_x, double sigma_y, int depth)
 {
     double x[127], y[127], worst = 0, bound = 0;
     char name[64];
-    snprintf(name, sizeof(name), "gauss %g x %g", sigma_x, sigma_y);
+    snprintf(name, sizeof name, "gauss %g x %g", sigma_x, sigma_y);
     witness.bias = 0;
     witness.rx = gauss_line(x, sigma_x);
     witness.ry = gauss_line(y, sigma_y);
@@ -290,7 +290,7 @@ static void check_box(int rx, int ry, int depth)
 {
     double worst = 0;
     char name[64];
-    snprintf(name, sizeof(name), "box %d x %d", rx, ry);
+    snprintf(name, sizeof name, "box %d x %d", rx, ry);
     witness.rx = rx, witness.ry = ry, witness.bias = 0;
     for (int i = 0; i < (2 * rx + 1) * (2 * ry + 1); i++)
         witness.weights[i] = 1.0 / ((2 * rx + 1) * (2 * ry + 1));
@@ -395,7 +395,7 @@ static void check_gradients(int depth)
         {"one weight", {0, 0, 0, 0, 300}, {0}, 0.001, 0},
         {"nothing", {0}, {0}, 1, 17.5},
     };
-    for (size_t i = 0; i < sizeof(edges) / sizeof(edges[0]); i++)
+    for (size_t i = 0; i < sizeof edges / sizeof edges[0]; i++)
         check_gradient(&edges[i], depth);
 }
 
@@ -438,7 +438,7 @@ static void check_refusals(void)
         halo_conv_solid(&c, (const int[2]){0, 256}, &target),
         halo_conv_solid(&c, (const int[2]){-1, 0}, &target),
     };
-    for (size_t i = 0; i < sizeof(got) / sizeof(got[0]); i++)
+    for (size_t i = 0; i < sizeof got / sizeof got[0]; i++)
         verdict(got[i] == -EINVAL && c.depth == 77, "%s %d: %.0f, not refused%.0f", "refusal",
                 (int)i, got[i], 0);
     const int fits = halo_conv_gradient(&c, heaviest, heaviest, 1e-3, 0, &target);
@@ -458,7 +458,7 @@ static void golden(const char *name, const struct halo_conv *c, int error, const
     uint16_t out[9] = {0};
     if (!error)
         filter(c, in, out, 3, 3);
-    const bool ok = !error && !memcmp(out, want, sizeof(out));
+    const bool ok = !error && !memcmp(out, want, sizeof out);
     verdict(ok, "%s depth %d: by hand, it differs%.0f%.0f", name, 8, 0, 0);
     for (int i = 0; i < 9 && !ok; i++)
         printf("     %d: got %d, want %d\n", i, out[i], want[i]);
@@ -529,13 +529,13 @@ int main(int argc, char **argv)
     check_light_weights();
     for (int depth = 8; depth <= 16; depth++)
         check_gauss_formats(depth);
-    for (int d = 0; d < (thin ? 2 : (int)(sizeof(depths) / sizeof(depths[0]))); d++) {
+    for (int d = 0; d < (thin ? 2 : (int)(sizeof depths / sizeof depths[0])); d++) {
         const int depth = depths[d];
-        for (size_t i = 0; i < sizeof(sigmas) / sizeof(sigmas[0]); i++)
+        for (size_t i = 0; i < sizeof sigmas / sizeof sigmas[0]; i++)
             check_gauss(sigmas[i], sigmas[i], depth);
         check_gauss(0, 3, depth);
         check_gauss(3, 0.2, depth);
-        for (size_t i = 0; i < sizeof(dense_cases) / sizeof(dense_cases[0]); i++)
+        for (size_t i = 0; i < sizeof dense_cases / sizeof dense_cases[0]; i++)
             if (depth <= dense_cases[i].deepest)
                 check_dense(&dense_cases[i], depth);
         check_box(1, 1, depth);

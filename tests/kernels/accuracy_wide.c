@@ -57,7 +57,7 @@ static void line_weights(double *ret, int x, int size, double sigma, enum halo_b
 {
     const int r = (int)ceil(3 * sigma);
     double sum = 0;
-    memset(ret, 0, sizeof(*ret) * (size_t)(size + 1));
+    memset(ret, 0, sizeof *ret * (size_t)(size + 1));
     for (int i = -r; i <= r; i++) {
         const int at = walk(x + i, size, border);
         ret[at < 0 ? size : at] += bell(i, sigma);
@@ -174,7 +174,7 @@ static void check(double sigma_x, double sigma_y, int depth, int width, int heig
     static struct trial t;
     char name[100];
     double worst = 0;
-    snprintf(name, sizeof(name), "gauss %g x %g, depth %d, %dx%d", sigma_x, sigma_y, depth, width,
+    snprintf(name, sizeof name, "gauss %g x %g, depth %d, %dx%d", sigma_x, sigma_y, depth, width,
              height);
     for (int b = 0; b < HALO_BORDER_COUNT; b++) {
         const struct halo_conv_target target = {depth, (enum halo_border)b, 77};
@@ -214,7 +214,7 @@ static void check_formats(int depth)
     const struct halo_conv_target target = {.depth = depth};
     for (double x = 21.01; x <= HALO_MAX_SIGMA; x *= 1.0211) {
         const double others[] = {x, 0, 0.2, 3, 40, 200};
-        for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+        for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
             struct halo_conv c;
             const int code = halo_conv_gauss(&c, x, others[i], &target);
             verdict(code == 0 && c.error_bound <= 2, "format", code, 0);
@@ -245,7 +245,7 @@ int main(void)
         return 1;
     for (int depth = 8; depth <= 16; depth++)
         check_formats(depth);
-    for (size_t d = 0; d < sizeof(depths) / sizeof(depths[0]); d++) {
+    for (size_t d = 0; d < sizeof depths / sizeof depths[0]; d++) {
         const int depth = depths[d];
         check(22, 22, depth, 151, 147);
         check(28, 28, depth, 200, 181);

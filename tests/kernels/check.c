@@ -189,7 +189,7 @@ void expect(struct check *k, const char *what, int got, int want)
 static void add_rows(struct check *k, const struct halo_backend_ops *ops)
 {
     char text[200] = "";
-    const int devices = ops->describe(text, sizeof(text));
+    const int devices = ops->describe(text, sizeof text);
     printf("%s: %s\n", ops->name, text);
     struct halo_backend *opened[2] = {NULL};
     const struct halo_backend_settings settings[2] = {{.threads = 1}, {.threads = 3}};

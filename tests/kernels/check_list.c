@@ -76,9 +76,9 @@ static void run_case(struct check *k, struct test_case *t, const struct mask *ma
 void check_list(struct check *k)
 {
     long number = 0, turn = (long)(k->seed % 97);
-    for (size_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++) {
+    for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
         for (int m = 0; m < mask_count; m++) {
-            for (size_t f = 0; f < sizeof(formats) / sizeof(formats[0]); f++) {
+            for (size_t f = 0; f < sizeof formats / sizeof formats[0]; f++) {
                 const bool small = sizes[s][0] * sizes[s][1] <= (k->full ? 200 : 40);
                 const int rounds = small ? HALO_BORDER_COUNT * PATTERN_COUNT : k->full ? 4 : 1;
                 for (int i = 0; i < rounds; i++, turn++) {

@@ -78,7 +78,7 @@ void check_random(struct check *k)
         };
         struct halo_conv conv;
         char text[120];
-        random_mask(&conv, &target, &state, text, sizeof(text));
+        random_mask(&conv, &target, &state, text, sizeof text);
         t.conv = &conv;
         t.mask = text;
         affordable_size(k, &t, &state);

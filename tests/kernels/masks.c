@@ -82,7 +82,7 @@ const struct mask masks[] = {
     {"pixelize 1000x700 min", PIXELIZE, 1000, 700, .mode = HALO_PIXELIZE_MIN},
 };
 
-const int mask_count = sizeof(masks) / sizeof(masks[0]);
+const int mask_count = sizeof masks / sizeof masks[0];
 
 static double weight(const struct mask *m, int i, int count, uint64_t *state)
 {

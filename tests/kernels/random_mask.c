@@ -166,7 +166,7 @@ void random_mask(struct halo_conv *ret, const struct halo_conv_target *target, u
                                 char *, size_t) = {
         dense, dense, dense, gauss, gauss, box, gradient, pixelize,
     };
-    const int count = sizeof(kinds) / sizeof(kinds[0]);
+    const int count = sizeof kinds / sizeof kinds[0];
     const int rare = random_below(state, 64);
     if (rare < 2) {
         (rare ? solid : copy)(ret, target, state, text, size);

@@ -52,7 +52,7 @@ static void far_indices_stay_inside(void **state)
     static const int far[] = {-(1 << 29) + 1, (1 << 29) - 1, -1025, 1 << 20};
     for (int border = HALO_BORDER_REPLICATE; border < HALO_BORDER_COUNT; border++)
         for (int size = 1; size <= 4096; size = size * 3 + 1)
-            for (size_t k = 0; k < sizeof(far) / sizeof(far[0]); k++)
+            for (size_t k = 0; k < sizeof far / sizeof far[0]; k++)
                 assert_in_range(halo_border_index(far[k], size, (enum halo_border)border), 0,
                                 size - 1);
 }

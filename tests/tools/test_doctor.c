@@ -117,7 +117,7 @@ static const struct {
     {"clock", "{'clock_synchronised':true,'now':5}", DOCTOR_OK, ""},
     {"clock", "{'now':1000,'status':{'since':2000}}", DOCTOR_FAILED, "1000 s"},
 };
-enum { CASES = sizeof(cases) / sizeof(cases[0]) };
+enum { CASES = sizeof cases / sizeof cases[0] };
 
 static const struct doctor_check *find_check(const char *name)
 {
@@ -132,7 +132,7 @@ static json_t *read_case(const char *text)
 {
     char json[512];
     size_t i = 0;
-    for (; text[i] && i + 1 < sizeof(json); i++)
+    for (; text[i] && i + 1 < sizeof json; i++)
         json[i] = text[i] == '\'' ? '"' : text[i];
     json[i] = '\0';
     json_t *seen = json_loads(json, 0, NULL);
@@ -183,7 +183,7 @@ static void test_strange_facts(void **state)
         "{'facts':{'folders':[{'path':7,'error':7,'free_bytes':'x','size_bytes':[]}]}}",
     };
     (void)state;
-    for (size_t i = 0; i < sizeof(strange) / sizeof(strange[0]); i++) {
+    for (size_t i = 0; i < sizeof strange / sizeof strange[0]; i++) {
         json_t *seen = read_case(strange[i]);
         for (const struct doctor_check *c = doctor_checks; c->name; c++) {
             struct doctor_finding f = {0};

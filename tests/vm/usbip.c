@@ -38,7 +38,7 @@ int usbip_plug(struct usbip *bus, int port)
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
         return -errno;
     char words[64];
-    snprintf(words, sizeof(words), "%d %d %d %d", port, pair[1], DEVICE_NUMBER, HIGH_SPEED);
+    snprintf(words, sizeof words, "%d %d %d %d", port, pair[1], DEVICE_NUMBER, HIGH_SPEED);
     int result = send_order(CONTROLLER "attach", words);
     close(pair[1]); /* the kernel has its own reference */
     if (result < 0) {
@@ -52,7 +52,7 @@ int usbip_plug(struct usbip *bus, int port)
 int usbip_unplug(struct usbip *bus)
 {
     char words[16];
-    snprintf(words, sizeof(words), "%d", bus->port);
+    snprintf(words, sizeof words, "%d", bus->port);
     int result = send_order(CONTROLLER "detach", words);
     close(bus->socket);
     bus->socket = -1;
@@ -75,7 +75,7 @@ static int answer(struct usbip *bus, uint32_t command, uint32_t number, int stat
     struct message message = {.command = htonl(command), .number = htonl(number)};
     message.word[0] = htonl(status);
     message.word[1] = htonl(length);
-    struct iovec parts[] = {{&message, sizeof(message)}, {(void *)data, data ? length : 0}};
+    struct iovec parts[] = {{&message, sizeof message}, {(void *)data, data ? length : 0}};
     struct msghdr both = {.msg_iov = parts, .msg_iovlen = 2};
     size_t left = parts[0].iov_len + parts[1].iov_len;
     while (left) {
@@ -101,7 +101,7 @@ static int withdraw(struct usbip *bus, uint32_t number, uint32_t withdrawn)
         if (bus->waiting[i].number != withdrawn)
             continue;
         bus->waits--;
-        memmove(&bus->waiting[i], &bus->waiting[i + 1], (bus->waits - i) * sizeof(bus->waiting[0]));
+        memmove(&bus->waiting[i], &bus->waiting[i + 1], (bus->waits - i) * sizeof bus->waiting[0]);
         status = -ECONNRESET;
         break;
     }
@@ -111,7 +111,7 @@ static int withdraw(struct usbip *bus, uint32_t number, uint32_t withdrawn)
 int usbip_take(struct usbip *bus, struct usbip_request *ret)
 {
     struct message message;
-    int result = receive(bus->socket, &message, sizeof(message));
+    int result = receive(bus->socket, &message, sizeof message);
     if (result < 0)
         return result;
     uint32_t number = ntohl(message.number);
@@ -123,9 +123,9 @@ int usbip_take(struct usbip *bus, struct usbip_request *ret)
     ret->endpoint = ntohl(message.endpoint);
     ret->in = ntohl(message.direction);
     ret->length = ntohl(message.word[1]);
-    memcpy(ret->setup, message.setup, sizeof(ret->setup));
+    memcpy(ret->setup, message.setup, sizeof ret->setup);
     if (!ret->in && ret->length) {
-        if (ret->length > sizeof(ret->data))
+        if (ret->length > sizeof ret->data)
             return -EMSGSIZE;
         if ((result = receive(bus->socket, ret->data, ret->length)) < 0)
             return result;
@@ -149,6 +149,6 @@ int usbip_answer_waiting(struct usbip *bus, const void *data, uint32_t length)
 {
     uint32_t number = bus->waiting[0].number;
     bus->waits--;
-    memmove(&bus->waiting[0], &bus->waiting[1], bus->waits * sizeof(bus->waiting[0]));
+    memmove(&bus->waiting[0], &bus->waiting[1], bus->waits * sizeof bus->waiting[0]);
     return answer(bus, SUBMITTED, number, 0, data, length);
 }

@@ -75,7 +75,7 @@ static void read_jpegs(struct camera *camera, const char *folder)
         camera->uvc.size = size;
         for (int i = 0; i < MAX_PICTURES; i++) {
             char path[512];
-            snprintf(path, sizeof(path), "%s/%dx%d/%04d.jpg", folder, uvc_width(&camera->uvc),
+            snprintf(path, sizeof path, "%s/%dx%d/%04d.jpg", folder, uvc_width(&camera->uvc),
                      uvc_height(&camera->uvc), i + 1);
             if (!read_jpeg(&camera->jpegs[size - 1][i], path))
                 break;
@@ -203,13 +203,13 @@ static int obey(struct camera *camera, const char *line)
 static bool read_command(struct camera *camera)
 {
     char line[64];
-    if (!fgets(line, sizeof(line), stdin))
+    if (!fgets(line, sizeof line, stdin))
         return false;
     line[strcspn(line, "\n")] = '\0';
     if (!strcmp(line, "quit"))
         return false;
     if (!strcmp(line, "sent"))
-        snprintf(line, sizeof(line), "sent %u", camera->whole);
+        snprintf(line, sizeof line, "sent %u", camera->whole);
     int result = obey(camera, line);
     printf("%s%s%s\n", line, result < 0 ? ": " : "", result < 0 ? strerror(-result) : "");
     fflush(stdout);

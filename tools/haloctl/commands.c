@@ -159,7 +159,7 @@ static int reload(struct ctl *ctl, char **words, int count)
         json_decref(result);
         return end;
     }
-    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
         print_names(result, kinds[i]);
     json_object_foreach (result, key, value)
         changes += json_array_size(value);
@@ -185,7 +185,7 @@ static int copy_image(int from, int to)
     static char buffer[65536];
     off_t at = 0;
     ssize_t n;
-    while ((n = pread(from, buffer, sizeof(buffer), at)) > 0) {
+    while ((n = pread(from, buffer, sizeof buffer, at)) > 0) {
         for (ssize_t done_bytes = 0; done_bytes < n;) {
             const ssize_t w = write(to, buffer + done_bytes, (size_t)(n - done_bytes));
             if (w < 0 && errno != EINTR)
@@ -260,9 +260,9 @@ static void print_event(const json_t *event)
     const time_t when = (time_t)ctl_number(event, "time");
     struct tm parts;
     if (localtime_r(&when, &parts))
-        strftime(clock, sizeof(clock), "%Y-%m-%d %H:%M:%S", &parts);
+        strftime(clock, sizeof clock, "%Y-%m-%d %H:%M:%S", &parts);
     printf("%s %-9s", clock, ctl_text(event, "event"));
-    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         if (*ctl_text(event, words[i]))
             printf(" %s", ctl_text(event, words[i]));
     if (json_object_get(event, "uid"))

@@ -25,15 +25,15 @@ static int try_path(struct ctl *ctl, const char *format, const char *base)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     const struct timeval slow = {.tv_sec = SLOW_S};
-    const int length = snprintf(ctl->path, sizeof(ctl->path), format, base);
-    if (length >= (int)sizeof(address.sun_path))
+    const int length = snprintf(ctl->path, sizeof ctl->path, format, base);
+    if (length >= (int)sizeof address.sun_path)
         return -ENAMETOOLONG;
     memcpy(address.sun_path, ctl->path, (size_t)length + 1);
     ctl->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (ctl->fd < 0)
         return -errno;
-    setsockopt(ctl->fd, SOL_SOCKET, SO_SNDTIMEO, &slow, sizeof(slow));
-    if (connect(ctl->fd, (const struct sockaddr *)&address, sizeof(address)) == 0)
+    setsockopt(ctl->fd, SOL_SOCKET, SO_SNDTIMEO, &slow, sizeof slow);
+    if (connect(ctl->fd, (const struct sockaddr *)&address, sizeof address) == 0)
         return 0;
     const int rc = -errno;
     close(ctl->fd);
@@ -52,7 +52,7 @@ int ctl_try(struct ctl *ctl)
     if (!ctl->socket && base && *base && (rc == -ENOENT || rc == -ECONNREFUSED)) {
         rc = try_path(ctl, "%s/halod/control.sock", base);
         if (rc == -ENOENT)
-            snprintf(ctl->path, sizeof(ctl->path), "%s", system);
+            snprintf(ctl->path, sizeof ctl->path, "%s", system);
     }
     ctl->error = -rc;
     return rc;
@@ -93,7 +93,7 @@ int ctl_connect(struct ctl *ctl)
 int ctl_send(struct ctl *ctl, const char *method, json_t *parameters, bool more)
 {
     char name[128];
-    snprintf(name, sizeof(name), "%s.%s", HALO_VARLINK_CONTROL, method);
+    snprintf(name, sizeof name, "%s.%s", HALO_VARLINK_CONTROL, method);
     json_t *message =
         parameters ? json_pack("{s:s, s:o}", "method", name, "parameters", parameters) : NULL;
     if (message && more)
@@ -145,7 +145,7 @@ static ssize_t read_some(struct ctl *ctl)
     struct msghdr header = {.msg_iov = &part,
                             .msg_iovlen = 1,
                             .msg_control = control.space,
-                            .msg_controllen = sizeof(control.space)};
+                            .msg_controllen = sizeof control.space};
     const ssize_t n = recvmsg(ctl->fd, &header, MSG_CMSG_CLOEXEC);
     if (n < 0)
         return -errno;

@@ -24,9 +24,9 @@ static void find(struct doctor_finding *f, enum doctor_level level, const char *
         return;
     f->level = level;
     va_start(arguments, format);
-    vsnprintf(f->what, sizeof(f->what), format, arguments);
+    vsnprintf(f->what, sizeof f->what, format, arguments);
     va_end(arguments);
-    snprintf(f->fix, sizeof(f->fix), "%s", fix);
+    snprintf(f->fix, sizeof f->fix, "%s", fix);
 }
 
 static json_t *facts_of(const json_t *seen, struct doctor_finding *f)
@@ -70,7 +70,7 @@ static void permission(const json_t *seen, struct doctor_finding *f)
         find(f, DOCTOR_OK, "", "you can open the control socket");
         return;
     }
-    snprintf(fix, sizeof(fix), "usermod -aG %s YOU and log in again, or ask as root",
+    snprintf(fix, sizeof fix, "usermod -aG %s YOU and log in again, or ask as root",
              *group ? group : "GROUP");
     find(f, DOCTOR_FAILED, fix, "you cannot open %s (its group: %s)", ctl_text(seen, "socket"),
          *group ? group : "unknown");
@@ -191,7 +191,7 @@ static struct amount amount_of(double bytes)
 {
     struct amount ret;
     const bool large = bytes >= GIB;
-    snprintf(ret.text, sizeof(ret.text), "%.1f %s", bytes / (large ? GIB : MIB),
+    snprintf(ret.text, sizeof ret.text, "%.1f %s", bytes / (large ? GIB : MIB),
              large ? "GiB" : "MiB");
     return ret;
 }
@@ -241,8 +241,8 @@ static void say_how(const json_t *list, char *ret, size_t size)
         const size_t used = strlen(numbers), more = strlen(each);
         if (!json_is_true(json_object_get(one, "missing")) || strncmp(path, "/dev/video", 10) != 0)
             continue;
-        snprintf(numbers + used, sizeof(numbers) - used, "%s%.4s", used ? "," : "", path + 10);
-        snprintf(each + more, sizeof(each) - more, "%s1", more ? "," : "");
+        snprintf(numbers + used, sizeof numbers - used, "%s%.4s", used ? "," : "", path + 10);
+        snprintf(each + more, sizeof each - more, "%s1", more ? "," : "");
     }
     snprintf(ret, size,
              "modprobe v4l2loopback%s%s exclusive_caps=%s (as root; package v4l2loopback-dkms; if "
@@ -259,7 +259,7 @@ static void virtual_cameras(const json_t *seen, struct doctor_finding *f)
     if (!facts)
         return;
     const json_t *list = json_object_get(facts, "virtual_cameras");
-    say_how(list, fix, sizeof(fix));
+    say_how(list, fix, sizeof fix);
     json_array_foreach ((json_t *)list, i, one)
         if (json_is_true(json_object_get(one, "missing")))
             find(f, DOCTOR_FAILED, fix, "stream %s: %s does not exist", ctl_text(one, "stream"),

@@ -21,7 +21,7 @@ static const char default_port[] = "127.0.0.1:8480"; /* of the example settings 
 static FILE *open_under(const char *root, const char *path)
 {
     char name[512];
-    snprintf(name, sizeof(name), "%s%s", root, path);
+    snprintf(name, sizeof name, "%s%s", root, path);
     return fopen(name, "re");
 }
 
@@ -32,7 +32,7 @@ char *doctor_driver_version(const char *root)
     char line[256], *found = NULL;
     if (!file)
         return NULL;
-    if (fgets(line, sizeof(line), file)) {
+    if (fgets(line, sizeof line, file)) {
         char *state, *word = strtok_r(line, " \t\n", &state);
         for (; word && !found; word = strtok_r(NULL, " \t\n", &state))
             if (strspn(word, "0123456789.") == strlen(word) && strchr(word, '.'))
@@ -50,13 +50,13 @@ char *doctor_library_version(const char *root)
         "/usr/local/nvidia/lib64",
     };
     static const char stem[] = "libcuda.so.";
-    for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
+    for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
         char name[512];
-        snprintf(name, sizeof(name), "%s%s/libcuda.so.1", root, folders[i]);
+        snprintf(name, sizeof name, "%s%s/libcuda.so.1", root, folders[i]);
         char *target = realpath(name, NULL);
         const char *base = target ? strrchr(target, '/') + 1 : "";
         char *version =
-            !strncmp(base, stem, sizeof(stem) - 1) ? strdup(base + sizeof(stem) - 1) : NULL;
+            !strncmp(base, stem, sizeof stem - 1) ? strdup(base + sizeof stem - 1) : NULL;
         free(target);
         if (version)
             return version;
@@ -79,7 +79,7 @@ static json_t *listening(void)
     FILE *file = fopen("/proc/net/unix", "re");
     json_t *paths = file ? json_object() : NULL;
     char line[512];
-    while (file && fgets(line, sizeof(line), file)) {
+    while (file && fgets(line, sizeof line, file)) {
         unsigned flags = 0;
         int at = 0;
         /* Num RefCount Protocol Flags Type St Inode Path */
@@ -110,7 +110,7 @@ static void find_stale(json_t *seen, const char *control)
     json_t *served = listening(), *stale = json_array(), *one;
     char folder[256], path[600];
     size_t i;
-    snprintf(folder, sizeof(folder), "%s", control);
+    snprintf(folder, sizeof folder, "%s", control);
     char *slash = strrchr(folder, '/');
     /* What answers and is not in the list is in another network namespace: the list is not ours. */
     const bool connected = !strcmp(ctl_text(seen, "connect"), "ok");
@@ -119,7 +119,7 @@ static void find_stale(json_t *seen, const char *control)
         *slash = '\0';
     DIR *dir = slash && folder[0] == '/' ? opendir(folder) : NULL;
     for (struct dirent *entry; dir && (entry = readdir(dir));) {
-        snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name);
+        snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
         note_if_stale(stale, served, path);
     }
     if (dir)
@@ -141,10 +141,10 @@ static const char *ask_port(int fd)
     char answer[2048];
     size_t length = 0;
     ssize_t n;
-    if (send(fd, question, sizeof(question) - 1, MSG_NOSIGNAL) < 0)
+    if (send(fd, question, sizeof question - 1, MSG_NOSIGNAL) < 0)
         return "other";
-    while (length + 1 < sizeof(answer) &&
-           (n = recv(fd, answer + length, sizeof(answer) - 1 - length, 0)) > 0)
+    while (length + 1 < sizeof answer &&
+           (n = recv(fd, answer + length, sizeof answer - 1 - length, 0)) > 0)
         length += (size_t)n;
     answer[length] = '\0';
     return strstr(answer, "\"not_running\"") ? "ours" : "other";
@@ -157,21 +157,21 @@ static const char *try_port(const char *address)
     const struct timeval slow = {.tv_sec = 2};
     char host[64];
     const char *colon = strrchr(address, ':');
-    if (!colon || (size_t)(colon - address) >= sizeof(host))
+    if (!colon || (size_t)(colon - address) >= sizeof host)
         return NULL;
-    snprintf(host, sizeof(host), "%.*s", (int)(colon - address), address);
+    snprintf(host, sizeof host, "%.*s", (int)(colon - address), address);
     in.sin_port = htons((uint16_t)strtoul(colon + 1, NULL, 10));
     if (!strcmp(host, "localhost") || !strcmp(host, "0.0.0.0"))
-        snprintf(host, sizeof(host), "127.0.0.1");
+        snprintf(host, sizeof host, "127.0.0.1");
     if (inet_pton(AF_INET, host, &in.sin_addr) != 1)
         return NULL;
     const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return NULL;
-    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &slow, sizeof(slow));
-    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &slow, sizeof(slow));
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &slow, sizeof slow);
+    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &slow, sizeof slow);
     const char *state =
-        connect(fd, (const struct sockaddr *)&in, sizeof(in)) ? "free" : ask_port(fd);
+        connect(fd, (const struct sockaddr *)&in, sizeof in) ? "free" : ask_port(fd);
     close(fd);
     return state;
 }

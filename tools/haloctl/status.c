@@ -114,7 +114,7 @@ static void draw(const struct ctl *ctl, const json_t *streams, bool one)
     struct tm parts;
     char clock[16] = "";
     if (localtime_r(&now, &parts))
-        strftime(clock, sizeof(clock), "%H:%M:%S", &parts);
+        strftime(clock, sizeof clock, "%H:%M:%S", &parts);
     printf("%.*s\033[J", size.ws_col > 1 ? size.ws_col - 1 : 1,
            *line ? one ? "(more than there are lines)" : "(more streams than lines)" : ctl->path);
     if (size.ws_col > strlen(ctl->path) + 24)
@@ -129,7 +129,7 @@ static enum wake read_signal(const struct screen *screen)
 {
     struct signalfd_siginfo info;
     enum wake wake = WAKE_NONE;
-    while (read(screen->signals, &info, sizeof(info)) == (ssize_t)sizeof(info))
+    while (read(screen->signals, &info, sizeof info) == (ssize_t)sizeof info)
         wake = info.ssi_signo == SIGWINCH && wake != WAKE_QUIT ? WAKE_DRAW : WAKE_QUIT;
     return wake;
 }

@@ -88,7 +88,7 @@ static const char *colour_of(const char *state)
     } colours[] = {{"running", "\033[32m"},    {"overloaded", "\033[33m"}, {"failed", "\033[31m"},
                    {"restarting", "\033[33m"}, {"waiting", "\033[33m"},    {"starting", "\033[33m"},
                    {"stopped", "\033[2m"},     {"disabled", "\033[2m"},    {"ended", "\033[2m"}};
-    for (size_t i = 0; i < sizeof(colours) / sizeof(colours[0]); i++)
+    for (size_t i = 0; i < sizeof colours / sizeof colours[0]; i++)
         if (!strcmp(colours[i].state, state))
             return colours[i].colour;
     return "";
@@ -127,7 +127,7 @@ void ctl_print_table(const json_t *streams, int columns, bool colours, FILE *to)
     const size_t count = json_array_size(streams);
     const size_t rows = (count < MAX_ROWS ? count : MAX_ROWS - 1) + 1;
     int widths[COLUMNS] = {0};
-    cells *table = calloc(rows, sizeof(*table));
+    cells *table = calloc(rows, sizeof *table);
     if (!table)
         return;
     bool gpus = false;
@@ -161,9 +161,9 @@ static void print_stages(const json_t *stages, FILE *to)
     json_object_foreach ((json_t *)stages, stage, times) {
         if (ctl_number(times, "count") <= 0)
             continue;
-        write_ms(p50, sizeof(p50), ctl_number(times, "p50"));
-        write_ms(p99, sizeof(p99), ctl_number(times, "p99"));
-        write_ms(most, sizeof(most), ctl_number(times, "most"));
+        write_ms(p50, sizeof p50, ctl_number(times, "p50"));
+        write_ms(p99, sizeof p99, ctl_number(times, "p99"));
+        write_ms(most, sizeof most, ctl_number(times, "most"));
         fprintf(to, "%-10s %s (99 %%: %s, most: %s)\n", stage, p50, p99, most);
     }
 }
@@ -231,7 +231,7 @@ void ctl_print_stream(const json_t *stream, FILE *to)
     char gpu[CELL];
     json_t *value;
     size_t i;
-    for (size_t k = 0; k < sizeof(texts) / sizeof(texts[0]); k++)
+    for (size_t k = 0; k < sizeof texts / sizeof texts[0]; k++)
         print_text(stream, texts[k], to);
     if (*ctl_coverage(stream, false))
         fprintf(to, "%-10s %s\n", "hides", ctl_coverage(stream, false));

@@ -13,7 +13,7 @@ int ctl_say(const char *format, ...)
     char text[1024];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(text, sizeof(text), format, arguments);
+    vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     halo_sanitise(text);
     fprintf(stderr, "haloctl: %s\n", text);
@@ -41,7 +41,7 @@ const char *ctl_text(const json_t *object, const char *key)
     static int next;
     const char *value = json_string_value(json_object_get(object, key));
     char *text = texts[next++ % TEXTS];
-    snprintf(text, sizeof(texts[0]), "%s", value ? value : "");
+    snprintf(text, sizeof texts[0], "%s", value ? value : "");
     halo_sanitise(text);
     return text;
 }
@@ -65,7 +65,7 @@ const char *ctl_why(const json_t *stream)
     const bool off = !strcmp(ctl_text(stream, "privacy"), "off");
     const char *hides = ctl_coverage(stream, true);
     char *ret = text[next++ % 2];
-    snprintf(ret, sizeof(text[0]), "%s%s%s%s%s%s", off ? "privacy off" : "",
+    snprintf(ret, sizeof text[0], "%s%s%s%s%s%s", off ? "privacy off" : "",
              off && (*hides || *why) ? "; " : "", *hides ? "hides " : "", hides,
              *hides && *why ? "; " : "", why);
     return ret;

@@ -42,7 +42,7 @@ static int as_child(int (*act)(void))
         _exit(act());
     }
     close(ends[1]);
-    const ssize_t size = read(ends[0], output, sizeof(output) - 1);
+    const ssize_t size = read(ends[0], output, sizeof output - 1);
     output[size > 0 ? size : 0] = '\0';
     close(ends[0]);
     assert_int_equal(waitpid(child, &status, 0), child);

@@ -251,7 +251,7 @@ static int64_t delay_of_thread(void)
     int64_t ret = 0;
     if (file < 0)
         file = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
-    if (pread(file, text, sizeof(text) - 1, 0) < 0 || sscanf(text, "%*d %" SCNd64, &ret) != 1)
+    if (pread(file, text, sizeof text - 1, 0) < 0 || sscanf(text, "%*d %" SCNd64, &ret) != 1)
         return 0;
     return ret;
 }
@@ -389,7 +389,7 @@ static void set_option(const char *option, const char *value)
         sscanf(value, "%dx%d", &opt.width, &opt.height);
     if (!strncmp(option, "format=", 7))
         opt.format = av_get_pix_fmt(value);
-    for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         if (!strncmp(option, numbers[i].name, strlen(numbers[i].name)) &&
             option[strlen(numbers[i].name)] == '=')
             *numbers[i].value = atoi(value);

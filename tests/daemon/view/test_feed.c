@@ -141,7 +141,7 @@ static void make(enum halo_on_error on_error)
 static int set_up(void **state)
 {
     (void)state;
-    scene = calloc(1, sizeof(*scene));
+    scene = calloc(1, sizeof *scene);
     assert_non_null(scene);
     return uv_loop_init(&scene->loop);
 }
@@ -408,7 +408,7 @@ static void test_hostile_times(void **state)
                              us() + (1 << 30), us() - (INT64_C(1) << 41),
                              INT64_C(1) << 56, -(INT64_C(1) << 56)};
     struct seen *a = make_taken(HALO_ON_ERROR_CARD, true);
-    const int count = (int)(sizeof(times) / sizeof(*times));
+    const int count = (int)(sizeof times / sizeof *times);
     for (int i = 0; i < 60; i++) {
         AVPacket *pkt = new_packet("KPA"[i % 3], times[i * 7 % count], i % 3 != 1);
         pkt->pts = times[i * 5 % count];

@@ -76,7 +76,7 @@ static void quotes_and_backslashes(void **state)
         "'conv'olution=0m=\\1 2 1 2 4 2 1 2 1:0rdiv=1\\/16",
         "convolution=0m='1\n2 1\t2 4 2  1 2 1':0rdiv=1/16",
     };
-    for (size_t i = 0; i < sizeof(same) / sizeof(same[0]); i++) {
+    for (size_t i = 0; i < sizeof same / sizeof same[0]; i++) {
         struct halo_chain *chain = parse(same[i]);
         const struct halo_conv conv = plan_luma(chain, 0);
         assert_int_equal(conv.kind, HALO_CONV_DENSE);
@@ -165,7 +165,7 @@ static void refused(void **state)
         {"gblur=planes=1:planes=1", "column 16: gblur: planes is given twice"},
         {"gblur=sigma=1\x1b]0;", "column 13: gblur: sigma=1?: must be a number such as 2 or 0.5"},
     };
-    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
         check_refused(&bad[i]);
 }
 
@@ -188,7 +188,7 @@ static void options_of_filters_refused(void **state)
         {"discblur=sigma=3", "column 10: discblur: unknown option sigma (halod filter discblur "
                              "lists them)"},
     };
-    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
         check_refused(&bad[i]);
 }
 
